@@ -101,7 +101,7 @@ export function centralInterval(mean: number, resampled: Float64Array): Interval
 /** Minimum number of pictures for a reliable interval. */
 const LEAST_PICTURES = 10;
 
-/** The warning beside intervals over few pictures; empty for enough (docs/spec/evaluation.md#61-the-unit-is-the-picture). */
+/** The warning next to intervals over few pictures, else "" (docs/spec/evaluation.md#61-the-unit-is-the-picture). */
 export function fewPicturesText(pictures: number): string {
   return pictures < LEAST_PICTURES ? `with fewer than ${LEAST_PICTURES} pictures no interval can be trusted` : "";
 }

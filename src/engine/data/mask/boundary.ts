@@ -41,7 +41,7 @@ export function regionSimilarity(truth: FrameMask, found: FrameMask): number {
 
 /**
  * Boundary accuracy: F score of the boundaries' precision and recall within a disk.
- * @param bound share of the diagonal; values from 1 on are a radius in pixels
+ * @param bound share of the diagonal; values of at least 1 are a radius in pixels
  * @throws LabError("bad-input") for different sizes
  */
 export function boundaryScore(truth: FrameMask, found: FrameMask, bound: number = BOUND_SHARE): BoundaryScore {

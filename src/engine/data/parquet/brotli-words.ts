@@ -10,7 +10,7 @@ export interface BrotliWords {
   word(length: number, number: number): Uint8Array;
 }
 
-/** Bits of a word's number, by its length from 4 on. */
+/** Bits of a word's number, by its length; the first entry is for length 4. */
 const BITS = [10, 10, 11, 11, 10, 10, 10, 10, 10, 9, 9, 8, 7, 7, 8, 7, 7, 6, 6, 5, 5];
 
 /** Unpacks the words, 120 KB, only when a stream of this format is read. */

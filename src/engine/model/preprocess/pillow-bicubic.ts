@@ -21,7 +21,7 @@ interface AxisTaps {
 
 /**
  * The picture at another size; the aspect ratio is not kept.
- * @param width, height whole pixels from 1 on
+ * @param width, height whole pixels, at least 1
  * @param first the axis to resize first: columns as in Pillow up to 12.3, rows as in Pillow 13 for tall pictures
  * @throws LabError("bad-input") for a size below 1 or pixels that do not fit width × height
  */

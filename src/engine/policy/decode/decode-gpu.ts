@@ -313,7 +313,7 @@ function placeTails(
   pass.end();
 }
 
-/** cos and sin of every position from 0 on, [positions, 2, d/2]. */
+/** cos and sin of every position, from 0, [positions, 2, d/2]. */
 function anglesOf(config: LanguageConfig, positions: number, ropeLength = positions): Float32Array<ArrayBuffer> {
   const { perPosition, amplitude } = ropeFrequencies(config.rope, config.headSize, ropeLength);
   const half = perPosition.length;
