@@ -81,7 +81,7 @@ describe("rows of the demo shard", () => {
     await expect.poll(() => told.textContent()).toContain(`Training uses ${chosen}`);
     await page.getByRole("button", { name: "Clear filter" }).click();
     await expect.poll(() => counts.textContent()).toMatch(/^320 rows/);
-    await page.getByRole("button", { name: "Show them" }).click();
+    await page.getByRole("button", { name: "Show these rows" }).click();
     await expect.poll(() => page.getByLabel("Search captions").inputValue()).toBe("big");
     await histogram.getByRole("button", { name: "All" }).click();
     await expect.poll(() => page.url()).toMatch(/rows=big/);

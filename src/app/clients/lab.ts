@@ -128,7 +128,7 @@ function hearTrainer(event: TrainerMessage): void {
 
 const rewardHost: Handlers<RewardHost> = {
   askBrowserModel: (request, signal) =>
-    askBrowserModel(request, signal, (share) => showProgress("Fetching Chrome's model", share)),
+    askBrowserModel(request, signal, (share) => showProgress("Downloading Chrome's model", share)),
   judgeProgress: showProgress,
   problem: addProblem,
 };

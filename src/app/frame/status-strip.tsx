@@ -74,7 +74,7 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
 
 /**
  * A run that ended before its last step counts as stopped and can be resumed.
- * @param asking whether a question for consent is open, for which a starting run waits
+ * @param asking whether a consent dialog is open, for which a starting run waits
  */
 export function stateWord(run: Pick<RunStoreState, "state" | "step" | "manifest">, asking: boolean): string {
   const { state, step, manifest } = run;

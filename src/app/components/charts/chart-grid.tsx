@@ -60,7 +60,7 @@ export function ordered(specs: readonly ChartSpec[], order: readonly string[] | 
   return specs.toSorted((a, b) => place(a) - place(b));
 }
 
-/** The list with one entry moved by places, which stays within it. */
+/** The list with one entry moved by a number of places, at most to an end. */
 export function moved(list: readonly string[], id: string, by: number): readonly string[] {
   const from = list.indexOf(id);
   const others = list.filter((other) => other !== id);

@@ -29,13 +29,13 @@ export function ChartHelp({
             {[...texts].map(([metric, text]) => (
               <div key={metric}>
                 <dt className="bold">{metric}</dt>
-                <dd className="m-0 muted">{text.meaning}</dd>
+                <dd className="m-0 muted">{text.meaning}.</dd>
                 {text.formula !== "" && (
                   <dd className="m-0 muted">
                     <code>{text.formula}</code>
                   </dd>
                 )}
-                {text.healthy !== "" && <dd className="m-0 muted">Healthy: {text.healthy}</dd>}
+                {text.healthy !== "" && <dd className="m-0 muted">Healthy: {text.healthy}.</dd>}
               </div>
             ))}
           </dl>

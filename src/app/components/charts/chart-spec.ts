@@ -21,7 +21,7 @@ export interface SeriesSpec {
   /** Possible names of the metric, preferred first. */
   readonly metrics: readonly string[];
   readonly label: string;
-  /** The first loop is drawn solid, the others dashed, besides their colours. */
+  /** Loop of the series: besides its colour, the first loop has solid lines, the others dashed. */
   readonly loop: LoopId | null;
   /** Dashes of the line; those of its loop by default. */
   readonly dash?: readonly number[];

@@ -25,7 +25,7 @@ interface Joined {
 
 /** The runs side by side; a place that a run lacks has no value. The source updates while runs continue. */
 export function joinSources(runs: readonly JoinedRun[]): MetricSource {
-  /** Count and newest step of each run when it was joined. */
+  /** Number of steps and newest step of each run when the runs were joined. */
   let seen: readonly (readonly [number, number | undefined])[] = [];
   let joined: Joined = { steps: new Float64Array(0), xs: new Float64Array(0), places: [] };
   const now = (): Joined => {

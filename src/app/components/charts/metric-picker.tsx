@@ -85,7 +85,7 @@ function Choice(props: {
         />
         <span className="anywhere medium">{name}</span>
         <span className={`muted small ${styles.meaning}`} id={meaning}>
-          {describeMetric(name)?.meaning ?? "This metric has no description"}
+          {describeMetric(name)?.meaning ?? "This metric has no description"}.
         </span>
       </label>
     </li>

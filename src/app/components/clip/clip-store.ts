@@ -2,7 +2,7 @@
 import { create } from "zustand";
 import type { Frame } from "../mask/draw.ts";
 
-/** Milliseconds a frame stays while a clip plays, and for people who ask for less motion. */
+/** Milliseconds a frame stays while a clip plays, and for users who prefer reduced motion. */
 const FRAME_MS = 160;
 const CALM_MS = 600;
 
@@ -39,12 +39,12 @@ export function pauseClip(): void {
   useClips.setState({ playing: null });
 }
 
-/** Plays a row's clip from a frame on, over and over; once and slowly for people who ask for less motion. */
+/** Plays a row's clip from a frame on, over and over; once and slowly for users who prefer reduced motion. */
 export function playClip(rowId: string, from: Frame): void {
   start(rowId, from, null);
 }
 
-/** Plays while the pointer or the focus is on a picture; not for people who ask for less motion. */
+/** Plays while the pointer or the focus is on a picture; not for users who prefer reduced motion. */
 export function hoverClip(rowId: string, from: Frame | undefined): void {
   const { playing } = useClips.getState();
   // A clip that the user started continues.

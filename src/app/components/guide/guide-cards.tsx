@@ -10,20 +10,24 @@ interface Card {
 
 /** From rows to a trained adapter, in the order of the work. */
 const CARDS: readonly Card[] = [
-  { screen: "data", title: "Load", text: "Drop a folder with pictures, masks and captions, or use the demo shard" },
-  { screen: "train", title: "Start", text: "Both loops train in this tab. P pauses, S runs one step, F one phase" },
+  { screen: "data", title: "Load", text: "Drop a folder with pictures, masks and captions, or use the demo shard." },
+  { screen: "train", title: "Start", text: "Both loops train in this tab. P pauses, S runs one step, F one phase." },
   {
     screen: "rollouts",
     title: "Open a rollout",
-    text: "See masks, caption, reward and tokens. ← → change the rollout, ↑ ↓ the step",
+    text: "See masks, caption, reward and tokens. ← → change the rollout, ↑ ↓ the step.",
   },
   {
     screen: "rollouts",
     title: "Compare masks",
-    text: "1 to 4 switch layers, D shows the difference. Hold H to hide all masks",
+    text: "1 to 4 switch layers, D shows the difference. Hold H to hide all masks.",
   },
-  { screen: "runs", title: "Export", text: "Save the adapter, merged weights, rollouts or the whole run" },
-  { screen: "runs", title: "Resume", text: "A stopped run continues from its newest checkpoint with the same results" },
+  { screen: "runs", title: "Export", text: "Save the adapter, merged weights, rollouts or the whole run." },
+  {
+    screen: "runs",
+    title: "Resume",
+    text: "A stopped run continues from its newest checkpoint with the same results.",
+  },
 ];
 
 /** The guide: six links, each to the screen of one step. */

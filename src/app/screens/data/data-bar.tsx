@@ -135,7 +135,7 @@ function Counts(props: { readonly shown: number }): ReactNode {
         <progress max={Math.max(1, opening.totalRows)} value={opening.rows} aria-label="Rows read" />
         <span>
           {opening.filesTotal === 0
-            ? "Looking for shards"
+            ? "Searching for shards"
             : `${formatCount(opening.files)} of ${counted(opening.filesTotal, "file")}, ${counted(total, "row")}`}
         </span>
         <Button kind="quiet" onClick={cancelOpening}>

@@ -50,7 +50,7 @@ function Histogram(props: FilteredRows & { readonly measure: Measure }): ReactNo
   const { key, label, text } = measure;
   const toolbar = useRef<HTMLDivElement>(null);
   const [reached, setReached] = useState(0);
-  /** Bar where a drag or a range by keyboard begins. */
+  /** Bar at which a drag or a keyboard range begins. */
   const anchor = useRef<number | null>(null);
   const values = useMemo(() => rows.map(measure.value), [rows, measure]);
   const bars = useMemo(() => measure.bars(values), [values, measure]);

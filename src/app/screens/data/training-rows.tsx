@@ -45,7 +45,7 @@ export function TrainingRows(): ReactNode {
       )}
       {problem === null && (
         <button type="button" className={link} onClick={() => navigate({ screen: "data", rows: rowFilter, row: null })}>
-          Show them
+          Show these rows
         </button>
       )}
       <button type="button" className={link} onClick={() => changeConfig({ rowFilter: "" })}>

@@ -28,7 +28,7 @@ export function HomeScreen(): ReactNode {
         <div className={`grid gap-4 ${styles.words}`}>
           <h1>A model learns to name regions and to find them again</h1>
           <p className={`muted large ${styles.lead}`}>
-            Train a Sa2VA checkpoint with dual-loop GRPO in this tab, on your own GPU. Nothing is uploaded
+            Train a Sa2VA checkpoint with dual-loop GRPO in this tab, on your own GPU. Nothing is uploaded.
           </p>
           <Begin />
         </div>

@@ -55,7 +55,7 @@ function ThumbAgreement(props: {
   return (
     <div data-testid="thumb-agreement">
       <p className={styles.help}>
-        {up} up, {given.length - up} down. Share of pairs in which the rollout you liked scores higher; 50 % is chance
+        {up} up, {given.length - up} down. Share of pairs in which the rollout you liked scores higher; 50 % is chance.
       </p>
       <Facts
         entries={agreements(given, thumbs, ["judge", "meteor", "reward"]).map(({ name, share, pairs }) => [

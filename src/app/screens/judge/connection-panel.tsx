@@ -18,10 +18,10 @@ import styles from "./judge.module.css";
 import { problemOf } from "./problem-of.ts";
 
 const KIND_HELP: Readonly<Record<LabConfig["judge"], string>> = {
-  off: "Runs use no judge. The tests on this screen use questions generated from the reference",
+  off: "Runs use no judge. The tests on this screen use questions generated from the reference.",
   questions:
-    "Questions are generated once from the reference and answered from the prediction. The score is the mean of the points per question",
-  dlc: "Prepared questions, one request each, scored as in the describe-anything benchmark",
+    "Questions are generated once from the reference and answered from the prediction. The score is the mean of the points per question.",
+  dlc: "Prepared questions, one request each, scored as in the describe-anything benchmark.",
 };
 
 /** Kind of judge, model, provider and key. */
@@ -94,7 +94,7 @@ function ServerFields(): ReactNode {
         role={problem === null ? undefined : "alert"}
       >
         {problem ??
-          "Any OpenAI-compatible server: an https service, or vLLM, Ollama, LM Studio or llama.cpp on this machine. It receives captions, and pictures only if you choose so on the Eval screen"}
+          "Any OpenAI-compatible server: an https service, or vLLM, Ollama, LM Studio or llama.cpp on this machine. It receives captions, and pictures only if you choose so on the Eval screen."}
       </p>
       <label htmlFor="judge-model">Model</label>
       <div className={`flex wrap gap-2 ${styles.withButton}`}>
@@ -178,8 +178,8 @@ function KeyField(): ReactNode {
           ? ""
           : `The key you entered is for ${keyOrigin} and is not sent to this address. `}
         {keep
-          ? "The next key you enter is stored in this browser with its server; anyone who uses this browser can read it"
-          : "The key stays in memory until this page closes and is sent only to the server it was entered for"}
+          ? "The next key you enter is stored in this browser with its server; anyone who uses this browser can read it."
+          : "The key stays in memory until this page closes and is sent only to the server it was entered for."}
       </p>
       <span />
       <label className="inline-flex gap-2 align-centre pointer" htmlFor="judge-keep">
@@ -224,7 +224,7 @@ function ChromeNote(): ReactNode {
   return (
     <p className={blocker === null ? styles.help : styles.problem}>
       {blocker ??
-        "Chrome's built-in model answers in this browser. Pages cannot set its temperature, so scores vary between calls"}
+        "Chrome's built-in model answers in this browser. Pages cannot set its temperature, so scores vary between calls."}
     </p>
   );
 }

@@ -17,7 +17,7 @@ import styles from "./composer.module.css";
 export function Composer(): ReactNode {
   const config = useSession((session) => session.config);
   return (
-    <Panel title="Composer" aside={<span className="muted small">reward = Σ weight · value</span>}>
+    <Panel title="Reward weights" aside={<span className="muted small">reward = Σ weight · value</span>}>
       <div className={`grid gap-2 ${styles.presets}`}>
         {REWARD_PRESETS.map((entry) => (
           <button

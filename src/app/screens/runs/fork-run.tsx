@@ -65,7 +65,7 @@ export function ForkRun(props: {
       <p id={`${id}n`} className="muted" role={unusable === null ? undefined : "alert"}>
         {unusable ??
           (kind === "fork"
-            ? `A copy continues from step ${step}; ${manifest.title} stays unchanged. Without changed settings, its next step equals the original's`
+            ? `A copy continues from step ${step}; ${manifest.title} stays unchanged, and without changed settings the next step of both is equal`
             : steps === step
               ? `The run continues from step ${step}; nothing is deleted`
               : `The run goes back to step ${step}; ${counted(steps - step, "later step")} with rollouts and checkpoints will be deleted`)}

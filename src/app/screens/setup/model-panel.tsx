@@ -27,7 +27,7 @@ function AdapterLine(): ReactNode {
           : `Runs start from ${adapter.name}: rank ${adapter.rank}, scale ${adapter.scale}, ${adapter.factors} factors, ${adapter.modules} further tensors`}
       </p>
       {adapter === null ? (
-        <Button blocker={model === null ? "Load its model first" : null} onClick={() => pick("adapter")}>
+        <Button blocker={model === null ? "Load the model first" : null} onClick={() => pick("adapter")}>
           Open adapter…
         </Button>
       ) : (
@@ -51,7 +51,7 @@ function CaptionerLine(): ReactNode {
           : `Likelihoods come from ${captioner.name}: rank ${captioner.rank}, scale ${captioner.scale}`}
       </p>
       {captioner === null ? (
-        <Button blocker={model === null ? "Load its model first" : null} onClick={() => pick("captioner")}>
+        <Button blocker={model === null ? "Load the model first" : null} onClick={() => pick("captioner")}>
           Open its adapter…
         </Button>
       ) : (

@@ -25,10 +25,10 @@ export function PresetCards(): ReactNode {
             {title}
             {name === chosen && changed > 0 && <Badge tone="accent">{changed} changed</Badge>}
           </span>
-          <span className={`muted small ${styles.summary}`}>{summary}</span>
+          <span className={`muted small ${styles.summary}`}>{summary}.</span>
         </button>
       ))}
-      {preset?.evidence !== undefined && <p className={`muted small ${styles.evidence}`}>{preset.evidence}</p>}
+      {preset?.evidence !== undefined && <p className={`muted small ${styles.evidence}`}>{preset.evidence}.</p>}
     </section>
   );
 }

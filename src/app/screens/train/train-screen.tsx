@@ -73,7 +73,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   if (shown.groups.length > 0 || shown.problem !== null) kept.current = shown.groups;
   // The lower charts wait for the groups of the first step, so that the groups do not push them down.
   const waiting = run.live && !supervised && !complete;
-  // A stored run is drawn when all its parts are read, so that none pushes the others.
+  // A stored run is drawn when all its parts are read, so that no part moves another.
   const read = useRef(false);
   if (!(run.loading || evaluations.loading || alarms.loading || shown.loading)) read.current = true;
   const open = useCallback((step: number) => navigate({ screen: "rollouts", step, group: null, rollout: null }), []);

@@ -71,9 +71,9 @@ export function WhatIfPanel(props: {
           <tr>
             <th scope="col">Rollout</th>
             <th scope="col">Reward</th>
-            <th scope="col">then</th>
+            <th scope="col">New</th>
             <th scope="col">Advantage</th>
-            <th scope="col">then</th>
+            <th scope="col">New</th>
           </tr>
         </thead>
         <tbody>

@@ -37,7 +37,7 @@ export function SweepTable({ results }: { readonly results: SweepResults }): Rea
         <table className={styles.table} data-testid="sweep-table">
           <caption className="text-left muted small">
             Held-out rows, paired with the start. 95 % intervals: “over seeds” resamples seeds and pictures, “between
-            runs” is a t interval over seeds, “by seed” resamples pictures
+            runs” is a t interval over seeds, “by seed” resamples pictures.
           </caption>
           <TableHead columns={COLUMNS} />
           <tbody>
