@@ -57,7 +57,7 @@ export const OPTIMISER_SETTINGS = inGroup("optimiser", {
     help: "Clips each loop's gradient before the sum, so that neither loop outweighs the other, or clips the sum once",
     advanced: true,
   }),
-  gradientReport: int("Gradient report every", 0, [0, 100000], {
+  gradientReport: int("Gradient report interval", 0, [0, 100000], {
     unit: "steps",
     help: "Logs each loop's signal-to-noise and the gradient norm of each reward term. Such a step processes its groups one by one and needs one more backward pass per term; 0 is off. 10 is enough to monitor a run",
     advanced: true,

@@ -28,13 +28,13 @@ export const CAPTION_MASK = {
       name: "loop2",
       title: "Loop 2 only",
       summary: "Caption → mask → caption′, reward METEOR",
-      evidence: "No gain is confirmed from the pocket model's own masks; from damaged ones see Repair masks",
+      evidence: "No gain is confirmed from the pocket model's own masks; for damaged masks see Repair masks",
       values: { ...MASKS_ALONE, maskAnchorWeight: 16 },
     },
     {
       name: "repair",
       title: "Repair masks",
-      summary: "Loop 2 alone, from a pocket model whose masks were damaged: it learns from captions where things are",
+      summary: "Loop 2 alone, from a pocket model whose masks were damaged: it learns from captions where objects are",
       evidence:
         "With every tested seed METEOR of held-out rows rises by about 0.04 and their IoU by about 0.09 in 40 steps; with shuffled rewards neither does",
       values: {
