@@ -387,7 +387,7 @@ describe("the rollouts of a run", () => {
   it("know that the row is drawn in the group that is shown", async () => {
     const { page } = lab;
     await page.getByRole("tab", { name: "History" }).click();
-    await expect.poll(() => page.getByTestId("inspector").textContent()).toMatch(/drawn 1 time in/);
+    await expect.poll(() => page.getByTestId("inspector").textContent()).toMatch(/sampled 1 time in/);
   });
 
   it("begin at their top, however far the last screen was scrolled", async () => {
@@ -447,7 +447,7 @@ describe("runs of this browser", () => {
     await page.getByTestId("chart-compare-reward-1").getByRole("button", { name: "table" }).click();
     await expect.poll(() => table.locator("tbody tr").nth(1).textContent()).toMatch(/^40.*–/);
     await expect.poll(() => table.textContent()).not.toMatch(/NaN/);
-    await expect.poll(() => page.getByTestId("compare-table").textContent()).toMatch(/different rows.*all have: \d+/);
+    await expect.poll(() => page.getByTestId("compare-table").textContent()).toMatch(/were evaluated on: \d+/);
   });
 
   it("have notes and tags, which choose what is listed", async () => {

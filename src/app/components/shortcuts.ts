@@ -30,7 +30,7 @@ export function usesArrows(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.closest(controls) !== null;
 }
 
-/** Whether characters go into a field. */
+/** Whether typed characters go into a field. */
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement) {

@@ -27,7 +27,7 @@ function planOf({ file, text }: Pick<StoredSweep, "file" | "text">): SweepPlan {
   return readSweep(text, file, (message) => addProblem({ code: "bad-config", message, subject: file }));
 }
 
-/** The open model and rows, as a sweep remembers them. @throws LabError when something is missing */
+/** The open model and rows, as a sweep stores them. @throws LabError when something is missing */
 function openStart(): Pick<StoredSweep, "model" | "rows"> {
   const missing = loadedBlocker();
   const { model, dataInfo, rows } = useSession.getState();

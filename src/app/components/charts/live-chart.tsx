@@ -57,7 +57,7 @@ export interface LiveChartProps {
 }
 
 const HEIGHT = 146;
-/** Data type of a dragged chart: its id. */
+/** Data type of a dragged chart; the data is the chart's id. */
 const DRAGGED = "text/x-chart";
 const NO_NOTES: readonly StepNote[] = [];
 

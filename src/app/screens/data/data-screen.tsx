@@ -86,7 +86,7 @@ export function DataScreen(): ReactNode {
 function WhyNothing(props: { readonly skipped: readonly SkippedRow[] }): ReactNode {
   const { skipped } = props;
   if (skipped.length === 0) {
-    return "The files hold no rows; the lab reads Arrow and Parquet files saved by the datasets library, and other forms";
+    return "The files hold no rows; the lab reads Arrow, Parquet, JSON, tar and zip files with pictures, masks and captions";
   }
   const rest = skipped.length - 3;
   return (

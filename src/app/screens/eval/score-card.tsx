@@ -48,7 +48,7 @@ export function ScoreCard(props: {
 
 function noDifference({ step, difference }: EvalReport): string {
   if (difference !== null) return "no start to compare with";
-  return step === 0 ? "before the first step" : "first evaluation of its kind";
+  return step === 0 ? "before the first step" : "first evaluation with this score";
 }
 
 /** Name of the score of a loop's sampled reward; its group is the loop. */

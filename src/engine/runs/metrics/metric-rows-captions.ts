@@ -4,7 +4,7 @@ import { DOWN, row, SHARE } from "./metric.ts";
 export const CAPTION_ROWS = [
   row(
     "loopK/captions/cut",
-    "Share of the data's captions that were cut because they were too long for the model's context (loop 2, where they are the prompt)",
+    "Share of the rows' captions that were cut to fit the model's context (loop 2, where captions are prompts)",
     "",
     SHARE,
     "0",
@@ -13,7 +13,7 @@ export const CAPTION_ROWS = [
   ),
   row(
     "loopK/captions/spell_tokens",
-    "Share of the data's captions that spell special tokens such as [SEG]; they are encoded as text (loop 2)",
+    "Share of the rows' captions that contain special tokens such as [SEG]; they are encoded as text (loop 2)",
     "",
     SHARE,
     "0 in clean data",
@@ -22,7 +22,7 @@ export const CAPTION_ROWS = [
   ),
   row(
     "sft/captions/cut",
-    "Share of the step's captions that were cut because they were too long for the model's context",
+    "Share of the step's captions that were cut to fit the model's context",
     "",
     SHARE,
     "0",
@@ -31,7 +31,7 @@ export const CAPTION_ROWS = [
   ),
   row(
     "sft/captions/spell_tokens",
-    "Share of the step's captions that spell special tokens such as [SEG]; they are encoded as text",
+    "Share of the step's captions that contain special tokens such as [SEG]; they are encoded as text",
     "",
     SHARE,
     "0 in clean data",

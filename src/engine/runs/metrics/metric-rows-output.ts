@@ -31,7 +31,7 @@ export const OUTPUT_ROWS: readonly Metric[] = [
   ),
   row("loopK/completions/min_terminated_length", "Shortest completion with an end token", "", "tokens", "", 0),
   row("loopK/completions/max_terminated_length", "Longest completion with an end token", "", "tokens", "", 0),
-  row("loopK/completions/empty_ratio", "Share of completions without a word", "", SHARE, "0", 3, DOWN),
+  row("loopK/completions/empty_ratio", "Share of empty completions", "", SHARE, "0", 3, DOWN),
   row(
     "loopK/completions/distinct_ratio",
     "Distinct texts per rollout of a group",
