@@ -226,6 +226,10 @@ describe("after a reload", () => {
     await show(page, { screen: "train", run: runId });
     const chart = page.getByTestId("chart-reward").getByRole("img").first();
     await expect.poll(() => chart.getAttribute("aria-label")).not.toMatch(/no values/);
+    // It ended before its last step.
+    const resume = page.locator("main").getByRole("button", { name: "Resume" });
+    await resume.waitFor();
+    expect(await resume.getAttribute("aria-disabled")).toBeNull();
   });
 
   it("it can be exported as a zip with all its parts", async () => {

@@ -2,7 +2,7 @@ import { type ReactNode, useState } from "react";
 import { report } from "../clients/lab.ts";
 import { loadedBlocker } from "../clients/run/blockers.ts";
 import { deleteRun, forgetInterrupted } from "../clients/run/interrupted.ts";
-import { resumeRun } from "../clients/run/start-run.ts";
+import { resumeAndShow } from "../clients/run/start-run.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconClose, IconPlay } from "../components/ui/icons.tsx";
 import { navigate } from "../stores/route.ts";
@@ -23,14 +23,9 @@ export function InterruptedBanner(): ReactNode {
   if (run === null || busy || held.includes(run.manifest.id)) return null;
   const { manifest, steps, checkpoints, bytes } = run;
   const saved = checkpoints.at(-1);
-  const train = { screen: "train", step: null, rollout: null } as const;
-  const resume = async (): Promise<void> => {
-    await resumeRun(manifest);
-    navigate({ ...train, run: null });
-  };
   const look = (): void => {
     forgetInterrupted();
-    navigate({ ...train, run: manifest.id });
+    navigate({ screen: "train", run: manifest.id, step: null, rollout: null });
   };
   return (
     <div className={`flex wrap gap-2 align-centre ${styles.interrupted}`} role="status" data-testid="interrupted">
@@ -42,7 +37,7 @@ export function InterruptedBanner(): ReactNode {
         kind="primary"
         icon={<IconPlay />}
         blocker={saved === undefined ? "The run has no checkpoint" : missing}
-        onClick={() => report(resume())}
+        onClick={() => report(resumeAndShow(manifest))}
       >
         Resume
       </Button>

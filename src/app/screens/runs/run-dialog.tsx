@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { lab } from "../../clients/lab.ts";
 import { deleteRun } from "../../clients/run/interrupted.ts";
-import { forkRun, resumeRun } from "../../clients/run/start-run.ts";
+import { forkRun, resumeAndShow } from "../../clients/run/start-run.ts";
 import { storedGroups } from "../../components/rollout/stored-groups.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
@@ -33,8 +33,7 @@ export async function continueRun({ manifest }: RunDigest, steps?: number, from?
     forgetMetrics(manifest.id);
     storedGroups.forget();
   }
-  await resumeRun(manifest, steps, from);
-  toTrain();
+  await resumeAndShow(manifest, steps, from);
 }
 
 const toTrain = (): void => navigate({ screen: "train", run: null, step: null, rollout: null });

@@ -1,6 +1,8 @@
 import { type ReactNode, useCallback, useMemo, useRef, useSyncExternalStore } from "react";
-import { startBlocker } from "../../clients/run/blockers.ts";
+import { report } from "../../clients/lab.ts";
+import { loadedBlocker, startBlocker } from "../../clients/run/blockers.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
+import { resumeAndShow } from "../../clients/run/start-run.ts";
 import { AllSteps } from "../../components/charts/all-steps.tsx";
 import { ChartGrid, ordered } from "../../components/charts/chart-grid.tsx";
 import { ChartOptions } from "../../components/charts/chart-options.tsx";
@@ -24,7 +26,7 @@ import { Empty } from "../../components/ui/panel/panel.tsx";
 import { useEvaluations } from "../../components/use-evaluations.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { useStepNotes } from "../../stores/run/notes.ts";
-import { useRun } from "../../stores/run/run.ts";
+import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { Alarms } from "./alarms.tsx";
 import { StepStrip, useLiveGroups } from "./live-strip.tsx";
@@ -64,6 +66,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const source = useMemo(() => alongAxis(run.metrics, axis, trainRows), [run.metrics, axis, trainRows]);
   const notes = useStepNotes(run.runId);
   const supervised = run.manifest?.config.mode === "sft";
+  const readOnly = run.recorded || run.imported || run.followed || run.otherTabs;
   const { others, chosen, above, below, choose } = useCharts(run);
   const evaluations = useEvaluations(run);
   const alarms = useAlarms(run);
@@ -85,6 +88,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
         <h1>{titleOf(run)}</h1>
         <span className="muted">{kindOf(run)}</span>
         <StepTitle shown={asked === null ? null : step} asked={asked} />
+        {!readOnly && <ResumeButton run={run} />}
         {!supervised && (
           <Button aria-pressed={explain} onClick={() => navigate({ explain: !explain })}>
             Explain the phases
@@ -92,12 +96,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
         )}
         <ChartOptions />
         <MetricPicker names={others} chosen={chosen} onChange={choose} />
-        <StepNotes
-          runId={run.runId}
-          notes={notes}
-          step={asked ?? run.metrics.steps.at(-1) ?? 0}
-          readOnly={run.recorded || run.imported || run.followed || run.otherTabs}
-        />
+        <StepNotes runId={run.runId} notes={notes} step={asked ?? run.metrics.steps.at(-1) ?? 0} readOnly={readOnly} />
         <SaveCsv source={run.metrics} name={run.runId} />
         <AllSteps sync={sync} axis={axis} />
       </header>
@@ -130,6 +129,19 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
         </>
       )}
     </>
+  );
+}
+
+/** Continues a run that ended before its last step; nothing for other runs. */
+function ResumeButton({ run: { manifest, metrics } }: { readonly run: ViewedRun }): ReactNode {
+  const busy = useRun(({ state }) => isActive(state));
+  const blocker = useSession(loadedBlocker);
+  const done = metrics.steps.at(-1) ?? 0;
+  if (manifest === null || busy || done === 0 || done >= manifest.config.steps) return null;
+  return (
+    <Button icon={<IconPlay />} blocker={blocker} onClick={() => report(resumeAndShow(manifest))}>
+      Resume
+    </Button>
   );
 }
 
