@@ -19,6 +19,7 @@ import {
   limitOf,
   NO_FILTER,
   parseLayers,
+  rewardSum,
   sortRollouts,
   weightText,
 } from "../../../src/app/components/rollout/rollout-view.ts";
@@ -328,6 +329,18 @@ describe("stored groups", () => {
     fails = false;
     await expect(source.step("r", 1)).resolves.toEqual([]);
   });
+});
+
+it("a reward is written as the sum of its terms, without those of 0", () => {
+  const terms = [
+    { name: "iou", value: 0.88, weight: 1 },
+    { name: "meteor", value: 1, weight: 0.5 },
+    { name: "box_iou", value: 0.4, weight: 0 },
+    { name: "repetition", value: 0.25, weight: -0.3 },
+    { name: "judge", value: null, weight: 0.75 },
+    { name: "centre", value: 0, weight: 1 },
+  ];
+  expect(rewardSum(terms)).toBe("IoU 0.88 + 0.50 · METEOR 1.00 − 0.30 · Repetition cost 0.25");
 });
 
 describe("still figures", () => {

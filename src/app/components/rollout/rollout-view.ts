@@ -108,6 +108,18 @@ export function weightText(weight: number): string {
   return fixed(weight, Number(weight.toFixed(2)) === weight ? 2 : 4);
 }
 
+/** A reward as the sum of its terms: "IoU 0.62 + 0.50 · METEOR 0.31"; terms of 0 are left out. */
+export function rewardSum(terms: readonly RewardTerm[]): string {
+  const added = splitTerms(terms).rewarded.filter(({ value }) => value !== null && value !== 0);
+  return added
+    .map(({ name, value, weight }, at) => {
+      const sign = weight < 0 ? "− " : at === 0 ? "" : "+ ";
+      const factor = Math.abs(weight) === 1 ? "" : `${weightText(Math.abs(weight))} · `;
+      return `${sign}${factor}${termName(name)} ${fixed(value, 2)}`;
+    })
+    .join(" ");
+}
+
 export function termContribution(term: RewardTerm): number | null {
   return term.value === null ? null : term.value * term.weight;
 }

@@ -2,7 +2,7 @@ import { type CSSProperties, type ReactNode, useMemo } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { RolloutFigure } from "../../components/rollout/rollout-figure.tsx";
-import { ANSWER, GIVEN, sortRollouts } from "../../components/rollout/rollout-view.ts";
+import { ANSWER, GIVEN, rewardSum, sortRollouts } from "../../components/rollout/rollout-view.ts";
 import { groupKey } from "../../components/rollout/use-viewed-run.ts";
 import { CopyPanel } from "../../components/ui/panel/copy-panel.tsx";
 import { navigate } from "../../stores/route.ts";
@@ -62,6 +62,7 @@ export function LoopPicture({
           >
             {fixed(best.reward, 2)}
           </button>
+          <span className={`muted small clip ${styles.sum}`}>{rewardSum(best.terms)}</span>
           <RewardBars rollouts={rollouts} onOpen={open} />
         </Stage>
       </ol>
