@@ -6,6 +6,8 @@ import { root } from "../../../scripts/lib/ensure.mjs";
 import { advantageText, effectText } from "../../../src/app/components/rollout/reward/advantage-text.ts";
 import { shownStep } from "../../../src/app/components/rollout/time-line.tsx";
 import { lessonOf } from "../../../src/app/screens/train/lesson.ts";
+import { phaseBeforeGroups } from "../../../src/app/screens/train/phase-lesson.tsx";
+import type { Phase, RunState } from "../../../src/engine/rl/run/events.ts";
 import { whatIf } from "../../../src/engine/rl/step/what-if.ts";
 import { parseManifest } from "../../../src/engine/runs/manifest-schema.ts";
 import type { GroupRecord, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
@@ -194,4 +196,26 @@ describe("the step that is shown", () => {
     expect([null, 10, 12, 2, 99].map((asked) => shownStep(steps, asked))).toEqual([15, 10, 10, 5, 15]);
     expect(shownStep([], 3)).toBeNull();
   });
+});
+
+it("a paused step without groups is explained by its phases, not by the step before", () => {
+  const at = (phase: Phase, last: readonly GroupRecord[], step = STEP - 1, state: RunState = "paused") =>
+    phaseBeforeGroups({ state, nextPhase: { phase, loop: 1, midUpdate: false }, step, groups: last });
+  expect(at("generate", [])).toBe("generate");
+  expect(at("reward", groups, STEP)).toBe("reward");
+  // Its own groups are there, as before loop 2 and for the loss.
+  expect(at("reward", groups)).toBeNull();
+  // Between two steps the finished one is shown.
+  expect([at("sample", groups, STEP), at("eval", groups, STEP)]).toEqual([null, null]);
+  expect(at("generate", [], STEP, "running")).toBeNull();
+});
+
+it("an update at a learning rate of 0, as in the first step of a warm-up, says that the weights stay", () => {
+  const parts = lessonOf({
+    rollout: ofLoop(1)[0]?.rollouts[0] as RolloutRecord,
+    groups: ofLoop(1),
+    config,
+    metric: (name) => (name === "learning_rate" ? 0 : metric(name)),
+  });
+  expect(parts.find(({ phase }) => phase === "update")?.made).toMatch(/^The learning rate is 0: .*the weights stay$/);
 });

@@ -194,7 +194,10 @@ function update({ rollout, config, metric }: LessonInput): readonly LessonPart[]
   return [
     {
       phase: "update",
-      made: `One AdamW step with learning rate ${compact(rate)}`,
+      made:
+        rate === 0
+          ? "The learning rate is 0: AdamW's moments are filled, the weights stay"
+          : `One AdamW step with learning rate ${compact(rate)}`,
       formulas: [
         maxGradNorm > 0 && norm > 0 ? `g ← g${scaled}` : `‖g‖ = ${compact(norm)}`,
         `θ ← θ − ${compact(rate)} · AdamW(g)`,

@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo } from "react";
+import type { Phase } from "../../../engine/rl/run/events.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { advantageScale } from "../../components/rollout/group-title.tsx";
 import { AdvantageBar } from "../../components/rollout/reward/advantage-bar.tsx";
@@ -6,7 +7,7 @@ import { RolloutFigure } from "../../components/rollout/rollout-figure.tsx";
 import { ANSWER, GIVEN, sortRollouts } from "../../components/rollout/rollout-view.ts";
 import { groupKey, useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
-import { useRun } from "../../stores/run/run.ts";
+import { type RunStoreState, useRun } from "../../stores/run/run.ts";
 import { fixed } from "../../styles/format.ts";
 import styles from "./lesson.module.css";
 import { type LessonPart, lessonOf } from "./lesson.ts";
@@ -15,10 +16,14 @@ import { PHASE_NAMES } from "./phases.ts";
 /** One rollout of a step through all phases: what each computed, and its formula with the rollout's numbers. */
 export function PhaseLesson({ run, step }: { readonly run: ViewedRun; readonly step: number | null }): ReactNode {
   const asked = useRoute((route) => route.rollout);
+  const latest = useRoute((route) => route.step === null);
+  const begun = useRun((state) => (run.live && latest ? phaseBeforeGroups(state) : null));
+  const present = useRun((state) => state.step + 1);
   const { groups } = useStepGroups(run, step);
   const group = groups.find(({ rollouts }) => rollouts.some(({ id }) => id === asked)) ?? groups[0];
   const rollouts = useMemo(() => (group === undefined ? [] : sortRollouts(group.rollouts, "reward")), [group]);
   const rollout = rollouts.find(({ id }) => id === asked) ?? rollouts[0];
+  if (begun !== null) return <BegunStep step={present} next={begun} />;
   if (group === undefined || rollout === undefined || run.manifest === null) {
     return <p className="muted">Select a step with rollouts to see its phases</p>;
   }
@@ -44,6 +49,42 @@ export function PhaseLesson({ run, step }: { readonly run: ViewedRun; readonly s
         </a>
       </header>
       <Parts run={run} group={group} groups={groups} rollout={rollout} />
+    </section>
+  );
+}
+
+/** Phases of a step up to its first advantages, with which its groups arrive. */
+const BEFORE_GROUPS: readonly Phase[] = ["features", "generate", "partner", "reward", "advantage"];
+const TAUGHT: readonly Phase[] = ["sample", "generate", "partner", "reward", "advantage", "loss", "update", "ema"];
+
+/** The next phase of a paused step whose groups have not arrived, else null. */
+export function phaseBeforeGroups({
+  state,
+  nextPhase,
+  step,
+  groups,
+}: Pick<RunStoreState, "state" | "nextPhase" | "step" | "groups">): Phase | null {
+  if (state !== "paused" || nextPhase === null || !BEFORE_GROUPS.includes(nextPhase.phase)) return null;
+  return groups.some((group) => group.step > step) ? null : nextPhase.phase;
+}
+
+/** A paused step before its groups arrive: how far it is. */
+function BegunStep(props: { readonly step: number; readonly next: Phase }): ReactNode {
+  const order = Object.keys(PHASE_NAMES);
+  return (
+    <section className="grid gap-3 framed round-l surface p-4" aria-label="Phases of the step" data-testid="lesson">
+      <h2>Step {props.step}, phase by phase</h2>
+      <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.parts}`}>
+        {TAUGHT.map((phase, at) => (
+          <PartFrame key={phase} phase={phase} place={at + 1} next={phase === props.next}>
+            <p className="muted">
+              {order.indexOf(phase) < order.indexOf(props.next)
+                ? "Computed; the rollouts appear with the advantages"
+                : "Not computed yet"}
+            </p>
+          </PartFrame>
+        ))}
+      </ol>
     </section>
   );
 }
@@ -87,22 +128,32 @@ function Parts(props: {
   );
 }
 
-function Part(props: {
-  readonly part: LessonPart;
+interface Place {
   /** From 1. */
   readonly place: number;
-  readonly rollout: RolloutRecord;
-  readonly scale: number;
   /** Whether the paused run computes this phase next. */
   readonly next: boolean;
-}): ReactNode {
-  const { part, place, rollout, scale, next } = props;
+}
+
+function PartFrame(props: Place & { readonly phase: Phase; readonly children: ReactNode }): ReactNode {
+  const { phase, place, next, children } = props;
   return (
-    <li className={`grid gap-2 p-3 round-m surface-2 min-0 ${styles.part}`} data-next={next} data-phase={part.phase}>
+    <li className={`grid gap-2 p-3 round-m surface-2 min-0 ${styles.part}`} data-next={next} data-phase={phase}>
       <h3>
-        <span className="muted normal">{place}</span> {PHASE_NAMES[part.phase]}
+        <span className="muted normal">{place}</span> {PHASE_NAMES[phase]}
         {next && <span className="accent normal"> · next</span>}
       </h3>
+      {children}
+    </li>
+  );
+}
+
+function Part(
+  props: Place & { readonly part: LessonPart; readonly rollout: RolloutRecord; readonly scale: number },
+): ReactNode {
+  const { part, place, rollout, scale, next } = props;
+  return (
+    <PartFrame phase={part.phase} place={place} next={next}>
       {part.picture !== undefined && (
         <RolloutFigure
           className={styles.picture ?? ""}
@@ -117,6 +168,6 @@ function Part(props: {
           {line}
         </code>
       ))}
-    </li>
+    </PartFrame>
   );
 }

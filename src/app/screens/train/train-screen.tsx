@@ -118,7 +118,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
           )}
           {starting && (
             <p className={`muted round-m ${styles.waiting}`} role="status">
-              The first step is running. Curves and rollouts appear here as they arrive.
+              Curves and rollouts of the first step appear here as they arrive
             </p>
           )}
           {!supervised && shown.problem !== null && <p className="bad">Cannot read these rollouts: {shown.problem}</p>}
