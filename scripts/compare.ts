@@ -14,7 +14,7 @@ import { badInput } from "../src/engine/errors.ts";
 import { curveSvg } from "../src/engine/sweep/curve-svg.ts";
 import { one, parseArguments, runTool, WORDS } from "./lib/arguments.ts";
 import { nodeStore } from "./lib/node/node-store.ts";
-import { comparedRun, compareTable, differentRows } from "./lib/scores/compared-run.ts";
+import { type ComparedRun, comparedRun, compareTable, differentRows } from "./lib/scores/compared-run.ts";
 
 function runFolders(path: string): string[] {
   if (!existsSync(path)) throw badInput(`${path} does not exist`, path);
@@ -37,19 +37,24 @@ await runTool(async () => {
   const at = one(parsed, "at") ?? "last";
   if (at !== "last" && at !== "best") throw badInput(`--at must be last or best, not "${at}"`, "at");
   const rows = [];
-  for (const folder of paths.flatMap(runFolders)) {
+  const folders = paths.flatMap(runFolders);
+  if (folders.length === 0) throw badInput(`${paths.join(", ")} holds no run.json`, "RUN");
+  for (const folder of folders) {
     const row = await comparedRun(folder, at);
     if (typeof row === "string") process.stderr.write(`${folder} ${row} and is left out\n`);
     else rows.push(row);
   }
+  if (rows.length === 0) return 1;
   const curve = one(parsed, "curve");
   if (curve !== undefined) {
-    const svg = curveSvg(rows.map(({ seed, evaluations }) => ({ name: `seed ${seed}`, evaluations })));
+    const distinct = new Set(rows.map(({ seed }) => seed)).size === rows.length;
+    const name = (row: ComparedRun): string => (distinct ? `seed ${row.seed}` : row.run);
+    const svg = curveSvg(rows.map((row) => ({ name: name(row), evaluations: row.evaluations })));
     await nodeStore(dirname(resolve(curve))).write(basename(curve), svg);
   }
   if (parsed.has("json")) for (const row of rows) process.stdout.write(`${JSON.stringify(row)}\n`);
   else process.stdout.write(`${compareTable(rows)}\n`);
   const different = differentRows(rows);
   if (different !== null) process.stderr.write(`${different}\n`);
-  return rows.length > 0 ? 0 : 1;
+  return 0;
 });

@@ -1,11 +1,12 @@
 /** A stored run as a row of `npm run compare`, and the table of such rows. */
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { sha256Hex } from "../../../src/engine/bytes/hash.ts";
 import { parseJson } from "../../../src/engine/bytes/json.ts";
+import { rowsHash } from "../../../src/engine/data/open-rows.ts";
 import { badInput } from "../../../src/engine/errors.ts";
 import { fewPicturesText } from "../../../src/engine/eval/bootstrap.ts";
-import { reportPictures } from "../../../src/engine/eval/row-image.ts";
+import { imageOf, reportPictures } from "../../../src/engine/eval/row-image.ts";
+import { LOOP_IDS, type LoopId } from "../../../src/engine/rl/loops/abouts.ts";
 import { bestOf } from "../../../src/engine/runs/checkpoint/best-checkpoint.ts";
 import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import { markedDifference } from "../../../src/engine/runs/evaluations/difference-text.ts";
@@ -35,7 +36,7 @@ export interface ComparedRun {
   /** The evaluation to compare with the start. */
   readonly step: number;
   readonly pictures: number;
-  /** Report rows, and a hash of their ids: runs with the same hash are scored on the same rows. */
+  /** Report rows, and a hash of their ids and pictures: runs with the same hash are scored on the same rows. */
   readonly n: number;
   readonly rowsHash: string;
   readonly maskPolicy: string | null;
@@ -84,7 +85,7 @@ export async function comparedRun(folder: string, at: "last" | "best"): Promise<
     return Object.fromEntries([...names].map((name) => [name, mean(metrics.flatMap((row) => row[name] ?? []))]));
   };
   const times = metrics.flatMap((row) => row.step_time ?? []).sort((a, b) => a - b);
-  const reported = shown.rows.filter(({ part }) => part !== "selection").map(({ rowId }) => rowId);
+  const reported = shown.rows.filter(({ part }) => part !== "selection");
   return {
     run: id,
     seed: config.seed,
@@ -92,14 +93,14 @@ export async function comparedRun(folder: string, at: "last" | "best"): Promise<
     step: report.step,
     pictures: reportPictures(shown.rows),
     n: report.n,
-    rowsHash: (await sha256Hex(new TextEncoder().encode(JSON.stringify(reported)))).slice(0, 16),
+    rowsHash: (await rowsHash(reported.map((row) => [row.rowId, imageOf(row)]))).slice(0, 16),
     maskPolicy: report.maskPolicy ?? null,
     judge: report.reward?.judge ?? null,
     start: scores(baseline.report, ({ mean: start }) => start),
     difference: scores(report, ({ difference }) => difference),
     best: chosen === null ? null : { ...chosen, by: chosen.selection === null ? "older rule" : selectionName(report) },
     lacks: report.selection === undefined ? LACKS : null,
-    zeroSpread: means(/^loop[12]\/frac_reward_zero_std$/),
+    zeroSpread: means(/^loop\d\/frac_reward_zero_std$/),
     gradNorm: means(/^grad_norm\/[^/]+$/),
     stepTime: times[Math.floor(times.length / 2)] ?? Number.NaN,
     evaluations: evaluations.map((one) => one.report),
@@ -128,7 +129,10 @@ function mean(values: readonly number[]): number {
 /** A Markdown table, and sentences about it. */
 export function compareTable(rows: readonly ComparedRun[]): string {
   const shown = SCORES.filter((id) => rows.some(({ difference }) => difference[id] !== undefined));
-  const head = ["run", "seed", "step", "report rows", "best checkpoint", ...shown, "zero spread 1 / 2", "s a step"];
+  const spread = (loop: LoopId): string => `loop${loop}/frac_reward_zero_std`;
+  const loops = LOOP_IDS.filter((loop) => loop <= 2 || rows.some(({ zeroSpread }) => spread(loop) in zeroSpread));
+  const zeroSpread = `zero spread ${loops.join(" / ")}`;
+  const head = ["run", "seed", "step", "report rows", "best checkpoint", ...shown, zeroSpread, "s a step"];
   const body = rows.map((row) => [
     row.run,
     row.seed,
@@ -140,7 +144,7 @@ export function compareTable(rows: readonly ComparedRun[]): string {
       if (difference === undefined) return "–";
       return `${row.start[id]?.toFixed(3)} ${markedDifference(difference)}`;
     }),
-    [1, 2].map((loop) => row.zeroSpread[`loop${loop}/frac_reward_zero_std`]?.toFixed(2) ?? "–").join(" / "),
+    loops.map((loop) => row.zeroSpread[spread(loop)]?.toFixed(2) ?? "–").join(" / "),
     row.stepTime.toFixed(2),
   ]);
   const line = (cells: readonly (string | number)[]): string => `| ${cells.join(" | ")} |`;

@@ -44,7 +44,7 @@ export function curveSvg(runs: readonly RunCurve[]): string {
   });
   const legend = runs.map(
     ({ name }, i) =>
-      `<g transform="translate(${PANEL.left + i * 150} ${height - 10})"><line x2="22" y1="-4" y2="-4" stroke="${colour(i)}" stroke-width="2"/><text x="28" fill="#333">${escaped(name)}</text></g>`,
+      `<g transform="translate(${PANEL.left + Math.round((i * (width - PANEL.left)) / runs.length)} ${height - 10})"><line x2="22" y1="-4" y2="-4" stroke="${colour(i)}" stroke-width="2"/><text x="28" fill="#333">${escaped(name)}</text></g>`,
   );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="sans-serif" font-size="11">`,
