@@ -172,8 +172,7 @@ async function fits(root: FileSystemDirectoryHandle, bytes: number): Promise<boo
       await optional(root.removeEntry(TRIAL));
     }
   } catch (thrown) {
-    // Other errors, such as a probe in another tab, are unrelated to space; the write itself shows whether there is
-    // room.
+    // Other errors, such as a probe in another tab, say nothing about space; the write shows whether there is room.
     return nameOf(thrown) !== "QuotaExceededError";
   }
 }
@@ -326,25 +325,19 @@ function storageError(what: string, kept: string, subject: string, thrown: unkno
 }
 
 /** The value, or null when the entry does not exist or is a folder. @throws LabError for a folder that may not be read */
-async function optional<T>(promise: Promise<T>): Promise<T | null> {
-  try {
-    return await allowed(promise);
-  } catch (thrown) {
+function optional<T>(promise: Promise<T>): Promise<T | null> {
+  return allowed(promise).catch((thrown: unknown) => {
     if (nameOf(thrown) === "NotFoundError" || nameOf(thrown) === "TypeMismatchError") return null;
     throw thrown;
-  }
+  });
 }
 
 /** @throws LabError where the browser withdrew its permission */
-async function allowed<T>(promise: Promise<T>): Promise<T> {
-  try {
-    return await promise;
-  } catch (thrown) {
-    if (nameOf(thrown) !== "NotAllowedError") throw thrown;
-    throw new LabError("storage", "The browser no longer allows access to this folder; choose it again", {
-      cause: thrown,
-    });
-  }
+function allowed<T>(promise: Promise<T>): Promise<T> {
+  return promise.catch((cause: unknown) => {
+    if (nameOf(cause) !== "NotAllowedError") throw cause;
+    throw new LabError("storage", "The browser no longer allows access to this folder; choose it again", { cause });
+  });
 }
 
 async function room(storage: StorageEstimator): Promise<StoreUsage> {
