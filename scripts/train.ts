@@ -38,6 +38,7 @@ import { openRun } from "../src/engine/runs/run-folder.ts";
 import type { RowList } from "../src/engine/runs/run-rows.ts";
 import { Session } from "../src/engine/session/session.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
+import { parseTable } from "../src/engine/tuning/table.ts";
 import { one, type Parsed, parseArguments, runTool } from "./lib/arguments.ts";
 import {
   CHECKPOINT_OPTIONS,
@@ -251,8 +252,10 @@ await runTool(async () => {
     if (note !== undefined) say(note);
     const tuned = one(parsed, "tuned");
     if (tuned !== undefined) {
-      const { entries } = await session.forms.take(readTextFile(tuned), tuned);
-      say(`${entries.length} measured forms from ${tuned}`);
+      const text = readTextFile(tuned);
+      const { entries, of } = parseTable(text, tuned);
+      await session.forms.take(text, tuned);
+      say(`${entries.length} forms from ${tuned}, measured on ${of.description || of.vendor}`);
     }
     const adapterPath = one(parsed, "adapter");
     if (adapterPath !== undefined) {

@@ -5,10 +5,11 @@
  *                   [--buckets N] [--compare ROUNDS] [--processor-time] [--card-forms] --out FILE
  *
  * Uses the shapes of one step of a run with these settings; the step is not stored. --start measures only what that
- * table lacks; --buckets measures only the N buckets with the most arithmetic. --compare then runs that many pairs of
- * steps, with the table and with the built-in forms in turn, and prints the ratio of their medians. --processor-time
- * measures processor time, for a software adapter on a busy machine. --card-forms starts from the built-in forms of a
- * card, whatever the adapter. `npm run train -- --tuned FILE` and System → Import read the table.
+ * table lacks, and continues a table that Ctrl+C interrupted; --buckets measures only the N buckets with the most
+ * arithmetic. --compare then runs that many pairs of steps, with the table and with the built-in forms in turn, and
+ * prints the ratio of their medians. --processor-time measures processor time, for a software adapter on a busy
+ * machine. --card-forms starts from the built-in forms of a card, whatever the adapter. `npm run train -- --tuned FILE`
+ * and System → Import read the table.
  */
 import { writeFileSync } from "node:fs";
 import { nodeClock } from "../bench/tool/node-place.ts";
@@ -26,6 +27,7 @@ import { openNodeDevice } from "./lib/node/node-gpu.ts";
 import { openNodeRows, POCKET_MODEL } from "./lib/node/node-rows.ts";
 import { nodeSession } from "./lib/node/node-session.ts";
 import { chosenSettings, SETTINGS_OPTIONS } from "./lib/settings-flags.ts";
+import { onStopSignal } from "./lib/stop-signal.ts";
 
 const OPTIONS = {
   ...SETTINGS_OPTIONS,
@@ -73,14 +75,22 @@ await runTool(async () => {
     await run(1);
     say(`${seenShapes().length} buckets`);
     const peak = async (): Promise<number> => (await peakRates(clock)).f32;
-    const table = await session.forms.tune(false, {
-      peak,
-      now: seconds,
-      stamps: !parsed.has("processor-time"),
-      most,
-      onBucket: (done, total, bucket) => say(`${done + 1} of ${total}: ${bucket}`),
-    });
-    writeFileSync(out, tableText(table));
+    const stop = new AbortController();
+    const leave = onStopSignal(() => stop.abort());
+    try {
+      await session.forms.tune(false, {
+        peak,
+        now: seconds,
+        stamps: !parsed.has("processor-time"),
+        most,
+        signal: stop.signal,
+        onBucket: (done, total, bucket) => say(`${done + 1} of ${total}: ${bucket}`),
+      });
+    } finally {
+      leave();
+      writeFileSync(out, tableText(await session.forms.table()));
+    }
+    const table = await session.forms.table();
     for (const { bucket, form, reference, ratio } of table.entries) {
       const gain = form === reference ? "" : ` ${ratio.toFixed(2)} of the time of ${reference}`;
       process.stdout.write(`${bucket}: ${form}${gain}\n`);

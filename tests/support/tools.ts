@@ -29,7 +29,18 @@ function run(program: string, words: readonly string[], env: Readonly<Record<str
   });
 }
 
-const TOOLS = ["train", "lab", "export", "score", "sweep", "damage-pocket", "eval", "check-data", "compare"] as const;
+const TOOLS = [
+  "train",
+  "lab",
+  "export",
+  "score",
+  "sweep",
+  "damage-pocket",
+  "eval",
+  "check-data",
+  "compare",
+  "tune",
+] as const;
 
 /** Tools that tests start. */
 export type ToolName = (typeof TOOLS)[number];
