@@ -216,6 +216,10 @@ describe("after a reload", () => {
     runId = (await row.locator("small").first().textContent()) ?? "";
     expect(runId).toMatch(/^[a-z0-9-]+-\d{17}$/);
     await expect.poll(() => row.textContent()).toMatch(/1 \/ 2/);
+    // Without a run in the address the recorded one is shown; a link leads back to this one.
+    await show(lab.page, { screen: "train" });
+    await lab.page.getByRole("link", { name: /^Your newest run: / }).click();
+    await expect.poll(() => new URLSearchParams(new URL(lab.page.url()).hash.slice(1)).get("run")).toBe(runId);
   });
 
   it("its rollouts are read back", async () => {

@@ -60,6 +60,8 @@ export interface SessionState {
   readonly followedRuns: readonly string[];
   /** A run that the last visit left unfinished, until it is resumed or dismissed. */
   readonly interrupted: RunDigest | null;
+  /** The newest stored run when the page looked for an interrupted one. */
+  readonly newest: { readonly id: string; readonly title: string } | null;
   /** Runs that another tab trains; for a moment after it ended, also that of this page. */
   readonly otherTabs: readonly string[];
   /** Number of runs that other tabs deleted since the page opened. */
@@ -97,6 +99,7 @@ export const useSession = create<SessionState>()(() => ({
   recordedRun: undefined,
   followedRuns: [],
   interrupted: null,
+  newest: null,
   otherTabs: [],
   deletedElsewhere: 0,
   importing: null,

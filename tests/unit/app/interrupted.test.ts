@@ -79,6 +79,9 @@ it("the newest run in progress is offered until it has ended elsewhere or the of
   stored = [digest("elk", "running", "2026-01-01"), digest("yak", "finished", "2026-01-02")];
   await findInterrupted();
   expect(offered()).toBe("elk");
+  expect(useSession.getState().newest?.id).toBe("yak");
+  await deleteRun("yak");
+  expect(useSession.getState().newest).toBeNull();
   forgetInterrupted();
   await findInterrupted();
   expect(offered()).toBeUndefined();

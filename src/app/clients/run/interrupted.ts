@@ -1,5 +1,6 @@
 /** The run that a closed, reloaded or crashed page left behind, and runs that are deleted. */
 import { quote } from "../../../engine/errors.ts";
+import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { heldRuns } from "../../../engine/storage/lock.ts";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { forgetMetrics } from "../../stores/run/metrics.ts";
@@ -10,13 +11,14 @@ import { lab } from "../lab.ts";
 /** Runs whose offer was dismissed. */
 const dismissed = new Set<string>();
 
-/** Offers the newest run that is stored as in progress and that no tab trains, unless its offer was dismissed. */
+/** Looks for the newest run, and offers the newest one that is stored as in progress and that no tab trains, unless its offer was dismissed. */
 export async function findInterrupted(): Promise<void> {
   const { runs } = await lab().data.runs();
   const held = await heldRuns();
-  const left = runs.filter(({ manifest: { id, state } }) => state === "running" && !held.has(id) && !dismissed.has(id));
-  const [newest = null] = left.sort((a, b) => b.manifest.created.localeCompare(a.manifest.created));
-  useSession.setState({ interrupted: newest });
+  const sorted = [...runs].sort((a, b) => b.manifest.created.localeCompare(a.manifest.created));
+  const left = ({ manifest: { id, state } }: RunDigest): boolean =>
+    state === "running" && !held.has(id) && !dismissed.has(id);
+  useSession.setState({ interrupted: sorted.find(left) ?? null, newest: sorted[0]?.manifest ?? null });
 }
 
 /** Dismisses the offer; the run stays stored. */
@@ -51,5 +53,6 @@ function dropRun(id: string): void {
   forgetMetrics(id);
   forgetRun(id);
   if (useSession.getState().interrupted?.manifest.id === id) forgetInterrupted();
+  if (useSession.getState().newest?.id === id) useSession.setState({ newest: null });
   if (useRoute.getState().run === id) navigate({ run: null, step: null, rollout: null });
 }

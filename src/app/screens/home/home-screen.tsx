@@ -4,6 +4,7 @@ import { openDemoSet } from "../../clients/loading.ts";
 import { startBlocker } from "../../clients/run/blockers.ts";
 import { act } from "../../clients/run/run-actions.ts";
 import { GuideCards } from "../../components/guide/guide-cards.tsx";
+import { NewestRun } from "../../components/rollout/newest-run.tsx";
 import { titleOf, useNoRun, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPause, IconPlay } from "../../components/ui/icons.tsx";
@@ -119,7 +120,8 @@ function Playing({ run, playback }: { readonly run: ViewedRun; readonly playback
           {run.recorded ? "Recorded run" : run.live ? "Your run" : titleOf(run)}, step{" "}
           {formatCount(shown ? step : run.metrics.steps.at(-1))} of {formatCount(steps)}
         </p>
-        <div className="row gap-2">
+        <div className="row wrap gap-2">
+          <NewestRun run={run} />
           {!run.live && shown && (
             <Button kind="quiet" icon={playing ? <IconPause /> : <IconPlay />} data-testid="home-play" onClick={toggle}>
               {playing ? "Pause" : "Play"}

@@ -11,6 +11,7 @@ import { MetricPicker } from "../../components/charts/metric-picker.tsx";
 import { alongAxis } from "../../components/charts/plot/axis.ts";
 import { SaveCsv } from "../../components/charts/save-csv.tsx";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
+import { NewestRun } from "../../components/rollout/newest-run.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
 import {
@@ -87,6 +88,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
       <header className="row wrap gap-2-3">
         <h1>{titleOf(run)}</h1>
         <span className="muted">{kindOf(run)}</span>
+        <NewestRun run={run} />
         <StepTitle shown={asked === null ? null : step} asked={asked} />
         {!readOnly && <ResumeButton run={run} />}
         {!supervised && (
