@@ -40,10 +40,11 @@ export function ResultCard(props: {
           Step {result?.first.report.step ?? 0} to {result?.last.report.step ?? NONE}, reward of sampled answers, 95 %
           interval
         </span>
-        {few !== "" && <span className="warn">{few}</span>}
         <a href={linkTo({ screen: "eval", run: run.place })}>Best and worst rows</a>
         <a href={linkTo({ screen: "runs" })}>Export</a>
         <CopyPanel name="the result" />
+        {/* Last, so that it moves nothing when it comes. */}
+        {few !== "" && <span className="warn">{few}</span>}
       </p>
     </section>
   );
