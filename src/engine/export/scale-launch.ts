@@ -12,10 +12,11 @@ const TRAINED_BYTES = 24;
 /** Names and texts, relative to `scale/`. */
 export function launchFiles(manifest: RunManifest): Readonly<Record<string, string>> {
   const { id } = manifest;
-  const program = `-m sa2va_lab.train "$RUN" --model "$MODEL" --shards "$SHARDS"`;
+  const folders = `--model "\${MODEL:?names no folder}" --shards "\${SHARDS:?names no folder}"`;
+  const program = `-m sa2va_lab.train "$RUN" ${folders}`;
   const script = (about: string, command: string): string =>
     `#!/bin/sh\n# ${about}\n# MODEL=<folder> SHARDS=<folder> sh ${about.split(":")[0]}\nset -e\nRUN=$(cd "$(dirname "$0")/../.." && pwd)\nexec ${command} "$@"\n`;
-  const nodes = `python -m torch.distributed.run --nnodes 2 --nproc_per_node 8 --max-restarts 3 --rdzv_backend c10d --rdzv_id ${id} --rdzv_endpoint "$HEAD:29500"`;
+  const nodes = `python -m torch.distributed.run --nnodes 2 --nproc_per_node 8 --max-restarts 3 --rdzv_backend c10d --rdzv_id ${id} --rdzv_endpoint "\${HEAD:?names no machine}:29500"`;
   return {
     "launch/1gpu.sh": script("1gpu.sh: one process", `python ${program}`),
     "launch/8gpu.sh": script(
@@ -27,9 +28,11 @@ export function launchFiles(manifest: RunManifest): Readonly<Record<string, stri
       "#!/bin/sh",
       "#SBATCH --nodes=2 --ntasks-per-node=1 --gpus-per-node=8 --signal=TERM@120",
       "# MODEL=<folder> SHARDS=<folder> sbatch 2x8.slurm",
+      // Slurm runs a copy of this file elsewhere.
+      'LAUNCH=$(scontrol show job "$SLURM_JOB_ID" | sed -n "s/^ *Command=//p")',
       'HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
       "export HEAD",
-      'srun sh "$SLURM_SUBMIT_DIR/2x8gpu.sh"',
+      'srun sh "$(dirname "$LAUNCH")/2x8gpu.sh"',
       "",
     ].join("\n"),
     "README.md": readme(manifest),
@@ -55,7 +58,7 @@ function readme({ id, model, data, config }: RunManifest): string {
   const groups = groupsPerStep(config);
   return `# ${id} on many GPUs
 
-The folder above is the run as the lab stores it. \`pip install\` the package in \`python/\` of the lab, then:
+The folder above is the run as the lab stores it. \`pip install ./python\` in the lab's folder, then here:
 
 | GPUs | command |
 | --- | --- |
@@ -65,8 +68,10 @@ The folder above is the run as the lab stores it. \`pip install\` the package in
 
 - MODEL: folder of the checkpoint "${model.name}" (hash ${model.hash.slice(0, 16)}…). SHARDS: folder of "${data.name}",
   ${data.rows} rows (hash ${data.hash.slice(0, 16)}…). Both are checked before the first step.
-- A step samples ${groups} groups of ${config.groupSize} rollouts per loop, whatever the number of GPUs. GPUs beyond ${groups} are
-  idle.
+- A step samples ${groups} groups of ${config.groupSize} rollouts per loop, whatever the number of GPUs. More processes than
+  ${groups} are refused; \`GPUS=2 sh launch/8gpu.sh\` starts two.
+- The run has ${config.steps} steps. \`--steps N\` after a command changes their number; other options of
+  \`python -m sa2va_lab.train --help\` go there as well.
 - Memory per card, computed, not measured: ${gib(frozen)} GiB for the frozen model in bf16, ${gib(trained)} GiB for trained tensors,
   and the activations of one group.
 - Time per step, computed, not measured, within a factor of two: ${times({ model, config })}. It assumes 256 tokens a

@@ -1,6 +1,8 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
 import { openNodeRows, POCKET_SHARDS } from "../../../scripts/lib/node/node-rows.ts";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
@@ -63,6 +65,41 @@ test("a run leaves with its rows, the words it uses and the commands that start 
   );
   expect(text(files["brave-otter/scale/README.md"])).toMatch(/8 GPUs \d+\.\d s on A100, \d+\.\d s on H100/);
   expect(contract()).toMatchObject({ templates: { phi3_chat: { before: "<|user|>\n" } }, streams: { token: 0 } });
+});
+
+test("launch files start the package from any folder, and name what is missing", () => {
+  const home = mkdtempSync(join(tmpdir(), "lab-launch-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  const launch = join(home, "brave otter", "scale", "launch");
+  for (const folder of [launch, join(home, "bin")]) mkdirSync(folder, { recursive: true });
+  for (const [name, content] of Object.entries(launchFiles(manifest("brave-otter")))) {
+    writeFileSync(join(launch, "..", name), content);
+  }
+  const slurm = join(launch, "2x8.slurm");
+  const shows = `case $2 in job) echo "   Command=${slurm}";; *) echo first; echo second;; esac`;
+  for (const [name, body] of [
+    ["python", 'printf "%s|" "$@"'],
+    ["srun", 'exec "$@"'],
+    ["scontrol", shows],
+  ] as const) {
+    writeFileSync(join(home, "bin", name), `#!/bin/sh\n${body}\n`, { mode: 0o755 });
+  }
+  const start = (file: string, given: Readonly<Record<string, string>>, ...words: readonly string[]) => {
+    const env = { PATH: `${join(home, "bin")}:${process.env.PATH}`, ...given };
+    return spawnSync("sh", [file, ...words], { cwd: home, env, encoding: "utf8" });
+  };
+  const folders = { MODEL: "a model", SHARDS: "rows" };
+  const run = `-m|sa2va_lab.train|${join(home, "brave otter")}|--model|a model|--shards|rows|`;
+  expect(start(join(launch, "1gpu.sh"), folders, "--steps", "6").stdout).toBe(`${run}--steps|6|`);
+  const eight = "-m|torch.distributed.run|--standalone|--nproc_per_node|8|--max-restarts|3|";
+  expect(start(join(launch, "8gpu.sh"), folders).stdout).toBe(eight + run);
+  // Slurm runs a copy of the file, from the folder of the caller.
+  copyFileSync(slurm, join(home, "job"));
+  const nodes = /^-m\|torch\.distributed\.run\|--nnodes\|2\|.*\|--rdzv_endpoint\|first:29500\|/;
+  expect(start(join(home, "job"), folders).stdout).toMatch(nodes);
+  expect(start(join(home, "job"), folders).stdout).toContain(run);
+  expect(start(join(launch, "8gpu.sh"), { MODEL: "a model" }).stderr).toContain("SHARDS: names no folder");
+  expect(start(join(launch, "2x8gpu.sh"), folders).stderr).toContain("HEAD: names no machine");
 });
 
 test("what cannot be taken on is refused", async () => {
