@@ -112,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_OPTIONS(self) -> None:
         """Answers the browser's preflight request of a call from another origin."""
-        asked = {"Methods": "GET, HEAD", "Headers": "Authorization, Range, If-None-Match"}
+        asked = {"Methods": "GET, HEAD", "Headers": "Authorization, Range, If-None-Match", "Private_Network": "true"}
         allowed = {f"Access_Control_Allow_{name}": value for name, value in asked.items()}
         self._begin(204, 0, Access_Control_Max_Age="600", **allowed)
 

@@ -56,6 +56,7 @@ def test_it_needs_the_token_and_the_origin(server: Server) -> None:
     question, _ = ask(server, "/run.json", "OPTIONS", Origin=ORIGIN, Authorization="")
     assert question.status == 204
     assert "Authorization" in str(question.getheader("Access-Control-Allow-Headers"))
+    assert question.getheader("Access-Control-Allow-Private-Network") == "true"
 
 
 @pytest.mark.parametrize(
