@@ -163,10 +163,10 @@ class Actor:
     def texts(self, asked: Asked, rollouts: int, address: Address | None, one_length: bool = False) -> list[Completion]:
         """Answers to one prompt, drawn at an address of their group, or greedy; `one_length` as in `decode`."""
         s, whole = self.settings, self._embedded(asked)
-        sampler = Sampler(guard=s.logitGuard)
+        sampler, addresses = Sampler(guard=s.logitGuard), None
         if address is not None:
             sampler = Sampler(s.temperature, s.logitGuard, s.topK, s.topP, s.minP, s.repetitionPenalty)
-        addresses = None if address is None else [address.at(n) for n in range(rollouts)]
+            addresses = [address.at(n) for n in range(rollouts)]
         tails = [whole[-1:]] * rollouts
         return self.decode(whole[:-1], tails, s.maxNewTokens, sampler, addresses, asked.prompt.ids, one_length)
 
@@ -285,8 +285,9 @@ class Actor:
         logits = F.interpolate(large, (height, width), mode="bilinear", align_corners=False)[:, 0]
         found = []
         for own in logits:
-            sure = own[own > 0]
-            found.append(Found(self.inside(own), float(sure.sigmoid().mean()) if len(sure) else None))
+            mask = self.inside(own)
+            sure = own[torch.from_numpy(mask).to(own.device) > 0]
+            found.append(Found(mask, float(sure.sigmoid().mean()) if len(sure) else None))
         return found
 
     def inside(self, logits: Tensor) -> Mask:

@@ -1,13 +1,18 @@
 """Decoding token by token in buffers of fixed length, compared with passes over the whole, on the lab's tiny models."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch.nn.functional import pad
 
 from sa2va_lab.language import Slots
+from sa2va_lab.masks import Mask
 from sa2va_lab.model import load_model
+from sa2va_lab.policy import Actor
 from sa2va_lab.sam2 import Sam2Model, published
 from sa2va_lab.settings import read_json
 from sa2va_lab.token_step import TokenStep
@@ -64,3 +69,14 @@ def test_a_mask_decoder_of_any_depth_has_the_published_layers() -> None:
     own = [name.split("transformer.layers.")[1] for name in names if "transformer.layers" in name and ".mlp." in name]
     expected = [f"{n}.mlp.layers.{at}.{kind}" for n in range(3) for at in (0, 1) for kind in ("bias", "weight")]
     assert sorted(own) == expected
+
+
+def test_a_confidence_is_that_of_the_mask_which_a_replay_takes_from_the_record() -> None:
+    class Recorded(Actor):
+        def inside(self, logits: torch.Tensor) -> Mask:
+            return np.ones(logits.shape, dtype=np.uint8)
+
+    unused: Any = None
+    model: Any = SimpleNamespace(sam_size=4)
+    found = Recorded(model, unused, unused).sized(torch.full((1, 4, 4), -1e-9), 4, 4)[0]
+    assert found.confidence == pytest.approx(0.5)

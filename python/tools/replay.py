@@ -34,6 +34,11 @@ _EQUAL = ("completion", "caption", "caption_prime", *_MASKS, "given_mask", "prom
           "answer_ids", "truncated")  # fmt: skip
 _LABS = re.compile(r"step|loss|epoch|step_time|(time|memory)/.*|loop\d/(grad_snr|term_grad_norm/.*)")
 """Metrics that only a whole run has, and metrics of the page."""
+_ROUNDING = ("grad_cosine", "ema/distance", "judge/latency_ms")
+"""
+Metrics that rounding decides, beside the difference between training and sampling: the angle to a loop whose gradient
+vanishes, and the distance that Adam moved weights with such gradients.
+"""
 _LOGIT, _SUM = 1e-5, 1e-6
 """Rounding in single precision of a mask's logits, relative to the largest, and of a running sum of probabilities."""
 _NOTHING = 1e-9
@@ -190,9 +195,7 @@ def _compare_metrics(run: OpenRun, outcome: Outcome, step: int) -> dict[str, flo
     gaps = [0.0]
     for name, value in outcome.metrics.items():
         before = float(stored.get(name, "nan"))
-        # The difference between training and sampling is rounding itself, as is the angle to a loop whose gradient
-        # vanishes.
-        if not math.isnan(before) and "logp_train" not in name and name not in ("grad_cosine", "judge/latency_ms"):
+        if not math.isnan(before) and "logp_train" not in name and name not in _ROUNDING:
             gaps.append(abs(before - value) / max(1.0, abs(before)))
     alone = {name for name in stored if not _LABS.fullmatch(name)} ^ outcome.metrics.keys()
     return {"metrics": max(gaps), "metrics_differ": len(alone) if stored else 0}
