@@ -92,6 +92,8 @@ def open_run(given: argparse.Namespace, team: Team, step: int | None = None) -> 
         name, fingerprint = (folder.manifest["model"][key] for key in ("name", "hash"))
         spent = folder.spending()
     settings = parse_settings(config, contract.defaults, given.reward is not None)
+    if settings.groups < team.world:
+        raise LabError(f"{team.world} processes are more than the {settings.groups} groups per loop of a step")
     if model_hash(model_folder) != fingerprint:
         raise LabError(f"--model holds another checkpoint than {name}, which the run was trained on")
     data = RunData(path, given.shards)
@@ -144,10 +146,8 @@ def _restored(folder: RunFolder, model: Sa2va, state: State, team: Team) -> int:
 
 def _own_reward(path: Path) -> Callable[[dict[str, Any]], object]:
     """The function `reward` of a Python file. Raises LabError when there is none."""
-    try:
+    with reading(f"--reward {path}", Exception):
         names = runpy.run_path(str(path), run_name=path.stem)
-    except Exception as cause:
-        raise LabError(f"--reward {path} cannot be loaded ({type(cause).__name__}: {cause})") from cause
     if not callable(names.get("reward")):
         raise LabError(f"--reward {path} has no function reward(rollout)")
     found: Callable[[dict[str, Any]], object] = names["reward"]

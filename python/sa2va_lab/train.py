@@ -4,6 +4,7 @@ python -m sa2va_lab.train RUN --model DIR --shards DIR: continues a run from its
 Under torchrun or accelerate every process samples its share of the groups; the first one writes the run folder.
 """
 
+import os
 import signal
 import sys
 import threading
@@ -98,7 +99,9 @@ def train(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
             folder.update(state="failed")
         raise
     if team.first:
-        folder.update(state="finished" if run.step >= run.settings.steps else "paused")
+        state = "finished" if run.step >= run.settings.steps else "paused"
+        folder.update(state=state)
+        print(f"{state} at step {run.step} of {run.settings.steps}", flush=True)
 
 
 def _steps(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
@@ -157,8 +160,6 @@ def main() -> int:
     team, stop = Team(), stopping()
     try:
         run = open_run(given, team)
-        if run.settings.groups < team.world:
-            raise LabError(f"{team.world} processes are more than the {run.settings.groups} groups per loop of a step")
         if given.steps is not None:
             extend(run, team, given.steps)
         last = run.settings.steps if given.until is None else min(given.until, run.settings.steps)
@@ -166,7 +167,10 @@ def main() -> int:
             print(f"The run has {run.step} steps already; no step is left up to step {last}", flush=True)
         train(run, team, last, stop)
     except LabError as wrong:
-        print(wrong, file=sys.stderr)
+        print(wrong, file=sys.stderr, flush=True)
+        if "TORCHELASTIC_RUN_ID" in os.environ:
+            # The launcher would start all processes again, to end in the same way.
+            os.kill(os.getppid(), signal.SIGTERM)
         return 2
     team.leave()
     return 0

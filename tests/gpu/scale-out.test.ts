@@ -205,6 +205,15 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     expect(split).toBeLessThan(1e-6);
   });
 
+  it("says once why a run cannot start, instead of starting again", async () => {
+    const run = await only(`${await only(join(scratch, "field"))}-scale`);
+    const launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "3", "--max-restarts", "3"];
+    const done = await python(...launch, "-m", "sa2va_lab.train", run, ...about());
+    expect(done.code).toBe(1);
+    const said = done.err.match(/more than the 2 groups per loop of a step/g) ?? [];
+    expect([1, 2, 3]).toContain(said.length);
+  });
+
   it("continues after a killed process without losing or doubling a step", async () => {
     const calm = await exported(await trained("begun", 3, { saveSteps: 3, evalSteps: 3, evalRows: 6 }));
     const disturbed = join(scratch, "disturbed", basename(calm));
