@@ -256,8 +256,7 @@ class RunFolder:
 
 def _tensors(path: Path) -> dict[str, Tensor]:
     with reading(path, SafetensorError):
-        found: dict[str, Tensor] = load_file(path)
-        return found
+        return dict(load_file(path))
 
 
 def _targets(names: list[str]) -> list[str]:

@@ -66,10 +66,6 @@ GAINS = ("iou", "meteor", "judge", "likelihood", "contrast", "confidence", "box"
 COSTS = ("length", "repetition", "leak")
 
 
-def _term_key(loop: int, term: str) -> str:
-    return f"loop{loop}{term.capitalize()}{'Cost' if term in COSTS else ''}"
-
-
 def parse_settings(config: dict[str, Any], defaults: dict[str, Any], own_reward: bool = False) -> Settings:
     """
     Settings of a run; `own_reward` says that a custom reward in Python is given.
@@ -77,7 +73,8 @@ def parse_settings(config: dict[str, Any], defaults: dict[str, Any], own_reward:
     Raises LabError naming the settings that this package cannot run.
     """
     given, names = defaults | config, set(_KNOWN["used"])
-    keys = {loop: {term: _term_key(loop, term) for term in (*GAINS, *COSTS)} for loop in LOOPS}
+    ends = {term: term.capitalize() for term in GAINS} | {term: f"{term.capitalize()}Cost" for term in COSTS}
+    keys = {loop: {term: f"loop{loop}{end}" for term, end in ends.items()} for loop in LOOPS}
     terms = {key for own in keys.values() for key in own.values()}
     missing = sorted((names | terms) - given.keys())
     if missing:
