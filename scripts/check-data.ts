@@ -3,7 +3,7 @@
  *
  * Reads folders (or single files) of shards as the page does and prints which files count, their schema and adapter,
  * the checks, and every skipped row with its reason. With --json it prints one object per line, distinguished by
- * `kind`. --keep writes the corrections as a mapping file, which is read if it is beside the data. Exit 0: ready for
+ * `kind`. --keep writes the corrections as a mapping file, which is read if it is next to the data. Exit 0: ready for
  * training; 1: not ready; 2: a bad argument.
  */
 import { writeFile } from "node:fs/promises";

@@ -12,7 +12,7 @@ export function scoredGroup(group: BenchGroup, scores: readonly ScoredRollout[],
   return withAdvantages([{ ...group, rollouts }], config)[0] as BenchGroup;
 }
 
-/** The groups with the advantages that a step of each loop and batch would give them. */
+/** The groups with their advantages, computed as in a step with the groups of the same loop and batch. */
 export function withAdvantages(groups: readonly BenchGroup[], config: AdvantageConfig): readonly BenchGroup[] {
   const batches = new Map<string, BenchGroup[]>();
   for (const group of groups) {

@@ -342,7 +342,7 @@ test("a stored run takes over the steps that another machine added, and no other
   await library.takeOver("brave-otter", far);
   expect((await library.open("brave-otter")).run.checkpoints).toEqual([3]);
   // Nothing new, then another step 1.
-  await expect(library.takeOver("brave-otter", far)).rejects.toThrow(/with 3 steps, which the opened one does not/);
+  await expect(library.takeOver("brave-otter", far)).rejects.toThrow(/with 3 steps, which the opened run does not/);
   const other = memoryStore();
   await (await createRun(other, manifest())).appendStep(1, { loss: 7 });
   await expect(library.takeOver("brave-otter", other)).rejects.toMatchObject({ code: "bad-input" });

@@ -47,7 +47,7 @@ export function samplesOf(paths: readonly string[]): Sample[] {
   return [...samples.values()].flatMap(byFullName);
 }
 
-/** `1.jpg`, `1.json` and `1.mask.png` of the key `a` are a sample of the name `a.1`; other fields stay with `a`. */
+/** `1.jpg`, `1.json` and `1.mask.png` of the key `a` are a sample named `a.1`; other fields stay with `a`. */
 function byFullName(fields: ReadonlyMap<string, string>): Sample[] {
   if (![...fields.keys()].some((field) => field.includes("."))) return [{ fields }];
   const last = (field: string): readonly [stem: string, kind: string] => {

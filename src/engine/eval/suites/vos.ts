@@ -75,7 +75,7 @@ async function openClipRows(
     items,
     // A damaged file of foreground masks gives the same sentence for every clip.
     leftOut: [...new Set(leftOut)],
-    picture: () => Promise.reject(new LabError("unsupported", "Clips are followed by npm run eval only")),
+    picture: () => Promise.reject(new LabError("unsupported", "Only npm run eval can follow clips")),
     clip: (index) => clips[index] as Clip,
   };
 }
