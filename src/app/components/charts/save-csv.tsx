@@ -20,7 +20,7 @@ export function sourceCsv(source: MetricSource): string {
 export function SaveCsv({ source, name }: { readonly source: MetricSource; readonly name: string }): ReactNode {
   return (
     <Button
-      title="All metrics of the runs shown, one row per step"
+      title="Saves all metrics of the runs shown, one row per step"
       onClick={() => saveBlob(new Blob([sourceCsv(source)], { type: "text/csv" }), `${name}.csv`)}
     >
       CSV

@@ -9,7 +9,7 @@ const CALM_MS = 600;
 interface ClipState {
   /** Chosen frame by row id. */
   readonly shown: Readonly<Record<string, number>>;
-  /** Row that plays, and the frame to return to where it plays only under the pointer. */
+  /** Row that plays; if it plays only under the pointer, also the frame to return to. */
   readonly playing: { readonly rowId: string; readonly back: number | null } | null;
   /** Whether figures draw the outlines of the frames before and after. */
   readonly onion: boolean;

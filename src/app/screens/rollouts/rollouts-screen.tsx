@@ -205,7 +205,9 @@ function Viewer(props: { readonly run: ViewedRun; readonly scan: Scan; readonly 
         <FilterBar filter={filter} onChange={setFilter} search={search} />
         <Button
           title={
-            filtered || table ? "All rollouts that are listed, one per line" : "All rollouts of this step, one per line"
+            filtered || table
+              ? "Saves the listed rollouts, one per line"
+              : "Saves the rollouts of this step, one per line"
           }
           disabled={listed.length === 0}
           onClick={() => saveRollouts(listed, filter, `${run.runId}-rollouts.jsonl`)}

@@ -17,7 +17,7 @@ function ownRuns(): readonly (string | null | undefined)[] {
 
 /**
  * Starts to look for runs in other tabs.
- * @param onReleased called when another tab has let go of a run: it ended, or its tab was closed in the middle
+ * @param onReleased called when another tab has released a run: the run ended, or the tab was closed during the run
  */
 export function followOtherTabs(onReleased: () => void): void {
   let failed = false;

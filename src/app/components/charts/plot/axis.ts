@@ -5,7 +5,7 @@ import type { MetricSource } from "../chart-spec.ts";
 
 export const AXIS_NAMES: Readonly<Record<Axis, string>> = { step: "Steps", time: "Time", samples: "Samples" };
 
-/** Text of a place on an axis. */
+/** Label of a position on an axis. */
 export function axisText(axis: Axis, x: number): string {
   if (axis === "time") return x < 60 ? `${Number(x.toFixed(2))} s` : formatSeconds(x).replace(/ 00 (s|min)$/, "");
   return x % 1 === 0 ? `${x}` : "";
