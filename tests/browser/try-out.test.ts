@@ -335,7 +335,7 @@ describe("trying the model out", () => {
     await more.click();
     await expect.poll(state).toBe("finished");
     await expect.poll(done).toBe(CLIP_FRAMES);
-    await expect.poll(() => page.getByTestId("follow-memory").textContent()).toMatch(/ kB remembered, /);
+    await expect.poll(() => page.getByTestId("follow-memory").textContent()).toMatch(/ kB in the memory bank, /);
     await expect
       .poll(() => detail.getByTestId("frame-curve").getAttribute("aria-label"))
       .toMatch(/^IoU of the bright box: mean .* over 20 frames/);
