@@ -23,4 +23,4 @@ test("an interrupted tuning leaves the forms measured so far", async () => {
   } finally {
     await rm(folder, { recursive: true });
   }
-}, 300_000);
+});
