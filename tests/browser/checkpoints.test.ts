@@ -313,7 +313,9 @@ describe("a checkpoint from disk", () => {
     await session.send("Storage.overrideQuotaForOrigin", { origin, quotaSize: 100_000 });
     server.fault = (path) => (path === WEIGHTS ? { headers: { ETag: '"fifth"' } } : null);
     await ask(server.url);
-    await expect.poll(() => page.getByTestId("address-copy").textContent()).toMatch(/^No copy will be stored, because it needs /);
+    await expect
+      .poll(() => page.getByTestId("address-copy").textContent())
+      .toMatch(/^No copy will be stored, because it needs /);
     await page.getByTestId("pick-model").setInputFiles(GOLDEN);
     expect(await weightsFrom("sa2va-tiny-qwen2")).toBe("their files");
     const panel = page.locator("section", { has: page.getByTestId("model-facts") });
