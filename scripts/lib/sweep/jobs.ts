@@ -137,6 +137,8 @@ function runProcess(
   signal: AbortSignal,
   env: Readonly<Record<string, string>> = {},
 ): Promise<number | null> {
+  // A shell that has just begun may miss the signal.
+  if (signal.aborted) return Promise.resolve(null);
   return new Promise((done, failed) => {
     const child = spawn(command, program, {
       env: { ...process.env, ...env },
@@ -163,8 +165,6 @@ function runProcess(
       }
     };
     signal.addEventListener("abort", stop);
-    // An interrupt before the process began.
-    if (signal.aborted) stop();
     child.once("error", failed);
     child.once("close", (code) => {
       signal.removeEventListener("abort", stop);

@@ -19,6 +19,15 @@ const WAITING = 'process.on("SIGINT", () => process.exit()); setTimeout(() => {}
 const NODE = `"${process.execPath}"`;
 const [JOB, OTHER] = PLAN.jobs as [SweepJob, SweepJob];
 
+/** Waits until the job has written "begun". @returns its log */
+async function begun(): Promise<string> {
+  const log = join(jobFolder(out, JOB), "train.log");
+  while (!existsSync(log) || !readFileSync(log, "utf8").includes("begun")) {
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  return log;
+}
+
 it.each([
   ["has started", "echo begun in {folder}; sleep 600; echo ended", false],
   ["has left in the background", `${NODE} -e '${WAITING}' {folder} &`, true],
@@ -26,18 +35,15 @@ it.each([
   const stop = new AbortController();
   rmSync(jobFolder(out, JOB), { recursive: true, force: true });
   const ended = runJob(out, PLAN, JOB, { at: "new" }, { first: undefined, place }, stop.signal);
-  const log = join(jobFolder(out, JOB), "train.log");
-  while (!existsSync(log) || !readFileSync(log, "utf8").includes("begun")) {
-    await new Promise((done) => setTimeout(done, 20));
-  }
+  const log = await begun();
   stop.abort();
   expect((await ended) === 0).toBe(good);
   expect(readFileSync(log, "utf8")).not.toContain("ended");
 });
 
-it("an interrupt before a job's process began stops it", async () => {
+it("an interrupt before a job's process begins keeps it from beginning", async () => {
   const place = "sleep 600; echo {folder}";
-  expect(await runJob(out, PLAN, JOB, { at: "new" }, { first: undefined, place }, AbortSignal.abort())).not.toBe(0);
+  expect(await runJob(out, PLAN, JOB, { at: "new" }, { first: undefined, place }, AbortSignal.abort())).toBeNull();
 });
 
 it("an interrupt of a job that has just ended is no error", async () => {
@@ -46,8 +52,12 @@ it("an interrupt of a job that has just ended is no error", async () => {
   const kill = vi.spyOn(process, "kill").mockImplementation(() => {
     throw gone;
   });
-  const ended = runJob(out, PLAN, JOB, { at: "new" }, { first: undefined, place: "echo {folder}" }, stop.signal);
+  const go = join(out, "go");
+  const place = `echo begun; while [ ! -e '${go}' ]; do sleep 0.02; done; echo {folder}`;
+  const ended = runJob(out, PLAN, JOB, { at: "new" }, { first: undefined, place }, stop.signal);
+  await begun();
   stop.abort();
+  writeFileSync(go, "");
   expect(await ended).toBe(0);
   expect(kill).toHaveBeenCalledOnce();
   kill.mockRestore();
