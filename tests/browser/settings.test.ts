@@ -103,7 +103,7 @@ it("a mix shows the rows and shares of its sources; it comes from a file, as add
     ...["other files", `${others}`, "1", formatShare(others / (2 * rows + others))],
   ]);
   await pick("mix.json", JSON.stringify({ mixSources: "data-00000 = x" }));
-  await page.getByText('mixSources has "data-00000 = x", which is not a name').waitFor();
+  await page.getByText('mixSources has "data-00000 = x", which is not name=number with').waitFor();
   await expect.poll(() => page.getByTestId("mix").count()).toBe(0);
   await pick("mix.json", JSON.stringify({ mixSources: "" }));
 });
