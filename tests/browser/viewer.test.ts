@@ -547,9 +547,7 @@ describe("runs of this browser", () => {
       .toMatch(/400\.\d{3}[+−]0\.\d{3} \(.0\.\d{3} to .0\.\d{3}\)\d+, \d+$/);
     await expect.poll(() => tables.last().locator("tbody tr").count()).toBe(1);
     await page.getByTestId("leaderboard-base").selectOption("whole");
-    await expect
-      .poll(() => lines.allTextContents())
-      .toContainEqual(expect.stringMatching(/0\.000 \(no change\)0, 0$/));
+    await expect.poll(() => lines.allTextContents()).toContainEqual(expect.stringMatching(/0\.000 \(no change\)0, 0$/));
     expect(await violations(page)).toEqual([]);
     await lines.first().getByRole("link").click();
     await expect.poll(() => page.getByTestId("eval-where").textContent()).toMatch(/after 40 steps$/);
