@@ -103,7 +103,7 @@ const FLAGS = [
 ] as const;
 
 /** Steps between evaluations: at checkpoints where there are any, because only those can be the best. */
-function evaluationBeat({ steps, saveSteps }: LabConfig): number {
+function evaluationInterval({ steps, saveSteps }: LabConfig): number {
   const interval = Math.ceil(steps / EVALUATIONS);
   return saveSteps === 0 ? interval : Math.ceil(interval / saveSteps) * saveSteps;
 }
@@ -139,7 +139,7 @@ async function taskOf(
   return {
     config: {
       ...config,
-      evalSteps: given.evalSteps ?? evaluationBeat(config),
+      evalSteps: given.evalSteps ?? evaluationInterval(config),
       evalRows: given.evalRows ?? Math.max(EVALUATED_ROWS, config.evalRows),
     },
     resume: undefined,

@@ -48,7 +48,7 @@ it("is one small folder that measures with nothing installed, and repeats no fin
   expect(rates.length).toBeGreaterThan(7);
   for (const { case: name, value } of rates) expect(value, String(name)).toBeGreaterThan(0);
   const steps = lines.filter(({ stage, peak }) => stage === "step-1b" && peak !== undefined);
-  expect(steps.map(({ case: name }) => name)).toEqual(["groups of 2, captions of 4 tokens", "preset of 12 GB"]);
+  expect(steps.map(({ case: name }) => name)).toEqual(["groups of 2, captions of 4 tokens"]);
   for (const { gradNorm, peak } of steps) {
     expect(gradNorm).toBeGreaterThan(0);
     expect((peak as { ratio: number }).ratio).toBeCloseTo(1, 1);

@@ -2,15 +2,15 @@
 import type { LabConfig } from "../config/table.ts";
 import { bytesText } from "./bytes-text.ts";
 
-type Beat = Pick<LabConfig, "steps" | "saveSteps" | "keepCheckpoints" | "evalSteps">;
+type Schedule = Pick<LabConfig, "steps" | "saveSteps" | "keepCheckpoints" | "evalSteps">;
 
 /** Checkpoints beyond `keepCheckpoints`: the one being written, and the best one of evaluated runs. */
-function beside({ evalSteps }: Beat): number {
+function beside({ evalSteps }: Schedule): number {
   return evalSteps > 0 ? 2 : 1;
 }
 
 /** Maximum checkpoints of a run in the store at once. */
-export function checkpointsAtOnce(config: Beat): number {
+export function checkpointsAtOnce(config: Schedule): number {
   const { steps, saveSteps, keepCheckpoints } = config;
   const written = saveSteps === 0 ? 1 : Math.ceil(steps / saveSteps);
   return Math.min(keepCheckpoints + beside(config), written);
@@ -22,7 +22,7 @@ export function checkpointsAtOnce(config: Beat): number {
  * @param checkpointBytes bytes of one checkpoint
  * @param free free bytes; Infinity without a limit
  */
-export function checkpointRoomWarning(config: Beat, checkpointBytes: number, free: number): string | null {
+export function checkpointRoomWarning(config: Schedule, checkpointBytes: number, free: number): string | null {
   const count = checkpointsAtOnce(config);
   const needed = count * checkpointBytes;
   if (needed <= free) return null;
@@ -37,7 +37,7 @@ export function checkpointRoomWarning(config: Beat, checkpointBytes: number, fre
 }
 
 /** @param fitting number of checkpoints that fit */
-function remedy(config: Beat, fitting: number): string {
+function remedy(config: Schedule, fitting: number): string {
   const { steps } = config;
   const more = beside(config);
   if (fitting > more) return `set keepCheckpoints to ${fitting - more}, or delete stored runs`;

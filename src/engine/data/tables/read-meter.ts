@@ -11,7 +11,7 @@ export interface ReadMeter {
 const VALUE = 2 ** 27;
 /** Maximum cost of a pass over a file, plus the same per byte of it; the values of a regular file cost less. */
 const PASS = 2 ** 28;
-const PASS_A_BYTE = 64;
+const PASS_PER_BYTE = 64;
 
 /** Limit for one value, which also counts against its pass. */
 export function valueMeter(pass?: ReadMeter): ReadMeter {
@@ -23,7 +23,7 @@ export function valueMeter(pass?: ReadMeter): ReadMeter {
  * days.
  */
 export function passMeter(bytes: number): ReadMeter {
-  return meter(PASS + PASS_A_BYTE * bytes, "the earlier rows have reached the memory limit for a file of this size");
+  return meter(PASS + PASS_PER_BYTE * bytes, "the earlier rows have reached the memory limit for a file of this size");
 }
 
 /** Memory cost of a list item: a number, a big integer, anything else. */

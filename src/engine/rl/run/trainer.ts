@@ -322,14 +322,14 @@ export class Trainer {
 
   /**
    * Evaluates held-out rows with the current weights, or at step 0 with those of the start.
-   * @param goesOn whether checkpoints are pruned @throws LabError("cancelled") when stopped, "held" without a reward
+   * @param prunes whether older checkpoints are deleted afterwards @throws LabError("cancelled") when stopped, "held" without a reward
    */
-  async evaluate(step: number, goesOn: boolean): Promise<void> {
+  async evaluate(step: number, prunes: boolean): Promise<void> {
     if (this.control.signal.aborted) throw new LabError("cancelled", "The run was stopped");
     this.#tellPhase("eval", step);
     await evaluateRun({ ...this.#deps, config: this.#config }, this.#context(step));
     // The checkpoint of this step may be the new best.
-    if (goesOn) await pruneRun(this.#deps.run, this.#config);
+    if (prunes) await pruneRun(this.#deps.run, this.#config);
   }
 
   async #checkpoint(): Promise<void> {
