@@ -228,7 +228,8 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path, capsys: pytest.Capt
     ema.write_bytes(ema.read_bytes()[:-1] + b"x")
     assert opened(folder, team).step == 2
     assert (
-        "ema.safetensors does not have the contents that were written; the run goes on from step 2" in capsys.readouterr().err
+        "ema.safetensors does not have the contents that were written; the run goes on from step 2"
+        in capsys.readouterr().err
     )
     (folder.path / "checkpoints" / "step-000002" / "ema.safetensors").unlink()
     with pytest.raises(LabError, match=r"step-000004.*; nothing was changed"):
