@@ -158,9 +158,8 @@ export function compareTable(rows: readonly ComparedRun[]): string {
     const known = [lacks ?? "", judge === "left-out" ? "run rewards are without judge" : "", fewPicturesText(pictures)];
     return known.filter((note) => note !== "").map((note) => `${run}: ${note}`);
   });
-  return [line(head), line(head.map(() => "---")), ...body.map(line), "", ...notes, "Gradient norms: ", ...norms].join(
-    "\n",
-  );
+  const gradients = norms.length === 0 ? [] : ["Gradient norms: ", ...norms];
+  return [line(head), line(head.map(() => "---")), ...body.map(line), "", ...notes, ...gradients].join("\n");
 }
 
 function bestText({ best }: ComparedRun): string {
