@@ -9,6 +9,8 @@ import { writeRegionShard } from "../../scripts/lib/build/write-shard.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { encodeRle } from "../../src/engine/data/mask/rle-mask.ts";
 import type { RgbImage } from "../../src/engine/data/sample.ts";
+import { HIERA_L_DECODER } from "../../src/engine/model/config.ts";
+import { HIERA_L } from "../../src/engine/model/sam2/config.ts";
 import { GOLDEN, TOKENIZER_FILES, trueConfig, writeSynthetic } from "./checkpoint.ts";
 
 /** The golden model's shapes, or those of 1B with at most so many blocks. */
@@ -16,21 +18,19 @@ export type MadeShapes = "small" | { readonly layers: number };
 /** The shapes of 1B with all blocks. */
 export const ALL_LAYERS = 36;
 
-/** Hiera-L of SAM2, whose sizes published checkpoints do not state. */
-const HIERA_L = {
-  image_size: 1024,
-  embed_dim: 144,
-  num_heads: 2,
-  stages: [2, 6, 36, 4],
-  global_att_blocks: [23, 33, 43],
-  window_spec: [8, 4, 16, 8],
-  window_pos_embed_bkg_spatial_size: [7, 7],
-  hidden_dim: 256,
-  decoder_depth: 2,
-  decoder_num_heads: 8,
-  decoder_mlp_dim: 2048,
-  iou_head_hidden_dim: 256,
-  mask_in_chans: 16,
+/** SAM2's sizes as config.json has them in this project; published files do not state them. */
+const SAM2 = {
+  image_size: HIERA_L.imageSize,
+  embed_dim: HIERA_L.embedDim,
+  num_heads: HIERA_L.numHeads,
+  window_spec: HIERA_L.windowSpec,
+  window_pos_embed_bkg_spatial_size: HIERA_L.posEmbedSize,
+  hidden_dim: HIERA_L.hiddenDim,
+  decoder_depth: HIERA_L.decoderDepth,
+  decoder_num_heads: HIERA_L.decoderNumHeads,
+  decoder_mlp_dim: HIERA_L_DECODER.mlp,
+  iou_head_hidden_dim: HIERA_L_DECODER.iouHidden,
+  mask_in_chans: HIERA_L_DECODER.maskIn,
 };
 
 /** config.json of the made-up model. */
@@ -64,7 +64,7 @@ function cut(config: Record<string, unknown>, layers: number): Record<string, un
     ...config,
     vision_config: fewer(config.vision_config),
     llm_config: fewer(config.llm_config),
-    sam2_config: { ...HIERA_L, stages, global_att_blocks: whole ? HIERA_L.global_att_blocks : [last] },
+    sam2_config: { ...SAM2, stages, global_att_blocks: whole ? HIERA_L.globalAttBlocks : [last] },
   };
 }
 

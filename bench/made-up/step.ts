@@ -39,8 +39,9 @@ export const CHECK_SETTINGS = {
 } as const satisfies Partial<LabConfig>;
 
 /**
- * Trains a new run; a run that would wait for help ends instead.
+ * Trains a new run.
  * @returns the run's id
+ * @throws LabError with the cause when the run is held
  */
 export async function takeSteps(
   { model, shards }: { readonly model: string; readonly shards: string },
@@ -50,18 +51,22 @@ export async function takeSteps(
 ): Promise<string> {
   const { rows, list } = await openNodeRows([shards]);
   const device = await openNodeDevice();
+  let held: LabError | undefined;
   const session = await nodeSession(device, {
     store,
     rows,
     emit(event) {
       onEvent(event);
-      if (event.type === "held") session.trainer?.control.stop();
+      if (event.type !== "held") return;
+      held = new LabError(event.error.code, event.error.message);
+      session.trainer?.control.stop();
     },
   });
   try {
     await session.openModel(await nodeFolder(model), "model", { choice: storageChoice(settings) });
-    const run = await session.start({ settings, list, title: "both", created: new Date().toISOString() });
+    const run = await session.start({ settings, list, title: "steps", created: new Date().toISOString() });
     await run.done;
+    if (held !== undefined) throw held;
     return run.manifest.id;
   } finally {
     session.dispose();

@@ -1,7 +1,7 @@
 import { badInput, LabError, toLabError } from "../errors.ts";
 import { decodeSample } from "./clips/film-strip.ts";
 import { decodeRle, encodeRle, rleArea } from "./mask/rle.ts";
-import { OTHER_SPLIT, type RegionSet } from "./region-set.ts";
+import type { RegionSet } from "./region-set.ts";
 import type { ImageDecoder, RegionSample } from "./sample.ts";
 import { epochOrder } from "./splits.ts";
 import { identify } from "./tables/identify.ts";
@@ -80,13 +80,13 @@ export async function checkRegionSet(
   return checks;
 
   /** A check that fails with the message of a thrown error, or if there is no sample. */
-  /** Files of other splits as the end of a sentence; empty for none. */
+  /** The files of other splits as the end of a sentence; empty for none. */
   function otherSplits({ ignored }: RegionSet): string {
-    const reasons = ignored.flatMap(({ reason }) => (reason.startsWith(OTHER_SPLIT) ? [reason] : []));
-    if (reasons.length === 0) return "";
-    const splits = [...new Set(reasons)].map((reason) => reason.slice(OTHER_SPLIT.length + 1)).join(" and ");
-    const [files, them] = reasons.length === 1 ? ["1 file", "it"] : [`${reasons.length} files`, "them"];
-    return `; left out: ${files} ${OTHER_SPLIT} ${splits} (to use ${them}, open ${them} alone)`;
+    const splits = ignored.flatMap(({ split }) => split ?? []);
+    if (splits.length === 0) return "";
+    const [files, them] = splits.length === 1 ? ["1 file", "it"] : [`${splits.length} files`, "them"];
+    const names = [...new Set(splits)].join(" and ");
+    return `; left out: ${files} of the split ${names} (to use ${them}, open ${them} alone)`;
   }
 
   async function attempt(name: DataCheck["name"], body: () => Promise<string>): Promise<DataCheck> {

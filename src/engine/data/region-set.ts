@@ -41,12 +41,20 @@ export interface ShardInfo {
   readonly reason?: string;
 }
 
+/** A file without rows in the set. */
+export interface IgnoredFile {
+  readonly name: string;
+  readonly reason: string;
+  /** The file's split, if it is ignored because another split is read. */
+  readonly split?: string;
+}
+
 /** All regions of a folder of shards. The lists grow while the index is built. */
 export interface RegionSet {
   readonly summaries: readonly RegionSummary[];
   readonly skipped: readonly SkippedRow[];
   readonly files: readonly ShardInfo[];
-  readonly ignored: readonly { readonly name: string; readonly reason: string }[];
+  readonly ignored: readonly IgnoredFile[];
   /** Description in dataset_info.json; empty if there is none. */
   readonly description: string;
   /** The stored rows of an opened file. */
@@ -83,8 +91,6 @@ export interface RegionSetOptions {
   readonly onRows?: (added: readonly RegionSummary[], set: RegionSet) => void;
 }
 
-/** Start of the reason for files of another split than the one that is read. */
-export const OTHER_SPLIT = "of the split";
 /** Number of rows read concurrently, because reading mostly waits for bytes. */
 const AT_ONCE = 4;
 /** Minimum rows between two reports, and approximate maximum number of reports. */
@@ -130,7 +136,9 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
   const description = await readDescription(folder);
   const summaries: RegionSummary[] = [];
   if (shards.length === 0 && found.tables.length === 0 && skipped.length === 0) skipped.push(nothingFound(folder));
-  const ignored = leftOut(others, found, new Set([...mounted.problems, ...found.problems].map(({ file }) => file)));
+  const otherSplit = ofOtherSplits([...shards, ...found.tables], { ...options, mapping });
+  const unread = new Set([...mounted.problems, ...found.problems].map(({ file }) => file));
+  const ignored = [...otherSplit, ...leftOut(others, found, unread)];
   const files: ShardInfo[] = [];
   const places: Place[] = [];
   const opened: { name: string; shard: Opened }[] = [];
@@ -151,7 +159,8 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
     source: (name) => (files.some((file) => file.name === name) ? folder.get(name) : undefined),
   };
   const findBeside = siblingsOf(folder);
-  const used = leaveOutSplits([...shards, ...found.tables], { ...options, mapping }, ignored);
+  const leftSplits = new Set(otherSplit.map(({ name }) => name));
+  const used = [...shards, ...found.tables].filter(({ path }) => !leftSplits.has(path));
   const filesTotal = used.length;
   for (const shard of used) {
     const source = folder.get(shard.path);
@@ -265,17 +274,15 @@ async function open(
   return undefined;
 }
 
-/** All files except those of other splits, which are added to `ignored`. A table with a split has chosen its rows itself. */
-function leaveOutSplits(
-  all: readonly (ShardPath | FoundTable)[],
+/** Files of other splits than the one to read. A table with a split has already chosen its rows. */
+function ofOtherSplits(
+  files: readonly (ShardPath | FoundTable)[],
   { mapping, split }: { readonly mapping: DataMapping; readonly split?: string },
-  ignored: { name: string; reason: string }[],
-): readonly (ShardPath | FoundTable)[] {
-  const paths = all.filter((file) => !("table" in file && file.split !== undefined)).map(({ path }) => path);
+): readonly IgnoredFile[] {
+  const paths = files.filter((file) => !("table" in file && file.split !== undefined)).map(({ path }) => path);
   const corrected = paths.map((path) => mappingOf(mapping, path).split).find((one) => one !== undefined);
   const others = otherSplits(paths, split ?? corrected ?? "train");
-  ignored.unshift(...[...others].map(([name, other]) => ({ name, reason: `${OTHER_SPLIT} ${other}` })));
-  return all.filter(({ path }) => !others.has(path));
+  return [...others].map(([name, other]) => ({ name, reason: `of the split ${other}`, split: other }));
 }
 
 /** The columns that are assigned; undefined entries are dropped. */
@@ -288,7 +295,7 @@ function leftOut(
   others: RegionSet["ignored"],
   { tables, ignored, inSamples }: TableList,
   told: ReadonlySet<string>,
-): { readonly name: string; readonly reason: string }[] {
+): readonly IgnoredFile[] {
   const known = new Set([...tables.map(({ path }) => path), ...ignored.map(({ name }) => name)]);
   // Records are listed before pictures, of which there may be thousands.
   return [...ignored, ...others.filter(({ name }) => !known.has(name) && !inSamples.has(name) && !told.has(name))];

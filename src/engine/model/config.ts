@@ -40,7 +40,8 @@ const MOST_HEADS = 1024;
 const MOST_PIXELS = 8192;
 const MOST_TILES = 1024;
 
-const HIERA_L_DECODER: DecoderSizes = { mlp: 2048, iouHidden: 256, maskIn: 16 };
+/** The sizes of published checkpoints, which do not state them. */
+export const HIERA_L_DECODER: DecoderSizes = { mlp: 2048, iouHidden: 256, maskIn: 16 };
 
 /** Sizes inside SAM2's decoder; they affect only the shapes of its tensors. */
 export interface DecoderSizes {

@@ -48,7 +48,11 @@ const captions = async (...args: Parameters<typeof open>) =>
 test("a folder with a training split is read without its other splits, and says so", async () => {
   const set = await open();
   expect(set.summaries.map(({ caption }) => caption)).toEqual(["a fish", "a cat", "a dog"]);
-  expect(set.ignored[0]).toEqual({ name: "rows-val.jsonl", reason: "of the split validation" });
+  expect(set.ignored[0]).toEqual({
+    name: "rows-val.jsonl",
+    reason: "of the split validation",
+    split: "validation",
+  });
   expect(set.files.map(({ split }) => split)).toEqual([undefined, "train"]);
   const [loaded] = await checkRegionSet(
     set,

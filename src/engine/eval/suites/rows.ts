@@ -8,7 +8,7 @@ import type { Rle } from "../../data/mask/rle.ts";
 import { recogniseRecords } from "../../data/readers/all.ts";
 import { type ReadContext, signOf } from "../../data/readers/reader.ts";
 import { openRecords, unlessDamaged } from "../../data/records/records.ts";
-import { OTHER_SPLIT, openRegionSet, type ShardInfo } from "../../data/region-set.ts";
+import { openRegionSet, type ShardInfo } from "../../data/region-set.ts";
 import type { EncodedImage } from "../../data/sample.ts";
 import { siblingsOf } from "../../data/siblings.ts";
 import { RECORDS } from "../../data/tables/list-tables.ts";
@@ -44,8 +44,8 @@ export async function regionRows(
       masks: [mask],
     })),
     leftOut: [
-      ...set.ignored.flatMap(({ name, reason }) =>
-        names.has(name) ? [reason] : reason.startsWith(OTHER_SPLIT) ? [`${name}: ${reason}`] : [],
+      ...set.ignored.flatMap(({ name, reason, split: other }) =>
+        names.has(name) ? [reason] : other === undefined ? [] : [`${name}: ${reason}`],
       ),
       ...set.skipped.map(({ file, row, reason }) => (row < 0 ? reason : `${file}, row ${row}: ${reason}`)),
       ...(clips === 0 ? [] : [`${clips} rows are clips, which suites of pictures do not score`]),
