@@ -196,7 +196,7 @@ function update({ rollout, config, metric }: LessonInput): readonly LessonPart[]
       phase: "update",
       made:
         rate === 0
-          ? "The learning rate is 0: AdamW's moments are filled, the weights stay"
+          ? "The learning rate is 0: AdamW updates its moments, but not the weights"
           : `One AdamW step with learning rate ${compact(rate)}`,
       formulas: [
         maxGradNorm > 0 && norm > 0 ? `g ← g${scaled}` : `‖g‖ = ${compact(norm)}`,
