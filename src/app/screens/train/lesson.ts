@@ -196,7 +196,7 @@ function update({ rollout, config, metric }: LessonInput): readonly LessonPart[]
       phase: "update",
       made:
         rate === 0
-          ? "The learning rate is 0: AdamW updates its moments, but not the weights"
+          ? "The learning rate is 0: AdamW updates only its moments; the weights stay"
           : `One AdamW step with learning rate ${compact(rate)}`,
       formulas: [
         maxGradNorm > 0 && norm > 0 ? `g ← g${scaled}` : `‖g‖ = ${compact(norm)}`,

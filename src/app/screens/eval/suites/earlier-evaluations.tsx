@@ -122,7 +122,7 @@ function nameOf({ suite, split, part }: EvalFacts): string {
   return [suite, split, part].filter((word) => word != null && word !== "").join(" ");
 }
 
-/** Continues with the same model and adapter; others would begin an evaluation of their own. */
+/** Continues with the same model and adapter; others would begin a separate evaluation. */
 function ContinueButton(props: { readonly facts: EvalFacts; readonly missing: string | null }): ReactNode {
   const { facts, missing } = props;
   const model = useSession((session) => session.model?.hash);
