@@ -129,6 +129,25 @@ describe("a run", () => {
     await expect.poll(() => page.getByTestId("save-now").getAttribute("aria-disabled")).toBeNull();
   });
 
+  it("shows the captions of a paused step before they have masks, and the masks before they have rewards", async () => {
+    const { page } = lab;
+    await page.getByRole("button", { name: "Explain the phases" }).click();
+    const lesson = page.getByTestId("lesson");
+    const made = (phase: Phase) => lesson.locator(`[data-phase=${phase}]`).textContent();
+    await playUntil("partner");
+    await expect.poll(() => lesson.getByRole("heading").first().textContent()).toMatch(`Step ${(await steps()) + 1},`);
+    await expect.poll(() => made("generate")).toMatch(/The policy answers “/);
+    expect(await made("partner")).toMatch(/next.*Not computed yet$/);
+    await playUntil("reward");
+    await expect.poll(() => made("partner")).toMatch(/The partner draws (a|no) mask/);
+    expect(await made("reward")).toMatch(/next.*Not computed yet$/);
+    await playUntil("advantage");
+    await expect.poll(() => made("reward")).toMatch(/Reward \d/);
+    await playUntil("loss");
+    await expect.poll(() => made("advantage")).toMatch(/advantage|than its group/);
+    await show(page, { screen: "train", explain: "" });
+  });
+
   it("saves at the end of the step on a key while its weights are partly updated, and says so", async () => {
     const { page } = lab;
     await playUntil("ema");

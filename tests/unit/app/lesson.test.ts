@@ -198,13 +198,23 @@ describe("the step that is shown", () => {
   });
 });
 
-it("a paused step without groups is explained by its phases, not by the step before", () => {
+it("a rollout that has no reward yet is explained up to the phase before the pause", () => {
+  for (const loop of [1, 2]) {
+    const [group] = ofLoop(loop) as [GroupRecord];
+    const rollout = { ...(group.rollouts[0] as RolloutRecord), reward: null, terms: [], advantage: 0, actions: [] };
+    const parts = lessonOf({ rollout, groups: [group], config, metric, until: "reward" });
+    const ran = parts.filter(({ made }) => made !== null).map(({ phase }) => phase);
+    expect(ran).toEqual(["sample", "generate", "partner"]);
+  }
+});
+
+it("a paused step without rollouts is explained by its phases, not by the step before", () => {
   const at = (phase: Phase, last: readonly GroupRecord[], step = STEP - 1, state: RunState = "paused") =>
     phaseBeforeGroups({ state, nextPhase: { phase, loop: 1, midUpdate: false }, step, groups: last });
   expect(at("generate", [])).toBe("generate");
-  expect(at("reward", groups, STEP)).toBe("reward");
+  expect(at("generate", groups, STEP)).toBe("generate");
   // Its own groups are there, as before loop 2 and for the loss.
-  expect(at("reward", groups)).toBeNull();
+  expect(at("generate", groups)).toBeNull();
   // Between two steps the finished one is shown.
   expect([at("sample", groups, STEP), at("eval", groups, STEP)]).toEqual([null, null]);
   expect(at("generate", [], STEP, "running")).toBeNull();

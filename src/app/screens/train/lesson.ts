@@ -9,15 +9,19 @@ import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/r
 import { advantageText, effectText } from "../../components/rollout/reward/advantage-text.ts";
 import { compareMasks, splitTerms, termName, weightText } from "../../components/rollout/rollout-view.ts";
 import { compact, fixed, formatCount, formatShare, NONE, signed } from "../../styles/format.ts";
+import { PHASE_NAMES } from "./phases.ts";
 
-export interface LessonPart {
-  readonly phase: Phase;
+interface Made {
   /** One phrase; null while the phase has not run. */
   readonly made: string | null;
   /** Lines with numbers. */
   readonly formulas: readonly string[];
   /** Mask that the phase drew or was given. */
   readonly picture?: "given" | "answer";
+}
+
+export interface LessonPart extends Made {
+  readonly phase: Phase;
 }
 
 export interface LessonInput {
@@ -27,7 +31,11 @@ export interface LessonInput {
   readonly config: LabConfig;
   /** Value of a metric in this step; null before it is logged. */
   readonly metric: (name: string) => number | null;
+  /** The next phase of a paused step; it and later ones have not run. Absent if the rollout has been scored. */
+  readonly until?: Phase;
 }
+
+const NOT_YET: Made = { made: null, formulas: [] };
 
 /** Smaller sums are rounding errors of 0. */
 const NOTHING = 1e-12;
@@ -37,7 +45,13 @@ const SHOWN = 4;
 
 /** The phases of a step in their order. */
 export function lessonOf(input: LessonInput): readonly LessonPart[] {
-  return [sample(input), act(input), ...partner(input), reward(input), advantage(input), loss(input), ...update(input)];
+  const { rollout, until } = input;
+  const order = Object.keys(PHASE_NAMES);
+  const parts = PARTS.filter(([phase]) => phase !== "partner" || aboutLoop(rollout.loop).mask !== null);
+  return parts.map(([phase, of]) => {
+    const done = until === undefined || order.indexOf(phase) < order.indexOf(until);
+    return { phase, ...(done ? of(input) : NOT_YET) };
+  });
 }
 
 const area = ({ givenMask, predictedMask }: RolloutRecord, own: "given" | "answer"): string => {
@@ -50,26 +64,24 @@ const QUOTED = 240;
 const quoted = (text: string | null): string =>
   text === null ? NONE : `“${text.trim().slice(0, QUOTED)}${text.trim().length > QUOTED ? "…" : ""}”`;
 
-function sample({ rollout, groups }: LessonInput): LessonPart {
+function sample({ rollout, groups }: LessonInput): Made {
   const text = aboutLoop(rollout.loop).samples === "text";
   const drawn = groups.find(({ group }) => group === rollout.group)?.rollouts.length ?? 1;
   const given = text ? area(rollout, "given") : quoted(rollout.caption);
   return {
-    phase: "sample",
     made: `Given: ${given}`,
     formulas: [`G = ${drawn} rollouts of this prompt`],
     ...(text && { picture: "given" as const }),
   };
 }
 
-function act({ rollout }: LessonInput): LessonPart {
+function act({ rollout }: LessonInput): Made {
   const text = aboutLoop(rollout.loop).samples === "text";
   const { actions } = rollout;
   const sum = actions.reduce((total, { oldLogp }) => total + oldLogp, 0);
   const terms = actions.slice(0, SHOWN).map(({ oldLogp }) => fixed(oldLogp, 2));
   const rest = actions.length > SHOWN ? " …" : "";
   return {
-    phase: "generate",
     made: `The policy answers ${text ? quoted(rollout.caption) : area(rollout, "answer")}`,
     formulas:
       actions.length === 0
@@ -79,48 +91,38 @@ function act({ rollout }: LessonInput): LessonPart {
   };
 }
 
-function partner({ rollout }: LessonInput): readonly LessonPart[] {
-  const { mask, samples } = aboutLoop(rollout.loop);
-  if (mask === null) return [];
-  const text = samples === "text";
-  const made = text
-    ? `The partner draws ${area(rollout, "answer")}`
-    : `The partner describes ${quoted(rollout.captionPrime)}`;
+function partner({ rollout }: LessonInput): Made {
+  const text = aboutLoop(rollout.loop).samples === "text";
   const pixels = text ? compareMasks(rollout) : null;
-  return [
-    {
-      phase: "partner",
-      made,
-      formulas:
-        pixels === null
-          ? []
-          : [
-              `IoU = ${formatCount(pixels.intersection)} px ÷ ${formatCount(pixels.union)} px = ${fixed(pixels.iou, 3)}`,
-            ],
-      ...(text && rollout.predictedMask !== null && { picture: "answer" as const }),
-    },
-  ];
+  return {
+    made: text
+      ? `The partner draws ${area(rollout, "answer")}`
+      : `The partner describes ${quoted(rollout.captionPrime)}`,
+    formulas:
+      pixels === null
+        ? []
+        : [`IoU = ${formatCount(pixels.intersection)} px ÷ ${formatCount(pixels.union)} px = ${fixed(pixels.iou, 3)}`],
+    ...(text && rollout.predictedMask !== null && { picture: "answer" as const }),
+  };
 }
 
-function reward({ rollout }: LessonInput): LessonPart {
+function reward({ rollout }: LessonInput): Made {
   const { rewarded } = splitTerms(rollout.terms);
   const parts = rewarded.map(({ value, weight, name }, at) => {
     const sign = weight < 0 ? "− " : at === 0 ? "" : "+ ";
     return `${sign}${weightText(Math.abs(weight))} · ${fixed(value, 3)} ${termName(name)}`;
   });
   return {
-    phase: "reward",
     made: rollout.reward === null ? "No reward: excluded from its group" : `Reward ${fixed(rollout.reward, 3)}`,
     formulas: rollout.reward === null ? [] : [`r = ${parts.join(" ")} = ${fixed(rollout.reward, 3)}`],
   };
 }
 
-function advantage({ rollout, groups, config }: LessonInput): LessonPart {
+function advantage({ rollout, groups, config }: LessonInput): Made {
   const own = advantageText(rollout, groups, config);
   const formulas = own === null || own.zeroSpread ? [] : [`A = ${own.text} = ${signed(rollout.advantage, 3)}`];
   const compared = rollout.advantage > 0 ? "Better" : "Worse";
   return {
-    phase: "advantage",
     made:
       rollout.advantage === 0
         ? "No advantage, so nothing to learn"
@@ -129,13 +131,12 @@ function advantage({ rollout, groups, config }: LessonInput): LessonPart {
   };
 }
 
-function loss(input: LessonInput): LessonPart {
+function loss(input: LessonInput): Made {
   const { rollout, groups, config } = input;
   const [first] = rollout.actions;
-  if (first === undefined) return { phase: "loss", made: null, formulas: [] };
+  if (first === undefined) return NOT_YET;
   const whole = lossOf(groups, config);
   return {
-    phase: "loss",
     made: effectText(rollout, config),
     formulas: [
       ...tokenLoss(first, rollout.advantage, config),
@@ -177,36 +178,49 @@ function lossOf(groups: readonly GroupRecord[], config: LabConfig) {
   }
 }
 
-function update({ rollout, config, metric }: LessonInput): readonly LessonPart[] {
-  const { maxGradNorm, clipScope } = config;
-  const name = clipScope === "loop" ? `loop${rollout.loop}/grad_norm` : "grad_norm";
+/** Norm, rate, decay and distance of the update. */
+function ofUpdate({ rollout, config, metric }: LessonInput) {
+  const name = config.clipScope === "loop" ? `loop${rollout.loop}/grad_norm` : "grad_norm";
   const [norm, rate, decay, distance] = [name, "learning_rate", "ema/decay", "ema/distance"].map(metric);
-  if (rate != null && decay == null && !Number.isFinite(metric("grad_norm") ?? Number.NaN)) {
-    return [
-      { phase: "update", made: "The gradient is not finite: the update is skipped", formulas: [] },
-      { phase: "ema", made: "The partner stays as it is", formulas: [] },
-    ];
-  }
-  if (norm == null || rate == null) {
-    return (["update", "ema"] as const).map((phase) => ({ phase, made: null, formulas: [] }));
-  }
-  const scaled = ` · min(1, ${compact(maxGradNorm)} ÷ ${compact(norm)}) = g · ${compact(Math.min(1, maxGradNorm / norm))}`;
-  return [
-    {
-      phase: "update",
-      made:
-        rate === 0
-          ? "The learning rate is 0: AdamW updates only its moments; the weights stay"
-          : `One AdamW step with learning rate ${compact(rate)}`,
-      formulas: [
-        maxGradNorm > 0 && norm > 0 ? `g ← g${scaled}` : `‖g‖ = ${compact(norm)}`,
-        `θ ← θ − ${compact(rate)} · AdamW(g)`,
-      ],
-    },
-    {
-      phase: "ema",
-      made: `The partner follows the policy${distance == null ? "" : `; their distance is ${compact(distance)}`}`,
-      formulas: decay == null ? [] : [`φ ← ${compact(decay)} · φ + ${compact(1 - decay)} · θ`],
-    },
-  ];
+  const skipped = rate != null && decay == null && !Number.isFinite(metric("grad_norm") ?? Number.NaN);
+  return { norm, rate, decay, distance, skipped };
 }
+
+function update(input: LessonInput): Made {
+  const { norm, rate, skipped } = ofUpdate(input);
+  if (skipped) return { made: "The gradient is not finite: the update is skipped", formulas: [] };
+  if (norm == null || rate == null) return NOT_YET;
+  const { maxGradNorm } = input.config;
+  const scaled = ` · min(1, ${compact(maxGradNorm)} ÷ ${compact(norm)}) = g · ${compact(Math.min(1, maxGradNorm / norm))}`;
+  return {
+    made:
+      rate === 0
+        ? "The learning rate is 0: AdamW updates only its moments; the weights stay"
+        : `One AdamW step with learning rate ${compact(rate)}`,
+    formulas: [
+      maxGradNorm > 0 && norm > 0 ? `g ← g${scaled}` : `‖g‖ = ${compact(norm)}`,
+      `θ ← θ − ${compact(rate)} · AdamW(g)`,
+    ],
+  };
+}
+
+function ema(input: LessonInput): Made {
+  const { norm, rate, decay, distance, skipped } = ofUpdate(input);
+  if (skipped) return { made: "The partner stays as it is", formulas: [] };
+  if (norm == null || rate == null) return NOT_YET;
+  return {
+    made: `The partner follows the policy${distance == null ? "" : `; their distance is ${compact(distance)}`}`,
+    formulas: decay == null ? [] : [`φ ← ${compact(decay)} · φ + ${compact(1 - decay)} · θ`],
+  };
+}
+
+const PARTS: readonly (readonly [Phase, (input: LessonInput) => Made])[] = [
+  ["sample", sample],
+  ["generate", act],
+  ["partner", partner],
+  ["reward", reward],
+  ["advantage", advantage],
+  ["loss", loss],
+  ["update", update],
+  ["ema", ema],
+];

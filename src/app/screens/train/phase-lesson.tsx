@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo } from "react";
-import type { Phase } from "../../../engine/rl/run/events.ts";
+import type { NextPhase, Phase } from "../../../engine/rl/run/events.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { advantageScale } from "../../components/rollout/group-title.tsx";
 import { AdvantageBar } from "../../components/rollout/reward/advantage-bar.tsx";
@@ -17,47 +17,66 @@ import { PHASE_NAMES } from "./phases.ts";
 export function PhaseLesson({ run, step }: { readonly run: ViewedRun; readonly step: number | null }): ReactNode {
   const asked = useRoute((route) => route.rollout);
   const latest = useRoute((route) => route.step === null);
-  const begun = useRun((state) => (run.live && latest ? phaseBeforeGroups(state) : null));
+  const follows = run.live && latest;
+  const next = useRun(({ state, nextPhase }) => (follows && state === "paused" ? nextPhase : null));
+  const begun = useRun((state) => (follows ? phaseBeforeGroups(state) : null));
   const present = useRun((state) => state.step + 1);
-  const { groups } = useStepGroups(run, step);
+  const { groups: scored } = useStepGroups(run, step);
+  const drawn = next?.drawn ?? NO_GROUPS;
+  const groups = drawn.length === 0 ? scored : [...drawn, ...scored.filter((group) => group.step === present)];
   const group = groups.find(({ rollouts }) => rollouts.some(({ id }) => id === asked)) ?? groups[0];
   const rollouts = useMemo(() => (group === undefined ? [] : sortRollouts(group.rollouts, "reward")), [group]);
   const rollout = rollouts.find(({ id }) => id === asked) ?? rollouts[0];
-  if (begun !== null) return <BegunStep step={present} next={begun} />;
+  if (begun !== null && drawn.length === 0) return <BegunStep step={present} next={begun} />;
   if (group === undefined || rollout === undefined || run.manifest === null) {
     return <p className="muted">Select a step with rollouts to see its phases</p>;
   }
+  const unscored = drawn.includes(group);
   return (
     <section className="grid gap-3 framed round-l surface p-4" aria-label="Phases of the step" data-testid="lesson">
       <header className="row wrap gap-2-3">
-        <h2>Step {step}, phase by phase</h2>
+        <h2>Step {group.step}, phase by phase</h2>
         <select
           aria-label="Rollout"
           value={rollout.id}
-          onChange={(event) => navigate({ step, rollout: event.currentTarget.value, group: null })}
+          onChange={(event) =>
+            navigate({ ...(drawn.length === 0 && { step }), rollout: event.currentTarget.value, group: null })
+          }
         >
           {groups.flatMap((one) =>
             one.rollouts.map(({ id, index, reward }) => (
               <option key={id} value={id}>
-                Loop {one.loop}, group {one.group + 1}, #{index + 1}: {fixed(reward, 2)}
+                Loop {one.loop}, group {one.group + 1}, #{index + 1}
+                {drawn.includes(one) ? "" : `: ${fixed(reward, 2)}`}
               </option>
             )),
           )}
         </select>
-        <a href={linkTo({ screen: "rollouts", run: run.place, step, group: groupKey(group), rollout: rollout.id })}>
-          Open this rollout
-        </a>
+        {!unscored && (
+          <a href={linkTo({ screen: "rollouts", run: run.place, step, group: groupKey(group), rollout: rollout.id })}>
+            Open this rollout
+          </a>
+        )}
       </header>
-      <Parts run={run} group={group} groups={groups} rollout={rollout} />
+      <Parts
+        run={run}
+        group={group}
+        groups={groups}
+        rollout={rollout}
+        next={next}
+        {...(unscored && next !== null && { until: next.phase })}
+      />
     </section>
   );
 }
 
-/** Phases of a step up to its first advantages, with which its groups arrive. */
-const BEFORE_GROUPS: readonly Phase[] = ["features", "generate", "partner", "reward", "advantage"];
+const NO_GROUPS: readonly GroupRecord[] = [];
+
+/** Phases of a step before its first rollouts. */
+const BEFORE_GROUPS: readonly Phase[] = ["features", "generate"];
 const TAUGHT: readonly Phase[] = ["sample", "generate", "partner", "reward", "advantage", "loss", "update", "ema"];
 
-/** The next phase of a paused step whose groups have not arrived, else null. */
+/** The next phase of a paused step that has no rollouts yet, else null. */
 export function phaseBeforeGroups({
   state,
   nextPhase,
@@ -68,7 +87,7 @@ export function phaseBeforeGroups({
   return groups.some((group) => group.step > step) ? null : nextPhase.phase;
 }
 
-/** A paused step before its groups arrive: how far it is. */
+/** A paused step without rollouts: how far it is. */
 function BegunStep(props: { readonly step: number; readonly next: Phase }): ReactNode {
   const order = Object.keys(PHASE_NAMES);
   return (
@@ -79,7 +98,7 @@ function BegunStep(props: { readonly step: number; readonly next: Phase }): Reac
           <PartFrame key={phase} phase={phase} place={at + 1} next={phase === props.next}>
             <p className="muted">
               {order.indexOf(phase) < order.indexOf(props.next)
-                ? "Computed; the rollouts appear with the advantages"
+                ? "Computed; the rollouts appear when they are sampled"
                 : "Not computed yet"}
             </p>
           </PartFrame>
@@ -95,9 +114,12 @@ function Parts(props: {
   /** Of the step, all loops. */
   readonly groups: readonly GroupRecord[];
   readonly rollout: RolloutRecord;
+  /** The next phase of a paused run. */
+  readonly next: NextPhase | null;
+  /** The same for a group that has not been scored. */
+  readonly until?: Phase;
 }): ReactNode {
-  const { run, group, groups, rollout } = props;
-  const next = useRun(({ state, nextPhase }) => (run.live && state === "paused" ? nextPhase : null));
+  const { run, group, groups, rollout, next, until } = props;
   const { steps } = run.metrics;
   const config = run.manifest?.config;
   // A store keeps its identity while it grows; the number of steps shows that a metric may have arrived.
@@ -110,8 +132,9 @@ function Parts(props: {
       const value = at < 0 ? Number.NaN : run.metrics.column(name)[at];
       return value === undefined || Number.isNaN(value) ? null : value;
     };
-    return lessonOf({ rollout, groups: groups.filter(({ loop }) => loop === rollout.loop), config, metric });
-  }, [rollout, groups, config, run.metrics, logged]);
+    const own = groups.filter(({ loop }) => loop === rollout.loop);
+    return lessonOf({ rollout, groups: own, config, metric, ...(until && { until }) });
+  }, [rollout, groups, config, run.metrics, logged, until]);
   return (
     <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.parts}`}>
       {parts.map((part, at) => (
@@ -162,7 +185,7 @@ function Part(
         />
       )}
       <p className={part.made === null ? "muted" : ""}>{part.made ?? "Not computed yet"}</p>
-      {part.phase === "advantage" && <AdvantageBar value={rollout.advantage} scale={scale} />}
+      {part.phase === "advantage" && part.made !== null && <AdvantageBar value={rollout.advantage} scale={scale} />}
       {part.formulas.map((line) => (
         <code key={line} className="anywhere">
           {line}

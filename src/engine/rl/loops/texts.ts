@@ -12,7 +12,7 @@ import { EVAL_DRAWS } from "../../runs/evaluations/evaluation-draws.ts";
 import type { Rollout } from "../../runs/rollouts/records.ts";
 import { captionMask, padRows } from "../step/actions.ts";
 import { groupNumber, type StepContext, tokenKey } from "../step/context.ts";
-import type { Group, LoopRollouts } from "../step/group.ts";
+import type { DrawnGroup, Group, LoopRollouts } from "../step/group.ts";
 import { captionMetrics } from "../step/metrics/rollout-metrics.ts";
 import type { LoopId } from "./abouts.ts";
 
@@ -73,6 +73,28 @@ export function textFields(
     greedyMask: null,
     truncated: !ended,
   };
+}
+
+/** The sampled texts before their rewards. @param fieldsOf what the loop adds to a rollout so far */
+export function drawnTexts(
+  context: StepContext,
+  loop: LoopId,
+  items: readonly SampledTexts[],
+  fieldsOf: (group: number, rollout: number) => Partial<Rollout> = () => ({}),
+): DrawnGroup[] {
+  return items.map((item, group) => ({
+    loop,
+    group: groupNumber(context, group),
+    row: item.row,
+    promptIds: item.prompt.ids,
+    rollouts: item.texts.map((_, n) => ({
+      ...textFields(context, item, n),
+      predictedMask: null,
+      reward: null,
+      terms: [],
+      ...fieldsOf(group, n),
+    })),
+  }));
 }
 
 /** The groups of sampled and scored texts. @param scored [G] rollouts and the loop's own metrics of each of `items` */

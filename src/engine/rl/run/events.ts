@@ -51,6 +51,8 @@ export interface PhasePlace {
 
 /** The phase before which a paused run holds. */
 export interface NextPhase extends PhasePlace {
+  /** Groups of the loop so far, without advantages, and without rewards, masks and texts that later phases add. */
+  readonly drawn?: readonly GroupRecord[];
   /** Whether the weights are partly updated, so that a checkpoint waits for the end of the step. */
   readonly midUpdate: boolean;
 }

@@ -16,6 +16,7 @@ import type { GroupRecord, LoopId } from "../../runs/rollouts/records.ts";
 import { StorageFull } from "../../storage/store.ts";
 import { NonFiniteGradient, stateArrays } from "../optim/training-state.ts";
 import type { StepContext } from "../step/context.ts";
+import { drawnGroup } from "../step/group-record.ts";
 import { grpoStep } from "../step/grpo-step.ts";
 import { totalLoss } from "../step/metrics/step-metrics.ts";
 import { runWeights } from "../step/run-weights.ts";
@@ -307,14 +308,14 @@ export class Trainer {
       captioner,
       features: this.#features,
       scorer,
-      phase: async (phase, loop) => {
+      phase: async (phase, loop, drawn) => {
         trimPoolToSmall();
         if (phase === "update" && !this.#changed) {
           // The last moment at which the step can be undone.
           await this.#deps.checkDevice();
           this.#changed = true;
         }
-        await this.control.enter(phase, loop);
+        await this.control.enter(phase, loop, drawn && (() => drawn().map((group) => drawnGroup(step, group))));
       },
       signal: this.control.signal,
     };

@@ -4,6 +4,7 @@ import { normal, type RandomKey, STREAM, uniform } from "../../gpu/random.ts";
 import type { MaskDraws } from "../../policy/mask/mask-policy.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
 import type { Phase } from "../run/events.ts";
+import type { DrawnGroup } from "./group.ts";
 
 export interface StepContext
   extends Pick<
@@ -15,8 +16,11 @@ export interface StepContext
   readonly firstGroup?: number;
   /** Measures likelihoods even if their terms have weight 0; for the reward bench. */
   readonly watchLikelihood?: boolean;
-  /** Reports the phase and waits while the run is paused; throws LabError("cancelled") when it is stopped. */
-  phase(phase: Phase, loop: LoopId | null): Promise<void>;
+  /**
+   * Reports the phase and waits while the run is paused; throws LabError("cancelled") when it is stopped.
+   * @param drawn called only if the run pauses; what the loop has sampled so far
+   */
+  phase(phase: Phase, loop: LoopId | null, drawn?: () => readonly DrawnGroup[]): Promise<void>;
 }
 
 /**

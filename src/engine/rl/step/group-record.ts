@@ -2,21 +2,28 @@
 import { clipFact } from "../../data/clips/row-frames.ts";
 import { LabError } from "../../errors.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../runs/rollouts/records.ts";
+import type { GroupScores } from "../objective/advantages.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
-import type { Group } from "./group.ts";
+import type { DrawnGroup, Group } from "./group.ts";
 import type { LossReadback } from "./loss-inputs.ts";
 import { lossArrays, tokenDiagnostics } from "./metrics/loss-metrics.ts";
 
+/** A group of a paused step, without advantages: they are 0, and its mean and standard deviation are NaN. */
+export function drawnGroup(step: number, group: DrawnGroup): GroupRecord {
+  const scores = { advantages: group.rollouts.map(() => 0), mean: Number.NaN, std: Number.NaN, zeroSpread: false };
+  return recordOf(step, group, scores, () => []);
+}
+
 /** A group with advantages but without log-probabilities: its rollouts have no actions yet. */
 export function scoredGroup(step: number, group: Group): GroupRecord {
-  return recordOf(step, group, () => []);
+  return recordOf(step, group, scoresOf(group), () => []);
 }
 
 /** @param readback results of the first pass, whose log-probabilities belong to the weights before the update */
 export function groupRecord(step: number, group: Group, readback: LossReadback, settings: LossSettings): GroupRecord {
   const { refLogps = null } = group;
   const tokens = tokenDiagnostics(lossArrays(group, readback), settings);
-  return recordOf(step, group, (index) =>
+  return recordOf(step, group, scoresOf(group), (index) =>
     (group.labels[index] ?? []).map((action, t): ActionRecord => {
       const at = index * group.actions + t;
       return {
@@ -34,9 +41,18 @@ export function groupRecord(step: number, group: Group, readback: LossReadback, 
   );
 }
 
-function recordOf(step: number, group: Group, actionsOf: (rollout: number) => readonly ActionRecord[]): GroupRecord {
-  const { loop, row, scores, promptIds, answerIds } = group;
+function scoresOf({ scores }: Group): GroupScores {
   if (scores === undefined) throw new LabError("internal", "A group without advantages cannot be recorded");
+  return scores;
+}
+
+function recordOf(
+  step: number,
+  group: DrawnGroup,
+  scores: Omit<GroupScores, "present" | "stdUsed">,
+  actionsOf: (rollout: number) => readonly ActionRecord[],
+): GroupRecord {
+  const { loop, row, promptIds, answerIds } = group;
   const rollouts = group.rollouts.map((rollout, index): RolloutRecord => {
     const id = `${step}-${loop}-${group.group}-${index}`;
     return {

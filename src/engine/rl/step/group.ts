@@ -83,6 +83,9 @@ export interface Group {
   oldLogps?: Float32Array | null;
 }
 
+/** A group as a paused step shows it; its rollouts lack what later phases compute. */
+export type DrawnGroup = Pick<Group, "loop" | "group" | "row" | "rollouts" | "promptIds" | "answerIds">;
+
 /** A loop's groups of one step. */
 export interface LoopRollouts {
   readonly groups: readonly Group[];

@@ -81,7 +81,7 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
       loops.push(own);
 
       // advantage: A_i = (R_i − mean R) / (std R + ε), double precision
-      await context.phase("advantage", id);
+      await context.phase("advantage", id, () => own.groups);
       const scores = stepScores(own.groups, config, context.step);
       Object.assign(metrics, sourceMetrics(id, own.groups, scores, input.order));
       if (config.resampleRounds > 0) {

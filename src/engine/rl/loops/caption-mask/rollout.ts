@@ -2,15 +2,12 @@
  * Loop 2: caption → mask (policy) → caption′ (partner); reward METEOR(caption, caption′), with a
  * judge 0.25 METEOR and 0.75 its verdict.
  */
-import { needsReference } from "../../../config/derived.ts";
-import { ONE_PICTURE, viewed } from "../../../data/clips/film-strip.ts";
 import { rowSize } from "../../../data/clips/row-frames.ts";
 import type { Rle } from "../../../data/mask/rle.ts";
 import { encodeRle } from "../../../data/mask/rle-mask.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
 import { LabError } from "../../../errors.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
-import { nearestMask } from "../../../model/preprocess/region-grid.ts";
 import type { Weights } from "../../../model/weights/weights.ts";
 import {
   captionerOf,
@@ -21,9 +18,8 @@ import {
 } from "../../../policy/caption-likelihood.ts";
 import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts";
 import { inBatches } from "../../../policy/in-batches.ts";
-import { type MaskAnchor, maskAnchor, wantsAnchor } from "../../../policy/mask/mask-anchor.ts";
 import { maskPolicyOf } from "../../../policy/mask/mask-policies.ts";
-import { type PhraseOutput, type PhraseOutputs, phraseOutputs } from "../../../policy/phrase-output.ts";
+import { type PhraseOutput, phraseOutputs } from "../../../policy/phrase-output.ts";
 import { regionCells, segmentPrompt } from "../../../policy/prompts.ts";
 import { softCaptionLoss } from "../../../policy/soft-caption.ts";
 import { meanScores } from "../../../rewards/composer/mean-scores.ts";
@@ -31,14 +27,14 @@ import { rewardPlan } from "../../../rewards/composer/plan.ts";
 import type { ScoredRollout } from "../../../rewards/types.ts";
 import { coin, trainedRollouts } from "../../objective/group-advantages.ts";
 import { NO_CAPTIONER } from "../../run/start/captioner.ts";
-import { readLogProbs } from "../../step/backward.ts";
 import { groupNumber, maskDraws, type StepContext } from "../../step/context.ts";
-import type { ActionScores, AuxiliaryLoss, Group, LoopRollouts } from "../../step/group.ts";
+import type { ActionScores, AuxiliaryLoss, DrawnGroup, Group, LoopRollouts } from "../../step/group.ts";
 import { dataCaptionObservations, maskMetrics, pairMetrics } from "../../step/metrics/rollout-metrics.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";
 import { evaluate } from "./evaluate.ts";
 import { partnerCaptions } from "./partner-captions.ts";
 import { type ActedMasks, asked, factsOf, type Pictured, sampleMasks } from "./sample-masks.ts";
+import { askStart, decodeFor, type StartAnswer } from "./start-answer.ts";
 
 export const captionMask: Loop = {
   ...REGION_ROWS,
@@ -71,6 +67,11 @@ interface SampledMasks extends Pictured, ActedMasks {
 
 const pixelsOf = ({ masks }: ActedMasks): Uint8Array[] => masks.map(({ mask }) => mask);
 
+function encoded(item: SampledMasks): Rle[] {
+  const { height, width } = rowSize(item.row);
+  return pixelsOf(item).map((mask) => encodeRle(mask, height, width));
+}
+
 /** One group per row: a few masks for the row's caption, each scored by the partner's caption of that mask. */
 async function rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
   const { config } = context;
@@ -87,14 +88,16 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
       const fresh = await sampleMasks(context, some, config.groupSize, draws);
       sampledMasks.push(...fresh.map((acted, at) => ({ ...(some[at] as (typeof some)[number]), ...acted })));
     }
-    await context.phase("partner", 2);
+    await context.phase("partner", 2, () => sampledMasks.map((item) => drawnOf(context, item)));
     const captions = await partnerCaptions(
       context,
       sampledMasks.map((item) => ({ features: item.features, masks: pixelsOf(item), ...rowSize(item.row) })),
     );
     const pictured = sampledMasks.map((item) => judgedPicture(item.row, item.features, pixelsOf(item)));
     const likelihoods = await wantedLikelihoods(context, 2, pictured);
-    await context.phase("reward", 2);
+    await context.phase("reward", 2, () =>
+      sampledMasks.map((item, group) => drawnOf(context, item, captions[group]?.[0])),
+    );
     const scores = await Promise.all(
       sampledMasks.map((item, group) => score(context, item, captions[group] as Captions, likelihoods[group])),
     );
@@ -138,8 +141,7 @@ async function score(
   likelihoods: readonly (MaskLikelihood | null)[] | undefined,
 ): Promise<Scores> {
   const { row, masks } = item;
-  const { height, width } = rowSize(row);
-  const predicted = pixelsOf(item).map((mask) => encodeRle(mask, height, width));
+  const predicted = encoded(item);
   const draws = captions.map((own) => {
     const facts = masks.map((found, n) =>
       factsOf(row, predicted[n] ?? null, found, own[n] ?? null, likelihoodFact(likelihoods, n)),
@@ -147,6 +149,42 @@ async function score(
     return context.scorer.scoreGroup(facts, rewardPlan(context.config), context.signal);
   });
   return { predicted, scored: meanScores(await Promise.all(draws), captions) };
+}
+
+/** The sampled masks before their rewards. @param captions [G] of the partner; missing ones are null */
+function drawnOf(
+  context: StepContext,
+  item: SampledMasks,
+  captions: readonly (string | null)[] = [],
+  predicted: readonly Rle[] = encoded(item),
+): DrawnGroup {
+  const { row, features, greedy } = item;
+  const { id: rowId, imageId, caption, mask: givenMask } = row.summary;
+  const { height, width } = rowSize(row);
+  const prompt = segmentPrompt(context.model, features.tiles, caption, features.frames);
+  const greedyMask = encodeRle(greedy.mask, height, width);
+  return {
+    loop: 2,
+    group: groupNumber(context, item.group),
+    row,
+    promptIds: prompt.ids,
+    answerIds: prompt.forcedIds.slice(prompt.ids.length),
+    rollouts: predicted.map((predictedMask, n) => ({
+      rowId,
+      imageId,
+      prompt: prompt.text,
+      completion: prompt.answer,
+      caption,
+      referenceCaption: caption,
+      captionPrime: captions[n] ?? null,
+      givenMask,
+      predictedMask,
+      greedyMask,
+      reward: null,
+      terms: [],
+      truncated: false,
+    })),
+  };
 }
 
 function groupOf(
@@ -157,42 +195,26 @@ function groupOf(
   start: StartAnswer,
 ): Group {
   const { model } = context;
-  const { row, features, actions: sampledMasks, greedy } = item;
-  const group = groupNumber(context, item.group);
-  const { height, width } = rowSize(row);
+  const { row, features, actions: sampledMasks } = item;
+  const drawn = drawnOf(context, item, captions, predicted);
+  const { group } = drawn;
   const masks = pixelsOf(item);
   const caption = row.summary.caption;
-  const prompt = segmentPrompt(model, features.tiles, caption, features.frames);
+  const { cut } = segmentPrompt(model, features.tiles, caption, features.frames);
   const { weights } = sampledMasks;
   const trained = trainedRollouts({ rollouts: scored, weights, loop: 2, group }, context.config, context.step);
   const rewards = trained.map(({ reward }) => reward);
-  const greedyRle = encodeRle(greedy.mask, height, width);
   return {
-    loop: 2,
-    group,
-    row,
+    ...drawn,
     actions: sampledMasks.actions,
     labels: sampledMasks.labels,
-    promptIds: prompt.ids,
-    answerIds: prompt.forcedIds.slice(prompt.ids.length),
     mask: new Float32Array(masks.length * sampledMasks.actions).fill(1),
     samplingLogps: sampledMasks.logps,
     weights,
-    rollouts: predicted.map((mask, n) => ({
-      rowId: row.summary.id,
-      imageId: row.summary.imageId,
-      prompt: prompt.text,
-      completion: prompt.answer,
-      caption,
-      referenceCaption: caption,
-      captionPrime: captions[n] ?? null,
-      givenMask: row.summary.mask,
-      predictedMask: mask,
-      greedyMask: greedyRle,
-      reward: scored[n]?.reward ?? null,
-      terms: scored[n]?.terms ?? [],
-      truncated: false,
-    })),
+    rollouts: drawn.rollouts.map((rollout, n) => {
+      const { reward, terms } = scored[n] as ScoredRollout;
+      return { ...rollout, reward, terms };
+    }),
     startLogps: start.startLogps,
     policyGradient: sampledMasks.imitate === undefined && sampledMasks.chosen === undefined,
     logProbs: (other, own) => {
@@ -204,7 +226,7 @@ function groupOf(
       start.anchor?.dispose();
     },
     metrics: {
-      ...dataCaptionObservations(model, caption, prompt.cut),
+      ...dataCaptionObservations(model, caption, cut),
       ...maskMetrics(masks, row.mask),
       ...pairMetrics(masks, captions),
     },
@@ -273,46 +295,6 @@ function pathwiseLoss(
   const options = { temperature: config.pixelTemperature, guard: config.logitGuard };
   const value = softCaptionLoss(model, captioner, region, logits, options);
   return { name: "pathwise", weight: coin({ loop: 2, group: groupNumber(context, group) }, config, step), value };
-}
-
-/** Decode the masks before the tidy, so that they outlive it. */
-function decodeFor(outputs: PhraseOutputs, items: readonly SampledMasks[], anchored: boolean): void {
-  if (anchored || items.some(({ actions }) => actions.readsMasks || actions.imitate !== undefined)) {
-    outputs.all[0]?.decoded();
-  }
-}
-
-interface StartAnswer {
-  readonly anchor: MaskAnchor | null;
-  readonly startLogps: Float32Array | null;
-}
-
-/** Adds to `answers` the answers of the run's starting weights for anchor and reference, computed in one pass. */
-async function askStart(context: StepContext, items: readonly SampledMasks[], answers: StartAnswer[]): Promise<void> {
-  const { model, config } = context;
-  const anchored = wantsAnchor(config);
-  const referred = needsReference(config) && config.reference === "start" && !config.syncReference;
-  if (!anchored && !referred) {
-    answers.push(...items.map(() => ({ anchor: null, startLogps: null })));
-    return;
-  }
-  const outputs = phraseOutputs(model, context.start, items.map(asked));
-  try {
-    decodeFor(outputs, items, anchored);
-    const startLogps = referred
-      ? await readLogProbs(() => items.map(({ actions }, at) => actions.logProbs(outputs.all[at] as PhraseOutput)))
-      : [];
-    for (const [at, { row }] of items.entries()) {
-      const { height, width, view = ONE_PICTURE } = rowSize(row);
-      const part = viewed(row.mask, view);
-      const target = (rows: number, side: number) =>
-        Float32Array.from(nearestMask(part, (height / view.total) * view.frames.length, width, rows, side));
-      const anchor = anchored ? await maskAnchor(config, outputs.all[at] as PhraseOutput, target) : null;
-      answers.push({ anchor, startLogps: startLogps[at] ?? null });
-    }
-  } finally {
-    outputs.dispose();
-  }
 }
 
 /**

@@ -3,6 +3,7 @@
  */
 import type { LabConfig } from "../../../config/table.ts";
 import { clipFact, rowSize } from "../../../data/clips/row-frames.ts";
+import type { Rle } from "../../../data/mask/rle.ts";
 import { maskIou } from "../../../data/mask/rle-compare.ts";
 import { encodeRle } from "../../../data/mask/rle-mask.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
@@ -28,6 +29,7 @@ import type { Group, LoopRollouts } from "../../step/group.ts";
 import { maskMetrics } from "../../step/metrics/rollout-metrics.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";
 import {
+  drawnTexts,
   type HeldOutText,
   heldOutTexts,
   type SampledTexts,
@@ -71,7 +73,7 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
     await context.phase("generate", 1);
     const prompts = rows.map((row, group) => promptOf(model, config, row, features[group] as ImageFeatures));
     const sampled = await sampleTexts(context, 1, rows, prompts, features);
-    await context.phase("partner", 1);
+    await context.phase("partner", 1, () => drawnTexts(context, 1, sampled));
     const found = await findAll(context, sampled, features);
     const likelihoods = await wantedLikelihoods(
       context,
@@ -80,7 +82,11 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
         judgedPicture(row, features[group] as ImageFeatures, masksOf(found[group] ?? [])),
       ),
     );
-    await context.phase("reward", 1);
+    await context.phase("reward", 1, () =>
+      drawnTexts(context, 1, sampled, (group, n) => ({
+        predictedMask: encoded(rows[group] as TrainingRow, found[group]?.[n]),
+      })),
+    );
     const scored = await Promise.all(
       sampled.map((item, group) => score(context, item, found[group] ?? [], likelihoods[group])),
     );
@@ -125,6 +131,10 @@ async function score(
 
 type Likelihoods = readonly (MaskLikelihood | null)[] | undefined;
 
+function encoded({ rgb }: TrainingRow, found: FoundMask | null | undefined): Rle | null {
+  return found == null ? null : encodeRle(found.mask, rgb.height, rgb.width);
+}
+
 const masksOf = (found: readonly (FoundMask | null)[]): (Uint8Array | null)[] => found.map((one) => one?.mask ?? null);
 
 function factsOf(
@@ -133,12 +143,12 @@ function factsOf(
   found: FoundMask | null,
   likelihood: ReturnType<typeof likelihoodFact>,
 ): RolloutFacts {
-  const { summary, rgb } = row;
+  const { summary } = row;
   return {
     loop: 1,
     reference: summary.caption,
     given: summary.mask,
-    predicted: found === null ? null : encodeRle(found.mask, rgb.height, rgb.width),
+    predicted: encoded(row, found),
     ...clipFact(row),
     // An empty mask has no pixels inside, so its confidence is 0.
     confidence: found?.confidence ?? 0,

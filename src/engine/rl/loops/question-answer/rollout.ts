@@ -16,6 +16,7 @@ import type { StepContext } from "../../step/context.ts";
 import type { Group, LoopRollouts } from "../../step/group.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";
 import {
+  drawnTexts,
   type HeldOutText,
   heldOutTexts,
   type SampledTexts,
@@ -69,7 +70,11 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
       return promptOf(model, questionAt(row, step).question, features[group] as ImageFeatures, cells);
     });
     const sampled = await sampleTexts(context, LOOP, rows, prompts, features);
-    await context.phase("reward", LOOP);
+    await context.phase("reward", LOOP, () =>
+      drawnTexts(context, LOOP, sampled, (group) => ({
+        referenceCaption: questionAt(rows[group] as TrainingRow, step).answer,
+      })),
+    );
     const scored = await Promise.all(sampled.map((item) => score(context, item)));
     return textRollouts(context, LOOP, sampled, scored);
   } finally {
