@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { PHASE_WORDS } from "../../src/app/stores/run/phase-words.ts";
+import { PHASE_NAMES } from "../../src/app/stores/run/phase-names.ts";
 import type { Phase } from "../../src/engine/rl/run/events.ts";
 import { violations } from "../support/axe.ts";
 import {
@@ -57,7 +57,7 @@ async function playPhase(): Promise<void> {
 
 /** Runs phase by phase until the next one is `wanted`; a step has fewer than 20. */
 async function playUntil(wanted: Phase): Promise<void> {
-  for (let press = 0; (await nextPhase()) !== PHASE_WORDS[wanted]; press++) {
+  for (let press = 0; (await nextPhase()) !== PHASE_NAMES[wanted]; press++) {
     expect(press).toBeLessThan(20);
     await playPhase();
   }
@@ -103,7 +103,7 @@ describe("a run", () => {
       const words = await nextPhase();
       await playPhase();
       const played = await page.evaluate(() => (globalThis as unknown as { played: Phase }).played);
-      expect(PHASE_WORDS[played]).toBe(words);
+      expect(PHASE_NAMES[played]).toBe(words);
     }
   });
 

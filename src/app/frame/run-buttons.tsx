@@ -4,7 +4,7 @@ import { startBlocker } from "../clients/run/blockers.ts";
 import { act, actionBlocker } from "../clients/run/run-actions.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconCheck, IconPause, IconPhase, IconPlay, IconSave, IconStep, IconStop } from "../components/ui/icons.tsx";
-import { PHASE_WORDS } from "../stores/run/phase-words.ts";
+import { PHASE_NAMES } from "../stores/run/phase-names.ts";
 import { type RunStoreState, useRun } from "../stores/run/run.ts";
 import { useSession } from "../stores/session.ts";
 import styles from "./status-strip.module.css";
@@ -75,7 +75,7 @@ function PhaseButton(): ReactNode {
   const state = useRun((run) => run.state);
   const next = useRun((run) => run.nextPhase);
   const loop = next === null || next.loop === null ? "" : `loop ${next.loop} ▸ `;
-  const what = next === null ? "" : `: ${loop}${PHASE_WORDS[next.phase]}`;
+  const what = next === null ? "" : `: ${loop}${PHASE_NAMES[next.phase]}`;
   return (
     <Button
       icon={<IconPhase />}

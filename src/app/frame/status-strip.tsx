@@ -5,7 +5,7 @@ import { isAsking, useConsent } from "../stores/consent.ts";
 import { linkTo, navigate } from "../stores/route.ts";
 import { roughly, runSeconds } from "../stores/run/eta.ts";
 import { useOtherTabs } from "../stores/run/other-tabs.ts";
-import { PHASE_WORDS } from "../stores/run/phase-words.ts";
+import { PHASE_NAMES } from "../stores/run/phase-names.ts";
 import { isActive, type RunStoreState, useRun } from "../stores/run/run.ts";
 import { useSession } from "../stores/session.ts";
 import { fixed, formatAge, formatBytes, formatCount, NONE } from "../styles/format.ts";
@@ -108,7 +108,7 @@ function Facts(): ReactNode {
       <CheckpointAge />
       {/* Facts that come and go are last, so that nothing else moves. */}
       {moving && phase !== null && (
-        <Fact name={loop === null ? "step ▸" : `loop ${loop} ▸`} value={PHASE_WORDS[phase]} wide />
+        <Fact name={loop === null ? "step ▸" : `loop ${loop} ▸`} value={PHASE_NAMES[phase]} wide />
       )}
       <TimeLeft />
     </dl>

@@ -7,7 +7,7 @@ import { actionBlocker } from "../../clients/run/run-actions.ts";
 import { dryRun } from "../../clients/run/start-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { useMeasured } from "../../stores/measured.ts";
-import { PHASE_WORDS } from "../../stores/run/phase-words.ts";
+import { PHASE_NAMES } from "../../stores/run/phase-names.ts";
 import { useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { formatBytes, formatSeconds } from "../../styles/format.ts";
@@ -30,7 +30,7 @@ export function DryRun(): ReactNode {
     );
   }
   const { place, stop } = now;
-  const words = place === null ? "Preparing" : `Step ${place.step} of 2: ${PHASE_WORDS[place.phase]}`;
+  const words = place === null ? "Preparing" : `Step ${place.step} of 2: ${PHASE_NAMES[place.phase]}`;
   return (
     <p className="row wrap gap-2 mt-3 muted small">
       <Button

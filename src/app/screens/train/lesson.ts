@@ -8,8 +8,8 @@ import { whatIf } from "../../../engine/rl/step/what-if.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { advantageText, effectText } from "../../components/rollout/reward/advantage-text.ts";
 import { compareMasks, splitTerms, termName, weightText } from "../../components/rollout/rollout-view.ts";
+import { PHASE_NAMES } from "../../stores/run/phase-names.ts";
 import { compact, fixed, formatCount, formatShare, NONE, signed } from "../../styles/format.ts";
-import { PHASE_NAMES } from "./phases.ts";
 
 interface Made {
   /** One phrase; null while the phase has not run. */

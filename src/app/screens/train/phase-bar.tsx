@@ -1,8 +1,9 @@
 import type { CSSProperties, ReactNode } from "react";
 import { type Eta, evaluationSeconds, roughly } from "../../stores/run/eta.ts";
+import { PHASE_NAMES } from "../../stores/run/phase-names.ts";
 import { useRun } from "../../stores/run/run.ts";
 import { formatSeconds, percent } from "../../styles/format.ts";
-import { PHASE_NAMES, type PhaseShare, phaseShares } from "./phases.ts";
+import { type PhaseShare, phaseShares } from "./phases.ts";
 import styles from "./train.module.css";
 
 /** Time of the last step by phase, and the current phase; in a first step, the number of compiled programs. */

@@ -7,11 +7,11 @@ import { RolloutFigure } from "../../components/rollout/rollout-figure.tsx";
 import { ANSWER, GIVEN, sortRollouts } from "../../components/rollout/rollout-view.ts";
 import { groupKey, useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
+import { PHASE_NAMES } from "../../stores/run/phase-names.ts";
 import { type RunStoreState, useRun } from "../../stores/run/run.ts";
 import { fixed } from "../../styles/format.ts";
 import styles from "./lesson.module.css";
 import { type LessonPart, lessonOf } from "./lesson.ts";
-import { PHASE_NAMES } from "./phases.ts";
 
 /** One rollout of a step through all phases: what each computed, and its formula with the rollout's numbers. */
 export function PhaseLesson({ run, step }: { readonly run: ViewedRun; readonly step: number | null }): ReactNode {

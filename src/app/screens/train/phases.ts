@@ -1,20 +1,5 @@
 import type { Phase, PhaseTimes } from "../../../engine/rl/run/events.ts";
-
-/** Short names of the phases. */
-export const PHASE_NAMES: Readonly<Record<Phase, string>> = {
-  sample: "rows",
-  features: "frozen towers",
-  generate: "generate",
-  partner: "EMA partner",
-  reward: "reward",
-  advantage: "advantage",
-  loss: "loss and backward",
-  update: "update",
-  ema: "EMA",
-  log: "log",
-  eval: "evaluation",
-  checkpoint: "checkpoint",
-};
+import { PHASE_NAMES } from "../../stores/run/phase-names.ts";
 
 export interface PhaseShare {
   readonly phase: Phase;
