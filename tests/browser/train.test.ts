@@ -138,6 +138,8 @@ describe("a run", () => {
     await expect.poll(() => lesson.getByRole("heading").first().textContent()).toMatch(`Step ${(await steps()) + 1},`);
     await expect.poll(() => made("generate")).toMatch(/The policy answers “/);
     expect(await made("partner")).toMatch(/next.*Not computed yet$/);
+    const strip = page.getByTestId("live-strip");
+    await expect.poll(() => strip.textContent()).toContain("not scored yet");
     await playUntil("reward");
     await expect.poll(() => made("partner")).toMatch(/The partner draws (a|no) mask/);
     expect(await made("reward")).toMatch(/next.*Not computed yet$/);
@@ -145,6 +147,7 @@ describe("a run", () => {
     await expect.poll(() => made("reward")).toMatch(/Reward \d/);
     await playUntil("loss");
     await expect.poll(() => made("advantage")).toMatch(/advantage|than its group/);
+    await expect.poll(() => strip.textContent()).not.toContain("not scored yet");
     await show(page, { screen: "train", explain: "" });
   });
 

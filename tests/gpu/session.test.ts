@@ -66,28 +66,6 @@ describe("pacing", () => {
   });
 });
 
-it("a step that pauses before each phase shows what its loops have drawn so far", async () => {
-  lab.watch = (event, session) => {
-    if (event.type === "phase" && event.phase === "sample" && event.loop === 1) session.trainer?.control.pause();
-    if (event.type === "state" && event.state === "paused") setImmediate(() => session.trainer?.control.phase());
-  };
-  const run = await lab.start({ steps: 1 });
-  expect(await run.done).toBe("finished");
-  const pauses = lab.events.flatMap((event) => (event.type === "state" ? (event.next ?? []) : []));
-  const groups = lab.events.flatMap((event) => (event.type === "group" ? [event.group] : []));
-  expect(groups.map(({ loop }) => loop)).toEqual([1, 2]);
-  for (const group of groups) {
-    const seen = pauses.filter(({ loop, drawn }) => loop === group.loop && drawn !== undefined);
-    expect(seen.map(({ phase }) => phase)).toEqual(["partner", "reward", "advantage"]);
-    const bare = group.rollouts.map((one) => ({ ...one, advantage: 0, actions: [] }));
-    const unscored = bare.map((one) => ({ ...one, reward: null, terms: [] }));
-    const unanswered = unscored.map((one) =>
-      group.loop === 1 ? { ...one, predictedMask: null } : { ...one, captionPrime: null },
-    );
-    expect(seen.flatMap(({ drawn }) => drawn?.map(({ rollouts }) => rollouts))).toEqual([unanswered, unscored, bare]);
-  }
-});
-
 describe("a stop", () => {
   let whole: string;
   beforeAll(async () => {

@@ -118,15 +118,19 @@ describe("a run", () => {
     expect(run.manifest().state).toBe("finished");
     const groups = lab.events.flatMap((event) => (event.type === "group" ? [event.group] : []));
     expect(groups.map((group) => group.loop)).toEqual([1, 2]);
-    // Rollouts are shown once they are scored, before the pass that gives their log-probabilities.
-    const scored = lab.events.flatMap((event) => (event.type === "scored" ? [event.group] : []));
-    const bare = (group: GroupRecord) => ({
-      ...group,
-      rollouts: group.rollouts.map((one) => ({ ...one, actions: [] })),
+    // Rollouts are shown as they are sampled, answered, rewarded and compared, before the pass with their log-probabilities.
+    const early = groups.flatMap((group) => {
+      const scored = { ...group, rollouts: group.rollouts.map((one) => ({ ...one, actions: [] })) };
+      const before = { ...scored, rewardMean: Number.NaN, rewardStd: Number.NaN, zeroSpread: false, unfinished: true };
+      const rewarded = scored.rollouts.map((one) => ({ ...one, advantage: 0 }));
+      const answered = rewarded.map((one) => ({ ...one, reward: null, terms: [] }));
+      const nothing = group.loop === 1 ? { predictedMask: null } : { captionPrime: null };
+      const sampled = answered.map((one) => ({ ...one, ...nothing }));
+      return [...[sampled, answered, rewarded].map((rollouts) => ({ ...before, rollouts })), scored];
     });
-    expect(scored).toEqual(groups.map(bare));
-    const order = lab.events.flatMap(({ type }) => (type === "scored" || type === "group" ? [type] : []));
-    expect(order).toEqual(["scored", "scored", "group", "group"]);
+    expect(lab.events.flatMap((event) => (event.type === "drawn" ? [event.group] : []))).toEqual(early);
+    const order = lab.events.flatMap(({ type }) => (type === "drawn" || type === "group" ? [type] : []));
+    expect(order).toEqual([...early.map(() => "drawn"), "group", "group"]);
     const stored = await run.readGroups(1);
     expect(stored.map((group) => group.rollouts.map((rollout) => rollout.id))).toEqual(
       groups.map((group) => group.rollouts.map((rollout) => rollout.id)),

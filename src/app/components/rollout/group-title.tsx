@@ -29,11 +29,19 @@ export function GroupTitle({
             row {group.rowId}
           </span>
           <span className={`muted clip ellipsis nowrap ${styles.meta}`}>
-            mean <b>{fixed(group.rewardMean, 2)}</b>
+            {group.unfinished ? (
+              "not scored yet"
+            ) : (
+              <>
+                mean <b>{fixed(group.rewardMean, 2)}</b>
+              </>
+            )}
           </span>
-          <span className={`muted clip ellipsis nowrap ${styles.meta}`}>
-            std <b>{fixed(group.rewardStd, 3)}</b>
-          </span>
+          {!group.unfinished && (
+            <span className={`muted clip ellipsis nowrap ${styles.meta}`}>
+              std <b>{fixed(group.rewardStd, 3)}</b>
+            </span>
+          )}
           {group.zeroSpread && (
             <span className={`round-s warn-soft warn medium ${styles.noSignal}`}>
               No learning signal from this group

@@ -24,7 +24,8 @@ export interface RolloutCardProps {
 /** One rollout: picture with masks, caption, reward. */
 export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): ReactNode {
   const { rollout, layers, scale, selected = false, small = false, sync, onOpen } = props;
-  const noMask = rollout.predictedMask === null && aboutLoop(rollout.loop).mask !== null;
+  const scored = rollout.reward !== null || rollout.terms.length > 0;
+  const noMask = scored && rollout.predictedMask === null && aboutLoop(rollout.loop).mask !== null;
   return (
     <article
       className={`column-flex min-0 clip framed round-m surface ${styles.card}`}
@@ -67,7 +68,7 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
             </li>
           ))}
         </ul>
-        <AdvantageBar value={rollout.advantage} scale={scale} />
+        <AdvantageBar value={scored ? rollout.advantage : null} scale={scale} />
       </div>
     </article>
   );

@@ -15,16 +15,28 @@ import styles from "./train.module.css";
 const QUIET_MS = 400;
 const LONGEST_MS = 4000;
 
+/** A phase this long shows the unfinished groups; with shorter ones they would flicker. */
+const LONG_MS = 2000;
+
 /**
- * Groups of the run of this page, updated no faster than a person can view them.
+ * Groups of the run of this page, updated no faster than a person can view them; unfinished ones while a phase takes long
+ * or the run is paused.
  * @returns `complete` true as soon as all groups of a step are among them
  */
 export function useLiveGroups(): { readonly groups: readonly GroupRecord[]; readonly complete: boolean } {
   const arrived = useRun((run) => run.groups);
+  const drawn = useRun((run) => run.drawn);
+  const paused = useRun((run) => run.state === "paused");
   const stepped = useRun((run) => run.rolloutsPerMinute !== null);
-  const groups = useSettled(arrived, QUIET_MS, LONGEST_MS);
+  const settled = useSettled(arrived, QUIET_MS, LONGEST_MS);
+  const slow = useSettled(drawn, LONG_MS, Infinity);
   const complete = useRef(false);
-  if (stepped && groups === arrived) complete.current = true;
+  if (stepped && settled === arrived) complete.current = true;
+  const step = (paused ? drawn : slow).at(-1)?.step ?? 0;
+  const groups = useMemo(() => {
+    if (step < (settled.at(-1)?.step ?? 1)) return settled;
+    return [...settled, ...arrived.filter((group) => group.step === step), ...drawn];
+  }, [settled, arrived, drawn, step]);
   return { groups, complete: complete.current };
 }
 

@@ -22,7 +22,7 @@ export function PhaseLesson({ run, step }: { readonly run: ViewedRun; readonly s
   const begun = useRun((state) => (follows ? phaseBeforeGroups(state) : null));
   const present = useRun((state) => state.step + 1);
   const { groups: scored } = useStepGroups(run, step);
-  const drawn = next?.drawn ?? NO_GROUPS;
+  const drawn = useRun((state) => (next === null ? NO_GROUPS : state.drawn));
   const groups = drawn.length === 0 ? scored : [...drawn, ...scored.filter((group) => group.step === present)];
   const group = groups.find(({ rollouts }) => rollouts.some(({ id }) => id === asked)) ?? groups[0];
   const rollouts = useMemo(() => (group === undefined ? [] : sortRollouts(group.rollouts, "reward")), [group]);

@@ -57,10 +57,10 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const asked = useRoute((route) => route.step);
   const explain = useRoute((route) => route.explain);
   const step = shownStep(run.steps, asked);
-  const arrived = useRun((state) => state.groups.length > 0);
   const begun = useRun((state) => state.step > 0);
-  const starting = run.live && !arrived && !begun;
   const { groups: newest, complete } = useLiveGroups();
+  const arrived = newest.length > 0;
+  const starting = run.live && !arrived && !begun;
   // Steps differ between runs and positions between axes, so each combination has its own zoom.
   const sync = `train ${run.runId}${axis === "step" ? "" : ` ${axis}`}`;
   const trainRows = run.manifest?.data.trainRows ?? 0;

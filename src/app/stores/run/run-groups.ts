@@ -12,9 +12,7 @@ export const MAX_GROUPS = 400;
  */
 export function withGroup(groups: readonly GroupRecord[], group: GroupRecord, most = MAX_GROUPS): GroupRecord[] {
   const kept = groups.filter(({ step }) => step <= group.step);
-  const same = kept.findIndex(
-    (known) => known.step === group.step && known.loop === group.loop && known.group === group.group,
-  );
+  const same = kept.findIndex((known) => isSame(known, group));
   if (same >= 0) kept[same] = group;
   else kept.push(group);
   while (kept.length > most && kept[0]?.step !== group.step) {
@@ -23,6 +21,14 @@ export function withGroup(groups: readonly GroupRecord[], group: GroupRecord, mo
     kept.splice(0, end);
   }
   return kept;
+}
+
+const isSame = (a: GroupRecord, b: GroupRecord): boolean =>
+  a.step === b.step && a.loop === b.loop && a.group === b.group;
+
+/** The groups except the one with the group's place. */
+export function without(groups: readonly GroupRecord[], group: GroupRecord): readonly GroupRecord[] {
+  return groups.some((known) => isSame(known, group)) ? groups.filter((known) => !isSame(known, group)) : groups;
 }
 
 /**

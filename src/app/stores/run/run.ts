@@ -6,7 +6,7 @@ import type { StepCosts } from "../../../engine/runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../../engine/runs/rollouts/records.ts";
 import { type Eta, etaAfter, NO_PACE } from "./eta.ts";
 import { metricStore } from "./metrics.ts";
-import { groupsAt, withGroup } from "./run-groups.ts";
+import { groupsAt, withGroup, without } from "./run-groups.ts";
 
 /** Number of steps whose costs are kept for medians. */
 const MAX_COSTS = 2000;
@@ -36,6 +36,8 @@ export interface RunStoreState {
   readonly costs: readonly StepCosts[];
   /** Newest last; whole steps (run-groups.ts). */
   readonly groups: readonly GroupRecord[];
+  /** Unfinished groups of the running step. */
+  readonly drawn: readonly GroupRecord[];
   readonly lastCheckpoint: LastCheckpoint | null;
   /** Whether a requested checkpoint is not written yet. */
   readonly saveAsked: boolean;
@@ -66,6 +68,7 @@ const EMPTY: RunStoreState = {
   phaseTimes: {},
   costs: [],
   groups: [],
+  drawn: [],
   lastCheckpoint: null,
   saveAsked: false,
   evaluationAsked: false,
@@ -131,6 +134,7 @@ export function applyEvent(event: TrainerEvent, now: number): void {
         state: event.state,
         step: event.step,
         groups: groupsAt(before.groups, event.state, event.step),
+        drawn: groupsAt(before.drawn, event.state, event.step),
         nextPhase: event.next ?? null,
         saveAsked: before.saveAsked && isActive(event.state),
         evaluationAsked: before.evaluationAsked && isActive(event.state),
@@ -139,14 +143,20 @@ export function applyEvent(event: TrainerEvent, now: number): void {
     case "phase":
       set({ phase: event.phase, loop: event.loop, programs: event.programs });
       break;
-    case "scored":
+    case "drawn":
     case "group":
-      set({ groups: withGroup(before.groups, event.group) });
+      set(
+        event.group.unfinished
+          ? { drawn: withGroup(before.drawn, event.group) }
+          : { groups: withGroup(before.groups, event.group), drawn: without(before.drawn, event.group) },
+      );
       break;
     case "step": {
       if (before.runId !== null) metricStore(before.runId).append(event.step, event.metrics);
       set({
         step: event.step,
+        // Dynamic sampling drops some groups.
+        drawn: [],
         phaseTimes: event.phaseTimes,
         // After a lost device the run continues from an earlier step.
         costs: [

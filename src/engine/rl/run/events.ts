@@ -51,8 +51,6 @@ export interface PhasePlace {
 
 /** The phase before which a paused run holds. */
 export interface NextPhase extends PhasePlace {
-  /** Groups of the loop so far, without advantages, and without rewards, masks and texts that later phases add. */
-  readonly drawn?: readonly GroupRecord[];
   /** Whether the weights are partly updated, so that a checkpoint waits for the end of the step. */
   readonly midUpdate: boolean;
 }
@@ -73,8 +71,8 @@ export type TrainerEvent =
       /** GPU programs compiled so far, mostly in the first steps. */
       readonly programs: number;
     }
-  /** A group as soon as it is scored; "group" follows with the log-probabilities of its actions. */
-  | { readonly type: "scored"; readonly group: GroupRecord }
+  /** A group as far as the step has computed it; "group" follows with the log-probabilities of its actions. */
+  | { readonly type: "drawn"; readonly group: GroupRecord }
   | { readonly type: "group"; readonly group: GroupRecord }
   | {
       readonly type: "step";

@@ -1,7 +1,7 @@
 /** Run control: reports, times and counts phases, holds the trainer while paused, ends it when stopped. */
 import { LabError } from "../../errors.ts";
 import { addCounts, countsBetween, type GpuCounts } from "../../gpu/runtime/counters.ts";
-import type { GroupRecord, LoopId } from "../../runs/rollouts/records.ts";
+import type { LoopId } from "../../runs/rollouts/records.ts";
 import type { NextPhase, Phase, PhaseCount, PhaseCounts, PhasePlace, PhaseTimes, RunState } from "./events.ts";
 
 export interface RunControlEvents {
@@ -112,12 +112,11 @@ export class RunControl {
   /**
    * Enters a phase; holds first if the mode requires it. After the update has begun, a stop waits for the end of the step,
    * so that weights, moments and average stay consistent.
-   * @param drawn called only if it holds; the groups that the pause shows
    * @throws LabError("cancelled") when stopped
    */
-  async enter(phase: Phase, loop: LoopId | null, drawn?: () => readonly GroupRecord[]): Promise<void> {
+  async enter(phase: Phase, loop: LoopId | null): Promise<void> {
     this.#settle();
-    if (this.#eta === "hold") await this.#hold({ phase, loop }, drawn?.());
+    if (this.#eta === "hold") await this.#hold({ phase, loop });
     if (this.#eta === "phase") this.#eta = "hold";
     this.#stopIfAsked();
     if (phase === "update") this.#updating = true;
@@ -179,10 +178,10 @@ export class RunControl {
     this.#counted = counted;
   }
 
-  async #hold(next: PhasePlace, drawn: readonly GroupRecord[] = []): Promise<void> {
+  async #hold(next: PhasePlace): Promise<void> {
     this.#stopIfAsked();
     if (this.signal.aborted) return;
-    this.setState("paused", { ...next, midUpdate: this.#updating, ...(drawn.length > 0 && { drawn }) });
+    this.setState("paused", { ...next, midUpdate: this.#updating });
     do {
       if (this.#work.length === 0) {
         await new Promise<void>((resolve) => {

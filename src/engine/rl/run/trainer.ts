@@ -71,8 +71,7 @@ export class Trainer {
     );
     this.control = new RunControl(
       {
-        onState: (state, next) =>
-          deps.emit({ type: "state", state, step: this.#step, ...(next === undefined ? {} : { next }) }),
+        onState: (state, next) => deps.emit({ type: "state", state, step: this.#step, ...(next && { next }) }),
         onPhase: (phase, loop) => this.#tellPhase(phase, this.#step + 1, loop),
       },
       deps.now,
@@ -262,7 +261,7 @@ export class Trainer {
       state,
       rows: this.#deps.rows,
       order: this.#deps.order,
-      onScored: (group: GroupRecord) => emit({ type: "scored", group }),
+      onScored: (group: GroupRecord) => emit({ type: "drawn", group }),
       onGroup: (group: GroupRecord) => {
         groups.push(group);
         emit({ type: "group", group });
@@ -315,7 +314,8 @@ export class Trainer {
           await this.#deps.checkDevice();
           this.#changed = true;
         }
-        await this.control.enter(phase, loop, drawn && (() => drawn().map((group) => drawnGroup(step, group))));
+        for (const group of drawn?.() ?? []) this.#deps.emit({ type: "drawn", group: drawnGroup(step, group) });
+        await this.control.enter(phase, loop);
       },
       signal: this.control.signal,
     };

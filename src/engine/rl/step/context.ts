@@ -18,7 +18,7 @@ export interface StepContext
   readonly watchLikelihood?: boolean;
   /**
    * Reports the phase and waits while the run is paused; throws LabError("cancelled") when it is stopped.
-   * @param drawn called only if the run pauses; what the loop has sampled so far
+   * @param drawn the loop's groups so far
    */
   phase(phase: Phase, loop: LoopId | null, drawn?: () => readonly DrawnGroup[]): Promise<void>;
 }

@@ -8,10 +8,10 @@ import type { DrawnGroup, Group } from "./group.ts";
 import type { LossReadback } from "./loss-inputs.ts";
 import { lossArrays, tokenDiagnostics } from "./metrics/loss-metrics.ts";
 
-/** A group of a paused step, without advantages: they are 0, and its mean and standard deviation are NaN. */
+/** A group before it is scored: its advantages are 0, its mean and standard deviation NaN. */
 export function drawnGroup(step: number, group: DrawnGroup): GroupRecord {
   const scores = { advantages: group.rollouts.map(() => 0), mean: Number.NaN, std: Number.NaN, zeroSpread: false };
-  return recordOf(step, group, scores, () => []);
+  return { ...recordOf(step, group, scores, () => []), unfinished: true };
 }
 
 /** A group with advantages but without log-probabilities: its rollouts have no actions yet. */

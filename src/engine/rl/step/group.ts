@@ -83,7 +83,7 @@ export interface Group {
   oldLogps?: Float32Array | null;
 }
 
-/** A group as a paused step shows it; its rollouts lack what later phases compute. */
+/** A group before it is scored; its rollouts lack what later phases compute. */
 export type DrawnGroup = Pick<Group, "loop" | "group" | "row" | "rollouts" | "promptIds" | "answerIds">;
 
 /** A loop's groups of one step. */

@@ -87,6 +87,8 @@ export interface GroupRecord {
   /** Loop 2: token ids of the forced answer that follows the prompt; absent in loop 1 and in runs of older versions. */
   readonly answerIds?: readonly number[];
   readonly rollouts: readonly RolloutRecord[];
+  /** Of the running step, without advantages yet and without what later phases compute; never stored. */
+  readonly unfinished?: true;
 }
 
 /** Flat metric name → value; names and meanings are in runs/metrics/metric-table.ts. NaN is kept, missing is absent. */

@@ -2,8 +2,10 @@ import type { CSSProperties, ReactNode } from "react";
 import { signed } from "../../../styles/format.ts";
 import styles from "../rollout.module.css";
 
-/** A bar from the centre: right and blue for a positive advantage, left and orange for a negative one. */
-export function AdvantageBar({ value, scale }: { readonly value: number; readonly scale: number }): ReactNode {
+/** A bar from the centre: right and blue for a positive advantage, left and orange for a negative one. @param value null before it is computed */
+export function AdvantageBar(props: { readonly value: number | null; readonly scale: number }): ReactNode {
+  const { scale } = props;
+  const value = props.value ?? 0;
   const share = Math.min(1, Math.abs(value) / Math.max(scale, 1e-9));
   const style: CSSProperties =
     value >= 0 ? { left: "50%", width: `${share * 50}%` } : { right: "50%", width: `${share * 50}%` };
@@ -13,7 +15,7 @@ export function AdvantageBar({ value, scale }: { readonly value: number; readonl
       <span className={`relative ${styles.track}`} aria-hidden="true">
         <span className={value >= 0 ? styles.above : styles.below} data-fill style={style} />
       </span>
-      <span className="text-right">{signed(value, 2)}</span>
+      <span className="text-right">{signed(props.value, 2)}</span>
     </div>
   );
 }
