@@ -304,7 +304,9 @@ function reportText(report: SuiteReport): string {
   if (unjudged > 0) {
     const wait = `${unjudged} captions wait for a judge; name one with --judge or --replies`;
     const failed = `${unjudged} captions have no verdict of ${judge}; run the same command again to ask for them`;
-    lines.push(judge === null ? wait : failed);
+    lines.push(
+      `${judge === null ? wait : failed}${difference === null ? "" : "; both systems' scores are without these rows"}`,
+    );
   }
   return `${lines.join("\n")}\n`;
 }

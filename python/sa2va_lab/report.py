@@ -147,10 +147,14 @@ def _rewards(rows: list[Scores], judge: str, baseline: Scores | None, first: lis
 
 
 def _reward(metric: str, rows: list[Scores], before: list[Scores]) -> Scores | None:
+    """Over the rows that have it in both evaluations, else over those that have it now."""
     now, then = ([row.get("rewards", {}).get(metric) for row in some] for some in (rows, before or [{}] * len(rows)))
     gains = [None if a is None or b is None else a - b for a, b in zip(now, then, strict=True)]
-    count, paired = (len(own) - own.count(None) for own in (now, gains))
-    difference = _mean(rows, gains) if paired else None
+    difference = None
+    if gains.count(None) < len(gains):
+        difference = _mean(rows, gains)
+        now = [None if gain is None else value for value, gain in zip(now, gains, strict=True)]
+    count = len(now) - now.count(None)
     return _mean(rows, now) | {"n": count, "difference": difference} if count else None
 
 

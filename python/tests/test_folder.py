@@ -151,6 +151,19 @@ def test_an_evaluation_without_rows_is_one_that_the_lab_reads() -> None:
     assert exact_json([-0.0, math.nan]) == '[{"$number":"-0"},{"$number":"NaN"}]'
 
 
+def test_a_reward_and_its_difference_are_over_the_rows_with_a_verdict_at_both_steps() -> None:
+    def rows(values: list[float | None]) -> list[dict[str, Any]]:
+        same = dict.fromkeys((*METRICS, "partnerIou", "partnerMeteor"), 0.5) | {"groundingPixels": [1, 2]}
+        return [same | {"rowId": str(at), "imageId": str(at), "part": "report", "rewards": {"reward2_sampled": value}}
+                for at, value in enumerate(values)]
+
+    before = rows([0.1, 0.9, None, 0.3])
+    first = {"report": report_of(0, before, settings(), []), "rows": before}
+    found = report_of(4, rows([0.2, None, 0.8, 0.6]), settings(), [first])["reward"]["scores"]["reward2_sampled"]
+    assert (found["n"], found["mean"]) == (2, pytest.approx(0.4))
+    assert found["difference"]["mean"] == pytest.approx(0.2)
+
+
 def test_one_process_has_nobody_to_share_layers_with() -> None:
     alone: Any = SimpleNamespace(world=1)
     with pytest.raises(LabError, match="start several by torchrun"):

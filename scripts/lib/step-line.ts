@@ -4,7 +4,7 @@ import { fewPicturesText } from "../../src/engine/eval/bootstrap.ts";
 import { LOOP_IDS } from "../../src/engine/rl/loops/abouts.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
 import { rangeText } from "../../src/engine/runs/evaluations/difference-text.ts";
-import { SCORES, scoreOf, selectionText } from "../../src/engine/runs/evaluations/evaluation-scores.ts";
+import { lackingText, SCORES, scoreOf, selectionText } from "../../src/engine/runs/evaluations/evaluation-scores.ts";
 import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 
 type StepEvent = Extract<TrainerEvent, { type: "step" }>;
@@ -44,9 +44,10 @@ export function evalLine({ report, pictures }: EvalEvent, json: boolean): string
   const shown = SCORES.flatMap((id) => {
     const score = scoreOf(report, id);
     if (score === null) return [];
-    const change = score.difference;
-    const range = change === null ? "" : ` (${rangeText(change)} against step ${baseline ?? 0})`;
-    return [`${id} ${score.mean.toFixed(3)}${range}`];
+    const { difference: change, start } = score;
+    const from = change === null ? "" : ` from ${start?.toFixed(3)} at step ${baseline ?? 0} (${rangeText(change)})`;
+    const lacking = lackingText(score.n, n);
+    return [`${id} ${score.mean.toFixed(3)}${from}${lacking === "" ? "" : ` (${lacking})`}`];
   });
   const few = fewPicturesText(pictures);
   return `evaluation at step ${step} over ${n} report rows: ${shown.join(", ")}; ${selectionText(report)}${few === "" ? "" : `; ${few}`}`;

@@ -11,6 +11,7 @@ import { bestOf } from "../../../src/engine/runs/checkpoint/best-checkpoint.ts";
 import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import { markedDifference } from "../../../src/engine/runs/evaluations/difference-text.ts";
 import {
+  lackingText,
   SCORES,
   type Score,
   type ScoreId,
@@ -22,7 +23,6 @@ import {
   type JudgeUse,
   readEvaluations,
   type Selection,
-  type StoredEvaluation,
 } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { parseManifest } from "../../../src/engine/runs/manifest-schema.ts";
 import { parseMetricsLine } from "../../../src/engine/runs/numbers-json.ts";
@@ -42,6 +42,8 @@ export interface ComparedRun {
   readonly maskPolicy: string | null;
   /** Whether the judge's verdicts are part of the run reward; null for a run of an older version. */
   readonly judge: JudgeUse | null;
+  /** Rows of each score, its mean at the start and its difference, all over the same rows. */
+  readonly rows: Readonly<Partial<Record<ScoreId, number>>>;
   readonly start: Readonly<Partial<Record<ScoreId, number>>>;
   readonly difference: Readonly<Partial<Record<ScoreId, NonNullable<Score["difference"]>>>>;
   /** The best checkpoint and the score that chose it, computed from rows that no other number here uses. */
@@ -77,8 +79,7 @@ export async function comparedRun(folder: string, at: "last" | "best"): Promise<
   const shown = at === "last" ? evaluations.at(-1) : evaluations.find(({ report }) => report.step === chosen?.step);
   if (shown === undefined) return evaluations.length === 0 ? "has no evaluation" : "has no best checkpoint";
   const { report } = shown;
-  const baseline = evaluations.find((one) => one.report.step === (report.baseline ?? 0)) as StoredEvaluation;
-  if (report.difference === null || baseline === undefined) return "has no evaluation to compare with an earlier one";
+  if (report.difference === null) return "has no evaluation to compare with an earlier one";
   const metrics = await readMetrics(join(folder, "metrics.jsonl"));
   const means = (pattern: RegExp): Record<string, number> => {
     const names = new Set(metrics.flatMap((row) => Object.keys(row).filter((name) => pattern.test(name))));
@@ -96,7 +97,8 @@ export async function comparedRun(folder: string, at: "last" | "best"): Promise<
     rowsHash: (await rowsHash(reported.map((row) => [row.rowId, imageOf(row)]))).slice(0, 16),
     maskPolicy: report.maskPolicy ?? null,
     judge: report.reward?.judge ?? null,
-    start: scores(baseline.report, ({ mean: start }) => start),
+    rows: scores(report, ({ n, difference }) => (difference === null ? null : n)),
+    start: scores(report, ({ start }) => start),
     difference: scores(report, ({ difference }) => difference),
     best: chosen === null ? null : { ...chosen, by: chosen.selection === null ? "older rule" : selectionName(report) },
     lacks: report.selection === undefined ? LACKS : null,
@@ -154,8 +156,12 @@ export function compareTable(rows: readonly ComparedRun[]): string {
     );
     return `${run}: ${each.join(", ")}`;
   });
-  const notes = rows.flatMap(({ run, lacks, judge, pictures }) => {
-    const known = [lacks ?? "", judge === "left-out" ? "run rewards are without judge" : "", fewPicturesText(pictures)];
+  const notes = rows.flatMap(({ run, lacks, judge, pictures, n, rows: scored }) => {
+    const lacking = shown
+      .filter((id) => (scored[id] ?? n) < n)
+      .map((id) => `${id}: ${lackingText(scored[id] ?? n, n)}`);
+    const without = judge === "left-out" ? "run rewards are without judge" : "";
+    const known = [lacks ?? "", without, ...lacking, fewPicturesText(pictures)];
     return known.filter((note) => note !== "").map((note) => `${run}: ${note}`);
   });
   const gradients = norms.length === 0 ? [] : ["Gradient norms: ", ...norms];

@@ -135,25 +135,28 @@ export function baselineOf(
   return earlier.find(suits) ?? null;
 }
 
-/** Null where no row has this reward. */
+/** Over the rows that have this reward in both evaluations, else over those that have it now; null where none has. */
 function rewardScore(metric: RewardMetric, rows: Rows, before: Rows | null): RewardScore | null {
   const value = (row: RowScores | undefined): number | null => row?.rewards?.[metric] ?? null;
-  const own = rows.flatMap((row) => {
+  const known = rows.flatMap((row, at) => {
     const now = value(row);
-    return now === null ? [] : [{ image: imageOf(row), value: now }];
+    return now === null ? [] : [{ image: imageOf(row), now, start: value(before?.[at]) }];
   });
-  const gains = rows.flatMap((row, at) => {
-    const [now, then] = [value(row), value(before?.[at])];
-    return now === null || then === null ? [] : [{ image: imageOf(row), value: now - then }];
-  });
+  const gains = known.flatMap(({ image, now, start }) => (start === null ? [] : [{ image, now, gain: now - start }]));
+  const own = gains.length === 0 ? known : gains;
   if (own.length === 0) return null;
-  return { ...intervalOf(own), n: own.length, difference: gains.length === 0 ? null : intervalOf(gains) };
-}
-
-function intervalOf(rows: readonly { readonly image: string; readonly value: number }[]): Interval {
-  const values = rows.map(({ value }) => value);
-  const images = rows.map(({ image }) => image);
-  return bootstrapMean(values, images, SEED);
+  const images = own.map(({ image }) => image);
+  const score = bootstrapMean(
+    own.map(({ now }) => now),
+    images,
+    SEED,
+  );
+  const difference = gains.map(({ gain }) => gain);
+  return {
+    ...score,
+    n: own.length,
+    difference: gains.length === 0 ? null : bootstrapMean(difference, images, SEED),
+  };
 }
 
 /** The selection, null without selection rows. Its value is null unless every row has the score. */

@@ -16,7 +16,7 @@ import type { RunStore } from "../storage/store.ts";
 import { curveSvg } from "./curve-svg.ts";
 import type { SweepJob, SweepPlan } from "./plan.ts";
 import type { DoneJob, VariantResult } from "./results.ts";
-import { fewPicturesNotes } from "./table.ts";
+import { fewPicturesNotes, rowsText } from "./table.ts";
 
 /** Number of held-out rows shown of each kind. */
 const SHOWN = 4;
@@ -63,14 +63,14 @@ export async function sweepReport(
 
 function resultTable(plan: SweepPlan, results: readonly VariantResult[]): string {
   const body = plan.metrics.flatMap((metric) =>
-    results.flatMap(({ variant, rows, images, metrics }) => {
+    results.flatMap(({ variant, rows, metrics }) => {
       const found = metrics[metric];
       if (found === undefined) return [];
       const seeds = found.seeds.map(({ seed, difference }) => `${seed}: ${bold(markedDifference(difference))}`);
       const cells = [
         escaped(variant),
         metric,
-        `${rows} (${images})`,
+        rowsText(found, rows),
         found.start.toFixed(3),
         found.all === null ? "–" : bold(markedDifference(found.all)),
         found.runs === null ? "–" : bold(markedDifference(found.runs)),

@@ -21,6 +21,9 @@ export interface DoneJob {
 }
 
 export interface MetricResult {
+  /** Rows with the score at both steps of every run, and their pictures; the others are left out. */
+  readonly rows: number;
+  readonly images: number;
   /** Mean over the rows at the start. */
   readonly start: number;
   /** Over seeds and pictures; null for a single seed. */
@@ -36,7 +39,7 @@ export interface VariantResult {
   readonly jobs: readonly DoneJob[];
   readonly rows: number;
   readonly images: number;
-  /** A metric is absent if any run lacks it for a row. */
+  /** A metric is absent if no row has it at both steps of every run. */
   readonly metrics: Readonly<Partial<Record<ScoreId, MetricResult>>>;
 }
 
@@ -87,19 +90,23 @@ export function variantResults(jobs: readonly DoneJob[], metrics: readonly Score
   });
 }
 
-function metricResult(jobs: readonly DoneJob[], images: readonly string[], metric: ScoreId): MetricResult | null {
-  const starts = jobs.map(({ before }) => before.map((row) => rowScoreOf(row, metric)));
-  const ends = jobs.map(({ after }) => after.map((row) => rowScoreOf(row, metric)));
-  if ([...starts, ...ends].some((values) => values.includes(null))) return null;
-  const differences = starts.map((values, at) =>
-    values.map((value, row) => (ends[at]?.[row] as number) - (value as number)),
+function metricResult(jobs: readonly DoneJob[], pictures: readonly string[], metric: ScoreId): MetricResult | null {
+  const pairs = jobs.map(({ before, after }) =>
+    before.map((row, at) => [rowScoreOf(row, metric), rowScoreOf(after[at] as RowScores, metric)] as const),
   );
-  const start = (starts as number[][]).flat().reduce((sum, value) => sum + value, 0) / (starts.length * images.length);
+  const known = [...pictures.keys()].filter((row) => pairs.every((own) => !own[row]?.includes(null)));
+  if (known.length === 0) return null;
+  const images = known.map((row) => pictures[row] as string);
+  const scored = pairs.map((own) => known.map((row) => own[row] as readonly [number, number]));
+  const differences = scored.map((own) => own.map(([then, now]) => now - then));
+  const start = scored.flat().reduce((sum, [then]) => sum + then, 0) / scored.flat().length;
   const seeds = jobs.map(({ job }, at) => ({
     seed: job.seed,
     difference: bootstrapMean(differences[at] as number[], images, SEED),
   }));
   return {
+    rows: images.length,
+    images: new Set(images).size,
     start,
     all: jobs.length < 2 ? null : crossedBootstrap(differences, images, SEED),
     runs: jobs.length < 2 ? null : runInterval(seeds.map(({ difference }) => difference.mean)),

@@ -3,7 +3,7 @@
 import { fewPicturesText } from "../eval/bootstrap.ts";
 import { markedDifference, verdict } from "../runs/evaluations/difference-text.ts";
 import type { ScoreId } from "../runs/evaluations/evaluation-scores.ts";
-import type { VariantResult } from "./results.ts";
+import type { MetricResult, VariantResult } from "./results.ts";
 
 /** One row per variant and score: the score at the start, its difference over seeds and pictures, and per seed. */
 export function sweepTable(results: readonly VariantResult[], metrics: readonly ScoreId[]): string {
@@ -19,7 +19,7 @@ export function sweepTable(results: readonly VariantResult[], metrics: readonly 
     "by seed",
   ];
   const body = metrics.flatMap((metric) =>
-    results.flatMap(({ variant, rows, images, metrics: found }) => {
+    results.flatMap(({ variant, rows, metrics: found }) => {
       const result = found[metric];
       if (result === undefined) return [];
       const { start, all, runs, seeds } = result;
@@ -28,7 +28,7 @@ export function sweepTable(results: readonly VariantResult[], metrics: readonly 
         [
           variant,
           metric,
-          `${rows} (${images})`,
+          rowsText(result, rows),
           start.toFixed(3),
           all === null ? "–" : markedDifference(all),
           runs === null ? "–" : markedDifference(runs),
@@ -40,6 +40,11 @@ export function sweepTable(results: readonly VariantResult[], metrics: readonly 
   );
   const few = fewPicturesNotes(results).map((note) => `\n${note}`);
   return [line(head), line(head.map(() => "---")), ...body.map(line), ...few].join("\n");
+}
+
+/** Rows and pictures of a score. @param all rows of the variant, some of which may lack the score */
+export function rowsText({ rows, images }: MetricResult, all: number): string {
+  return `${rows === all ? rows : `${rows} of ${all}`} (${images})`;
 }
 
 /** A warning for each variant with few pictures. */

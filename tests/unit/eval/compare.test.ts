@@ -22,6 +22,7 @@ test("a run is said to have few pictures, as in evaluations of suites", () => {
     rowsHash: "0",
     maskPolicy: null,
     judge: "left-out",
+    rows: { grounding_iou: name === "few" ? 18 : 20 },
     start: { grounding_iou: 0.5 },
     difference: { grounding_iou: { mean: 0.1, low: 0.05, high: 0.2 } },
     best: null,
@@ -36,6 +37,7 @@ test("a run is said to have few pictures, as in evaluations of suites", () => {
   const notes = table.split("\n").filter((line) => /^(?:few|many): \w/.test(line));
   expect(notes).toEqual([
     "few: run rewards are without judge",
+    "few: grounding_iou: 2 of 20 rows lack this score at a step and are left out",
     "few: with fewer than 10 pictures no interval can be trusted",
     "many: run rewards are without judge",
   ]);
@@ -49,7 +51,11 @@ test("rows of other pictures are other rows, and runs of one seed have their nam
       const run = await createRun(store, manifest(id));
       await run.appendStep(1, { loss: 1 });
       for (const step of [0, 1]) {
-        const rows = [0, 1].map((at) => row(String(at), 0.5 + step / 4, { imageId: `${id} ${at}` }));
+        const rows = [0, 1].map((at) => {
+          // One row has no verdict at the start.
+          const rewards = { reward2_sampled: at === 1 && step === 0 ? null : 0.5 + (at + step) / 4 };
+          return row(String(at), 0.5 + step / 4, { imageId: `${id} ${at}`, rewards });
+        });
         await storeEvaluation(store, id, step, rows, TERMS);
       }
     }
@@ -58,6 +64,10 @@ test("rows of other pictures are other rows, and runs of one seed have their nam
     expect(code, err).toBe(0);
     expect(err).toContain("not scored on the same rows, so their scores cannot be compared: one | other");
     expect(await readFile(curve, "utf8")).toMatch(/>one<.*\n.*>other</);
+    const { out } = await tool("compare", [join(folder, "runs"), "--json"]);
+    const first = JSON.parse(out.split("\n")[0] as string) as ComparedRun;
+    expect([first.rows.reward2_sampled, first.start.reward2_sampled]).toEqual([1, 0.5]);
+    expect(first.difference.reward2_sampled?.mean).toBeCloseTo(0.25, 12);
     await mkdir(join(folder, "empty"));
     const none = await tool("compare", [join(folder, "empty")]);
     expect(none).toMatchObject({ code: 2, out: "", err: expect.stringMatching(/empty holds no run\.json\n$/) });

@@ -1,7 +1,9 @@
 /** What an evaluation reports: never a number of the rows that choose the best checkpoint. */
 import { describe, expect, it } from "vitest";
+import { evalLine } from "../../../scripts/lib/step-line.ts";
 import { evalReport } from "../../../src/engine/eval/report.ts";
 import { storeEvaluation } from "../../../src/engine/eval/store.ts";
+import { scoreOf } from "../../../src/engine/runs/evaluations/evaluation-scores.ts";
 import { EVAL_METRICS, type RowScores, readEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { olderEvaluation, row, TERMS } from "../runs/sample-evaluations.ts";
@@ -107,6 +109,21 @@ describe("stored evaluations", () => {
     expect([first.difference, first.baseline]).toEqual([null, undefined]);
     const second = await storeEvaluation(store, "r", 20, reported(0.3), TERMS);
     expect([second.baseline, second.difference?.grounding_iou.mean]).toEqual([10, expect.closeTo(0.1, 12)]);
+  });
+
+  it("have reward, start and difference over the rows with a verdict at both steps", async () => {
+    const store = memoryStore();
+    const rewards = (values: readonly (number | null)[]): RowScores[] =>
+      values.map((value, at) => row(`r${at}`, 0.5, { rewards: { reward2_sampled: value } }));
+    await storeEvaluation(store, "r", 0, rewards([0.1, 0.9, null, 0.3]), TERMS);
+    const report = await storeEvaluation(store, "r", 10, rewards([0.2, null, 0.8, 0.6]), TERMS);
+    const score = scoreOf(report, "reward2_sampled");
+    expect(score).toMatchObject({ n: 2, mean: expect.closeTo(0.4, 12), start: expect.closeTo(0.2, 12) });
+    expect(score?.difference?.mean).toBeCloseTo(0.2, 12);
+    const line = evalLine({ report, pictures: 4 }, false);
+    expect(line).toContain(
+      "reward2_sampled 0.400 from 0.200 at step 0 (+0.100 to +0.300) (2 of 4 rows lack this score at a step and are left out)",
+    );
   });
 
   it("compare run rewards only where the same judge counts", async () => {

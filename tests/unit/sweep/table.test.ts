@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
 import { evalLine } from "../../../scripts/lib/step-line.ts";
+import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { bootstrapMean } from "../../../src/engine/eval/bootstrap.ts";
 import { differenceText, markedDifference, verdict } from "../../../src/engine/runs/evaluations/difference-text.ts";
-import { EVAL_METRICS, type EvalReport } from "../../../src/engine/runs/evaluations/evaluations.ts";
-import { fewPicturesNotes } from "../../../src/engine/sweep/table.ts";
+import { EVAL_METRICS, type EvalReport, type RowScores } from "../../../src/engine/runs/evaluations/evaluations.ts";
+import { type DoneJob, variantResults } from "../../../src/engine/sweep/results.ts";
+import { fewPicturesNotes, sweepTable } from "../../../src/engine/sweep/table.ts";
+import { row } from "../runs/sample-evaluations.ts";
 
 test("a difference over one picture has no interval, one over several has, and one of 0 is no change", () => {
   expect(markedDifference(bootstrapMean([0, 0], ["a", "b"], 1))).toBe("0.000 (no change)");
@@ -18,6 +21,25 @@ test("without an interval no difference is called better, on the page as in the 
   expect([differenceText(two), verdict(two)]).toEqual(["+0.500 (+0.250 to +0.750)", "better"]);
 });
 
+test("a score that some rows lack is over the rows that have it in every run", () => {
+  const scored = (values: readonly (number | null)[]): RowScores[] =>
+    values.map((value, at) => row(String(at), 0, { rewards: { reward1_sampled: value } }));
+  const done = (seed: number, ...values: (number | null)[][]): DoneJob => ({
+    job: { name: `a ${seed}`, variant: "a", seed, config: defaultConfig() },
+    run: "r",
+    before: scored(values[0] ?? []),
+    after: scored(values[1] ?? []),
+    evaluations: [],
+  });
+  const [result] = variantResults(
+    [done(1, [0.1, 0.2, 0.3, 9], [0.2, null, 0.6, 9]), done(2, [0.3, 9, 0.5, null], [0.5, 9, 0.9, 9])],
+    ["reward1_sampled"],
+  );
+  expect(result?.metrics.reward1_sampled).toMatchObject({ rows: 2, start: expect.closeTo(0.3, 12) });
+  expect(result?.metrics.reward1_sampled?.all?.mean).toBeCloseTo(0.25, 12);
+  expect(sweepTable(result === undefined ? [] : [result], ["reward1_sampled"])).toContain("| 2 of 4 (2) | 0.300 |");
+});
+
 test("a sweep and the line of an evaluation say that the pictures are few", () => {
   const results = [9, 10].map((images) => ({ variant: `of ${images}`, images }));
   expect(fewPicturesNotes(results)).toEqual(["of 9: with fewer than 10 pictures no interval can be trusted"]);
@@ -29,7 +51,7 @@ test("a sweep and the line of an evaluation say that the pictures are few", () =
     difference: each({ mean: 0.1, low: 0.1, high: 0.1 }),
   } as unknown as EvalReport;
   const line = evalLine({ report, pictures: 1 }, false);
-  expect(line).toContain("grounding_iou 0.500 (no interval against step 0)");
+  expect(line).toContain("grounding_iou 0.500 from 0.400 at step 0 (no interval)");
   expect(line).toContain("with fewer than 10 pictures no interval can be trusted");
   expect(evalLine({ report, pictures: 10 }, false)).not.toContain("below 10");
 });

@@ -162,7 +162,6 @@ function Comparison(props: {
           <ScoreCard
             key={entry.id}
             text={entry}
-            first={first.report}
             last={last.report}
             chosen={entry.id === metric}
             onChoose={() => setChosen(entry.id)}

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { differenceText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
-import { scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import { lackingText, scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { EvalReport } from "../../../engine/runs/evaluations/evaluations.ts";
 import { fixed } from "../../styles/format.ts";
 import styles from "./eval.module.css";
@@ -9,14 +9,14 @@ import type { EvalMetricText } from "./eval-metrics.ts";
 /** A score at the start and now, with the paired difference and its interval. */
 export function ScoreCard(props: {
   readonly text: EvalMetricText;
-  readonly first: EvalReport;
   readonly last: EvalReport;
   readonly chosen: boolean;
   readonly onChoose: () => void;
 }): ReactNode {
-  const { text, first, last, chosen, onChoose } = props;
+  const { text, last, chosen, onChoose } = props;
   const score = scoreOf(last, text.id);
   const difference = score?.difference ?? null;
+  const lacking = lackingText(score?.n ?? last.n, last.n);
   const partner = text.id === "grounding_iou" || text.id === "caption_meteor" ? last.partner?.[text.id] : undefined;
   return (
     <button
@@ -29,11 +29,12 @@ export function ScoreCard(props: {
       <span className="muted small">{text.title}</span>
       <span className={`flex gap-2 align-baseline ${styles.cardValue}`}>
         <b>{fixed(score?.mean, 3)}</b>
-        {difference !== null && <small>from {fixed(scoreOf(first, text.id)?.mean, 3)}</small>}
+        {difference !== null && <small>from {fixed(score?.start, 3)}</small>}
       </span>
       <span className={styles.cardDifference} data-verdict={verdict(difference)}>
         {difference === null ? noDifference(last) : differenceText(difference)}
       </span>
+      {lacking !== "" && <span className="muted small">{lacking}</span>}
       {partner !== undefined && (
         <span
           className="muted small"

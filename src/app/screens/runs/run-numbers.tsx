@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import { rangeText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
-import type { ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import { lackingText, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
 import { loopStyle } from "../../components/rollout/loop-colour.ts";
@@ -54,10 +54,11 @@ export function RunGains({ run }: { readonly run: RunDigest }): ReactNode {
       href={linkTo({ screen: "eval", run: manifest.id, step: evaluated.at(-1) ?? null })}
       title="Rows behind these numbers"
     >
-      {shown.map(({ score, rows, ...difference }) => (
+      {shown.map(({ score, rows, of, ...difference }) => (
         <span key={score} title={`${titles.get(score) ?? score} of ${rows} rows`}>
           <span className="muted small">{SAMPLED_REWARD.exec(score)?.[1] ?? SUPERVISED[score]}</span>{" "}
           <b data-verdict={verdict(difference)}>{signed(difference.mean, 3)}</b> <small>{rangeText(difference)}</small>
+          {rows < of && <small className="muted"> {lackingText(rows, of)}</small>}
         </span>
       ))}
     </a>

@@ -3,6 +3,7 @@ import { activeLoops } from "../../../engine/config/derived.ts";
 import { fewPicturesText } from "../../../engine/eval/bootstrap.ts";
 import { reportPictures } from "../../../engine/eval/row-image.ts";
 import { rangeText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
+import { lackingText } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { runResult, type ScoreResult } from "../../../engine/runs/library/run-result.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
@@ -32,8 +33,9 @@ export function ResultCard(props: {
   return (
     <section className="grid gap-2" aria-label="Result" data-testid="result">
       <div className={`grid ${styles.gains}`}>
-        {scores?.map((score) => <Gain key={score.id} loop={SAMPLED_REWARD.exec(score.id)?.[1]} result={score} />) ??
-          activeLoops(config as NonNullable<typeof config>).map((loop) => <Gain key={loop} loop={loop} />)}
+        {scores?.map((score) => (
+          <Gain key={score.id} loop={SAMPLED_REWARD.exec(score.id)?.[1]} result={score} of={result?.last.report.n} />
+        )) ?? activeLoops(config as NonNullable<typeof config>).map((loop) => <Gain key={loop} loop={loop} />)}
       </div>
       <p className="row wrap gap-2-4 muted">
         <span>
@@ -51,8 +53,12 @@ export function ResultCard(props: {
 }
 
 /** A loop's gain. @param result undefined before the second evaluation */
-function Gain(props: { readonly loop: string | number | undefined; readonly result?: ScoreResult }): ReactNode {
-  const { loop, result } = props;
+function Gain(props: {
+  readonly loop: string | number | undefined;
+  readonly result?: ScoreResult;
+  readonly of?: number | undefined;
+}): ReactNode {
+  const { loop, result, of } = props;
   const difference = result?.score.difference ?? null;
   return (
     <div className="row gap-3">
@@ -68,6 +74,7 @@ function Gain(props: { readonly loop: string | number | undefined; readonly resu
           {result === undefined
             ? "shown after the second evaluation"
             : `${result.better} better, ${result.worse} worse · ${rangeText(result.score.difference)}`}
+          {result !== undefined && of !== undefined && result.score.n < of && ` · ${lackingText(result.score.n, of)}`}
         </span>
       </p>
     </div>

@@ -27,7 +27,7 @@ export interface SuiteReport extends SuiteScores {
   readonly answers: AnswerMode;
   /** Name of the judge; null without one. */
   readonly judge: string | null;
-  /** Captions without a verdict. */
+  /** Captions without a verdict. Their rows are in no number, of the other system either. */
   readonly unjudged: number;
   readonly interval: string;
   readonly published: readonly PublishedScore[];

@@ -110,7 +110,6 @@ export function suiteScores(
   const { base = [], adapter } = systems;
   const clusters = clustersBy(base.map(({ item }) => item.imageId));
   const metrics = (rows: readonly AnsweredItem[]) => suite.metrics(rows, clusters, tools);
-  const of = metrics(base);
   const scores = (list: ReturnType<typeof metrics>): SuiteScore[] =>
     bootstrapClusters(
       clusters.names.length,
@@ -119,18 +118,17 @@ export function suiteScores(
     ).flatMap(({ mean: value, low, high }, at) =>
       Number.isNaN(value) ? [] : [{ metric: list[at]?.name ?? "", value, low, high }],
     );
-  if (adapter === undefined) return { systems: { base: scores(of) }, difference: null };
-  const other = metrics(adapter);
+  if (adapter === undefined) return { systems: { base: scores(metrics(base)) }, difference: null };
   // Only rows with verdicts for both systems can be compared.
-  const before = suite.judged ? metrics(judgedIn(base, adapter)) : of;
-  const after = suite.judged ? metrics(judgedIn(adapter, base)) : other;
+  const before = metrics(suite.judged ? judgedIn(base, adapter) : base);
+  const after = metrics(suite.judged ? judgedIn(adapter, base) : adapter);
   const pairs = before.flatMap(({ name, statistic }) => {
     const then = after.find((metric) => metric.name === name)?.statistic;
     return then === undefined
       ? []
       : [{ name, statistic: (drawn: ArrayLike<number>) => then(drawn) - statistic(drawn) }];
   });
-  return { systems: { base: scores(of), adapter: scores(other) }, difference: scores(pairs) };
+  return { systems: { base: scores(before), adapter: scores(after) }, difference: scores(pairs) };
 }
 
 /** The rows, without the verdicts that the other system lacks for the same rows. */

@@ -115,7 +115,7 @@ function resultParts(result: RunResult | null): string[] {
   ];
   const rows = scores.map((found) => [
     escaped(nameOf(found.id)),
-    scoreOf(first.report, found.id)?.mean.toFixed(3) ?? "–",
+    found.score.start?.toFixed(3) ?? "–",
     found.score.mean.toFixed(3),
     signed(found.score.difference.mean),
     rangeText(found.score.difference),
@@ -123,7 +123,7 @@ function resultParts(result: RunResult | null): string[] {
   ]);
   const partial = scores.some((found) => pairs(found) < last.report.n);
   const note =
-    '<p class="quiet">Some rows lack a verdict of the judge. A difference is over the rows that have the score at both steps, a mean over those that have it at its step.</p>';
+    '<p class="quiet">Some rows lack a verdict of the judge at a step. All numbers of a line leave them out.</p>';
   return [...lines, htmlTable(head, rows), ...(partial ? [note] : [])];
 }
 

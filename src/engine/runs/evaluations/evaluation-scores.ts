@@ -12,6 +12,8 @@ export interface Score extends Interval {
   readonly n: number;
   /** Paired difference from the baseline; null for the baseline itself. */
   readonly difference: Interval | null;
+  /** The baseline's mean over the same rows; null for the baseline itself. */
+  readonly start: number | null;
 }
 
 const isReward = (id: ScoreId): id is RewardMetric => (REWARD_METRICS as readonly string[]).includes(id);
@@ -23,10 +25,16 @@ const isReward = (id: ScoreId): id is RewardMetric => (REWARD_METRICS as readonl
 export function scoreOf(report: EvalReport, id: ScoreId): Score | null {
   const score = isReward(id) ? report.reward?.scores[id] : meanOf(report, id);
   if (!isKnown(score)) return null;
-  return { ...score, difference: isKnown(score.difference) ? score.difference : null };
+  const difference = isKnown(score.difference) ? score.difference : null;
+  return { ...score, difference, start: difference === null ? null : score.mean - difference.mean };
 }
 
-function meanOf({ ci, means, n, difference }: EvalReport, id: EvalMetric): Score {
+/** Rows that lack a score and are in none of its numbers; "" if there are none. @param n rows that have it, of `all` */
+export function lackingText(n: number, all: number): string {
+  return n === all ? "" : `${all - n} of ${all} rows lack this score at a step and are left out`;
+}
+
+function meanOf({ ci, means, n, difference }: EvalReport, id: EvalMetric): Omit<Score, "start"> {
   const [low, high] = ci[id];
   return { mean: means[id], low, high, n, difference: difference?.[id] ?? null };
 }

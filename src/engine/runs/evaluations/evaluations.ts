@@ -81,11 +81,11 @@ export interface SegmentationScore {
 /** The judge's part in the run's reward: called, left out of the evaluation, or not a term. */
 export type JudgeUse = "asked" | "left-out" | "none";
 
-/** The run's reward over the report rows that have one. */
+/** The run's reward over the report rows that have one, and had one in the baseline. */
 export interface RewardScore extends Interval {
   /** Number of rows in the mean. */
   readonly n: number;
-  /** Paired difference from the baseline over the rows that have it in both; null for the baseline itself. */
+  /** Paired difference from the baseline over the same rows; null for the baseline itself. */
   readonly difference: Interval | null;
 }
 

@@ -18,12 +18,14 @@ import { runResult } from "./run-result.ts";
 
 const PATH = ".digests.json";
 /** Version of the form below; a file of another version is recomputed. */
-const VERSION = 3;
+const VERSION = 4;
 
 /** Change of a held-out score from the start to the newest evaluation. */
 export interface RunGain extends Interval {
   readonly score: ScoreId;
+  /** Report rows with the score at both steps, and all report rows. */
   readonly rows: number;
+  readonly of: number;
 }
 
 /** Summary of a run for lists, without reading its rollouts. */
@@ -69,7 +71,9 @@ const REMEMBERED = z.object({
     z.string(),
     z.object({
       curve: RUN_CURVE,
-      gains: z.array(z.looseObject({ mean: z.number(), low: z.number(), high: z.number(), rows: z.number() })),
+      gains: z.array(
+        z.looseObject({ mean: z.number(), low: z.number(), high: z.number(), rows: z.number(), of: z.number() }),
+      ),
       bytes: z.number(),
       checkpoints: z.array(z.number()),
       sizes: z.tuple([z.nullable(z.number()), z.nullable(z.number())]),
@@ -163,13 +167,15 @@ async function folderBytes(
 /** Damaged evaluations do not hide the run; their own view reports them. */
 async function scoresOf(run: RunFolder, evaluated: boolean): Promise<Pick<Remembered, "scored" | "gains">> {
   const evaluations = evaluated ? await orElse(readEvaluations(run.store, run.id), []) : [];
+  const result = runResult(evaluations);
   return {
     scored: evaluations.map(({ report: { step, means, selection } }) =>
       selection === undefined ? { step, means } : { step, means, selection },
     ),
-    gains: (runResult(evaluations)?.scores ?? []).map(({ id, score: { difference, n } }) => ({
+    gains: (result?.scores ?? []).map(({ id, score: { difference, n } }) => ({
       score: id,
       rows: n,
+      of: result?.last.report.n ?? n,
       ...difference,
     })),
   };

@@ -27,7 +27,9 @@ export function SuiteResult(): ReactNode {
       <p className="small muted mb-3" data-testid="suite-counts">
         {counted(rows, "row")} of {counted(pictures, "picture")}, {report.interval}
         {judge === null ? "" : `; judge: ${judge}`}; {looksText(report)}
-        {unjudged > 0 ? `; ${counted(unjudged, "caption")} without a verdict, see the Judge screen` : ""}
+        {unjudged > 0
+          ? `; ${counted(unjudged, "caption")} without a verdict, whose rows are left out; see the Judge screen`
+          : ""}
       </p>
       <div className="scroll-x">
         <table className={styles.table} data-testid="suite-scores">

@@ -5,6 +5,7 @@ import { SETTING_GROUPS } from "../../../../engine/config/setting.ts";
 import { SETTINGS } from "../../../../engine/config/table.ts";
 import type { BestCheckpoint } from "../../../../engine/runs/checkpoint/best-checkpoint.ts";
 import {
+  lackingText,
   rowScoreOf,
   type ScoreId,
   SELECTION_NAMES,
@@ -72,7 +73,8 @@ export function heldOutRows(runs: readonly HeldOut[]): ComparedRow[] {
       const score = report === undefined ? null : scoreOf(report, id);
       if (score === null) return NONE;
       const change = score.difference === null ? "" : ` ${signed(score.difference.mean, 3)}`;
-      return `${fixed(score.mean, 3)}${change}`;
+      const lacking = lackingText(score.n, report?.n ?? score.n);
+      return `${fixed(score.mean, 3)}${change}${lacking === "" ? "" : `, ${lacking}`}`;
     });
     return values.every((value) => value === NONE) ? [] : [{ group, label: title, values }];
   });

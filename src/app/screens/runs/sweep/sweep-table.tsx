@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { differenceText } from "../../../../engine/runs/evaluations/difference-text.ts";
 import { SCORES } from "../../../../engine/runs/evaluations/evaluation-scores.ts";
-import { fewPicturesNotes } from "../../../../engine/sweep/table.ts";
+import { fewPicturesNotes, rowsText } from "../../../../engine/sweep/table.ts";
 import type { SweepResults } from "../../../../protocol/data.ts";
 import { report } from "../../../clients/lab.ts";
 import { saveSweepReport } from "../../../clients/run/sweep.ts";
@@ -26,9 +26,9 @@ export function SweepTable({ results }: { readonly results: SweepResults }): Rea
   const text = (interval: Parameters<typeof differenceText>[0] | null): string =>
     interval === null ? NONE : differenceText(interval);
   const lines = SCORES.flatMap((score) =>
-    results.flatMap(({ variant, rows, images, metrics, runs }) => {
+    results.flatMap(({ variant, rows, metrics, runs }) => {
       const found = metrics[score];
-      return found === undefined ? [] : [{ score, variant, rows, images, found, runs }];
+      return found === undefined ? [] : [{ score, variant, rows, found, runs }];
     }),
   );
   return (
@@ -41,13 +41,11 @@ export function SweepTable({ results }: { readonly results: SweepResults }): Rea
           </caption>
           <TableHead columns={COLUMNS} />
           <tbody>
-            {lines.map(({ score, variant, rows, images, found, runs }) => (
+            {lines.map(({ score, variant, rows, found, runs }) => (
               <tr key={`${score} ${variant}`}>
                 <th scope="row">{variant}</th>
                 <td>{score}</td>
-                <td>
-                  {rows} ({images})
-                </td>
+                <td>{rowsText(found, rows)}</td>
                 <td>{fixed(found.start, 3)}</td>
                 <td>{text(found.all)}</td>
                 <td>{text(found.runs)}</td>
