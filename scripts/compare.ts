@@ -11,6 +11,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { badInput } from "../src/engine/errors.ts";
+import { intervalJson } from "../src/engine/runs/evaluations/difference-text.ts";
 import { curveSvg } from "../src/engine/sweep/curve-svg.ts";
 import { one, parseArguments, runTool, WORDS } from "./lib/arguments.ts";
 import { nodeStore } from "./lib/node/node-store.ts";
@@ -52,7 +53,7 @@ await runTool(async () => {
     const svg = curveSvg(rows.map((row) => ({ name: name(row), evaluations: row.evaluations })));
     await nodeStore(dirname(resolve(curve))).write(basename(curve), svg);
   }
-  if (parsed.has("json")) for (const row of rows) process.stdout.write(`${JSON.stringify(row)}\n`);
+  if (parsed.has("json")) for (const row of rows) process.stdout.write(`${intervalJson(row)}\n`);
   else process.stdout.write(`${compareTable(rows)}\n`);
   const different = differentRows(rows);
   if (different !== null) process.stderr.write(`${different}\n`);

@@ -43,6 +43,7 @@ import { openModelFolder } from "../src/engine/loading/open-model.ts";
 import { readStartAdapter } from "../src/engine/model/adapter/start-adapter.ts";
 import { type FollowSettings, followExpressions } from "../src/engine/policy/clip/follow.ts";
 import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
+import { intervalJson } from "../src/engine/runs/evaluations/difference-text.ts";
 import { ANSWER_TOKENS, suiteAnswersOf, tryTaskOf } from "../src/engine/session/suite-ask.ts";
 import { type TryContext, tryFeatures, tryOut, weightsOf } from "../src/engine/session/try-out.ts";
 import { memoryStore } from "../src/engine/storage/memory-store.ts";
@@ -282,7 +283,7 @@ await runTool(async () => {
     tools,
   );
   await folder.report(report);
-  if (parsed.has("json")) process.stdout.write(`${JSON.stringify({ kind: "report", ...report })}\n`);
+  if (parsed.has("json")) process.stdout.write(`${intervalJson({ kind: "report", ...report })}\n`);
   else process.stdout.write(reportText(report));
   model.dispose();
   device.close();
@@ -295,7 +296,8 @@ function reportText(report: SuiteReport): string {
   const lines: string[] = [looksText(report)];
   for (const [name, scores] of [...Object.entries(systems), ["difference", difference ?? []] as const]) {
     for (const { metric, value, low, high } of scores) {
-      lines.push(`${name.padEnd(10)} ${metric.padEnd(20)} ${percent(value)}  [${percent(low)}, ${percent(high)}]`);
+      const range = low === high ? "no interval" : `[${percent(low)}, ${percent(high)}]`;
+      lines.push(`${name.padEnd(10)} ${metric.padEnd(20)} ${percent(value)}  ${range}`);
     }
   }
   for (const { model, metric, value, source } of published) {

@@ -14,6 +14,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { isStoredRow } from "../src/engine/data/open-rows.ts";
 import { badInput } from "../src/engine/errors.ts";
+import { intervalJson } from "../src/engine/runs/evaluations/difference-text.ts";
 import { readEvaluations } from "../src/engine/runs/evaluations/evaluations.ts";
 import type { SweepPlan } from "../src/engine/sweep/plan.ts";
 import { sweepReport } from "../src/engine/sweep/report.ts";
@@ -128,7 +129,7 @@ await runTool(async () => {
     writeFileSync(join(out, "report.html"), html);
     if (parsed.has("json")) {
       for (const { variant, rows, images, metrics } of results) {
-        process.stdout.write(`${JSON.stringify({ variant, rows, images, metrics })}\n`);
+        process.stdout.write(`${intervalJson({ variant, rows, images, metrics })}\n`);
       }
     } else process.stdout.write(`${table}\n`);
     say(`The report is ${join(out, "report.html")}`);

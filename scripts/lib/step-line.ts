@@ -3,7 +3,7 @@
 import { fewPicturesText } from "../../src/engine/eval/bootstrap.ts";
 import { LOOP_IDS } from "../../src/engine/rl/loops/abouts.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
-import { rangeText } from "../../src/engine/runs/evaluations/difference-text.ts";
+import { intervalJson, rangeText } from "../../src/engine/runs/evaluations/difference-text.ts";
 import { lackingText, SCORES, scoreOf, selectionText } from "../../src/engine/runs/evaluations/evaluation-scores.ts";
 import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 
@@ -37,7 +37,7 @@ export function stepLine({ step, metrics, phaseTimes, costs }: StepEvent, json: 
 export function evalLine({ report, pictures }: EvalEvent, json: boolean): string {
   const { step, n, means, ci, difference, reward, selection, maskPolicy, baseline } = report;
   if (json) {
-    return JSON.stringify({
+    return intervalJson({
       eval: { step, ...means, n, pictures, ci, difference, reward, selection, maskPolicy, baseline },
     });
   }

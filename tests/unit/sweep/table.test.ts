@@ -2,7 +2,12 @@ import { expect, test } from "vitest";
 import { evalLine } from "../../../scripts/lib/step-line.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { bootstrapMean } from "../../../src/engine/eval/bootstrap.ts";
-import { differenceText, markedDifference, verdict } from "../../../src/engine/runs/evaluations/difference-text.ts";
+import {
+  differenceText,
+  intervalJson,
+  markedDifference,
+  verdict,
+} from "../../../src/engine/runs/evaluations/difference-text.ts";
 import { EVAL_METRICS, type EvalReport, type RowScores } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { type DoneJob, variantResults } from "../../../src/engine/sweep/results.ts";
 import { fewPicturesNotes, sweepTable } from "../../../src/engine/sweep/table.ts";
@@ -19,6 +24,19 @@ test("without an interval no difference is called better, on the page as in the 
   expect([differenceText(one), verdict(one)]).toEqual(["+0.500 (no interval)", "open"]);
   const two = bootstrapMean([0.25, 0.75], ["a", "b"], 1);
   expect([differenceText(two), verdict(two)]).toEqual(["+0.500 (+0.250 to +0.750)", "better"]);
+});
+
+test("in JSON the ends of an interval without spread are null", () => {
+  const [one, two] = [
+    ["a", "a"],
+    ["a", "b"],
+  ].map((images) => bootstrapMean([0.25, 0.75], images, 1));
+  const ci = { loop1_greedy: [0.5, 0.5], loop1_sampled: [0.25, 0.75] };
+  expect(JSON.parse(intervalJson({ seeds: [{ difference: one }], two, ci }))).toEqual({
+    seeds: [{ difference: { mean: 0.5, low: null, high: null } }],
+    two: { mean: 0.5, low: 0.25, high: 0.75 },
+    ci: { loop1_greedy: [null, null], loop1_sampled: [0.25, 0.75] },
+  });
 });
 
 test("a score that some rows lack is over the rows that have it in every run", () => {

@@ -1,5 +1,6 @@
 /** Paired differences as text, alike on the page, in the tools and in exported reports. */
-import type { Interval } from "./evaluations.ts";
+import { isRecord } from "../../bytes/json.ts";
+import type { EvalReport, Interval } from "./evaluations.ts";
 
 /** "better" or "worse" only if the 95 % interval excludes 0. Without spread there is no interval. */
 export function verdict(difference: Pick<Interval, "low" | "high"> | null): "better" | "worse" | "open" {
@@ -12,6 +13,23 @@ export function verdict(difference: Pick<Interval, "low" | "high"> | null): "bet
 export function rangeText({ mean, low, high }: Interval): string {
   if (low === high) return mean === 0 ? "no change" : "no interval";
   return `${signed(low)} to ${signed(high)}`;
+}
+
+/** JSON of the tools: the ends of an interval without spread are null. */
+export function intervalJson(value: unknown): string {
+  return JSON.stringify(value, (key, own: unknown) => {
+    if (!isRecord(own)) return own;
+    // Intervals of means are stored as pairs.
+    if (key === "ci") {
+      return Object.fromEntries(
+        Object.entries(own as EvalReport["ci"]).map(([of, [low, high]]) => [
+          of,
+          low === high ? [null, null] : [low, high],
+        ]),
+      );
+    }
+    return "low" in own && own.low === own.high ? { ...own, low: null, high: null } : own;
+  });
 }
 
 export function differenceText(difference: Interval): string {
