@@ -28,12 +28,13 @@ def parse_sources(text: str) -> list[tuple[str, float]]:
 
 
 def source_at(sources: list[tuple[str, float]], row_id: str) -> int:
-    """Index of a row's source, by its file."""
+    """Index of a row's source, by its file: of several names that fit, the longest."""
     file = row_id.rpartition("#")[0]
-    named = (
-        at for at, (name, _) in enumerate(sources) if name != _OTHERS and (file.startswith(name) or f"/{name}" in file)
-    )
-    return next(named, [name for name, _ in sources].index(_OTHERS))
+    fits = [
+        0 if name == _OTHERS else len(name) if file.startswith(name) or f"/{name}" in file else -1
+        for name, _ in sources
+    ]
+    return fits.index(max(fits))
 
 
 def word_count(caption: str) -> int:

@@ -44,14 +44,17 @@ function bad(what: string): LabError {
 }
 
 /**
- * Index of a row's source, by the row's id (`<file>#<row>`).
+ * Index of a row's source, by the row's id (`<file>#<row>`): of several names that fit, the longest, because `refcoco`
+ * also begins `refcoco+` and `refcocog`.
  * @param sources sources including `*`
  */
 export function sourceAt(sources: readonly Source[], rowId: string): number {
   const file = rowId.slice(0, rowId.lastIndexOf("#"));
-  const begins = (name: string): boolean => file.startsWith(name) || file.includes(`/${name}`);
-  const named = sources.findIndex(({ name }) => name !== OTHERS && begins(name));
-  return named < 0 ? sources.findIndex(({ name }) => name === OTHERS) : named;
+  const fits = sources.map(({ name }) => {
+    if (name === OTHERS) return 0;
+    return file.startsWith(name) || file.includes(`/${name}`) ? name.length : -1;
+  });
+  return fits.indexOf(Math.max(...fits));
 }
 
 /** A source with its rows and its expected share of the prompts. */

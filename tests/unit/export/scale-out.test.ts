@@ -223,6 +223,7 @@ test.skipIf(numbers.code !== 0)(
       { seed: 91 },
       { seed: 92, mixSources: "one = 1.5, b = 0.25", lengthGrouping: true },
       { seed: 93, mixSources: "one/a = 3, b = 1, * = 0", mixBy: "weights" },
+      { seed: 97, mixSources: "o=1, one/=2, one/d=3, *=0.5" },
       { seed: 94, curriculum: "hard", curriculumSteps: 12, zeroSpreadRows: "skip", mixSources: "two=2\nc.json=0.5" },
       { seed: 95, curriculum: "easy", curriculumStart: 0.1, curriculumSteps: 40, mixSources: "c=2", mixBy: "weights" },
       { seed: 96, lengthGrouping: true, promptsPerStep: 2 },

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
-import { parseSources, requireSources, sourceShares } from "../../../src/engine/data/sources.ts";
+import { parseSources, requireSources, sourceAt, sourceShares } from "../../../src/engine/data/sources.ts";
 import { lengthGrouped, type OrderRows, rowOrder } from "../../../src/engine/rl/step/data-order.ts";
 
 /** 12 rows of a, 8 of b, 5 of c; index 0 is held out. */
@@ -101,6 +101,16 @@ describe("a mix", () => {
     expect(sourceShares("one=1, nothing=5", "weights", ids).map(({ share }) => share)).toEqual([0.5, 0, 0.5]);
     expect(order({ mixSources: "b.tar = 2" }).source("two/b.tar#15")).toBe("b.tar");
     expect(order().source("two/b.tar#15")).toBeNull();
+  });
+
+  it("is found by its longest name, in any order of the names", () => {
+    const ids = ["set/refcoco/a.json#0", "set/refcoco+/a.json#0", "set/refcocog/a.json#0", "set/refc.json#0"];
+    const names = ["refcoco", "refcoco+", "refcocog", "*"];
+    for (const text of ["refcoco=4, refcoco+=2, refcocog=1", "refcocog=1, refcoco+=2, refcoco=4"]) {
+      requireSources(text, ids);
+      const sources = parseSources(text);
+      expect(ids.map((id) => sources[sourceAt(sources, id)]?.name)).toEqual(names);
+    }
   });
 
   it("of another form is refused with its part", () => {

@@ -8,7 +8,7 @@ export const MIX_SETTINGS = {
     label: "Mix sources",
     default: "",
     maxLength: 4000,
-    help: "Comma-separated sources, each with a number, as in refcoco=4, osprey=0.5. A row belongs to the first source whose name begins its file path, or a folder or file name in it; * stands for all other files, whose number is 1 by default. 0 leaves a source out. Empty: no mix",
+    help: "Comma-separated sources, each with a number, as in refcoco=4, osprey=0.5. A row belongs to the source with the longest name that begins its file path, or a folder or file name in it; * stands for all other files, whose number is 1 by default. 0 leaves a source out. Empty: no mix",
     advanced: true,
   },
   mixBy: {
