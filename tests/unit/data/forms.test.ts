@@ -485,3 +485,18 @@ test.each(["JSON lines", "WebDataset", "JSON, rows of numbers", "COCO panoptic"]
     }
   },
 );
+
+test("panoptic segments are told from pictures of the same name, and never replace a missing one", async () => {
+  const named = Object.entries(forms.panopticForm(samples)).map(([path, content]) => {
+    const inside = typeof content === "string" ? content.replaceAll(".jpg", ".png") : content;
+    return [path.replace(".jpg", ".png"), inside] as const;
+  });
+  const set = await openRegionSet(memoryFolder(Object.fromEntries(named)));
+  expect(set.skipped).toEqual([]);
+  const found = await samplesIn(set);
+  expect(found.map(({ image }) => image.bytes)).toEqual(samples.flatMap(({ image }) => [image.bytes, image.bytes]));
+  const without = named.filter(([path]) => !path.startsWith("val/"));
+  const { summaries, skipped } = await openRegionSet(memoryFolder(Object.fromEntries(without)));
+  expect(summaries).toEqual([]);
+  for (const { reason } of skipped) expect(reason).toMatch(/^the picture ".*png" does not exist$/);
+});

@@ -27,14 +27,20 @@ async function openPanoptic({ records, folder, path }: ReadContext): Promise<Rea
   const rows = [...coco.images].flatMap(([id, image]) =>
     (coco.byImage.get(id) ?? []).map((place) => ({ image, place })),
   );
+  // Segments are in a folder with the name of the file; a picture that is a PNG has the same name in another folder.
+  const own = `${path.slice(path.lastIndexOf("/") + 1).replace(/\.\w+$/, "")}/`;
   const find = siblingsOf(folder)(path);
+  const pictures = folder.paths.filter((one) => !`/${one}`.includes(`/${own}`));
+  const findPicture = siblingsOf({ ...folder, paths: pictures })(path);
   const read = async (index: number): Promise<PictureRow> => {
     const row = rows[index];
     if (row === undefined) throw badInput(`${records.name} has no picture ${index}`);
     const { file_name, segments_info } = await coco.annotation(row.place);
     const named = typeof file_name === "string" ? file_name : "";
-    const source = find(named);
+    const source = find(own + named) ?? find(named);
     if (source === undefined) throw badInput(`the segments ${quote(named, 80)} do not exist`);
+    const image = findPicture(row.image.fileName)?.name;
+    if (image === undefined) throw badInput(`the picture ${quote(row.image.fileName, 80)} does not exist`);
     const png = decodePng(await source.read(0, source.size), "segments'");
     const masks = labelRles(labelsOf(png), png.height, png.width, MOST_SEGMENTS);
     if (masks === undefined) throw badInput(`${quote(named, 80)} has more than ${MOST_SEGMENTS} colours`);
@@ -47,7 +53,7 @@ async function openPanoptic({ records, folder, path }: ReadContext): Promise<Rea
         category: category === undefined ? [] : [category],
       };
     });
-    return { image: row.image.fileName, regions };
+    return { image, regions };
   };
   const notes = ["it has no captions, so category names replace them"];
   return { table: pictureTable(rows.length, RUNS, coco.problem, read), notes };
