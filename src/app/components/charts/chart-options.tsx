@@ -1,6 +1,5 @@
 import { type ReactNode, useId, useMemo } from "react";
 import { navigate, useRoute } from "../../stores/route.ts";
-import { AXES } from "../../stores/route-text.ts";
 import { Button } from "../ui/button.tsx";
 import { Segmented, Slider, Switch } from "../ui/controls.tsx";
 import { PanelButton } from "../ui/panel/panel-button.tsx";
@@ -17,8 +16,6 @@ export function useChartView(): ChartView {
   return useMemo(() => ({ smoothing, axis, band, clip }), [smoothing, axis, band, clip]);
 }
 
-const AXIS_OPTIONS = AXES.map((value) => ({ value, label: AXIS_NAMES[value] }));
-
 /** A button that opens the choices of all curves: axis, smoothing, band, outliers, order; kept in the address. */
 export function ChartOptions(): ReactNode {
   const { smoothing, axis, band, clip } = useChartView();
@@ -28,7 +25,7 @@ export function ChartOptions(): ReactNode {
     <PanelButton label="Curves" title="Curves" testId="chart-options" arrow>
       <div className="row wrap gap-2-3 between">
         <span>Horizontal axis</span>
-        <Segmented label="Horizontal axis" options={AXIS_OPTIONS} value={axis} onChange={(x) => navigate({ x })} />
+        <Segmented label="Horizontal axis" options={AXIS_NAMES} value={axis} onChange={(x) => navigate({ x })} />
       </div>
       <div className={`grid gap-2 align-centre ${styles.smoothing}`}>
         <span>Smoothing</span>

@@ -4,11 +4,7 @@ import { type OverlayMode, useOverlay } from "../mask/overlay-store.ts";
 import { Segmented, Slider } from "../ui/controls.tsx";
 import styles from "./details.module.css";
 
-const MODES: readonly { readonly value: OverlayMode; readonly label: string }[] = [
-  { value: "contour", label: "Contour" },
-  { value: "fill", label: "Fill" },
-  { value: "off", label: "Off" },
-];
+const MODES: Readonly<Record<OverlayMode, string>> = { contour: "Contour", fill: "Fill", off: "Off" };
 
 /** How masks are drawn over pictures; one setting for grids and detail views. */
 export function OverlayControls(): ReactNode {

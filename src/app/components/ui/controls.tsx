@@ -3,18 +3,27 @@ import { Slider as RadixSlider, Switch as RadixSwitch, ToggleGroup } from "radix
 import type { ComponentProps, ReactNode } from "react";
 import styles from "./controls.module.css";
 
-export interface Option<V extends string> {
+interface Option<V extends string> {
   readonly value: V;
   readonly label: string;
 }
 
+/** Labels of the offered values in the order shown, or a list where the values are known only at run time. */
+type Options<V extends string> = Readonly<Partial<Record<V, string>>> | readonly Option<V>[];
+
+const listOf = <V extends string>(options: Options<V>): readonly Option<V>[] =>
+  Array.isArray(options)
+    ? options
+    : (Object.entries(options) as [V, string][]).map(([value, label]) => ({ value, label }));
+
 /** One of a few choices, all visible; arrow keys move between them. */
 export function Segmented<V extends string>(props: {
   readonly label: string;
-  readonly options: readonly Option<V>[];
+  readonly options: Options<V>;
   readonly value: V;
   readonly onChange: (value: V) => void;
 }): ReactNode {
+  const options = listOf(props.options);
   return (
     <ToggleGroup.Root
       type="single"
@@ -22,11 +31,11 @@ export function Segmented<V extends string>(props: {
       aria-label={props.label}
       value={props.value}
       onValueChange={(value) => {
-        const option = props.options.find((candidate) => candidate.value === value);
+        const option = options.find((candidate) => candidate.value === value);
         if (option !== undefined) props.onChange(option.value);
       }}
     >
-      {props.options.map((option) => (
+      {options.map((option) => (
         <ToggleGroup.Item key={option.value} value={option.value} className={styles.segment}>
           {option.label}
         </ToggleGroup.Item>
@@ -92,7 +101,7 @@ export function Switch(props: {
 export function Select<V extends string>(props: {
   readonly id?: string;
   readonly label?: string;
-  readonly options: readonly Option<V>[];
+  readonly options: Options<V>;
   readonly value: V;
   readonly onChange: (value: V) => void;
   readonly testId?: string;
@@ -108,7 +117,7 @@ export function Select<V extends string>(props: {
       value={props.value}
       onChange={(event) => props.onChange(event.currentTarget.value as V)}
     >
-      {props.options.map((option) => (
+      {listOf(props.options).map((option) => (
         <option key={option.value} value={option.value}>
           {option.label}
         </option>

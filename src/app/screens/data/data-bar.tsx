@@ -16,11 +16,7 @@ import { ShardsDialog, SkippedDialog } from "./side-tables.tsx";
 import type { TileSize } from "./tile-size.ts";
 import { TrainingRows, TrainOnThese } from "./training-rows.tsx";
 
-const SIZES = [
-  { value: "s", label: "S" },
-  { value: "m", label: "M" },
-  { value: "l", label: "L" },
-] as const satisfies readonly { readonly value: TileSize; readonly label: string }[];
+const SIZES: Readonly<Record<TileSize, string>> = { s: "S", m: "M", l: "L" };
 
 /** Name and size of the open data set, and the filters. */
 export function DataBar(

@@ -10,15 +10,15 @@ import type { RegionSummary } from "../../../engine/data/sample.ts";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
 import { toLabError } from "../../../engine/errors.ts";
 
-export type RowOrder = "file" | "largest" | "smallest" | "longest" | "shortest";
+export const ROW_ORDERS = {
+  file: "File order",
+  largest: "Largest mask",
+  smallest: "Smallest mask",
+  longest: "Longest caption",
+  shortest: "Shortest caption",
+} as const;
 
-export const ROW_ORDERS: readonly { readonly value: RowOrder; readonly label: string }[] = [
-  { value: "file", label: "File order" },
-  { value: "largest", label: "Largest mask" },
-  { value: "smallest", label: "Smallest mask" },
-  { value: "longest", label: "Longest caption" },
-  { value: "shortest", label: "Shortest caption" },
-];
+export type RowOrder = keyof typeof ROW_ORDERS;
 
 /** Choices that the filters offer for a data set; empty where there is only one. */
 export interface FilterOptions {

@@ -10,10 +10,8 @@ import styles from "./eval.module.css";
 import { RowCard, RowDetails } from "./eval-row.tsx";
 import { RowCards } from "./row-cards.tsx";
 
-const ORDERS = [
-  { value: "gains", label: "Gains first" },
-  { value: "losses", label: "Losses first" },
-] as const;
+const ORDERS = { gains: "Gains first", losses: "Losses first" } as const;
+
 /**
  * The report rows behind a score, largest change first, with captions and masks of the start and the newest weights.
  */
@@ -26,7 +24,7 @@ export function EvalRows(props: {
 }): ReactNode {
   const { run, first, last, metric } = props;
   const open = useRowsOpen(run);
-  const [order, setOrder] = useState<"gains" | "losses">("gains");
+  const [order, setOrder] = useState<keyof typeof ORDERS>("gains");
   const pairs = useMemo(() => rowPairs(first.rows, last.rows, metric), [first.rows, last.rows, metric]);
   const sorted = useMemo(
     () => [...pairs].sort((a, b) => (order === "gains" ? b.change - a.change : a.change - b.change)),

@@ -29,10 +29,7 @@ const SuiteScreen = lazy(() =>
 );
 const EvalCurve = lazy(() => import("./eval-curve.tsx"));
 
-const PARTS = [
-  { value: "run", label: "Held-out rows" },
-  { value: "suites", label: "Suites" },
-] as const;
+const PARTS = { run: "Held-out rows", suites: "Suites" } as const;
 
 /** Held-out evaluations of a run, and evaluation suites of the field. */
 export function EvalScreen(): ReactNode {

@@ -17,12 +17,12 @@ import styles from "./judge.module.css";
 import { ScoreBar } from "./score-bar.tsx";
 import { useTryBlocker } from "./try-blocker.ts";
 
-const ROUNDS = ["2", "3", "5"] as const;
+const ROUNDS = { "2": "2 times", "3": "3 times", "5": "5 times" };
 const PAIRS = 10;
 
 /** Scores the same captions several times: an inconsistent judge adds noise to every advantage. */
 export function CalibrationPanel({ groups }: { readonly groups: readonly GroupRecord[] }): ReactNode {
-  const [rounds, setRounds] = useState<(typeof ROUNDS)[number]>("3");
+  const [rounds, setRounds] = useState<keyof typeof ROUNDS>("3");
   const rows = useSession((session) => session.rows);
   const busy = useJudge((state) => state.busy);
   const calibration = useJudge((state) => state.calibration);
@@ -53,12 +53,7 @@ export function CalibrationPanel({ groups }: { readonly groups: readonly GroupRe
         , each scored several times without the cache
       </p>
       <div className="mt-2">
-        <Segmented
-          label="Repetitions per pair"
-          options={ROUNDS.map((value) => ({ value, label: `${value} times` }))}
-          value={rounds}
-          onChange={setRounds}
-        />
+        <Segmented label="Repetitions per pair" options={ROUNDS} value={rounds} onChange={setRounds} />
       </div>
       {busy === "calibration" && (
         <p className={styles.help} role="status">

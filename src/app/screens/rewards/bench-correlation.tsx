@@ -21,10 +21,7 @@ export function BenchCorrelation(props: MeasuresProps): ReactNode {
         <h3>Correlation</h3>
         <Segmented
           label="Correlation over"
-          options={[
-            { value: "inside", label: "Within groups" },
-            { value: "all", label: "Over all rollouts" },
-          ]}
+          options={{ inside: "Within groups", all: "Over all rollouts" }}
           value={inside ? "inside" : "all"}
           onChange={(value) => setInside(value === "inside")}
         />

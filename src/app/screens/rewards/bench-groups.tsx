@@ -17,6 +17,12 @@ import { isSelected, type Selection } from "./bench-view.ts";
 import type { Trial } from "./try-out.tsx";
 
 const PAGE = 12;
+const ORDERS: Readonly<Record<Order, string>> = {
+  worst: "Lowest first",
+  best: "Best first",
+  widest: "Widest spread first",
+  flattest: "Least spread first",
+};
 
 /** The rows behind a number, best or worst first; one row shows its rollouts. */
 export function BenchGroups(props: {
@@ -33,18 +39,7 @@ export function BenchGroups(props: {
     <section className={`grid gap-3 ${styles.section}`}>
       <header className="row wrap gap-2-3">
         <h3>Rows</h3>
-        <Select
-          label="Order of rows"
-          testId="bench-order"
-          options={[
-            { value: "worst", label: "Lowest first" },
-            { value: "best", label: "Best first" },
-            { value: "widest", label: "Widest spread first" },
-            { value: "flattest", label: "Least spread first" },
-          ]}
-          value={order}
-          onChange={setOrder}
-        />
+        <Select label="Order of rows" testId="bench-order" options={ORDERS} value={order} onChange={setOrder} />
       </header>
       <ul className="full-width m-0 p-0 no-bullets" data-testid="bench-groups">
         {ranked.slice(0, shown).map((group) => (

@@ -15,10 +15,7 @@ import {
 import { Segmented } from "../../components/ui/controls.tsx";
 import styles from "./rollouts.module.css";
 
-const SORTS = [
-  { value: "reward", label: "Best first" },
-  { value: "index", label: "As sampled" },
-] as const;
+const SORTS: Readonly<Record<SortBy, string>> = { reward: "Best first", index: "As sampled" };
 
 /** The rollouts of one prompt side by side. */
 export function GroupView(props: {

@@ -90,11 +90,7 @@ export function RolloutsScreen(): ReactNode {
   );
 }
 
-const VIEWS = [
-  { value: "step", label: "One step" },
-  { value: "table", label: "Table" },
-  { value: "run", label: "Whole run" },
-] as const;
+const VIEWS = { step: "One step", table: "Table", run: "Whole run" } as const;
 
 function ViewSwitch(): ReactNode {
   const view = useRoute((route) => route.view);

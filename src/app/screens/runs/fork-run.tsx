@@ -6,10 +6,7 @@ import { Segmented, Select, TextInput } from "../../components/ui/controls.tsx";
 import { counted } from "../../styles/format.ts";
 import { readChanges } from "./fork-changes.ts";
 
-const KINDS = [
-  { value: "fork", label: "As a new run" },
-  { value: "restore", label: "In this run" },
-] as const;
+const KINDS = { fork: "As a new run", restore: "In this run" } as const;
 
 /** Dialog that continues a run from any of its checkpoints. */
 export function ForkRun(props: {
@@ -23,7 +20,7 @@ export function ForkRun(props: {
   const { manifest, checkpoints, steps, best } = props.run;
   const id = useId();
   const [step, setStep] = useState(checkpoints.at(-1) ?? 0);
-  const [kind, setKind] = useState<"fork" | "restore">("fork");
+  const [kind, setKind] = useState<keyof typeof KINDS>("fork");
   const [text, setText] = useState("");
   const changes = readChanges(kind === "fork" ? text : "", manifest.config, step);
   const unusable = "problem" in changes ? changes.problem : null;

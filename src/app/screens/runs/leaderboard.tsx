@@ -19,10 +19,7 @@ const SCORES = evalTexts({ maskPolicy: "candidates" }).flatMap(({ id, title }) =
   const value = EVAL_METRICS.find((metric) => metric === id);
   return value === undefined ? [] : [{ value, label: title }];
 });
-const AT = [
-  { value: "newest", label: "Newest" },
-  { value: "best", label: "Best checkpoint" },
-] as const;
+const AT = { newest: "Newest", best: "Best checkpoint" } as const;
 const OWN_START = "";
 
 /** Evaluated runs by a held-out score, over the same rows. @param runs those that are listed */

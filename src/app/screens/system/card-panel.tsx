@@ -15,10 +15,7 @@ import { browserName } from "./page-panel.tsx";
 import styles from "./system.module.css";
 import { useBusy } from "./use-busy.ts";
 
-const SIZES = [
-  { value: "1B", label: "1B model" },
-  { value: "small", label: "Small" },
-] as const satisfies readonly { readonly value: CardSizes; readonly label: string }[];
+const SIZES: Readonly<Record<CardSizes, string>> = { "1B": "1B model", small: "Small" };
 
 /** Measures the graphics card as `npm run card-battery` does, without other libraries, and writes a report to share. */
 export function CardPanel(): ReactNode {

@@ -5,15 +5,12 @@ import { Panel } from "../../components/ui/panel/panel.tsx";
 import { clearLog, useLog } from "../../stores/log.ts";
 import styles from "./system.module.css";
 
-const SHOWN = [
-  { value: "all", label: "All" },
-  { value: "bad", label: "Warnings and errors" },
-] as const;
+const SHOWN = { all: "All", bad: "Warnings and errors" } as const;
 
 /** What happened in this browser, newest first. */
 export function LogPanel(): ReactNode {
   const lines = useLog((log) => log.lines);
-  const [shown, setShown] = useState<(typeof SHOWN)[number]["value"]>("all");
+  const [shown, setShown] = useState<keyof typeof SHOWN>("all");
   const listed = lines.filter(({ level }) => shown === "all" || level !== "info").toReversed();
   return (
     <Panel

@@ -18,11 +18,8 @@ import styles from "./try-out.module.css";
 import { useModelBlocker } from "./use-model-blocker.ts";
 import { useSides } from "./use-sides.ts";
 
-const STARTS = [
-  { value: "expressions", label: "Expressions" },
-  { value: "masks", label: "Given mask" },
-] as const;
-type Start = (typeof STARTS)[number]["value"];
+const STARTS = { expressions: "Expressions", masks: "Given mask" } as const;
+type Start = keyof typeof STARTS;
 
 const DECODERS: Readonly<Record<ClipDecoder, { readonly label: string; readonly reason: string }>> = {
   published: {
@@ -40,15 +37,9 @@ const DECODERS: Readonly<Record<ClipDecoder, { readonly label: string; readonly 
   },
 };
 
-const CHOICES = [
-  { value: "uniform", label: "5 frames, evenly spread" },
-  { value: "first", label: "First 5 frames" },
-] as const;
+const CHOICES = { uniform: "5 frames, evenly spread", first: "First 5 frames" } as const;
 
-const ANSWERS = [
-  { value: "forced", label: "Answer: Sure, [SEG]." },
-  { value: "free", label: "Answer: free" },
-] as const;
+const ANSWERS = { forced: "Answer: Sure, [SEG].", free: "Answer: free" } as const;
 
 /** Frames that the language model sees, as in the published recipes. */
 const FRAMES = 5;
@@ -68,8 +59,8 @@ export function FollowClip(props: {
   const [start, setStart] = useState<Start>("expressions");
   const [words, setWords] = useState(() => wordsOf(followed) ?? row.caption);
   const [asked, setDecoder] = useState<ClipDecoder>("published");
-  const [chosen, setChoice] = useState<(typeof CHOICES)[number]["value"] | null>(null);
-  const [answers, setAnswers] = useState<(typeof ANSWERS)[number]["value"]>("forced");
+  const [chosen, setChoice] = useState<keyof typeof CHOICES | null>(null);
+  const [answers, setAnswers] = useState<keyof typeof ANSWERS>("forced");
   const [sideName, setSide] = useState("base");
   const sides = useSides();
   const side = sides.find(({ value }) => value === sideName) ?? sides[0];

@@ -21,13 +21,8 @@ import styles from "./try-out.module.css";
 import { useModelBlocker } from "./use-model-blocker.ts";
 import { useSides } from "./use-sides.ts";
 
-type Task = (typeof TASKS)[number]["value"];
-
-const TASKS = [
-  { value: "describe", label: "Describe regions" },
-  { value: "segment", label: "Segment phrases" },
-  { value: "ask", label: "Ask anything" },
-] as const;
+const TASKS = { describe: "Describe regions", segment: "Segment phrases", ask: "Ask anything" } as const;
+type Task = keyof typeof TASKS;
 
 const PHASES = {
   asked: "Waiting for the model",

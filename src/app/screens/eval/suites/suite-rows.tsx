@@ -13,16 +13,10 @@ import evalStyles from "../eval.module.css";
 import { CardAnswer, RowCards } from "../row-cards.tsx";
 import styles from "./suites.module.css";
 
-const ORDERS = [
-  { value: "worst", label: "Worst first" },
-  { value: "best", label: "Best first" },
-] as const;
-const CHANGES = [
-  { value: "losses", label: "Losses first" },
-  { value: "gains", label: "Gains first" },
-] as const;
+const ORDERS = { worst: "Worst first", best: "Best first" } as const;
+const CHANGES = { losses: "Losses first", gains: "Gains first" } as const;
 
-type Order = (typeof ORDERS)[number]["value"] | (typeof CHANGES)[number]["value"];
+type Order = keyof typeof ORDERS | keyof typeof CHANGES;
 
 interface Shown {
   readonly index: number;
@@ -52,7 +46,7 @@ export function SuiteRows(): ReactNode {
   }, [rows, order]);
   // Reports of earlier evaluations come without rows.
   if (report === null || items.length === 0) return null;
-  const orders = report.difference === null ? ORDERS : [...ORDERS, ...CHANGES];
+  const orders = report.difference === null ? ORDERS : { ...ORDERS, ...CHANGES };
   return (
     <section className="grid gap-3 min-0">
       <header className="row wrap gap-2-4 between">

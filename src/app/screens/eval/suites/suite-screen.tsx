@@ -16,21 +16,9 @@ import { SuiteResult } from "./suite-result.tsx";
 import { SuiteRows } from "./suite-rows.tsx";
 import styles from "./suites.module.css";
 
-const MODES = [
-  { value: "free", label: "Free answer" },
-  { value: "forced", label: "Forced [SEG]" },
-] as const;
-
-const PARTS = [
-  { value: "all", label: "All" },
-  { value: "selection", label: "Selection part (30 %)" },
-  { value: "report", label: "Report part (70 %)" },
-] as const;
-
-const SENT = [
-  { value: "captions", label: "Captions" },
-  { value: "pictures", label: "Captions and pictures" },
-] as const;
+const MODES = { free: "Free answer", forced: "Forced [SEG]" } as const;
+const PARTS = { all: "All", selection: "Selection part (30 %)", report: "Report part (70 %)" } as const;
+const SENT = { captions: "Captions", pictures: "Captions and pictures" } as const;
 
 const PHASES = {
   opening: "Reading the rows",
