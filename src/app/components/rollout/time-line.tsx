@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { navigate } from "../../stores/route.ts";
 import { Button } from "../ui/button.tsx";
-import { IconChevron } from "../ui/icons.tsx";
+import { IconBack, IconChevron } from "../ui/icons.tsx";
 import styles from "./time-line.module.css";
 
 /**
@@ -35,8 +35,7 @@ export function TimeLine(props: {
         kind="quiet"
         aria-label="Previous step"
         disabled={place <= 0}
-        icon={<IconChevron />}
-        className={styles.flip ?? ""}
+        icon={<IconBack />}
         onClick={() => go(place - 1)}
       />
       <input

@@ -66,6 +66,7 @@ export const IconReset = path("M3 8a5 5 0 1 1 1.6 3.7M3 12.5V9.3h3.2");
 export const IconFolder = path("M1.5 4V12.5h13V5.5H8L6.5 3.5h-5z");
 export const IconFile = path("M4 1.5h5l3.5 3.5v9.5H4zM9 1.5V5h3.5");
 export const IconChevron = path("M6 4l4 4-4 4");
+export const IconBack = path("M10 4l-4 4 4 4");
 export const IconDown = path("M4 6l4 4 4-4");
 export const IconGlobe = path("M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2ZM2 8h12M8 2c4 4 4 8 0 12M8 2c-4 4-4 8 0 12");
 export const IconEnlarge = path("M9.5 2.5h4v4M6.5 13.5h-4v-4M13.5 2.5l-4.5 4.5M2.5 13.5l4.5-4.5");

@@ -7,7 +7,7 @@ import { LOOP_IDS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import { MeteorDetails } from "../../components/rollout/reward/reward-details.tsx";
 import { splitTerms, termContribution, termName } from "../../components/rollout/rollout-view.ts";
 import { Button } from "../../components/ui/button.tsx";
-import { IconChevron } from "../../components/ui/icons.tsx";
+import { IconBack, IconChevron } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { useSession } from "../../stores/session.ts";
@@ -78,13 +78,7 @@ function Trying(props: {
       title="Try out"
       aside={
         <span className="inline-flex gap-1 align-centre muted small">
-          <Button
-            kind="quiet"
-            icon={<IconChevron size={14} />}
-            className={styles.back ?? ""}
-            aria-label="Previous row"
-            onClick={() => go(-1)}
-          />
+          <Button kind="quiet" icon={<IconBack size={14} />} aria-label="Previous row" onClick={() => go(-1)} />
           <span>
             Row {formatCount(at + 1)} of {formatCount(rows.length)}
           </span>
