@@ -1,4 +1,5 @@
 /** Which presses of a key are shortcuts of the page. */
+import { useEffect, useRef } from "react";
 import { remember, rememberedFlag } from "../stores/saved.ts";
 
 let letters = rememberedFlag("letterKeys", true);
@@ -22,6 +23,19 @@ export function isShortcut({ defaultPrevented, ctrlKey, metaKey, altKey, target,
 /** Whether a dialog or menu lies over the page and takes its keys. */
 export function isCovered(): boolean {
   return document.querySelector("[role=dialog], [role=menu]") !== null;
+}
+
+/** Calls back for each press that may be a shortcut while nothing lies over the page. */
+export function useShortcuts(onKey: (event: KeyboardEvent) => void): void {
+  const latest = useRef(onKey);
+  latest.current = onKey;
+  useEffect(() => {
+    const down = (event: KeyboardEvent): void => {
+      if (isShortcut(event) && !isCovered()) latest.current(event);
+    };
+    window.addEventListener("keydown", down);
+    return () => window.removeEventListener("keydown", down);
+  }, []);
 }
 
 /** Whether a control uses the arrow keys, Home and End itself. */

@@ -1,7 +1,7 @@
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { NO_FILTER, rowFilterText } from "../../../engine/data/row-filter.ts";
 import { cancelOpening } from "../../clients/loading.ts";
-import { isCovered, isShortcut } from "../../components/shortcuts.ts";
+import { useShortcuts } from "../../components/shortcuts.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select } from "../../components/ui/controls.tsx";
 import { IconChevron, IconClose } from "../../components/ui/icons.tsx";
@@ -34,15 +34,11 @@ export function DataBar(
   const [unfolded, setUnfolded] = useState(() => matchMedia("(width >= 1024px)").matches);
   const info = useSession((session) => session.dataInfo);
   const search = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    const down = (event: KeyboardEvent): void => {
-      if (event.key !== "/" || !isShortcut(event) || isCovered()) return;
-      event.preventDefault();
-      search.current?.focus();
-    };
-    window.addEventListener("keydown", down);
-    return () => window.removeEventListener("keydown", down);
-  }, []);
+  useShortcuts((event) => {
+    if (event.key !== "/") return;
+    event.preventDefault();
+    search.current?.focus();
+  });
   return (
     <div className={`column-flex gap-2 surface ${styles.bar}`}>
       <div className={`row wrap gap-2-3 ${styles.line}`}>

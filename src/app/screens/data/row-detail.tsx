@@ -1,14 +1,14 @@
-import { type ReactNode, useEffect, useMemo, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import { lab } from "../../clients/lab.ts";
 import { ClipPlayer, type Track } from "../../components/clip/clip-player.tsx";
 import { answerColour } from "../../components/mask/layers.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
-import { isCovered, isShortcut, usesArrows } from "../../components/shortcuts.ts";
+import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { IconChevron, IconClose } from "../../components/ui/icons.tsx";
+import { IconBack, IconChevron, IconClose } from "../../components/ui/icons.tsx";
 import { CopyText } from "../../components/ui/panel/copy-text.tsx";
 import { Tabs } from "../../components/ui/tabs.tsx";
 import { type Async, useAsync } from "../../components/use-async.ts";
@@ -47,16 +47,12 @@ export function RowDetail(props: {
   // Only clips are followed.
   const tab = chosen === "follow" && row.frames === undefined ? "words" : chosen;
 
-  useEffect(() => {
-    const down = (event: KeyboardEvent): void => {
-      if (event.shiftKey || !isShortcut(event) || isCovered()) return;
-      const next = usesArrows(event.target) ? undefined : { ArrowLeft: before, ArrowRight: after }[event.key];
-      if (event.key === "Escape") close();
-      else if (next !== undefined) navigate({ row: next.id });
-    };
-    window.addEventListener("keydown", down);
-    return () => window.removeEventListener("keydown", down);
-  }, [before, after]);
+  useShortcuts((event) => {
+    if (event.shiftKey) return;
+    const next = usesArrows(event.target) ? undefined : { ArrowLeft: before, ArrowRight: after }[event.key];
+    if (event.key === "Escape") close();
+    else if (next !== undefined) navigate({ row: next.id });
+  });
 
   const share = formatShare(row.maskShare);
   return (
@@ -73,8 +69,7 @@ export function RowDetail(props: {
         </span>
         <Button
           kind="quiet"
-          className={styles.back ?? ""}
-          icon={<IconChevron />}
+          icon={<IconBack />}
           aria-label="Previous row"
           title="Previous row (←)"
           disabled={before === undefined}

@@ -1,7 +1,6 @@
-import { useEffect, useRef } from "react";
 import { useOverlay } from "../../components/mask/overlay-store.ts";
 import { LAYER_KEYS, type LayerKey } from "../../components/rollout/rollout-view.ts";
-import { isCovered, isShortcut, usesArrows } from "../../components/shortcuts.ts";
+import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
 
 export interface RolloutActions {
   /** Whether rollouts are listed in a table, which arrows scroll. */
@@ -18,21 +17,15 @@ export interface RolloutActions {
 
 /** Keyboard shortcuts of the rollouts screen; letters work only if letter keys are on and no field has the focus. */
 export function useRolloutKeys(actions: RolloutActions): void {
-  const latest = useRef(actions);
-  latest.current = actions;
-  useEffect(() => {
-    const down = (event: KeyboardEvent): void => {
-      // A letter may need Shift on its keyboard.
-      if (!isShortcut(event) || isCovered() || (event.shiftKey && event.key.length > 1)) return;
-      if (/^(Arrow|Home|End)/.test(event.key) && (latest.current.table || usesArrows(event.target))) return;
-      const act = actionOf(event.key, latest.current);
-      if (act === null) return;
-      event.preventDefault();
-      act();
-    };
-    window.addEventListener("keydown", down);
-    return () => window.removeEventListener("keydown", down);
-  }, []);
+  useShortcuts((event) => {
+    // A letter may need Shift on its keyboard.
+    if (event.shiftKey && event.key.length > 1) return;
+    if (/^(Arrow|Home|End)/.test(event.key) && (actions.table || usesArrows(event.target))) return;
+    const act = actionOf(event.key, actions);
+    if (act === null) return;
+    event.preventDefault();
+    act();
+  });
 }
 
 function actionOf(key: string, actions: RolloutActions): (() => void) | null {
