@@ -45,20 +45,15 @@ export function useGestures(canvas: RefObject<HTMLCanvasElement | null>, sync: s
       dragged = null;
     };
     const whole = (): void => put(sync, WHOLE);
-    element.addEventListener("wheel", wheel, { passive: false });
-    element.addEventListener("pointerdown", down);
-    element.addEventListener("pointermove", move);
-    element.addEventListener("pointerup", up);
-    element.addEventListener("pointercancel", up);
-    element.addEventListener("dblclick", whole);
-    return () => {
-      element.removeEventListener("wheel", wheel);
-      element.removeEventListener("pointerdown", down);
-      element.removeEventListener("pointermove", move);
-      element.removeEventListener("pointerup", up);
-      element.removeEventListener("pointercancel", up);
-      element.removeEventListener("dblclick", whole);
-    };
+    const end = new AbortController();
+    const { signal } = end;
+    element.addEventListener("wheel", wheel, { passive: false, signal });
+    element.addEventListener("pointerdown", down, { signal });
+    element.addEventListener("pointermove", move, { signal });
+    element.addEventListener("pointerup", up, { signal });
+    element.addEventListener("pointercancel", up, { signal });
+    element.addEventListener("dblclick", whole, { signal });
+    return () => end.abort();
   }, [canvas, sync]);
 }
 

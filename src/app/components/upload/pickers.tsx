@@ -72,16 +72,13 @@ export function PageDrop(): ReactNode {
       report(collectDropped(event.dataTransfer.items).then((files) => takeFiles(files, "any")));
     };
     // Listen on the window: rows that appear under the pointer replace the element that would receive the drop.
-    window.addEventListener("dragenter", drag);
-    window.addEventListener("dragover", drag);
-    window.addEventListener("dragleave", leave);
-    window.addEventListener("drop", drop);
-    return () => {
-      window.removeEventListener("dragenter", drag);
-      window.removeEventListener("dragover", drag);
-      window.removeEventListener("dragleave", leave);
-      window.removeEventListener("drop", drop);
-    };
+    const end = new AbortController();
+    const { signal } = end;
+    window.addEventListener("dragenter", drag, { signal });
+    window.addEventListener("dragover", drag, { signal });
+    window.addEventListener("dragleave", leave, { signal });
+    window.addEventListener("drop", drop, { signal });
+    return () => end.abort();
   }, []);
   if (!over) return null;
   return (
