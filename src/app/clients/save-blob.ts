@@ -1,3 +1,8 @@
+/** Hands a value to the browser's downloads as indented JSON. */
+export function saveJson(value: unknown, fileName: string): void {
+  saveBlob(new Blob([`${JSON.stringify(value, null, 2)}\n`], { type: "application/json" }), fileName);
+}
+
 /** Hands a file to the browser's downloads. */
 export function saveBlob(blob: Blob, fileName: string): void {
   const url = URL.createObjectURL(blob);

@@ -6,7 +6,7 @@ import { readSettingsFile } from "../../../engine/config/settings-file.ts";
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import { report } from "../../clients/lab.ts";
-import { saveBlob } from "../../clients/save-blob.ts";
+import { saveJson } from "../../clients/save-blob.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { FileButton } from "../../components/ui/file-button.tsx";
 import { askConsent } from "../../stores/consent.ts";
@@ -42,13 +42,7 @@ export function ConfigFile(): ReactNode {
       >
         Import…
       </FileButton>
-      <Button
-        data-testid="export-config"
-        onClick={() => {
-          const text = `${JSON.stringify(useSession.getState().config, null, 2)}\n`;
-          saveBlob(new Blob([text], { type: "application/json" }), "settings.json");
-        }}
-      >
+      <Button data-testid="export-config" onClick={() => saveJson(useSession.getState().config, "settings.json")}>
         Export
       </Button>
     </span>

@@ -2,7 +2,7 @@ import { type ReactNode, useState } from "react";
 import type { CardLine, CardSizes, CardUnit } from "../../../engine/self-test/card/card-line.ts";
 import { measureCard, stopMeasuring } from "../../clients/card.ts";
 import { report } from "../../clients/lab.ts";
-import { saveBlob } from "../../clients/save-blob.ts";
+import { saveJson } from "../../clients/save-blob.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
@@ -19,7 +19,7 @@ const SIZES: Readonly<Record<CardSizes, string>> = { "1B": "1B model", small: "S
 
 /** Measures the graphics card as `npm run card-battery` does, without other libraries, and writes a report to share. */
 export function CardPanel(): ReactNode {
-  const { state, lines, total } = useCardReport((own) => own);
+  const { state, lines, total, sizes: measured } = useCardReport((own) => own);
   const [sizes, setSizes] = useState<CardSizes>("1B");
   const busy = useBusy();
   const running = state === "running";
@@ -47,7 +47,10 @@ export function CardPanel(): ReactNode {
         {lines.length > 0 && !running && (
           <>
             <CopyText kind="quiet" label="Copy text" text={() => textOf(useCardReport.getState())} />
-            <Button kind="quiet" onClick={() => saveBlob(fileOf(useCardReport.getState()), "card-report.json")}>
+            <Button
+              kind="quiet"
+              onClick={() => saveJson({ browser: browserName(), sizes: measured, state, lines }, "card-report.json")}
+            >
               Save JSON
             </Button>
           </>
@@ -119,9 +122,4 @@ function textOf({ lines, sizes, state }: CardReport): string {
   const name = [adapter?.vendor, adapter?.architecture, adapter?.description].filter(Boolean).join(" ");
   const rest = lines.filter(({ stage }) => stage !== "adapter");
   return [head, name, ...rest.map((line) => `${line.stage}: ${line.case ?? ""} ${resultOf(line)}`), ""].join("\n");
-}
-
-function fileOf({ lines, sizes, state }: CardReport): Blob {
-  const text = JSON.stringify({ browser: browserName(), sizes, state, lines }, null, 2);
-  return new Blob([`${text}\n`], { type: "application/json" });
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { SystemReport } from "../../../engine/session/memory-report.ts";
-import { saveBlob } from "../../clients/save-blob.ts";
+import { saveJson } from "../../clients/save-blob.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { CopyText } from "../../components/ui/panel/copy-text.tsx";
 import { useLog } from "../../stores/log.ts";
@@ -23,10 +23,12 @@ export function CopyReport(props: { readonly report: SystemReport | null; readon
       />
       <Button
         title="Saves the report and the log as JSON; the log names runs and files"
-        onClick={() => {
-          const text = JSON.stringify({ ...reportOf(props.report, props.page), log: useLog.getState().lines }, null, 2);
-          saveBlob(new Blob([text], { type: "application/json" }), "sa2va-lab-diagnostics.json");
-        }}
+        onClick={() =>
+          saveJson(
+            { ...reportOf(props.report, props.page), log: useLog.getState().lines },
+            "sa2va-lab-diagnostics.json",
+          )
+        }
       >
         Download diagnostics
       </Button>
