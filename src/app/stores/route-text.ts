@@ -87,6 +87,8 @@ const text: Key<string | null> = { fallback: null, read: (value) => value || und
 const list = (value: string): readonly string[] => [...new Set(value.split(",").filter(Boolean))];
 
 const names: Key<readonly string[]> = { fallback: [], read: list, write: (value) => value.join(",") };
+/** The same; null until the user chooses. */
+const chosen: Key<readonly string[] | null> = { ...names, fallback: null, write: (value) => (value ?? []).join(",") };
 
 const flag: Key<boolean> = {
   fallback: false,
@@ -94,8 +96,15 @@ const flag: Key<boolean> = {
   write: (on) => (on ? "1" : ""),
 };
 
+/** One of a few values, the first by default. */
+const oneOf = <T extends string>(values: readonly [T, ...T[]]): Key<T> => ({
+  fallback: values[0],
+  read: (text) => values.find((value) => value === text),
+  write: String,
+});
+
 const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
-  screen: { fallback: "home", read: (value) => SCREENS.find((screen) => screen === value), write: String },
+  screen: oneOf(SCREENS),
   run: text,
   compare: names,
   step: {
@@ -106,18 +115,10 @@ const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
   rollout: text,
   group: text,
   row: text,
-  layers: { fallback: null, read: list, write: (value) => (value ?? []).join(",") },
-  metrics: { fallback: null, read: list, write: (value) => (value ?? []).join(",") },
-  part: {
-    fallback: "run",
-    read: (value) => (value === "run" || value === "suites" ? value : undefined),
-    write: String,
-  },
-  view: {
-    fallback: "step",
-    read: (value) => VIEWS.find((view) => view === value),
-    write: String,
-  },
+  layers: chosen,
+  metrics: chosen,
+  part: oneOf(["run", "suites"]),
+  view: oneOf(VIEWS),
   explain: flag,
   tag: text,
   smooth: {
@@ -130,10 +131,10 @@ const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
     read: (value) => (/^\d+(\.\d+)?-\d+(\.\d+)?@./.test(value) ? value : undefined),
     write: String,
   },
-  x: { fallback: "step", read: (value) => AXES.find((axis) => axis === value), write: String },
+  x: oneOf(AXES),
   band: flag,
   clip: flag,
-  order: { fallback: null, read: list, write: (value) => (value ?? []).join(",") },
+  order: chosen,
   chart: text,
   tables: names,
   log: names,
