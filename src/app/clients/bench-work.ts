@@ -5,10 +5,9 @@
 import type { LabConfig } from "../../engine/config/table.ts";
 import { toLabError } from "../../engine/errors.ts";
 import { composeGroup } from "../../engine/rewards/composer/compose-group.ts";
-import { type RewardPlan, rewardPlan } from "../../engine/rewards/composer/plan.ts";
+import { rewardPlan, withoutJudge } from "../../engine/rewards/composer/plan.ts";
 import type { RewardTerm } from "../../engine/rewards/term.ts";
 import type { RewardScorer } from "../../engine/rewards/types.ts";
-import { perLoop } from "../../engine/rl/loops/abouts.ts";
 import type { BenchGroup } from "../../engine/runs/bench/bench-group.ts";
 import type { LoopId } from "../../engine/runs/rollouts/records.ts";
 import { factsOf } from "../../engine/runs/rollouts/rollout-facts.ts";
@@ -137,6 +136,7 @@ async function scoreAll(
   for (const group of groups) {
     if (!current()) return null;
     const facts = group.rollouts.map((rollout) => factsOf(group.loop, rollout));
+    // Terms are weighted afterwards.
     const fresh = await parts.scoreGroup(facts, judge === "ask" ? plan : withoutJudge(plan));
     const kept = judge === "ask" ? [] : keptVerdicts(group);
     const terms = fresh.map((score, at) => [...score.terms, ...(kept[at] ?? [])]);
@@ -144,11 +144,6 @@ async function scoreAll(
     if (current() && scored.length % 16 === 0) useBench.setState({ done: scored.length, total: groups.length });
   }
   return current() ? withAdvantages(scored, config) : null;
-}
-
-/** The plan without judge calls; the terms are weighted afterwards. */
-function withoutJudge(plan: RewardPlan): RewardPlan {
-  return { ...plan, weights: perLoop((loop) => ({ ...plan.weights[loop], judge: 0 })) };
 }
 
 /** Earlier verdicts of a group, which cannot be computed from the facts. */

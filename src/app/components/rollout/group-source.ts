@@ -1,4 +1,5 @@
 import { Lru, remember } from "../../../engine/bytes/lru.ts";
+import { thrownText } from "../../../engine/errors.ts";
 import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 
 /** Reads the groups of one step of a stored run. */
@@ -57,7 +58,7 @@ export class GroupSource {
     let progress: ScanProgress = { ...NOTHING_READ, done: order.length - missing.length };
     if (progress.done > 0) found(groups, progress);
     for (const step of missing) {
-      const read = await this.step(runId, step).catch((thrown: unknown) => causeOf(thrown));
+      const read = await this.step(runId, step).catch(thrownText);
       if (signal.aborted) return;
       const failed = typeof read === "string";
       progress = {
@@ -69,10 +70,6 @@ export class GroupSource {
       found(groups, progress);
     }
   }
-}
-
-function causeOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
 /** One sentence about the steps that a search skipped; null if it skipped none. */

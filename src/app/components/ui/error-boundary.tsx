@@ -1,4 +1,5 @@
 import { Component, type ReactNode } from "react";
+import { thrownText } from "../../../engine/errors.ts";
 import { Button } from "./button.tsx";
 import { Empty } from "./panel/panel.tsx";
 
@@ -15,7 +16,7 @@ export class ErrorBoundary extends Component<Props, State> {
   override readonly state: State = { message: null };
 
   static getDerivedStateFromError(thrown: unknown): State {
-    return { message: thrown instanceof Error ? thrown.message : String(thrown) };
+    return { message: thrownText(thrown) };
   }
 
   override render(): ReactNode {

@@ -2,6 +2,7 @@
 
 import type { RewardTerm } from "../../../engine/rewards/term.ts";
 import type { CaptionPair } from "../../../engine/rewards/types.ts";
+import { measureOf } from "../../../engine/runs/bench/statistics.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { generatedText } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import type { Thumbs } from "../../../engine/runs/rollouts/thumbs.ts";
@@ -64,11 +65,6 @@ export function pairsOf(groups: readonly GroupRecord[], most: number): CaptionPa
   return Array.from({ length: Math.min(most, all.length) }, (_, n) => all[Math.floor(n * step)] as CaptionPair);
 }
 
-export function termValue(rollout: RolloutRecord, name: string): number | null {
-  if (name === "reward") return rollout.reward;
-  return rollout.terms.find((term) => term.name === name)?.value ?? null;
-}
-
 export interface Agreement {
   readonly name: string;
   /** Share of pairs (up, down) in which the up one scores higher, ties count half; null without a pair. */
@@ -84,7 +80,7 @@ export function agreements(
 ): readonly Agreement[] {
   return names.map((name) => {
     const valued = rollouts.flatMap((rollout) => {
-      const [thumb, value] = [thumbs[rollout.id], termValue(rollout, name)];
+      const [thumb, value] = [thumbs[rollout.id], measureOf(rollout, name)];
       return thumb === undefined || value === null ? [] : [{ thumb, value }];
     });
     const ups = valued.filter(({ thumb }) => thumb === 1);
@@ -110,7 +106,7 @@ export interface Disagreement {
 export function disagreements(rollouts: readonly RolloutRecord[]): Disagreement[] {
   const seen = new Set<string>();
   const both = rollouts.flatMap((rollout) => {
-    const [judge, meteor] = [termValue(rollout, "judge"), termValue(rollout, "meteor")];
+    const [judge, meteor] = [measureOf(rollout, "judge"), measureOf(rollout, "meteor")];
     const key = JSON.stringify(captionPair(rollout));
     if (judge === null || meteor === null || seen.has(key)) return [];
     seen.add(key);

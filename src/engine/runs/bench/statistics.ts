@@ -5,7 +5,7 @@ import type { BenchGroup, BenchRollout } from "./bench-group.ts";
 export type Measure = string;
 
 /** Value of a measure; null when it is missing or the rollout has no such term. */
-export function measureOf(rollout: BenchRollout, measure: Measure): number | null {
+export function measureOf(rollout: Pick<BenchRollout, "reward" | "terms">, measure: Measure): number | null {
   if (measure === "reward") return rollout.reward;
   return rollout.terms.find((term) => term.name === measure)?.value ?? null;
 }
