@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { TableHead } from "../ui/table-head.tsx";
 import { useTableRows } from "../ui/table-rows.ts";
 import { type FoundSeries, type MetricSource, showValue } from "./chart-spec.ts";
 import styles from "./live-chart.module.css";
@@ -19,16 +20,7 @@ export function ChartTable(props: {
   return (
     <div ref={scroller} className={`small scroll ${styles.table}`} style={{ height }}>
       <table className="full-width" aria-rowcount={steps.length}>
-        <thead>
-          <tr>
-            <th scope="col">Step</th>
-            {found.map(({ spec, metric }) => (
-              <th scope="col" key={metric}>
-                {spec.label}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead columns={["Step", ...found.map(({ spec }) => spec.label)]} />
         <tbody>
           <tr style={{ height: above }} />
           {items.map((item) => {

@@ -11,10 +11,11 @@ export function TableHead({ columns }: { readonly columns: readonly (string | He
   return (
     <thead>
       <tr>
-        {columns.map((column) => {
+        {columns.map((column, at) => {
           const { label, ...rest } = typeof column === "string" ? { label: column } : column;
           return (
-            <th key={label} scope="col" {...rest}>
+            // biome-ignore lint/suspicious/noArrayIndexKey: two columns may have the same heading
+            <th key={at} scope="col" {...rest}>
               {label}
             </th>
           );

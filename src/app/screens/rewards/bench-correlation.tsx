@@ -107,6 +107,13 @@ function Scatter({ groups, a, b }: Pick<MeasuresProps, "groups"> & Pick<MeasureP
   const [y0, y1] = range(points.map((point) => point.y));
   const place = (value: number, from: number, to: number): number =>
     MARGIN + ((value - from) / (to - from || 1)) * (SIDE - 2 * MARGIN);
+  const labels = [
+    [MARGIN, SIDE - 12, "start", fixed(x0, 2)],
+    [SIDE - 8, SIDE - 12, "end", fixed(x1, 2)],
+    [SIDE / 2, SIDE - 2, "middle", measureName(b)],
+    [MARGIN - 4, SIDE - MARGIN, "end", fixed(y0, 2)],
+    [MARGIN - 4, 16, "end", fixed(y1, 2)],
+  ] as const;
   return (
     <figure className={look.scatter}>
       <svg
@@ -126,21 +133,11 @@ function Scatter({ groups, a, b }: Pick<MeasuresProps, "groups"> & Pick<MeasureP
           />
         ))}
         <g fontSize="10" fill="var(--chart-axis)">
-          <text x={MARGIN} y={SIDE - 12}>
-            {fixed(x0, 2)}
-          </text>
-          <text x={SIDE - 8} y={SIDE - 12} textAnchor="end">
-            {fixed(x1, 2)}
-          </text>
-          <text x={SIDE / 2} y={SIDE - 2} textAnchor="middle">
-            {measureName(b)}
-          </text>
-          <text x={MARGIN - 4} y={SIDE - MARGIN} textAnchor="end">
-            {fixed(y0, 2)}
-          </text>
-          <text x={MARGIN - 4} y="16" textAnchor="end">
-            {fixed(y1, 2)}
-          </text>
+          {labels.map(([x, y, anchor, text]) => (
+            <text key={`${x} ${y}`} x={x} y={y} textAnchor={anchor}>
+              {text}
+            </text>
+          ))}
         </g>
       </svg>
       <figcaption>

@@ -83,6 +83,7 @@ function TermDetail(props: { readonly term: RewardTerm; readonly comparison: Mas
 /** Intersection and union as counts and as a bar of hit, missed and extra pixels. */
 function IouDetail(props: { readonly title: string; readonly comparison: MaskComparison }): ReactNode {
   const { intersection, union, missed, extra } = props.comparison;
+  const parts = [["hit", intersection] as const, ["missed", missed] as const, ["extra", extra] as const];
   const share = (pixels: number): string => `${union === 0 ? 0 : (pixels / union) * 100}%`;
   return (
     <section className={styles.detail}>
@@ -92,20 +93,16 @@ function IouDetail(props: { readonly title: string; readonly comparison: MaskCom
         <b>{union === 0 ? NONE : fixed(intersection / union, 4)}</b>
       </p>
       <div className={`flex clip surface-2 ${styles.parts}`} aria-hidden="true">
-        <span className={styles.hit} data-fill style={{ width: share(intersection) }} />
-        <span className={styles.missed} data-fill style={{ width: share(missed) }} />
-        <span className={styles.extra} data-fill style={{ width: share(extra) }} />
+        {parts.map(([name, pixels]) => (
+          <span key={name} className={styles[name]} data-fill style={{ width: share(pixels) }} />
+        ))}
       </div>
       <ul className={styles.partNames}>
-        <li>
-          <i className={styles.hit} /> hit {formatCount(intersection)}
-        </li>
-        <li>
-          <i className={styles.missed} /> missed {formatCount(missed)}
-        </li>
-        <li>
-          <i className={styles.extra} /> extra {formatCount(extra)}
-        </li>
+        {parts.map(([name, pixels]) => (
+          <li key={name}>
+            <i className={styles[name]} /> {name} {formatCount(pixels)}
+          </li>
+        ))}
       </ul>
     </section>
   );

@@ -10,6 +10,7 @@ import type { GroupRecord } from "../../../../engine/runs/rollouts/records.ts";
 import { fixed, NONE, signed } from "../../../styles/format.ts";
 import { Button } from "../../ui/button.tsx";
 import { Select, TextInput } from "../../ui/controls.tsx";
+import { TableHead } from "../../ui/table-head.tsx";
 import { termName } from "../rollout-view.ts";
 import styles from "./what-if.module.css";
 
@@ -67,15 +68,7 @@ export function WhatIfPanel(props: {
         )}
       </p>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Rollout</th>
-            <th scope="col">Reward</th>
-            <th scope="col">New</th>
-            <th scope="col">Advantage</th>
-            <th scope="col">New</th>
-          </tr>
-        </thead>
+        <TableHead columns={["Rollout", "Reward", "New", "Advantage", "New"]} />
         <tbody>
           {group.rollouts.map((rollout, n) => (
             <tr key={rollout.id}>

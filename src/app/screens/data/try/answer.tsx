@@ -125,7 +125,7 @@ function FreeAnswer(props: {
 }
 
 /** Number of a mask in its colour. */
-function Mark(props: { readonly at: number }): ReactNode {
+export function Mark(props: { readonly at: number }): ReactNode {
   return (
     <span className={`small bold round-s ${styles.mark}`} data-fill style={{ background: answerColour(props.at) }}>
       {props.at + 1}

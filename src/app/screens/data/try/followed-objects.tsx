@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import { type FrameScores, knownScores } from "../../../../engine/data/clips/frame-scores.ts";
-import { answerColour } from "../../../components/mask/layers.ts";
 import type { FollowedClip } from "../../../stores/follow.ts";
 import { fixed, formatBytes } from "../../../styles/format.ts";
+import { Mark } from "./answer.tsx";
 import styles from "./try-out.module.css";
 
 /** Progress, the answers, and each object with its mean overlap on the frames that are done. */
@@ -62,13 +62,7 @@ export function FollowedObjects(props: {
                   checked={Math.min(object, objects.length - 1) === at}
                   onChange={() => onObject(at)}
                 />
-                <span
-                  className={`small bold round-s ${styles.mark}`}
-                  data-fill
-                  style={{ background: answerColour(at) }}
-                >
-                  {at + 1}
-                </span>
+                <Mark at={at} />
                 <span>{label}</span>
               </label>
               <span className="muted">mean IoU {fixed(meanOf(scores))}</span>
