@@ -4,6 +4,7 @@ import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { fixed, percent, signed } from "../../styles/format.ts";
 import { ClipPlayer } from "../clip/clip-player.tsx";
+import { LAYER_COLOURS } from "../mask/layers.ts";
 import { useOverlay } from "../mask/overlay-store.ts";
 import { useViews, WHOLE } from "../mask/view-store.ts";
 import { Button } from "../ui/button.tsx";
@@ -12,11 +13,19 @@ import { CopyPanel } from "../ui/panel/copy-panel.tsx";
 import { type Tab, Tabs } from "../ui/tabs.tsx";
 import { ActionStrip } from "./actions/action-strip.tsx";
 import styles from "./details.module.css";
-import { LayerToggles } from "./layer-toggles.tsx";
 import { Caption, CaptionDiff, CopyButton, DiffLegend } from "./reward/caption-diff.tsx";
 import { RewardDetails } from "./reward/reward-details.tsx";
 import { RolloutFigure } from "./rollout-figure.tsx";
-import { ANSWER, answerRole, compareMasks, groupTracks, type LayerKey, layerName, textTitle } from "./rollout-view.ts";
+import {
+  ANSWER,
+  answerRole,
+  compareMasks,
+  groupTracks,
+  LAYER_KEYS,
+  type LayerKey,
+  layerName,
+  textTitle,
+} from "./rollout-view.ts";
 import { ThumbButtons } from "./thumbs.tsx";
 
 /** One rollout: masks, texts, reward, actions, record. */
@@ -213,4 +222,45 @@ function Raw({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
       </pre>
     </div>
   );
+}
+
+/** Switches of the mask layers, each with its number key and colour. */
+function LayerToggles(props: {
+  readonly rollout: RolloutRecord;
+  readonly layers: ReadonlySet<LayerKey>;
+  readonly onToggle: (layer: LayerKey) => void;
+}): ReactNode {
+  const { rollout, layers, onToggle } = props;
+  const missing: Readonly<Record<LayerKey, boolean>> = {
+    given: false,
+    answer: rollout.predictedMask === null,
+    difference: rollout.predictedMask === null,
+    greedy: rollout.greedyMask === null,
+  };
+  return (
+    <div className="row wrap gap-2 mt-3">
+      {LAYER_KEYS.map((key, at) =>
+        (key === "greedy" && missing.greedy) || (key !== "given" && aboutLoop(rollout.loop).mask === null) ? null : (
+          <button
+            key={key}
+            type="button"
+            className={`inline-flex align-centre muted framed round-m clear pointer ${styles.layer}`}
+            aria-pressed={layers.has(key)}
+            disabled={missing[key]}
+            onClick={() => onToggle(key)}
+          >
+            <kbd>{at + 1}</kbd>
+            <i className={styles.swatch} data-layer={key} data-fill style={{ background: swatch(key, rollout) }} />
+            {layerName(key, rollout.loop)}
+          </button>
+        ),
+      )}
+    </div>
+  );
+}
+
+function swatch(key: LayerKey, rollout: RolloutRecord): string | undefined {
+  if (key === "given") return LAYER_COLOURS.given;
+  if (key === "answer") return LAYER_COLOURS[answerRole(rollout.loop)];
+  return key === "greedy" ? LAYER_COLOURS.partner : undefined;
 }

@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo, useState } from "react";
+import { isRecord } from "../../../engine/bytes/json.ts";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import { lab } from "../../clients/lab.ts";
@@ -15,7 +16,6 @@ import { type Async, useAsync } from "../../components/use-async.ts";
 import { type FollowedClip, useFollowed } from "../../stores/follow.ts";
 import { navigate } from "../../stores/route.ts";
 import { formatCount, formatShare } from "../../styles/format.ts";
-import { turnsOf } from "./conversation.ts";
 import { useLayers } from "./gallery.tsx";
 import styles from "./row-detail.module.css";
 import { FollowClip } from "./try/follow-clip.tsx";
@@ -187,4 +187,23 @@ function Code(props: { readonly text: string }): ReactNode {
       </pre>
     </div>
   );
+}
+
+/** Turns found in a record's JSON text under any of the usual names; none when it holds no conversation. */
+function turnsOf(raw: string | null): readonly { readonly speaker: string; readonly text: string }[] {
+  if (raw === null) return [];
+  let record: unknown;
+  try {
+    record = JSON.parse(raw);
+  } catch {
+    // A record that is not JSON is shown as text in its own tab.
+    return [];
+  }
+  if (!isRecord(record)) return [];
+  const found = record.conversations ?? record.conversation ?? record.messages;
+  if (!Array.isArray(found)) return [];
+  return found.filter(isRecord).map((turn) => ({
+    speaker: String(turn.from ?? turn.role ?? ""),
+    text: String(turn.value ?? turn.content ?? ""),
+  }));
 }

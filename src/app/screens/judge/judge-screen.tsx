@@ -1,10 +1,14 @@
 import type { ReactNode } from "react";
+import type { SettingKey } from "../../../engine/config/table.ts";
+import { lab, report } from "../../clients/lab.ts";
+import { Fields } from "../../components/settings/field.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { AgreementPanel } from "./agreement-panel.tsx";
 import { CalibrationPanel } from "./calibration-panel.tsx";
 import { ConnectionPanel } from "./connection-panel.tsx";
 import styles from "./judge.module.css";
-import { LimitsPanel } from "./limits-panel.tsx";
 import { PairPanel } from "./pair-panel.tsx";
 import { PromptsPanel } from "./prompts-panel.tsx";
 import { TestPanel } from "./test-panel.tsx";
@@ -35,5 +39,38 @@ export function JudgeScreen(): ReactNode {
         <AgreementPanel judged={judged} />
       </div>
     </div>
+  );
+}
+
+const KEYS: readonly SettingKey[] = [
+  "missingVerdict",
+  "judgeRange",
+  "judgeParallel",
+  "judgeTimeout",
+  "judgeRetries",
+  "judgeMaxCalls",
+  "judgeMaxCost",
+  "judgePromptPrice",
+  "judgeReplyPrice",
+  "judgeMaxTokens",
+];
+
+/** Limits of the judge, and the fallback when it gives no verdict. */
+function LimitsPanel(): ReactNode {
+  return (
+    <Panel
+      title="Limits"
+      aside={
+        <Button
+          kind="quiet"
+          title="Deletes the cached judge replies, so repeated requests are sent again"
+          onClick={() => report(lab().reward.forgetReplies())}
+        >
+          Clear the cache
+        </Button>
+      }
+    >
+      <Fields keys={KEYS} />
+    </Panel>
   );
 }

@@ -1,14 +1,14 @@
 import { type ReactNode, useMemo, useState } from "react";
 import type { BenchGroup } from "../../../engine/runs/bench/bench-group.ts";
+import { diagnose, type TermFinding } from "../../../engine/runs/bench/diagnosis.ts";
 import { measuresOf, summarise } from "../../../engine/runs/bench/statistics.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { fixed, percent } from "../../styles/format.ts";
 import styles from "./bench.module.css";
 import { BenchCorrelation } from "./bench-correlation.tsx";
-import { BenchDiagnosis } from "./bench-diagnosis.tsx";
 import { BenchGroups } from "./bench-groups.tsx";
 import { BenchTerms } from "./bench-terms.tsx";
-import { type Selection, selectedGroups, selectionName } from "./bench-view.ts";
+import { measureName, type Selection, selectedGroups, selectionName } from "./bench-view.ts";
 import type { Trial } from "./try-out.tsx";
 
 /** Statistics of the reward over the groups of one loop; every number links to its rollouts. */
@@ -77,4 +77,30 @@ function Fact(props: {
       </dd>
     </div>
   );
+}
+
+/** What to expect of training on this reward, with the numbers behind it. */
+function BenchDiagnosis({ groups }: { readonly groups: readonly BenchGroup[] }): ReactNode {
+  const { terms, headroom, expectation } = useMemo(() => diagnose(groups), [groups]);
+  const known = terms.filter(({ withIou }) => withIou !== null);
+  return (
+    <div className={styles.section} data-testid="bench-diagnosis">
+      <p role="status">{expectation}</p>
+      {known.length > 0 && (
+        <p>Correlation with IoU inside groups (95 % interval): {known.map(findingText).join(", ")}.</p>
+      )}
+      {headroom !== null && (
+        <p>
+          Greedy masks: IoU {fixed(headroom.iou, 2)}, reward {fixed(headroom.greedy, 2)}. True masks: reward{" "}
+          {fixed(headroom.truth, 2)}. In {percent(headroom.alike)} of {headroom.groups} groups both masks cover the same
+          visual tokens.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function findingText({ measure, withIou, low, high }: TermFinding): string {
+  const interval = low === null || high === null ? "" : ` (${fixed(low, 2)} to ${fixed(high, 2)})`;
+  return `${measureName(measure)} ${fixed(withIou ?? 0, 2)}${interval}`;
 }

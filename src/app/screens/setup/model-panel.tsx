@@ -2,7 +2,7 @@ import { type ReactNode, useState } from "react";
 import { sameStorage, storageChoice, storageText } from "../../../engine/loading/storage-settings.ts";
 import { closeAdapter, openCaptioner } from "../../clients/adapters.ts";
 import { builtIn, report } from "../../clients/lab.ts";
-import { openModel, stopLoading } from "../../clients/loading.ts";
+import { openModel, openStoredModel, removeStoredModel, stopLoading } from "../../clients/loading.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconFolder, IconGlobe } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
@@ -13,7 +13,6 @@ import { formatAge, formatBytes, formatCount } from "../../styles/format.ts";
 import { FactList } from "../system/fact-list.tsx";
 import { AddressForm } from "./address-form.tsx";
 import styles from "./side.module.css";
-import { StoredModels } from "./stored-models.tsx";
 
 /** The adapter that runs start from, and the button to open one. */
 function AdapterLine(): ReactNode {
@@ -146,5 +145,46 @@ export function ModelPanel(): ReactNode {
       <CaptionerLine />
       <StoredModels />
     </Panel>
+  );
+}
+
+/** Stored conversions of checkpoints: load them in seconds, or delete them. */
+function StoredModels(): ReactNode {
+  const models = useSession((session) => session.storedModels);
+  const busy = useSession((session) => session.modelProgress !== null);
+  /** The conversion whose Delete button was pressed once; a second press deletes it. */
+  const [sure, setSure] = useState<string | null>(null);
+  if (models.length === 0) return null;
+  return (
+    <div className="mt-3" data-testid="stored-models">
+      <h3 className={`muted medium small ${styles.title}`}>Stored conversions</h3>
+      <ul className="grid gap-2 p-0 m-0 no-bullets">
+        {models.map(({ id, name, choice, bytes, finished }) => (
+          <li key={id} className="flex gap-2 align-centre">
+            <span className="min-0 grow anywhere">
+              {name}
+              <small className="block muted">
+                {storageText(choice)}, {formatBytes(bytes)}
+                {finished ? "" : ", incomplete: open it again to continue"}
+              </small>
+            </span>
+            {finished && (
+              <Button disabled={busy} onClick={() => report(openStoredModel(id))}>
+                Load
+              </Button>
+            )}
+            <Button
+              disabled={busy}
+              kind={sure === id ? "danger" : "plain"}
+              onClick={() => (sure === id ? report(removeStoredModel(id)) : setSure(id))}
+              onBlur={() => setSure(null)}
+              aria-label={`Delete the conversion of ${name}${sure === id ? "" : "…"}`}
+            >
+              {sure === id ? `Delete ${formatBytes(bytes)}` : "Delete…"}
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }

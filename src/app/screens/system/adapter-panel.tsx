@@ -4,7 +4,6 @@ import { Badge } from "../../components/ui/badge.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { useSession } from "../../stores/session.ts";
 import { formatBytes, formatCount } from "../../styles/format.ts";
-import { FEATURES, LIMITS } from "./adapter-texts.ts";
 import { FactList } from "./fact-list.tsx";
 import styles from "./system.module.css";
 
@@ -82,3 +81,20 @@ function gigaflops(flops: number): string {
   const value = flops / 1e9;
   return value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString("en-US");
 }
+
+/** Features that the lab requests, and their use. */
+const FEATURES: readonly { readonly name: string; readonly help: string }[] = [
+  { name: "shader-f16", help: "half-precision arithmetic in shaders" },
+  { name: "subgroups", help: "exchange of values between threads without memory" },
+  { name: "timestamp-query", help: "GPU time per phase" },
+];
+
+/** Limits that affect memory and the choice of kernels. */
+const LIMITS: readonly { readonly name: string; readonly label: string; readonly bytes?: true }[] = [
+  { name: "maxBufferSize", label: "Largest buffer", bytes: true },
+  { name: "maxStorageBufferBindingSize", label: "Largest binding", bytes: true },
+  { name: "maxStorageBuffersPerShaderStage", label: "Buffers per program" },
+  { name: "maxComputeWorkgroupStorageSize", label: "Workgroup memory", bytes: true },
+  { name: "maxComputeInvocationsPerWorkgroup", label: "Threads per workgroup" },
+  { name: "maxComputeWorkgroupsPerDimension", label: "Workgroups per dimension" },
+];
