@@ -79,8 +79,10 @@ export function splitAdded(
 
 /** Whether a letter of a word (one or two units long) adjoins the range, even if it belongs to another added token. */
 function touchesWord(text: string, { start, end }: TextRange, word: string): boolean {
-  const [before, behind] = [text.slice(Math.max(0, start - 2), start), text.slice(end, end + 2)];
-  return new RegExp(`[${word}]$`, "u").test(before) || new RegExp(`^[${word}]`, "u").test(behind);
+  const letter = new RegExp(`^[${word}]`, "u");
+  // Chrome 156 finds no letter of two units with `[…]$`.
+  const before = Array.from(text.slice(Math.max(0, start - 2), start)).at(-1) ?? "";
+  return letter.test(before) || letter.test(text.slice(end, end + 2));
 }
 
 /** Whether a text spells an added token inside one of the ranges. */
