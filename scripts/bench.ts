@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- [--suite kernels|decode|step] [--where node|chromium] [--rounds N] [--budget SECONDS] [--only TEXT]
  * [--no-jax] [--no-ort] [--processor-time] [--card] [--json] [--write]`
- * `npm run bench -- --suite meteor [--rounds N]` · `npm run bench -- --suite memory [--steps N]`
+ * `npm run bench -- --suite meteor [--rounds N] [--json]` · `npm run bench -- --suite memory [--steps N]`
  *
  * Measures how many times faster our kernels are than stock TensorFlow.js, jax-js and, in Chromium, onnxruntime-web.
  * All are timed in turn in one process or page; results are medians over the rounds, and medians of the ratios of
@@ -11,7 +11,7 @@
  * software adapter on a busy machine. --card also measures the programs for graphics cards on a software adapter,
  * where they are slow. --write writes docs/performance/*.json and the tables generated from them.
  * The suite meteor measures caption pairs per second. The suite memory prints the memory in use every 25 of N small
- * steps (500).
+ * steps (500) as JSON lines. An option that changes nothing on a suite is refused.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -25,6 +25,7 @@ import { isDeviceSuite, type ToolOptions, toolOptions } from "../bench/tool/opti
 import type { Listener } from "../bench/tool/place.ts";
 import { rowLine } from "../bench/tool/print.ts";
 import { factsName, factsText } from "../bench/tool/tables.ts";
+import { badInput } from "../src/engine/errors.ts";
 import { runTool } from "./lib/arguments.ts";
 import { writeGeneratedDocs } from "./lib/build/generated-docs.ts";
 import { root } from "./lib/ensure.mjs";
@@ -68,6 +69,8 @@ async function onDevice(options: ToolOptions): Promise<void> {
       const { adapter } = like;
       await firstRows(place, { adapter, where }, { only, jax, processorTime, deadline: end }, listener);
     }
+    if (rows.length === 0 && only !== "")
+      throw badInput(`No case of suite ${suite} with "${only}" in its name was measured`, "only");
     const summary = summaryOf(rows);
     if (summary !== "") process.stderr.write(`Geometric mean ${summary}\n`);
     if (options.write && like !== undefined) {

@@ -1,6 +1,6 @@
 /** The bench's command line. */
 
-import { one, type Parsed, parseArguments, whole } from "../../scripts/lib/arguments.ts";
+import { one, type Parsed, parseArguments, refuseIdle, whole } from "../../scripts/lib/arguments.ts";
 import { badInput } from "../../src/engine/errors.ts";
 import { SUITES, type Suite } from "../context.ts";
 import type { Where } from "../row.ts";
@@ -32,36 +32,53 @@ export function isDeviceSuite(suite: string): suite is Suite {
   return (SUITES as readonly string[]).includes(suite);
 }
 
+const OPTIONS = {
+  suite: { takes: 1 },
+  where: { takes: 1 },
+  chromium: { takes: 0 },
+  rounds: { takes: 1 },
+  budget: { takes: 1 },
+  steps: { takes: 1 },
+  only: { takes: 1 },
+  "no-jax": { takes: 0 },
+  "no-ort": { takes: 0 },
+  card: { takes: 0 },
+  "processor-time": { takes: 0 },
+  json: { takes: 0 },
+  write: { takes: 0 },
+} as const;
+
+const OF_DEVICES = [
+  "where",
+  "chromium",
+  "budget",
+  "only",
+  "no-jax",
+  "no-ort",
+  "card",
+  "processor-time",
+  "write",
+] as const;
+/** Options that change nothing on a suite. */
+const IDLE: Readonly<Record<ToolOptions["suite"], readonly (keyof typeof OPTIONS)[]>> = {
+  kernels: ["steps"],
+  decode: ["steps", "only", "no-jax", "no-ort"],
+  step: ["steps", "no-ort", "card"],
+  meteor: ["steps", ...OF_DEVICES],
+  memory: ["rounds", ...OF_DEVICES],
+};
+
 /** @throws LabError("bad-input") with one sentence */
 export function toolOptions(words: readonly string[]): ToolOptions {
-  const parsed = parseArguments(words, {
-    suite: { takes: 1 },
-    where: { takes: 1 },
-    chromium: { takes: 0 },
-    rounds: { takes: 1 },
-    budget: { takes: 1 },
-    steps: { takes: 1 },
-    only: { takes: 1 },
-    "no-jax": { takes: 0 },
-    "no-ort": { takes: 0 },
-    card: { takes: 0 },
-    "processor-time": { takes: 0 },
-    json: { takes: 0 },
-    write: { takes: 0 },
-  });
+  const parsed = parseArguments(words, OPTIONS);
   const suite = choice(parsed, "suite", ALL, "kernels");
+  refuseIdle(parsed, IDLE[suite], `on suite ${suite}`);
   const where = choice(parsed, "where", ["node", "chromium"] as const, parsed.has("chromium") ? "chromium" : "node");
   const only = one(parsed, "only") ?? "";
   if (parsed.has("chromium") && where === "node") {
     throw badInput("--chromium and --where node contradict each other", "where");
   }
-  if (where === "chromium" && !isDeviceSuite(suite)) throw badInput(`The suite ${suite} runs under Node only`, "where");
-  if (parsed.has("write") && (!isDeviceSuite(suite) || only !== "")) {
-    throw badInput(`--write needs a whole suite: ${SUITES.join(", ")}`, "write");
-  }
-  if (parsed.has("card") && suite !== "kernels" && suite !== "decode") {
-    throw badInput("--card is for the suites kernels and decode", "card");
-  }
+  if (parsed.has("write") && only !== "") throw badInput("--write needs a whole suite, without --only", "write");
   if (parsed.has("write") && parsed.has("card")) {
     throw badInput("--write stores results of the adapter in use, not of --card", "write");
   }

@@ -23,18 +23,19 @@ describe("arguments", () => {
   });
 
   it("are read, and each suite has a time of its own", () => {
-    const words = "--suite decode --chromium --rounds 2 --only group --no-jax --no-ort --processor-time --json";
+    const words = "--suite kernels --chromium --rounds 2 --only group --no-jax --no-ort --processor-time --json";
     expect(toolOptions(words.split(" "))).toMatchObject({
-      suite: "decode",
+      suite: "kernels",
       where: "chromium",
       rounds: 2,
-      budget: 180,
+      budget: 420,
       only: "group",
       jax: false,
       ort: false,
       processorTime: true,
       json: true,
     });
+    expect(toolOptions(["--suite", "decode"]).budget).toBe(180);
     expect(toolOptions(["--suite", "step", "--budget", "30", "--where", "chromium"])).toMatchObject({
       budget: 30,
       where: "chromium",
@@ -45,11 +46,16 @@ describe("arguments", () => {
     ["--suite ui", /--suite must be one of kernels, decode, step, meteor, memory, not "ui"/],
     ["--where moon", /--where must be one of node, chromium/],
     ["--chromium --where node", /contradict/],
-    ["--suite memory --chromium", /The suite memory runs under Node only/],
-    ["--suite meteor --write", /--write needs a whole suite/],
+    ["--suite memory --chromium", /--chromium has no effect on suite memory/],
+    ["--suite memory --rounds 2", /--rounds has no effect on suite memory/],
+    ["--suite meteor --steps 3", /--steps has no effect on suite meteor/],
+    ["--suite meteor --write", /--write has no effect on suite meteor/],
+    ["--steps 3", /--steps has no effect on suite kernels/],
+    ["--suite decode --only greedy", /--only has no effect on suite decode/],
+    ["--suite step --no-ort", /--no-ort has no effect on suite step/],
     ["--write --only matmul", /--write needs a whole suite/],
     ["--write --card", /--write stores results of the adapter in use/],
-    ["--suite step --card", /--card is for the suites kernels and decode/],
+    ["--suite step --card", /--card has no effect on suite step/],
     ["--budget 0", /--budget must be a whole number from 1/],
     ["--rounds two", /--rounds must be a whole number/],
     ["--fast", /Unknown argument/],
