@@ -8,18 +8,22 @@ export function metricsCsv(rows: readonly StepMetrics[]): string {
   const names = new Set(["step"]);
   for (const row of rows) for (const name of Object.keys(row)) names.add(name);
   const columns = [...names];
-  const lines = [columns.map(quote).join(",")];
+  const lines = [columns.map(cell).join(",")];
   for (const row of rows)
     lines.push(columns.map((name) => (row[name] === undefined ? "" : String(row[name]))).join(","));
   return `${lines.join("\n")}\n`;
 }
 
-/** A table of named columns; null, undefined and missing values are empty cells. */
+/**
+ * A table of named columns; null, undefined and missing values are empty cells. Text that a spreadsheet would run as a
+ * formula gets a leading apostrophe, as OWASP recommends; JSON, Arrow and Parquet files keep it as it is.
+ */
 export function tableCsv(columns: readonly string[], rows: readonly (readonly unknown[])[]): string {
-  const line = (cells: readonly unknown[]): string => cells.map((cell) => quote(String(cell ?? ""))).join(",");
+  const line = (cells: readonly unknown[]): string => cells.map(cell).join(",");
   return `${[columns, ...rows].map(line).join("\n")}\n`;
 }
 
-function quote(text: string): string {
+function cell(value: unknown): string {
+  const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value ?? "");
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

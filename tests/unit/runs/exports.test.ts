@@ -5,7 +5,7 @@ import { crc32c } from "../../../src/engine/bytes/crc.ts";
 import { toHex } from "../../../src/engine/bytes/hash.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { type EventImage, tfevents, tfeventsName } from "../../../src/engine/formats/tfevents.ts";
-import { metricsCsv } from "../../../src/engine/runs/csv.ts";
+import { metricsCsv, tableCsv } from "../../../src/engine/runs/csv.ts";
 import { groupPicture } from "../../../src/engine/runs/rollouts/rollout-picture.ts";
 import { evaluationValues, metricEvents } from "../../../src/engine/runs/run-events.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
@@ -48,6 +48,13 @@ test("the table has a column per metric and empty cells for missing values", () 
   ];
   expect(metricsCsv(rows)).toBe('step,loss,"odd,""name"""\n1,0.30000000000000004,\n2,-Infinity,NaN\n');
   expect(metricsCsv([])).toBe("step\n");
+});
+
+test("a spreadsheet reads a caption as text, whatever it begins with, and a number as a number", () => {
+  const captions = ["=1+1", "+a", "-a, b", "@a", "a = b"].map((caption) => [caption, -0.5]);
+  expect(tableCsv(["=name", "value"], captions)).toBe(
+    `'=name,value\n'=1+1,-0.5\n'+a,-0.5\n"'-a, b",-0.5\n'@a,-0.5\na = b,-0.5\n`,
+  );
 });
 
 test("a number that an evaluation lacks is missing in tables and events, not 0", () => {

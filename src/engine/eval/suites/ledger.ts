@@ -4,6 +4,7 @@
  */
 import { type WrittenColumn, writeParquet } from "../../data/parquet/write.ts";
 import { badInput } from "../../errors.ts";
+import { tableCsv } from "../../runs/csv.ts";
 import { EVAL_METRICS, type EvalMetric, type StoredEvaluation } from "../../runs/evaluations/evaluations.ts";
 import { imageOf } from "../row-image.ts";
 import type { AnsweredItem, Suite } from "./suite.ts";
@@ -97,7 +98,10 @@ function ledgerTable(columns: readonly LedgerColumn[]): WrittenColumn[] {
 export function ledgerCsv(columns: readonly LedgerColumn[]): string {
   const table = ledgerTable(columns);
   const lines = (table[0]?.values ?? []).map((_, at) => table.map(({ values }) => values[at] ?? ""));
-  return [table.map(({ name }) => name), ...lines].map((line) => `${line.map(cell).join(",")}\n`).join("");
+  return tableCsv(
+    table.map(({ name }) => name),
+    lines,
+  );
 }
 
 export function ledgerParquet(columns: readonly LedgerColumn[]): Uint8Array<ArrayBuffer> {
@@ -106,11 +110,4 @@ export function ledgerParquet(columns: readonly LedgerColumn[]): Uint8Array<Arra
 
 function sameRow(a: LedgerCell, b: LedgerCell | undefined): boolean {
   return a.id === b?.id && a.imageId === b.imageId && a.text === b.text;
-}
-
-/** Quoted where needed; text that a spreadsheet would run as a formula stays text. */
-function cell(value: string | number): string {
-  if (typeof value === "number") return String(value);
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
