@@ -252,7 +252,8 @@ export function pickle(value: unknown): Uint8Array {
     else if (typeof item === "string") {
       const bytes = new TextEncoder().encode(item);
       out.push(0x58, ...size(bytes.length), ...bytes);
-    } else if (Array.isArray(item)) {
+    } else if (item instanceof Uint8Array) out.push(0x42, ...size(item.length), ...item);
+    else if (Array.isArray(item)) {
       out.push(0x5d, 0x28);
       for (const inner of item) write(inner);
       out.push(0x65);

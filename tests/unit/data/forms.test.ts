@@ -63,7 +63,7 @@ const FORMS = [
   ["refs as pickle", (all: readonly RegionSample[]) => forms.refsForm(all), /referring expressions/, true],
   ["describe-anything", forms.damForm, /describe-anything annotations/, true],
   ["WebDataset", forms.webdatasetForm, /files of one name: jpg, json, mask.png/, true],
-  ["JSON lines", forms.linesForm, /records with a picture \(image_path\), a mask \(mask\)/, true],
+  ["JSON lines", forms.linesForm, /records with a picture \(file_name\), a mask \(mask\)/, true],
   ["Osprey", forms.ospreyForm, /Osprey regions/, false],
   ["the fine-tune list of Sa2VA", forms.sa2vaForm, /fine-tune rows of Sa2VA/, false],
   ["GranD-f", forms.grandfForm, /GranD-f/, false],
@@ -448,6 +448,18 @@ test("refs that two files divide into splits are read from the one whose splits 
     "refs_val.json": JSON.stringify([ref(3, 2, "val"), ref(4, 2, "val")]),
   });
   expect(apart.summaries.map(({ caption }) => caption)).toEqual(["box 1", "box 2", "box 3", "box 4"]);
+});
+
+test("pictures and counts that a pickle holds as bytes", async () => {
+  const rows = samples.map(({ image, mask, caption }) => {
+    return { image: image.bytes, mask: { ...mask, counts: new TextEncoder().encode(mask.counts) }, caption };
+  });
+  const set = await openRegionSet(memoryFolder({ "rows.pkl": forms.pickle(rows) }));
+  expect(set.skipped).toEqual([]);
+  const found = await samplesIn(set);
+  expect(found.map(({ image, mask }) => [image.bytes, mask])).toEqual(
+    samples.map(({ image, mask }) => [image.bytes, mask]),
+  );
 });
 
 test("a hundred thousand rows of JSON are listed without reading the file twice", async () => {

@@ -66,6 +66,12 @@ test("a person names the columns in place of those that are found", () => {
   expect(chooseAdapter(["image_path", "mask_path", "caption"].map((name) => column(name)))).toMatchObject({
     mask: { name: "mask_path" },
   });
+  for (const image of ["file_name", "image_file_name"]) {
+    expect(chooseAdapter([image, "mask_file_name", "caption"].map((name) => column(name)))).toMatchObject({
+      image: { name: image },
+      mask: { name: "mask_file_name" },
+    });
+  }
   const corrected = chooseAdapter(columns, { text: "alt_text" });
   expect(typeof corrected === "string" ? corrected : corrected.text.name).toBe("alt_text");
   expect(chooseAdapter(columns, { text: "words" })).toMatch(/^no column words; columns found: image/);

@@ -30,9 +30,12 @@ export function isBase64Picture(text: string): boolean {
 /** Base64 of the first bytes of JPEG, PNG, GIF, WebP (RIFF), BMP. */
 const BASE64_PICTURE = /^(\/9j\/|iVBORw0KGgo|R0lGOD|UklGR|Qk[0-3])[A-Za-z0-9+/\s]*={0,2}$/;
 
+/** First bytes of JPEG and PNG in a pickle, whose bytes are read as text of one character each. */
+const PICTURE_IN_PICKLE = /^(?:\u00ff\u00d8\u00ff|\u0089PNG)/;
+
 /** The path in a cell of a picture that is a file next to the shard. */
 export function pathIn(cell: unknown): string | undefined {
-  if (typeof cell === "string") return isBase64Picture(cell) ? undefined : cell;
+  if (typeof cell === "string") return isBase64Picture(cell) || PICTURE_IN_PICKLE.test(cell) ? undefined : cell;
   if (typeof cell !== "object" || cell === null || isBinaryCell(cell)) return undefined;
   const { bytes, path } = cell as { bytes?: unknown; path?: unknown };
   return pathIn(bytes ?? path);
@@ -40,6 +43,7 @@ export function pathIn(cell: unknown): string | undefined {
 
 function fromText(text: string, find: FindFile, what: string): PictureBytes {
   if (isBase64Picture(text)) return fromBase64(text.replace(/^data:[^,]{0,100}?base64,/, ""), what);
+  if (PICTURE_IN_PICKLE.test(text)) return inMemory(Uint8Array.from(text, (char) => char.charCodeAt(0)));
   const file = find(text);
   if (file !== undefined) return { length: file.size, read: (start, end) => file.read(start, end) };
   throw badInput(`the ${what} is not in the shard, only its path ${quote(text, 80)}, and that file does not exist`);

@@ -61,19 +61,16 @@ function namesOf(examples: Sign["examples"]): string[] {
   return [...new Set(examples.flatMap((item) => Object.keys(item)))];
 }
 
-/** Columns with types from examples. `file_name` is the picture if there is no other. */
+/** Columns with types from examples. */
 export function columnsOf(examples: Sign["examples"]): Column[] {
   const names = namesOf(examples);
   const budgets = examples.map((): Budget => ({ left: MOST_INSPECTED }));
-  const columns = names.map((name): Column => {
+  return names.map((name): Column => {
     const types = examples.map((item, at) =>
       typeOf(Object.hasOwn(item, name) ? item[name] : null, budgets[at] as Budget),
     );
     return { name, type: types.reduce(joined, NULL), nullable: true };
   });
-  const picture = /^(image|jpg|jpeg|png|webp|img|picture|image_path|img_path|image_bytes)$/i;
-  if (names.some((name) => picture.test(name))) return columns;
-  return columns.map((column) => (column.name === "file_name" ? { ...column, name: "image_path" } : column));
 }
 
 const NULL: ColumnType = { kind: "null" };

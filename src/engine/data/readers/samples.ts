@@ -101,7 +101,7 @@ export async function sampleTable(folder: ByteFolder, all: readonly Sample[]): P
       if (file !== undefined) return fileCell(folder, sample, file);
       const record = await json(row);
       const name = own[at - files.length]?.name ?? "";
-      const value = record[name] ?? record[name === "image_path" ? "file_name" : name] ?? null;
+      const value = record[name] ?? null;
       takeCost(value, valueMeter(pass));
       return value as Cell;
     },

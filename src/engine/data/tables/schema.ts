@@ -82,7 +82,8 @@ export function chooseAdapter(columns: readonly Column[], wanted: WantedColumns 
     find(others, FRAME_NAMES, isFrames) ??
     find(others, IMAGE_NAMES, isPictures) ??
     (mask !== undefined && isSeveral(mask) ? find(others, VIDEO_NAMES, isPicture) : undefined) ??
-    others.find(({ type }) => fieldNames(itemType(type)).includes("bytes"));
+    others.find(({ type }) => fieldNames(itemType(type)).includes("bytes")) ??
+    find(others, "file_name", isPicture);
   // A text in the same struct as the mask describes it; a text at the top may not.
   const beside = others.filter(({ role }) => mask !== undefined && isBeside(role, mask.role));
   const text =
@@ -150,10 +151,13 @@ interface Part {
   readonly role: Role;
 }
 
+/** In the image folders of `datasets` the column `mask_file_name` holds the paths of the feature `mask`. */
+const FILE_NAMES = /(?<=.)_file_names?$/;
+
 /** All columns and parts, top levels first. */
 function partsOf(columns: readonly Column[]): Part[] {
   const found: Part[] = columns.map(({ name, type }, column) => ({
-    name: name.toLowerCase(),
+    name: name.toLowerCase().replace(FILE_NAMES, ""),
     type,
     role: { column, path: [], each: false, name },
   }));
