@@ -498,7 +498,7 @@ test.each(["JSON lines", "WebDataset", "JSON, rows of numbers", "COCO panoptic"]
   },
 );
 
-test("panoptic segments are told from pictures of the same name, and never replace a missing one", async () => {
+test("panoptic segments and pictures of the same name are read apart, and segments never replace a picture", async () => {
   const named = Object.entries(forms.panopticForm(samples)).map(([path, content]) => {
     const inside = typeof content === "string" ? content.replaceAll(".jpg", ".png") : content;
     return [path.replace(".jpg", ".png"), inside] as const;
