@@ -1,4 +1,5 @@
 import { isRecord, readJson } from "../bytes/json.ts";
+import { addTo } from "../bytes/lists.ts";
 import type { ByteFolder } from "../bytes/source.ts";
 import { plainLine, shortened } from "../errors.ts";
 import type { SkippedRow } from "./sample.ts";
@@ -31,12 +32,7 @@ export async function listShards(folder: ByteFolder): Promise<ShardList> {
   const ignored: { name: string; reason: string }[] = [];
   const problems: SkippedRow[] = [];
   const directories = new Map<string, string[]>();
-  for (const path of folder.paths) {
-    const directory = path.slice(0, path.lastIndexOf("/") + 1);
-    const paths = directories.get(directory);
-    if (paths === undefined) directories.set(directory, [path]);
-    else paths.push(path);
-  }
+  for (const path of folder.paths) addTo(directories, path.slice(0, path.lastIndexOf("/") + 1), path);
   const splits = await readSplits(folder);
   for (const directory of [...directories.keys()].sort(byName)) {
     const paths = (directories.get(directory) ?? []).sort(byName);

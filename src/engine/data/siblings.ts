@@ -1,4 +1,5 @@
 /** Pictures stored next to a shard instead of inside it. */
+import { addTo } from "../bytes/lists.ts";
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 import { badInput, quote } from "../errors.ts";
 import { withoutArchives } from "./archive/mount.ts";
@@ -112,10 +113,7 @@ function namesOf(folder: ByteFolder): Map<string, string[]> {
   const names = new Map<string, string[]>();
   for (const path of folder.paths) {
     // Archives made on macOS store accents separately from their letters.
-    const name = path.slice(path.lastIndexOf("/") + 1).normalize();
-    const known = names.get(name);
-    if (known === undefined) names.set(name, [path]);
-    else known.push(path);
+    addTo(names, path.slice(path.lastIndexOf("/") + 1).normalize(), path);
   }
   return names;
 }

@@ -15,6 +15,7 @@
  * A form is in the index of a part of speech when it is the lower-cased lemma of one of its synsets. Synsets without a
  * one-word lemma, and those whose lemmas are all in another synset, change no answer and are left out.
  */
+import { addTo } from "../bytes/lists.ts";
 import type { ByteSource } from "../bytes/source.ts";
 import { badInput, LabError } from "../errors.ts";
 import { baseForms, PARTS_OF_SPEECH, type PartOfSpeech } from "./morphy.ts";
@@ -101,9 +102,7 @@ function readSynsets(lines: LineReader, part: PartOfSpeech): Map<string, string[
     const line = lines.next();
     if (line === "") throw damaged(`line ${lines.line} is empty`);
     for (const form of new Set(line.toLowerCase().split(" "))) {
-      const known = index.get(form);
-      if (known === undefined) index.set(form, [line]);
-      else known.push(line);
+      addTo(index, form, line);
     }
   }
   return index;

@@ -2,7 +2,9 @@
  * Shapes of ReasonSeg as masks, painted like LISA: pixels of the outline and the inside, corners at whole numbers, as
  * in OpenCV's fillPoly; COCO's polygon rules give other pixels (docs/spec/evaluation.md#17-reasonseg-lisa-reasonseg).
  */
+
 import { isRecord } from "../../bytes/json.ts";
+import { addTo } from "../../bytes/lists.ts";
 import { badInput } from "../../errors.ts";
 import type { ReadMeter } from "../tables/read-meter.ts";
 import { encodeRle, type Rle } from "./rle.ts";
@@ -115,9 +117,7 @@ function rowCrossings(edges: readonly Edge[], height: number, width: number): Ma
   for (const { top, bottom, x, step } of edges) {
     for (let y = Math.max(0, top); y < Math.min(bottom, height); y++) {
       if (left-- === 0) throw badInput("the outline of a shape crosses the rows of the picture too often");
-      const known = rows.get(y);
-      if (known === undefined) rows.set(y, [x + (y - top) * step]);
-      else known.push(x + (y - top) * step);
+      addTo(rows, y, x + (y - top) * step);
     }
   }
   return rows;

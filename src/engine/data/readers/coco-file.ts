@@ -1,5 +1,7 @@
 /** A COCO file (images, annotations, categories) indexed by its ids; annotations stay in the file. */
+
 import { isRecord } from "../../bytes/json.ts";
+import { addTo } from "../../bytes/lists.ts";
 import { badInput } from "../../errors.ts";
 import type { Records } from "../records/records.ts";
 
@@ -55,10 +57,7 @@ export async function openCoco(records: Records): Promise<CocoFile> {
   const byId = new Map<string, number>();
   for await (const [place, item] of annotations.each()) {
     if (!isRecord(item)) continue;
-    const image = idText(item.image_id);
-    const places = byImage.get(image);
-    if (places === undefined) byImage.set(image, [place]);
-    else places.push(place);
+    addTo(byImage, idText(item.image_id), place);
     byId.set(idText(item.id), place);
   }
   return {

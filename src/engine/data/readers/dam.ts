@@ -1,5 +1,7 @@
 /** Annotations of describe-anything: an object of sample ids with one region or a list of them, pictures in tar shards. */
+
 import { isRecord } from "../../bytes/json.ts";
+import { addTo } from "../../bytes/lists.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
 import { type PictureRow, pictureTable, RUNS } from "./picture-table.ts";
 import { has, type Reader } from "./reader.ts";
@@ -50,9 +52,7 @@ function picturesByKey(
     for (const file of folder.paths) {
       const name = PICTURE.exec(file)?.[2];
       if (name === undefined || !file.startsWith(base)) continue;
-      const known = byKey.get(keyOf(name));
-      if (known === undefined) byKey.set(keyOf(name), [file]);
-      else known.push(file);
+      addTo(byKey, keyOf(name), file);
     }
   }
   return (key, region) => {

@@ -3,7 +3,9 @@
  * pictures from the COCO instances in the same folder. One row per picture with every sentence of every ref, in file
  * order (docs/spec/evaluation.md#13-from-files-to-evaluation-rows-as-sa2va-does-code-run-here-referrowsjson).
  */
+
 import { isRecord } from "../../bytes/json.ts";
+import { addTo } from "../../bytes/lists.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
 import { badInput } from "../../errors.ts";
 import { openRecords, unlessDamaged } from "../records/records.ts";
@@ -132,11 +134,7 @@ function refOf(item: unknown): Ref | undefined {
 
 function byPicture(chosen: readonly Ref[]): Ref[][] {
   const pictures = new Map<string, Ref[]>();
-  for (const ref of chosen) {
-    const known = pictures.get(ref.imageId);
-    if (known === undefined) pictures.set(ref.imageId, [ref]);
-    else known.push(ref);
-  }
+  for (const ref of chosen) addTo(pictures, ref.imageId, ref);
   return [...pictures.values()];
 }
 

@@ -2,6 +2,7 @@
  * Finds the files of a folder that hold rows in formats other than Arrow and Parquet: records, and samples in tar
  * shards or directories.
  */
+import { addTo } from "../../bytes/lists.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { badInput, LONGEST_SENTENCE, shortened, toLabError } from "../../errors.ts";
 import type { MountedFolder } from "../archive/mount.ts";
@@ -218,9 +219,7 @@ function sampleGroups(folder: ByteFolder, archives: ReadonlySet<string>): Map<st
   const byRoot = new Map<string, string[]>();
   for (const path of folder.paths) {
     const root = archiveOf(path, archives) ?? path.slice(0, Math.max(0, path.lastIndexOf("/")));
-    const known = byRoot.get(root);
-    if (known === undefined) byRoot.set(root, [path]);
-    else known.push(path);
+    addTo(byRoot, root, path);
   }
   const groups = new Map<string, Group>();
   for (const [root, paths] of byRoot) {

@@ -1,4 +1,5 @@
 /** Statistics of a run's stored groups beyond its metrics: measures of groups, rows over their draws, distributions. */
+import { addTo } from "../../bytes/lists.ts";
 import { maskLikeness } from "../../data/mask/rle-compare.ts";
 import type { LoopId } from "../../rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord, StepMetrics } from "./records.ts";
@@ -251,11 +252,7 @@ interface StepGroups {
 
 function byStep(groups: readonly GroupRecord[]): readonly StepGroups[] {
   const steps = new Map<number, GroupRecord[]>();
-  for (const group of groups) {
-    const own = steps.get(group.step);
-    if (own === undefined) steps.set(group.step, [group]);
-    else own.push(group);
-  }
+  for (const group of groups) addTo(steps, group.step, group);
   return [...steps].map(([step, own]) => ({ step, groups: own })).sort((a, b) => a.step - b.step);
 }
 
