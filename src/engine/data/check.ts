@@ -79,7 +79,6 @@ export async function checkRegionSet(
   checks.push({ name: "ready for training", ok, blocks: true, detail });
   return checks;
 
-  /** A check that fails with the message of a thrown error, or if there is no sample. */
   /** The files of other splits as the end of a sentence; empty for none. */
   function otherSplits({ ignored }: RegionSet): string {
     const splits = ignored.flatMap(({ split }) => split ?? []);
@@ -89,6 +88,7 @@ export async function checkRegionSet(
     return `; left out: ${files} of the split ${names} (to use ${them}, open ${them} alone)`;
   }
 
+  /** A check that fails with the message of a thrown error, or if there is no sample. */
   async function attempt(name: DataCheck["name"], body: () => Promise<string>): Promise<DataCheck> {
     if (summaries.length === 0) return { name, ok: false, blocks: true, detail: "there is no sample" };
     try {

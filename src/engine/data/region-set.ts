@@ -248,9 +248,7 @@ async function open(
   const bytes = records?.bytes ?? source?.size ?? 0;
   const info = { name: path, bytes, split, ...(records === undefined ? {} : { reason: records.reason }) };
   try {
-    const table =
-      records?.table ??
-      (await openTable(source as ByteSource, options.signal === undefined ? {} : { signal: options.signal }));
+    const table = records?.table ?? (await openTable(source as ByteSource, options.signal));
     const { problem, columns, rows, batches } = table;
     if (problem !== undefined) whole(problem);
     const said = mappingOf(options.mapping, path);

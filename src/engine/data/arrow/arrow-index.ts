@@ -16,7 +16,7 @@ export interface ArrowBatch extends ArrowBody {
 }
 
 /** Index of an Arrow file from its message headers. */
-export interface ArrowIndex extends Pick<Table, "columns" | "metadata" | "rows" | "problem"> {
+export interface ArrowIndex extends Pick<Table, "columns" | "rows" | "problem"> {
   readonly batches: readonly ArrowBatch[];
 }
 
@@ -26,7 +26,7 @@ export interface ArrowIndex extends Pick<Table, "columns" | "metadata" | "rows" 
  * @throws LabError("bad-input") when it is not Arrow (the sentence names its format), has a damaged schema or is
  *   big-endian; LabError("cancelled") when the signal aborts
  */
-export async function indexArrow(source: ByteSource, options: { signal?: AbortSignal } = {}): Promise<ArrowIndex> {
+export async function indexArrow(source: ByteSource, signal?: AbortSignal): Promise<ArrowIndex> {
   const sniffed = await sniffArrow(source);
   if (sniffed.kind === "other") throw bad(source, sniffed.what);
   const format = sniffed.kind;
@@ -41,7 +41,7 @@ export async function indexArrow(source: ByteSource, options: { signal?: AbortSi
   const dictionaries = new DictionaryHistory();
   const ends = { dictionary: 0, batch: 0 };
   while (true) {
-    if (options.signal?.aborted) throw new LabError("cancelled", `reading ${source.name} was cancelled`);
+    if (signal?.aborted) throw new LabError("cancelled", `reading ${source.name} was cancelled`);
     const message = await readMessage(source, position);
     if (message.kind === "end") {
       if (listed !== undefined && position < source.size) problem = `record batch ${batches.length + 1} has no header`;
@@ -79,8 +79,7 @@ export async function indexArrow(source: ByteSource, options: { signal?: AbortSi
     const batch = batches.length === 1 ? "1 complete batch" : `${batches.length} complete batches`;
     problem = `${source.name}: ${problem}; ${batch} with ${rows} ${rows === 1 ? "row" : "rows"} before it kept`;
   }
-  const { columns, metadata } = schema;
-  return { columns, metadata, batches, rows, problem };
+  return { columns: schema.columns, batches, rows, problem };
 }
 
 /** Bytes inspected after the end of a stream. */

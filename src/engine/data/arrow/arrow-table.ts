@@ -21,8 +21,8 @@ export interface ArrowTable extends Table {
  * Opens an Arrow IPC stream or file without loading it.
  * @throws LabError like indexArrow
  */
-export async function openArrow(source: ByteSource, options: { signal?: AbortSignal } = {}): Promise<ArrowTable> {
-  const index = await indexArrow(source, options);
+export async function openArrow(source: ByteSource, signal?: AbortSignal): Promise<ArrowTable> {
+  const index = await indexArrow(source, signal);
   const open = new Lru<number, BatchCells>(OPEN_BATCHES);
   const cells = (number: number): BatchCells => {
     const batch = index.batches[number];
@@ -33,13 +33,12 @@ export async function openArrow(source: ByteSource, options: { signal?: AbortSig
       return batchCells(source, batch, index.columns, batch.dictionaries);
     });
   };
-  const { columns, rows, metadata, problem } = index;
+  const { columns, rows, problem } = index;
   return {
     index,
     columns,
     rows,
     batches: index.batches.length,
-    metadata,
     problem,
     cell: (column, row, pass) => {
       const number = groupOf(index.batches, rows, row);

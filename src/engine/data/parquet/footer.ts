@@ -15,10 +15,9 @@ export interface Chunk {
   readonly codec: ColumnMetaData["codec"];
 }
 
-/** A row group: its rows, and one chunk per leaf if there are rows. */
+/** A row group: its first row, and one chunk per leaf if there are rows. */
 export interface RowGroup {
   readonly firstRow: number;
-  readonly rows: number;
   readonly chunks: readonly Chunk[];
 }
 
@@ -26,7 +25,6 @@ export interface RowGroup {
 export interface Footer extends ParquetSchema {
   readonly groups: readonly RowGroup[];
   readonly rows: number;
-  readonly metadata: ReadonlyMap<string, string>;
 }
 
 /**
@@ -78,10 +76,9 @@ function interpret(found: FileMetaData, source: ByteSource): Footer {
     }
     const here = firstRow;
     firstRow += rows;
-    return { firstRow: here, rows, chunks };
+    return { firstRow: here, chunks };
   });
-  const metadata = new Map((found.key_value_metadata ?? []).map(({ key, value }) => [key, value ?? ""] as const));
-  return { ...schema, groups, rows: firstRow, metadata };
+  return { ...schema, groups, rows: firstRow };
 }
 
 function bad(source: ByteSource, what: string): LabError {

@@ -36,12 +36,11 @@ export async function openParquet(source: ByteSource): Promise<Table> {
     }
     return found;
   };
-  const { columns, nodes, groups, rows, metadata } = footer;
+  const { columns, nodes, groups, rows } = footer;
   return {
     columns,
     rows,
     batches: groups.length,
-    metadata,
     problem: undefined,
     cell: async (column, row, pass) => {
       const node = nodes[column];

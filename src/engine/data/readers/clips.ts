@@ -56,7 +56,6 @@ async function openExpressions({ folder, path, records }: ReadContext): Promise<
     columns: [column("frames", listOf(TEXT)), column("masks", listOf(RUNS)), column("caption", TEXT)],
     rows: rows.length,
     batches: 1,
-    metadata: new Map(),
     problem: records.problem,
     cell: async (at, row, pass) => {
       const { clip, expression } = of(row);

@@ -55,7 +55,6 @@ export function pictureTable(
     columns,
     rows,
     batches: 1,
-    metadata: new Map(),
     problem,
     cell: async (at, index, pass) => {
       const { image, regions } = await row(index);

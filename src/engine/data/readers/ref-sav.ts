@@ -59,7 +59,6 @@ async function openRefSav({ records, path, folder }: ReadContext): Promise<Table
     columns: [column("video", TEXT), column("masks", listOf(RUNS)), column("caption", TEXT)],
     rows: objects.length,
     batches: 1,
-    metadata: new Map(),
     problem: records.problem,
     every: EVERY,
     cell: async (at, row, pass) => {

@@ -45,7 +45,6 @@ function rowTable(records: Records, examples: Sign["examples"]): Table {
     columns,
     rows: records.length,
     batches: 1,
-    metadata: new Map(),
     problem: records.problem,
     cell: async (column, index, pass) => {
       const item = await row(index);

@@ -92,7 +92,6 @@ export async function sampleTable(folder: ByteFolder, all: readonly Sample[]): P
     columns: [...files.map(({ column }) => column), ...own],
     rows: samples.length,
     batches: 1,
-    metadata: new Map(),
     problem: undefined,
     cell: async (at, row, pass) => {
       const sample = samples[row];

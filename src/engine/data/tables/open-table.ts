@@ -8,7 +8,7 @@ import type { Table } from "./table.ts";
  * Opens a file of rows, Arrow or Parquet by its first bytes, without loading it.
  * @throws LabError("bad-input") for an unsupported format; LabError("cancelled") when the signal aborts
  */
-export async function openTable(source: ByteSource, options: { signal?: AbortSignal } = {}): Promise<Table> {
+export async function openTable(source: ByteSource, signal?: AbortSignal): Promise<Table> {
   const magic = String.fromCharCode(...(await source.read(0, Math.min(4, source.size))));
-  return magic === "PAR1" || magic === "PARE" ? openParquet(source) : openArrow(source, options);
+  return magic === "PAR1" || magic === "PARE" ? openParquet(source) : openArrow(source, signal);
 }

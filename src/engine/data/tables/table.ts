@@ -26,8 +26,6 @@ export interface Table {
   readonly rows: number;
   /** Record batches, or row groups. */
   readonly batches: number;
-  /** Metadata of the schema, such as the `huggingface` key. */
-  readonly metadata: ReadonlyMap<string, string>;
   /** Distance in frames from one frame with a mask to the next in its videos, if the format defines it. */
   readonly every?: number;
   /** One sentence if the file is damaged: the problem and the number of rows kept. */
