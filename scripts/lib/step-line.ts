@@ -1,9 +1,8 @@
 /** One line per step, as the tools print it. */
 
-import { fewPicturesText } from "../../src/engine/eval/bootstrap.ts";
 import { LOOP_IDS } from "../../src/engine/rl/loops/abouts.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
-import { intervalJson, rangeText } from "../../src/engine/runs/evaluations/difference-text.ts";
+import { fewPicturesText, intervalJson, rangeText } from "../../src/engine/runs/evaluations/difference-text.ts";
 import { lackingText, SCORES, scoreOf, selectionText } from "../../src/engine/runs/evaluations/evaluation-scores.ts";
 import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 

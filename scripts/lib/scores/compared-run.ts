@@ -4,12 +4,10 @@ import { basename, dirname, join } from "node:path";
 import { parseJson } from "../../../src/engine/bytes/json.ts";
 import { rowsHash } from "../../../src/engine/data/open-rows.ts";
 import { badInput } from "../../../src/engine/errors.ts";
-import { fewPicturesText } from "../../../src/engine/eval/bootstrap.ts";
-import { imageOf, reportPictures } from "../../../src/engine/eval/row-image.ts";
 import { LOOP_IDS, type LoopId } from "../../../src/engine/rl/loops/abouts.ts";
 import { bestOf } from "../../../src/engine/runs/checkpoint/best-checkpoint.ts";
 import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
-import { markedDifference } from "../../../src/engine/runs/evaluations/difference-text.ts";
+import { fewPicturesText, markedDifference } from "../../../src/engine/runs/evaluations/difference-text.ts";
 import {
   lackingText,
   SCORES,
@@ -24,6 +22,7 @@ import {
   readEvaluations,
   type Selection,
 } from "../../../src/engine/runs/evaluations/evaluations.ts";
+import { imageOf, reportPictures } from "../../../src/engine/runs/evaluations/row-image.ts";
 import { parseManifest } from "../../../src/engine/runs/manifest-schema.ts";
 import { parseMetricsLine } from "../../../src/engine/runs/numbers-json.ts";
 import type { StepMetrics } from "../../../src/engine/runs/rollouts/records.ts";

@@ -98,14 +98,6 @@ export function centralInterval(mean: number, resampled: Float64Array): Interval
   };
 }
 
-/** Minimum number of pictures for a reliable interval. */
-const LEAST_PICTURES = 10;
-
-/** The warning next to intervals over few pictures, else "" (docs/spec/evaluation.md#61-the-unit-is-the-picture). */
-export function fewPicturesText(pictures: number): string {
-  return pictures < LEAST_PICTURES ? `with fewer than ${LEAST_PICTURES} pictures no interval can be trusted` : "";
-}
-
 /** @param values one per row, at least one @param images of the rows */
 export function bootstrapMean(values: readonly number[], images: readonly string[], seed: number): Interval {
   const clusters = clustersBy(images);

@@ -19,8 +19,8 @@ import {
   type StoredEvaluation,
   type TruthMetric,
 } from "../runs/evaluations/evaluations.ts";
+import { imageOf } from "../runs/evaluations/row-image.ts";
 import { bootstrapMean } from "./bootstrap.ts";
-import { imageOf } from "./row-image.ts";
 import { segmentationScores } from "./segmentation.ts";
 
 const SEED = 1;

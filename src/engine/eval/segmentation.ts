@@ -9,8 +9,8 @@ import {
   type SegmentationMetric,
   type SegmentationScore,
 } from "../runs/evaluations/evaluations.ts";
+import { imageOf } from "../runs/evaluations/row-image.ts";
 import { bootstrapClusters, type ClusterStatistic, type Clusters, clustersBy, meanOf, ratio } from "./bootstrap.ts";
-import { imageOf } from "./row-image.ts";
 
 type Rows = readonly RowScores[];
 

@@ -5,6 +5,7 @@ import { crossedBootstrap } from "../eval/crossed-bootstrap.ts";
 import { runInterval } from "../eval/run-interval.ts";
 import { rowScoreOf, type ScoreId } from "../runs/evaluations/evaluation-scores.ts";
 import type { EvalReport, Interval, RowScores, StoredEvaluation } from "../runs/evaluations/evaluations.ts";
+import { imageOf } from "../runs/evaluations/row-image.ts";
 import type { SweepJob } from "./plan.ts";
 
 const SEED = 1;
@@ -75,7 +76,7 @@ export function variantResults(jobs: readonly DoneJob[], metrics: readonly Score
     if (other !== undefined) {
       throw badInput(`${first.job.name} and ${other.job.name} are scored on different rows`, other.job.name);
     }
-    const images = first.before.map(({ imageId, rowId }) => imageId ?? rowId);
+    const images = first.before.map(imageOf);
     const found = metrics.flatMap((metric) => {
       const result = metricResult(own, images, metric);
       return result === null ? [] : [[metric, result] as const];

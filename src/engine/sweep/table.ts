@@ -1,7 +1,6 @@
 /** The results of a sweep as a Markdown table. */
 
-import { fewPicturesText } from "../eval/bootstrap.ts";
-import { markedDifference, verdict } from "../runs/evaluations/difference-text.ts";
+import { fewPicturesText, markedDifference, verdict } from "../runs/evaluations/difference-text.ts";
 import type { ScoreId } from "../runs/evaluations/evaluation-scores.ts";
 import type { MetricResult, VariantResult } from "./results.ts";
 

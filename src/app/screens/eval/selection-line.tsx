@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
-import { fewPicturesText } from "../../../engine/eval/bootstrap.ts";
-import { reportPictures } from "../../../engine/eval/row-image.ts";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
+import { fewPicturesText } from "../../../engine/runs/evaluations/difference-text.ts";
 import { selectionName } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { EvalReport, StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
+import { reportPictures } from "../../../engine/runs/evaluations/row-image.ts";
 import { counted, fixed } from "../../styles/format.ts";
 
 /** How the best checkpoint was chosen, and whether the report rows are few; no number includes the selection rows. */

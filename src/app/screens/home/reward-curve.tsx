@@ -1,7 +1,8 @@
 import { type ReactNode, useMemo, useSyncExternalStore } from "react";
 import { HELD_OUT_LOOPS } from "../../../engine/rl/loops/abouts.ts";
-import { rangeText } from "../../../engine/runs/evaluations/difference-text.ts";
+import { fewPicturesText, rangeText } from "../../../engine/runs/evaluations/difference-text.ts";
 import { scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import { reportPictures } from "../../../engine/runs/evaluations/row-image.ts";
 import { lab } from "../../clients/lab.ts";
 import { smooth } from "../../components/charts/plot/smoothing.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
@@ -29,6 +30,7 @@ export function RewardCurve({ run, step }: { readonly run: ViewedRun; readonly s
   );
   const { value: evaluations } = useAsync(live ? null : runId, (id) => lab().data.evaluations(id));
   const last = evaluations?.at(-1)?.report;
+  const few = fewPicturesText(reportPictures(evaluations?.at(-1)?.rows ?? []));
   if (loop === undefined) return null;
   const gain = last === undefined ? null : (scoreOf(last, `loop${loop.id}_sampled`)?.difference ?? null);
   return (
@@ -41,7 +43,7 @@ export function RewardCurve({ run, step }: { readonly run: ViewedRun; readonly s
         {gain !== null && last !== undefined && (
           <>
             ; {loop.score} on {counted(last.n, "held-out row")} <b data-testid="home-gain">{signed(gain.mean, 3)}</b>{" "}
-            <span className="nowrap">({rangeText(gain)})</span>
+            <span className="nowrap">({rangeText(gain)})</span> {few !== "" && <span className="warn">{few}</span>}
           </>
         )}
       </figcaption>

@@ -1,6 +1,6 @@
 import { type ReactNode, useId, useState } from "react";
 import type { Board, BoardAsked, BoardLine } from "../../../engine/eval/leaderboard.ts";
-import { differenceText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
+import { differenceText, fewPicturesText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
 import { EVAL_METRICS, type EvalMetric } from "../../../engine/runs/evaluations/evaluation-metrics.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { lab, report } from "../../clients/lab.ts";
@@ -88,12 +88,14 @@ export function Leaderboard({ runs }: { readonly runs: readonly RunDigest[] }): 
 
 function BoardTable(props: { readonly board: Board; readonly base: string; readonly onSave: () => void }): ReactNode {
   const { board, base, onSave } = props;
+  const few = fewPicturesText(board.pictures);
   return (
     <div className="scroll-x">
       <table className={`small ${styles.table}`}>
         <caption className="text-left muted small">
           <span className="row wrap gap-2">
             {counted(board.rows, "row")} of {counted(board.pictures, "picture")} ({board.hash.slice(0, 8)})
+            {few !== "" && <span className="warn">{few}</span>}
             <Button kind="quiet" onClick={onSave}>
               Save rows as CSV
             </Button>

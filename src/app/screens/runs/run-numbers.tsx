@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
-import { rangeText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
+import { fewPicturesText, rangeText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
 import { lackingText, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
@@ -47,6 +47,7 @@ export function RunGains({ run }: { readonly run: RunDigest }): ReactNode {
   const rewards = gains.filter(({ score }) => SAMPLED_REWARD.test(score));
   const shown = rewards.length > 0 ? rewards : gains.filter(({ score }) => score in SUPERVISED);
   if (shown.length === 0) return NONE;
+  const few = fewPicturesText(shown[0]?.pictures ?? 0);
   const titles = new Map(evalTexts({ maskPolicy: manifest.config.maskPolicy }).map(({ id, title }) => [id, title]));
   return (
     <a
@@ -61,6 +62,7 @@ export function RunGains({ run }: { readonly run: RunDigest }): ReactNode {
           {rows < of && <small className="muted"> {lackingText(rows, of)}</small>}
         </span>
       ))}
+      {few !== "" && <small className="warn">{few}</small>}
     </a>
   );
 }

@@ -1,10 +1,9 @@
 import type { ReactNode } from "react";
 import { activeLoops } from "../../../engine/config/derived.ts";
-import { fewPicturesText } from "../../../engine/eval/bootstrap.ts";
-import { reportPictures } from "../../../engine/eval/row-image.ts";
-import { rangeText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
+import { fewPicturesText, rangeText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
 import { lackingText } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
+import { reportPictures } from "../../../engine/runs/evaluations/row-image.ts";
 import { runResult, type ScoreResult } from "../../../engine/runs/library/run-result.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { CopyPanel } from "../../components/ui/panel/copy-panel.tsx";

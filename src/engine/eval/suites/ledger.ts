@@ -6,7 +6,7 @@ import { type WrittenColumn, writeParquet } from "../../data/parquet/write.ts";
 import { badInput } from "../../errors.ts";
 import { tableCsv } from "../../runs/csv.ts";
 import { EVAL_METRICS, type EvalMetric, type StoredEvaluation } from "../../runs/evaluations/evaluations.ts";
-import { imageOf } from "../row-image.ts";
+import { imageOf } from "../../runs/evaluations/row-image.ts";
 import type { AnsweredItem, Suite } from "./suite.ts";
 
 /** A row as one evaluation scored it. */

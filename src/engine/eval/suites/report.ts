@@ -1,5 +1,5 @@
 /** The report of an evaluation. */
-import { fewPicturesText } from "../bootstrap.ts";
+import { fewPicturesText } from "../../runs/evaluations/difference-text.ts";
 import type { SuitePart } from "./part.ts";
 import {
   answeredItems,

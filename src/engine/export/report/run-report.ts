@@ -4,9 +4,10 @@ import { defaultConfig, SETTING_KEYS } from "../../config/parse.ts";
 import { SETTINGS } from "../../config/table.ts";
 import { HELD_OUT_LOOPS, LOOP_IDS, LOOPS } from "../../rl/loops/abouts.ts";
 import { readAlarms } from "../../runs/alarms.ts";
-import { rangeText, signed, verdict } from "../../runs/evaluations/difference-text.ts";
+import { fewPicturesText, rangeText, signed, verdict } from "../../runs/evaluations/difference-text.ts";
 import { type ScoreId, scoreOf } from "../../runs/evaluations/evaluation-scores.ts";
 import { readEvaluations, type StoredEvaluation } from "../../runs/evaluations/evaluations.ts";
+import { reportPictures } from "../../runs/evaluations/row-image.ts";
 import { type RowPair, type RunResult, rowPairs, runResult, type ScoreResult } from "../../runs/library/run-result.ts";
 import type { RunManifest } from "../../runs/manifest.ts";
 import { type RunNotes, readNotes } from "../../runs/notes.ts";
@@ -124,7 +125,13 @@ function resultParts(result: RunResult | null): string[] {
   const partial = scores.some((found) => pairs(found) < last.report.n);
   const note =
     '<p class="quiet">Some rows lack a verdict of the judge at a step. All numbers of a line leave them out.</p>';
-  return [...lines, htmlTable(head, rows), ...(partial ? [note] : [])];
+  const few = fewPicturesText(reportPictures(last.rows));
+  return [
+    ...lines,
+    ...(few === "" ? [] : [`<p class="quiet">${few}</p>`]),
+    htmlTable(head, rows),
+    ...(partial ? [note] : []),
+  ];
 }
 
 function nameOf(id: ScoreId): string {

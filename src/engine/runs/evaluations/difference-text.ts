@@ -32,6 +32,14 @@ export function intervalJson(value: unknown): string {
   });
 }
 
+/** Minimum number of pictures for a reliable interval. */
+const LEAST_PICTURES = 10;
+
+/** The warning next to intervals over few pictures, else "" (docs/spec/evaluation.md#61-the-unit-is-the-picture). */
+export function fewPicturesText(pictures: number): string {
+  return pictures < LEAST_PICTURES ? `with fewer than ${LEAST_PICTURES} pictures no interval can be trusted` : "";
+}
+
 export function differenceText(difference: Interval): string {
   return `${signed(difference.mean)} (${rangeText(difference)})`;
 }

@@ -10,6 +10,7 @@ import { type BestCheckpoint, bestOf } from "../checkpoint/best-checkpoint.ts";
 import { listCheckpoints } from "../checkpoint/checkpoint-folder.ts";
 import type { ScoreId } from "../evaluations/evaluation-scores.ts";
 import { type EvalReport, type Interval, readEvaluations } from "../evaluations/evaluations.ts";
+import { reportPictures } from "../evaluations/row-image.ts";
 import type { RunManifest } from "../manifest.ts";
 import { NO_NOTES, type RunNotes, readNotes } from "../notes.ts";
 import { listRuns, type RunFolder, readEach, runFolder } from "../run-folder.ts";
@@ -18,7 +19,7 @@ import { runResult } from "./run-result.ts";
 
 const PATH = ".digests.json";
 /** Version of the form below; a file of another version is recomputed. */
-const VERSION = 4;
+const VERSION = 5;
 
 /** Change of a held-out score from the start to the newest evaluation. */
 export interface RunGain extends Interval {
@@ -26,6 +27,8 @@ export interface RunGain extends Interval {
   /** Report rows with the score at both steps, and all report rows. */
   readonly rows: number;
   readonly of: number;
+  /** Pictures of the report rows. */
+  readonly pictures: number;
 }
 
 /** Summary of a run for lists, without reading its rollouts. */
@@ -72,7 +75,14 @@ const REMEMBERED = z.object({
     z.object({
       curve: RUN_CURVE,
       gains: z.array(
-        z.looseObject({ mean: z.number(), low: z.number(), high: z.number(), rows: z.number(), of: z.number() }),
+        z.looseObject({
+          mean: z.number(),
+          low: z.number(),
+          high: z.number(),
+          rows: z.number(),
+          of: z.number(),
+          pictures: z.number(),
+        }),
       ),
       bytes: z.number(),
       checkpoints: z.array(z.number()),
@@ -176,6 +186,7 @@ async function scoresOf(run: RunFolder, evaluated: boolean): Promise<Pick<Rememb
       score: id,
       rows: n,
       of: result?.last.report.n ?? n,
+      pictures: reportPictures(result?.last.rows ?? []),
       ...difference,
     })),
   };

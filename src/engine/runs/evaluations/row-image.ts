@@ -1,4 +1,4 @@
-import type { RowScores } from "../runs/evaluations/evaluations.ts";
+import type { RowScores } from "./evaluations.ts";
 
 /** Number of pictures of the report rows. */
 export function reportPictures(rows: readonly RowScores[]): number {
