@@ -39,6 +39,16 @@ test("what a person says in the page stands above the file, and `*` is for files
   expect(other.summaries[0]?.caption).toBe("a cat");
 });
 
+test("a column that only the user knows is named for JSON as for tables", async () => {
+  const lines = LINES.map(({ caption, title, ...line }) => JSON.stringify({ ...line, phrase: title }));
+  const folder = memoryFolder({ ...FILES, "a/rows.jsonl": lines.join("\n") });
+  const set = await openRegionSet(folder);
+  expect(set.skipped[0]?.reason).toMatch(/^a\/rows\.jsonl has no column for a text .*phrase: utf8$/);
+  expect(set.files[0]?.parts).toContain("phrase");
+  const named = await openRegionSet(folder, { columns: { text: "phrase" } });
+  expect(named.summaries.map(({ caption }) => caption)).toEqual(["title of a cat", "title of a dog"]);
+});
+
 test("each of several mappings is for the files beside and below it", async () => {
   const under = (name: string): Record<string, Uint8Array | string> =>
     Object.fromEntries(Object.entries(FILES).map(([path, file]) => [`${name}/${path}`, file]));

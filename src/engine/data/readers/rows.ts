@@ -3,7 +3,7 @@ import { isRecord } from "../../bytes/json.ts";
 import type { Records } from "../records/records.ts";
 import type { Column, ColumnType } from "../tables/column-type.ts";
 import { valueMeter } from "../tables/read-meter.ts";
-import { chooseAdapter } from "../tables/schema.ts";
+import { rolesFound } from "../tables/schema.ts";
 import type { Cell, Table } from "../tables/table.ts";
 import { remembered, takeCost } from "./picture-table.ts";
 import type { Reader, Sign } from "./reader.ts";
@@ -12,10 +12,10 @@ export const rows: Reader = {
   label: "rows",
   what: "records of picture, mask and text",
   recognise: (sign) => {
-    const adapter = chooseAdapter(columnsOf(examplesIn(sign)));
-    if (typeof adapter === "string") return undefined;
-    const { image, mask, text } = adapter;
-    return `records with a picture (${image.name}), a mask (${mask.name}) and a text (${text.name})`;
+    const roles = rolesFound(columnsOf(examplesIn(sign)));
+    // The user can name the third column of a list.
+    if (roles.length < (sign.shape === "object" ? 3 : 2)) return undefined;
+    return `records with ${roles.slice(0, -1).join(", ")} and ${roles.at(-1)}`;
   },
   open: async ({ records, sign }) => ({ table: rowTable(records, examplesIn(sign)) }),
 };

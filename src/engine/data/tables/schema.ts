@@ -65,11 +65,42 @@ const MAX_DEPTH = 4;
  */
 export function chooseAdapter(columns: readonly Column[], wanted: WantedColumns = {}): Adapter | string {
   const parts = partsOf(columns);
-  const named = (name: string | undefined): Part | undefined => parts.find(({ role }) => role.name === name);
   const unknown = [wanted.image, wanted.mask, wanted.text].find(
-    (name) => name !== undefined && named(name) === undefined,
+    (name) => name !== undefined && !parts.some(({ role }) => role.name === name),
   );
   if (unknown !== undefined) return `no column ${unknown}; columns found: ${shortened(schemaText(columns), 120)}`;
+  const { image, mask, text, others } = findRoles(parts, wanted);
+  const missing = [
+    image === undefined ? "a picture (image, jpg)" : undefined,
+    mask === undefined ? "a mask (mask_rle, mask, segmentation)" : undefined,
+    text === undefined ? "a text (caption, conversations, messages)" : undefined,
+  ].filter((part) => part !== undefined);
+  if (image === undefined || mask === undefined || text === undefined) {
+    const lost = image === undefined ? LOST.image : mask === undefined ? LOST.mask : LOST.text;
+    return `no column for ${missing.join(" and none for ")}: ${lost}; columns found: ${shortened(schemaText(columns), 90)}`;
+  }
+  const taken = [image, mask, text].map(({ role }) => role);
+  const free = others.filter(({ role }) => !taken.some((other) => inside(role, other)));
+  const category = find(free, CATEGORY_NAMES, (type) => valueType(itemType(type)).kind === "text");
+  const several = isSeveral(mask);
+  const frames = several && FRAME_NAMES.split(" ").includes(image.name) && isFrames(image.type);
+  const video = several && VIDEO_NAMES.split(" ").includes(image.name) && isPicture(image.type);
+  const kind = isTurns(text.type) ? "conversations" : "captions";
+  const name = `${kind}, ${video ? "one masklet of a video" : frames ? "one masklet" : several ? "several masks" : "one mask"} per row`;
+  const roles = { image: image.role, mask: mask.role, text: text.role, category: category?.role };
+  return { name, ...roles, clip: frames || video, ...(video ? { every: 1 } : {}) };
+}
+
+/** The roles that a schema has: `a picture (image)`. */
+export function rolesFound(columns: readonly Column[]): string[] {
+  const { image, mask, text } = findRoles(partsOf(columns), {});
+  const roles = [["picture", image] as const, ["mask", mask] as const, ["text", text] as const];
+  return roles.flatMap(([what, part]) => (part === undefined ? [] : [`a ${what} (${part.role.name})`]));
+}
+
+/** The part of each role, if any; `others` are those outside the mask. */
+function findRoles(parts: readonly Part[], wanted: WantedColumns) {
+  const named = (name: string | undefined): Part | undefined => parts.find(({ role }) => role.name === name);
   const mask =
     named(wanted.mask) ??
     find(parts, MASK_NAMES, isMask) ??
@@ -91,25 +122,7 @@ export function chooseAdapter(columns: readonly Column[], wanted: WantedColumns 
     find(beside, TEXT_NAMES, isTexts) ??
     find(others, TEXT_NAMES, isTexts) ??
     others.find(({ type }) => isTurns(type));
-  const missing = [
-    image === undefined ? "a picture (image, jpg)" : undefined,
-    mask === undefined ? "a mask (mask_rle, mask, segmentation)" : undefined,
-    text === undefined ? "a text (caption, conversations, messages)" : undefined,
-  ].filter((part) => part !== undefined);
-  if (image === undefined || mask === undefined || text === undefined) {
-    const lost = image === undefined ? LOST.image : mask === undefined ? LOST.mask : LOST.text;
-    return `no column for ${missing.join(" and none for ")}: ${lost}; columns found: ${shortened(schemaText(columns), 90)}`;
-  }
-  const taken = [image, mask, text].map(({ role }) => role);
-  const free = others.filter(({ role }) => !taken.some((other) => inside(role, other)));
-  const category = find(free, CATEGORY_NAMES, (type) => valueType(itemType(type)).kind === "text");
-  const several = isSeveral(mask);
-  const frames = several && FRAME_NAMES.split(" ").includes(image.name) && isFrames(image.type);
-  const video = several && VIDEO_NAMES.split(" ").includes(image.name) && isPicture(image.type);
-  const kind = isTurns(text.type) ? "conversations" : "captions";
-  const name = `${kind}, ${video ? "one masklet of a video" : frames ? "one masklet" : several ? "several masks" : "one mask"} per row`;
-  const roles = { image: image.role, mask: mask.role, text: text.role, category: category?.role };
-  return { name, ...roles, clip: frames || video, ...(video ? { every: 1 } : {}) };
+  return { image, mask, text, others };
 }
 
 /** Whether a column has several masks per row. */
