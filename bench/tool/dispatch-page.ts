@@ -4,7 +4,7 @@
  */
 import { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import { rowsPerBlock, type WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
-import { decodeBlock } from "../../src/engine/model/language/decode-layout.ts";
+import { blockParts } from "../../src/engine/model/language/language-families.ts";
 import { languageLinears } from "../../src/engine/model/language/language-shapes.ts";
 import { type DecodeBuffers, decodeStep } from "../../src/engine/policy/decode/decode-step.ts";
 import { type BoundLayers, type BoundModel, canJoin } from "../../src/engine/policy/decode/decode-weights.ts";
@@ -67,15 +67,14 @@ function boundModel(storage: WeightStorage, rank: number): BoundModel {
   return {
     embedding: matrix(storage, config.vocabSize, config.hiddenSize),
     blocks: Array.from({ length: config.layers }, (_, layer) => {
-      const layout = decodeBlock(config, layer);
+      const { projections, output, gated, down } = blockParts(config, layer);
       return {
-        layout,
         norms: [BUFFER, BUFFER] as const,
         headNorms: undefined,
-        projections: group(layout.projections),
-        output: group([layout.output]),
-        gated: group(layout.gated),
-        down: group([layout.down]),
+        projections: group(projections),
+        output: group([output]),
+        gated: group(gated),
+        down: group([down]),
       };
     }),
     finalNorm: BUFFER,

@@ -44,7 +44,7 @@ export const NORM: LaneProgram = {
 };
 
 /**
- * Code for the first channel of head `head`, in vectors of four; see `HeadRows`.
+ * Code for the first channel of head `head`, in vectors of four; see `HeadRows` (model/language/language-families.ts).
  * @param width4 code for the vectors per head
  */
 const headColumn = (width4: string): string => `

@@ -164,13 +164,13 @@ export const GATE: GpuProgram = {
   name: "lab-decode-gate",
   inputs: { pairs: "vec4<f32>" },
   outputs: { result: "vec4<f32>" },
-  uniforms: { slots: "u32", width4: "u32", stride4: "u32", gateFirst4: "u32", upFirst4: "u32" },
+  uniforms: { slots: "u32", width4: "u32" },
   workgroup: [POINT_LANES, 1],
   body: `
     let at = ${POINT};
     let slot = at / u.width4;
     if (slot >= u.slots) { return; }
-    let base = slot * u.stride4 + at % u.width4;
-    let g = pairs[base + u.gateFirst4];
-    result[at] = g / (1.0 + exp(-max(g, vec4f(-80.0)))) * pairs[base + u.upFirst4];`,
+    let base = 2u * slot * u.width4 + at % u.width4;
+    let g = pairs[base];
+    result[at] = g / (1.0 + exp(-max(g, vec4f(-80.0)))) * pairs[base + u.width4];`,
 };

@@ -1,23 +1,122 @@
-/** The families by name; all other code gets names and layouts from here. */
-
-import { LLAMA, QWEN3 } from "../llama.ts";
+/**
+ * The differences between the language families: tensor names, fused projections and the layout of their rows
+ * (docs/spec/sa2va.md#4-tensor-names-and-shapes, docs/spec/sa2va.md#11-language-models).
+ */
 import type { LanguageConfig, LanguageFamily } from "./config-language.ts";
-import { INTERNLM2 } from "./internlm2.ts";
-import type { BlockFamily } from "./language-family.ts";
-import { PHI3 } from "./phi3.ts";
+
+/** Names of the parts of a transformer block; layers without ".weight". */
+interface BlockParts {
+  readonly norms: readonly [attention: string, mlp: string];
+  /** Norms over the channels of each head of queries and keys before rotation. */
+  readonly headNorms?: readonly [query: string, key: string];
+  /** Layers for queries, keys and values, or one whose rows hold all of them. */
+  readonly projections: readonly string[];
+  /** Output projection of the attention. */
+  readonly output: string;
+  /** Layers for gate and up, or one whose rows hold both, the gate first. */
+  readonly gated: readonly string[];
+  readonly down: string;
+}
+
+/** Names below the block's path. */
+export interface BlockFamily extends BlockParts {
+  /** Token embedding [V, D]. */
+  readonly embedding: string;
+  /** Output head [V, D]; a model with a tied head does not store it. */
+  readonly head: string;
+  /**
+   * Whether the rows of the one projection are grouped by key/value head, each group being its query heads, its key and
+   * its value; otherwise all queries come first, then all keys, then all values.
+   */
+  readonly grouped?: boolean;
+}
+
+/** Llama and its successors. Qwen2 has biases on q, k, v; Llama and Qwen3 have them if configured. */
+const LLAMA: BlockFamily = {
+  embedding: "language_model.model.embed_tokens.weight",
+  head: "language_model.lm_head.weight",
+  norms: ["input_layernorm", "post_attention_layernorm"],
+  projections: ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"],
+  output: "self_attn.o_proj",
+  gated: ["mlp.gate_proj", "mlp.up_proj"],
+  down: "mlp.down_proj",
+};
 
 const FAMILIES: Readonly<Record<LanguageFamily, BlockFamily>> = {
   qwen2: LLAMA,
-  qwen3: QWEN3,
+  qwen3: { ...LLAMA, headNorms: ["self_attn.q_norm", "self_attn.k_norm"] },
   llama: LLAMA,
-  internlm2: INTERNLM2,
-  phi3: PHI3,
+  internlm2: {
+    embedding: "language_model.model.tok_embeddings.weight",
+    head: "language_model.output.weight",
+    norms: ["attention_norm", "ffn_norm"],
+    projections: ["attention.wqkv"],
+    grouped: true,
+    output: "attention.wo",
+    gated: ["feed_forward.w1", "feed_forward.w3"],
+    down: "feed_forward.w2",
+  },
+  phi3: { ...LLAMA, projections: ["self_attn.qkv_proj"], gated: ["mlp.gate_up_proj"] },
 };
 
 export function languageFamily(config: Pick<LanguageConfig, "family">): BlockFamily {
   return FAMILIES[config.family];
 }
 
+export const FINAL_NORM = "language_model.model.norm.weight";
+
 /** Names that the head or the embedding can have in any family. */
 export const HEAD_NAMES: readonly string[] = [...new Set(Object.values(FAMILIES).map(({ head }) => head))];
 export const EMBEDDING_NAMES: readonly string[] = [...new Set(Object.values(FAMILIES).map((one) => one.embedding))];
+
+/** Path of a block, e.g. "language_model.model.layers.0". */
+export function blockPath(layer: number): string {
+  return `language_model.model.layers.${layer}`;
+}
+
+/** Full paths of the parts of a block; norms with ".weight". */
+export function blockParts(config: Pick<LanguageConfig, "family">, layer: number): BlockParts {
+  const { norms, headNorms, projections, output, gated, down } = languageFamily(config);
+  const under = (name: string): string => `${blockPath(layer)}.${name}`;
+  const weights = ([first, second]: readonly [string, string]): readonly [string, string] => [
+    `${under(first)}.weight`,
+    `${under(second)}.weight`,
+  ];
+  return {
+    norms: weights(norms),
+    ...(headNorms === undefined ? {} : { headNorms: weights(headNorms) }),
+    projections: projections.map(under),
+    output: under(output),
+    gated: gated.map(under),
+    down: under(down),
+  };
+}
+
+/**
+ * Outputs of the heads among those of the projections, placed side by side: head h starts at
+ * first + floor(h / perGroup) · groupStride + (h mod perGroup) · headSize.
+ */
+export interface HeadRows {
+  readonly first: number;
+  readonly perGroup: number;
+  readonly groupStride: number;
+}
+
+/** Rows of queries, keys and values. */
+export function headRows(config: LanguageConfig): readonly [query: HeadRows, key: HeadRows, value: HeadRows] {
+  const { heads, kvHeads, headSize } = config;
+  if (languageFamily(config).grouped === true) {
+    const perGroup = heads / kvHeads;
+    const groupStride = (perGroup + 2) * headSize;
+    return [
+      { first: 0, perGroup, groupStride },
+      { first: perGroup * headSize, perGroup: 1, groupStride },
+      { first: (perGroup + 1) * headSize, perGroup: 1, groupStride },
+    ];
+  }
+  return [
+    { first: 0, perGroup: heads, groupStride: 0 },
+    { first: heads * headSize, perGroup: kvHeads, groupStride: 0 },
+    { first: (heads + kvHeads) * headSize, perGroup: kvHeads, groupStride: 0 },
+  ];
+}

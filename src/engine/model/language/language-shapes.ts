@@ -1,14 +1,36 @@
 /** Tensor names and shapes of the language model (docs/spec/sa2va.md#4-tensor-names-and-shapes). */
 import type { LanguageConfig } from "./config-language.ts";
-import { languageFamily } from "./language-families.ts";
-import type { LinearShape } from "./language-family.ts";
+import { blockParts, FINAL_NORM, languageFamily } from "./language-families.ts";
 
-export type { LinearShape } from "./language-family.ts";
+/** A linear layer of a transformer block. */
+export interface LinearShape {
+  /** Without ".weight". */
+  readonly path: string;
+  readonly inSize: number;
+  readonly outSize: number;
+  readonly bias: boolean;
+}
 
 /** Every linear layer except the head, in the order of the forward pass: the targets of LoRA. */
 export function languageLinears(config: LanguageConfig): LinearShape[] {
-  const family = languageFamily(config);
-  return Array.from({ length: config.layers }, (_, layer) => family.linears(config, family.block(layer))).flat();
+  const { hiddenSize, mlpSize, heads, kvHeads, headSize, attentionBias, outputBias, mlpBias } = config;
+  const widths = [heads * headSize, kvHeads * headSize, kvHeads * headSize];
+  return Array.from({ length: config.layers }, (_, layer): LinearShape[] => {
+    const { projections, output, gated, down } = blockParts(config, layer);
+    const whole = projections.length === 1 ? [(heads + 2 * kvHeads) * headSize] : widths;
+    const gateSize = (2 / gated.length) * mlpSize;
+    return [
+      ...projections.map((path, at) => ({
+        path,
+        inSize: hiddenSize,
+        outSize: whole[at] as number,
+        bias: attentionBias,
+      })),
+      { path: output, inSize: heads * headSize, outSize: hiddenSize, bias: outputBias },
+      ...gated.map((path) => ({ path, inSize: hiddenSize, outSize: gateSize, bias: mlpBias })),
+      { path: down, inSize: mlpSize, outSize: hiddenSize, bias: mlpBias },
+    ];
+  }).flat();
 }
 
 export function languageShapes(config: LanguageConfig): [name: string, shape: number[]][] {
@@ -16,7 +38,7 @@ export function languageShapes(config: LanguageConfig): [name: string, shape: nu
   const family = languageFamily(config);
   const shapes: [string, number[]][] = [
     [family.embedding, [vocabSize, hiddenSize]],
-    [family.finalNorm, [hiddenSize]],
+    [FINAL_NORM, [hiddenSize]],
   ];
   if (!config.tiedHead) shapes.push([family.head, [vocabSize, hiddenSize]]);
   for (const { path, inSize, outSize, bias } of languageLinears(config)) {
@@ -24,9 +46,9 @@ export function languageShapes(config: LanguageConfig): [name: string, shape: nu
     if (bias) shapes.push([`${path}.bias`, [outSize]]);
   }
   for (let layer = 0; layer < config.layers; layer++) {
-    const path = family.block(layer);
-    for (const norm of family.norms) shapes.push([`${path}.${norm}.weight`, [hiddenSize]]);
-    for (const norm of family.headNorms ?? []) shapes.push([`${path}.${norm}.weight`, [config.headSize]]);
+    const { norms, headNorms = [] } = blockParts(config, layer);
+    for (const norm of norms) shapes.push([norm, [hiddenSize]]);
+    for (const norm of headNorms) shapes.push([norm, [config.headSize]]);
   }
   return shapes;
 }

@@ -15,9 +15,10 @@ import { onTape, recomputed } from "../../gpu/runtime/recompute.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { LanguageConfig } from "../config.ts";
 import type { Probe } from "../probe.ts";
-import { matrixRows, timesMatrix } from "../weights/linear-layer.ts";
+import { addLayer, matrixRows, timesMatrix } from "../weights/linear-layer.ts";
 import type { Matrix, Weights } from "../weights/weights.ts";
-import { EMBEDDING_NAMES, HEAD_NAMES, languageFamily } from "./language-families.ts";
+import { addMlp, projectHeads } from "./block-layers.ts";
+import { blockParts, blockPath, EMBEDDING_NAMES, FINAL_NORM, HEAD_NAMES, languageFamily } from "./language-families.ts";
 import { packedScores } from "./packed-scores.ts";
 import { ropeFrequencies } from "./rope-scaling.ts";
 
@@ -93,7 +94,6 @@ export function languageForward(
   x: Tensor,
   options: ForwardOptions = {},
 ): ForwardResult {
-  const family = languageFamily(config);
   const [batch, length] = x.shape as [number, number, number];
   const { past, probe } = options;
   const pastLength = past?.[0]?.k.shape[2] ?? 0;
@@ -116,7 +116,7 @@ export function languageForward(
       stream = next;
     }
     probe?.(`hidden.${config.layers}`, stream);
-    const hidden = rmsNorm(stream, w.get(family.finalNorm), config.rmsNormEps);
+    const hidden = rmsNorm(stream, w.get(FINAL_NORM), config.rmsNormEps);
     return { hidden, kept: cache.flatMap(({ k, v }) => [k, v]) };
   });
   return { hidden: outputs.hidden, cache };
@@ -136,14 +136,14 @@ interface Block {
  * to recompute.
  */
 function decoderBlock(block: Block, x: Tensor): LayerCache & { readonly x: Tensor } {
-  const { w, config, layer, past, options } = block;
+  const { w, layer, past, options } = block;
   const recompute = w.recompute;
   if (recompute === undefined || options.probe !== undefined) return runBlock(block, x);
   const held = past === undefined ? [x] : [x, past.k, past.v];
   const { cos, sin } = block.rope;
   const [next, k, v] = recomputed({
     inputs: held,
-    parameters: recompute.trained(`${languageFamily(config).block(layer)}.`),
+    parameters: recompute.trained(`${blockPath(layer)}.`),
     constants: options.mask === undefined ? [cos, sin] : [cos, sin, options.mask],
     run(inputs, constants) {
       const [stream, pastK, pastV] = inputs as [Tensor, Tensor?, Tensor?];
@@ -167,15 +167,14 @@ function decoderBlock(block: Block, x: Tensor): LayerCache & { readonly x: Tenso
 function runBlock(block: Block, x: Tensor): LayerCache & { readonly x: Tensor } {
   const { w, config, layer, past, rope, options } = block;
   const [next, k, v] = tf.tidy(() => {
-    const family = languageFamily(config);
+    const { norms, headNorms = [], projections, output, gated, down } = blockParts(config, layer);
     const [batch, length] = x.shape as [number, number, number];
     const { probe } = options;
-    const path = family.block(layer);
-    const normed = rmsNorm(x, w.get(`${path}.${family.norms[0]}.weight`), config.rmsNormEps);
-    const projected = family.project(w, config, path, normed);
-    const [queryNorm, keyNorm] = family.headNorms ?? [];
+    const normed = rmsNorm(x, w.get(norms[0]), config.rmsNormEps);
+    const projected = projectHeads(w, config, projections, normed);
+    const [queryNorm, keyNorm] = headNorms;
     const normedHeads = (heads: Tensor, norm: string | undefined): Tensor =>
-      norm === undefined ? heads : rmsNorm(heads, w.get(`${path}.${norm}.weight`), config.rmsNormEps);
+      norm === undefined ? heads : rmsNorm(heads, w.get(norm), config.rmsNormEps);
     const q = applyRope(normedHeads(projected.q, queryNorm), rope);
     const fresh = applyRope(normedHeads(projected.k, keyNorm), rope);
     probe?.(`layer${layer}.q_rope`, q);
@@ -185,9 +184,9 @@ function runBlock(block: Block, x: Tensor): LayerCache & { readonly x: Tensor } 
     const reach = config.window !== undefined && layer >= config.window.firstLayer ? config.window.size : undefined;
     const scale = 1 / Math.sqrt(config.headSize);
     const mixed = causalAttention(q, keys, values, scale, options, reach).transpose([0, 2, 1, 3]);
-    const attended = family.output(w, path, mixed.reshape([batch, length, config.heads * config.headSize]), x);
-    const inner = rmsNorm(attended, w.get(`${path}.${family.norms[1]}.weight`), config.rmsNormEps);
-    const out = family.mlp(w, path, inner, attended);
+    const attended = addLayer(w, output, mixed.reshape([batch, length, config.heads * config.headSize]), x);
+    const inner = rmsNorm(attended, w.get(norms[1]), config.rmsNormEps);
+    const out = addMlp(w, gated, down, inner, attended);
     return options.freshCache === true ? [out, fresh, projected.v] : [out, keys, values];
   }) as [Tensor, Tensor, Tensor];
   return { x: next, k, v };

@@ -23,7 +23,7 @@ import { flatGrid } from "../../gpu/runtime/program.ts";
 import type { Prepared } from "../../gpu/runtime/recording.ts";
 import { DISPATCH_WORK } from "../../gpu/runtime/work-budget.ts";
 import type { LanguageConfig } from "../../model/language/config-language.ts";
-import type { HeadRows } from "../../model/language/decode-layout.ts";
+import { headRows } from "../../model/language/language-families.ts";
 import type { BoundLayers, BoundModel, BoundProduct } from "./decode-weights.ts";
 import { type SampleBuffers, sampleStep } from "./sample-step.ts";
 import type { SamplerSettings } from "./sampler.ts";
@@ -232,12 +232,11 @@ export function decodeStep(
   const lanes = scoreLanes(software);
   const shared = sharedHeads(heads, kvHeads, software);
   const blocks = headBlocks(heads, kvHeads, shared);
+  const placed = headRows(config).map(({ first, perGroup, groupStride }) => [first / 4, perGroup, groupStride / 4]);
   model.blocks.forEach((own, layer) => {
     const cache = buffers.caches[layer] as DecodeBuffers["caches"][number];
-    const { layout } = own;
     norm(own.norms[0]);
     layers(buffers.normed, own.projections, buffers.projected, false);
-    const headRows = (rows: HeadRows): number[] => [rows.first / 4, rows.perGroup, rows.groupStride / 4];
     if (own.headNorms !== undefined) {
       const { program, groups } = withReduction(HEAD_NORM, software);
       const each = heads + kvHeads;
@@ -251,8 +250,7 @@ export function decodeStep(
           heads,
           kvHeads,
           own.projections.outSize / 4,
-          ...headRows(layout.query),
-          ...headRows(layout.key),
+          ...placed.slice(0, 2).flat(),
         ],
         grid: ({ slots }) => flatGrid(groups(slots * each)),
       });
@@ -267,7 +265,7 @@ export function decodeStep(
         kvHeads,
         own.projections.outSize / 4,
         sizes.capacity,
-        ...[layout.query, layout.key, layout.value].flatMap(headRows),
+        ...placed.flat(),
       ],
       grid: points((heads + 2 * kvHeads) * (headSize / 8)),
     });
@@ -291,7 +289,7 @@ export function decodeStep(
     list.push({
       program: GATE,
       buffers: [buffers.pairs, buffers.gated],
-      uniforms: [sizes.slots, mlpSize / 4, own.gated.outSize / 4, layout.gateFirst / 4, layout.upFirst / 4],
+      uniforms: [sizes.slots, mlpSize / 4],
       grid: points(mlpSize / 4),
     });
     layers(buffers.gated, own.down, buffers.x, true);

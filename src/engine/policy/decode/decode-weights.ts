@@ -15,9 +15,8 @@ import type { RawBuffers } from "../../gpu/runtime/raw-buffers.ts";
 import { Recording } from "../../gpu/runtime/recording.ts";
 import type { Tensor } from "../../gpu/tf.ts";
 import type { LanguageConfig } from "../../model/language/config-language.ts";
-import { type DecodeBlock, decodeBlock } from "../../model/language/decode-layout.ts";
 import { headMatrix } from "../../model/language/language.ts";
-import { languageFamily } from "../../model/language/language-families.ts";
+import { blockParts, FINAL_NORM, languageFamily } from "../../model/language/language-families.ts";
 import { languageLinears } from "../../model/language/language-shapes.ts";
 import { ropeSwitch } from "../../model/language/rope-scaling.ts";
 import type { Matrix, Weights } from "../../model/weights/weights.ts";
@@ -86,7 +85,6 @@ export function canJoin(products: readonly BoundProduct[], most: number): boolea
 }
 
 export interface BoundBlock {
-  readonly layout: DecodeBlock;
   readonly norms: readonly [GPUBuffer, GPUBuffer];
   /** Per-head norms of queries and keys. */
   readonly headNorms: readonly [query: GPUBuffer, key: GPUBuffer] | undefined;
@@ -170,27 +168,26 @@ export function bindModel(
           end() {},
         };
   const blocks = Array.from({ length: config.layers }, (_, layer): BoundBlock => {
-    const layout = decodeBlock(config, layer);
+    const { norms, headNorms, projections, output, gated, down } = blockParts(config, layer);
+    const both = ([first, second]: typeof norms): BoundBlock["norms"] => [
+      bufferOf(weights.get(first)),
+      bufferOf(weights.get(second)),
+    ];
     return {
-      layout,
-      norms: [bufferOf(weights.get(layout.norms[0])), bufferOf(weights.get(layout.norms[1]))],
-      headNorms:
-        layout.headNorms === undefined
-          ? undefined
-          : [bufferOf(weights.get(layout.headNorms[0])), bufferOf(weights.get(layout.headNorms[1]))],
-      projections: layers.of(`qkv ${layer}`, layout.projections),
-      output: layers.of(`output ${layer}`, [layout.output]),
-      gated: layers.of(`gated ${layer}`, layout.gated),
-      down: layers.of(`down ${layer}`, [layout.down]),
+      norms: both(norms),
+      headNorms: headNorms === undefined ? undefined : both(headNorms),
+      projections: layers.of(`qkv ${layer}`, projections),
+      output: layers.of(`output ${layer}`, [output]),
+      gated: layers.of(`gated ${layer}`, gated),
+      down: layers.of(`down ${layer}`, [down]),
     };
   });
   layers.end();
-  const family = languageFamily(config);
   const groups = blocks.flatMap((block) => [block.projections, block.output, block.gated, block.down]);
   return {
-    embedding: boundMatrix(weights.matrix(family.embedding)),
+    embedding: boundMatrix(weights.matrix(languageFamily(config).embedding)),
     blocks,
-    finalNorm: bufferOf(weights.get(family.finalNorm)),
+    finalNorm: bufferOf(weights.get(FINAL_NORM)),
     head: boundMatrix(headMatrix(weights)),
     rank: Math.max(0, ...groups.map(({ down }) => down?.rank ?? 0)),
   };
