@@ -140,7 +140,7 @@ it("what cannot be read back from the device is freed", async () => {
   const read = vi.spyOn(tf.backend(), "read").mockRejectedValue(new Error("no read-back"));
   try {
     await expect(createFeatureCache(model, 1, 0).get("picture", rgb)).rejects.toThrow("no read-back");
-    await expect(candidatePolicy(1).act(output, 2, draws)).rejects.toThrow("no read-back");
+    await expect(candidatePolicy(1)(output, 2, draws)).rejects.toThrow("no read-back");
   } finally {
     read.mockRestore();
   }

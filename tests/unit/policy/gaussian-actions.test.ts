@@ -31,7 +31,7 @@ function output(scale: number): PhraseOutput {
 
 /** How far the sampled field is from the mean, root mean square. */
 async function fieldNoise(noise: Noise, scale: number): Promise<number> {
-  const acted = await fieldPolicy(4, noise).act(output(scale), 5, DRAWS);
+  const acted = await fieldPolicy(4, noise)(output(scale), 5, DRAWS);
   const gap = await (acted.logits as Tensor).sub(acted.greedy).square().mean().sqrt().data();
   acted.dispose();
   return gap[0] as number;
@@ -65,7 +65,7 @@ test.each([
           }),
         });
       }
-      const acted = await policy({ sigma: 0.3, unit }).act(from, 3, DRAWS);
+      const acted = await policy({ sigma: 0.3, unit })(from, 3, DRAWS);
       const again = acted.logProbs(from);
       const [logps, entropies] = [await again.logps.data(), await again.entropies.data()];
       acted.logps.forEach((value, at) => {
@@ -78,8 +78,8 @@ test.each([
 );
 
 test("antithetic rollouts are mirrored pairs, the first of each as without pairs", async () => {
-  const plain = await fieldPolicy(4, { sigma: 0.4, unit: "absolute" }).act(output(1), 5, DRAWS);
-  const paired = await fieldPolicy(4, { sigma: 0.4, unit: "absolute", antithetic: true }).act(output(1), 5, DRAWS);
+  const plain = await fieldPolicy(4, { sigma: 0.4, unit: "absolute" })(output(1), 5, DRAWS);
+  const paired = await fieldPolicy(4, { sigma: 0.4, unit: "absolute", antithetic: true })(output(1), 5, DRAWS);
   const noiseOf = async (acted: typeof plain): Promise<number[][]> =>
     (await acted.logits.sub(acted.greedy).reshape([5, 64]).array()) as number[][];
   const [apart, mirrored] = [await noiseOf(plain), await noiseOf(paired)];
@@ -94,7 +94,7 @@ test("antithetic rollouts are mirrored pairs, the first of each as without pairs
 });
 
 test("a share of the most uncertain actions keeps the uncertain cells of a band, however narrow the noise", async () => {
-  const acted = await fieldPolicy(4, { sigma: 0.01, unit: "absolute" }, 0.3).act(output(2), 3, DRAWS);
+  const acted = await fieldPolicy(4, { sigma: 0.01, unit: "absolute" }, 0.3)(output(2), 3, DRAWS);
   const kept = await topEntropyMask(tf.tensor2d(acted.entropies, [3, 16]), tf.ones([3, 16]), 0.2).data();
   const acting = Array.from(acted.logps.keys()).filter((at) => acted.logps[at] !== 0);
   expect(acting.length).toBeGreaterThan(0);
@@ -105,7 +105,7 @@ test("a share of the most uncertain actions keeps the uncertain cells of a band,
 test("with a band only uncertain cells get noise and are actions, also where the policy trains", async () => {
   const band = 0.3;
   const [from, other] = [output(2), output(2.5)];
-  const acted = await fieldPolicy(4, { sigma: 0.3, unit: "absolute" }, band).act(from, 3, DRAWS);
+  const acted = await fieldPolicy(4, { sigma: 0.3, unit: "absolute" }, band)(from, 3, DRAWS);
   const means = await poolCells(acted.greedy, 4).data();
   const active = Array.from(means, (mean) => Math.abs(mean) < band);
   expect(new Set(active)).toEqual(new Set([true, false]));

@@ -61,7 +61,7 @@ function outputOf(language: Tensor, masks: Tensor, iou: Tensor, other?: readonly
 async function acted(count = 6, other?: readonly number[], points = 0) {
   const language = tf.tensor2d([[0.4, -0.2, 0.7, 0.1, -0.5]]);
   const [masks, iou] = [masksFor(language), tf.tensor2d([[0.5, 0.3, 0.6, 0.4]])];
-  const actions = await proposalPolicy({ ...SETTINGS, points, phrases: other !== undefined }).act(
+  const actions = await proposalPolicy({ ...SETTINGS, points, phrases: other !== undefined })(
     outputOf(language, masks, iou, other),
     count,
     DRAWS,
@@ -100,7 +100,7 @@ describe("the proposal policy", () => {
   it("takes for greedy what the partner would select, however close the predicted IoUs are", async () => {
     const language = tf.tensor2d([[0.4, -0.2, 0.7, 0.1, -0.5]]);
     const [masks, iou] = [masksFor(language), tf.tensor2d([[0, 1 - 2 ** -24, 1, 1]])];
-    const { greedy } = await proposalPolicy(SETTINGS).act(outputOf(language, masks, iou), 2, DRAWS);
+    const { greedy } = await proposalPolicy(SETTINGS)(outputOf(language, masks, iou), 2, DRAWS);
     expect(await greedy.data()).toEqual(await selectMask(masks, iou).mask.data());
   });
 

@@ -15,29 +15,26 @@ import {
 } from "./mask-policy.ts";
 
 export function candidatePolicy(temperature: number): MaskPolicy {
-  return {
-    name: "candidates",
-    async act(output) {
-      const decoded = output.decoded();
-      const values = await readOnce(candidateLogProbs(decoded, temperature));
-      const probabilities = Array.from(values, Math.exp);
-      const entropy = probabilities.reduce((sum, p, k) => sum - (p > 0 ? p * (values[k] as number) : 0), 0);
-      return {
-        logits: candidateLogits(decoded),
-        greedy: bestCandidate(decoded, argMax(values)),
-        labels: Array.from({ length: CANDIDATES }, (_, k) => [{ id: k, label: `candidate ${k + 1}` }]),
-        logps: Float32Array.from(values),
-        entropies: new Float32Array(CANDIDATES).fill(entropy),
-        actions: 1,
-        weights: probabilities,
-        readsMasks: true,
-        logProbs(other) {
-          const logps = candidateLogProbs(other.decoded(), temperature);
-          const entropies = tf.tidy(() => tf.tile(logps.exp().mul(logps).sum().neg().reshape([1, 1]), [CANDIDATES, 1]));
-          return { logps: logps.reshape([CANDIDATES, 1]), entropies };
-        },
-        dispose() {},
-      };
-    },
+  return async (output) => {
+    const decoded = output.decoded();
+    const values = await readOnce(candidateLogProbs(decoded, temperature));
+    const probabilities = Array.from(values, Math.exp);
+    const entropy = probabilities.reduce((sum, p, k) => sum - (p > 0 ? p * (values[k] as number) : 0), 0);
+    return {
+      logits: candidateLogits(decoded),
+      greedy: bestCandidate(decoded, argMax(values)),
+      labels: Array.from({ length: CANDIDATES }, (_, k) => [{ id: k, label: `candidate ${k + 1}` }]),
+      logps: Float32Array.from(values),
+      entropies: new Float32Array(CANDIDATES).fill(entropy),
+      actions: 1,
+      weights: probabilities,
+      readsMasks: true,
+      logProbs(other) {
+        const logps = candidateLogProbs(other.decoded(), temperature);
+        const entropies = tf.tidy(() => tf.tile(logps.exp().mul(logps).sum().neg().reshape([1, 1]), [CANDIDATES, 1]));
+        return { logps: logps.reshape([CANDIDATES, 1]), entropies };
+      },
+      dispose() {},
+    };
   };
 }

@@ -9,46 +9,43 @@ import { argMax, bestCandidate, type MaskPolicy } from "./mask-policy.ts";
 
 /** @param noise relative to the prompt's standard deviation over its channels, or absolute */
 export function embeddingPolicy(noise: Noise): MaskPolicy {
-  return {
-    name: "embedding",
-    async act(output, count, draws) {
-      const width = output.language.shape[1] as number;
-      const deviation = await deviationOf(noise, output.language, 1e-4);
-      const drawn = drawNoise(noise, draws, count, width, deviation);
-      const action = tf.tidy(() => output.language.add(tf.tensor2d(drawn, [count, width])));
-      const quiet = output.decoded();
-      const noisy = output.decode(action);
-      const [own, ...scores] = await candidateScores([quiet.iou, noisy.iou], 1 + count);
-      const greedy = bestCandidate(quiet, argMax(own as readonly number[]));
-      const logits = tf.tidy(() => {
-        const [, , height, side] = noisy.masks.shape as [number, number, number, number];
-        return tf.concat(
-          scores.map((row, n) =>
-            tf.slice(noisy.masks, [n, 1 + argMax(row), 0, 0], [1, 1, height, side]).reshape([1, height, side]),
-          ),
-          0,
-        );
-      });
-      tf.dispose([noisy.masks, noisy.iou, noisy.objectScore]);
-
-      const { logps, entropies, scoresOf } = gaussianScores(drawn, deviation);
-      return {
-        logits,
-        greedy,
-        labels: Array.from({ length: count }, () =>
-          Array.from({ length: width }, (_, c) => ({ id: c, label: `channel ${c}` })),
+  return async (output, count, draws) => {
+    const width = output.language.shape[1] as number;
+    const deviation = await deviationOf(noise, output.language, 1e-4);
+    const drawn = drawNoise(noise, draws, count, width, deviation);
+    const action = tf.tidy(() => output.language.add(tf.tensor2d(drawn, [count, width])));
+    const quiet = output.decoded();
+    const noisy = output.decode(action);
+    const [own, ...scores] = await candidateScores([quiet.iou, noisy.iou], 1 + count);
+    const greedy = bestCandidate(quiet, argMax(own as readonly number[]));
+    const logits = tf.tidy(() => {
+      const [, , height, side] = noisy.masks.shape as [number, number, number, number];
+      return tf.concat(
+        scores.map((row, n) =>
+          tf.slice(noisy.masks, [n, 1 + argMax(row), 0, 0], [1, 1, height, side]).reshape([1, height, side]),
         ),
-        logps,
-        entropies,
-        actions: width,
-        weights: null,
-        readsMasks: false,
-        logProbs: (other) => scoresOf(action, other.language),
-        dispose() {
-          action.dispose();
-        },
-      };
-    },
+        0,
+      );
+    });
+    tf.dispose([noisy.masks, noisy.iou, noisy.objectScore]);
+
+    const { logps, entropies, scoresOf } = gaussianScores(drawn, deviation);
+    return {
+      logits,
+      greedy,
+      labels: Array.from({ length: count }, () =>
+        Array.from({ length: width }, (_, c) => ({ id: c, label: `channel ${c}` })),
+      ),
+      logps,
+      entropies,
+      actions: width,
+      weights: null,
+      readsMasks: false,
+      logProbs: (other) => scoresOf(action, other.language),
+      dispose() {
+        action.dispose();
+      },
+    };
   };
 }
 

@@ -31,57 +31,54 @@ export function poolCells(logits: Tensor, grid: number): Tensor {
  */
 export function fieldPolicy(grid: number, noise: Noise, band = 0): MaskPolicy {
   const cells = grid * grid;
-  return {
-    name: "field",
-    async act(output, count, draws) {
-      const decoded = output.decoded();
-      const [, , height, width] = decoded.masks.shape as [number, number, number, number];
-      if (height % grid !== 0 || width % grid !== 0) {
-        throw new LabError(
-          "bad-config",
-          `fieldGrid ${grid} must divide the mask size ${height} × ${width} of this model`,
-          {
-            subject: "fieldGrid",
-          },
-        );
-      }
-      const index = await bestIndex(decoded);
-      const greedy = bestCandidate(decoded, index);
-      const deviation = await deviationOf(noise, greedy, 1e-3);
-      const drawn = drawNoise(noise, draws, count, cells, deviation);
-      const active = band === 0 ? null : await uncertainCells(greedy, grid, band);
-      const ofActive = (values: Float32Array): Float32Array =>
-        active === null ? values : values.map((value, at) => value * (active[at % cells] as number));
-      drawn.set(ofActive(drawn));
-      const acting = active === null ? null : tf.tensor2d(active, [1, cells]);
-      const [logits, action] = tf.tidy(() => {
-        const field = tf.tensor4d(drawn, [count, grid, grid, 1]);
-        const enlarged = resizeBilinear(field, height, width).reshape([count, height, width]);
-        return [greedy.add(enlarged), poolCells(greedy, grid).add(field.reshape([count, cells]))];
-      }) as [Tensor, Tensor];
-
-      const { logps, entropies, scoresOf } = gaussianScores(drawn, deviation);
-      return {
-        logits,
-        greedy,
-        labels: Array.from({ length: count }, () =>
-          Array.from({ length: cells }, (_, c) => ({ id: c, label: `cell ${Math.floor(c / grid)},${c % grid}` })),
-        ),
-        logps: ofActive(logps),
-        entropies,
-        actions: cells,
-        weights: null,
-        readsMasks: true,
-        logProbs: (other) =>
-          tf.tidy(() => {
-            const own = scoresOf(action, poolCells(bestCandidate(other.decoded(), index), grid));
-            return acting === null ? own : { ...own, logps: own.logps.mul(acting) };
-          }),
-        dispose() {
-          tf.dispose(acting === null ? [action] : [action, acting]);
+  return async (output, count, draws) => {
+    const decoded = output.decoded();
+    const [, , height, width] = decoded.masks.shape as [number, number, number, number];
+    if (height % grid !== 0 || width % grid !== 0) {
+      throw new LabError(
+        "bad-config",
+        `fieldGrid ${grid} must divide the mask size ${height} × ${width} of this model`,
+        {
+          subject: "fieldGrid",
         },
-      };
-    },
+      );
+    }
+    const index = await bestIndex(decoded);
+    const greedy = bestCandidate(decoded, index);
+    const deviation = await deviationOf(noise, greedy, 1e-3);
+    const drawn = drawNoise(noise, draws, count, cells, deviation);
+    const active = band === 0 ? null : await uncertainCells(greedy, grid, band);
+    const ofActive = (values: Float32Array): Float32Array =>
+      active === null ? values : values.map((value, at) => value * (active[at % cells] as number));
+    drawn.set(ofActive(drawn));
+    const acting = active === null ? null : tf.tensor2d(active, [1, cells]);
+    const [logits, action] = tf.tidy(() => {
+      const field = tf.tensor4d(drawn, [count, grid, grid, 1]);
+      const enlarged = resizeBilinear(field, height, width).reshape([count, height, width]);
+      return [greedy.add(enlarged), poolCells(greedy, grid).add(field.reshape([count, cells]))];
+    }) as [Tensor, Tensor];
+
+    const { logps, entropies, scoresOf } = gaussianScores(drawn, deviation);
+    return {
+      logits,
+      greedy,
+      labels: Array.from({ length: count }, () =>
+        Array.from({ length: cells }, (_, c) => ({ id: c, label: `cell ${Math.floor(c / grid)},${c % grid}` })),
+      ),
+      logps: ofActive(logps),
+      entropies,
+      actions: cells,
+      weights: null,
+      readsMasks: true,
+      logProbs: (other) =>
+        tf.tidy(() => {
+          const own = scoresOf(action, poolCells(bestCandidate(other.decoded(), index), grid));
+          return acting === null ? own : { ...own, logps: own.logps.mul(acting) };
+        }),
+      dispose() {
+        tf.dispose(acting === null ? [action] : [action, acting]);
+      },
+    };
   };
 }
 

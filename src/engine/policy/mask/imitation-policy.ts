@@ -16,31 +16,28 @@ const DICE_WEIGHT = 0.5;
 /** Takes the parameters of `fieldPolicy`. */
 export function imitationPolicy(grid: number, noise: Noise, band = 0): MaskPolicy {
   const field = fieldPolicy(grid, noise, band);
-  return {
-    name: "imitation",
-    async act(output, count, draws) {
-      const sampledMasks = await field.act(output, count, draws);
-      const index = await bestIndex(output.decoded());
-      const drawn = tf.tidy(() => sampledMasks.logits.greater(0).toFloat());
-      return {
-        ...sampledMasks,
-        imitate(other, shares) {
-          return tf.tidy(() => {
-            const [, height, width] = drawn.shape as [number, number, number];
-            const mask = bestCandidate(other.decoded(), index);
-            const losses = shares.map((share, n) => {
-              const { bce, dice } = maskLoss(mask, tf.slice(drawn, [n, 0, 0], [1, height, width]));
-              return bce.mul(BCE_WEIGHT).add(dice.mul(DICE_WEIGHT)).mul(share);
-            });
-            // Not addN, which binds all losses at once: devices bind few buffers.
-            return losses.reduce((sum, loss) => sum.add(loss));
+  return async (output, count, draws) => {
+    const sampledMasks = await field(output, count, draws);
+    const index = await bestIndex(output.decoded());
+    const drawn = tf.tidy(() => sampledMasks.logits.greater(0).toFloat());
+    return {
+      ...sampledMasks,
+      imitate(other, shares) {
+        return tf.tidy(() => {
+          const [, height, width] = drawn.shape as [number, number, number];
+          const mask = bestCandidate(other.decoded(), index);
+          const losses = shares.map((share, n) => {
+            const { bce, dice } = maskLoss(mask, tf.slice(drawn, [n, 0, 0], [1, height, width]));
+            return bce.mul(BCE_WEIGHT).add(dice.mul(DICE_WEIGHT)).mul(share);
           });
-        },
-        dispose() {
-          sampledMasks.dispose();
-          drawn.dispose();
-        },
-      };
-    },
+          // Not addN, which binds all losses at once: devices bind few buffers.
+          return losses.reduce((sum, loss) => sum.add(loss));
+        });
+      },
+      dispose() {
+        sampledMasks.dispose();
+        drawn.dispose();
+      },
+    };
   };
 }

@@ -42,11 +42,8 @@ export interface MaskDraws {
   uniform(rollout: number, position: number): number;
 }
 
-export interface MaskPolicy {
-  readonly name: string;
-  /** @param count rollouts of the group; ignored by a policy whose group is its whole action set */
-  act(output: PhraseOutput, count: number, draws: MaskDraws): Promise<MaskActions>;
-}
+/** @param count rollouts of the group; ignored by a policy whose group is its whole action set */
+export type MaskPolicy = (output: PhraseOutput, count: number, draws: MaskDraws) => Promise<MaskActions>;
 
 /** The number of candidates that SAM2 offers for a language prompt; candidate 0 of the decoder is never used. */
 export const CANDIDATES = 3;

@@ -9,12 +9,9 @@ import { argMax, bestCandidate, type MaskPolicy } from "./mask-policy.ts";
 /** @param temperature of the choice among the candidates that are shown */
 export function pathwisePolicy(temperature: number): MaskPolicy {
   const candidates = candidatePolicy(temperature);
-  return {
-    name: "pathwise",
-    async act(output, count, draws) {
-      const actions = await candidates.act(output, count, draws);
-      const index = argMax(actions.logps);
-      return { ...actions, weights: null, chosen: (other) => bestCandidate(other.decoded(), index) };
-    },
+  return async (output, count, draws) => {
+    const actions = await candidates(output, count, draws);
+    const index = argMax(actions.logps);
+    return { ...actions, weights: null, chosen: (other) => bestCandidate(other.decoded(), index) };
   };
 }

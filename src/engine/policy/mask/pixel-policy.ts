@@ -14,50 +14,47 @@ const SURE = 4;
 
 /** @param temperature divides the logits; below 1 the pixels are less random */
 export function pixelPolicy(temperature: number): MaskPolicy {
-  return {
-    name: "pixels",
-    async act(output, count, draws) {
-      const decoded = output.decoded();
-      const index = await bestIndex(decoded);
-      const greedy = bestCandidate(decoded, index);
-      const [, height, width] = greedy.shape as [number, number, number];
-      const cells = height * width;
-      const own = (await greedy.data()) as Float32Array;
-      const uniforms = new Float32Array(count * cells);
-      for (let n = 0; n < count; n++) for (let c = 0; c < cells; c++) uniforms[n * cells + c] = draws.uniform(n, c);
-      const bits = sampleBernoulli(own, temperature, uniforms);
-      const action = tf.tensor2d(Float32Array.from(bits), [count, cells]);
-      const logits = tf.tidy(() => action.mul(2).sub(1).mul(SURE).reshape([count, height, width]));
-      const logps = Float32Array.from(bits, (bit, at) => {
-        const z = ((own[at % cells] as number) / temperature) * (2 * bit - 1);
-        return z > 0 ? -Math.log1p(Math.exp(-z)) : z - Math.log1p(Math.exp(z));
-      });
-      return {
-        logits,
-        greedy,
-        labels: Array.from({ length: count }, (_, n) =>
-          Array.from({ length: cells }, (_unused, c) => ({
-            id: bits[n * cells + c] as number,
-            label: `cell ${Math.floor(c / width)},${c % width}`,
-          })),
-        ),
-        logps,
-        entropies: await entropiesOf(own, temperature, count),
-        actions: cells,
-        weights: null,
-        readsMasks: true,
-        logProbs(other) {
-          const flat = bestCandidate(other.decoded(), index).reshape([1, cells]);
-          return {
-            logps: bernoulliLogProb(flat, action, temperature),
-            entropies: tf.tidy(() => tf.tile(bernoulliEntropy(flat, temperature), [count, 1])),
-          };
-        },
-        dispose() {
-          action.dispose();
-        },
-      };
-    },
+  return async (output, count, draws) => {
+    const decoded = output.decoded();
+    const index = await bestIndex(decoded);
+    const greedy = bestCandidate(decoded, index);
+    const [, height, width] = greedy.shape as [number, number, number];
+    const cells = height * width;
+    const own = (await greedy.data()) as Float32Array;
+    const uniforms = new Float32Array(count * cells);
+    for (let n = 0; n < count; n++) for (let c = 0; c < cells; c++) uniforms[n * cells + c] = draws.uniform(n, c);
+    const bits = sampleBernoulli(own, temperature, uniforms);
+    const action = tf.tensor2d(Float32Array.from(bits), [count, cells]);
+    const logits = tf.tidy(() => action.mul(2).sub(1).mul(SURE).reshape([count, height, width]));
+    const logps = Float32Array.from(bits, (bit, at) => {
+      const z = ((own[at % cells] as number) / temperature) * (2 * bit - 1);
+      return z > 0 ? -Math.log1p(Math.exp(-z)) : z - Math.log1p(Math.exp(z));
+    });
+    return {
+      logits,
+      greedy,
+      labels: Array.from({ length: count }, (_, n) =>
+        Array.from({ length: cells }, (_unused, c) => ({
+          id: bits[n * cells + c] as number,
+          label: `cell ${Math.floor(c / width)},${c % width}`,
+        })),
+      ),
+      logps,
+      entropies: await entropiesOf(own, temperature, count),
+      actions: cells,
+      weights: null,
+      readsMasks: true,
+      logProbs(other) {
+        const flat = bestCandidate(other.decoded(), index).reshape([1, cells]);
+        return {
+          logps: bernoulliLogProb(flat, action, temperature),
+          entropies: tf.tidy(() => tf.tile(bernoulliEntropy(flat, temperature), [count, 1])),
+        };
+      },
+      dispose() {
+        action.dispose();
+      },
+    };
   };
 }
 

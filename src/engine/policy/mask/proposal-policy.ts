@@ -37,73 +37,68 @@ export interface ProposalSettings {
 const TRIES = 2;
 
 export function proposalPolicy(settings: ProposalSettings): MaskPolicy {
-  return {
-    name: "proposals",
-    async act(output, count, draws) {
-      const own = output.decoded();
-      const greedy = bestCandidate(own, await bestIndex(own));
-      const noise = TRIES * count;
-      const width = output.language.shape[1] as number;
-      const deviation = await deviationOf(settings.noise, output.language, 1e-4);
-      const drawn = drawNoise(settings.noise, draws, noise, width, deviation);
-      const phrases = settings.phrases ? output.otherPrompts() : null;
-      const prompts = tf.tidy(() => {
-        const noisy = output.language.add(tf.tensor2d(drawn, [noise, width]));
-        return phrases === null ? noisy : tf.concat([phrases, noisy], 0);
-      });
-      const known = (prompts.shape[0] as number) - noise;
-      const tried = tf.tidy(() => ({ ...output.decode(prompts) }));
-      tf.dispose(phrases === null ? [prompts] : [prompts, phrases]);
-      const clicked = settings.points === 0 ? null : tf.tidy(() => ({ ...output.click(gridPoints(settings.points)) }));
-      const [, , height, side] = tried.masks.shape as [number, number, number, number];
-      const pool = tf.tidy(() => {
-        const clicks = clicked === null ? [] : [candidatesOf(clicked.masks, 0, settings.points ** 2)];
-        const all = [
-          greedy,
-          candidateLogits(own),
-          ...(known === 0 ? [] : [candidatesOf(tried.masks, 0, known)]),
-          ...clicks,
-          candidatesOf(tried.masks, known, noise),
-        ];
-        return tf.concat(all as tf.Tensor3D[], 0);
-      });
-      tf.dispose(clicked === null ? { ...tried } : [...Object.values(tried), ...Object.values(clicked)]);
-      const kept = distinctMasks((await pool.data()) as Float32Array, height * side, settings.overlap, count);
-      const logits = tf.tidy(() => tf.gather(pool, kept));
-      pool.dispose();
-      const bits = tf.tidy(() =>
-        logits
-          .greater(0)
-          .toFloat()
-          .reshape([kept.length, height * side]),
-      );
-      // Constant for the action set, so that the temperature has the same effect on small and large objects.
-      const area = tf.tidy(() => bits.sum().div(kept.length).maximum(1));
-      const logProbs = (decoded: DecodedMasks): Tensor => proposalLogProbs(decoded, bits, area, settings);
-      const logps = await readOnce(tf.tidy(() => logProbs(own)));
-      const weights = Array.from(logps, Math.exp);
-      const entropy = weights.reduce((sum, p, k) => sum - (p > 0 ? p * (logps[k] as number) : 0), 0);
-      return {
-        logits,
+  return async (output, count, draws) => {
+    const own = output.decoded();
+    const greedy = bestCandidate(own, await bestIndex(own));
+    const noise = TRIES * count;
+    const width = output.language.shape[1] as number;
+    const deviation = await deviationOf(settings.noise, output.language, 1e-4);
+    const drawn = drawNoise(settings.noise, draws, noise, width, deviation);
+    const phrases = settings.phrases ? output.otherPrompts() : null;
+    const prompts = tf.tidy(() => {
+      const noisy = output.language.add(tf.tensor2d(drawn, [noise, width]));
+      return phrases === null ? noisy : tf.concat([phrases, noisy], 0);
+    });
+    const known = (prompts.shape[0] as number) - noise;
+    const tried = tf.tidy(() => ({ ...output.decode(prompts) }));
+    tf.dispose(phrases === null ? [prompts] : [prompts, phrases]);
+    const clicked = settings.points === 0 ? null : tf.tidy(() => ({ ...output.click(gridPoints(settings.points)) }));
+    const [, , height, side] = tried.masks.shape as [number, number, number, number];
+    const pool = tf.tidy(() => {
+      const clicks = clicked === null ? [] : [candidatesOf(clicked.masks, 0, settings.points ** 2)];
+      const all = [
         greedy,
-        labels: kept.map((_, k) => [{ id: k, label: `proposal ${k + 1}` }]),
-        logps,
-        entropies: new Float32Array(kept.length).fill(entropy),
-        actions: 1,
-        weights,
-        readsMasks: true,
-        logProbs(other) {
-          const found = logProbs(other.decoded());
-          const entropies = tf.tidy(() =>
-            tf.tile(found.exp().mul(found).sum().neg().reshape([1, 1]), [kept.length, 1]),
-          );
-          return { logps: found.reshape([kept.length, 1]), entropies };
-        },
-        dispose() {
-          tf.dispose([bits, area]);
-        },
-      };
-    },
+        candidateLogits(own),
+        ...(known === 0 ? [] : [candidatesOf(tried.masks, 0, known)]),
+        ...clicks,
+        candidatesOf(tried.masks, known, noise),
+      ];
+      return tf.concat(all as tf.Tensor3D[], 0);
+    });
+    tf.dispose(clicked === null ? { ...tried } : [...Object.values(tried), ...Object.values(clicked)]);
+    const kept = distinctMasks((await pool.data()) as Float32Array, height * side, settings.overlap, count);
+    const logits = tf.tidy(() => tf.gather(pool, kept));
+    pool.dispose();
+    const bits = tf.tidy(() =>
+      logits
+        .greater(0)
+        .toFloat()
+        .reshape([kept.length, height * side]),
+    );
+    // Constant for the action set, so that the temperature has the same effect on small and large objects.
+    const area = tf.tidy(() => bits.sum().div(kept.length).maximum(1));
+    const logProbs = (decoded: DecodedMasks): Tensor => proposalLogProbs(decoded, bits, area, settings);
+    const logps = await readOnce(tf.tidy(() => logProbs(own)));
+    const weights = Array.from(logps, Math.exp);
+    const entropy = weights.reduce((sum, p, k) => sum - (p > 0 ? p * (logps[k] as number) : 0), 0);
+    return {
+      logits,
+      greedy,
+      labels: kept.map((_, k) => [{ id: k, label: `proposal ${k + 1}` }]),
+      logps,
+      entropies: new Float32Array(kept.length).fill(entropy),
+      actions: 1,
+      weights,
+      readsMasks: true,
+      logProbs(other) {
+        const found = logProbs(other.decoded());
+        const entropies = tf.tidy(() => tf.tile(found.exp().mul(found).sum().neg().reshape([1, 1]), [kept.length, 1]));
+        return { logps: found.reshape([kept.length, 1]), entropies };
+      },
+      dispose() {
+        tf.dispose([bits, area]);
+      },
+    };
   };
 }
 

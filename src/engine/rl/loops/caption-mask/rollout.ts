@@ -46,7 +46,7 @@ export const captionMask: Loop = {
     try {
       const { config } = context;
       const [output] = outputs.all as [PhraseOutput];
-      const actions = await maskPolicyOf(config).act(output, config.groupSize, maskDraws(context, 2, group));
+      const actions = await maskPolicyOf(config)(output, config.groupSize, maskDraws(context, 2, group));
       const [, height, width] = actions.logits.shape as [number, number, number];
       const mask = tf.slice(actions.logits, [index, 0, 0], [1, height, width]);
       tf.dispose([actions.logits, actions.greedy]);

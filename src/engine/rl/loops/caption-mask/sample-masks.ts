@@ -44,7 +44,7 @@ export async function sampleMasks(
   const maps: Tensor[] = [];
   try {
     for (const at of pictures.keys()) {
-      const actions = await maskPolicyOf(config).act(outputs.all[at] as PhraseOutput, count, drawsOf(at));
+      const actions = await maskPolicyOf(config)(outputs.all[at] as PhraseOutput, count, drawsOf(at));
       fresh.push(actions);
       maps.push(actions.logits, actions.greedy);
     }
