@@ -14,6 +14,7 @@ import { type FollowedClip, useFollow } from "../../../stores/follow.ts";
 import { useSession } from "../../../stores/session.ts";
 import { counted } from "../../../styles/format.ts";
 import { FollowedObjects } from "./followed-objects.tsx";
+import { TextArea } from "./text-area.tsx";
 import styles from "./try-out.module.css";
 import { useModelBlocker } from "./use-model-blocker.ts";
 import { useSides } from "./use-sides.ts";
@@ -104,15 +105,13 @@ export function FollowClip(props: {
       )}
       {start === "expressions" ? (
         <>
-          <label className={`column-flex gap-1 ${styles.phrases}`}>
-            <span>Expressions, one per line</span>
-            <textarea
-              rows={2}
-              value={words}
-              data-testid="follow-words"
-              onChange={(event) => setWords(event.currentTarget.value)}
-            />
-          </label>
+          <TextArea
+            label="Expressions, one per line"
+            rows={2}
+            testId="follow-words"
+            value={words}
+            onChange={setWords}
+          />
           <div className={`row wrap gap-2 ${styles.line}`}>
             <Select
               label="Decoder"

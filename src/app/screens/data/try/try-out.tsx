@@ -17,6 +17,7 @@ import { Answer, type Shown, type TrialAnswer } from "./answer.tsx";
 import { BoxCanvas } from "./box-canvas.tsx";
 import { RegionList } from "./region-list.tsx";
 import { boxRegion, type Region, rowPicture, rowRegions, type TrialPicture } from "./regions.ts";
+import { TextArea } from "./text-area.tsx";
 import styles from "./try-out.module.css";
 import { useModelBlocker } from "./use-model-blocker.ts";
 import { useSides } from "./use-sides.ts";
@@ -148,15 +149,7 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
       </div>
       {task === "ask" && (
         <>
-          <label className={`column-flex gap-1 ${styles.phrases}`}>
-            <span>Question about the picture</span>
-            <textarea
-              rows={3}
-              value={question}
-              data-testid="try-question"
-              onChange={(event) => setQuestion(event.currentTarget.value)}
-            />
-          </label>
+          <TextArea label="Question about the picture" testId="try-question" value={question} onChange={setQuestion} />
           <label className={`row wrap gap-2 ${styles.line}`}>
             <input
               type="checkbox"
@@ -176,15 +169,7 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
         />
       )}
       {task === "segment" && (
-        <label className={`column-flex gap-1 ${styles.phrases}`}>
-          <span>Phrases, one per line</span>
-          <textarea
-            rows={3}
-            value={phrases}
-            data-testid="try-phrases"
-            onChange={(event) => setPhrases(event.currentTarget.value)}
-          />
-        </label>
+        <TextArea label="Phrases, one per line" testId="try-phrases" value={phrases} onChange={setPhrases} />
       )}
       <div className={`row wrap gap-2 ${styles.line}`}>
         {phase === null ? (

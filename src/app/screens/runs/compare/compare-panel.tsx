@@ -1,4 +1,4 @@
-import { Fragment, type ReactNode, useMemo, useState, useSyncExternalStore } from "react";
+import { type CSSProperties, Fragment, type ReactNode, useMemo, useState, useSyncExternalStore } from "react";
 import { LOOPS } from "../../../../engine/rl/loops/abouts.ts";
 import type { RunDigest } from "../../../../engine/runs/library/digest.ts";
 import { AllSteps } from "../../../components/charts/all-steps.tsx";
@@ -125,6 +125,8 @@ function ownNames(source: MetricSource): readonly string[] {
   return [...new Set(source.names.map((name) => name.slice(name.indexOf(" ") + 1)))].sort();
 }
 
+const colourOf = (at: number) => ({ "--run": `var(--run-${at + 1})` }) as CSSProperties;
+
 function ComparedTable({
   titles,
   rows,
@@ -143,7 +145,7 @@ function ComparedTable({
             </th>
             {titles.map((title, at) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: the place is the run's colour
-              <th scope="col" key={at} data-run={at + 1}>
+              <th scope="col" key={at} className={styles.run} style={colourOf(at)}>
                 {title}
               </th>
             ))}
