@@ -8,6 +8,7 @@ import { encodeRle } from "../../../data/mask/rle-mask.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
 import { LabError } from "../../../errors.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
+import type { FoundMask } from "../../../model/sam2/postprocess.ts";
 import type { Weights } from "../../../model/weights/weights.ts";
 import {
   captionerOf,
@@ -63,13 +64,17 @@ export const captionMask: Loop = {
 /** A row with the policy's masks for its caption. */
 interface SampledMasks extends Pictured, ActedMasks {
   readonly group: number;
+  /** `masks` and `greedy` as records keep them. */
+  readonly predicted: readonly Rle[];
+  readonly greedyMask: Rle;
 }
 
 const pixelsOf = ({ masks }: ActedMasks): Uint8Array[] => masks.map(({ mask }) => mask);
 
-function encoded(item: SampledMasks): Rle[] {
-  const { height, width } = rowSize(item.row);
-  return pixelsOf(item).map((mask) => encodeRle(mask, height, width));
+function sampledOf(picture: Pictured & Pick<SampledMasks, "group">, acted: ActedMasks): SampledMasks {
+  const { height, width } = rowSize(picture.row);
+  const encoded = ({ mask }: FoundMask): Rle => encodeRle(mask, height, width);
+  return { ...picture, ...acted, predicted: acted.masks.map(encoded), greedyMask: encoded(acted.greedy) };
 }
 
 /** One group per row: a few masks for the row's caption, each scored by the partner's caption of that mask. */
@@ -86,7 +91,7 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
     for (const some of inBatches(pictures, config.groupsAtOnce)) {
       const draws = (at: number) => maskDraws(context, 2, some[at]?.group ?? 0);
       const fresh = await sampleMasks(context, some, config.groupSize, draws);
-      sampledMasks.push(...fresh.map((acted, at) => ({ ...(some[at] as (typeof some)[number]), ...acted })));
+      sampledMasks.push(...fresh.map((acted, at) => sampledOf(some[at] as (typeof some)[number], acted)));
     }
     await context.phase("partner", 2, () => sampledMasks.map((item) => drawnOf(context, item)));
     const captions = await partnerCaptions(
@@ -103,7 +108,7 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
     );
     for (const some of inBatches(sampledMasks, config.groupsAtOnce)) await askStart(context, some, starts);
     const groups = sampledMasks.map((item, group) =>
-      groupOf(context, item, captions[group]?.[0] ?? [], scores[group] as Scores, starts[group] as StartAnswer),
+      groupOf(context, item, captions[group]?.[0] ?? [], scores[group] ?? [], starts[group] as StartAnswer),
     );
     return {
       groups,
@@ -125,11 +130,6 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
   }
 }
 
-interface Scores {
-  readonly predicted: readonly Rle[];
-  readonly scored: readonly ScoredRollout[];
-}
-
 /** [draw][mask] */
 type Captions = readonly (readonly (string | null)[])[];
 
@@ -139,30 +139,22 @@ async function score(
   item: SampledMasks,
   captions: Captions,
   likelihoods: readonly (MaskLikelihood | null)[] | undefined,
-): Promise<Scores> {
-  const { row, masks } = item;
-  const predicted = encoded(item);
+): Promise<readonly ScoredRollout[]> {
+  const { row, masks, predicted } = item;
   const draws = captions.map((own) => {
     const facts = masks.map((found, n) =>
       factsOf(row, predicted[n] ?? null, found, own[n] ?? null, likelihoodFact(likelihoods, n)),
     );
     return context.scorer.scoreGroup(facts, rewardPlan(context.config), context.signal);
   });
-  return { predicted, scored: meanScores(await Promise.all(draws), captions) };
+  return meanScores(await Promise.all(draws), captions);
 }
 
 /** The sampled masks before their rewards. @param captions [G] of the partner; missing ones are null */
-function drawnOf(
-  context: StepContext,
-  item: SampledMasks,
-  captions: readonly (string | null)[] = [],
-  predicted: readonly Rle[] = encoded(item),
-): DrawnGroup {
-  const { row, features, greedy } = item;
+function drawnOf(context: StepContext, item: SampledMasks, captions: readonly (string | null)[] = []): DrawnGroup {
+  const { row, features, predicted, greedyMask } = item;
   const { id: rowId, imageId, caption, mask: givenMask } = row.summary;
-  const { height, width } = rowSize(row);
   const prompt = segmentPrompt(context.model, features.tiles, caption, features.frames);
-  const greedyMask = encodeRle(greedy.mask, height, width);
   return {
     loop: 2,
     group: groupNumber(context, item.group),
@@ -191,12 +183,12 @@ function groupOf(
   context: StepContext,
   item: SampledMasks,
   captions: readonly (string | null)[],
-  { predicted, scored }: Scores,
+  scored: readonly ScoredRollout[],
   start: StartAnswer,
 ): Group {
   const { model } = context;
   const { row, features, actions: sampledMasks } = item;
-  const drawn = drawnOf(context, item, captions, predicted);
+  const drawn = drawnOf(context, item, captions);
   const { group } = drawn;
   const masks = pixelsOf(item);
   const caption = row.summary.caption;

@@ -75,6 +75,7 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
     const sampled = await sampleTexts(context, 1, rows, prompts, features);
     await context.phase("partner", 1, () => drawnTexts(context, 1, sampled));
     const found = await findAll(context, sampled, features);
+    const predicted = found.map((own, group) => own.map((one) => encoded(rows[group] as TrainingRow, one)));
     const likelihoods = await wantedLikelihoods(
       context,
       1,
@@ -83,12 +84,12 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
       ),
     );
     await context.phase("reward", 1, () =>
-      drawnTexts(context, 1, sampled, (group, n) => ({
-        predictedMask: encoded(rows[group] as TrainingRow, found[group]?.[n]),
-      })),
+      drawnTexts(context, 1, sampled, (group, n) => ({ predictedMask: predicted[group]?.[n] ?? null })),
     );
     const scored = await Promise.all(
-      sampled.map((item, group) => score(context, item, found[group] ?? [], likelihoods[group])),
+      sampled.map((item, group) =>
+        score(context, item, found[group] ?? [], predicted[group] ?? [], likelihoods[group]),
+      ),
     );
     return textRollouts(context, 1, sampled, scored);
   } finally {
@@ -116,12 +117,14 @@ async function score(
   context: StepContext,
   item: SampledTexts,
   found: readonly (FoundMask | null)[],
+  predicted: readonly (Rle | null)[],
   likelihoods: Likelihoods,
 ): Promise<Pick<Group, "rollouts" | "metrics">> {
   const { row, completions, texts } = item;
-  const facts = completions.map(({ ended }, n) =>
-    factsOf(row, { caption: texts[n] as string, truncated: !ended }, found[n] ?? null, likelihoodFact(likelihoods, n)),
-  );
+  const facts = completions.map(({ ended }, n) => {
+    const text = { caption: texts[n] as string, truncated: !ended };
+    return factsOf(row, text, found[n] ?? null, predicted[n] ?? null, likelihoodFact(likelihoods, n));
+  });
   const scored = await context.scorer.scoreGroup(facts, rewardPlan(context.config), context.signal);
   const rollouts = scored.map(({ reward, terms }, n) => {
     return { ...textFields(context, item, n), predictedMask: facts[n]?.predicted ?? null, reward, terms };
@@ -131,8 +134,8 @@ async function score(
 
 type Likelihoods = readonly (MaskLikelihood | null)[] | undefined;
 
-function encoded({ rgb }: TrainingRow, found: FoundMask | null | undefined): Rle | null {
-  return found == null ? null : encodeRle(found.mask, rgb.height, rgb.width);
+function encoded({ rgb }: TrainingRow, found: FoundMask | null): Rle | null {
+  return found === null ? null : encodeRle(found.mask, rgb.height, rgb.width);
 }
 
 const masksOf = (found: readonly (FoundMask | null)[]): (Uint8Array | null)[] => found.map((one) => one?.mask ?? null);
@@ -141,6 +144,7 @@ function factsOf(
   row: TrainingRow,
   text: HeldOutText,
   found: FoundMask | null,
+  predicted: Rle | null,
   likelihood: ReturnType<typeof likelihoodFact>,
 ): RolloutFacts {
   const { summary } = row;
@@ -148,7 +152,7 @@ function factsOf(
     loop: 1,
     reference: summary.caption,
     given: summary.mask,
-    predicted: encoded(row, found),
+    predicted,
     ...clipFact(row),
     // An empty mask has no pixels inside, so its confidence is 0.
     confidence: found?.confidence ?? 0,
@@ -183,7 +187,7 @@ async function evaluate(...[deps, rows]: Parameters<EvaluateLoop>): ReturnType<E
     const own = answered[at]?.at(-1)?.mask ?? null;
     const { height, width } = rowSize(row);
     const [greedy, ...sampled] = (texts[at] as HeldOutText[]).map((text, n) =>
-      factsOf(row, text, found[n] ?? null, likelihoodFact(likelihoods[at], n)),
+      factsOf(row, text, found[n] ?? null, encoded(row, found[n] ?? null), likelihoodFact(likelihoods[at], n)),
     );
     return {
       greedy: greedy as RolloutFacts,
