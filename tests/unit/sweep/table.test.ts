@@ -26,6 +26,13 @@ test("without an interval no difference is called better, on the page as in the 
   expect([differenceText(two), verdict(two)]).toEqual(["+0.500 (+0.250 to +0.750)", "better"]);
 });
 
+test("a small difference has two significant digits, a rounding error is no change", () => {
+  expect(differenceText({ mean: 0.00012, low: 0.0000304, high: 0.0021 })).toBe("+0.00012 (+0.000030 to +0.002)");
+  expect(differenceText({ mean: -0.0004, low: -0.002, high: 0 })).toBe("−0.00040 (−0.002 to 0.000)");
+  const noise = { mean: 1e-17, low: 1e-18, high: 2e-17 };
+  expect([differenceText(noise), verdict(noise)]).toEqual(["0.000 (no change)", "open"]);
+});
+
 test("in JSON the ends of an interval without spread are null", () => {
   const [one, two] = [
     ["a", "a"],

@@ -1,5 +1,6 @@
 import { type ReactNode, useMemo } from "react";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
+import { signed, TIE } from "../../../engine/runs/evaluations/difference-text.ts";
 import { rowScoreOf, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RowScores } from "../../../engine/runs/evaluations/evaluations.ts";
 import type { RowPair } from "../../../engine/runs/library/run-result.ts";
@@ -10,7 +11,7 @@ import type { MaskLayer } from "../../components/mask/layers.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { CaptionDiff } from "../../components/rollout/reward/caption-diff.tsx";
 import { useSession } from "../../stores/session.ts";
-import { fixed, signed } from "../../styles/format.ts";
+import { fixed } from "../../styles/format.ts";
 import styles from "./eval.module.css";
 import { answersOf, greedyAnswer, isSampled, partnerAnswer, type RowAnswer } from "./row-answers.ts";
 
@@ -179,6 +180,6 @@ function Answer(props: {
 }
 
 function Change({ value }: { readonly value: number }): ReactNode {
-  const verdict = Number(value.toFixed(3)) === 0 ? "open" : value > 0 ? "better" : "worse";
-  return <b data-verdict={verdict}>{signed(value, 3)}</b>;
+  const verdict = Math.abs(value) <= TIE ? "open" : value > 0 ? "better" : "worse";
+  return <b data-verdict={verdict}>{signed(value)}</b>;
 }

@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo, useSyncExternalStore } from "react";
 import { HELD_OUT_LOOPS } from "../../../engine/rl/loops/abouts.ts";
-import { fewPicturesText, rangeText } from "../../../engine/runs/evaluations/difference-text.ts";
+import { fewPicturesText, rangeText, signed } from "../../../engine/runs/evaluations/difference-text.ts";
 import { scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import { reportPictures } from "../../../engine/runs/evaluations/row-image.ts";
 import { lab } from "../../clients/lab.ts";
@@ -8,7 +8,7 @@ import { smooth } from "../../components/charts/plot/smoothing.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { useAsync } from "../../components/use-async.ts";
-import { counted, signed } from "../../styles/format.ts";
+import { counted } from "../../styles/format.ts";
 import styles from "./home.module.css";
 
 const SMOOTHING = 0.8;
@@ -42,7 +42,7 @@ export function RewardCurve({ run, step }: { readonly run: ViewedRun; readonly s
         Reward over {counted(length, "step")}
         {gain !== null && last !== undefined && (
           <>
-            ; {loop.score} on {counted(last.n, "held-out row")} <b data-testid="home-gain">{signed(gain.mean, 3)}</b>{" "}
+            ; {loop.score} on {counted(last.n, "held-out row")} <b data-testid="home-gain">{signed(gain.mean)}</b>{" "}
             <span className="nowrap">({rangeText(gain)})</span> {few !== "" && <span className="warn">{few}</span>}
           </>
         )}

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { activeLoops } from "../../../engine/config/derived.ts";
-import { fewPicturesText, rangeText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
+import { fewPicturesText, rangeText, signed, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
 import { lackingText } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { reportPictures } from "../../../engine/runs/evaluations/row-image.ts";
@@ -9,7 +9,7 @@ import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { CopyPanel } from "../../components/ui/panel/copy-panel.tsx";
 import { linkTo } from "../../stores/route.ts";
 import { useRun } from "../../stores/run/run.ts";
-import { counted, NONE, signed } from "../../styles/format.ts";
+import { counted, NONE } from "../../styles/format.ts";
 import { SAMPLED_REWARD } from "../eval/score-card.tsx";
 import styles from "./train.module.css";
 
@@ -62,7 +62,7 @@ function Gain(props: {
   return (
     <div className="row gap-3">
       <b className={`bold ${styles.gain}`} data-verdict={verdict(difference)}>
-        {signed(difference?.mean, 3)}
+        {difference === null ? NONE : signed(difference.mean)}
       </b>
       <p className="grid">
         <span>

@@ -2,16 +2,20 @@
 import { isRecord } from "../../bytes/json.ts";
 import type { EvalReport, Interval } from "./evaluations.ts";
 
+/** Differences up to this size are ties: rounding errors of scores. */
+export const TIE = 1e-6;
+
 /** "better" or "worse" only if the 95 % interval excludes 0. Without spread there is no interval. */
 export function verdict(difference: Pick<Interval, "low" | "high"> | null): "better" | "worse" | "open" {
   if (difference === null || difference.low === difference.high) return "open";
-  if (difference.low > 0) return "better";
-  return difference.high < 0 ? "worse" : "open";
+  if (difference.low > TIE) return "better";
+  return difference.high < -TIE ? "worse" : "open";
 }
 
 /** The interval of a difference. Without spread there is none: over one picture, or where nothing changed. */
 export function rangeText({ mean, low, high }: Interval): string {
-  if (low === high) return mean === 0 ? "no change" : "no interval";
+  if ([mean, low, high].every((value) => Math.abs(value) <= TIE)) return "no change";
+  if (low === high) return "no interval";
   return `${signed(low)} to ${signed(high)}`;
 }
 
@@ -50,8 +54,9 @@ export function markedDifference(difference: Interval): string {
   return verdict(difference) === "open" ? text : `**${text}**`;
 }
 
-/** Fixed decimals with a sign; a value that rounds to 0 has no sign. */
+/** Fixed decimals with a sign, two significant digits if they would show at most one; rounding errors are 0, without a sign. */
 export function signed(value: number, decimals = 3): string {
-  const digits = Math.abs(value).toFixed(decimals);
-  return Number(digits) === 0 ? digits : `${value > 0 ? "+" : "−"}${digits}`;
+  const size = Math.abs(value);
+  if (size <= TIE) return (0).toFixed(decimals);
+  return `${value > 0 ? "+" : "−"}${size < 10 ** -decimals ? size.toPrecision(2) : size.toFixed(decimals)}`;
 }

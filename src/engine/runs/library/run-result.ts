@@ -1,9 +1,7 @@
 /** Result of a run on held-out rows: its newest evaluation compared with the start, by score and by row. */
+import { TIE } from "../evaluations/difference-text.ts";
 import { rowScoreOf, SCORES, type Score, type ScoreId, scoreOf } from "../evaluations/evaluation-scores.ts";
 import type { Interval, RowScores, StoredEvaluation } from "../evaluations/evaluations.ts";
-
-/** Differences up to this size are ties. */
-const TIE = 1e-6;
 
 /** A report row before and after. */
 export interface RowPair {

@@ -2,13 +2,14 @@ import { type ReactNode, useMemo, useState } from "react";
 import { suiteOf } from "../../../../engine/eval/suites/all.ts";
 import { answeredItems, type System } from "../../../../engine/eval/suites/run-suite.ts";
 import type { AnsweredItem } from "../../../../engine/eval/suites/suite.ts";
+import { signed } from "../../../../engine/runs/evaluations/difference-text.ts";
 import { suitePictureId } from "../../../../protocol/data.ts";
 import { answerColour, type MaskLayer } from "../../../components/mask/layers.ts";
 import { MaskFigure } from "../../../components/mask/mask-figure.tsx";
 import { OverlayControls } from "../../../components/rollout/overlay-controls.tsx";
 import { Segmented } from "../../../components/ui/controls.tsx";
 import { useSuite } from "../../../stores/suite.ts";
-import { fixed, signed } from "../../../styles/format.ts";
+import { fixed } from "../../../styles/format.ts";
 import evalStyles from "../eval.module.css";
 import { CardAnswer, RowCards } from "../row-cards.tsx";
 import styles from "./suites.module.css";
@@ -75,7 +76,7 @@ function Card({ shown }: { readonly shown: Shown }): ReactNode {
     <>
       <p className="flex gap-2 between">
         <span className={styles.asked}>{item.text}</span>
-        {rows.length > 1 && <b>{signed(change(shown), 3)}</b>}
+        {rows.length > 1 && <b>{signed(change(shown))}</b>}
       </p>
       <div className={`grid gap-2 ${rows.length > 1 ? evalStyles.pair : ""}`}>
         {rows.map(({ system, row, score }) => (

@@ -4,6 +4,7 @@ import { configDifference, SETTING_KEYS } from "../../../../engine/config/parse.
 import { SETTING_GROUPS } from "../../../../engine/config/setting.ts";
 import { SETTINGS } from "../../../../engine/config/table.ts";
 import type { BestCheckpoint } from "../../../../engine/runs/checkpoint/best-checkpoint.ts";
+import { signed } from "../../../../engine/runs/evaluations/difference-text.ts";
 import {
   lackingText,
   rowScoreOf,
@@ -13,7 +14,7 @@ import {
 } from "../../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RowScores, StoredEvaluation } from "../../../../engine/runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../../../../engine/runs/manifest.ts";
-import { counted, fixed, NONE, signed } from "../../../styles/format.ts";
+import { counted, fixed, NONE } from "../../../styles/format.ts";
 import { evalTexts } from "../../eval/eval-metrics.ts";
 import { settingText } from "../run-difference.ts";
 
@@ -72,7 +73,7 @@ export function heldOutRows(runs: readonly HeldOut[]): ComparedRow[] {
       if (!alike) return meanText(common.map((row) => rowValue(rows[at]?.get(row), id)));
       const score = report === undefined ? null : scoreOf(report, id);
       if (score === null) return NONE;
-      const change = score.difference === null ? "" : ` ${signed(score.difference.mean, 3)}`;
+      const change = score.difference === null ? "" : ` ${signed(score.difference.mean)}`;
       const lacking = lackingText(score.n, report?.n ?? score.n);
       return `${fixed(score.mean, 3)}${change}${lacking === "" ? "" : `, ${lacking}`}`;
     });
