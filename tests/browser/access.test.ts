@@ -9,6 +9,8 @@ const NARROW = { width: 390, height: 844 };
 let lab: OpenPage;
 /** The Train screen in a narrow window, from the start of a run to its result. */
 let shift: number;
+/** Height of the status strip in that window. */
+let strip: number;
 beforeAll(async () => {
   // The checker is injected, which the page's own policy rightly forbids.
   const run = { ...CHEAP_RUN, steps: "1", evalSteps: "1", evalRows: "2" };
@@ -23,12 +25,18 @@ beforeAll(async () => {
     .first()
     .waitFor();
   shift = await layoutShift(lab.page);
+  strip = (await lab.page.locator("header").first().boundingBox())?.height ?? 0;
   await lab.page.setViewportSize(WIDE);
 });
 afterAll(() => lab.close());
 
 it("a run in a narrow window moves no text that is being read", () => {
   expect(shift).toBeLessThan(0.05);
+});
+
+it("the status strip of a narrow window takes two lines", () => {
+  expect(strip).toBeGreaterThan(40);
+  expect(strip).toBeLessThan(84);
 });
 
 describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {

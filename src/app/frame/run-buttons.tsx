@@ -47,6 +47,7 @@ export function RunButtons(): ReactNode {
         {running ? "Pause" : "Continue"}
       </Button>
       <Button
+        className={styles.iconic ?? ""}
         icon={<IconStep />}
         blocker={actionBlocker("step", state)}
         data-testid="single-step"
@@ -58,6 +59,7 @@ export function RunButtons(): ReactNode {
       <PhaseButton />
       <SaveButton />
       <Button
+        className={styles.iconic ?? ""}
         icon={<IconStop />}
         blocker={actionBlocker("stop", state)}
         data-testid="stop"

@@ -47,6 +47,9 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
       </div>
       <Facts />
       <div className={`row wrap gap-2 justify-end ${styles.actions}`}>
+        <RunButtons />
+      </div>
+      <div className={`row gap-2 ${styles.corner}`}>
         {warnings + problems > 0 && (
           <Button
             kind="quiet"
@@ -58,7 +61,6 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
             {warnings + problems}
           </Button>
         )}
-        <RunButtons />
         <ThemeSwitch />
         <Button
           kind="quiet"
