@@ -78,7 +78,13 @@ describe("trying the model out", () => {
     // After a reload the page offers to go on, with the choices of then.
     await page.reload();
     await untilReady(page);
-    await show(page, { screen: "eval", part: "suites" });
+    for (const screen of ["eval", "home"] as const) {
+      await show(page, { screen, part: "run" });
+      await expect
+        .poll(() => page.getByTestId("stopped-suites").textContent())
+        .toBe("Continue 1 stopped evaluation suite");
+    }
+    await page.getByTestId("stopped-suites").click();
     const stopped = page.getByTestId("stopped-evaluation");
     await expect.poll(() => stopped.textContent()).toMatch(/^masks 16 rows, pocket model/);
     await stopped.getByRole("button", { name: "Continue" }).click();

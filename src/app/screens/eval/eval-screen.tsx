@@ -8,6 +8,7 @@ import { act, actionBlocker } from "../../clients/run/run-actions.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { useNoRun, useViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { StoppedSuites } from "../../components/stopped-suites.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select } from "../../components/ui/controls.tsx";
 import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
@@ -41,7 +42,10 @@ export function EvalScreen(): ReactNode {
         <Segmented label="Evaluation" options={PARTS} value={part} onChange={(value) => navigate({ part: value })} />
       </div>
       {part === "run" ? (
-        <HeldOut />
+        <>
+          <StoppedSuites />
+          <HeldOut />
+        </>
       ) : (
         <ErrorBoundary>
           <Suspense fallback={null}>

@@ -6,6 +6,7 @@ import { act } from "../../clients/run/run-actions.ts";
 import { GuideCards } from "../../components/guide/guide-cards.tsx";
 import { NewestRun } from "../../components/rollout/newest-run.tsx";
 import { titleOf, useNoRun, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { StoppedSuites } from "../../components/stopped-suites.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPause, IconPlay } from "../../components/ui/icons.tsx";
 import { linkTo, navigate } from "../../stores/route.ts";
@@ -32,6 +33,7 @@ export function HomeScreen(): ReactNode {
             Train a Sa2VA checkpoint with dual-loop GRPO in this tab, on your own GPU. Nothing is uploaded.
           </p>
           <Begin />
+          <StoppedSuites />
         </div>
         {run !== null && <RewardCurve run={run} step={playback.step} />}
       </section>
