@@ -55,11 +55,12 @@ const suite = (name: string): Suite => suiteOf(name) as Suite;
 const png = (width: number, height: number, shade: number) =>
   encodePng({ width, height, channels: 3, data: new Uint8Array(width * height * 3).fill(shade) });
 
-test("gRefCOCO: refs without a target are rows too", async () => {
+test("gRefCOCO: refs without a target are rows too, a second ref of an id is none", async () => {
   const sentences = [{ sent_id: 1, sent: "the dog" }];
   const grefs = [
     { ref_id: 7, image_id: 1, ann_id: [11, 12], split: "val", sentences },
     { ref_id: 8, image_id: 1, ann_id: [-1], split: "val", sentences: [{ sent_id: 2, sent: "a ship" }] },
+    { ref_id: 8, image_id: 1, ann_id: [12], split: "val", sentences },
     { ref_id: 9, image_id: 1, ann_id: [11], split: "train", sentences },
   ];
   const annotations = [11, 12].map((id, at) => ({
@@ -79,7 +80,10 @@ test("gRefCOCO: refs without a target are rows too", async () => {
     ["ref 7/0", "the dog", 1],
     ["ref 8/0", "a ship", 0],
   ]);
-  expect(leftOut).toEqual(["split val is read: 2 refs; 1 of train are left out"]);
+  expect(leftOut).toEqual([
+    "split val is read: 3 refs; 1 of train are left out",
+    "ref 8/0: an earlier row has the same id",
+  ]);
   expect(await picture(1)).toMatchObject({ width: 30, height: 20, mime: "image/png" });
 });
 

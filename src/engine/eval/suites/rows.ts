@@ -129,6 +129,8 @@ export async function pictureRows(
   const items: SuiteItem[] = [];
   const leftOut: string[] = [];
   const pictures: (() => Promise<EncodedImage>)[] = [];
+  // Answers are kept by id, so a second row of an id would be scored with the answer of the first.
+  const ids = new Set<string>();
   for (const { picture, rows } of entries) {
     if (signal?.aborted) throw new LabError("cancelled", `Reading ${path} was cancelled`);
     try {
@@ -142,8 +144,12 @@ export async function pictureRows(
         orientation: 1,
       });
       for (const item of await rows((value) => fitted(value, { height, width, find }))) {
-        items.push({ ...item, imageId, size: [height, width] });
-        pictures.push(read);
+        if (ids.has(item.id)) leftOut.push(`${item.id}: an earlier row has the same id`);
+        else {
+          ids.add(item.id);
+          items.push({ ...item, imageId, size: [height, width] });
+          pictures.push(read);
+        }
       }
     } catch (thrown) {
       const error = toLabError(thrown);
