@@ -8,7 +8,7 @@ import { type GpuProgram, shaderSource } from "../../src/engine/gpu/runtime/pipe
 import { flatGrid, runProgram } from "../../src/engine/gpu/runtime/program.ts";
 import { PAGE_BLOCKS } from "../../src/engine/gpu/runtime/uniforms.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { keepsOrder } from "../../src/engine/gpu/tfjs/views.ts";
+import { keepsOrder } from "../../src/engine/gpu/tfjs/rearrange.ts";
 import { useGpu } from "../support/gpu.ts";
 import { WAIT } from "../support/hang.ts";
 import { distance, randomTensor } from "../support/kernels.ts";

@@ -14,12 +14,15 @@ import {
   type RewardScore,
   type RowPart,
   type RowScores,
+  readEvaluations,
   type Selection,
   type SelectionMetric,
   type StoredEvaluation,
   type TruthMetric,
+  writeEvaluations,
 } from "../runs/evaluations/evaluations.ts";
 import { imageOf } from "../runs/evaluations/row-image.ts";
+import type { RunStore } from "../storage/store.ts";
 import { bootstrapMean } from "./bootstrap.ts";
 import { segmentationScores } from "./segmentation.ts";
 
@@ -178,4 +181,23 @@ function rowValue(row: RowScores, metric: SelectionMetric, trained: readonly Loo
   const values = names.flatMap((name) => row.rewards?.[name] ?? []);
   if (values.length === 0 || values.length < names.length) return null;
   return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/**
+ * Reports scores against the run's earliest comparable evaluation before `step` and stores both. An evaluation of the
+ * same step is replaced; those of later steps stay, since any checkpoint can be evaluated.
+ */
+export async function storeEvaluation(
+  store: RunStore,
+  runId: string,
+  step: number,
+  rows: readonly RowScores[],
+  terms: EvalTerms,
+): Promise<EvalReport> {
+  const stored = await readEvaluations(store, runId);
+  const before = stored.filter((other) => other.report.step < step);
+  const after = stored.filter((other) => other.report.step > step);
+  const report = evalReport(step, rows, terms, baselineOf(before, rows, terms.maskPolicy));
+  await writeEvaluations(store, runId, [...before, { report, rows }, ...after]);
+  return report;
 }

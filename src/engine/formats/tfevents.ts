@@ -1,6 +1,6 @@
 /** TensorBoard event files: framed protobuf records with masked CRC-32C (docs/spec/formats.md#84-tfevents). */
 import { crc32c } from "../bytes/crc.ts";
-import { bytes, double, float, type Message, message, text, varint } from "./protobuf.ts";
+import { joinBytes } from "../bytes/memory.ts";
 
 export interface RunEvent {
   /** Unix seconds. */
@@ -90,4 +90,51 @@ function record(payload: Message): Message {
 function maskedCrc(data: Uint8Array): number {
   const crc = crc32c(data);
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
+}
+
+/** Fields of protocol-buffer messages, as bytes (https://protobuf.dev/programming-guides/encoding). */
+type Message = Uint8Array<ArrayBuffer>;
+
+/** A message from its fields, in order. */
+function message(...fields: readonly Message[]): Message {
+  return joinBytes(fields);
+}
+
+function double(field: number, value: number): Message {
+  const out = new Uint8Array(9);
+  out[0] = (field << 3) | 1;
+  new DataView(out.buffer).setFloat64(1, value, true);
+  return out;
+}
+
+function float(field: number, value: number): Message {
+  const out = new Uint8Array(5);
+  out[0] = (field << 3) | 5;
+  new DataView(out.buffer).setFloat32(1, value, true);
+  return out;
+}
+
+/** An unsigned number; zero is the default and is left out. */
+function varint(field: number, value: number): Message {
+  return value === 0 ? new Uint8Array() : Uint8Array.of(field << 3, ...varintBytes(value));
+}
+
+/** A nested message or bytes. */
+function bytes(field: number, content: Uint8Array): Message {
+  return message(Uint8Array.of((field << 3) | 2, ...varintBytes(content.length)), Uint8Array.from(content));
+}
+
+function text(field: number, content: string): Message {
+  return bytes(field, new TextEncoder().encode(content));
+}
+
+function varintBytes(value: number): number[] {
+  const out: number[] = [];
+  let rest = value;
+  while (rest >= 128) {
+    out.push((rest % 128) + 128);
+    rest = Math.floor(rest / 128);
+  }
+  out.push(rest);
+  return out;
 }

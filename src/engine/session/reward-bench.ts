@@ -2,17 +2,25 @@
  * Sampling of the reward bench: groups of rollouts of selected rows from the loaded weights, scored as in a run, without
  * loss or update.
  */
-
 import type { LabConfig } from "../config/table.ts";
+import { clipFact, rowSize } from "../data/clips/row-frames.ts";
+import { decodeRle, type Rle } from "../data/mask/rle.ts";
 import type { TrainingRow } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
 import { trimPool } from "../gpu/runtime/pool.ts";
 import { tf } from "../gpu/tf.ts";
 import type { StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
-import { createFeatureCache } from "../policy/features.ts";
-import type { RewardScorer } from "../rewards/types.ts";
+import { likelihoodFact, wantedLikelihoods } from "../policy/caption-likelihood.ts";
+import { createFeatureCache, disposeFeatures } from "../policy/features.ts";
+import { describePictures } from "../policy/partner.ts";
+import { rowCells } from "../policy/prompts.ts";
+import { rewardPlan } from "../rewards/composer/plan.ts";
+import type { RolloutFacts } from "../rewards/term.ts";
+import type { RewardScorer, ScoredRollout } from "../rewards/types.ts";
+import { aboutLoop } from "../rl/loops/abouts.ts";
 import { LOOP_CODE } from "../rl/loops/registry.ts";
+import { type AdvantageConfig, scoreGroups } from "../rl/objective/group-advantages.ts";
 import { disposeState } from "../rl/optim/training-state.ts";
 import { captionerOf, requireCaptioner } from "../rl/run/start/captioner.ts";
 import { adapterBlocker, startState } from "../rl/run/start/start-run.ts";
@@ -20,10 +28,8 @@ import { stepRows } from "../rl/step/clip-frames.ts";
 import type { StepContext } from "../rl/step/context.ts";
 import type { Group } from "../rl/step/group.ts";
 import { runWeights } from "../rl/step/run-weights.ts";
-import { type BenchGroup, UNSCORED } from "../runs/bench/bench-group.ts";
+import { type BenchGroup, type GroupBounds, UNSCORED } from "../runs/bench/bench-group.ts";
 import type { LoopId } from "../runs/rollouts/records.ts";
-import { groupBounds } from "./bench-bounds.ts";
-import { scoredGroup } from "./bench-scores.ts";
 
 export interface BenchInput {
   readonly context: Omit<StepContext, "step" | "phase">;
@@ -126,4 +132,73 @@ async function benchGroup(context: StepContext, group: Group): Promise<BenchGrou
     ...(await groupBounds(context, group)),
   };
   return scoredGroup({ ...known, rollouts: unscored }, rollouts, config);
+}
+
+/** @param scores one per rollout. The advantages are for a batch of this group alone; see `withAdvantages` */
+export function scoredGroup(group: BenchGroup, scores: readonly ScoredRollout[], config: AdvantageConfig): BenchGroup {
+  const rollouts = group.rollouts.map((rollout, at) => {
+    const { reward = null, terms = [] } = scores[at] ?? {};
+    return { ...rollout, reward, terms };
+  });
+  return withAdvantages([{ ...group, rollouts }], config)[0] as BenchGroup;
+}
+
+/** The groups with their advantages, computed as in a step with the groups of the same loop and batch. */
+export function withAdvantages(groups: readonly BenchGroup[], config: AdvantageConfig): readonly BenchGroup[] {
+  const batches = new Map<string, BenchGroup[]>();
+  for (const group of groups) {
+    const name = `${group.loop} ${group.batch}`;
+    batches.set(name, [...(batches.get(name) ?? []), group]);
+  }
+  const found = new Map<BenchGroup, BenchGroup>();
+  for (const own of batches.values()) {
+    for (const [at, { mean, std, zeroSpread, advantages }] of scoreGroups(own, config).entries()) {
+      const group = own[at] as BenchGroup;
+      const rollouts = group.rollouts.map((rollout, n) => ({ ...rollout, advantage: advantages[n] ?? 0 }));
+      found.set(group, { ...group, rewardMean: mean, rewardStd: std, zeroSpread, rollouts });
+    }
+  }
+  return groups.map((group) => found.get(group) as BenchGroup);
+}
+
+// Reference masks for the bench, in addition to sampled masks: the greedy one and the row's own.
+
+/**
+ * Bounds of a group of sampled masks; nothing for a loop whose actions are captions.
+ * @throws LabError("held") when a reward cannot be given
+ */
+async function groupBounds(
+  context: StepContext,
+  { loop, row, rollouts }: Group,
+): Promise<{ readonly bounds?: GroupBounds }> {
+  const greedyMask = rollouts[0]?.greedyMask ?? null;
+  if (aboutLoop(loop).samples !== "mask" || greedyMask === null) return {};
+  const { model, config, scorer, signal } = context;
+  const size = rowSize(row);
+  const keepTiny = config.smallRegions === "force";
+  const masks = [decodeRle(greedyMask), row.mask];
+  const features = await context.features.get(row.summary.imageId, row.rgb, row.view);
+  const picture = { features, masks, ...size };
+  const said = { caption: row.summary.caption, others: row.others ?? [] };
+  const options = { maxNewTokens: config.partnerMaxTokens, logitGuard: config.logitGuard, keepTiny, signal };
+  const [captions, likelihoods] = await (async () => {
+    const [described = []] = await describePictures(model, context.partner, [picture], options);
+    const [measured] = await wantedLikelihoods(context, loop, [{ ...picture, ...said }]);
+    return [described, measured] as const;
+  })().finally(() => disposeFeatures(features));
+  const facts = (predicted: Rle, n: number): RolloutFacts => ({
+    loop,
+    reference: row.summary.caption,
+    caption: captions[n] ?? null,
+    ...likelihoodFact(likelihoods, n),
+    given: row.summary.mask,
+    predicted,
+    ...clipFact(row),
+    confidence: null,
+    truncated: false,
+  });
+  const asked = [facts(greedyMask, 0), facts(row.summary.mask, 1)];
+  const [greedy, truth] = await scorer.scoreGroup(asked, rewardPlan(config), signal);
+  const [own, wanted] = masks.map((mask) => String(rowCells(model, { ...row, mask }, keepTiny)));
+  return { bounds: { greedy: greedy?.terms ?? [], truth: truth?.terms ?? [], alike: own === wanted } };
 }

@@ -11,7 +11,7 @@ import { isTrlName } from "../../../src/engine/config/trl.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { trlFiles } from "../../../src/engine/export/trl.ts";
-import { lossSettingsOf } from "../../../src/engine/rl/objective/loss-config.ts";
+import { lossSettingsOf } from "../../../src/engine/rl/objective/loss-types.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { forAny } from "../../support/any.ts";

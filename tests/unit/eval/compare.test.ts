@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { nodeStore } from "../../../scripts/lib/node/node-store.ts";
 import { type ComparedRun, compareTable } from "../../../scripts/lib/scores/compared-run.ts";
-import { storeEvaluation } from "../../../src/engine/eval/store.ts";
+import { storeEvaluation } from "../../../src/engine/eval/report.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { tool } from "../../support/tools.ts";
 import { row, TERMS } from "../runs/sample-evaluations.ts";

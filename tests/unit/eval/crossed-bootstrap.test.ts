@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bootstrapMean } from "../../../src/engine/eval/bootstrap.ts";
-import { crossedBootstrap } from "../../../src/engine/eval/crossed-bootstrap.ts";
-import { runInterval } from "../../../src/engine/eval/run-interval.ts";
+import { bootstrapMean, crossedBootstrap, runInterval } from "../../../src/engine/eval/bootstrap.ts";
 import { normal } from "../../../src/engine/gpu/random.ts";
 
 const draw = (count: number, seed: number): number[] =>

@@ -1,7 +1,7 @@
 /** Runs by a held-out score over the same rows. */
 import { expect, test } from "vitest";
 import { type BoardAsked, BoardReader, boardColumns, leaderboards } from "../../../src/engine/eval/leaderboard.ts";
-import { storeEvaluation } from "../../../src/engine/eval/store.ts";
+import { storeEvaluation } from "../../../src/engine/eval/report.ts";
 import { readEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { listDigests } from "../../../src/engine/runs/library/digest.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";

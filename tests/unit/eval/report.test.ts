@@ -1,8 +1,7 @@
 /** What an evaluation reports: never a number of the rows that choose the best checkpoint. */
 import { describe, expect, it } from "vitest";
 import { evalLine } from "../../../scripts/lib/step-line.ts";
-import { evalReport } from "../../../src/engine/eval/report.ts";
-import { storeEvaluation } from "../../../src/engine/eval/store.ts";
+import { evalReport, storeEvaluation } from "../../../src/engine/eval/report.ts";
 import { scoreOf } from "../../../src/engine/runs/evaluations/evaluation-scores.ts";
 import { EVAL_METRICS, type RowScores, readEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";

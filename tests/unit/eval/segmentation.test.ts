@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { storeEvaluation } from "../../../src/engine/eval/store.ts";
+import { storeEvaluation } from "../../../src/engine/eval/report.ts";
 import { type RowScores, readEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { row, TERMS } from "../runs/sample-evaluations.ts";

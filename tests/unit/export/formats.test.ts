@@ -1,7 +1,7 @@
 import { unzipSync } from "fflate";
 import { expect, test } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
-import { storeEvaluation } from "../../../src/engine/eval/store.ts";
+import { storeEvaluation } from "../../../src/engine/eval/report.ts";
 import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { RUN_EXPORTS, type RunExport } from "../../../src/engine/export/export-names.ts";
 import { exportFiles } from "../../../src/engine/export/formats.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RowSource, TrainingRow } from "../../../src/engine/data/training-row.ts";
 import { REGION_ROWS } from "../../../src/engine/rl/loops/loop.ts";
-import { drawRow } from "../../../src/engine/rl/step/draw-row.ts";
+import { drawRow } from "../../../src/engine/rl/step/data-order.ts";
 
 /** Rows whose mask is their own index, so that a test can see which was drawn. */
 const asked: number[] = [];

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ActionScores, Group, LoopRollouts } from "../../../src/engine/rl/step/group.ts";
-import { sourceMetrics } from "../../../src/engine/rl/step/metrics/source-metrics.ts";
+import { sourceMetrics } from "../../../src/engine/rl/step/metrics/rollout-metrics.ts";
 import { resampled } from "../../../src/engine/rl/step/resample.ts";
 
 /** Groups told apart by their number; `freed` has those that were disposed. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { padRows } from "../../../src/engine/rl/loops/texts.ts";
 import { groupScores, type Reward } from "../../../src/engine/rl/objective/advantages.ts";
-import { padRows } from "../../../src/engine/rl/step/actions.ts";
 
 function weightedAdvantages(rewards: readonly Reward[], probabilities: readonly number[], eps: number, scale: boolean) {
   const settings = { eps, baseline: "mean", aggregation: "sum_then_normalize" } as const;

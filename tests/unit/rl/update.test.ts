@@ -7,8 +7,7 @@ import { emaDistance, rampedDecay, updateEma } from "../../../src/engine/rl/opti
 import { inspectGradients, judgeGradients } from "../../../src/engine/rl/optim/monitor.ts";
 import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../../src/engine/rl/optim/optimiser.ts";
 import { copySet, disposeSet } from "../../../src/engine/rl/optim/parameter-sets.ts";
-import { learningRate } from "../../../src/engine/rl/optim/schedule.ts";
-import { scheduleOf } from "../../../src/engine/rl/optim/schedule-config.ts";
+import { learningRate, scheduleOf } from "../../../src/engine/rl/optim/schedule.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");

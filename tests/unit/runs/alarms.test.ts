@@ -1,7 +1,7 @@
 /** Alarms in the run folder: kept with step and rollouts, dropped with the steps of a resume, exported. */
 import { describe, expect, it } from "vitest";
 import { collectFiles } from "../../../src/engine/export/export-file.ts";
-import { csvFiles } from "../../../src/engine/export/tables.ts";
+import { csvFiles } from "../../../src/engine/export/formats.ts";
 import { type Alarm, appendAlarm, readAlarms } from "../../../src/engine/runs/alarms.ts";
 import { runLibrary } from "../../../src/engine/runs/library/library.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";

@@ -7,6 +7,7 @@ import {
   type SamplerSettings,
   sampleToken,
 } from "../../../src/engine/policy/decode/sampler.ts";
+import { captionMask } from "../../../src/engine/rl/loops/texts.ts";
 import {
   type AdvantageSettings,
   groupScores,
@@ -19,7 +20,6 @@ import {
   nextEntropyState,
 } from "../../../src/engine/rl/objective/entropy-control.ts";
 import { type LossType, lossSettings } from "../../../src/engine/rl/objective/loss-types.ts";
-import { captionMask } from "../../../src/engine/rl/step/actions.ts";
 import { captionMetrics } from "../../../src/engine/rl/step/metrics/rollout-metrics.ts";
 import { type CaseReport, flat, type Json, matrix, numberOr, record, records, text } from "../golden-json.ts";
 import {

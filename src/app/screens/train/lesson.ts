@@ -2,7 +2,7 @@
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { rleArea } from "../../../engine/data/mask/rle.ts";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
-import { lossSettingsOf } from "../../../engine/rl/objective/loss-config.ts";
+import { lossSettingsOf } from "../../../engine/rl/objective/loss-types.ts";
 import type { Phase } from "../../../engine/rl/run/events.ts";
 import { whatIf } from "../../../engine/rl/step/what-if.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";

@@ -8,7 +8,7 @@ import { productForm } from "../forms/active.ts";
 import type { Epilogue, ProductLayout, ProductSizes } from "../forms/buckets.ts";
 import type { ProductForm, TileForm } from "../forms/records.ts";
 import { type GpuProgram, programOnce } from "../runtime/pipelines.ts";
-import { flatGrid, MAX_GROUPS, release, unwritten } from "../runtime/program.ts";
+import { flatGrid, MAX_GROUPS, release, runProgram, unwritten } from "../runtime/program.ts";
 import { countWork, rowRuns } from "../runtime/work-budget.ts";
 import type { tf } from "../tf.ts";
 import { stockProduct } from "../tfjs/stock-product.ts";
@@ -17,7 +17,6 @@ import { type Form, PRODUCT_UNIFORMS } from "./product-form.ts";
 import type { Place, ProductExtras, ProductShape, ProductSpec } from "./product-spec.ts";
 import { formFor, formOf } from "./register-forms.ts";
 import { runActivated } from "./run-activated.ts";
-import { addPieces } from "./split-sums.ts";
 import { type TiledForm, tiledProgram } from "./tiled-code.ts";
 
 /** The largest batch one dispatch can hold. */
@@ -232,4 +231,37 @@ export function runProduct(
   return bare
     ? { ...stockProduct(a, b, transposeA, transposeB), shape: [...shape] }
     : recordProduct(spec, shape, extras);
+}
+
+/** Adds the products over the pieces of a long K, piece after piece; without atomics, every run gives the same bits. */
+const LANES = 64;
+
+const SUM: GpuProgram = {
+  name: "lab-matmul-split-sums",
+  inputs: { parts: "f32", bias: "f32", extra: "f32" },
+  outputs: { result: "f32" },
+  uniforms: { size: "u32", n: "u32", pieces: "u32", hasBias: "u32", hasExtra: "u32", alpha: "f32" },
+  workgroup: [LANES, 1],
+  body: `
+    let at = (group.y * groups.x + group.x) * ${LANES}u + local.x;
+    if (at >= u.size) { return; }
+    var sum = 0.0;
+    for (var piece = 0u; piece < u.pieces; piece++) { sum += parts[piece * u.size + at]; }
+    sum *= u.alpha;
+    if (u.hasBias != 0u) { sum += bias[at % u.n]; }
+    if (u.hasExtra != 0u) { sum += extra[at]; }
+    result[at] = sum;`,
+};
+
+/** @param parts [pieces, M, N] @returns a tensor of `shape`, M · N elements */
+function addPieces(
+  parts: tf.TensorInfo,
+  shape: readonly number[],
+  { alpha = 1, bias, add }: ProductExtras,
+): tf.TensorInfo {
+  const [pieces, m, n] = parts.shape as [number, number, number];
+  const flags = [bias, add].map((given) => Number(given !== undefined));
+  const grid = flatGrid(Math.ceil((m * n) / LANES));
+  const inputs = [parts, bias ?? parts, add ?? parts];
+  return runProgram(SUM, inputs, [{ shape }], [m * n, n, pieces, ...flags, alpha], grid)[0] as tf.TensorInfo;
 }

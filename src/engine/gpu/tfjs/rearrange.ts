@@ -6,14 +6,13 @@
  * On software adapters results without padding are copied in runs instead (gpu/tfjs/strided-copy.ts). On a GPU large
  * results use the stock programs, which read adjacent elements together.
  */
-
 import { builtInForms } from "../forms/active.ts";
 import { pointProgram, runPoints } from "../rows-program.ts";
 import { customKernels } from "../runtime/custom-kernels.ts";
+import { shareData } from "../runtime/program.ts";
 import { tf } from "../tf.ts";
 import { overrideKernel } from "./override.ts";
 import { stridedCopy, stridesOf } from "./strided-copy.ts";
-import { transposedView } from "./views.ts";
 
 export interface MoveAxis {
   readonly size: number;
@@ -187,4 +186,20 @@ export function installRearrange(): void {
   for (const [name, own] of Object.entries(KERNELS)) {
     overrideKernel(name, ({ inputs, attrs }) => own((inputs.x ?? inputs.value) as tf.TensorInfo, attrs as Attrs));
   }
+}
+
+// Transposes that move no data. A permutation that only moves axes of size 1, as in every single-token decoding step,
+// keeps the elements in order, so it can be a view like a reshape.
+
+/** True when `perm` keeps the order of the axes longer than 1. */
+export function keepsOrder(shape: readonly number[], perm: readonly number[]): boolean {
+  const long = perm.filter((axis) => shape[axis] !== 1);
+  return long.every((axis, i) => i === 0 || axis > (long[i - 1] as number));
+}
+
+/** The transposed tensor as a view of the same data; undefined if elements have to move or custom kernels are off. */
+function transposedView(x: tf.TensorInfo, perm: readonly number[]): tf.TensorInfo | undefined {
+  if (!customKernels() || !keepsOrder(x.shape, perm)) return undefined;
+  const shape = perm.map((axis) => x.shape[axis] as number);
+  return shareData(x, shape);
 }

@@ -1,5 +1,4 @@
 /** Groups whose actions are the tokens of sampled texts. */
-
 import type { TrainingRow } from "../../data/training-row.ts";
 import { type EvalDeps, type EvalRow, evalKey } from "../../eval/held-out.ts";
 import { tf } from "../../gpu/tf.ts";
@@ -10,7 +9,6 @@ import type { ImageFeatures } from "../../policy/features.ts";
 import { answerRule, type CaptionPrompt } from "../../policy/prompts.ts";
 import { EVAL_DRAWS } from "../../runs/evaluations/evaluation-draws.ts";
 import type { Rollout } from "../../runs/rollouts/records.ts";
-import { captionMask, padRows } from "../step/actions.ts";
 import { groupNumber, type StepContext, tokenKey } from "../step/context.ts";
 import type { DrawnGroup, Group, LoopRollouts } from "../step/group.ts";
 import { captionMetrics } from "../step/metrics/rollout-metrics.ts";
@@ -200,4 +198,26 @@ async function heldOutBatch(
   return generated.map(({ completions }) =>
     completions.map(({ ids, ended }) => ({ caption: rule.answer(ids), truncated: !ended })),
   );
+}
+
+/** [N][≤ T] → [N·T], padded with `fill`. */
+export function padRows(rows: readonly (readonly number[])[], width: number, fill = 0): Float32Array {
+  const grid = new Float32Array(rows.length * width).fill(fill);
+  rows.forEach((row, n) => {
+    grid.set(row, n * width);
+  });
+  return grid;
+}
+
+/** Width T (at least 1) and mask [N·T] of sampled captions; the end token counts. */
+export function captionMask(
+  completions: readonly Completion[],
+  maskTruncated: boolean,
+): { readonly mask: Float32Array; readonly width: number } {
+  const width = Math.max(1, ...completions.map((completion) => completion.ids.length));
+  const ones = completions.map((completion) => {
+    const counts = completion.ended || !maskTruncated ? 1 : 0;
+    return completion.ids.map(() => counts);
+  });
+  return { mask: padRows(ones, width), width };
 }

@@ -2,6 +2,9 @@
  * Learning-rate schedules; step 0 is the first optimiser step
  * (docs/spec/grpo.md#17-optimiser-schedule-accumulation-clipping).
  */
+
+import { updatesPerStep } from "../../config/derived.ts";
+import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
 
 export type ScheduleSettings =
@@ -46,4 +49,21 @@ function rateFactor(step: number, settings: ScheduleSettings): number {
   const progress = (step - warmupSteps) / Math.max(1, totalSteps - warmupSteps);
   const cosine = 0.5 * (1 + Math.cos(Math.PI * settings.cycles * 2 * progress));
   return Math.max(0, cosine * (1 - settings.floor) + settings.floor);
+}
+
+/**
+ * Schedule steps per step of the run; a supervised step has one update, whatever the number of passes over rollouts.
+ */
+export function scheduleSteps(config: LabConfig): number {
+  return config.mode === "sft" ? 1 : updatesPerStep(config);
+}
+
+export function scheduleOf(config: LabConfig): ScheduleSettings {
+  const { warmupSteps } = config;
+  const totalSteps = config.steps * scheduleSteps(config);
+  if (config.schedule === "constant") return { kind: "constant" };
+  if (config.schedule === "linear-then-cosine") {
+    return { kind: "linear-then-cosine", warmupSteps, totalSteps, startFactor: 1 / Math.max(1, warmupSteps) };
+  }
+  return { kind: "cosine", warmupSteps, totalSteps, floor: 0, cycles: 0.5 };
 }

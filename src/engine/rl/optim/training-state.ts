@@ -19,8 +19,7 @@ import { GradientSum } from "./gradient-sum.ts";
 import { inspectGradients, judgeGradients } from "./monitor.ts";
 import { type AdamSettings, AdamState, applyAdamw } from "./optimiser.ts";
 import { copySet, disposeSet, member } from "./parameter-sets.ts";
-import { learningRate } from "./schedule.ts";
-import { scheduleOf } from "./schedule-config.ts";
+import { learningRate, scheduleOf } from "./schedule.ts";
 import { gradientMetrics, type StepGradients } from "./step-gradients.ts";
 
 /** Owns every tensor in it. */

@@ -1,5 +1,9 @@
 /** Costs of a step's phases: wall time, GPU time, and device calls. */
+
+import { groupsPerStep } from "../../config/derived.ts";
+import type { LabConfig } from "../../config/table.ts";
 import { gpuCounts, passClock, peakBytes } from "../../gpu/runtime/counters.ts";
+import { memorySnapshot } from "../../gpu/runtime/memory.ts";
 import { flushBackend } from "../../gpu/runtime/program.ts";
 import type { PhaseCost, PhaseCosts } from "../../runs/phase-lines.ts";
 import type { PhaseCounts, PhaseTimes } from "./events.ts";
@@ -47,4 +51,20 @@ export function phaseCosts(
 /** Seconds of every phase, by metric. */
 export function timeMetrics(times: PhaseTimes): Record<string, number> {
   return Object.fromEntries(Object.entries(times).map(([phase, seconds]) => [`time/${phase}`, seconds]));
+}
+
+/**
+ * @param pooled bytes of free buffers, which do not count as allocated, because a repeated run may start with a
+ * different pool
+ * @param trainRows number of training rows, at least 1
+ */
+export function stepFacts(step: number, config: LabConfig, pooled: number, trainRows: number): Record<string, number> {
+  const memory = memorySnapshot();
+  const rows = config.mode === "sft" ? config.accumulation * config.promptsPerStep : groupsPerStep(config);
+  return {
+    "memory/num_tensors": memory.tensors,
+    "memory/gpu_bytes": memory.gpuBytes,
+    "memory/gpu_bytes_allocated": memory.gpuBytesAllocated - pooled,
+    epoch: (step * rows) / trainRows,
+  };
 }

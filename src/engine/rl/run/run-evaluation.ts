@@ -2,8 +2,8 @@
 import { activeLoops } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { type EvalDeps, evaluateRows } from "../../eval/held-out.ts";
+import { storeEvaluation } from "../../eval/report.ts";
 import { runReward } from "../../eval/run-reward.ts";
-import { storeEvaluation } from "../../eval/store.ts";
 import { trimPool } from "../../gpu/runtime/pool.ts";
 import { reportPictures } from "../../runs/evaluations/row-image.ts";
 import { aboutLoop, LOOP_IDS } from "../loops/abouts.ts";

@@ -24,13 +24,12 @@ import { sftStep } from "../step/sft-step.ts";
 import { type AlarmWatch, watchAlarms } from "./alarms.ts";
 import type { Phase } from "./events.ts";
 import { causeOf, dropUndoneWork, MemorySettings } from "./out-of-memory.ts";
-import { DEVICE_METER, gpuTimes, phaseCosts, restartGpuTimes, timeMetrics } from "./phase-costs.ts";
+import { DEVICE_METER, gpuTimes, phaseCosts, restartGpuTimes, stepFacts, timeMetrics } from "./phase-costs.ts";
 import { raiseAlarm } from "./raise-alarm.ts";
 import { RunControl } from "./run-control.ts";
 import { evaluateRun } from "./run-evaluation.ts";
 import { failedRun } from "./run-state.ts";
 import { countersOf } from "./start/start-run.ts";
-import { stepFacts } from "./step-facts.ts";
 import type { TrainerDeps } from "./trainer-deps.ts";
 import { untilStored } from "./until-stored.ts";
 

@@ -6,10 +6,12 @@
 import { groupsPerStep } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { parseSources, sourceAt } from "../../data/sources.ts";
-import { LabError } from "../../errors.ts";
+import type { RowSource, TrainingRow } from "../../data/training-row.ts";
+import { badInput, LabError } from "../../errors.ts";
 import { STREAM, uniform } from "../../gpu/random.ts";
 import { needsDifficulty, type RowDifficulty } from "../../runs/difficulty.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
+import type { Loop } from "../loops/loop.ts";
 
 /** Settings that the order depends on. */
 export type OrderSettings = Pick<
@@ -209,4 +211,24 @@ export function lengthGrouped(order: readonly number[], lengths: readonly number
   }
   [out[0], out[longest]] = [out[longest] as number, out[0] as number];
   return out;
+}
+
+/**
+ * @param trainRows data-set indices, at least one
+ * @param place position in `trainRows` that the data order gives; the search continues from there and wraps around
+ * @param loop decides which rows it can sample, and has the end of the error sentence
+ * @throws LabError("bad-input") when no training row can be used
+ */
+export async function drawRow(
+  rows: RowSource,
+  trainRows: readonly number[],
+  place: number,
+  loop: Pick<Loop, "needs"> & { readonly usable: (row: TrainingRow) => boolean },
+): Promise<TrainingRow> {
+  for (let tried = 0; tried < trainRows.length; tried++) {
+    const row = await rows(trainRows[(place + tried) % trainRows.length] as number);
+    if (loop.usable(row)) return row;
+  }
+  const { subject, text } = loop.needs;
+  throw badInput(`None of the ${trainRows.length} training rows ${text}`, subject);
 }

@@ -23,8 +23,7 @@ import {
   nextEntropyState,
 } from "../objective/entropy-control.ts";
 import { stepScores } from "../objective/group-advantages.ts";
-import { lossSettingsOf } from "../objective/loss-config.ts";
-import type { LossSettings } from "../objective/loss-types.ts";
+import { type LossSettings, lossSettingsOf } from "../objective/loss-types.ts";
 import type { GradientSum } from "../optim/gradient-sum.ts";
 import { inspectGradients } from "../optim/monitor.ts";
 import { joinLoops } from "../optim/step-gradients.ts";
@@ -32,15 +31,13 @@ import { gradientSum, type TrainingState, type UpdateReport, updateState } from 
 import { readLogProbs } from "./backward.ts";
 import { stepRows } from "./clip-frames.ts";
 import { dropoutKey, type StepContext } from "./context.ts";
-import type { RowOrder } from "./data-order.ts";
-import { drawRow } from "./draw-row.ts";
+import { drawRow, type RowOrder } from "./data-order.ts";
 import type { Group, LoopRollouts } from "./group.ts";
 import { groupRecord, scoredGroup } from "./group-record.ts";
 import { type LoopOfStep, lossOf, normOfLoss, placesOf, withFeatures } from "./loop-loss.ts";
 import type { LossReadback } from "./loss-inputs.ts";
 import { gradientReportDue, signalToNoise, termNorms } from "./metrics/gradient-report.ts";
-import { judgeMetrics } from "./metrics/judge-metrics.ts";
-import { sourceMetrics } from "./metrics/source-metrics.ts";
+import { judgeMetrics, sourceMetrics } from "./metrics/rollout-metrics.ts";
 import { overPasses, passMetrics, sampledMetrics } from "./metrics/step-metrics.ts";
 import { rangedScores, splits } from "./micro-batch.ts";
 import { resampled } from "./resample.ts";

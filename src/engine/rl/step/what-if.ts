@@ -10,7 +10,7 @@ import type { GroupRecord } from "../../runs/rollouts/records.ts";
 import { aboutLoop } from "../loops/abouts.ts";
 import type { GroupScores, Reward } from "../objective/advantages.ts";
 import { scoreGroups } from "../objective/group-advantages.ts";
-import { lossSettingsOf } from "../objective/loss-config.ts";
+import { lossSettingsOf } from "../objective/loss-types.ts";
 import { type HostLoss, hostLoss } from "./host-loss.ts";
 import type { LossArrays } from "./metrics/loss-metrics.ts";
 

@@ -95,3 +95,117 @@ export const OUTPUT_ROWS: readonly Metric[] = [
     DOWN,
   ),
 ];
+
+/** Changes to the data's captions in prompts: in loop 2 and in supervised steps. */
+export const CAPTION_ROWS = [
+  row(
+    "loopK/captions/cut",
+    "Share of the rows' captions that were cut to fit the model's context (loop 2, where captions are prompts)",
+    "",
+    SHARE,
+    "0",
+    3,
+    DOWN,
+  ),
+  row(
+    "loopK/captions/spell_tokens",
+    "Share of the rows' captions that contain special tokens such as [SEG]; they are encoded as text (loop 2)",
+    "",
+    SHARE,
+    "0 in clean data",
+    3,
+    DOWN,
+  ),
+  row(
+    "sft/captions/cut",
+    "Share of the step's captions that were cut to fit the model's context",
+    "",
+    SHARE,
+    "0",
+    3,
+    DOWN,
+  ),
+  row(
+    "sft/captions/spell_tokens",
+    "Share of the step's captions that contain special tokens such as [SEG]; they are encoded as text",
+    "",
+    SHARE,
+    "0 in clean data",
+    3,
+    DOWN,
+  ),
+];
+
+/** The judge over both loops; absent in steps without one. */
+export const JUDGE_ROWS: readonly Metric[] = [
+  row("judge/verdicts", "Captions with a judge score", "", "captions", "All captions", 0),
+  row(
+    "judge/failures",
+    "Captions without a judge score after all retries; they count as missing, never as 0",
+    "",
+    "captions",
+    "0. The reward tab of the rollout shows the reason",
+    0,
+    { better: "down" },
+  ),
+  row("judge/calls", "Requests sent to the judge, including retries", "", "calls", "Below the budget", 0),
+  row(
+    "judge/cache_hits",
+    "Judge scores from the cache",
+    "",
+    "captions",
+    "Grows as captions repeat; in a repeated run it equals the number of captions",
+    0,
+  ),
+  row(
+    "judge/latency_ms",
+    "Mean time of a judge request, without queueing",
+    "Σ time / calls",
+    "ms",
+    "Stable; multiplied by the requests per step it stays below the step time",
+    0,
+    { better: "down" },
+  ),
+  row("judge/cost", "Cost of the step's requests at the prices in the settings", "", "currency of the prices", "", 6),
+];
+
+/** Losses of supervised runs. */
+export const SUPERVISED_ROWS = [
+  row(
+    "sft/loss",
+    "Supervised loss, mean over the step's rows",
+    "token + w_bce · BCE + w_dice · Dice",
+    "",
+    "Falls, fast at first. A rise over tens of steps means that the learning rate is too high",
+    4,
+    DOWN,
+  ),
+  row(
+    "sft/token_loss",
+    "Cross-entropy of caption and stop token, mean over a row's tokens, then over rows",
+    "− mean log π(token)",
+    "nats",
+    "Falls towards the entropy of the captions",
+    4,
+    DOWN,
+  ),
+  row(
+    "sft/mask_bce",
+    "Binary cross-entropy of the selected mask",
+    "mean over pixels or points",
+    "nats",
+    "Falls",
+    4,
+    DOWN,
+  ),
+  row("sft/mask_dice", "Dice loss of the selected mask", "1 − (2 Σpt + 1) / (Σp + Σt + 1)", "0–1", "Falls", 4, DOWN),
+  row(
+    "sft/source_loss/<source>",
+    "Supervised loss over the step's rows from one source of the mix",
+    "mean over its rows",
+    "",
+    "Falls in every source",
+    4,
+    DOWN,
+  ),
+];

@@ -2,16 +2,12 @@
  * The one table of metrics: hover texts, number formats, docs/metrics.md and the names in exports come from here.
  * `loopK` stands for every loop; a name in angle brackets for any text without "/".
  */
-
 import { LOOP_IDS, type LoopId } from "../../rl/loops/abouts.ts";
 import type { StepMetrics } from "../rollouts/records.ts";
 import type { Metric } from "./metric.ts";
 import { STEP_ROWS } from "./metric-rows.ts";
-import { CAPTION_ROWS } from "./metric-rows-captions.ts";
-import { JUDGE_ROWS } from "./metric-rows-judge.ts";
 import { OBJECTIVE_ROWS } from "./metric-rows-objective.ts";
-import { OUTPUT_ROWS } from "./metric-rows-output.ts";
-import { SUPERVISED_ROWS } from "./metric-rows-supervised.ts";
+import { CAPTION_ROWS, JUDGE_ROWS, OUTPUT_ROWS, SUPERVISED_ROWS } from "./metric-rows-output.ts";
 
 /** A metric under its concrete name. */
 export interface DescribedMetric extends Metric {

@@ -7,7 +7,7 @@ import { LabError } from "../../../errors.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import { checkSampler, samplerSettings } from "../../../policy/decode/sampler.ts";
 import { rewardPlan } from "../../../rewards/composer/plan.ts";
-import { lossSettingsOf } from "../../objective/loss-config.ts";
+import { lossSettingsOf } from "../../objective/loss-types.ts";
 
 export interface Blocker {
   readonly setting: string;

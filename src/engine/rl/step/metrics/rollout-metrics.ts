@@ -2,6 +2,12 @@
 import { maskIou, maskLikeness } from "../../../data/mask/rle-compare.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import type { Completion } from "../../../policy/decode/generate.ts";
+import { totalSpending } from "../../../rewards/judge/budget.ts";
+import type { RewardTerm } from "../../../rewards/term.ts";
+import type { LoopId } from "../../../runs/rollouts/records.ts";
+import type { GroupScores } from "../../objective/advantages.ts";
+import type { RowOrder } from "../data-order.ts";
+import type { Group } from "../group.ts";
 
 type RolloutMetrics = Record<string, number>;
 
@@ -67,4 +73,51 @@ function count(mask: Uint8Array): number {
   let set = 0;
   for (const pixel of mask) set += pixel;
   return set;
+}
+
+// Metrics of the judge in one step, over both loops; absent without a judge.
+
+/** @param rollouts terms of every rollout of the step */
+export function judgeMetrics(rollouts: readonly (readonly RewardTerm[])[]): Record<string, number> {
+  const terms = rollouts.flat().filter((term) => term.name === "judge");
+  const details = terms.flatMap(({ judge }) => judge ?? []);
+  if (details.length === 0) return {};
+  const { calls, cost } = totalSpending(details);
+  const waited = details.reduce((total, { latencyMs }) => total + latencyMs, 0);
+  return {
+    "judge/verdicts": terms.filter((term) => term.value !== null).length,
+    "judge/failures": terms.filter((term) => term.value === null).length,
+    "judge/calls": calls,
+    "judge/cache_hits": details.filter((detail) => detail.cached).length,
+    ...(calls === 0 ? {} : { "judge/latency_ms": waited / calls }),
+    "judge/cost": cost,
+  };
+}
+
+// Rewards and draws of a step by source of the mix, and how many groups dynamic sampling has replaced.
+
+/** @param scores scores of the groups; without a mix there are no metrics */
+export function sourceMetrics(
+  loop: LoopId,
+  groups: readonly Pick<Group, "row">[],
+  scores: readonly Pick<GroupScores, "mean" | "zeroSpread">[],
+  { source }: Pick<RowOrder, "source">,
+): Record<string, number> {
+  const found = new Map<string, Pick<GroupScores, "mean" | "zeroSpread">[]>();
+  for (const [at, { row }] of groups.entries()) {
+    const name = source(row.summary.id);
+    const own = scores[at];
+    if (name !== null && own !== undefined) found.set(name, [...(found.get(name) ?? []), own]);
+  }
+  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+  return Object.fromEntries(
+    [...found].flatMap(([name, own]) => {
+      const rewards = own.flatMap((one) => (Number.isNaN(one.mean) ? [] : [one.mean]));
+      return [
+        [`loop${loop}/source_groups/${name}`, own.length],
+        ...(rewards.length === 0 ? [] : [[`loop${loop}/source_reward/${name}`, mean(rewards)] as const]),
+        [`loop${loop}/source_zero_std/${name}`, mean(own.map(({ zeroSpread }) => Number(zeroSpread)))],
+      ] as const;
+    }),
+  );
 }
