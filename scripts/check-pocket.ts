@@ -12,7 +12,7 @@ import { maskIou } from "../src/engine/data/mask/rle-compare.ts";
 import { openSa2va } from "../src/engine/model/sa2va.ts";
 import { weightsView } from "../src/engine/model/weights/weights.ts";
 import { disposeFeatures, encodeImage } from "../src/engine/policy/features.ts";
-import { describeMasks, segmentPhrases } from "../src/engine/policy/partner.ts";
+import { describePictures, findInPictures } from "../src/engine/policy/partner.ts";
 import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
 import { answerHeldOut, clusterInterval } from "../tools/pocket/evaluate.ts";
 import {
@@ -105,16 +105,11 @@ await runTool(async () => {
     const dice = sceneDice(seed + 1, index);
     const features = encodeImage(model, picture.rgb, 1);
     const asked = scene.things.flatMap((thing, at) => phrasesFor(thing, scene, dice).map((phrase) => ({ phrase, at })));
-    const drawn = await segmentPhrases(
-      model,
-      weights,
-      features,
-      asked.map(({ phrase }) => phrase[1]),
-      SIDE,
-      SIDE,
-    );
+    const place = { features, height: SIDE, width: SIDE };
+    const phrases = asked.map(({ phrase }) => phrase[1]);
+    const [drawn = []] = await findInPictures(model, weights, [{ ...place, phrases }]);
     asked.forEach(({ phrase: [name], at }, i) => {
-      const overlaps = masks.map((mask) => maskIou(drawn[i] ?? new Uint8Array(SIDE * SIDE), mask).iou);
+      const overlaps = masks.map((mask) => maskIou(drawn[i]?.mask ?? new Uint8Array(SIDE * SIDE), mask).iou);
       put(`${name}: IoU`, overlaps[at] as number);
       put(
         `${name}: the right thing has the highest IoU`,
@@ -122,7 +117,7 @@ await runTool(async () => {
       );
     });
     const settings = { maxNewTokens: 16, logitGuard: 30, keepTiny: true, signal: new AbortController().signal };
-    const captions = await describeMasks(model, weights, features, masks, SIDE, SIDE, settings);
+    const [captions = []] = await describePictures(model, weights, [{ ...place, masks }], settings);
     const references = scene.things.map((thing) => describe(drawDiscriminating(thing, scene, dice), dice));
     const scores = await scorer.score(
       captions.map((text, i) => ({ hypothesis: text ?? "", reference: references[i] as string })),

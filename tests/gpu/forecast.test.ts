@@ -12,14 +12,15 @@ import { ALL_F32 } from "../../src/engine/model/weights/storage-choice.ts";
 import { recomputing, weightsView } from "../../src/engine/model/weights/weights.ts";
 import { forecast } from "../../src/engine/plan/fit.ts";
 import { captionBytes, featureBytes, maskBytes } from "../../src/engine/plan/transient.ts";
-import { type CaptionScores, captionLogProbs, captionScores } from "../../src/engine/policy/caption-policy.ts";
+import { type CaptionScores, captionScores } from "../../src/engine/policy/caption-policy.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
 import { encodeImage } from "../../src/engine/policy/features.ts";
-import { segmentPhraseLogits } from "../../src/engine/policy/partner.ts";
+import { segmentPictures } from "../../src/engine/policy/partner.ts";
 import { captionPrompt } from "../../src/engine/policy/prompts.ts";
 import { disposeState, gradientSum, updateState } from "../../src/engine/rl/optim/training-state.ts";
 import { startState } from "../../src/engine/rl/run/start/start-run.ts";
 import { forAny } from "../support/any.ts";
+import { scoresOf } from "../support/caption-scores.ts";
 import { useGpu } from "../support/gpu.ts";
 import { cheapConfig, openTestLab, POCKET, type TestLab } from "../support/session.ts";
 import { TINY } from "../support/tiny-group.ts";
@@ -190,7 +191,7 @@ describe("the forecast", () => {
         for (const [said, loss] of [
           [
             captionBytes(model.config, shape, rows, options),
-            () => captionLogProbs(model, weights, features, prompt, completions, FULL_SAMPLING).logps.sum(),
+            () => scoresOf(model, weights, { features, prompt, completions }, FULL_SAMPLING).logps.sum(),
           ],
           [
             2 * captionBytes(model.config, shape, rows, options),
@@ -202,7 +203,10 @@ describe("the forecast", () => {
           ],
           [
             maskBytes(model.config, { ...shape, frames: 1 }, options),
-            () => segmentPhraseLogits(model, weights, features, ["a red square"]).masks.square().mean(),
+            () =>
+              segmentPictures(model, weights, [{ features, phrases: ["a red square"] }])
+                .masks.square()
+                .mean(),
           ],
         ] as const) {
           const start = tf.memory().numBytes;

@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { recomputed } from "../../src/engine/gpu/runtime/recompute.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { recomputing, type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";
-import { captionLogProbs } from "../../src/engine/policy/caption-policy.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
-import { segmentPhraseLogits } from "../../src/engine/policy/partner.ts";
+import { segmentPictures } from "../../src/engine/policy/partner.ts";
+import { scoresOf } from "../support/caption-scores.ts";
 import { useGpu } from "../support/gpu.ts";
 import { gradientGap, type TinyGroup, tinyGroup } from "../support/tiny-group.ts";
 
@@ -20,10 +20,13 @@ function losses(weights: Weights): Readonly<Record<string, () => Tensor>> {
   const { model, features, prompt, completions } = tiny;
   return {
     caption: () => {
-      const scored = captionLogProbs(model, weights, features, prompt, completions, FULL_SAMPLING);
+      const scored = scoresOf(model, weights, { features, prompt, completions }, FULL_SAMPLING);
       return scored.logps.sum().add(scored.entropies.sum());
     },
-    mask: () => segmentPhraseLogits(model, weights, features, ["a red square", "sky"]).masks.square().mean(),
+    mask: () =>
+      segmentPictures(model, weights, [{ features, phrases: ["a red square", "sky"] }])
+        .masks.square()
+        .mean(),
   };
 }
 

@@ -1,11 +1,11 @@
 /** The numbers of a GRPO step on the device: the recorded ones, and those of a group in micro-batches. */
+
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { recomputing, type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";
-import { captionLogProbs } from "../../src/engine/policy/caption-policy.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
 import { captionMask } from "../../src/engine/rl/loops/texts.ts";
 import { type LossSettings, lossSettingsOf } from "../../src/engine/rl/objective/loss-types.ts";
@@ -17,6 +17,7 @@ import type { Rollout } from "../../src/engine/runs/rollouts/records.ts";
 import { grpoParity } from "../../tools/parity/grpo/grpo.ts";
 import { optimParity } from "../../tools/parity/optim.ts";
 import type { ParityRow } from "../../tools/parity/row.ts";
+import { scoresOf } from "../support/caption-scores.ts";
 import { useGpu } from "../support/gpu.ts";
 import { cheapConfig } from "../support/session.ts";
 import { gradientGap, type TinyGroup, tinyGroup } from "../support/tiny-group.ts";
@@ -40,7 +41,7 @@ function sampled(): Group {
     splitsRows: true,
     logProbs: (weights, own, rows) => {
       const chosen = rows === undefined ? completions : completions.slice(rows.from, rows.to);
-      return captionLogProbs(model, weights, own, prompt, chosen, FULL_SAMPLING, actions);
+      return scoresOf(model, weights, { features: own, prompt, completions: chosen, actions }, FULL_SAMPLING);
     },
   } as Partial<Group> as Group;
 }

@@ -3,13 +3,14 @@ import { repeatRows } from "../gpu/kernels/repeat.ts";
 import { readOnce } from "../gpu/runtime/read-back.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { languageLogits, languageScores } from "../model/language/language.ts";
+import { projectVisual } from "../model/projector.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Weights } from "../model/weights/weights.ts";
 import type { Completion } from "./decode/generate.ts";
 import type { PromptBatch } from "./decode/prefill.ts";
 import { likeliest, type SamplerSettings } from "./decode/sampler.ts";
 import { batchesOf, statesBehind } from "./decode/shared-prompts.ts";
-import { embedIds, embedPrompt, projectImage, projectImages } from "./embedding.ts";
+import { embedIds, embedPrompt, projectImages } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
 import type { CaptionPrompt } from "./prompts.ts";
 
@@ -22,7 +23,9 @@ export function captionBatch(
   rollouts: number,
 ): PromptBatch {
   const [prefix, tails] = tf.tidy(() => {
-    const whole = embedPrompt(model, weights, prompt, prompt.ids, projectImage(weights, features), prompt.cells);
+    const whole = embedPrompt(model, weights, prompt, prompt.ids, projectVisual(weights, features.vision), [
+      prompt.cells,
+    ]);
     const [, length, width] = whole.shape as [number, number, number];
     const last = tf.slice(whole, [0, length - 1, 0], [1, 1, width]);
     return [tf.slice(whole, [0, 0, 0], [1, length - 1, width]), repeatRows(last, rollouts)];
@@ -44,21 +47,6 @@ export interface CaptionGroup {
 export interface CaptionScores {
   readonly logps: Tensor;
   readonly entropies: Tensor;
-}
-
-/** `captionScores` of one group. */
-export function captionLogProbs(
-  model: Sa2vaModel,
-  weights: Weights,
-  features: ImageFeatures,
-  prompt: CaptionPrompt,
-  completions: readonly Completion[],
-  sampler: SamplerSettings,
-  actions = 1,
-  maxNewTokens?: number,
-): CaptionScores {
-  const [scores] = captionScores(model, weights, [{ features, prompt, completions, actions }], sampler, maxNewTokens);
-  return scores as CaptionScores;
 }
 
 /**
@@ -160,7 +148,7 @@ function statesOf(
     const features = groups.map(({ features }) => features);
     const visuals = projectImages(weights, features);
     const starts = groups.map(({ prompt }, at) => {
-      const whole = embedPrompt(model, weights, prompt, prompt.ids, visuals[at] as Tensor, prompt.cells);
+      const whole = embedPrompt(model, weights, prompt, prompt.ids, visuals[at] as Tensor, [prompt.cells]);
       const [, length, size] = whole.shape as [number, number, number];
       return {
         prefix: tf.slice(whole, [0, 0, 0], [1, length - 1, size]),

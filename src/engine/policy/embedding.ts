@@ -19,15 +19,10 @@ export function embedIds(model: Sa2vaModel, weights: Weights, ids: readonly (rea
   });
 }
 
-/** Projected tokens of all tiles, [tiles, tokens, D]; differentiable in the projector. */
-export function projectImage(weights: Weights, features: ImageFeatures): Tensor {
-  return projectVisual(weights, features.vision);
-}
-
-/** `projectImage` for several pictures in one pass, [tiles, tokens, D] each. */
+/** Projected tokens of pictures in one pass, [tiles, tokens, D] each; differentiable in the projector. */
 export function projectImages(weights: Weights, pictures: readonly ImageFeatures[]): Tensor[] {
   const [first] = pictures;
-  if (first === undefined || pictures.length === 1) return pictures.map((picture) => projectImage(weights, picture));
+  if (first === undefined || pictures.length === 1) return pictures.map(({ vision }) => projectVisual(weights, vision));
   return tf.tidy(() => {
     const all = projectVisual(weights, tf.concat(pictures.map(({ vision }) => vision)));
     const [, tokens, width] = all.shape as [number, number, number];
@@ -43,22 +38,10 @@ export function projectImages(weights: Weights, pictures: readonly ImageFeatures
  * Embeddings of prompt ids with the visual tokens in place.
  * @param ids ids of the prompt, or of prompt and answer
  * @param projected [tiles, tokens, D]
- * @param cells the marked region, or null for a prompt without one
+ * @param regions the marked regions of the prompt
  * @returns [1, T, D]
  */
 export function embedPrompt(
-  model: Sa2vaModel,
-  weights: Weights,
-  prompt: Prompt,
-  ids: readonly number[],
-  projected: Tensor,
-  cells: RegionCells | null,
-): Tensor {
-  return embedRegions(model, weights, prompt, ids, projected, cells === null ? [] : [cells]);
-}
-
-/** `embedPrompt` for any number of marked regions. */
-export function embedRegions(
   model: Sa2vaModel,
   weights: Weights,
   prompt: Prompt,

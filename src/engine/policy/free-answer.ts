@@ -4,13 +4,14 @@
  */
 import { badInput, LabError } from "../errors.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
+import { projectVisual } from "../model/projector.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
 import { type FoundMask, readMasks } from "../model/sam2/postprocess.ts";
 import type { Weights } from "../model/weights/weights.ts";
 import { buildPrompt, type Prompt, QUESTION_WORDING } from "../text/prompt.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
-import { embedRegions, projectImage } from "./embedding.ts";
+import { embedPrompt } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
 import { contextTokens, fitCaption } from "./fit-caption.ts";
 import {
@@ -105,7 +106,7 @@ function embed(
   ids: readonly number[],
   { features, regions }: AskedFreely,
 ): Tensor {
-  return tf.tidy(() => embedRegions(model, weights, prompt, ids, projectImage(weights, features), regions));
+  return tf.tidy(() => embedPrompt(model, weights, prompt, ids, projectVisual(weights, features.vision), regions));
 }
 
 /** Masks of the answer's states at `places`, decoded a few at a time. */

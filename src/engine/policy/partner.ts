@@ -4,6 +4,7 @@
  */
 import { type RandomKey, STREAM } from "../gpu/random.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
+import { projectVisual } from "../model/projector.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, selectMask } from "../model/sam2/mask-decoder.ts";
 import { type FoundMask, type PictureSize, readMasks } from "../model/sam2/postprocess.ts";
@@ -12,53 +13,25 @@ import { plainPhrase } from "../text/prompt.ts";
 import { generate } from "./decode/generate.ts";
 import type { PromptBatch } from "./decode/prefill.ts";
 import { FULL_SAMPLING } from "./decode/sampler.ts";
-import { embedTogether, projectImage } from "./embedding.ts";
+import { embedTogether } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
 import { decodeFrames, frameCount } from "./frame-masks.ts";
 import { type AskedPicture, phrasePromptsOf } from "./phrase-prompts.ts";
 import { answerRule, type CaptionPrompt, captionPrompt, countCells, regionCells } from "./prompts.ts";
 
-/** Decoder output for N phrases about one picture; differentiable in every trainable tensor. */
-export function segmentPhraseLogits(
-  model: Sa2vaModel,
-  weights: Weights,
-  features: ImageFeatures,
-  phrases: readonly string[],
-): DecodedMasks {
-  return segmentPictures(model, weights, [{ features, phrases }]);
-}
-
 /**
- * `segmentPhraseLogits` for several pictures or clips with the same number of phrases each, in the order of
- * `decodeFrames`.
+ * Decoder output for the phrases about several pictures or clips, the same number for each, in the order of
+ * `decodeFrames`; differentiable in every trainable tensor.
  */
 export function segmentPictures(model: Sa2vaModel, weights: Weights, pictures: readonly AskedPicture[]): DecodedMasks {
   const all = pictures.map(({ features }) => features);
   return tf.tidy(() => ({ ...decodeFrames(model, weights, all, phrasePromptsOf(model, weights, pictures)) }));
 }
 
-/** Masks at image size, 0/1 row-major, for each phrase; null for an empty phrase. */
-export async function segmentPhrases(...args: Parameters<typeof findMasks>): Promise<(Uint8Array | null)[]> {
-  return (await findMasks(...args)).map((found) => found?.mask ?? null);
-}
-
 /** A picture, its phrases and its size. */
 export interface SearchedPicture extends AskedPicture, PictureSize {}
 
-/** The mask for each phrase; null for an empty phrase. */
-export async function findMasks(
-  model: Sa2vaModel,
-  weights: Weights,
-  features: ImageFeatures,
-  phrases: readonly string[],
-  height: number,
-  width: number,
-): Promise<(FoundMask | null)[]> {
-  const [found] = await findInPictures(model, weights, [{ features, phrases, height, width }]);
-  return found as (FoundMask | null)[];
-}
-
-/** `findMasks` for several pictures in one batch; one list per picture. */
+/** The mask for each phrase of several pictures, in one batch, one list per picture; null for an empty phrase. */
 export async function findInPictures(
   model: Sa2vaModel,
   weights: Weights,
@@ -126,23 +99,9 @@ export interface DescribedPicture extends PictureSize {
 }
 
 /**
- * Captions of masks of one picture, the likeliest ones unless they are sampled; null for a mask that covers no visual
- * token.
+ * Captions of masks of several pictures, in one batch, one list per picture: the likeliest ones unless they are sampled;
+ * null for a mask that covers no visual token.
  */
-export async function describeMasks(
-  model: Sa2vaModel,
-  weights: Weights,
-  features: ImageFeatures,
-  masks: readonly Uint8Array[],
-  height: number,
-  width: number,
-  options: DescribeOptions,
-): Promise<(string | null)[]> {
-  const [captions] = await describePictures(model, weights, [{ features, masks, height, width }], options);
-  return captions as (string | null)[];
-}
-
-/** `describeMasks` for several pictures in one batch; one list per picture. */
 export async function describePictures(
   model: Sa2vaModel,
   weights: Weights,
@@ -197,7 +156,7 @@ function describeBatch(
   features: ImageFeatures,
   asked: readonly { readonly prompt: CaptionPrompt }[],
 ): PromptBatch {
-  const projected = projectImage(weights, features);
+  const projected = projectVisual(weights, features.vision);
   const prompts = asked.map(({ prompt }) => prompt);
   const batch = embedTogether(model, weights, prompts, projected);
   projected.dispose();

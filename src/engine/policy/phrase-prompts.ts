@@ -73,7 +73,7 @@ function promptsTogether(
     const embedded = (at: number, upTo: (own: readonly SegmentPrompt[]) => number): Tensor => {
       const own = prompts[at] as readonly SegmentPrompt[];
       const [first] = own as [SegmentPrompt];
-      return embedPrompt(model, weights, first, first.forcedIds.slice(0, upTo(own)), visuals[at] as Tensor, null);
+      return embedPrompt(model, weights, first, first.forcedIds.slice(0, upTo(own)), visuals[at] as Tensor, []);
     };
     if (prompts[0]?.length === 1) {
       // Nothing is shared: one pass over whole texts replaces one over prefixes and one over last tokens.

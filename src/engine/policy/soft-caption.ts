@@ -7,10 +7,11 @@
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { languageForward, languageScores } from "../model/language/language.ts";
 import { nearestSources } from "../model/preprocess/region-grid.ts";
+import { projectVisual } from "../model/projector.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { imageLogits } from "../model/sam2/postprocess.ts";
 import type { Weights } from "../model/weights/weights.ts";
-import { embedIds, embedPrompt, projectImage } from "./embedding.ts";
+import { embedIds, embedPrompt } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
 import { fittedCaption } from "./fit-caption.ts";
 import { captionPrompt, countCells, type RegionCells } from "./prompts.ts";
@@ -53,7 +54,9 @@ export function softCaptionLoss(
   const length = first + ids.length - 1;
   const positions = [placesWithout(length, region.start, cells)];
   return tf.tidy(() => {
-    const asked = embedPrompt(model, weights, prompt, prompt.ids, projectImage(weights, features), prompt.cells);
+    const asked = embedPrompt(model, weights, prompt, prompt.ids, projectVisual(weights, features.vision), [
+      prompt.cells,
+    ]);
     const said = ids.length === 1 ? [] : [embedIds(model, weights, [ids.slice(0, -1)])];
     const inside = cellLogits(logits, model.config.sam2.imageSize, height, width, side).div(temperature);
     // log σ

@@ -83,7 +83,7 @@ it("a region follows each frame on which it is seen, with that frame's tokens", 
   const before = tf.memory().numTensors;
   const vision = clipVision(model, [picture(20), picture(120), picture(220)]);
   const embedded = tf.tidy(() =>
-    embedPrompt(model, weights, prompt, prompt.ids, projectVisual(weights, vision), prompt.cells),
+    embedPrompt(model, weights, prompt, prompt.ids, projectVisual(weights, vision), [prompt.cells]),
   );
   const rows = (await embedded.array()) as number[][][];
   const at = (row: number): number[] => rows[0]?.[row] as number[];

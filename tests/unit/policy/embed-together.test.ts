@@ -2,9 +2,10 @@
 import { beforeAll, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
+import { projectVisual } from "../../../src/engine/model/projector.ts";
 import { openSa2va } from "../../../src/engine/model/sa2va.ts";
 import { weightsView } from "../../../src/engine/model/weights/weights.ts";
-import { embedPrompt, embedTogether, projectImage } from "../../../src/engine/policy/embedding.ts";
+import { embedPrompt, embedTogether } from "../../../src/engine/policy/embedding.ts";
 import { disposeFeatures, encodeImage } from "../../../src/engine/policy/features.ts";
 import { captionPrompt } from "../../../src/engine/policy/prompts.ts";
 import { pocketPicture } from "../../../tools/pocket/world/samples.ts";
@@ -25,7 +26,7 @@ it.each([
   const weights = weightsView(new Map([...model.frozen, ...model.base]), {}, 0);
   const features = encodeImage(model, pocketPicture(3, 1, 2, 128).rgb, 1);
   const before = tf.memory().numTensors;
-  const projected = projectImage(weights, features);
+  const projected = projectVisual(weights, features.vision);
   const cells = model.config.tokenGridSide ** 2;
   const prompts = chosen.map((inside) =>
     captionPrompt(
@@ -40,7 +41,7 @@ it.each([
   expect(rows).toBe(prompts.length);
   expect(shared).toBeGreaterThanOrEqual((prompts[0]?.imageSpan.end ?? 0) - 1);
   for (const [at, prompt] of prompts.entries()) {
-    const whole = embedPrompt(model, weights, prompt, prompt.ids, projected, prompt.cells);
+    const whole = embedPrompt(model, weights, prompt, prompt.ids, projected, [prompt.cells]);
     const length = tailLengths[at] as number;
     const joined = tf.tidy(() => tf.concat([prefix, tf.slice(tails, [at, 0, 0], [1, length, width])], 1));
     expect(joined.shape).toEqual(whole.shape);

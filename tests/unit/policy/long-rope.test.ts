@@ -2,6 +2,7 @@
  * Sequences that cross the length at which rotary scaling sets in: what is computed in parts equals one undivided pass,
  * whose numbers the golden sets of the two families prove (there every prompt or none lies beyond the limit).
  */
+
 import { beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { tokenScores } from "../../../src/engine/gpu/kernels/logprob.ts";
@@ -9,19 +10,21 @@ import { STREAM } from "../../../src/engine/gpu/random.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { languageForward, languageLogits } from "../../../src/engine/model/language/language.ts";
 import { rotatedAlike } from "../../../src/engine/model/language/rope-scaling.ts";
+import { projectVisual } from "../../../src/engine/model/projector.ts";
 import { openSa2va, type Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import { type Weights, weightsView } from "../../../src/engine/model/weights/weights.ts";
-import { captionBatch, captionLogProbs, captionScores } from "../../../src/engine/policy/caption-policy.ts";
+import { captionBatch, captionScores } from "../../../src/engine/policy/caption-policy.ts";
 import { type Completion, type Generated, generate } from "../../../src/engine/policy/decode/generate.ts";
 import type { PromptBatch } from "../../../src/engine/policy/decode/prefill.ts";
 import { FULL_SAMPLING } from "../../../src/engine/policy/decode/sampler.ts";
-import { embedIds, embedPrompt, embedTogether, projectImage } from "../../../src/engine/policy/embedding.ts";
+import { embedIds, embedPrompt, embedTogether } from "../../../src/engine/policy/embedding.ts";
 import { disposeFeatures, encodeImage, type ImageFeatures } from "../../../src/engine/policy/features.ts";
 import { phrasePromptsOf } from "../../../src/engine/policy/phrase-prompts.ts";
 import { captionPrompt, segmentPrompt } from "../../../src/engine/policy/prompts.ts";
 import { sftBatch } from "../../../src/engine/sft/batch.ts";
 import { SFT_DEFAULTS, sftLoss } from "../../../src/engine/sft/forward.ts";
 import { pocketPicture } from "../../../tools/pocket/world/samples.ts";
+import { scoresOf } from "../../support/caption-scores.ts";
 
 beforeAll(() => tf.setBackend("cpu"));
 
@@ -81,7 +84,9 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
     const whole = (own: Sa2vaModel): Promise<Float32Array> =>
       numbers(
         tf.tidy(() => {
-          const text = embedPrompt(own, weights, prompt(), ids, projectImage(weights, features), prompt().cells);
+          const text = embedPrompt(own, weights, prompt(), ids, projectVisual(weights, features.vision), [
+            prompt().cells,
+          ]);
           const rows = COMPLETIONS.map((row) => Array.from({ length: width }, (_, t) => row.ids[t] ?? 0));
           const x = tf.concat([tf.tile(text, [rows.length, 1, 1]), embedIds(own, weights, rows)], 1);
           const { hidden } = languageForward(weights, own.config.language, x);
@@ -93,7 +98,7 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
       );
     const scored = async (own: Sa2vaModel): Promise<Float32Array> => {
       const sampler = { ...FULL_SAMPLING, guard: Number.POSITIVE_INFINITY };
-      const found = captionLogProbs(own, weights, features, prompt(), COMPLETIONS, sampler);
+      const found = scoresOf(own, weights, { features, prompt: prompt(), completions: COMPLETIONS }, sampler);
       found.entropies.dispose();
       return numbers(found.logps);
     };
@@ -167,7 +172,13 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
       });
       tf.dispose([batch.prefix, batch.tails]);
       const completions = made?.completions ?? [];
-      const found = captionLogProbs(crossing, weights, features, prompt(), completions, FULL_SAMPLING, 1, maxNewTokens);
+      const found = scoresOf(
+        crossing,
+        weights,
+        { features, prompt: prompt(), completions },
+        FULL_SAMPLING,
+        maxNewTokens,
+      );
       found.entropies.dispose();
       const logps = await numbers(found.logps);
       expect(completions.map((completion) => completion.ids.length)).toEqual([4, 4, 4]);
@@ -189,9 +200,9 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
       tf.dispose([batch.prefix, batch.tails]);
       return (made as Generated).completions.flatMap(({ logps }) => [...logps]);
     };
-    const visual = (): Tensor => projectImage(weights, features);
+    const visual = (): Tensor => projectVisual(weights, features.vision);
     const alone = (own: (typeof asked)[number]): PromptBatch => {
-      const tails = tf.tidy(() => embedPrompt(model, weights, own, own.ids, visual(), own.cells));
+      const tails = tf.tidy(() => embedPrompt(model, weights, own, own.ids, visual(), [own.cells]));
       return { prefix: tf.zeros([1, 0, tails.shape[2] as number]), tails, tailLengths: [own.ids.length] };
     };
     // Rotation changes between the picture, which all prompts share, and their ends.

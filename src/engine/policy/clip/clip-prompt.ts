@@ -60,6 +60,6 @@ export async function freeClipAnswer(
 function embeddedClip(model: Sa2vaModel, weights: Weights, prompt: Prompt, vision: Tensor): EmbeddedPrompt {
   return {
     ids: prompt.ids,
-    embed: (ids) => tf.tidy(() => embedPrompt(model, weights, prompt, ids, projectVisual(weights, vision), null)),
+    embed: (ids) => tf.tidy(() => embedPrompt(model, weights, prompt, ids, projectVisual(weights, vision), [])),
   };
 }

@@ -2,7 +2,7 @@
 import type { TrainingRow } from "../../data/training-row.ts";
 import { type EvalDeps, type EvalRow, evalKey } from "../../eval/held-out.ts";
 import { tf } from "../../gpu/tf.ts";
-import { captionBatch, captionLogProbs, captionScores } from "../../policy/caption-policy.ts";
+import { type CaptionScores, captionBatch, captionScores } from "../../policy/caption-policy.ts";
 import { type Completion, type Generated, generate } from "../../policy/decode/generate.ts";
 import { FULL_SAMPLING, samplerSettings } from "../../policy/decode/sampler.ts";
 import type { ImageFeatures } from "../../policy/features.ts";
@@ -125,7 +125,8 @@ export function textRollouts(
       splitsRows: true,
       logProbs: (weights, own, rows) => {
         const chosen = rows === undefined ? completions : completions.slice(rows.from, rows.to);
-        return captionLogProbs(model, weights, own, prompt, chosen, sampler, actions, config.maxNewTokens);
+        const asked = { features: own, prompt, completions: chosen, actions };
+        return captionScores(model, weights, [asked], sampler, config.maxNewTokens)[0] as CaptionScores;
       },
       dispose() {},
       metrics: {

@@ -20,7 +20,7 @@ import {
 } from "../../../policy/caption-likelihood.ts";
 import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts";
 import { inBatches } from "../../../policy/in-batches.ts";
-import { findInPictures, segmentPhraseLogits } from "../../../policy/partner.ts";
+import { findInPictures, segmentPictures } from "../../../policy/partner.ts";
 import { type CaptionPrompt, captionPrompt, rowCells } from "../../../policy/prompts.ts";
 import { rewardPlan } from "../../../rewards/composer/plan.ts";
 import type { RolloutFacts } from "../../../rewards/term.ts";
@@ -47,7 +47,7 @@ export const maskCaption: Loop = {
   async look({ model, config, partner }, row, features, { caption, predictedMask }) {
     const prompt = promptOf(model, config, row, features);
     if (predictedMask === null || row.view !== undefined) return { prompt, mask: null };
-    const { masks, iou, objectScore } = segmentPhraseLogits(model, partner, features, [caption]);
+    const { masks, iou, objectScore } = segmentPictures(model, partner, [{ features, phrases: [caption] }]);
     const { mask, index } = selectMask(masks, iou);
     tf.dispose([masks, iou, objectScore, index]);
     return { prompt, mask };
