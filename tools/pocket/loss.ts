@@ -1,11 +1,12 @@
 /** The loss from which the pocket model learns: the published one and what a start from scratch needs (docs/pocket-model.md). */
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { languageLogits } from "../../src/engine/model/language/language.ts";
+import { BCE_WEIGHT } from "../../src/engine/model/mask-loss.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { densePositions } from "../../src/engine/model/sam2/prompt-encoder.ts";
 import type { Weights } from "../../src/engine/model/weights/weights.ts";
 import { joined } from "../../src/engine/sft/batch.ts";
-import { BCE_WEIGHT, type Embed, type PictureFeatures, type SftLoss, sftStates } from "../../src/engine/sft/forward.ts";
+import { type Embed, type PictureFeatures, type SftLoss, sftStates } from "../../src/engine/sft/forward.ts";
 import type { PocketBatch } from "./batch.ts";
 import { candidateLoss, namingLoss, pointingLoss } from "./losses.ts";
 

@@ -3,7 +3,7 @@
  * an IoU head that ranks them, a pointing loss for [SEG], and the names of things.
  */
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { BCE_WEIGHT, DICE_WEIGHT } from "../../src/engine/sft/forward.ts";
+import { BCE_WEIGHT, DICE_WEIGHT } from "../../src/engine/model/mask-loss.ts";
 
 /** Candidates from which a mask is chosen; mask token 0 is never used. */
 const CANDIDATES = 3;

@@ -15,6 +15,18 @@ export interface MaskLoss {
   readonly dice: Tensor;
 }
 
+/** Weights of the published recipe. */
+export const BCE_WEIGHT = 2;
+export const DICE_WEIGHT = 0.5;
+
+/** The weighted sum of both losses over all pixels, scalar. */
+export function recipeLoss(logits: Tensor, truth: Tensor): Tensor {
+  return tf.tidy(() => {
+    const { bce, dice } = maskLoss(logits, truth);
+    return bce.mul(BCE_WEIGHT).add(dice.mul(DICE_WEIGHT));
+  });
+}
+
 /**
  * Both losses over all pixels: cross-entropy as the mean over pixels and masks, Dice per mask and then the mean.
  * @param logits [N, ...]

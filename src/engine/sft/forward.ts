@@ -7,7 +7,7 @@
 import { repeatRows } from "../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { embedTokens, type KvCache, languageForward, languageLogits } from "../model/language/language.ts";
-import { type MaskLoss, maskLoss, pointMaskLoss, samplePoints } from "../model/mask-loss.ts";
+import { BCE_WEIGHT, DICE_WEIGHT, type MaskLoss, maskLoss, pointMaskLoss, samplePoints } from "../model/mask-loss.ts";
 import { projectVisual } from "../model/projector.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
@@ -32,10 +32,6 @@ export interface SftSettings {
   /** Points of the mask losses, [R, P, 2] as (x, y) in 0..1; null for all pixels. */
   readonly points: Tensor | null;
 }
-
-/** Weights of the published recipe. */
-export const BCE_WEIGHT = 2;
-export const DICE_WEIGHT = 0.5;
 
 export const SFT_DEFAULTS: SftSettings = {
   tokenWeight: 1,

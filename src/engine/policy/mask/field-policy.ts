@@ -7,7 +7,7 @@ import { LabError } from "../../errors.ts";
 import { resizeBilinear } from "../../gpu/kernels/resize.ts";
 import { readOnce } from "../../gpu/runtime/read-back.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
-import { maskLoss } from "../../model/mask-loss.ts";
+import { recipeLoss } from "../../model/mask-loss.ts";
 import { deviationOf, drawNoise, gaussianScores, type Noise } from "./gaussian-actions.ts";
 import { bestCandidate, bestIndex, type MaskPolicy } from "./mask-policy.ts";
 
@@ -93,10 +93,6 @@ async function uncertainCells(logits: Tensor, grid: number, band: number): Promi
 // and Dice pull the decoder towards them, each weighted by its share of the group's reward. It is the control that
 // shows what the policy gradient adds (docs/spec/grpo.md#20-making-a-mask-a-stochastic-action I and K).
 
-/** Weights of cross-entropy and Dice, as in the published recipe. */
-const BCE_WEIGHT = 2;
-const DICE_WEIGHT = 0.5;
-
 /** Takes the parameters of `fieldPolicy`. */
 export function imitationPolicy(grid: number, noise: Noise, band = 0): MaskPolicy {
   const field = fieldPolicy(grid, noise, band);
@@ -111,8 +107,7 @@ export function imitationPolicy(grid: number, noise: Noise, band = 0): MaskPolic
           const [, height, width] = drawn.shape as [number, number, number];
           const mask = bestCandidate(other.decoded(), index);
           const losses = shares.map((share, n) => {
-            const { bce, dice } = maskLoss(mask, tf.slice(drawn, [n, 0, 0], [1, height, width]));
-            return bce.mul(BCE_WEIGHT).add(dice.mul(DICE_WEIGHT)).mul(share);
+            return recipeLoss(mask, tf.slice(drawn, [n, 0, 0], [1, height, width])).mul(share);
           });
           // Not addN, which binds all losses at once: devices bind few buffers.
           return losses.reduce((sum, loss) => sum.add(loss));

@@ -5,7 +5,7 @@
  */
 import type { LabConfig } from "../../config/table.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
-import { maskLoss } from "../../model/mask-loss.ts";
+import { recipeLoss } from "../../model/mask-loss.ts";
 import type { PhraseOutput } from "../phrase-output.ts";
 import { bernoulliKl } from "./mask-distributions.ts";
 import { bestCandidate, bestIndex, candidateLogits } from "./mask-policy.ts";
@@ -15,9 +15,6 @@ export interface MaskAnchor {
   loss(output: PhraseOutput): Tensor;
   dispose(): void;
 }
-
-const BCE_WEIGHT = 2;
-const DICE_WEIGHT = 0.5;
 
 /** Whether the settings turn an anchor on. */
 export function wantsAnchor(config: LabConfig): boolean {
@@ -54,11 +51,7 @@ async function truthAnchor(
   const [, , height, width] = start.decoded().masks.shape as [number, number, number, number];
   const target = tf.tensor3d(truth(height, width), [1, height, width]);
   return {
-    loss: (output) =>
-      tf.tidy(() => {
-        const { bce, dice } = maskLoss(bestCandidate(output.decoded(), index), target);
-        return bce.mul(BCE_WEIGHT).add(dice.mul(DICE_WEIGHT));
-      }),
+    loss: (output) => tf.tidy(() => recipeLoss(bestCandidate(output.decoded(), index), target)),
     dispose: () => target.dispose(),
   };
 }

@@ -1,6 +1,8 @@
 /** What a loop needs to sample a group, and how the trainer observes and interrupts it. */
+import type { TrainingRow } from "../../data/training-row.ts";
 import type { EvalDeps } from "../../eval/held-out.ts";
 import { normal, type RandomKey, STREAM, uniform } from "../../gpu/random.ts";
+import { disposeFeatures, type ImageFeatures } from "../../policy/features.ts";
 import type { MaskDraws } from "../../policy/mask/mask-policy.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
 import type { Phase } from "../run/events.ts";
@@ -21,6 +23,21 @@ export interface StepContext
    * @param drawn the loop's groups so far
    */
   phase(phase: Phase, loop: LoopId | null, drawn?: () => readonly DrawnGroup[]): Promise<void>;
+}
+
+/** Runs `use` with the features of the rows' pictures, which are freed afterwards. */
+export async function withFeatures<T>(
+  context: Pick<StepContext, "features">,
+  rows: readonly TrainingRow[],
+  use: (features: readonly ImageFeatures[]) => Promise<T>,
+): Promise<T> {
+  const features: ImageFeatures[] = [];
+  try {
+    for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb, row.view));
+    return await use(features);
+  } finally {
+    for (const own of features) disposeFeatures(own);
+  }
 }
 
 /**

@@ -30,11 +30,11 @@ import { joinLoops } from "../optim/step-gradients.ts";
 import { gradientSum, type TrainingState, type UpdateReport, updateState } from "../optim/training-state.ts";
 import { readLogProbs } from "./backward.ts";
 import { stepRows } from "./clip-frames.ts";
-import { dropoutKey, type StepContext } from "./context.ts";
+import { dropoutKey, type StepContext, withFeatures } from "./context.ts";
 import { drawRow, type RowOrder } from "./data-order.ts";
 import type { Group, LoopRollouts } from "./group.ts";
 import { groupRecord, scoredGroup } from "./group-record.ts";
-import { type LoopOfStep, lossOf, normOfLoss, placesOf, withFeatures } from "./loop-loss.ts";
+import { type LoopOfStep, lossOf, normOfLoss, placesOf } from "./loop-loss.ts";
 import type { LossReadback } from "./loss-inputs.ts";
 import { gradientReportDue, signalToNoise, termNorms } from "./metrics/gradient-report.ts";
 import { judgeMetrics, sourceMetrics } from "./metrics/rollout-metrics.ts";
@@ -229,12 +229,15 @@ async function scoreLaterWindows(input: StepInput, own: LoopOfStep, windows: num
   const later = Array.from({ length: windows - 1 }, (_, at) => windowOf(own.groups, at + 1, windows));
   for (const some of later.flatMap((window) => inBatches(window, groupsInBatch(context)))) {
     const first = some[0] as Group;
-    const logps = await withFeatures(input, some, (features) =>
-      readLogProbs(() =>
-        splits(first, config.microRollouts)
-          ? [rangedScores(first, weights, features[0] as ImageFeatures, config.microRollouts)]
-          : own.score(weights, placesOf(own, some), features),
-      ),
+    const logps = await withFeatures(
+      context,
+      some.map(({ row }) => row),
+      (features) =>
+        readLogProbs(() =>
+          splits(first, config.microRollouts)
+            ? [rangedScores(first, weights, features[0] as ImageFeatures, config.microRollouts)]
+            : own.score(weights, placesOf(own, some), features),
+        ),
     );
     for (const [at, group] of some.entries()) group.firstLogps = logps[at] as Float32Array;
   }
@@ -275,7 +278,13 @@ async function referenceLogProbs(input: StepInput, own: LoopOfStep): Promise<rea
     else {
       const score = (features: readonly ImageFeatures[]) =>
         readLogProbs(() => own.score(weights, placesOf(own, some), features));
-      found.push(...(await withFeatures(input, some, score)));
+      found.push(
+        ...(await withFeatures(
+          context,
+          some.map(({ row }) => row),
+          score,
+        )),
+      );
     }
   }
   return found;

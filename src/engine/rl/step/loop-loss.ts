@@ -1,14 +1,14 @@
 /** Loss and gradient of groups of a loop, with the features of their pictures. */
 import { isLanguageBlock } from "../../model/adapter/trainable.ts";
 import { recomputing } from "../../model/weights/weights.ts";
-import { disposeFeatures, type ImageFeatures } from "../../policy/features.ts";
+import type { ImageFeatures } from "../../policy/features.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
 import type { Loop } from "../loops/loop.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
 import { inspectGradients } from "../optim/monitor.ts";
 import { gradientSum, type TrainingState } from "../optim/training-state.ts";
 import { lossGradients } from "./backward.ts";
-import { dropoutKey, type StepContext } from "./context.ts";
+import { dropoutKey, type StepContext, withFeatures } from "./context.ts";
 import type { Group, LoopRollouts } from "./group.ts";
 import type { GroupGradients } from "./loss-inputs.ts";
 import { microGradients, splits } from "./micro-batch.ts";
@@ -82,27 +82,16 @@ export async function lossOf(
     settings,
     loopWeight: config[`loop${own.id}Weight`],
   };
-  return await withFeatures(input, groups, (features) => {
-    const [group] = groups as readonly [Group];
-    if (splits(group, config.microRollouts)) {
-      const task = { ...shared, group, features: features[0] as ImageFeatures };
-      return microGradients(task, config.microRollouts);
-    }
-    return lossGradients({ ...shared, groups, score: (view) => own.score(view, places, features) });
-  });
-}
-
-/** Frees the features after use. */
-export async function withFeatures<T>(
-  { context }: PassInput,
-  groups: readonly Group[],
-  use: (features: readonly ImageFeatures[]) => Promise<T>,
-): Promise<T> {
-  const features: ImageFeatures[] = [];
-  try {
-    for (const { row } of groups) features.push(await context.features.get(row.summary.imageId, row.rgb, row.view));
-    return await use(features);
-  } finally {
-    for (const own of features) disposeFeatures(own);
-  }
+  return await withFeatures(
+    context,
+    groups.map(({ row }) => row),
+    (features) => {
+      const [group] = groups as readonly [Group];
+      if (splits(group, config.microRollouts)) {
+        const task = { ...shared, group, features: features[0] as ImageFeatures };
+        return microGradients(task, config.microRollouts);
+      }
+      return lossGradients({ ...shared, groups, score: (view) => own.score(view, places, features) });
+    },
+  );
 }

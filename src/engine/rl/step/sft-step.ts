@@ -9,13 +9,13 @@ import { badInput } from "../../errors.ts";
 import { STREAM, uniform } from "../../gpu/random.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import { recomputing } from "../../model/weights/weights.ts";
-import { disposeFeatures, type ImageFeatures } from "../../policy/features.ts";
+import type { ImageFeatures } from "../../policy/features.ts";
 import { type SftBatch, sftBatch } from "../../sft/batch.ts";
 import { PARTS, SFT_DEFAULTS, type SftSettings, selectedMasks, sftLoss } from "../../sft/forward.ts";
 import { drawPoints } from "../../sft/points.ts";
 import { reachedGradients } from "../optim/parameter-sets.ts";
 import { gradientSum, updateState } from "../optim/training-state.ts";
-import { dropoutKey } from "./context.ts";
+import { dropoutKey, withFeatures } from "./context.ts";
 import type { StepInput, StepOutcome } from "./grpo-step.ts";
 import { dataCaptionObservations } from "./metrics/rollout-metrics.ts";
 import { runWeights } from "./run-weights.ts";
@@ -43,19 +43,16 @@ export async function sftStep(input: StepInput): Promise<StepOutcome> {
         throw badInput(`Row ${row.summary.id} is a clip; supervised training reads pictures`, row.summary.id);
       }
       await context.phase("features", null);
-      const features = await context.features.get(row.summary.imageId, row.rgb, row.view);
-      try {
+      const result = await withFeatures(context, [row], async ([features]) => {
         await context.phase("loss", null);
-        const result = await rowGradients(input, row, features, at, 1 / count);
-        gradients.add(result.gradients);
-        for (const [name, value] of Object.entries(result.numbers))
-          sums.set(name, (sums.get(name) ?? 0) + value / count);
-        const source = order.source(row.summary.id);
-        if (source !== null)
-          bySource.set(source, [...(bySource.get(source) ?? []), result.numbers["sft/loss"] as number]);
-      } finally {
-        disposeFeatures(features);
-      }
+        const own = await rowGradients(input, row, features as ImageFeatures, at, 1 / count);
+        gradients.add(own.gradients);
+        return own;
+      });
+      for (const [name, value] of Object.entries(result.numbers)) sums.set(name, (sums.get(name) ?? 0) + value / count);
+      const source = order.source(row.summary.id);
+      if (source !== null)
+        bySource.set(source, [...(bySource.get(source) ?? []), result.numbers["sft/loss"] as number]);
     }
     await context.phase("update", null);
     const consumed = gradients;

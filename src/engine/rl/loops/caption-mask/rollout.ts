@@ -17,7 +17,7 @@ import {
   type MaskLikelihood,
   wantedLikelihoods,
 } from "../../../policy/caption-likelihood.ts";
-import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts";
+import type { ImageFeatures } from "../../../policy/features.ts";
 import { inBatches } from "../../../policy/in-batches.ts";
 import { maskPolicyOf } from "../../../policy/mask/mask-policies.ts";
 import { type PhraseOutput, phraseOutputs } from "../../../policy/phrase-output.ts";
@@ -28,7 +28,7 @@ import { rewardPlan } from "../../../rewards/composer/plan.ts";
 import type { ScoredRollout } from "../../../rewards/types.ts";
 import { coin, trainedRollouts } from "../../objective/group-advantages.ts";
 import { NO_CAPTIONER } from "../../run/start/captioner.ts";
-import { groupNumber, maskDraws, type StepContext } from "../../step/context.ts";
+import { groupNumber, maskDraws, type StepContext, withFeatures } from "../../step/context.ts";
 import type { ActionScores, AuxiliaryLoss, DrawnGroup, Group, LoopRollouts } from "../../step/group.ts";
 import { dataCaptionObservations, maskMetrics, pairMetrics } from "../../step/metrics/rollout-metrics.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";
@@ -80,12 +80,10 @@ function sampledOf(picture: Pictured & Pick<SampledMasks, "group">, acted: Acted
 /** One group per row: a few masks for the row's caption, each scored by the partner's caption of that mask. */
 async function rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
   const { config } = context;
-  const features: ImageFeatures[] = [];
   const sampledMasks: SampledMasks[] = [];
   const starts: StartAnswer[] = [];
-  try {
-    await context.phase("features", 2);
-    for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb, row.view));
+  await context.phase("features", 2);
+  return withFeatures<LoopRollouts>(context, rows, async (features) => {
     const pictures = rows.map((row, group) => ({ row, group, features: features[group] as ImageFeatures }));
     await context.phase("generate", 2);
     for (const some of inBatches(pictures, config.groupsAtOnce)) {
@@ -121,13 +119,11 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
         });
       },
     };
-  } catch (thrown) {
+  }).catch((thrown: unknown) => {
     for (const item of sampledMasks) item.actions.dispose();
     for (const start of starts) start.anchor?.dispose();
     throw thrown;
-  } finally {
-    for (const own of features) disposeFeatures(own);
-  }
+  });
 }
 
 /** [draw][mask] */

@@ -18,13 +18,13 @@ import {
   type MaskLikelihood,
   wantedLikelihoods,
 } from "../../../policy/caption-likelihood.ts";
-import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts";
+import type { ImageFeatures } from "../../../policy/features.ts";
 import { inBatches } from "../../../policy/in-batches.ts";
 import { findInPictures, segmentPictures } from "../../../policy/partner.ts";
 import { type CaptionPrompt, captionPrompt, rowCells } from "../../../policy/prompts.ts";
 import { rewardPlan } from "../../../rewards/composer/plan.ts";
 import type { RolloutFacts } from "../../../rewards/term.ts";
-import type { StepContext } from "../../step/context.ts";
+import { type StepContext, withFeatures } from "../../step/context.ts";
 import type { Group, LoopRollouts } from "../../step/group.ts";
 import { maskMetrics } from "../../step/metrics/rollout-metrics.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";
@@ -67,9 +67,7 @@ function promptOf(
 async function rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
   const { model, config } = context;
   await context.phase("features", 1);
-  const features: ImageFeatures[] = [];
-  try {
-    for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb, row.view));
+  return withFeatures(context, rows, async (features) => {
     await context.phase("generate", 1);
     const prompts = rows.map((row, group) => promptOf(model, config, row, features[group] as ImageFeatures));
     const sampled = await sampleTexts(context, 1, rows, prompts, features);
@@ -92,9 +90,7 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
       ),
     );
     return textRollouts(context, 1, sampled, scored);
-  } finally {
-    for (const own of features) disposeFeatures(own);
-  }
+  });
 }
 
 /** The partner's masks for the captions; null for an empty one. */

@@ -7,12 +7,12 @@ import type { TrainingRow } from "../../../data/training-row.ts";
 import { LabError } from "../../../errors.ts";
 import type { EvaluateLoop } from "../../../eval/held-out.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
-import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts";
+import type { ImageFeatures } from "../../../policy/features.ts";
 import { questionPrompt } from "../../../policy/free-answer.ts";
 import { type CaptionPrompt, type RegionCells, rowCells } from "../../../policy/prompts.ts";
 import { rewardPlan } from "../../../rewards/composer/plan.ts";
 import type { RolloutFacts } from "../../../rewards/term.ts";
-import type { StepContext } from "../../step/context.ts";
+import { type StepContext, withFeatures } from "../../step/context.ts";
 import type { Group, LoopRollouts } from "../../step/group.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";
 import {
@@ -61,9 +61,7 @@ function promptOf(model: Sa2vaModel, question: string, features: ImageFeatures, 
 async function rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
   const { model, config, step } = context;
   await context.phase("features", LOOP);
-  const features: ImageFeatures[] = [];
-  try {
-    for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb, row.view));
+  return withFeatures(context, rows, async (features) => {
     await context.phase("generate", LOOP);
     const prompts = rows.map((row, group) => {
       const cells = rowCells(model, row, config.smallRegions === "force");
@@ -77,9 +75,7 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
     );
     const scored = await Promise.all(sampled.map((item) => score(context, item)));
     return textRollouts(context, LOOP, sampled, scored);
-  } finally {
-    for (const own of features) disposeFeatures(own);
-  }
+  });
 }
 
 async function score(context: StepContext, item: SampledTexts): Promise<Pick<Group, "rollouts" | "metrics">> {
