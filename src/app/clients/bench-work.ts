@@ -23,7 +23,6 @@ export interface BenchParts {
   };
   /** Settles after the last call of `addBenchGroup`. @throws LabError("cancelled") after `stop` */
   readonly sample: (config: LabConfig, indices: readonly number[], loops: readonly LoopId[]) => Promise<void>;
-  /** Ends the current sampling. */
   readonly stop: () => void;
   /** Rollouts of a file, completed from open rows. */
   readonly rollouts: (file: File) => Promise<readonly BenchGroup[]>;

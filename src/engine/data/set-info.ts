@@ -5,7 +5,6 @@ import type { SkippedRow } from "./sample.ts";
 /** Description of an opened data set for the user. */
 export interface SetInfo {
   readonly name: string;
-  readonly rows: number;
   readonly images: number;
   readonly skipped: readonly SkippedRow[];
   readonly files: readonly (Pick<ShardInfo, "bytes" | "rows" | "adapter" | "schema" | "split"> & {
@@ -41,7 +40,6 @@ export function describeSet(set: RegionSet, name: string, checks: readonly DataC
   }
   return {
     name,
-    rows: set.summaries.length,
     images: images.size,
     skipped: set.skipped,
     files: set.files.map((file) => ({

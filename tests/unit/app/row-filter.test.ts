@@ -20,7 +20,6 @@ const FILE = {
 
 const info = (shards: readonly string[], categories: readonly string[]): SetInfo => ({
   name: "set",
-  rows: 1,
   images: 1,
   skipped: [],
   files: shards.map((path) => ({ ...FILE, path })),

@@ -189,14 +189,14 @@ describe("a data set of clips", () => {
   });
 
   it("may be folders of pictures alone", async () => {
-    const { layout, clips } = await openClips(
+    const { clips } = await openClips(
       memoryFolder({
         "JPEGImages/walk/1.jpg": JPEG,
         "JPEGImages/walk/2.jpg": JPEG,
         "Annotations/walk/1.png": palettePng(0, 2, 0, 0),
       }),
     );
-    expect([layout, clips.map(({ id, names }) => [id, names])]).toEqual(["folders", [["walk", ["1", "2"]]]]);
+    expect(clips.map(({ id, names }) => [id, names])).toEqual([["walk", ["1", "2"]]]);
     const numbered = [...Array(12).keys()].map(String);
     const files = Object.fromEntries(numbered.toReversed().map((name) => [`run/${name}.jpg`, JPEG]));
     expect((await openClips(memoryFolder(files))).clips[0]?.names).toEqual(numbered);

@@ -40,11 +40,9 @@ export interface LiveChartProps {
   readonly sync: string;
   /** Step of the time line, marked by a line; null for none. */
   readonly step?: number | null;
-  /** Notes of the run, shown as flags. */
   readonly notes?: readonly StepNote[];
   /** Pixels of the plot. */
   readonly height?: number;
-  /** A point was clicked. */
   readonly onPick: (step: number) => void;
   /** Removes the chart; only for charts that the user added. */
   readonly onRemove?: () => void;
@@ -52,7 +50,6 @@ export interface LiveChartProps {
   readonly onMove?: (by: -1 | 1) => void;
   /** Called when another chart is dropped on this one. */
   readonly onTake?: (id: string) => void;
-  /** Shows the chart large, in a dialog. */
   readonly onEnlarge?: () => void;
 }
 

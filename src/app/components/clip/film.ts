@@ -25,7 +25,6 @@ const CODECS = ["vp9", "vp8", "av1"] as const;
 const HARDWARE = "prefer-software";
 
 export interface FilmWork {
-  /** Called with the frames drawn so far. */
   readonly onFrames: (done: number) => void;
   readonly signal: AbortSignal;
 }

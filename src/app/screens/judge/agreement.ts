@@ -9,7 +9,6 @@ import type { Thumbs } from "../../../engine/runs/rollouts/thumbs.ts";
 
 export interface Spread {
   readonly values: readonly number[];
-  /** Null without values. */
   readonly mean: number | null;
   /** Divisor n - 1; null below two values. */
   readonly std: number | null;

@@ -11,7 +11,6 @@ import { useAsync } from "../../components/use-async.ts";
 
 export interface LiveScore {
   readonly loops: Readonly<Record<LoopId, ScoredRollout>> | null;
-  /** Why it cannot be scored. */
   readonly problem: string | null;
   readonly busy: boolean;
 }

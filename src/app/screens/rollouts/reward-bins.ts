@@ -2,7 +2,6 @@ import { type LoopId, perLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 
 export interface RewardBin {
-  /** Lower edge of the bin. */
   readonly from: number;
   /** Upper edge, exclusive except in the last bin. */
   readonly to: number;

@@ -11,7 +11,6 @@ import styles from "./runs.module.css";
 /** Checkpoints of a run: each leads to its held-out scores, or has them computed. */
 export function RunCheckpoints(props: {
   readonly run: RunDigest;
-  /** Why none can be evaluated now, or null. */
   readonly blocker: string | null;
   readonly onEvaluate: (step: number) => void;
 }): ReactNode {

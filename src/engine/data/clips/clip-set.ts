@@ -39,7 +39,6 @@ export interface Clip {
 }
 
 export interface ClipSet {
-  readonly layout: "expressions" | "folders";
   readonly clips: readonly Clip[];
   /** One sentence for each clip or file that was left out. */
   readonly leftOut: readonly string[];
@@ -116,7 +115,7 @@ export async function clipsOfFile(folder: ByteFolder, meta: string): Promise<Cli
       leftOut.push(thrown.message);
     }
   }
-  return { layout: "expressions", clips, leftOut };
+  return { clips, leftOut };
 }
 
 /** mask_dict.json next to the expressions, or else the only one in the folder that is not of another split. */
@@ -227,5 +226,5 @@ async function plainFolders(folder: ByteFolder): Promise<ClipSet> {
     });
     clips.push({ id, frames: names.map((name) => directory.get(name) as ByteSource), names, expressions });
   }
-  return { layout: "folders", clips, leftOut: [] };
+  return { clips, leftOut: [] };
 }

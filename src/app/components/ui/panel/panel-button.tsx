@@ -6,12 +6,9 @@ import styles from "./panel-button.module.css";
 
 /** A button that opens a small panel below it; Escape and a click outside close the panel. */
 export function PanelButton(props: {
-  /** Text of the button. */
   readonly label: string;
-  /** Name of the panel. */
   readonly title: string;
   readonly children: ReactNode;
-  /** Why it cannot be opened. */
   readonly blocker?: string | null;
   readonly testId?: string;
   readonly arrow?: boolean;

@@ -21,7 +21,6 @@ import { settingText } from "../run-difference.ts";
 export interface ComparedRow {
   readonly group: string;
   readonly label: string;
-  /** One value per run. */
   readonly values: readonly string[];
 }
 

@@ -7,7 +7,6 @@ import { LETTERS } from "./question-set.ts";
 /** Questions of every described object, looked up by the reference caption. */
 export interface WrittenQuestions {
   readonly name: string;
-  readonly size: number;
   /** Null if there are none for this reference. */
   find(reference: string): readonly JudgeQuestion[] | null;
 }
@@ -47,7 +46,6 @@ export function parseQuestionFile(name: string, json: string): WrittenQuestions 
   });
   return {
     name,
-    size: list.length,
     find: (reference) => sets.get(reference.trim()) ?? general,
   };
 }
