@@ -75,7 +75,7 @@ function Choice(props: {
   const meaning = useId();
   return (
     <li>
-      <label className={`grid align-centre round-m pointer ${styles.choice}`}>
+      <label className={`grid align-centre round-m pointer lit ${styles.choice}`}>
         <input
           type="checkbox"
           checked={props.checked}

@@ -42,7 +42,7 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
       />
       <button
         type="button"
-        className={`column-flex grow full-width text-left pointer borderless clear ${styles.open}`}
+        className={`column-flex grow full-width text-left pointer borderless clear lit ${styles.open}`}
         aria-current={selected}
         onClick={onOpen}
       >

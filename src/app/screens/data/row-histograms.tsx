@@ -125,7 +125,7 @@ function Histogram(props: FilteredRows & { readonly measure: Measure }): ReactNo
               <button
                 key={bar[0]}
                 type="button"
-                className="relative p-0 borderless clear pointer"
+                className="relative p-0 borderless clear pointer lit"
                 aria-label={told}
                 title={told}
                 aria-pressed={!isAny(limits) && limits[0] <= bar[0] && bar[1] <= limits[1]}

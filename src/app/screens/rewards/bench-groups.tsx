@@ -46,7 +46,7 @@ export function BenchGroups(props: {
           <li key={group.key}>
             <button
               type="button"
-              className={`grid gap-3 align-centre full-width text-left pointer clear borderless ${look.group}`}
+              className={`grid gap-3 align-centre full-width text-left pointer clear borderless lit ${look.group}`}
               aria-expanded={open === group.key}
               onClick={() => setOpen(open === group.key ? null : group.key)}
             >

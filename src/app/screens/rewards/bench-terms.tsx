@@ -87,6 +87,7 @@ function Bars({ groups, measure, selection, onSelect }: MeasureProps): ReactNode
           <button
             key={bin.from}
             type="button"
+            className="flex p-0 borderless clear pointer lit"
             disabled={bin.count === 0}
             aria-label={`${measureName(measure)}: ${bin.count} from ${fixed(bin.from, 3)} to ${fixed(bin.to, 3)}`}
             title={`${bin.count} from ${fixed(bin.from, 3)} to ${fixed(bin.to, 3)}`}

@@ -17,7 +17,7 @@ export function GroupTabs(props: {
         <li key={groupKey(group)}>
           <button
             type="button"
-            className="flex align-baseline framed round-m surface nowrap pointer"
+            className="flex align-baseline framed round-m surface nowrap pointer lit"
             aria-current={group === selected}
             data-loop={group.loop}
             onClick={() => onSelect(group)}

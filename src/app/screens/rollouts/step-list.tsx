@@ -42,7 +42,7 @@ export function StepList(props: StepListProps): ReactNode {
               <li key={step} style={{ height: ROW, transform: `translateY(${item.start}px)` }}>
                 <button
                   type="button"
-                  className="grid gap-2 align-centre full-width borderless clear muted text-right pointer"
+                  className="grid gap-2 align-centre full-width borderless clear muted text-right pointer lit"
                   aria-current={step === selected ? "step" : undefined}
                   // One tab stop; the arrow keys go through the steps.
                   tabIndex={step === selected ? 0 : -1}

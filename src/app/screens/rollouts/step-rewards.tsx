@@ -53,7 +53,7 @@ export function RewardHistogram(props: {
             <li key={from}>
               <button
                 type="button"
-                className="flex full-width p-0 borderless clear pointer"
+                className="flex full-width p-0 borderless clear pointer lit"
                 disabled={within === null}
                 title={`Reward from ${edge(from)} to ${edge(to)}: ${told}`}
                 aria-label={`Rollouts with a reward from ${edge(from)} to ${edge(to)}: ${told}`}
