@@ -39,7 +39,7 @@ export function App(): ReactNode {
     >
       <button
         type="button"
-        className={`p-2-3 round-m ${styles.skip}`}
+        className={`p-2-3 round-m framed-control ${styles.skip}`}
         onClick={() => document.getElementById("main")?.focus()}
       >
         Skip to the screen

@@ -24,7 +24,7 @@ export function ChartHelp({
         ?
       </Popover.Trigger>
       <Popover.Portal>
-        <Popover.Content className={styles.popover} sideOffset={6} collisionPadding={12}>
+        <Popover.Content className={`framed surface ${styles.popover}`} sideOffset={6} collisionPadding={12}>
           <dl>
             {[...texts].map(([metric, text]) => (
               <div key={metric}>

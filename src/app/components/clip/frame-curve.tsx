@@ -27,7 +27,7 @@ export function FrameCurve(props: {
   const ordered = [...curves].sort((a, b) => Number(a.selected ?? false) - Number(b.selected ?? false));
   return (
     <svg
-      className={styles.curve}
+      className={`block pointer ${styles.curve}`}
       viewBox={`0 0 ${last} 1`}
       preserveAspectRatio="none"
       role="img"

@@ -74,7 +74,7 @@ export function Inspector(props: {
   const tab = tabs.find(({ id }) => id === asked)?.id ?? "captions";
   return (
     <section
-      className={`grid p-4 framed surface ${styles.inspector}`}
+      className={`grid p-4 framed surface round-l ${styles.inspector}`}
       data-testid="inspector"
       aria-label={`Rollout ${rollout.index + 1}`}
     >

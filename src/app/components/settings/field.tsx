@@ -101,7 +101,7 @@ function Control(props: {
     return (
       <input
         id={id}
-        className={`min-0 grow surface round-m ${styles.text}`}
+        className={`min-0 grow surface round-m framed-control ${styles.text}`}
         value={String(value)}
         maxLength={setting.maxLength}
         spellCheck={false}

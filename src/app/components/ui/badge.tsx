@@ -6,5 +6,9 @@ export function Badge(props: {
   readonly tone?: "neutral" | "accent" | "good" | "warn" | "bad";
   readonly children: ReactNode;
 }): ReactNode {
-  return <span className={`${styles.badge} ${styles[props.tone ?? "neutral"]}`}>{props.children}</span>;
+  return (
+    <span className={`inline-flex align-centre tiny medium nowrap ${styles.badge} ${styles[props.tone ?? "neutral"]}`}>
+      {props.children}
+    </span>
+  );
 }

@@ -27,7 +27,7 @@ export function Segmented<V extends string>(props: {
   return (
     <ToggleGroup.Root
       type="single"
-      className={styles.segmented}
+      className={`inline-flex wrap surface-2 round-m ${styles.segmented}`}
       aria-label={props.label}
       value={props.value}
       onValueChange={(value) => {
@@ -36,7 +36,11 @@ export function Segmented<V extends string>(props: {
       }}
     >
       {options.map((option) => (
-        <ToggleGroup.Item key={option.value} value={option.value} className={styles.segment}>
+        <ToggleGroup.Item
+          key={option.value}
+          value={option.value}
+          className={`muted small medium nowrap pointer round-s ${styles.segment}`}
+        >
           {option.label}
         </ToggleGroup.Item>
       ))}
@@ -64,11 +68,11 @@ export function Slider(props: {
       step={props.step}
       onValueChange={([value]) => value !== undefined && props.onChange(value)}
     >
-      <RadixSlider.Track className={styles.track}>
-        <RadixSlider.Range className={styles.range} />
+      <RadixSlider.Track className={`relative grow ${styles.track}`}>
+        <RadixSlider.Range className={`absolute ${styles.range}`} />
       </RadixSlider.Track>
       <RadixSlider.Thumb
-        className={styles.thumb}
+        className={`block surface ${styles.thumb}`}
         aria-label={props.label}
         {...(props.valueText === undefined ? {} : { "aria-valuetext": props.valueText })}
       />
@@ -85,14 +89,14 @@ export function Switch(props: {
 }): ReactNode {
   return (
     <RadixSwitch.Root
-      className={styles.switch}
+      className={`relative p-0 pointer surface-2 framed-control ${styles.switch}`}
       checked={props.checked}
       onCheckedChange={props.onChange}
       id={props.id}
       aria-describedby={props.describedBy}
       data-testid={props.testId}
     >
-      <RadixSwitch.Thumb className={styles.knob} />
+      <RadixSwitch.Thumb className={`block ${styles.knob}`} />
     </RadixSwitch.Root>
   );
 }
@@ -109,7 +113,7 @@ export function Select<V extends string>(props: {
 }): ReactNode {
   return (
     <select
-      className={`surface round-m min-control ${styles.select}`}
+      className={`surface round-m min-control framed-control ${styles.select}`}
       id={props.id}
       aria-label={props.label}
       aria-describedby={props.describedBy}

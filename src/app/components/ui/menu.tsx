@@ -21,7 +21,7 @@ export function Menu(props: { readonly trigger: ReactElement; readonly entries: 
           {props.entries.map(({ label, act, blocker = null, danger = false, help }) => (
             <DropdownMenu.Item
               key={label}
-              className={styles.entry}
+              className={`round-s pointer ${styles.entry}`}
               data-danger={danger}
               disabled={blocker !== null}
               title={help}

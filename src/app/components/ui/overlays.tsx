@@ -34,7 +34,10 @@ export function Dialog(props: {
         >
           <header className={`row gap-3 between ${styles.header}`}>
             <RadixDialog.Title>{props.title}</RadixDialog.Title>
-            <RadixDialog.Close className={styles.close} aria-label="Close">
+            <RadixDialog.Close
+              className={`grid p-0 muted pointer borderless round-m ${styles.close}`}
+              aria-label="Close"
+            >
               <IconClose />
             </RadixDialog.Close>
           </header>

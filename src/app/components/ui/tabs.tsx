@@ -21,7 +21,7 @@ export function Tabs(props: {
       {...(value === undefined ? { defaultValue: props.tabs[0]?.id ?? "" } : { value })}
       {...(onChange === undefined ? {} : { onValueChange: onChange })}
     >
-      <RadixTabs.List className={styles.list} aria-label={props.label}>
+      <RadixTabs.List className={`flex wrap ${styles.list}`} aria-label={props.label}>
         {props.tabs.map((tab) => (
           <RadixTabs.Trigger key={tab.id} value={tab.id} className={styles.tab}>
             {tab.label}

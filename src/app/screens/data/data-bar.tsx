@@ -51,7 +51,7 @@ export function DataBar(
       <div className={`row wrap gap-2-3 ${styles.line}`} hidden={rows.length === 0}>
         <input
           ref={search}
-          className={`min-0 surface round-m min-control ${styles.search}`}
+          className={`min-0 surface round-m min-control framed-control ${styles.search}`}
           type="search"
           placeholder="Search captions"
           aria-label="Search captions"

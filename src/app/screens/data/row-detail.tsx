@@ -93,7 +93,7 @@ export function RowDetail(props: {
           height={row.height}
           layers={layers}
           sync={`row ${row.id}`}
-          className={`${styles.picture} ${tab === "follow" ? styles.smaller : ""}`}
+          className={`round-m ${styles.picture} ${tab === "follow" ? styles.smaller : ""}`}
           label={`Row ${row.index + 1}, mask covers ${share} of the picture`}
         />
       )}

@@ -174,7 +174,7 @@ function Answer(props: {
         label={`${caption || "empty"}, ${fixed(score, 3)}`}
         {...(onPress === undefined ? {} : { onPress })}
       />
-      <b className={`small round-s surface ${styles.drawScore}`}>{fixed(score, 2)}</b>
+      <b className={`small round-s surface absolute ${styles.drawScore}`}>{fixed(score, 2)}</b>
     </div>
   );
 }

@@ -105,7 +105,7 @@ function Caption(props: {
       <textarea
         id={id}
         rows={2}
-        className={styles.text}
+        className={`full-width ${styles.text}`}
         placeholder={hint}
         data-testid={`pair-${field}`}
         value={value}

@@ -72,7 +72,7 @@ function Cell(props: Pick<MeasuresProps, "groups" | "onSelect"> & Pick<MeasurePa
   return (
     <button
       type="button"
-      className={`full-width p-0 pointer round-s ${look.cell}`}
+      className={`full-width p-0 pointer round-s borderless ${look.cell}`}
       data-sign={value < 0 ? "less" : "more"}
       data-fill
       style={style}

@@ -46,7 +46,7 @@ export function CustomReward(): ReactNode {
         without network, clock or random numbers. If it fails, the run pauses and shows the reason.
       </p>
       <textarea
-        className={`full-width mt-3 p-3 scroll-x surface-2 round-m ${styles.source}`}
+        className={`full-width mt-3 p-3 scroll-x surface-2 round-m framed-control ${styles.source}`}
         aria-label="Source of the custom reward"
         data-testid="reward-source"
         spellCheck={false}

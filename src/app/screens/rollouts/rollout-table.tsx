@@ -64,7 +64,7 @@ export function RolloutTable(props: {
                     {at === 0 ? (
                       <button
                         type="button"
-                        className={`borderless clear pointer ${styles.openRow}`}
+                        className={`borderless clear pointer accent ${styles.openRow}`}
                         aria-label={`Rollout ${rollout.id}`}
                         onClick={() => navigate({ view: "step", step: rollout.step, group: null, rollout: rollout.id })}
                       >

@@ -64,7 +64,7 @@ function Amount(props: { readonly label: string; readonly steps: number; readonl
     <span className="row gap-2">
       <TextInput
         id={id}
-        className={styles.amount}
+        className={`text-right ${styles.amount}`}
         inputMode="decimal"
         aria-invalid={refused}
         value={draft ?? amountText(steps / perUnit)}

@@ -15,7 +15,7 @@ export function Figures({ report }: { readonly report: SystemReport | null }): R
   const [dispatches, submits] = [step?.dispatches.last ?? null, step?.submits.last ?? null];
   const free = memory === undefined ? null : memory.gpuBytesAllocated - memory.gpuBytes;
   return (
-    <dl className={`grid clip framed ${styles.figures}`} data-testid="system-figures">
+    <dl className={`grid clip framed round-l ${styles.figures}`} data-testid="system-figures">
       <Figure
         name="GPU memory"
         value={formatBytes(memory?.gpuBytes)}

@@ -64,7 +64,7 @@ export function CopyButton({ text, what }: { readonly text: string; readonly wha
   return (
     <button
       type="button"
-      className={`tiny round-s accent pointer clear lit ${styles.copy}`}
+      className={`tiny round-s accent pointer clear lit borderless ${styles.copy}`}
       aria-label={`Copy ${what}`}
       onClick={(event) => {
         const button = event.currentTarget;

@@ -18,7 +18,7 @@ export function CopyPanel({ name }: { readonly name: string }): ReactNode {
   return (
     <button
       type="button"
-      className={styles.copy}
+      className={`p-0 round-m clear muted pointer ${styles.copy}`}
       data-copies
       data-copied={copied}
       title="Copy as a picture"

@@ -96,7 +96,7 @@ export function HeatMap(props: {
         <span className="row gap-2 nowrap">
           {fixed(span.low, 2)}
           <i
-            className={styles.scale}
+            className={`round-s ${styles.scale}`}
             data-fill
             style={{ background: `linear-gradient(90deg, ${SCALE.map(rgb).join(", ")})` }}
           />

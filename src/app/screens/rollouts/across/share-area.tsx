@@ -27,7 +27,7 @@ export function ShareArea({
   return (
     <div className="grid gap-2">
       <svg
-        className={styles.area}
+        className={`full-width ${styles.area}`}
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"

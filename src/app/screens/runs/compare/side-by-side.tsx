@@ -56,7 +56,7 @@ export function SideBySide({ runs }: { readonly runs: readonly NamedRun[] }): Re
         )
       }
     >
-      <div className={`grid gap-3 ${styles.sides}`} data-testid="side-by-side">
+      <div className={`grid gap-3 align-start ${styles.sides}`} data-testid="side-by-side">
         <Side
           run={first}
           group={group ?? null}

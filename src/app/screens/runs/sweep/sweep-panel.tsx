@@ -64,7 +64,7 @@ export function SweepPanel(): ReactNode {
         the form of those in experiments/; the entries model, shards and build are for npm run sweep and are ignored
         here.
       </p>
-      <div className={`grid gap-3 ${styles.form}`}>
+      <div className={`grid gap-3 mt-3 ${styles.form}`}>
         <div className="column-flex gap-2">
           <label htmlFor={id} className="medium">
             {file}
