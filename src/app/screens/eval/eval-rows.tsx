@@ -6,7 +6,6 @@ import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { useRowsOpen } from "../../components/rollout/use-rows-open.ts";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
-import styles from "./eval.module.css";
 import { RowCard, RowDetails } from "./eval-row.tsx";
 import { RowCards } from "./row-cards.tsx";
 
@@ -35,7 +34,7 @@ export function EvalRows(props: {
   const { better, worse, same } = useMemo(() => countChanges(pairs), [pairs]);
   return (
     <section className="grid gap-3 min-0">
-      <header className={`row wrap gap-2-4 between ${styles.rowsHead}`}>
+      <header className="row wrap gap-2-4 between">
         <h2>
           {better} better, {worse} worse, {same} the same
         </h2>

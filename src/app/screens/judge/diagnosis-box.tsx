@@ -2,7 +2,6 @@ import type { ReactNode } from "react";
 import { diagnose } from "../../../engine/rewards/judge/providers/diagnosis.ts";
 import type { FailureKind } from "../../../engine/rewards/judge/providers/failure.ts";
 import type { Judged } from "../../../protocol/reward.ts";
-import styles from "./judge.module.css";
 
 /** Meaning of the first failure of a try-out and how to fix it; nothing when none failed. */
 export function DiagnosisBox(props: {
@@ -21,8 +20,8 @@ export function DiagnosisBox(props: {
     reach: judged.reach,
   });
   return (
-    <div className={`grid gap-2 p-3 bad-soft round-m ${styles.diagnosis}`} role="alert" data-testid={testId}>
-      <h3>{title}</h3>
+    <div className="grid gap-2 p-3 bad-soft round-m" role="alert" data-testid={testId}>
+      <h3 className="bad">{title}</h3>
       <p>{advice}</p>
       {line !== undefined && <code className="block p-2 scroll-x surface round-s">{line}</code>}
       {failed.note !== undefined && <p className="muted small anywhere">{failed.note}</p>}

@@ -141,7 +141,7 @@ function Verdict({ verdict, open }: { readonly verdict: PairVerdict; readonly op
   const prompts = detail === undefined ? [] : promptsOf(detail, pair, by.prompts, counts);
   return (
     <details className={styles.verdict} open={open} data-testid="pair-verdict">
-      <summary>
+      <summary className="grid gap-2 align-centre no-bullets pointer">
         <Score value={term?.value ?? null} />
         <span className={`clip ellipsis nowrap ${styles.caption}`}>{pair.hypothesis}</span>
       </summary>

@@ -66,7 +66,7 @@ function Result({ test }: { readonly test: TestResult }): ReactNode {
               <tr key={pair.name} data-testid={`judge-pair-${pair.name}`}>
                 <th scope="row">
                   {pair.name}
-                  <small>{EXPECTED[pair.name]}</small>
+                  <small className="block muted">{EXPECTED[pair.name]}</small>
                 </th>
                 <td className={styles.caption}>{pair.hypothesis}</td>
                 <td>{term?.value === null ? "missing" : fixed(term?.value, 3)}</td>

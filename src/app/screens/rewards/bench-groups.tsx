@@ -132,7 +132,7 @@ function Opened(props: {
             data-behind={selection !== null && isSelected(group, each, selection)}
             onClick={() => setChosen(each.id)}
           >
-            <b>{fixed(each.reward, 3)}</b> <span>{signed(each.advantage, 2)}</span>
+            <b>{fixed(each.reward, 3)}</b> <span className="muted small">{signed(each.advantage, 2)}</span>
           </button>
         ))}
       </div>

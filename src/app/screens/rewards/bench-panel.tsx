@@ -105,6 +105,7 @@ function Controls(): ReactNode {
       <label className={`inline-flex gap-2 align-centre ${styles.count}`}>
         Rows
         <input
+          className="text-right surface framed-control round-m"
           inputMode="numeric"
           data-testid="bench-rows"
           value={count === 0 ? "" : String(count)}

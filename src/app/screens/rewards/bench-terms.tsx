@@ -81,7 +81,7 @@ function Bars({ groups, measure, selection, onSelect }: MeasureProps): ReactNode
   const last = bins.at(-1);
   if (first === undefined || last === undefined) return <span className="muted small">no values</span>;
   return (
-    <div className={look.histogram}>
+    <div>
       <div className={`flex ${look.bars}`}>
         {bins.map((bin, at) => (
           <button

@@ -23,13 +23,13 @@ export function Composer(): ReactNode {
           <button
             key={entry.name}
             type="button"
-            className={`choice grid p-2-3 text-left pointer surface framed round-m gap-2px ${styles.preset}`}
+            className="choice grid p-2-3 text-left pointer surface framed round-m gap-2px"
             aria-pressed={isChosen(entry, config)}
             data-testid={`reward-preset-${entry.name}`}
             onClick={() => changeConfig(entry.values)}
           >
             <b>{entry.title}</b>
-            <span>{entry.summary}</span>
+            <span className="muted small">{entry.summary}</span>
           </button>
         ))}
       </div>
@@ -95,7 +95,7 @@ function Formulas({ config }: { readonly config: LabConfig }): ReactNode {
         const acting = actingWeights(plan.weights[loop], judge);
         const moved = acting !== plan.weights[loop];
         return (
-          <div key={loop}>
+          <div key={loop} className="flex gap-3">
             <dt>Loop {loop}</dt>
             <dd>
               r = {formula(acting)}

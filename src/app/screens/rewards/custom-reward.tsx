@@ -76,7 +76,9 @@ export function CustomReward(): ReactNode {
       <details className={`fold mt-2 ${styles.more}`}>
         <summary>Fields of a rollout</summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area must be reachable by keyboard */}
-        <pre tabIndex={0}>{ROLLOUT_TYPES}</pre>
+        <pre className="p-3 scroll surface-2 round-m" tabIndex={0}>
+          {ROLLOUT_TYPES}
+        </pre>
       </details>
       <details className={`fold mt-2 ${styles.more}`}>
         <summary>Limits</summary>

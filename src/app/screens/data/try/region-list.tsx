@@ -38,6 +38,7 @@ export function RegionList(props: {
                 {SIDES.map((name, side) => (
                   <input
                     key={name}
+                    className="min-control surface framed-control round-s"
                     type="number"
                     min={0}
                     aria-label={`${region.label}, ${name} in pixels`}

@@ -14,6 +14,7 @@ export function TextArea(props: {
     <label className={`column-flex gap-1 ${styles.phrases}`}>
       <span>{props.label}</span>
       <textarea
+        className="full-width p-2 surface framed-control round-m"
         rows={props.rows ?? 3}
         value={props.value}
         data-testid={props.testId}

@@ -111,24 +111,24 @@ function Choice(): ReactNode {
           </div>
         )}
       </fieldset>
-      <dl className={`grid small mt-3 align-baseline ${styles.facts}`}>
-        <dt>Data</dt>
+      <dl className={`grid small mt-3 align-baseline anywhere ${styles.facts}`}>
+        <dt className="muted">Data</dt>
         <dd>
           {data ?? "none open"}{" "}
           <Button kind="quiet" blocker={changing} onClick={() => pick("shards")}>
             Open folder…
           </Button>
         </dd>
-        <dt>Model</dt>
+        <dt className="muted">Model</dt>
         <dd>{model ?? "none loaded"}</dd>
-        <dt>Adapter</dt>
+        <dt className="muted">Adapter</dt>
         <dd>
           {adapter ?? "none; only the base model is scored"}{" "}
           <Button kind="quiet" blocker={changing} onClick={() => pick("adapter")}>
             Open adapter…
           </Button>
         </dd>
-        <dt>Rule</dt>
+        <dt className="muted">Rule</dt>
         <dd>{suite?.rule}</dd>
       </dl>
       <div className="row wrap gap-2 mt-3">
