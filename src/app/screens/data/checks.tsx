@@ -45,13 +45,13 @@ export function ChecksDialog(props: {
     <Dialog title="Data checks" open={props.open} onOpenChange={props.onOpenChange} wide>
       <ul className={`column-flex gap-3 m-0 p-0 no-bullets ${styles.list}`} data-testid="checks-list">
         {props.checks.map((check) => (
-          <li key={check.name}>
+          <li key={check.name} className="grid gap-3 align-start">
             <Badge tone={check.ok ? "good" : check.blocks ? "bad" : "warn"}>
               {check.ok ? "Passed" : check.blocks ? "Failed" : "Warning"}
             </Badge>
             <div>
               <strong>{labelOf(check)}</strong>
-              <p>{sentence(check.detail)}</p>
+              <p className="muted anywhere">{sentence(check.detail)}</p>
             </div>
           </li>
         ))}

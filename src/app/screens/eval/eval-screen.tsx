@@ -158,7 +158,7 @@ function Comparison(props: {
   return (
     <>
       <fieldset className={`grid m-0 gap-2 p-0 borderless ${styles.cards}`}>
-        <legend>Score</legend>
+        <legend className="visually-hidden">Score</legend>
         {texts.map((entry) => (
           <ScoreCard
             key={entry.id}

@@ -21,7 +21,7 @@ export function SegmentationTable(props: { readonly first: EvalReport; readonly 
   return (
     <div className={`scroll-x ${styles.segmentation}`}>
       <table data-testid="segmentation">
-        <caption>Referring-segmentation metrics</caption>
+        <caption className="muted small text-left">Referring-segmentation metrics</caption>
         <TableHead columns={["Score", "Start", "Now", "Difference (95 %)"]} />
         <tbody>
           {NAMES.map(({ id, name, help }) => {

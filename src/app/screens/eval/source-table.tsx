@@ -15,7 +15,7 @@ export function SourceTable(props: { readonly first: EvalReport; readonly last: 
   return (
     <div className={`scroll-x ${styles.segmentation}`}>
       <table data-testid="eval-sources">
-        <caption>Scores by source, start → now</caption>
+        <caption className="muted small text-left">Scores by source, start → now</caption>
         <TableHead columns={["Source", "Rows", ...names]} />
         <tbody>
           {Object.entries(last.sources).map(([name, { n, means }]) => (

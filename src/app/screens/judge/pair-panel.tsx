@@ -164,7 +164,9 @@ function Verdict({ verdict, open }: { readonly verdict: PairVerdict; readonly op
             <summary>{prompts.length === 1 ? "Prompt" : `${prompts.length} prompts`}</summary>
             {prompts.map((text, at) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: prompts have no other identity and never move
-              <pre key={at}>{text}</pre>
+              <pre key={at} className="p-2 mt-2 scroll anywhere surface-2 round-m">
+                {text}
+              </pre>
             ))}
           </details>
         )}

@@ -112,6 +112,7 @@ function ScheduleCurve(props: { readonly config: LabConfig }): ReactNode {
   return (
     <figure className={`mb-3 ${styles.figure}`}>
       <svg
+        className="block full-width"
         viewBox={`0 -2 ${WIDTH} ${HEIGHT + 4}`}
         preserveAspectRatio="none"
         role="img"

@@ -55,7 +55,7 @@ export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }):
           ["Small operation", rate === null ? UNMEASURED : `${(rate.dispatch * 1e6).toFixed(0)} µs`],
         ]}
       />
-      <h3>Features</h3>
+      <h3 className="muted small medium">Features</h3>
       <ul className={`grid m-0 p-0 no-bullets ${styles.features}`}>
         {FEATURES.map(({ name, help }) => {
           const has = gpu.features.includes(name);
@@ -69,7 +69,7 @@ export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }):
         })}
       </ul>
       {others.length > 0 && <p className="mt-2 muted small">Also enabled: {others.join(", ")}</p>}
-      <h3>Limits</h3>
+      <h3 className="muted small medium">Limits</h3>
       <FactList
         facts={LIMITS.map(({ name, label, bytes }) => [label, (bytes ? formatBytes : formatCount)(gpu.limits[name])])}
       />

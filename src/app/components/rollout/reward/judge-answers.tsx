@@ -48,7 +48,9 @@ export function JudgeAnswers({ detail }: { readonly detail: JudgeDetail }): Reac
           <summary className="muted pointer">Raw replies</summary>
           {raw.map((text, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: replies have no other identity and never move
-            <pre key={at}>{text === "" ? "(empty)" : text}</pre>
+            <pre key={at} className="p-2 mt-2 scroll anywhere surface-2 round-m">
+              {text === "" ? "(empty)" : text}
+            </pre>
           ))}
         </details>
       )}
