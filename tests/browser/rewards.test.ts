@@ -73,6 +73,23 @@ describe("a try-out", () => {
   });
 });
 
+it("a row to try out is found by its number or id", async () => {
+  const { page } = lab;
+  const row = page.getByTestId("try-row");
+  const idOf = (): Promise<string | null> => row.getAttribute("title");
+  const first = await idOf();
+  await row.fill("3");
+  await row.press("Enter");
+  await expect.poll(idOf).toMatch(/arrow#2$/);
+  await row.fill("0");
+  await row.press("Enter");
+  await expect.poll(idOf).toBe("No row has this id, and the numbers are 1 to 320");
+  await row.fill(first?.replace("Number or id: ", "") ?? "");
+  await row.press("Enter");
+  await expect.poll(idOf).toBe(first);
+  expect(await row.inputValue()).toBe("1");
+});
+
 describe("a custom reward", () => {
   const OWN = "function reward(r: Rollout): number { return r.caption.length / 100 }";
 

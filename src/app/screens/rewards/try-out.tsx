@@ -7,6 +7,7 @@ import { LOOP_IDS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import { MeteorDetails } from "../../components/rollout/reward/reward-details.tsx";
 import { splitTerms, termContribution, termName } from "../../components/rollout/rollout-view.ts";
 import { Button } from "../../components/ui/button.tsx";
+import { TextInput } from "../../components/ui/controls.tsx";
 import { IconBack, IconChevron } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
@@ -66,10 +67,13 @@ function Trying(props: {
   );
   const score = useLiveScore(facts, config);
   const at = rows.indexOf(row);
-  const go = (by: number): void => {
-    const next = rows[(at + by + rows.length) % rows.length];
-    if (next !== undefined) onTrial(trialOf(next));
+  const [unknown, setUnknown] = useState(false);
+  const show = (next: RegionSummary | undefined): void => {
+    setUnknown(next === undefined);
+    if (next !== undefined && next !== row) onTrial(trialOf(next));
   };
+  const go = (by: number): void => show(rows[(at + by + rows.length) % rows.length]);
+  const find = (text: string): void => show(rows.find(({ id }) => id === text) ?? rows[Number(text) - 1]);
   const paint = useCallback((mask: Rle): void => onTrial({ ...trial, mask }), [trial, onTrial]);
   const terms = score.loops?.[1].terms ?? [];
   const meteor = terms.find((term) => term.meteor !== undefined)?.meteor;
@@ -79,9 +83,18 @@ function Trying(props: {
       aside={
         <span className="inline-flex gap-1 align-centre muted small">
           <Button kind="quiet" icon={<IconBack size={14} />} aria-label="Previous row" onClick={() => go(-1)} />
-          <span>
-            Row {formatCount(at + 1)} of {formatCount(rows.length)}
-          </span>
+          Row
+          <TextInput
+            className={styles.row ?? ""}
+            aria-label="Row"
+            aria-invalid={unknown}
+            title={unknown ? `No row has this id, and the numbers are 1 to ${rows.length}` : `Number or id: ${row.id}`}
+            data-testid="try-row"
+            defaultValue={at + 1}
+            onKeyDown={(event) => event.key === "Enter" && find(event.currentTarget.value.trim())}
+            onBlur={(event) => find(event.currentTarget.value.trim())}
+          />
+          of {formatCount(rows.length)}
           <Button kind="quiet" icon={<IconChevron size={14} />} aria-label="Next row" onClick={() => go(1)} />
         </span>
       }
