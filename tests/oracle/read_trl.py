@@ -54,8 +54,7 @@ def main():
             construct(yaml, checkpoint, tokenizer)
         except Exception as error:
             failed[yaml] = f"{type(error).__name__}: {error}"
-    folder = os.path.join(export, "completions")
-    rows = load_dataset("json", data_files=[os.path.join(folder, name) for name in sorted(os.listdir(folder))], split="train")
+    rows = load_dataset(export, split="train", cache_dir=os.path.join(export, "cache"))
     encoded = [tokenizer(row["prompt"], add_special_tokens=False)["input_ids"] for row in rows]
     print(json.dumps({
         "config": {name: value for name, value in vars(config).items() if isinstance(value, (int, float, str, type(None)))},

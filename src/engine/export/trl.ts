@@ -19,15 +19,51 @@ export async function* trlFiles(run: RunFolder, trained: TrainedTensors | null):
   const manifest = run.manifest();
   yield wholeFile("trl_grpo.yaml", trlConfig(run, trained));
   yield wholeFile("run.json", `${JSON.stringify(manifest, null, 2)}\n`);
+  const terms = new Set<string>();
   for (const step of await run.groupSteps()) {
     const groups = await run.readGroups(step);
+    for (const { rollouts } of groups) for (const own of rollouts) for (const { name } of own.terms) terms.add(name);
     const lines = groups.flatMap((group) => group.rollouts.map((rollout) => completionLine(rollout, group)));
     // A supervised step has no rollouts.
     if (lines.length === 0) continue;
     yield wholeFile(`completions/completions_${String(step).padStart(5, "0")}.jsonl`, `${lines.join("\n")}\n`);
   }
   if (trained !== null) yield* below("adapter", adapterFiles(manifest, trained));
-  yield wholeFile("README.md", README);
+  yield wholeFile("README.md", `${schema([...terms])}${README}`);
+}
+
+/** Types of the columns by name; a reward term is a real number. */
+const COLUMNS = {
+  ...{ step: "int64", prompt: "string", completion: "string", reward: "float64", advantage: "float64" },
+  ...{ prompt_ids: "ids", completion_ids: "ids", action_ids: "ids", sampling_logps: "logps", ref_logps: "logps" },
+  ...{ loop: "int64", group: "int64", rollout_id: "string", row_id: "string", image_id: "string", caption: "string" },
+  ...{
+    caption_prime: "string",
+    reference_caption: "string",
+    given_mask: "mask",
+    predicted_mask: "mask",
+    truncated: "bool",
+  },
+} as const;
+const TYPES: Readonly<Record<string, string>> = {
+  ids: "list: int64",
+  logps: "list: float64",
+  mask: "struct: [{ name: size, list: int64 }, { name: counts, dtype: string }]",
+};
+
+/** The head of a data card: `datasets` would else take a column that is null in the first file as null in all of them. */
+function schema(terms: readonly string[]): string {
+  const columns: [string, string][] = [
+    ...Object.entries(COLUMNS),
+    ...terms.map((name): [string, string] => [name, "float64"]),
+  ];
+  const features = columns.map(
+    ([name, type]) => `  - { name: ${JSON.stringify(name)}, ${TYPES[type] ?? `dtype: ${type}`} }`,
+  );
+  const config = ["configs:", "- config_name: default", "  data_files: completions/*.jsonl"];
+  return ["---", ...config, "dataset_info:", "  config_name: default", "  features:", ...features, "---", "", ""].join(
+    "\n",
+  );
 }
 
 /**
@@ -105,7 +141,8 @@ const README = `# A run for TRL
 - \`completions/\`: one JSON object per rollout under TRL's column names. \`prompt\` has every visual token;
   \`prompt_ids\` and \`completion_ids\` are the token ids of prompt and answer (null in runs of older versions);
   \`action_ids\` with \`sampling_logps\` and \`ref_logps\` are the actions in the loss: tokens where a loop samples text, parts
-  of the mask where it samples masks. \`load_dataset("json", data_files="completions/*.jsonl")\` reads them.
+  of the mask where it samples masks. \`load_dataset("DIR")\` of this folder reads them, with the types at the top of this
+  file.
 - \`adapter/\`: the policy for PEFT, on Sa2VA's \`language_model\`, and the other trained modules.
 
 TRL's trainers do not drive Sa2VA's mask branch. The receiving side needs a GRPOTrainer with its own generation (captions of

@@ -154,6 +154,15 @@ test("a step without rollouts has no file of completions", async () => {
 
 test.skipIf(missing)("TRL's parser and trainer take the configuration", async () => {
   const out = join(scratch, "out");
+  // Columns that are null in the whole first file have their type all the same.
+  const first = sampled(1, prompts[0] as Prompt, answers[0] as number[]);
+  const nothing = {
+    captionPrime: null,
+    predictedMask: null,
+    reward: null,
+    terms: [{ name: "iou", value: null, weight: 1 }],
+  };
+  await run.appendGroups(2, [{ ...first, rollouts: first.rollouts.map((own) => ({ ...own, ...nothing })) }]);
   await writeOut(out, async (target) => target.add(await exportFiles(run, "trl", null, null)));
   const more = await variants();
   const read = spawnSync(PYTHON, [SCRIPT, out, GOLDEN, ...more], {
@@ -178,8 +187,8 @@ test.skipIf(missing)("TRL's parser and trainer take the configuration", async ()
   expect([...(said.targets as string[])].sort()).toEqual([...TARGETS].sort());
   expect(said.adapters).toBeGreaterThan(0);
   expect(said.columns).toEqual(expect.arrayContaining(["step", "prompt", "completion", "advantage"]));
-  expect(said.encoded).toEqual([0, 0, 1, 1].map((at) => prompts[at]?.ids));
+  expect(said.encoded).toEqual([0, 0, 0, 0, 1, 1].map((at) => prompts[at]?.ids));
   for (const [at, text] of (said.decoded as string[]).entries()) {
-    expect(text).toContain(at < 2 ? "a red square" : SEG_ANSWER);
+    expect(text).toContain(at < 4 ? "a red square" : SEG_ANSWER);
   }
 });
