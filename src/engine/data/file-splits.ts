@@ -1,11 +1,13 @@
 /**
- * Splits of files by their names, with the words of the `datasets` library. Where a directory has files of the training
+ * Splits of files by their names, with the words of the `datasets` library and of RefCOCO. Where a directory has files of the training
  * split, its files of other splits are not trained on.
  */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   train: ["train", "training"],
   validation: ["validation", "valid", "val", "dev"],
   test: ["test", "testing", "eval", "evaluation"],
+  testA: ["testa"],
+  testB: ["testb"],
 };
 /** A word of a split between separators; digits separate too, as in `val2017`. */
 const NAMED = new RegExp(`(?<=^|[^a-z])(${Object.values(WORDS).flat().join("|")})(?=$|[^a-z])`, "gi");

@@ -16,6 +16,7 @@ test.each([
   ["ReasonSeg/test/1.jpg", "test"],
   ["test/rows_train.arrow", "train"],
   ["meta_expressions_valid_u.json", "validation"],
+  ["refcoco/data/testA-00000-of-00001.parquet", "testA"],
   ["trained/rows.jsonl", undefined],
   ["evaluations.jsonl", undefined],
   ["constraint.parquet", undefined],
@@ -28,6 +29,9 @@ test("a split is left out only where its directory has files of the wanted one",
   expect([...otherSplits(paths, "train")]).toEqual([["a/test.parquet", "test"]]);
   expect([...otherSplits(paths, "evaluation")]).toEqual([["a/train.parquet", "train"]]);
   expect([...otherSplits(paths, "testA")]).toEqual([]);
+  const refcoco = ["train", "validation", "test", "testA", "testB"].map((name) => `data/${name}-0.parquet`);
+  expect([...otherSplits(refcoco, "train").keys()]).toEqual(refcoco.slice(1));
+  expect([...otherSplits(refcoco, "testB").keys()]).toEqual(refcoco.slice(0, 4));
   const nested = ["d/train.zip/train", "d/val.zip/val", "train/train-0.arrow", "test/test-0.arrow"];
   expect([...otherSplits(nested, "train").keys()]).toEqual(["d/val.zip/val", "test/test-0.arrow"]);
 });
