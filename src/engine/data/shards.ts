@@ -81,6 +81,7 @@ function whyIgnored(path: string, hasList: boolean): string {
   if (isMappingFile(name)) return "names the columns of the files";
   if (PICTURE.test(name)) return "a picture, read if a row names it";
   if (/\.(tar|zip)$/i.test(name)) return "an archive, opened as a directory";
+  if (/\.(csv|tsv)$/i.test(name)) return "a table as text; write its rows as Parquet or JSON lines";
   if (/\.(gz|tgz|bz2|xz|zst|7z|rar)$/i.test(name)) return "compressed as a whole; unpack it";
   return "not of a kind that holds rows";
 }

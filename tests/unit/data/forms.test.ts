@@ -512,3 +512,16 @@ test("panoptic segments and pictures of the same name are read apart, and segmen
   expect(summaries).toEqual([]);
   for (const { reason } of skipped) expect(reason).toMatch(/^the picture ".*png" does not exist$/);
 });
+
+test("rows in an arrangement that is not read are ignored with what to write instead", async () => {
+  const columns = JSON.stringify({ image: ["a.jpg"], mask: [[1, 1, 9, 1, 9, 9]], caption: ["a box"] });
+  const { ignored } = await openRegionSet(memoryFolder({ "rows.json": columns, "metadata.csv": "file_name,caption" }));
+  expect(ignored).toEqual([
+    {
+      name: "rows.json",
+      reason:
+        "records of an unknown kind; their fields are image, mask, caption; write one object per row, in a list or on lines",
+    },
+    { name: "metadata.csv", reason: "a table as text; write its rows as Parquet or JSON lines" },
+  ]);
+});

@@ -7,6 +7,7 @@ import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { badInput, LONGEST_SENTENCE, shortened, toLabError } from "../../errors.ts";
 import type { MountedFolder } from "../archive/mount.ts";
 import { recogniseRecords } from "../readers/all.ts";
+import { column, TEXT } from "../readers/picture-table.ts";
 import { type ReadTable, type Sign, signOf } from "../readers/reader.ts";
 import { reasonSegTable } from "../readers/reason-seg.ts";
 import { fieldsText } from "../readers/rows.ts";
@@ -14,6 +15,7 @@ import { recogniseSamples, type Sample, samplesOf, sampleTable } from "../reader
 import { openRecords, type Records, unlessDamaged } from "../records/records.ts";
 import type { SkippedRow } from "../sample.ts";
 import { type DataMapping, mappingOf } from "./mapping.ts";
+import { rolesFound } from "./schema.ts";
 import type { Table } from "./table.ts";
 
 /** A table and how it was recognised. */
@@ -169,7 +171,11 @@ async function openFile(
   const inner = whole === undefined ? await listInside(top) : undefined;
   const { records, sign } = inner ?? { records: top, sign: outer };
   const found = whole ?? recogniseRecords(sign);
-  if (found === undefined) return { ignored: `records of an unknown kind; their fields are ${fieldsText(outer)}` };
+  if (found === undefined) {
+    const known = rolesFound(outer.keys.map((key) => column(key, TEXT))).length === 3;
+    const hint = known ? "; write one object per row, in a list or on lines" : "";
+    return { ignored: `records of an unknown kind; their fields are ${fieldsText(outer)}${hint}` };
+  }
   const { reader, reason } = found;
   if (typeof reader.open === "string") return { ignored: `${reader.what} (${reason}): ${reader.open}` };
   const read = await reader.open({ records, sign, path, folder, split, signal });
