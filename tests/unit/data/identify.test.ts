@@ -72,6 +72,8 @@ test("a person names the columns in place of those that are found", () => {
       mask: { name: "mask_file_name" },
     });
   }
+  const both = chooseAdapter([column("image_file_name"), column("mask_file_name"), ...columns]);
+  expect(both).toMatchObject({ image: { name: image.name }, mask: { name: "mask_rle" } });
   const corrected = chooseAdapter(columns, { text: "alt_text" });
   expect(typeof corrected === "string" ? corrected : corrected.text.name).toBe("alt_text");
   expect(chooseAdapter(columns, { text: "words" })).toMatch(/^no column words; columns found: image/);

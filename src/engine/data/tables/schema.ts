@@ -28,12 +28,14 @@ export interface Adapter {
 }
 
 const IMAGE_NAMES = "image jpg jpeg png webp img picture images pictures image_bytes image_path img_path pixel_values";
+/** Names of paths in the image folders of `datasets`; tables with pictures may have them, too. */
+const PICTURE_FILE_NAMES = "file_name image_file_name image_file_names";
 /** Names of a list of pictures that are the frames of a clip. */
 const FRAME_NAMES = "frames video_frames clip video";
 /** Names of a column with one video per row, as a path or as bytes. */
 const VIDEO_NAMES = "video clip video_path video_file video_bytes";
 const MASK_NAMES =
-  "mask_rle mask masks rle rles mask_rles segmentation segmentations segment segments masklet mask_png mask_image mask_path mask_file bitmap polygon polygons";
+  "mask_rle mask masks rle rles mask_rles segmentation segmentations segment segments masklet mask_png mask_image mask_path mask_file bitmap polygon polygons mask_file_name mask_file_names";
 /** Column names that mean a mask if the column holds pictures. */
 const MASK_PICTURE_NAMES = "annotation annotations label";
 /** Other names that end like a mask's name: `gt_mask`, `object_masks`. */
@@ -114,7 +116,7 @@ function findRoles(parts: readonly Part[], wanted: WantedColumns) {
     find(others, IMAGE_NAMES, isPictures) ??
     (mask !== undefined && isSeveral(mask) ? find(others, VIDEO_NAMES, isPicture) : undefined) ??
     others.find(({ type }) => fieldNames(itemType(type)).includes("bytes")) ??
-    find(others, "file_name", isPicture);
+    find(others, PICTURE_FILE_NAMES, isPictures);
   // A text in the same struct as the mask describes it; a text at the top may not.
   const beside = others.filter(({ role }) => mask !== undefined && isBeside(role, mask.role));
   const text =
@@ -164,13 +166,10 @@ interface Part {
   readonly role: Role;
 }
 
-/** In the image folders of `datasets` the column `mask_file_name` holds the paths of the feature `mask`. */
-const FILE_NAMES = /(?<=.)_file_names?$/;
-
 /** All columns and parts, top levels first. */
 function partsOf(columns: readonly Column[]): Part[] {
   const found: Part[] = columns.map(({ name, type }, column) => ({
-    name: name.toLowerCase().replace(FILE_NAMES, ""),
+    name: name.toLowerCase(),
     type,
     role: { column, path: [], each: false, name },
   }));
