@@ -1,4 +1,3 @@
-import { joinBytes } from "../bytes/memory.ts";
 /** Files of an export, generated in pieces while they are written, so that no file is held in memory. */
 
 export interface ExportFile {
@@ -25,15 +24,4 @@ export function wholeFile(path: string, content: Uint8Array<ArrayBuffer> | strin
 /** The same files below a folder. */
 export async function* below(folder: string, files: ExportFiles): ExportFiles {
   for await (const file of files) yield { path: `${folder}/${file.path}`, pieces: () => file.pieces() };
-}
-
-/** All files in memory, for small exports. */
-export async function collectFiles(files: ExportFiles): Promise<Record<string, Uint8Array<ArrayBuffer>>> {
-  const found: Record<string, Uint8Array<ArrayBuffer>> = {};
-  for await (const file of files) {
-    const parts: Uint8Array<ArrayBuffer>[] = [];
-    for await (const piece of file.pieces()) parts.push(piece);
-    found[file.path] = joinBytes(parts);
-  }
-  return found;
 }

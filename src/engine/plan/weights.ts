@@ -1,6 +1,6 @@
 /** Bytes of a model's weights and of training's copies of them, computed from sizes; nothing has to be loaded. */
 
-import { loraShapes } from "../model/adapter/lora-factors.ts";
+import { loraShapes } from "../model/adapter/lora.ts";
 import { type TrainableBlock, trainableBlock } from "../model/adapter/trainable.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
 import { sam2Shapes } from "../model/sam2-shapes.ts";

@@ -9,12 +9,12 @@ import { readSettingsFile } from "../../../src/engine/config/settings-file.ts";
 import { type LabConfig, SETTINGS } from "../../../src/engine/config/table.ts";
 import { isTrlName } from "../../../src/engine/config/trl.ts";
 import { LabError } from "../../../src/engine/errors.ts";
-import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { trlFiles } from "../../../src/engine/export/trl.ts";
 import { lossSettingsOf } from "../../../src/engine/rl/objective/loss-types.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { forAny } from "../../support/any.ts";
+import { collectFiles } from "../../support/collected-files.ts";
 import { manifest } from "../runs/sample-run.ts";
 
 /** Any value that a setting may have. */

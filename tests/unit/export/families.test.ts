@@ -3,12 +3,12 @@ import { expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { adapterFiles } from "../../../src/engine/export/adapter.ts";
-import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
 import { initLora, readAdapter } from "../../../src/engine/model/adapter/lora.ts";
 import { languageLinears } from "../../../src/engine/model/language/language-shapes.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
 import type { TrainedTensors } from "../../../src/engine/runs/checkpoint/trained.ts";
+import { collectFiles } from "../../support/collected-files.ts";
 import { manifest } from "../runs/sample-run.ts";
 
 const BLOCK: Readonly<Record<string, readonly string[]>> = {

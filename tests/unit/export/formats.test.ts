@@ -2,7 +2,6 @@ import { unzipSync } from "fflate";
 import { expect, test } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { storeEvaluation } from "../../../src/engine/eval/report.ts";
-import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { RUN_EXPORTS, type RunExport } from "../../../src/engine/export/export-names.ts";
 import { exportFiles } from "../../../src/engine/export/formats.ts";
 import { lineChart } from "../../../src/engine/export/report/line-chart.ts";
@@ -11,6 +10,7 @@ import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { zipFiles } from "../../../src/engine/runs/zip.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { collectFiles } from "../../support/collected-files.ts";
 import { row, TERMS } from "../runs/sample-evaluations.ts";
 import { group, manifest } from "../runs/sample-run.ts";
 

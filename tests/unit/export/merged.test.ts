@@ -3,13 +3,13 @@ import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
 import { checkMerged } from "../../../src/engine/export/check-merged.ts";
 import { checkTensors } from "../../../src/engine/export/check-tensors.ts";
-import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { addLowRank, mergedFiles } from "../../../src/engine/export/merged.ts";
 import { writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { readAdapter } from "../../../src/engine/model/adapter/lora.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
 import type { TrainedTensors } from "../../../src/engine/runs/checkpoint/trained.ts";
+import { collectFiles } from "../../support/collected-files.ts";
 
 const FOLDERS = [
   "tests/golden/sa2va-tiny-qwen2",

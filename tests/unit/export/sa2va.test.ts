@@ -18,7 +18,6 @@ import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { rowsHash } from "../../../src/engine/data/open-rows.ts";
 import { openRegionSet, type RegionSet } from "../../../src/engine/data/region-set.ts";
 import { evalReport } from "../../../src/engine/eval/report.ts";
-import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { exportFiles } from "../../../src/engine/export/formats.ts";
 import { exportRows, type RowSplit } from "../../../src/engine/export/rows.ts";
 import { sa2vaFiles } from "../../../src/engine/export/sa2va.ts";
@@ -29,6 +28,7 @@ import { type StoredEvaluation, writeEvaluations } from "../../../src/engine/run
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import { createRun, openRun, type RunFolder } from "../../../src/engine/runs/run-folder.ts";
 import { exportZip } from "../../../workers/exports.ts";
+import { collectFiles } from "../../support/collected-files.ts";
 import { boxMask, jpg, png, row } from "../data/make.ts";
 import { row as evaluatedRow, TERMS } from "../runs/sample-evaluations.ts";
 import { manifest } from "../runs/sample-run.ts";

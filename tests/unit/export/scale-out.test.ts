@@ -13,7 +13,6 @@ import { type LabConfig, SETTINGS } from "../../../src/engine/config/table.ts";
 import { rowsHash } from "../../../src/engine/data/open-rows.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { wordCount } from "../../../src/engine/data/word-count.ts";
-import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { launchFiles } from "../../../src/engine/export/scale-launch.ts";
 import { contract, scaleOutFiles } from "../../../src/engine/export/scale-out.ts";
 import { TERMS } from "../../../src/engine/rewards/terms/registry.ts";
@@ -22,6 +21,7 @@ import { rowOrder } from "../../../src/engine/rl/step/data-order.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { evaluatedRows, runRows, usedHash } from "../../../src/engine/runs/run-rows.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { collectFiles } from "../../support/collected-files.ts";
 import { python } from "../../support/tools.ts";
 import { manifest } from "../runs/sample-run.ts";
 

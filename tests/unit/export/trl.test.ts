@@ -14,7 +14,6 @@ import { writeOut } from "../../../scripts/lib/out-folder.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import type { Setting } from "../../../src/engine/config/setting.ts";
 import { SETTINGS, type SettingKey } from "../../../src/engine/config/table.ts";
-import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { exportFiles } from "../../../src/engine/export/formats.ts";
 import { initLora } from "../../../src/engine/model/adapter/lora.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
@@ -30,6 +29,7 @@ import {
   SEG_ANSWER,
 } from "../../../src/engine/text/prompt.ts";
 import { openTokenizer } from "../../../src/engine/text/tokenizer.ts";
+import { collectFiles } from "../../support/collected-files.ts";
 import { group, manifest } from "../runs/sample-run.ts";
 
 const GOLDEN = fileURLToPath(new URL("../../golden/sa2va-tiny-qwen2", import.meta.url));

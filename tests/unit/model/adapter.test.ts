@@ -2,11 +2,30 @@ import { describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { readJson } from "../../../src/engine/bytes/json.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
-import { fromPeftName, toPeftName } from "../../../src/engine/formats/peft-names.ts";
+import {
+  ADAPTER_CONFIG,
+  ADAPTER_MODEL,
+  adapterConfigText,
+  fromPeftName,
+  toPeftName,
+} from "../../../src/engine/formats/peft-names.ts";
 import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
-import { initLora, loraShapes, readAdapter, writeAdapter } from "../../../src/engine/model/adapter/lora.ts";
+import { writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
+import { type Adapter, initLora, loraShapes, readAdapter } from "../../../src/engine/model/adapter/lora.ts";
 import { isTrainableBase, trainableSet } from "../../../src/engine/model/adapter/trainable.ts";
+import type { LanguageConfig } from "../../../src/engine/model/config.ts";
+import { languageLinears } from "../../../src/engine/model/language/language-shapes.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
+
+/** The two files of an adapter, by path. */
+function writeAdapter(config: LanguageConfig, { rank: r, alpha, dropout, tensors }: Adapter) {
+  const targets = languageLinears(config).map(({ path }) => path.slice(path.lastIndexOf(".") + 1));
+  const entries = tensors.map(({ name, shape, values }) => ({ name: toPeftName(name), shape, data: values }));
+  return {
+    [ADAPTER_CONFIG]: new TextEncoder().encode(adapterConfigText({ r, alpha, dropout, targets }, "tiny")),
+    [ADAPTER_MODEL]: writeSafetensors(entries, { format: "pt" }),
+  };
+}
 
 const GOLDEN = "tests/golden/sa2va-tiny-qwen2";
 
@@ -17,7 +36,7 @@ describe("adapters", () => {
     const adapter = await readAdapter(folder, config.language);
     expect(adapter).toMatchObject({ rank: 4, alpha: 8, scale: 2 });
     expect(adapter.tensors.length).toBe(loraShapes(config.language, 4).length);
-    const files = writeAdapter(config.language, adapter, adapter.tensors, "tiny");
+    const files = writeAdapter(config.language, adapter);
     const again = await readAdapter(memoryFolder(files), config.language);
     const values = (items: typeof adapter.tensors) =>
       new Map(items.map((item) => [item.name, Array.from(item.values)]));
@@ -56,9 +75,9 @@ describe("adapters", () => {
     const folder = await nodeFolder(GOLDEN);
     const { language } = (await openCheckpoint(folder)).config;
     const adapter = await readAdapter(folder, language);
-    const files = writeAdapter(language, adapter, adapter.tensors, "tiny");
+    const files = writeAdapter(language, adapter);
     await expect(readAdapter(memoryFolder(files), { ...language, mlpSize: 81 })).rejects.toThrow(/the model needs/);
-    const lone = writeAdapter(language, adapter, adapter.tensors.slice(1), "tiny");
+    const lone = writeAdapter(language, { ...adapter, tensors: adapter.tensors.slice(1) });
     await expect(readAdapter(memoryFolder(lone), language)).rejects.toThrow(/other factor/);
     const settings = JSON.parse(new TextDecoder().decode(files["adapter_config.json"]));
     const changed = (fields: object): Promise<unknown> =>

@@ -1,11 +1,11 @@
 /** Alarms in the run folder: kept with step and rollouts, dropped with the steps of a resume, exported. */
 import { describe, expect, it } from "vitest";
-import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { csvFiles } from "../../../src/engine/export/formats.ts";
 import { type Alarm, appendAlarm, readAlarms } from "../../../src/engine/runs/alarms.ts";
 import { runLibrary } from "../../../src/engine/runs/library/library.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { collectFiles } from "../../support/collected-files.ts";
 import { manifest } from "./sample-run.ts";
 
 const RUN = "brave-otter";

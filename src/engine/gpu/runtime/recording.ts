@@ -41,10 +41,6 @@ export class Recording<Load> {
     device.queue.writeBuffer(uniforms, 0, bytes);
   }
 
-  get dispatches(): number {
-    return this.#bound.length;
-  }
-
   encode(pass: GPUComputePassEncoder, load: Load): void {
     for (const { pipeline, group, grid } of this.#bound) {
       const [x, y, z = 1] = grid(load);

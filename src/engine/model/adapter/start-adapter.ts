@@ -8,8 +8,7 @@ import { badInput, type LabError } from "../../errors.ts";
 import { ADAPTER_CONFIG, ADAPTER_MODEL, MODULES_FILE } from "../../formats/peft-names.ts";
 import { openSafetensors } from "../../formats/safetensors.ts";
 import type { LanguageConfig } from "../config.ts";
-import type { HostTensor } from "./lora-factors.ts";
-import { adapterFolder, readAdapter } from "./lora-files.ts";
+import { adapterFolder, type HostTensor, readAdapter } from "./lora.ts";
 
 export interface StartAdapter {
   readonly name: string;

@@ -7,7 +7,7 @@
 import { LabError } from "../../errors.ts";
 import type { Sa2vaConfig } from "../config.ts";
 import { languageLinears } from "../language/language-shapes.ts";
-import { loraShapes } from "./lora-factors.ts";
+import { loraShapes } from "./lora.ts";
 
 /** Parts of the model that train together, in the order of the forward pass. */
 export type TrainableBlock = "projector" | "lora" | "seg-prompt" | "mask-decoder" | "prompt-encoder";

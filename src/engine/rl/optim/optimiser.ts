@@ -23,8 +23,6 @@ export interface AdamSettings extends Pick<AdamwNumbers, "beta1" | "beta2" | "ep
   readonly noDecay?: (name: string, rank: number) => boolean;
   /** Factor of the rate for a tensor; 1 when absent. */
   readonly rateFactor?: (name: string) => number;
-  /** Tensors that this step does not change, moments included: e.g. modules that no loss of the step reaches. */
-  readonly skip?: (name: string) => boolean;
 }
 
 /** Hugging Face's values. */
@@ -136,7 +134,7 @@ export function adamCoefficients(step: number, lr: number, settings: AdamSetting
 
 /**
  * One update. Returns a new parameter set owned by the caller, who also keeps `params` and `grads`; the state advances in
- * place. Tensors that have no gradient or are skipped are returned unchanged.
+ * place. Tensors that have no gradient are returned unchanged.
  * @param lr learning rate of this step
  * @param factor multiplier of every gradient, from clipping
  */
@@ -150,8 +148,7 @@ export function applyAdamw(
 ): ParameterSet {
   const noDecay = settings.noDecay ?? isBiasOrNorm;
   const given = grads instanceof GradientSum ? grads : undefined;
-  const has = (name: string): boolean =>
-    settings.skip?.(name) !== true && (given?.has(name) ?? (grads as ParameterSet)[name] !== undefined);
+  const has = (name: string): boolean => given?.has(name) ?? (grads as ParameterSet)[name] !== undefined;
   const numbersOf = (name: string, rank: number): AdamCoefficients | undefined => {
     if (!has(name)) return undefined;
     const rate = lr * (settings.rateFactor?.(name) ?? 1);
