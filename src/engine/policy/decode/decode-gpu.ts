@@ -55,6 +55,17 @@ interface Row {
   ended: boolean;
 }
 
+/** The rows of a call, and where it keeps its buffers. */
+interface Batch {
+  readonly device: GPUDevice;
+  readonly buffers: RawBuffers;
+  readonly language: LanguageConfig;
+  readonly prompts: Prefilled;
+  readonly address: readonly RowAddress[];
+  readonly options: GenerateOptions;
+  readonly sizes: DecodeSizes;
+}
+
 /**
  * Completes every row; see `generate`. Batches share their buffers, so each waits until the previous one ends.
  * @param foldBytes maximum bytes of matrix copies, see decode-weights.ts
@@ -72,29 +83,27 @@ export async function decodeOnGpu(
   const device = backendDevice();
   const turn = turns.get(device) ?? inTurn();
   turns.set(device, turn);
-  return turn(() => decodeAlone(device, language, weights, prompts, address, options, ropeLength, foldBytes));
+  return turn(async () => {
+    stopIf(options.signal);
+    const buffers = workspaces.get(device) ?? new RawBuffers(device);
+    workspaces.set(device, buffers);
+    const sizes = sizesOf(prompts, options.maxNewTokens);
+    return decodeAlone({ device, buffers, language, prompts, address, options, sizes }, weights, ropeLength, foldBytes);
+  });
 }
 
-/** @throws LabError as `decodeOnGpu` */
 async function decodeAlone(
-  device: GPUDevice,
-  language: LanguageConfig,
+  batch: Batch,
   weights: Weights,
-  prompts: Prefilled,
-  address: readonly RowAddress[],
-  options: GenerateOptions,
   ropeLength: number | undefined,
   foldBytes: number,
 ): Promise<RowResult[]> {
-  stopIf(options.signal);
-  const buffers = workspaces.get(device) ?? new RawBuffers(device);
-  workspaces.set(device, buffers);
+  const { device, buffers, language, address, options, sizes } = batch;
   const software = builtInForms().decoding === "thread";
-  const sizes = sizesOf(prompts, options.maxNewTokens);
   const encoder = device.createCommandEncoder({ label: "decode weights" });
   const bound = bindModel(weights, language, device, buffers, encoder, foldBytes, !software);
-  const own = rawBuffers(buffers, language, prompts, sizes, address, options, bound, ropeLength);
-  placeTails(device, buffers, encoder, language, prompts, sizes, own);
+  const own = rawBuffers(batch, bound, ropeLength);
+  placeTails(batch, encoder, own);
   const step = decodeStep(language, bound, own, sizes, options.sampler, options.greedy, software);
   const recording = new Recording<DecodeLoad>(device, buffers, "decode uniforms", step);
   flushBackend();
@@ -106,8 +115,8 @@ async function decodeAlone(
     const active = rows.flatMap((row, at) => (row.ended ? [] : [at]));
     if (active.length === 0) break;
     const tokens = Math.min(TOKENS_PER_SUBMIT, options.maxNewTokens - done);
-    device.queue.writeBuffer(own.state, 0, slotWords(slotsOf(prompts, sizes, address, rows, active, done)));
-    const drawn = await runTokens(device, buffers, recording, own, sizes, prompts, active, done, tokens);
+    device.queue.writeBuffer(own.state, 0, slotWords(slotsOf(batch, rows, active, done)));
+    const drawn = await runTokens(batch, recording, own, active, done, tokens);
     stopIf(options.signal);
     for (let token = 0; token < tokens; token++) {
       for (const at of active) take(rows[at] as Row, drawn, token * (sizes.rows + 1) + at, options.stop);
@@ -123,12 +132,9 @@ function stopIf(signal: AbortSignal | undefined): void {
 
 /** Encodes and submits `tokens` steps and reads their draws, [tokens, rows + 1] entries of four words. */
 async function runTokens(
-  device: GPUDevice,
-  buffers: RawBuffers,
+  { device, buffers, prompts, sizes }: Batch,
   recording: Recording<DecodeLoad>,
   own: DecodeBuffers,
-  sizes: DecodeSizes,
-  prompts: Prefilled,
   active: readonly number[],
   done: number,
   tokens: number,
@@ -195,9 +201,7 @@ function sizesOf(prompts: Prefilled, maxNewTokens: number): DecodeSizes {
 
 /** Assigns the active rows to slots; slots that only fill up the last block write into an unused row. */
 function slotsOf(
-  prompts: Prefilled,
-  sizes: DecodeSizes,
-  address: readonly RowAddress[],
+  { prompts, sizes, address }: Batch,
   rows: readonly Row[],
   active: readonly number[],
   count: number,
@@ -229,17 +233,9 @@ function slotsOf(
   return slots;
 }
 
-function rawBuffers(
-  buffers: RawBuffers,
-  config: LanguageConfig,
-  prompts: Prefilled,
-  sizes: DecodeSizes,
-  address: readonly RowAddress[],
-  options: GenerateOptions,
-  bound: BoundModel,
-  ropeLength: number | undefined,
-): DecodeBuffers {
-  const { hiddenSize, mlpSize, heads, kvHeads, headSize, vocabSize, layers } = config;
+function rawBuffers(batch: Batch, bound: BoundModel, ropeLength: number | undefined): DecodeBuffers {
+  const { device, buffers, language, prompts, address, options, sizes } = batch;
+  const { hiddenSize, mlpSize, heads, kvHeads, headSize, vocabSize, layers } = language;
   const { rows, slots, capacity, keys } = sizes;
   const make = (name: string, elements: number): GPUBuffer =>
     buffers.get(
@@ -250,9 +246,8 @@ function rawBuffers(
   const words = seenWords(vocabSize, options.sampler);
   const seen = make("seen ids", (rows + 1) * words);
   const angles = make("angles", keys * headSize);
-  const queue = backendDevice().queue;
-  queue.writeBuffer(angles, 0, anglesOf(config, keys, ropeLength));
-  if (words > 0) queue.writeBuffer(seen, 0, seenIds(address, words));
+  device.queue.writeBuffer(angles, 0, anglesOf(language, keys, ropeLength));
+  if (words > 0) device.queue.writeBuffer(seen, 0, seenIds(address, words));
   const empty = buffers.get("decode empty", 16, GPUBufferUsage.STORAGE);
   return {
     state: make("state", slots * SLOT_WORDS),
@@ -287,12 +282,8 @@ function rawBuffers(
 
 /** Copies the keys and values of the rows' tails into their own caches. */
 function placeTails(
-  device: GPUDevice,
-  buffers: RawBuffers,
+  { device, buffers, language: { headSize }, prompts: { tails, tailPlaces }, sizes: { capacity } }: Batch,
   encoder: GPUCommandEncoder,
-  { headSize }: LanguageConfig,
-  { tails, tailPlaces }: Prefilled,
-  { capacity }: DecodeSizes,
   { caches }: DecodeBuffers,
 ): void {
   if (tails === undefined) return;
