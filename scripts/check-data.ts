@@ -13,7 +13,7 @@ import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts"
 import { rolesText } from "../src/engine/data/set-info.ts";
 import { mappingText } from "../src/engine/data/tables/mapping.ts";
 import { badInput } from "../src/engine/errors.ts";
-import { one, parseArguments, runTool, WORDS } from "./lib/arguments.ts";
+import { one, parseArguments, refuseIdle, runTool, WORDS } from "./lib/arguments.ts";
 import { nodeFolders } from "./lib/node/node-files.ts";
 import { decodeImage } from "./lib/node/node-images.ts";
 
@@ -30,17 +30,20 @@ const OPTIONS = {
   keep: { takes: 1 },
 } as const;
 
+const KEPT = ["image", "mask", "text", "split"] as const;
+
 async function main(): Promise<number> {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const directories = parsed.get(WORDS) ?? [];
   if (directories.length === 0) throw badInput("DIR is missing: name a folder with data");
+  const kept = Object.fromEntries(KEPT.flatMap((name) => (parsed.has(name) ? [[name, one(parsed, name)]] : [])));
+  if (Object.keys(kept).length === 0) refuseIdle(parsed, ["keep"], `without a correction (--${KEPT.join(", --")})`);
   const folder = await nodeFolders(directories);
   const start = performance.now();
   const split = one(parsed, "split");
   const columns = { image: one(parsed, "image"), mask: one(parsed, "mask"), text: one(parsed, "text") };
   const set = await openRegionSet(folder, split === undefined ? { columns } : { columns, split });
   const keep = one(parsed, "keep");
-  const kept = Object.fromEntries(Object.entries({ ...columns, split }).filter(([, value]) => value !== undefined));
   if (keep !== undefined) await writeFile(keep, mappingText({ "*": kept }));
   const seconds = (performance.now() - start) / 1000;
   const names = directories.map((directory) => resolve(directory).split(sep).slice(-2).join("/"));

@@ -10,6 +10,7 @@
  * frame without memory, as training does. An interrupted call continues from the last kept frame (--keep: number of
  * frames between two kept states). Exit 2: a bad argument or input.
  */
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Clip, type ClipExpression, openClips } from "../src/engine/data/clips/clip-set.ts";
 import { badInput, LabError } from "../src/engine/errors.ts";
@@ -80,6 +81,8 @@ function costText({ sam2, decoderSizes }: Sa2vaConfig, count: number): string {
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const [data, out, settings] = [needed(parsed, "data"), resolve(needed(parsed, "out")), settingsOf(parsed)];
+  if (statSync(out, { throwIfNoEntry: false })?.isDirectory() === false)
+    throw badInput(`--out ${out} is a file`, "out");
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
   const set = await openClips(await nodeFolder(data), one(parsed, "split"));
   for (const sentence of set.leftOut) say(sentence);

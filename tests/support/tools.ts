@@ -32,6 +32,7 @@ function run(program: string, words: readonly string[], env: Readonly<Record<str
 const TOOLS = [
   "train",
   "lab",
+  "masklets",
   "export",
   "score",
   "sweep",

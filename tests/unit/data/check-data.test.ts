@@ -89,3 +89,11 @@ test.each([[[]], [["--frobnicate", "."]], [["/no/such/place"]]])(
     expect(err.trim().split("\n").length).toBe(1);
   },
 );
+
+test("corrections are kept only if there are any; masklets are written into a folder only", async () => {
+  const keep = await run(join(directory, "good"), "--keep", join(directory, "keep.json"));
+  expect(keep).toMatchObject({ code: 2, err: expect.stringMatching(/^--keep has no effect without a correction/) });
+  const file = join(directory, "bad", "notes.arrow");
+  const into = await tool("masklets", ["--data", directory, "--model", directory, "--out", file]);
+  expect(into).toMatchObject({ code: 2, err: `--out ${file} is a file\n` });
+});

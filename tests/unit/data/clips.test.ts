@@ -269,6 +269,7 @@ describe("a data set of clips", () => {
     const plain = memoryFolder({ "JPEGImages/v/0.jpg": JPEG, "Annotations/v/0.png": colours });
     await expect(openClips(plain)).rejects.toThrow(/contains colours instead of object numbers/);
     await expect(openClips(memoryFolder({ "a.txt": "" }))).rejects.toThrow(/no clip/);
+    await expect(openClips(plain, "val")).rejects.toThrow(/has no split "val"/);
     const source = plain.get("JPEGImages/v/0.jpg");
     await expect(framePicture(source as NonNullable<typeof source>)).rejects.toThrow(/^JPEGImages\/v\/0\.jpg: /);
   });

@@ -60,6 +60,9 @@ export async function openClips(dropped: ByteFolder, split?: string): Promise<Cl
     const none = split === undefined || named.length > 0 ? "" : `, none of ${quote(split)}`;
     throw badInput(`The folder has expressions of ${all}${none}; name one split`, "split");
   }
+  if (metas.length === 0 && split !== undefined) {
+    throw badInput(`The folder has no split ${quote(split)}: it has no file of expressions`, "split");
+  }
   const [meta] = named;
   const set = meta === undefined ? await plainFolders(folder) : await clipsOfFile(folder, meta);
   const leftOut = [...problems.map(({ reason }) => reason), ...set.leftOut];
