@@ -154,8 +154,10 @@ def test_an_evaluation_without_rows_is_one_that_the_lab_reads() -> None:
 def test_a_reward_and_its_difference_are_over_the_rows_with_a_verdict_at_both_steps() -> None:
     def rows(values: list[float | None]) -> list[dict[str, Any]]:
         same = dict.fromkeys((*METRICS, "partnerIou", "partnerMeteor"), 0.5) | {"groundingPixels": [1, 2]}
-        return [same | {"rowId": str(at), "imageId": str(at), "part": "report", "rewards": {"reward2_sampled": value}}
-                for at, value in enumerate(values)]
+        return [
+            same | {"rowId": str(at), "imageId": str(at), "part": "report", "rewards": {"reward2_sampled": value}}
+            for at, value in enumerate(values)
+        ]
 
     before = rows([0.1, 0.9, None, 0.3])
     first = {"report": report_of(0, before, settings(), []), "rows": before}
