@@ -11,7 +11,7 @@ import type { BenchGroup } from "../../src/engine/runs/bench/bench-group.ts";
 import { importRollouts } from "../../src/engine/runs/rollouts/import-rollouts.ts";
 import { factsOf } from "../../src/engine/runs/rollouts/rollout-facts.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
-import { scoredGroup, withAdvantages } from "../../src/engine/session/reward-bench.ts";
+import { scoredGroup, withAdvantages } from "../../src/engine/session/bench-scores.ts";
 import { cheapConfig, openTestLab, type TestLab } from "../support/session.ts";
 
 let lab: TestLab;

@@ -11,7 +11,7 @@ import type { RewardScorer } from "../../engine/rewards/types.ts";
 import type { BenchGroup } from "../../engine/runs/bench/bench-group.ts";
 import type { LoopId } from "../../engine/runs/rollouts/records.ts";
 import { factsOf } from "../../engine/runs/rollouts/rollout-facts.ts";
-import { scoredGroup, withAdvantages } from "../../engine/session/reward-bench.ts";
+import { scoredGroup, withAdvantages } from "../../engine/session/bench-scores.ts";
 import { type BenchState, isOutdated, useBench } from "../stores/bench.ts";
 
 /** What the bench needs from the page and its workers. */

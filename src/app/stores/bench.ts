@@ -3,7 +3,7 @@ import { create } from "zustand";
 import type { LabConfig } from "../../engine/config/table.ts";
 import { couplesGroups } from "../../engine/rl/objective/group-advantages.ts";
 import type { BenchGroup } from "../../engine/runs/bench/bench-group.ts";
-import { withAdvantages } from "../../engine/session/reward-bench.ts";
+import { withAdvantages } from "../../engine/session/bench-scores.ts";
 
 export interface BenchState {
   /** "scoring": the groups are scored with other settings; "importing" and "judging" score as well. */

@@ -17,10 +17,9 @@ import { describePictures } from "../policy/partner.ts";
 import { rowCells } from "../policy/prompts.ts";
 import { rewardPlan } from "../rewards/composer/plan.ts";
 import type { RolloutFacts } from "../rewards/term.ts";
-import type { RewardScorer, ScoredRollout } from "../rewards/types.ts";
+import type { RewardScorer } from "../rewards/types.ts";
 import { aboutLoop } from "../rl/loops/abouts.ts";
 import { LOOP_CODE } from "../rl/loops/registry.ts";
-import { type AdvantageConfig, scoreGroups } from "../rl/objective/group-advantages.ts";
 import { disposeState } from "../rl/optim/training-state.ts";
 import { captionerOf, requireCaptioner } from "../rl/run/start/captioner.ts";
 import { adapterBlocker, startState } from "../rl/run/start/start-run.ts";
@@ -30,6 +29,7 @@ import type { Group } from "../rl/step/group.ts";
 import { runWeights } from "../rl/step/run-weights.ts";
 import { type BenchGroup, type GroupBounds, UNSCORED } from "../runs/bench/bench-group.ts";
 import type { LoopId } from "../runs/rollouts/records.ts";
+import { scoredGroup } from "./bench-scores.ts";
 
 export interface BenchInput {
   readonly context: Omit<StepContext, "step" | "phase">;
@@ -132,33 +132,6 @@ async function benchGroup(context: StepContext, group: Group): Promise<BenchGrou
     ...(await groupBounds(context, group)),
   };
   return scoredGroup({ ...known, rollouts: unscored }, rollouts, config);
-}
-
-/** @param scores one per rollout. The advantages are for a batch of this group alone; see `withAdvantages` */
-export function scoredGroup(group: BenchGroup, scores: readonly ScoredRollout[], config: AdvantageConfig): BenchGroup {
-  const rollouts = group.rollouts.map((rollout, at) => {
-    const { reward = null, terms = [] } = scores[at] ?? {};
-    return { ...rollout, reward, terms };
-  });
-  return withAdvantages([{ ...group, rollouts }], config)[0] as BenchGroup;
-}
-
-/** The groups with their advantages, computed as in a step with the groups of the same loop and batch. */
-export function withAdvantages(groups: readonly BenchGroup[], config: AdvantageConfig): readonly BenchGroup[] {
-  const batches = new Map<string, BenchGroup[]>();
-  for (const group of groups) {
-    const name = `${group.loop} ${group.batch}`;
-    batches.set(name, [...(batches.get(name) ?? []), group]);
-  }
-  const found = new Map<BenchGroup, BenchGroup>();
-  for (const own of batches.values()) {
-    for (const [at, { mean, std, zeroSpread, advantages }] of scoreGroups(own, config).entries()) {
-      const group = own[at] as BenchGroup;
-      const rollouts = group.rollouts.map((rollout, n) => ({ ...rollout, advantage: advantages[n] ?? 0 }));
-      found.set(group, { ...group, rewardMean: mean, rewardStd: std, zeroSpread, rollouts });
-    }
-  }
-  return groups.map((group) => found.get(group) as BenchGroup);
 }
 
 // Reference masks for the bench, in addition to sampled masks: the greedy one and the row's own.

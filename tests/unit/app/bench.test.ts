@@ -10,7 +10,7 @@ import { rewardScorer } from "../../../src/engine/rewards/scorer.ts";
 import { parseWordnet } from "../../../src/engine/rewards/wordnet.ts";
 import { type BenchGroup, rolloutOf, UNSCORED } from "../../../src/engine/runs/bench/bench-group.ts";
 import { importRollouts } from "../../../src/engine/runs/rollouts/import-rollouts.ts";
-import { scoredGroup } from "../../../src/engine/session/reward-bench.ts";
+import { scoredGroup } from "../../../src/engine/session/bench-scores.ts";
 
 const table = new Uint8Array(await readFile(new URL("../../../public/wordnet/wordnet30.txt", import.meta.url)));
 const scorer = rewardScorer({ wordnet: parseWordnet(table) });

@@ -18,7 +18,7 @@ import {
 import { importRollouts } from "../../../src/engine/runs/rollouts/import-rollouts.ts";
 import { factsOf } from "../../../src/engine/runs/rollouts/rollout-facts.ts";
 import { groupsToArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";
-import { scoredGroup } from "../../../src/engine/session/reward-bench.ts";
+import { scoredGroup } from "../../../src/engine/session/bench-scores.ts";
 import { group as record } from "../runs/sample-run.ts";
 
 const FACTS = {

@@ -3,7 +3,7 @@ import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { normal } from "../../../src/engine/gpu/random.ts";
 import { type BenchGroup, type GroupBounds, rolloutOf, UNSCORED } from "../../../src/engine/runs/bench/bench-group.ts";
 import { diagnose } from "../../../src/engine/runs/bench/diagnosis.ts";
-import { scoredGroup } from "../../../src/engine/session/reward-bench.ts";
+import { scoredGroup } from "../../../src/engine/session/bench-scores.ts";
 
 const FACTS = {
   loop: 2,

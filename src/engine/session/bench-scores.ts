@@ -1,0 +1,31 @@
+/** Rewards and advantages of the bench's groups, as in a run. */
+import type { ScoredRollout } from "../rewards/types.ts";
+import { type AdvantageConfig, scoreGroups } from "../rl/objective/group-advantages.ts";
+import type { BenchGroup } from "../runs/bench/bench-group.ts";
+
+/** @param scores one per rollout. The advantages are for a batch of this group alone; see `withAdvantages` */
+export function scoredGroup(group: BenchGroup, scores: readonly ScoredRollout[], config: AdvantageConfig): BenchGroup {
+  const rollouts = group.rollouts.map((rollout, at) => {
+    const { reward = null, terms = [] } = scores[at] ?? {};
+    return { ...rollout, reward, terms };
+  });
+  return withAdvantages([{ ...group, rollouts }], config)[0] as BenchGroup;
+}
+
+/** The groups with their advantages, computed as in a step with the groups of the same loop and batch. */
+export function withAdvantages(groups: readonly BenchGroup[], config: AdvantageConfig): readonly BenchGroup[] {
+  const batches = new Map<string, BenchGroup[]>();
+  for (const group of groups) {
+    const name = `${group.loop} ${group.batch}`;
+    batches.set(name, [...(batches.get(name) ?? []), group]);
+  }
+  const found = new Map<BenchGroup, BenchGroup>();
+  for (const own of batches.values()) {
+    for (const [at, { mean, std, zeroSpread, advantages }] of scoreGroups(own, config).entries()) {
+      const group = own[at] as BenchGroup;
+      const rollouts = group.rollouts.map((rollout, n) => ({ ...rollout, advantage: advantages[n] ?? 0 }));
+      found.set(group, { ...group, rewardMean: mean, rewardStd: std, zeroSpread, rollouts });
+    }
+  }
+  return groups.map((group) => found.get(group) as BenchGroup);
+}
