@@ -4,26 +4,26 @@ import { useCheckpointEvaluation } from "../../stores/run/checkpoint-evaluation.
 import { useExports } from "../../stores/run/exports.ts";
 import { formatBytes } from "../../styles/format.ts";
 import { evaluationText } from "./run-checkpoints.tsx";
+import styles from "./runs.module.css";
 
 /** The evaluation of a checkpoint and the exports that take a while, each with a button that stops it. */
 export function Ongoing(): ReactNode {
   const evaluation = useCheckpointEvaluation();
-  const ongoing = useExports((state) => state.ongoing);
+  const ongoing = useExports((state) => state.ongoing).filter(({ merged, done }) => merged || done > 0);
+  if (evaluation === null && ongoing.length === 0) return null;
   return (
-    <>
+    <div className={`grid gap-2 framed round-m surface p-3 ${styles.ongoing}`}>
       {evaluation !== null && (
         <Line onStop={evaluation.stop}>
           Evaluating step {evaluation.step} of {evaluation.title}: {evaluationText(evaluation)}
         </Line>
       )}
-      {ongoing
-        .filter(({ merged, done }) => merged || done > 0)
-        .map((one) => (
-          <Line key={one.runId} onStop={one.merged && one.total > 0 && one.done === one.total ? null : one.stop}>
-            {one.merged ? "Merging" : "Exporting"} {one.title}: {one.merged ? mergeText(one) : zipText(one)}
-          </Line>
-        ))}
-    </>
+      {ongoing.map((one) => (
+        <Line key={one.runId} onStop={one.merged && one.total > 0 && one.done === one.total ? null : one.stop}>
+          {one.merged ? "Merging" : "Exporting"} {one.title}: {one.merged ? mergeText(one) : zipText(one)}
+        </Line>
+      ))}
+    </div>
   );
 }
 

@@ -116,7 +116,6 @@ export function RunsScreen(): ReactNode {
         </p>
         <OpenAddress />
       </header>
-      <Ongoing />
       {list.problem !== null && <p className="bad">Cannot read the stored runs: {list.problem}</p>}
       {stored !== null && stored.damaged.length > 0 && (
         <p className="bad">
@@ -203,6 +202,7 @@ export function RunsScreen(): ReactNode {
           </table>
         </div>
       )}
+      <Ongoing />
       <Leaderboard runs={listed} />
       <RunsElsewhere
         runs={elsewhere}
