@@ -9,7 +9,7 @@ import type { ParityRow } from "./row.ts";
 const EXPECTED = ".expected.json";
 
 /**
- * Reads every `*.arrow` of a golden folder and compares fields, rows per batch, row count and values
+ * Reads every `*.arrow` of a golden folder and compares fields, schema metadata, rows per batch, row count and values
  * with `<name>.arrow.expected.json`. A file without expectations passes when it is recognised as something else and
  * named; it fails when it reads as Arrow, because then nothing was compared.
  */
@@ -44,6 +44,9 @@ async function* compare(path: string, table: ArrowTable, json: Record<string, un
   if (Array.isArray(json.fields)) {
     const fields = table.columns.map(({ name, type, nullable }) => ({ name, type: typeName(type), nullable }));
     yield same(path, "fields", json.fields.map(plainField), fields.map(plainField));
+  }
+  if (isRecord(json.schemaMetadata)) {
+    yield same(path, "schema metadata", sorted(json.schemaMetadata), sorted(Object.fromEntries(table.index.metadata)));
   }
   if (Array.isArray(json.batchRows)) {
     yield same(
@@ -120,6 +123,10 @@ function plainField(field: unknown): unknown {
     .replace(/<(?:item|element)\s*:\s*/g, "<")
     .replace(/\s+/g, "");
   return { name: field.name, type, nullable: field.nullable };
+}
+
+function sorted(record: Record<string, unknown>): unknown {
+  return Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 function same(path: string, what: string, expected: unknown, got: unknown): ParityRow {

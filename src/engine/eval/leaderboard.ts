@@ -1,6 +1,7 @@
 /**
  * Stored runs by a held-out score over the same rows: mean, and paired difference from their starts or from one run.
  */
+import { addTo } from "../bytes/lists.ts";
 import { rowsHash } from "../data/open-rows.ts";
 import { EVAL_METRICS, type EvalMetric, type Interval, readEvaluations } from "../runs/evaluations/evaluations.ts";
 import type { RunDigest } from "../runs/library/digest.ts";
@@ -136,7 +137,7 @@ async function grouped(
     const start = first !== undefined && (await hashOf(first)) === hash ? first : undefined;
     const { id, title } = run.manifest;
     const line = { run: id, title, step: shown.step, mean };
-    groups.set(hash, [...(groups.get(hash) ?? []), { line, column, start }]);
+    addTo(groups, hash, { line, column, start });
   }
   return groups;
 }

@@ -1,4 +1,5 @@
 /** Rewards and advantages of the bench's groups, as in a run. */
+import { addTo } from "../bytes/lists.ts";
 import type { ScoredRollout } from "../rewards/types.ts";
 import { type AdvantageConfig, scoreGroups } from "../rl/objective/group-advantages.ts";
 import type { BenchGroup } from "../runs/bench/bench-group.ts";
@@ -16,8 +17,7 @@ export function scoredGroup(group: BenchGroup, scores: readonly ScoredRollout[],
 export function withAdvantages(groups: readonly BenchGroup[], config: AdvantageConfig): readonly BenchGroup[] {
   const batches = new Map<string, BenchGroup[]>();
   for (const group of groups) {
-    const name = `${group.loop} ${group.batch}`;
-    batches.set(name, [...(batches.get(name) ?? []), group]);
+    addTo(batches, `${group.loop} ${group.batch}`, group);
   }
   const found = new Map<BenchGroup, BenchGroup>();
   for (const own of batches.values()) {

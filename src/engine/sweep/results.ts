@@ -1,6 +1,7 @@
 /** Held-out results of a sweep's finished jobs: paired differences from the start, per seed and over seeds. */
 import { badInput, LabError } from "../errors.ts";
-import { bootstrapMean, crossedBootstrap, runInterval } from "../eval/bootstrap.ts";
+import { bootstrapMean, runInterval } from "../eval/bootstrap.ts";
+import { crossedBootstrap } from "../eval/crossed-bootstrap.ts";
 import { rowScoreOf, type ScoreId } from "../runs/evaluations/evaluation-scores.ts";
 import type { EvalReport, Interval, RowScores, StoredEvaluation } from "../runs/evaluations/evaluations.ts";
 import { imageOf } from "../runs/evaluations/row-image.ts";

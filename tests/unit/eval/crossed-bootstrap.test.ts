@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { bootstrapMean, crossedBootstrap, runInterval } from "../../../src/engine/eval/bootstrap.ts";
+import { bootstrapMean, runInterval } from "../../../src/engine/eval/bootstrap.ts";
+import { crossedBootstrap } from "../../../src/engine/eval/crossed-bootstrap.ts";
 import { normal } from "../../../src/engine/gpu/random.ts";
 
 const draw = (count: number, seed: number): number[] =>

@@ -31,7 +31,6 @@ export function PhaseLesson({ run, step }: { readonly run: ViewedRun; readonly s
   if (group === undefined || rollout === undefined || run.manifest === null) {
     return <p className="muted">Select a step with rollouts to see its phases</p>;
   }
-  const unscored = drawn.includes(group);
   return (
     <section className="grid gap-3 framed round-l surface p-4" aria-label="Phases of the step" data-testid="lesson">
       <header className="row wrap gap-2-3">
@@ -47,25 +46,18 @@ export function PhaseLesson({ run, step }: { readonly run: ViewedRun; readonly s
             one.rollouts.map(({ id, index, reward }) => (
               <option key={id} value={id}>
                 Loop {one.loop}, group {one.group + 1}, #{index + 1}
-                {drawn.includes(one) ? "" : `: ${fixed(reward, 2)}`}
+                {one.unfinished ? "" : `: ${fixed(reward, 2)}`}
               </option>
             )),
           )}
         </select>
-        {!unscored && (
+        {!group.unfinished && (
           <a href={linkTo({ screen: "rollouts", run: run.place, step, group: groupKey(group), rollout: rollout.id })}>
             Open this rollout
           </a>
         )}
       </header>
-      <Parts
-        run={run}
-        group={group}
-        groups={groups}
-        rollout={rollout}
-        next={next}
-        {...(unscored && next !== null && { until: next.phase })}
-      />
+      <Parts run={run} group={group} groups={groups} rollout={rollout} next={next} />
     </section>
   );
 }
@@ -116,10 +108,9 @@ function Parts(props: {
   readonly rollout: RolloutRecord;
   /** The next phase of a paused run. */
   readonly next: NextPhase | null;
-  /** The same for a group that has not been scored. */
-  readonly until?: Phase;
 }): ReactNode {
-  const { run, group, groups, rollout, next, until } = props;
+  const { run, group, groups, rollout, next } = props;
+  const until = group.unfinished ? next?.phase : undefined;
   const { steps } = run.metrics;
   const config = run.manifest?.config;
   // A store keeps its identity while it grows; the number of steps shows that a metric may have arrived.

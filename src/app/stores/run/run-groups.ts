@@ -12,7 +12,9 @@ export const MAX_GROUPS = 400;
  */
 export function withGroup(groups: readonly GroupRecord[], group: GroupRecord, most = MAX_GROUPS): GroupRecord[] {
   const kept = groups.filter(({ step }) => step <= group.step);
-  const same = kept.findIndex((known) => isSame(known, group));
+  const same = kept.findIndex(
+    (known) => known.step === group.step && known.loop === group.loop && known.group === group.group,
+  );
   if (same >= 0) kept[same] = group;
   else kept.push(group);
   while (kept.length > most && kept[0]?.step !== group.step) {
@@ -23,12 +25,12 @@ export function withGroup(groups: readonly GroupRecord[], group: GroupRecord, mo
   return kept;
 }
 
-const isSame = (a: GroupRecord, b: GroupRecord): boolean =>
-  a.step === b.step && a.loop === b.loop && a.group === b.group;
-
-/** The groups except the one with the group's place. */
-export function without(groups: readonly GroupRecord[], group: GroupRecord): readonly GroupRecord[] {
-  return groups.some((known) => isSame(known, group)) ? groups.filter((known) => !isSame(known, group)) : groups;
+/**
+ * Unfinished groups that remain when a group of the step is scored: those of other loops. The groups of a loop are scored
+ * together, and those that dynamic sampling dropped never are.
+ */
+export function drawnAfter(drawn: readonly GroupRecord[], { loop }: GroupRecord): readonly GroupRecord[] {
+  return drawn.some((group) => group.loop === loop) ? drawn.filter((group) => group.loop !== loop) : drawn;
 }
 
 /**

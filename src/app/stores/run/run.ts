@@ -6,7 +6,7 @@ import type { StepCosts } from "../../../engine/runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../../engine/runs/rollouts/records.ts";
 import { type Eta, etaAfter, NO_PACE } from "./eta.ts";
 import { metricStore } from "./metrics.ts";
-import { groupsAt, withGroup, without } from "./run-groups.ts";
+import { drawnAfter, groupsAt, withGroup } from "./run-groups.ts";
 
 /** Number of steps whose costs are kept for medians. */
 const MAX_COSTS = 2000;
@@ -148,15 +148,13 @@ export function applyEvent(event: TrainerEvent, now: number): void {
       set(
         event.group.unfinished
           ? { drawn: withGroup(before.drawn, event.group) }
-          : { groups: withGroup(before.groups, event.group), drawn: without(before.drawn, event.group) },
+          : { groups: withGroup(before.groups, event.group), drawn: drawnAfter(before.drawn, event.group) },
       );
       break;
     case "step": {
       if (before.runId !== null) metricStore(before.runId).append(event.step, event.metrics);
       set({
         step: event.step,
-        // Dynamic sampling drops some groups.
-        drawn: [],
         phaseTimes: event.phaseTimes,
         // After a lost device the run continues from an earlier step.
         costs: [

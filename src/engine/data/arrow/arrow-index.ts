@@ -17,6 +17,8 @@ export interface ArrowBatch extends ArrowBody {
 
 /** Index of an Arrow file from its message headers. */
 export interface ArrowIndex extends Pick<Table, "columns" | "rows" | "problem"> {
+  /** Metadata of the schema, such as the `huggingface` key. */
+  readonly metadata: ReadonlyMap<string, string>;
   readonly batches: readonly ArrowBatch[];
 }
 
@@ -79,7 +81,8 @@ export async function indexArrow(source: ByteSource, signal?: AbortSignal): Prom
     const batch = batches.length === 1 ? "1 complete batch" : `${batches.length} complete batches`;
     problem = `${source.name}: ${problem}; ${batch} with ${rows} ${rows === 1 ? "row" : "rows"} before it kept`;
   }
-  return { columns: schema.columns, batches, rows, problem };
+  const { columns, metadata } = schema;
+  return { columns, metadata, batches, rows, problem };
 }
 
 /** Bytes inspected after the end of a stream. */

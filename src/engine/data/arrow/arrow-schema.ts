@@ -5,7 +5,7 @@ import { type FlatReader, flatReader } from "./flatbuffer.ts";
 /** Maximum fields of a schema, children included; data sets have far fewer. */
 const MAX_FIELDS = 20_000;
 const MAX_DEPTH = 32;
-/** Maximum bytes of names; fields of a damaged schema may share one text. */
+/** Maximum bytes of names and metadata; fields of a damaged schema may share one text. */
 const MAX_TEXT = 2 ** 27;
 
 /** Remaining budget while a schema is decoded. */
@@ -17,6 +17,7 @@ interface Left {
 /** A schema, and whether its values are big-endian. */
 export interface DecodedSchema {
   readonly columns: readonly Column[];
+  readonly metadata: ReadonlyMap<string, string>;
   readonly bigEndian: boolean;
 }
 
@@ -37,12 +38,15 @@ export function decodeFooter(bytes: Uint8Array): DecodedSchema & { readonly posi
   return { ...readSchema(flat, flat.reference(root, 1)), positions };
 }
 
-/** Schema: byte order 0, fields 1. */
+/** Schema: byte order 0, fields 1, metadata 2. */
 function readSchema(flat: FlatReader, schema: number): DecodedSchema {
   if (schema === 0) throw new Error("there is no schema");
   const left: Left = { fields: MAX_FIELDS, text: MAX_TEXT };
   const columns = tables(flat, schema, 1).map((field) => readField(flat, field, left, 0));
-  return { columns, bigEndian: short(flat, schema, 0, 0) === 1 };
+  const metadata = new Map(
+    tables(flat, schema, 2).map((pair) => [readText(flat, pair, 0, left), readText(flat, pair, 1, left)] as const),
+  );
+  return { columns, metadata, bigEndian: short(flat, schema, 0, 0) === 1 };
 }
 
 /** Field: name 0, nullable 1, kind of type 2, type 3, dictionary 4, children 5. */

@@ -1,4 +1,5 @@
 /** Rows of suites from files: regions of any data set, or pictures that a file of records names. */
+import { addTo } from "../../bytes/lists.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
 import { mountArchives } from "../../data/archive/mount.ts";
 import { probePicture } from "../../data/image/picture.ts";
@@ -88,7 +89,7 @@ export async function findFiles(
     const sign = await unlessDamaged(() => signOf(opened));
     const label = sign === undefined ? undefined : recogniseRecords(sign)?.reader.label;
     if (sign === undefined || label === undefined || !(label in wanted)) continue;
-    found.set(label, [...(found.get(label) ?? []), { path, records: opened, sign, folder }]);
+    addTo(found, label, { path, records: opened, sign, folder });
   }
   const missing = Object.keys(wanted).find((label) => !found.has(label));
   if (missing === undefined) return found;

@@ -3,6 +3,7 @@
  * (docs/spec/sa2va.md#11-language-models). The scaling depends on the largest position of a pass plus one, as in the
  * published modules.
  */
+import { addTo } from "../../bytes/lists.ts";
 import { LabError, quote } from "../../errors.ts";
 import { type Fields, fieldsOf } from "../config-fields.ts";
 
@@ -79,7 +80,7 @@ export function rotatedAlike(rope: RopeConfig, lengths: readonly number[]): numb
   for (const [at, length] of lengths.entries()) {
     const beyond = "limit" in rope.scaling && length > rope.scaling.limit;
     const key = !beyond ? 0 : rope.scaling.kind === "dynamic" ? length : Number.POSITIVE_INFINITY;
-    groups.set(key, [...(groups.get(key) ?? []), at]);
+    addTo(groups, key, at);
   }
   return [...groups.values()];
 }

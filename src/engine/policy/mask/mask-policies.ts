@@ -1,9 +1,11 @@
 /** The mask policy that the settings name. */
 import type { LabConfig } from "../../config/table.ts";
-import { candidatePolicy, pathwisePolicy } from "./candidate-policy.ts";
+import { candidatePolicy } from "./candidate-policy.ts";
 import { embeddingPolicy } from "./embedding-policy.ts";
-import { fieldPolicy, imitationPolicy } from "./field-policy.ts";
+import { fieldPolicy } from "./field-policy.ts";
+import { imitationPolicy } from "./imitation-policy.ts";
 import type { MaskPolicy } from "./mask-policy.ts";
+import { pathwisePolicy } from "./pathwise-policy.ts";
 import { pixelPolicy } from "./pixel-policy.ts";
 import { proposalPolicy } from "./proposal-policy.ts";
 

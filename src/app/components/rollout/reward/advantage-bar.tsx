@@ -2,7 +2,10 @@ import type { CSSProperties, ReactNode } from "react";
 import { signed } from "../../../styles/format.ts";
 import styles from "../rollout.module.css";
 
-/** A bar from the centre: right and blue for a positive advantage, left and orange for a negative one. @param value null before it is computed */
+/**
+ * A bar from the centre: right and blue for a positive advantage, left and orange for a negative one.
+ * @param props.value null before it is computed
+ */
 export function AdvantageBar(props: { readonly value: number | null; readonly scale: number }): ReactNode {
   const { scale } = props;
   const value = props.value ?? 0;

@@ -1,4 +1,5 @@
 /** Metrics of a loop's rollouts besides rewards: the collapse detectors. Every value is a mean over the group. */
+import { addTo } from "../../../bytes/lists.ts";
 import { maskIou, maskLikeness } from "../../../data/mask/rle-compare.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import type { Completion } from "../../../policy/decode/generate.ts";
@@ -107,7 +108,7 @@ export function sourceMetrics(
   for (const [at, { row }] of groups.entries()) {
     const name = source(row.summary.id);
     const own = scores[at];
-    if (name !== null && own !== undefined) found.set(name, [...(found.get(name) ?? []), own]);
+    if (name !== null && own !== undefined) addTo(found, name, own);
   }
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   return Object.fromEntries(

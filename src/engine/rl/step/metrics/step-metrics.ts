@@ -1,4 +1,5 @@
 /** Metrics of one loop in one step, under TRL's names with the loop as prefix (meanings: runs/metrics/metric-table.ts). */
+import { addTo } from "../../../bytes/lists.ts";
 import type { LabConfig } from "../../../config/table.ts";
 import type { LoopId } from "../../../runs/rollouts/records.ts";
 import { LOOP_IDS } from "../../loops/abouts.ts";
@@ -148,7 +149,7 @@ function agreement({ mask, samplingLogps }: Group, logps: Float32Array): Record<
 function termValues(groups: readonly Group[]): Map<string, number[]> {
   const values = new Map<string, number[]>();
   for (const term of groups.flatMap(({ rollouts }) => rollouts.flatMap(({ terms }) => terms))) {
-    if (term.value !== null) values.set(term.name, [...(values.get(term.name) ?? []), term.value]);
+    if (term.value !== null) addTo(values, term.name, term.value);
   }
   return values;
 }
