@@ -157,8 +157,9 @@ function runProcess(
     const stop = (): void => {
       if (child.pid === undefined) return;
       try {
-        // A shell does not react while its own command runs, and may end before it, so the signal goes to the whole group.
-        process.kill(process.platform === "win32" ? child.pid : -child.pid, "SIGINT");
+        // To the whole group, because a shell does not react while its command runs, and may end before it. Not SIGINT:
+        // a shell catches it between two commands and begins the next one.
+        process.kill(process.platform === "win32" ? child.pid : -child.pid, "SIGTERM");
       } catch (cause) {
         // ESRCH: every process of the group has ended.
         if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause;

@@ -15,7 +15,7 @@ const out = mkdtempSync(join(tmpdir(), "lab-jobs-"));
 afterAll(() => rmSync(out, { recursive: true, force: true }));
 
 const PLAN = readSweep(JSON.stringify({ title: "a", seeds: [1, 2], settings: { evalSteps: 1 } }), "a.json", () => {});
-const WAITING = 'process.on("SIGINT", () => process.exit()); setTimeout(() => {}, 6e5); console.log("begun")';
+const WAITING = 'process.on("SIGTERM", () => process.exit()); setTimeout(() => {}, 6e5); console.log("begun")';
 const NODE = `"${process.execPath}"`;
 const [JOB, OTHER] = PLAN.jobs as [SweepJob, SweepJob];
 

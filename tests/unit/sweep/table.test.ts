@@ -26,9 +26,11 @@ test("without an interval no difference is called better, on the page as in the 
   expect([differenceText(two), verdict(two)]).toEqual(["+0.500 (+0.250 to +0.750)", "better"]);
 });
 
-test("a small difference has two significant digits, a rounding error is no change", () => {
-  expect(differenceText({ mean: 0.00012, low: 0.0000304, high: 0.0021 })).toBe("+0.00012 (+0.000030 to +0.002)");
-  expect(differenceText({ mean: -0.0004, low: -0.002, high: 0 })).toBe("−0.00040 (−0.002 to 0.000)");
+test("a small difference has as many decimals as its interval needs, a rounding error is no change", () => {
+  expect(differenceText({ mean: 0.0131, low: 0.0002, high: 0.031 })).toBe("+0.0131 (+0.0002 to +0.0310)");
+  expect(differenceText({ mean: 0.00012, low: 0.0000304, high: 0.0021 })).toBe("+0.00012 (+0.00003 to +0.00210)");
+  expect(differenceText({ mean: -0.0004, low: -0.002, high: 0 })).toBe("0.000 (−0.002 to 0.000)");
+  expect(differenceText({ mean: 0.0000023, low: -0.00087, high: 0.00075 })).toBe("0.00000 (−0.00087 to +0.00075)");
   const noise = { mean: 1e-17, low: 1e-18, high: 2e-17 };
   expect([differenceText(noise), verdict(noise)]).toEqual(["0.000 (no change)", "open"]);
 });

@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo, useSyncExternalStore } from "react";
 import { HELD_OUT_LOOPS } from "../../../engine/rl/loops/abouts.ts";
-import { fewPicturesText, rangeText, signed } from "../../../engine/runs/evaluations/difference-text.ts";
+import { fewPicturesText, meanText, rangeText } from "../../../engine/runs/evaluations/difference-text.ts";
 import { scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import { reportPictures } from "../../../engine/runs/evaluations/row-image.ts";
 import { lab } from "../../clients/lab.ts";
@@ -42,7 +42,7 @@ export function RewardCurve({ run, step }: { readonly run: ViewedRun; readonly s
         Reward over {counted(length, "step")}
         {gain !== null && last !== undefined && (
           <>
-            ; {loop.score} on {counted(last.n, "held-out row")} <b data-testid="home-gain">{signed(gain.mean)}</b>{" "}
+            ; {loop.score} on {counted(last.n, "held-out row")} <b data-testid="home-gain">{meanText(gain)}</b>{" "}
             <span className="nowrap">({rangeText(gain)})</span> {few !== "" && <span className="warn">{few}</span>}
           </>
         )}

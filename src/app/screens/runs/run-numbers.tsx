@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
-import { fewPicturesText, rangeText, signed, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
+import { fewPicturesText, meanText, rangeText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
 import { lackingText, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
@@ -58,7 +58,7 @@ export function RunGains({ run }: { readonly run: RunDigest }): ReactNode {
       {shown.map(({ score, rows, of, ...difference }) => (
         <span key={score} title={`${titles.get(score) ?? score} of ${rows} rows`}>
           <span className="muted small">{SAMPLED_REWARD.exec(score)?.[1] ?? SUPERVISED[score]}</span>{" "}
-          <b data-verdict={verdict(difference)}>{signed(difference.mean)}</b> <small>{rangeText(difference)}</small>
+          <b data-verdict={verdict(difference)}>{meanText(difference)}</b> <small>{rangeText(difference)}</small>
           {rows < of && <small className="muted"> {lackingText(rows, of)}</small>}
         </span>
       ))}

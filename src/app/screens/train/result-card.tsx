@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { activeLoops } from "../../../engine/config/derived.ts";
-import { fewPicturesText, rangeText, signed, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
+import { fewPicturesText, meanText, rangeText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
 import { lackingText } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { reportPictures } from "../../../engine/runs/evaluations/row-image.ts";
@@ -62,7 +62,7 @@ function Gain(props: {
   return (
     <div className="row gap-3">
       <b className={`bold ${styles.gain}`} data-verdict={verdict(difference)}>
-        {difference === null ? NONE : signed(difference.mean)}
+        {difference === null ? NONE : meanText(difference)}
       </b>
       <p className="grid">
         <span>

@@ -4,7 +4,7 @@ import { defaultConfig, SETTING_KEYS } from "../../config/parse.ts";
 import { SETTINGS } from "../../config/table.ts";
 import { HELD_OUT_LOOPS, LOOP_IDS, LOOPS } from "../../rl/loops/abouts.ts";
 import { readAlarms } from "../../runs/alarms.ts";
-import { fewPicturesText, rangeText, signed, verdict } from "../../runs/evaluations/difference-text.ts";
+import { fewPicturesText, meanText, rangeText, signed, verdict } from "../../runs/evaluations/difference-text.ts";
 import { type ScoreId, scoreOf } from "../../runs/evaluations/evaluation-scores.ts";
 import { readEvaluations, type StoredEvaluation } from "../../runs/evaluations/evaluations.ts";
 import { reportPictures } from "../../runs/evaluations/row-image.ts";
@@ -104,7 +104,7 @@ function resultParts(result: RunResult | null): string[] {
   const pairs = ({ better, worse, same }: ScoreResult): number => better + worse + same;
   const lines = headline(result).map((found) => {
     const { id, score, better, worse } = found;
-    return `<p class="headline"><b class="${verdict(score.difference)}">${signed(score.difference.mean)}</b> ${escaped(nameOf(id))} on ${pairs(found)} held-out rows: ${better} better, ${worse} worse</p>`;
+    return `<p class="headline"><b class="${verdict(score.difference)}">${meanText(score.difference)}</b> ${escaped(nameOf(id))} on ${pairs(found)} held-out rows: ${better} better, ${worse} worse</p>`;
   });
   const head = [
     "Score",
@@ -118,7 +118,7 @@ function resultParts(result: RunResult | null): string[] {
     escaped(nameOf(found.id)),
     found.score.start?.toFixed(3) ?? "–",
     found.score.mean.toFixed(3),
-    signed(found.score.difference.mean),
+    meanText(found.score.difference),
     rangeText(found.score.difference),
     String(pairs(found)),
   ]);

@@ -13,10 +13,30 @@ export function verdict(difference: Pick<Interval, "low" | "high"> | null): "bet
 }
 
 /** The interval of a difference. Without spread there is none: over one picture, or where nothing changed. */
-export function rangeText({ mean, low, high }: Interval): string {
+export function rangeText(difference: Interval): string {
+  const { mean, low, high } = difference;
   if ([mean, low, high].every((value) => Math.abs(value) <= TIE)) return "no change";
   if (low === high) return "no interval";
-  return `${signed(low)} to ${signed(high)}`;
+  const decimals = decimalsOf(difference);
+  return `${signed(low, decimals)} to ${signed(high, decimals)}`;
+}
+
+/** The mean of a difference, with as many decimals as its interval. */
+export function meanText(difference: Interval): string {
+  return signed(difference.mean, decimalsOf(difference));
+}
+
+/**
+ * At least three decimals. More where all numbers are below 0.001: two significant digits of the largest; and where the
+ * interval excludes 0: one significant digit of its end nearest to 0.
+ */
+function decimalsOf(difference: Interval): number {
+  const { mean, low, high } = difference;
+  const largest = Math.max(...[mean, low, high].map(Math.abs));
+  if (largest <= TIE) return 3;
+  const nearest = verdict(difference) === "open" ? 1 : Math.min(Math.abs(low), Math.abs(high));
+  const ofLargest = largest < 1e-3 ? 1 - Math.floor(Math.log10(largest)) : 3;
+  return Math.max(ofLargest, Math.ceil(-Math.log10(nearest)));
 }
 
 /** JSON of the tools: the ends of an interval without spread are null. */
@@ -45,7 +65,7 @@ export function fewPicturesText(pictures: number): string {
 }
 
 export function differenceText(difference: Interval): string {
-  return `${signed(difference.mean)} (${rangeText(difference)})`;
+  return `${meanText(difference)} (${rangeText(difference)})`;
 }
 
 /** `differenceText` in Markdown: bold if the interval is on one side of 0. */
@@ -54,9 +74,8 @@ export function markedDifference(difference: Interval): string {
   return verdict(difference) === "open" ? text : `**${text}**`;
 }
 
-/** Fixed decimals with a sign, two significant digits if they would show at most one; rounding errors are 0, without a sign. */
-export function signed(value: number, decimals = 3): string {
-  const size = Math.abs(value);
-  if (size <= TIE) return (0).toFixed(decimals);
-  return `${value > 0 ? "+" : "−"}${size < 10 ** -decimals ? size.toPrecision(2) : size.toFixed(decimals)}`;
+/** Fixed decimals with a sign; a value that rounds to 0 has no sign. */
+export function signed(value: number, decimals = decimalsOf({ mean: value, low: value, high: value })): string {
+  const digits = Math.abs(value).toFixed(decimals);
+  return Number(digits) === 0 ? digits : `${value > 0 ? "+" : "−"}${digits}`;
 }
