@@ -3,11 +3,9 @@
  * page: these 3 + 3 + 3 steps equal nine steps in the page. PYTHON names the interpreter; without one that has the
  * packages it is skipped.
  */
-import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
-import { promisify } from "node:util";
+import { dirname, join } from "node:path";
 import { unzipSync, zipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
@@ -22,7 +20,7 @@ import {
   untilEvent,
 } from "../support/page.ts";
 import { expectSameRun, recordsOf } from "../support/same-run.ts";
-import { python } from "../support/tools.ts";
+import { launched, python } from "../support/tools.ts";
 
 const SETTINGS = {
   ...{ ...CHEAP_RUN, promptsPerStep: "2", schedule: "constant" },
@@ -80,13 +78,13 @@ describe.skipIf(needed.code !== 0)("a run from the page to two processes and bac
     const { page } = lab;
     await start();
     const run = await saved("For many GPUs (Python)");
-    const python = process.env.PYTHON ?? "python3";
-    const env = {
-      ...{ ...process.env, PATH: [dirname(python), process.env.PATH].join(delimiter), GPUS: "2" },
-      ...{ MODEL: join(root, "public", "pocket", "model"), SHARDS: join(root, "public", "pocket", "shards") },
-      ...{ OMP_NUM_THREADS: "1", TOKENIZERS_PARALLELISM: "false" },
+    const calm = { OMP_NUM_THREADS: "1", TOKENIZERS_PARALLELISM: "false" };
+    const folders = {
+      MODEL: join(root, "public", "pocket", "model"),
+      SHARDS: join(root, "public", "pocket", "shards"),
     };
-    await promisify(execFile)("sh", [join(run, "scale", "launch", "8gpu.sh"), "--steps", "6"], { env });
+    const done = await launched(run, "8gpu.sh", ["--steps", "6"], { ...folders, ...calm, GPUS: "2" });
+    expect(done.code, done.err).toBe(0);
 
     const buffer = await packed(run);
     await show(page, { screen: "data" });

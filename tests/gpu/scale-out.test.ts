@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { judgeServer } from "../support/judge-server.ts";
 import { expectNear, expectSameRun, recordsOf } from "../support/same-run.ts";
-import { python, tool } from "../support/tools.ts";
+import { launched, python, tool } from "../support/tools.ts";
 
 const MODEL = join(root, "public", "pocket", "model");
 const SHARD = join(root, "public", "pocket", "shards", "data-00000-of-00002.arrow");
@@ -87,6 +87,11 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     return await only(out);
   }
   const about = (model = MODEL): string[] => ["--model", model, "--shards", shards()];
+  /** Six steps by two launchers with one process each, which find each other at an address as on two machines. */
+  const twoMachines = (run: string) => {
+    const env = { MODEL, SHARDS: shards(), GPUS: "1", HEAD: "127.0.0.1" };
+    return Promise.all([0, 1].map(() => launched(run, "2x8gpu.sh", ["--steps", "6"], env)));
+  };
   const twoOf = (...words: readonly string[]) =>
     python("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", ...words);
 
@@ -218,8 +223,7 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     const calm = await exported(await trained("begun", 3, { saveSteps: 3, evalSteps: 3, evalRows: 6 }));
     const disturbed = join(scratch, "disturbed", basename(calm));
     await cp(calm, disturbed, { recursive: true });
-    const whole = await twoOf("-m", "sa2va_lab.train", calm, ...about(), "--steps", "6");
-    expect(whole.code, whole.err).toBe(0);
+    for (const whole of await twoMachines(calm)) expect(whole.code, whole.err).toBe(0);
     const launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "--max-restarts", "3"];
     const own = ["--steps", "6", "--shard", "fsdp2"];
     const words = [...launch, "-m", "sa2va_lab.train", disturbed, ...about(), ...own];
@@ -228,6 +232,7 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     // The undisturbed run holds all layers in both processes; this one splits them.
     const [there, here] = [await recordsOf(calm), await recordsOf(disturbed)];
     expect(here.steps).toEqual([1, 2, 3, 4, 5, 6]);
+    for (const { manifest } of [there, here]) expect(manifest.segments).toMatchObject([{ fromStep: 3, world: 2 }]);
     expectSameRun(here, there, 4);
     expectNear(here.metrics, there.metrics, 1e-4);
   });

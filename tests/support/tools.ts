@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CORE_ONLY } from "../../scripts/lib/build/core-only.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
@@ -161,4 +161,18 @@ export function parity(...words: readonly string[]): Promise<Done> {
 /** A Python program; PYTHON names the interpreter. */
 export function python(...words: readonly string[]): Promise<Done> {
   return run(process.env.PYTHON || "python3", words);
+}
+
+/**
+ * A launch file of a run exported for many GPUs, with the interpreter of `python`.
+ * @param env MODEL, SHARDS and GPUS, the processes per machine
+ */
+export function launched(
+  folder: string,
+  file: string,
+  words: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Done> {
+  const path = [dirname(process.env.PYTHON || "python3"), process.env.PATH].join(delimiter);
+  return run("sh", [join(folder, "scale", "launch", file), ...words], { PATH: path, ...env });
 }

@@ -16,14 +16,17 @@ export function launchFiles(manifest: RunManifest): Readonly<Record<string, stri
   const program = `-m sa2va_lab.train "$RUN" ${folders}`;
   const script = (about: string, command: string): string =>
     `#!/bin/sh\n# ${about}\n# MODEL=<folder> SHARDS=<folder> sh ${about.split(":")[0]}\nset -e\nRUN=$(cd "$(dirname "$0")/../.." && pwd)\nexec ${command} "$@"\n`;
-  const nodes = `python -m torch.distributed.run --nnodes 2 --nproc_per_node 8 --max-restarts 3 --rdzv_backend c10d --rdzv_id ${id} --rdzv_endpoint "\${HEAD:?names no machine}:29500"`;
+  const nodes = `python -m torch.distributed.run --nnodes 2 --nproc_per_node "\${GPUS:-8}" --max-restarts 3 --rdzv_backend c10d --rdzv_id ${id} --rdzv_endpoint "\${HEAD:?names no machine}:29500"`;
   return {
     "launch/1gpu.sh": script("1gpu.sh: one process", `python ${program}`),
     "launch/8gpu.sh": script(
       "8gpu.sh: eight processes on this machine, or GPUS processes; if one dies, the run restarts from its last checkpoint",
       `python -m torch.distributed.run --standalone --nproc_per_node "\${GPUS:-8}" --max-restarts 3 ${program}`,
     ),
-    "launch/2x8gpu.sh": script("2x8gpu.sh: on each of two machines, HEAD names the first", `${nodes} ${program}`),
+    "launch/2x8gpu.sh": script(
+      "2x8gpu.sh: on each of two machines, HEAD names the first; eight processes on each, or GPUS processes",
+      `${nodes} ${program}`,
+    ),
     "launch/2x8.slurm": [
       "#!/bin/sh",
       "#SBATCH --nodes=2 --ntasks-per-node=1 --gpus-per-node=8 --signal=TERM@120",
@@ -69,7 +72,7 @@ The folder above is the run as the lab stores it. \`pip install ./python\` in th
 - MODEL: folder of the checkpoint "${model.name}" (hash ${model.hash.slice(0, 16)}…). SHARDS: folder of "${data.name}",
   ${data.rows} rows (hash ${data.hash.slice(0, 16)}…). Both are checked before the first step.
 - A step samples ${groups} groups of ${config.groupSize} rollouts per loop, whatever the number of GPUs. More processes than
-  ${groups} are refused; \`GPUS=2 sh launch/8gpu.sh\` starts two.
+  ${groups} are refused; \`GPUS=2\` before a command starts two on each machine.
 - The run has ${config.steps} steps. \`--steps N\` after a command changes their number; other options of
   \`python -m sa2va_lab.train --help\` go there as well.
 - Memory per card, computed, not measured: ${gib(frozen)} GiB for the frozen model in bf16, ${gib(trained)} GiB for trained tensors,
