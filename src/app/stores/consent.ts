@@ -31,6 +31,8 @@ export interface ConsentState {
   readonly rewards: readonly string[];
   /** Addresses of model hubs; newest last. */
   readonly hubs: readonly string[];
+  /** Origins of judges that may also be sent pictures; newest last. */
+  readonly pictures: readonly string[];
   /** Oldest first; the first is shown. */
   readonly questions: readonly ConsentQuestion[];
 }
@@ -39,7 +41,7 @@ export interface ConsentState {
 const MOST = 100;
 
 export const useConsent = create<ConsentState>()(() => ({
-  ...remembered("allowed", { judges: [], rewards: [], hubs: [] }, (value) => fits(value, ALLOWED)),
+  ...remembered("allowed", { judges: [], rewards: [], hubs: [], pictures: [] }, (value) => fits(value, ALLOWED)),
   questions: [],
 }));
 
@@ -48,15 +50,15 @@ export function isAsking({ questions }: ConsentState): boolean {
   return questions.length > 0;
 }
 
-type Kind = "judges" | "rewards" | "hubs";
+type Kind = "judges" | "rewards" | "hubs" | "pictures";
 
 /** The entry being typed: the next keystroke replaces it. */
-const typed: Record<Kind, string | null> = { judges: null, rewards: null, hubs: null };
+const typed: Record<Kind, string | null> = { judges: null, rewards: null, hubs: null, pictures: null };
 
 function put(kind: Kind, entries: readonly string[]): void {
   useConsent.setState({ [kind]: entries.slice(-MOST) });
-  const { judges, rewards, hubs } = useConsent.getState();
-  remember("allowed", { judges, rewards, hubs });
+  const { judges, rewards, hubs, pictures } = useConsent.getState();
+  remember("allowed", { judges, rewards, hubs, pictures });
 }
 
 /** Allows the value that the user types into a field; the next keystroke may replace it. */
@@ -67,10 +69,13 @@ export function allowWritten(kind: Kind, entry: string | null): void {
   put(kind, isNew ? [...others, entry] : others);
 }
 
-function allow({ judge, reward }: Reach): void {
-  const { judges, rewards } = useConsent.getState();
-  if (judge !== null) put("judges", [...judges.filter((other) => other !== judge), judge]);
-  if (reward !== null) put("rewards", [...rewards.filter((other) => other !== reward.hash), reward.hash]);
+function allow({ judge, reward }: Reach, pictures: boolean): void {
+  const add = (kind: Kind, entry: string | undefined): void => {
+    if (entry !== undefined) put(kind, [...useConsent.getState()[kind].filter((other) => other !== entry), entry]);
+  };
+  add("judges", judge ?? undefined);
+  add("rewards", reward?.hash);
+  if (pictures) add("pictures", judge ?? undefined);
 }
 
 /**
@@ -87,15 +92,15 @@ export async function askConsent(
   pictures = false,
 ): Promise<ConsentAnswer> {
   const reach = await reachOf(config);
-  const { judges, rewards } = useConsent.getState();
+  const { judges, rewards, pictures: shown } = useConsent.getState();
   const open = openQuestions(reach, {
-    judge: (place) => judges.includes(place),
+    judge: (place) => judges.includes(place) && (!pictures || shown.includes(place)),
     reward: (hash) => rewards.includes(hash),
   });
   const asked = open.judge !== null || open.reward !== null;
   const answer = asked ? await question({ reach: open, source, partly, pictures }) : "allow";
   if (answer !== "allow") return answer;
-  allow(reach);
+  allow(reach, pictures);
   typed.judges = null;
   typed.rewards = null;
   return answer;
@@ -105,7 +110,7 @@ export async function askConsent(
 export async function askLinkedJudge(config: LabConfig): Promise<boolean> {
   const reach = { judge: judgePlace(config), reward: null };
   if ((await question({ reach, source: "The link", partly: true })) !== "allow") return false;
-  allow(reach);
+  allow(reach, false);
   return true;
 }
 

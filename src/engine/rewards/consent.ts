@@ -17,6 +17,7 @@ export const ALLOWED = z.object({
   judges: z.readonly(z.array(z.string())),
   rewards: z.readonly(z.array(z.string())),
   hubs: z.readonly(z.array(z.string())),
+  pictures: z.readonly(z.array(z.string())),
 });
 
 export interface Consent {

@@ -143,6 +143,21 @@ test("consent to a judge says whether pictures are sent", async () => {
   }
 });
 
+test("a judge that may be sent captions is sent pictures only after a second question, which is asked once", async () => {
+  const { runSuite, chooseSuite, changeConfig, useConsent, useSuite } = await page();
+  changeConfig(JUDGE);
+  useConsent.setState({ judges: ["http://localhost:9"] });
+  chooseSuite({ judgePictures: true });
+  const first = runSuite();
+  await vi.waitFor(() => expect(useConsent.getState().questions).toMatchObject([{ pictures: true }]));
+  useConsent.getState().questions[0]?.answer("allow");
+  await first;
+  expect(useConsent.getState()).toMatchObject({ judges: ["http://localhost:9"], pictures: ["http://localhost:9"] });
+  await runSuite();
+  expect(useConsent.getState().questions).toEqual([]);
+  expect(useSuite.getState().phase).toBe("idle");
+});
+
 test("a model and an adapter that are opened while the rows are read are those of the evaluation", async () => {
   const { runSuite, open, facts, hooks } = await page();
   hooks.opening = () => open("second", null);
