@@ -167,15 +167,22 @@ export function labelMapForm(
 export function damForm(samples: readonly RegionSample[]): Files {
   const key = (at: number): string => String(at).padStart(12, "0");
   const regions = samples.map(({ mask, caption, category }, at) => [
-    key(at),
-    [{ img_id: key(at), ann_id: at, category: category[0], caption, mask_rle: mask, tar_file: "00000000.tar" }],
+    {
+      img_id: key(at),
+      ann_id: at,
+      image: `train2017/${key(at)}.jpg`,
+      category: category[0],
+      caption,
+      mask_rle: mask,
+      tar_file: "00000000.tar",
+    },
   ]);
   const members = samples.flatMap(({ image }, at): [string, Uint8Array][] => [
     [`${key(at)}.jpg`, image.bytes],
-    [`${key(at)}.pickle`, pickle([])],
+    [`${key(at)}.pickle`, pickle(regions[at])],
   ]);
   return {
-    "COCOStuff/annotations.json": encode(Object.fromEntries(regions)),
+    "COCOStuff/annotations.json": encode(Object.fromEntries(regions.map((own, at) => [key(at), own]))),
     "COCOStuff/images/00000000.tar": tar(members),
   };
 }

@@ -1,5 +1,6 @@
 /** Data sets of clips in their published layouts: a row for each expression whose masks are public. */
 import { isRecord } from "../../bytes/json.ts";
+import type { ByteSource } from "../../bytes/source.ts";
 import { type Clip, type ClipExpression, clipsOfFile } from "../clips/clip-set.ts";
 import { MAX_STRIP } from "../clips/film-strip.ts";
 import { clipSize } from "../clips/frame-picture.ts";
@@ -48,7 +49,7 @@ async function openExpressions({ folder, path, records }: ReadContext): Promise<
     }
   }
   const of = (row: number) => rows[row] as (typeof rows)[number];
-  const places = remembered(KEPT, (row) => framesOf(of(row).clip));
+  const places = remembered(KEPT, (row) => framesOf(of(row).clip.frames));
   const masks = remembered(KEPT, async (row) => (await of(row).expression.truth?.()) ?? []);
   const notes =
     hidden === 0 ? leftOut : [...leftOut, `${hidden} expressions were left out: their masks are not public`];
@@ -76,7 +77,7 @@ async function openExpressions({ folder, path, records }: ReadContext): Promise<
  * Every frame, or every k-th if all frames together have more pixels than a row may have.
  * @throws LabError naming the file
  */
-async function framesOf({ frames }: Clip): Promise<number[]> {
+export async function framesOf(frames: readonly ByteSource[]): Promise<number[]> {
   const [height, width] = await clipSize(frames.slice(0, 1));
   const most = Math.max(1, Math.floor(MAX_STRIP / (height * width)));
   const every = Math.ceil(frames.length / most);

@@ -27,6 +27,8 @@ export const PICTURE = /^(jpe?g|png|webp|bmp|gif|tiff?)$/;
 const RECORD = /^(json|pickle|pkl)$/;
 const TEXT = /^(txt|text|caption|captions)$/;
 const MASK = /(^|\.)(mask|masks|seg|segmentation|label|labels)\.(png|tiff?)$/;
+/** Fields of a video of describe-anything, whose masks are in annotations.json. */
+const VIDEO = [/^\d+\.(jpe?g|png|webp)$/, /^(pickle|pkl)$/];
 /** Maximum bytes of a sample's text or JSON. */
 const MAX_TEXT = 2 ** 24;
 
@@ -68,13 +70,15 @@ function byFullName(fields: ReadonlyMap<string, string>): Sample[] {
   return [...samples.values()].map((own) => ({ fields: own }));
 }
 
-/** The evidence that files are samples: a picture with a text or JSON of the same name; else undefined. */
+/** The evidence that files are samples: a picture with a text or JSON of the same name, or frames; else undefined. */
 export function recogniseSamples(samples: readonly Sample[]): string | undefined {
   for (const { fields } of samples) {
     const names = [...fields.keys()];
     const picture = names.find((name) => PICTURE.test(name));
     const text = names.find((name) => RECORD.test(name) || TEXT.test(name));
     if (picture !== undefined && text !== undefined) return `files of one name: ${names.join(", ")}`;
+    const video = VIDEO.map((kind) => names.find((name) => kind.test(name)));
+    if (!video.includes(undefined)) return `frames of one name: ${video.join(", ")}`;
   }
   return undefined;
 }
@@ -85,6 +89,7 @@ export function recogniseSamples(samples: readonly Sample[]): string | undefined
  */
 export async function sampleTable(folder: ByteFolder, all: readonly Sample[]): Promise<Table> {
   const samples = all.filter(({ fields }) => [...fields.keys()].some((name) => PICTURE.test(name) || MASK.test(name)));
+  if (samples.length === 0) throw badInput("its masks are in annotations.json, which is missing");
   const json = remembered(16, async (row) => readRecord(folder, samples[row]));
   const own = columnsOf(await examplesOf(samples.length, json));
   const files = fileColumns(samples);
