@@ -83,9 +83,10 @@ const OPTIONS = {
 } as const;
 
 /** @throws LabError("bad-input") for an option that has no effect on these rows */
-function requireUsed(parsed: Parsed, { name, judged, similarity }: Suite, { clip }: SuiteRows): void {
+function requireUsed(parsed: Parsed, { name, split, judged, similarity }: Suite, { clip }: SuiteRows): void {
   const idle = [
     ...(clip === undefined ? Object.keys(FOLLOW_OPTIONS) : []),
+    ...(split === undefined ? ["split"] : []),
     ...(judged ? [] : ["judge", "judge-model", "judge-pictures", "replies"]),
     ...(similarity === true ? [] : ["similarity"]),
   ];
@@ -116,7 +117,7 @@ function readOptions(parsed: Parsed): Options {
   const out = one(parsed, "out");
   if (out === undefined) throw badInput("--out DIR is needed", "out");
   const mode = oneOf(parsed, "answers", ["free", "forced"]);
-  const split = one(parsed, "split") ?? suite.split;
+  const split = one(parsed, "split") ?? (suite.split || undefined);
   const part = oneOf(parsed, "part", SUITE_PARTS);
   const maxNewTokens = whole(parsed, "max-tokens", 1, 4096, ANSWER_TOKENS);
   return { suite, data, split, part, mode, follow: { ...followOptions(parsed), answers: mode, maxNewTokens }, out };

@@ -1,7 +1,9 @@
 /**
  * Splits of files by their names, with the words of the `datasets` library and of RefCOCO. Where a directory has files of the training
- * split, its files of other splits are not trained on.
+ * split, its files of other splits are not trained on. Where the user names a split, no file of another one is read.
  */
+import { quote } from "../errors.ts";
+
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   train: ["train", "training"],
   validation: ["validation", "valid", "val", "dev"],
@@ -17,29 +19,90 @@ const splitOfWord = (word: string): string | undefined =>
 
 /** The split that a path names last; undefined for none. */
 export function namedSplit(path: string): string | undefined {
-  return placeOf(path)?.split;
+  return placeOf({ path })?.split;
 }
 
-/** The named split, and the directory with the name; words of splits in its own name do not count. */
-function placeOf(path: string): { readonly split: string; readonly directory: string } | undefined {
+/**
+ * Whether a split is the wanted one, by any of its words and with the rules of RefCOCO's loader: "test" matches every split with that
+ * word in its name, "testA" every split with that letter.
+ */
+export function inSplit(split: string, wanted: string): boolean {
+  const [own, want] = [split, wanted].map((name) => namedSplit(name) ?? name) as [string, string];
+  if (want === "test") return own.includes("test");
+  const letter = /^test([A-Z])$/.exec(want)?.[1];
+  return letter === undefined ? own === want : own.includes(letter);
+}
+
+/** A file of rows. */
+export interface SplitFile {
+  readonly path: string;
+  /** Its split, where another file states it. */
+  readonly split?: string | undefined;
+  /** All splits that its own rows name, of which it has chosen one. */
+  readonly splits?: readonly string[] | undefined;
+}
+
+/** Why nothing of a wanted split can be read, or that there are no splits; undefined if there is the split. */
+export function missingSplit(splits: readonly string[], wanted: string): string | undefined {
+  if (splits.length === 0)
+    return `no file has splits, so the rows of all files are read, not only those of ${quote(wanted)}`;
+  if (splits.some((split) => inSplit(split, wanted))) return undefined;
+  return `there is no split ${quote(wanted)}, only ${[...new Set(splits)].join(", ")}; nothing is read`;
+}
+
+/** The split of a file, and the directory that has it; words of splits in the directory's own name do not count. */
+function placeOf({
+  path,
+  split: stated,
+}: SplitFile): { readonly split: string; readonly directory: string } | undefined {
+  if (stated !== undefined) return { split: stated, directory: path.replace(/[^/]*\/[^/]*$/, "").replace(NAMED, "*") };
   const last = [...path.matchAll(NAMED)].at(-1);
   const split = splitOfWord(last?.[0] ?? "");
   if (last === undefined || split === undefined) return undefined;
   return { split, directory: path.slice(0, path.lastIndexOf("/", last.index) + 1).replace(NAMED, "*") };
 }
 
+/** The files of a folder by their splits. */
+export interface SplitChoice {
+  /** The split of each file to leave out, by its path. */
+  readonly others: ReadonlyMap<string, string>;
+  /** Paths of files of which the user wants a split that does not exist. */
+  readonly refused: ReadonlySet<string>;
+  /** A sentence for each wanted split that does not exist, with the first file of which it is wanted. */
+  readonly problems: readonly { readonly path: string; readonly reason: string }[];
+}
+
 /**
- * Files to leave out: they name another split than the wanted one, of which the same directory has files.
- * @param wanted name of the wanted split
- * @returns the split of each by its path
+ * Files to leave out: they name another split than the one wanted of them, or if none is, another than the usual one, of which the same
+ * directory has files.
+ * @param wantedOf the split that the user wants of a file
  */
-export function otherSplits(paths: readonly string[], wanted: string): ReadonlyMap<string, string> {
-  const split = splitOfWord(wanted);
-  const places = paths.flatMap((path) => {
-    const place = placeOf(path);
-    return place === undefined ? [] : [{ path, ...place }];
+export function chooseSplits(
+  files: readonly SplitFile[],
+  wantedOf: (path: string) => string | undefined = () => undefined,
+): SplitChoice {
+  const splits = files.flatMap((file) => file.splits ?? file.split ?? namedSplit(file.path) ?? []);
+  const reasons = new Map<string, { readonly path: string; readonly reason: string }>();
+  const refused = new Set<string>();
+  const wanted = new Map<string, string>();
+  const named = files.filter((file) => file.splits === undefined);
+  for (const { path } of named) {
+    const split = wantedOf(path);
+    if (split === undefined) continue;
+    const reason = missingSplit(splits, split);
+    if (reason === undefined) wanted.set(path, split);
+    else if (!reasons.has(split)) reasons.set(split, { path, reason });
+    if (reason !== undefined && splits.length > 0) refused.add(path);
+  }
+  const places = named.flatMap((file) => {
+    const place = refused.has(file.path) ? undefined : placeOf(file);
+    return place === undefined ? [] : [{ path: file.path, ...place }];
   });
-  const complete = new Set(places.filter((place) => place.split === split).map(({ directory }) => directory));
-  const others = places.filter((place) => place.split !== split && complete.has(place.directory));
-  return new Map(others.map((place) => [place.path, place.split]));
+  const [usual = "train"] = wanted.values();
+  const complete = new Set(places.filter(({ split }) => inSplit(split, usual)).map(({ directory }) => directory));
+  const others = places.filter(({ path, split, directory }) => {
+    const own = wanted.get(path);
+    return own === undefined ? complete.has(directory) && !inSplit(split, usual) : !inSplit(split, own);
+  });
+  return { others: new Map(others.map(({ path, split }) => [path, split])), refused, problems: [...reasons.values()] };
 }

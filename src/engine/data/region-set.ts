@@ -2,7 +2,7 @@ import { inOrder } from "../bytes/in-order.ts";
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 import { badInput, LabError, LONGEST_SENTENCE, shortened, toLabError } from "../errors.ts";
 import { mountArchives } from "./archive/mount.ts";
-import { namedSplit, otherSplits } from "./file-splits.ts";
+import { chooseSplits, namedSplit } from "./file-splits.ts";
 import { handOut } from "./hand-out.ts";
 import { readImageHeader } from "./image/image-header.ts";
 import { type PictureProbe, pictureProbes } from "./image/picture.ts";
@@ -136,7 +136,16 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
   const description = await readDescription(folder);
   const summaries: RegionSummary[] = [];
   if (shards.length === 0 && found.tables.length === 0 && skipped.length === 0) skipped.push(nothingFound(folder));
-  const otherSplit = ofOtherSplits([...shards, ...found.tables], { ...options, mapping });
+  const splits = chooseSplits([...shards, ...found.tables], (path) => options.split ?? mappingOf(mapping, path).split);
+  const otherSplit = [...splits.others].map(([name, split]) => ({ name, reason: `of the split ${split}`, split }));
+  skipped.push(
+    ...splits.problems.map(({ path, reason }) => ({
+      file: options.split === undefined ? path : "",
+      row: -1,
+      column: "",
+      reason,
+    })),
+  );
   const unread = new Set([...mounted.problems, ...found.problems].map(({ file }) => file));
   const ignored = [...otherSplit, ...leftOut(others, found, unread)];
   const files: ShardInfo[] = [];
@@ -159,14 +168,13 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
     source: (name) => (files.some((file) => file.name === name) ? folder.get(name) : undefined),
   };
   const findBeside = siblingsOf(folder);
-  const leftSplits = new Set(otherSplit.map(({ name }) => name));
-  const used = [...shards, ...found.tables].filter(({ path }) => !leftSplits.has(path));
+  const used = [...shards, ...found.tables].filter(({ path }) => !splits.others.has(path));
   const filesTotal = used.length;
   for (const shard of used) {
     const source = folder.get(shard.path);
     const entry = await open(shard, source, { ...options, mapping }, files, skipped);
     const inside = mounted.archives.has(shard.path) || source === undefined ? `${shard.path}/` : shard.path;
-    if (entry === undefined) continue;
+    if (entry === undefined || splits.refused.has(shard.path)) continue;
     const { clip, every } = entry.adapter;
     const find = findBeside(inside);
     opened.push({
@@ -270,17 +278,6 @@ async function open(
     whole(toLabError(thrown).message);
   }
   return undefined;
-}
-
-/** Files of other splits than the one to read. A table with a split has already chosen its rows. */
-function ofOtherSplits(
-  files: readonly (ShardPath | FoundTable)[],
-  { mapping, split }: { readonly mapping: DataMapping; readonly split?: string },
-): readonly IgnoredFile[] {
-  const paths = files.filter((file) => !("table" in file && file.split !== undefined)).map(({ path }) => path);
-  const corrected = paths.map((path) => mappingOf(mapping, path).split).find((one) => one !== undefined);
-  const others = otherSplits(paths, split ?? corrected ?? "train");
-  return [...others].map(([name, other]) => ({ name, reason: `of the split ${other}`, split: other }));
 }
 
 /** The columns that are assigned; undefined entries are dropped. */

@@ -1,8 +1,10 @@
 import { badInput, LabError, quote, toLabError } from "../errors.ts";
+import { readTurns } from "./captions.ts";
 import { clipRegion } from "./clips/clip-row.ts";
 import { type PictureProbe, pictureProbes } from "./image/picture.ts";
 import { pathIn } from "./image/picture-bytes.ts";
 import { splitLabels } from "./mask/label-map.ts";
+import { bitmapOf } from "./mask/mask-bitmap.ts";
 import { isNumbers, type PictureSize, splitMasks } from "./mask/mask-items.ts";
 import { type MaskContext, readMask } from "./mask/mask-read.ts";
 import { type Rle, rleArea } from "./mask/rle.ts";
@@ -105,7 +107,11 @@ export async function adaptRow(
   if (words === undefined) return { ...nothing, masks: stored.length };
   const items = adapter.clip
     ? stored
-    : await regionItems(stored, words.cell, { ...(first as PictureProbe), find: findMask });
+    : await regionItems(stored, words.cell, {
+        ...(first as PictureProbe),
+        find: findMask,
+        ...(adapter.mask.each ? {} : { cell }),
+      });
   const masks = adapter.clip ? 1 : items.length;
   if (frameMasks === undefined && tooMany(items)) return nothing;
   const texts = await step(adapter.text, async () => rowCaptions(words.cell, adapter, masks));
@@ -184,14 +190,21 @@ function itemsOf(cell: unknown, role: Role, size: PictureSize): unknown[] | unde
   return Array.isArray(cell) && cell.length > 0 ? (cell as unknown[]) : undefined;
 }
 
-/** The masks of a row; if one picture serves several texts, the masks of its label map. */
+/**
+ * The masks of a row. If one picture serves several texts, the masks of its label map. Polygons next to each other are one object, as in
+ * COCO, or one object each if there are as many texts.
+ * @param cell the whole cell, unless each of its items is a mask
+ */
 async function regionItems(
   items: readonly unknown[],
   texts: unknown,
-  size: PictureSize & { readonly find: FindFile },
+  { cell, ...size }: PictureSize & { readonly find: FindFile; readonly cell?: unknown },
 ): Promise<readonly unknown[]> {
+  if (cell !== undefined && items.length > 1 && items.every(isOutline) && textCount(texts) === 1) return [items];
   const several = Array.isArray(texts) && texts.length > 1 && texts.every((text) => typeof text === "string");
   if (items.length !== 1 || !several) return items;
+  const polygons = flatPolygons(items[0], cell, size);
+  if (polygons?.length === texts.length) return polygons;
   try {
     return (await splitLabels(items[0], texts.length, size)) ?? items;
   } catch (thrown) {
@@ -199,6 +212,25 @@ async function regionItems(
     // A damaged mask is reported when it is read as a mask.
     return items;
   }
+}
+
+/** A polygon as a list of points. */
+function isOutline(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 2 && value.every((point) => isNumbers(point) && point.length === 2);
+}
+
+/** The polygons of a cell that is a list of them, not of objects; undefined for another cell. */
+function flatPolygons(list: unknown, cell: unknown, size: PictureSize): readonly unknown[] | undefined {
+  const nested = typeof cell === "string" ? /^\s*(?:\[\s*){3}/.test(cell) : list !== cell;
+  if (nested || !Array.isArray(list) || bitmapOf(list, size) !== undefined) return undefined;
+  return list.every((part) => isNumbers(part) && part.length >= 6 && part.length % 2 === 0) ? list : undefined;
+}
+
+/** Texts for the masks of a row; undefined if they name the masks that they refer to. */
+function textCount(texts: unknown): number | undefined {
+  const turns = readTurns(texts)?.filter(({ role }) => role === "gpt");
+  const all = turns?.length ? turns.map(({ value }) => value) : [texts].flat();
+  return all.some((text) => typeof text !== "string" || text.includes("<Prompt")) ? undefined : all.length;
 }
 
 /**

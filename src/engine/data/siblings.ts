@@ -11,7 +11,7 @@ export type FindFile = (path: string) => ByteSource | undefined;
  * Finders for the paths in the rows of each shard: relative to the shard's directory or to one above it, or else by the
  * end of the path if it identifies one file. Paths in rows are often longer than the copied folders, and folders may be
  * renamed. If a path's folder exists but the file or subfolder is missing in it, no other file replaces it. ".." leads to
- * the folder above.
+ * the folder above. A path that leads nowhere is also tried as part of an address, with `%20` for a blank.
  */
 export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
   let byName: ReadonlyMap<string, readonly string[]> | undefined;
@@ -22,7 +22,7 @@ export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
       above.push(parts.map((part) => `${part}/`).join(""));
       if (parts.length === 0) break;
     }
-    return (path) => {
+    const find: FindFile = (path) => {
       const { parts, up } = resolved(path);
       if (parts.length === 0) return undefined;
       for (const directory of above.slice(up)) {
@@ -45,6 +45,7 @@ export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
       folders ??= folderEnds(folder);
       return isMissing(partsOf(plain(parts.join("/"))), only, folders) ? undefined : folder.get(only);
     };
+    return (path) => find(path) ?? (unescaped(path) === path ? undefined : find(unescaped(path)));
   };
 }
 
@@ -52,9 +53,18 @@ export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
 export function inOwnFolder(find: FindFile): FindFile {
   return (path) => {
     const found = find(path);
-    const end = `/${partsOf(plain(path)).slice(-2).join("/")}`;
-    return found !== undefined && `/${plain(found.name)}`.endsWith(end) ? found : undefined;
+    const ends = [path, unescaped(path)].map((one) => `/${partsOf(plain(one)).slice(-2).join("/")}`);
+    return found !== undefined && ends.some((end) => `/${plain(found.name)}`.endsWith(end)) ? found : undefined;
   };
+}
+
+/** A path without the escapes of addresses; the same path if it has none or they are no text. */
+function unescaped(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 /** Parts of a path without "..", and the number of folders that it leads up at its start. */

@@ -43,7 +43,7 @@ export const clips: Target = {
       for (const source of clip.frames) await framePicture(source);
       for (const { truth } of clip.expressions) {
         try {
-          const pixels = (await clip.foreground?.()) ?? [0, 0];
+          const pixels = (await clip.foreground?.()) ?? clip.frames;
           check(pixels.length === clip.frames.length, "Foreground masks and frames differ in number");
           const masks = (await truth?.()) ?? [];
           check(masks.length === 0 || masks.length === clip.frames.length, "Masks and frames differ in number");

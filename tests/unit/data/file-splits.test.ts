@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { checkRegionSet } from "../../../src/engine/data/check.ts";
-import { namedSplit, otherSplits } from "../../../src/engine/data/file-splits.ts";
+import { chooseSplits, namedSplit } from "../../../src/engine/data/file-splits.ts";
 import { rleFromBox } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet, type RegionSetOptions } from "../../../src/engine/data/region-set.ts";
 import { mappingText } from "../../../src/engine/data/tables/mapping.ts";
@@ -24,16 +24,33 @@ test.each([
   expect(namedSplit(path)).toBe(split);
 });
 
+const others = (paths: readonly string[], wanted?: string): ReadonlyMap<string, string> =>
+  chooseSplits(
+    paths.map((path) => ({ path })),
+    () => wanted,
+  ).others;
+
 test("a split is left out only where its directory has files of the wanted one", () => {
   const paths = ["a/train.parquet", "a/test.parquet", "a/more.parquet", "b/test.parquet", "c/dev.parquet"];
-  expect([...otherSplits(paths, "train")]).toEqual([["a/test.parquet", "test"]]);
-  expect([...otherSplits(paths, "evaluation")]).toEqual([["a/train.parquet", "train"]]);
-  expect([...otherSplits(paths, "testA")]).toEqual([]);
+  expect([...others(paths)]).toEqual([["a/test.parquet", "test"]]);
   const refcoco = ["train", "validation", "test", "testA", "testB"].map((name) => `data/${name}-0.parquet`);
-  expect([...otherSplits(refcoco, "train").keys()]).toEqual(refcoco.slice(1));
-  expect([...otherSplits(refcoco, "testB").keys()]).toEqual(refcoco.slice(0, 4));
+  expect([...others(refcoco).keys()]).toEqual(refcoco.slice(1));
+  expect([...others(refcoco, "testB").keys()]).toEqual(refcoco.slice(0, 4));
+  expect([...others(refcoco, "test").keys()]).toEqual(refcoco.slice(0, 2));
   const nested = ["d/train.zip/train", "d/val.zip/val", "train/train-0.arrow", "test/test-0.arrow"];
-  expect([...otherSplits(nested, "train").keys()]).toEqual(["d/val.zip/val", "test/test-0.arrow"]);
+  expect([...others(nested).keys()]).toEqual(["d/val.zip/val", "test/test-0.arrow"]);
+});
+
+test("of a split that the user names, no file of another one is read", () => {
+  const paths = ["a/train.parquet", "a/test.parquet", "b/train.parquet", "b/more.parquet"];
+  expect([...others(paths, "evaluation").keys()]).toEqual(["a/train.parquet", "b/train.parquet"]);
+  expect([...others(["meta_expressions_valid_u.json", "train.jsonl"], "valid_u").keys()]).toEqual(["train.jsonl"]);
+});
+
+test("the splits of a dataset_dict.json may have any name", () => {
+  const files = ["train", "fold3"].map((split) => ({ path: `set/${split}/data-0.arrow`, split }));
+  expect([...chooseSplits(files).others.keys()]).toEqual(["set/fold3/data-0.arrow"]);
+  expect([...chooseSplits(files, () => "fold3").others.keys()]).toEqual(["set/train/data-0.arrow"]);
 });
 
 const row = (caption: string): string =>
@@ -78,4 +95,24 @@ test("another split is read if it is alone, or named by an argument or in a corr
   ]);
   const file = { "data-mapping.json": mappingText({ "*": { split: "dev" } }) };
   expect(await captions({ ...FILES, ...file })).toEqual(["a fish", "a bird"]);
+});
+
+test("a split that no file has is refused with the splits that exist, whoever names it", async () => {
+  const reason = 'there is no split "fold3", only train, validation; nothing is read';
+  const set = await open(FILES, { split: "fold3" });
+  expect(set.summaries).toEqual([]);
+  expect(set.files.map(({ name }) => name)).toEqual(["more.jsonl", "rows-train.jsonl", "rows-val.jsonl"]);
+  expect(set.skipped).toEqual([{ file: "", row: -1, column: "", reason }]);
+  const corrected = await open(FILES, { mapping: { "rows-train.jsonl": { split: "fold3" } } });
+  expect(corrected.summaries.map(({ caption }) => caption)).toEqual(["a fish", "a bird"]);
+  expect(corrected.skipped).toEqual([{ file: "rows-train.jsonl", row: -1, column: "", reason }]);
+  const { leftOut } = await regionRows(memoryFolder(FILES), "fold3", undefined, false);
+  expect(leftOut).toEqual([reason]);
+});
+
+test("a split of files without splits reads all of them, and says so", async () => {
+  const { "more.jsonl": more, "a.jpg": picture } = FILES;
+  const set = await open({ "more.jsonl": more, "a.jpg": picture }, { split: "val" });
+  expect(set.summaries).toHaveLength(1);
+  expect(set.skipped[0]?.reason).toBe('no file has splits, so the rows of all files are read, not only those of "val"');
 });

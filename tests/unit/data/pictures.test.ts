@@ -2,11 +2,13 @@ import { crc32 } from "node:zlib";
 import { encode as encodePng } from "fast-png";
 import { expect, test } from "vitest";
 import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
+import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { type ImageHeader, readImageHeader } from "../../../src/engine/data/image/image-header.ts";
 import { toRgb } from "../../../src/engine/data/image/orient.ts";
 import { probePicture } from "../../../src/engine/data/image/picture.ts";
 import { decodePng } from "../../../src/engine/data/image/png-decode.ts";
 import { unpacked } from "../../../src/engine/data/mask/mask-picture.ts";
+import { inOwnFolder, siblingsOf } from "../../../src/engine/data/siblings.ts";
 import { jpg, png } from "./make.ts";
 
 const header = (bytes: Uint8Array, length = bytes.length): Promise<ImageHeader> =>
@@ -205,4 +207,17 @@ test.each([
   const pixels = Array.from({ length: 11 * 13 }, (_, at) => ((at % 13) * 3 + Math.floor(at / 13) * 5) % 2 ** depth);
   expect([read.height, read.width, read.palette?.length]).toEqual([11, 13, depth === 4 ? 16 : undefined]);
   expect([...(unpacked(read) as Uint8Array)]).toEqual(pixels);
+});
+
+test("a path with the escapes of an address finds the file, and one with a real % sign its own", () => {
+  const names = ["img/my cat.jpg", "img/50%.jpg", "img/100%25.jpg", "clip a/0.jpg"];
+  const find = siblingsOf(memoryFolder(Object.fromEntries(names.map((name) => [name, name]))))("rows.json");
+  const found = (path: string): string | undefined => find(path)?.name;
+  expect(found("img/my%20cat.jpg")).toBe("img/my cat.jpg");
+  expect(found("https://host.test/img/my%20cat.jpg")).toBe("img/my cat.jpg");
+  expect(found("img/50%.jpg")).toBe("img/50%.jpg");
+  expect(found("img/100%25.jpg")).toBe("img/100%25.jpg");
+  expect(found("img/my%2520cat.jpg")).toBeUndefined();
+  expect(inOwnFolder(find)("clip%20a/0.jpg")?.name).toBe("clip a/0.jpg");
+  expect(inOwnFolder(find)("clip%20b/0.jpg")).toBeUndefined();
 });

@@ -129,7 +129,7 @@ test("RefCOCO: rows are those of the refs of one data set", async () => {
   expect(items.map(({ text }) => text)).toEqual(["refcoco dog"]);
   expect(leftOut).toEqual(["1 rows come from files without referring expressions"]);
   const none = await suite("refcoco").open(memoryFolder(refs("refcoco")), "testA");
-  expect(none.leftOut).toEqual(["split testA is read: 0 refs; 1 of val are left out"]);
+  expect(none.leftOut).toEqual(['there is no split "testA", only val; nothing is read']);
   const both = memoryFolder({ ...refs("refcoco"), ...refs("refcoco+"), ...others });
   await expect(suite("refcoco").open(both, "val")).rejects.toThrow(
     "The data have refs files in refcoco+/, refcoco/; name the folder of one data set",

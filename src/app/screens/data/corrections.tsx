@@ -15,12 +15,22 @@ const PARTS = [
   { part: "text", label: "Text" },
 ] as const;
 
+type Shown = Pick<SetInfo["files"][number], "path" | "split" | "adapter" | "parts"> &
+  Partial<Pick<SetInfo["files"][number], "roles">>;
+
 /** A form for one file at a time; corrections are applied to the open files and can be saved beside them. */
 export function Corrections(props: { readonly info: SetInfo; readonly onReopen: () => void }): ReactNode {
-  const { files } = props.info;
-  const [path, setPath] = useState(files[0]?.path ?? "");
+  const { files, ignored } = props.info;
+  // Files left out for their split too, or the split could not be changed back.
+  const shown: readonly Shown[] = [
+    ...files,
+    ...ignored.flatMap(({ name, split }) =>
+      split === undefined ? [] : [{ path: name, split, adapter: "", parts: [] }],
+    ),
+  ];
+  const [path, setPath] = useState(shown[0]?.path ?? "");
   const [mapping, setMapping] = useState(useSession((session) => session.mapping));
-  const file = files.find((one) => one.path === path);
+  const file = shown.find((one) => one.path === path);
   if (file === undefined) return null;
   const own: FileMapping = mapping[path] ?? {};
   const change = (part: keyof FileMapping, value: string): void => {
@@ -35,9 +45,9 @@ export function Corrections(props: { readonly info: SetInfo; readonly onReopen: 
           label="File"
           value={path}
           onChange={setPath}
-          options={files.map((one) => ({ value: one.path, label: one.path }))}
+          options={shown.map((one) => ({ value: one.path, label: one.path }))}
         />
-        {PARTS.map(({ part, label }) => (
+        {(file.parts.length === 0 ? [] : PARTS).map(({ part, label }) => (
           <Select
             key={part}
             label={label}

@@ -36,6 +36,8 @@ export interface ReadContext {
 export interface ReadTable {
   readonly table: Table;
   readonly split?: string | undefined;
+  /** All splits that the rows name, of which one was read. */
+  readonly splits?: readonly string[];
   /** Other files that were read with this one. */
   readonly used?: readonly string[];
   /** One sentence per thing that was skipped. */

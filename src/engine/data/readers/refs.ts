@@ -8,6 +8,7 @@ import { isRecord } from "../../bytes/json.ts";
 import { addTo } from "../../bytes/lists.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
 import { badInput } from "../../errors.ts";
+import { inSplit, missingSplit } from "../file-splits.ts";
 import { openRecords, unlessDamaged } from "../records/records.ts";
 import { cocoInstances } from "./coco.ts";
 import { type CocoFile, type CocoImage, idText, openCoco } from "./coco-file.ts";
@@ -45,19 +46,9 @@ export const grefs: Reader = {
   open: openRefs,
 };
 
-/**
- * Whether a ref belongs to a split, with the rules of the original loader: "test" matches every split with that word in
- * its name; "testA" and others must match exactly.
- */
-export function inSplit(split: string, wanted: string): boolean {
-  if (wanted === "test") return split.includes("test");
-  const letter = /^test([A-Z])$/.exec(wanted)?.[1];
-  return letter === undefined ? split === wanted : split.includes(letter);
-}
-
 async function openRefs(context: ReadContext): Promise<ReadTable> {
   const { path } = context;
-  const { rows, coco, file, split, left, problem, partition } = await readRefs(context);
+  const { rows, coco, file, split, splits, left, problem, partition } = await readRefs(context);
   const first = coco.byId.get(rows[0]?.[0]?.annotations[0] ?? "");
   const example = first === undefined ? undefined : (await coco.annotation(first)).segmentation;
   const read = async (index: number): Promise<PictureRow> => {
@@ -66,7 +57,7 @@ async function openRefs(context: ReadContext): Promise<ReadTable> {
     return readRow(coco, row);
   };
   const table = pictureTable(rows.length, maskType(example), problem, read);
-  return { table, split, used: [file], notes: left === undefined ? [] : [left], partition };
+  return { table, split, splits, used: [file], notes: left === undefined ? [] : [left], partition };
 }
 
 /** Refs of one split with their instances. */
@@ -77,6 +68,8 @@ export interface RefsFile {
   /** Path of the instances. */
   readonly file: string;
   readonly split: string;
+  /** All splits of the file. */
+  readonly splits: readonly string[];
   /** A sentence about the other splits, if there are any. */
   readonly left: string | undefined;
   /** A sentence when a file is truncated. */
@@ -96,16 +89,26 @@ export async function readRefs({ records, path, folder, split, signal }: ReadCon
     const message = `${path} has ${all.length} refs, but their masks are not here: add instances.json`;
     throw badInput(message, path);
   }
-  const names = [...new Set(all.map((ref) => ref.split))];
+  const names = [...new Set(all.map((ref) => ref.split))].filter((name) => name !== "");
   const wanted = split ?? (names.includes("train") ? "train" : names[0]) ?? "";
-  const chosen = all.filter((ref) => names.length === 0 || inSplit(ref.split, wanted));
+  const chosen = names.length === 0 ? all : all.filter((ref) => inSplit(ref.split, wanted));
   const others = all.length - chosen.length;
   const rest = names.filter((name) => !inSplit(name, wanted)).join(", ");
   const note = `split ${wanted} is read: ${chosen.length} refs; ${others} of ${rest} are left out`;
   const { coco, file } = found;
   const problem = records.problem ?? coco.problem;
-  const left = others === 0 ? undefined : note;
-  return { rows: byPicture(chosen), coco, file, split: wanted, left, problem, partition: partitionOf(all) };
+  const missing = split === undefined ? undefined : missingSplit(names, split);
+  const left = missing ?? (others === 0 ? undefined : note);
+  return {
+    rows: byPicture(chosen),
+    coco,
+    file,
+    split: wanted,
+    splits: names,
+    left,
+    problem,
+    partition: partitionOf(all),
+  };
 }
 
 function partitionOf(all: readonly Ref[]): Partition {

@@ -30,6 +30,8 @@ export interface FoundTable {
   /** For display: the kind and the evidence for it. */
   readonly reason: string;
   readonly split: string | undefined;
+  /** All splits that the rows name; undefined if they name none. */
+  readonly splits?: readonly string[] | undefined;
 }
 
 /** All tables of a folder that are not Arrow or Parquet. */
@@ -186,6 +188,7 @@ async function openFile(
     label: reader.label,
     reason: `${reader.what}: ${reason}`,
     split: read.split,
+    splits: read.splits,
   };
   return { ...read, table };
 }

@@ -10,7 +10,7 @@ export const captions: Suite = {
   name: "captions",
   what: "captions for the masks of any rows",
   rule: "GLaMM clean-up; CIDEr-D with the lab's PTB tokenizer; METEOR of NLTK 3.10.4, whose scale differs from METEOR 1.5",
-  split: undefined,
+  split: "",
   judged: false,
   published: {},
   open: (folder, split, signal) => regionRows(folder, split, signal, false),

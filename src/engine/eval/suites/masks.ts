@@ -12,7 +12,7 @@ export const masks: Suite = {
   name: "masks",
   what: "masks for the captions of any rows",
   rule: "all masks of a caption united; no mask counts as an empty mask",
-  split: undefined,
+  split: "",
   judged: false,
   published: {},
   open: (folder, split, signal) => regionRows(folder, split, signal, false),

@@ -1,6 +1,7 @@
 /** ReasonSeg: a mask for a sentence that needs reasoning (docs/spec/evaluation.md#17-reasonseg-lisa-reasonseg). */
 import type { ByteFolder } from "../../bytes/source.ts";
 import { mountArchives } from "../../data/archive/mount.ts";
+import { inSplit, missingSplit } from "../../data/file-splits.ts";
 import { rleIsEmpty } from "../../data/mask/rle.ts";
 import { type ReasonRow, readReasonRow, reasonSamples } from "../../data/readers/reason-seg.ts";
 import { samplesOf } from "../../data/readers/samples.ts";
@@ -39,8 +40,10 @@ async function openReasonSeg(dropped: ByteFolder, split: string | undefined, sig
   // The directory of a picture names its split; a folder without such directories is the split itself.
   const splitOf = ({ picture }: { readonly picture: string }): string =>
     picture.split("/").findLast((part) => SPLITS.includes(part)) ?? "";
-  const named = all.some((sample) => splitOf(sample) !== "");
-  const chosen = named ? all.filter((sample) => splitOf(sample) === (split ?? "val")) : all;
+  const splits = all.map(splitOf).filter((name) => name !== "");
+  const missing = splits.length === 0 ? undefined : missingSplit(splits, split ?? "val");
+  if (missing !== undefined) throw badInput(`The suite cannot score the data: ${missing}`);
+  const chosen = splits.length > 0 ? all.filter((sample) => inSplit(splitOf(sample), split ?? "val")) : all;
   const leftOut: string[] = chosen.length === all.length ? [] : [`${all.length - chosen.length} rows of other splits`];
   const entries = chosen.map(({ picture, json }): PictureEntry => {
     return { picture, rows: async (read) => itemsOf(json.name, await readReasonRow(json), read) };

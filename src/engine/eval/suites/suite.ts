@@ -117,7 +117,7 @@ export interface Suite {
   readonly what: string;
   /** How rows are counted; part of every report. */
   readonly rule: string;
-  /** Default split; undefined for data without splits. */
+  /** Default split; empty to read all rows unless a split is named, undefined for data without splits. */
   readonly split: string | undefined;
   /** Whether a judge reads some of the answers. */
   readonly judged: boolean;

@@ -32,7 +32,7 @@ function clipSuite(
     name,
     what: `${set}, masklets for expressions about clips`,
     rule: "J and F of all frames of the first masklet, mean over expressions; no masklet counts as empty masks; with kinds, the mean of both kinds, with pixel accuracy A and, of ReVOS, robustness R",
-    split: undefined,
+    split: "",
     judged: false,
     published: Object.fromEntries(
       Object.entries(published).map(([split, scores]) => [split, publishedScores(`${source}, ${set}`, "J&F", scores)]),
