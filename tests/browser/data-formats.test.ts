@@ -139,6 +139,35 @@ describe("a wrong guess", () => {
     await open(folder, 2);
     await expect.poll(() => tiles.first().textContent()).toContain("title of the cat");
   });
+
+  it("of a split is told what splits there are, and a file that is left out for its split can be chosen again", async () => {
+    const folder = join(place, "splits");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "a.png"), png(32, 24));
+    for (const split of ["train", "val"]) {
+      const line = { image: "a.png", mask: boxMask(24, 32, 4, 4, 12, 9), caption: `a thing to ${split}` };
+      writeFileSync(join(folder, `rows-${split}.jsonl`), JSON.stringify(line));
+    }
+    await open(folder, 1);
+    const { page } = lab;
+    const tiles = page.getByTestId("gallery").getByRole("button");
+    const correct = async (split: string): Promise<void> => {
+      await page.getByRole("button", { name: /^\d+ shards?, / }).click();
+      await page.getByTestId("corrections").getByText("Correct the detected columns").click();
+      await page.getByLabel("File", { exact: true }).selectOption("rows-train.jsonl");
+      await page.getByLabel("Split", { exact: true }).fill(split);
+      await page.getByRole("button", { name: "Reopen" }).click();
+    };
+    await correct("val");
+    await expect.poll(() => tiles.first().textContent()).toContain("a thing to val");
+    await correct("fold3");
+    await page.getByRole("button", { name: /^\d+ shards?, / }).click();
+    const sentence = 'there is no split "fold3", only train, validation; nothing is read';
+    await expect.poll(() => page.getByRole("dialog").textContent()).toContain(sentence);
+    await page.keyboard.press("Escape");
+    await correct("");
+    await expect.poll(() => tiles.first().textContent()).toContain("a thing to train");
+  });
 });
 
 describe("checks", () => {

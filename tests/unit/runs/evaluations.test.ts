@@ -1,11 +1,18 @@
 /** Stored evaluations: which checkpoint they call the best, what a resume drops of them, what is said of damaged ones. */
 import { describe, expect, it } from "vitest";
+import { evalReport } from "../../../src/engine/eval/report.ts";
 import { bestCheckpoint, bestOf } from "../../../src/engine/runs/checkpoint/best-checkpoint.ts";
-import { readEvaluations, writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
+import { lackingText, scoreOf } from "../../../src/engine/runs/evaluations/evaluation-scores.ts";
+import {
+  type EvalReport,
+  readEvaluations,
+  type StoredEvaluation,
+  writeEvaluations,
+} from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { digestRun } from "../../../src/engine/runs/library/digest.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
-import { evaluation, olderEvaluation } from "./sample-evaluations.ts";
+import { evaluation, olderEvaluation, row, TERMS } from "./sample-evaluations.ts";
 import { manifest } from "./sample-run.ts";
 
 const RUN = "brave-otter";
@@ -100,5 +107,35 @@ describe("eval.jsonl", () => {
       code: "bad-input",
       message: expect.stringMatching(sentence),
     });
+  });
+});
+
+describe("a reward of an older version whose judge gave no verdict for a row", () => {
+  it("has its mean over the rows of its difference, and says how many it lacks", async () => {
+    const lacking = (step: number, values: readonly (number | null)[], baseline: StoredEvaluation | null) => {
+      const rows = values.map((value, at) => row(String(at), 0.5, { rewards: { reward1_sampled: value } }));
+      return { report: evalReport(step, rows, { ...TERMS, judge: "asked" }, baseline), rows };
+    };
+    const first = lacking(0, [0.125, 0.25, null, 0.5], null);
+    const now = lacking(10, [0.25, null, 0.75, 0.5], first);
+    const told = now.report.reward?.scores.reward1_sampled;
+    expect(told).toMatchObject({ n: 2, mean: 0.375 });
+    // The mean of an older version counts the row that the difference lacks.
+    const older = { ...told, mean: 0.5, low: 0.25, high: 0.75, n: 3 };
+    const reward = { judge: "asked", scores: { ...now.report.reward?.scores, reward1_sampled: older } } as const;
+    const store = memoryStore();
+    await writeEvaluations(store, RUN, [first, { ...now, report: { ...now.report, reward } as EvalReport }]);
+    const [start, end] = (await readEvaluations(store, RUN)).map(({ report }) => scoreOf(report, "reward1_sampled"));
+    expect(start).toEqual(scoreOf(first.report, "reward1_sampled"));
+    expect(end).toMatchObject({ n: 2, mean: 0.375, low: 0.375, high: 0.375, start: 0.3125 });
+    expect(lackingText(end?.n ?? 0, now.report.n)).toBe("2 of 4 rows lack this score at a step and are left out");
+  });
+
+  it("stays as it is stored where both count the same rows", async () => {
+    const store = memoryStore();
+    const first = evaluation(0, 0.5);
+    const report = evalReport(10, evaluation(10, 0.7).rows, TERMS, first);
+    await writeEvaluations(store, RUN, [first, { report, rows: first.rows }]);
+    expect((await readEvaluations(store, RUN))[1]?.report).toEqual(report);
   });
 });

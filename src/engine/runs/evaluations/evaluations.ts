@@ -11,6 +11,7 @@ import type { LoopId } from "../../rl/loops/abouts.ts";
 import type { RunStore } from "../../storage/store.ts";
 import type { EvalMetric, RewardMetric, SegmentationMetric, TruthMetric } from "./evaluation-metrics.ts";
 import { EVALUATION } from "./evaluation-schema.ts";
+import { pairedRewards } from "./paired-rewards.ts";
 
 export * from "./evaluation-metrics.ts";
 
@@ -147,7 +148,7 @@ export async function readEvaluations(store: RunStore, runId: string): Promise<r
   const path = pathOf(runId);
   if ((await store.size(path)) === null) return [];
   const lines = (await store.readText(path)).split("\n");
-  return lines.flatMap((line, n) => (line === "" ? [] : [parseLine(line, `${path} line ${n + 1}`)]));
+  return pairedRewards(lines.flatMap((line, n) => (line === "" ? [] : [parseLine(line, `${path} line ${n + 1}`)])));
 }
 
 function parseLine(line: string, place: string): StoredEvaluation {
