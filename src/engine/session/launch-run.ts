@@ -12,7 +12,7 @@ import { raiseAlarm } from "../rl/run/raise-alarm.ts";
 import { type RunEnd, runWithDeviceRecovery } from "../rl/run/recovery.ts";
 import type { LoadedModel, SessionDeps, StartedRun } from "../rl/run/session-types.ts";
 import { captionerOf } from "../rl/run/start/captioner.ts";
-import type { PreparedRun } from "../rl/run/start/prepare-run.ts";
+import { drawnRows, type PreparedRun } from "../rl/run/start/prepare-run.ts";
 import { checkedRows } from "../rl/run/start/run-facts.ts";
 import { runFeatures } from "../rl/run/start/run-features.ts";
 import { loraSettings } from "../rl/run/start/start-run.ts";
@@ -132,7 +132,7 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
   return {
     manifest: run.manifest(),
     resumedAt: doneSteps,
-    trainRows: selected.train.length,
+    trainRows: drawnRows(order, run.manifest().config),
     heldOutRows: selected.heldOut.length,
     done,
   };

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { parseSources, requireSources, sourceAt, sourceShares } from "../../../src/engine/data/sources.ts";
+import { drawnRows } from "../../../src/engine/rl/run/start/prepare-run.ts";
 import { lengthGrouped, type OrderRows, rowOrder } from "../../../src/engine/rl/step/data-order.ts";
 
 /** 12 rows of a, 8 of b, 5 of c; index 0 is held out. */
@@ -101,6 +102,16 @@ describe("a mix", () => {
     expect(sourceShares("one=1, nothing=5", "weights", ids).map(({ share }) => share)).toEqual([0.5, 0, 0.5]);
     expect(order({ mixSources: "b.tar = 2" }).source("two/b.tar#15")).toBe("b.tar");
     expect(order().source("two/b.tar#15")).toBeNull();
+  });
+
+  it("with the number 0 leaves the rows of a source out of the count of a run's first line", () => {
+    const count = (mixSources: string, mode: LabConfig["mode"]): number => {
+      const changes = { mixSources, mode };
+      return drawnRows(order(changes), { ...defaultConfig(), ...changes });
+    };
+    expect(count("", "rl")).toBe(24);
+    expect(count("b=0, one=2", "rl")).toBe(16);
+    expect(count("b=0, *=2", "sft")).toBe(16);
   });
 
   it("is found by its longest name, in any order of the names", () => {

@@ -31,6 +31,7 @@ export interface SessionDeps {
 export interface StartedRun {
   readonly manifest: RunManifest;
   readonly resumedAt: number;
+  /** Training rows that can be drawn: those of a source with the number 0 cannot. */
   readonly trainRows: number;
   readonly heldOutRows: number;
   /** Settles when the run has finished, stopped or failed. */

@@ -83,8 +83,14 @@ export function runOrder(
   const known = { train, id: (index: number) => rows[index]?.[0] ?? "", difficulty };
   const order = rowOrder(words === undefined ? known : { ...known, words: (index) => words[index] ?? 1 }, config);
   // Refuse settings that leave no row to draw now, not in the first step.
-  for (const loop of config.mode === "sft" ? ([1] as const) : activeLoops(config)) order.of(loop);
+  drawnRows(order, config);
   return order;
+}
+
+/** Number of rows that a loop of the run can draw. @throws LabError("bad-config") when a loop has none */
+export function drawnRows(order: RowOrder, config: LabConfig): number {
+  const loops = config.mode === "sft" ? ([1] as const) : activeLoops(config);
+  return new Set(loops.flatMap((loop) => order.of(loop).rows)).size;
 }
 
 /**
