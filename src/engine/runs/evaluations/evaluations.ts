@@ -9,9 +9,14 @@ import type { Rle } from "../../data/mask/rle.ts";
 import { badInput, type LabError } from "../../errors.ts";
 import type { LoopId } from "../../rl/loops/abouts.ts";
 import type { RunStore } from "../../storage/store.ts";
-import type { EvalMetric, RewardMetric, SegmentationMetric, TruthMetric } from "./evaluation-metrics.ts";
+import {
+  type EvalMetric,
+  REWARD_METRICS,
+  type RewardMetric,
+  type SegmentationMetric,
+  type TruthMetric,
+} from "./evaluation-metrics.ts";
 import { EVALUATION } from "./evaluation-schema.ts";
-import { pairedRewards } from "./paired-rewards.ts";
 
 export * from "./evaluation-metrics.ts";
 
@@ -149,6 +154,34 @@ export async function readEvaluations(store: RunStore, runId: string): Promise<r
   if ((await store.size(path)) === null) return [];
   const lines = (await store.readText(path)).split("\n");
   return pairedRewards(lines.flatMap((line, n) => (line === "" ? [] : [parseLine(line, `${path} line ${n + 1}`)])));
+}
+
+/**
+ * The evaluations with every reward's mean over the rows of its difference. Older versions took the mean over all rows with a verdict, the
+ * difference over those that also had one in the baseline. The mean then has no interval, which takes draws.
+ */
+function pairedRewards(all: readonly StoredEvaluation[]): StoredEvaluation[] {
+  return all.map((evaluation) => {
+    const { report } = evaluation;
+    const { baseline, reward } = report;
+    const first = all.find(({ report: { step } }) => step === baseline);
+    if (reward === undefined || first === undefined) return evaluation;
+    const before = new Map(first.rows.map((row) => [row.rowId, row]));
+    const scores = REWARD_METRICS.map((metric) => {
+      const score = reward.scores[metric];
+      const value = (row: RowScores | undefined): number | null => row?.rewards?.[metric] ?? null;
+      const pairs = evaluation.rows.flatMap((row) => {
+        const now = row.part === "report" && value(before.get(row.rowId)) !== null ? value(row) : null;
+        return now ?? [];
+      });
+      // Reports of fewer loops lack some scores.
+      if (score?.difference == null || pairs.length === 0 || pairs.length === score.n) return [metric, score];
+      const mean = pairs.reduce((sum, now) => sum + now, 0) / pairs.length;
+      return [metric, { ...score, mean, low: mean, high: mean, n: pairs.length } satisfies RewardScore];
+    });
+    const paired = Object.fromEntries(scores) as NonNullable<EvalReport["reward"]>["scores"];
+    return { ...evaluation, report: { ...report, reward: { ...reward, scores: paired } } };
+  });
 }
 
 function parseLine(line: string, place: string): StoredEvaluation {
