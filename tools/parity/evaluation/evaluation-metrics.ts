@@ -83,6 +83,8 @@ function* wordRows(json: Json): Iterable<ParityRow> {
   for (const item of objects(json.cases)) {
     const check = new CaseCheck(`semantic/siou.json ${JSON.stringify(item.output)}`, TOLERANCE);
     const iou = wordIou(text(item.cleanedOutput), text(item.cleanedCategory));
-    yield check.run(() => check.close("S-IoU", item.semanticIoU, iou));
+    // The original fails where neither text has a word.
+    const expected = item.error === "ZeroDivisionError" ? 0 : item.semanticIoU;
+    yield check.run(() => check.close("S-IoU", expected, iou));
   }
 }
