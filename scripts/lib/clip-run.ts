@@ -62,7 +62,7 @@ export async function runClip(job: ClipJob): Promise<ScoredClip> {
   const folder = join(out, name);
   const done = await stored(store, `${name}/masklets.json`);
   if (isRecord(done) && isRecord(done.result)) {
-    if (done.of === of) return done.result as unknown as ScoredClip;
+    if (done.of === of) return await scoredAgain(store, `${name}/masklets.json`, done as unknown as FinishedClip, job);
     throw badInput(
       `${folder} holds masklets of another model, clip, expression or settings; name another --out`,
       folder,
@@ -84,8 +84,7 @@ export async function runClip(job: ClipJob): Promise<ScoredClip> {
     [expression.text],
     settings,
   );
-  const masks = masklets[0] ?? clip.names.map(() => parseRle({ size, counts: [size[0] * size[1]] }));
-  const score = truth === undefined ? null : maskletScore(truth, masks);
+  const masks = scoredMasks(clip, masklets, size);
   const result: ScoredClip = {
     clip: clip.id,
     expression: expression.id,
@@ -94,15 +93,50 @@ export async function runClip(job: ClipJob): Promise<ScoredClip> {
     answer: answers[0] as string,
     frames,
     found: masklets.length,
-    score: score === null ? null : { j: score.j, f: score.f, jf: score.jf },
+    score: truth === undefined ? null : scoreOf(truth, masks),
   };
   for (const [at, frame] of clip.names.entries()) {
     await store.write(`${name}/png/${fileName(frame)}.png`, pngOf(masks[at] as Rle));
   }
-  await writeJson(store, `${name}/masklets.json`, { of, size, frames: clip.names, objects: masklets, result });
+  const finished: FinishedClip = { of, size, frames: clip.names, objects: masklets, result };
+  await writeJson(store, `${name}/masklets.json`, finished);
   for (const file of [STATE, PARTIAL]) await store.remove(`${name}/${file}`);
   say(`${clip.id} ${expression.id}: ${clip.frames.length} frames, ${masklets.length} masklet(s)`);
   return result;
+}
+
+/** masklets.json. */
+interface FinishedClip {
+  readonly of: string;
+  readonly size: Rle["size"];
+  readonly frames: readonly string[];
+  readonly objects: readonly (readonly Rle[])[];
+  readonly result: ScoredClip;
+}
+
+/** The result of a finished clip, whose true masks may have changed since. */
+async function scoredAgain(
+  store: RunStore,
+  path: string,
+  done: FinishedClip,
+  { clip, expression }: ClipJob,
+): Promise<ScoredClip> {
+  const truth = await expression.truth?.();
+  checkMaskSizes(`${clip.id}, ${expression.id}`, truth ?? [], done.size);
+  const masks = scoredMasks(clip, done.objects, done.size);
+  const result = { ...done.result, score: truth === undefined ? null : scoreOf(truth, masks) };
+  if (JSON.stringify(result) !== JSON.stringify(done.result)) await writeJson(store, path, { ...done, result });
+  return result;
+}
+
+/** The first masklet; empty masks without one. */
+function scoredMasks(clip: Clip, [first]: FinishedClip["objects"], size: Rle["size"]): readonly Rle[] {
+  return first ?? clip.names.map(() => parseRle({ size, counts: [size[0] * size[1]] }));
+}
+
+function scoreOf(truth: readonly Rle[], masks: readonly Rle[]): ScoredClip["score"] {
+  const { j, f, jf } = maskletScore(truth, masks);
+  return { j, f, jf };
 }
 
 /** Names and sizes of a clip's frames, which distinguish it from another clip of the same name. */

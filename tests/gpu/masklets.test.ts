@@ -124,6 +124,15 @@ it("writes and scores masklets, and an interrupted run ends as one that was not"
   await runClip(job("stopped"));
   expect(reads).toEqual([]);
   const [named] = clip.expressions as [ClipExpression];
+  // Corrected true masks are scored with the kept masklet.
+  const right = async () => (objects[0] ?? []).map(parseRle);
+  expect((await runClip(job("stopped", { expression: { ...named, truth: right } }))).score).toEqual({
+    j: 1,
+    f: 1,
+    jf: 1,
+  });
+  expect(JSON.parse(await readFile(join(folder("stopped"), "masklets.json"), "utf8")).result.score.j).toBe(1);
+  expect(reads).toEqual([]);
   for (const changes of [
     { modelHash: "other" },
     { expression: { ...named, text: "another thing" } },

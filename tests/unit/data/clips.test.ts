@@ -67,6 +67,20 @@ describe("a data set of clips", () => {
     expect(pixels((await one?.truth?.()) ?? [])[0]).toEqual([0, 0, 1, 1]);
   });
 
+  it("has no masks for an object that is in no frame", async () => {
+    const expressions = { "0": { exp: "the third one", obj_id: "3" } };
+    const set = await openClips(
+      memoryFolder({
+        "meta_expressions.json": meta({ v1: { expressions, frames: ["0"] } }),
+        "JPEGImages/v1/0.jpg": JPEG,
+        "Annotations/v1/0.png": palettePng(0, 1, 2, 2),
+      }),
+    );
+    await expect(set.clips[0]?.expressions[0]?.truth?.()).rejects.toThrow(
+      'Annotations/v1 has object 3 of clip "v1", expression "0" in no frame',
+    );
+  });
+
   it("has unions of annotations in MeViS, and one split of several", async () => {
     const videos = {
       v: { expressions: { "0": { exp: "the birds", obj_id: [0, 1], anno_id: [3, 4] } }, frames: ["a", "b"] },

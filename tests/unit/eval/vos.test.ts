@@ -87,6 +87,11 @@ it("takes the mean of both kinds where there are kinds", async () => {
   expect(third["J&F"]).toBeCloseTo((0.66665 + 0.5) / 2, 9);
 });
 
+it("names a clip without expressions", async () => {
+  const opened = await mevis.open(memoryFolder({ "a/0.png": FRAME, "a/1.png": FRAME }), undefined);
+  expect(opened.leftOut).toEqual(["a: it has neither expressions nor annotated frames"]);
+});
+
 it("says that foreground masks are damaged, and scores all but robustness", async () => {
   const videos = { a: { frames: ["0"], expressions: { 0: { exp: "x", anno_id: 1, type_id: 0 } } } };
   const files = {

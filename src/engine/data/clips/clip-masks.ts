@@ -2,7 +2,7 @@
 import { isRecord } from "../../bytes/json.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { badInput, type LabError, quote, toLabError } from "../../errors.ts";
-import { encodeRle, mergeRles, parseRle, type Rle, rleArea } from "../mask/rle.ts";
+import { encodeRle, mergeRles, parseRle, type Rle, rleArea, rleIsEmpty } from "../mask/rle.ts";
 import type { Records } from "../records/records.ts";
 import type { FrameDirectory } from "./frame-folders.ts";
 import { clipSize } from "./frame-picture.ts";
@@ -59,7 +59,7 @@ export function dictionaryTruth(
 
 /**
  * Pixels of palette PNGs that show one of `objects`. A frame without a PNG is an error, because its mask is unknown,
- * not empty.
+ * not empty; nor is an object in no frame, which has another number.
  */
 export function paletteTruth(
   palettes: FrameDirectory,
@@ -78,6 +78,9 @@ export function paletteTruth(
       const { indices, height, width } = paletteIndices(await file.read(0, file.size), file.name);
       const pixels = Uint8Array.from(indices, (index) => (own.has(index) ? 1 : 0));
       found.push(encodeRle(pixels, height, width));
+    }
+    if (found.every(rleIsEmpty)) {
+      throw badInput(`${palettes.path} has object ${objects.join(", ")} of ${subject} in no frame`, palettes.path);
     }
     return found;
   };

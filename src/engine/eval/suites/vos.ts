@@ -67,6 +67,7 @@ async function openClipRows(
   const items: SuiteItem[] = [];
   const clips: Clip[] = [];
   for (const clip of set.clips) {
+    if (clip.expressions.length === 0) leftOut.push(`${clip.id}: it has neither expressions nor annotated frames`);
     const found = await scoredRows(clip, kinds, leftOut);
     items.push(...found);
     clips.push(...found.map(() => clip));
