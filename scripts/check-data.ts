@@ -3,8 +3,8 @@
  *
  * Reads folders (or single files) of shards as the page does and prints which files count, their schema and adapter,
  * the checks, and every skipped row with its reason. With --json it prints one object per line, distinguished by
- * `kind`. --keep writes the corrections as a mapping file, which is read if it is next to the data. Exit 0: ready for
- * training; 1: not ready; 2: a bad argument.
+ * `kind`. --keep writes corrections that leave samples as a mapping file, which is read if it is next to the data. Exit
+ * 0: ready for training; 1: not ready; 2: a bad argument.
  */
 import { writeFile } from "node:fs/promises";
 import { resolve, sep } from "node:path";
@@ -13,7 +13,7 @@ import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts"
 import { rolesText } from "../src/engine/data/set-info.ts";
 import { mappingText } from "../src/engine/data/tables/mapping.ts";
 import { badInput } from "../src/engine/errors.ts";
-import { one, parseArguments, refuseIdle, runTool, WORDS } from "./lib/arguments.ts";
+import { one, parseArguments, refuseIdle, requireWritable, runTool, WORDS } from "./lib/arguments.ts";
 import { nodeFolders } from "./lib/node/node-files.ts";
 import { decodeImage } from "./lib/node/node-images.ts";
 
@@ -38,13 +38,16 @@ async function main(): Promise<number> {
   if (directories.length === 0) throw badInput("DIR is missing: name a folder with data");
   const kept = Object.fromEntries(KEPT.flatMap((name) => (parsed.has(name) ? [[name, one(parsed, name)]] : [])));
   if (Object.keys(kept).length === 0) refuseIdle(parsed, ["keep"], `without a correction (--${KEPT.join(", --")})`);
+  const keep = one(parsed, "keep");
+  if (keep !== undefined) requireWritable(keep);
   const folder = await nodeFolders(directories);
   const start = performance.now();
   const split = one(parsed, "split");
   const columns = { image: one(parsed, "image"), mask: one(parsed, "mask"), text: one(parsed, "text") };
   const set = await openRegionSet(folder, split === undefined ? { columns } : { columns, split });
-  const keep = one(parsed, "keep");
-  if (keep !== undefined) await writeFile(keep, mappingText({ "*": kept }));
+  if (keep !== undefined && set.summaries.length > 0) await writeFile(keep, mappingText({ "*": kept }));
+  else if (keep !== undefined)
+    process.stderr.write(`${keep} was not written, because no sample fits the corrections\n`);
   const seconds = (performance.now() - start) / 1000;
   const names = directories.map((directory) => resolve(directory).split(sep).slice(-2).join("/"));
   const checks = await checkRegionSet(set, decodeImage, () => performance.now(), names);

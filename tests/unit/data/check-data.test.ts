@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -93,6 +94,12 @@ test.each([[[]], [["--frobnicate", "."]], [["/no/such/place"]]])(
 test("corrections are kept only if there are any; masklets are written into a folder only", async () => {
   const keep = await run(join(directory, "good"), "--keep", join(directory, "keep.json"));
   expect(keep).toMatchObject({ code: 2, err: expect.stringMatching(/^--keep has no effect without a correction/) });
+  const named = ["--text", "nowhere", "--keep", join(directory, "keep.json")];
+  expect(await run(join(directory, "good"), ...named)).toMatchObject({
+    code: 1,
+    err: `${named.at(-1)} was not written, because no sample fits the corrections\n`,
+  });
+  expect(existsSync(join(directory, "keep.json"))).toBe(false);
   const file = join(directory, "bad", "notes.arrow");
   const into = await tool("masklets", ["--data", directory, "--model", directory, "--out", file]);
   expect(into).toMatchObject({ code: 2, err: `--out ${file} is a file\n` });
