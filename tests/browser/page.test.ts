@@ -34,6 +34,10 @@ describe("the page", () => {
   it.each(SCREENS)("shows the screen %s", async (screen) => {
     await show(lab.page, { screen });
     await expect.poll(() => lab.page.locator("main h1, main h2").count()).toBeGreaterThan(0);
+    // Only the screen scrolls: status strip and rail stay in view.
+    expect(
+      await lab.page.evaluate(() => document.documentElement.scrollHeight - document.documentElement.clientHeight),
+    ).toBe(0);
   });
 
   describe("with keys alone", () => {

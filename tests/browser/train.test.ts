@@ -134,6 +134,9 @@ describe("a run", () => {
     await page.getByRole("button", { name: "Explain the phases" }).click();
     const lesson = page.getByTestId("lesson");
     const made = (phase: Phase) => lesson.locator(`[data-phase=${phase}]`).textContent();
+    await playUntil("generate");
+    await expect.poll(() => made("sample")).toMatch(/Given: one rowG = 2 rollouts of each prompt$/);
+    await expect.poll(() => lesson.getByTestId("given-rows").locator("canvas").count()).toBe(1);
     await playUntil("partner");
     await expect.poll(() => lesson.getByRole("heading").first().textContent()).toMatch(`Step ${(await steps()) + 1},`);
     await expect.poll(() => made("generate")).toMatch(/The policy answers “/);

@@ -129,6 +129,10 @@ describe("a run", () => {
       return [...[sampled, answered, rewarded].map((rollouts) => ({ ...before, rollouts })), scored];
     });
     expect(lab.events.flatMap((event) => (event.type === "drawn" ? [event.group] : []))).toEqual(early);
+    const given = lab.events.flatMap((event) => (event.type === "rows" ? [event.rows] : []));
+    expect(given.map(({ step, loop, rows }) => [step, loop, rows.map(({ id }) => id)])).toEqual(
+      groups.map(({ step, loop, rowId }) => [step, loop, [rowId]]),
+    );
     const order = lab.events.flatMap(({ type }) => (type === "drawn" || type === "group" ? [type] : []));
     expect(order).toEqual([...early.map(() => "drawn"), "group", "group"]);
     const stored = await run.readGroups(1);

@@ -208,13 +208,29 @@ it("a rollout that has no reward yet is explained up to the phase before the pau
   }
 });
 
+it("a phase that has run, but is not logged yet, is not called open", () => {
+  const rollout = ofLoop(1)[0]?.rollouts[0] as RolloutRecord;
+  const open = (unlogged: Phase) =>
+    lessonOf({ rollout, groups: ofLoop(1), config, metric: () => null, unlogged })
+      .filter(({ made }) => made === null)
+      .map(({ phase }) => phase);
+  expect([open("update"), open("ema"), open("log")]).toEqual([["update", "ema"], ["ema"], []]);
+});
+
 it("a paused step without rollouts is explained by its phases, not by the step before", () => {
-  const at = (phase: Phase, last: readonly GroupRecord[], step = STEP - 1, state: RunState = "paused") =>
-    phaseBeforeGroups({ state, nextPhase: { phase, loop: 1, midUpdate: false }, step, groups: last });
+  const at = (
+    phase: Phase,
+    last: readonly GroupRecord[],
+    step = STEP - 1,
+    state: RunState = "paused",
+    drawn: readonly GroupRecord[] = [],
+  ) => phaseBeforeGroups({ state, nextPhase: { phase, loop: 1, midUpdate: false }, step, groups: last, drawn });
   expect(at("generate", [])).toBe("generate");
   expect(at("generate", groups, STEP)).toBe("generate");
-  // Its own groups are there, as before loop 2 and for the loss.
+  expect(at("generate", ofLoop(2))).toBe("generate");
+  // Its own groups are there, as in a further round of dynamic sampling.
   expect(at("generate", groups)).toBeNull();
+  expect(at("generate", [], STEP - 1, "paused", ofLoop(1))).toBeNull();
   // Between two steps the finished one is shown.
   expect([at("sample", groups, STEP), at("eval", groups, STEP)]).toEqual([null, null]);
   expect(at("generate", [], STEP, "running")).toBeNull();

@@ -33,9 +33,12 @@ export interface LessonInput {
   readonly metric: (name: string) => number | null;
   /** The next phase of a paused step; it and later ones have not run. Absent if the rollout has been scored. */
   readonly until?: Phase;
+  /** The next phase of a paused step that is not logged yet. */
+  readonly unlogged?: Phase;
 }
 
 const NOT_YET: Made = { made: null, formulas: [] };
+const UNLOGGED: Made = { made: "Computed; its numbers are logged at the end of the step", formulas: [] };
 
 /** Smaller sums are rounding errors of 0. */
 const NOTHING = 1e-12;
@@ -45,12 +48,13 @@ const SHOWN = 4;
 
 /** The phases of a step in their order. */
 export function lessonOf(input: LessonInput): readonly LessonPart[] {
-  const { rollout, until } = input;
+  const { rollout, until, unlogged } = input;
   const order = Object.keys(PHASE_NAMES);
   const parts = PARTS.filter(([phase]) => phase !== "partner" || aboutLoop(rollout.loop).mask !== null);
   return parts.map(([phase, of]) => {
-    const done = until === undefined || order.indexOf(phase) < order.indexOf(until);
-    return { phase, ...(done ? of(input) : NOT_YET) };
+    const before = (next: Phase): boolean => order.indexOf(phase) < order.indexOf(next);
+    const made = until === undefined || before(until) ? of(input) : NOT_YET;
+    return { phase, ...(made.made === null && unlogged !== undefined && before(unlogged) ? UNLOGGED : made) };
   });
 }
 
@@ -61,7 +65,7 @@ const area = ({ givenMask, predictedMask }: RolloutRecord, own: "given" | "answe
 };
 /** Maximum characters of a quoted text. */
 const QUOTED = 240;
-const quoted = (text: string | null): string =>
+export const quoted = (text: string | null): string =>
   text === null ? NONE : `“${text.trim().slice(0, QUOTED)}${text.trim().length > QUOTED ? "…" : ""}”`;
 
 function sample({ rollout, groups }: LessonInput): Made {

@@ -1,6 +1,8 @@
 import { type ReactNode, useMemo } from "react";
-import type { NextPhase, Phase } from "../../../engine/rl/run/events.ts";
+import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
+import type { GivenRows, NextPhase, Phase } from "../../../engine/rl/run/events.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
+import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { advantageScale } from "../../components/rollout/group-title.tsx";
 import { AdvantageBar } from "../../components/rollout/reward/advantage-bar.tsx";
 import { RolloutFigure } from "../../components/rollout/rollout-figure.tsx";
@@ -11,7 +13,7 @@ import { PHASE_NAMES } from "../../stores/run/phase-names.ts";
 import { type RunStoreState, useRun } from "../../stores/run/run.ts";
 import { fixed } from "../../styles/format.ts";
 import styles from "./lesson.module.css";
-import { type LessonPart, lessonOf } from "./lesson.ts";
+import { type LessonPart, lessonOf, quoted } from "./lesson.ts";
 
 /** One rollout of a step through all phases: what each computed, and its formula with the rollout's numbers. */
 export function PhaseLesson({ run, step }: { readonly run: ViewedRun; readonly step: number | null }): ReactNode {
@@ -20,6 +22,7 @@ export function PhaseLesson({ run, step }: { readonly run: ViewedRun; readonly s
   const follows = run.live && latest;
   const next = useRun(({ state, nextPhase }) => (follows && state === "paused" ? nextPhase : null));
   const begun = useRun((state) => (follows ? phaseBeforeGroups(state) : null));
+  const given = useRun((state) => state.given);
   const present = useRun((state) => state.step + 1);
   const { groups: scored } = useStepGroups(run, step);
   const drawn = useRun((state) => (next === null ? NO_GROUPS : state.drawn));
@@ -27,7 +30,17 @@ export function PhaseLesson({ run, step }: { readonly run: ViewedRun; readonly s
   const group = groups.find(({ rollouts }) => rollouts.some(({ id }) => id === asked)) ?? groups[0];
   const rollouts = useMemo(() => (group === undefined ? [] : sortRollouts(group.rollouts, "reward")), [group]);
   const rollout = rollouts.find(({ id }) => id === asked) ?? rollouts[0];
-  if (begun !== null && drawn.length === 0) return <BegunStep step={present} next={begun} />;
+  const chosen = groups.some(({ step, rollouts }) => step === present && rollouts.some(({ id }) => id === asked));
+  if (begun !== null && next !== null && !chosen) {
+    return (
+      <BegunStep
+        step={present}
+        next={next}
+        given={given?.step === present && given.loop === next.loop ? given : null}
+        count={run.manifest?.config.groupSize ?? null}
+      />
+    );
+  }
   if (group === undefined || rollout === undefined || run.manifest === null) {
     return <p className="muted">Select a step with rollouts to see its phases</p>;
   }
@@ -68,35 +81,84 @@ const NO_GROUPS: readonly GroupRecord[] = [];
 const BEFORE_GROUPS: readonly Phase[] = ["features", "generate"];
 const TAUGHT: readonly Phase[] = ["sample", "generate", "partner", "reward", "advantage", "loss", "update", "ema"];
 
-/** The next phase of a paused step that has no rollouts yet, else null. */
+/** The next phase of a paused step whose loop has no rollouts yet, else null. */
 export function phaseBeforeGroups({
   state,
   nextPhase,
   step,
   groups,
-}: Pick<RunStoreState, "state" | "nextPhase" | "step" | "groups">): Phase | null {
+  drawn,
+}: Pick<RunStoreState, "state" | "nextPhase" | "step" | "groups" | "drawn">): Phase | null {
   if (state !== "paused" || nextPhase === null || !BEFORE_GROUPS.includes(nextPhase.phase)) return null;
-  return groups.some((group) => group.step > step) ? null : nextPhase.phase;
+  const own = ({ step: of, loop }: GroupRecord): boolean => of > step && loop === nextPhase.loop;
+  return groups.some(own) || drawn.some(own) ? null : nextPhase.phase;
 }
 
-/** A paused step without rollouts: how far it is. */
-function BegunStep(props: { readonly step: number; readonly next: Phase }): ReactNode {
-  const order = Object.keys(PHASE_NAMES);
+/** A paused step before a loop samples: the rows that it has drawn, and the phases that follow. */
+function BegunStep(props: {
+  readonly step: number;
+  readonly next: NextPhase;
+  readonly given: GivenRows | null;
+  /** Rollouts per row. */
+  readonly count: number | null;
+}): ReactNode {
+  const { step, next, given, count } = props;
+  const parts = TAUGHT.filter(
+    (phase) => phase !== "partner" || next.loop === null || aboutLoop(next.loop).mask !== null,
+  );
   return (
     <section className="grid gap-3 framed round-l surface p-4" aria-label="Phases of the step" data-testid="lesson">
-      <h2>Step {props.step}, phase by phase</h2>
+      <h2>
+        Step {step}, phase by phase{next.loop === null ? "" : `, loop ${next.loop}`}
+      </h2>
       <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.parts}`}>
-        {TAUGHT.map((phase, at) => (
-          <PartFrame key={phase} phase={phase} place={at + 1} next={phase === props.next}>
-            <p className="muted">
-              {order.indexOf(phase) < order.indexOf(props.next)
-                ? "Computed; the rollouts appear when they are sampled"
-                : "Not computed yet"}
-            </p>
+        {parts.map((phase, at) => (
+          <PartFrame key={phase} phase={phase} place={at + 1} next={phase === next.phase}>
+            {phase === "sample" && given !== null ? (
+              <Given {...given} count={count} />
+            ) : (
+              <p className="muted">{phase === "sample" ? "Computed" : "Not computed yet"}</p>
+            )}
           </PartFrame>
         ))}
       </ol>
     </section>
+  );
+}
+
+/** Maximum number of given rows to show. */
+const MOST_GIVEN = 4;
+
+function Given({ rows, loop, count }: GivenRows & { readonly count: number | null }): ReactNode {
+  const { samples } = aboutLoop(loop);
+  return (
+    <>
+      <ul
+        className={`grid gap-2 m-0 p-0 no-bullets ${samples === "text" ? styles.given : ""}`}
+        data-testid="given-rows"
+      >
+        {rows.slice(0, MOST_GIVEN).map((row) => (
+          <li key={row.id}>
+            {samples === "text" ? (
+              <MaskFigure
+                className={styles.picture ?? ""}
+                rowId={row.id}
+                imageId={row.imageId}
+                width={row.mask.size[1]}
+                height={row.mask.size[0]}
+                frames={row.frames}
+                layers={[{ role: "given", mask: row.mask }]}
+                label={`Given mask of row ${row.id}`}
+              />
+            ) : (
+              quoted(row.caption)
+            )}
+          </li>
+        ))}
+      </ul>
+      <p>Given: {rows.length === 1 ? "one row" : `${rows.length} rows`}</p>
+      {count !== null && <code>G = {count} rollouts of each prompt</code>}
+    </>
   );
 }
 
@@ -111,6 +173,8 @@ function Parts(props: {
 }): ReactNode {
   const { run, group, groups, rollout, next } = props;
   const until = group.unfinished ? next?.phase : undefined;
+  const running = useRun(({ step }) => step + 1 === group.step);
+  const unlogged = next !== null && running ? next.phase : undefined;
   const { steps } = run.metrics;
   const config = run.manifest?.config;
   // A store keeps its identity while it grows; the number of steps shows that a metric may have arrived.
@@ -124,8 +188,8 @@ function Parts(props: {
       return value === undefined || Number.isNaN(value) ? null : value;
     };
     const own = groups.filter(({ loop }) => loop === rollout.loop);
-    return lessonOf({ rollout, groups: own, config, metric, ...(until && { until }) });
-  }, [rollout, groups, config, run.metrics, logged, until]);
+    return lessonOf({ rollout, groups: own, config, metric, ...(until && { until }), ...(unlogged && { unlogged }) });
+  }, [rollout, groups, config, run.metrics, logged, until, unlogged]);
   return (
     <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.parts}`}>
       {parts.map((part, at) => (

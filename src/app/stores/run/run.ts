@@ -1,6 +1,14 @@
 /** The live run of this page; stored runs are read through the data client. */
 import { create } from "zustand";
-import type { Alarm, NextPhase, Phase, PhaseTimes, RunState, TrainerEvent } from "../../../engine/rl/run/events.ts";
+import type {
+  Alarm,
+  GivenRows,
+  NextPhase,
+  Phase,
+  PhaseTimes,
+  RunState,
+  TrainerEvent,
+} from "../../../engine/rl/run/events.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import type { StepCosts } from "../../../engine/runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../../engine/runs/rollouts/records.ts";
@@ -38,6 +46,8 @@ export interface RunStoreState {
   readonly groups: readonly GroupRecord[];
   /** Unfinished groups of the running step. */
   readonly drawn: readonly GroupRecord[];
+  /** Rows that a loop of the running step has drawn last. */
+  readonly given: GivenRows | null;
   readonly lastCheckpoint: LastCheckpoint | null;
   /** Whether a requested checkpoint is not written yet. */
   readonly saveAsked: boolean;
@@ -69,6 +79,7 @@ const EMPTY: RunStoreState = {
   costs: [],
   groups: [],
   drawn: [],
+  given: null,
   lastCheckpoint: null,
   saveAsked: false,
   evaluationAsked: false,
@@ -142,6 +153,9 @@ export function applyEvent(event: TrainerEvent, now: number): void {
       break;
     case "phase":
       set({ phase: event.phase, loop: event.loop, programs: event.programs });
+      break;
+    case "rows":
+      set({ given: event.rows });
       break;
     case "drawn":
     case "group":

@@ -1,4 +1,5 @@
 /** Events of a running trainer; the protocol wraps them, the tools print them. */
+import type { RegionSummary } from "../../data/sample.ts";
 import type { ErrorCode } from "../../errors.ts";
 import type { GpuCounts } from "../../gpu/runtime/counters.ts";
 import type { Alarm } from "../../runs/alarms.ts";
@@ -55,6 +56,13 @@ export interface NextPhase extends PhasePlace {
   readonly midUpdate: boolean;
 }
 
+/** The rows that a loop has drawn and samples next, one per group. */
+export interface GivenRows {
+  readonly step: number;
+  readonly loop: LoopId;
+  readonly rows: readonly RegionSummary[];
+}
+
 export type TrainerEvent =
   | {
       readonly type: "state";
@@ -71,6 +79,7 @@ export type TrainerEvent =
       /** GPU programs compiled so far, mostly in the first steps. */
       readonly programs: number;
     }
+  | { readonly type: "rows"; readonly rows: GivenRows }
   /** A group as far as the step has computed it; "group" follows with the log-probabilities of its actions. */
   | { readonly type: "drawn"; readonly group: GroupRecord }
   | { readonly type: "group"; readonly group: GroupRecord }

@@ -22,7 +22,7 @@ import { totalLoss } from "../step/metrics/step-metrics.ts";
 import { runWeights } from "../step/run-weights.ts";
 import { sftStep } from "../step/sft-step.ts";
 import { type AlarmWatch, watchAlarms } from "./alarms.ts";
-import type { Phase } from "./events.ts";
+import type { GivenRows, Phase } from "./events.ts";
 import { causeOf, dropUndoneWork, MemorySettings } from "./out-of-memory.ts";
 import { DEVICE_METER, gpuTimes, phaseCosts, restartGpuTimes, stepFacts, timeMetrics } from "./phase-costs.ts";
 import { raiseAlarm } from "./raise-alarm.ts";
@@ -260,6 +260,7 @@ export class Trainer {
       state,
       rows: this.#deps.rows,
       order: this.#deps.order,
+      onRows: (rows: GivenRows) => emit({ type: "rows", rows }),
       onScored: (group: GroupRecord) => emit({ type: "drawn", group }),
       onGroup: (group: GroupRecord) => {
         groups.push(group);

@@ -28,6 +28,7 @@ import type { GradientSum } from "../optim/gradient-sum.ts";
 import { inspectGradients } from "../optim/monitor.ts";
 import { joinLoops } from "../optim/step-gradients.ts";
 import { gradientSum, type TrainingState, type UpdateReport, updateState } from "../optim/training-state.ts";
+import type { GivenRows } from "../run/events.ts";
 import { readLogProbs } from "./backward.ts";
 import { stepRows } from "./clip-frames.ts";
 import { dropoutKey, type StepContext, withFeatures } from "./context.ts";
@@ -48,6 +49,8 @@ export interface StepInput {
   readonly state: TrainingState;
   readonly rows: RowSource;
   readonly order: RowOrder;
+  /** Called with the rows of a loop as soon as they are drawn, before anything is sampled. */
+  readonly onRows: (rows: GivenRows) => void;
   /** Called with each group as soon as it is scored; its actions are still missing. */
   readonly onScored: (group: GroupRecord) => void;
   /** Called with each finished group, as soon as its log-probabilities are known. */
@@ -178,7 +181,7 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
 
 /** Draws prompts of a loop in this step and samples a group for each, all together. @param round of dynamic sampling */
 async function sampleGroups(
-  { context, order, rows }: StepInput,
+  { context, order, rows, onRows }: StepInput,
   id: LoopId,
   round: number,
   count: number,
@@ -195,6 +198,7 @@ async function sampleGroups(
     const place = own.place((step - 1) * perStep + group, step, round);
     drawn.push(await drawRow(ofClips, own.rows, place, { usable, needs: loop.needs }));
   }
+  onRows({ step, loop: id, rows: drawn.map(({ summary }) => summary) });
   return loop.rollout({ ...context, firstGroup: round * perStep }, drawn);
 }
 
