@@ -169,6 +169,19 @@ describe("the page", () => {
       await page.getByTestId("row-detail").waitFor({ state: "detached" });
     });
 
+    it("opens a row over the filters in a narrow window", async () => {
+      const { page } = lab;
+      const detail = page.getByTestId("row-detail");
+      await page.locator("[data-testid=gallery] button[tabindex='0']").press("Enter");
+      await detail.waitFor();
+      await page.setViewportSize({ width: 390, height: 844 });
+      // Picture, caption and tabs are in view; below the filters were 110 pixels of them.
+      await expect.poll(async () => (await detail.boundingBox())?.height ?? 0).toBeGreaterThan(500);
+      await page.keyboard.press("Escape");
+      await page.getByLabel("Search captions").waitFor();
+      await page.setViewportSize({ width: 1280, height: 860 });
+    });
+
     it("searches by /", async () => {
       await lab.page.keyboard.press("/");
       await expect

@@ -2,7 +2,7 @@
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, it, vi } from "vitest";
-import { DiffLegend } from "../../../src/app/components/rollout/reward/caption-diff.tsx";
+import { CaptionDiff, DiffLegend } from "../../../src/app/components/rollout/reward/caption-diff.tsx";
 import { type DiffWord, diffWords } from "../../../src/app/components/rollout/reward/word-diff.ts";
 
 const legend = (reference: string, text: string): string =>
@@ -15,6 +15,17 @@ it("explains marks of captions that differ", () => {
 it("is absent where nothing is marked: equal captions, other case, no caption", () => {
   expect(legend("A red cup.", "a red cup")).toBe("");
   expect(legend("a red cup", " ")).toBe("");
+});
+
+it("has no marks where a caption has little in common with a long reference, which would be repeated in it", () => {
+  const long =
+    "a tall patio umbrella that is closed and tied made of tan canvas hanging in long vertical folds over a table";
+  const shown = (text: string, reference: string): string =>
+    renderToStaticMarkup(createElement(CaptionDiff, { name: "Caption", text, reference }));
+  expect(shown("the black dog at the top", long)).toMatch(/<p[^>]*>the black dog at the top<\/p>/);
+  expect(legend(long, "the black dog at the top")).toBe("");
+  expect(shown(`${long} outside`, long)).toMatch(/<ins[^>]*>outside<\/ins>/);
+  expect(shown("a cat", "the orange cat on the right")).toMatch(/<del[^>]*>orange<\/del>/);
 });
 
 const told = (diff: readonly DiffWord[]): string =>

@@ -114,7 +114,8 @@ function Playing({ run, playback }: { readonly run: ViewedRun; readonly playback
   const { step, groups, playing, toggle } = playback;
   const steps = run.manifest?.config.steps ?? null;
   // A supervised run has steps without rollouts.
-  const shown = run.steps.length > 0 && run.manifest?.config.mode !== "sft";
+  const supervised = run.manifest?.config.mode === "sft";
+  const shown = run.steps.length > 0 && !supervised;
   return (
     <section className="grid gap-3" aria-label="The two loops">
       <header className="row wrap gap-2-3 between">
@@ -134,6 +135,12 @@ function Playing({ run, playback }: { readonly run: ViewedRun; readonly playback
           </a>
         </div>
       </header>
+      {supervised && (
+        <p className="muted">
+          A supervised run has no rollouts; its <a href={linkTo({ screen: "eval", run: run.place })}>held-out rows</a>{" "}
+          have masks and captions
+        </p>
+      )}
       {groups.map((group) => (
         <LoopPicture key={group.loop} group={group} runId={run.place} />
       ))}

@@ -4,7 +4,7 @@ import type { BenchGroup } from "../../../engine/runs/bench/bench-group.ts";
 import { type Order, rankGroups } from "../../../engine/runs/bench/statistics.ts";
 import { factsOf } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
-import { CaptionDiff } from "../../components/rollout/reward/caption-diff.tsx";
+import { Caption, CaptionDiff } from "../../components/rollout/reward/caption-diff.tsx";
 import { RewardDetails } from "../../components/rollout/reward/reward-details.tsx";
 import { textTitle } from "../../components/rollout/rollout-view.ts";
 import { Button } from "../../components/ui/button.tsx";
@@ -167,6 +167,7 @@ function Opened(props: {
         </div>
         <div className="grid gap-3 min-0">
           <CaptionDiff name={textTitle(group.loop)} text={facts.caption ?? ""} reference={facts.reference ?? ""} />
+          <Caption name="Reference" text={facts.reference ?? ""} />
           <RewardDetails rollout={rollout} />
         </div>
       </div>

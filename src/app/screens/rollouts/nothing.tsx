@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Empty } from "../../components/ui/panel/panel.tsx";
+import { linkTo } from "../../stores/route.ts";
 
 /** Why the run, or a part of it, cannot be read; nothing where it can. */
 export function RunProblem({ run: { problem } }: { readonly run: ViewedRun }): ReactNode {
@@ -19,6 +20,12 @@ export function Nothing(props: {
   if (problem !== null) return <Empty title="Cannot read these rollouts">{problem}</Empty>;
   if (loading || run.loading) return <p className="row gap-3 muted">Reading…</p>;
   if (filtered) return <Empty title="No rollout matches the filters" />;
-  if (run.manifest?.config.mode === "sft") return <Empty title="A supervised run has no rollouts" />;
+  if (run.manifest?.config.mode === "sft") {
+    return (
+      <Empty title="A supervised run has no rollouts">
+        Its <a href={linkTo({ screen: "eval", run: run.place })}>held-out rows</a> have masks and captions
+      </Empty>
+    );
+  }
   return <Empty title={run.live ? "Waiting for the first rollouts" : "This run has no rollouts"} />;
 }

@@ -119,8 +119,8 @@ export function RunsScreen(): ReactNode {
       {list.problem !== null && <p className="bad">Cannot read the stored runs: {list.problem}</p>}
       {stored !== null && stored.damaged.length > 0 && (
         <p className="bad">
-          Stored runs {stored.damaged.map((id) => quote(id)).join(", ")} are damaged and not listed; their files are
-          kept
+          {stored.damaged.length === 1 ? "A stored run is" : `${stored.damaged.length} stored runs are`} damaged and not
+          listed, but kept: {stored.damaged.map((id) => quote(id)).join(", ")}
         </p>
       )}
       <TagFilter tags={tags} />

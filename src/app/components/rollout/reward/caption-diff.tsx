@@ -1,8 +1,11 @@
 import { type ReactNode, useMemo } from "react";
 import styles from "../details.module.css";
-import { diffWords, sameWords } from "./word-diff.ts";
+import { diffWords, readableDiff, sameWords } from "./word-diff.ts";
 
-/** A text with added and left-out words relative to the reference, marked by colour, underline and strike-through. */
+/**
+ * A text with added and left-out words relative to the reference, marked by colour, underline and strike-through. A text
+ * that has little in common with a long reference is shown without marks, which would hide it among words left out.
+ */
 export function CaptionDiff(props: {
   readonly name: string;
   readonly text: string;
@@ -14,6 +17,8 @@ export function CaptionDiff(props: {
     <Caption name={name} text={text}>
       {text.trim() === "" ? (
         <em>empty</em>
+      ) : !readableDiff(words) ? (
+        text
       ) : (
         words.map((word, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: words have no other identity and never move
@@ -34,7 +39,7 @@ export function CaptionDiff(props: {
 
 /** What the marks of a `CaptionDiff` mean; nothing if it has none. */
 export function DiffLegend({ text, reference }: { readonly text: string; readonly reference: string }): ReactNode {
-  if (text.trim() === "" || sameWords(reference, text)) return null;
+  if (text.trim() === "" || sameWords(reference, text) || !readableDiff(diffWords(reference, text))) return null;
   return (
     <p className="muted small">
       <ins className={styles.added}>added</ins> <del className={`bad-soft bad ${styles.removed}`}>left out</del>

@@ -61,6 +61,14 @@ function diffMiddle(
   return diff;
 }
 
+/** Maximum number of words of a diff that is readable even if few of them are in both texts. */
+const SHORT = 16;
+
+/** Whether a diff can be read: it is short, or at least half of its words are in both texts. */
+export function readableDiff(diff: readonly DiffWord[]): boolean {
+  return diff.length <= SHORT || 2 * diff.filter(({ kind }) => kind === "same").length >= diff.length;
+}
+
 /** Whether `diffWords` finds no difference. */
 export function sameWords(reference: string, text: string): boolean {
   const [a, b] = [words(reference), words(text)];
