@@ -38,11 +38,31 @@ export function Gallery(props: {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the height is what has changed
   useLayoutEffect(() => list.measure(), [list, height]);
 
+  // The row that was open last keeps its place and the focus when it is closed.
+  const [last, setLast] = useState(selected);
+  if (selected !== null && selected !== last) setLast(selected);
   const at = rows.findIndex((row) => row.id === selected);
-  const line = at < 0 ? -1 : Math.floor(at / columns);
+  const lastAt = rows.findIndex((row) => row.id === last);
+  const line = lastAt < 0 ? -1 : Math.floor(lastAt / columns);
+  /** Whether the tile of that row takes the focus as soon as the page holds it. */
+  const focuses = useRef(false);
   useEffect(() => {
-    if (line >= 0 && width > 0) list.scrollToIndex(line, { align: "auto" });
-  }, [list, line, width]);
+    if (selected === null && scroller.current?.contains(document.activeElement)) focuses.current = true;
+  }, [selected]);
+  useEffect(() => {
+    if (line >= 0 && width > 0 && (selected !== null || focuses.current)) list.scrollToIndex(line, { align: "auto" });
+  }, [list, line, width, selected]);
+  useEffect(() => {
+    const tile = scroller.current?.querySelector<HTMLElement>("[data-last=true]");
+    if (!focuses.current || !tile || (selected === null && document.activeElement !== document.body)) return;
+    focuses.current = false;
+    tile.focus();
+  });
+
+  // One stop for the Tab key: the row that is or was open, else the first in view.
+  const lines = list.getVirtualItems();
+  const inView = lines.find(({ index }) => index === list.range?.startIndex) ?? lines[0];
+  const stop = lines.some(({ index }) => index === line) ? lastAt : (inView?.index ?? 0) * columns;
 
   const move = (event: KeyboardEvent): void => {
     const steps: Readonly<Record<string, number>> = {
@@ -58,8 +78,8 @@ export function Gallery(props: {
     event.preventDefault();
     const next = rows[Math.min(rows.length - 1, Math.max(0, Math.max(0, at) + step))];
     if (next === undefined) return;
+    focuses.current = true;
     onSelect(next.id);
-    requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>("[aria-pressed=true]")?.focus());
   };
 
   return (
@@ -67,7 +87,7 @@ export function Gallery(props: {
     <div ref={scroller} className={`min-0 ${styles.gallery}`} onKeyDown={move} data-testid="gallery">
       <div style={{ height: list.getTotalSize(), position: "relative" }}>
         {width > 0 &&
-          list.getVirtualItems().map((item) => (
+          lines.map((item) => (
             <div
               key={item.key}
               className={`grid absolute ${styles.line}`}
@@ -83,8 +103,8 @@ export function Gallery(props: {
                   row={row}
                   size={size}
                   pressed={row.id === selected}
-                  // One stop for the Tab key: the open row, or the first.
-                  reachable={row.id === selected || (at < 0 && row === rows[0])}
+                  last={row.id === last}
+                  reachable={row === rows[stop]}
                   onSelect={onSelect}
                 />
               ))}
@@ -99,6 +119,8 @@ function Tile(props: {
   readonly row: RegionSummary;
   readonly size: TileSize;
   readonly pressed: boolean;
+  /** Whether the row is or was open. */
+  readonly last: boolean;
   readonly reachable: boolean;
   readonly onSelect: (id: string) => void;
 }): ReactNode {
@@ -118,6 +140,7 @@ function Tile(props: {
       className={`column-flex min-0 p-0 clip text-left pointer surface framed round-m ${styles.tile}`}
       data-size={props.size}
       aria-pressed={props.pressed}
+      data-last={props.last}
       tabIndex={props.reachable ? 0 : -1}
       onClick={() => props.onSelect(row.id)}
       title={props.size === "s" ? row.caption : undefined}
