@@ -9,8 +9,9 @@ const NARROW = { width: 390, height: 844 };
 let lab: OpenPage;
 /** The Train screen in a narrow window, from the start of a run to its result. */
 let shift: number;
-/** Height of the status strip in that window. */
+/** Heights of the status strip in that window, and of the lab's name beside a long title. */
 let strip: number;
+let name: number;
 beforeAll(async () => {
   // The checker is injected, which the page's own policy rightly forbids.
   const run = { ...CHEAP_RUN, steps: "1", evalSteps: "1", evalRows: "2" };
@@ -25,7 +26,16 @@ beforeAll(async () => {
     .first()
     .waitFor();
   shift = await layoutShift(lab.page);
-  strip = (await lab.page.locator("header").first().boundingBox())?.height ?? 0;
+  const header = lab.page.locator("header").first();
+  strip = (await header.boundingBox())?.height ?? 0;
+  name = await header.getByRole("link", { name: "sa2va-lab" }).evaluate((link) => {
+    const title = link.nextElementSibling;
+    const kept = title?.textContent ?? "";
+    if (title) title.textContent = "a long title of a run in a narrow window";
+    const { height } = link.getBoundingClientRect();
+    if (title) title.textContent = kept;
+    return height;
+  });
   await lab.page.setViewportSize(WIDE);
 });
 afterAll(() => lab.close());
@@ -37,6 +47,8 @@ it("a run in a narrow window moves no text that is being read", () => {
 it("the status strip of a narrow window takes two lines", () => {
   expect(strip).toBeGreaterThan(40);
   expect(strip).toBeLessThan(84);
+  // One line.
+  expect(name).toBeLessThan(30);
 });
 
 describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
