@@ -17,10 +17,9 @@ from .errors import LabError
 
 INTERNLM2 = "InternLM2ForCausalLM"
 _INTERNLM2_NAMES = {
-    "language_model.lm_head": "language_model.output", ".embed_tokens": ".tok_embeddings",
-    ".self_attn.o_proj": ".attention.wo", ".self_attn.": ".attention.", ".mlp.gate_proj": ".feed_forward.w1",
-    ".mlp.up_proj": ".feed_forward.w3", ".mlp.down_proj": ".feed_forward.w2", ".input_layernorm": ".attention_norm",
-    ".post_attention_layernorm": ".ffn_norm",
+    "lm_head": "output", "embed_tokens": "tok_embeddings", "self_attn.o_proj": "attention.wo",
+    "self_attn": "attention", "mlp.gate_proj": "feed_forward.w1", "mlp.up_proj": "feed_forward.w3",
+    "mlp.down_proj": "feed_forward.w2", "input_layernorm": "attention_norm", "post_attention_layernorm": "ffn_norm",
 }  # fmt: skip
 FAMILIES = ("Qwen2ForCausalLM", "Qwen3ForCausalLM", "LlamaForCausalLM", "Phi3ForCausalLM", INTERNLM2)
 
@@ -202,10 +201,7 @@ class _FusedAttention(LlamaAttention):  # type: ignore[misc]
         return self.o_proj(mixed.flatten(2)), None
 
 
-def published(name: str, config: dict[str, Any]) -> str:
-    """Name of a parameter in checkpoints; InternLM2 has other names for the parts of a Llama."""
-    name = name.replace(".base_layer.", ".").replace(".default.", ".")
-    if name.startswith("language_model.") and config["architectures"][0] == INTERNLM2:
-        for ours, theirs in _INTERNLM2_NAMES.items():
-            name = name.replace(ours, theirs)
-    return name
+def language_names(config: dict[str, Any]) -> dict[str, str]:
+    """Patterns of the names of transformers and PEFT and their replacements in checkpoints, in order."""
+    fused = config["architectures"][0] == INTERNLM2
+    return {r"\.base_layer": "", r"\.default": ""} | (_INTERNLM2_NAMES if fused else {})

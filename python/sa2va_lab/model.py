@@ -1,6 +1,7 @@
 """A Sa2VA checkpoint: language model and SAM2's blocks of transformers, the adapter of PEFT, the published names."""
 
 import math
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,14 +16,11 @@ from transformers import DynamicCache
 
 from .data import Rgb
 from .errors import LabError
-from .language import CACHE, Rotation, Slots, language_model, visibility, window_of
-from .language import published as language_name
+from .language import CACHE, Rotation, Slots, language_model, language_names, visibility, window_of
 from .pictures import bicubic, normalise, tiles_of
-from .sam2 import Levels, Sam2Model
-from .sam2 import published as sam2_name
+from .sam2 import SAM2_NAMES, Levels, Sam2Model
 from .settings import read_json
-from .vision import VisionTower, pixel_shuffle
-from .vision import published as vision_name
+from .vision import VISION_NAMES, VisionTower, pixel_shuffle
 
 if TYPE_CHECKING:
     from .shard import Lockstep
@@ -75,6 +73,13 @@ def halved(features: Features) -> Features:
     return Features(kept[0], kept[1:], max(map(error, maps, kept)))
 
 
+def renamed(name: str, patterns: dict[str, str]) -> str:
+    """A name with each pattern replaced, in order."""
+    for ours, theirs in patterns.items():
+        name = re.sub(ours, theirs, name)
+    return name
+
+
 class Sa2va(nn.Module):
     """The whole model; its state dict has the published names."""
 
@@ -100,6 +105,8 @@ class Sa2va(nn.Module):
             nn.Linear(width, width), nn.ReLU(), nn.Linear(width, sam2["hidden_dim"])
         )
         self.grounding_encoder: Any = nn.ModuleDict({"sam2_model": Sam2Model(sam2)})
+        languages = language_names(language)
+        self._patterns = {"language_model": languages, "vision_model": VISION_NAMES, "grounding_encoder": SAM2_NAMES}
         self.names: list[str] = []
         """Trainable tensors in the lab's order."""
         self.trained: list[nn.Parameter] = []
@@ -127,9 +134,7 @@ class Sa2va(nn.Module):
 
     def published(self, name: str) -> str:
         """Name of a parameter or buffer in checkpoints."""
-        if name.startswith(LANGUAGE):
-            return language_name(name, self.config["llm_config"])
-        return {"grounding_encoder": sam2_name, "vision_model": vision_name}.get(name.partition(".")[0], str)(name)
+        return renamed(name, self._patterns.get(name.partition(".")[0], {}))
 
     def add_adapter(self, rank: int, alpha: float) -> None:
         """Adds adapters to every linear layer of the decoder and sets `names` and `trained`."""

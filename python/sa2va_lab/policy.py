@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 import numpy as np
 import torch
@@ -213,8 +214,9 @@ class Actor:
         for at, one in asked:
             logps, _ = self.text_scores(one, ids, width, 1.0, width)
             sums = [float(row[: len(own)].double().sum()) for row, own in zip(logps, ids, strict=True)]
-            rivals = sum(math.exp(own - sums[0]) for own in sums)
-            contrast = None if len(texts) == 1 else 1 / rivals
+            # Infinite, not an error, if another caption is more than e^709 times as likely.
+            rivals = (torch.tensor(sums, dtype=torch.float64) - sums[0]).exp().sum()
+            contrast = None if len(texts) == 1 else float(1 / rivals)
             found[at] = Likelihood(math.exp(sums[0] / len(ids[0])), contrast)
         return found
 
@@ -243,17 +245,15 @@ class Actor:
         for phrase in phrases:
             prompt, answer, _ = self.words.segment_prompt(features.tiles, self.model.side**2, phrase)
             ids.append(prompt.ids + answer)
-        shared = 0
-        if len(ids) > 1:
-            shortest = min(len(own) for own in ids) - 1
-            while shared < shortest and len({own[shared] for own in ids}) == 1:
-                shared += 1
         whole = self._spliced(ids[0], features, None)
         rotation = self.model.rotation
         if rotation is not None and not rotation.alike([len(own) for own in ids]):
             return torch.cat([self.phrase_prompts(features, [phrase]) for phrase in phrases])
         if len(ids) == 1:
             return self.model.seg_prompt(self.model.states(whole[None])[:, -1])
+        # The last token of each belongs to its own tail.
+        columns = zip(*(own[:-1] for own in ids), strict=False)
+        shared = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
         tails = [own[shared:] for own in ids]
         width = max(len(own) for own in tails)
         filled = self.model.embed([own + [0] * (width - len(own)) for own in tails])

@@ -2,7 +2,6 @@
 SAM2's image encoder, prompt encoder and mask decoder as Sa2VA uses them for pictures, with published tensor names.
 """
 
-import re
 from typing import Any, NamedTuple
 
 import torch
@@ -14,7 +13,7 @@ from transformers.models.sam2.modeling_sam2 import Sam2MaskDecoder, Sam2MaskEmbe
 Levels = list[Tensor]
 """Features at stride 4, 8 and 16, [1, C, h, w] each."""
 
-_PUBLISHED = {
+SAM2_NAMES = {
     r"projection\.": "proj.", r"mlp\.proj_in": "mlp.layers.0", r"mlp\.proj_out": "mlp.layers.1",
     r"(mlps\.\d|_head)\.layers\.0": r"\1.layers.1", r"(mlps\.\d|_head)\.proj_in": r"\1.layers.0",
     r"(mlps\.\d|_head)\.proj_out": r"\1.layers.2", "downscaling.layer_norm1": "downscaling.1",
@@ -24,14 +23,7 @@ _PUBLISHED = {
     "upscale_conv2": "output_upscaling.3", "layer_norm_final": "norm_final", "layer_norm": "norm",
     "positional_embedding": "positional_encoding_gaussian_matrix",
 }  # fmt: skip
-"""Patterns of the names of transformers, in the order in which they are replaced."""
-
-
-def published(name: str) -> str:
-    """Name of a tensor as checkpoints have it."""
-    for ours, theirs in _PUBLISHED.items():
-        name = re.sub(ours, theirs, name)
-    return name
+"""Patterns of the names of transformers and their replacements in checkpoints, in order."""
 
 
 class Decoded(NamedTuple):

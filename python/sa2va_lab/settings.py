@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, fields
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from .errors import FORM, LabError, reading
@@ -12,22 +13,15 @@ _KNOWN: dict[str, Any] = json.loads(Path(__file__).with_name("settings.json").re
 LOOPS = (1, 2, 3)
 
 
-class Settings:
-    """The lab's settings by name (docs/settings.md of the lab); read-only."""
+class Settings(SimpleNamespace):
+    """The settings that settings.json lists as used, by their names in the lab (docs/settings.md there)."""
 
-    def __init__(self, values: dict[str, Any], weights: dict[int, dict[str, float]]) -> None:
-        """`values` by name; `weights` of the reward terms by loop, negative for costs."""
-        self._values, self.weights = values, weights
-
-    def __getattr__(self, name: str) -> Any:
-        """Value of a setting. Raises AttributeError for one that settings.json does not list as used."""
-        if name.startswith("_") or name not in self._values:
-            raise AttributeError(f"settings.json does not list {name} as used")
-        return self._values[name]
+    weights: dict[int, dict[str, float]]
+    """Of the reward terms by loop, negative for costs."""
 
     def changed(self, **change: Any) -> "Settings":
         """The same settings with changes."""
-        return Settings(self._values | change, self.weights)
+        return Settings(**vars(self) | change)
 
     @property
     def active_loops(self) -> list[int]:
@@ -83,7 +77,7 @@ def parse_settings(config: dict[str, Any], defaults: dict[str, Any], own_reward:
         loop: {term: 0 - given[key] if term in COSTS else given[key] for term, key in own.items()}
         for loop, own in keys.items()
     }
-    settings = Settings({name: given[name] for name in names}, weights)
+    settings = Settings(**{name: given[name] for name in names}, weights=weights)
     reasons = _refusals(given, defaults, names | terms)
     if not own_reward and any(weights[loop]["user"] != 0 for loop in settings.active_loops):
         reasons.append("userReward (the lab runs JavaScript; give the same function in Python by --reward)")

@@ -12,24 +12,20 @@ from .errors import LabError
 from .pieces import PiecesTokenizer
 from .settings import Contract
 
-# JavaScript's white space: characters that Python's \s has in addition, or lacks.
-_SPACE = "\t\n\v\f\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+# JavaScript's white space: Python's has other characters.
+_SPACE = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
 _GAPS = re.compile(f"[{_SPACE}]+")
 _CONTEXT = "<IMG_CONTEXT>"
 
 
-def _trim(text: str) -> str:
-    return re.sub(f"^[{_SPACE}]+|[{_SPACE}]+$", "", text)
-
-
 def plain_phrase(text: str) -> str:
     """A caption in one line."""
-    return _trim(_GAPS.sub(" ", text))
+    return _GAPS.sub(" ", text).strip(_SPACE)
 
 
 def clean_phrase(text: str) -> str:
     """An expression as in training prompts: lower case, no full stop at the end."""
-    return _trim(re.sub(r"\.+$", "", _trim(text).lower()))
+    return re.sub(r"\.+$", "", text.strip(_SPACE).lower()).strip(_SPACE)
 
 
 @dataclass(frozen=True)
@@ -109,7 +105,7 @@ class Words:
         Raises LabError for a question that is too long.
         """
         wording = self.wordings["question" if question else "caption"]
-        made = self._prompt(wording, tiles, tokens, cells, _trim(question))
+        made = self._prompt(wording, tiles, tokens, cells, question.strip(_SPACE))
         if question and len(made.ids) > self.limit:
             raise LabError(f"The question is longer than the model's context of {self.limit} tokens; nothing was asked")
         return made
@@ -160,8 +156,8 @@ class Words:
 
     def answer(self, ids: list[int]) -> str:
         """Text of an answer without special tokens and stop word."""
-        text = _trim(self.decode(ids, False))
+        text = self.decode(ids, False).strip(_SPACE)
         for word in self.stops:
             if text.endswith(word):
-                text = _trim(text[: -len(word)])
+                text = text[: -len(word)].strip(_SPACE)
         return text

@@ -1,7 +1,6 @@
 """InternViT of transformers and the projector's input, with the published tensor names."""
 
 import math
-import re
 from typing import Any
 
 from torch import Tensor, nn
@@ -12,21 +11,18 @@ from transformers.models.internvl.modeling_internvl import (
     InternVLVisionRMSNorm,
 )
 
-_PUBLISHED = {
+VISION_NAMES = {
     r"cls_token": "class_embedding", r"patch_embeddings\.projection": "patch_embedding",
     r"position_embeddings": "position_embedding", r"encoder\.layer\.": "encoder.layers.",
     r"attention\.projection_layer": "attn.proj", r"attention\.[qkv]_proj": "attn.qkv", r"attention\.": "attn.",
     r"layernorm_before": "norm1", r"layernorm_after": "norm2", r"lambda_": "ls",
 }  # fmt: skip
+"""
+Patterns of the names of transformers and their replacements in checkpoints, where one tensor holds the projections of
+queries, keys and values.
+"""
 _SHARED = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "norm_type",
            "layer_norm_eps", "image_size", "patch_size")  # fmt: skip
-
-
-def published(name: str) -> str:
-    """Name of a tensor in checkpoints, where one tensor holds the projections of queries, keys and values."""
-    for ours, theirs in _PUBLISHED.items():
-        name = re.sub(ours, theirs, name)
-    return name
 
 
 class VisionTower(nn.Module):

@@ -11,9 +11,9 @@ from torch.nn.functional import pad
 
 from sa2va_lab.language import Slots
 from sa2va_lab.masks import Mask
-from sa2va_lab.model import load_model
+from sa2va_lab.model import load_model, renamed
 from sa2va_lab.policy import Actor
-from sa2va_lab.sam2 import Sam2Model, published
+from sa2va_lab.sam2 import SAM2_NAMES, Sam2Model
 from sa2va_lab.settings import read_json
 from sa2va_lab.token_step import TokenStep
 
@@ -65,7 +65,7 @@ def test_half_precision_leaves_the_rotary_frequencies(folder: Path) -> None:
 
 def test_a_mask_decoder_of_any_depth_has_the_published_layers() -> None:
     config = read_json(MODELS[0] / "config.json")["sam2_config"]
-    names = [published(name) for name, _ in Sam2Model(config | {"decoder_depth": 3}).named_parameters()]
+    names = [renamed(name, SAM2_NAMES) for name, _ in Sam2Model(config | {"decoder_depth": 3}).named_parameters()]
     own = [name.split("transformer.layers.")[1] for name in names if "transformer.layers" in name and ".mlp." in name]
     expected = [f"{n}.mlp.layers.{at}.{kind}" for n in range(3) for at in (0, 1) for kind in ("bias", "weight")]
     assert sorted(own) == expected
@@ -80,3 +80,21 @@ def test_a_confidence_is_that_of_the_mask_which_a_replay_takes_from_the_record()
     model: Any = SimpleNamespace(sam_size=4)
     found = Recorded(model, unused, unused).sized(torch.full((1, 4, 4), -1e-9), 4, 4)[0]
     assert found.confidence == pytest.approx(0.5)
+
+
+def test_a_caption_has_no_contrast_beside_one_that_is_far_likelier() -> None:
+    class Scored(Actor):
+        def seen(self, mask: Mask) -> Mask | None:
+            return mask
+
+        def asked(self, *_: Any) -> Any:
+            return SimpleNamespace(prompt=SimpleNamespace(ids=[1]))
+
+        def text_scores(self, *_: Any) -> Any:
+            return torch.tensor([[-900.0], [-10.0]]), None
+
+    unused: Any = None
+    words: Any = SimpleNamespace(caption_answer=lambda text, _: ([len(text)], False))
+    found = Scored(unused, words, unused).likelihoods(unused, [np.ones((2, 2), dtype=np.uint8)], "a", ("bb",))[0]
+    assert found is not None
+    assert found.contrast == 0

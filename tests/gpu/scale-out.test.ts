@@ -212,9 +212,11 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
 
   it("says once why a run cannot start, instead of starting again", async () => {
     const run = await only(`${await only(join(scratch, "field"))}-scale`);
-    const launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "3", "--max-restarts", "3"];
+    const launch = ["-m", "sa2va_lab.launch", "--standalone", "--nproc_per_node", "3", "--max-restarts", "3"];
     const done = await python(...launch, "-m", "sa2va_lab.train", run, ...about());
     expect(done.code).toBe(1);
+    expect(done.err).toContain("SIGTERM ended all processes; the run continues from its newest checkpoint");
+    expect(done.err).not.toContain("Traceback");
     const said = done.err.match(/more than the 2 groups per loop of a step/g) ?? [];
     expect([1, 2, 3]).toContain(said.length);
   });

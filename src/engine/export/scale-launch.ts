@@ -16,12 +16,12 @@ export function launchFiles(manifest: RunManifest): Readonly<Record<string, stri
   const program = `-m sa2va_lab.train "$RUN" ${folders}`;
   const script = (about: string, command: string): string =>
     `#!/bin/sh\n# ${about}\n# MODEL=<folder> SHARDS=<folder> sh ${about.split(":")[0]}\nset -e\nRUN=$(cd "$(dirname "$0")/../.." && pwd)\nexec ${command} "$@"\n`;
-  const nodes = `python -m torch.distributed.run --nnodes 2 --nproc_per_node "\${GPUS:-8}" --max-restarts 3 --rdzv_backend c10d --rdzv_id ${id} --rdzv_endpoint "\${HEAD:?names no machine}:29500"`;
+  const nodes = `python -m sa2va_lab.launch --nnodes 2 --nproc_per_node "\${GPUS:-8}" --max-restarts 3 --rdzv_backend c10d --rdzv_id ${id} --rdzv_endpoint "\${HEAD:?names no machine}:29500"`;
   return {
     "launch/1gpu.sh": script("1gpu.sh: one process", `python ${program}`),
     "launch/8gpu.sh": script(
       "8gpu.sh: eight processes on this machine, or GPUS processes; if one dies, the run restarts from its last checkpoint",
-      `python -m torch.distributed.run --standalone --nproc_per_node "\${GPUS:-8}" --max-restarts 3 ${program}`,
+      `python -m sa2va_lab.launch --standalone --nproc_per_node "\${GPUS:-8}" --max-restarts 3 ${program}`,
     ),
     "launch/2x8gpu.sh": script(
       "2x8gpu.sh: on each of two machines, HEAD names the first; eight processes on each, or GPUS processes",

@@ -61,7 +61,7 @@ test("a run leaves with its rows, the words it uses and the commands that start 
   expect([data.train, data.selection, data.report].flat().sort((a, b) => Number(a) - Number(b))).toEqual(filtered);
   expect(data.shards).toHaveLength(2);
   expect(text(files["brave-otter/scale/launch/8gpu.sh"])).toMatch(
-    /torch.distributed.run --standalone --nproc_per_node "\$\{GPUS:-8\}"/,
+    /sa2va_lab.launch --standalone --nproc_per_node "\$\{GPUS:-8\}"/,
   );
   expect(text(files["brave-otter/scale/README.md"])).toMatch(/8 GPUs \d+\.\d s on A100, \d+\.\d s on H100/);
   expect(contract()).toMatchObject({ templates: { phi3_chat: { before: "<|user|>\n" } }, streams: { token: 0 } });
@@ -91,11 +91,11 @@ test("launch files start the package from any folder, and name what is missing",
   const folders = { MODEL: "a model", SHARDS: "rows" };
   const run = `-m|sa2va_lab.train|${join(home, "brave otter")}|--model|a model|--shards|rows|`;
   expect(start(join(launch, "1gpu.sh"), folders, "--steps", "6").stdout).toBe(`${run}--steps|6|`);
-  const eight = "-m|torch.distributed.run|--standalone|--nproc_per_node|8|--max-restarts|3|";
+  const eight = "-m|sa2va_lab.launch|--standalone|--nproc_per_node|8|--max-restarts|3|";
   expect(start(join(launch, "8gpu.sh"), folders).stdout).toBe(eight + run);
   // Slurm runs a copy of the file, from the folder of the caller.
   copyFileSync(slurm, join(home, "job"));
-  const nodes = /^-m\|torch\.distributed\.run\|--nnodes\|2\|.*\|--rdzv_endpoint\|first:29500\|/;
+  const nodes = /^-m\|sa2va_lab\.launch\|--nnodes\|2\|.*\|--rdzv_endpoint\|first:29500\|/;
   expect(start(join(home, "job"), folders).stdout).toMatch(nodes);
   expect(start(join(home, "job"), folders).stdout).toContain(run);
   expect(start(join(launch, "8gpu.sh"), { MODEL: "a model" }).stderr).toContain("SHARDS: names no folder");
