@@ -1,5 +1,6 @@
 """Decoding token by token in buffers of fixed length, compared with passes over the whole, on the lab's tiny models."""
 
+import runpy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ import torch
 from torch.nn.functional import pad
 
 from sa2va_lab.language import Slots
-from sa2va_lab.masks import Mask
+from sa2va_lab.masks import Mask, encode_rle
 from sa2va_lab.model import load_model, renamed
 from sa2va_lab.policy import Actor
 from sa2va_lab.sam2 import SAM2_NAMES, Sam2Model
@@ -98,3 +99,18 @@ def test_a_caption_has_no_contrast_beside_one_that_is_far_likelier() -> None:
     found = Scored(unused, words, unused).likelihoods(unused, [np.ones((2, 2), dtype=np.uint8)], "a", ("bb",))[0]
     assert found is not None
     assert found.contrast == 0
+
+
+def test_a_replay_takes_the_nearest_recorded_mask() -> None:
+    recorded: Any = runpy.run_path(str(Path(__file__).parents[1] / "tools" / "replay.py"))["Recorded"]
+    masks = [encode_rle(np.array([own], dtype=np.uint8)) for own in ([1, 0, 0], [1, 1, 0])]
+    rows = [
+        {"loop": 1, "group": 0, "index": at, "actions": [], "predicted_mask": mask, "greedy_mask": None}
+        for at, mask in enumerate(masks)
+    ]
+    record = recorded(SimpleNamespace(model=None, words=None, settings=None), rows)
+    # Both records differ from the first logits at most where these are near 0; the second is equal.
+    assert record.inside(torch.tensor([[9.0, 1e-7, -9.0]])).tolist() == [[1, 1, 0]]
+    assert record.pixels == 0
+    assert record.inside(torch.tensor([[9.0, 9.0, 1e-7]])).tolist() == [[1, 1, 0]]
+    assert record.pixels == 1

@@ -108,15 +108,14 @@ class Recorded(Actor):
         return drawn
 
     def inside(self, logits: Tensor) -> Mask:
-        """A mask, or a recorded one from which it differs only where logits are near 0."""
+        """A mask, or the nearest of the recorded ones from which it differs only where logits are near 0."""
         mask, size = super().inside(logits), logits.abs()
-        near = (size <= _LOGIT * size.max()).cpu().numpy()
-        for other in self._masks:
-            gap = mask != other if mask.shape == other.shape else ~near
-            if gap.any() and not gap[~near].any():
-                self.pixels += int(gap.sum())
-                return other
-        return mask
+        far = (size > _LOGIT * size.max()).cpu().numpy()
+        gaps = ((mask != other, other) for other in self._masks if other.shape == mask.shape)
+        alike = [(int(gap.sum()), other) for gap, other in gaps if not gap[far].any()]
+        pixels, found = min(alike, key=lambda item: item[0], default=(0, mask))
+        self.pixels += pixels
+        return found
 
 
 def _before_last(run: OpenRun, after: dict[str, Values], there: list[bool], count: int) -> Values:
