@@ -1,5 +1,6 @@
 """python -m sa2va_lab.launch …: torchrun with its own arguments, ended by a signal with a sentence, not a traceback."""
 
+import logging
 import sys
 
 from torch.distributed.elastic.multiprocessing.api import SignalException
@@ -8,6 +9,8 @@ from torch.distributed.run import main as torchrun
 
 def main() -> int:
     """Command line; exit code 1 after a signal."""
+    # Each process of a refused run sends a signal, so another one may arrive while torchrun logs the first.
+    logging.raiseExceptions = False
     try:
         torchrun()
     except SignalException as ended:
