@@ -65,10 +65,10 @@ describe("a sweep", () => {
     await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
     await expect.poll(progress).toBe("Grid over temperature: 2 of 2 jobs done");
     await expect.poll(runs).toBe(2);
-    const grounding = page.getByTestId("sweep-table").locator("tr", { hasText: "grounding_iou" });
+    const grounding = page.getByTestId("sweep-table").locator("tr", { hasText: "Grounding IoU" });
     await expect
       .poll(() => grounding.textContent())
-      .toMatch(/^temperature-0\.9grounding_iou2 \(\d\)0\.\d{3}(.?0\.\d{3,} \(.+ to .+\)){2}seed 1 .+\)seed 2 .+\)$/);
+      .toMatch(/^temperature-0\.9Grounding IoU2 \(\d\)0\.\d{3}(.?0\.\d{3,} \(.+ to .+\)){2}seed 1 .+\)seed 2 .+\)$/);
     expect(await page.locator("figure img").evaluate((image: HTMLImageElement) => image.naturalWidth)).toBeGreaterThan(
       0,
     );

@@ -52,6 +52,11 @@ const TEXTS: readonly EvalMetricText[] = [
   },
 ];
 
+/** Title of a score, whatever the evaluation. */
+export function scoreTitle(id: ScoreId): string {
+  return TEXTS.find((text) => text.id === id)?.title ?? id;
+}
+
 /** Help for evaluations of older versions, whose sampling ignored the run's settings. */
 const OLDER_HELP: Readonly<Partial<Record<ScoreId, string>>> = {
   loop1_sampled: "mask → caption → mask′: IoU for four captions per row, sampled at temperature 1",

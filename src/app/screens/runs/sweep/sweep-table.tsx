@@ -9,6 +9,7 @@ import { Button } from "../../../components/ui/button.tsx";
 import { TableHead } from "../../../components/ui/table-head.tsx";
 import { linkTo } from "../../../stores/route.ts";
 import { fixed, NONE } from "../../../styles/format.ts";
+import { scoreTitle } from "../../eval/eval-metrics.ts";
 import styles from "./sweep.module.css";
 
 const COLUMNS = [
@@ -44,7 +45,7 @@ export function SweepTable({ results }: { readonly results: SweepResults }): Rea
             {lines.map(({ score, variant, rows, found, runs }) => (
               <tr key={`${score} ${variant}`}>
                 <th scope="row">{variant}</th>
-                <td>{score}</td>
+                <td>{scoreTitle(score)}</td>
                 <td>{rowsText(found, rows)}</td>
                 <td>{fixed(found.start, 3)}</td>
                 <td>{text(found.all)}</td>
