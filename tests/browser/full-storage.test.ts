@@ -1,6 +1,6 @@
 /** A run in the page when storage is full. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { CHEAP_RUN, type OpenPage, openFollowed, type RunEvent, untilEvent } from "../support/page.ts";
+import { CHEAP_RUN, type OpenPage, openFollowed, type RunEvent, show, untilEvent } from "../support/page.ts";
 
 let lab: OpenPage;
 let events: RunEvent[];
@@ -22,6 +22,9 @@ it("waits, says so, and continues without a gap once there is room", async () =>
     .first()
     .waitFor();
   await expect.poll(() => page.getByTestId("run-state").textContent()).toBe("paused");
+  await page.getByTestId("problems").getByRole("link", { name: "Stored runs" }).click();
+  await page.getByTestId("runs-table").waitFor();
+  await show(page, { screen: "train" });
   await client.send("Storage.overrideQuotaForOrigin", { origin });
   const from = events.length;
   await page.getByTestId("play").click();

@@ -3,7 +3,7 @@ import { Button } from "../components/ui/button.tsx";
 import { IconClose, IconWarning } from "../components/ui/icons.tsx";
 import { Dialog } from "../components/ui/overlays.tsx";
 import { CopyText } from "../components/ui/panel/copy-text.tsx";
-import { navigate } from "../stores/route.ts";
+import { linkTo, navigate } from "../stores/route.ts";
 import { alarmKey, dismissAlarm, useRun } from "../stores/run/run.ts";
 import { dismissProblem, type Problem, useSession } from "../stores/session.ts";
 import styles from "./problems.module.css";
@@ -26,9 +26,11 @@ export function ProblemList(props: { readonly onAll: () => void }): ReactNode {
   );
 }
 
-function ProblemLine({ problem: { id, message, times } }: { readonly problem: Problem }): ReactNode {
+function ProblemLine({ problem: { id, code, message, times } }: { readonly problem: Problem }): ReactNode {
+  // There, runs can be deleted and the space that they take is shown.
+  const runs = code === "storage" ? <a href={linkTo({ screen: "runs" })}>Stored runs</a> : null;
   return (
-    <Line onDismiss={() => dismissProblem(id)}>
+    <Line onDismiss={() => dismissProblem(id)} action={runs}>
       {message}
       {times > 1 && <span className="muted"> × {times}</span>}
     </Line>
@@ -38,13 +40,15 @@ function ProblemLine({ problem: { id, message, times } }: { readonly problem: Pr
 function Line(props: {
   readonly severity?: string;
   readonly onDismiss: () => void;
+  readonly action?: ReactNode;
   readonly children: ReactNode;
 }): ReactNode {
-  const { severity, onDismiss, children } = props;
+  const { severity, onDismiss, action, children } = props;
   return (
     <div className={`flex gap-2 bad bad-soft ${styles.problem}`} data-severity={severity}>
       <IconWarning />
       <p>{children}</p>
+      {action}
       <Button kind="quiet" icon={<IconClose />} aria-label="Dismiss" title="Dismiss" onClick={onDismiss} />
     </div>
   );
