@@ -68,7 +68,23 @@ describe("before a run", () => {
     const save = lab.page.getByTestId("save-now");
     await expect.poll(() => save.getAttribute("aria-disabled")).toBe("true");
     await expect.poll(() => title("save-now")).toBe("No run is in progress");
-    await expect.poll(() => lab.page.getByTestId("single-phase").count()).toBe(0);
+    await expect.poll(() => title("single-phase")).toBe("Start, and pause after one phase (F)");
+  });
+
+  it("a key starts one that pauses after its first phase, another ends its first step", async () => {
+    const { page } = lab;
+    await expect.poll(() => page.getByTestId("strip-start").getAttribute("aria-disabled")).toBeNull();
+    await page.keyboard.press("f");
+    await untilState(0, "paused");
+    await expect.poll(nextPhase).not.toBe(PHASE_NAMES.sample);
+    expect(await steps()).toBe(0);
+    const from = events.length;
+    await page.keyboard.press("s");
+    await untilState(from, "paused");
+    await expect.poll(steps).toBe(1);
+    await page.getByTestId("stop").click();
+    await untilState(from, "finished");
+    await page.getByTestId("strip-start").waitFor();
   });
 });
 

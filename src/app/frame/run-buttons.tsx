@@ -12,14 +12,26 @@ import styles from "./status-strip.module.css";
 /** Milliseconds for which a requested checkpoint is shown as written. */
 const SHOWN_MS = 6000;
 
-/** Start before a run; in a run: pause or continue, one step, one phase, save, stop. */
+/** Start, pause or continue; one step, one phase, save, stop. */
 export function RunButtons(): ReactNode {
   const state = useRun((run) => run.state);
   const blocker = useSession(startBlocker);
   const active = actionBlocker("start", state) !== null;
-  if (!active) {
-    return (
-      <>
+  const running = state === "running";
+  return (
+    <>
+      {active ? (
+        <Button
+          kind={running ? "plain" : "primary"}
+          icon={running ? <IconPause /> : <IconPlay />}
+          blocker={actionBlocker(running ? "pause" : "play", state)}
+          data-testid={running ? "pause" : "play"}
+          title={running ? "Pause after this phase (P)" : "Continue (P)"}
+          onClick={() => act(running ? "pause" : "play")}
+        >
+          {running ? "Pause" : "Continue"}
+        </Button>
+      ) : (
         <Button
           kind="primary"
           icon={<IconPlay />}
@@ -29,62 +41,49 @@ export function RunButtons(): ReactNode {
         >
           Start
         </Button>
-        <SaveButton />
-      </>
-    );
-  }
-  const running = state === "running";
-  return (
-    <>
-      <Button
-        kind={running ? "plain" : "primary"}
-        icon={running ? <IconPause /> : <IconPlay />}
-        blocker={actionBlocker(running ? "pause" : "play", state)}
-        data-testid={running ? "pause" : "play"}
-        title={running ? "Pause after this phase (P)" : "Continue (P)"}
-        onClick={() => act(running ? "pause" : "play")}
-      >
-        {running ? "Pause" : "Continue"}
-      </Button>
+      )}
       <Button
         className={styles.iconic ?? ""}
         icon={<IconStep />}
-        blocker={actionBlocker("step", state)}
+        blocker={active ? actionBlocker("step", state) : blocker}
         data-testid="single-step"
-        title="Run one step, then pause (S)"
+        title={active ? "Run one step, then pause (S)" : "Start, and pause after one step (S)"}
         onClick={() => act("step")}
       >
         Step
       </Button>
-      <PhaseButton />
+      <PhaseButton blocker={active ? actionBlocker("phase", state) : blocker} starts={!active} />
       <SaveButton />
-      <Button
-        className={styles.iconic ?? ""}
-        icon={<IconStop />}
-        blocker={actionBlocker("stop", state)}
-        data-testid="stop"
-        title="Save a checkpoint and end the run"
-        onClick={() => act("stop")}
-      >
-        Stop
-      </Button>
+      {active && (
+        <Button
+          className={styles.iconic ?? ""}
+          icon={<IconStop />}
+          blocker={actionBlocker("stop", state)}
+          data-testid="stop"
+          title="Save a checkpoint and end the run"
+          onClick={() => act("stop")}
+        >
+          Stop
+        </Button>
+      )}
     </>
   );
 }
 
 /** Runs one phase of a step; the label names the next phase. */
-function PhaseButton(): ReactNode {
-  const state = useRun((run) => run.state);
+function PhaseButton(props: { readonly blocker: string | null; readonly starts: boolean }): ReactNode {
+  const { blocker, starts } = props;
   const next = useRun((run) => run.nextPhase);
   const loop = next === null || next.loop === null ? "" : `loop ${next.loop} ▸ `;
   const what = next === null ? "" : `: ${loop}${PHASE_NAMES[next.phase]}`;
+  const label = starts ? "Start, and pause after one phase" : `Run one phase${what}`;
   return (
     <Button
       icon={<IconPhase />}
-      blocker={actionBlocker("phase", state)}
+      blocker={blocker}
       data-testid="single-phase"
-      aria-label={`Run one phase${what}`}
-      title={`Run one phase${what}, then pause (F)`}
+      aria-label={label}
+      title={starts ? `${label} (F)` : `${label}, then pause (F)`}
       onClick={() => act("phase")}
     />
   );

@@ -7,10 +7,13 @@ import { startRun } from "./start-run.ts";
 
 export type RunAction = "start" | "pause" | "play" | "step" | "phase" | "checkpoint" | "evaluate" | "stop";
 
+/** Actions that start a run if none is in progress; the last two pause it after its first step or phase. */
+const STARTS: readonly RunAction[] = ["start", "step", "phase"];
+
 /** Why an action cannot be done in a state, or null; starting has further conditions (see startBlocker). */
 export function actionBlocker(action: RunAction, state: RunState): string | null {
   if (action === "start") return isActive(state) ? "A run is in progress" : null;
-  if (!isActive(state)) return "No run is in progress";
+  if (!isActive(state)) return STARTS.includes(action) ? null : "No run is in progress";
   if (state === "starting" || state === "stopping") return `The run is ${state}`;
   if (action === "stop" || action === "checkpoint") return null;
   if (action === "evaluate") return evaluationBlocker();
@@ -29,10 +32,12 @@ function evaluationBlocker(): string | null {
 
 /** Does an action when the state allows it. */
 export function act(action: RunAction): void {
-  if (actionBlocker(action, useRun.getState().state) !== null) return;
-  if (action === "start") {
+  const { state } = useRun.getState();
+  if (actionBlocker(action, state) !== null) return;
+  if (action === "start" || !isActive(state)) {
     navigate({ screen: "train", run: null, step: null, rollout: null });
-    report(startRun());
+    const first = action === "step" || action === "phase" ? action : null;
+    report(startRun().then(() => (first === null ? undefined : lab().trainer.control(first))));
     return;
   }
   if (action === "checkpoint") noteSaveAsked();
