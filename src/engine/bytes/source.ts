@@ -21,3 +21,8 @@ export interface ByteFolder {
   /** The source at a path, or undefined. */
   get(path: string): ByteSource | undefined;
 }
+
+/** The directory of a path with its slash; empty at the top. */
+export function directoryOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/") + 1);
+}

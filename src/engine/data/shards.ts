@@ -1,6 +1,6 @@
 import { isRecord, readJson } from "../bytes/json.ts";
 import { addTo } from "../bytes/lists.ts";
-import type { ByteFolder } from "../bytes/source.ts";
+import { type ByteFolder, directoryOf } from "../bytes/source.ts";
 import { plainLine, shortened } from "../errors.ts";
 import type { SkippedRow } from "./sample.ts";
 import { isMappingFile } from "./tables/mapping.ts";
@@ -32,7 +32,7 @@ export async function listShards(folder: ByteFolder): Promise<ShardList> {
   const ignored: { name: string; reason: string }[] = [];
   const problems: SkippedRow[] = [];
   const directories = new Map<string, string[]>();
-  for (const path of folder.paths) addTo(directories, path.slice(0, path.lastIndexOf("/") + 1), path);
+  for (const path of folder.paths) addTo(directories, directoryOf(path), path);
   const splits = await readSplits(folder);
   for (const directory of [...directories.keys()].sort(byName)) {
     const paths = (directories.get(directory) ?? []).sort(byName);
@@ -112,7 +112,7 @@ async function readSplits(folder: ByteFolder): Promise<Map<string, string>> {
     if (source === undefined) continue;
     const json: unknown = await readJson(source).catch(() => undefined);
     const names = isRecord(json) && Array.isArray(json.splits) ? json.splits : [];
-    const base = path.slice(0, path.lastIndexOf("/") + 1);
+    const base = directoryOf(path);
     for (const name of names) if (typeof name === "string") splits.set(`${base}${name}/`, name);
   }
   return splits;

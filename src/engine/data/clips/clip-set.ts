@@ -3,7 +3,7 @@
  * (docs/spec/video.md#12-data-layouts). Frames and masks are read on demand.
  */
 import { isRecord } from "../../bytes/json.ts";
-import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { type ByteFolder, type ByteSource, directoryOf } from "../../bytes/source.ts";
 import { badInput, LabError, quote } from "../../errors.ts";
 import { mountArchives, withoutArchives } from "../archive/mount.ts";
 import type { Rle } from "../mask/rle.ts";
@@ -123,7 +123,7 @@ export async function clipsOfFile(folder: ByteFolder, meta: string): Promise<Cli
 
 /** mask_dict.json next to the expressions, or else the only one in the folder that is not of another split. */
 async function maskDictionary(folder: ByteFolder, meta: string): Promise<Records | undefined> {
-  const beside = `${meta.slice(0, meta.lastIndexOf("/") + 1)}mask_dict.json`;
+  const beside = `${directoryOf(meta)}mask_dict.json`;
   const others = new Set(metasOf(folder).map(splitOf));
   others.delete(splitOf(meta));
   const all = folder.paths.filter(

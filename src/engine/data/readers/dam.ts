@@ -5,7 +5,7 @@
 
 import { isRecord } from "../../bytes/json.ts";
 import { addTo } from "../../bytes/lists.ts";
-import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { type ByteFolder, type ByteSource, directoryOf } from "../../bytes/source.ts";
 import { badInput, quote } from "../../errors.ts";
 import { checkMaskCount } from "../clips/clip-row.ts";
 import type { Records } from "../records/records.ts";
@@ -147,10 +147,6 @@ function filesByKey(
 /** A file's directory and key: frames of one sample have both in common. */
 function siteOf(file: string): string {
   return file.slice(0, file.indexOf(".", directoryOf(file).length));
-}
-
-function directoryOf(path: string): string {
-  return path.slice(0, path.lastIndexOf("/") + 1);
 }
 
 /** A number without its leading zeros; other names unchanged. */

@@ -6,7 +6,7 @@
 
 import { isRecord } from "../../bytes/json.ts";
 import { addTo } from "../../bytes/lists.ts";
-import type { ByteFolder } from "../../bytes/source.ts";
+import { type ByteFolder, directoryOf } from "../../bytes/source.ts";
 import { badInput } from "../../errors.ts";
 import { inSplit, missingSplit } from "../file-splits.ts";
 import { openRecords, unlessDamaged } from "../records/records.ts";
@@ -184,7 +184,7 @@ async function instancesOf(
   const known = all.find((ref) => ref.annotations.length > 0)?.annotations[0];
   const candidates = folder.paths.filter((one) => one !== path && /\.json$/i.test(one));
   const depth = (one: string): number => {
-    const directory = one.slice(0, one.lastIndexOf("/") + 1);
+    const directory = directoryOf(one);
     return path.startsWith(directory) ? directory.length : -1;
   };
   candidates.sort((a, b) => depth(b) - depth(a) || Number(/instances/i.test(b)) - Number(/instances/i.test(a)));

@@ -3,7 +3,7 @@
  * shards or directories.
  */
 import { addTo } from "../../bytes/lists.ts";
-import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { type ByteFolder, type ByteSource, directoryOf } from "../../bytes/source.ts";
 import { badInput, LONGEST_SENTENCE, shortened, toLabError } from "../../errors.ts";
 import type { MountedFolder } from "../archive/mount.ts";
 import { recogniseRecords } from "../readers/all.ts";
@@ -256,8 +256,4 @@ function filesOf({ fields }: Sample): string[] {
 
 function isInstances(path: string): boolean {
   return /instances/i.test(path);
-}
-
-function directoryOf(path: string): string {
-  return path.slice(0, path.lastIndexOf("/") + 1);
 }

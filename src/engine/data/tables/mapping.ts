@@ -4,7 +4,7 @@
  * are detected as usual; `*` is for files without an entry that are next to or below the mapping file.
  */
 import { isRecord, readJson } from "../../bytes/json.ts";
-import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { type ByteFolder, type ByteSource, directoryOf } from "../../bytes/source.ts";
 import { badInput, type LabError, quote } from "../../errors.ts";
 import type { WantedColumns } from "./schema.ts";
 
@@ -66,7 +66,7 @@ async function readMappingFile(path: string, source: ByteSource): Promise<DataMa
   const json = await readJson(source);
   const bad = (what: string): LabError => badInput(`${path} ${what}`, path);
   if (!isRecord(json) || !isRecord(json.files)) throw bad("has no object of files");
-  const directory = path.slice(0, path.lastIndexOf("/") + 1);
+  const directory = directoryOf(path);
   return Object.fromEntries(
     Object.entries(json.files).map(([name, value]) => {
       if (!isRecord(value)) throw bad(`has no columns for ${name}`);
