@@ -68,10 +68,10 @@ describe("before a run", () => {
     const save = lab.page.getByTestId("save-now");
     await expect.poll(() => save.getAttribute("aria-disabled")).toBe("true");
     await expect.poll(() => title("save-now")).toBe("No run is in progress");
-    await expect.poll(() => title("single-phase")).toBe("Start, and pause after one phase (F)");
+    await expect.poll(() => title("single-phase")).toBe("Start, and pause in the first step (F)");
   });
 
-  it("a key starts one that pauses after its first phase, another ends its first step", async () => {
+  it("a key starts one that pauses in its first step, another ends that step", async () => {
     const { page } = lab;
     await expect.poll(() => page.getByTestId("strip-start").getAttribute("aria-disabled")).toBeNull();
     await page.keyboard.press("f");

@@ -76,7 +76,7 @@ function PhaseButton(props: { readonly blocker: string | null; readonly starts: 
   const next = useRun((run) => run.nextPhase);
   const loop = next === null || next.loop === null ? "" : `loop ${next.loop} ▸ `;
   const what = next === null ? "" : `: ${loop}${PHASE_NAMES[next.phase]}`;
-  const label = starts ? "Start, and pause after one phase" : `Run one phase${what}`;
+  const label = starts ? "Start, and pause in the first step" : `Run one phase${what}`;
   return (
     <Button
       icon={<IconPhase />}

@@ -7,7 +7,7 @@ import { startRun } from "./start-run.ts";
 
 export type RunAction = "start" | "pause" | "play" | "step" | "phase" | "checkpoint" | "evaluate" | "stop";
 
-/** Actions that start a run if none is in progress; the last two pause it after its first step or phase. */
+/** Actions that start a run if none is in progress; "step" pauses it after its first step, "phase" within it. */
 const STARTS: readonly RunAction[] = ["start", "step", "phase"];
 
 /** Why an action cannot be done in a state, or null; starting has further conditions (see startBlocker). */
