@@ -32,12 +32,14 @@ async function openBrowser(executable: string, profile: string): Promise<OpenBro
   // A process group of its own, so that one signal reaches all its children.
   const child: ChildProcess = spawn(executable, [...flags, "about:blank"], { detached: true, stdio: "ignore" });
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-  for (let waited = 0; !existsSync(portFile); waited += 50) {
+  // The file exists before its first line, the port, is written.
+  const port = (): string | undefined =>
+    existsSync(portFile) ? /^(\d+)\n/.exec(readFileSync(portFile, "utf8"))?.[1] : undefined;
+  for (let waited = 0; port() === undefined; waited += 50) {
     if (child.exitCode !== null || waited > WAIT) throw new LabError("internal", "Chromium did not start");
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  const [port] = readFileSync(portFile, "utf8").split("\n");
-  const browser: Browser = await chromium.connectOverCDP(`http://127.0.0.1:${port}`);
+  const browser: Browser = await chromium.connectOverCDP(`http://127.0.0.1:${port()}`);
   const [context] = browser.contexts();
   if (context === undefined) throw new LabError("internal", "Chromium opened no window");
   const page = context.pages()[0] ?? (await context.newPage());
