@@ -4,7 +4,7 @@
  * are repeatable bit for bit.
  */
 import { lines } from "../matmul/product-form.ts";
-import type { GpuProgram } from "../runtime/pipelines.ts";
+import { bound, type GpuProgram, programOnce } from "../runtime/pipelines.ts";
 
 /** Threads that share a result on a GPU. */
 const SHARED_LANES = 64;
@@ -60,23 +60,19 @@ export interface ReductionProgram {
   groups(tiles: number): number;
 }
 
-const made = new Map<string, ReductionProgram>();
-
 /** Builds the program in the form for software adapters or for GPUs. */
 export function withReduction(source: LaneProgram, software: boolean): ReductionProgram {
   const { reductions, subgroup, sums = 0, end = "", ...rest } = source;
   const lanes = subgroup ?? OWN_LANES;
   const name = `${source.name}-${software ? 1 : SHARED_LANES}${subgroup === undefined ? "" : `-${subgroup}`}`;
-  const known = made.get(name);
-  if (known !== undefined) return known;
   const at = "group.y * groups.x + group.x";
-  const program: GpuProgram = {
+  const make = (): GpuProgram => ({
     ...rest,
     name,
     ...(subgroup === undefined ? {} : { enable: ["subgroups"] }),
     workgroup: [software ? lanes : SHARED_LANES, 1],
     header: `${reductions.map((kind) => (software ? same(kind) : tree(kind))).join("\n")}
-      ${software || sums === 0 ? "" : `var<workgroup> sums: array<vec4f, ${sums * SHARED_LANES}>;`}
+      ${software || sums === 0 ? "" : `var<workgroup> shared_sums: array<vec4f, ${sums * SHARED_LANES}>;`}
       ${source.header ?? ""}`,
     body: `
       ${
@@ -88,10 +84,8 @@ export function withReduction(source: LaneProgram, software: boolean): Reduction
       ${source.body}
       ${software ? "" : together(sums)}
       ${end}`,
-  };
-  const form: ReductionProgram = { program, groups: (tiles) => (software ? Math.ceil(tiles / lanes) : tiles) };
-  made.set(name, form);
-  return form;
+  });
+  return { program: programOnce(name, make), groups: (tiles) => (software ? Math.ceil(tiles / lanes) : tiles) };
 }
 
 function same(kind: Reduction): string {
@@ -104,18 +98,17 @@ function same(kind: Reduction): string {
 function together(sums: number): string {
   if (sums === 0) return "";
   return `
-      ${lines(sums, (r) => `sums[${r * SHARED_LANES}u + lane] = c${r};`)}
+      ${lines(sums, (r) => `shared_sums[${r * SHARED_LANES}u + lane] = c${r};`)}
       workgroupBarrier();
-      for (var span = ${SHARED_LANES / 2}u * min(u.tiles, 1u); span > 0u; span >>= 1u) {
+      for (var span = ${bound(SHARED_LANES / 2, "tiles")}; span > 0u; span >>= 1u) {
         if (lane < span) {
-          for (var r = 0u; r < ${sums * SHARED_LANES}u; r += ${SHARED_LANES}u) { sums[r + lane] += sums[r + lane + span]; }
+          for (var r = 0u; r < ${sums * SHARED_LANES}u; r += ${SHARED_LANES}u) { shared_sums[r + lane] += shared_sums[r + lane + span]; }
         }
         workgroupBarrier();
       }
-      ${lines(sums, (r) => `c${r} = sums[${r * SHARED_LANES}u];`)}`;
+      ${lines(sums, (r) => `c${r} = shared_sums[${r * SHARED_LANES}u];`)}`;
 }
 
-/** The loop starts at a uniform, because llvmpipe would otherwise unroll it at every call. */
 function tree(kind: Reduction): string {
   if (kind === "before") return BEFORE;
   const { type, fold } = FOLDS[kind];
@@ -125,7 +118,7 @@ function tree(kind: Reduction): string {
       workgroupBarrier();
       shared_${kind}[lane] = value;
       workgroupBarrier();
-      for (var span = ${SHARED_LANES / 2}u * min(u.tiles, 1u); span > 0u; span >>= 1u) {
+      for (var span = ${bound(SHARED_LANES / 2, "tiles")}; span > 0u; span >>= 1u) {
         if (lane < span) { shared_${kind}[lane] = ${fold(`shared_${kind}[lane]`, `shared_${kind}[lane + span]`)}; }
         workgroupBarrier();
       }

@@ -7,7 +7,7 @@
  * gpu/kernels/linear.ts; tests/gpu/decode.test.ts.
  */
 import { lines } from "../matmul/product-form.ts";
-import type { BufferType, GpuProgram } from "../runtime/pipelines.ts";
+import { type BufferType, bound, type GpuProgram } from "../runtime/pipelines.ts";
 import { u32s } from "../runtime/uniforms.ts";
 import { JOINED_BIAS, JOINED_UNIFORMS, joinedHeader, joinedInputs, OWN_PART } from "./joined.ts";
 import { type LaneProgram, POINT, POINT_LANES } from "./lanes.ts";
@@ -137,7 +137,7 @@ export function layerProgram({ slots, subgroup }: SlotBlock, joined: boolean, la
  */
 function putAll(slots: number): string {
   if (slots === 1) return "put(slot0, column, c0);";
-  return `for (var r = 0u; r < ${slots}u * min(u.tiles, 1u); r++) {
+  return `for (var r = 0u; r < ${bound(slots, "tiles")}; r++) {
           var sums = c0;
           ${lines(slots - 1, (r) => `sums = select(sums, c${r + 1}, r == ${r + 1}u);`)}
           put(slot0 + r, column, sums);

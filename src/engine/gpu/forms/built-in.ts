@@ -26,6 +26,11 @@ export interface BuiltIn {
   readonly compiled: "load" | "run";
   /** Whether half-precision programs may run if the device has `shader-f16`. */
   readonly half: boolean;
+  /**
+   * How the bounds of loops over known extents are written (runtime/pipelines.ts): as literals, from which a card's
+   * compiler bounds every index and unrolls, or through a uniform, because a software adapter takes seconds to unroll.
+   */
+  readonly bounds: "literal" | "uniform";
   /** Bytes of scores per run of queries, or logits per block. */
   readonly runBytes: number;
   readonly product: (sizes: ProductSizes) => ProductName;
@@ -44,6 +49,7 @@ const SOFTWARE: BuiltIn = {
   decoding: "thread",
   compiled: "run",
   half: false,
+  bounds: "uniform",
   runBytes: RUN_BYTES.software,
   product: () => "registers",
   attention: ({ width, valueWidth, queries }) =>
@@ -59,6 +65,7 @@ const CARD: BuiltIn = {
   decoding: "workgroup",
   compiled: "load",
   half: true,
+  bounds: "literal",
   runBytes: RUN_BYTES.card,
   product: ({ m, n, epilogue }) => {
     if (epilogue === "packed" || epilogue === "half") return "tiles-64-64-16-4-4";

@@ -1,13 +1,13 @@
 /**
  * WGSL of the register-blocked matrix products. No workgroup memory, barriers or atomics: a product repeats bit for
- * bit. Sizes, strides and loop bounds are uniforms, so one pipeline serves all shapes of a layout and form. Only the
- * register tile is unrolled (a constant loop takes llvmpipe seconds to compile).
+ * bit. Sizes and strides are uniforms, so one pipeline serves all shapes of a layout and form. Only the register tile is
+ * written out.
  *
  * On a software adapter loads are expensive: every load of a lane is a gather, whatever the addresses. A good form does
  * many multiplications per load; the best form loads the rows of A once per subgroup and broadcasts them. Limits:
  * M, N, K up to 2³² elements per operand; sums run over K in order, in f32.
  */
-import type { GpuProgram } from "../runtime/pipelines.ts";
+import { bound, type GpuProgram } from "../runtime/pipelines.ts";
 import { ACTIVATED, afterBeside, afterCode } from "./activation-code.ts";
 import {
   type Form,
@@ -191,15 +191,15 @@ function writeTile(form: Form): string {
   const chosen = (row: number, g: number): string => pickRow(`s${g}`, rows, together, (r) => `c${r + row}_${g}`);
   const sum = groups === 1 ? "s0" : "select(s0, s1, g == 1u)";
   const column = groups === 1 ? "col" : `col + g * ${form.wide && byRows(form.layout) ? 4 * form.lanes : 4}u`;
-  const each = (call: string): string => (groups === 1 ? call : `for (var g = 0u; g < u.tileGroups; g++) { ${call} }`);
+  const each = (call: string): string => (groups === 1 ? call : `for (var g = 0u; g < ${bound(groups, "m")}; g++) { ${call} }`);
   const row = (offset: number): string => `{
           ${lines(groups, (g) => chosen(offset, g))}
           ${each(`put(row + r + ${offset}u, ${column}, batch, ${sum});`)}
         }`;
-  return `for (var r = 0u; r < u.tileRows; r += ${together}u) {
+  return `for (var r = 0u; r < ${bound(rows, "m")}; r += ${together}u) {
         ${lines(together, row)}
       }
-      ${form.end === "extras" ? `${form.activates ? "" : "if (u.hasExtra != 0u)"} { ${each(`finish(row, ${column}, batch, u.tileRows);`)} }` : ""}`;
+      ${form.end === "extras" ? `${form.activates ? "" : "if (u.hasExtra != 0u)"} { ${each(`finish(row, ${column}, batch, ${bound(rows, "m")});`)} }` : ""}`;
 }
 
 function innerLoop(form: Form): string {

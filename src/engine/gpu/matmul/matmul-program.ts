@@ -156,8 +156,6 @@ function recordForm(
     bRepeat: (bPlace.repeat ?? 0) / vectorsOfB,
     bShare: spec.share ?? 1,
     repeats: spec.repeats ?? 1,
-    tileRows: "tile" in form ? form.tile.rows : form.rows,
-    tileGroups: "tile" in form ? form.tile.columns / 4 : form.groups,
     outRow: out.row,
     outBatch: out.batch,
     outOffset: out.offset ?? 0,
@@ -180,7 +178,6 @@ function recordForm(
     inputs.push(of);
     uniforms.push(row, batch, offset);
   }
-  if ("tile" in form) uniforms.push(form.tile.k);
   if (product !== undefined) inputs.push(product.a, product.b);
   const values = spec.into === undefined ? { shape } : { into: spec.into };
   const { after } = extras;

@@ -64,7 +64,7 @@ export interface Form extends Tile {
 /** Fields of the uniform block, in order. Strides and K count elements of their buffer: groups of four for vectors. */
 export const PRODUCT_UNIFORMS = {
   ...u32s("m n k aRow aInner aBatch aOffset aRepeat bInner bColumn bBatch bOffset bRepeat bShare"),
-  ...u32s("repeats outRow outBatch outOffset tileRows tileGroups hasBias hasExtra upTo onwards reach triangle"),
+  ...u32s("repeats outRow outBatch outOffset hasBias hasExtra upTo onwards reach triangle"),
 };
 
 /** One line of text per index. */

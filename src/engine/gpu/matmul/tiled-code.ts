@@ -6,7 +6,7 @@
  * same bits.
  */
 import { type TileForm, tileThreads } from "../forms/records.ts";
-import type { GpuProgram } from "../runtime/pipelines.ts";
+import { bound, type GpuProgram } from "../runtime/pipelines.ts";
 import { ACTIVATED, afterBeside, afterCode } from "./activation-code.ts";
 import { type End, grid, lines, PRODUCT_UNIFORMS } from "./product-form.ts";
 
@@ -40,7 +40,7 @@ interface Phase {
 }
 
 /**
- * Loads a tile of `count` lines and `u.depth` steps; adjacent threads load adjacent elements.
+ * Loads a tile of `count` lines and k steps; adjacent threads load adjacent elements.
  * @param read code that sets `value` to the elements from `inside` and `k` on
  */
 function loadTile(
@@ -58,7 +58,7 @@ function loadTile(
       : `let next = select(1u, ${count + 1}u, ${along});
           ${lines(loads, (i) => `${into}[place + ${i}u * next] = value[${i}];`)}`;
   return `
-        for (var i = local.x; i < u.depth * ${acrossGroups}u; i += ${threads}u) {
+        for (var i = local.x; i < ${bound(k * acrossGroups, "m")}; i += ${threads}u) {
           let inside = select(i % ${acrossGroups}u * ${loads}u, i / ${alongGroups}u, ${along});
           let step = select(i / ${acrossGroups}u, i % ${alongGroups}u * ${loads}u, ${along});
           let k = at + step;
@@ -81,7 +81,7 @@ function phaseCode(form: TiledForm, phase: Phase): string {
         ${loadTile(form, "left", m, phase.aAlong, `let row = row0 + inside; ${read(phase.a, phase.aAt, `row < u.m && k < ${phase.size}${phase.aSeen}`, phase.factor)}`)}
         ${loadTile(form, "right", n, phase.bAlong, `let col = col0 + inside; ${read(phase.b, phase.bAt, `col < u.n && k < ${phase.size}`)}`)}
         workgroupBarrier();
-        for (var step = 0u; step < u.depth; step++) {
+        for (var step = 0u; step < ${bound(tile.k, "m")}; step++) {
           let l = step * ${m + 1}u + ty;
           let r = step * ${n + 1}u + tx;
           ${lines(groups, (g) => `let b${g} = vec4f(${[0, 1, 2, 3].map((c) => `right[r + ${across * (4 * g + c)}u]`).join(", ")});`)}
@@ -104,7 +104,7 @@ function putCode({ end, twice, activates }: TiledForm): string {
       }`;
 }
 
-/** The program of a tiled form; the depth of a tile is a uniform, so that no compiler unrolls its loops. */
+/** The program of a tiled form. */
 export function tiledProgram(form: TiledForm): GpuProgram {
   const { tile, loads, twice, end, activates } = form;
   const beside = afterBeside(activates, "f32" as const);
@@ -156,7 +156,6 @@ export function tiledProgram(form: TiledForm): GpuProgram {
       ...(end === "scaled"
         ? { factorRow: "u32" as const, factorBatch: "u32" as const, factorOffset: "u32" as const }
         : {}),
-      depth: "u32",
       ...beside.uniforms,
     },
     workgroup: [tileThreads(tile), 1],

@@ -6,7 +6,7 @@
  */
 import { type MatrixUnit, type TileForm, tileThreads } from "../forms/records.ts";
 import { grid, lines } from "../matmul/product-form.ts";
-import { SUBGROUP_MATRICES } from "../runtime/pipelines.ts";
+import { bound, SUBGROUP_MATRICES } from "../runtime/pipelines.ts";
 
 /** Parts of a tiled program that store and multiply results. */
 export interface TileParts {
@@ -52,7 +52,7 @@ export function matrixParts(tile: TileForm, unit: MatrixUnit): TileParts {
     multiply: `
       workgroupBarrier();
       ${OWN} {
-        for (var k = 0u; k < u.depth; k += ${unit.k}u) {
+        for (var k = 0u; k < ${bound(tile.k, "m")}; k += ${unit.k}u) {
           ${lines(down, (r) => `let a${r} = ${matrix("left", `k * ${m}u + top + ${r * unit.m}u`)};`)}
           ${lines(
             right,

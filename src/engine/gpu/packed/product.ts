@@ -90,7 +90,7 @@ function registerPlan(key: string, make: (tile: Tile) => GpuProgram, m: number, 
       const blocks = Math.ceil(count / tile.rows);
       return tile.broadcast > 0 ? [Math.ceil(runs / lanes), blocks, 1] : flatGrid(Math.ceil((runs * blocks) / lanes));
     },
-    last: () => [tile.rows],
+    last: () => [],
   };
 }
 
@@ -102,7 +102,7 @@ function tiledPlan(program: GpuProgram, storage: WeightStorage, type: Arithmetic
   return {
     program,
     grid: (count) => [Math.ceil(width / tile.n), Math.ceil(count / tile.m), 1],
-    last: (from) => (type === "f16" ? [tile.k, from, weightFactor(storage)] : [tile.k]),
+    last: (from) => (type === "f16" ? [from, weightFactor(storage)] : []),
   };
 }
 

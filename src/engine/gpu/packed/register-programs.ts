@@ -5,7 +5,7 @@
  */
 import { ACTIVATED, afterBeside, afterCode } from "../matmul/activation-code.ts";
 import { lines, loadsOf, pickRow, rowAddresses, rowOf, type Tile } from "../matmul/product-form.ts";
-import type { GpuProgram } from "../runtime/pipelines.ts";
+import { bound, type GpuProgram } from "../runtime/pipelines.ts";
 import { u32s } from "../runtime/uniforms.ts";
 import { hasScales, type WeightStorage } from "./storage.ts";
 import { blockInputs, readUnit, UNITS_PER_SCALE, unpackHeader } from "./unpack.ts";
@@ -48,9 +48,6 @@ export const FORWARD_UNIFORMS = {
   ...u32s("width first hasBias"),
   factor: "f32",
 } as const;
-
-/** A bound as a uniform, so that the compiler does not unroll the loop that writes a tile. */
-const TILE_ROWS = { tileRows: "u32" } as const;
 
 /**
  * Statements that write the columns from `col` on: `at` is their index in the result and `part` the thread's values
@@ -100,7 +97,7 @@ export function forwardProgram(storage: WeightStorage, tile: Tile, vectors: bool
     ...enabled(tile),
     inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: type, ...beside.inputs },
     outputs: { result: type, ...beside.outputs },
-    uniforms: { ...FORWARD_UNIFORMS, ...TILE_ROWS, ...beside.uniforms },
+    uniforms: { ...FORWARD_UNIFORMS, ...beside.uniforms },
     workgroup: [lanesOf(tile), 1],
     header: `${unpackHeader(storage)} ${afterCode(activates, type)}
       fn put(row: u32, col: u32, sum: vec4f) {
@@ -109,7 +106,7 @@ export function forwardProgram(storage: WeightStorage, tile: Tile, vectors: bool
         }
       }
       fn finish(row: u32, first: u32) {
-        for (var r = row; r < min(row + u.tileRows, u.m); r++) {
+        for (var r = row; r < min(row + ${bound(rows, "m")}, u.m); r++) {
           for (var col = first; col < min(first + 4u, u.n); col += ${vectors ? 4 : 1}u) {
             let at = (r * u.width + u.first + col) / ${vectors ? 4 : 1}u;
             if (u.hasBias != 0u) { result[at] += bias[(u.first + col) / ${vectors ? 4 : 1}u]; }
@@ -125,7 +122,7 @@ export function forwardProgram(storage: WeightStorage, tile: Tile, vectors: bool
       ${rowAddresses(tile, "2u * u.units", "0u")}
       ${lines(rows, (r) => `var c${r} = vec4f(0);`)}
       ${loop}
-      for (var r = 0u; r < u.tileRows; r++) {
+      for (var r = 0u; r < ${bound(rows, "m")}; r++) {
         ${pickRow("sum", rows, 1, (r) => `c${r}`)}
         put(row + r, col, sum);
       }
@@ -154,7 +151,7 @@ export function backwardProgram(storage: WeightStorage, tile: Tile, vectors: boo
     ...enabled(tile),
     inputs: { dy: "f32", ...blockInputs(storage) },
     outputs: { result: vectors ? "vec4<f32>" : "f32" },
-    uniforms: { ...BACKWARD_UNIFORMS, ...TILE_ROWS },
+    uniforms: BACKWARD_UNIFORMS,
     workgroup: [lanesOf(tile), 1],
     header: `${unpackHeader(storage)}
       fn put(row: u32, col: u32, sum: vec4f) {
@@ -174,7 +171,7 @@ export function backwardProgram(storage: WeightStorage, tile: Tile, vectors: boo
         ${loadsOf(tile, (i) => `let a${i} = dy[pa${i} + j];`)}
         ${lines(rows, (r) => `{ let s = ${rowOf(tile, r)}; l${r} += s * sl; h${r} += s * sh; }`)}
       }
-      for (var r = 0u; r < u.tileRows; r++) {
+      for (var r = 0u; r < ${bound(rows, "m")}; r++) {
         ${pickRow("low", rows, 1, (r) => `l${r}`)}
         ${pickRow("high", rows, 1, (r) => `h${r}`)}
         put(row + r, 8u * at, low);

@@ -7,7 +7,7 @@
 import { type MatrixUnit, type TileForm, tileThreads } from "../forms/records.ts";
 import { ACTIVATED, afterBeside, afterCode } from "../matmul/activation-code.ts";
 import { grid, lines } from "../matmul/product-form.ts";
-import type { GpuProgram } from "../runtime/pipelines.ts";
+import { bound, type GpuProgram } from "../runtime/pipelines.ts";
 import { type Arithmetic, HALF_RUN } from "./half.ts";
 import { matrixParts, type TileParts } from "./matrix-tiles.ts";
 import { BACKWARD_UNIFORMS, FORWARD_UNIFORMS } from "./register-programs.ts";
@@ -35,9 +35,9 @@ function step(type: Arithmetic, { m, n, rows, columns }: TileForm, sums: string)
 }
 
 function steps(type: Arithmetic, tile: TileForm): string {
-  if (type === "f32") return `for (var k = 0u; k < u.depth; k++) { ${step("f32", tile, "c")} }`;
+  if (type === "f32") return `for (var k = 0u; k < ${bound(tile.k, "m")}; k++) { ${step("f32", tile, "c")} }`;
   const groups = tile.columns / 4;
-  return `for (var run = 0u; run < u.depth; run += ${HALF_RUN}u) {
+  return `for (var run = 0u; run < ${bound(tile.k, "m")}; run += ${HALF_RUN}u) {
     ${grid(tile.rows, groups, (r, g) => `var h${r}_${g} = vec4<f16>(0);`)}
     for (var k = run; k < run + ${HALF_RUN}u; k++) { ${step("f16", tile, "h")} }
     ${grid(tile.rows, groups, (r, g) => `c${r}_${g} += vec4f(h${r}_${g});`)}
@@ -66,19 +66,10 @@ function registerParts(type: Arithmetic, tile: TileForm): TileParts {
   };
 }
 
-/**
- * The steps of a tile as a uniform, because compilers of software adapters would take seconds to unroll a constant
- * loop.
- */
-const DEPTH = { depth: "u32" } as const;
-
 /** Additional uniforms for half precision; `firstRow` is the first row of the factors. */
 function besides(type: Arithmetic): Pick<GpuProgram, "inputs" | "uniforms"> {
-  if (type === "f32") return { inputs: {}, uniforms: DEPTH };
-  return {
-    inputs: { rowFactors: "f32" },
-    uniforms: { ...DEPTH, firstRow: "u32", weightFactor: "f32" },
-  };
+  if (type === "f32") return { inputs: {}, uniforms: {} };
+  return { inputs: { rowFactors: "f32" }, uniforms: { firstRow: "u32", weightFactor: "f32" } };
 }
 
 /** How operands are scaled into workgroup memory, and how a sum of their products is scaled back. */
@@ -102,9 +93,9 @@ const placement = ({ m, n }: TileForm, { begin }: TileParts): string => `
 /** Stores eight steps of one line of a tile, from the vectors `low` and `high`, one below another. */
 const spread = (into: string, lines: number, low: string, high: string): string => `
           for (var j = 0u; j < 4u; j++) {
-            let at = (part * 8u + j) * ${lines}u + line;
-            ${into}[at] = ${low}[j];
-            ${into}[at + ${4 * lines}u] = ${high}[j];
+            let cell = (part * 8u + j) * ${lines}u + line;
+            ${into}[cell] = ${low}[j];
+            ${into}[cell + ${4 * lines}u] = ${high}[j];
           }`;
 
 const unpackedUnit = (storage: WeightStorage, place: string): string => `
@@ -161,7 +152,7 @@ export function tiledForward(
       }`,
     body: `${placement(tile, parts)}
       for (var at = 0u; at < u.units; at += ${units}u) {
-        for (var i = index; i < u.depth * ${m / UNIT}u; i += ${threads}u) {
+        for (var i = index; i < ${bound((k * m) / UNIT, "m")}; i += ${threads}u) {
           let line = i / ${units}u;
           let part = i % ${units}u;
           let row = min(row0 + line, u.m - 1u);
@@ -173,7 +164,7 @@ export function tiledForward(
           }
           ${spread("left", m, "al", "ah")}
         }
-        for (var i = index; i < u.depth * ${n / UNIT}u; i += ${threads}u) {
+        for (var i = index; i < ${bound((k * n) / UNIT, "m")}; i += ${threads}u) {
           let line = i / ${units}u;
           let part = i % ${units}u;
           var bl = vec4<${type}>(0); var bh = bl;
@@ -220,7 +211,7 @@ export function tiledBackward(
       }`,
     body: `${placement(tile, parts)}
       for (var at = 0u; at < u.n; at += ${k}u) {
-        for (var i = index; i < u.depth * ${m / loads}u; i += ${threads}u) {
+        for (var i = index; i < ${bound((k * m) / loads, "m")}; i += ${threads}u) {
           let step = i % ${k / loads}u * ${loads}u;
           let line = i / ${k / loads}u;
           let j = at + step;
@@ -229,7 +220,7 @@ export function tiledBackward(
           if (j < u.n && row < u.m) { value = ofRow(row, vec4f(dy[(row * u.width + u.first + j) / ${loads}u])); }
           ${lines(loads, (i) => `left[(step + ${i}u) * ${m}u + line] = value[${i}];`)}
         }
-        for (var i = index; i < u.depth * ${units}u; i += ${threads}u) {
+        for (var i = index; i < ${bound(k * units, "m")}; i += ${threads}u) {
           let line = i / ${units}u;
           let part = i % ${units}u;
           let unit = col0 / ${UNIT}u + part;

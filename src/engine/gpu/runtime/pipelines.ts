@@ -1,4 +1,5 @@
 /** Our compute programs: their shader text and their pipelines, compiled once per device. */
+import { builtInForms } from "../forms/active.ts";
 import type { UniformBlock } from "./uniforms.ts";
 
 export type BufferType = "f32" | "vec4<f32>" | "i32" | "u32" | "vec2<u32>" | "vec4<u32>";
@@ -21,11 +22,33 @@ export interface GpuProgram extends UniformBlock {
 
 const made = new Map<string, GpuProgram>();
 
-/** The program of a key, made at its first use. @param key unique among all callers */
+/**
+ * The program of a key in the spelling of this class of adapter, made at its first use.
+ * @param key unique among all callers
+ */
 export function programOnce(key: string, make: () => GpuProgram): GpuProgram {
-  const program = made.get(key) ?? make();
-  made.set(key, program);
-  return program;
+  const literal = builtInForms().bounds === "literal";
+  const spelled = literal ? `${key}${LITERAL}` : key;
+  const known = made.get(spelled);
+  if (known !== undefined) return known;
+  const program = make();
+  const named = literal ? { ...program, name: program.name + LITERAL } : program;
+  made.set(spelled, named);
+  return named;
+}
+
+/** End of the name of a program whose bounds are literals. */
+const LITERAL = "-literal";
+
+/**
+ * WGSL of a loop bound that is known when the program is written: a literal on a card, a product with a uniform on a
+ * software adapter (`BuiltIn.bounds`). The loop runs the same number of times in both. Programs that use it are made by
+ * `programOnce`.
+ * @param extent a whole number
+ * @param positive uniform of the program that is at least 1 in every dispatch
+ */
+export function bound(extent: number, positive: string): string {
+  return builtInForms().bounds === "literal" ? `${extent}u` : `${extent}u * min(u.${positive}, 1u)`;
 }
 
 /** A pipeline, with the layout for its bind groups. */

@@ -8,13 +8,10 @@
  * the stored statistics, so that each gradient has one writer. f32, in order of keys or queries, no atomics.
  */
 import { type AttentionTiles, BACK_ROWS, SIDE } from "../../forms/records.ts";
-import type { GpuProgram } from "../../runtime/pipelines.ts";
+import { bound, type GpuProgram } from "../../runtime/pipelines.ts";
 import { each, GRADIENT_INPUTS, HEADER, SEEN } from "./attention-narrow-code.ts";
 
 const THREADS = SIDE * SIDE;
-
-/** The tile's rows as a uniform, so that no compiler unrolls the loops over them. */
-const UNIFORMS = { ...SEEN, depth: "u32" } as const;
 
 const THREAD = `
       let tx = local.x % ${SIDE}u;
@@ -22,7 +19,7 @@ const THREAD = `
 
 /** Copies `rows` rows of `vectors` vec4 from `from` on; those beyond `end` become 0, so that they never hold NaN. */
 function load(into: string, array: string, base: string, from: string, rows: number, end: string, vectors: number) {
-  return `for (var i = local.x; i < ${rows}u * u.depth; i += ${THREADS}u) {
+  return `for (var i = local.x; i < ${bound(rows * vectors, "heads")}; i += ${THREADS}u) {
           let line = ${from} + i / ${vectors}u;
           var value = vec4f(0);
           if (line < ${end}) { value = ${array}[(${base} + line) * ${vectors}u + i % ${vectors}u]; }
@@ -34,7 +31,7 @@ function load(into: string, array: string, base: string, from: string, rows: num
 function dots(name: string, own: string, other: string, rows: number, columns: number, vectors: number): string {
   return `
         ${each(rows, (r) => each(columns, (c) => `var ${name}${r}_${c} = 0.0;`))}
-        for (var i = 0u; i < u.depth; i++) {
+        for (var i = 0u; i < ${bound(vectors, "heads")}; i++) {
           ${each(columns, (c) => `let o${c} = ${other}[(tx + ${SIDE * c}u) * ${vectors}u + i];`)}
           ${each(rows, (r) => `{ let own = ${own}[(ty + ${SIDE * r}u) * ${vectors}u + i]; ${each(columns, (c) => `${name}${r}_${c} += dot(own, o${c});`)} }`)}
         }`;
@@ -44,7 +41,7 @@ function dots(name: string, own: string, other: string, rows: number, columns: n
 function addRows(sum: string, weights: string, array: string, lines: number, rows: number, vectors: number): string {
   const groups = Math.ceil(vectors / SIDE);
   return `
-        for (var line = 0u; line < ${lines / SIDE}u * u.side; line++) {
+        for (var line = 0u; line < ${bound(lines, "heads")}; line++) {
           ${each(groups, (g) => `let x${g} = ${array}[line * ${vectors}u + min(tx + ${SIDE * g}u, ${vectors - 1}u)];`)}
           ${each(rows, (r) => `{ let w = ${weights}[(ty + ${SIDE * r}u) * ${lines}u + line]; ${each(groups, (g) => `${sum}${r}_${g} += w * x${g};`)} }`)}
         }`;
@@ -57,7 +54,7 @@ export function tiledForward({ queries, keys }: AttentionTiles, vectors: number)
     name: `lab-attention-tiles-${queries}-${keys}-${vectors}`,
     inputs: { q: "vec4<f32>", k: "vec4<f32>", v: "vec4<f32>", mask: "f32" },
     outputs: { result: "vec4<f32>", stats: "f32" },
-    uniforms: { ...UNIFORMS, side: "u32" },
+    uniforms: SEEN,
     workgroup: [THREADS, 1],
     header: `${HEADER}
       var<workgroup> own: array<vec4f, ${queries * vectors}>;
@@ -66,12 +63,12 @@ export function tiledForward({ queries, keys }: AttentionTiles, vectors: number)
       var<workgroup> partial: array<f32, ${queries * SIDE}>;
       fn folded(row: u32, first: f32) -> f32 {
         var most = first;
-        for (var i = 0u; i < u.side; i++) { most = max(most, partial[row * ${SIDE}u + i]); }
+        for (var i = 0u; i < ${bound(SIDE, "heads")}; i++) { most = max(most, partial[row * ${SIDE}u + i]); }
         return most;
       }
       fn total(row: u32) -> f32 {
         var sum = 0.0;
-        for (var i = 0u; i < u.side; i++) { sum += partial[row * ${SIDE}u + i]; }
+        for (var i = 0u; i < ${bound(SIDE, "heads")}; i++) { sum += partial[row * ${SIDE}u + i]; }
         return sum;
       }`,
     body: `${THREAD}
@@ -211,7 +208,7 @@ export function tiledBackward(by: "queries" | "keys", vectors: number): GpuProgr
     name: `lab-attention-tiles-grad-${by}-${vectors}`,
     inputs: GRADIENT_INPUTS,
     outputs: { result: "vec4<f32>", ...(queries ? {} : { values: "vec4<f32>" as const }) },
-    uniforms: { ...UNIFORMS, side: "u32" },
+    uniforms: SEEN,
     workgroup: [THREADS, 1],
     header: `${HEADER}
       var<workgroup> own: array<vec4f, ${size * vectors}>;

@@ -1,5 +1,5 @@
 /** Records attention by tiles in workgroup memory (attention-tiles-code.ts): one dispatch forward, three backward. */
-import { type AttentionTiles, BACK_ROWS, SIDE } from "../../forms/records.ts";
+import { type AttentionTiles, BACK_ROWS } from "../../forms/records.ts";
 import { runRows } from "../../rows-program.ts";
 import { type GpuProgram, programOnce } from "../../runtime/pipelines.ts";
 import { release, runProgram } from "../../runtime/program.ts";
@@ -9,10 +9,6 @@ import { narrowUniforms } from "./attention-narrow.ts";
 import { DELTA } from "./attention-rows.ts";
 import type { AttentionForm, Inputs, Sizes } from "./attention-runs.ts";
 import { tiledBackward, tiledForward } from "./attention-tiles-code.ts";
-
-function uniformsOf(s: Sizes, inputs: Inputs, form: AttentionForm): number[] {
-  return [...narrowUniforms(s, inputs, form), s.d / 4, SIDE];
-}
 
 export function forwardTiled(
   inputs: Inputs,
@@ -25,7 +21,7 @@ export function forwardTiled(
   const program = programOnce(key, () => tiledForward(tiles, s.d / 4));
   const outputs = [{ shape: q.shape }, { shape: [...q.shape.slice(0, 3), 2] }];
   const grid = [Math.ceil(s.queries / tiles.queries), 1, s.heads] as const;
-  const results = runProgram(program, [q, k, v, mask ?? q], outputs, uniformsOf(s, inputs, form), grid);
+  const results = runProgram(program, [q, k, v, mask ?? q], outputs, narrowUniforms(s, inputs, form), grid);
   countWork(2 * s.heads * s.queries * s.keys * s.d);
   return results as [tf.TensorInfo, tf.TensorInfo];
 }
@@ -42,7 +38,7 @@ export function backwardTiled(
   const rows = s.heads * s.queries;
   const [delta] = runRows(DELTA, [dy, y], [{ shape: [rows] }], rows, s.dv) as [tf.TensorInfo];
   const given = [q, k, v, dy, mask ?? q, stats, delta];
-  const uniforms = uniformsOf(s, inputs, form);
+  const uniforms = narrowUniforms(s, inputs, form);
   const by = (side: "queries" | "keys"): GpuProgram =>
     programOnce(`attention-${side}-${s.d}`, () => tiledBackward(side, s.d / 4));
   const grid = (length: number, heads: number) => [Math.ceil(length / BACK_ROWS), 1, heads] as const;

@@ -1,0 +1,165 @@
+/**
+ * The programs that a card may run, by class: every form of a product or attention that fits, decoding, and sampling.
+ * Compiled by `npm run isa` and read by tests of their sources. Call it with the adapter class of a card.
+ */
+import { HEAD_NORM, mixProgram, NORM, ROTATE, scoreLanes, scoresProgram } from "../../../src/engine/gpu/decode/attend.ts";
+import { type LaneProgram, withReduction } from "../../../src/engine/gpu/decode/lanes.ts";
+import { packedLinearProgram } from "../../../src/engine/gpu/decode/packed-products.ts";
+import { FOLD, GATE, linearProgram } from "../../../src/engine/gpu/decode/products.ts";
+import { SAMPLE } from "../../../src/engine/gpu/decode/sample.ts";
+import { SAMPLE_DRAW, SAMPLE_MASSES, SAMPLE_TOPS } from "../../../src/engine/gpu/decode/sample-wide.ts";
+import { slotBlock } from "../../../src/engine/gpu/decode/slot-block.ts";
+import {
+  ATTENTION_FORMS,
+  type AttentionForm,
+  type AttentionName,
+  attentionFits,
+  type Epilogue,
+  type FormLimits,
+  PRODUCT_FORMS,
+  type ProductForm,
+  type ProductName,
+  productFits,
+  type TileForm,
+  tileThreads,
+} from "../../../src/engine/gpu/forms/records.ts";
+import { tiledBackward, tiledForward } from "../../../src/engine/gpu/kernels/attention/attention-tiles-code.ts";
+import { productProgram } from "../../../src/engine/gpu/matmul/matmul-code.ts";
+import type { Layout } from "../../../src/engine/gpu/matmul/product-form.ts";
+import { formOf } from "../../../src/engine/gpu/matmul/register-forms.ts";
+import { tiledProgram } from "../../../src/engine/gpu/matmul/tiled-code.ts";
+import { WEIGHT_STORAGES } from "../../../src/engine/gpu/packed/storage.ts";
+import {
+  fewRowsForward,
+  tiledBackward as packedBackward,
+  tiledForward as packedForward,
+} from "../../../src/engine/gpu/packed/tile-programs.ts";
+import type { GpuProgram } from "../../../src/engine/gpu/runtime/pipelines.ts";
+import type { Trips } from "./assembly.ts";
+
+export type ProgramClass =
+  | "product"
+  | "product with vectors"
+  | "product in registers"
+  | "packed product"
+  | "packed product in f16"
+  | "packed product of few rows"
+  | "attention"
+  | "attention gradient"
+  | "decode product"
+  | "other";
+
+export interface CardProgram {
+  readonly kind: ProgramClass;
+  readonly program: GpuProgram;
+  readonly trips?: Trips;
+}
+
+/** Head widths of published models. */
+const WIDTHS = [64, 72, 80, 96, 128];
+
+const tilesThatFit = (epilogue: Epilogue, limits: FormLimits): TileForm[] =>
+  (Object.keys(PRODUCT_FORMS) as ProductName[]).flatMap((name) => {
+    const form: ProductForm = PRODUCT_FORMS[name];
+    const fits = form.kind === "tiles" && form.split === undefined && productFits(name, epilogue, limits);
+    return fits && form.matrices === undefined ? [form] : [];
+  });
+
+/** @param elements that a thread loads at once */
+const tripsOf = (tile: TileForm, elements: number): Trips => ({
+  load: (tile.m * tile.k) / elements / tileThreads(tile),
+  multiply: tile.k,
+});
+
+function products(limits: FormLimits): CardProgram[] {
+  const tiled = tilesThatFit("plain", limits).flatMap((form) => {
+    const { vectors, ...tile } = form;
+    const loads = vectors ? 4 : 1;
+    const base = { layout: "any", vectors: false, tile, loads, twice: false, end: "extras", activates: false } as const;
+    return [
+      base,
+      ...(["alone", "adding", "scaled"] as const).map((end) => ({ ...base, end })),
+      { ...base, twice: true },
+      { ...base, activates: true },
+    ].map(
+      (own): CardProgram => ({
+        kind: vectors ? "product with vectors" : "product",
+        program: tiledProgram(own),
+        trips: tripsOf(tile, loads),
+      }),
+    );
+  });
+  const layouts: readonly Layout[] = ["along-k", "rows", "rows-along-k", "any"];
+  const registers = layouts.flatMap((layout) =>
+    (
+      [
+        [512, 16],
+        [8, 512],
+        [1, 512],
+      ] as const
+    ).map(([m, n]) => productProgram({ ...formOf(layout, m, n, layout !== "any"), end: "extras", activates: false })),
+  );
+  return [...tiled, ...registers.map((program): CardProgram => ({ kind: "product in registers", program }))];
+}
+
+function packed(limits: FormLimits, half: boolean): CardProgram[] {
+  return WEIGHT_STORAGES.flatMap((storage) => [
+    ...[1, 4, 8].map(
+      (rows): CardProgram => ({ kind: "packed product of few rows", program: fewRowsForward(storage, rows, false) }),
+    ),
+    ...tilesThatFit("packed", limits).flatMap((form) =>
+      (half && storage !== "f32" ? (["f32", "f16"] as const) : (["f32"] as const)).flatMap((type): CardProgram[] => {
+        const { vectors, ...tile } = form;
+        const kind = type === "f16" ? "packed product in f16" : "packed product";
+        const forward = { kind, program: packedForward(storage, type, tile, false), trips: tripsOf(tile, 8) } as const;
+        const program = packedBackward(storage, type, false, form);
+        return [...(vectors ? [] : [forward]), { kind, program, trips: tripsOf(tile, vectors ? 4 : 1) }];
+      }),
+    ),
+  ]);
+}
+
+function attentions(limits: FormLimits): CardProgram[] {
+  return WIDTHS.flatMap((width) => {
+    const sizes = { heads: 16, group: 1, queries: 512, keys: 512, width, valueWidth: width, causal: true };
+    const fitting = (Object.keys(ATTENTION_FORMS) as AttentionName[]).flatMap((name) => {
+      const form: AttentionForm = ATTENTION_FORMS[name];
+      return form.kind === "tiles" && attentionFits(name, sizes, limits, Number.MAX_SAFE_INTEGER) ? [form] : [];
+    });
+    if (fitting.length === 0) return [];
+    return [
+      ...fitting.map((form): CardProgram => ({ kind: "attention", program: tiledForward(form, width / 4) })),
+      ...(["queries", "keys"] as const).map(
+        (by): CardProgram => ({ kind: "attention gradient", program: tiledBackward(by, width / 4) }),
+      ),
+    ];
+  });
+}
+
+function decoding(): CardProgram[] {
+  const blocks = [...new Map([1, 4, 8, 16].map((slots) => [slotBlock(slots, false, 0).slots, slots])).values()];
+  const linears = blocks
+    .map((slots) => slotBlock(slots, false, 0))
+    .flatMap((block) =>
+      [false, true].flatMap((joined) => [
+        linearProgram(block, joined),
+        ...WEIGHT_STORAGES.map((storage) => packedLinearProgram(storage, block, joined)),
+      ]),
+    );
+  const lanes = (kind: ProgramClass, source: LaneProgram): CardProgram => ({
+    kind,
+    program: withReduction(source, false).program,
+  });
+  const others = [NORM, HEAD_NORM, mixProgram(1), SAMPLE, SAMPLE_TOPS, SAMPLE_MASSES, SAMPLE_DRAW];
+  return [
+    ...linears.map((source) => lanes("decode product", source)),
+    ...others.map((source) => lanes("other", source)),
+    ...[scoresProgram(scoreLanes(false), 1), ROTATE, GATE, FOLD].map((program): CardProgram => ({ kind: "other", program })),
+  ];
+}
+
+/** @param half whether the card multiplies in f16 */
+export function cardPrograms(limits: FormLimits, half: boolean): CardProgram[] {
+  const all = [...products(limits), ...packed(limits, half), ...attentions(limits), ...decoding()];
+  return [...new Map(all.map((one) => [one.program.name, one])).values()];
+}
