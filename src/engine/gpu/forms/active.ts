@@ -37,9 +37,12 @@ let limits: FormLimits | undefined;
 let table: FormTable = new Map();
 const seen = new Map<string, SeenShape>();
 
-/** Set by device.ts: the built-in table of the adapter, and its limits. */
-export function setAdapterClass(of: AdapterClass, its?: FormLimits): void {
-  builtIn = BUILT_IN[of];
+/**
+ * Set by device.ts: the built-in table of the adapter, and its limits.
+ * @param own entries in place of the table's, for tests
+ */
+export function setAdapterClass(of: AdapterClass, its?: FormLimits, own: Partial<BuiltIn> = {}): void {
+  builtIn = { ...BUILT_IN[of], ...own };
   if (its !== undefined) limits = its;
 }
 

@@ -41,9 +41,9 @@ function dots(name: string, own: string, other: string, rows: number, columns: n
 function addRows(sum: string, weights: string, array: string, lines: number, rows: number, vectors: number): string {
   const groups = Math.ceil(vectors / SIDE);
   return `
-        for (var line = 0u; line < ${bound(lines, "heads")}; line++) {
-          ${each(groups, (g) => `let x${g} = ${array}[line * ${vectors}u + min(tx + ${SIDE * g}u, ${vectors - 1}u)];`)}
-          ${each(rows, (r) => `{ let w = ${weights}[(ty + ${SIDE * r}u) * ${lines}u + line]; ${each(groups, (g) => `${sum}${r}_${g} += w * x${g};`)} }`)}
+        for (var step = 0u; step < ${bound(lines, "heads")}; step++) {
+          ${each(groups, (g) => `let x${g} = ${array}[step * ${vectors}u + min(tx + ${SIDE * g}u, ${vectors - 1}u)];`)}
+          ${each(rows, (r) => `{ let w = ${weights}[(ty + ${SIDE * r}u) * ${lines}u + step]; ${each(groups, (g) => `${sum}${r}_${g} += w * x${g};`)} }`)}
         }`;
 }
 
