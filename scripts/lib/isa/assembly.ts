@@ -89,11 +89,13 @@ function loopsOf(blocks: readonly Block[]): Loop[] {
 const within = (inner: Loop, outer: Loop): boolean =>
   inner !== outer && inner.head >= outer.head && inner.last <= outer.last;
 
-const MULTIPLY_ADD = /^v_(?:fma|fmac|mac|mad|fmaak|fmamk|madmk|madak|fma_mix|fma_mixlo|fma_mixhi)(?:_legacy)?_f(?:16|32)/;
+const MULTIPLY_ADD =
+  /^v_(?:fma|fmac|mac|mad|fmaak|fmamk|madmk|madak|fma_mix|fma_mixlo|fma_mixhi)(?:_legacy)?_f(?:16|32)/;
 
 /** Multiply-adds of an instruction per lane: two in packed halves, one or two in a dual instruction. */
 function multiplyAdds(line: string): number {
-  if (line.startsWith("v_dual_")) return line.split("::").filter((part) => /v_dual_(?:fmac|fmaak|fmamk)/.test(part)).length;
+  if (line.startsWith("v_dual_"))
+    return line.split("::").filter((part) => /v_dual_(?:fmac|fmaak|fmamk)/.test(part)).length;
   if (/^v_pk_(?:fma|mad)_f16/.test(line) || line.startsWith("v_dot2")) return 2;
   return MULTIPLY_ADD.test(line) || line.startsWith("v_fma_mix") ? 1 : 0;
 }
@@ -138,7 +140,8 @@ export function workOf(assembly: string, trips?: Trips): Counts | undefined {
   const blocks = blocksOf(assembly);
   const each = blocks.map(({ lines }) => countsOf(lines));
   const loops = loopsOf(blocks);
-  const total = ({ head, last }: Loop): Counts => each.slice(head, last + 1).reduce((sum, one) => plus(sum, one, 1), NONE);
+  const total = ({ head, last }: Loop): Counts =>
+    each.slice(head, last + 1).reduce((sum, one) => plus(sum, one, 1), NONE);
   const depth = (loop: Loop): number => loops.filter((other) => within(loop, other)).length;
   const multiplying = loops.filter((loop) => total(loop).multiplyAdds > 0);
   const rounds = multiplying.filter((loop) => total(loop).localWords > 0 && total(loop).globalWords > 0);

@@ -2,19 +2,26 @@
  * The programs that a card may run, by class: every form of a product or attention that fits, decoding, and sampling.
  * Compiled by `npm run isa` and read by tests of their sources. Call it with the adapter class of a card.
  */
-import { HEAD_NORM, mixProgram, NORM, ROTATE, scoreLanes, scoresProgram } from "../../../src/engine/gpu/decode/attend.ts";
+import {
+  HEAD_NORM,
+  mixProgram,
+  NORM,
+  ROTATE,
+  scoreLanes,
+  scoresProgram,
+} from "../../../src/engine/gpu/decode/attend.ts";
 import { type LaneProgram, withReduction } from "../../../src/engine/gpu/decode/lanes.ts";
 import { packedLinearProgram } from "../../../src/engine/gpu/decode/packed-products.ts";
 import { FOLD, GATE, linearProgram } from "../../../src/engine/gpu/decode/products.ts";
 import { SAMPLE } from "../../../src/engine/gpu/decode/sample.ts";
 import { SAMPLE_DRAW, SAMPLE_MASSES, SAMPLE_TOPS } from "../../../src/engine/gpu/decode/sample-wide.ts";
 import { slotBlock } from "../../../src/engine/gpu/decode/slot-block.ts";
+import type { Epilogue } from "../../../src/engine/gpu/forms/buckets.ts";
 import {
   ATTENTION_FORMS,
   type AttentionForm,
   type AttentionName,
   attentionFits,
-  type Epilogue,
   type FormLimits,
   PRODUCT_FORMS,
   type ProductForm,
@@ -154,7 +161,9 @@ function decoding(): CardProgram[] {
   return [
     ...linears.map((source) => lanes("decode product", source)),
     ...others.map((source) => lanes("other", source)),
-    ...[scoresProgram(scoreLanes(false), 1), ROTATE, GATE, FOLD].map((program): CardProgram => ({ kind: "other", program })),
+    ...[scoresProgram(scoreLanes(false), 1), ROTATE, GATE, FOLD].map(
+      (program): CardProgram => ({ kind: "other", program }),
+    ),
   ];
 }
 

@@ -30,7 +30,8 @@ for (const { kind, program, trips } of cardPrograms(formLimits(), halfPrograms()
       kind,
       threads: program.workgroup[0] * program.workgroup[1],
       source: (await sha256Hex(new TextEncoder().encode(shaderSource(program)))).slice(0, 12),
-      error: errors.find((error) => error !== null)?.message ?? (found === undefined ? "the driver logged nothing" : null),
+      error:
+        errors.find((error) => error !== null)?.message ?? (found === undefined ? "the driver logged nothing" : null),
       statistics: found?.statistics ?? {},
       work: (found && workOf(found.assembly, trips)) ?? null,
       ...(withAssembly === "" ? {} : { assembly: found?.assembly ?? "" }),

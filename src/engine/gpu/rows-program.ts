@@ -9,7 +9,8 @@ import { type GpuProgram, programOnce } from "./runtime/pipelines.ts";
 import { flatGrid, type OutputInto, type OutputSpec, runProgram } from "./runtime/program.ts";
 import type { tf } from "./tf.ts";
 
-const GPU_THREADS = 64;
+/** Threads that share a row on a GPU. */
+export const GPU_THREADS = 64;
 /** Rows per workgroup where each has one thread. */
 const SOFTWARE_ROWS = 8;
 

@@ -90,8 +90,7 @@ it("a software adapter's compiler cannot unroll the same loops", () => {
   try {
     const tiled = cardPrograms(LIMITS, true).filter(({ kind }) => /^(?:product|packed product|attention)\b/.test(kind));
     const unrolled = tiled.filter(
-      ({ kind, program }) =>
-        kind !== "packed product of few rows" && !shaderSource(program).includes(", 1u)"),
+      ({ kind, program }) => kind !== "packed product of few rows" && !shaderSource(program).includes(", 1u)"),
     );
     expect(unrolled.map(({ program }) => program.name)).toEqual([]);
   } finally {

@@ -5,7 +5,6 @@
  * f32 and f16 (7), and most devices for scaled forms (10). Used where a workgroup shares a sum; with one thread per sum
  * the choice of the layer would cost too much.
  */
-import { lines } from "../matmul/product-form.ts";
 import type { BufferType } from "../runtime/pipelines.ts";
 
 /** Maximum layers in one dispatch. */
@@ -24,25 +23,25 @@ export const JOINED_PACKED_UNIFORMS = { skip1: "u32", skip2: "u32", factor1: "f3
 /** The buffers of one matrix, once for each layer. */
 export function joinedInputs(own: Readonly<Record<string, BufferType>>): Record<string, BufferType> {
   const names = Object.entries(own);
-  return Object.fromEntries(
-    ["", "1", "2"].flatMap((layer) => names.map(([name, type]) => [`${name}${layer}`, type] as const)),
-  );
+  return Object.fromEntries(LAYERS.flatMap((layer) => names.map(([name, type]) => [`${name}${layer}`, type] as const)));
 }
 
-/** WGSL functions that find the layer of a column and read its buffers: `<name>Of(part, i)`. */
-export function joinedHeader(own: Readonly<Record<string, BufferType>>): string {
-  const names = Object.entries(own);
-  return `
+/** WGSL functions that find the layer of a column and the layer's first column. */
+export const JOINED_HEADER = `
       fn partOf(column: u32) -> u32 { return u32(column >= u.end0) + u32(column >= u.end1); }
-      fn firstOf(part: u32) -> u32 { return select(select(0u, u.end0, part == 1u), u.end1, part == 2u); }
-      ${lines(names.length, (at) => {
-        const [name, type] = names[at] as (typeof names)[number];
-        return `fn ${name}Of(part: u32, i: u32) -> ${type} {
-          if (part == 0u) { return ${name}[i]; }
-          if (part == 1u) { return ${name}1[i]; }
-          return ${name}2[i];
-        }`;
-      })}`;
+      fn firstOf(part: u32) -> u32 { return select(select(0u, u.end0, part == 1u), u.end1, part == 2u); }`;
+
+/** Ends of the names of the layers' buffers. */
+export const LAYERS = ["", "1", "2"] as const;
+
+/**
+ * Code that reads the matrix of this tile's layer. It is written once per layer, because a choice between buffers at
+ * every element costs more branches than multiplications.
+ * @param code given the end of the names of the layer's buffers
+ */
+export function eachLayer(joined: boolean, code: (layer: string) => string): string {
+  if (!joined) return code("");
+  return LAYERS.map((layer, part) => `if (part == ${part}u) { ${code(layer)} }`).join(" else ");
 }
 
 /** The layer of this tile, and the tile's first column in it. */

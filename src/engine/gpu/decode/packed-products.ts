@@ -8,7 +8,7 @@ import { hasScales, type WeightStorage } from "../packed/storage.ts";
 import { blockInputs, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "../packed/unpack.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { u32s } from "../runtime/uniforms.ts";
-import { JOINED_PACKED_UNIFORMS, joinedHeader } from "./joined.ts";
+import { eachLayer, JOINED_HEADER, JOINED_PACKED_UNIFORMS, LAYERS } from "./joined.ts";
 import { type LaneProgram, POINT, POINT_LANES } from "./lanes.ts";
 import { addend, layerProgram } from "./products.ts";
 import { type SlotBlock, blockInputs as slotInputs } from "./slot-block.ts";
@@ -27,13 +27,12 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, jo
   const x = slotInputs(block, (slot) => `${slot} * 2u * u.units`);
   const four = [0, 1, 2, 3];
   const scaled = hasScales(storage);
-  const part = joined ? "part, " : "";
-  const scales = four.map((c) => `scale(${part}(q${c} + unit) / ${UNITS_PER_SCALE}u)`).join(", ");
+  const scales = (layer: string): string =>
+    four.map((c) => `scale${layer}((q${c} + unit) / ${UNITS_PER_SCALE}u)`).join(", ");
   const matrix = blockInputs(storage);
-  const read = joined ? (at: string): string => `wOf(part, ${at})` : undefined;
   const row = (c: number): string =>
     joined ? `(skipOf(part) + own + ${c}u)` : `(u.skip + min(column + ${c}u, u.n - 1u))`;
-  const header = `${joinedHeader(matrix)}
+  const header = `${JOINED_HEADER}
       fn skipOf(part: u32) -> u32 { return select(select(u.skip, u.skip1, part == 1u), u.skip2, part == 2u); }
       fn factorOf(part: u32) -> f32 { return select(select(u.factor, u.factor1, part == 1u), u.factor2, part == 2u); }`;
   const low = joined ? { first: "part * u.rank4", scale: "(u.upScale / factorOf(part))" } : {};
@@ -49,16 +48,18 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, jo
       factor: "f32",
     },
     joinedUniforms: JOINED_PACKED_UNIFORMS,
-    header: `${joined ? header : ""} ${unpackHeader(storage, joined)}`,
+    header: `${joined ? header : ""} ${unpackHeader(storage, joined ? LAYERS : undefined)}`,
     factor: joined ? "factorOf(partOf(column)) * " : "u.factor * ",
     first: "u.first + ",
     body: `
       ${lines(4, (c) => `let q${c} = ${row(c)} * u.rowUnits;`)}
       ${x.addresses}
       ${lines(slots, (r) => `var c${r} = vec4f(0);`)}
-      for (var unit = first; unit < u.units; unit += step) {
-        ${lines(4, (c) => readUnit(storage, `b${c}`, `q${c} + unit`, read))}
-        ${scaled ? `let s = vec4f(${scales});` : ""}
+      ${eachLayer(
+        joined,
+        (layer) => `for (var unit = first; unit < u.units; unit += step) {
+        ${lines(4, (c) => readUnit(storage, `b${c}`, `q${c} + unit`, `w${layer}`))}
+        ${scaled ? `let s = vec4f(${scales(layer)});` : ""}
         ${x.load("low", "2u * unit")}
         ${x.load("high", "2u * unit + 1u")}
         ${lines(
@@ -66,7 +67,8 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, jo
           (r) => `{ let al = ${x.value("low", r)}; let ah = ${x.value("high", r)};
           c${r} += ${scaled ? "s * " : ""}vec4f(${four.map((c) => `dot(al, b${c}l) + dot(ah, b${c}h)`).join(", ")}); }`,
         )}
-      }
+      }`,
+      )}
       ${addend(block, (column) => `u.first + ${column}`, low)}
 `,
   });

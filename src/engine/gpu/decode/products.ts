@@ -1,6 +1,6 @@
 /**
  * Linear layers of a decoding step: a few rows (slots) times a long matrix [out, in]. A thread or workgroup computes 1,
- * 4, 8 or 16 slots × 4 outputs, so that each weight is loaded once for all of them, and adds the low-rank branch. One
+ * 4 or 8 slots × 4 outputs, so that each weight is loaded once for all of them, and adds the low-rank branch. One
  * program serves every layer, low-rank factor and the head, because compiling another takes a software adapter most of
  * a second. Sums run over the input in a fixed order whatever the batch, so a row's result does not depend on its
  * neighbours. Oracle:
@@ -9,7 +9,7 @@
 import { lines } from "../matmul/product-form.ts";
 import { type BufferType, bound, type GpuProgram } from "../runtime/pipelines.ts";
 import { u32s } from "../runtime/uniforms.ts";
-import { JOINED_BIAS, JOINED_UNIFORMS, joinedHeader, joinedInputs, OWN_PART } from "./joined.ts";
+import { eachLayer, JOINED_BIAS, JOINED_HEADER, JOINED_UNIFORMS, joinedInputs, OWN_PART } from "./joined.ts";
 import { type LaneProgram, POINT, POINT_LANES } from "./lanes.ts";
 import { blockInputs, type SlotBlock } from "./slot-block.ts";
 
@@ -58,22 +58,25 @@ export function linearProgram(block: SlotBlock, joined = false): LaneProgram {
     name: `linear-${slots}`,
     matrix,
     uniforms: u32s("tiles tile0 k4 n resultStride resultFirst"),
-    header: joined ? joinedHeader(matrix) : "",
+    header: joined ? JOINED_HEADER : "",
     factor: "",
     first: "",
     body: `
       ${lines(4, (i) => `let q${i} = ${joined ? `(own + ${i}u)` : `min(column + ${i}u, u.n - 1u)`} * u.k4;`)}
       ${inputs.addresses}
       ${lines(slots, (r) => `var c${r} = vec4f(0);`)}
-      for (var k = first; k < u.k4; k += step) {
-        ${lines(4, (i) => `let w${i} = ${joined ? `wOf(part, q${i} + k)` : `w[q${i} + k]`};`)}
+      ${eachLayer(
+        joined,
+        (layer) => `for (var k = first; k < u.k4; k += step) {
+        ${lines(4, (i) => `let w${i} = w${layer}[q${i} + k];`)}
         ${inputs.load("a", "k")}
         ${lines(
           slots,
           (r) => `{ let a = ${inputs.value("a", r)};
           c${r} += vec4f(dot(a, w0), dot(a, w1), dot(a, w2), dot(a, w3)); }`,
         )}
-      }
+      }`,
+      )}
       ${addend(block, (column) => column, joined ? { first: "part * u.rank4" } : {})}
 `,
   });
@@ -150,9 +153,9 @@ export const FOLD: GpuProgram = {
   inputs: { w: "vec4<f32>", a: "vec4<f32>", b: "f32" },
   outputs: { result: "vec4<f32>" },
   uniforms: { k4: "u32", row0: "u32", rank: "u32", scale: "f32" },
-  workgroup: [8, 1],
+  workgroup: [POINT_LANES, 1],
   body: `
-    let k = group.x * 8u + local.x;
+    let k = group.x * ${POINT_LANES}u + local.x;
     if (k >= u.k4) { return; }
     var value = w[group.y * u.k4 + k];
     for (var r = 0u; r < u.rank; r++) { value += u.scale * b[group.y * u.rank + r] * a[r * u.k4 + k]; }

@@ -12,6 +12,8 @@ export type AdapterClass = "software" | "integrated" | "nvidia" | "amd" | "apple
 export interface BuiltIn {
   /** Whether a row of a row kernel belongs to one thread, without barriers, or to a workgroup. */
   readonly rows: "thread" | "workgroup";
+  /** Threads per workgroup of programs without workgroup memory; fewer than a wave leave a card's lanes empty. */
+  readonly lanes: 8 | 64;
   /** Whether a thread of an element-wise program computes several groups of four instead of one. */
   readonly runs: boolean;
   /** Whether our programs also move, join and combine large tensors, or only small ones. */
@@ -42,6 +44,7 @@ const TILED = 32;
 
 const SOFTWARE: BuiltIn = {
   rows: "thread",
+  lanes: 8,
   runs: true,
   moves: true,
   reductions: true,
@@ -58,6 +61,7 @@ const SOFTWARE: BuiltIn = {
 
 const CARD: BuiltIn = {
   rows: "workgroup",
+  lanes: 64,
   runs: false,
   moves: false,
   reductions: false,
@@ -86,12 +90,15 @@ export const BUILT_IN: Readonly<Record<AdapterClass, BuiltIn>> = {
   apple: CARD,
 };
 
-/** The class of an adapter by its description; an unknown one counts as an integrated GPU. */
+/**
+ * The class of an adapter by its description; an unknown one counts as an integrated GPU. Mesa's driver for Apple's
+ * GPUs reports the architecture "software", so names come before that word.
+ */
 export function classOf(adapter: Readonly<Record<"vendor" | "architecture" | "description", string>>): AdapterClass {
   const told = `${adapter.vendor} ${adapter.architecture} ${adapter.description}`;
-  if (/swiftshader|llvmpipe|software/i.test(told)) return "software";
+  if (/swiftshader|llvmpipe/i.test(told)) return "software";
   if (/nvidia|geforce/i.test(told)) return "nvidia";
   if (/\bamd\b|radeon|\brdna/i.test(told)) return "amd";
-  if (/apple|metal/i.test(told)) return "apple";
-  return "integrated";
+  if (/apple|metal|honeykrisp/i.test(told)) return "apple";
+  return /software/i.test(told) ? "software" : "integrated";
 }

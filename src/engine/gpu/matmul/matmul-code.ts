@@ -191,7 +191,8 @@ function writeTile(form: Form): string {
   const chosen = (row: number, g: number): string => pickRow(`s${g}`, rows, together, (r) => `c${r + row}_${g}`);
   const sum = groups === 1 ? "s0" : "select(s0, s1, g == 1u)";
   const column = groups === 1 ? "col" : `col + g * ${form.wide && byRows(form.layout) ? 4 * form.lanes : 4}u`;
-  const each = (call: string): string => (groups === 1 ? call : `for (var g = 0u; g < ${bound(groups, "m")}; g++) { ${call} }`);
+  const each = (call: string): string =>
+    groups === 1 ? call : `for (var g = 0u; g < ${bound(groups, "m")}; g++) { ${call} }`;
   const row = (offset: number): string => `{
           ${lines(groups, (g) => chosen(offset, g))}
           ${each(`put(row + r + ${offset}u, ${column}, batch, ${sum});`)}

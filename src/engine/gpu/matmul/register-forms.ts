@@ -9,6 +9,7 @@
  * each form is a program to compile.
  */
 
+import { builtInForms } from "../forms/active.ts";
 import type { ProductForm } from "../forms/records.ts";
 import { broadcastLanes } from "../runtime/custom-kernels.ts";
 import { MAX_GROUPS } from "../runtime/program.ts";
@@ -20,8 +21,6 @@ import type { TiledForm } from "./tiled-code.ts";
 /** A form without its end and activation. */
 type Tiling = Omit<Form, "end" | "activates">;
 
-/** Threads per workgroup without subgroups: the vector width of llvmpipe, twice that of SwiftShader. */
-const LANES = 8;
 /**
  * Minimum columns for which lanes share the rows of a tall tile: at least two lanes then have work, and none loads all
  * rows.
@@ -33,9 +32,18 @@ const LEAST_COLUMNS = 8;
  * @param small whether the work is too little to compile a program for few rows
  */
 export function formOf(layout: Layout, m: number, n: number, vectors: boolean, small = false): Tiling {
-  const narrow = { layout, rows: 8, groups: 1, unroll: 1, wide: false, broadcast: 0, lanes: LANES, vectors };
+  const narrow = {
+    layout,
+    rows: 8,
+    groups: 1,
+    unroll: 1,
+    wide: false,
+    broadcast: 0,
+    lanes: builtInForms().lanes,
+    vectors,
+  };
   const broadcast = broadcastLanes();
-  const lanes = broadcast === 0 ? LANES : broadcast;
+  const lanes = broadcast === 0 ? narrow.lanes : broadcast;
   const tall = (m > 8 || small) && layout !== "any";
   // Sixteen rows by four columns need fewer loads than eight by eight, and waste fewer columns of a narrow result.
   const groups = (byRows(layout) && !tall) || (layout === "any" && broadcast === 4) ? 2 : 1;
@@ -101,7 +109,7 @@ function adjusted(form: Tiling, chosen: ProductForm): Tiling {
   const broadcast = broadcastLanes();
   const groups = chosen.groups ?? 1;
   const wide = form.wide && chosen.rows > 1;
-  const lanes = wide && broadcast > 0 ? broadcast : LANES;
+  const lanes = wide && broadcast > 0 ? broadcast : builtInForms().lanes;
   return { ...form, rows: chosen.rows, groups, unroll: 1, wide, broadcast: wide ? broadcast : 0, lanes };
 }
 

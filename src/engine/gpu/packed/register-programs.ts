@@ -3,6 +3,7 @@
  * docs/spec/webgpu.md#61-kernels). Rows of x and dY are broadcast in subgroups of 4 or 8 lanes, as in
  * gpu/matmul/matmul-code.ts. Sums are f32 in every storage.
  */
+import { builtInForms } from "../forms/active.ts";
 import { ACTIVATED, afterBeside, afterCode } from "../matmul/activation-code.ts";
 import { lines, loadsOf, pickRow, rowAddresses, rowOf, type Tile } from "../matmul/product-form.ts";
 import { bound, type GpuProgram } from "../runtime/pipelines.ts";
@@ -10,15 +11,12 @@ import { u32s } from "../runtime/uniforms.ts";
 import { hasScales, type WeightStorage } from "./storage.ts";
 import { blockInputs, readUnit, UNITS_PER_SCALE, unpackHeader } from "./unpack.ts";
 
-/** Threads per workgroup without subgroups of a known size. */
-const LANES = 8;
-
 /** Output columns per thread of the forward product. */
 export const COLUMNS = 4;
 
 /** Threads per workgroup; one subgroup if rows are broadcast. */
 export function lanesOf({ broadcast }: Tile): number {
-  return broadcast === 0 ? LANES : broadcast;
+  return broadcast === 0 ? builtInForms().lanes : broadcast;
 }
 
 const CELLS = [0, 1, 2, 3];

@@ -31,30 +31,29 @@ const HELPERS: Readonly<Record<WeightStorage, string>> = {
 };
 
 /**
- * Functions that the snippets below call; `scale(i)` is the i-th scale of the block, or `scale(part, i)` of one of
- * several that `scalesOf` reads.
+ * Functions that the snippets below call; `scale(i)` is the i-th scale of the block.
+ * @param blocks ends of the names of the buffers, and of `scale`, of each bound block
  */
-export function unpackHeader(storage: WeightStorage, several = false): string {
+export function unpackHeader(storage: WeightStorage, blocks: readonly string[] = [""]): string {
   if (!hasScales(storage)) return HELPERS[storage];
-  return `${HELPERS[storage]}
-    fn scale(${several ? "part: u32, " : ""}i: u32) -> f32 {
-      let pair = unpack2x16float(${several ? "scalesOf(part, i >> 1u)" : "scales[i >> 1u]"});
+  const scales = blocks.map(
+    (block) => `
+    fn scale${block}(i: u32) -> f32 {
+      let pair = unpack2x16float(scales${block}[i >> 1u]);
       return select(pair.x, pair.y, (i & 1u) == 1u);
-    }`;
+    }`,
+  );
+  return HELPERS[storage] + scales.join("");
 }
 
 /**
  * Statements that read unit `index` into \`<name>l\` and \`<name>h\`, the first and last four elements, before any
  * scale.
- * @param read code for an element of the values
+ * @param values name of the buffer
  */
-export function readUnit(
-  storage: WeightStorage,
-  name: string,
-  index: string,
-  read = (at: string): string => `w[${at}]`,
-): string {
+export function readUnit(storage: WeightStorage, name: string, index: string, values = "w"): string {
   const raw = `${name}r`;
+  const read = (at: string): string => `${values}[${at}]`;
   switch (storage) {
     case "f32":
       return `let ${name}l = ${read(`2u * (${index})`)}; let ${name}h = ${read(`2u * (${index}) + 1u`)};`;

@@ -23,7 +23,7 @@ export function subgroupSize(): number {
 
 /** Lanes that broadcast loaded rows in products on software adapters: a subgroup of 4 or 8, else 0. */
 export function broadcastLanes(): number {
-  return lanes === 4 || lanes === 8 ? lanes : 0;
+  return builtInForms().lanes === 8 && (lanes === 4 || lanes === 8) ? lanes : 0;
 }
 
 let half = false;

@@ -6,6 +6,7 @@
  */
 import { LabError } from "../../errors.ts";
 import { joinedBuffers, MOST_JOINED } from "../../gpu/decode/joined.ts";
+import { POINT_LANES } from "../../gpu/decode/lanes.ts";
 import { PACKED_STEP } from "../../gpu/decode/packed-products.ts";
 import { FOLD } from "../../gpu/decode/products.ts";
 import { PackedMatrix } from "../../gpu/packed/matrix.ts";
@@ -307,7 +308,7 @@ function folding(
           program: FOLD,
           buffers: [matrixBuffer(weights.matrix(`${path}.weight`)), a, b, weight],
           uniforms: [inSize / 4, row0, lora?.a.shape[0] ?? 0, lora?.scale ?? 0],
-          grid: () => [Math.ceil(inSize / 32), rows],
+          grid: () => [Math.ceil(inSize / 4 / POINT_LANES), rows],
         });
         if (bias !== undefined) {
           encoder.copyBufferToBuffer(bufferOf(weights.get(`${path}.bias`)), 0, bias, 4 * row0, 4 * rows);

@@ -13,13 +13,11 @@
  * all
  * registers before a branch. f32, sums in order of the keys or queries, no atomics.
  */
+import { builtInForms } from "../../forms/active.ts";
 import { READ_BEYOND } from "../../matmul/product-form.ts";
 import type { GpuProgram } from "../../runtime/pipelines.ts";
 import { u32s } from "../../runtime/uniforms.ts";
 import { MASK_FIELDS, SCORE } from "./masked-score.ts";
-
-/** Threads per workgroup where there are no subgroups of fixed size. */
-const LANES = 8;
 
 /** Uniforms that define which keys a query sees. */
 export const SEEN = {
@@ -97,7 +95,7 @@ function extensions(lanes: number): { enable?: readonly string[] } {
 }
 
 /** Threads per workgroup. */
-export const narrowLanes = (lanes: number): number => (lanes > 0 ? lanes : LANES);
+export const narrowLanes = (lanes: number): number => (lanes > 0 ? lanes : builtInForms().lanes);
 
 /** @param vectors d / 4 @param lanes of every subgroup, 0 for no subgroups */
 export function narrowForward(vectors: number, lanes: number): GpuProgram {
