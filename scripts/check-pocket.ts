@@ -103,7 +103,7 @@ await runTool(async () => {
     const picture = pocketPicture(seed, index, 1, SIDE);
     const { scene, masks } = picture;
     const dice = sceneDice(seed + 1, index);
-    const features = encodeImage(model, picture.rgb, 1);
+    const features = await encodeImage(model, picture.rgb, 1);
     const asked = scene.things.flatMap((thing, at) => phrasesFor(thing, scene, dice).map((phrase) => ({ phrase, at })));
     const place = { features, height: SIDE, width: SIDE };
     const phrases = asked.map(({ phrase }) => phrase[1]);

@@ -112,7 +112,7 @@ describe("a run that asks another checkpoint for likelihoods", () => {
     const [first] = asked as [RolloutRecord];
     const { rgb } = await read(rows.summaries.findIndex(({ id }) => id === first.rowId));
     const config = cheapConfig(settings);
-    const features = encodeImage(model, rgb, config.maxTiles);
+    const features = await encodeImage(model, rgb, config.maxTiles);
     const parameters = startParameters(model, config, captioner);
     const masks = asked.map(({ predictedMask }) => decodeRle(predictedMask as Rle));
     const picture = { features, masks, height: rgb.height, width: rgb.width, caption: first.caption, others: [] };

@@ -30,7 +30,7 @@ beforeAll(async () => {
   model = await openSa2va(await nodeFolder(POCKET), "pocket");
   weights = weightsView(new Map([...model.frozen, ...model.base]), {}, 0);
   row = await (await openNodeRows()).rows(0);
-  features = encodeImage(model, row.rgb, 1);
+  features = await encodeImage(model, row.rgb, 1);
 });
 afterAll(() => {
   disposeFeatures(features);

@@ -140,8 +140,8 @@ describe("the forecast", () => {
     const beyond: number[] = [];
     for (const tiles of [1, 4]) {
       const start = tf.memory().numBytes;
-      const profile = await tf.profile(() => {
-        const { vision, sam } = encodeImage(large, { width: 384, height: 96, data }, tiles);
+      const profile = await tf.profile(async () => {
+        const { vision, sam } = await encodeImage(large, { width: 384, height: 96, data }, tiles);
         return [vision, sam.f16, sam.f8, sam.f4];
       });
       beyond.push(
@@ -174,7 +174,7 @@ describe("the forecast", () => {
       }
       const data = Uint8Array.from({ length: 192 * 96 * 3 }, (_, at) => (at * 37 + Math.floor(at / 97) * 11) % 256);
       const before = tf.memory().numBytes;
-      const features = encodeImage(model, { width: 192, height: 96, data }, tiles);
+      const features = await encodeImage(model, { width: 192, height: 96, data }, tiles);
       expect(tf.memory().numBytes - before).toBe(featureBytes(model.config, features.tiles));
       const prompt = captionPrompt(model, features.tiles, new Uint8Array(model.config.tokenGridSide ** 2).fill(1));
       const completions = Array.from({ length: rows }, (_, row) => ({

@@ -1,6 +1,7 @@
 /** Hiera against a plain loop version, with windows that do not divide the maps: padding, pooling and window lag. */
 import { beforeAll, describe, expect, it } from "vitest";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
+import { inPace } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { HIERA_L, type Sam2Config } from "../../src/engine/model/sam2/config.ts";
 import { hiera, hieraBlocks } from "../../src/engine/model/sam2/hiera.ts";
@@ -205,11 +206,12 @@ describe("Hiera blocks", () => {
         .reshape([1, 96, 96, 3]),
     );
     const seen: Tensor[] = [];
-    const stages = hiera(weightsView(frozen, {}, 0), CONFIG, pixels, (name, value) => {
+    const keep = (name: string, value: Tensor): void => {
       if (name === "hiera.pos_embed" || name === "hiera.patch_embed" || name.startsWith("hiera.block")) {
         seen.push(tf.keep(value.clone()));
       }
-    });
+    };
+    const stages = await inPace(hiera(weightsView(frozen, {}, 0), CONFIG, pixels, keep));
     const values = await Promise.all(seen.map((tensor) => tensor.data()));
     engine.check();
     // Each block is checked from the true output of the block before it.

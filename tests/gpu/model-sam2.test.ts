@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
+import { inPace } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { pointMaskLoss, samplePoints, selectPoints } from "../../src/engine/model/mask-loss.ts";
 import { decodeMasks, selectMask } from "../../src/engine/model/sam2/mask-decoder.ts";
@@ -69,7 +70,7 @@ describe("SAM2 on the GPU", () => {
         .sin()
         .reshape([1, size, size, 3]),
     );
-    const features = encodeSam(model.weights, sam2, pixels);
+    const features = await inPace(encodeSam(model.weights, sam2, pixels));
     const turned = lang.neg();
     const pair = tf.concat([lang, turned]);
     const together = decodeMasks(model.weights, sam2, features, pair);

@@ -3,6 +3,7 @@ import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import type { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
 import { switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { atOnce } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { embedTokens, languageForward, languageLogits } from "../../src/engine/model/language/language.ts";
 import { packedScores } from "../../src/engine/model/language/packed-scores.ts";
@@ -84,16 +85,16 @@ export async function* compareForward(
   yield await headRow(w, model, ids);
   const side = vision.imageSize;
   yield await both(`vision tower, 1 layer, a tile of ${side} pixels`, () =>
-    visionTower(w, { ...vision, layers: 1, selectLayer: -1 }, noise([1, side, side, 3], 1)),
+    atOnce(visionTower(w, { ...vision, layers: 1, selectLayer: -1 }, noise([1, side, side, 3], 1))),
   );
   const low = 4 * vision.patchSize;
   yield await both(`vision tower, all ${vision.layers} layers, ${low} pixels`, () =>
-    visionTower(w, vision, noise([1, low, low, 3], 2)),
+    atOnce(visionTower(w, vision, noise([1, low, low, 3], 2))),
   );
   const picture = 128;
   yield await both(
     `Hiera, all ${sam2.stages.reduce((sum, depth) => sum + depth, 0)} blocks, ${picture} pixels`,
-    () => hiera(w, { ...sam2, imageSize: picture }, noise([1, picture, picture, 3], 3))[3] as Tensor,
+    () => atOnce(hiera(w, { ...sam2, imageSize: picture }, noise([1, picture, picture, 3], 3)))[3] as Tensor,
   );
 }
 

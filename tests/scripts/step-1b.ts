@@ -108,7 +108,7 @@ async function runTowers(folder: string, shapes: MadeShapes) {
     const began = performance.now();
     const held = memorySnapshot().gpuBytesAllocated;
     peakBytes();
-    const features = encodeImage(model, madePicture(shapes), 1);
+    const features = await encodeImage(model, madePicture(shapes), 1);
     await uploadsDone();
     await device.checkAll();
     const allocated = peakBytes() - held;

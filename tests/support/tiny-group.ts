@@ -22,7 +22,7 @@ export async function tinyGroup(): Promise<TinyGroup> {
   const model = await openSa2va(await nodeFolder(TINY), "tiny");
   const side = 96;
   const data = Uint8Array.from({ length: side * side * 3 }, (_, at) => (at * 37 + Math.floor(at / 97) * 11) % 256);
-  const features = encodeImage(model, { width: side, height: side, data }, 1);
+  const features = await encodeImage(model, { width: side, height: side, data }, 1);
   const set: Record<string, Tensor> = { ...Object.fromEntries(model.base) };
   // B is not zero, or A would have no gradient.
   const factors = initLora(model.config.language, 4, (tensor, at) => ((tensor * 131 + at * 29) % 997) / 997 + 0.0005);

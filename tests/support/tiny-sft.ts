@@ -17,7 +17,7 @@ export interface TinySft {
 export async function tinySft(): Promise<TinySft> {
   const model = await openSa2va(await nodeFolder("tests/golden/sa2va-tiny-qwen2"), "tiny");
   const { rgb, regions } = pocketPicture(3, 1, 2, 128);
-  return { model, features: encodeImage(model, rgb, 1), regions };
+  return { model, features: await encodeImage(model, rgb, 1), regions };
 }
 
 /** Copies of the tensors that a test trains; owned by the caller. */

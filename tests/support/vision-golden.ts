@@ -1,6 +1,7 @@
 /** The vision tower on the golden tiles, as errors relative to the largest expected element of each array. */
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import { openSafetensors } from "../../src/engine/formats/safetensors.ts";
+import { atOnce } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { normalisePixels } from "../../src/engine/model/preprocess/pixels.ts";
 import { projectVisual } from "../../src/engine/model/projector.ts";
@@ -23,7 +24,10 @@ export async function visionErrors(folder: ByteFolder): Promise<Record<string, n
     const keep = (name: string, value: Tensor): void => {
       seen.set(name, tf.keep(value.clone()));
     };
-    const shuffled = pixelShuffle(checkpoint.config, visionTower(weights, checkpoint.config.vision, pixels, keep));
+    const shuffled = pixelShuffle(
+      checkpoint.config,
+      atOnce(visionTower(weights, checkpoint.config.vision, pixels, keep)),
+    );
     keep("pixel_shuffle", shuffled);
     keep("mlp1", projectVisual(weights, shuffled));
   });

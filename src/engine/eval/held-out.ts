@@ -79,7 +79,7 @@ export async function evaluateRows(
           part,
           row,
           cells,
-          features: await deps.features.get(row.summary.imageId, row.rgb, row.view),
+          features: await deps.features.get(row.summary.imageId, row.rgb, row.view, { signal: deps.signal }),
         });
       }
       if (asked.length > 0) scores.push(...(await scoreTogether(deps, own, asked)));

@@ -82,7 +82,7 @@ async function answersOf(folder: ByteFolder, trained: TrainedTensors | null): Pr
 
 async function answer(model: Sa2vaModel, set: Readonly<Record<string, Tensor>>, scale: number): Promise<Answers> {
   const weights = weightsView(model.frozen, set, scale);
-  const features = encodeImage(model, drawnPicture(), 1);
+  const features = await encodeImage(model, drawnPicture(), 1);
   const side = model.config.tokenGridSide;
   const cells = Uint8Array.from({ length: side * side }, (_, at) => (at % 3 === 0 ? 1 : 0));
   const prompt = captionPrompt(model, features.tiles, cells);

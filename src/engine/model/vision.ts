@@ -7,6 +7,7 @@ import { headsOfPart } from "../gpu/heads.ts";
 import { attention } from "../gpu/kernels/attention/attention.ts";
 import { conv2d } from "../gpu/kernels/conv.ts";
 import { layerNorm, rmsNorm } from "../gpu/kernels/norm.ts";
+import type { Paced } from "../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaConfig, VisionConfig } from "./config.ts";
 import type { Probe } from "./probe.ts";
@@ -21,26 +22,27 @@ const LAYERS = "vision_model.encoder.layers";
  * Runs the tower up to `select_layer` and drops the class token; there is no final norm.
  * @param pixels normalised [n, S, S, 3], S a multiple of the patch size
  * @param probe receives `vit.embeddings` and `vit.layer.{i}`, class token included
- * @returns [n, (S / patch)², H]
+ * @returns [n, (S / patch)², H], owned by the caller or its tidy
  */
-export function visionTower(w: Weights, config: VisionConfig, pixels: Tensor, probe?: Probe): Tensor {
-  return tf.tidy(() => {
-    const [count] = pixels.shape as [number];
-    let stream = tf.tidy(() => embedPatches(w, config, pixels));
+export function* visionTower(w: Weights, config: VisionConfig, pixels: Tensor, probe?: Probe): Paced<Tensor> {
+  const [count] = pixels.shape as [number];
+  let stream = tf.tidy(() => embedPatches(w, config, pixels));
+  try {
     probe?.("vit.embeddings", stream);
     // Hidden states are [embeddings, block 0, …]; blocks after the selected one are not run.
     const blocks = config.layers + 1 + config.selectLayer;
     for (let layer = 0; layer < blocks; layer++) {
       const before = stream;
       stream = tf.tidy(() => block(w, config, `${LAYERS}.${layer}`, before));
-      // A block's arrays are many times as large as the stream; together those of all blocks would dominate a step's
-      // memory.
       before.dispose();
       probe?.(`vit.layer.${layer}`, stream);
+      yield;
     }
     const tokens = (stream.shape[1] as number) - 1;
     return tf.slice(stream, [0, 1, 0], [count, tokens, config.hiddenSize]);
-  });
+  } finally {
+    stream.dispose();
+  }
 }
 
 function embedPatches(w: Weights, config: VisionConfig, pixels: Tensor): Tensor {

@@ -7,6 +7,7 @@
 import { type FrameView, framePixels, ONE_PICTURE } from "../data/clips/film-strip.ts";
 import type { RgbImage } from "../data/sample.ts";
 import { readTogether } from "../gpu/runtime/read-back.ts";
+import { inPace } from "../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { resizeBicubic } from "../model/preprocess/pillow-bicubic.ts";
 import { normalisePixels } from "../model/preprocess/pixels.ts";
@@ -33,8 +34,9 @@ export interface FeatureCache {
   /**
    * Features of an image or of the frames of a clip, computed or uploaded; the caller disposes them with
    * `disposeFeatures`. Frames are cached separately, so another choice of frames computes only the new ones.
+   * @throws LabError("cancelled") when the signal of `calls` is aborted; pictures computed until then stay cached
    */
-  get(imageId: string, rgb: RgbImage, view?: FrameView): Promise<ImageFeatures>;
+  get(imageId: string, rgb: RgbImage, view?: FrameView, calls?: TowerCalls): Promise<ImageFeatures>;
   /** Runs a step. Pictures that it requests stay cached until its end, even beyond `maxBytes`. */
   duringStep<T>(step: () => Promise<T>): Promise<T>;
   /** Largest `error` of the last step's pictures. */
@@ -86,7 +88,7 @@ export function createFeatureCache(
       bytes -= entry.bytes;
     }
   };
-  const one = async (imageId: string, rgb: RgbImage, tiles: number): Promise<ImageFeatures> => {
+  const one = async (imageId: string, rgb: RgbImage, tiles: number, calls?: TowerCalls): Promise<ImageFeatures> => {
     if (pinning) pinned.add(imageId);
     const known = entries.get(imageId);
     if (known !== undefined) {
@@ -104,7 +106,7 @@ export function createFeatureCache(
       remember(imageId, shelved);
       return upload(shelved);
     }
-    const features = encodeImage(model, rgb, tiles);
+    const features = await encodeImage(model, rgb, tiles, calls);
     let host: HostFeatures;
     try {
       host = await download(features, storage);
@@ -147,12 +149,12 @@ export function createFeatureCache(
       entries.clear();
       bytes = 0;
     },
-    async get(imageId, rgb, view = ONE_PICTURE) {
-      if (view.total === 1) return one(imageId, rgb, maxTiles);
+    async get(imageId, rgb, view = ONE_PICTURE, calls = {}) {
+      if (view.total === 1) return one(imageId, rgb, maxTiles, calls);
       const parts: ImageFeatures[] = [];
       try {
         for (const frame of view.frames) {
-          parts.push(await one(`${imageId} frame ${frame}`, framePixels(rgb, view.total, frame), 1));
+          parts.push(await one(`${imageId} frame ${frame}`, framePixels(rgb, view.total, frame), 1, calls));
         }
         return clipFeatures(parts);
       } finally {
@@ -170,35 +172,75 @@ function clipFeatures(parts: readonly ImageFeatures[]): ImageFeatures {
   return { tiles: parts.length, frames: parts.length, vision, sam: { f16, f8, f4 } };
 }
 
-/**
- * Tokens of one tile or frame for the projector, [1, tokens, 4H].
- * @param bytes RGB of one tile
- */
-export function tileTokens({ frozen, config }: Sa2vaModel, bytes: Uint8Array): Tensor {
-  return tf.tidy(() => {
-    const side = Math.sqrt(bytes.length / 3);
-    const pixels = tf.tensor4d(normalisePixels(bytes), [1, side, side, 3]);
-    return pixelShuffle(config, visionTower(weightsView(frozen, {}, 0), config.vision, pixels));
-  });
+/** A part of a pass over a picture. */
+export interface TowerPart {
+  readonly tower: "vision" | "SAM2";
+  /** Number of the tile, from 1, and of all tiles. */
+  readonly tile: number;
+  readonly tiles: number;
 }
 
-/** Runs both frozen towers on a picture. */
-export function encodeImage(model: Sa2vaModel, rgb: RgbImage, maxTiles: number): ImageFeatures {
+export interface TowerCalls {
+  /** Aborts the pass at the next wait for the GPU. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called before each tile of the vision tower, and before SAM2's encoder. */
+  readonly onPart?: ((part: TowerPart) => void) | undefined;
+}
+
+/**
+ * Tokens of tiles or frames for the projector, one pass of the vision tower each, [n, tokens, 4H]; owned by the caller.
+ * @param tiles RGB of each
+ * @throws LabError("cancelled") when the signal is aborted
+ */
+export async function tileTokens(
+  { frozen, config }: Sa2vaModel,
+  tiles: readonly Uint8Array[],
+  { signal, onPart }: TowerCalls = {},
+): Promise<Tensor> {
+  const made: Tensor[] = [];
+  try {
+    for (const [at, bytes] of tiles.entries()) {
+      onPart?.({ tower: "vision", tile: at + 1, tiles: tiles.length });
+      const side = Math.sqrt(bytes.length / 3);
+      const pixels = tf.tensor4d(normalisePixels(bytes), [1, side, side, 3]);
+      const tower = visionTower(weightsView(frozen, {}, 0), config.vision, pixels);
+      const tokens = await inPace(tower, signal).finally(() => pixels.dispose());
+      made.push(pixelShuffle(config, tokens));
+      tokens.dispose();
+    }
+    return tf.tidy(() => tf.concat(made));
+  } finally {
+    tf.dispose(made);
+  }
+}
+
+/**
+ * Runs both frozen towers on a picture; the caller frees the result with `disposeFeatures`.
+ * @throws LabError("cancelled") when the signal is aborted
+ */
+export async function encodeImage(
+  model: Sa2vaModel,
+  rgb: RgbImage,
+  maxTiles: number,
+  calls: TowerCalls = {},
+): Promise<ImageFeatures> {
   const { sam2 } = model.config;
   const weights = weightsView(model.frozen, {}, 0);
   const most = Math.min(maxTiles, model.tiling.maxTiles);
   const cut = imageTiles(rgb, { ...model.tiling, minTiles: Math.min(model.tiling.minTiles, most), maxTiles: most });
   const each = cut.tiles.length / cut.count;
-  const vision = tf.tidy(() =>
-    tf.concat(
-      Array.from({ length: cut.count }, (_, at) => tileTokens(model, cut.tiles.subarray(at * each, (at + 1) * each))),
-    ),
-  );
-  const squashed = resizeBicubic(rgb, sam2.imageSize, sam2.imageSize);
-  const pixels = tf.tensor4d(normalisePixels(squashed.data), [1, sam2.imageSize, sam2.imageSize, 3]);
-  const sam = encodeSam(weights, sam2, pixels);
-  pixels.dispose();
-  return { tiles: cut.count, vision, sam };
+  const tiles = Array.from({ length: cut.count }, (_, at) => cut.tiles.subarray(at * each, (at + 1) * each));
+  const vision = await tileTokens(model, tiles, calls);
+  try {
+    calls.onPart?.({ tower: "SAM2", tile: cut.count, tiles: cut.count });
+    const squashed = resizeBicubic(rgb, sam2.imageSize, sam2.imageSize);
+    const pixels = tf.tensor4d(normalisePixels(squashed.data), [1, sam2.imageSize, sam2.imageSize, 3]);
+    const sam = await inPace(encodeSam(weights, sam2, pixels), calls.signal).finally(() => pixels.dispose());
+    return { tiles: cut.count, vision, sam };
+  } catch (thrown) {
+    vision.dispose();
+    throw thrown;
+  }
 }
 
 /** Features up to this size are copied together on the GPU and read back in one piece. */

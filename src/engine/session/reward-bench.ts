@@ -150,7 +150,7 @@ async function groupBounds(
   const size = rowSize(row);
   const keepTiny = config.smallRegions === "force";
   const masks = [decodeRle(greedyMask), row.mask];
-  const features = await context.features.get(row.summary.imageId, row.rgb, row.view);
+  const features = await context.features.get(row.summary.imageId, row.rgb, row.view, { signal });
   const picture = { features, masks, ...size };
   const said = { caption: row.summary.caption, others: row.others ?? [] };
   const options = { maxNewTokens: config.partnerMaxTokens, logitGuard: config.logitGuard, keepTiny, signal };

@@ -132,7 +132,7 @@ export async function tryOut(
     onPhase("features");
     const { id, rgb } = picture;
     const view = viewOf(picture, task);
-    const features = await context.features.get(id, rgb, view);
+    const features = await context.features.get(id, rgb, view, { signal });
     try {
       stopIf(signal);
       onPhase("answer");

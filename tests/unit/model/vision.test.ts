@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
+import { atOnce } from "../../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import type { VisionConfig } from "../../../src/engine/model/config.ts";
 import { pixelShuffle, visionTower } from "../../../src/engine/model/vision.ts";
@@ -42,10 +43,10 @@ describe("the vision tower", () => {
     const weights = weightsView(weightsOf(CONFIG), {}, 0);
     const pixels = random([2, 8, 8, 3]);
     const seen: Tensor[] = [];
-    visionTower(weights, CONFIG, pixels, (_name, value) => seen.push(tf.keep(value.clone())));
+    atOnce(visionTower(weights, CONFIG, pixels, (_name, value) => seen.push(tf.keep(value.clone()))));
     expect(seen.length).toBe(4);
     for (const selectLayer of [-1, -2, -4]) {
-      const got = visionTower(weights, { ...CONFIG, selectLayer }, pixels);
+      const got = atOnce(visionTower(weights, { ...CONFIG, selectLayer }, pixels));
       const state = seen[seen.length + selectLayer] as Tensor;
       expect(largest(got, tf.slice(state, [0, 1, 0], [2, 16, 8])), String(selectLayer)).toBe(0);
     }
@@ -56,16 +57,18 @@ describe("the vision tower", () => {
     const tensors = weightsOf(config);
     expect([...tensors.keys()].some((name) => /norm[12]\.bias|qkv\.bias/.test(name))).toBe(false);
     const pixels = random([1, 8, 8, 3]);
-    const before = visionTower(weightsView(tensors, {}, 0), config, pixels);
+    const before = atOnce(visionTower(weightsView(tensors, {}, 0), config, pixels));
     // A norm over all heads makes the attention blind to the size of queries and keys, not to that of one head alone.
     const name = "vision_model.encoder.layers.0.attn.qkv.weight";
     const rows = (from: (row: number) => number) =>
       tf.tensor2d(Array.from({ length: 24 }, (_, row) => Array<number>(8).fill(from(row))).flat(), [24, 8]);
     const scaled = (factor: Tensor) =>
-      visionTower(
-        weightsView(new Map([...tensors, [name, (tensors.get(name) as Tensor).mul(factor)]]), {}, 0),
-        config,
-        pixels,
+      atOnce(
+        visionTower(
+          weightsView(new Map([...tensors, [name, (tensors.get(name) as Tensor).mul(factor)]]), {}, 0),
+          config,
+          pixels,
+        ),
       );
     expect(largest(before, scaled(rows((row) => (row < 16 ? 50 : 1))))).toBeLessThan(1e-3);
     expect(largest(before, scaled(rows((row) => (row < 4 ? 50 : 1))))).toBeGreaterThan(1e-3);
@@ -77,7 +80,7 @@ describe("the vision tower", () => {
     const weights = weightsView(new Map([...tensors, ["vision_model.embeddings.position_embedding", flat]]), {}, 0);
     const seen: Tensor[] = [];
     const pixels = tf.zeros([1, 12, 12, 3]);
-    visionTower(weights, CONFIG, pixels, (_name, value) => seen.push(tf.keep(value.clone())));
+    atOnce(visionTower(weights, CONFIG, pixels, (_name, value) => seen.push(tf.keep(value.clone()))));
     // A constant embedding stays constant, so all patches of an empty picture are alike.
     const patches = tf.slice(seen[0] as Tensor, [0, 1, 0], [1, 36, 8]);
     expect(largest(patches, tf.slice(patches, [0, 0, 0], [1, 1, 8]))).toBeLessThan(1e-5);

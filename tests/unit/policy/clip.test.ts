@@ -81,7 +81,7 @@ it("a region follows each frame on which it is seen, with that frame's tokens", 
   const weights = weightsView(model.frozen, Object.fromEntries(model.base), 0);
   const picture = (shade: number) => ({ width: 16, height: 16, data: new Uint8Array(768).fill(shade) });
   const before = tf.memory().numTensors;
-  const vision = clipVision(model, [picture(20), picture(120), picture(220)]);
+  const vision = await clipVision(model, [picture(20), picture(120), picture(220)]);
   const embedded = tf.tidy(() =>
     embedPrompt(model, weights, prompt, prompt.ids, projectVisual(weights, vision), [prompt.cells]),
   );
@@ -131,7 +131,7 @@ it("every frame of a clip is decoded as that frame alone, and stored masks are t
 it("what cannot be read back from the device is freed", async () => {
   const rgb = { width: 20, height: 20, data: new Uint8Array(1200) };
   const draws = { normal: () => 0.5, uniform: () => 0.5 };
-  const features = encodeImage(model, rgb, 1);
+  const features = await encodeImage(model, rgb, 1);
   const weights = weightsView(model.frozen, Object.fromEntries(model.base), 0);
   const outputs = phraseOutputs(model, weights, [{ features, phrase: "sky" }]);
   const output = outputs.all[0] as PhraseOutput;
@@ -156,7 +156,7 @@ it("a limit of tiles holds below config.json's min_dynamic_patch: a frame is one
     [1, 1],
     [4, 3],
   ] as const) {
-    const features = encodeImage(several, rgb, limit);
+    const features = await encodeImage(several, rgb, limit);
     expect(features.tiles).toBe(tiles);
     disposeFeatures(features);
   }

@@ -24,7 +24,7 @@ it.each([
 ])("regions $name", async ({ chosen }) => {
   const model = await openSa2va(await nodeFolder("tests/golden/sa2va-tiny-phi3"), "phi3");
   const weights = weightsView(new Map([...model.frozen, ...model.base]), {}, 0);
-  const features = encodeImage(model, pocketPicture(3, 1, 2, 128).rgb, 1);
+  const features = await encodeImage(model, pocketPicture(3, 1, 2, 128).rgb, 1);
   const before = tf.memory().numTensors;
   const projected = projectVisual(weights, features.vision);
   const cells = model.config.tokenGridSide ** 2;

@@ -62,7 +62,7 @@ describe("an answer", () => {
 
   it("is asked for with the lines of the question, as the published code asks", async () => {
     const model = await openSa2va(await nodeFolder("tests/golden/sa2va-tiny-qwen2"), "tiny");
-    const features = encodeImage(model, { width: 20, height: 20, data: new Uint8Array(1200) }, 1);
+    const features = await encodeImage(model, { width: 20, height: 20, data: new Uint8Array(1200) }, 1);
     const question = "Which colour?\nA. red\n\nB.  blue";
     const { full } = questionPrompt(model, ` ${question}\n`, { features, regions: [] });
     expect(full).toContain(`</img>\n${question}<|im_end|>`);

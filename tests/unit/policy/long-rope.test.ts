@@ -70,7 +70,7 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
     weights = weightsView(new Map([...model.frozen, ...model.base]), {}, 0);
     const picture = pocketPicture(3, 1, 2, 128);
     regions = picture.regions;
-    features = encodeImage(model, picture.rgb, 1);
+    features = await encodeImage(model, picture.rgb, 1);
     return () => {
       disposeFeatures(features);
       model.dispose();
@@ -114,7 +114,7 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
   });
 
   it("scores groups of several pictures in one batch as each one alone", async () => {
-    const other = encodeImage(model, pocketPicture(8, 2, 2, 128).rgb, 1);
+    const other = await encodeImage(model, pocketPicture(8, 2, 2, 128).rgb, 1);
     const one = new Uint8Array(model.config.tokenGridSide ** 2);
     one[3] = 1;
     const groups = [

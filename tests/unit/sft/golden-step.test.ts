@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { decodeRle } from "../../../src/engine/data/mask/rle.ts";
+import { inPace } from "../../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { normalisePixels } from "../../../src/engine/model/preprocess/pixels.ts";
 import { nearestMask } from "../../../src/engine/model/preprocess/region-grid.ts";
@@ -28,7 +29,7 @@ beforeAll(async () => {
   const stored = await model.arrays("golden_preprocess.safetensors");
   const bytes = Uint8Array.from(await stored.read("sam_u8"));
   const pixels = tf.tensor(normalisePixels(bytes), [1, size, size, 3]);
-  sam = encodeSam(model.weights, model.config.sam2, pixels);
+  sam = await inPace(encodeSam(model.weights, model.config.sam2, pixels));
   pixels.dispose();
   example = language.cases.cases.find((item) => item.segPositions.length > 0) as GoldenCase;
 });

@@ -64,7 +64,7 @@ export async function openAnswering(folder: ByteFolder, deps: ParityDeps): Promi
   const rgb = await deps.decodeImage(await fileBytes(folder, String(json.image)));
   const model = await openSa2va(folder, "golden", { choice: deps.storage });
   const weights: Weights = weightsView(model.frozen, Object.fromEntries<Tensor>(model.base), 0, deps.arithmetic);
-  const features: ImageFeatures = encodeImage(model, rgb, model.tiling.maxTiles);
+  const features: ImageFeatures = await encodeImage(model, rgb, model.tiling.maxTiles);
   const marked = (Array.isArray(json.regions) ? json.regions : []) as Rle[];
   const { height, width } = rgb;
   return {

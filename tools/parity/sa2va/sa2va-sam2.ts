@@ -1,6 +1,7 @@
 /** Golden SAM2 arrays: trunk, neck, prompt encoder, mask decoder and post-processing, each from its golden input. */
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import { linear } from "../../../src/engine/gpu/kernels/linear.ts";
+import { inPace } from "../../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { normalisePixels } from "../../../src/engine/model/preprocess/pixels.ts";
 import { decodeMasks, selectMask } from "../../../src/engine/model/sam2/mask-decoder.ts";
@@ -62,7 +63,7 @@ async function encodeGolden(model: GoldenModel, captured: Captured): Promise<Sam
   const size = model.config.sam2.imageSize;
   const values = normalisePixels(Uint8Array.from(await stored.read("sam_u8")));
   const pixels = tf.tensor(values, [1, size, size, 3]);
-  const features = encodeSam(model.weights, model.config.sam2, pixels, captured.probe);
+  const features = await inPace(encodeSam(model.weights, model.config.sam2, pixels, captured.probe));
   captured.probe("pix_feat_with_mem", features.f16);
   pixels.dispose();
   return features;

@@ -3,6 +3,7 @@ import { isRecord } from "../../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import { decodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { tokenScores } from "../../../src/engine/gpu/kernels/logprob.ts";
+import { inPace } from "../../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { languageForward, languageLogits } from "../../../src/engine/model/language/language.ts";
 import { maskLoss, pointMaskLoss, samplePoints, selectPoints } from "../../../src/engine/model/mask-loss.ts";
@@ -79,7 +80,7 @@ async function frozenInputs(model: GoldenModel, language: LanguageGolden): Promi
   const size = model.config.sam2.imageSize;
   const bytes = Uint8Array.from(await (await model.arrays(PREPROCESS_FILE)).read("sam_u8"));
   const pixels = tf.tensor(normalisePixels(bytes), [1, size, size, 3]);
-  const sam = encodeSam(model.weights, model.config.sam2, pixels);
+  const sam = await inPace(encodeSam(model.weights, model.config.sam2, pixels));
   pixels.dispose();
   const [height, width] = sam.f4.shape.slice(1) as [number, number];
   const targets = goldenRegions(model)

@@ -1,5 +1,6 @@
 /** Golden preprocessing and vision tower: bytes, InternViT, pixel shuffle and projector. */
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
+import { atOnce } from "../../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { normalisePixels } from "../../../src/engine/model/preprocess/pixels.ts";
 import { projectVisual } from "../../../src/engine/model/projector.ts";
@@ -43,8 +44,8 @@ async function runVision(model: GoldenModel, captured: Captured): Promise<void> 
     const pixels: Tensor = tf.tensor(values, [...stored.shape("tiles_u8")]);
     // The last block runs too, even if the checkpoint selects an earlier state.
     if (config.vision.selectLayer !== -1)
-      visionTower(weights, { ...config.vision, selectLayer: -1 }, pixels, captured.probe);
-    const tokens = visionTower(weights, config.vision, pixels, captured.probe);
+      atOnce(visionTower(weights, { ...config.vision, selectLayer: -1 }, pixels, captured.probe));
+    const tokens = atOnce(visionTower(weights, config.vision, pixels, captured.probe));
     const shuffled = pixelShuffle(config, tokens);
     captured.probe("pixel_shuffle", shuffled);
     captured.probe("mlp1", projectVisual(weights, shuffled));

@@ -3,6 +3,7 @@ import { readJson } from "../../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import type { RgbImage } from "../../../src/engine/data/sample.ts";
 import { badInput } from "../../../src/engine/errors.ts";
+import { atOnce } from "../../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { resizeBicubic } from "../../../src/engine/model/preprocess/pillow-bicubic.ts";
 import { normalisePixels } from "../../../src/engine/model/preprocess/pixels.ts";
@@ -41,7 +42,7 @@ export async function openVideoGolden(folder: ByteFolder): Promise<VideoGolden> 
   const size = config.imageSize;
   const maps = inputs.map((bytes) => {
     const pixels = tf.tensor4d(normalisePixels(bytes), [1, size, size, 3]);
-    const made = encodeFrame(weights, config, pixels);
+    const made = atOnce(encodeFrame(weights, config, pixels));
     pixels.dispose();
     return made;
   });

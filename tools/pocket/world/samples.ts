@@ -3,6 +3,7 @@
  * large.
  */
 import type { RgbImage } from "../../../src/engine/data/sample.ts";
+import { atOnce } from "../../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { normalisePixels } from "../../../src/engine/model/preprocess/pixels.ts";
 import type { Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
@@ -132,6 +133,6 @@ export function runTowers(
   weights: Weights,
   inputs: ReturnType<typeof towerInputs>,
 ): PictureFeatures {
-  const vision = pixelShuffle(model.config, visionTower(weights, model.config.vision, inputs.vision));
-  return { vision, sam: encodeSam(weights, model.config.sam2, inputs.sam) };
+  const vision = pixelShuffle(model.config, atOnce(visionTower(weights, model.config.vision, inputs.vision)));
+  return { vision, sam: atOnce(encodeSam(weights, model.config.sam2, inputs.sam)) };
 }

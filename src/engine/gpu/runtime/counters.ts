@@ -2,6 +2,7 @@
  * Counts the calls of our device. Counting is cheap enough to be always on, and equal on every adapter. It includes
  * stock ops, custom programs and decoding. Counts only grow, also across devices; subtract two of them for a span.
  */
+import { WorkInFlight } from "./in-flight.ts";
 import { PassClock } from "./pass-clock.ts";
 
 export interface GpuCounts {
@@ -33,19 +34,35 @@ const total: Record<CountName, number> = {
   programs: 0,
 };
 
-/** Bytes of the newest device's live buffers, and their maximum so far. */
-let held = { now: 0, peak: 0 };
-
-/** Bytes of all buffers of the device. */
-export function heldBytes(): number {
-  return held.now;
+/** Memory of a device: bytes of its live buffers, what its GPU has not finished, and the maximum of both so far. */
+interface Held {
+  live: number;
+  peak: number;
+  readonly inFlight: WorkInFlight | undefined;
 }
 
-/** Peak of the bytes of all buffers since the last call. */
+let held: Held = { live: 0, peak: 0, inFlight: undefined };
+
+/** Bytes of the live buffers of the newest device. */
+export function liveBytes(): number {
+  return held.live;
+}
+
+/** Bytes that the newest device holds: live buffers, and destroyed ones that the GPU may still use. */
+export function heldBytes(): number {
+  return held.live + (held.inFlight?.bytes ?? 0);
+}
+
+/** Peak of `heldBytes` since the last call. */
 export function peakBytes(): number {
   const { peak } = held;
-  held.peak = held.now;
+  held.peak = heldBytes();
   return peak;
+}
+
+/** What the newest device has not finished; undefined before the first device. */
+export function workInFlight(): WorkInFlight | undefined {
+  return held.inFlight;
 }
 
 export const COUNT_NAMES = Object.keys(total) as readonly CountName[];
@@ -79,18 +96,20 @@ export function watchDevice(device: GPUDevice): void {
   const createBuffer: GPUDevice["createBuffer"] = device.createBuffer.bind(device);
   const own = device.features.has("timestamp-query") ? new PassClock(device, createBuffer) : undefined;
   clock = own;
-  held = { now: 0, peak: 0 };
   const queue: GPUQueue = device.queue;
+  const inFlight = new WorkInFlight(queue);
+  const memory: Held = { live: 0, peak: 0, inFlight };
+  held = memory;
   // Some implementations return a new wrapper at every read of `queue`; all readers must get the wrapper that counts.
   Object.defineProperty(device, "queue", { value: queue, configurable: true });
-  watchQueue(queue);
+  watchQueue(queue, inFlight);
   device.createBuffer = (descriptor) => {
     const buffer: GPUBuffer = createBuffer(descriptor);
     total.buffers++;
     total.bufferBytes += descriptor.size;
-    watchLife(buffer);
+    watchLife(buffer, memory, inFlight);
     if (descriptor.mappedAtCreation === true) total.writtenBytes += descriptor.size;
-    if ((descriptor.usage & GPUBufferUsage.MAP_READ) !== 0) watchReads(buffer);
+    if ((descriptor.usage & GPUBufferUsage.MAP_READ) !== 0) watchReads(buffer, inFlight);
     return buffer;
   };
   const createPipeline: GPUDevice["createComputePipeline"] = device.createComputePipeline.bind(device);
@@ -115,23 +134,26 @@ export function watchDevice(device: GPUDevice): void {
   };
 }
 
-function watchLife(buffer: GPUBuffer): void {
-  const own = held;
-  own.now += buffer.size;
-  own.peak = Math.max(own.peak, own.now);
+function watchLife(buffer: GPUBuffer, memory: Held, inFlight: WorkInFlight): void {
+  memory.live += buffer.size;
+  memory.peak = Math.max(memory.peak, memory.live + inFlight.bytes);
   const destroy: GPUBuffer["destroy"] = buffer.destroy.bind(buffer);
   let alive = true;
   buffer.destroy = () => {
-    if (alive) own.now -= buffer.size;
+    if (alive) {
+      memory.live -= buffer.size;
+      inFlight.destroyed(buffer.size);
+    }
     alive = false;
     return destroy();
   };
 }
 
-function watchQueue(queue: GPUQueue): void {
+function watchQueue(queue: GPUQueue, inFlight: WorkInFlight): void {
   const submit: GPUQueue["submit"] = queue.submit.bind(queue);
   queue.submit = (buffers) => {
     total.submits++;
+    inFlight.submitted();
     return submit(buffers);
   };
   const writeBuffer = queue.writeBuffer.bind(queue);
@@ -152,11 +174,14 @@ function watchPass(pass: GPUComputePassEncoder): GPUComputePassEncoder {
   return pass;
 }
 
-function watchReads(buffer: GPUBuffer): void {
+/** A buffer is mapped right after the submit that fills it, and the queue works in order. */
+function watchReads(buffer: GPUBuffer, inFlight: WorkInFlight): void {
   const mapAsync: GPUBuffer["mapAsync"] = buffer.mapAsync.bind(buffer);
   buffer.mapAsync = (mode, offset, size) => {
     total.readBacks++;
     total.readBytes += size ?? buffer.size - (offset ?? 0);
-    return mapAsync(mode, offset, size);
+    const mapped = mapAsync(mode, offset, size);
+    inFlight.read(mapped);
+    return mapped;
   };
 }

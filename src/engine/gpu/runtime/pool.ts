@@ -10,7 +10,7 @@
 
 import { FREE_BYTES, FREE_SHARE, KEPT_FREE_BYTES, PLANNED_FREE_SHARE, SUBMIT_DISPATCHES } from "../memory-sizes.ts";
 import { tf } from "../tf.ts";
-import { heldBytes } from "./counters.ts";
+import { heldBytes, liveBytes } from "./counters.ts";
 import { flushBackend } from "./program.ts";
 
 interface Pool {
@@ -47,6 +47,15 @@ let mostFree = FREE_BYTES;
  */
 export function setPlannedBytes(bytes?: number): void {
   planned = bytes;
+}
+
+/**
+ * Whether live buffers and destroyed ones that the GPU still uses exceed the plan. Without a run, whether the destroyed ones alone exceed the
+ * bytes of free buffers.
+ */
+export function memoryExceeded(): boolean {
+  const unfinished = heldBytes() - liveBytes();
+  return unfinished > 0 && (planned === undefined ? unfinished > mostFree : heldBytes() > planned);
 }
 
 /** For tests: bounds the bytes of free buffers. */
@@ -130,15 +139,16 @@ export function installPool(): void {
  */
 function makeRoom(pool: Pool, size: number): void {
   const free = pool.numBytesAllocated - pool.numBytesUsed;
-  let most = Math.max(mostFree, FREE_SHARE * pool.numBytesUsed);
-  if (planned !== undefined) {
-    most = Math.min(most, Math.max(planned - (heldBytes() - free) - size, PLANNED_FREE_SHARE * planned));
-  }
+  const most =
+    planned === undefined
+      ? Math.max(mostFree, FREE_SHARE * pool.numBytesUsed)
+      : Math.max(planned - (liveBytes() - free) - size, PLANNED_FREE_SHARE * planned);
   if (free <= most) return;
   flushBackend();
+  const K = Number((globalThis as any).KEEPS ?? 0.5);
   for (const buffers of pool.freeBuffers.values()) {
-    while (buffers.length > 0 && pool.numBytesAllocated - pool.numBytesUsed > most / 2) destroyOne(pool, buffers);
-    if (pool.numBytesAllocated - pool.numBytesUsed <= most / 2) return;
+    while (buffers.length > 0 && pool.numBytesAllocated - pool.numBytesUsed > most * K) destroyOne(pool, buffers);
+    if (pool.numBytesAllocated - pool.numBytesUsed <= most * K) return;
   }
 }
 

@@ -1,9 +1,12 @@
 /**
- * Limits on the work of one dispatch and one submit. Windows resets the driver after a submit of two seconds, and a
+ * Limits on the work of one dispatch and one submit, and on how far the host records ahead of the GPU. Windows resets the driver after a submit of two seconds, and a
  * long dispatch freezes the desktop (docs/spec/webgpu.md#9-errors-loss-watchdogs: a dispatch below 0.1 s, a submit
  * below 0.5 s). The limits are in multiply-adds, the same on every adapter, because splits by measured speed would not
  * be repeatable. At 0.1 TFLOP/s, a slow integrated GPU, they are 43 ms and 0.34 s.
  */
+import { LabError } from "../../errors.ts";
+import { workInFlight } from "./counters.ts";
+import { memoryExceeded } from "./pool.ts";
 import { flushBackend, MAX_GROUPS } from "./program.ts";
 
 /** Maximum multiply-adds of one dispatch, as far as runs of 64 rows allow. */
@@ -51,4 +54,52 @@ export function countWork(multiplyAdds: number): void {
   if (pending < (SUBMIT_WORK / DISPATCH_WORK) * budget) return;
   pending = 0;
   flushBackend();
+}
+
+/** Maximum submits in flight between the parts of a long recording. */
+export const SUBMITS_AHEAD = 4;
+
+/**
+ * A long recording, such as a tower: yields after every part, where the host may wait for the GPU. Results do not depend
+ * on the waits.
+ */
+export type Paced<T> = Generator<void, T>;
+
+/** Records everything without a wait, as a tape needs it. */
+export function atOnce<T>(parts: Paced<T>): T {
+  for (;;) {
+    const { done, value } = parts.next();
+    if (done === true) return value;
+  }
+}
+
+/**
+ * Records the parts in turn and waits for the GPU between them, see `keepPace`. Call it outside tidies.
+ * @throws LabError("cancelled") when the signal is aborted; the recording then frees what it holds
+ */
+export async function inPace<T>(parts: Paced<T>, signal?: AbortSignal): Promise<T> {
+  try {
+    for (;;) {
+      const { done, value } = parts.next();
+      if (done === true) return value;
+      await keepPace(signal);
+    }
+  } finally {
+    // Of no effect after the last part.
+    parts.return(undefined as never);
+  }
+}
+
+/**
+ * Call it between the parts of a long recording. Waits for the GPU when more than `SUBMITS_AHEAD` submits are unfinished,
+ * or when destroyed buffers that it still uses exceed the plan.
+ * @throws LabError("cancelled") when the signal is aborted
+ */
+export async function keepPace(signal?: AbortSignal): Promise<void> {
+  const inFlight = workInFlight();
+  if (inFlight !== undefined && (inFlight.submits > SUBMITS_AHEAD || memoryExceeded())) {
+    flushBackend();
+    await inFlight.finished();
+  }
+  if (signal?.aborted === true) throw new LabError("cancelled", "The computation was stopped");
 }

@@ -5,6 +5,7 @@ import { attention } from "../../gpu/kernels/attention/attention.ts";
 import { conv2d } from "../../gpu/kernels/conv.ts";
 import { layerNorm } from "../../gpu/kernels/norm.ts";
 import { zerosBehind } from "../../gpu/kernels/repeat.ts";
+import type { Paced } from "../../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Probe } from "../probe.ts";
 import { activatedLayer, linearLayer, linearPart } from "../weights/linear-layer.ts";
@@ -53,7 +54,7 @@ export function hieraBlocks(config: Sam2Config): HieraBlock[] {
  * @returns [1, S/4, S/4, C], [1, S/8, S/8, 2C], [1, S/16, S/16, 4C], [1, S/32, S/32, 8C]; owned by the caller or its
  * tidy
  */
-export function hiera(w: Weights, config: Sam2Config, pixels: Tensor, probe?: Probe): Tensor[] {
+export function* hiera(w: Weights, config: Sam2Config, pixels: Tensor, probe?: Probe): Paced<Tensor[]> {
   const outputs: Tensor[] = [];
   let x = tf.tidy(() => {
     const weight = w.get(`${TRUNK}.patch_embed.proj.weight`);
@@ -63,14 +64,21 @@ export function hiera(w: Weights, config: Sam2Config, pixels: Tensor, probe?: Pr
     probe?.("hiera.pos_embed", position);
     return patches.add(position);
   });
-  hieraBlocks(config).forEach((block, index) => {
-    const y = hieraBlock(w, `${TRUNK}.blocks.${index}`, block, x);
-    probe?.(`hiera.block.${index}`, y);
-    if (!outputs.includes(x)) x.dispose();
-    if (block.stageEnd) outputs.push(y);
-    x = y;
-  });
-  return outputs;
+  let whole = false;
+  try {
+    for (const [index, block] of hieraBlocks(config).entries()) {
+      const y = hieraBlock(w, `${TRUNK}.blocks.${index}`, block, x);
+      probe?.(`hiera.block.${index}`, y);
+      if (!outputs.includes(x)) x.dispose();
+      if (block.stageEnd) outputs.push(y);
+      x = y;
+      yield;
+    }
+    whole = true;
+    return outputs;
+  } finally {
+    if (!whole) tf.dispose([x, ...outputs]);
+  }
 }
 
 /** Background embedding resized to the map, plus the repeated window embedding: [1, height, width, C]. */

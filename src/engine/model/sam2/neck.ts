@@ -4,6 +4,7 @@
  */
 import { conv2d } from "../../gpu/kernels/conv.ts";
 import { nearestTwice } from "../../gpu/kernels/resize.ts";
+import type { Paced } from "../../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Probe } from "../probe.ts";
 import type { Weights } from "../weights/weights.ts";
@@ -59,8 +60,10 @@ export function neck(w: Weights, stages: readonly Tensor[], probe?: Probe): [Ten
  * @param pixels [1, S, S, 3] normalised
  * @returns tensors the caller owns
  */
-export function encodeFrame(w: Weights, config: Sam2Config, pixels: Tensor, probe?: Probe): FrameMaps {
-  const [f4, f8, f16] = tf.tidy(() => neck(w, hiera(w, config, pixels, probe), probe));
+export function* encodeFrame(w: Weights, config: Sam2Config, pixels: Tensor, probe?: Probe): Paced<FrameMaps> {
+  const stages = yield* hiera(w, config, pixels, probe);
+  const [f4, f8, f16] = neck(w, stages, probe);
+  tf.dispose(stages);
   return { f16, f8, f4 };
 }
 
@@ -76,8 +79,8 @@ export function withoutMemory(w: Weights, maps: FrameMaps): SamFeatures {
  * @param pixels [1, S, S, 3] normalised
  * @returns tensors the caller owns
  */
-export function encodeSam(w: Weights, config: Sam2Config, pixels: Tensor, probe?: Probe): SamFeatures {
-  const maps = encodeFrame(w, config, pixels, probe);
+export function* encodeSam(w: Weights, config: Sam2Config, pixels: Tensor, probe?: Probe): Paced<SamFeatures> {
+  const maps = yield* encodeFrame(w, config, pixels, probe);
   const features = withoutMemory(w, maps);
   maps.f16.dispose();
   return features;

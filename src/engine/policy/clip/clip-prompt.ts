@@ -8,7 +8,7 @@ import type { Weights } from "../../model/weights/weights.ts";
 import { buildClipPrompt, CLIP_QUESTION_WORDING, CLIP_WORDING } from "../../text/clip-prompt.ts";
 import { encodeAnswer, type Prompt, SEG_ANSWER } from "../../text/prompt.ts";
 import { embedPrompt } from "../embedding.ts";
-import { tileTokens } from "../features.ts";
+import { type TowerCalls, tileTokens } from "../features.ts";
 import { type AnswerOptions, type EmbeddedPrompt, greedyAnswer, segPrompts } from "../greedy-answer.ts";
 
 /**
@@ -20,10 +20,14 @@ export function segmentClipPrompt(model: Sa2vaModel, expression: string, frames:
   return buildClipPrompt(model.tokenizer, model.config, { text, phrase: expression, frames });
 }
 
-/** Visual tokens of frames before the projector, one tile each, [n, tokens, 4H]; owned by the caller or its tidy. */
-export function clipVision(model: Sa2vaModel, frames: readonly RgbImage[]): Tensor {
+/**
+ * Visual tokens of frames before the projector, one tile each, [n, tokens, 4H]; owned by the caller.
+ * @throws LabError("cancelled") when the signal is aborted
+ */
+export function clipVision(model: Sa2vaModel, frames: readonly RgbImage[], calls: TowerCalls = {}): Promise<Tensor> {
   const side = model.config.tileSize;
-  return tf.tidy(() => tf.concat(frames.map((rgb) => tileTokens(model, resizeBicubic(rgb, side, side).data))));
+  const tiles = frames.map((rgb) => resizeBicubic(rgb, side, side).data);
+  return tileTokens(model, tiles, calls);
 }
 
 export interface ClipAnswer {

@@ -79,7 +79,7 @@ export async function followExpressions(
   const frames = chosenFrames(pictures.total, settings.choice);
   const seen = [];
   for (const frame of frames) seen.push(await pictures.picture(frame));
-  const vision = clipVision(model, seen);
+  const vision = await clipVision(model, seen, { signal });
   const answered: ClipAnswer[] = [];
   try {
     for (const expression of expressions) {

@@ -2,6 +2,7 @@
 import { encodeRle, type Rle } from "../../data/mask/rle.ts";
 import type { RgbImage } from "../../data/sample.ts";
 import { badInput, LabError } from "../../errors.ts";
+import { inPace } from "../../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import { resizeBicubic } from "../../model/preprocess/pillow-bicubic.ts";
 import { normalisePixels } from "../../model/preprocess/pixels.ts";
@@ -80,9 +81,7 @@ export async function* masklets(
     }
     const side = sam2.imageSize;
     const pixels = tf.tensor4d(normalisePixels(resizeBicubic(rgb, side, side).data), [1, side, side, 3]);
-    const made = encodeFrame(weights, sam2, pixels);
-    pixels.dispose();
-    return made;
+    return await inPace(encodeFrame(weights, sam2, pixels), signal).finally(() => pixels.dispose());
   };
   const asks = async (): Promise<ClipPrompt> => {
     if (prompt.kind === "masks" || decoder === "published") return prompt;

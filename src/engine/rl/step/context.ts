@@ -27,13 +27,16 @@ export interface StepContext
 
 /** Runs `use` with the features of the rows' pictures, which are freed afterwards. */
 export async function withFeatures<T>(
-  context: Pick<StepContext, "features">,
+  context: Pick<StepContext, "features" | "signal">,
   rows: readonly TrainingRow[],
   use: (features: readonly ImageFeatures[]) => Promise<T>,
 ): Promise<T> {
   const features: ImageFeatures[] = [];
   try {
-    for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb, row.view));
+    const { signal } = context;
+    for (const { summary, rgb, view } of rows) {
+      features.push(await context.features.get(summary.imageId, rgb, view, { signal }));
+    }
     return await use(features);
   } finally {
     for (const own of features) disposeFeatures(own);
