@@ -25,7 +25,7 @@ import { ledgerCsv, ledgerParquet } from "../src/engine/eval/suites/ledger.ts";
 import { suitePart } from "../src/engine/eval/suites/part.ts";
 import { rowPictures } from "../src/engine/eval/suites/row-pictures.ts";
 import type { SuiteRows } from "../src/engine/eval/suites/suite.ts";
-import { inTurn } from "../src/engine/gpu/in-turn.ts";
+import { inTurn } from "../src/engine/bytes/in-turn.ts";
 import { keepDifficulty, keptDifficulty, mergedDifficulty } from "../src/engine/runs/difficulty.ts";
 import { importRollouts } from "../src/engine/runs/rollouts/import-rollouts.ts";
 import type { PictureOf } from "../src/engine/runs/rollouts/rollout-picture.ts";

@@ -4,7 +4,7 @@
  */
 import type { MLCEngine } from "@mlc-ai/web-llm";
 import { LabError } from "../src/engine/errors.ts";
-import { inTurn } from "../src/engine/gpu/in-turn.ts";
+import { inTurn } from "../src/engine/bytes/in-turn.ts";
 import { chatReply } from "../src/engine/rewards/judge/providers/chat-answer.ts";
 import type { ChatReply, ChatRequest } from "../src/engine/rewards/judge/providers/provider.ts";
 import { connect, type Handlers } from "../src/protocol/rpc.ts";

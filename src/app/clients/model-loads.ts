@@ -1,6 +1,7 @@
 /** Loads that replace each other: only the newest counts. */
+
+import { inTurn } from "../../engine/bytes/in-turn.ts";
 import { LabError } from "../../engine/errors.ts";
-import { inTurn } from "../../engine/gpu/in-turn.ts";
 
 export class ModelLoads {
   readonly #inTurn = inTurn();

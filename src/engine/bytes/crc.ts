@@ -15,13 +15,13 @@ export function crc32c(data: Uint8Array): number {
   return checksum(crc32cTable, data);
 }
 
-/** CRC-32 of bytes, 0 to 2^32 - 1. */
-export function crc32(data: Uint8Array): number {
-  return checksum(crc32Table, data);
+/** CRC-32 of bytes, 0 to 2^32 - 1. @param before the checksum of the bytes before them */
+export function crc32(data: Uint8Array, before = 0): number {
+  return checksum(crc32Table, data, before);
 }
 
-function checksum(of: Uint32Array, data: Uint8Array): number {
-  let crc = 0xffffffff;
+function checksum(of: Uint32Array, data: Uint8Array, before = 0): number {
+  let crc = before ^ 0xffffffff;
   for (const byte of data) crc = (crc >>> 8) ^ (of[(crc ^ byte) & 0xff] as number);
   return (crc ^ 0xffffffff) >>> 0;
 }

@@ -1,4 +1,5 @@
 import { inOrder } from "../bytes/in-order.ts";
+import { paced, whileOpen } from "../bytes/pace.ts";
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 import { badInput, LabError, LONGEST_SENTENCE, shortened, toLabError } from "../errors.ts";
 import { mountArchives } from "./archive/mount.ts";
@@ -93,6 +94,8 @@ export interface RegionSetOptions {
 
 /** Number of rows read concurrently, because reading mostly waits for bytes. */
 const AT_ONCE = 4;
+/** Work of a row besides reading it, in bytes. */
+const ROW_WORK = 2 ** 17;
 /** Minimum rows between two reports, and approximate maximum number of reports. */
 const REPORT_EVERY = 16;
 const MOST_REPORTS = 200;
@@ -119,6 +122,11 @@ interface Place {
  * @throws LabError("cancelled") when the signal is aborted; nothing else for unexpected content
  */
 export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptions = {}): Promise<RegionSet> {
+  return whileOpen(options.signal, (signal) => openAll(dropped, { ...options, signal }));
+}
+
+async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<RegionSet> {
+  const pace = paced("reading the rows", options.signal);
   const mounted = await mountArchives(dropped, options.signal);
   const { folder } = mounted;
   const { shards, ignored: others, problems } = await listShards(folder);
@@ -198,7 +206,7 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
     let row = -1;
     for await (const read of inOrder(table.rows, AT_ONCE, (at) => adaptRow(table, adapter, at, find, pass, probe))) {
       row++;
-      if (options.signal?.aborted) throw new LabError("cancelled", `reading ${name} was cancelled at row ${row}`);
+      await pace(ROW_WORK);
       if ("thrown" in read) {
         // The file itself failed (moved, changed): the previous rows stay, the rest is skipped.
         if (!(read.thrown instanceof LabError) || read.thrown.code !== "storage") throw read.thrown;

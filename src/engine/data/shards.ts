@@ -58,7 +58,11 @@ export async function listShards(folder: ByteFolder): Promise<ShardList> {
 export function nothingFound(folder: ByteFolder): SkippedRow {
   const kinds = [...new Set(folder.paths.map((path) => path.slice(path.lastIndexOf("."))))].slice(0, 5).join(", ");
   const found =
-    folder.paths.length === 0 ? "the folder is empty" : `${folder.paths.length} files of other kinds (${kinds})`;
+    folder.paths.length === 0
+      ? "the folder is empty"
+      : folder.paths.length === 1
+        ? `1 file of another kind (${kinds})`
+        : `${folder.paths.length} files of other kinds (${kinds})`;
   const reason = `there is no file of rows (Arrow, Parquet, JSON, refs, tar or zip shards): ${found}`;
   return { file: "", row: -1, column: "", reason };
 }

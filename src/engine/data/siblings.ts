@@ -15,7 +15,7 @@ export type FindFile = (path: string) => ByteSource | undefined;
  */
 export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
   let byName: ReadonlyMap<string, readonly string[]> | undefined;
-  let folders: ReadonlySet<string> | undefined;
+  let folders: IsFolder | undefined;
   return (shard) => {
     const above: string[] = [];
     for (let parts = shard.split("/").slice(0, -1); ; parts = parts.slice(0, -1)) {
@@ -42,7 +42,7 @@ export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
           `the path ${quote(path, 80)} matches ${candidates.length} files, such as ${only} and ${other}; name the folder in the path`,
         );
       }
-      folders ??= folderEnds(folder);
+      folders ??= foldersOf(folder);
       return isMissing(partsOf(plain(parts.join("/"))), only, folders) ? undefined : folder.get(only);
     };
     return (path) => find(path) ?? (unescaped(path) === path ? undefined : find(unescaped(path)));
@@ -92,7 +92,7 @@ function plain(path: string): string {
  * above it.
  * @param parts parts of the row's plain path
  */
-function isMissing(parts: readonly string[], known: string, folders: ReadonlySet<string>): boolean {
+function isMissing(parts: readonly string[], known: string, isFolder: IsFolder): boolean {
   const own = plain(known).split("/");
   const most = Math.min(parts.length, own.length);
   const agree = (from: number): boolean => parts.at(-from) === own.at(-from);
@@ -100,23 +100,22 @@ function isMissing(parts: readonly string[], known: string, folders: ReadonlySet
   while (same < most && agree(same + 1)) same++;
   if (same === most) return false;
   const sameAbove = same + 2 <= most && agree(same + 2);
-  return folders.has(parts.slice(-same - 1, -1).join("/")) || (sameAbove && FRAME.test(parts.at(-1) as string));
+  return isFolder(parts.slice(-same - 1, -1).join("/")) || (sameAbove && FRAME.test(parts.at(-1) as string));
 }
 
 /** Names that are numbers, which files of many folders share. */
 const FRAME = /^(?:0\d{1,7}|\d{1,4})\.\w+$/;
 
-/** Every suffix of every directory's path. */
-function folderEnds(folder: ByteFolder): Set<string> {
-  const directories = new Set(
-    folder.paths.map((path) => plain(path).slice(0, Math.max(0, plain(path).lastIndexOf("/")))),
-  );
-  const ends = new Set<string>();
-  for (const directory of directories) {
-    const parts = directory.split("/");
-    for (let from = 0; from < parts.length; from++) ends.add(parts.slice(from).join("/"));
-  }
-  return ends;
+/** Whether the path of a directory ends with these parts. */
+type IsFolder = (end: string) => boolean;
+
+function foldersOf(folder: ByteFolder): IsFolder {
+  // By their last part, because all ends of deep paths would fill memory.
+  const byName = new Map<string, string[]>();
+  const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
+  const directories = folder.paths.map((path) => plain(path).slice(0, Math.max(0, plain(path).lastIndexOf("/"))));
+  for (const directory of new Set(directories)) addTo(byName, nameOf(directory), directory);
+  return (end) => (byName.get(nameOf(end)) ?? []).some((directory) => `/${directory}`.endsWith(`/${end}`));
 }
 
 function namesOf(folder: ByteFolder): Map<string, string[]> {

@@ -2,11 +2,12 @@
  * A training session: one device, at most one model, at most one run. The page's trainer worker and the Node tools both
  * use this interface.
  */
+
+import { inTurn } from "../bytes/in-turn.ts";
 import type { ByteFolder } from "../bytes/source.ts";
 import type { LabConfig } from "../config/table.ts";
 import { badInput, LabError } from "../errors.ts";
 import { holdShapes } from "../gpu/forms/active.ts";
-import { inTurn } from "../gpu/in-turn.ts";
 import { compileUsualPrograms } from "../gpu/precompile.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
 import { type OpenedModel, type OpenModelOptions, openCachedModel, openModelFolder } from "../loading/open-model.ts";

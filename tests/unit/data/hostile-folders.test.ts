@@ -158,5 +158,5 @@ it("a tar keeps names of another encoding apart, and says what else than files i
   change(2048, 156, "2".charCodeAt(0));
   const { members, problems } = await readTar(memorySource("a.tar", archive));
   expect(members.map(({ name }) => name)).toEqual(["café.txt", "cafè.txt", "good.txt"]);
-  expect(problems).toEqual(["a.tar has 1 links, devices or sparse files; they are left out"]);
+  expect(problems).toEqual(["a.tar has 1 link, device or sparse file; it is left out"]);
 });

@@ -185,7 +185,7 @@ test("a tar that lies about a length keeps what is before it", async () => {
   const { members, problems } = await readTar(memorySource("a.tar", archive));
   expect(members.map(({ name }) => name)).toEqual(["a.txt"]);
   expect(problems).toEqual([
-    "a.tar is a damaged tar archive: the member at byte 1024 states 8589934591 bytes, but only 1536 follow; the 1 files before it are kept",
+    "a.tar is a damaged tar archive: the member at byte 1024 states 8589934591 bytes, but only 1536 follow; the file before it is kept",
   ]);
 });
 

@@ -172,7 +172,7 @@ test("state.json decides which shards count; leftovers, damage and other files a
   expect(set.skipped[1]?.reason).toContain("Part3/state.json is not valid JSON");
   const none = await openRegionSet(memoryFolder({ "a.csv": "a,b" }));
   expect(none.skipped[0]?.reason).toBe(
-    "there is no file of rows (Arrow, Parquet, JSON, refs, tar or zip shards): 1 files of other kinds (.csv)",
+    "there is no file of rows (Arrow, Parquet, JSON, refs, tar or zip shards): 1 file of another kind (.csv)",
   );
 });
 

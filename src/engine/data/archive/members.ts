@@ -18,6 +18,15 @@ export interface Archive {
 /** Maximum members of one archive. */
 export const MAX_MEMBERS = 2 ** 21;
 
+/** Maximum characters and folders of a member's name; operating systems allow few more. */
+const MAX_NAME = 1024;
+const MAX_FOLDERS = 64;
+
+/** Whether a safe name is longer than any file's. */
+export function isTooLong(name: string): boolean {
+  return name.length > MAX_NAME || name.split("/").length > MAX_FOLDERS;
+}
+
 /** A member's name without "./" and doubled slashes; undefined for one that is absolute or leads outside. */
 export function safeName(name: string): string | undefined {
   const parts = name.replaceAll("\\", "/").split("/");
@@ -30,3 +39,27 @@ export function safeName(name: string): string | undefined {
 export function isHidden(name: string): boolean {
   return name.split("/").some((part) => part.startsWith(".") || part === "__MACOSX");
 }
+
+/** End of a sentence about damage in an archive. @param count files before the damage */
+export function kept(count: number): string {
+  if (count === 0) return "no file before it";
+  return count === 1 ? "the file before it is kept" : `the ${count} files before it are kept`;
+}
+
+/** Problems that name what an archive has and is left out: a count, its noun for one, and its noun for several. */
+export function leftOut(
+  archive: string,
+  kinds: readonly (readonly [count: number, one: string, many: string])[],
+): string[] {
+  return kinds.flatMap(([count, one, many]) => {
+    if (count === 0) return [];
+    return [`${archive} has ${count} ${count === 1 ? `${one}; it is` : `${many}; they are`} left out`];
+  });
+}
+
+/** Kinds of `leftOut` that every archive may have. */
+export const OUTSIDE = ["name that leads out of the archive", "names that lead out of the archive"] as const;
+export const LONG = [
+  `name longer than ${MAX_NAME} characters or ${MAX_FOLDERS} folders`,
+  `names longer than ${MAX_NAME} characters or ${MAX_FOLDERS} folders`,
+] as const;

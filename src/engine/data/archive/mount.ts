@@ -1,8 +1,10 @@
 /** Opens the archives of a folder as directories: the content of `a/b.tar` has paths `a/b.tar/…`. */
 import { folderOf } from "../../bytes/memory.ts";
+import { paced } from "../../bytes/pace.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { badInput, LONGEST_SENTENCE, markUnseen, shortened, toLabError } from "../../errors.ts";
 import type { SkippedRow } from "../sample.ts";
+import { unpacker } from "./inflated.ts";
 import { readTar } from "./tar.ts";
 import { readZip } from "./zip.ts";
 
@@ -19,8 +21,12 @@ export function withoutArchives(path: string): string {
   return path.replace(/\.(?:tar|zip)(?=\/)/gi, "");
 }
 
+/** The end of an archive's name. */
+export const ARCHIVE = /\.(tar|zip)$/i;
 /** Maximum depth of archives inside archives. */
 const MAX_DEPTH = 1;
+/** Work of a file besides reading it, in bytes. */
+const FILE_WORK = 2 ** 10;
 
 /**
  * Opens the tar and zip archives of a folder, recognised by their endings and content, including nested ones. Only
@@ -32,10 +38,14 @@ export async function mountArchives(folder: ByteFolder, signal?: AbortSignal): P
   const archives = new Set<string>();
   const problems: SkippedRow[] = [];
   const waiting = folder.paths.map((path) => ({ path, source: folder.get(path) as ByteSource, depth: 0 }));
+  // An archive inside another one is unpacked while its container is.
+  const pace = paced("reading the folder", signal);
+  const unpackers = Array.from({ length: MAX_DEPTH + 1 }, () => unpacker(signal));
   // The list grows during the loop: archives inside archives follow.
   for (const { path, source, depth } of waiting) {
+    await pace(FILE_WORK);
     files.set(path, source);
-    if (!/\.(tar|zip)$/i.test(path) || depth > MAX_DEPTH) continue;
+    if (!ARCHIVE.test(path) || depth > MAX_DEPTH) continue;
     const problem = (reason: string): void => {
       problems.push({ file: path, row: -1, column: "", reason });
     };
@@ -45,7 +55,7 @@ export async function mountArchives(folder: ByteFolder, signal?: AbortSignal): P
         problem(`${path} is neither a tar nor a zip archive, despite its name`);
         continue;
       }
-      const found = kind === "zip" ? await readZip(source) : await readTar(source, signal);
+      const found = kind === "zip" ? await readZip(source, signal, unpackers[depth]) : await readTar(source, signal);
       archives.add(path);
       for (const reason of found.problems) problem(shortened(reason, LONGEST_SENTENCE));
       for (const member of found.members) {

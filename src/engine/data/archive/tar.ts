@@ -1,12 +1,26 @@
 /** Tar archives by range: headers are read first, contents on demand. */
 import { checkRange } from "../../bytes/memory.ts";
+import { type Pace, paced } from "../../bytes/pace.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { storedText } from "../../bytes/text.ts";
 import { windowed } from "../../bytes/windowed.ts";
-import { badInput, LabError, quote } from "../../errors.ts";
-import { type Archive, isHidden, MAX_MEMBERS, type Member, safeName } from "./members.ts";
+import { badInput, LabError } from "../../errors.ts";
+import {
+  type Archive,
+  isHidden,
+  isTooLong,
+  kept,
+  LONG,
+  leftOut,
+  MAX_MEMBERS,
+  type Member,
+  OUTSIDE,
+  safeName,
+} from "./members.ts";
 
 const BLOCK = 512;
+/** Work of reading one header, in bytes: its checksum and its member. */
+const HEADER_WORK = 2 ** 13;
 /** Maximum bytes of a name or PAX header. */
 const MAX_HEADER_BODY = 2 ** 20;
 
@@ -37,13 +51,14 @@ export async function tarEntries(tar: ByteSource, signal?: AbortSignal): Promise
 export async function readTar(tar: ByteSource, signal?: AbortSignal): Promise<Archive> {
   const members = new Map<string, Member>();
   const problems: string[] = [];
-  let [unsafe, other] = [0, 0];
+  let [unsafe, long, other] = [0, 0, 0];
   try {
     for await (const { name, type, offset, size } of walk(tar, signal)) {
       // The first member of many archives is ".", the packed directory.
       if (type === "directory") continue;
       const safe = safeName(name);
       if (safe === undefined) unsafe++;
+      else if (isTooLong(safe)) long++;
       else if (isHidden(safe)) continue;
       else if (type === "other") other++;
       // As in unpacking, a later file replaces an earlier one of the same name.
@@ -51,10 +66,15 @@ export async function readTar(tar: ByteSource, signal?: AbortSignal): Promise<Ar
     }
   } catch (thrown) {
     if (!(thrown instanceof LabError) || thrown.code === "cancelled") throw thrown;
-    problems.push(`${thrown.message}; the ${members.size} files before it are kept`);
+    problems.push(`${thrown.message}; ${kept(members.size)}`);
   }
-  if (unsafe > 0) problems.push(`${tar.name} has ${unsafe} names that lead out of the archive; they are left out`);
-  if (other > 0) problems.push(`${tar.name} has ${other} links, devices or sparse files; they are left out`);
+  problems.push(
+    ...leftOut(tar.name, [
+      [unsafe, ...OUTSIDE],
+      [long, ...LONG],
+      [other, "link, device or sparse file", "links, devices or sparse files"],
+    ]),
+  );
   return { members: [...members.values()], problems };
 }
 
@@ -72,6 +92,7 @@ export function part(whole: ByteSource, name: string, start: number, size: numbe
 
 async function* walk(tar: ByteSource, signal?: AbortSignal): AsyncGenerator<TarEntry> {
   const source = windowed(tar);
+  const pace = paced(`reading ${tar.name}`, signal);
   const bad = (what: string): LabError => badInput(`${tar.name} is a damaged tar archive: ${what}`, tar.name);
   let global: Pax = {};
   let own: Pax = {};
@@ -79,7 +100,7 @@ async function* walk(tar: ByteSource, signal?: AbortSignal): AsyncGenerator<TarE
   let count = 0;
   let at = 0;
   while (at + BLOCK <= tar.size) {
-    if (signal?.aborted) throw new LabError("cancelled", `reading ${tar.name} was cancelled`);
+    await pace(HEADER_WORK);
     const header = await source.read(at, at + BLOCK);
     if (header.every((byte) => byte === 0)) return;
     checkSum(header, at, bad);
@@ -92,7 +113,8 @@ async function* walk(tar: ByteSource, signal?: AbortSignal): AsyncGenerator<TarE
     if (offset + size > tar.size) {
       throw bad(`the member at byte ${at} states ${size} bytes, but only ${tar.size - offset} follow`);
     }
-    at = offset + Math.ceil(size / BLOCK) * BLOCK;
+    const extensions = type === "S" ? await sparseBlocks(source, header, offset, pace) : 0;
+    at = offset + (extensions + Math.ceil(size / BLOCK)) * BLOCK;
     if (type === "L" || type === "x" || type === "g") {
       if (size > MAX_HEADER_BODY) throw bad(`it has a name of ${size} bytes`);
       const body = await source.read(offset, offset + size);
@@ -103,9 +125,11 @@ async function* walk(tar: ByteSource, signal?: AbortSignal): AsyncGenerator<TarE
     }
     // Long names of link targets.
     if (type === "K") continue;
+    const sparse = own.sparse === true;
     const name = longName ?? own.path ?? global.path ?? nameOf(header);
     [own, longName] = [{}, undefined];
-    const kind = type === "0" || type === "\0" || type === "7" ? "file" : type === "5" ? "directory" : "other";
+    const plainFile = (type === "0" || type === "\0" || type === "7") && !sparse;
+    const kind = plainFile ? "file" : type === "5" ? "directory" : "other";
     const plain = kind === "file" && name.endsWith("/") ? "directory" : kind;
     yield { name: plain === "directory" ? name.replace(/\/+$/, "") : name, type: plain, offset, size };
   }
@@ -116,6 +140,20 @@ async function* walk(tar: ByteSource, signal?: AbortSignal): AsyncGenerator<TarE
 interface Pax {
   readonly path?: string;
   readonly size?: number;
+  /** The content is a map of the file's parts and the parts, without the gaps between them. */
+  readonly sparse?: true;
+}
+
+/** Blocks after the header of a GNU sparse file that continue its map; its size does not count them. */
+async function sparseBlocks(source: ByteSource, header: Uint8Array, offset: number, pace: Pace): Promise<number> {
+  let more = header[482] !== 0;
+  let count = 0;
+  for (; more && offset + (count + 1) * BLOCK <= source.size; count++) {
+    await pace(BLOCK);
+    const block = await source.read(offset + count * BLOCK, offset + (count + 1) * BLOCK);
+    more = block[504] !== 0;
+  }
+  return count;
 }
 
 /** Reads path and size from the records "LENGTH KEY=VALUE\n". */
@@ -127,6 +165,7 @@ function readPax(body: Uint8Array): Pax {
     if (!(length > space - at) || at + length > body.length) break;
     const [key = "", ...rest] = storedText(body.subarray(space + 1, at + length - 1)).split("=");
     const value = rest.join("=");
+    if (key.startsWith("GNU.sparse.")) found = { ...found, sparse: true };
     if (key === "path") found = { ...found, path: value };
     if (key === "size" && /^\d{1,15}$/.test(value)) found = { ...found, size: Number(value) };
     at += length;
@@ -174,5 +213,6 @@ function checkSum(header: Uint8Array, at: number, bad: (what: string) => LabErro
   }
   const stated = numberAt(header, 148, 8);
   if (stated === sum || stated === signed) return;
-  throw bad(`there is no header at byte ${at} (checksum ${quote(stated)}, not ${sum})`);
+  const wrong = stated === undefined ? "its checksum is not a number" : `its checksum is ${stated}, not ${sum}`;
+  throw bad(`there is no header at byte ${at}: ${wrong}`);
 }

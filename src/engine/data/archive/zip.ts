@@ -1,11 +1,23 @@
 /** Zip archives by range: the directory at the end is read first, members on demand. */
-import { Inflate } from "fflate";
 import { crc32 } from "../../bytes/crc.ts";
-import { checkRange, memorySource, viewOf } from "../../bytes/memory.ts";
+import { checkRange, viewOf } from "../../bytes/memory.ts";
+import { paced } from "../../bytes/pace.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { storedText } from "../../bytes/text.ts";
-import { badInput, LabError, thrownText } from "../../errors.ts";
-import { type Archive, isHidden, MAX_MEMBERS, type Member, safeName } from "./members.ts";
+import { badInput, type LabError } from "../../errors.ts";
+import { type DeflatedMember, type Unpacker, unpacker } from "./inflated.ts";
+import {
+  type Archive,
+  isHidden,
+  isTooLong,
+  kept,
+  LONG,
+  leftOut,
+  MAX_MEMBERS,
+  type Member,
+  OUTSIDE,
+  safeName,
+} from "./members.ts";
 import { part } from "./tar.ts";
 
 const END = 0x06054b50;
@@ -17,34 +29,37 @@ const LOCAL = 0x04034b50;
 const MAX_END = 22 + 65535;
 /** Maximum bytes of the directory, enough for about two million members. */
 const MAX_DIRECTORY = 2 ** 28;
-/** Maximum bytes of an unpacked member, and of the cache of unpacked members. */
+/** Maximum bytes of an unpacked member. */
 const MAX_UNPACKED = 2 ** 28;
-const KEPT = 2 ** 25;
-/** Packed bytes passed to the unpacker at a time. */
-const PIECE = 2 ** 16;
+/** An archive that unpacks to more than both: so many bytes, and so many times its packed bytes, is a bomb. */
+const MAX_TOTAL = 2 ** 30;
+const MAX_RATIO = 100;
+/** Work of reading one entry of the directory, in bytes: its name and its member. */
+const ENTRY_WORK = 2 ** 11;
 
 /**
  * Opens a zip archive of stored and deflated files. A stored member is read by range. A deflated member is unpacked
- * whole, up to the size in the directory, and cached. A whole member is checked against its checksum.
- * @throws LabError("bad-input") when there is no directory, or it is truncated or has a wrong position
+ * as far as it is read, up to the size in the directory, and kept. A whole member is checked against its checksum.
+ * @param unpack unpacks the members, also those of other archives
+ * @throws LabError("bad-input") when there is no directory, or it is truncated or has a wrong position, or when its
+ *   members unpack to too much; "cancelled" when the signal is aborted
  */
-export async function readZip(zip: ByteSource): Promise<Archive> {
+export async function readZip(zip: ByteSource, signal?: AbortSignal, unpack = unpacker(signal)): Promise<Archive> {
   const bad = (what: string): LabError => badInput(`${zip.name} is a damaged zip archive: ${what}`, zip.name);
   const { start, size, count } = await directoryOf(zip, bad);
   if (size > MAX_DIRECTORY || count > MAX_MEMBERS) throw bad(`its directory states ${count} members in ${size} bytes`);
   if (start + size > zip.size) throw bad(`its directory would be at bytes ${start} to ${start + size} of ${zip.size}`);
   const bytes = await zip.read(start, start + size);
   const view = viewOf(bytes);
-  const keep = unpackedCache();
-  const members: Member[] = [];
+  const pace = paced(`reading ${zip.name}`, signal);
+  const found: { readonly name: string; readonly entry: Entry }[] = [];
   const problems: string[] = [];
-  let [unsafe, locked, other] = [0, 0, 0];
+  let [unsafe, long, locked, other] = [0, 0, 0, 0];
   let at = 0;
   for (let index = 0; index < count; index++) {
+    await pace(ENTRY_WORK);
     if (at + 46 > bytes.length || view.getUint32(at, true) !== ENTRY) {
-      problems.push(
-        `${bad(`member ${index} of ${count} is missing`).message}; the ${members.length} before it are kept`,
-      );
+      problems.push(`${bad(`member ${index} of ${count} is missing`).message}; ${kept(found.length)}`);
       break;
     }
     const flags = view.getUint16(at + 8, true);
@@ -52,29 +67,37 @@ export async function readZip(zip: ByteSource): Promise<Archive> {
     const [nameLength, extraLength] = [view.getUint16(at + 28, true), view.getUint16(at + 30, true)];
     const end = at + 46 + nameLength + extraLength + view.getUint16(at + 32, true);
     if (end > bytes.length) {
-      problems.push(
-        `${bad(`member ${index} of ${count} is cut off`).message}; the ${members.length} before it are kept`,
-      );
+      problems.push(`${bad(`member ${index} of ${count} is cut off`).message}; ${kept(found.length)}`);
       break;
     }
     const name = storedText(bytes.subarray(at + 46, at + 46 + nameLength), UPPER);
     const extra = bytes.subarray(at + 46 + nameLength, at + 46 + nameLength + extraLength);
-    const entry = sizes(view, at, extra);
+    const entry = { ...sizes(view, at, extra), method };
     at = end;
     if (name.endsWith("/")) continue;
     const safe = safeName(name);
     if (safe === undefined) unsafe++;
+    else if (isTooLong(safe)) long++;
     else if (isHidden(safe)) continue;
     else if ((flags & 1) !== 0) locked++;
     else if (method !== 0 && method !== 8) other++;
-    else members.push({ name: safe, source: memberSource(zip, safe, { ...entry, method }, keep) });
+    else found.push({ name: safe, entry });
   }
-  const left: readonly (readonly [number, string])[] = [
-    [unsafe, "names that lead out of the archive"],
-    [locked, "encrypted members"],
-    [other, "members compressed by a method other than deflate"],
-  ];
-  for (const [n, what] of left) if (n > 0) problems.push(`${zip.name} has ${n} ${what}; they are left out`);
+  const entries = found.map(({ entry }) => entry);
+  checkTotal(entries, zip.name);
+  const overlapping = overlaps(entries);
+  const members = found.flatMap(({ name, entry }): Member[] =>
+    overlapping.has(entry) ? [] : [{ name, source: memberSource(zip, name, entry, unpack) }],
+  );
+  problems.push(
+    ...leftOut(zip.name, [
+      [unsafe, ...OUTSIDE],
+      [long, ...LONG],
+      [overlapping.size, "member that shares bytes with another", "members that share bytes with others"],
+      [locked, "encrypted member", "encrypted members"],
+      [other, "member compressed by a method other than deflate", "members compressed by a method other than deflate"],
+    ]),
+  );
   return { members, problems };
 }
 
@@ -86,6 +109,7 @@ const UPPER =
   "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0";
 
 interface Entry {
+  readonly method: number;
   readonly packed: number;
   readonly size: number;
   readonly offset: number;
@@ -93,7 +117,7 @@ interface Entry {
 }
 
 /** Sizes and position of a member, from the 64-bit extra field if the short fields are full. */
-function sizes(view: DataView, at: number, extra: Uint8Array): Entry {
+function sizes(view: DataView, at: number, extra: Uint8Array): Omit<Entry, "method"> {
   const short = [view.getUint32(at + 24, true), view.getUint32(at + 20, true), view.getUint32(at + 42, true)];
   const fields = viewOf(extra);
   for (let place = 0; place + 4 <= extra.length; ) {
@@ -142,89 +166,70 @@ async function directoryOf(
   return { count, size, start };
 }
 
-type Keep = (key: ByteSource, unpack: () => Promise<Uint8Array>) => Promise<Uint8Array>;
+/** Members that share bytes with others: a small archive of such members unpacks to any size. */
+function overlaps(entries: readonly Entry[]): ReadonlySet<Entry> {
+  const found = new Set<Entry>();
+  let last: Entry | undefined;
+  for (const entry of entries.toSorted((a, b) => a.offset - b.offset)) {
+    if (last !== undefined && entry.offset < endOf(last)) found.add(last).add(entry);
+    if (last === undefined || endOf(entry) > endOf(last)) last = entry;
+  }
+  return found;
+}
 
-function memberSource(
-  zip: ByteSource,
-  name: string,
-  entry: Entry & { readonly method: number },
-  keep: Keep,
-): ByteSource {
+/** A lower bound: the header in front of the packed bytes has a name and extra fields, too, of unknown length. */
+function endOf({ offset, packed }: Entry): number {
+  return offset + LOCAL_BYTES + packed;
+}
+
+/** @throws LabError when the deflated members unpack to too much */
+function checkTotal(entries: readonly Entry[], name: string): void {
+  let [size, packed] = [0, 0];
+  for (const entry of entries) {
+    if (entry.method !== DEFLATED || entry.size > MAX_UNPACKED) continue;
+    size += entry.size;
+    packed += entry.packed;
+  }
+  if (size <= MAX_TOTAL || size <= MAX_RATIO * packed) return;
+  const times = Math.round(size / Math.max(1, packed));
+  throw badInput(
+    `${name} unpacks to ${size} bytes, ${times} times its size, and is not opened; unpack it and add its folder`,
+    name,
+  );
+}
+
+const DEFLATED = 8;
+/** Bytes of the header in front of a member, without its name. */
+const LOCAL_BYTES = 30;
+
+function memberSource(zip: ByteSource, name: string, entry: Entry, unpack: Unpacker): ByteSource {
   const bad = (what: string): LabError => badInput(`${name} in ${zip.name} cannot be read: ${what}`, name);
-  const body = async (): Promise<ByteSource> => {
-    if (entry.offset + 30 > zip.size) throw bad("its position is outside the archive");
-    const head = viewOf(await zip.read(entry.offset, entry.offset + 30));
+  const packed = async (): Promise<ByteSource> => {
+    if (entry.offset + LOCAL_BYTES > zip.size) throw bad("its position is outside the archive");
+    const head = viewOf(await zip.read(entry.offset, entry.offset + LOCAL_BYTES));
     if (head.getUint32(0, true) !== LOCAL) throw bad("there is no header at its position");
-    const start = entry.offset + 30 + head.getUint16(26, true) + head.getUint16(28, true);
+    const start = entry.offset + LOCAL_BYTES + head.getUint16(26, true) + head.getUint16(28, true);
     if (start + entry.packed > zip.size) throw bad(`it states ${entry.packed} bytes, more than follow`);
     return part(zip, name, start, entry.packed);
   };
-  const { size } = entry;
-  const checked = <B extends Uint8Array>(bytes: B): B => {
-    if (crc32(bytes) !== entry.crc) throw bad("its checksum differs, so the archive is damaged");
-    return bytes;
-  };
-  const source: ByteSource = {
+  const { size, crc, method } = entry;
+  const member: DeflatedMember = { name, size, crc, packed, bad };
+  return {
     name,
     size,
     read: async (start, end) => {
-      checkRange(name, size, start, end);
-      if (entry.method === 0) {
-        if (entry.packed !== size) throw bad(`it states ${size} bytes but stores ${entry.packed}`);
-        const bytes = await (await body()).read(start, end);
-        return start === 0 && end === size ? checked(bytes) : bytes;
+      if (method === DEFLATED) {
+        if (size > MAX_UNPACKED)
+          throw bad(`it unpacks to ${size} bytes, more than ${MAX_UNPACKED}; unpack the archive`);
+        return unpack.read(member, start, end);
       }
-      if (size > MAX_UNPACKED) throw bad(`it unpacks to ${size} bytes, more than ${MAX_UNPACKED}; unpack the archive`);
-      const bytes = await keep(source, async () => checked(await unpack(await body(), size, bad)));
-      return memorySource(name, bytes).read(start, end);
+      checkRange(name, size, start, end);
+      if (entry.packed !== size) throw bad(`it states ${size} bytes but stores ${entry.packed}`);
+      const bytes = await (await packed()).read(start, end);
+      if (start === 0 && end === size && crc32(bytes) !== crc) {
+        throw bad("its checksum differs, so the archive is damaged");
+      }
+      return bytes;
     },
-  };
-  return source;
-}
-
-/** Inflates a source; stops as soon as the result exceeds the stated size. */
-async function unpack(packed: ByteSource, size: number, bad: (what: string) => LabError): Promise<Uint8Array> {
-  // The declared size is allocated only once that many bytes have arrived.
-  let bytes = new Uint8Array(Math.min(size, 2 ** 20));
-  let filled = 0;
-  const inflate = new Inflate((chunk) => {
-    if (filled + chunk.length > size) throw bad(`it unpacks to more than the ${size} bytes it states`);
-    if (filled + chunk.length > bytes.length) {
-      const larger = new Uint8Array(Math.min(size, Math.max(2 * bytes.length, filled + chunk.length)));
-      larger.set(bytes.subarray(0, filled));
-      bytes = larger;
-    }
-    bytes.set(chunk, filled);
-    filled += chunk.length;
-  });
-  for (let at = 0; at < packed.size; at += PIECE) {
-    const end = Math.min(packed.size, at + PIECE);
-    const piece = await packed.read(at, end);
-    try {
-      inflate.push(piece, end === packed.size);
-    } catch (thrown) {
-      throw thrown instanceof LabError ? thrown : bad(thrownText(thrown));
-    }
-  }
-  if (filled !== size) throw bad(`it unpacks to ${filled} of ${size} bytes`);
-  return bytes;
-}
-
-/** The most recently unpacked members, within KEPT bytes. */
-function unpackedCache(): Keep {
-  const kept = new Map<ByteSource, Promise<Uint8Array>>();
-  return async (key, make) => {
-    const bytes = kept.get(key) ?? make();
-    kept.delete(key);
-    kept.set(key, bytes);
-    bytes.catch(() => kept.delete(key));
-    let total = 0;
-    for (const one of kept.keys()) total += one.size;
-    for (const oldest of kept.keys()) {
-      if (total <= KEPT || oldest === key) break;
-      kept.delete(oldest);
-      total -= oldest.size;
-    }
-    return bytes;
   };
 }

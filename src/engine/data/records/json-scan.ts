@@ -1,6 +1,7 @@
 /** Finds the values of a JSON text without parsing it: files of gigabytes are indexed in windows. */
+import { paced } from "../../bytes/pace.ts";
 import type { ByteSource } from "../../bytes/source.ts";
-import { badInput, LabError } from "../../errors.ts";
+import { badInput, type LabError } from "../../errors.ts";
 
 /** Bytes read at a time. */
 const WINDOW = 2 ** 22;
@@ -42,8 +43,9 @@ export async function scanJson(
   let [begun, done, kind] = [-1, -1, 0];
   /** Whether each value is one line, as the first one is. */
   let oneLine = true;
+  const pace = paced(`reading ${source.name}`, signal);
   for (let base = from; base < source.size; base += WINDOW) {
-    if (signal?.aborted) throw new LabError("cancelled", `reading ${source.name} was cancelled`);
+    await pace(WINDOW);
     const bytes = await source.read(base, Math.min(source.size, base + WINDOW));
     const length = bytes.length;
     for (let index = 0; index < length; index++) {
@@ -171,7 +173,8 @@ class Spans {
 
   cutOff(size: number): JsonSpans {
     const kept = this.starts.length;
-    const problem = `${this.name} is cut off after ${size} bytes; the ${kept} values before the cut are kept`;
+    const values = kept === 1 ? "value before the cut is" : `${kept} values before the cut are`;
+    const problem = `${this.name} is cut off after ${size} bytes; the ${values} kept`;
     return { ...this.complete(size), problem };
   }
 

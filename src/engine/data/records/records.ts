@@ -1,5 +1,6 @@
 /** JSON or pickle files of data, whose items are read one by one. */
 import { parseJson } from "../../bytes/json.ts";
+import { type Pace, paced } from "../../bytes/pace.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { isUtf16, storedText, utf8Text } from "../../bytes/text.ts";
 import { windowed } from "../../bytes/windowed.ts";
@@ -10,6 +11,8 @@ import { type PickleValue, readPickle } from "./pickle.ts";
 /** Maximum bytes of a pickle, which is read whole, and of a single item of a JSON text. */
 const MAX_PICKLE = 2 ** 28;
 const MAX_ITEM = 2 ** 27;
+/** Work of an item besides its text, in bytes. */
+const ITEM_WORK = 2 ** 10;
 /** Bytes of a list that are parsed together. */
 const PIECE = 2 ** 20;
 
@@ -41,7 +44,7 @@ export async function openRecords(source: ByteSource, signal?: AbortSignal): Pro
     if (source.size > MAX_PICKLE) {
       throw badInput(`${source.name} is a pickle of ${source.size} bytes, more than ${MAX_PICKLE}`);
     }
-    return ofValue(source.name, readPickle(await source.read(0, source.size), source.name));
+    return ofValue(source.name, readPickle(await source.read(0, source.size), source.name), signal);
   }
   const file = windowed(source);
   const first = await firstBracket(file);
@@ -155,10 +158,12 @@ function ofSpans(
 ): Records {
   const { starts, ends, keys, problem } = spans;
   const inner = new Map<number, Promise<Records | undefined>>();
+  const pace = paced(`reading ${file.name}`, signal);
   const item = async (index: number): Promise<unknown> => {
     const [start, end] = [starts[index], ends[index]];
     if (start === undefined || end === undefined) throw noItem(file.name, index, starts.length);
     if (end - start > MAX_ITEM) throw tooLong(file.name, index, end - start);
+    await pace(end - start + ITEM_WORK);
     return parsePython(storedText(await file.read(start, end)), `item ${index} of ${file.name}`);
   };
   return {
@@ -168,7 +173,7 @@ function ofSpans(
     keys,
     problem,
     item,
-    each: () => (shape === "list" ? eachOfList(file, spans, item) : eachItem(item, 0, starts.length)),
+    each: () => (shape === "list" ? eachOfList(file, spans, item, pace) : eachItem(item, 0, starts.length)),
     inside: (index) => {
       const known = inner.get(index) ?? ofSpan(file, spans, index, signal);
       inner.set(index, known);
@@ -180,9 +185,11 @@ function ofSpans(
 /** Adjacent items of a list are separated by commas, so that a piece of the text is a separate list. */
 async function* eachOfList(
   file: ByteSource,
-  { starts, ends }: JsonSpans,
+  spans: JsonSpans,
   item: Records["item"],
+  pace: Pace,
 ): AsyncGenerator<readonly [number, unknown]> {
+  const { starts, ends } = spans;
   for (let from = 0; from < starts.length; ) {
     const start = starts[from] as number;
     let to = from + 1;
@@ -192,6 +199,7 @@ async function* eachOfList(
     const text = utf8Text(await file.read(start, end));
     if (text === undefined) yield* eachItem(item, from, to);
     else {
+      await pace(end - start);
       const items = parsePython(`[${text}]`, `${file.name} at item ${from}`) as unknown[];
       if (items.length !== to - from) throw badInput(`${file.name} is not valid JSON at item ${from}`);
       for (const [index, one] of items.entries()) yield [from + index, one];
@@ -209,7 +217,7 @@ function tooLong(name: string, index: number, bytes: number): LabError {
 }
 
 /** Records of a value in memory. */
-function ofValue(name: string, value: PickleValue): Records | undefined {
+function ofValue(name: string, value: PickleValue, signal: AbortSignal | undefined): Records | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const list = Array.isArray(value) ? value : Object.values(value);
   const at = (index: number): PickleValue => {
@@ -225,9 +233,13 @@ function ofValue(name: string, value: PickleValue): Records | undefined {
     problem: undefined,
     item: async (index) => at(index),
     each: async function* () {
-      yield* list.entries();
+      const pace = paced(`reading ${name}`, signal);
+      for (const entry of list.entries()) {
+        await pace(ITEM_WORK);
+        yield entry;
+      }
     },
-    inside: async (index) => ofValue(name, at(index)),
+    inside: async (index) => ofValue(name, at(index), signal),
   };
 }
 

@@ -3,9 +3,10 @@
  * shards or directories.
  */
 import { addTo } from "../../bytes/lists.ts";
+import { paced } from "../../bytes/pace.ts";
 import { type ByteFolder, type ByteSource, directoryOf } from "../../bytes/source.ts";
 import { badInput, LONGEST_SENTENCE, shortened, toLabError } from "../../errors.ts";
-import type { MountedFolder } from "../archive/mount.ts";
+import { ARCHIVE, type MountedFolder } from "../archive/mount.ts";
 import { recogniseRecords } from "../readers/all.ts";
 import { column, TEXT } from "../readers/picture-table.ts";
 import { type ReadTable, type Sign, signOf } from "../readers/reader.ts";
@@ -52,6 +53,8 @@ const DESCRIBES = /(^|\/)(state|dataset_info|dataset_dict|files|data-mapping)\.j
  * captions.
  */
 const GCG_TRUTH = /_gcg_coco_mask_gt\.json$/;
+/** Work of opening a file or a set of samples besides reading it, in bytes. */
+const FILE_WORK = 2 ** 18;
 /** Maximum number of files of records that are inspected; a folder with more is not a data set. */
 const MOST_FILES = 4096;
 
@@ -90,7 +93,9 @@ export async function listTables(
     const reason = `there are ${files.length} files of records; only the first ${MOST_FILES} are examined`;
     problems.push({ file: "", row: -1, column: "", reason });
   }
+  const pace = paced("reading the folder", options.signal);
   for (const path of files.slice(0, MOST_FILES)) {
+    await pace(FILE_WORK);
     const owner = used.get(path);
     if (owner !== undefined) {
       ignored.push({ name: path, reason: `read with ${owner}` });
@@ -122,6 +127,7 @@ export async function listTables(
     for (const note of notes) ignored.push({ name: table.path, reason: note });
   }
   for (const [path, { samples, reason, archive }] of groups) {
+    await pace(FILE_WORK);
     const owner = tables.find(
       ({ label, path: file }) => label === "dam-annotations" && path.startsWith(directoryOf(file)),
     );
@@ -239,11 +245,16 @@ function sampleGroups(folder: ByteFolder, archives: ReadonlySet<string>): Map<st
   return groups;
 }
 
+/** Whether the part of a path before `end` is named like an archive; a slice of every part would cost more. */
+function isArchive(path: string, end: number): boolean {
+  return ARCHIVE.test(path.slice(Math.max(0, end - 4), end));
+}
+
 function archiveOf(path: string, archives: ReadonlySet<string>): string | undefined {
   if (archives.size === 0) return undefined;
   // The innermost of nested archives.
   for (let end = path.lastIndexOf("/"); end >= 0; end = path.lastIndexOf("/", end - 1)) {
-    if (archives.has(path.slice(0, end))) return path.slice(0, end);
+    if (isArchive(path, end) && archives.has(path.slice(0, end))) return path.slice(0, end);
     if (end === 0) break;
   }
   return undefined;

@@ -4,6 +4,8 @@
  * batch at the next submit. A row's numbers do not depend on the other rows, so a rollout can be repeated alone.
  * Oracle: policy/decode/decode-host.ts; tests/gpu/decode.test.ts.
  */
+
+import { inTurn } from "../../bytes/in-turn.ts";
 import { LabError } from "../../errors.ts";
 import { PLACE_TAILS } from "../../gpu/decode/attend.ts";
 import { POINT_LANES } from "../../gpu/decode/lanes.ts";
@@ -12,7 +14,6 @@ import { samplePartWords } from "../../gpu/decode/sample-wide.ts";
 import { roomFor } from "../../gpu/decode/slot-block.ts";
 import { NO_TOKEN, SLOT_WORDS, type Slot, slotWords } from "../../gpu/decode/state.ts";
 import { builtInForms } from "../../gpu/forms/active.ts";
-import { inTurn } from "../../gpu/in-turn.ts";
 import { drawAddress } from "../../gpu/random.ts";
 import { backendDevice, bufferOf, flushBackend } from "../../gpu/runtime/program.ts";
 import { RawBuffers } from "../../gpu/runtime/raw-buffers.ts";
