@@ -35,11 +35,11 @@ export async function listShards(folder: ByteFolder): Promise<ShardList> {
   for (const path of folder.paths) addTo(directories, directoryOf(path), path);
   const splits = await readSplits(folder);
   for (const directory of [...directories.keys()].sort(byName)) {
-    const paths = (directories.get(directory) ?? []).sort(byName);
+    const paths = directories.get(directory) ?? [];
     const listed = await readState(folder, directory, problems);
     const present = listed?.filter((path) => folder.get(path) !== undefined);
     // A list whose files are all missing belongs to other files, so the names decide.
-    const chosen = new Set(present !== undefined && present.length > 0 ? present : paths.filter(isData));
+    const chosen = new Set(present !== undefined && present.length > 0 ? present : paths.filter(isData).sort(byName));
     const missing =
       present !== undefined && present.length > 0 ? (listed ?? []).filter((path) => !chosen.has(path)) : [];
     if (missing.length > 0) {

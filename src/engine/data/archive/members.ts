@@ -15,8 +15,8 @@ export interface Archive {
   readonly problems: readonly string[];
 }
 
-/** Maximum members of one archive. */
-export const MAX_MEMBERS = 2 ** 21;
+/** Maximum members of the archives of a folder, each of which takes two kilobytes of memory while the folder is open. */
+export const MAX_MEMBERS = 2 ** 18;
 
 /** Maximum characters and folders of a member's name; operating systems allow few more. */
 const MAX_NAME = 1024;

@@ -5,6 +5,7 @@ import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { badInput, LONGEST_SENTENCE, markUnseen, shortened, toLabError } from "../../errors.ts";
 import type { SkippedRow } from "../sample.ts";
 import { unpacker } from "./inflated.ts";
+import { MAX_MEMBERS } from "./members.ts";
 import { readTar } from "./tar.ts";
 import { readZip } from "./zip.ts";
 
@@ -25,6 +26,7 @@ export function withoutArchives(path: string): string {
 export const ARCHIVE = /\.(tar|zip)$/i;
 /** Maximum depth of archives inside archives. */
 const MAX_DEPTH = 1;
+const TOO_MANY = `the archives of the folder hold more than ${MAX_MEMBERS} files; unpack it and add its folder`;
 /** Work of a file besides reading it, in bytes. */
 const FILE_WORK = 2 ** 10;
 
@@ -37,6 +39,7 @@ export async function mountArchives(folder: ByteFolder, signal?: AbortSignal): P
   const files = new Map<string, ByteSource>();
   const archives = new Set<string>();
   const problems: SkippedRow[] = [];
+  let members = 0;
   const waiting = folder.paths.map((path) => ({ path, source: folder.get(path) as ByteSource, depth: 0 }));
   // An archive inside another one is unpacked while its container is.
   const pace = paced("reading the folder", signal);
@@ -56,6 +59,8 @@ export async function mountArchives(folder: ByteFolder, signal?: AbortSignal): P
         continue;
       }
       const found = kind === "zip" ? await readZip(source, signal, unpackers[depth]) : await readTar(source, signal);
+      members += found.members.length;
+      if (members > MAX_MEMBERS) throw badInput(`${path} is not opened: ${TOO_MANY}`, path);
       archives.add(path);
       for (const reason of found.problems) problem(shortened(reason, LONGEST_SENTENCE));
       for (const member of found.members) {

@@ -104,7 +104,8 @@ async function* walk(tar: ByteSource, signal?: AbortSignal): AsyncGenerator<TarE
     const header = await source.read(at, at + BLOCK);
     if (header.every((byte) => byte === 0)) return;
     checkSum(header, at, bad);
-    if (++count > MAX_MEMBERS) throw bad(`it has more than ${MAX_MEMBERS} members`);
+    if (++count > MAX_MEMBERS)
+      throw badInput(`${tar.name} has more than ${MAX_MEMBERS} members; unpack it and add its folder`, tar.name);
     const type = String.fromCharCode(header[156] as number);
     const offset = at + BLOCK;
     const stated = type === "L" || type === "x" || type === "g" || type === "K" ? undefined : (own.size ?? global.size);

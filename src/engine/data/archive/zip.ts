@@ -27,8 +27,8 @@ const ENTRY = 0x02014b50;
 const LOCAL = 0x04034b50;
 /** Maximum bytes of the end record and its comment. */
 const MAX_END = 22 + 65535;
-/** Maximum bytes of the directory, enough for about two million members. */
-const MAX_DIRECTORY = 2 ** 28;
+/** Maximum bytes of the directory: 256 for each member. */
+const MAX_DIRECTORY = 256 * MAX_MEMBERS;
 /** Maximum bytes of an unpacked member. */
 const MAX_UNPACKED = 2 ** 28;
 /** An archive that unpacks to more than both: so many bytes, and so many times its packed bytes, is a bomb. */
@@ -47,7 +47,13 @@ const ENTRY_WORK = 2 ** 11;
 export async function readZip(zip: ByteSource, signal?: AbortSignal, unpack = unpacker(signal)): Promise<Archive> {
   const bad = (what: string): LabError => badInput(`${zip.name} is a damaged zip archive: ${what}`, zip.name);
   const { start, size, count } = await directoryOf(zip, bad);
-  if (size > MAX_DIRECTORY || count > MAX_MEMBERS) throw bad(`its directory states ${count} members in ${size} bytes`);
+  if (size > MAX_DIRECTORY || count > MAX_MEMBERS) {
+    const most = `more than ${MAX_MEMBERS} in ${MAX_DIRECTORY}`;
+    throw badInput(
+      `${zip.name} states ${count} members in a directory of ${size} bytes, ${most}; unpack it and add its folder`,
+      zip.name,
+    );
+  }
   if (start + size > zip.size) throw bad(`its directory would be at bytes ${start} to ${start + size} of ${zip.size}`);
   const bytes = await zip.read(start, start + size);
   const view = viewOf(bytes);
@@ -83,12 +89,13 @@ export async function readZip(zip: ByteSource, signal?: AbortSignal, unpack = un
     else if (method !== 0 && method !== 8) other++;
     else found.push({ name: safe, entry });
   }
-  const entries = found.map(({ entry }) => entry);
-  checkTotal(entries, zip.name);
-  const overlapping = overlaps(entries);
-  const members = found.flatMap(({ name, entry }): Member[] =>
-    overlapping.has(entry) ? [] : [{ name, source: memberSource(zip, name, entry, unpack) }],
+  const overlapping = overlaps(found.map(({ entry }) => entry));
+  const apart = found.filter(({ entry }) => !overlapping.has(entry));
+  checkTotal(
+    apart.map(({ entry }) => entry),
+    zip.name,
   );
+  const members = apart.map(({ name, entry }): Member => ({ name, source: memberSource(zip, name, entry, unpack) }));
   problems.push(
     ...leftOut(zip.name, [
       [unsafe, ...OUTSIDE],
