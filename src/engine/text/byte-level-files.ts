@@ -3,10 +3,7 @@
  * (docs/spec/sa2va.md#61-special-tokens).
  */
 import { badInput, quote } from "../errors.ts";
-
-/** How Qwen2 splits a text before byte-pair encoding. */
-const QWEN2_SPLIT =
-  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+import { QWEN2_SPLIT } from "./pattern-checks.ts";
 
 /**
  * @param vocab vocab.json: id by token

@@ -1,6 +1,7 @@
 /** Checks the steps of a tokenizer.json before the library runs them. */
 import { isRecord } from "../bytes/json.ts";
-import { badInput, type LabError } from "../errors.ts";
+import { badInput, type LabError, quote } from "../errors.ts";
+import { patternProblem } from "./pattern-checks.ts";
 
 /** Maximum steps of a definition, and maximum factor by which all of them together may lengthen a text. */
 const STEPS = 64;
@@ -32,12 +33,19 @@ function hasPattern({ type, pattern }: Step): boolean {
  * @throws LabError when a step lacks the pattern it needs, or the steps are too many or would lengthen a text too much
  */
 export function checkSteps(definition: Step): void {
-  const bad = (cause: string): LabError => badInput(`tokenizer.json ${cause}, so it is not loaded`, "tokenizer.json");
+  const bad = (cause: string): LabError => badInput(`tokenizer.json ${cause}; it is not loaded`, "tokenizer.json");
   const all = [...steps(definition.normalizer), ...steps(definition.pre_tokenizer)];
   if (all.length > STEPS) throw bad(`has ${all.length} steps`);
   if (all.reduce((product, step) => product * factor(step), 1) > GROWTH) {
     throw bad("may make a text more than a thousand times longer");
   }
-  const without = [...all, ...steps(definition.decoder)].find((step) => !hasPattern(step));
+  const every = [...all, ...steps(definition.decoder)];
+  const without = every.find((step) => !hasPattern(step));
   if (without !== undefined) throw bad(`has a step ${String(without.type)} without a Regex or String to look for`);
+  for (const { type, pattern } of every) {
+    const regex = isRecord(pattern) && typeof pattern.Regex === "string" ? pattern.Regex : undefined;
+    const problem = regex === undefined ? undefined : patternProblem(regex);
+    if (problem === undefined) continue;
+    throw bad(`has a step ${String(type)} whose pattern ${quote(regex)} ${problem}, so a text could take it hours`);
+  }
 }
