@@ -44,7 +44,7 @@ export function workerJudgeHost(allows: (place: string) => boolean, page: Connec
       const text = await page.call.askBrowserModel(request, signal).catch((thrown: unknown) => {
         throw new JudgeFailure("unavailable", toWire(thrown).message);
       });
-      return { text, promptTokens: null, completionTokens: null, cut: false };
+      return { text, promptTokens: null, completionTokens: null, cut: null, limit: request.maxTokens };
     },
   };
 

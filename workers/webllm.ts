@@ -47,7 +47,7 @@ async function complete({ messages, schema, maxTokens }: ChatRequest, signal: Ab
       ...(schema === null ? {} : { response_format: { type: "json_object", schema: JSON.stringify(schema) } }),
     });
     // An interruption settles the call with the words so far, which are not a reply.
-    return chatReply(answer, answer.choices[0]?.message.content ?? "");
+    return chatReply(answer, answer.choices[0]?.message.content ?? "", { schema }, maxTokens);
   } finally {
     signal.removeEventListener("abort", interrupt);
   }

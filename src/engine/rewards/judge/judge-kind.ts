@@ -5,7 +5,7 @@ import { type ReplyCache, replyKey } from "./cache.ts";
 import type { JudgeKindName } from "./description.ts";
 import type { Ask, Spent } from "./providers/caller.ts";
 import { JudgeFailure } from "./providers/failure.ts";
-import type { ChatRequest } from "./providers/provider.ts";
+import type { ChatReply, ChatRequest } from "./providers/provider.ts";
 
 /** Answers to questions about one caption, before they are scored. */
 export interface Examined {
@@ -24,10 +24,11 @@ export interface JudgeKind {
 export interface AskSession {
   /**
    * A reply that `read` accepts: from the cache, else from the model. If the first reply has the wrong form, the model
-   * is asked once more, with the error. `read` receives whether the model stopped at the length limit.
+   * is asked once more, with the error. `read` receives whether the reply is incomplete.
+   * @param longer how the user allows longer replies
    * @throws JudgeFailure
    */
-  reply<T>(request: ChatRequest, read: (text: string, cut: boolean) => T): Promise<T>;
+  reply<T>(request: ChatRequest, read: (text: string, cut: boolean) => T, longer: string): Promise<T>;
 }
 
 export interface AskDeps {
@@ -52,26 +53,30 @@ export interface AskRecord {
 
 /** @param fresh ignores the cache, to measure the consistency of a judge */
 export function askSession(deps: AskDeps, record: AskRecord, signal: AbortSignal, fresh: boolean): AskSession {
-  const ask = async <T>(request: ChatRequest, read: (text: string, cut: boolean) => T): Promise<Accepted<T>> => {
-    let reply = await deps.ask(request, record.spent, signal);
-    record.raw.push(reply.text);
-    try {
-      return { text: reply.text, value: read(reply.text, reply.cut) };
-    } catch (thrown) {
-      if (!(thrown instanceof JudgeFailure)) throw thrown;
-      const complaint = `${thrown.message}. Reply again, in exactly the form that was asked for.`;
-      const messages = [
-        ...request.messages,
-        { role: "assistant", content: reply.text.slice(0, 2000) },
-        { role: "user", content: complaint },
-      ] as const;
-      reply = await deps.ask({ ...request, messages }, record.spent, signal);
-      record.raw.push(reply.text);
-      return { text: reply.text, value: read(reply.text, reply.cut) };
-    }
+  const ask = async <T>(
+    request: ChatRequest,
+    read: (text: string, cut: boolean) => T,
+    longer: string,
+  ): Promise<Accepted<T>> => {
+    const first = await deps.ask(request, record.spent, signal);
+    record.raw.push(first.text);
+    const value = attempt(first, read);
+    if (!(value instanceof JudgeFailure)) return { text: first.text, value };
+    const complaint = `${value.message}. Reply again, in exactly the form that was asked for.`;
+    const messages = [
+      ...request.messages,
+      { role: "assistant", content: first.text.slice(0, 2000) },
+      { role: "user", content: complaint },
+    ] as const;
+    const second = await deps.ask({ ...request, messages }, record.spent, signal);
+    record.raw.push(second.text);
+    const again = attempt(second, read);
+    if (!(again instanceof JudgeFailure)) return { text: second.text, value: again };
+    const { kind, message, raw } = again;
+    throw new JudgeFailure(kind, `${message}; ${remedy(second, request, longer)}`, { raw, cause: again });
   };
   return {
-    async reply(request, read) {
+    async reply(request, read, longer) {
       const key = await replyKey(deps.kind, deps.model, deps.version, request);
       const stored = fresh ? undefined : deps.cache.get(key);
       const known = stored ?? (await deps.pending.get(key)?.catch(unlessJudged))?.text;
@@ -81,7 +86,7 @@ export function askSession(deps: AskDeps, record: AskRecord, signal: AbortSignal
         record.raw.push(hit.text);
         return hit.value;
       }
-      const asked = ask(request, read);
+      const asked = ask(request, read, longer);
       deps.pending.set(key, asked);
       try {
         const { text, value } = await asked;
@@ -92,6 +97,25 @@ export function askSession(deps: AskDeps, record: AskRecord, signal: AbortSignal
       }
     },
   };
+}
+
+/** What `read` makes of a reply. @returns its failure, as "cut-off" if the reply is incomplete */
+function attempt<T>({ text, cut, limit }: ChatReply, read: (text: string, cut: boolean) => T): T | JudgeFailure {
+  try {
+    return read(text, cut !== null);
+  } catch (thrown) {
+    if (!(thrown instanceof JudgeFailure)) throw thrown;
+    if (cut === null) return thrown;
+    const by = cut === "limit" ? `the limit of ${limit} tokens` : "the judge's content filter";
+    return new JudgeFailure("cut-off", `The model's reply was cut off by ${by}`, { raw: text, cause: thrown });
+  }
+}
+
+/** What the user can change after two replies that cannot be read. */
+function remedy({ cut, limit }: ChatReply, { maxTokens }: ChatRequest, longer: string): string {
+  if (cut === "filter") return "choose another judgeModel";
+  if (cut === "limit") return limit < maxTokens ? "choose a judgeModel whose server allows more" : longer;
+  return "choose a larger judgeModel or a server with structured output";
 }
 
 /** A failure of the judge applies to all waiting callers; if another caller stopped the request, it is sent again. */

@@ -7,7 +7,7 @@ import { slots } from "../../../../src/engine/rewards/judge/slots.ts";
 import { fastClock } from "../../../support/judge.ts";
 
 const REQUEST: ChatRequest = { messages: [{ role: "user", content: "?" }], schema: null, maxTokens: 10 };
-const REPLY: ChatReply = { text: "A", promptTokens: 10, completionTokens: 1, cut: false };
+const REPLY: ChatReply = { text: "A", promptTokens: 10, completionTokens: 1, cut: null, limit: 10 };
 
 interface Asking {
   readonly ask: Ask;

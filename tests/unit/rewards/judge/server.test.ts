@@ -82,7 +82,7 @@ test.each([
   script("length");
   const [term] = await testJudge(server.url, { dlc: true, cache }).terms([same]);
   expect(term?.value).toBe(value);
-  expect(term?.judge?.failure).toBe(value === null ? "wrong-form" : null);
+  expect(term?.judge?.failure).toBe(value === null ? "cut-off" : null);
   // Two replies are whole verdicts of the other questions; what was cut off is asked again.
   expect(cache.size).toBe(value === null ? 2 : 3);
 });
@@ -91,7 +91,7 @@ test("a whole JSON reply counts although its limit was reached behind it", async
   server.script((_, seen) => ({ reply: `${wellRead(seen)}${" ".repeat(50)}`, finish: "length" }));
   expect((await testJudge(server.url).terms([same]))[0]?.value).toBe(1);
   server.script((_, seen) => ({ reply: wellRead(seen).slice(0, -8), finish: "length" }));
-  expect((await testJudge(server.url).terms([same]))[0]).toMatchObject({ value: null, judge: { failure: "not-json" } });
+  expect((await testJudge(server.url).terms([same]))[0]).toMatchObject({ value: null, judge: { failure: "cut-off" } });
 });
 
 test("a verdict that fails ends when all its questions have been answered, and counts them all", async () => {
@@ -100,7 +100,7 @@ test("a verdict that fails ends when all its questions have been answered, and c
   server.script((_, { text }) => (text.includes(broken) ? { reply: "Hm", finish: "length" } : { slow: 60 }));
   const [term] = await testJudge(server.url, { dlc: true, cache }).terms([same]);
   // Three questions, one of them asked again.
-  expect(term).toMatchObject({ value: null, judge: { failure: "wrong-form", calls: 4 } });
+  expect(term).toMatchObject({ value: null, judge: { failure: "cut-off", calls: 4 } });
   expect(cache.size).toBe(2);
 });
 
@@ -167,7 +167,7 @@ test.each<[string, Behaviour, string, number]>([
   ["429 for an hour", bad429("3600"), "rate-limited", 1],
   ["a wrong key", { status: 401 }, "bad-key", 1],
   ["a model that is not there", { status: 404 }, "no-model", 1],
-  ["an unknown model as 400", { status: 400, body: '{"error":"model \\"x\\" not found"}' }, "no-model", 3],
+  ["an unknown model as 400", { status: 400, body: '{"error":"model \\"x\\" not found"}' }, "no-model", 1],
   ["bodies that break off", "cut", "unreachable", 4],
   ["closed connections", "drop", "unreachable", 4],
   ["bodies that are no JSON", { body: "{broken" }, "not-json", 4],

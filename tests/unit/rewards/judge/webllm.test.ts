@@ -69,7 +69,7 @@ const models = (script: Script) =>
     return worker;
   });
 
-const REPLY = { text: "A", promptTokens: 1, completionTokens: 1, cut: false };
+const REPLY = { text: "A", promptTokens: 1, completionTokens: 1, cut: null, limit: 10 };
 const loads = (): void => undefined;
 const answering: Script = { load: loads, complete: () => REPLY };
 const silent: Script = { load: loads, complete: null };
@@ -168,23 +168,26 @@ test("a failed call is the server's failure, a worker that throws takes the call
 });
 
 test.each([
-  ["stop", "A", false],
-  ["length", "A", true],
-  ["content_filter", "A", true],
-  [undefined, "A", false],
+  ["stop", "A", null],
+  ["length", "A", "limit"],
+  ["content_filter", "A", "filter"],
+  [undefined, "A", null],
 ])("an answer that ended by %s is a reply", (reason, content, cut) => {
   const answer = { choices: [{ finish_reason: reason, message: { content } }], usage: { prompt_tokens: 3 } };
-  expect(chatReply(answer, "")).toEqual({ text: content, promptTokens: 3, completionTokens: null, cut });
+  const expected = { text: content, promptTokens: 3, completionTokens: null, cut, limit: 10 };
+  expect(chatReply(answer, "", REQUEST, 10)).toEqual(expected);
 });
 
 test("an answer that was interrupted is none", () => {
   const answer = { choices: [{ finish_reason: "abort", message: { content: "A. The des" } }] };
-  expect(() => chatReply(answer, "A. The des")).toThrow("interrupted before its reply was complete");
+  expect(() => chatReply(answer, "A. The des", REQUEST, 10)).toThrow("interrupted before its reply was complete");
 });
 
 test("an answer in parts is its text, without reasoning that a service puts apart", () => {
   const thinking = { type: "thinking", thinking: [{ type: "text", text: "B fits as well." }] };
   const answer = (...content: unknown[]) => ({ choices: [{ finish_reason: "stop", message: { content } }] });
-  expect(chatReply(answer(thinking, { type: "text", text: "A" }, { type: "text", text: "." }), "").text).toBe("A.");
-  expect(() => chatReply(answer(thinking), "")).toThrow("The judge's answer contains no reply");
+  expect(
+    chatReply(answer(thinking, { type: "text", text: "A" }, { type: "text", text: "." }), "", REQUEST, 10).text,
+  ).toBe("A.");
+  expect(() => chatReply(answer(thinking), "", REQUEST, 10)).toThrow("The judge's answer contains no reply");
 });

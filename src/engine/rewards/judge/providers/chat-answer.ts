@@ -1,25 +1,64 @@
 /** Reads the reply from a chat answer in the OpenAI format, which servers and models in a tab share. */
 import { isRecord } from "../../../bytes/json.ts";
+import { shortened } from "../../../errors.ts";
 import { JudgeFailure } from "./failure.ts";
-import type { ChatReply } from "./provider.ts";
+import type { ChatReply, ChatRequest } from "./provider.ts";
+import { type ServerError, serverError } from "./server-error.ts";
 
-/** Stop reasons of an incomplete reply. */
-const CUT: ReadonlySet<unknown> = new Set(["length", "content_filter"]);
+/** Stop reasons of an incomplete reply, in the words of servers and proxies. */
+const CUT: Readonly<Record<string, ChatReply["cut"]>> = {
+  length: "limit",
+  max_tokens: "limit",
+  max_output_tokens: "limit",
+  model_length: "limit",
+  content_filter: "filter",
+  safety: "filter",
+};
+
+/** The error in an answer of status 200; null if the answer holds a reply or nothing known. */
+export function bodyError(answer: unknown): ServerError | null {
+  const first = firstChoice(answer);
+  if (isRecord(first.message) && !isRecord(first.error)) return null;
+  const source = isRecord(first.error) ? first : answer;
+  if (!isRecord(source)) return null;
+  const failed = Boolean(source.error) || source.object === "error" || source.type === "error";
+  return failed ? serverError(source) : null;
+}
 
 /**
  * @param raw the response text, for the failure
+ * @param limit maximum tokens that the request allowed; less than request.maxTokens if the server allows no more
  * @throws JudgeFailure("wrong-form") without a reply, JudgeFailure("server") when the model was interrupted
  */
-export function chatReply(answer: unknown, raw: string): ChatReply {
-  const choices = isRecord(answer) && Array.isArray(answer.choices) ? (answer.choices as unknown[]) : [];
-  const [first] = choices;
-  const text = isRecord(first) && isRecord(first.message) ? textOf(first.message.content) : undefined;
-  if (!isRecord(first) || text === undefined) {
-    throw new JudgeFailure("wrong-form", "The judge's answer contains no reply", { raw });
-  }
+export function chatReply(
+  answer: unknown,
+  raw: string,
+  { schema }: Pick<ChatRequest, "schema">,
+  limit: number,
+): ChatReply {
+  const first = firstChoice(answer);
   if (first.finish_reason === "abort") {
     throw new JudgeFailure("server", "The judge's model was interrupted before its reply was complete", { raw });
   }
+  const message = isRecord(first.message) ? first.message : {};
+  if (typeof message.refusal === "string" && message.refusal !== "") {
+    const said = shortened(message.refusal, 100);
+    throw new JudgeFailure("wrong-form", `The judge's model refused to answer: ${said}; choose another judgeModel`, {
+      raw,
+    });
+  }
+  const reasoning = textOf(message.reasoning_content) || textOf(message.reasoning) || "";
+  const ended = typeof first.finish_reason === "string" ? (CUT[first.finish_reason.toLowerCase()] ?? null) : null;
+  let text = textOf(message.content) ?? (reasoning !== "" || ended !== null ? "" : undefined);
+  if (text === undefined) {
+    const said = isRecord(answer) ? shortened(serverError(answer).said, 150) : "";
+    throw new JudgeFailure("wrong-form", `The judge's answer contains no reply${said === "" ? "" : `: ${said}`}`, {
+      raw,
+    });
+  }
+  // Some servers take a whole structured reply for reasoning.
+  if (text.trim() === "" && ended === null && schema !== null) text = reasoning;
+  const unfinished = text.trim() === "" || /^\s*<think>(?![\s\S]*<\/think>)/.test(text);
   const usage = isRecord(answer) && isRecord(answer.usage) ? answer.usage : {};
   const count = (name: string): number | null => {
     const tokens = usage[name];
@@ -29,8 +68,14 @@ export function chatReply(answer: unknown, raw: string): ChatReply {
     text,
     promptTokens: count("prompt_tokens"),
     completionTokens: count("completion_tokens"),
-    cut: CUT.has(first.finish_reason),
+    cut: ended ?? (unfinished ? "limit" : null),
+    limit,
   };
+}
+
+function firstChoice(answer: unknown): Record<string, unknown> {
+  const choices = isRecord(answer) && Array.isArray(answer.choices) ? (answer.choices as unknown[]) : [];
+  return isRecord(choices[0]) ? choices[0] : {};
 }
 
 /** Text of a reply: the string, or the text parts of a list, in which some services separate reasoning. */

@@ -75,6 +75,12 @@ export function diagnose(kind: FailureKind, circumstances: Circumstances): Diagn
         advice:
           "The model answers with JSON of another form; try a larger model or one that supports structured output.",
       };
+    case "cut-off":
+      return {
+        title: "Reply cut off",
+        advice:
+          "The reply ended at the limit of tokens. Raise “Maximum reply length”, or turn off the model's reasoning; a server's own limit cannot be raised here.",
+      };
     case "too-long":
       return { title: "Answer too long", advice: "The address does not seem to be that of a chat server." };
     case "budget":

@@ -11,6 +11,7 @@ export type FailureKind =
   | "bad-request" // any other 4xx
   | "not-json" // the response, or the model's text in it, is not JSON
   | "wrong-form" // JSON, but not in the requested form
+  | "cut-off" // the model's text ends before it is complete
   | "too-long" // more bytes than the limit of an answer
   | "budget" // calls or money used up: nothing was sent
   | "no-questions" // no prepared questions for this reference

@@ -1,8 +1,8 @@
 /** Reads an HTTP response with a size limit, and explains its status. */
-import * as z from "zod/mini";
-import { intactJson } from "../../../bytes/json.ts";
 import { shortened } from "../../../errors.ts";
+import { refusesValue } from "./dialect.ts";
 import { JudgeFailure } from "./failure.ts";
+import { type ServerError, serverError } from "./server-error.ts";
 
 /** Maximum bytes; a judge's response has a few kilobytes. */
 const MAX_BYTES = 2 ** 22;
@@ -33,12 +33,17 @@ export async function readBody(response: Response): Promise<string> {
   }
 }
 
-/** The failure for a status other than 2xx. @param redact removes the key, which JSON may encode in another form */
+/**
+ * The failure for a status other than 2xx.
+ * @param redact removes the key, which JSON may encode in another form
+ * @param error the decoded text
+ */
 export function statusFailure(
   { status, text: body, retryAfter }: HttpAnswer,
   redact: (text: string) => string,
+  error: ServerError = serverError(body),
 ): JudgeFailure {
-  const said = shortened(redact(saidIn(body)) || body, 200);
+  const said = shortened(redact(error.said) || body, 200);
   const quote = said === "" ? "" : `: ${said}`;
   const more = { raw: body, ...(retryAfter === null ? {} : { retryAfter }) };
   if (status === 401 || status === 403) {
@@ -47,6 +52,10 @@ export function statusFailure(
   if (status === 429)
     return new JudgeFailure("rate-limited", `The judge asks for fewer calls (status 429)${quote}`, more);
   if (status === 408) return new JudgeFailure("timeout", `The judge gave up waiting (status 408)${quote}`, more);
+  if (refusesValue(error.said)) {
+    const advice = "change judgeMaxTokens, or choose a judgeModel with a longer context";
+    return new JudgeFailure("bad-request", `The judge refused the request (status ${status})${quote}; ${advice}`, more);
+  }
   if (status >= 500) return new JudgeFailure("server", `The judge failed (status ${status})${quote}`, more);
   if (status === 404 || /model.{0,80}(not found|does not exist|unknown)|unknown model/is.test(said)) {
     return new JudgeFailure("no-model", `The judge has no such model or address (status ${status})${quote}`, more);
@@ -60,19 +69,4 @@ export function retryAfterMs(header: string | null, now: number): number | null 
   if (/^\s*\d+(\.\d+)?\s*$/.test(header)) return Number(header) * 1000;
   const date = Date.parse(header);
   return Number.isNaN(date) ? null : Math.max(0, date - now);
-}
-
-const SENTENCE = z.union([z.string(), z.looseObject({ message: z.string() })]);
-/** The usual forms of an error body. */
-const ERROR_BODY = z.object({
-  error: z.optional(z.catch(SENTENCE, "")),
-  message: z.optional(z.catch(SENTENCE, "")),
-  detail: z.optional(z.catch(SENTENCE, "")),
-});
-
-function saidIn(body: string): string {
-  // A page or plain text is shown unchanged.
-  const { error, message, detail } = intactJson(body, ERROR_BODY) ?? {};
-  const said = error || message || detail || "";
-  return typeof said === "string" ? said : said.message;
 }

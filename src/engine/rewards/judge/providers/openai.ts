@@ -1,11 +1,13 @@
 /** An OpenAI-compatible server: a remote service, vLLM, Ollama, LM Studio, llama.cpp. */
 import { isRecord, parseJson } from "../../../bytes/json.ts";
 import { thrownText } from "../../../errors.ts";
-import { chatReply } from "./chat-answer.ts";
+import { bodyError, chatReply } from "./chat-answer.ts";
+import { adapt, type Dialect, fullDialect, lessFormat, optionalFields, refusesValue, replyLimit } from "./dialect.ts";
 import { parseEndpoint, redactor } from "./endpoint.ts";
 import { JudgeFailure } from "./failure.ts";
 import { type HttpAnswer, readBody, retryAfterMs, statusFailure } from "./http-reply.ts";
-import type { ChatMessage, ChatReply, ChatRequest, JudgeProvider } from "./provider.ts";
+import type { ChatMessage, ChatRequest, JudgeProvider } from "./provider.ts";
+import { serverError } from "./server-error.ts";
 
 export interface ServerSettings {
   /** The address as typed; see parseEndpoint. */
@@ -21,37 +23,49 @@ export interface ServerDeps {
   readonly now: () => number;
 }
 
-/** Request features that a server accepts; only a refusal reveals which it lacks. */
-interface Dialect {
-  format: "json_schema" | "json_object" | "none";
-  limit: "max_tokens" | "max_completion_tokens";
-  temperature: boolean;
-}
+/** Statuses with which servers and proxies refuse a field. */
+const REFUSING: ReadonlySet<number> = new Set([400, 404, 415, 422, 500, 501]);
 
 /**
- * The provider for a server. It requests structured output by JSON schema and falls back permanently when the server
- * refuses it; the prompt also contains the schema.
+ * The provider for a server. It requests structured output by JSON schema; fields that the server refuses are changed or
+ * left out from then on. The prompt also contains the schema.
  * @throws LabError("bad-config") for an invalid address
  */
 export function serverProvider(settings: ServerSettings, deps: ServerDeps): JudgeProvider {
   const endpoint = parseEndpoint(settings.url);
-  const dialect: Dialect = { format: "json_schema", limit: "max_tokens", temperature: true };
+  const dialect = fullDialect();
   return {
     kind: "server",
     model: settings.model,
     place: redactor(settings.key())(endpoint.place),
     async complete(request, signal, onCall) {
+      /** The dialect after a refusal that names no field; it is kept if the server accepts it. */
+      let guess: Dialect | null = null;
       for (;;) {
         onCall();
-        const used = { ...dialect };
+        const used: Dialect = guess ?? { ...dialect };
         const body = JSON.stringify(chatBody(settings.model, request, used));
         const key = settings.key();
         const redact = redactor(key);
         const answer = await post(endpoint.chatUrl, body, key, signal, deps, redact);
-        if (answer.status >= 200 && answer.status < 300) return readReply(answer.text, redact);
-        const failure = statusFailure(answer, redact);
-        const refused = answer.status === 400 || answer.status === 422;
-        if (!refused || !adapt(dialect, used, answer.text, request.schema !== null)) throw failure;
+        const accepted = answer.status >= 200 && answer.status < 300;
+        const value = accepted ? parseBody(answer.text) : null;
+        const error = accepted ? bodyError(value) : serverError(answer.text);
+        if (error === null) {
+          dialect.format = Math.max(dialect.format, used.format);
+          const reply = chatReply(value, answer.text, request, replyLimit(used, request));
+          // Redact again: JSON may encode the key in another form.
+          return { ...reply, text: redact(reply.text) };
+        }
+        const status = accepted ? (error.status ?? 500) : answer.status;
+        const failure = statusFailure({ ...answer, status }, redact, error);
+        if (!REFUSING.has(status) || failure.kind === "no-model") throw failure;
+        if (adapt(dialect, used, error, request)) {
+          guess = guess === null ? null : { ...dialect, format: guess.format };
+          continue;
+        }
+        guess = failure.kind === "bad-request" && !refusesValue(error.said) ? lessFormat(used, request) : null;
+        if (guess === null) throw failure;
       }
     },
   };
@@ -77,47 +91,13 @@ export async function listModels(
 }
 
 function chatBody(model: string, request: ChatRequest, dialect: Dialect): Record<string, unknown> {
-  const { schema } = request;
-  return {
-    model,
-    messages: request.messages.map(wireMessage),
-    [dialect.limit]: request.maxTokens,
-    ...(dialect.temperature ? { temperature: 0, top_p: 1, seed: 0 } : {}),
-    stream: false,
-    ...(schema === null || dialect.format === "none"
-      ? {}
-      : {
-          response_format:
-            dialect.format === "json_object"
-              ? { type: "json_object" }
-              : { type: "json_schema", json_schema: { name: "verdict", strict: true, schema } },
-        }),
-  };
+  return { model, messages: request.messages.map(wireMessage), ...optionalFields(dialect, request) };
 }
 
 function wireMessage({ role, content, pictures = [] }: ChatMessage): Record<string, unknown> {
   if (pictures.length === 0) return { role, content };
   const shown = pictures.map((url) => ({ type: "image_url", image_url: { url } }));
   return { role, content: [...shown, { type: "text", text: content }] };
-}
-
-/** Changes the dialect after a refusal. @returns whether a repeat makes sense */
-function adapt(dialect: Dialect, used: Dialect, body: string, structured: boolean): boolean {
-  // A concurrent call may have changed it already.
-  if (used.format !== dialect.format || used.limit !== dialect.limit || used.temperature !== dialect.temperature) {
-    return true;
-  }
-  if (dialect.limit === "max_tokens" && body.includes("max_completion_tokens")) {
-    dialect.limit = "max_completion_tokens";
-    return true;
-  }
-  if (dialect.temperature && /temperature|top_p|'seed'|"seed"/.test(body)) {
-    dialect.temperature = false;
-    return true;
-  }
-  if (!structured || dialect.format === "none") return false;
-  dialect.format = dialect.format === "json_schema" ? "json_object" : "none";
-  return true;
 }
 
 /** Sends a request and reads the whole response; without a body it is a GET. */
@@ -159,13 +139,16 @@ function parseBody(text: string): unknown {
   try {
     return parseJson(text, "The judge's answer");
   } catch (cause) {
-    throw new JudgeFailure("not-json", "The judge's answer is not JSON", { raw: text, cause });
+    const what = FOREIGN.find(([form]) => form.test(text))?.[1] ?? "is not JSON";
+    throw new JudgeFailure("not-json", `The judge's answer ${what}`, { raw: text, cause });
   }
 }
 
-/** The reply in a chat answer. @throws JudgeFailure("not-json" | "wrong-form" | "server") */
-function readReply(text: string, redact: (text: string) => string): ChatReply {
-  const reply = chatReply(parseBody(text), text);
-  // Redact again: JSON may encode the key in another form.
-  return { ...reply, text: redact(reply.text) };
-}
+/** Answers that are often mistaken for those of a chat server. */
+const FOREIGN: readonly (readonly [RegExp, string])[] = [
+  [/^\s*</, "is a web page; check that judgeUrl is the address of the API, which usually ends in /v1"],
+  [
+    /^\s*(?:data|event|id|:)\s*:?/,
+    "is a stream although none was requested; turn streaming off in the server or proxy",
+  ],
+];

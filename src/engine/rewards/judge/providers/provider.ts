@@ -21,8 +21,13 @@ export interface ChatReply {
   /** Tokens as counted by the provider; null if it does not report them. */
   readonly promptTokens: number | null;
   readonly completionTokens: number | null;
-  /** Whether the reply is incomplete; false if the provider does not report it. */
-  readonly cut: boolean;
+  /**
+   * Why the reply is incomplete: its limit of tokens, or a filter of its content. Null if it is complete, or if the
+   * provider does not report it.
+   */
+  readonly cut: "limit" | "filter" | null;
+  /** Maximum tokens that were allowed; less than requested if the provider allows no more. */
+  readonly limit: number;
 }
 
 export type ProviderKind = "server" | "webllm" | "chrome";

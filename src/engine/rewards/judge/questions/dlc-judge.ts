@@ -16,6 +16,8 @@ import type { WrittenQuestions } from "./question-file.ts";
 
 /** The limit of the benchmark. */
 const MAX_TOKENS = 300;
+/** How the user gets shorter replies, because the limit is fixed. */
+const LONGER = "choose a judgeModel that answers without reasoning";
 
 export function dlcJudge(settings: { readonly prompts: JudgePrompts; readonly written: WrittenQuestions }): JudgeKind {
   const { prompts, written } = settings;
@@ -32,17 +34,21 @@ export function dlcJudge(settings: { readonly prompts: JudgePrompts; readonly wr
           const content = dlcPrompt(prompts, hypothesis, { question, choices: texts });
           const message: ChatMessage = { role: "user", content, ...(pictures === undefined ? {} : { pictures }) };
           const request = { messages: [message], schema: null, maxTokens: MAX_TOKENS };
-          return session.reply(request, (text, cut) => {
-            const reply = text.replace(/^[\s\S]*<\/think>/, "");
-            if (cut && !beginsWithChoice(reply, texts)) {
-              throw new JudgeFailure("wrong-form", "The model's reply was cut off before it named a choice", {
-                raw: text,
-              });
-            }
-            const parsed = parseAnswer(reply, texts);
-            if (parsed.kind === "no-verdict") throw new JudgeFailure("wrong-form", parsed.reason, { raw: text });
-            return reply;
-          });
+          return session.reply(
+            request,
+            (text, cut) => {
+              const reply = text.replace(/^[\s\S]*<\/think>/, "");
+              if (cut && !beginsWithChoice(reply, texts)) {
+                throw new JudgeFailure("wrong-form", "The model's reply was cut off before it named a choice", {
+                  raw: text,
+                });
+              }
+              const parsed = parseAnswer(reply, texts);
+              if (parsed.kind === "no-verdict") throw new JudgeFailure("wrong-form", parsed.reason, { raw: text });
+              return reply;
+            },
+            LONGER,
+          );
         }),
       );
       return { questions, responses };

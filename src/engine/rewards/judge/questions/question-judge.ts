@@ -19,6 +19,9 @@ import {
   readQuestions,
 } from "./question-set.ts";
 
+/** How the user allows longer replies. */
+const LONGER = "raise judgeMaxTokens";
+
 export interface QuestionJudgeSettings extends QuestionCounts {
   readonly prompts: JudgePrompts;
   /** Maximum tokens of a reply. */
@@ -34,7 +37,7 @@ export function questionJudge(settings: QuestionJudgeSettings): JudgeKind {
         throw new JudgeFailure("no-questions", "The reference caption is empty, so there is nothing to ask");
       const questions = await makeQuestions(described, settings, session);
       const request = answerRequest(questions, hypothesis, settings);
-      return { questions, responses: await session.reply(request, (text) => readLetters(text, questions)) };
+      return { questions, responses: await session.reply(request, (text) => readLetters(text, questions), LONGER) };
     },
   };
 }
@@ -53,7 +56,7 @@ async function makeQuestions(
     schema: questionSchema(settings),
     maxTokens,
   };
-  return session.reply(request, (text) => readQuestions(text, settings, shuffle));
+  return session.reply(request, (text) => readQuestions(text, settings, shuffle), LONGER);
 }
 
 function answerRequest(
