@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from . import questions as q
+from .dialect import Dialect
 from .errors import LabError
-from .judge_server import Server, compact, counted
+from .judge_server import Cut, Server, compact, counted
 from .questions import JudgeFailure, Question
 from .settings import Settings
 
 T = TypeVar("T")
 KEY = "SA2VA_LAB_JUDGE_KEY"
 _DLC_TOKENS = 300
+_LONGER, _BRIEFER = "raise judgeMaxTokens", "choose a judgeModel that answers without reasoning"
 _WAIT, _LONGEST_WAIT, _LONGEST_ASKED = 0.5, 30.0, 120.0
 
 
@@ -103,9 +105,10 @@ class CaptionJudge:
             self._cost -= bound
         asked.calls += 1
 
-    def _ask(self, asked: _Asked, messages: list[dict[str, str]], schema: Any, most: int) -> tuple[str, bool]:
+    def _ask(self, asked: _Asked, messages: list[dict[str, str]], schema: Any, most: int) -> tuple[str, Cut | None]:
         """A reply, requested again after a temporary failure. A failed call costs its prompt."""
         s, repeat = self._s, 0
+        guess: Dialect | None = None
         length = sum(len(message["content"]) + 16 for message in messages)
         sent = math.ceil((length + (0 if schema is None else len(compact(schema)))) / 2)
         while True:
@@ -113,12 +116,13 @@ class CaptionJudge:
             self._reserve(asked, bound)
             began, wait = time.monotonic(), 0.0
             try:
-                text, cut, usage = self._server.complete(messages, schema, most)
+                text, cut, usage = self._server.complete(messages, schema, most, guess)
                 tokens = counted(usage, "completion_tokens", math.ceil(len(text) / 2))
                 price = self._price(counted(usage, "prompt_tokens", sent), tokens)
                 return text, cut
             except JudgeFailure as failure:
-                if not failure.again:
+                guess = failure.again
+                if guess is None:
                     last = repeat == s.judgeRetries or (failure.kind == "timeout" and repeat >= 1)
                     if last or not failure.passing or (failure.wait or 0) > _LONGEST_ASKED:
                         raise
@@ -131,8 +135,14 @@ class CaptionJudge:
                     self._cost += bound - price
             time.sleep(wait)
 
-    def _reply(self, asked: _Asked, content: str, schema: Any, most: int, read: Callable[[str, bool], T]) -> T:
-        """A reply that `read` accepts: that of an equal request, or the model's, which is told its error once."""
+    def _reply(
+        self, asked: _Asked, content: str, schema: Any, most: int, read: Callable[[str, bool], T], longer: str
+    ) -> T:
+        """
+        A reply that `read` accepts: that of an equal request, or the model's, which is told its error once.
+
+        `longer` says how the user allows longer replies.
+        """
         messages = [{"role": "user", "content": content}]
         model = self._server.model
         # The server decides which model an empty name means.
@@ -154,11 +164,11 @@ class CaptionJudge:
                 text, cut = self._ask(asked, messages, schema, most)
                 asked.raw.append(text)
                 try:
-                    value = read(text, cut)
+                    value = _read(text, cut, read)
                     break
                 except JudgeFailure as failure:
                     if not again:
-                        raise
+                        raise JudgeFailure(failure.kind, f"{failure}; {_remedy(cut, longer)}", failure.raw) from failure
                     complaint = f"{failure}. Reply again, in exactly the form that was asked for."
                     messages += [{"role": "assistant", "content": text[:2000]}, {"role": "user", "content": complaint}]
         except BaseException as cause:
@@ -189,7 +199,7 @@ class CaptionJudge:
         prompt = q.fill(self._prompts["questions"], reference=described, **counts)
         return self._reply(
             asked, prompt, q.question_schema(s.judgePositives, s.judgeNegatives), s.judgeMaxTokens,
-            lambda text, _: q.read_questions(text, s.judgePositives, s.judgeNegatives, prompt),
+            lambda text, _: q.read_questions(text, s.judgePositives, s.judgeNegatives, prompt), _LONGER,
         )  # fmt: skip
 
     def _answers(self, asked: _Asked, questions: list[Question], caption: str) -> list[str]:
@@ -198,7 +208,7 @@ class CaptionJudge:
         listed = q.question_text(questions)
         prompt = q.fill(self._prompts["answers"], caption=q.plain_caption(caption), questions=listed)
         schema, most = q.answer_schema(questions), self._s.judgeMaxTokens
-        return self._reply(asked, prompt, schema, most, lambda text, _: q.read_letters(text, questions))
+        return self._reply(asked, prompt, schema, most, lambda text, _: q.read_letters(text, questions), _LONGER)
 
     def _chosen(self, asked: _Asked, caption: str, own: Question) -> str:
         def read(text: str, cut: bool) -> str:
@@ -211,7 +221,7 @@ class CaptionJudge:
             return reply
 
         about = {"question": own.question, "choices": q.choice_text(own.texts), "caption": q.plain_caption(caption)}
-        return self._reply(asked, q.fill(self._prompts["dlc"], **about), None, _DLC_TOKENS, read)
+        return self._reply(asked, q.fill(self._prompts["dlc"], **about), None, _DLC_TOKENS, read, _BRIEFER)
 
     def _ranged(self, score: float) -> float:
         return {"raw": score, "clamp": max(0.0, score), "rescale": (score + 1) / 2}[self._s.judgeRange]
@@ -248,6 +258,26 @@ class CaptionJudge:
             free = {"calls": 0, "cost": 0.0, "latencyMs": 0.0, "cached": known}
             found[pair] = found[pair] | {"judge": found[pair]["judge"] | free}
         return out
+
+
+def _read(text: str, cut: Cut | None, read: Callable[[str, bool], T]) -> T:
+    """What `read` makes of a reply. Raises JudgeFailure, cut-off if the reply is incomplete."""
+    try:
+        return read(text, cut is not None)
+    except JudgeFailure as failure:
+        if cut is None:
+            raise
+        by = f"the limit of {cut.limit} tokens" if cut.why == "limit" else "the judge's content filter"
+        raise JudgeFailure("cut-off", f"The model's reply was cut off by {by}", text) from failure
+
+
+def _remedy(cut: Cut | None, longer: str) -> str:
+    """What the user can change after two replies that cannot be read."""
+    if cut is None:
+        return "choose a larger judgeModel or a server with structured output"
+    if cut.why == "filter":
+        return "choose another judgeModel"
+    return "choose a judgeModel whose server allows more" if cut.own else longer
 
 
 def judge_metrics(terms: list[dict[str, Any]]) -> dict[str, float]:

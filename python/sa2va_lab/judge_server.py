@@ -6,17 +6,30 @@ import re
 import threading
 import urllib.request
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse
 from typing import Any
 from urllib.parse import urlsplit
 
 from . import questions as q
+from .dialect import Dialect, ServerError, body_error, refuses_value
 from .errors import LabError
 from .questions import JudgeFailure
 
 _SHORTEST_KEY = 4
 _MOST_BYTES = 2**22
+_REFUSING = (400, 404, 415, 422, 500, 501)
+"""Statuses with which servers and proxies refuse a field."""
+_NO_MODEL = re.compile(r"model.{0,80}(?:not found|does not exist|unknown)|unknown model", re.IGNORECASE | re.DOTALL)
+_CUT = {
+    "length": "limit", "max_tokens": "limit", "max_output_tokens": "limit", "model_length": "limit",
+    "content_filter": "filter", "safety": "filter",
+}  # fmt: skip
+"""Stop reasons of an incomplete reply."""
+_ESCAPE = re.compile(r"[\x1b\x9b]\[?[0-?]*[ -/]*[@-~]")
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]"
+)
 _KINDS = {401: "bad-key", 403: "bad-key", 404: "no-model", 408: "timeout", 429: "rate-limited"}
 
 
@@ -45,13 +58,26 @@ def _spelled(char: str) -> str:
     return rf"(?:\\{{1,3}}u{ord(char):04x}|{url}|{behind}{re.escape(char)})"
 
 
-def _text_of(content: Any) -> str:
-    """The text, or the text parts of a list, in which some services separate reasoning. Raises TypeError."""
-    parts = [content] if isinstance(content, str) else [own.get("text") for own in content if isinstance(own, dict)]
-    texts = [own for own in parts if isinstance(own, str)]
-    if not texts:
-        raise TypeError("no text")
-    return "".join(texts)
+def _text_of(content: Any) -> str | None:
+    """The text, or the text parts of a list, in which some services separate reasoning; None without any."""
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = [own["text"] for own in parts if isinstance(own, dict) and isinstance(own.get("text"), str)]
+    return "".join(texts) if texts else None
+
+
+def plain(text: str, most: int) -> str:
+    """A foreign text on one line without control characters, shortened in the middle."""
+    line = " ".join(_UNSEEN.sub("", _ESCAPE.sub("", text[: 8 * most])).split())
+    return line if len(line) <= most else f"{line[: most - most // 4 - 3]} … {line[-(most // 4) :]}"
+
+
+def _foreign(text: str) -> str:
+    """What an answer is that is often mistaken for that of a chat server."""
+    if text.lstrip().startswith("<"):
+        return "The judge's answer is a web page; check that judgeUrl ends in /v1"
+    if re.match(r"\s*(?:data|event|id)?:", text):
+        return "The judge's answer is a stream although none was requested; turn streaming off in the server or proxy"
+    return "The judge's answer is not JSON"
 
 
 def counted(usage: dict[str, Any], name: str, otherwise: int) -> float:
@@ -60,17 +86,24 @@ def counted(usage: dict[str, Any], name: str, otherwise: int) -> float:
     return found if isinstance(found, (int, float)) and 0 <= found < math.inf else otherwise
 
 
+@dataclass(frozen=True)
+class Cut:
+    """Why a reply is incomplete: `limit` or `filter`, the limit in tokens, and whether it is the server's own."""
+
+    why: str
+    limit: int
+    own: bool
+
+
 @dataclass
 class Server:
-    """One model behind an address; request features that it refuses are left out from then on."""
+    """One model behind an address; request fields that it refuses take another form from then on."""
 
     url: str
     model: str
     timeout: float
     key: str = ""
-    form: str = "json_schema"
-    limit: str = "max_tokens"
-    steady: bool = True
+    dialect: Dialect = field(default_factory=Dialect)
 
     def __post_init__(self) -> None:
         """Raises LabError for an address of another form."""
@@ -99,14 +132,29 @@ class Server:
         except (OSError, HTTPException, ValueError) as cause:
             if isinstance(getattr(cause, "reason", cause), TimeoutError):
                 raise JudgeFailure("timeout", f"The judge did not answer within {self.timeout:g} s") from cause
-            said = self._without_key(str(cause))
+            said = plain(self._without_key(str(cause)), 200)
             raise JudgeFailure("unreachable", f"The judge gave no complete answer: {said}") from cause
-        if not 200 <= status < 300:
-            kind = "server" if status >= 500 else _KINDS.get(status, "bad-request" if status >= 400 else "unreachable")
-            failure = JudgeFailure(kind, f"The judge answered with status {status}", text[:4096], q.waiting(wait))
-            failure.refused = status in (400, 422)
-            raise failure
-        return q.parsed(text, "The judge's answer is not JSON")
+        accepted = 200 <= status < 300
+        value = q.parsed(text, _foreign(text)) if accepted else None
+        error = body_error(value) if accepted else ServerError().visit(text)
+        if error is not None:
+            raise self._refusal(error.status or 500 if accepted else status, error, text, wait)
+        return value
+
+    def _refusal(self, status: int, error: ServerError, text: str, wait: str) -> JudgeFailure:
+        kind = "server" if status >= 500 else _KINDS.get(status, "bad-request" if status >= 400 else "unreachable")
+        said = plain(self._without_key(error.said or text), 200)
+        advice = ""
+        if refuses_value(error.said) and kind in ("server", "bad-request", "no-model"):
+            kind, advice = "bad-request", "; change judgeMaxTokens, or choose a judgeModel with a longer context"
+        elif kind == "bad-request" and _NO_MODEL.search(said):
+            kind = "no-model"
+        quote = f": {said}" if said else ""
+        failure = JudgeFailure(
+            kind, f"The judge answered with status {status}{quote}{advice}", text[:4096], q.waiting(wait)
+        )
+        failure.error = error if status in _REFUSING and kind != "no-model" else None
+        return failure
 
     def _answer(self, asked: urllib.request.Request) -> tuple[int, str, str]:
         """
@@ -153,43 +201,53 @@ class Server:
             return "default"
 
     def complete(
-        self, messages: list[dict[str, str]], schema: dict[str, Any] | None, most: int
-    ) -> tuple[str, bool, Any]:
-        """A reply at temperature 0, whether it is incomplete, and the counted tokens. Raises JudgeFailure."""
-        used = (self.form, self.limit, self.steady)
-        body: dict[str, Any] = {"model": self.model, "messages": messages, self.limit: most}
-        body |= {"temperature": 0, "top_p": 1, "seed": 0} if self.steady else {}
-        body["stream"] = False
-        if schema is not None and self.form == "json_object":
-            body["response_format"] = {"type": "json_object"}
-        elif schema is not None and self.form == "json_schema":
-            named = {"name": "verdict", "strict": True, "schema": schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": named}
+        self, messages: list[dict[str, str]], schema: dict[str, Any] | None, most: int, guess: Dialect | None = None
+    ) -> tuple[str, Cut | None, Any]:
+        """
+        A reply at temperature 0, why it is incomplete, and the counted tokens.
+
+        Raises JudgeFailure, whose `again` is the dialect of the next try; the caller passes it as `guess`.
+        """
+        used = guess or self.dialect
+        body: dict[str, Any] = {"model": self.model, "messages": messages} | used.fields(schema, most)
         try:
             answer = self._send("/chat/completions", body)
         except JudgeFailure as failure:
-            failure.again = failure.refused and self._adapt(used, failure.raw, schema is not None)
+            if failure.error is not None:
+                failure.again = used.without(failure.error, schema, most)
+                if failure.again is not None and guess is None:
+                    self.dialect = failure.again = self.dialect.joined(failure.again)
+                sizes = refuses_value(failure.error.said)
+                if failure.again is None and failure.kind == "bad-request" and not sizes:
+                    failure.again = used.less_format(schema)
             raise
+        # What was only a guess is accepted.
+        self.dialect = self.dialect.joined(used)
+        return self._reply(answer, schema, used.limit(most), most)
+
+    def _reply(self, answer: Any, schema: Any, limit: int, most: int) -> tuple[str, Cut | None, Any]:
         try:
             first, usage = answer["choices"][0], answer.get("usage")
-            text = _text_of(first["message"]["content"])
-            ended = first.get("finish_reason")
+            message, ended = first["message"], str(first.get("finish_reason")).lower()
+            reasoning = _text_of(message.get("reasoning_content")) or _text_of(message.get("reasoning")) or ""
+            text, refusal = _text_of(message.get("content")), message.get("refusal")
         except (LookupError, TypeError, AttributeError) as cause:
-            raise JudgeFailure("wrong-form", "The judge's answer contains no reply", compact(answer)) from cause
+            said = plain(ServerError().visit(answer).said, 150)
+            missing = f"The judge's answer contains no reply{said and f': {said}'}"
+            raise JudgeFailure("wrong-form", missing, compact(answer)) from cause
         if ended == "abort":
             raise JudgeFailure("server", "The judge's model was interrupted in its reply", compact(answer))
-        return text, ended in ("length", "content_filter"), usage if isinstance(usage, dict) else {}
-
-    def _adapt(self, used: tuple[str, str, bool], refusal: str, structured: bool) -> bool:
-        """Leaves out a feature that the server refuses; returns whether a repeat makes sense."""
-        if used != (self.form, self.limit, self.steady):
-            return True
-        if self.limit == "max_tokens" and "max_completion_tokens" in refusal:
-            self.limit = "max_completion_tokens"
-        elif self.steady and any(word in refusal for word in ("temperature", "top_p", "'seed'", '"seed"')):
-            self.steady = False
-        elif structured and self.form != "none":
-            self.form = "json_object" if self.form == "json_schema" else "none"
-        else:
-            return False
-        return True
+        if isinstance(refusal, str) and refusal:
+            refused = f"The judge's model refused to answer: {plain(refusal, 100)}; choose another judgeModel"
+            raise JudgeFailure("wrong-form", refused, compact(answer))
+        why = _CUT.get(ended)
+        if text is None and not reasoning and why is None:
+            raise JudgeFailure("wrong-form", "The judge's answer contains no reply", compact(answer))
+        text = text or ""
+        if not text.strip() and why is None and schema is not None:
+            # Some servers take a whole structured reply for reasoning.
+            text = reasoning
+        if why is None and (not text.strip() or (text.lstrip().startswith("<think>") and "</think>" not in text)):
+            why = "limit"
+        cut = None if why is None else Cut(why, limit, limit < most)
+        return text, cut, usage if isinstance(usage, dict) else {}

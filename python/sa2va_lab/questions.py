@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from typing import Any
 
+from .dialect import Dialect, ServerError
 from .errors import FORM, reading
 
 Choice = tuple[str, float | str]
@@ -32,8 +33,10 @@ class JudgeFailure(Exception):
         """`wait` is the time in seconds that the server asked for."""
         super().__init__(message)
         self.kind, self.raw, self.wait = kind, raw, wait
-        self.refused, self.again = False, False
-        """Whether the server refused the form of the request, and whether the next form differs."""
+        self.error: ServerError | None = None
+        """The decoded refusal, if it may be about a field of the request."""
+        self.again: Dialect | None = None
+        """The dialect of the next try."""
 
     @property
     def passing(self) -> bool:

@@ -138,6 +138,6 @@ const CAPS = [
   /\d+ > (\d[\d,]*)/,
   /[[(]\s*\d+\s*,\s*(\d+)\s*[\])]/,
   /between \d+ and (\d[\d,]*)/i,
-  /(?:at most|up to|less than or equal to|<=|≤|not exceed|no more than|lower than or equal to)[^\d.]{0,20}(\d[\d,]*)/i,
+  /(?:at most|up to|(?:less|lower) than or equal to|<=|≤|not exceed|no more than)[^\d.]{0,20}(\d[\d,]*)/i,
   /maximum(?: allowed)?(?: value| number| limit)?(?: of| is|:)?[^\d.]{0,40}(\d[\d,]*)/i,
 ];
