@@ -1,6 +1,6 @@
 """Texts scored by the programs of the field: make_captions.py OUT SEED.
 
-Writes caption/cider.json, caption/ptb.json, gcg/parse.json and semantic/siou.json in the form of tests/golden/evaluation. Tokens
+Writes caption/cider.json, caption/ptb.json, caption/region_clean.json, gcg/parse.json and semantic/siou.json in the form of tests/golden/evaluation. Tokens
 are those of Stanford's PTBTokenizer (Java), CIDEr that of pycocoevalcap; answers of grounded conversations and category names
 go through the few lines of text handling that docs/spec/evaluation.md describes (2.5, 3.2).
 """
@@ -20,7 +20,7 @@ car bicycle table plate white wooden building tall small large wearing hat with 
 PIECES = """isn't don’t it's the dog's the boys' cannot gonna they'll I'm you’ve well-known left-hand t-shirt 3-4 5-year-old 1/2 3.5
 1,000 12:30 2nd 1990s '90s 5'10" 6ft. 10% $3.50 £5 €10 #1 No. Dr. St. U.S. e.g. i.e. p.m. etc. Mr. Inc. (left) [right] {x} "STOP"
 “open” ‘closed’ and/or w/ A/C x-ray R&B C++ H2O café naïve — – -- ... … wait...what ?! !! <p> </p> [SEG] <Prompt0> www.example.com
-a_b 4x4 3D 2½ ½ O'Neil ma'am o'clock rock'n'roll 'tis y'all Ph.D. a.m. J. :) °C 20°C ™ & + = * @home -5 +3 .5 lbs., dog.The According Earlier"""
+a_b 4x4 3D 2½ ½ O'Neil ma'am o'clock rock'n'roll 'tis y'all Ph.D. a.m. J. :) °C 20°C ™ & + = * @home -5 +3 .5 lbs., dog.The According Earlier -LRB- -RRB- -lsb- -LCB- -LRB-left-RRB- x-LRB- -RSB-, -LRB"""
 PIECES = PIECES.split()
 
 
@@ -73,6 +73,18 @@ def answers(draw):
     return {"cases": [parsed("".join(draw.choice(parts, draw.integers(0, 25)))) for _ in range(200)]}
 
 
+def regions(draw):
+    """The clean-up of GLaMM's region captions, which removes no <s> before it looks for the prompt."""
+    cases = []
+    parts = ["<s>", "ASSISTANT: ", "ASSISTANT:", "USER: ", "[SEG]", "<p>", "</p>", "<", ">", "'", " ", "  ", "\n", *WORDS[:12]]
+    for _ in range(200):
+        text = "".join(draw.choice(parts, draw.integers(0, 20)))
+        line = text.replace("\n", "").replace("  ", " ").split("ASSISTANT: ")[-1]
+        line = " ".join(re.sub("<.*?>", "", line).replace("[SEG]", "").split()).strip("'").strip()
+        cases.append({"text": text, "glamm": line})
+    return {"cases": cases}
+
+
 def categories(draw):
     cases = []
     parts = ["red", "Dog", "dog", "hot_dog", "car:wheel", "It is:", ":", ".", ",", "</s>", " ", "  ", "_", "(hot)", "\u00a0", "\x1f", "É", "ß"]
@@ -99,6 +111,7 @@ def main(out, seed):
     files = {
         "caption/cider.json": captions(draw, tokens),
         "caption/ptb.json": {"punctuation": PUNCTUATIONS, "source": STANFORD_CORENLP_3_4_1_JAR, "cases": ptb},
+        "caption/region_clean.json": regions(draw),
         "gcg/parse.json": answers(draw),
         "semantic/siou.json": categories(draw),
     }

@@ -1,8 +1,8 @@
-"""Grounded conversations and scores of objects: make_gcg.py OUT SEED.
+"""Grounded conversations and scores of objects: make_gcg.py OUT SEED [numbers].
 
 Writes gcg/{mask_gt,caption_gt,predictions}.json, dlc/scores.json and stats/cluster.json in the form of tests/golden/evaluation.
 AP comes from COCOeval of pycocotools; mIoU, recall, means and standard errors are written from docs/spec/evaluation.md (2.2,
-3.3, 6.1) with numpy.
+3.3, 6.1) with numpy. With "numbers", ids of pictures are numbers of different lengths, in no order.
 """
 
 import contextlib
@@ -64,8 +64,10 @@ def precision(truth, detections):
     return {"AP": float(scores.stats[0]), "AP50": float(scores.stats[1]), "AP75": float(scores.stats[2])}
 
 
-def grounded(draw):
+def grounded(draw, numbers):
     names = [f"{draw.choice(['sa', 'A', 'b'])}_{n}" for n in range(draw.integers(15, 30))]
+    if numbers:
+        names = list(dict.fromkeys(int(10 ** draw.uniform(0, 6)) for _ in names))
     similarity, images, sizes, truth, captions, detections = {}, [], [], [], [], []
     for image in names:
         height, width = (int(side) for side in draw.integers(12, 60, 2))
@@ -84,7 +86,7 @@ def grounded(draw):
         found = matches(iou, texts)
         expected = {"mIoU": greedy_mean(iou), "iou": iou.tolist(), "matches": found or []}
         prediction = {"image_id": image, "caption": "", "phrases": phrases, "pred_masks": [rle(one) for one in predicted]}
-        images.append({"id": image, "name": image, "prediction": prediction, "expected": expected})
+        images.append({"id": image, "name": str(image), "prediction": prediction, "expected": expected})
         captions.append({"id": len(captions) + 1, "image_id": image, "caption": "", "labels": labels})
         for mask in masks:
             area = int(mask.sum())
@@ -175,13 +177,13 @@ def clusters(draw):
     return {"cases": cases}
 
 
-def main(out, seed):
+def main(out, seed, numbers=False):
     draw = np.random.default_rng(seed)
-    files = {**grounded(draw), "dlc/scores.json": objects(draw), "stats/cluster.json": clusters(draw)}
+    files = {**grounded(draw, numbers), "dlc/scores.json": objects(draw), "stats/cluster.json": clusters(draw)}
     for name, value in files.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_text(json.dumps(value, default=float))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:] == ["numbers"])

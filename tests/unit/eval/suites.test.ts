@@ -193,36 +193,43 @@ test("ReasonSeg: names with dots are rows of their own", async () => {
   expect(items.map(({ id }) => id)).toEqual(["a.1.json", "a.2.json", "b.json"]);
 });
 
-test("grounded conversations: AP50, mIoU and recall of the released script, read from its own files", async () => {
-  const [truth, captions, predictions] = await Promise.all(
-    ["mask_gt", "caption_gt", "predictions"].map((name) => golden(`gcg/${name}.json`)),
-  );
-  const pictures = truth.images.map(
-    ({ file_name, width, height }: { file_name: string; width: number; height: number }, at: number) => [
-      `images/${file_name}`,
-      png(width, height, at),
-    ],
-  );
-  const folder = memoryFolder({
-    "val_gcg_coco_mask_gt.json": JSON.stringify(truth),
-    "val_gcg_coco_caption_gt.json": JSON.stringify(captions),
-    ...Object.fromEntries(pictures),
-  });
-  const { items } = await suite("gcg").open(folder, undefined);
-  expect(items.length).toBe(13);
-  const rows = items.map((item): AnsweredItem => {
-    const { prediction } = predictions.images.find(({ id }: { id: string }) => id === item.id);
-    const said = prediction.phrases.map((phrase: string) => `<p> ${phrase} </p> [SEG]`).join(" and ");
-    return { item, answer: { text: said, masks: prediction.pred_masks.map(parseRle) } };
-  });
-  const of = (label: string, phrase: string): number => predictions.textSimilarity[`${label}|${phrase}`];
-  const found = suiteValues("gcg", rows, { ...NONE, similarity: { name: "table", of } });
-  expect(found.AP50).toBeCloseTo(predictions.expected.coco.AP50, 9);
-  expect(found.mIoU).toBeCloseTo(predictions.expected.mIoU, 9);
-  expect(found["Recall (table)"]).toBeCloseTo(predictions.expected.recall, 9);
-  // Without a text test the same order of pairs never finds less.
-  expect(found["recall_iou (no text)"]).toBeGreaterThanOrEqual(found["Recall (table)"] as number);
-});
+test.each([
+  ["names", "", 13],
+  ["numbers", "numbers/", 22],
+])(
+  "grounded conversations with ids as %s: AP50, mIoU and recall of the released script, read from its own files",
+  async (_, part, count) => {
+    const [truth, captions, predictions] = await Promise.all(
+      ["mask_gt", "caption_gt", "predictions"].map((name) => golden(`${part}gcg/${name}.json`)),
+    );
+    const pictures = truth.images.map(
+      ({ id, width, height }: { id: string | number; width: number; height: number }, at: number) => [
+        `images/${id}.png`,
+        png(width, height, at),
+      ],
+    );
+    for (const image of truth.images) image.file_name = `${image.id}.png`;
+    const folder = memoryFolder({
+      "val_gcg_coco_mask_gt.json": JSON.stringify(truth),
+      "val_gcg_coco_caption_gt.json": JSON.stringify(captions),
+      ...Object.fromEntries(pictures),
+    });
+    const { items } = await suite("gcg").open(folder, undefined);
+    expect(items.length).toBe(count);
+    const rows = items.map((item): AnsweredItem => {
+      const { prediction } = predictions.images.find(({ id }: { id: string | number }) => String(id) === item.id);
+      const said = prediction.phrases.map((phrase: string) => `<p> ${phrase} </p> [SEG]`).join(" and ");
+      return { item, answer: { text: said, masks: prediction.pred_masks.map(parseRle) } };
+    });
+    const of = (label: string, phrase: string): number => predictions.textSimilarity[`${label}|${phrase}`];
+    const found = suiteValues("gcg", rows, { ...NONE, similarity: { name: "table", of } });
+    expect(found.AP50).toBeCloseTo(predictions.expected.coco.AP50, 9);
+    expect(found.mIoU).toBeCloseTo(predictions.expected.mIoU, 9);
+    expect(found["Recall (table)"]).toBeCloseTo(predictions.expected.recall, 9);
+    // Without a text test the same order of pairs never finds less.
+    expect(found["recall_iou (no text)"]).toBeGreaterThanOrEqual(found["Recall (table)"] as number);
+  },
+);
 
 test("grounded conversations: the truth of two splits is refused, not one of them taken", async () => {
   const masks = {

@@ -13,7 +13,7 @@ import { gcgPicture } from "../../../src/engine/eval/suites/gcg.ts";
 import type { AnsweredItem } from "../../../src/engine/eval/suites/suite.ts";
 import { CaseCheck } from "../case-check.ts";
 import type { ParityRow } from "../row.ts";
-import { goldenJson, type Json, masks, object, objects, text, texts } from "./golden.ts";
+import { goldenJson, type Json, masks, object, objects, pictureId, text, texts } from "./golden.ts";
 import { itemOf, suiteValues } from "./suite-values.ts";
 
 const TOLERANCE = 1e-9;
@@ -35,7 +35,7 @@ export async function gcgRows(folder: ByteFolder): Promise<ParityRow[]> {
   const pictures = answered.map(gcgPicture);
   const matrices = pictures.map(iouMatrix);
   const rows = items.map((item, at) => {
-    const check = new CaseCheck(`gcg/predictions.json ${text(item.id)} (${text(item.name)})`, TOLERANCE);
+    const check = new CaseCheck(`gcg/predictions.json ${pictureId(item.id)} (${text(item.name)})`, TOLERANCE);
     const [wanted, matrix] = [object(item.expected), matrices[at] as number[][]];
     return check.run(() => {
       const expected = Array.isArray(wanted.iou) ? (wanted.iou as number[][]) : [];
@@ -52,7 +52,7 @@ export async function gcgRows(folder: ByteFolder): Promise<ParityRow[]> {
     const found = suiteValues("gcg", answered, { meteor: () => 0, similarity: { name: "table", of: similarity } });
     const coco = object(expected.coco);
     check.close("AP50", coco.AP50, found.AP50 ?? null);
-    const clusters = clustersBy(items.map(({ id }) => text(id)));
+    const clusters = clustersBy(items.map(({ id }) => String(pictureId(id))));
     check.close("AP75", coco.AP75, averagePrecision(pictures, matrices, clusters, 0.75)(items.map((_, at) => at)));
     check.close("mIoU", expected.mIoU, found.mIoU ?? null);
     const recall = found["Recall (table)"] ?? Number.NaN;
@@ -66,13 +66,13 @@ export async function gcgRows(folder: ByteFolder): Promise<ParityRow[]> {
 
 /** A picture with an answer of these phrases. */
 function rowOf(item: Json, truth: Json, captions: Json): AnsweredItem {
-  const id = text(item.id);
+  const id = pictureId(item.id);
   const prediction = object(item.prediction);
   const of = (json: Json): Json[] => objects(json.annotations).filter((one) => one.image_id === id);
   const labels = of(captions).flatMap((one) => texts(one.labels));
   const said = texts(prediction.phrases).map((phrase) => `<p> ${phrase} </p> [SEG]`);
   return {
-    item: itemOf(id, { masks: of(truth).map((one) => parseRle(one.segmentation)), labels }),
+    item: itemOf(String(id), { pictureId: id, masks: of(truth).map((one) => parseRle(one.segmentation)), labels }),
     answer: { text: said.join(" and "), masks: masks(prediction.pred_masks) ?? [] },
   };
 }

@@ -68,6 +68,11 @@ export function text(value: unknown): string {
   return value;
 }
 
+/** The id of a picture, a text or a number. @throws LabError("bad-input") for anything else */
+export function pictureId(value: unknown): string | number {
+  return typeof value === "number" ? value : text(value);
+}
+
 /** @throws LabError("bad-input") unless it is a number */
 export function number(value: unknown): number {
   if (typeof value !== "number") throw badInput(`${JSON.stringify(value)} stands where a number should`);

@@ -7,6 +7,8 @@ import type { Records } from "../records/records.ts";
 
 /** A picture of a COCO file. */
 export interface CocoImage {
+  /** As in the file: programs that sort ids sort numbers by value and names as text. */
+  readonly id: string | number;
   readonly fileName: string;
   readonly height: number;
   readonly width: number;
@@ -47,6 +49,7 @@ export async function openCoco(records: Records): Promise<CocoFile> {
     const fileName = isRecord(item) ? (item.file_name ?? item.coco_url) : undefined;
     if (!isRecord(item) || typeof fileName !== "string") continue;
     pictures.set(idText(item.id), {
+      id: typeof item.id === "number" ? item.id : idText(item.id),
       fileName,
       height: Number(item.height),
       width: Number(item.width),

@@ -7,7 +7,8 @@ import type { ClusterStatistic, Clusters } from "../bootstrap.ts";
 
 /** True and predicted masks and texts of a picture. */
 export interface GcgPicture {
-  readonly id: string;
+  /** With the type that the data give it, which decides the order of pictures. */
+  readonly id: string | number;
   /** No mask is empty, true or predicted. */
   readonly masks: readonly Rle[];
   /** The i-th label belongs to the i-th mask. */
@@ -96,7 +97,7 @@ function strike(matrix: number[][], { row, column }: Cell): void {
 
 /**
  * Average precision of drawn clusters at an IoU bound, computed as COCO does for detections of equal score. Pictures
- * are sorted by id (code points); one drawn twice counts twice. Detections keep their order; each takes the unmatched
+ * are sorted by id, numbers by value and names by code points; one drawn twice counts twice. Detections keep their order; each takes the unmatched
  * truth of largest IoU, the last of equal ones.
  */
 export function averagePrecision(
@@ -105,7 +106,9 @@ export function averagePrecision(
   { of, names }: Clusters,
   bound = BOUND,
 ): ClusterStatistic {
-  const order = pictures.map((_, at) => at).sort((a, b) => compareIds(pictures[a]?.id ?? "", pictures[b]?.id ?? ""));
+  const order = pictures
+    .map((_, at) => at)
+    .sort((a, b) => compareIds((pictures[a] as GcgPicture).id, (pictures[b] as GcgPicture).id));
   const hits = pictures.map((picture, at) => pictureHits(picture, matrices[at] ?? [], bound));
   return (drawn) => {
     const times = new Uint32Array(names.length);
@@ -164,7 +167,14 @@ function hitPrecision(pictures: readonly (readonly boolean[])[], truths: number)
   return sum / RECALLS;
 }
 
-/** Order of ids by code points. */
-function compareIds(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+/** Order of ids as Python sorts them: numbers by value, then names by code points. */
+function compareIds(a: string | number, b: string | number): number {
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
+  const [one, two] = [[...String(a)], [...String(b)]];
+  for (let at = 0; at < Math.min(one.length, two.length); at++) {
+    const difference = (one[at]?.codePointAt(0) as number) - (two[at]?.codePointAt(0) as number);
+    if (difference !== 0) return difference;
+  }
+  return one.length - two.length;
 }

@@ -51,7 +51,8 @@ const PATTERNS: readonly RegExp[] = [
   /[\p{L}\p{Nd}]+(?:\.[\p{L}\p{Nd}]+)*\.(?:bmp|csv|docx?|exe|gif|html?|jpe?g|json|mp3|pdf|png|ppt|tiff?|txt|zip|xml)(?![\p{L}\p{Nd}])/iuy,
   /[A-Z]+(?:[+&][A-Z]+)+|[Cc]\+\+|[CcFf]#/uy,
   /(?:anti|pro)-(?=\s)/iuy,
-  // Signs.
+  // Signs; the names of brackets, written out.
+  /-[lr][rsc]b-/iuy,
   /&(?:amp|lt|gt|quot|apos|nbsp|[A-Za-z](?:acute|grave|circ|uml|tilde|cedil|ring|slash)|#\d+);/uy,
   /[A-Z]*\$/uy,
   /[<>]?[:;=][-o*']?[()DPdpO\\{@|[\]](?![A-Za-z0-9])|[-^x=~<>']_[-^x=~<>']/uy,

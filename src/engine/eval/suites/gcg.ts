@@ -61,7 +61,8 @@ export const gcg: Suite = {
           const own: Rle[] = [];
           for (const place of coco.byImage.get(id) ?? [])
             own.push(await read((await coco.annotation(place)).segmentation));
-          return [{ id, text: caption, masks: own, labels: labels.map(String) }];
+          const pictureId = coco.images.get(id)?.id;
+          return [{ id, pictureId, text: caption, masks: own, labels: labels.map(String) }];
         },
       });
     }
@@ -79,7 +80,7 @@ export function gcgPicture({ item, answer }: AnsweredItem): GcgPicture {
   const filled = (all: readonly Rle[]): number[] => all.flatMap((mask, at) => (rleIsEmpty(mask) ? [] : [at]));
   const [kept, truths] = [filled(masks), filled(item.masks)];
   return {
-    id: item.id,
+    id: item.pictureId ?? item.id,
     masks: truths.map((at) => item.masks[at] as Rle),
     labels: truths.flatMap((at) => item.labels?.[at] ?? []),
     predictedMasks: kept.map((at) => masks[at] as Rle),

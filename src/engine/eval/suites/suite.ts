@@ -11,6 +11,8 @@ export interface SuiteItem {
   readonly id: string;
   /** Rows of one picture are adjacent. */
   readonly imageId: string;
+  /** The picture's id as the data give it, where numbers and names are sorted differently; the row's id if absent. */
+  readonly pictureId?: string | number | undefined;
   /** Height and width of the picture. */
   readonly size: readonly [height: number, width: number];
   /** The sentence, the true caption or the question; the class name for DLC-Bench. */
