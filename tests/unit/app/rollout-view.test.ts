@@ -15,10 +15,12 @@ import {
   figureLabel,
   filterCount,
   filterGroups,
+  groupTracks,
   layersOf,
   limitOf,
   NO_FILTER,
   parseLayers,
+  rewardName,
   rewardSum,
   sortRollouts,
   weightText,
@@ -128,6 +130,52 @@ describe("word difference", () => {
   });
 });
 
+describe("a rollout of loop 2", () => {
+  const QUIET = mask("##..", "#...");
+  const noisy = {
+    loop: 2,
+    predictedMask: ANSWER,
+    greedyMask: QUIET,
+    actions: [action("cell 0,0"), action("cell 0,1")],
+  } as const;
+
+  it("is drawn without exploration noise, the sampled mask as a faint outline", () => {
+    const drawn = layersOf(rollout(noisy), parseLayers(null));
+    expect(drawn).toEqual([
+      { role: "given", mask: GIVEN },
+      { role: "policy", mask: QUIET },
+      { role: "policy", mask: ANSWER, colour: "#FFFFFF", faint: true },
+    ]);
+    expect(differencePair(rollout(noisy), new Set(["difference"]))).toEqual([GIVEN, QUIET]);
+    expect(figureLabel(rollout(noisy))).toBe(
+      "rollout 1, IoU 0.75, mask without exploration noise covers 38 % of the picture",
+    );
+    expect(rewardName(rollout(noisy))).toMatch(/sampled mask/);
+    expect(groupTracks([rollout(noisy)], null)[0]?.mask).toBe(QUIET);
+  });
+
+  it("before its step is computed, too", () => {
+    expect(layersOf(rollout({ ...noisy, actions: [] }), new Set(["answer"]))).toEqual([
+      { role: "policy", mask: QUIET },
+    ]);
+  });
+
+  it.each([
+    ["candidate 2", {}],
+    ["proposal 3", {}],
+    ["an unfinished step", { actions: [], chosen: true } as const],
+  ])("is the chosen mask of a policy that adds no noise: %s", (label, change) => {
+    const own = rollout({ ...noisy, actions: [action(label)], ...change });
+    expect(layersOf(own, parseLayers(null)).map(({ mask }) => mask)).toEqual([GIVEN, ANSWER]);
+    expect(rewardName(own)).toBe("Reward");
+  });
+
+  it("of a run without that mask is drawn as it was sampled", () => {
+    const own = rollout({ ...noisy, greedyMask: null });
+    expect(layersOf(own, parseLayers(null)).map(({ mask }) => mask)).toEqual([GIVEN, ANSWER]);
+  });
+});
+
 describe("what a rollout shows", () => {
   it("counts pixels of the comparison", () => {
     expect(compareMasks(rollout())).toEqual({ intersection: 2, union: 6, missed: 2, extra: 2, iou: 2 / 6 });
@@ -149,10 +197,10 @@ describe("what a rollout shows", () => {
   });
 
   it("shows the layers that are on and exist, the answer by who made it", () => {
-    const on = parseLayers(["given", "answer", "greedy", "nonsense"]);
+    const on = parseLayers(["given", "answer", "sampled", "nonsense"]);
     expect(layersOf(rollout(), on).map(({ role }) => role)).toEqual(["given", "partner"]);
     expect(layersOf(rollout({ loop: 2 }), on).map(({ role }) => role)).toEqual(["given", "policy"]);
-    expect([...parseLayers(null)]).toEqual(["given", "answer"]);
+    expect([...parseLayers(null)]).toEqual(["given", "answer", "sampled"]);
   });
 
   it("compares only masks of one size", () => {

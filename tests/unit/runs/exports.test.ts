@@ -119,6 +119,28 @@ test("a group's picture lies under its masks, at any size of the row", () => {
   }
 });
 
+test("a group's picture shows loop 2's mask without exploration noise and the outline of the sampled one", () => {
+  const base = group(1, 2, 0, 1);
+  const half = (from: number) =>
+    encodeRle(
+      Uint8Array.from({ length: 224 * 224 }, (_, at) => Number(Math.floor((at % 224) / 56) === from)),
+      224,
+      224,
+    );
+  const [given, quiet, sampled] = [half(0), half(1), half(2)];
+  const rollouts = base.rollouts.map((rollout) => ({
+    ...rollout,
+    givenMask: given,
+    greedyMask: quiet,
+    predictedMask: sampled,
+  }));
+  const shown = decodePng(groupPicture({ ...base, rollouts }, null).png);
+  const at = (x: number): number[] => [...shown.data.slice((112 * shown.width + x) * 3).slice(0, 3)];
+  expect(at(224 + 84)).toEqual([139, 82, 12]);
+  expect(at(224 + 112)).toEqual([139, 139, 139]);
+  expect(at(224 + 140)).toEqual([24, 24, 24]);
+});
+
 test("the zip holds every file of the run, an event file and the table", async () => {
   const store = memoryStore();
   const run = await createRun(store, manifest());

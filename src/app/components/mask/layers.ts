@@ -7,6 +7,8 @@ export interface MaskLayer {
   readonly mask: Rle;
   /** Replaces the role's colour when several masks have the same role. */
   readonly colour?: string;
+  /** A thin dashed line without fill, around which nothing is dimmed. */
+  readonly faint?: true;
 }
 
 /** Fill colours of the layers, the same in both themes because they lie on photographs. */
@@ -17,6 +19,9 @@ export const LAYER_COLOURS = {
   missed: "#0072B2",
   extra: "#D55E00",
 } as const;
+
+/** Outline of a sampled mask beside the mask without noise. */
+export const SAMPLED_COLOUR = "#FFFFFF";
 
 /** Colours of the masks of one answer, in order, repeated after the last. */
 const ANSWER_COLOURS = ["#E69F00", "#CC79A7", "#009E73", "#F0E442", "#D55E00", "#0072B2", "#56B4E9"] as const;

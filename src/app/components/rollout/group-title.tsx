@@ -1,10 +1,15 @@
 import type { ReactNode } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
+import { noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { fixed } from "../../styles/format.ts";
 import { CopyPanel } from "../ui/panel/copy-panel.tsx";
 import { loopStyle } from "./loop-colour.ts";
 import styles from "./rollout.module.css";
+
+/** Says which mask is which where the sampled one is drawn over the mask without noise. */
+export const NOISE_NOTE =
+  "Solid: the policy's mask without noise; dashed: the sampled mask (with exploration noise), which earns the reward";
 
 /** Prompt of the group and spread of its rewards. */
 export function GroupTitle({
@@ -50,6 +55,11 @@ export function GroupTitle({
         </div>
         <CopyPanel name={`the group of loop ${group.loop}`} />
       </div>
+      {group.rollouts.some((rollout) => noisyMask(rollout) !== null) && (
+        <p className="muted small" data-testid="noise-note">
+          {NOISE_NOTE}
+        </p>
+      )}
       {first !== undefined && (
         <p className={`large ${styles.asked}`}>
           <span className="muted tiny">{text === "caption" ? "reference" : "given caption"}</span>{" "}

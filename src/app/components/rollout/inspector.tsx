@@ -1,10 +1,11 @@
 import { type ReactNode, useEffect, useMemo } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
+import { noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { fixed, percent, signed } from "../../styles/format.ts";
 import { ClipPlayer } from "../clip/clip-player.tsx";
-import { LAYER_COLOURS } from "../mask/layers.ts";
+import { LAYER_COLOURS, SAMPLED_COLOUR } from "../mask/layers.ts";
 import { useOverlay } from "../mask/overlay-store.ts";
 import { useViews, WHOLE } from "../mask/view-store.ts";
 import { Button } from "../ui/button.tsx";
@@ -24,6 +25,7 @@ import {
   LAYER_KEYS,
   type LayerKey,
   layerName,
+  rewardName,
   textTitle,
 } from "./rollout-view.ts";
 import { ThumbButtons } from "./thumbs.tsx";
@@ -113,7 +115,7 @@ export function Inspector(props: {
       <div className="min-0">
         <header className={`flex wrap align-baseline muted mb-2 ${styles.factHead}`}>
           <h2>Rollout {rollout.index + 1}</h2>
-          <span>
+          <span title={rewardName(rollout)}>
             reward <b>{fixed(rollout.reward, 3)}</b>
           </span>
           <span>
@@ -196,11 +198,14 @@ function Captions({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
 function AnswerMask({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
   if (aboutLoop(rollout.loop).mask === null) return null;
   const iou = compareMasks(rollout)?.iou;
+  const noisy = noisyMask(rollout);
+  const sampled = compareMasks(rollout, noisy);
   return (
     <figure className="grid gap-1">
       <figcaption className="muted small">
         {layerName("answer", rollout.loop)}
         {iou !== undefined && `, IoU ${fixed(iou, 2)} with the given mask`}
+        {noisy !== null && `; dashed: the sampled mask (with exploration noise), IoU ${fixed(sampled?.iou ?? null, 2)}`}
       </figcaption>
       {rollout.predictedMask === null ? (
         "–"
@@ -235,12 +240,12 @@ function LayerToggles(props: {
     given: false,
     answer: rollout.predictedMask === null,
     difference: rollout.predictedMask === null,
-    greedy: rollout.greedyMask === null,
+    sampled: noisyMask(rollout) === null,
   };
   return (
     <div className="row wrap gap-2 mt-3">
       {LAYER_KEYS.map((key, at) =>
-        (key === "greedy" && missing.greedy) || (key !== "given" && aboutLoop(rollout.loop).mask === null) ? null : (
+        (key === "sampled" && missing.sampled) || (key !== "given" && aboutLoop(rollout.loop).mask === null) ? null : (
           <button
             key={key}
             type="button"
@@ -262,5 +267,5 @@ function LayerToggles(props: {
 function swatch(key: LayerKey, rollout: RolloutRecord): string | undefined {
   if (key === "given") return LAYER_COLOURS.given;
   if (key === "answer") return LAYER_COLOURS[answerRole(rollout.loop)];
-  return key === "greedy" ? LAYER_COLOURS.partner : undefined;
+  return key === "sampled" ? SAMPLED_COLOUR : undefined;
 }

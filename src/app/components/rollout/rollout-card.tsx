@@ -6,7 +6,7 @@ import { fixed } from "../../styles/format.ts";
 import { AdvantageBar } from "./reward/advantage-bar.tsx";
 import styles from "./rollout.module.css";
 import { RolloutFigure } from "./rollout-figure.tsx";
-import { type LayerKey, splitTerms, termName } from "./rollout-view.ts";
+import { type LayerKey, rewardName, splitTerms, termName } from "./rollout-view.ts";
 
 export interface RolloutCardProps {
   readonly rollout: RolloutRecord;
@@ -54,7 +54,7 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
             )}
             {noMask && <span className={`tiny nowrap round-s warn-soft warn ${styles.badge}`}>no mask</span>}
           </span>
-          <strong className={`bold ${styles.reward}`} title="Reward">
+          <strong className={`bold ${styles.reward}`} title={rewardName(rollout)}>
             {fixed(rollout.reward, 2)}
           </strong>
         </span>

@@ -3,18 +3,20 @@ import type { RewardTerm } from "../../../engine/rewards/term.ts";
 import { findTerm } from "../../../engine/rewards/terms/registry.ts";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, LoopId, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
+import { drawnMask, noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { fixed, formatShare } from "../../styles/format.ts";
 import type { Track } from "../clip/clip-player.tsx";
-import type { MaskLayer, MaskRole } from "../mask/layers.ts";
+import { type MaskLayer, type MaskRole, SAMPLED_COLOUR } from "../mask/layers.ts";
 
 /** Available layers; their positions in the list are their number keys. */
-export const LAYER_KEYS = ["given", "answer", "difference", "greedy"] as const;
+export const LAYER_KEYS = ["given", "answer", "difference", "sampled"] as const;
 export type LayerKey = (typeof LAYER_KEYS)[number];
 
 type Layers = ReadonlySet<LayerKey>;
 export const GIVEN: Layers = new Set(["given"]);
-export const ANSWER: Layers = new Set(["answer"]);
-export const GIVEN_AND_ANSWER: Layers = new Set(["given", "answer"]);
+/** The answer, and the sampled mask where noise made it another one. */
+export const ANSWER: Layers = new Set(["answer", "sampled"]);
+export const GIVEN_AND_ANSWER: Layers = new Set(["given", "answer", "sampled"]);
 
 /** The visible layers, from names in the address; null stands for given mask and answer. */
 export function parseLayers(names: readonly string[] | null): Layers {
@@ -35,25 +37,25 @@ export function textTitle(loop: LoopId): string {
 export function layerName(key: LayerKey, loop: LoopId): string {
   if (key === "given") return "Given mask";
   if (key === "answer") return answerRole(loop) === "partner" ? "Mask′ of the partner" : "Mask of the policy";
-  return key === "difference" ? "Difference" : "Mask without noise";
+  return key === "difference" ? "Difference" : "Sampled mask (with exploration noise)";
 }
 
 /** Mask layers of a rollout that are visible and exist. */
 export function layersOf(rollout: RolloutRecord, on: ReadonlySet<LayerKey>): MaskLayer[] {
   const layers: MaskLayer[] = [];
   if (on.has("given")) layers.push({ role: "given", mask: rollout.givenMask });
-  if (on.has("answer") && rollout.predictedMask !== null) {
-    layers.push({ role: answerRole(rollout.loop), mask: rollout.predictedMask });
+  const [drawn, noisy] = [drawnMask(rollout), noisyMask(rollout)];
+  if (on.has("answer") && drawn !== null) layers.push({ role: answerRole(rollout.loop), mask: drawn });
+  if (on.has("sampled") && noisy !== null) {
+    layers.push({ role: answerRole(rollout.loop), mask: noisy, colour: SAMPLED_COLOUR, faint: true });
   }
-  if (on.has("greedy") && rollout.greedyMask !== null) layers.push({ role: "partner", mask: rollout.greedyMask });
   return layers;
 }
 
 /** The pair of masks for the difference; null if it is off, or a mask is missing or of another size. */
 export function differencePair(rollout: RolloutRecord, on: ReadonlySet<LayerKey>): readonly [Rle, Rle] | null {
-  const { givenMask, predictedMask } = rollout;
-  if (!on.has("difference") || predictedMask === null || !sameSize(givenMask, predictedMask)) return null;
-  return [givenMask, predictedMask];
+  const [given, drawn] = [rollout.givenMask, drawnMask(rollout)];
+  return on.has("difference") && drawn !== null && sameSize(given, drawn) ? [given, drawn] : null;
 }
 
 export interface MaskComparison extends MaskIou {
@@ -63,29 +65,38 @@ export interface MaskComparison extends MaskIou {
   readonly extra: number;
 }
 
-/** Pixel counts of the answer's mask against the given one; null without a comparable mask. */
-export function compareMasks(rollout: RolloutRecord): MaskComparison | null {
-  const { givenMask, predictedMask } = rollout;
-  if (predictedMask === null || !sameSize(givenMask, predictedMask)) return null;
-  const pixels = maskIou(givenMask, predictedMask);
-  const [given, answer] = [rleArea(givenMask), rleArea(predictedMask)];
+/**
+ * Pixel counts of a mask against the given one; null without a comparable mask.
+ * @param mask the one that is drawn, if absent
+ */
+export function compareMasks(rollout: RolloutRecord, mask: Rle | null = drawnMask(rollout)): MaskComparison | null {
+  const { givenMask } = rollout;
+  if (mask === null || !sameSize(givenMask, mask)) return null;
+  const pixels = maskIou(givenMask, mask);
+  const [given, answer] = [rleArea(givenMask), rleArea(mask)];
   return { ...pixels, missed: given - pixels.intersection, extra: answer - pixels.intersection };
 }
 
 /** Accessible name of a rollout's picture. */
 export function figureLabel(rollout: RolloutRecord): string {
-  const mask = rollout.predictedMask;
+  const mask = drawnMask(rollout);
   if (mask === null) return `rollout ${rollout.index + 1}, no mask`;
   const share = rleArea(mask) / (mask.size[0] * mask.size[1]);
   const iou = compareMasks(rollout)?.iou ?? null;
-  return `rollout ${rollout.index + 1}, IoU ${fixed(iou, 2)}, mask covers ${formatShare(share)} of the picture`;
+  const quiet = noisyMask(rollout) === null ? "" : " without exploration noise";
+  return `rollout ${rollout.index + 1}, IoU ${fixed(iou, 2)}, mask${quiet} covers ${formatShare(share)} of the picture`;
+}
+
+/** Names the reward where a figure draws a mask that it does not belong to. */
+export function rewardName(rollout: RolloutRecord): string {
+  return noisyMask(rollout) === null ? "Reward" : "Reward of the sampled mask (dashed outline)";
 }
 
 /** Answers of a group for the overlap over the frames of its clip. @param selected the one that is drawn on top */
 export function groupTracks(rollouts: readonly RolloutRecord[], selected: RolloutRecord | null): Track[] {
   return rollouts.map((rollout) => ({
     name: `rollout ${rollout.index + 1}`,
-    mask: rollout.predictedMask,
+    mask: drawnMask(rollout),
     selected: rollout === selected,
   }));
 }

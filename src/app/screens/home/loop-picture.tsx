@@ -1,8 +1,10 @@
 import { type CSSProperties, type ReactNode, useMemo } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
+import { generatedText, noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
+import { NOISE_NOTE } from "../../components/rollout/group-title.tsx";
 import { RolloutFigure } from "../../components/rollout/rollout-figure.tsx";
-import { ANSWER, GIVEN, rewardSum, sortRollouts } from "../../components/rollout/rollout-view.ts";
+import { ANSWER, GIVEN, rewardName, rewardSum, sortRollouts } from "../../components/rollout/rollout-view.ts";
 import { groupKey } from "../../components/rollout/use-viewed-run.ts";
 import { CopyPanel } from "../../components/ui/panel/copy-panel.tsx";
 import { navigate } from "../../stores/route.ts";
@@ -44,7 +46,10 @@ export function LoopPicture({
           {samples === "text" ? (
             <Said text={best.caption} />
           ) : (
-            <RolloutFigure className={styles.figure ?? ""} rollout={best} layers={ANSWER} />
+            <>
+              <RolloutFigure className={styles.figure ?? ""} rollout={best} layers={ANSWER} />
+              {noisyMask(best) !== null && <span className="muted small">{NOISE_NOTE}</span>}
+            </>
           )}
         </Stage>
         <Stage name="The partner maps it back" step={2}>
@@ -58,6 +63,7 @@ export function LoopPicture({
           <button
             type="button"
             className={`p-0 bold text-left pointer clear borderless ${styles.reward}`}
+            title={rewardName(best)}
             onClick={() => open(best)}
           >
             {fixed(best.reward, 2)}
@@ -101,7 +107,7 @@ function RewardBars(props: {
             type="button"
             className="flex full-width p-0 surface-2 borderless round-s pointer"
             aria-label={`Open rollout ${rollout.index + 1}, reward ${fixed(rollout.reward, 2)}`}
-            title={`${fixed(rollout.reward, 2)}: ${rollout.caption}`}
+            title={`${fixed(rollout.reward, 2)}: ${generatedText(rollout.loop, rollout) ?? NONE}`}
             onClick={() => props.onOpen(rollout)}
           >
             <span

@@ -1,7 +1,7 @@
 /** Columns of the table of rollouts, and its order. */
 import { rleArea } from "../../../engine/data/mask/rle.ts";
 import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
-import { generatedText } from "../../../engine/runs/rollouts/rollout-facts.ts";
+import { drawnMask, generatedText } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
 import { fixed, formatShare, NONE, signed } from "../../styles/format.ts";
 
@@ -60,9 +60,10 @@ export function rolloutColumns(rollouts: readonly RolloutRecord[]): readonly Rol
 
 const shareText = (share: number | null): string => (share === null ? NONE : formatShare(share));
 
-/** Share of the picture that the answer's mask covers; null without a mask. */
-function areaOf({ predictedMask }: RolloutRecord): number | null {
-  return predictedMask === null ? null : rleArea(predictedMask) / (predictedMask.size[0] * predictedMask.size[1]);
+/** Share of the picture that the drawn mask covers; null without a mask. */
+function areaOf(rollout: RolloutRecord): number | null {
+  const mask = drawnMask(rollout);
+  return mask === null ? null : rleArea(mask) / (mask.size[0] * mask.size[1]);
 }
 
 /** Rollouts sorted by a column; equal values keep their order, missing values and NaN come last in both directions. */

@@ -1,11 +1,12 @@
 /** What each phase of a finished step computed for one rollout, and its formula with that rollout's numbers. */
 import type { LabConfig } from "../../../engine/config/table.ts";
-import { rleArea } from "../../../engine/data/mask/rle.ts";
+import { type Rle, rleArea } from "../../../engine/data/mask/rle.ts";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import { lossSettingsOf } from "../../../engine/rl/objective/loss-types.ts";
 import type { Phase } from "../../../engine/rl/run/events.ts";
 import { whatIf } from "../../../engine/rl/step/what-if.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
+import { drawnMask, noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { advantageText, effectText } from "../../components/rollout/reward/advantage-text.ts";
 import { compareMasks, splitTerms, termName, weightText } from "../../components/rollout/rollout-view.ts";
 import { PHASE_NAMES } from "../../stores/run/phase-names.ts";
@@ -58,10 +59,13 @@ export function lessonOf(input: LessonInput): readonly LessonPart[] {
   });
 }
 
-const area = ({ givenMask, predictedMask }: RolloutRecord, own: "given" | "answer"): string => {
-  const mask = own === "given" ? givenMask : predictedMask;
+const share = (mask: Rle): string => formatShare(rleArea(mask) / (mask.size[0] * mask.size[1]));
+const area = (rollout: RolloutRecord, own: "given" | "answer"): string => {
+  const mask = own === "given" ? rollout.givenMask : drawnMask(rollout);
   if (mask === null) return "no mask";
-  return `a mask over ${formatShare(rleArea(mask) / (mask.size[0] * mask.size[1]))} of the picture`;
+  const noisy = own === "given" ? null : noisyMask(rollout);
+  const sampled = noisy === null ? "" : `; with exploration noise (dashed), ${share(noisy)}`;
+  return `a mask over ${share(mask)} of the picture${sampled}`;
 };
 /** Maximum characters of a quoted text. */
 const QUOTED = 240;

@@ -12,6 +12,7 @@ import { type RowPair, type RunResult, rowPairs, runResult, type ScoreResult } f
 import type { RunManifest } from "../../runs/manifest.ts";
 import { type RunNotes, readNotes } from "../../runs/notes.ts";
 import type { RolloutRecord, StepMetrics } from "../../runs/rollouts/records.ts";
+import { drawnMask, noisyMask } from "../../runs/rollouts/rollout-facts.ts";
 import { maskTiles, type PictureOf } from "../../runs/rollouts/rollout-picture.ts";
 import type { RunFolder } from "../../runs/run-folder.ts";
 import { type ExportFiles, wholeFile } from "../export-file.ts";
@@ -203,7 +204,7 @@ async function rolloutParts(run: RunFolder, pictureOf: PictureOf | null): Promis
   }
   if (parts.length > 0) {
     parts.unshift(
-      `<p class="quiet">Rollouts are chosen from the last ${STEPS} steps, one per row. Left: given mask; right: mask of the rollout with the outline of the given one.</p>`,
+      `<p class="quiet">Rollouts are chosen from the last ${STEPS} steps, one per row. Left: given mask; right: mask of the rollout, in loop 2 without exploration noise, with the outlines of the given mask (green) and of the sampled mask (white).</p>`,
     );
   }
   return parts;
@@ -219,11 +220,12 @@ function extremes(rollouts: readonly RolloutRecord[], sign: 1 | -1): RolloutReco
 }
 
 async function rolloutFigure(rollout: RolloutRecord, pictureOf: PictureOf | null): Promise<string> {
-  const { rowId, imageId, givenMask, predictedMask, reward, advantage, step, index, terms } = rollout;
-  const { png } = maskTiles(givenMask, [predictedMask], (await pictureOf?.(rowId, imageId)) ?? null);
+  const { rowId, imageId, givenMask, reward, advantage, step, index, terms } = rollout;
+  const noisy = noisyMask(rollout);
+  const { png } = maskTiles(givenMask, [drawnMask(rollout)], (await pictureOf?.(rowId, imageId)) ?? null, [noisy]);
   const parts = terms.map(({ name, value }) => `${name} ${value === null ? "–" : value.toFixed(2)}`);
   return pngFigure(png, `Given mask and mask of rollout ${rollout.id}`, [
-    `reward ${reward?.toFixed(3) ?? "–"}, advantage ${signed(advantage, 2)} · step ${step}, #${index + 1}`,
+    `reward${noisy === null ? "" : " of the sampled mask"} ${reward?.toFixed(3) ?? "–"}, advantage ${signed(advantage, 2)} · step ${step}, #${index + 1}`,
     `“${rollout.captionPrime ?? rollout.caption}”`,
     `data set: “${rollout.referenceCaption}”`,
     parts.join(" · "),

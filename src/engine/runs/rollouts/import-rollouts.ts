@@ -8,7 +8,7 @@ import { badInput, dropUnseen, type LabError, quote, thrownText, toLabError } fr
 import { aboutLoop, isLoop, LOOP_IDS } from "../../rl/loops/abouts.ts";
 import { type BenchGroup, type BenchRollout, rolloutOf, UNSCORED } from "../bench/bench-group.ts";
 import type { GroupRecord } from "./records.ts";
-import { factsOf } from "./rollout-facts.ts";
+import { choosesMask, factsOf } from "./rollout-facts.ts";
 import { groupsFromArrow } from "./rollouts-arrow.ts";
 
 /** Groups of a file in either form. @throws LabError("bad-input") naming file, line and cause */
@@ -41,18 +41,12 @@ function fromRecord(group: GroupRecord): BenchGroup {
   };
 }
 
-/** Action names of the mask policies whose group is the whole action set. */
-const ENUMERATED = /^(candidate|proposal) \d+$/;
-
 /**
  * Probabilities under the sampling weights, if the rollouts are the candidates or proposals of one decoding, each once;
  * null for independent samples. The run weighted mean, deviation and advantages with them.
  */
 function actionSetWeights({ loop, rollouts }: GroupRecord): readonly number[] | null {
-  const chosen = rollouts.flatMap(({ actions }) => {
-    const [only] = actions;
-    return actions.length === 1 && only !== undefined && ENUMERATED.test(only.label) ? [only] : [];
-  });
+  const chosen = rollouts.flatMap((rollout) => (choosesMask(rollout) ? rollout.actions : []));
   const whole = chosen.length === rollouts.length && new Set(chosen.map(({ id }) => id)).size === chosen.length;
   return aboutLoop(loop).samples === "mask" && whole ? chosen.map(({ oldLogp }) => Math.exp(oldLogp)) : null;
 }

@@ -50,8 +50,13 @@ export interface Rollout {
   readonly givenMask: Rle;
   /** Loop 1: mask′ of the partner. Loop 2: the policy's sampled mask. Null without a mask. */
   readonly predictedMask: Rle | null;
-  /** Loop 2: the policy's mask without noise. */
+  /** Loop 2: the policy's mask without exploration noise, the same for all rollouts of a group; see `drawnMask`. */
   readonly greedyMask: Rle | null;
+  /**
+   * Loop 2: the action chooses one of the decoder's masks instead of adding noise to one. Never stored, because the
+   * names of the actions say the same once the step is computed.
+   */
+  readonly chosen?: true;
   readonly reward: number | null;
   readonly terms: readonly RewardTerm[];
   /** Reached the length limit without an end token. */

@@ -1,12 +1,38 @@
 /** Facts about a sampled or stored rollout that rewards use. */
+import type { Rle } from "../../data/mask/rle.ts";
 import type { RolloutFacts } from "../../rewards/term.ts";
 import { aboutLoop, type LoopId } from "../../rl/loops/abouts.ts";
 import type { BenchRollout } from "../bench/bench-group.ts";
-import type { Rollout } from "./records.ts";
+import type { ActionRecord, Rollout, RolloutRecord } from "./records.ts";
 
 /** The generated text that is rewarded; null when there was nothing to describe. */
 export function generatedText(loop: LoopId, rollout: Pick<Rollout, "caption" | "captionPrime">): string | null {
   return rollout[aboutLoop(loop).text];
+}
+
+/** Action names of the mask policies that choose among decoded masks; a group is the whole action set. */
+const CHOICE = /^(candidate|proposal) \d+$/;
+
+/** Whether the rollout's only action chooses one of the decoder's masks. */
+export function choosesMask({ actions, chosen }: Pick<RolloutRecord, "actions" | "chosen">): boolean {
+  return chosen === true || (actions.length === 1 && CHOICE.test((actions[0] as ActionRecord).label));
+}
+
+type MaskFields = Pick<RolloutRecord, "predictedMask" | "greedyMask" | "actions" | "chosen">;
+
+/**
+ * The mask that screens and reports draw. Loop 2: the policy's mask without exploration noise, or the chosen mask of a
+ * policy that chooses among decoded masks (candidates, proposals, pathwise), which adds none. Otherwise the predicted mask.
+ */
+export function drawnMask(rollout: MaskFields): Rle | null {
+  return choosesMask(rollout) ? rollout.predictedMask : (rollout.greedyMask ?? rollout.predictedMask);
+}
+
+/** Loop 2: the sampled mask, to which the reward belongs, where exploration noise made it differ; else null. */
+export function noisyMask(rollout: MaskFields): Rle | null {
+  const { predictedMask } = rollout;
+  const drawn = drawnMask(rollout);
+  return predictedMask === null || drawn === null || predictedMask.counts === drawn.counts ? null : predictedMask;
 }
 
 export function factsOf(loop: LoopId, rollout: Rollout & Pick<BenchRollout, "lacks">): RolloutFacts {

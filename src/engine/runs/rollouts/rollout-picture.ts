@@ -4,6 +4,7 @@ import type { RgbImage } from "../../data/sample.ts";
 import type { EventImage } from "../../formats/tfevents.ts";
 import { encodePng } from "../png.ts";
 import type { GroupRecord } from "./records.ts";
+import { drawnMask, noisyMask } from "./rollout-facts.ts";
 
 /** Pixels of a row's picture; null if it is not available. */
 export type PictureOf = (rowId: string, imageId: string) => Promise<RgbImage | null>;
@@ -16,26 +17,32 @@ const TALLEST = 4096;
 const MOST = 8;
 const GIVEN = [60, 200, 90] as const;
 const PREDICTED = [255, 140, 0] as const;
+const SAMPLED = [255, 255, 255] as const;
 /** Background if there is no picture. */
 const GROUND = 24;
 
 /**
- * Draws the row's mask, then the mask of each rollout.
+ * Draws the row's mask, then the mask of each rollout without exploration noise, with the outline of the sampled mask.
  * @param photo picture of the masks' size; null draws the masks alone
  */
 export function groupPicture(group: GroupRecord, photo: RgbImage | null): EventImage {
   const rollouts = group.rollouts.slice(0, MOST);
   const given = rollouts[0]?.givenMask ?? null;
-  const predicted = rollouts.map(({ predictedMask }) => predictedMask);
-  return maskTiles(given, predicted, photo);
+  return maskTiles(given, rollouts.map(drawnMask), photo, rollouts.map(noisyMask));
 }
 
 /**
  * Tiles from left to right: the true mask in green; then each of the others in orange, with the outline of the true one
  * in green.
  * @param photo picture of the masks' size; null draws the masks alone
+ * @param sampled drawn as a thin white outline over the mask of the same place
  */
-export function maskTiles(truth: Rle | null, masks: readonly (Rle | null)[], photo: RgbImage | null): EventImage {
+export function maskTiles(
+  truth: Rle | null,
+  masks: readonly (Rle | null)[],
+  photo: RgbImage | null,
+  sampled: readonly (Rle | null)[] = [],
+): EventImage {
   const [rows, columns] = truth?.size ?? [1, 1];
   const strip = rows >= 2 * columns;
   const scale = strip ? Math.min(TILE / columns, TALLEST / rows) : TILE / Math.max(rows, columns);
@@ -46,6 +53,7 @@ export function maskTiles(truth: Rle | null, masks: readonly (Rle | null)[], pho
   const given = tileOf(truth, width, height);
   for (let tile = 0; tile <= masks.length; tile++) {
     const predicted = tile === 0 ? null : tileOf(masks[tile - 1] ?? null, width, height);
+    const noisy = tile === 0 ? null : tileOf(sampled[tile - 1] ?? null, width, height);
     for (let y = 0; y < height; y++) {
       for (let x = 0; x < width; x++) {
         const at = y * width + x;
@@ -54,7 +62,9 @@ export function maskTiles(truth: Rle | null, masks: readonly (Rle | null)[], pho
             ? given[at] === 1 && GIVEN
             : isEdge(given, x, y, width, height)
               ? GIVEN
-              : predicted?.[at] === 1 && PREDICTED;
+              : noisy !== null && isEdge(noisy, x, y, width, height)
+                ? SAMPLED
+                : predicted?.[at] === 1 && PREDICTED;
         const source = picture === null ? -1 : nearest(y, height, rows) * columns + nearest(x, width, columns);
         for (let c = 0; c < 3; c++) {
           const base = picture === null ? GROUND : (picture.data[source * 3 + c] as number);

@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from "react";
 import type { MeteorDetail, RewardTerm } from "../../../../engine/rewards/term.ts";
 import type { RolloutRecord } from "../../../../engine/runs/rollouts/records.ts";
+import { noisyMask } from "../../../../engine/runs/rollouts/rollout-facts.ts";
 import { fixed, formatCount, NONE } from "../../../styles/format.ts";
 import { TableHead } from "../../ui/table-head.tsx";
 import {
@@ -15,7 +16,9 @@ import { JudgeAnswers } from "./judge-answers.tsx";
 import styles from "./reward.module.css";
 
 export function RewardDetails({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
-  const comparison = compareMasks(rollout);
+  // The reward is that of the sampled mask, not of the mask without noise that figures draw.
+  const comparison = compareMasks(rollout, rollout.predictedMask);
+  const compared = noisyMask(rollout) === null ? "Mask" : "Sampled mask";
   const { rewarded, watched } = splitTerms(rollout.terms);
   return (
     <div className={`grid gap-4 ${styles.reward}`}>
@@ -50,7 +53,7 @@ export function RewardDetails({ rollout }: { readonly rollout: RolloutRecord }):
         <TermDetail key={term.name} term={term} comparison={comparison} />
       ))}
       {!rollout.terms.some((term) => term.iou !== undefined) && comparison !== null && (
-        <IouDetail title="Mask compared with the given mask; not part of the reward" comparison={comparison} />
+        <IouDetail title={`${compared} compared with the given mask; not part of the reward`} comparison={comparison} />
       )}
     </div>
   );

@@ -168,6 +168,7 @@ function drawnOf(context: StepContext, item: SampledMasks, captions: readonly (s
       givenMask,
       predictedMask,
       greedyMask,
+      ...(item.actions.weights === null && item.actions.chosen === undefined ? {} : { chosen: true as const }),
       reward: null,
       terms: [],
       truncated: false,
