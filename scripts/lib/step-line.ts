@@ -2,7 +2,7 @@
 
 import { LOOP_IDS } from "../../src/engine/rl/loops/abouts.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
-import { fewPicturesText, intervalJson, rangeText } from "../../src/engine/runs/evaluations/difference-text.ts";
+import { differenceText, fewPicturesText, intervalJson } from "../../src/engine/runs/evaluations/difference-text.ts";
 import { lackingText, SCORES, scoreOf, selectionText } from "../../src/engine/runs/evaluations/evaluation-scores.ts";
 import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 
@@ -44,7 +44,8 @@ export function evalLine({ report, pictures }: EvalEvent, json: boolean): string
     const score = scoreOf(report, id);
     if (score === null) return [];
     const { difference: change, start } = score;
-    const from = change === null ? "" : ` from ${start?.toFixed(3)} at step ${baseline ?? 0} (${rangeText(change)})`;
+    const from =
+      change === null ? "" : ` from ${start?.toFixed(3)} at step ${baseline ?? 0}, ${differenceText(change)}`;
     const lacking = lackingText(score.n, n);
     return [`${id} ${score.mean.toFixed(3)}${from}${lacking === "" ? "" : ` (${lacking})`}`];
   });

@@ -143,7 +143,7 @@ export function compareTable(rows: readonly ComparedRun[]): string {
     ...shown.map((id) => {
       const difference = row.difference[id];
       if (difference === undefined) return "–";
-      return `${row.start[id]?.toFixed(3)} ${markedDifference(difference)}`;
+      return `${row.start[id]?.toFixed(3)} ${markedDifference(difference, row.pictures)}`;
     }),
     loops.map((loop) => row.zeroSpread[spread(loop)]?.toFixed(2) ?? "–").join(" / "),
     row.stepTime.toFixed(2),

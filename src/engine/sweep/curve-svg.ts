@@ -19,8 +19,8 @@ const COLOURS = ["#0b5cad", "#c2410c", "#15803d", "#7e22ce", "#52525b", "#a16207
 const TITLES: Readonly<Record<EvalMetric, string>> = {
   ...(Object.fromEntries(
     HELD_OUT_LOOPS.flatMap(({ id }) => [
-      [`loop${id}_sampled`, `loop ${id}, sampled`],
       [`loop${id}_greedy`, `loop ${id}, greedy`],
+      [`loop${id}_sampled`, `loop ${id}, sampled`],
     ]),
   ) as Readonly<Record<Exclude<EvalMetric, "grounding_iou" | "caption_meteor">, string>>),
   grounding_iou: "phrase to mask, IoU",

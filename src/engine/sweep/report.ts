@@ -66,14 +66,16 @@ function resultTable(plan: SweepPlan, results: readonly VariantResult[]): string
     results.flatMap(({ variant, rows, metrics }) => {
       const found = metrics[metric];
       if (found === undefined) return [];
-      const seeds = found.seeds.map(({ seed, difference }) => `${seed}: ${bold(markedDifference(difference))}`);
+      const seeds = found.seeds.map(
+        ({ seed, difference }) => `${seed}: ${bold(markedDifference(difference, found.images))}`,
+      );
       const cells = [
         escaped(variant),
         metric,
         rowsText(found, rows),
         found.start.toFixed(3),
-        found.all === null ? "–" : bold(markedDifference(found.all)),
-        found.runs === null ? "–" : bold(markedDifference(found.runs)),
+        found.all === null ? "–" : bold(markedDifference(found.all, found.images)),
+        found.runs === null ? "–" : bold(markedDifference(found.runs, found.images)),
         seeds.join("<br>"),
       ];
       return [`<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`];

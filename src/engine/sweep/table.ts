@@ -22,17 +22,17 @@ export function sweepTable(results: readonly VariantResult[], metrics: readonly 
       const result = found[metric];
       if (result === undefined) return [];
       const { start, all, runs, seeds } = result;
-      const rises = seeds.filter(({ difference }) => verdict(difference) === "better").length;
+      const rises = seeds.filter(({ difference }) => verdict(difference, result.images) === "better").length;
       return [
         [
           variant,
           metric,
           rowsText(result, rows),
           start.toFixed(3),
-          all === null ? "–" : markedDifference(all),
-          runs === null ? "–" : markedDifference(runs),
+          all === null ? "–" : markedDifference(all, result.images),
+          runs === null ? "–" : markedDifference(runs, result.images),
           `${rises} of ${seeds.length}`,
-          seeds.map(({ seed, difference }) => `${seed}: ${markedDifference(difference)}`).join("; "),
+          seeds.map(({ seed, difference }) => `${seed}: ${markedDifference(difference, result.images)}`).join("; "),
         ],
       ];
     }),

@@ -8,31 +8,46 @@ import {
   markedDifference,
   verdict,
 } from "../../../src/engine/runs/evaluations/difference-text.ts";
-import { EVAL_METRICS, type EvalReport, type RowScores } from "../../../src/engine/runs/evaluations/evaluations.ts";
+import {
+  EVAL_METRICS,
+  type EvalReport,
+  type Interval,
+  type RowScores,
+} from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { type DoneJob, variantResults } from "../../../src/engine/sweep/results.ts";
 import { fewPicturesNotes, sweepTable } from "../../../src/engine/sweep/table.ts";
 import { row } from "../runs/sample-evaluations.ts";
 
+const over = (values: readonly number[], pictures: number): Interval =>
+  bootstrapMean(
+    values,
+    values.map((_, at) => String(at % pictures)),
+    1,
+  );
+
 test("a difference over one picture has no interval, one over several has, and one of 0 is no change", () => {
-  expect(markedDifference(bootstrapMean([0, 0], ["a", "b"], 1))).toBe("0.000 (no change)");
-  expect(markedDifference(bootstrapMean([0.25, 0.75], ["a", "a"], 1))).toBe("+0.500 (no interval)");
-  expect(markedDifference(bootstrapMean([0.25, 0.75], ["a", "b"], 1))).toBe("**+0.500 (+0.250 to +0.750)**");
+  expect(markedDifference(over([0, 0], 2), 10)).toBe("±0.000 (no change)");
+  expect(markedDifference(over([0.25, 0.75], 1), 10)).toBe("+0.500 (no interval)");
+  expect(markedDifference(over([0.25, 0.75], 2), 10)).toBe("**+0.500 (+0.250 to +0.750)**");
 });
 
-test("without an interval no difference is called better, on the page as in the tables", () => {
-  const one = bootstrapMean([0.25, 0.75], ["a", "a"], 1);
-  expect([differenceText(one), verdict(one)]).toEqual(["+0.500 (no interval)", "open"]);
-  const two = bootstrapMean([0.25, 0.75], ["a", "b"], 1);
-  expect([differenceText(two), verdict(two)]).toEqual(["+0.500 (+0.250 to +0.750)", "better"]);
+test("a difference is neither better nor worse without an interval or over fewer than ten pictures", () => {
+  expect(verdict(over([0.25, 0.75], 1), 10)).toBe("open");
+  const two = over([0.25, 0.75], 2);
+  expect([9, 10].map((pictures) => verdict(two, pictures))).toEqual(["open", "better"]);
+  expect(verdict({ low: -0.75, high: -0.25 }, 10)).toBe("worse");
+  expect(markedDifference(two, 9)).toBe("+0.500 (+0.250 to +0.750)");
 });
 
-test("a small difference has as many decimals as its interval needs, a rounding error is no change", () => {
-  expect(differenceText({ mean: 0.0131, low: 0.0002, high: 0.031 })).toBe("+0.0131 (+0.0002 to +0.0310)");
-  expect(differenceText({ mean: 0.00012, low: 0.0000304, high: 0.0021 })).toBe("+0.00012 (+0.00003 to +0.00210)");
-  expect(differenceText({ mean: -0.0004, low: -0.002, high: 0 })).toBe("0.000 (−0.002 to 0.000)");
-  expect(differenceText({ mean: 0.0000023, low: -0.00087, high: 0.00075 })).toBe("0.00000 (−0.00087 to +0.00075)");
+test("a difference and its interval have three decimals, and none is better or worse by less", () => {
+  expect(differenceText({ mean: 0.0131, low: 0.0002, high: 0.031 })).toBe("+0.013 (±0.000 to +0.031)");
+  expect(verdict({ low: 0.0002, high: 0.031 }, 10)).toBe("open");
+  expect(differenceText({ mean: 0.0000018, low: -0.00087, high: 0.00075 })).toBe("±0.000 (−0.001 to +0.001)");
+  expect(differenceText({ mean: -0.0004, low: -0.002, high: 0 })).toBe("±0.000 (−0.002 to ±0.000)");
+  const worse = { mean: -0.013226, low: -0.047333, high: -0.000005 };
+  expect([differenceText(worse), verdict(worse, 10)]).toEqual(["−0.013 (−0.047 to ±0.000)", "open"]);
   const noise = { mean: 1e-17, low: 1e-18, high: 2e-17 };
-  expect([differenceText(noise), verdict(noise)]).toEqual(["0.000 (no change)", "open"]);
+  expect([differenceText(noise), verdict(noise, 10)]).toEqual(["±0.000 (no change)", "open"]);
 });
 
 test("in JSON the ends of an interval without spread are null", () => {
@@ -78,7 +93,7 @@ test("a sweep and the line of an evaluation say that the pictures are few", () =
     difference: each({ mean: 0.1, low: 0.1, high: 0.1 }),
   } as unknown as EvalReport;
   const line = evalLine({ report, pictures: 1 }, false);
-  expect(line).toContain("grounding_iou 0.500 from 0.400 at step 0 (no interval)");
+  expect(line).toContain("grounding_iou 0.500 from 0.400 at step 0, +0.100 (no interval)");
   expect(line).toContain("with fewer than 10 pictures no interval can be trusted");
   expect(evalLine({ report, pictures: 10 }, false)).not.toContain("below 10");
 });

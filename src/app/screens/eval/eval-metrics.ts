@@ -29,8 +29,8 @@ function pair(
   const shown = prefix === "reward" && heldOut !== undefined ? `. Numbers beside pictures are ${heldOut}` : "";
   const score = (kind: "sampled" | "greedy") => `${prefix}${id}_${kind}` as ScoreId;
   return [
-    { id: score("sampled"), title: `Loop ${id} ${what}, sampled`, help: `${help} for ${sampled}${shown}` },
-    { id: score("greedy"), title: `Loop ${id} ${what}, greedy`, help: `The same for the policy's ${greedy}${shown}` },
+    { id: score("greedy"), title: `Loop ${id} ${what}, greedy`, help: `${help} for the policy's ${greedy}${shown}` },
+    { id: score("sampled"), title: `Loop ${id} ${what}, sampled`, help: `The same for ${sampled}${shown}` },
   ];
 }
 

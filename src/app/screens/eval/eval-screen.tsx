@@ -2,6 +2,7 @@ import { lazy, type ReactNode, Suspense, useState } from "react";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import { type ScoreId, scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
+import { reportPictures } from "../../../engine/runs/evaluations/row-image.ts";
 import { baselineIn } from "../../../engine/runs/library/run-result.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
@@ -155,6 +156,7 @@ function Comparison(props: {
   const text = texts.find(({ id }) => id === chosen) ?? texts[0];
   if (text === undefined) return null;
   const metric = text.id;
+  const pictures = reportPictures(last.rows);
   return (
     <>
       <fieldset className={`grid m-0 gap-2 p-0 borderless ${styles.cards}`}>
@@ -164,6 +166,7 @@ function Comparison(props: {
             key={entry.id}
             text={entry}
             last={last.report}
+            pictures={pictures}
             chosen={entry.id === metric}
             onChoose={() => setChosen(entry.id)}
           />
@@ -177,7 +180,7 @@ function Comparison(props: {
         </ErrorBoundary>
       )}
       <SourceTable first={first.report} last={last.report} />
-      {metric === "grounding_iou" && <SegmentationTable first={first.report} last={last.report} />}
+      {metric === "grounding_iou" && <SegmentationTable first={first.report} last={last.report} pictures={pictures} />}
       <div className="row wrap gap-2-4 between">
         <p className="muted">{text.help}</p>
         <OverlayControls />

@@ -10,10 +10,12 @@ import type { EvalMetricText } from "./eval-metrics.ts";
 export function ScoreCard(props: {
   readonly text: EvalMetricText;
   readonly last: EvalReport;
+  /** Pictures of the report rows. */
+  readonly pictures: number;
   readonly chosen: boolean;
   readonly onChoose: () => void;
 }): ReactNode {
-  const { text, last, chosen, onChoose } = props;
+  const { text, last, pictures, chosen, onChoose } = props;
   const score = scoreOf(last, text.id);
   const difference = score?.difference ?? null;
   const lacking = lackingText(score?.n ?? last.n, last.n);
@@ -31,7 +33,7 @@ export function ScoreCard(props: {
         <b>{fixed(score?.mean, 3)}</b>
         {difference !== null && <small>from {fixed(score?.start, 3)}</small>}
       </span>
-      <span className={styles.cardDifference} data-verdict={verdict(difference)}>
+      <span className={styles.cardDifference} data-verdict={verdict(difference, pictures)}>
         {difference === null ? noDifference(last) : differenceText(difference)}
       </span>
       {lacking !== "" && <span className="muted small">{lacking}</span>}
@@ -51,6 +53,3 @@ function noDifference({ step, difference }: EvalReport): string {
   if (difference !== null) return "no start to compare with";
   return step === 0 ? "before the first step" : "first evaluation with this score";
 }
-
-/** Name of the score of a loop's sampled reward; its group is the loop. */
-export const SAMPLED_REWARD = /^reward(\d)_sampled$/;

@@ -14,8 +14,12 @@ const NAMES: readonly { readonly id: SegmentationMetric; readonly name: string; 
 ];
 
 /** Grounding in the metrics of referring segmentation; nothing for evaluations without pixel counts. */
-export function SegmentationTable(props: { readonly first: EvalReport; readonly last: EvalReport }): ReactNode {
-  const { first, last } = props;
+export function SegmentationTable(props: {
+  readonly first: EvalReport;
+  readonly last: EvalReport;
+  readonly pictures: number;
+}): ReactNode {
+  const { first, last, pictures } = props;
   const now = last.segmentation;
   if (now === undefined) return null;
   return (
@@ -32,7 +36,9 @@ export function SegmentationTable(props: { readonly first: EvalReport; readonly 
                 <th scope="row">{name}</th>
                 <td>{fixed(start, 3)}</td>
                 <td>{fixed(value, 3)}</td>
-                <td data-verdict={verdict(difference)}>{difference === null ? NONE : differenceText(difference)}</td>
+                <td data-verdict={verdict(difference, pictures)}>
+                  {difference === null ? NONE : differenceText(difference)}
+                </td>
               </tr>
             );
           })}

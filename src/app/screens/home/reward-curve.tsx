@@ -1,11 +1,14 @@
 import { type ReactNode, useMemo, useSyncExternalStore } from "react";
+import { activeLoops } from "../../../engine/config/derived.ts";
 import { HELD_OUT_LOOPS } from "../../../engine/rl/loops/abouts.ts";
-import { fewPicturesText, meanText, rangeText } from "../../../engine/runs/evaluations/difference-text.ts";
-import { scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import { fewPicturesText } from "../../../engine/runs/evaluations/difference-text.ts";
+import { SCORES, scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import { gainsOf } from "../../../engine/runs/evaluations/gains.ts";
 import { reportPictures } from "../../../engine/runs/evaluations/row-image.ts";
 import { lab } from "../../clients/lab.ts";
 import { smooth } from "../../components/charts/plot/smoothing.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
+import { GainNumbers } from "../../components/gain-numbers.tsx";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { useAsync } from "../../components/use-async.ts";
 import { counted } from "../../styles/format.ts";
@@ -15,7 +18,7 @@ const SMOOTHING = 0.8;
 
 /** Reward over the steps so far, and what the run gained on held-out rows. */
 export function RewardCurve({ run, step }: { readonly run: ViewedRun; readonly step: number | null }): ReactNode {
-  const { metrics, runId, live } = run;
+  const { metrics, runId, live, manifest } = run;
   const length = useSyncExternalStore(
     (changed) => metrics.subscribe(changed),
     () => metrics.length,
@@ -29,10 +32,15 @@ export function RewardCurve({ run, step }: { readonly run: ViewedRun; readonly s
     [metrics, length, step, live],
   );
   const { value: evaluations } = useAsync(live ? null : runId, (id) => lab().data.evaluations(id));
-  const last = evaluations?.at(-1)?.report;
-  const few = fewPicturesText(reportPictures(evaluations?.at(-1)?.rows ?? []));
+  const last = evaluations?.at(-1);
   if (loop === undefined) return null;
-  const gain = last === undefined ? null : (scoreOf(last, `loop${loop.id}_sampled`)?.difference ?? null);
+  const differenceOf = (id: (typeof SCORES)[number]) =>
+    last === undefined ? null : (scoreOf(last.report, id)?.difference ?? null);
+  const loops = manifest === null ? [loop.id] : activeLoops(manifest.config);
+  const known = SCORES.filter((id) => differenceOf(id) !== null);
+  const gain = known.length === 0 ? undefined : gainsOf(known, loops, "loop")[0];
+  const pictures = reportPictures(last?.rows ?? []);
+  const few = fewPicturesText(pictures);
   return (
     <figure className={`grid gap-2 ${styles.curve}`} data-testid="home-curve">
       <div className={styles.plot}>
@@ -40,10 +48,11 @@ export function RewardCurve({ run, step }: { readonly run: ViewedRun; readonly s
       </div>
       <figcaption className="muted">
         Reward over {counted(length, "step")}
-        {gain !== null && last !== undefined && (
+        {gain !== undefined && last !== undefined && (
           <>
-            ; {loop.score} on {counted(last.n, "held-out row")} <b data-testid="home-gain">{meanText(gain)}</b>{" "}
-            <span className="nowrap">({rangeText(gain)})</span> {few !== "" && <span className="warn">{few}</span>}
+            ; {gain.name} on {counted(last.report.n, "held-out row")}, from the start
+            <GainNumbers className={`flex wrap ${styles.gain}`} gain={gain} of={differenceOf} pictures={pictures} />
+            {few !== "" && <span className="warn">{few}</span>}
           </>
         )}
       </figcaption>

@@ -1,4 +1,4 @@
-import { type ReactNode, useId, useState } from "react";
+import { Fragment, type ReactNode, useId, useState } from "react";
 import type { Board, BoardAsked, BoardLine } from "../../../engine/eval/leaderboard.ts";
 import { differenceText, fewPicturesText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
 import { EVAL_METRICS, type EvalMetric } from "../../../engine/runs/evaluations/evaluation-metrics.ts";
@@ -15,10 +15,28 @@ import { counted, fixed, NONE } from "../../styles/format.ts";
 import { evalTexts } from "../eval/eval-metrics.ts";
 import styles from "./board.module.css";
 
+/** Scores of greedy answers, which rank the runs; the sampled score of the same name is shown beside them. */
 const SCORES = evalTexts({ maskPolicy: "candidates" }).flatMap(({ id, title }) => {
-  const value = EVAL_METRICS.find((metric) => metric === id);
-  return value === undefined ? [] : [{ value, label: title }];
+  const value = EVAL_METRICS.find((metric) => metric === id && !metric.endsWith("_sampled"));
+  return value === undefined ? [] : [{ value, label: title.replace(", greedy", "") }];
 });
+const sampledOf = (score: EvalMetric): EvalMetric => score.replace("_greedy", "_sampled") as EvalMetric;
+
+interface BothBoards {
+  readonly greedy: Board;
+  /** Of the sampled answers; null for a score without any. */
+  readonly sampled: Board | null;
+}
+
+async function readBoards(asked: BoardAsked): Promise<BothBoards[]> {
+  const { data } = lab();
+  const score = sampledOf(asked.score);
+  const [greedy, sampled] = await Promise.all([
+    data.leaderboards(asked),
+    score === asked.score ? [] : data.leaderboards({ ...asked, score }),
+  ]);
+  return greedy.map((board) => ({ greedy: board, sampled: sampled.find(({ hash }) => hash === board.hash) ?? null }));
+}
 const AT = { newest: "Newest", best: "Best checkpoint" } as const;
 const OWN_START = "";
 
@@ -33,7 +51,7 @@ export function Leaderboard({ runs }: { readonly runs: readonly RunDigest[] }): 
   const known = evaluated.some(({ manifest }) => manifest.id === base) ? base : OWN_START;
   const asked: BoardAsked = { score, at, base: known === OWN_START ? null : known };
   const scored = evaluated.map(({ manifest, evaluated: steps }) => `${manifest.id} ${steps.join(" ")}`).join();
-  const boards = useAsync(open ? `${score} ${at} ${known}` : null, () => lab().data.leaderboards(asked), [scored]);
+  const boards = useAsync(open ? `${score} ${at} ${known}` : null, () => readBoards(asked), [scored]);
   if (evaluated.length === 0) return null;
   const save = async (board: Board): Promise<void> =>
     saveBlob(await lab().data.boardRows(asked, board.hash), `leaderboard-${score}.csv`);
@@ -69,12 +87,13 @@ export function Leaderboard({ runs }: { readonly runs: readonly RunDigest[] }): 
           </div>
           {boards.problem !== null && <p className="bad">{boards.problem}</p>}
           {boards.loading && <p className="muted">Reading evaluations…</p>}
-          {boards.value?.map((board) => {
+          {boards.value?.map(({ greedy: board, sampled }) => {
             const lines = board.lines.filter(({ run }) => evaluated.some(({ manifest }) => manifest.id === run));
             return lines.length === 0 ? null : (
               <BoardTable
                 key={board.hash}
                 board={{ ...board, lines }}
+                sampled={sampled}
                 base={known}
                 onSave={() => report(save(board))}
               />
@@ -86,8 +105,13 @@ export function Leaderboard({ runs }: { readonly runs: readonly RunDigest[] }): 
   );
 }
 
-function BoardTable(props: { readonly board: Board; readonly base: string; readonly onSave: () => void }): ReactNode {
-  const { board, base, onSave } = props;
+function BoardTable(props: {
+  readonly board: Board;
+  readonly sampled: Board | null;
+  readonly base: string;
+  readonly onSave: () => void;
+}): ReactNode {
+  const { board, sampled, base, onSave } = props;
   const few = fewPicturesText(board.pictures);
   return (
     <div className="scroll-x">
@@ -101,10 +125,33 @@ function BoardTable(props: { readonly board: Board; readonly base: string; reado
             </Button>
           </span>
         </caption>
-        <TableHead columns={["Run", "Step", "Score", "Difference (95 % interval)", "Rows better, worse"]} />
+        <TableHead
+          columns={[
+            "Run",
+            "Step",
+            "Greedy score",
+            "Greedy difference (95 % interval)",
+            ...(sampled === null ? [] : ["Sampled score", "Sampled difference"]),
+            "Rows better, worse",
+          ]}
+        />
         <tbody>
           {board.lines.map((line) => (
-            <Line key={line.run} line={line} base={line.run === base} />
+            <Line
+              key={line.run}
+              line={line}
+              sampled={
+                sampled === null
+                  ? null
+                  : (sampled.lines.find(({ run }) => run === line.run) ?? {
+                      ...line,
+                      mean: Number.NaN,
+                      difference: null,
+                    })
+              }
+              pictures={board.pictures}
+              base={line.run === base}
+            />
           ))}
         </tbody>
       </table>
@@ -112,8 +159,15 @@ function BoardTable(props: { readonly board: Board; readonly base: string; reado
   );
 }
 
-function Line({ line, base }: { readonly line: BoardLine; readonly base: boolean }): ReactNode {
-  const { run, title, step, mean, difference, better, worse } = line;
+function Line(props: {
+  readonly line: BoardLine;
+  /** Its sampled answers; null for a score without any. */
+  readonly sampled: BoardLine | null;
+  readonly pictures: number;
+  readonly base: boolean;
+}): ReactNode {
+  const { line, sampled, pictures, base } = props;
+  const { run, title, step, difference, better, worse } = line;
   return (
     <tr>
       <th scope="row">
@@ -122,12 +176,16 @@ function Line({ line, base }: { readonly line: BoardLine; readonly base: boolean
         </a>
       </th>
       <td>{step}</td>
-      <td>
-        <b>{fixed(mean, 3)}</b>
-      </td>
-      <td data-verdict={verdict(difference)}>
-        {base ? "compared with" : difference === null ? NONE : differenceText(difference)}
-      </td>
+      {[line, ...(sampled === null ? [] : [sampled])].map(({ mean, difference: change }, at) => (
+        <Fragment key={at === 0 ? "greedy" : "sampled"}>
+          <td>
+            <b>{fixed(mean, 3)}</b>
+          </td>
+          <td data-verdict={verdict(change, pictures)}>
+            {base ? "compared with" : change === null ? NONE : differenceText(change)}
+          </td>
+        </Fragment>
+      ))}
       <td>{difference === null ? NONE : `${better}, ${worse}`}</td>
     </tr>
   );

@@ -1,14 +1,15 @@
 import type { ReactNode } from "react";
+import { activeLoops } from "../../../engine/config/derived.ts";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
-import { fewPicturesText, meanText, rangeText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
+import { fewPicturesText } from "../../../engine/runs/evaluations/difference-text.ts";
 import { lackingText, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import { gainsOf } from "../../../engine/runs/evaluations/gains.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
+import { GainNumbers } from "../../components/gain-numbers.tsx";
 import { loopStyle } from "../../components/rollout/loop-colour.ts";
 import { linkTo } from "../../stores/route.ts";
 import { fixed, NONE } from "../../styles/format.ts";
-import { evalTexts } from "../eval/eval-metrics.ts";
-import { SAMPLED_REWARD } from "../eval/score-card.tsx";
 import styles from "./runs.module.css";
 
 /** Each loop's reward over the steps, and its mean over the last ten. */
@@ -38,28 +39,37 @@ export function RunRewards({ run }: { readonly run: RunDigest }): ReactNode {
   );
 }
 
-/** Scores of a run without rewards. */
-const SUPERVISED: Readonly<Partial<Record<ScoreId, string>>> = { grounding_iou: "IoU", caption_meteor: "METEOR" };
-
-/** Change of the held-out rewards since the start, with 95 % intervals. A run without rewards has two other scores. */
+/** Changes of the held-out scores since the start, greedy first, with 95 % intervals. */
 export function RunGains({ run }: { readonly run: RunDigest }): ReactNode {
   const { gains, manifest, evaluated } = run;
-  const rewards = gains.filter(({ score }) => SAMPLED_REWARD.test(score));
-  const shown = rewards.length > 0 ? rewards : gains.filter(({ score }) => score in SUPERVISED);
+  const loops = manifest.config.mode === "sft" ? [] : activeLoops(manifest.config);
+  const shown = gainsOf(
+    gains.map(({ score }) => score),
+    loops,
+  );
   if (shown.length === 0) return NONE;
-  const few = fewPicturesText(shown[0]?.pictures ?? 0);
-  const titles = new Map(evalTexts({ maskPolicy: manifest.config.maskPolicy }).map(({ id, title }) => [id, title]));
+  const found = (id: ScoreId) => gains.find(({ score }) => score === id);
+  const pictures = gains[0]?.pictures ?? 0;
+  const few = fewPicturesText(pictures);
   return (
     <a
       className={`grid gap-1 ${styles.gains}`}
       href={linkTo({ screen: "eval", run: manifest.id, step: evaluated.at(-1) ?? null })}
       title="Rows behind these numbers"
     >
-      {shown.map(({ score, rows, of, ...difference }) => (
-        <span key={score} title={`${titles.get(score) ?? score} of ${rows} rows`}>
-          <span className="muted small">{SAMPLED_REWARD.exec(score)?.[1] ?? SUPERVISED[score]}</span>{" "}
-          <b data-verdict={verdict(difference)}>{meanText(difference)}</b> <small>{rangeText(difference)}</small>
-          {rows < of && <small className="muted"> {lackingText(rows, of)}</small>}
+      {shown.map((gain) => (
+        <span key={gain.name} className="grid">
+          <span className="muted small">{gain.name}</span>
+          <GainNumbers
+            className="grid"
+            gain={gain}
+            of={(id) => found(id) ?? null}
+            pictures={pictures}
+            note={(id) => {
+              const own = found(id);
+              return own !== undefined && own.rows < own.of && ` ${lackingText(own.rows, own.of)}`;
+            }}
+          />
         </span>
       ))}
       {few !== "" && <small className="warn">{few}</small>}

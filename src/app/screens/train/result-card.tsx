@@ -1,21 +1,23 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useMemo } from "react";
 import { activeLoops } from "../../../engine/config/derived.ts";
-import { fewPicturesText, meanText, rangeText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
-import { lackingText } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import { fewPicturesText } from "../../../engine/runs/evaluations/difference-text.ts";
+import { lackingText, SCORES, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
+import { type Gain, gainsOf } from "../../../engine/runs/evaluations/gains.ts";
 import { reportPictures } from "../../../engine/runs/evaluations/row-image.ts";
-import { runResult, type ScoreResult } from "../../../engine/runs/library/run-result.ts";
+import { type RowPair, type RunResult, rowPairs, runResult } from "../../../engine/runs/library/run-result.ts";
+import { GainNumbers } from "../../components/gain-numbers.tsx";
+import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { CopyPanel } from "../../components/ui/panel/copy-panel.tsx";
 import { linkTo } from "../../stores/route.ts";
 import { useRun } from "../../stores/run/run.ts";
-import { counted, NONE } from "../../styles/format.ts";
-import { SAMPLED_REWARD } from "../eval/score-card.tsx";
+import { counted, fixed, NONE } from "../../styles/format.ts";
 import styles from "./train.module.css";
 
 /**
- * What a run achieved on held-out rows so far: the change of each loop's reward, and where to look at it. The run of this page
- * has the card from its start, with dashes until it was evaluated twice, so that nothing moves when the result comes.
+ * What a run achieved on held-out rows so far, and where to look at it. The run of this page has the card from its
+ * start, with dashes until it was evaluated twice, so that nothing moves when the result comes.
  */
 export function ResultCard(props: {
   readonly run: ViewedRun;
@@ -23,23 +25,25 @@ export function ResultCard(props: {
 }): ReactNode {
   const { run, evaluations: list } = props;
   const holdsOut = useRun((state) => run.live && state.heldOutRows > 0);
-  const result = runResult(list);
+  const result = useMemo(() => runResult(list), [list]);
   const { config } = run.manifest ?? {};
   const expected = holdsOut && config !== undefined && config.mode !== "sft" && config.evalSteps > 0;
   if (result === null && !expected) return null;
-  const few = result === null ? "" : fewPicturesText(reportPictures(result.last.rows));
-  const scores = result?.scores.filter(({ id }) => SAMPLED_REWARD.test(id));
+  const pictures = result === null ? 0 : reportPictures(result.last.rows);
+  const few = result === null ? "" : fewPicturesText(pictures);
+  const known = result === null ? SCORES : result.scores.map(({ id }) => id);
+  const gains = gainsOf(known, config === undefined ? [] : activeLoops(config));
   return (
     <section className="grid gap-2" aria-label="Result" data-testid="result">
       <div className={`grid ${styles.gains}`}>
-        {scores?.map((score) => (
-          <Gain key={score.id} loop={SAMPLED_REWARD.exec(score.id)?.[1]} result={score} of={result?.last.report.n} />
-        )) ?? activeLoops(config as NonNullable<typeof config>).map((loop) => <Gain key={loop} loop={loop} />)}
+        {gains.map((gain) => (
+          <Headline key={gain.name} gain={gain} result={result} pictures={pictures} />
+        ))}
       </div>
+      {result !== null && gains[0]?.scores[0]?.id === "grounding_iou" && <RepairedMasks result={result} />}
       <p className="row wrap gap-2-4 muted">
         <span>
-          Step {result?.first.report.step ?? 0} to {result?.last.report.step ?? NONE}, reward of sampled answers, 95 %
-          interval
+          Step {result?.first.report.step ?? 0} to {result?.last.report.step ?? NONE}, 95 % intervals
         </span>
         <a href={linkTo({ screen: "eval", run: run.place })}>Best and worst rows</a>
         <a href={linkTo({ screen: "runs" })}>Export</a>
@@ -51,31 +55,83 @@ export function ResultCard(props: {
   );
 }
 
-/** A loop's gain. @param result undefined before the second evaluation */
-function Gain(props: {
-  readonly loop: string | number | undefined;
-  readonly result?: ScoreResult;
-  readonly of?: number | undefined;
+/** A gain with its numbers. @param result null before the second evaluation */
+function Headline(props: {
+  readonly gain: Gain;
+  readonly result: RunResult | null;
+  readonly pictures: number;
 }): ReactNode {
-  const { loop, result, of } = props;
-  const difference = result?.score.difference ?? null;
+  const { gain, result, pictures } = props;
+  const found = (id: ScoreId) => result?.scores.find((score) => score.id === id);
+  const n = result?.last.report.n;
   return (
-    <div className="row gap-3">
-      <b className={`bold ${styles.gain}`} data-verdict={verdict(difference)}>
-        {difference === null ? NONE : meanText(difference)}
-      </b>
-      <p className="grid">
-        <span>
-          loop {loop} on{" "}
-          {result === undefined ? "held-out rows" : counted(result.better + result.worse + result.same, "held-out row")}
-        </span>
-        <span className="muted small">
-          {result === undefined
-            ? "shown after the second evaluation"
-            : `${result.better} better, ${result.worse} worse · ${rangeText(result.score.difference)}`}
-          {result !== undefined && of !== undefined && result.score.n < of && ` · ${lackingText(result.score.n, of)}`}
-        </span>
-      </p>
+    <div className="grid gap-1">
+      <span>
+        {gain.name} on {n === undefined ? "held-out rows" : counted(n, "held-out row")}
+      </span>
+      <GainNumbers
+        className={`flex wrap ${styles.gain}`}
+        gain={gain}
+        of={(id) => found(id)?.score.difference ?? null}
+        pictures={pictures}
+        note={(id) => {
+          const own = found(id);
+          if (own === undefined) return "after the second evaluation";
+          const lacking = lackingText(own.score.n, n ?? own.score.n);
+          return ` · ${own.better} better, ${own.worse} worse${lacking === "" ? "" : ` · ${lacking}`}`;
+        }}
+      />
     </div>
+  );
+}
+
+/** Rows of the headline, spread over all by their change. */
+const SHOWN = 4;
+
+/** The policy's masks at the start and now, for the most improved row, the least improved one and two between. */
+function RepairedMasks({ result: { first, last } }: { readonly result: RunResult }): ReactNode {
+  const rows = useMemo(() => {
+    const pairs = rowPairs(first.rows, last.rows, "grounding_iou").sort((a, b) => b.change - a.change);
+    const places = Array.from({ length: SHOWN }, (_, at) => Math.round((at * (pairs.length - 1)) / (SHOWN - 1)));
+    return [...new Set(places)].flatMap((at) => pairs[at] ?? []);
+  }, [first, last]);
+  return (
+    <figure className="grid gap-2" data-testid="repaired-masks">
+      <figcaption className="muted small">
+        The policy's masks without noise at step {first.report.step} and step {last.report.step}: the most and the least
+        improved row, and two between
+      </figcaption>
+      <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.repaired}`}>
+        {rows.map((pair) => (
+          <li key={pair.after.rowId} className="grid gap-1 min-0">
+            <span className="grid gap-2px">
+              <BeforeOrAfter pair={pair} side="before" />
+              <BeforeOrAfter pair={pair} side="after" />
+            </span>
+            <span>{pair.after.caption}</span>
+            <span className="muted small">
+              IoU {fixed(pair.before.grounding_iou, 2)} → <b>{fixed(pair.after.grounding_iou, 2)}</b>
+            </span>
+          </li>
+        ))}
+      </ol>
+    </figure>
+  );
+}
+
+function BeforeOrAfter({ pair, side }: { readonly pair: RowPair; readonly side: "before" | "after" }): ReactNode {
+  const { rowId, imageId, maskGreedy, grounding_iou } = pair[side];
+  const [height, width] = maskGreedy.size;
+  const layers = useMemo(() => [{ role: "policy", mask: maskGreedy } as const], [maskGreedy]);
+  return (
+    <MaskFigure
+      className={styles.repairedMask ?? ""}
+      rowId={rowId}
+      {...(imageId === undefined ? {} : { imageId })}
+      width={width}
+      height={height}
+      layers={layers}
+      label={`Mask ${side} training, IoU ${fixed(grounding_iou, 2)}`}
+    />
   );
 }

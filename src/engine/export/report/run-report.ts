@@ -1,12 +1,14 @@
 /** A run as one HTML file: result, curves, best and worst rollouts, held-out rows, settings. */
 import { escaped } from "../../bytes/markup.ts";
+import { activeLoops } from "../../config/derived.ts";
 import { defaultConfig, SETTING_KEYS } from "../../config/parse.ts";
 import { SETTINGS } from "../../config/table.ts";
 import { HELD_OUT_LOOPS, LOOP_IDS, LOOPS } from "../../rl/loops/abouts.ts";
 import { readAlarms } from "../../runs/alarms.ts";
-import { fewPicturesText, meanText, rangeText, signed, verdict } from "../../runs/evaluations/difference-text.ts";
+import { fewPicturesText, rangeText, signed, verdict } from "../../runs/evaluations/difference-text.ts";
 import { type ScoreId, scoreOf } from "../../runs/evaluations/evaluation-scores.ts";
 import { readEvaluations, type StoredEvaluation } from "../../runs/evaluations/evaluations.ts";
+import { gainsOf } from "../../runs/evaluations/gains.ts";
 import { reportPictures } from "../../runs/evaluations/row-image.ts";
 import { type RowPair, type RunResult, rowPairs, runResult, type ScoreResult } from "../../runs/library/run-result.ts";
 import type { RunManifest } from "../../runs/manifest.ts";
@@ -56,7 +58,7 @@ export async function runReport(run: RunFolder, pictureOf: PictureOf | null): Pr
     `<h1>${escaped(manifest.title)}</h1>`,
     `<p class="quiet">${escaped(aboutText(manifest, metrics.at(-1)?.step ?? 0))}</p>`,
     ...noteParts(await readNotes(run.store, run.id)),
-    ...resultParts(result),
+    ...resultParts(result, manifest),
     "<h2>Curves</h2>",
     `<div class="grid">${[...curves(metrics), ...evaluationCurves(evaluations)].join("\n")}</div>`,
     ...(await rolloutParts(run, pictureOf)),
@@ -93,20 +95,23 @@ function noteParts({ text, tags, steps }: RunNotes): string[] {
   ];
 }
 
-/** The sampled run rewards, or else the first score. */
-function headline({ scores }: RunResult): readonly ScoreResult[] {
-  const rewards = scores.filter(({ id }) => /^reward\d_sampled$/.test(id));
-  return rewards.length > 0 ? rewards : scores.slice(0, 1);
-}
-
-function resultParts(result: RunResult | null): string[] {
+function resultParts(result: RunResult | null, { config }: RunManifest): string[] {
   if (result === null) return ['<p class="headline">This run was not evaluated on held-out rows</p>'];
   const { last, first, scores } = result;
   const pairs = ({ better, worse, same }: ScoreResult): number => better + worse + same;
-  const lines = headline(result).map((found) => {
-    const { id, score, better, worse } = found;
-    return `<p class="headline"><b class="${verdict(score.difference)}">${meanText(score.difference)}</b> ${escaped(nameOf(id))} on ${pairs(found)} held-out rows: ${better} better, ${worse} worse</p>`;
-  });
+  const pictures = reportPictures(last.rows);
+  const gains = gainsOf(
+    scores.map(({ id }) => id),
+    activeLoops(config),
+  );
+  const lines = gains.flatMap(({ name, scores: parts }) =>
+    parts.map(({ id, answers }) => {
+      const found = scores.find((own) => own.id === id) as ScoreResult;
+      const { better, worse } = found;
+      const { difference } = found.score;
+      return `<p class="headline"><b class="${verdict(difference, pictures)}">${signed(difference.mean)}</b> ${escaped(name)}, ${answers} (${rangeText(difference)}), on ${pairs(found)} held-out rows: ${better} better, ${worse} worse</p>`;
+    }),
+  );
   const head = [
     "Score",
     `Step ${first.report.step}`,
@@ -119,14 +124,14 @@ function resultParts(result: RunResult | null): string[] {
     escaped(nameOf(found.id)),
     found.score.start?.toFixed(3) ?? "–",
     found.score.mean.toFixed(3),
-    meanText(found.score.difference),
+    signed(found.score.difference.mean),
     rangeText(found.score.difference),
     String(pairs(found)),
   ]);
   const partial = scores.some((found) => pairs(found) < last.report.n);
   const note =
     '<p class="quiet">Some rows lack a verdict of the judge at a step. All numbers of a line leave them out.</p>';
-  const few = fewPicturesText(reportPictures(last.rows));
+  const few = fewPicturesText(pictures);
   return [
     ...lines,
     ...(few === "" ? [] : [`<p class="quiet">${few}</p>`]),
@@ -174,11 +179,10 @@ function evaluationCurves(list: readonly StoredEvaluation[]): string[] {
       intervals: scores.map(({ step, low, high }) => [step, low, high]),
     };
   };
-  const chart = lineChart(
-    "Held-out reward, sampled",
-    LOOP_IDS.map((loop) => line(`reward${loop}_sampled`)),
-  );
-  return chart === null ? [] : [chart];
+  return (["greedy", "sampled"] as const).flatMap((answers) => {
+    const lines = LOOP_IDS.map((loop) => line(`reward${loop}_${answers}`));
+    return lineChart(`Held-out reward, ${answers}`, lines) ?? [];
+  });
 }
 
 async function rolloutParts(run: RunFolder, pictureOf: PictureOf | null): Promise<string[]> {

@@ -5,38 +5,27 @@ import type { EvalReport, Interval } from "./evaluations.ts";
 /** Differences up to this size are ties: rounding errors of scores. */
 export const TIE = 1e-6;
 
-/** "better" or "worse" only if the 95 % interval excludes 0. Without spread there is no interval. */
-export function verdict(difference: Pick<Interval, "low" | "high"> | null): "better" | "worse" | "open" {
-  if (difference === null || difference.low === difference.high) return "open";
-  if (difference.low > TIE) return "better";
-  return difference.high < -TIE ? "worse" : "open";
+/** Decimals of every difference and its interval. */
+const DECIMALS = 3;
+const rounded = (value: number): number => Number(value.toFixed(DECIMALS));
+
+/**
+ * "better" or "worse" only if the 95 % interval, as it is printed, excludes 0, and the pictures are enough to trust it.
+ * Without spread there is no interval.
+ */
+export function verdict(
+  difference: Pick<Interval, "low" | "high"> | null,
+  pictures: number,
+): "better" | "worse" | "open" {
+  if (difference === null || difference.low === difference.high || pictures < LEAST_PICTURES) return "open";
+  if (rounded(difference.low) > 0) return "better";
+  return rounded(difference.high) < 0 ? "worse" : "open";
 }
 
 /** The interval of a difference. Without spread there is none: over one picture, or where nothing changed. */
-export function rangeText(difference: Interval): string {
-  const { mean, low, high } = difference;
+export function rangeText({ mean, low, high }: Interval): string {
   if ([mean, low, high].every((value) => Math.abs(value) <= TIE)) return "no change";
-  if (low === high) return "no interval";
-  const decimals = decimalsOf(difference);
-  return `${signed(low, decimals)} to ${signed(high, decimals)}`;
-}
-
-/** The mean of a difference, with as many decimals as its interval. */
-export function meanText(difference: Interval): string {
-  return signed(difference.mean, decimalsOf(difference));
-}
-
-/**
- * At least three decimals. More where all numbers are below 0.001: two significant digits of the largest; and where the
- * interval excludes 0: one significant digit of its end nearest to 0.
- */
-function decimalsOf(difference: Interval): number {
-  const { mean, low, high } = difference;
-  const largest = Math.max(...[mean, low, high].map(Math.abs));
-  if (largest <= TIE) return 3;
-  const nearest = verdict(difference) === "open" ? 1 : Math.min(Math.abs(low), Math.abs(high));
-  const ofLargest = largest < 1e-3 ? 1 - Math.floor(Math.log10(largest)) : 3;
-  return Math.max(ofLargest, Math.ceil(-Math.log10(nearest)));
+  return low === high ? "no interval" : `${signed(low)} to ${signed(high)}`;
 }
 
 /** JSON of the tools: the ends of an interval without spread are null. */
@@ -65,17 +54,17 @@ export function fewPicturesText(pictures: number): string {
 }
 
 export function differenceText(difference: Interval): string {
-  return `${meanText(difference)} (${rangeText(difference)})`;
+  return `${signed(difference.mean)} (${rangeText(difference)})`;
 }
 
-/** `differenceText` in Markdown: bold if the interval is on one side of 0. */
-export function markedDifference(difference: Interval): string {
+/** `differenceText` in Markdown: bold if `verdict` finds it better or worse. */
+export function markedDifference(difference: Interval, pictures: number): string {
   const text = differenceText(difference);
-  return verdict(difference) === "open" ? text : `**${text}**`;
+  return verdict(difference, pictures) === "open" ? text : `**${text}**`;
 }
 
-/** Fixed decimals with a sign; a value that rounds to 0 has no sign. */
-export function signed(value: number, decimals = decimalsOf({ mean: value, low: value, high: value })): string {
+/** Fixed decimals with a sign; "±0.000" for a value that rounds to 0. */
+export function signed(value: number, decimals = DECIMALS): string {
   const digits = Math.abs(value).toFixed(decimals);
-  return Number(digits) === 0 ? digits : `${value > 0 ? "+" : "−"}${digits}`;
+  return `${Number(digits) === 0 ? "±" : value > 0 ? "+" : "−"}${digits}`;
 }

@@ -5,8 +5,9 @@ import { HELD_OUT_LOOPS, type HeldOutLoop, LOOP_IDS, type LoopId } from "../../r
 export type EvalMetric = `loop${HeldOutLoop}_${"sampled" | "greedy"}` | TruthMetric;
 /** Scores of answers against the data set alone. They need one set of weights, so policy and partner each have them. */
 export type TruthMetric = "grounding_iou" | "caption_meteor";
+/** Greedy scores first: sampled ones also rise where answers only become less random. */
 export const EVAL_METRICS: readonly EvalMetric[] = [
-  ...HELD_OUT_LOOPS.flatMap(({ id }) => [`loop${id}_sampled`, `loop${id}_greedy`] as const),
+  ...HELD_OUT_LOOPS.flatMap(({ id }) => [`loop${id}_greedy`, `loop${id}_sampled`] as const),
   "grounding_iou",
   "caption_meteor",
 ];
@@ -17,7 +18,7 @@ export const PARTNER_SCORES = { grounding_iou: "partnerIou", caption_meteor: "pa
 /** The run's reward, composed as in training: all terms with their weights, including judge and custom reward. */
 export type RewardMetric = `reward${LoopId}_${"sampled" | "greedy"}`;
 export const REWARD_METRICS: readonly RewardMetric[] = LOOP_IDS.flatMap((id) => {
-  return [`reward${id}_sampled`, `reward${id}_greedy`] as const;
+  return [`reward${id}_greedy`, `reward${id}_sampled`] as const;
 });
 
 /** Minimum IoU at which a row counts as found, by the name of the score. */

@@ -51,9 +51,9 @@ export function SuiteResult(): ReactNode {
               return (
                 <tr key={metric}>
                   <th scope="row">{metric}</th>
-                  <Cell score={score} />
-                  {systems.adapter !== undefined && <Cell score={adapter} />}
-                  {difference !== null && <Cell score={change} difference />}
+                  <Cell score={score} pictures={pictures} />
+                  {systems.adapter !== undefined && <Cell score={adapter} pictures={pictures} />}
+                  {difference !== null && <Cell score={change} pictures={pictures} difference />}
                   {printed && (
                     <td className={styles.published}>
                       <Published entries={published.filter((one) => one.metric === metric)} />
@@ -84,11 +84,15 @@ export function SuiteResult(): ReactNode {
   );
 }
 
-function Cell(props: { readonly score: SuiteScore | undefined; readonly difference?: boolean }): ReactNode {
-  const { score, difference = false } = props;
+function Cell(props: {
+  readonly score: SuiteScore | undefined;
+  readonly pictures: number;
+  readonly difference?: boolean;
+}): ReactNode {
+  const { score, pictures, difference = false } = props;
   if (score === undefined) return <td>{NONE}</td>;
   return (
-    <td {...(difference ? { "data-verdict": verdict(score) } : {})}>
+    <td {...(difference ? { "data-verdict": verdict(score, pictures) } : {})}>
       <b>
         {difference && score.value > 0 ? "+" : ""}
         {percent(score.value)}

@@ -4,7 +4,7 @@ import { configDifference, SETTING_KEYS } from "../../../../engine/config/parse.
 import { SETTING_GROUPS } from "../../../../engine/config/setting.ts";
 import { SETTINGS } from "../../../../engine/config/table.ts";
 import type { BestCheckpoint } from "../../../../engine/runs/checkpoint/best-checkpoint.ts";
-import { signed } from "../../../../engine/runs/evaluations/difference-text.ts";
+import { differenceText } from "../../../../engine/runs/evaluations/difference-text.ts";
 import {
   lackingText,
   rowScoreOf,
@@ -72,7 +72,7 @@ export function heldOutRows(runs: readonly HeldOut[]): ComparedRow[] {
       if (!alike) return meanText(common.map((row) => rowValue(rows[at]?.get(row), id)));
       const score = report === undefined ? null : scoreOf(report, id);
       if (score === null) return NONE;
-      const change = score.difference === null ? "" : ` ${signed(score.difference.mean)}`;
+      const change = score.difference === null ? "" : ` ${differenceText(score.difference)}`;
       const lacking = lackingText(score.n, report?.n ?? score.n);
       return `${fixed(score.mean, 3)}${change}${lacking === "" ? "" : `, ${lacking}`}`;
     });
