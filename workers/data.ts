@@ -90,8 +90,8 @@ const openSet: Open = async (folders, mapping, onProgress, onRows, signal) => {
     ({ opened, files, suite } = before);
     throw thrown;
   });
-  // A table with wrongly mapped columns can be corrected, so it replaces the open set.
-  const tables = set.files.some(({ parts = [] }) => parts.length > 0);
+  // A table with wrongly mapped columns can be corrected, so it replaces the open set; a damaged one without rows cannot.
+  const tables = set.files.some(({ parts = [], rows }) => parts.length > 0 && rows > 0);
   if (set.summaries.length === 0 && !tables && before.opened !== null) {
     // Files without training rows may still hold an evaluation suite.
     opened = before.opened;

@@ -5,7 +5,7 @@ import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { recallJudgeKey } from "./clients/judge-actions.ts";
 import { report, startLab } from "./clients/lab.ts";
-import { followSettings, openDemo } from "./clients/loading.ts";
+import { followCauses, followSettings, openDemo } from "./clients/loading.ts";
 import { findInterrupted, followDeletions } from "./clients/run/interrupted.ts";
 import { refuseFrame } from "./frame/framed.ts";
 import { askBeforeLeaving } from "./frame/leaving.ts";
@@ -21,6 +21,7 @@ if (!refuseFrame(root)) {
   followLog(Date.now);
   startLab();
   followSettings();
+  followCauses();
   followDeletions();
   askBeforeLeaving();
   followOtherTabs(() => report(findInterrupted()));

@@ -126,11 +126,11 @@ describe("held-out rows of a run", () => {
       );
     const titles = await page.locator("[data-testid=screen-eval] fieldset button > span:first-child").allTextContents();
     expect(titles.slice(0, 5)).toEqual([
-      "Loop 1 reward, sampled",
       "Loop 1 reward, greedy",
-      "Loop 2 reward, sampled",
+      "Loop 1 reward, sampled",
       "Loop 2 reward, greedy",
-      "Loop 1 IoU, sampled",
+      "Loop 2 reward, sampled",
+      "Loop 1 IoU, greedy",
     ]);
     expect(titles).toHaveLength(10);
     // The rows behind a score are the report rows.

@@ -8,7 +8,7 @@ import { useConsent } from "../stores/consent.ts";
 import { showProgress } from "../stores/judge.ts";
 import { providePictures } from "../stores/picture-cache.ts";
 import { applyEvent, useRun } from "../stores/run/run.ts";
-import { addProblem, useSession } from "../stores/session.ts";
+import { addProblem, type ProblemCause, useSession } from "../stores/session.ts";
 import { useTry } from "../stores/try-out.ts";
 import { askBrowserModel } from "./browser-model.ts";
 import { tellAgreed } from "./run/agreed.ts";
@@ -31,8 +31,21 @@ export function lab(): Lab {
 export function report(work: Promise<unknown>): void {
   work.catch((thrown: unknown) => {
     const error = toWire(thrown);
-    if (error.code !== "cancelled") addProblem(error);
+    const cause = causes.get(thrown as object);
+    if (error.code !== "cancelled") addProblem(cause === undefined ? error : { ...error, cause });
   });
+}
+
+const causes = new WeakMap<object, ProblemCause>();
+
+/** Does work whose error goes from the list of problems when its cause goes; the innermost cause counts. */
+export async function about<T>(cause: ProblemCause, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (thrown instanceof Error && !causes.has(thrown)) causes.set(thrown, cause);
+    throw thrown;
+  }
 }
 
 /** Absolute address of a file that is served with the page. */

@@ -10,9 +10,9 @@ import { forgetPictures } from "../stores/picture-cache.ts";
 import { navigate } from "../stores/route.ts";
 import { checkpointEvaluationStore } from "../stores/run/checkpoint-evaluation.ts";
 import { isActive, useRun } from "../stores/run/run.ts";
-import { addProblem, replacePreset, type SessionState, useSession } from "../stores/session.ts";
+import { addProblem, replacePreset, type SessionState, settleProblems, useSession } from "../stores/session.ts";
 import { useTry } from "../stores/try-out.ts";
-import { builtIn, lab, report } from "./lab.ts";
+import { about, builtIn, lab, report } from "./lab.ts";
 import { ModelLoads } from "./model-loads.ts";
 
 /** Milliseconds without a change of settings before the plan is computed again. */
@@ -28,16 +28,41 @@ export function followSettings(): void {
   });
 }
 
-/** Throws while a run, paused or not, a dry run or the evaluation of a checkpoint uses the open rows or model. */
-function requireIdle(what: string): void {
+/** Takes errors off the list when their causes go; called once. */
+export function followCauses(): void {
+  const settleIdle = (): void => {
+    if (user() === undefined) settleProblems("busy");
+  };
+  useRun.subscribe((now, before) => {
+    if (now.state === before.state) return;
+    settleIdle();
+    if (now.state === "running") settleProblems("run");
+  });
+  checkpointEvaluationStore.subscribe(settleIdle);
+  useSession.subscribe((now, before) => {
+    if (now.dryRun !== before.dryRun) settleIdle();
+    if (now.dataInfo !== before.dataInfo && now.dataInfo !== null) settleProblems("data", "run");
+    if (now.model !== before.model && now.model !== null) settleProblems("model", "run");
+  });
+}
+
+/** What uses the open rows or the model now: a run, paused or not, a dry run or the evaluation of a checkpoint. */
+function user(): string | undefined {
   const users = {
     run: isActive(useRun.getState().state),
     "dry run": useSession.getState().dryRun !== null,
     evaluation: checkpointEvaluationStore.getState().now !== null,
   };
-  const [user] = Object.entries(users).find(([, busy]) => busy) ?? [];
-  if (user === undefined) return;
-  throw badInput(`The ${user} in progress uses ${what}. Stop it before you open something else; nothing was changed`);
+  return Object.keys(users).find((name) => users[name as keyof typeof users]);
+}
+
+/** Throws while a run, paused or not, a dry run or the evaluation of a checkpoint uses the open rows or model. */
+function requireIdle(what: string): Promise<void> {
+  return about("busy", async () => {
+    const busy = user();
+    if (busy === undefined) return;
+    throw badInput(`The ${busy} in progress uses ${what}. Stop it before you open something else; nothing was changed`);
+  });
 }
 
 let opening = new AbortController();
@@ -72,7 +97,11 @@ export async function openData(
   mapping: DataMapping | null = null,
   onRows: () => void = () => undefined,
 ): Promise<void> {
-  requireIdle("the rows that are open");
+  await requireIdle("the rows that are open");
+  return about("data", () => readData(folders, mapping, onRows));
+}
+
+async function readData(folders: readonly FolderRef[], mapping: DataMapping | null, onRows: () => void): Promise<void> {
   openFolders = folders;
   opening.abort();
   const mine = new AbortController();
@@ -138,8 +167,10 @@ type OnLoad = (progress: LoadProgress) => void;
 
 /** Reads a checkpoint folder into the trainer, and replaces a load in progress; after an error the previous model is kept. */
 export async function openModel(folder: FolderRef): Promise<void> {
-  await loadModel("Reading the folder", folder, (onProgress, signal) =>
-    lab().trainer.openModel(folder, storageChoice(useSession.getState().config), onProgress, signal),
+  await about("model", () =>
+    loadModel("Reading the folder", folder, (onProgress, signal) =>
+      lab().trainer.openModel(folder, storageChoice(useSession.getState().config), onProgress, signal),
+    ),
   );
 }
 
@@ -155,7 +186,7 @@ async function loadModel(
   modelFolder: FolderRef | null,
   load: (onProgress: OnLoad, signal: AbortSignal) => Promise<ModelInfo>,
 ): Promise<void> {
-  requireIdle("the loaded model");
+  await requireIdle("the loaded model");
   const begin = (): void => useSession.setState({ modelProgress: { loadedBytes: 0, totalBytes: 0, what, rate: 0 } });
   begin();
   try {
@@ -263,14 +294,20 @@ type DemoSet = (typeof DEMO_SETS)[number];
  */
 export async function openDemoSet(preset: DemoSet["preset"]): Promise<void> {
   const { rows, model: path } = DEMO_SETS.find((set) => set.preset === preset) as DemoSet;
-  requireIdle("the rows that are open");
+  await requireIdle("the rows that are open");
   for (const other of DEMO_SETS) if (other.preset !== preset) replacePreset(other.preset, preset);
-  report(openData([{ kind: "built-in", baseUrl: builtIn(rows) }]));
+  const data = openData([{ kind: "built-in", baseUrl: builtIn(rows) }]);
   const baseUrl = builtIn(path);
-  const { model, modelFolder } = useSession.getState();
-  const own = model !== null && modelFolder?.kind !== "built-in";
+  const { modelFolder } = useSession.getState();
   const known = modelFolder?.kind === "built-in" && modelFolder.baseUrl === baseUrl;
-  if (!own && !known && (await isServed(baseUrl))) await openModel({ kind: "built-in", baseUrl });
+  const model = !hasOwnModel() && !known && (await isServed(baseUrl));
+  await Promise.all([data, model ? openModel({ kind: "built-in", baseUrl }) : null]);
+}
+
+/** Whether the loaded model is not one that comes with the page. */
+export function hasOwnModel(): boolean {
+  const { model, modelFolder } = useSession.getState();
+  return model !== null && modelFolder?.kind !== "built-in";
 }
 
 /** Shows the recorded run until there is another run; does nothing if the page has none. */

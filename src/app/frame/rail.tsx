@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { linkTo, navigate, useRoute } from "../stores/route.ts";
+import { linkTo, openScreen, useRoute } from "../stores/route.ts";
 import styles from "./rail.module.css";
 import { SCREEN_LIST } from "./screens.tsx";
 
@@ -19,7 +19,7 @@ export function Rail(): ReactNode {
             // A click with a modifier opens a new tab.
             if (event.metaKey || event.ctrlKey || event.shiftKey) return;
             event.preventDefault();
-            navigate({ screen: id });
+            openScreen(id);
           }}
         >
           {icon}

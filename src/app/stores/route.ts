@@ -9,6 +9,7 @@ import { quote } from "../../engine/errors.ts";
 import { judgePlace } from "../../engine/rewards/consent.ts";
 import { askLinkedJudge } from "./consent.ts";
 import { FALLBACK, formatRoute, parseRoute, type Route, routeProblems } from "./route-text.ts";
+import { isActive, useRun } from "./run/run.ts";
 import { addProblem, changeConfig, isPreset, textsOf, useSession } from "./session.ts";
 
 export { parseRoute, type Route, SCREENS, type Screen } from "./route-text.ts";
@@ -21,6 +22,12 @@ export function navigate(to: Partial<Route>): void {
   const after = { ...before, ...to };
   useRoute.setState(after);
   writeHash(after.screen !== before.screen || after.view !== before.view);
+}
+
+/** Opens a screen. A step that was inspected does not stay on Train while its run is in progress: Train is live again. */
+export function openScreen(screen: Route["screen"]): void {
+  const live = screen === "train" && useRoute.getState().run === null && isActive(useRun.getState().state);
+  navigate(live ? { screen, step: null, group: null, rollout: null } : { screen });
 }
 
 /** Adds an id to a list of the route, or removes it. */

@@ -24,7 +24,11 @@ export interface ModelProgress extends LoadProgress {
 }
 
 /** A listed error until it is dismissed; a repeated message only increases its count. */
+/** What a problem is about: it goes when this changes. "busy": something in progress was in the way. */
+export type ProblemCause = "busy" | "data" | "model" | "run";
+
 export interface Problem extends WireError {
+  readonly cause?: ProblemCause;
   readonly id: number;
   readonly times: number;
 }
@@ -112,7 +116,7 @@ export const useSession = create<SessionState>()(() => ({
 let nextProblem = 1;
 
 /** Adds an error to the list. */
-export function addProblem(error: WireError): void {
+export function addProblem(error: Omit<Problem, "id" | "times">): void {
   useSession.setState(({ problems }) => {
     const known = problems.find((problem) => problem.message === error.message);
     if (known === undefined) return { problems: [...problems, { ...error, id: nextProblem++, times: 1 }].slice(-50) };
@@ -124,6 +128,13 @@ export function addProblem(error: WireError): void {
 
 export function dismissProblem(id: number): void {
   useSession.setState(({ problems }) => ({ problems: problems.filter((problem) => problem.id !== id) }));
+}
+
+/** Takes problems of these causes off the list, because the causes are gone. */
+export function settleProblems(...causes: readonly ProblemCause[]): void {
+  const { problems } = useSession.getState();
+  const left = problems.filter(({ cause }) => cause === undefined || !causes.includes(cause));
+  if (left.length < problems.length) useSession.setState({ problems: left });
 }
 
 export function setTheme(theme: Theme): void {

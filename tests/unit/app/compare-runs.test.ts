@@ -139,7 +139,7 @@ describe("differences of runs", () => {
     const rows = heldOutRows([run(at(0, 0.5), at(4, 0.625)), run(), run(at(0, 0.5))]);
     expect(rows.map(({ label }) => label)).toEqual([
       "Rows",
-      ...["Loop 1 IoU, sampled", "Loop 1 IoU, greedy", "Loop 2 METEOR, sampled", "Loop 2 METEOR, greedy"],
+      ...["Loop 1 IoU, greedy", "Loop 1 IoU, sampled", "Loop 2 METEOR, greedy", "Loop 2 METEOR, sampled"],
       ...["Grounding IoU", "Caption METEOR", "Best checkpoint"],
     ]);
     expect(rows[0]?.values).toEqual(["2", "–", "2"]);
@@ -157,7 +157,7 @@ describe("differences of runs", () => {
     };
     const same = heldOutRows([run("a"), run("a")]);
     expect(same[0]).toMatchObject({ label: "Rows", values: ["4", "4"] });
-    expect(same[1]).toMatchObject({ label: "Loop 1 reward, sampled", values: ["0.250", "0.250"] });
+    expect(same[1]).toMatchObject({ label: "Loop 1 reward, greedy", values: ["0.250", "0.250"] });
     const text = "step 4, by run reward, sampled 0.500, 2 rows";
     expect(same.at(-1)).toMatchObject({ label: "Best checkpoint", values: [text, text] });
     // Of runs on other rows only the rows that all have are compared.

@@ -16,7 +16,7 @@ import { beginRun, isActive, useRun } from "../../stores/run/run.ts";
 import { runTitle } from "../../stores/run/run-title.ts";
 import { forgetThumbs } from "../../stores/run/thumbs.ts";
 import { useSession } from "../../stores/session.ts";
-import { lab } from "../lab.ts";
+import { about, lab } from "../lab.ts";
 import { requireAgreed } from "./agreed.ts";
 import { startBlocker } from "./blockers.ts";
 
@@ -176,7 +176,7 @@ async function begin(ask: () => Promise<Started>): Promise<string> {
   if (isActive(state)) throw badInput("A run is in progress. Stop it first");
   useRun.setState({ state: "starting" });
   try {
-    const started = await ask();
+    const started = await about("run", ask);
     const { id } = started.manifest;
     beginRun(started.manifest, started.resumedAt, started.heldOutRows);
     // The interrupted run continues, so it is no longer offered.

@@ -22,8 +22,10 @@ export function TimeLine(props: {
   readonly selected: number | null;
   /** Step in the address; null while the newest step is followed. */
   readonly asked: number | null;
+  /** Newest step of a run in progress; null for another run. */
+  readonly live?: number | null;
 }): ReactNode {
-  const { steps, selected, asked } = props;
+  const { steps, selected, asked, live = null } = props;
   const place = selected === null ? -1 : steps.indexOf(selected);
   const go = (to: number): void => {
     const step = steps[Math.min(steps.length - 1, Math.max(0, to))];
@@ -57,9 +59,11 @@ export function TimeLine(props: {
       <Button
         className={styles.latest ?? ""}
         aria-pressed={asked === null}
+        title={asked === null ? "The newest step is shown" : "Return to the newest step and follow it"}
+        data-testid="follow-latest"
         onClick={() => navigate({ step: null, rollout: null, group: null })}
       >
-        Latest
+        {live === null ? "Latest" : asked === null ? "Live" : `Live: step ${live}`}
       </Button>
     </div>
   );

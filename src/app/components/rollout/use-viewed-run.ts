@@ -7,7 +7,7 @@ import { useRoute } from "../../stores/route.ts";
 import { fillMetrics, type MetricStore, metricStore, replaceMetrics } from "../../stores/run/metrics.ts";
 import { knowNotes } from "../../stores/run/notes.ts";
 import { useOtherTabs } from "../../stores/run/other-tabs.ts";
-import { useRun } from "../../stores/run/run.ts";
+import { isActive, useRun } from "../../stores/run/run.ts";
 import { liveSteps } from "../../stores/run/run-groups.ts";
 import { useSession } from "../../stores/session.ts";
 import { useAsync } from "../use-async.ts";
@@ -62,7 +62,9 @@ export function useViewedRun(): ViewedRun | null {
   const groups = useRun((run) => run.groups);
   const recorded = useSession((session) => session.recordedRun);
   const held = useOtherTabs();
-  const runId = asked ?? liveId ?? held[0] ?? recorded ?? null;
+  // The recorded run makes room as soon as a run is asked for.
+  const starting = useRun((run) => run.state === "starting" && run.runId === null);
+  const runId = asked ?? liveId ?? held[0] ?? (starting ? null : recorded) ?? null;
   const otherTabs = held.some((id) => id === runId);
   const followed = useSession((session) => runId !== null && session.followedRuns.includes(runId));
   const imported = useSession((session) => runId !== null && session.importedRuns.includes(runId));
@@ -144,6 +146,11 @@ const unreadable = (why: string): string => `Cannot read this run: ${why}`;
 export function useNoRun(run: ViewedRun | null): boolean {
   const asking = useSession((session) => session.recordedRun === undefined);
   return run === null && !asking;
+}
+
+/** Newest finished step of a run that is training on this page; null for another run. */
+export function useLiveStep(run: ViewedRun | null): number | null {
+  return useRun(({ state, step }) => (run?.live === true && isActive(state) && step > 0 ? step : null));
 }
 
 export interface StepGroups {

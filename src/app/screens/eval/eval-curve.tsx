@@ -34,6 +34,9 @@ export default function EvalCurve(props: {
             dataKey="step"
             type="number"
             domain={["dataMin", "dataMax"]}
+            // Steps are whole numbers, and only these were evaluated.
+            ticks={points.map(({ step }) => step)}
+            allowDecimals={false}
             stroke="var(--chart-axis)"
             fontSize={11}
             tickLine={false}

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { report } from "../../clients/lab.ts";
-import { openDemoSet } from "../../clients/loading.ts";
+import { hasOwnModel, openDemoSet } from "../../clients/loading.ts";
 import { startBlocker } from "../../clients/run/blockers.ts";
 import { act } from "../../clients/run/run-actions.ts";
 import { GuideCards } from "../../components/guide/guide-cards.tsx";
@@ -12,7 +12,7 @@ import { IconPause, IconPlay } from "../../components/ui/icons.tsx";
 import { linkTo, navigate } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { remember, rememberedFlag } from "../../stores/saved.ts";
-import { useSession } from "../../stores/session.ts";
+import { choosePreset, useSession } from "../../stores/session.ts";
 import { formatCount } from "../../styles/format.ts";
 import styles from "./home.module.css";
 import { LoopPicture } from "./loop-picture.tsx";
@@ -71,7 +71,6 @@ function Guide(): ReactNode {
 function Begin(): ReactNode {
   const active = useRun((run) => isActive(run.state));
   const blocker = useSession(startBlocker);
-  const noGpu = useSession(({ gpuError }) => gpuError?.message ?? null);
   return (
     <div className="row wrap gap-2-3">
       {active ? (
@@ -93,20 +92,37 @@ function Begin(): ReactNode {
       <a className="screen-link" href={linkTo({ screen: "data" })}>
         Use your own data
       </a>
-      {!active && (
-        <Button
-          title="Opens a model whose masks are damaged; press Start and loop 2 repairs them from captions"
-          blocker={noGpu}
-          data-testid="open-repair"
-          onClick={() => {
-            report(openDemoSet("repair"));
-            navigate({ screen: "train", run: null });
-          }}
-        >
-          Let loop 2 repair masks
-        </Button>
-      )}
+      {!active && <Repair />}
     </div>
+  );
+}
+
+/** Opens the model whose masks are damaged and starts its run; a model of the user's own stays and is not trained. */
+function Repair(): ReactNode {
+  const [opening, setOpening] = useState(false);
+  const noGpu = useSession(({ gpuError }) => gpuError?.message ?? null);
+  const own = useSession(({ model }) => model !== null) && hasOwnModel();
+  const blocker = own ? "Your own model is open; this run needs the demo model whose masks are damaged" : noGpu;
+  const begin = async (): Promise<void> => {
+    setOpening(true);
+    try {
+      await openDemoSet("repair");
+      choosePreset("repair");
+      act("start");
+    } finally {
+      setOpening(false);
+    }
+  };
+  return (
+    <Button
+      title="Opens a model whose masks are damaged and starts a run in which loop 2 repairs them from captions"
+      blocker={blocker ?? (opening ? "The damaged model is loading; its run starts by itself" : null)}
+      aria-busy={opening}
+      data-testid="open-repair"
+      onClick={() => report(begin())}
+    >
+      {opening ? "Loading the damaged model…" : "Let loop 2 repair masks"}
+    </Button>
   );
 }
 

@@ -23,6 +23,7 @@ import {
   type Scan,
   titleOf,
   useAllGroups,
+  useLiveStep,
   useNoRun,
   useStepGroups,
   useViewedRun,
@@ -32,7 +33,7 @@ import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
-import { linkTo, navigate, useRoute } from "../../stores/route.ts";
+import { linkTo, navigate, openScreen, useRoute } from "../../stores/route.ts";
 import { counted } from "../../styles/format.ts";
 import { CloserLook } from "./closer-look.tsx";
 import { FilterBar } from "./filter-bar.tsx";
@@ -105,7 +106,7 @@ function WholeRun({ run, scan }: { readonly run: ViewedRun; readonly scan: Scan 
         <h1 className="grow">{titleOf(run)}</h1>
         <ViewSwitch />
       </header>
-      <TimeLine steps={run.steps} selected={shownStep(run.steps, asked)} asked={asked} />
+      <TimeLine steps={run.steps} selected={shownStep(run.steps, asked)} asked={asked} live={useLiveStep(run)} />
       <RunProblem run={run} />
       <ErrorBoundary>
         <Suspense fallback={<p className="muted">Reading rollouts…</p>}>
@@ -127,6 +128,7 @@ function Viewer(props: { readonly run: ViewedRun; readonly scan: Scan; readonly 
   const [sort, setSort] = useState<SortBy>("reward");
   const search = useRef<HTMLInputElement>(null);
   const inspector = useRef<HTMLDivElement>(null);
+  const liveStep = useLiveStep(run);
 
   const filtered = filterCount(filter) > 0;
   const unread = unreadText(scan);
@@ -188,7 +190,7 @@ function Viewer(props: { readonly run: ViewedRun; readonly scan: Scan; readonly 
     toggle,
     blink: () => setBlinking(!blinking),
     find: () => search.current?.focus(),
-    back: () => navigate({ screen: "train" }),
+    back: () => openScreen("train"),
     open: () => inspector.current?.scrollIntoView({ block: "nearest" }),
   });
 
@@ -211,7 +213,7 @@ function Viewer(props: { readonly run: ViewedRun; readonly scan: Scan; readonly 
           Save JSONL
         </Button>
       </header>
-      {!table && <TimeLine steps={steps} selected={step} asked={asked} />}
+      {!table && <TimeLine steps={steps} selected={step} asked={asked} live={liveStep} />}
       {(filtered || table) && (
         <p className="row gap-3 muted" role="status">
           {counted(listed.length, "group")} in {counted(steps.length, "step")}

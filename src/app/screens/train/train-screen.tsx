@@ -16,6 +16,7 @@ import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
 import {
   titleOf,
+  useLiveStep,
   useNoRun,
   useStepGroups,
   useViewedRun,
@@ -44,9 +45,10 @@ export function TrainScreen(): ReactNode {
   useHoldToHide();
   const run = useViewedRun();
   const noRun = useNoRun(run);
+  const starting = useRun(({ state }) => state === "starting");
   return (
     <div className="screen" data-testid="screen-train">
-      {noRun && <NoRun />}
+      {noRun && (starting ? <Starting /> : <NoRun />)}
       {run !== null && <RunView key={run.runId} run={run} />}
     </div>
   );
@@ -58,6 +60,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const explain = useRoute((route) => route.explain);
   const step = shownStep(run.steps, asked);
   const begun = useRun((state) => state.step > 0);
+  const liveStep = useLiveStep(run);
   const { groups: newest, complete } = useLiveGroups();
   const arrived = newest.length > 0;
   const starting = run.live && !arrived && !begun;
@@ -106,7 +109,9 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
       {!run.live && !read.current && <p className="muted">Reading the run…</p>}
       {(run.live || read.current) && (
         <>
-          {(run.live || run.steps.length > 1) && <TimeLine steps={run.steps} selected={step} asked={asked} />}
+          {(run.live || run.steps.length > 1) && (
+            <TimeLine steps={run.steps} selected={step} asked={asked} live={liveStep} />
+          )}
           {run.live && <PhaseBar />}
           {explain && !supervised && <PhaseLesson run={run} step={step} />}
           <ResultCard run={run} evaluations={evaluations.list} />
@@ -183,6 +188,14 @@ function kindOf({ live, otherTabs, recorded, followed, imported, metrics }: View
   if (imported) return "imported run, read-only";
   if (live) return "";
   return recorded ? "recorded run" : "stored run";
+}
+
+function Starting(): ReactNode {
+  return (
+    <Empty title="The run is starting" actions={null}>
+      <p role="status">Its first rollouts appear here, then its curves</p>
+    </Empty>
+  );
 }
 
 /** Before any run: a description of this screen, and the start button. */
