@@ -8,7 +8,8 @@ export type RunFiles = ReadonlyMap<string, Uint8Array>;
 /** Metrics that depend on the machine and on caches. */
 const OF_THE_MACHINE = /^(?:step_time$|time\/|memory\/)/;
 
-function rows(files: RunFiles): string[] {
+/** Rows of metrics as text, without those of the machine; a last line without its end is a row as it is. */
+export function rows(files: RunFiles): string[] {
   const text = new TextDecoder().decode(files.get("metrics.jsonl"));
   if (text !== "" && !text.endsWith("\n")) return [text];
   return text

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { checkRange, folderOf } from "../../../src/engine/bytes/memory.ts";
 import { distinctNames } from "../../../src/engine/bytes/names.ts";
 import type { ByteFolder, ByteSource } from "../../../src/engine/bytes/source.ts";
-import { badInput } from "../../../src/engine/errors.ts";
+import { badInput, LabError, thrownText } from "../../../src/engine/errors.ts";
 
 /** The text of a file that the command line names. @throws LabError("bad-input") naming it */
 export function readTextFile(file: string): string {
@@ -22,7 +22,8 @@ export function readTextFile(file: string): string {
  */
 export async function nodeSource(path: string, name = path): Promise<ByteSource> {
   const info = await stat(path).catch((cause: unknown) => {
-    throw badInput(`${name} cannot be opened: there is no such file`, name, cause);
+    const missing = cause instanceof Error && "code" in cause && (cause.code === "ENOENT" || cause.code === "ENOTDIR");
+    throw badInput(`${name} cannot be opened: ${missing ? "there is no such file" : thrownText(cause)}`, name, cause);
   });
   if (!info.isFile()) throw badInput(`${name} is not a file`, name);
   return {
@@ -31,7 +32,9 @@ export async function nodeSource(path: string, name = path): Promise<ByteSource>
     read: async (start, end) => {
       checkRange(name, info.size, start, end);
       const bytes = new Uint8Array(end - start);
-      const handle = await open(path, "r");
+      const handle = await open(path, "r").catch((cause: unknown) => {
+        throw new LabError("storage", `${name} could not be read (${thrownText(cause)})`, { subject: name, cause });
+      });
       try {
         let done = 0;
         while (done < bytes.length) {

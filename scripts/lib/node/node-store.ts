@@ -34,25 +34,28 @@ export function nodeStore(directory: string): RunStore {
     if (codeOf(thrown) === "ENOSPC" || codeOf(thrown) === "EDQUOT") {
       return quotaError(path, bytes, await free(), thrown);
     }
-    const cause = thrown instanceof Error ? thrown.message : String(thrown);
-    return new LabError("storage", `${path} could not be written (${cause}); earlier files are kept`, {
+    return new LabError("storage", `${path} could not be written (${thrownText(thrown)}); earlier files are kept`, {
       subject: path,
       cause: thrown,
     });
   };
   const list = async (prefix: string): Promise<StoredFile[]> => {
     const start = prefix === "" ? directory : full(prefix);
-    const info = await stat(start).catch(() => null);
-    if (info === null) return [];
-    if (info.isFile()) return [{ path: prefix, size: info.size }];
     const found: StoredFile[] = [];
-    for (const entry of await entriesOf(start)) {
-      if (!entry.isFile() || entry.name.endsWith(UNFINISHED) || entry.name.startsWith(LOCK_FILE)) continue;
-      const place = join(entry.parentPath, entry.name);
-      const size = (await stat(place).catch(unlessGone))?.size;
-      // Another process may have removed it meanwhile.
-      if (size !== undefined)
-        found.push({ path: place.slice(join(directory, "/").length).replaceAll("\\", "/"), size });
+    try {
+      const info = await stat(start).catch(unlessGone);
+      if (info === undefined) return [];
+      if (info.isFile()) return [{ path: prefix, size: info.size }];
+      for (const entry of await entriesOf(start)) {
+        if (!entry.isFile() || entry.name.endsWith(UNFINISHED) || entry.name.startsWith(LOCK_FILE)) continue;
+        const place = join(entry.parentPath, entry.name);
+        const size = (await stat(place).catch(unlessGone))?.size;
+        // Another process may have removed it meanwhile.
+        if (size !== undefined)
+          found.push({ path: place.slice(join(directory, "/").length).replaceAll("\\", "/"), size });
+      }
+    } catch (thrown) {
+      throw unread(prefix === "" ? directory : prefix, thrown);
     }
     return found.sort(comparePaths);
   };
@@ -75,7 +78,8 @@ export function nodeStore(directory: string): RunStore {
           return;
         } catch (thrown) {
           if (codeOf(thrown) === "ENOENT" && tries < TRIES) continue;
-          await rm(target + UNFINISHED, { force: true });
+          // The first error is reported; the next write replaces what is left.
+          await rm(target + UNFINISHED, { force: true }).catch(() => undefined);
           throw await failed(thrown, path, bytes.length);
         }
       }
@@ -88,8 +92,8 @@ export function nodeStore(directory: string): RunStore {
         before = (await stat(full(path)).catch(unlessGone))?.size ?? 0;
         await appendFile(full(path), bytes, { flush: true });
       } catch (thrown) {
-        // Undo a partial append, so that the bytes can be written again.
-        if (before !== undefined) await truncate(full(path), before).catch(unlessGone);
+        // Undo a partial append, so that the bytes can be written again. The first error is reported.
+        if (before !== undefined) await truncate(full(path), before).catch(() => undefined);
         throw await failed(thrown, path, bytes.length);
       }
     },
@@ -105,19 +109,33 @@ export function nodeStore(directory: string): RunStore {
       }),
     open: async (path) =>
       nodeSource(full(path), path).catch((thrown: unknown) => {
-        throw missingFile(path, thrown);
+        const cause = thrown instanceof LabError ? thrown.cause : thrown;
+        throw cause === undefined ? missingFile(path, thrown) : unread(path, cause);
       }),
     size: async (path) => {
-      const info = await stat(full(path)).catch(() => null);
+      const info = await stat(full(path)).catch((thrown: unknown) => missingOrThrow(path, thrown));
       return info?.isFile() === true ? info.size : null;
     },
     list,
     names: async (path) => {
-      const found = await readdir(path === "" ? directory : full(path)).catch(() => []);
+      const place = path === "" ? directory : full(path);
+      const found = (await readdir(place).catch((thrown: unknown) => missingOrThrow(path || directory, thrown))) ?? [];
       return found.filter((name) => !name.endsWith(UNFINISHED) && !name.startsWith(LOCK_FILE)).sort();
     },
-    hold: async (runId) => lockRun(full(runId), runId, new Date().toISOString()),
-    remove: async (prefix) => rm(full(prefix), { recursive: true, force: true }),
+    hold: async (runId) => {
+      try {
+        return lockRun(full(runId), runId, new Date().toISOString());
+      } catch (thrown) {
+        throw thrown instanceof LabError ? thrown : await failed(thrown, `${runId}/${LOCK_FILE}`, 0);
+      }
+    },
+    remove: async (prefix) => {
+      const place = full(prefix);
+      await rm(place, { recursive: true, force: true }).catch((thrown: unknown) => {
+        const message = `${prefix} could not be removed (${thrownText(thrown)}); what is left of it can be removed later`;
+        throw new LabError("storage", message, { subject: prefix, cause: thrown });
+      });
+    },
     usage: async () => {
       const usage = (await list("")).reduce((sum, file) => sum + file.size, 0);
       const room = await free();
@@ -143,8 +161,17 @@ function unlessGone(thrown: unknown): undefined {
   if (codeOf(thrown) !== "ENOENT") throw thrown;
 }
 
+/** Returns if there is no file or folder of that path; throws the sentence of any other failure. */
+function missingOrThrow(path: string, thrown: unknown): undefined {
+  if (!isMissing(thrown)) throw unread(path, thrown);
+}
+
+function isMissing(thrown: unknown): boolean {
+  return ["ENOENT", "ENOTDIR", "EISDIR"].includes(String(codeOf(thrown)));
+}
+
 function unread(path: string, thrown: unknown): LabError {
-  if (["ENOENT", "ENOTDIR", "EISDIR"].includes(String(codeOf(thrown)))) return missingFile(path, thrown);
+  if (isMissing(thrown)) return missingFile(path, thrown);
   return new LabError("storage", `${path} could not be read (${thrownText(thrown)})`, { subject: path, cause: thrown });
 }
 

@@ -18,6 +18,9 @@ const OWNER = z.object({
 });
 type Owner = z.output<typeof OWNER>;
 
+/** Locks that this process holds. */
+const held = new Set<string>();
+
 /**
  * Takes a run for this process.
  * @param directory of the run
@@ -33,16 +36,23 @@ export function lockRun(directory: string, runId: string, now: string): () => vo
     const owner = ownerOf(path);
     // Released meanwhile: the next attempt takes it.
     if (owner === "none") continue;
-    if (owner === "unknown" || isAlive(owner) || attempt > 10) throw held(runId, owner, path);
+    if (owner === "unknown" || isAlive(owner, path) || attempt > 10) throw refused(runId, owner, path);
     takeAway(path, owner);
   }
+  held.add(path);
   const release = (): void => {
     process.off("exit", release);
-    const owner = ownerOf(path);
-    if (typeof owner !== "object" || !same(owner, own)) return;
-    rmSync(path, { force: true });
-    // A run that was never created leaves no folder.
-    if (readdirSync(directory).length === 0) rmdirSync(directory);
+    held.delete(path);
+    try {
+      const owner = ownerOf(path);
+      if (typeof owner !== "object" || !same(owner, own)) return;
+      rmSync(path, { force: true });
+      // A run that was never created leaves no folder.
+      if (readdirSync(directory).length === 0) rmdirSync(directory);
+    } catch (thrown) {
+      // The folder can no longer be changed: the lock stays, and counts as that of a process that has ended.
+      if (codeOf(thrown) === undefined) throw thrown;
+    }
   };
   process.on("exit", release);
   return release;
@@ -94,8 +104,8 @@ function takeAway(path: string, ended: Owner): void {
   rmSync(aside, { force: true });
 }
 
-/** Whether the process may still be running; true for another machine, where this is unknown. */
-function isAlive({ pid, host, start }: Owner): boolean {
+/** Whether the process may still hold its lock; true for another machine, where this is unknown. */
+function isAlive({ pid, host, start }: Owner, path: string): boolean {
   if (host !== hostname()) return true;
   try {
     process.kill(pid, 0);
@@ -104,7 +114,8 @@ function isAlive({ pid, host, start }: Owner): boolean {
     if (codeOf(thrown) !== "EPERM") return false;
   }
   const now = startOf(pid);
-  return start === null || now === null || start === now;
+  const alive = start === null || now === null || start === now;
+  return alive && (pid !== process.pid || held.has(path));
 }
 
 /** Start time of a process in the system's units; null if the system does not report it. */
@@ -122,7 +133,7 @@ function same(a: Owner, b: Owner): boolean {
   return a.pid === b.pid && a.host === b.host && a.start === b.start && a.since === b.since;
 }
 
-function held(runId: string, owner: Owner | "unknown", path: string): LabError {
+function refused(runId: string, owner: Owner | "unknown", path: string): LabError {
   const who =
     owner === "unknown"
       ? "another process"

@@ -22,7 +22,8 @@ export interface RunStore {
   /** Replaces the file atomically: a reader sees the old or the new content, even after a crash. */
   write(path: string, content: Uint8Array | string): Promise<void>;
   /**
-   * Appends (creating the file if needed) and flushes. A crash can leave part of `content`; an error leaves none of it.
+   * Appends (creating the file if needed) and flushes. A crash can leave part of `content`; an error leaves none of it
+   * if the file can still be changed.
    */
   append(path: string, content: Uint8Array | string): Promise<void>;
   /** @throws LabError("storage") when the file does not exist */
