@@ -43,13 +43,17 @@ function readSchema(flat: FlatReader, schema: number): DecodedSchema {
   if (schema === 0) throw new Error("there is no schema");
   const left: Left = { fields: MAX_FIELDS, text: MAX_TEXT };
   const columns = tables(flat, schema, 1).map((field) => readField(flat, field, left, 0));
-  const metadata = new Map(
-    tables(flat, schema, 2).map((pair) => [readText(flat, pair, 0, left), readText(flat, pair, 1, left)] as const),
-  );
-  return { columns, metadata, bigEndian: short(flat, schema, 0, 0) === 1 };
+  return { columns, metadata: pairs(flat, schema, 2, left), bigEndian: short(flat, schema, 0, 0) === 1 };
 }
 
-/** Field: name 0, nullable 1, kind of type 2, type 3, dictionary 4, children 5. */
+/** Keys and values of a vector of pairs. */
+function pairs(flat: FlatReader, table: number, index: number, left: Left): ReadonlyMap<string, string> {
+  return new Map(
+    tables(flat, table, index).map((pair) => [readText(flat, pair, 0, left), readText(flat, pair, 1, left)] as const),
+  );
+}
+
+/** Field: name 0, nullable 1, kind of type 2, type 3, dictionary 4, children 5, metadata 6. */
 function readField(flat: FlatReader, field: number, left: Left, depth: number): Column {
   if (left.fields-- <= 0 || depth > MAX_DEPTH) throw new RangeError("the schema has too many fields");
   const children = tables(flat, field, 5).map((child) => readField(flat, child, left, depth + 1));
@@ -60,7 +64,16 @@ function readField(flat: FlatReader, field: number, left: Left, depth: number): 
   const index: IntType = indices === 0 ? { kind: "int", bits: 32, signed: true } : readInt(flat, indices);
   const type: ColumnType =
     dictionary === 0 ? stored : { kind: "dictionary", id: flat.long(dictionary, 0), index, values: stored };
-  return { name: readText(flat, field, 0, left), type, nullable: byte(flat, field, 1, 0) !== 0 };
+  const said = pairs(flat, field, 6, left);
+  const extension = said.get("ARROW:extension:name");
+  return {
+    name: readText(flat, field, 0, left),
+    type,
+    nullable: byte(flat, field, 1, 0) !== 0,
+    ...(extension === undefined
+      ? {}
+      : { extension: { name: extension, metadata: said.get("ARROW:extension:metadata") ?? "" } }),
+  };
 }
 
 /** Type numbers of the format (Schema.fbs). */

@@ -33,11 +33,12 @@ export async function openArrow(source: ByteSource, signal?: AbortSignal): Promi
       return batchCells(source, batch, index.columns, batch.dictionaries);
     });
   };
-  const { columns, rows, problem } = index;
+  const { columns, rows, metadata, problem } = index;
   return {
     index,
     columns,
     rows,
+    metadata,
     batches: index.batches.length,
     problem,
     cell: (column, row, pass) => {

@@ -2,6 +2,8 @@ import { type ColumnMetaData, type FileMetaData, parquetMetadata } from "hyparqu
 import { viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { badInput, LabError, thrownText } from "../../errors.ts";
+import { decodeSchema } from "../arrow/arrow-schema.ts";
+import { type Column, fieldsOf, itemOf } from "../tables/column-type.ts";
 import { type ParquetSchema, readNodes } from "./nodes.ts";
 import { checkStruct } from "./thrift.ts";
 
@@ -25,6 +27,9 @@ export interface RowGroup {
 export interface Footer extends ParquetSchema {
   readonly groups: readonly RowGroup[];
   readonly rows: number;
+  readonly metadata: ReadonlyMap<string, string>;
+  /** A sentence when the schema of Arrow in the metadata is damaged. */
+  readonly problem: string | undefined;
 }
 
 /**
@@ -78,7 +83,46 @@ function interpret(found: FileMetaData, source: ByteSource): Footer {
     firstRow += rows;
     return { firstRow: here, chunks };
   });
-  return { ...schema, groups, rows: firstRow };
+  const metadata = new Map((found.key_value_metadata ?? []).map(({ key, value = "" }) => [key, value]));
+  return { ...schema, ...withArrow(schema.columns, metadata, source), groups, rows: firstRow, metadata };
+}
+
+/** The columns with the extension types of the Arrow schema that Arrow's writers add. */
+function withArrow(
+  columns: readonly Column[],
+  metadata: ReadonlyMap<string, string>,
+  source: ByteSource,
+): Pick<Footer, "columns" | "problem"> {
+  const text = metadata.get("ARROW:schema");
+  if (text === undefined) return { columns, problem: undefined };
+  try {
+    const message = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+    // The message follows its marker and length, or the length alone before Arrow 0.15.
+    const start = viewOf(message).getInt32(0, true) === -1 ? 8 : 4;
+    const named = new Map(decodeSchema(message.subarray(start)).columns.map((column) => [column.name, column]));
+    return { columns: columns.map((column) => merged(column, named.get(column.name))), problem: undefined };
+  } catch (thrown) {
+    const what = `${source.name} has a damaged schema of Arrow (${thrownText(thrown)})`;
+    return { columns, problem: `${what}; all rows are kept, read by the schema of Parquet alone` };
+  }
+}
+
+/** A column of Parquet with the extension types of the same column of Arrow, as deep as both have the same form. */
+function merged(column: Column, arrow: Column | undefined): Column {
+  if (arrow === undefined) return column;
+  const { type } = column;
+  const extension = arrow.extension === undefined ? {} : { extension: arrow.extension };
+  const fields = new Map(fieldsOf(arrow.type).map((field) => [field.name, field]));
+  if (type.kind === "struct") {
+    return {
+      ...column,
+      ...extension,
+      type: { ...type, fields: type.fields.map((field) => merged(field, fields.get(field.name))) },
+    };
+  }
+  if (type.kind === "list")
+    return { ...column, ...extension, type: { ...type, item: merged(type.item, itemOf(arrow.type)) } };
+  return { ...column, ...extension };
 }
 
 function bad(source: ByteSource, what: string): LabError {

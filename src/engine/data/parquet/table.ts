@@ -36,12 +36,13 @@ export async function openParquet(source: ByteSource): Promise<Table> {
     }
     return found;
   };
-  const { columns, nodes, groups, rows } = footer;
+  const { columns, nodes, groups, rows, metadata, problem } = footer;
   return {
     columns,
     rows,
+    metadata,
     batches: groups.length,
-    problem: undefined,
+    problem,
     cell: async (column, row, pass) => {
       const node = nodes[column];
       const number = groupOf(groups, rows, row);

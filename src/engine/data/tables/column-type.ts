@@ -32,6 +32,8 @@ export interface Column {
   readonly name: string;
   readonly type: ColumnType;
   readonly nullable: boolean;
+  /** The extension type of Arrow, which says what the values mean. */
+  readonly extension?: { readonly name: string; readonly metadata: string };
 }
 
 const PREFIX: Readonly<Record<Layout, string>> = { small: "", large: "large_", view: "", "large-view": "large_" };

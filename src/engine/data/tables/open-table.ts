@@ -2,6 +2,7 @@
 import type { ByteSource } from "../../bytes/source.ts";
 import { openArrow } from "../arrow/arrow-table.ts";
 import { openParquet } from "../parquet/table.ts";
+import { withMeanings } from "./meanings.ts";
 import type { Table } from "./table.ts";
 
 /**
@@ -10,5 +11,6 @@ import type { Table } from "./table.ts";
  */
 export async function openTable(source: ByteSource, signal?: AbortSignal): Promise<Table> {
   const magic = String.fromCharCode(...(await source.read(0, Math.min(4, source.size))));
-  return magic === "PAR1" || magic === "PARE" ? openParquet(source) : openArrow(source, signal);
+  const stored = magic === "PAR1" || magic === "PARE" ? await openParquet(source) : await openArrow(source, signal);
+  return withMeanings(stored);
 }

@@ -24,6 +24,8 @@ export type Cell =
 export interface Table {
   readonly columns: readonly Column[];
   readonly rows: number;
+  /** Metadata of the schema, such as the features under `huggingface`. */
+  readonly metadata?: ReadonlyMap<string, string>;
   /** Record batches, or row groups. */
   readonly batches: number;
   /** Distance in frames from one frame with a mask to the next in its videos, if the format defines it. */
