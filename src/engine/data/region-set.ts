@@ -1,8 +1,10 @@
 import { inOrder } from "../bytes/in-order.ts";
+import { addTo } from "../bytes/lists.ts";
 import { paced, whileOpen } from "../bytes/pace.ts";
-import type { ByteFolder, ByteSource } from "../bytes/source.ts";
+import { type ByteFolder, type ByteSource, directoryOf } from "../bytes/source.ts";
 import { badInput, LabError, LONGEST_SENTENCE, shortened, toLabError } from "../errors.ts";
 import { mountArchives } from "./archive/mount.ts";
+import { doubtsOf, type SetDoubts } from "./doubts.ts";
 import { chooseSplits, namedSplit } from "./file-splits.ts";
 import { handOut } from "./hand-out.ts";
 import { readImageHeader } from "./image/image-header.ts";
@@ -13,12 +15,13 @@ import { rowParts } from "./row-parts.ts";
 import type { EncodedImage, RegionSample, RegionSummary, SkippedRow } from "./sample.ts";
 import { listShards, nothingFound, readDescription, type ShardPath } from "./shards.ts";
 import { type FindFile, inOwnFolder, siblingsOf } from "./siblings.ts";
+import { chooseByValues } from "./tables/filled.ts";
 import { type Layout, layoutOf } from "./tables/identify.ts";
 import { type FoundTable, listTables, type TableList } from "./tables/list-tables.ts";
 import { type DataMapping, everyOf, MAPPING_FILE, mappingOf, readMapping } from "./tables/mapping.ts";
 import { openTable } from "./tables/open-table.ts";
 import { passMeter } from "./tables/read-meter.ts";
-import { type Adapter, chooseAdapter, partNames, schemaText, type WantedColumns } from "./tables/schema.ts";
+import { type Adapter, partNames, schemaText, type WantedColumns } from "./tables/schema.ts";
 import type { Table } from "./tables/table.ts";
 
 /** An opened shard, for display. */
@@ -155,7 +158,7 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
     })),
   );
   const unread = new Set([...mounted.problems, ...found.problems].map(({ file }) => file));
-  const ignored = [...otherSplit, ...leftOut(others, found, unread)];
+  const ignored: IgnoredFile[] = [...otherSplit, ...leftOut(others, found, unread)];
   const files: ShardInfo[] = [];
   const places: Place[] = [];
   const opened: { name: string; shard: Opened }[] = [];
@@ -180,7 +183,7 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
   const filesTotal = used.length;
   for (const shard of used) {
     const source = folder.get(shard.path);
-    const entry = await open(shard, source, { ...options, mapping }, files, skipped);
+    const entry = await open(shard, source, { ...options, mapping }, { files, skipped, ignored });
     const inside = mounted.archives.has(shard.path) || source === undefined ? `${shard.path}/` : shard.path;
     if (entry === undefined || splits.refused.has(shard.path)) continue;
     const { clip, every } = entry.adapter;
@@ -198,13 +201,16 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
     handOutRows();
     options.onProgress?.({ file, filesTotal, rows, totalRows, samples: summaries.length });
   };
+  const doubts = new Map<string, SetDoubts>();
+  for (const [key, tables] of dataSets(opened)) doubts.set(key, doubtsOf(tables));
   for (const { name, shard } of opened) {
     const { adapter, find } = shard;
     const pass = passMeter(shard.bytes);
     const table: Table = { ...shard.table, cell: (column, at) => shard.table.cell(column, at, pass) };
     const probe = pictureProbes(find);
+    const context = { find, pass, probe, doubts: doubts.get(dataSetOf(name, shard)) };
     let row = -1;
-    for await (const read of inOrder(table.rows, AT_ONCE, (at) => adaptRow(table, adapter, at, find, pass, probe))) {
+    for await (const read of inOrder(table.rows, AT_ONCE, (at) => adaptRow(table, adapter, at, context))) {
       row++;
       await pace(ROW_WORK);
       if ("thrown" in read) {
@@ -244,8 +250,24 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
     }
     report(name);
   }
+  for (const [key, own] of doubts) {
+    const name = opened.find(({ name, shard }) => dataSetOf(name, shard) === key)?.name ?? "";
+    for (const reason of await own.notes()) ignored.push({ name, reason });
+  }
   handOutRows(true);
   return set;
+}
+
+/** The data set of a shard: files with the same columns in one directory. */
+function dataSetOf(name: string, { table }: Opened): string {
+  return `${directoryOf(name)}: ${schemaText(table.columns)}`;
+}
+
+/** The tables whose rows decide the doubts of each data set. */
+function dataSets(opened: readonly { readonly name: string; readonly shard: Opened }[]): Map<string, Opened[]> {
+  const sets = new Map<string, Opened[]>();
+  for (const { name, shard } of opened) addTo(sets, dataSetOf(name, shard), shard);
+  return sets;
 }
 
 /** Opens one shard and chooses its adapter; problems of the whole file become one skipped entry. */
@@ -253,8 +275,7 @@ async function open(
   shard: ShardPath | FoundTable,
   source: ByteSource | undefined,
   options: RegionSetOptions & { readonly mapping: DataMapping },
-  files: ShardInfo[],
-  skipped: SkippedRow[],
+  { files, skipped, ignored }: { files: ShardInfo[]; skipped: SkippedRow[]; ignored: IgnoredFile[] },
 ): Promise<Omit<Opened, "find"> | undefined> {
   const { path, split = namedSplit(path) } = shard;
   const whole = (reason: string): void => {
@@ -268,7 +289,8 @@ async function open(
     const { problem, columns, rows, batches } = table;
     if (problem !== undefined) whole(problem);
     const said = mappingOf(options.mapping, path);
-    const adapter = chooseAdapter(columns, { ...said, ...named(options.columns) });
+    const { adapter, notes } = await chooseByValues(table, { ...said, ...named(options.columns) });
+    for (const reason of notes) ignored.push({ name: path, reason });
     const parts = partNames(columns);
     const shown = { ...info, rows, batches, schema: schemaText(columns), layout: layoutOf(columns), parts };
     if (typeof adapter !== "string") {

@@ -7,7 +7,7 @@ import { splitLabels } from "./mask/label-map.ts";
 import { bitmapOf } from "./mask/mask-bitmap.ts";
 import { isNumbers, type PictureSize, splitMasks } from "./mask/mask-items.ts";
 import { type MaskContext, readMask } from "./mask/mask-read.ts";
-import { type Rle, rleArea } from "./mask/rle.ts";
+import { rleArea } from "./mask/rle.ts";
 import { readLabels, rowCaptions, rowParts } from "./row-parts.ts";
 import type { RegionSummary } from "./sample.ts";
 import type { FindFile } from "./siblings.ts";
@@ -43,21 +43,36 @@ function endsReading(thrown: unknown): boolean {
   return thrown instanceof LabError && (thrown.code === "storage" || thrown.code === "cancelled");
 }
 
+/** Questions that a row cannot answer by itself, so that all rows of its data set decide. */
+export interface Doubts {
+  /** Whether polygons inside the first pixel are fractions of the picture. @param used whether a region becomes of it */
+  fractions(used: boolean): Promise<boolean>;
+  /** Whether a picture whose masks fit both ways is turned as EXIF says. @param imageId counts the picture */
+  turned(imageId: string): Promise<boolean>;
+}
+
+/** What reading a row needs. */
+export interface RowContext {
+  /** Finds files next to the shard. */
+  readonly find: FindFile;
+  /** Counts the work on masks against the limit of a pass over the file. */
+  readonly pass?: ReadMeter | undefined;
+  /** Reads picture headers; sharing it between rows reads each picture once. */
+  readonly probe?: (cell: unknown) => Promise<PictureProbe>;
+  /** Without it, polygons are in pixels and EXIF turns a picture where its masks fit both ways. */
+  readonly doubts?: Doubts | undefined;
+}
+
 /**
  * Reads one row through an adapter. Any error that a row causes, including those of the JavaScript engine, ends in
  * `skipped`.
- * @param find finds files next to the shard
- * @param pass counts the work on masks against the limit of a pass over the file
- * @param probe reads picture headers; sharing it between rows reads each picture once
  * @throws LabError("storage" | "cancelled") only: the file itself can no longer be read, or reading was cancelled
  */
 export async function adaptRow(
   table: Table,
   adapter: Adapter,
   row: number,
-  find: FindFile,
-  pass?: ReadMeter,
-  probe: (cell: unknown) => Promise<PictureProbe> = pictureProbes(find),
+  { find, pass, probe = pictureProbes(find), doubts }: RowContext,
 ): Promise<AdaptedRow> {
   const part = rowParts(table, row);
   const skipped: { column: string; reason: string }[] = [];
@@ -137,6 +152,11 @@ export async function adaptRow(
 
   const regions: RowRegion[] = [];
   const pairs = pictures.length === masks && masks > 1;
+  const context = { find: findMask, meter: pass, fractions: doubts && (() => doubts.fractions(false)) };
+  const faced: (PictureProbe | LabError)[] = [];
+  for (const [at, picture] of pictures.entries()) {
+    faced.push(await faceOf(picture, pairs ? items.slice(at, at + 1) : items, context, doubts));
+  }
   if (pictures.length > 1 && !pairs) {
     skip(adapter.image, `the row has ${pictures.length} pictures; the first that fits a mask is used`);
   }
@@ -150,9 +170,10 @@ export async function adaptRow(
     }
     const own = each ? await labelsIn((labelCell as unknown[])[region]) : labels;
     await step(adapter.mask, async () => {
-      const choice = pairs ? [[region, pictures[region]] as const] : [...pictures.entries()];
+      const choice = pairs ? [[region, faced[region]] as const] : [...faced.entries()];
       const probes = choice as readonly (readonly [number, PictureProbe | LabError])[];
-      const found = await fitting(item, probes, { find: findMask, meter: pass }, which);
+      const used = { ...context, fractions: doubts && (() => doubts.fractions(true)) };
+      const found = await fitting(item, probes, used, which);
       const area = rleArea(found.mask);
       if (area === 0) {
         const [height, width] = found.mask.size;
@@ -285,7 +306,7 @@ function picturesIn(cell: unknown, role: Role): readonly unknown[] {
 async function fitting(
   item: unknown,
   pictures: readonly (readonly [number, PictureProbe | LabError])[],
-  context: Pick<MaskContext, "find" | "meter">,
+  context: Omit<MaskContext, "height" | "width">,
   which: string,
 ): Promise<Pick<RowRegion, "mask" | "picture" | "pictureIndex">> {
   let problem: unknown;
@@ -294,7 +315,9 @@ async function fitting(
       if (picture instanceof LabError) throw picture;
       const { height, width } = picture;
       const mask = await readMask(item, { height, width, ...context });
-      return { mask, picture: orient(picture, mask, which), pictureIndex };
+      if (mask.size[0] === height && mask.size[1] === width) return { mask, picture, pictureIndex };
+      const sizes = `${mask.size[1]} x ${mask.size[0]} pixels, the picture ${width} x ${height} (width x height)`;
+      throw badInput(`the mask${which} is ${sizes}`);
     } catch (thrown) {
       if (endsReading(thrown)) throw thrown;
       problem ??= thrown;
@@ -303,13 +326,69 @@ async function fitting(
   throw problem;
 }
 
-/** The picture in the orientation that the mask fits: the stored one if it fits (as plain PIL reads it), else that of EXIF. */
-function orient(picture: PictureProbe, mask: Rle, which: string): PictureProbe {
-  const [height, width] = mask.size;
-  if (width === picture.width && height === picture.height) return { ...picture, orientation: 1 };
-  const turned = picture.orientation >= 5;
-  if (turned && width === picture.height && height === picture.width) return { ...picture, width, height };
-  throw badInput(
-    `the mask${which} is ${width} x ${height} pixels, the picture ${picture.width} x ${picture.height} (width x height)`,
-  );
+/** The picture as its masks fit it: as stored, or turned as EXIF says; where both fit, its data set decides. */
+async function faceOf(
+  picture: PictureProbe | LabError,
+  items: readonly unknown[],
+  context: Omit<MaskContext, "height" | "width">,
+  doubts: Doubts | undefined,
+): Promise<PictureProbe | LabError> {
+  if (picture instanceof LabError || picture.orientation === 1) return picture;
+  const turned = (await turnedBy(picture, items, context)) ?? (await doubts?.turned(picture.imageId)) ?? true;
+  if (!turned) return { ...picture, orientation: 1 };
+  const { width, height } = picture;
+  return picture.orientation < 5 ? picture : { ...picture, width: height, height: width };
+}
+
+/**
+ * Whether the masks of a picture fit it turned as EXIF says (true) or as stored (false), by the first that fits only one
+ * of both; undefined if all fit both.
+ */
+async function turnedBy(
+  { orientation, width, height }: PictureProbe,
+  items: readonly unknown[],
+  context: Omit<MaskContext, "height" | "width">,
+): Promise<boolean | undefined> {
+  if (orientation < 5 || width === height) return undefined;
+  /** Pixels of the mask read for a picture of this size, if it has the size; else -1. */
+  const areaAt = async (item: unknown, tall: number, wide: number): Promise<number> => {
+    try {
+      const mask = await readMask(item, { ...context, height: tall, width: wide });
+      return mask.size[0] === tall && mask.size[1] === wide ? rleArea(mask) : -1;
+    } catch (thrown) {
+      if (endsReading(thrown)) throw thrown;
+      return -1;
+    }
+  };
+  for (const item of items) {
+    // A polygon has no size, but more of it lies inside the picture that it was drawn on.
+    const [stored, shown] = [await areaAt(item, height, width), await areaAt(item, width, height)];
+    if (stored !== shown) return shown > stored;
+  }
+  return undefined;
+}
+
+/** Whether the masks of a row fit its pictures as EXIF turns them; undefined where EXIF or the masks say nothing. */
+export async function rowTurned(
+  table: Table,
+  adapter: Adapter,
+  row: number,
+  { find, pass, probe = pictureProbes(find), doubts }: RowContext,
+): Promise<boolean | undefined> {
+  const part = rowParts(table, row);
+  try {
+    const cells = picturesIn(await part(adapter.image), adapter.image);
+    for (const [at, picture] of (await probeAll(cells, probe)).entries()) {
+      if (picture instanceof LabError || picture.orientation < 5 || picture.width === picture.height) continue;
+      const items = itemsOf(await part(adapter.mask), adapter.mask, picture) ?? [];
+      const own = items.length === cells.length ? items.slice(at, at + 1) : items;
+      const fractions = doubts && (() => doubts.fractions(false));
+      const turned = await turnedBy(picture, own, { find, meter: pass, fractions });
+      if (turned !== undefined) return turned;
+    }
+  } catch (thrown) {
+    // The row is refused with its reason when it is read.
+    if (!(thrown instanceof LabError) || endsReading(thrown)) throw thrown;
+  }
+  return undefined;
 }

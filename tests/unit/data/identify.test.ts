@@ -27,6 +27,14 @@ test("the columns decide what rows are, with the sign that tells it", () => {
     what: "Grasp-Any-Region Fine-Grained (conversations beside mask_rle, a struct)",
   });
   expect(layoutOf([image, column("mask_rle", list(rle)), turns]).what).toContain("Relation");
+  const numbers = list({ kind: "int", bits: 64, signed: true });
+  const pair: ColumnType = { kind: "struct", fields: [column("counts", list(text)), column("size", list(numbers))] };
+  expect(layoutOf([image, column("mask_rle", pair), turns]).label).toBe("gar-relation");
+  expect(chooseAdapter([image, column("mask_rle", pair), turns])).toMatchObject({
+    name: "conversations, several masks per row",
+  });
+  const one: ColumnType = { kind: "struct", fields: [column("counts", numbers), column("size", numbers)] };
+  expect(layoutOf([image, column("mask_rle", one), turns]).label).toBe("gar-fine-grained");
   expect(DAM.what).toBe("describe-anything (a caption beside mask_rle)");
   expect(layoutOf([column("jpg"), column("pickle"), column("__key__")])).toMatchObject({ family: "dam" });
   expect(layoutOf([image, column("mask", rle), turns]).family).toBe("other");

@@ -134,10 +134,16 @@ describe("polygons", () => {
         ],
       ],
     ],
-    ["fractions of the picture", [[3 / 16, 2 / 12, 8 / 16, 2 / 12, 8 / 16, 6 / 12, 3 / 16, 6 / 12]]],
     ["as wide as the picture", [[3, 2, 5, 2, 6, 2, 7, 2, 8, 2, 8, 6, 5, 6, 3, 6]]],
   ])("%s", async (_name, mask) => {
     expect(rleArea(await readMask(mask, SIZE))).toBe(20);
+  });
+
+  test("between 0 and 1 are fractions of the picture only where the data set says so", async () => {
+    const mask = [[3 / 16, 2 / 12, 8 / 16, 2 / 12, 8 / 16, 6 / 12, 3 / 16, 6 / 12]];
+    expect(rleArea(await readMask(mask, { ...SIZE, fractions: async () => true }))).toBe(20);
+    expect(rleArea(await readMask(mask, { ...SIZE, fractions: async () => false }))).toBe(1);
+    expect(rleArea(await readMask(mask, SIZE))).toBe(1);
   });
 });
 

@@ -1,6 +1,6 @@
 /** Reads one mask in any supported form as run lengths. */
 import { parseJson } from "../../bytes/json.ts";
-import { badInput, quote } from "../../errors.ts";
+import { badInput, LabError, quote } from "../../errors.ts";
 import { isBase64Picture, pictureBytes } from "../image/picture-bytes.ts";
 import type { FindFile } from "../siblings.ts";
 import type { ReadMeter } from "../tables/read-meter.ts";
@@ -18,12 +18,20 @@ export interface MaskContext extends PictureSize {
   readonly meter?: ReadMeter | undefined;
   /** Height and width that the file states for its polygons, which are otherwise drawn at the picture's size. */
   readonly stated?: readonly [height: number, width: number];
+  /**
+   * Whether polygons inside the first pixel are fractions of the picture, which the data set decides; without it they
+   * are in pixels, as COCO's are.
+   */
+  readonly fractions?: (() => Promise<boolean>) | undefined;
 }
+
+/** Largest coordinate of a polygon in fractions; those of objects at the edge may exceed 1. */
+export const MOST_FRACTION = 1.5;
 
 /**
  * One mask as RLE: `{counts, size}` in every form parseRle takes, a bitmap (rows of numbers, flat numbers, raw bytes),
  * an encoded picture of the mask, polygons drawn at the picture's size, `{polygons, size}` drawn at that size, or
- * `{shapes, ignored}` painted as ReasonSeg's; any of these as JSON text.
+ * `{shapes, ignored}` painted as ReasonSeg's; any of these as JSON text. An error in place of a mask is thrown.
  * @throws LabError("bad-input") with one sentence
  */
 export async function readMask(item: unknown, context: MaskContext): Promise<Rle> {
@@ -39,6 +47,7 @@ export async function readMask(item: unknown, context: MaskContext): Promise<Rle
   }
   if (Array.isArray(item)) return readList(item as unknown[], context);
   if (typeof item !== "object") throw badInput(`the mask is ${quote(item)}`);
+  if (item instanceof LabError) throw item;
   const { counts, size, bytes, path, shapes, ignored, polygons } = item as Readonly<Record<string, unknown>>;
   if (counts !== undefined) {
     const plain = isBinaryCell(counts) ? await counts.read() : counts;
@@ -48,7 +57,7 @@ export async function readMask(item: unknown, context: MaskContext): Promise<Rle
   if (Array.isArray(polygons) && isNumbers(size) && size.length === 2) {
     // Never a bitmap, even if each polygon has as many numbers as the picture is wide.
     const known: MaskContext = { ...context, stated: [Number(size[0]), Number(size[1])] };
-    return isNumbers(polygons) ? readList(polygons, known) : drawn(polygons, known);
+    return isNumbers(polygons) ? readList(polygons, known) : await drawn(polygons, known);
   }
   if (shapes !== undefined) return paintedRle(shapes, ignored === true ? "ignore" : "target", context);
   throw badInput("the mask is a struct with neither counts nor bytes");
@@ -103,8 +112,9 @@ function readList(list: readonly unknown[], context: MaskContext): Promise<Rle> 
   return drawn(rows, context);
 }
 
-/** Polygons as flat coordinates, or as lists of points; between 0 and 1 they are fractions of the picture. */
-function drawn(parts: readonly unknown[], { height, width, meter, stated }: MaskContext): Rle {
+/** Polygons as flat coordinates, or as lists of points. */
+async function drawn(parts: readonly unknown[], context: MaskContext): Promise<Rle> {
+  const { height, width, meter, stated } = context;
   const points = (value: unknown): boolean =>
     Array.isArray(value) && value.every((point) => isNumbers(point) && point.length === 2);
   const flat = (points(parts) && parts.length > 2 ? [parts] : parts).map((part) =>
@@ -116,9 +126,8 @@ function drawn(parts: readonly unknown[], { height, width, meter, stated }: Mask
     }
     return part.map(Number);
   });
-  const fractions =
-    numbers.every((part) => part.every((value) => value >= 0 && value <= 1)) &&
-    numbers.some((part) => part.some((value) => !Number.isInteger(value)));
+  const small = numbers.every((part) => part.every((value) => Math.abs(value) <= MOST_FRACTION));
+  const fractions = small && (await context.fractions?.()) === true;
   // Fractions fit a picture of any size, but the stated size shows whether it is rotated.
   const turned = stated?.[0] === width && stated[1] === height;
   const [tall, wide] = stated === undefined || (fractions && !turned) ? [height, width] : stated;

@@ -56,6 +56,7 @@ export function pictureTable(
     rows,
     batches: 1,
     problem,
+    inPixels: true,
     cell: async (at, index, pass) => {
       const { image, regions } = await row(index);
       if (at === 0) return image;

@@ -1,6 +1,6 @@
 /** Identifies the data set from its columns; names of folders are only compared with the result. */
 import { type Column, fieldsOf, itemOf } from "./column-type.ts";
-import { isRle, isTurns } from "./schema.ts";
+import { isRle, isRleList, isTurns } from "./schema.ts";
 
 /** A published data set with these columns, or "other". */
 export interface Layout {
@@ -31,8 +31,7 @@ const LAYOUTS: readonly (Layout & { readonly fits: (find: Find, columns: readonl
     family: "gar",
     label: "gar-fine-grained",
     what: "Grasp-Any-Region Fine-Grained (conversations beside mask_rle, a struct)",
-    fits: (find) =>
-      isGar(find) && isRunColumn(find("mask_rle")) && itemOf(find("mask_rle")?.type ?? NULL) === undefined,
+    fits: (find) => isGar(find) && isRunColumn(find("mask_rle")) && !isRleList(find("mask_rle")?.type ?? NULL),
   },
   {
     family: "gar",

@@ -64,9 +64,14 @@ const MAX_DEPTH = 4;
 /**
  * The adapter of a schema, or a sentence with the missing role and the existing columns. Metadata and folder names are
  * not used: both can be missing or wrong.
+ * @param without names of columns and parts that have no role
  */
-export function chooseAdapter(columns: readonly Column[], wanted: WantedColumns = {}): Adapter | string {
-  const parts = partsOf(columns);
+export function chooseAdapter(
+  columns: readonly Column[],
+  wanted: WantedColumns = {},
+  without: readonly string[] = [],
+): Adapter | string {
+  const parts = partsOf(columns).filter(({ role }) => !without.includes(role.name));
   const unknown = [wanted.image, wanted.mask, wanted.text].find(
     (name) => name !== undefined && !parts.some(({ role }) => role.name === name),
   );
@@ -129,7 +134,7 @@ function findRoles(parts: readonly Part[], wanted: WantedColumns) {
 
 /** Whether a column has several masks per row. */
 function isSeveral({ role, type }: Part): boolean {
-  return role.each || isRle(itemOf(type)?.type) || isPictureStruct(itemOf(type)?.type);
+  return role.each || isRleList(type) || isPictureStruct(itemOf(type)?.type);
 }
 
 /** Columns and their parts by the names that `chooseAdapter` takes. */
@@ -157,6 +162,12 @@ export function isTurns(type: ColumnType): boolean {
 /** Whether a type is a mask as run lengths, or a list of them. */
 export function isRle(type: ColumnType | undefined): boolean {
   return type !== undefined && fieldNames(itemType(type)).includes("counts");
+}
+
+/** Whether a type is several masks as run lengths: a list of them, or one struct of a list of each field. */
+export function isRleList(type: ColumnType): boolean {
+  const size = fieldsOf(type).find(({ name }) => name === "size");
+  return isRle(itemOf(type)?.type) || (isRle(type) && itemOf(itemOf(size?.type ?? type)?.type ?? type) !== undefined);
 }
 
 /** A column or part with its type, without the lists on the way. */

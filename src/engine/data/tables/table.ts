@@ -30,6 +30,8 @@ export interface Table {
   readonly batches: number;
   /** Distance in frames from one frame with a mask to the next in its videos, if the format defines it. */
   readonly every?: number;
+  /** Whether the format counts polygons in pixels, as COCO does; otherwise they may be fractions of the picture. */
+  readonly inPixels?: true;
   /** One sentence if the file is damaged: the problem and the number of rows kept. */
   readonly problem: string | undefined;
   /**

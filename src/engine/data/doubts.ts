@@ -1,0 +1,143 @@
+/** Decides what single rows leave open, once for all rows of a data set, and says so with counts. */
+import { parseJson } from "../bytes/json.ts";
+import { LabError } from "../errors.ts";
+import { MOST_FRACTION } from "./mask/mask-read.ts";
+import { type Doubts, type RowContext, rowTurned } from "./row.ts";
+import { rowParts } from "./row-parts.ts";
+import { passMeter } from "./tables/read-meter.ts";
+import type { Adapter, Role } from "./tables/schema.ts";
+import { isBinaryCell, type Table } from "./tables/table.ts";
+
+/** A table of the data set. */
+export interface DoubtfulTable extends Pick<RowContext, "find" | "probe"> {
+  readonly bytes: number;
+  readonly table: Table;
+  readonly adapter: Adapter;
+}
+
+/** Pictures that vote on the orientation; later ones are not looked for. */
+const MOST_VOTES = 64;
+
+/** The doubts of one data set. */
+export interface SetDoubts extends Doubts {
+  /** One sentence per decision that was needed. */
+  notes(): Promise<string[]>;
+}
+
+/**
+ * Doubts about the rows of tables that form one data set. A decision reads the tables when the first row needs it, so a
+ * data set without doubtful rows is read once.
+ */
+export function doubtsOf(tables: readonly DoubtfulTable[]): SetDoubts {
+  let fractions: Promise<boolean> | undefined;
+  let votes: Promise<Votes> | undefined;
+  const inPixels = tables.some(({ table }) => table.inPixels === true);
+  let masks = 0;
+  const pictures = new Set<string>();
+  const doubts: Doubts = {
+    fractions: async (used) => {
+      if (inPixels) return false;
+      if (used) masks++;
+      fractions ??= areFractions(tables);
+      return fractions;
+    },
+    turned: async (imageId) => {
+      pictures.add(imageId);
+      votes ??= countVotes(tables, doubts);
+      return isTurned(await votes);
+    },
+  };
+  return {
+    ...doubts,
+    notes: async () => {
+      const notes: string[] = [];
+      if (votes !== undefined) notes.push(turnNote(pictures.size, await votes));
+      if (fractions !== undefined && masks > 0) {
+        const many = masks === 1 ? "1 mask is polygons" : `${masks} masks are polygons`;
+        notes.push(
+          (await fractions)
+            ? `${many} in fractions of the picture: no coordinate of the data set exceeds ${MOST_FRACTION}`
+            : `${many} inside the first pixel, in pixels as the larger polygons of the data set`,
+        );
+      }
+      return notes;
+    },
+  };
+}
+
+interface Votes {
+  readonly turned: number;
+  readonly stored: number;
+}
+
+/** As `datasets` and Pillow's exif_transpose show pictures, unless more masks fit the stored form. */
+function isTurned({ turned, stored }: Votes): boolean {
+  return turned >= stored;
+}
+
+function turnNote(pictures: number, votes: Votes): string {
+  const [one, them] = pictures === 1 ? ["1 picture has", "it"] : [`${pictures} pictures have`, "them"];
+  const by = (count: number): string =>
+    count === 1 ? "by the mask of 1 other picture" : `by the masks of ${count} other pictures`;
+  const why = isTurned(votes)
+    ? `EXIF turns ${them}, ${votes.turned === 0 ? "as in the library datasets" : by(votes.turned)}`
+    : `${them === "it" ? "it stays" : "they stay"} as stored, ${by(votes.stored)}`;
+  const against = Math.min(votes.turned, votes.stored);
+  return `${one} an EXIF orientation that no size of a mask decides; ${why}${against === 0 ? "" : `, against ${against}`}`;
+}
+
+async function countVotes(tables: readonly DoubtfulTable[], doubts: Doubts): Promise<Votes> {
+  let [turned, stored] = [0, 0];
+  for (const { bytes, table, adapter, find, probe } of tables) {
+    if (adapter.clip) continue;
+    const context = { find, doubts, pass: passMeter(bytes), ...(probe === undefined ? {} : { probe }) };
+    for (let row = 0; row < table.rows && turned + stored < MOST_VOTES; row++) {
+      const vote = await rowTurned(table, adapter, row, context);
+      if (vote === true) turned++;
+      else if (vote === false) stored++;
+    }
+  }
+  return { turned, stored };
+}
+
+/** Whether no coordinate of a polygon exceeds a fraction, and not all of them are whole. */
+async function areFractions(tables: readonly DoubtfulTable[]): Promise<boolean> {
+  const seen = { broken: false };
+  for (const { table, adapter } of tables) {
+    for (let row = 0; row < table.rows; row++) {
+      const cell = await maskCell(table, adapter.mask, row);
+      if (exceeds(cell, seen)) return false;
+    }
+  }
+  return seen.broken;
+}
+
+async function maskCell(table: Table, role: Role, row: number): Promise<unknown> {
+  try {
+    const cell = await rowParts(table, row)(role);
+    return typeof cell === "string" && /^\s*[[{]/.test(cell) ? parseJson(cell, "the mask") : cell;
+  } catch (thrown) {
+    // The row is refused with its reason when it is read.
+    if (!(thrown instanceof LabError) || thrown.code === "storage" || thrown.code === "cancelled") throw thrown;
+    return undefined;
+  }
+}
+
+/** Whether a number of polygons exceeds a fraction; `seen` learns of numbers that are not whole. */
+function exceeds(value: unknown, seen: { broken: boolean }): boolean {
+  if (Array.isArray(value)) return (value as unknown[]).some((item) => exceeds(item, seen));
+  if (typeof value === "number" || typeof value === "bigint") {
+    if (typeof value === "number" && !Number.isInteger(value)) seen.broken = true;
+    return Math.abs(Number(value)) > MOST_FRACTION;
+  }
+  if (typeof value === "string" && /^\s*\[/.test(value)) {
+    try {
+      return exceeds(parseJson(value, "the mask"), seen);
+    } catch (thrown) {
+      if (thrown instanceof LabError) return false;
+      throw thrown;
+    }
+  }
+  if (typeof value !== "object" || value === null || isBinaryCell(value)) return false;
+  return exceeds((value as { readonly polygons?: unknown }).polygons, seen);
+}
