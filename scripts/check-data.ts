@@ -2,7 +2,8 @@
  * npm run check-data -- DIR… [--split NAME] [--image COLUMN] [--mask COLUMN] [--text COLUMN] [--keep FILE] [--json]
  *
  * Reads folders (or single files) of shards as the page does and prints which files count, their schema and adapter,
- * the checks, and every skipped row with its reason. With --json it prints one object per line, distinguished by
+ * the checks, three questions of conversations with what became of their answers, and every skipped row with its
+ * reason. With --json it prints one object per line, distinguished by
  * `kind`. --keep writes corrections that leave samples as a mapping file, which is read if it is next to the data. Exit
  * 0: ready for training; 1: not ready; 2: a bad argument.
  */
@@ -12,13 +13,15 @@ import { checkRegionSet, type DataCheck } from "../src/engine/data/check.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
 import { rolesText } from "../src/engine/data/set-info.ts";
 import { mappingText } from "../src/engine/data/tables/mapping.ts";
-import { badInput } from "../src/engine/errors.ts";
+import { badInput, quote } from "../src/engine/errors.ts";
 import { one, parseArguments, refuseIdle, requireWritable, runTool, WORDS } from "./lib/arguments.ts";
 import { nodeFolders } from "./lib/node/node-files.ts";
 import { decodeImage } from "./lib/node/node-images.ts";
 
 /** Maximum skipped rows printed one by one; --json lists all. */
 const SHOWN = 40;
+/** Maximum characters of a printed question or answer. */
+const SHOWN_TEXT = 160;
 
 const OPTIONS = {
   [WORDS]: { takes: "many" },
@@ -72,6 +75,7 @@ function printJson(set: RegionSet, checks: readonly DataCheck[], seconds: number
   for (const file of set.ignored) line("ignored", file);
   for (const row of set.skipped) line("skipped", row);
   for (const check of checks) line("check", check);
+  for (const pair of set.answers.samples()) line("pair", pair);
   line("summary", {
     samples: set.summaries.length,
     rows: set.files.reduce((sum, file) => sum + file.rows, 0),
@@ -115,6 +119,13 @@ function printText(set: RegionSet, checks: readonly DataCheck[], seconds: number
   print("");
   for (const { name, ok, detail } of checks) print(`${ok ? "ok    " : "FAILED"}  ${name}: ${detail}`);
   print("");
+  const samples = set.answers.samples();
+  if (samples.length > 0) print("questions and what became of their answers, for example:");
+  for (const { file, row, question, answer, became } of samples) {
+    print(`  ${file}, row ${row}: ${quote(question, SHOWN_TEXT)} → ${quote(answer, SHOWN_TEXT)}`);
+    print(`    ${became}`);
+  }
+  if (samples.length > 0) print("");
   print(`${set.skipped.length === 0 ? "nothing was left out" : `left out (${set.skipped.length}):`}`);
   for (const { file, row, column, reason } of set.skipped.slice(0, SHOWN)) {
     // Sentences about a whole file begin with its name.

@@ -1,6 +1,22 @@
 import { isRecord, parseJson } from "../bytes/json.ts";
-import { dropUnseen } from "../errors.ts";
+import { dropUnseen, quote } from "../errors.ts";
 import type { QuestionAnswer } from "./sample.ts";
+import {
+  apart,
+  indexOf,
+  inWords,
+  type Mark,
+  marksOf,
+  masksIn,
+  saysMore,
+  segTokens,
+  tagged,
+  taggedPhrases,
+  withoutHeader,
+  withoutName,
+  withoutTokens,
+} from "./talk/marks.ts";
+import { type Asked, phraseOf, splitPhrase, type Wording, wordingOf, wordsBefore } from "./talk/questions.ts";
 
 /** One turn of a conversation; other roles are dropped. */
 export interface Turn {
@@ -18,8 +34,6 @@ const MAX_CAPTIONS = 2 ** 22;
 
 const HUMAN = new Set(["human", "user"]);
 const MODEL = new Set(["gpt", "assistant", "model", "bot", "ai"]);
-const TAG = /<Prompt(\d+)>/g;
-const TAG_WITH_ARTICLE = /(?:\b(?:the|an?|this|that)\s+)?<Prompt(\d+)>/gi;
 
 /**
  * Turns of a conversation cell: a list of `{from, value}` or `{role, content}` (text, or parts of `{type, text}`), a list
@@ -78,105 +92,378 @@ function partsText(value: unknown): string | undefined {
   return texts.length === 0 ? undefined : texts.join("\n");
 }
 
+/** What became of a question and its answer. */
+export interface PairFate {
+  readonly question: string;
+  readonly answer: string;
+  /** The kind, for counts. */
+  readonly kind: "caption" | "phrase" | "second" | "refused" | Asked;
+  /** A sentence part, such as `caption of mask 2: "A red cup."`. */
+  readonly became: string;
+}
+
 /** Caption of each mask of a row; undefined for masks without one. */
 export interface RowCaptions {
   readonly captions: readonly (string | undefined)[];
-  /** Questions about each mask; absent where a text has tags or no questions. */
+  /** Questions about each mask; absent where no question is about one mask. */
   readonly questions?: readonly (readonly QuestionAnswer[])[];
+  /** Why a mask has no caption although an answer means it, by mask. */
+  readonly refused?: readonly (string | undefined)[];
+  /** Every question with its answer; absent without questions. */
+  readonly pairs?: readonly PairFate[];
   /** A sentence if the whole row is unusable. */
   readonly fatal?: string;
-  /** A sentence if the numbers of masks and answers differ. */
+  /** A sentence about texts or masks that are not used. */
   readonly remark?: string;
 }
 
+/** An answer with the question before it, marks of masks as `<PromptN>`. */
+export interface Exchange {
+  readonly question: string;
+  readonly answer: string;
+  /** False for captions, which have no question. */
+  readonly isAsked: boolean;
+}
+
+/** A text that may become the caption of a mask; without text, the reason. */
+interface Candidate {
+  readonly at: number;
+  readonly mask: number;
+  /** Of several texts of a mask the first of the highest rank is used. */
+  readonly rank: number;
+  readonly text: string | undefined;
+  readonly reason?: string;
+}
+
+/** The smallest number by which the texts name a region; infinite without numbers. */
+export function smallestRegion(turns: readonly Turn[]): number {
+  const marks = exchangesOf(turns).flatMap((exchange) => {
+    const inAnswer = marksIn(exchange, true);
+    // A single "region 5" of an answer may be text in the picture.
+    const words = new Set(inAnswer.flatMap(({ kind, number }) => (kind === "word" ? [number] : [])));
+    return [...marksOf(exchange.question), ...inAnswer.filter(({ kind }) => kind !== "word" || words.size > 1)];
+  });
+  const numbers = marks.flatMap(({ kind, number }) => (kind === "region" || kind === "word" ? [number] : []));
+  return numbers.reduce((smallest, number) => Math.min(smallest, number), Number.POSITIVE_INFINITY);
+}
+
+/** Number of regions that the turns mean by number or by [SEG]; 0 without either. */
+export function regionsMeant(turns: readonly Turn[]): number {
+  const exchanges = exchangesOf(turns);
+  const first = smallestRegion(turns) === 0 ? 0 : 1;
+  const marks = exchanges.flatMap((exchange) => [false, true].flatMap((isAnswer) => marksIn(exchange, isAnswer)));
+  const highest = marks.reduce(
+    (most, mark) => (mark.kind === "blank" ? most : Math.max(most, indexOf(mark, first) + 1)),
+    0,
+  );
+  return Math.max(
+    highest,
+    exchanges.reduce((sum, { answer }) => sum + segTokens(answer).length, 0),
+  );
+}
+
 /**
- * Assigns texts to masks.
+ * Assigns texts to masks (docs/spec/data.md#7-conversations).
  *
- * Without `<PromptN>` tags, mask i has answer i. With tags, N is the mask that an expression refers to, and each mask gets
- * every answer about it, with tags replaced by words: the mask itself becomes "this region", the other of two "the other
- * region", one of several "region 3" (counted from 1). Labels of the row are not used for this, because in relation rows
- * they follow the order of the sentence, not of the masks. An answer without a tag belongs to the masks of its question;
- * if the question refers to several masks, question and answer are kept together, because the answer alone is ambiguous.
+ * An answer with [SEG] tokens means one mask each, in order or by the token's number; the caption is the phrase of the
+ * answer (`<p>…</p>`) or of the question. Any other answer belongs to the mask that its question names (`<Prompt0>`,
+ * `<region1>`, `<region>`), else to those that it names itself; without names, to the only mask, or to the masks in order
+ * if there are as many answers about regions. Answers about the whole picture, yes or no and numbers are no captions. In
+ * a caption, names become words: the mask itself "this region", the other of two "the other region", one of several
+ * "region 3" (counted from 1). Labels of the row are not used, because in relation rows they follow the order of the
+ * sentence, not of the masks.
  * @param masks number of masks of the row
+ * @param first number of the first region where texts name regions by number: 0 or 1
  */
-export function captionsOf(stored: readonly Turn[], masks: number): RowCaptions {
+export function captionsOf(stored: readonly Turn[], masks: number, first = 1): RowCaptions {
   const length = stored.reduce((sum, turn) => sum + turn.value.length, 0);
-  if (length > MAX_TEXT) {
-    return { captions: [], fatal: `the text has ${length} characters, more than the ${MAX_TEXT} allowed` };
-  }
+  const fatal = (reason: string): RowCaptions => ({ captions: [], fatal: reason });
+  if (length > MAX_TEXT) return fatal(`the text has ${length} characters, more than the ${MAX_TEXT} allowed`);
   // Invisible characters and bidirectional marks are removed from captions.
   const turns = stored.map(({ role, value }) => ({ role, value: dropUnseen(value) }));
-  let highest = -1;
-  for (const turn of turns) for (const tag of tagsOf(turn.value)) highest = Math.max(highest, tag);
-  if (highest >= masks) {
-    return { captions: [], fatal: `the text refers to <Prompt${highest}>, but the row has ${count(masks, "mask")}` };
+  const plain = exchangesOf(turns);
+  const exchanges = withNames(plain, masks, first);
+  if (typeof exchanges === "string") return fatal(exchanges);
+  const talks = placed(exchanges, masks);
+  if (typeof talks === "string") return fatal(talks);
+  const repeated = talks.reduce((sum, { about, question, answer }) => {
+    return sum + (about.length > 1 ? about.length * (question.length + answer.length) : 0);
+  }, 0);
+  if (repeated > MAX_CAPTIONS) {
+    return fatal(`the text refers to too many masks: its captions exceed ${MAX_CAPTIONS} characters`);
   }
-  const answers = turns.filter((turn) => turn.role === "gpt").map((turn) => turn.value);
-  if (highest >= 0) {
-    const captions = taggedCaptions(turns, masks);
-    if (captions !== undefined) return { captions };
-    return {
-      captions: [],
-      fatal: `the text refers to too many masks: its captions exceed ${MAX_CAPTIONS} characters`,
-    };
+  const candidates = talks.flatMap((talk, at) => candidatesOf(talk, at, masks));
+  const chosen: (Candidate | undefined)[] = Array.from({ length: masks }, () => undefined);
+  for (const one of candidates) {
+    const before = chosen[one.mask];
+    if (before === undefined || worth(one) > worth(before)) chosen[one.mask] = one;
   }
-  const captions = Array.from({ length: masks }, (_, at) => answers[at]);
-  const asked = questionsOf(turns);
-  const questions = asked.length === 0 ? {} : { questions: masks === 1 ? [asked] : asked.map((own) => [own]) };
-  if (masks === 1) return { captions, ...questions };
-  // A question without an answer would shift all later pairs.
-  if (masks === answers.length) return { captions, ...(asked.length === masks ? questions : {}) };
+  const questions = questionsOf(talks, masks);
+  const pairs = plain.flatMap((exchange, at) =>
+    exchange.isAsked ? [fateOf(exchange, talks[at] as Talk, at, { candidates, chosen })] : [],
+  );
+  const refused = chosen.map((one) => one?.reason);
+  const remark = remarkOf(talks, chosen);
   return {
-    captions,
-    remark: `the row has ${count(masks, "mask")} and ${count(answers.length, "answer")}; only pairs are used`,
+    captions: chosen.map((one) => one?.text),
+    ...(questions.some((own) => own.length > 0) ? { questions } : {}),
+    ...(refused.some((reason) => reason !== undefined) ? { refused } : {}),
+    ...(pairs.length > 0 ? { pairs } : {}),
+    ...(remark === undefined ? {} : { remark }),
   };
 }
 
-/** Questions that are followed by an answer, in order. */
-function questionsOf(turns: readonly Turn[]): QuestionAnswer[] {
-  return turns.flatMap(({ role, value }, at) => {
-    const before = turns[at - 1];
-    if (role !== "gpt" || before?.role !== "human") return [];
-    const [question, answer] = [before.value.replace("<image>", "").trim(), value.trim()];
-    return question === "" || answer === "" ? [] : [{ question, answer }];
-  });
-}
-
-/** Undefined if the captions exceed MAX_CAPTIONS in total. */
-function taggedCaptions(turns: readonly Turn[], masks: number): (string | undefined)[] | undefined {
-  let length = 0;
-  const texts: string[][] = Array.from({ length: masks }, () => []);
-  let question = "";
-  for (const turn of turns) {
-    if (turn.role === "human") {
-      question = turn.value.replace("<image>", "").trim();
-      continue;
+/** Answers with their questions. Answers before the first question are dropped, as Osprey's loader does. */
+export function exchangesOf(turns: readonly Turn[]): Exchange[] {
+  const isAsked = turns.some(({ role }) => role === "human");
+  const exchanges: Exchange[] = [];
+  let question: string | undefined;
+  let isOpen = false;
+  for (const { role, value } of turns) {
+    if (role === "human") {
+      const text = value.replace(/<(?:image|video)>/g, "").trim();
+      question = isOpen ? `${question}\n${text}` : text;
+      isOpen = true;
+    } else {
+      isOpen = false;
+      if (question !== undefined || !isAsked) exchanges.push({ question: question ?? "", answer: value, isAsked });
     }
-    const inAnswer = tagsOf(turn.value);
-    const inQuestion = tagsOf(question);
-    const about = new Set(inAnswer.length > 0 ? inAnswer : inQuestion);
-    const keepQuestion = inAnswer.length === 0 && about.size > 1;
-    const text = keepQuestion ? `${question} ${turn.value}` : turn.value;
-    length += about.size * text.length;
-    if (length > MAX_CAPTIONS) return undefined;
-    for (const mask of about) texts[mask]?.push(resolveTags(text, mask, masks));
   }
-  return texts.map((parts) => (parts.length === 0 ? undefined : parts.join(" ")));
+  return exchanges;
 }
 
-/** Text with tags replaced by words, as seen from one mask. */
-function resolveTags(text: string, self: number, masks: number): string {
-  return text.replace(TAG_WITH_ARTICLE, (_match, digits: string, at: number) => {
-    const mask = Number(digits);
-    const words = mask === self ? "this region" : masks === 2 ? "the other region" : `region ${mask + 1}`;
-    let last = at - 1;
-    while (last >= 0 && (text[last] as string).trim() === "") last--;
-    return last < 0 || ".!?".includes(text[last] as string) ? words.charAt(0).toUpperCase() + words.slice(1) : words;
+/** The marks of an exchange's question or answer. Words of captions and answers may be text in the picture. */
+function marksIn({ question, answer, isAsked }: Exchange, isAnswer: boolean): Mark[] {
+  if (!isAnswer) return marksOf(withoutHeader(question));
+  return marksOf(answer).filter(({ kind }) => kind === "prompt" || kind === "region" || (kind === "word" && isAsked));
+}
+
+/** Exchanges whose texts name masks as `<PromptN>`; a sentence if they name masks that do not exist. */
+function withNames(exchanges: readonly Exchange[], masks: number, first: number): Exchange[] | string {
+  const asked = exchanges.flatMap((exchange) => marksIn(exchange, false).map((mark) => ({ exchange, mark })));
+  const isNumbered =
+    asked.some(({ mark }) => mark.kind !== "blank") ||
+    exchanges.some((exchange) => marksIn(exchange, true).some(({ kind }) => kind !== "word"));
+  const blanks = isNumbered ? [] : asked.map(({ mark }) => mark);
+  if (masks > 1 && blanks.length > 0 && blanks.length !== masks) {
+    return `the row has ${count(masks, "mask")}, but its questions have ${count(blanks.length, "placeholder")} of regions`;
+  }
+  let beyond: string | undefined;
+  let nth = 0;
+  const named = exchanges.map((exchange): Exchange => {
+    const inText = (text: string, isAnswer: boolean): string =>
+      tagged(text, (mark) => {
+        const { kind, start, end } = mark;
+        if (kind === "blank") return isAnswer || isNumbered ? undefined : masks === 1 ? 0 : nth++;
+        if (isAnswer && kind === "ordinal") return undefined;
+        if (isAnswer && kind === "word" && (masks === 1 || !exchange.isAsked)) return undefined;
+        const mask = indexOf(mark, first);
+        if (mask >= 0 && mask < masks) return mask;
+        if (isAnswer && kind === "word") return undefined;
+        const from = kind === "region" || kind === "word" ? `, counted from ${first}` : "";
+        beyond ??= `the text refers to ${text.slice(start, end)}${first === 0 ? from : ""}, but the row has ${count(masks, "mask")}`;
+        return undefined;
+      });
+    const question = inText(withoutHeader(exchange.question), false);
+    return { ...exchange, question: question.trim(), answer: inText(exchange.answer, true) };
+  });
+  return beyond ?? named;
+}
+
+/** An exchange with the masks that it is about. */
+interface Talk extends Exchange, Wording {
+  readonly about: readonly number[];
+  /** The masks of the answer's [SEG] tokens; undefined without a token. */
+  readonly targets: readonly number[] | undefined;
+  /** Whether the masks follow from names, not from the order of answers. */
+  readonly isNamed: boolean;
+  /** Whether the question goes on about the region of the one before. */
+  readonly goesOn: boolean;
+}
+
+/** Finds the masks of every exchange; a sentence if texts and masks do not fit. */
+function placed(exchanges: readonly Exchange[], masks: number): Talk[] | string {
+  const segs = segTargets(exchanges, masks);
+  if (typeof segs === "string") return segs;
+  const talks = exchanges.map((exchange, at): Talk => {
+    const wording = wordingOf(exchange.question.replace(/<Prompt\d+>/g, "this region"), exchange.answer);
+    const [inQuestion, inAnswer] = [exchange.question, exchange.answer].map((text) => [...new Set(masksIn(text))]);
+    const named = inQuestion?.length === 1 || inAnswer?.length === 0 ? inQuestion : inAnswer;
+    const about = segs[at] ?? named ?? [];
+    return { ...exchange, ...wording, about, targets: segs[at], isNamed: about.length > 0, goesOn: false };
+  });
+  const isNamed = talks.some((talk) => talk.isNamed);
+  const unnamed = talks.filter((talk) => {
+    if (talk.isNamed) return false;
+    return !talk.isAsked || (mayDescribe(talk) && (talk.region || talk.open) && (masks === 1 || !isNamed));
+  });
+  if (masks > 1 && unnamed.length > 0 && unnamed.length !== masks && !isNamed) {
+    const texts = count(unnamed.length, unnamed[0]?.isAsked ? "answer" : "text");
+    return `the row has ${count(masks, "mask")} and ${texts}, and no text names its mask`;
+  }
+  let before: readonly number[] = [];
+  return talks.map((talk) => {
+    const nth = isNamed && masks > 1 ? -1 : unnamed.indexOf(talk);
+    const goesOn = !talk.isNamed && nth < 0 && talk.asked !== "picture" && before.length === 1;
+    const about = nth >= 0 ? [masks === 1 ? 0 : nth] : goesOn ? before : talk.about;
+    before = about;
+    return { ...talk, about, goesOn };
   });
 }
 
-function tagsOf(text: string): number[] {
-  return [...text.matchAll(TAG)].map((match) => Number(match[1]));
+/** The masks of every answer's [SEG] tokens; a sentence if there are more or fewer tokens than masks. */
+function segTargets(exchanges: readonly Exchange[], masks: number): (number[] | undefined)[] | string {
+  const tokens = exchanges.map(({ question, answer }) =>
+    new Set(masksIn(question)).size === 1 ? [] : segTokens(answer),
+  );
+  const all = tokens.flat();
+  const numbers = [...new Set(all.flatMap(({ number }) => number ?? []))].sort((a, b) => a - b);
+  const [from = 0] = numbers;
+  const isNumbered = all.every(({ number }) => number !== undefined) && from <= 1;
+  const has = isNumbered && numbers.at(-1) === from + numbers.length - 1 ? numbers.length : all.length;
+  if (all.length > 0 && has !== masks) {
+    return `the answers have ${all.length} [SEG], but the row has ${count(masks, "mask")}`;
+  }
+  let nth = 0;
+  return tokens.map((own) =>
+    own.length === 0
+      ? undefined
+      : own.map(({ number = 0 }) => (has === numbers.length && isNumbered ? number - from : nth++)),
+  );
+}
+
+/** Whether the answer to a question may describe a region. */
+function mayDescribe({ asked }: Wording): boolean {
+  return asked === "description" || asked === "property" || asked === "unknown";
+}
+
+/** The texts of an exchange for the masks that it is about. */
+function candidatesOf(talk: Talk, at: number, masks: number): Candidate[] {
+  const { question, answer, isAsked, about, targets, asked, region, goesOn } = talk;
+  if (targets !== undefined) {
+    const phrases = phrasesOf(talk);
+    const reason = `no phrase can be read from ${isAsked ? `the question ${quote(question, 120)}` : "the text"}`;
+    return targets.map((mask, nth) => ({
+      at,
+      mask,
+      rank: 4,
+      text: phrases[nth],
+      ...(phrases[nth] === undefined ? { reason } : {}),
+    }));
+  }
+  const inQuestion = new Set(masksIn(question));
+  const inAnswer = new Set(masksIn(answer));
+  const [only] = about;
+  if (goesOn || only === undefined) return [];
+  if (isAsked && !mayDescribe(talk) && !(asked === "picture" && inAnswer.size > 0 && inQuestion.size === 0)) return [];
+  if (about.length === 1) {
+    if (inQuestion.size > 0 && inAnswer.size > 0 && !saysMore(answer)) return [];
+    const named = inQuestion.size > 0 || inAnswer.size > 0 || region;
+    const rank = !isAsked ? 4 : named ? (asked === "property" ? 3 : 4) : asked === "description" ? 2 : 1;
+    return [{ at, mask: only, rank, text: inWords(withoutName(withoutTokens(answer), only), only, masks) }];
+  }
+  const parts = inAnswer.size > 0 ? apart(answer) : undefined;
+  const whole = inAnswer.size > 0 ? answer : `${question} ${answer}`;
+  return about.map((mask) => ({ at, mask, rank: 3, text: inWords(parts?.get(mask) ?? whole, mask, masks) }));
+}
+
+/** The phrase of each [SEG] of an answer; undefined where none can be read. */
+function phrasesOf({ question, answer, isAsked }: Exchange): (string | undefined)[] {
+  const tokens = segTokens(answer);
+  const befores = tokens.map(({ start }, nth) => answer.slice(tokens[nth - 1]?.end ?? 0, start));
+  const tags = taggedPhrases(answer);
+  if (tags.length > 0) {
+    let phrase: string | undefined;
+    return tokens.map(({ start }, nth) => {
+      const from = tokens[nth - 1]?.end ?? 0;
+      const own = tags.findLast(({ end }) => end > from && end <= start);
+      // Several tokens behind one phrase mean it together.
+      if (own !== undefined || /[\p{L}\p{N}]/u.test(befores[nth] as string)) phrase = own?.phrase || undefined;
+      return phrase;
+    });
+  }
+  const asked = isAsked ? phraseOf(question) : undefined;
+  if (tokens.length === 1 && asked !== undefined) return [asked];
+  const words = befores.map(wordsBefore);
+  if (words.every((text) => text !== undefined)) return words;
+  const parts = asked === undefined ? undefined : splitPhrase(asked, tokens.length);
+  return tokens.map((_, nth) => parts?.[nth]);
+}
+
+/** A text before a reason, and a blank text after any other. */
+function worth({ text, rank }: Candidate): number {
+  return text === undefined ? rank - 20 : text.trim() === "" ? rank - 10 : rank;
+}
+
+/** Questions about each mask alone with their answers, as seen from the mask; of a single mask all of them. */
+function questionsOf(talks: readonly Talk[], masks: number): QuestionAnswer[][] {
+  const own: QuestionAnswer[][] = Array.from({ length: masks }, () => []);
+  for (const talk of talks) {
+    const [mask = 0] = talk.about;
+    if (!isForLoop(talk, masks)) continue;
+    const [question, answer] = [talk.question, withoutTokens(talk.answer)].map((text) =>
+      inWords(text, mask, masks).trim(),
+    );
+    if (question && answer) own[mask]?.push({ question, answer });
+  }
+  return own;
+}
+
+/** Whether a question can be asked about one marked region. */
+function isForLoop({ isAsked, targets, asked, about }: Talk, masks: number): boolean {
+  return isAsked && targets === undefined && asked !== "mask" && (masks === 1 ? about.length <= 1 : about.length === 1);
+}
+
+const NO_CAPTION: Readonly<Record<Asked, string>> = {
+  mask: "the question asks for a mask and the answer has no [SEG]",
+  "yes or no": "the question asks for yes or no",
+  number: "the question asks for a number",
+  picture: "the question is about the whole picture",
+  description: "the answer describes no mask",
+  property: "the question is not about a region",
+  unknown: "the question is not about a region",
+};
+
+function fateOf(
+  { question, answer }: Exchange,
+  talk: Talk,
+  at: number,
+  {
+    candidates,
+    chosen,
+  }: { readonly candidates: readonly Candidate[]; readonly chosen: readonly (Candidate | undefined)[] },
+): PairFate {
+  const pair = { question, answer };
+  const own = candidates.filter((one) => one.at === at);
+  const nameOf = (mask: number): string => (chosen.length === 1 ? "the mask" : `mask ${mask + 1}`);
+  const used = own.filter((one) => chosen[one.mask] === one);
+  const texts = used.map(({ mask, text, reason }) =>
+    reason === undefined ? `caption of ${nameOf(mask)}: ${quote(text, 80)}` : `${nameOf(mask)} refused: ${reason}`,
+  );
+  const isRefused = used.length > 0 && used.every(({ text }) => text === undefined);
+  const kind = isRefused ? "refused" : talk.targets === undefined ? "caption" : "phrase";
+  if (used.length > 0) return { ...pair, kind, became: texts.join("; ") };
+  const kept = isForLoop(talk, chosen.length) ? "; a question of loop 3" : "";
+  if (own.length > 0) {
+    const masks = own.map(({ mask }) => nameOf(mask)).join(" and ");
+    return { ...pair, kind: "second", became: `no caption: ${masks} has one from another answer${kept}` };
+  }
+  const why = talk.goesOn ? "the question goes on about the region of the one before" : NO_CAPTION[talk.asked];
+  return { ...pair, kind: talk.asked, became: `no caption: ${why}${kept}` };
+}
+
+/** Texts and masks that are not used. */
+function remarkOf(talks: readonly Talk[], chosen: readonly (Candidate | undefined)[]): string | undefined {
+  if (chosen.length === 1) {
+    const captions = talks.filter(({ isAsked, answer }) => !isAsked && answer.trim() !== "").length;
+    return captions > 1
+      ? `the row has 1 mask and ${captions} texts; the first is its caption, the others are not used`
+      : undefined;
+  }
+  const without = [...chosen.keys()].filter((mask) => chosen[mask] === undefined).map((mask) => mask + 1);
+  if (without.length === 0 || without.length === chosen.length) return undefined;
+  const masks = without.length > 8 ? count(without.length, "mask") : `mask ${without.join(" and ")}`;
+  return `no text is about ${masks} of ${chosen.length}, so ${without.length === 1 ? "it is" : "they are"} left out`;
 }
 
 function count(n: number, word: string): string {

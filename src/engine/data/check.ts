@@ -5,6 +5,7 @@ import type { RegionSet } from "./region-set.ts";
 import type { ImageDecoder, RegionSample } from "./sample.ts";
 import { epochOrder } from "./splits.ts";
 import { identify } from "./tables/identify.ts";
+import { tallyText } from "./talk/tally.ts";
 
 /** One check of a data set. */
 export interface DataCheck {
@@ -107,7 +108,7 @@ function checkName({ files, description }: RegionSet, names: readonly string[]):
 }
 
 /** The share of rows in usable shards that were not skipped because of their text. */
-function checkCaptions({ files, skipped, summaries }: RegionSet): DataCheck {
+function checkCaptions({ files, skipped, summaries, answers }: RegionSet): DataCheck {
   const texts = new Map(files.map((file) => [file.name, file.roles?.text]));
   const good = new Set(summaries.map((summary) => `${summary.file}#${summary.row}`));
   const without = new Set<string>();
@@ -116,7 +117,8 @@ function checkCaptions({ files, skipped, summaries }: RegionSet): DataCheck {
   }
   const rows = files.reduce((sum, file) => sum + (file.roles === undefined ? 0 : file.rows), 0);
   const share = rows === 0 ? 0 : (100 * (rows - without.size)) / rows;
-  const detail = `${share.toFixed(1)} % of ${rows} rows have a caption`;
+  const parts = [`${share.toFixed(1)} % of ${rows} rows have a caption`, tallyText(answers)];
+  const detail = parts.filter((part) => part !== "").join("; ");
   return { name: "captions found", ok: summaries.length > 0, blocks: true, detail };
 }
 

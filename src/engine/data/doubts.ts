@@ -1,9 +1,12 @@
 /** Decides what single rows leave open, once for all rows of a data set, and says so with counts. */
 import { parseJson } from "../bytes/json.ts";
 import { LabError } from "../errors.ts";
+import { smallestRegion } from "./captions.ts";
+import { isLabelMap } from "./mask/label-map.ts";
+import { isNumbers, splitMasks } from "./mask/mask-items.ts";
 import { MOST_FRACTION } from "./mask/mask-read.ts";
 import { type Doubts, type RowContext, rowTurned } from "./row.ts";
-import { rowParts } from "./row-parts.ts";
+import { rowParts, turnsOf } from "./row-parts.ts";
 import { passMeter } from "./tables/read-meter.ts";
 import type { Adapter, Role } from "./tables/schema.ts";
 import { isBinaryCell, type Table } from "./tables/table.ts";
@@ -34,6 +37,9 @@ export function doubtsOf(tables: readonly DoubtfulTable[]): SetDoubts {
   const inPixels = tables.some(({ table }) => table.inPixels === true);
   let masks = 0;
   const pictures = new Set<string>();
+  let first: Promise<number> | undefined;
+  let maps: Promise<boolean> | undefined;
+  let [numbered, white] = [0, 0];
   const doubts: Doubts = {
     fractions: async (used) => {
       if (inPixels) return false;
@@ -46,12 +52,32 @@ export function doubtsOf(tables: readonly DoubtfulTable[]): SetDoubts {
       votes ??= countVotes(tables, doubts);
       return isTurned(await votes);
     },
+    firstRegion: async () => {
+      numbered++;
+      first ??= anyRow(tables, Number.POSITIVE_INFINITY, namesZero).then((zero) => (zero ? 0 : 1));
+      return first;
+    },
+    labelMaps: async () => {
+      white++;
+      maps ??= anyRow(tables, EXAMPLES, hasLabels);
+      return maps;
+    },
   };
   return {
     ...doubts,
     notes: async () => {
       const notes: string[] = [];
       if (votes !== undefined) notes.push(turnNote(pictures.size, await votes));
+      if (first !== undefined) {
+        const texts = numbered === 1 ? "the texts of 1 row name" : `the texts of ${numbered} rows name`;
+        notes.push(`${texts} regions counted from ${await first}, the smallest number in the data set`);
+      }
+      if (maps !== undefined) {
+        const many = white === 1 ? "1 mask" : `${white} masks`;
+        notes.push(
+          `255 alone is ${(await maps) ? "void" : "the object"} in ${many}, as other masks of the data set show`,
+        );
+      }
       if (fractions !== undefined && masks > 0) {
         const many = masks === 1 ? "1 mask is polygons" : `${masks} masks are polygons`;
         notes.push(
@@ -63,6 +89,46 @@ export function doubtsOf(tables: readonly DoubtfulTable[]): SetDoubts {
       return notes;
     },
   };
+}
+
+/** Number of rows per table whose masks are examined, spread over it. */
+const EXAMPLES = 32;
+
+/** Whether any of some rows fits; damaged rows do not. @param rows number of rows of a table, spread over it */
+async function anyRow(
+  tables: readonly DoubtfulTable[],
+  rows: number,
+  fits: (table: DoubtfulTable, row: number) => Promise<boolean>,
+): Promise<boolean> {
+  for (const one of tables) {
+    const step = Math.max(1, one.table.rows / rows);
+    for (let at = 0; at < one.table.rows; at += step) {
+      try {
+        if (await fits(one, Math.floor(at))) return true;
+      } catch (thrown) {
+        // The row is refused with its reason when it is read.
+        if (!(thrown instanceof LabError) || thrown.code === "storage" || thrown.code === "cancelled") throw thrown;
+      }
+    }
+  }
+  return false;
+}
+
+async function namesZero({ table, adapter }: DoubtfulTable, row: number): Promise<boolean> {
+  const cell = await rowParts(table, row)(adapter.text);
+  const items: unknown[] = adapter.text.each && Array.isArray(cell) ? cell : [cell];
+  for (const item of items) if (smallestRegion((await turnsOf(item)) ?? []) === 0) return true;
+  return false;
+}
+
+async function hasLabels({ table, adapter, find }: DoubtfulTable, row: number): Promise<boolean> {
+  const cell = await rowParts(table, row)(adapter.mask);
+  // The size of the row's picture is not known here: rows of numbers give their own.
+  const lines = Array.isArray(cell) && cell.every(isNumbers) ? (cell as unknown[][]) : [];
+  const size = { height: lines.length, width: lines[0]?.length ?? 0 };
+  const items = adapter.mask.each && Array.isArray(cell) ? (cell as unknown[]) : (splitMasks(cell, size) ?? []);
+  for (const item of items.slice(0, EXAMPLES)) if (await isLabelMap(item, { ...size, find })) return true;
+  return false;
 }
 
 interface Votes {

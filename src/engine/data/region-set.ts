@@ -23,6 +23,7 @@ import { openTable } from "./tables/open-table.ts";
 import { passMeter } from "./tables/read-meter.ts";
 import { type Adapter, partNames, schemaText, type WantedColumns } from "./tables/schema.ts";
 import type { Table } from "./tables/table.ts";
+import { type AnswerTally, answerTally } from "./talk/tally.ts";
 
 /** An opened shard, for display. */
 export interface ShardInfo {
@@ -61,6 +62,8 @@ export interface RegionSet {
   readonly ignored: readonly IgnoredFile[];
   /** Description in dataset_info.json; empty if there is none. */
   readonly description: string;
+  /** What became of the questions of conversations. */
+  readonly answers: AnswerTally;
   /** The stored rows of an opened file. */
   table(file: string): Table | undefined;
   /**
@@ -162,12 +165,14 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
   const files: ShardInfo[] = [];
   const places: Place[] = [];
   const opened: { name: string; shard: Opened }[] = [];
+  const answers = answerTally();
   const set: RegionSet = {
     summaries,
     skipped,
     files,
     ignored,
     description,
+    answers,
     table: (file) => opened.find(({ name }) => name === file)?.shard.table,
     sample: async (index) => {
       const [summary, place] = [summaries[index], places[index]];
@@ -222,6 +227,7 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
       }
       const adapted = read.value;
       for (const { column, reason } of adapted.skipped) skipped.push({ file: name, row, column, reason });
+      answers.add(name, row, adapted.pairs ?? []);
       for (const region of adapted.regions) {
         const { mask, caption, questions, category, picture, pictureIndex, frames } = region;
         const { width, height, imageId } = picture;

@@ -1,6 +1,6 @@
 /** The parts of one row by role; each column is read once. */
-import { badInput, dropUnseen } from "../errors.ts";
-import { captionsOf, type RowCaptions, readTurns } from "./captions.ts";
+import { badInput, dropUnseen, quote } from "../errors.ts";
+import { captionsOf, type RowCaptions, readTurns, smallestRegion, type Turn } from "./captions.ts";
 import type { Adapter, Role } from "./tables/schema.ts";
 import { isBinaryCell, type Table } from "./tables/table.ts";
 
@@ -31,46 +31,72 @@ function follow(cell: unknown, path: readonly string[]): unknown {
   return follow((cell as Readonly<Record<string, unknown>>)[name], rest);
 }
 
+type FirstRegion = () => Promise<number>;
+
 /**
  * The captions of a row's masks.
  * @param masks number of masks of the row
+ * @param first number of the data set's first region, asked if texts name regions by number, none of them 0
  * @throws LabError("bad-input") when the row has no text for any mask
  */
-export async function rowCaptions(cell: unknown, { text }: Adapter, masks: number): Promise<RowCaptions> {
-  const texts = text.each && Array.isArray(cell) ? await textEach(cell as unknown[], masks) : await textOf(cell, masks);
+export async function rowCaptions(
+  cell: unknown,
+  { text }: Adapter,
+  masks: number,
+  first: FirstRegion,
+): Promise<RowCaptions> {
+  const texts =
+    text.each && Array.isArray(cell)
+      ? await textEach(cell as unknown[], masks, first)
+      : await textOf(cell, masks, first);
   if (texts === undefined) throw badInput("the row has no text");
   if (texts.fatal !== undefined) throw badInput(texts.fatal);
-  if (texts.captions.every((caption) => caption === undefined)) throw badInput("the row has no answer");
-  return texts;
+  if (texts.captions.some((caption) => caption !== undefined)) return texts;
+  const reason = texts.refused?.find((one) => one !== undefined);
+  if (reason !== undefined) throw badInput(reason);
+  const { became, question } = texts.pairs?.[0] ?? {};
+  if (became === undefined) throw badInput("the row has no answer");
+  const more = (texts.pairs?.length ?? 1) - 1;
+  const others = more === 0 ? "" : `, and ${more} more that ${more === 1 ? "gives" : "give"} none`;
+  throw badInput(`no answer is the caption of a region: ${quote(question, 80)} gives ${became}${others}`);
 }
 
 /** The caption of each mask from the item of the same index; an item may hold several texts. */
-async function textEach(items: readonly unknown[], masks: number): Promise<RowCaptions> {
+async function textEach(items: readonly unknown[], masks: number, first: FirstRegion): Promise<RowCaptions> {
   const captions: (string | undefined)[] = [];
-  for (const item of items.slice(0, masks)) captions.push((await textOf(item, 1))?.captions[0] ?? "");
+  for (const item of items.slice(0, masks)) captions.push((await textOf(item, 1, first))?.captions[0] ?? "");
   while (captions.length < masks) captions.push(undefined);
   return { captions };
 }
 
-async function textOf(cell: unknown, masks: number): Promise<RowCaptions | undefined> {
+async function textOf(cell: unknown, masks: number, first: FirstRegion): Promise<RowCaptions | undefined> {
+  const turns = await turnsOf(cell);
+  if (turns === undefined) return undefined;
+  const isPlain = turns.every(({ role }) => role === "gpt");
+  const given = turns.filter(({ value }) => value.trim() !== "");
+  // Of several captions of one mask the first that is not blank is used.
+  const used =
+    isPlain && masks === 1 && given.length > 0 && !given.some(({ value }) => /<prompt/i.test(value)) ? given : turns;
+  const smallest = smallestRegion(used);
+  return captionsOf(used, masks, Number.isFinite(smallest) && smallest > 0 ? await first() : smallest === 0 ? 0 : 1);
+}
+
+/**
+ * The turns of a text cell; captions become answers without a question. Undefined without any text.
+ * @throws LabError("bad-input") when it is too long
+ */
+export async function turnsOf(cell: unknown): Promise<readonly Turn[] | undefined> {
   if (cell === null || cell === undefined) return undefined;
   if (isBinaryCell(cell)) {
     if (cell.length > MAX_TEXT_BYTES)
       throw badInput(`the text has ${cell.length} bytes, more than the ${MAX_TEXT_BYTES} allowed`);
-    return textOf(new TextDecoder().decode(await cell.read()), masks);
+    return turnsOf(new TextDecoder().decode(await cell.read()));
   }
   const turns = readTurns(cell);
-  if (turns !== undefined && turns.length > 0) return captionsOf(turns, masks);
-  if (typeof cell === "string") return captionsOf([{ role: "gpt", value: cell }], masks);
+  if (turns !== undefined && turns.length > 0) return turns;
+  if (typeof cell === "string") return [{ role: "gpt", value: cell }];
   if (!Array.isArray(cell) || cell.length === 0) return undefined;
-  const texts = (cell as unknown[]).map((value) => (typeof value === "string" ? value : ""));
-  const answers = texts.map((value) => ({ role: "gpt" as const, value }));
-  const given = answers.filter(({ value }) => value.trim() !== "");
-  if (masks > 1 || given.length === 0 || texts.some((text) => text.includes("<Prompt")))
-    return captionsOf(answers, masks);
-  const found = captionsOf(given.slice(0, 1), 1);
-  if (given.length === 1) return found;
-  return { ...found, remark: `the row has 1 mask and ${given.length} texts; the first is used` };
+  return (cell as unknown[]).map((value) => ({ role: "gpt", value: typeof value === "string" ? value : "" }));
 }
 
 /** Maximum labels of a row, and characters of one. */

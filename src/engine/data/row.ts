@@ -1,14 +1,14 @@
 import { badInput, LabError, quote, toLabError } from "../errors.ts";
-import { readTurns } from "./captions.ts";
+import { exchangesOf, type PairFate, readTurns, regionsMeant } from "./captions.ts";
 import { clipRegion } from "./clips/clip-row.ts";
 import { type PictureProbe, pictureProbes } from "./image/picture.ts";
 import { pathIn } from "./image/picture-bytes.ts";
-import { splitLabels } from "./mask/label-map.ts";
+import { labelText, splitLabels } from "./mask/label-map.ts";
 import { bitmapOf } from "./mask/mask-bitmap.ts";
 import { isNumbers, type PictureSize, splitMasks } from "./mask/mask-items.ts";
 import { type MaskContext, readMask } from "./mask/mask-read.ts";
-import { rleArea } from "./mask/rle.ts";
-import { readLabels, rowCaptions, rowParts } from "./row-parts.ts";
+import { type Rle, rleArea } from "./mask/rle.ts";
+import { readLabels, rowCaptions, rowParts, turnsOf } from "./row-parts.ts";
 import type { RegionSummary } from "./sample.ts";
 import type { FindFile } from "./siblings.ts";
 import type { ReadMeter } from "./tables/read-meter.ts";
@@ -36,6 +36,8 @@ export interface AdaptedRow {
   readonly skipped: readonly { readonly column: string; readonly reason: string }[];
   /** Masks in the row, used or not. */
   readonly masks: number;
+  /** What became of the questions of a conversation; absent without questions. */
+  readonly pairs?: readonly PairFate[];
 }
 
 /** Whether an error concerns the whole file or the whole pass, so that reading further rows is useless. */
@@ -49,6 +51,10 @@ export interface Doubts {
   fractions(used: boolean): Promise<boolean>;
   /** Whether a picture whose masks fit both ways is turned as EXIF says. @param imageId counts the picture */
   turned(imageId: string): Promise<boolean>;
+  /** Number of the first region where texts name regions by number, none of them 0 in the row: 0 or 1. */
+  firstRegion(): Promise<number>;
+  /** Whether pictures of masks are label maps, in which 255 alone is void. */
+  labelMaps(): Promise<boolean>;
 }
 
 /** What reading a row needs. */
@@ -59,7 +65,7 @@ export interface RowContext {
   readonly pass?: ReadMeter | undefined;
   /** Reads picture headers; sharing it between rows reads each picture once. */
   readonly probe?: (cell: unknown) => Promise<PictureProbe>;
-  /** Without it, polygons are in pixels and EXIF turns a picture where its masks fit both ways. */
+  /** Without it, polygons are in pixels, EXIF turns a picture where its masks fit both ways, and regions count from 1. */
   readonly doubts?: Doubts | undefined;
 }
 
@@ -122,15 +128,28 @@ export async function adaptRow(
   if (words === undefined) return { ...nothing, masks: stored.length };
   const items = adapter.clip
     ? stored
-    : await regionItems(stored, words.cell, {
-        ...(first as PictureProbe),
-        find: findMask,
-        ...(adapter.mask.each ? {} : { cell }),
-      });
+    : await step(adapter.mask, () =>
+        regionItems(stored, words.cell, {
+          ...(first as PictureProbe),
+          find: findMask,
+          ...(adapter.mask.each ? {} : { cell }),
+        }),
+      );
+  if (items === undefined) return { ...nothing, masks: stored.length };
   const masks = adapter.clip ? 1 : items.length;
   if (frameMasks === undefined && tooMany(items)) return nothing;
-  const texts = await step(adapter.text, async () => rowCaptions(words.cell, adapter, masks));
-  if (texts === undefined) return { ...nothing, masks };
+  const texts = await step(adapter.text, async () =>
+    rowCaptions(words.cell, adapter, masks, async () => (await doubts?.firstRegion()) ?? 1),
+  );
+  if (texts === undefined) {
+    const became = `refused: ${skipped.at(-1)?.reason}`;
+    const all = exchangesOf((await step(adapter.text, () => turnsOf(words.cell))) ?? []);
+    const refused = all.flatMap(({ question, answer, isAsked }) =>
+      isAsked ? [{ question, answer, kind: "refused" as const, became }] : [],
+    );
+    return { ...nothing, masks, ...(refused.length > 0 ? { pairs: refused } : {}) };
+  }
+  const asked = texts.pairs === undefined ? {} : { pairs: texts.pairs };
   if (texts.remark !== undefined) skip(adapter.text, texts.remark);
   const { category } = adapter;
   const labelCell = category === undefined ? [] : ((await step(category, () => part(category))) ?? []);
@@ -147,7 +166,7 @@ export async function adaptRow(
       skip(adapter.text, "the caption is empty");
       return { ...nothing, masks };
     }
-    return { regions: [{ region: 0, caption, category: labels, pictureIndex: 0, ...found }], skipped, masks };
+    return { regions: [{ region: 0, caption, category: labels, pictureIndex: 0, ...found }], skipped, masks, ...asked };
   }
 
   const regions: RowRegion[] = [];
@@ -162,8 +181,11 @@ export async function adaptRow(
   }
   for (const [region, item] of items.entries()) {
     const caption = texts.captions[region]?.trim();
-    if (caption === undefined) continue;
     const which = masks === 1 ? "" : ` of region ${region}`;
+    const refused = texts.refused?.[region];
+    if (refused !== undefined)
+      skip(adapter.text, `${refused}${masks === 1 ? "" : `, so mask ${region + 1} is left out`}`);
+    if (caption === undefined) continue;
     if (caption === "") {
       skip(adapter.text, `the caption${which} is empty`);
       continue;
@@ -172,9 +194,24 @@ export async function adaptRow(
     await step(adapter.mask, async () => {
       const choice = pairs ? [[region, faced[region]] as const] : [...faced.entries()];
       const probes = choice as readonly (readonly [number, PictureProbe | LabError])[];
-      const used = { ...context, fractions: doubts && (() => doubts.fractions(true)) };
+      let labels: readonly number[] = [];
+      const seen = (all: readonly number[]): void => {
+        labels = all;
+      };
+      const used = { ...context, seen, fractions: doubts && (() => doubts.fractions(true)) };
       const found = await fitting(item, probes, used, which);
       const area = rleArea(found.mask);
+      if (labels.length === 1 && labels[0] === 255 && (await doubts?.labelMaps())) {
+        throw badInput(`the label map${which} has only void (255): other masks of the data set have labels`);
+      }
+      if (labels.length > 1) {
+        const [height, width] = found.mask.size;
+        const all = `all ${labels.length} labels (${labelText(labels)})`;
+        if (area === height * width) {
+          throw badInput(`${all} of the label map${which} are the whole picture, so its one text means no region`);
+        }
+        skip(adapter.mask, `the one text of the label map${which} is used for ${all} together, as one object`);
+      }
       if (area === 0) {
         const [height, width] = found.mask.size;
         throw badInput(`the mask${which} is empty (0 of ${height * width} pixels)`);
@@ -186,7 +223,7 @@ export async function adaptRow(
       regions.push({ region, caption, ...(questions.length > 0 ? { questions } : {}), category: own, area, ...found });
     });
   }
-  return { regions, skipped, masks };
+  return { regions, skipped, masks, ...asked };
 }
 
 /**
@@ -212,9 +249,10 @@ function itemsOf(cell: unknown, role: Role, size: PictureSize): unknown[] | unde
 }
 
 /**
- * The masks of a row. If one picture serves several texts, the masks of its label map. Polygons next to each other are one object, as in
- * COCO, or one object each if there are as many texts.
+ * The masks of a row. If one picture serves several texts, the masks of its label map. Polygons next to each other are
+ * one object, as in COCO, or one object each if there are as many texts.
  * @param cell the whole cell, unless each of its items is a mask
+ * @throws LabError("bad-input") if the labels of a map and the texts do not fit
  */
 async function regionItems(
   items: readonly unknown[],
@@ -223,16 +261,19 @@ async function regionItems(
 ): Promise<readonly unknown[]> {
   if (cell !== undefined && items.length > 1 && items.every(isOutline) && textCount(texts) === 1) return [items];
   const several = Array.isArray(texts) && texts.length > 1 && texts.every((text) => typeof text === "string");
-  if (items.length !== 1 || !several) return items;
-  const polygons = flatPolygons(items[0], cell, size);
-  if (polygons?.length === texts.length) return polygons;
+  const meant = several ? texts.length : regionsMeant(readTurns(texts) ?? []);
+  if (items.length !== 1 || meant < 2) return items;
+  const polygons = several ? flatPolygons(items[0], cell, size) : undefined;
+  if (polygons?.length === meant) return polygons;
+  let masks: (Rle | null)[] | string | undefined;
   try {
-    return (await splitLabels(items[0], texts.length, size)) ?? items;
+    masks = await splitLabels(items[0], meant, size);
   } catch (thrown) {
     if (endsReading(thrown)) throw thrown;
     // A damaged mask is reported when it is read as a mask.
-    return items;
   }
+  if (typeof masks === "string") throw badInput(masks);
+  return masks ?? items;
 }
 
 /** A polygon as a list of points. */

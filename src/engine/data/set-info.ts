@@ -1,6 +1,7 @@
 import type { DataCheck } from "./check.ts";
 import type { RegionSet, ShardInfo } from "./region-set.ts";
 import type { SkippedRow } from "./sample.ts";
+import type { PairSample } from "./talk/tally.ts";
 
 /** Description of an opened data set for the user. */
 export interface SetInfo {
@@ -25,6 +26,8 @@ export interface SetInfo {
   readonly categories: readonly (readonly [string, number])[];
   /** Results of checkRegionSet. */
   readonly checks: readonly DataCheck[];
+  /** Questions of conversations with what became of their answers, as examples. */
+  readonly pairs: readonly PairSample[];
 }
 
 /** Counts and checks of a finished index. */
@@ -59,6 +62,7 @@ export function describeSet(set: RegionSet, name: string, checks: readonly DataC
     ignored: set.ignored,
     categories: [...categories].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)),
     checks,
+    pairs: set.answers.samples(),
   };
 }
 

@@ -26,6 +26,7 @@ const info = (shards: readonly string[], categories: readonly string[]): SetInfo
   ignored: [],
   categories: categories.map((name) => [name, 1] as const),
   checks: [],
+  pairs: [],
 });
 
 test("what a filter names is offered as well, so that it can be undone", () => {

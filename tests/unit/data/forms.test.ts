@@ -171,7 +171,7 @@ test("of several texts of one mask the first that is not blank is used, and the 
   const set = await openRegionSet(memoryFolder({ "rows.json": JSON.stringify(rows), "0.png": png(32, 24) }));
   expect(set.summaries.map(({ caption }) => caption)).toEqual(["a", "b", "c"]);
   expect(set.skipped.map(({ row, reason }) => [row, reason])).toEqual([
-    [0, "the row has 1 mask and 3 texts; the first is used"],
+    [0, "the row has 1 mask and 3 texts; the first is its caption, the others are not used"],
     [3, "the caption is empty"],
   ]);
 });

@@ -350,7 +350,8 @@ test("polygons cost no more than the pass over their file may", async () => {
     },
   };
   const found = [];
-  for (const row of [0, 1, 2]) found.push(await adaptRow(table, adapter, row, { find: (path) => folder.get(path), pass }));
+  for (const row of [0, 1, 2])
+    found.push(await adaptRow(table, adapter, row, { find: (path) => folder.get(path), pass }));
   expect(found.map(({ regions }) => regions.length)).toEqual([1, 1, 0]);
   expect(found[2]?.skipped.map(({ reason }) => reason)).toEqual(["the pass has no budget left"]);
 });

@@ -60,7 +60,7 @@ describe("label maps", () => {
     encode({ width: 4, height: 1, data: Uint8Array.from(labels), channels: 1, depth: 8 });
   const split = async (item: unknown, texts: number): Promise<unknown> => {
     const found = await splitLabels(item, texts, { height: 1, width: 4, find: () => undefined });
-    return found?.map((mask) => (mask === null ? null : [...decodeRle(mask)]));
+    return typeof found === "string" ? found : found?.map((mask) => (mask === null ? null : [...decodeRle(mask)]));
   };
   test.each([
     [
@@ -85,7 +85,43 @@ describe("label maps", () => {
     ["one label is a mask of one region", [0, 1, 1, 0], 2, undefined],
     ["one label that is the number of a text", [0, 2, 2, 0], 2, [null, [0, 1, 1, 0]]],
     ["one label that is no number of a text", [0, 255, 255, 0], 2, undefined],
-    ["more labels than texts are one mask", [7, 8, 9, 0], 2, undefined],
+    ["more labels than texts", [7, 8, 9, 0], 2, "the label map has 3 labels (7, 8, 9), but the row has 2 texts"],
+    [
+      "more labels than texts, one the number of a text",
+      [1, 2, 3, 0],
+      2,
+      "the label map has 3 labels (1, 2, 3), but the row has 2 texts",
+    ],
+    [
+      "void beside the numbers of the texts",
+      [2, 255, 1, 255],
+      2,
+      [
+        [0, 0, 1, 0],
+        [1, 0, 0, 0],
+      ],
+    ],
+    [
+      "void beside other labels",
+      [5, 255, 0, 9],
+      2,
+      [
+        [1, 0, 0, 0],
+        [0, 0, 0, 1],
+      ],
+    ],
+    ["void is no label for a text", [5, 255, 255, 9], 3, "the label map has 2 labels (5, 9), but the row has 3 texts"],
+    [
+      "greys in even steps, the last of which is white",
+      [85, 170, 255, 0],
+      3,
+      [
+        [1, 0, 0, 0],
+        [0, 1, 0, 0],
+        [0, 0, 1, 0],
+      ],
+    ],
+    ["shades at the edge of a white object", [0, 200, 255, 255], 2, undefined],
   ] as const)("%s", async (_, labels, texts, expected) => {
     expect(await split({ bytes: cellOf(map(labels)), path: null }, texts)).toEqual(expected);
     expect(await split([[...labels]], texts)).toEqual(expected);

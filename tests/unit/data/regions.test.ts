@@ -118,13 +118,12 @@ test("a list of masks gives one sample per mask: by answer without tags, by what
     ["#0/1", "A cat."],
     ["#1/0", "The other region sits on this region."],
     ["#1/1", "This region sits on the other region."],
-    ["#2/0", "Only one."],
     ["#3/0", "What is the relation between the other region and this region? Unclear."],
     ["#3/1", "What is the relation between this region and the other region? Unclear."],
     ["#4/0", "Good."],
   ]);
   expect(set.skipped.map(({ row: at, reason }) => [at, reason])).toEqual([
-    [2, "the row has 2 masks and 1 answer; only pairs are used"],
+    [2, "the row has 2 masks and 1 text, and no text names its mask"],
     [4, "the mask of region 1 is empty (0 of 768 pixels)"],
   ]);
 });

@@ -1,6 +1,7 @@
 /** The checks of the open data: failed ones above the rows, all of them in a dialog. */
 import type { ReactNode } from "react";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
+import { quote } from "../../../engine/errors.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import styles from "./checks.module.css";
@@ -38,6 +39,7 @@ export function FailedChecks(props: { readonly checks: SetInfo["checks"] }): Rea
 
 export function ChecksDialog(props: {
   readonly checks: SetInfo["checks"];
+  readonly pairs: SetInfo["pairs"];
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;
 }): ReactNode {
@@ -52,6 +54,12 @@ export function ChecksDialog(props: {
             <div>
               <strong>{labelOf(check)}</strong>
               <p className="muted anywhere">{sentence(check.detail)}</p>
+              {check.name === "captions found" &&
+                props.pairs.map(({ file, row, question, answer, became }) => (
+                  <p key={`${file}#${row}: ${question}`} className="muted anywhere" data-testid="sample-pair">
+                    {quote(question, 160)} → {quote(answer, 160)}: {became}
+                  </p>
+                ))}
             </div>
           </li>
         ))}

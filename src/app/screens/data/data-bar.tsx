@@ -171,6 +171,7 @@ function Counts(props: { readonly shown: number }): ReactNode {
       </button>
       <ChecksDialog
         checks={info.checks}
+        pairs={info.pairs}
         open={open === "checks"}
         onOpenChange={(now) => setOpen(now ? "checks" : null)}
       />

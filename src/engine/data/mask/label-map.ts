@@ -6,35 +6,53 @@ import { pictureBytes } from "../image/picture-bytes.ts";
 import { decodePng, isPng } from "../image/png-decode.ts";
 import type { FindFile } from "../siblings.ts";
 import { isBinaryCell } from "../tables/table.ts";
-import { bitmapOf } from "./mask-bitmap.ts";
+import { bitmapOf, labelSet, MOST_LABELS, topOf } from "./mask-bitmap.ts";
 import type { PictureSize } from "./mask-items.ts";
-import { labelsOf } from "./mask-picture.ts";
+import { type Labelled, labelledPng } from "./mask-picture.ts";
 import { type Rle, rleFromRuns } from "./rle.ts";
-
-/** Maximum number of labels; a picture with more is not a label map. */
-const MOST_LABELS = 4096;
 
 /**
  * The masks of a label map for a number of texts. Text i belongs to label i + 1 if no label exceeds the number of
- * texts, else to the i-th label in order if there is one label per text. A missing label gives null.
+ * texts, else to the i-th label in order if there is one label per text. A missing label gives null. Void is no label
+ * (docs/spec/data.md#8-label-maps-and-binary-masks).
  * @param texts number of texts, at least 2
- * @returns undefined for anything else, such as a mask of one region
+ * @returns undefined for anything else, such as a mask of one region; a sentence if labels and texts do not fit
  */
 export async function splitLabels(
   item: unknown,
   texts: number,
   size: PictureSize & { readonly find: FindFile },
-): Promise<(Rle | null)[] | undefined> {
+): Promise<(Rle | null)[] | string | undefined> {
   const map = await valuesOf(item, size);
   if (map === undefined) return undefined;
-  const masks = labelRles(map.values, map.height, map.width, MOST_LABELS);
-  const labels = [...(masks?.keys() ?? [])].sort((a, b) => a - b);
+  const { labels } = map;
   const last = labels.at(-1);
   // A picture with label 1 alone is a mask of one region.
-  if (masks === undefined || last === undefined || last === 1) return undefined;
+  if (last === undefined || last === 1) return undefined;
   const numbered = last <= texts;
-  if (!numbered && labels.length !== texts) return undefined;
-  return Array.from({ length: texts }, (_, at) => masks.get(numbered ? at + 1 : (labels[at] as number)) ?? null);
+  if (!numbered && labels.length === 1) return undefined;
+  if (!numbered && labels.length !== texts) {
+    return `the label map has ${labels.length} labels (${labelText(labels)}), but the row has ${texts} texts`;
+  }
+  const masks = labelRles(map.values, map.height, map.width, MOST_LABELS);
+  return Array.from({ length: texts }, (_, at) => masks?.get(numbered ? at + 1 : (labels[at] as number)) ?? null);
+}
+
+/** Maximum number of labels in a message. */
+const SHOWN = 8;
+
+/** Labels as text; colours as hexadecimal digits. */
+export function labelText(labels: readonly number[]): string {
+  const shown = labels
+    .slice(0, SHOWN)
+    .map((label) => (label > 0xffff ? `#${label.toString(16).padStart(6, "0")}` : label));
+  return `${shown.join(", ")}${labels.length > SHOWN ? ", …" : ""}`;
+}
+
+/** Whether a mask is a picture or bitmap of several labels, or of one label beside void. */
+export async function isLabelMap(item: unknown, size: PictureSize & { readonly find: FindFile }): Promise<boolean> {
+  const map = await valuesOf(item, size);
+  return map !== undefined && (map.labels.length > 1 || map.void !== undefined);
 }
 
 /**
@@ -57,7 +75,7 @@ export function labelRles(
   };
   for (let x = 0, place = 0; x < width; x++) {
     for (let at = x; at < labels.length; at += width, place++) {
-      const next = labels[at] as number;
+      const next = Math.max(0, labels[at] as number);
       if (next === label) continue;
       close(place);
       [label, start] = [next, place];
@@ -73,13 +91,15 @@ export function labelRles(
   return new Map([...found].map(([one, { runs }]) => [one, rleFromRuns(runs, height, width)]));
 }
 
-async function valuesOf(item: unknown, size: PictureSize & { readonly find: FindFile }) {
+async function valuesOf(
+  item: unknown,
+  size: PictureSize & { readonly find: FindFile },
+): Promise<(Labelled & PictureSize) | undefined> {
   if (Array.isArray(item)) {
     const bitmap = bitmapOf(item as unknown[], size);
     const values = bitmap === undefined ? [] : Array.from(bitmap.values, Number);
-    return bitmap === undefined || !values.every((value) => Number.isInteger(value) && value >= 0)
-      ? undefined
-      : { ...bitmap, values };
+    const set = values.every(Number.isInteger) ? labelSet(values, topOf(values), true) : undefined;
+    return bitmap === undefined || set === undefined ? undefined : { ...set, ...bitmap, values };
   }
   const stored = typeof item === "object" && item !== null && ("bytes" in item || "path" in item);
   if (!isBinaryCell(item) && !stored && typeof item !== "string") return undefined;
@@ -88,5 +108,6 @@ async function valuesOf(item: unknown, size: PictureSize & { readonly find: Find
   const bytes = await picture.read(0, picture.length);
   if (!isPng(bytes)) return undefined;
   const png = decodePng(bytes, "mask's");
-  return { values: labelsOf(png), height: png.height, width: png.width };
+  const found = labelledPng(png);
+  return found === undefined ? undefined : { ...found, height: png.height, width: png.width };
 }

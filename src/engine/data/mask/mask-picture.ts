@@ -2,19 +2,19 @@
 import type { DecodedPng } from "fast-png";
 import { LabError } from "../../errors.ts";
 import { decodePng, isPng } from "../image/png-decode.ts";
-import { bitmapRle } from "./mask-bitmap.ts";
+import { bitmapRle, type LabelSet, LEVELS, labelSet, type SeenLabels, topOf } from "./mask-bitmap.ts";
 import { isTiff, readTiffMask } from "./mask-tiff.ts";
 import { encodeRle, type Rle } from "./rle.ts";
 
 /**
  * Mask of an encoded PNG of any depth and colour type, or of a plain TIFF. Foreground of a PNG is
  * - every opaque pixel, if transparency varies and the colours are only black and white;
- * - else every colour except black; without black, every palette entry except the first;
+ * - else every colour except black and void; without black, every palette entry except the first and void;
  * - for greys with many levels, mostly the brightest (smoothed edges), the upper half.
  * @throws LabError("bad-input") when it is damaged, "unsupported" for other formats
  */
-export async function readMaskPicture(bytes: Uint8Array): Promise<Rle> {
-  if (isTiff(bytes)) return bitmapRle(readTiffMask(bytes));
+export async function readMaskPicture(bytes: Uint8Array, seen?: SeenLabels): Promise<Rle> {
+  if (isTiff(bytes)) return bitmapRle(readTiffMask(bytes), seen);
   if (!isPng(bytes)) {
     throw new LabError(
       "unsupported",
@@ -22,7 +22,29 @@ export async function readMaskPicture(bytes: Uint8Array): Promise<Rle> {
     );
   }
   const png = decodePng(bytes, "mask's");
-  return encodeRle(foreground(colours(png)), png.height, png.width);
+  const found = colours(png);
+  return encodeRle(foreground(found, labelled(found), seen), png.height, png.width);
+}
+
+/** The labels of a PNG: palette entries, greys (also as three equal channels) or colours; 0 where it is transparent. */
+export interface Labelled extends LabelSet {
+  readonly values: ArrayLike<number>;
+}
+
+/** Undefined for more labels than a label map has. */
+export function labelledPng(png: DecodedPng): Labelled | undefined {
+  return labelled(colours(png));
+}
+
+function labelled({ value, visible, top, entry, isGrey }: Colours): Labelled | undefined {
+  const isFlat = !isGrey && entry === undefined && value.every((one) => (one & 255) * 0x010101 === one);
+  const plain = entry ?? (isFlat ? value.map((one) => one & 255) : value);
+  const values = plain.map((label, at) => (visible[at] === 0 ? 0 : label));
+  // Numbers up to 255 that are stored in 16 bits have the void of 8 bits.
+  const deepest =
+    entry !== undefined || isFlat ? 255 : !isGrey || top < 255 ? undefined : top > 255 ? topOf(values) : top;
+  const set = labelSet(values, deepest, entry === undefined);
+  return set === undefined ? undefined : { ...set, values };
 }
 
 /**
@@ -41,9 +63,10 @@ interface Colours {
   readonly top: number;
   /** Palette entry of each pixel, in pictures with a palette. */
   readonly entry: Uint8Array | undefined;
+  readonly isGrey: boolean;
 }
 
-function foreground({ value, visible, top, entry }: Colours): Uint8Array {
+function foreground({ value, visible, top, entry }: Colours, labels?: Labelled, report?: SeenLabels): Uint8Array {
   const seen = new Set<number>();
   let [hidden, shown, white] = [0, 0, 0];
   for (const [at, one] of value.entries()) {
@@ -60,15 +83,13 @@ function foreground({ value, visible, top, entry }: Colours): Uint8Array {
   // Label maps use many grey levels; smoothed edges use few.
   const smooth = seen.size > LEVELS && entry === undefined && 2 * white > shown;
   const black = seen.has(0);
+  if (!smooth && labels !== undefined) report?.(labels.labels);
   return Uint8Array.from(value, (one, at) => {
-    if (visible[at] === 0) return 0;
+    if (visible[at] === 0 || (labels?.void !== undefined && labels.values[at] === labels.void)) return 0;
     if (smooth) return brightness(one, top) >= 0.5 ? 1 : 0;
     return black || entry === undefined ? Number(one !== 0) : Number(entry[at] !== 0);
   });
 }
-
-/** Grey levels from which values are shades of an edge, not labels. */
-const LEVELS = 32;
 
 /** Brightness 0..1 of a grey, or of the brightest part of a colour. */
 function brightness(value: number, top: number): number {
@@ -86,7 +107,7 @@ function colours(png: DecodedPng): Colours {
       value[at] = (r << 16) | (g << 8) | b;
       visible[at] = a >= 128 ? 1 : 0;
     }
-    return { value, visible, top: 255, entry: Uint8Array.from(data) };
+    return { value, visible, top: 255, entry: Uint8Array.from(data), isGrey: false };
   }
   const top = 2 ** depth - 1;
   const grey = channels < 3;
@@ -100,7 +121,7 @@ function colours(png: DecodedPng): Colours {
       visible[at] = Array.from({ length: channels }, (_, c) => data[from + c] === hidden[c]).every(Boolean) ? 0 : 1;
     }
   }
-  return { value, visible, top: grey ? top : 255, entry: undefined };
+  return { value, visible, top: grey ? top : 255, entry: undefined, isGrey: grey };
 }
 
 /** One number per channel: greys and palette entries of 1, 2 or 4 bits come packed, each row beginning at a byte. */

@@ -5,7 +5,7 @@ import { isBase64Picture, pictureBytes } from "../image/picture-bytes.ts";
 import type { FindFile } from "../siblings.ts";
 import type { ReadMeter } from "../tables/read-meter.ts";
 import { isBinaryCell } from "../tables/table.ts";
-import { bitmapOf, bitmapRle } from "./mask-bitmap.ts";
+import { bitmapOf, bitmapRle, type SeenLabels } from "./mask-bitmap.ts";
 import { isNumber, isNumbers, isPixel, type PictureSize } from "./mask-items.ts";
 import { readMaskPicture } from "./mask-picture.ts";
 import { paintedRle } from "./painted-shapes.ts";
@@ -23,6 +23,8 @@ export interface MaskContext extends PictureSize {
    * are in pixels, as COCO's are.
    */
   readonly fractions?: (() => Promise<boolean>) | undefined;
+  /** Called with the labels of a picture or bitmap, all of which become one mask. */
+  readonly seen?: SeenLabels;
 }
 
 /** Largest coordinate of a polygon in fractions; those of objects at the edge may exceed 1. */
@@ -35,15 +37,15 @@ export const MOST_FRACTION = 1.5;
  * @throws LabError("bad-input") with one sentence
  */
 export async function readMask(item: unknown, context: MaskContext): Promise<Rle> {
-  const { height, width, find } = context;
+  const { height, width, find, seen } = context;
   if (item === null || item === undefined) throw badInput("the mask is null");
   if (isBinaryCell(item)) return readBytes(await item.read(), context);
   if (typeof item === "string") {
-    if (isBase64Picture(item)) return readMaskPicture(await whole(item, find));
+    if (isBase64Picture(item)) return readMaskPicture(await whole(item, find), seen);
     // Compressed counts without a size are a mask of the picture's size. Paths contain characters that counts do not.
     if (/^[0-o]+$/.test(item)) return parseRle({ counts: item, size: [height, width] });
     if (/^\s*[[{]/.test(item)) return readMask(parseJson(item, "the mask"), context);
-    return readMaskPicture(await whole(item, find));
+    return readMaskPicture(await whole(item, find), seen);
   }
   if (Array.isArray(item)) return readList(item as unknown[], context);
   if (typeof item !== "object") throw badInput(`the mask is ${quote(item)}`);
@@ -53,7 +55,7 @@ export async function readMask(item: unknown, context: MaskContext): Promise<Rle
     const plain = isBinaryCell(counts) ? await counts.read() : counts;
     return parseRle({ counts: plain, size: size ?? [height, width] });
   }
-  if (bytes !== undefined || path !== undefined) return readMaskPicture(await whole(item, find));
+  if (bytes !== undefined || path !== undefined) return readMaskPicture(await whole(item, find), seen);
   if (Array.isArray(polygons) && isNumbers(size) && size.length === 2) {
     // Never a bitmap, even if each polygon has as many numbers as the picture is wide.
     const known: MaskContext = { ...context, stated: [Number(size[0]), Number(size[1])] };
@@ -82,20 +84,20 @@ function isEncoded(values: ArrayLike<unknown>): boolean {
   return MAGICS.some((magic) => magic.every((byte, at) => Number(values[at]) === byte));
 }
 
-function readBytes(bytes: Uint8Array, { height, width }: MaskContext): Promise<Rle> | Rle {
-  if (isEncoded(bytes)) return readMaskPicture(bytes);
-  if (bytes.length === height * width) return bitmapRle({ height, width, values: bytes });
+function readBytes(bytes: Uint8Array, { height, width, seen }: MaskContext): Promise<Rle> | Rle {
+  if (isEncoded(bytes)) return readMaskPicture(bytes, seen);
+  if (bytes.length === height * width) return bitmapRle({ height, width, values: bytes }, seen);
   throw badInput(
     `the mask is ${bytes.length} bytes, neither an encoded picture nor a byte for each of ${width} x ${height} pixels`,
   );
 }
 
 function readList(list: readonly unknown[], context: MaskContext): Promise<Rle> | Rle {
-  const { height, width } = context;
+  const { height, width, seen } = context;
   if (list.length === 0) throw badInput("the mask is an empty list");
   if (isNumbers(list)) {
-    if (list.length === height * width) return bitmapRle({ height, width, values: list });
-    if (isEncoded(list)) return whole(list, context.find).then(readMaskPicture);
+    if (list.length === height * width) return bitmapRle({ height, width, values: list }, seen);
+    if (isEncoded(list)) return whole(list, context.find).then((bytes) => readMaskPicture(bytes, seen));
     if (list.length >= 6 && list.length % 2 === 0) return drawn([list], context);
     throw badInput(`the mask is a list of ${list.length} numbers, not one for each of ${width} x ${height} pixels`);
   }
@@ -108,7 +110,7 @@ function readList(list: readonly unknown[], context: MaskContext): Promise<Rle> 
     ? (list as unknown[][]).map((row) => row.flat())
     : list;
   const bitmap = bitmapOf(rows, context);
-  if (bitmap !== undefined) return bitmapRle(bitmap);
+  if (bitmap !== undefined) return bitmapRle(bitmap, seen);
   return drawn(rows, context);
 }
 

@@ -1,9 +1,15 @@
 /** Osprey-724K: a list of pictures with the masks of their regions, and turns or descriptions. */
 import { isRecord } from "../../bytes/json.ts";
-import { captionsOf, readTurns, type Turn } from "../captions.ts";
-import { maskType, type PictureRow, pictureTable, type Region } from "./picture-table.ts";
+import { readTurns } from "../captions.ts";
+import { valueMeter } from "../tables/read-meter.ts";
+import type { Cell, Table } from "../tables/table.ts";
+import { marksOf, segTokens } from "../talk/marks.ts";
+import { column, listOf, maskType, remembered, TEXT, takeCost } from "./picture-table.ts";
 import { has, type ReadContext, type Reader, type ReadTable } from "./reader.ts";
 import { maskOf } from "./segmentation.ts";
+
+/** Number of cached rows, so that all columns of a row come from one read. */
+const KEPT = 16;
 
 export const osprey: Reader = {
   label: "osprey",
@@ -18,56 +24,58 @@ export const osprey: Reader = {
 
 async function openOsprey({ records, sign }: ReadContext): Promise<ReadTable> {
   const [first] = regionsOf(sign.first);
-  const read = async (row: number): Promise<PictureRow> => {
+  const read = remembered(KEPT, async (row) => {
     const item = await records.item(row);
-    const fields = isRecord(item) ? item : {};
-    const masks = regionsOf(item);
-    const captions = captionsFor(fields, masks.length);
-    const regions = masks.map(
-      (annotation, at): Region => ({
-        mask: maskOf(annotation.segmentation, fields),
-        caption: captions[at] ?? "",
-        category: [],
-      }),
-    );
-    return { image: typeof fields.file_name === "string" ? fields.file_name : "", regions };
+    return isRecord(item) ? item : {};
+  });
+  const region = column("mask", maskType(first?.segmentation));
+  const turn = { kind: "struct" as const, fields: [column("from", TEXT), column("value", TEXT)] };
+  const table: Table = {
+    columns: [
+      column("image", TEXT),
+      column("regions", listOf({ kind: "struct", fields: [region] })),
+      column("conversations", listOf(turn)),
+    ],
+    rows: records.length,
+    batches: 1,
+    problem: records.problem,
+    cell: async (at, row, pass) => {
+      const fields = await read(row);
+      if (at === 0) return typeof fields.file_name === "string" ? fields.file_name : "";
+      const masks = (): unknown[] =>
+        regionsOf(fields).map(({ segmentation }) => ({ mask: maskOf(segmentation, fields) }));
+      const cell = at === 1 ? masks() : textsOf(fields);
+      takeCost(cell, valueMeter(pass));
+      return cell as Cell;
+    },
   };
-  return { table: pictureTable(records.length, maskType(first?.segmentation), records.problem, read) };
+  return { table };
 }
 
 function regionsOf(item: unknown): Record<string, unknown>[] {
   return isRecord(item) && Array.isArray(item.annotation) ? (item.annotation as unknown[]).filter(isRecord) : [];
 }
 
-/**
- * The text of each region. Descriptions belong to the regions in order. In a conversation a region gets the answers
- * about it, marked `<region1>`, with its own tag replaced by words; a single region gets every answer.
- */
-function captionsFor(fields: Readonly<Record<string, unknown>>, masks: number): readonly (string | undefined)[] {
-  const described = fields.description ?? fields.descriptions;
-  if (Array.isArray(described)) {
-    return (described as unknown[]).slice(0, masks).map((text) => (typeof text === "string" ? bare(text) : undefined));
+/** The descriptions of the regions in order, or the turns about them. */
+function textsOf({
+  description,
+  descriptions = description,
+  conversations,
+}: Readonly<Record<string, unknown>>): unknown[] {
+  if (Array.isArray(descriptions)) {
+    return (descriptions as unknown[]).map((text) => (typeof text === "string" ? plain(text) : null));
   }
-  const stored = readTurns(fields.conversations) ?? [];
-  // The original drops answers without a preceding question.
-  const asked = stored.findIndex(({ role }) => role === "human");
-  const turns = stored.slice(Math.max(0, asked));
-  // Tags of this data set count from 1; the tags that `captions.ts` reads count from 0.
-  const tagged = turns.map(
-    ({ role, value }): Turn => ({
-      role,
-      value: value.replace(/<region(\d+)>/g, (_, n: string) => `<Prompt${Number(n) - 1}>`),
-    }),
-  );
-  if (tagged.some(({ value }) => value.includes("<Prompt"))) {
-    const { captions } = captionsOf(tagged, masks);
-    return captions.map((text) => (text === undefined ? undefined : bare(text)));
-  }
-  const answers = turns.filter(({ role }) => role === "gpt").map(({ value }) => bare(value));
-  return masks === 1 ? [answers.join(" ")] : answers.slice(0, masks);
+  return (readTurns(conversations) ?? []).map(({ role, value }) => ({ from: role, value: plain(value) }));
 }
 
-/** Text without the leading name of its region and without angle brackets, which the original removes. */
-function bare(text: string): string {
-  return text.replace(/^\s*<region\d+>\s*:?\s*/, "").replace(/[<>]/g, "");
+/** Text without angle brackets, which the original removes, except those of marks. */
+function plain(stored: string): string {
+  const text = stored.replace(/<image>/g, "");
+  let from = 0;
+  const parts: string[] = [];
+  for (const { start, end } of [...marksOf(text), ...segTokens(text)].sort((a, b) => a.start - b.start)) {
+    parts.push(text.slice(from, start).replace(/[<>]/g, ""), text.slice(start, end));
+    from = end;
+  }
+  return parts.join("") + text.slice(from).replace(/[<>]/g, "");
 }

@@ -1,0 +1,174 @@
+/** Questions of a conversation: what they ask for, and the phrase of a question that is answered by [SEG]. */
+import { taggedPhrases, withoutTokens } from "./marks.ts";
+
+/**
+ * What a question asks for: a mask; yes or no; a number; the whole picture; a description of something; one property;
+ * or nothing that is recognised.
+ */
+export type Asked = "mask" | "yes or no" | "number" | "picture" | "description" | "property" | "unknown";
+
+const REGION_WORDS =
+  /\b(?:regions?|areas?|marked|masked|mask|highlighted|outlined|circled|boxed|bounding box|selected|indicated|annotated|target|(?:in|inside|within|by) (?:the|a) (?:\w+ )?(?:circle|box|contour|outline|rectangle|polygon|ellipse)|(?:the|this|that|target) (?:[\w-]+ )?(?:object|item|entity|instance|thing))\b|区域|标记|掩码|掩膜|遮罩/i;
+const PICTURE_WORDS =
+  /\b(?:images?|pictures?|photos?|photographs?|scenes?|videos?|screenshot|room|place|weather|season|setting|surroundings|environment|background|foreground|time of day|going on|happening)\b|图片|图像|照片|画面|图中|图里/i;
+const MASK_WANTED =
+  /(?:^|[.?!,]\s*|\byou (?:please )?|\bplease (?:identify and )?|\bto |\band )segment\b|\b(?:output|respond with|answer with|reply with|provide|give(?: me)?|generate|produce|show(?: me)?|return|create|draw|predict|display)\s+(?:with\s+)?(?:an?\s+|the\s+|its\s+|their\s+|your\s+)?(?:[\w-]+\s+){0,2}?(?:segmentation(?:\s+masks?)?|masks?)\b|\bsegmentation masks?[.?!]*$|分割/i;
+const YES_OR_NO = /\byes(?: or |\/| \/ |, )no\b|\btrue or false\b|是否|吗[?？。]?\s*$/i;
+const CLOSED =
+  /^(?:(?:and|so|but|now|then|also|well|please answer|question)[,:]?\s+)?(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|isn't|aren't|doesn't|don't|didn't|can't)\s+(?!you\b(?! (?:see|notice|spot|think|believe)\b)|i\b|we\b|(?:some|any)one\b)/i;
+const TAG_QUESTION =
+  /,\s*(?:right|correct|(?:is|are|does|do|was|were|has|have)(?:n't)? (?:it|he|she|they|there))\s*\?\s*$/i;
+/** A sentence in front of a question. */
+const PREAMBLE = /^(?:look at|observe|this is|here is|here's|given|you are|i have|i've)\b/i;
+const NUMBER =
+  /\bhow many\b|\bhow much\b|\bcount (?:the|all|how)\b|\b(?:total |exact )?number of\b|多少|几[个只条张辆]/i;
+const PROPERTY =
+  /\b(?:what|which)(?:'s| is| are)? (?:(?:the|its|his|her|their) )?(?:main |dominant |exact )?(?:colou?rs?|shape|size|material|texture|position|location|orientation|relation(?:ship)?|purpose|function|brand|gender|age|emotion|pose|action)\b|\bwhat(?:'s| is| are) .+ (?:\w+ing(?: (?:at|on|to|with))?|made of|used for|for|like)\s*\?|^(?:how|why|when|where|who|whose|which)\b/i;
+const DESCRIPTION =
+  /\b(?:describe|describing|description|caption|expression|depict|details?|tell me|identify|name|label|characteri[sz]e|summari[sz]e|portray|explain|explanation|account|what(?:'s| is| are| do you see| can you| does))\b|描述|是什么/i;
+/** Characters of a question that are examined; longer ones are documents, not questions. */
+const MAX_QUESTION = 4096;
+const BARE_ANSWER = /^\W*(?:(?:yes|no|yeah|yep|nope|true|false)|(?:是|否|不是|有|没有))\W*$/i;
+const BARE_NUMBER =
+  /^\W*(?:there (?:is|are) )?(?:(?:only|about|exactly) )?(?:\d+|zero|one|two|three|four|five|six|seven|eight|nine|ten|none)\W*$/i;
+
+/** What an exchange is about, from the wording of its question and answer alone. */
+export interface Wording {
+  readonly asked: Asked;
+  /** Whether the question speaks of a region, in words. */
+  readonly region: boolean;
+  /** Whether the question has nothing that contradicts a question about the row's one region. */
+  readonly open: boolean;
+}
+
+/**
+ * Reads the wording of a question.
+ * @param question without the picture's token and without marks of regions
+ */
+export function wordingOf(question: string, answer: string): Wording {
+  const text = question.slice(0, MAX_QUESTION).trim();
+  const region = REGION_WORDS.test(text);
+  const asked = askedIn(text, answer, region);
+  const deictic = /\b(?:it|its|this|that|these|those|he|his|she|her|they|their|them)\b/i.test(text);
+  const words = text.match(/[A-Za-z']{2,}/g)?.length ?? 0;
+  const open =
+    (asked === "description" && !PICTURE_WORDS.test(text)) ||
+    (asked === "property" && deictic) ||
+    (asked === "unknown" && (deictic || words <= 2));
+  return { asked, region, open };
+}
+
+function askedIn(text: string, answer: string, region: boolean): Asked {
+  if (MASK_WANTED.test(text)) return "mask";
+  const sentences = sentencesOf(text);
+  if (YES_OR_NO.test(text) || TAG_QUESTION.test(text) || BARE_ANSWER.test(answer)) return "yes or no";
+  const describes = sentences.some((sentence) => DESCRIPTION.test(sentence) && !CLOSED.test(sentence));
+  if (!describes && /^\W*(?:yes|no|yeah|nope)\b/i.test(answer)) return "yes or no";
+  if (NUMBER.test(text)) return "number";
+  if (sentences.some((sentence) => CLOSED.test(sentence)) && !(describes && sentences.length > 1)) return "yes or no";
+  if (BARE_NUMBER.test(answer)) return "number";
+  const asking = sentences.filter((sentence) => !PREAMBLE.test(sentence));
+  if (!region && PICTURE_WORDS.test(asking.length > 0 ? asking.join(" ") : text)) return "picture";
+  if (sentences.some((sentence) => PROPERTY.test(sentence))) return "property";
+  return describes ? "description" : "unknown";
+}
+
+/** The sentences of a text, without white space around them. */
+export function sentencesOf(text: string): string[] {
+  return text
+    .split(/(?<=[.?!。？！])\s+|\n+/)
+    .map((sentence) => sentence.trim())
+    .filter((sentence) => sentence !== "");
+}
+
+const POLITE =
+  "(?:(?:please|kindly|now|then|next|also|and|so|ok|okay|hi|hello)[,]?\\s+)*(?:(?:can|could|would|will)\\s+you\\s+(?:please\\s+|kindly\\s+)?|i(?:\\s+want|\\s+need|(?:\\s+woul|')d\\s+like)\\s+(?:you\\s+)?(?:to\\s+)?|let's\\s+|your task is to\\s+)?(?:please\\s+)?(?:help\\s+(?:me\\s+)?(?:to\\s+)?)?";
+const VERB =
+  "(?:segment(?:\\s+out)?|identify|find|locate|detect|recogni[sz]e|point\\s+(?:out|to)|mark|highlight|outline|extract|isolate|select|pick\\s+out|cut\\s+out|delineate|locali[sz]e|ground|mask(?:\\s+out)?|show(?:\\s+me)?|(?:perform|do)\\s+(?:[\\w-]+\\s+)?segmentation\\s+(?:of|on|for))";
+const DESCRIBED = /\b(?:descri(?:bed|ption)|expression|phrase|caption|query|text)(?:\s+as|\s+by|\s+is)?\s*:\s*(.+)$/i;
+const TEMPLATES = [
+  new RegExp(`^${POLITE}${VERB}(?:\\s+and\\s+(?:then\\s+)?${VERB})?\\s+(.+)$`, "i"),
+  new RegExp(
+    `^${POLITE}(?:provide|give|output|generate|produce|show|display|return|create|draw|predict|get|have)\\s+(?:me\\s+)?(?:us\\s+)?(?:with\\s+)?(?:an?|the)?\\s*(?:[\\w-]+\\s+){0,2}?(?:masks?|segmentation(?:\\s+masks?)?)\\s+(?:of|for|covering|showing)\\s+(.+)$`,
+    "i",
+  ),
+  /^(?:an?\s+|the\s+)?(?:segmentation\s+)?masks?\s+(?:of|for)\s+(.+)$/i,
+  /^(?:what|where|who)(?:'s|\s+is|\s+are|\s+was|\s+were)\s+(.+)$/i,
+];
+/** A sentence that only asks for a mask, or for reasons. */
+const REQUEST =
+  /^(?:and\s+|then\s+)?(?:(?:please|kindly|also)[,]?\s+)*(?:(?:can|could|would)\s+you\s+(?:please\s+)?)?(?:respond|answer|reply|output|provide|give|generate|produce|show|return|include|use|explain|elaborate|segment\s+it|do\s+not|don't|you\s+should)\b/i;
+const PLACE = "(?:image|picture|photo(?:graph)?|video|scene|frame|clip|figure)";
+const TAIL = new RegExp(
+  `(?:[\\s,;:.?!]+|[\\s,]+(?:(?:shown|visible|seen|present|depicted|found)\\s+)?(?:in|from|within|on|of)\\s+(?:(?:this|the|that)\\s+)?(?:given\\s+|provided\\s+|following\\s+|above\\s+)?${PLACE}(?:\\s+below)?|[\\s,]+(?:with|using|by|as)\\s+(?:an?\\s+|the\\s+|its\\s+)?(?:[\\w-]+\\s+)?(?:segmentation\\s+)?masks?|[\\s,]+for\\s+me|[\\s,]+please|[\\s,]+(?:and|then)\\s+(?:please\\s+)?(?:output|respond|provide|give|explain|return|show|segment)\\b[^.?!]*)$`,
+  "i",
+);
+const NO_PHRASE =
+  /^(?:it|them|this|that|these|those|him|her|all|everything|anything|something|one|here|there|(?:the|this|that|an?|all)?\s*(?:images?|pictures?|photos?|scene|objects?|regions?|things?|masks?|areas?|targets?|answers?|following))$/i;
+const QUESTION_WORD =
+  /^(?:what|where|who|whom|whose|which|when|why|how|is|are|was|were|do|does|did|can|could|would|will|should|if|please|tell|describe|explain|identify|name|look|think|given|based|according)\b/i;
+
+/**
+ * The phrase of a question that is answered by [SEG]: by the published templates of Sa2VA, LISA and GLaMM ("Please
+ * segment {phrase} in this image.", "Where is {phrase}? Please output segmentation mask."), in tags, or the text itself
+ * if it is neither a question nor a request. Undefined if the question names no object.
+ */
+export function phraseOf(question: string): string | undefined {
+  if (question.length > MAX_QUESTION) return undefined;
+  const tagged = taggedPhrases(question);
+  if (tagged.length > 0) return tagged.length === 1 ? tagged[0]?.phrase || undefined : undefined;
+  const text = withoutTokens(question);
+  const described = DESCRIBED.exec(text.replace(/\s+/g, " "));
+  if (described !== null) return cleaned(described[1] as string);
+  for (const sentence of sentencesOf(text)) {
+    for (const template of TEMPLATES) {
+      const found = template.exec(sentence)?.[1];
+      const phrase = found === undefined ? undefined : cleaned(found);
+      if (phrase !== undefined) return phrase;
+    }
+  }
+  const isRequest = (sentence: string): boolean => [REQUEST, ...TEMPLATES].some((form) => form.test(sentence));
+  const rest = sentencesOf(text).filter((sentence) => !isRequest(sentence));
+  const [only] = rest;
+  if (rest.length === 1 && only !== undefined && !QUESTION_WORD.test(only) && !only.includes("?")) return cleaned(only);
+  const quoted = [...text.matchAll(/(?<!\w)["'“‘]([^"'“”‘’]{2,300})["'”’](?!\w)/g)];
+  return quoted.length === 1 ? cleaned(quoted[0]?.[1] as string) : undefined;
+}
+
+/** A phrase without what surrounds it in a question; undefined if it names nothing. */
+function cleaned(found: string): string | undefined {
+  let phrase = found.trim();
+  for (let before = ""; before !== phrase; ) {
+    before = phrase;
+    phrase = phrase.replace(TAIL, "");
+  }
+  phrase = phrase.replace(/^where\s+(.+?)\s+(?:is|are)$/i, "$1");
+  phrase = phrase.replace(/^(["'“‘«])(.+)(["'”’»])$/, "$2").trim();
+  return phrase === "" || NO_PHRASE.test(phrase) || !/\p{L}/u.test(phrase) ? undefined : phrase;
+}
+
+const DETERMINED = /^(?:the|an?|this|that|these|those|his|her|its|their|my|your|one|two|three|\d+)\s/i;
+
+/**
+ * A phrase that lists as many things as wanted ("the cup, the plate and the spoon"). Undefined for another number, and if
+ * the parts may share their words, as in "the black and white dog".
+ */
+export function splitPhrase(phrase: string, wanted: number): string[] | undefined {
+  const parts = phrase.split(/\s*[,;]\s*(?:and\s+)?|\s+and\s+/i).map((part) => part.trim());
+  const apart = parts.every((part) => DETERMINED.test(part)) || parts.every((part) => /^\S+$/.test(part));
+  return parts.length === wanted && apart ? parts : undefined;
+}
+
+const LEAD =
+  /^(?:[\s,.:;!?]|(?:and|sure|of course|certainly|okay|ok|yes|while|with|on|here (?:is|are)|it is|it's|they are|there (?:is|are)|this is|these are|the (?:segmentation )?(?:result|results|mask|masks)(?: (?:of|for))?(?: (?:is|are))?|segmentation (?:result|mask)s?(?: (?:of|for))?)(?![\w']))+/i;
+const TRAIL = /(?:[\s,:;(-]|(?<![\w'])(?:is|are|at|as|by|shown|marked|segmented|located|here|mask|masks|with))+$/i;
+
+/** The words before a [SEG], such as "the cup" in "Sure, the cup is [SEG]"; undefined if they name nothing. */
+export function wordsBefore(text: string): string | undefined {
+  const clause =
+    text
+      .slice(Math.max(0, text.length - 400))
+      .split(/[.;!?\n]/)
+      .at(-1) ?? "";
+  return cleaned(clause.replace(LEAD, "").replace(TRAIL, ""));
+}

@@ -1,0 +1,67 @@
+/** Counts what became of the answers of a data set, and keeps sample pairs. */
+import type { PairFate } from "../captions.ts";
+
+/** A question with its answer and what became of them. */
+export interface PairSample extends PairFate {
+  readonly file: string;
+  readonly row: number;
+}
+
+/** What became of the questions of a data set; it grows while the index is built. */
+export interface AnswerTally {
+  /** Answers by kind. */
+  readonly counts: ReadonlyMap<PairFate["kind"], number>;
+  /** Up to three pairs, of different kinds first, then in order. */
+  samples(): PairSample[];
+}
+
+/** Number of sample pairs. */
+const SAMPLES = 3;
+/** Kinds of which a pair is shown before those of other kinds. */
+const FIRST: ReadonlySet<PairFate["kind"]> = new Set(["caption", "phrase", "refused"]);
+
+export function answerTally(): AnswerTally & { add(file: string, row: number, pairs: readonly PairFate[]): void } {
+  const counts = new Map<PairFate["kind"], number>();
+  const kept: (PairSample & { readonly nth: number })[] = [];
+  return {
+    counts,
+    add: (file, row, pairs) => {
+      for (const pair of pairs) {
+        const nth = counts.get(pair.kind) ?? 0;
+        counts.set(pair.kind, nth + 1);
+        if (nth < SAMPLES) kept.push({ ...pair, file, row, nth });
+      }
+    },
+    samples: () =>
+      kept
+        .toSorted((a, b) => a.nth - b.nth || Number(FIRST.has(b.kind)) - Number(FIRST.has(a.kind)))
+        .slice(0, SAMPLES)
+        .map(({ nth: _, ...sample }) => sample),
+  };
+}
+
+const WORDS: Readonly<Record<PairFate["kind"], string>> = {
+  caption: "captions",
+  phrase: "[SEG] whose phrase is the caption",
+  second: "about a region that has a caption",
+  refused: "refused",
+  mask: "without [SEG] to a request for a mask",
+  "yes or no": "yes or no",
+  number: "numbers",
+  picture: "about the whole picture",
+  description: "that name no region",
+  property: "not about a region",
+  unknown: "not about a region",
+};
+
+/** The counts as text: `7 answers: 2 captions, 1 about the whole picture, …`; empty without answers. */
+export function tallyText({ counts }: AnswerTally): string {
+  const words = new Map<string, number>();
+  let all = 0;
+  for (const [kind, one] of counts) {
+    words.set(WORDS[kind], (words.get(WORDS[kind]) ?? 0) + one);
+    all += one;
+  }
+  const parts = [...words].map(([word, one]) => `${one} ${word}`);
+  return all === 0 ? "" : `${all} ${all === 1 ? "answer" : "answers"}: ${parts.join(", ")}`;
+}
