@@ -96,8 +96,8 @@ function partsText(value: unknown): string | undefined {
 export interface PairFate {
   readonly question: string;
   readonly answer: string;
-  /** The kind, for counts. */
-  readonly kind: "caption" | "phrase" | "second" | "refused" | Asked;
+  /** The kind of `became`, for counts. */
+  readonly fate: "caption" | "phrase" | "second" | "refused" | Asked;
   /** A sentence part, such as `caption of mask 2: "A red cup."`. */
   readonly became: string;
 }
@@ -293,10 +293,10 @@ function placed(exchanges: readonly Exchange[], masks: number): Talk[] | string 
     return { ...exchange, ...wording, about, targets: segs[at], isNamed: about.length > 0, goesOn: false };
   });
   const isNamed = talks.some((talk) => talk.isNamed);
-  const unnamed = talks.filter((talk) => {
-    if (talk.isNamed) return false;
-    return !talk.isAsked || (mayDescribe(talk) && (talk.region || talk.open) && (masks === 1 || !isNamed));
-  });
+  const unplaced = talks.filter((talk) => !talk.isNamed && (!talk.isAsked || mayDescribe(talk)));
+  const clear = unplaced.filter(({ isAsked, region, open }) => !isAsked || region || open);
+  // As many answers as masks are in the order of the masks, even if a question is as short as "And the other?".
+  const unnamed = masks > 1 && clear.length !== masks && unplaced.length === masks ? unplaced : clear;
   if (masks > 1 && unnamed.length > 0 && unnamed.length !== masks && !isNamed) {
     const texts = count(unnamed.length, unnamed[0]?.isAsked ? "answer" : "text");
     return `the row has ${count(masks, "mask")} and ${texts}, and no text names its mask`;
@@ -441,15 +441,15 @@ function fateOf(
     reason === undefined ? `caption of ${nameOf(mask)}: ${quote(text, 80)}` : `${nameOf(mask)} refused: ${reason}`,
   );
   const isRefused = used.length > 0 && used.every(({ text }) => text === undefined);
-  const kind = isRefused ? "refused" : talk.targets === undefined ? "caption" : "phrase";
-  if (used.length > 0) return { ...pair, kind, became: texts.join("; ") };
+  const fate = isRefused ? "refused" : talk.targets === undefined ? "caption" : "phrase";
+  if (used.length > 0) return { ...pair, fate, became: texts.join("; ") };
   const kept = isForLoop(talk, chosen.length) ? "; a question of loop 3" : "";
   if (own.length > 0) {
     const masks = own.map(({ mask }) => nameOf(mask)).join(" and ");
-    return { ...pair, kind: "second", became: `no caption: ${masks} has one from another answer${kept}` };
+    return { ...pair, fate: "second", became: `no caption: ${masks} has one from another answer${kept}` };
   }
   const why = talk.goesOn ? "the question goes on about the region of the one before" : NO_CAPTION[talk.asked];
-  return { ...pair, kind: talk.asked, became: `no caption: ${why}${kept}` };
+  return { ...pair, fate: talk.asked, became: `no caption: ${why}${kept}` };
 }
 
 /** Texts and masks that are not used. */

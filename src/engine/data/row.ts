@@ -145,7 +145,7 @@ export async function adaptRow(
     const became = `refused: ${skipped.at(-1)?.reason}`;
     const all = exchangesOf((await step(adapter.text, () => turnsOf(words.cell))) ?? []);
     const refused = all.flatMap(({ question, answer, isAsked }) =>
-      isAsked ? [{ question, answer, kind: "refused" as const, became }] : [],
+      isAsked ? [{ question, answer, fate: "refused" as const, became }] : [],
     );
     return { ...nothing, masks, ...(refused.length > 0 ? { pairs: refused } : {}) };
   }

@@ -31,6 +31,46 @@ test("prints schema, adapter, checks and what was left out; 0 with good rows, 1 
   expect(bad.out).toContain('notes.arrow is text, not Arrow; it begins with "only text"');
 });
 
+test("three questions with what became of their answers, of different kinds first", async () => {
+  const talk = (...texts: string[]) => texts.map((value, at) => ({ from: at % 2 === 0 ? "human" : "gpt", value }));
+  const rows = [
+    ["Describe <region1>.", "A box.", "What is in the picture?", "A room.", "Is it red?", "Yes."],
+    ["Please segment the red box in this image.", "Sure, [SEG]."],
+    ["Which one would you open? Please output segmentation mask.", "[SEG]"],
+  ].map((texts) => row({ conversations: talk(...texts) }));
+  const place = join(directory, "talk");
+  await mkdir(place);
+  await writeFile(join(place, "a.arrow"), writeRegionShard(rows));
+  const { out } = await run(place);
+  expect(out).toContain(
+    [
+      "questions and what became of their answers, for example:",
+      '  a.arrow, row 0: "Describe <region1>." → "A box."',
+      '    caption of the mask: "A box."',
+      '  a.arrow, row 1: "Please segment the red box in this image." → "Sure, [SEG]."',
+      '    caption of the mask: "the red box"',
+      '  a.arrow, row 2: "Which one would you open? Please output segmentation mask." → "[SEG]"',
+      "    refused: no phrase can be read from the question",
+    ].join("\n"),
+  );
+  expect(out).toContain("5 answers: 1 captions, 1 about the whole picture, 1 yes or no");
+  const json = (await run("--json", place)).out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { kind: string });
+  expect(json.filter(({ kind }) => kind === "pair")).toMatchObject([
+    {
+      row: 0,
+      question: "Describe <region1>.",
+      answer: "A box.",
+      fate: "caption",
+      became: 'caption of the mask: "A box."',
+    },
+    { row: 1, fate: "phrase" },
+    { row: 2, fate: "refused" },
+  ]);
+});
+
 test("files that are ignored for the same reason share a line, records before pictures", async () => {
   const place = join(directory, "pictures");
   await mkdir(place);
@@ -65,6 +105,7 @@ test("--json gives one object per line", async () => {
   expect(lines.map((line) => line.kind)).toEqual([
     ...["shard", "shard", "skipped", "skipped"],
     ...Array<string>(7).fill("check"),
+    ...Array<string>(3).fill("pair"),
     "summary",
   ]);
   expect(lines.at(-1)).toMatchObject({ samples: 2, rows: 3, pictures: 1, skipped: 2, parts: { good: 2 } });

@@ -10,7 +10,7 @@ export interface PairSample extends PairFate {
 /** What became of the questions of a data set; it grows while the index is built. */
 export interface AnswerTally {
   /** Answers by kind. */
-  readonly counts: ReadonlyMap<PairFate["kind"], number>;
+  readonly counts: ReadonlyMap<PairFate["fate"], number>;
   /** Up to three pairs, of different kinds first, then in order. */
   samples(): PairSample[];
 }
@@ -18,29 +18,29 @@ export interface AnswerTally {
 /** Number of sample pairs. */
 const SAMPLES = 3;
 /** Kinds of which a pair is shown before those of other kinds. */
-const FIRST: ReadonlySet<PairFate["kind"]> = new Set(["caption", "phrase", "refused"]);
+const FIRST: ReadonlySet<PairFate["fate"]> = new Set(["caption", "phrase", "refused"]);
 
 export function answerTally(): AnswerTally & { add(file: string, row: number, pairs: readonly PairFate[]): void } {
-  const counts = new Map<PairFate["kind"], number>();
+  const counts = new Map<PairFate["fate"], number>();
   const kept: (PairSample & { readonly nth: number })[] = [];
   return {
     counts,
     add: (file, row, pairs) => {
       for (const pair of pairs) {
-        const nth = counts.get(pair.kind) ?? 0;
-        counts.set(pair.kind, nth + 1);
+        const nth = counts.get(pair.fate) ?? 0;
+        counts.set(pair.fate, nth + 1);
         if (nth < SAMPLES) kept.push({ ...pair, file, row, nth });
       }
     },
     samples: () =>
       kept
-        .toSorted((a, b) => a.nth - b.nth || Number(FIRST.has(b.kind)) - Number(FIRST.has(a.kind)))
+        .toSorted((a, b) => a.nth - b.nth || Number(FIRST.has(b.fate)) - Number(FIRST.has(a.fate)))
         .slice(0, SAMPLES)
         .map(({ nth: _, ...sample }) => sample),
   };
 }
 
-const WORDS: Readonly<Record<PairFate["kind"], string>> = {
+const WORDS: Readonly<Record<PairFate["fate"], string>> = {
   caption: "captions",
   phrase: "[SEG] whose phrase is the caption",
   second: "about a region that has a caption",
@@ -54,7 +54,10 @@ const WORDS: Readonly<Record<PairFate["kind"], string>> = {
   unknown: "not about a region",
 };
 
-/** The counts as text: `7 answers: 2 captions, 1 about the whole picture, …`; empty without answers. */
+/**
+ * The counts as text: `7 answers: 2 captions, 1 about the whole picture, …`; empty if every answer is a caption, or refused
+ * with its row.
+ */
 export function tallyText({ counts }: AnswerTally): string {
   const words = new Map<string, number>();
   let all = 0;
@@ -63,5 +66,6 @@ export function tallyText({ counts }: AnswerTally): string {
     all += one;
   }
   const parts = [...words].map(([word, one]) => `${one} ${word}`);
-  return all === 0 ? "" : `${all} ${all === 1 ? "answer" : "answers"}: ${parts.join(", ")}`;
+  const isPlain = [...counts.keys()].every((kind) => kind === "caption" || kind === "refused");
+  return isPlain ? "" : `${all} ${all === 1 ? "answer" : "answers"}: ${parts.join(", ")}`;
 }
