@@ -111,16 +111,6 @@ describe("label maps", () => {
       ],
     ],
     ["void is no label for a text", [5, 255, 255, 9], 3, "the label map has 2 labels (5, 9), but the row has 3 texts"],
-    [
-      "greys in even steps, the last of which is white",
-      [85, 170, 255, 0],
-      3,
-      [
-        [1, 0, 0, 0],
-        [0, 1, 0, 0],
-        [0, 0, 1, 0],
-      ],
-    ],
     ["shades at the edge of a white object", [0, 200, 255, 255], 2, undefined],
   ] as const)("%s", async (_, labels, texts, expected) => {
     expect(await split({ bytes: cellOf(map(labels)), path: null }, texts)).toEqual(expected);

@@ -98,7 +98,7 @@ async function valuesOf(
   if (Array.isArray(item)) {
     const bitmap = bitmapOf(item as unknown[], size);
     const values = bitmap === undefined ? [] : Array.from(bitmap.values, Number);
-    const set = values.every(Number.isInteger) ? labelSet(values, topOf(values), true) : undefined;
+    const set = values.every(Number.isInteger) ? labelSet(values, bitmap?.width ?? 0, topOf(values), true) : undefined;
     return bitmap === undefined || set === undefined ? undefined : { ...set, ...bitmap, values };
   }
   const stored = typeof item === "object" && item !== null && ("bytes" in item || "path" in item);

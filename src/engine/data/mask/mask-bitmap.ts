@@ -23,6 +23,8 @@ export function bitmapOf(rows: readonly unknown[], { height, width }: PictureSiz
   return { height: lines.length, width: columns, values: lines.flat() };
 }
 
+/** Share of pixels inside an area (like the pixels left and above) from which numbers are labels, not shades. */
+const FILLED = 0.1;
 /** Maximum number of labels, and of colours as labels; a picture with more is not a label map. */
 export const MOST_LABELS = 4096;
 const MOST_COLOURS = 256;
@@ -41,19 +43,28 @@ export type SeenLabels = (labels: readonly number[]) => void;
 
 /**
  * The labels of a picture. The largest number of its depth (255 in 8 bits) beside other labels is void, as in PASCAL VOC,
- * unless the others are shades at the edge of a white object or greys in even steps, the largest of which is white.
+ * unless the others are shades at the edge of a white object, which fill no area, or greys in even steps, the largest of
+ * which is white.
  * @param top largest number of the depth; undefined if no number is void, as in colours
  * @param isGrey whether numbers are brightnesses, not entries of a palette
  * @returns undefined for more than 4096 labels or 256 colours
  */
-export function labelSet(values: ArrayLike<number>, top: number | undefined, isGrey: boolean): LabelSet | undefined {
+export function labelSet(
+  values: ArrayLike<number>,
+  width: number,
+  top: number | undefined,
+  isGrey: boolean,
+): LabelSet | undefined {
   const found = new Set<number>();
-  let [before, above, others] = [0, 0, 0];
+  let [before, above, others, inside] = [0, 0, 0, 0];
   for (let at = 0; at < values.length; at++) {
     const value = values[at] as number;
     if (value <= 0) continue;
     if (value === top) above++;
-    else others++;
+    else {
+      others++;
+      if (value === values[at - 1] && value === values[at - width]) inside++;
+    }
     if (value === before) continue;
     before = value;
     if (found.add(value).size > MOST_LABELS) return undefined;
@@ -62,8 +73,8 @@ export function labelSet(values: ArrayLike<number>, top: number | undefined, isG
   if ((labels.at(-1) ?? 0) > 0xffff && labels.length > MOST_COLOURS) return undefined;
   if (top === undefined || above === 0 || others === 0) return { labels, void: undefined };
   const bright = labels.at(-2) as number;
-  if (isGrey && above > others && (2 * bright > top || labels.length > LEVELS))
-    return { labels: [top], void: undefined };
+  const isShaded = isGrey && (2 * bright > top || labels.length > LEVELS) && FILLED * others > inside;
+  if (isShaded) return { labels: [top], void: undefined };
   const isEven = labels.every((label, at) => Math.abs(label - (top * (at + 1)) / labels.length) <= 1);
   return isGrey && isEven ? { labels, void: undefined } : { labels: labels.slice(0, -1), void: top };
 }
@@ -76,7 +87,7 @@ export function bitmapRle({ values, height, width }: Bitmap, seen?: SeenLabels):
   const numbers = Float64Array.from(values as ArrayLike<unknown>, Number);
   const isWhole = numbers.every(Number.isInteger);
   const soft = !isWhole && numbers.every((value) => value >= 0 && value <= 1);
-  const found = isWhole ? labelSet(numbers, topOf(numbers), true) : undefined;
+  const found = isWhole ? labelSet(numbers, width, topOf(numbers), true) : undefined;
   if (found !== undefined) seen?.(found.labels);
   const pixels = new Uint8Array(numbers.length);
   for (const [at, value] of numbers.entries()) {

@@ -23,7 +23,7 @@ export async function readMaskPicture(bytes: Uint8Array, seen?: SeenLabels): Pro
   }
   const png = decodePng(bytes, "mask's");
   const found = colours(png);
-  return encodeRle(foreground(found, labelled(found), seen), png.height, png.width);
+  return encodeRle(foreground(found, labelled(found, png.width), seen), png.height, png.width);
 }
 
 /** The labels of a PNG: palette entries, greys (also as three equal channels) or colours; 0 where it is transparent. */
@@ -33,17 +33,17 @@ export interface Labelled extends LabelSet {
 
 /** Undefined for more labels than a label map has. */
 export function labelledPng(png: DecodedPng): Labelled | undefined {
-  return labelled(colours(png));
+  return labelled(colours(png), png.width);
 }
 
-function labelled({ value, visible, top, entry, isGrey }: Colours): Labelled | undefined {
+function labelled({ value, visible, top, entry, isGrey }: Colours, width: number): Labelled | undefined {
   const isFlat = !isGrey && entry === undefined && value.every((one) => (one & 255) * 0x010101 === one);
   const plain = entry ?? (isFlat ? value.map((one) => one & 255) : value);
   const values = plain.map((label, at) => (visible[at] === 0 ? 0 : label));
   // Numbers up to 255 that are stored in 16 bits have the void of 8 bits.
   const deepest =
     entry !== undefined || isFlat ? 255 : !isGrey || top < 255 ? undefined : top > 255 ? topOf(values) : top;
-  const set = labelSet(values, deepest, entry === undefined);
+  const set = labelSet(values, width, deepest, entry === undefined);
   return set === undefined ? undefined : { ...set, values };
 }
 
