@@ -443,7 +443,7 @@ function fateOf(
   const isRefused = used.length > 0 && used.every(({ text }) => text === undefined);
   const fate = isRefused ? "refused" : talk.targets === undefined ? "caption" : "phrase";
   if (used.length > 0) return { ...pair, fate, became: texts.join("; ") };
-  const kept = isForLoop(talk, chosen.length) ? "; a question of loop 3" : "";
+  const kept = isForLoop(talk, chosen.length) ? "; kept as a question" : "";
   if (own.length > 0) {
     const masks = own.map(({ mask }) => nameOf(mask)).join(" and ");
     return { ...pair, fate: "second", became: `no caption: ${masks} has one from another answer${kept}` };

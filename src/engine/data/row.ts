@@ -177,7 +177,10 @@ export async function adaptRow(
     faced.push(await faceOf(picture, pairs ? items.slice(at, at + 1) : items, context, doubts));
   }
   if (pictures.length > 1 && !pairs) {
-    skip(adapter.image, `the row has ${pictures.length} pictures; the first that fits a mask is used`);
+    skip(
+      adapter.image,
+      `the row has ${pictures.length} pictures and ${masks === 1 ? "1 mask" : `${masks} masks`}; each mask uses the first picture of its size`,
+    );
   }
   for (const [region, item] of items.entries()) {
     const caption = texts.captions[region]?.trim();

@@ -90,7 +90,7 @@ export async function listTables(
       Number(/\.json$/i.test(a)) - Number(/\.json$/i.test(b)) || Number(isInstances(a)) - Number(isInstances(b)),
   );
   if (files.length > MOST_FILES) {
-    const reason = `there are ${files.length} files of records; only the first ${MOST_FILES} are examined`;
+    const reason = `there are ${files.length} files of records; only the first ${MOST_FILES} are examined, so the rows of the others are left out`;
     problems.push({ file: "", row: -1, column: "", reason });
   }
   const pace = paced("reading the folder", options.signal);

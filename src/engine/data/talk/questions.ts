@@ -15,7 +15,7 @@ const MASK_WANTED =
   /(?:^|[.?!,]\s*|\byou (?:please )?|\bplease (?:identify and )?|\bto |\band )segment\b|\b(?:output|respond with|answer with|reply with|provide|give(?: me)?|generate|produce|show(?: me)?|return|create|draw|predict|display)\s+(?:with\s+)?(?:an?\s+|the\s+|its\s+|their\s+|your\s+)?(?:[\w-]+\s+){0,2}?(?:segmentation(?:\s+masks?)?|masks?)\b|\bsegmentation masks?[.?!]*$|分割/i;
 const YES_OR_NO = /\byes(?: or |\/| \/ |, )no\b|\btrue or false\b|是否|吗[?？。]?\s*$/i;
 const CLOSED =
-  /^(?:(?:and|so|but|now|then|also|well|please answer|question)[,:]?\s+)?(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|isn't|aren't|doesn't|don't|didn't|can't)\s+(?!you\b(?! (?:see|notice|spot|think|believe)\b)|i\b|we\b|(?:some|any)one\b)/i;
+  /^(?:(?:and|so|but|now|then|also|well|please answer|question)[,:]?\s+)?(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should|may|might|isn't|aren't|doesn't|don't|didn't|can't)\s+(?!you\b(?! (?:see|notice|spot|think|believe)\b)|i\b|we\b|(?:someone|anyone)\b)/i;
 const TAG_QUESTION =
   /,\s*(?:right|correct|(?:is|are|does|do|was|were|has|have)(?:n't)? (?:it|he|she|they|there))\s*\?\s*$/i;
 /** A sentence in front of a question. */
