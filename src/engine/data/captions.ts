@@ -235,7 +235,9 @@ export function exchangesOf(turns: readonly Turn[]): Exchange[] {
 /** The marks of an exchange's question or answer. Words of captions and answers may be text in the picture. */
 function marksIn({ question, answer, isAsked }: Exchange, isAnswer: boolean): Mark[] {
   if (!isAnswer) return marksOf(withoutHeader(question));
-  return marksOf(answer).filter(({ kind }) => kind === "prompt" || kind === "region" || (kind === "word" && isAsked));
+  return marksOf(answer).filter(
+    ({ kind }) => kind === "prompt" || kind === "region" || ((kind === "word" || kind === "ordinal") && isAsked),
+  );
 }
 
 /** Exchanges whose texts name masks as `<PromptN>`; a sentence if they name masks that do not exist. */
@@ -243,7 +245,7 @@ function withNames(exchanges: readonly Exchange[], masks: number, first: number)
   const asked = exchanges.flatMap((exchange) => marksIn(exchange, false).map((mark) => ({ exchange, mark })));
   const isNumbered =
     asked.some(({ mark }) => mark.kind !== "blank") ||
-    exchanges.some((exchange) => marksIn(exchange, true).some(({ kind }) => kind !== "word"));
+    exchanges.some((exchange) => marksIn(exchange, true).some(({ kind }) => kind === "prompt" || kind === "region"));
   const blanks = isNumbered ? [] : asked.map(({ mark }) => mark);
   if (masks > 1 && blanks.length > 0 && blanks.length !== masks) {
     return `the row has ${count(masks, "mask")}, but its questions have ${count(blanks.length, "placeholder")} of regions`;
@@ -255,11 +257,11 @@ function withNames(exchanges: readonly Exchange[], masks: number, first: number)
       tagged(text, (mark) => {
         const { kind, start, end } = mark;
         if (kind === "blank") return isAnswer || isNumbered ? undefined : masks === 1 ? 0 : nth++;
-        if (isAnswer && kind === "ordinal") return undefined;
-        if (isAnswer && kind === "word" && (masks === 1 || !exchange.isAsked)) return undefined;
+        const isWord = kind === "word" || kind === "ordinal";
+        if (isAnswer && isWord && (masks === 1 || !exchange.isAsked)) return undefined;
         const mask = indexOf(mark, first);
         if (mask >= 0 && mask < masks) return mask;
-        if (isAnswer && kind === "word") return undefined;
+        if (isAnswer && isWord) return undefined;
         const from = kind === "region" || kind === "word" ? `, counted from ${first}` : "";
         beyond ??= `the text refers to ${text.slice(start, end)}${first === 0 ? from : ""}, but the row has ${count(masks, "mask")}`;
         return undefined;
@@ -342,7 +344,8 @@ function candidatesOf(talk: Talk, at: number, masks: number): Candidate[] {
   const { question, answer, isAsked, about, targets, asked, region, goesOn } = talk;
   if (targets !== undefined) {
     const phrases = phrasesOf(talk);
-    const reason = `no phrase can be read from ${isAsked ? `the question ${quote(question, 120)}` : "the text"}`;
+    const wanted = targets.length > 1 ? "phrase for each [SEG]" : "phrase";
+    const reason = `no ${wanted} can be read from ${isAsked ? `the question ${quote(question, 120)}` : "the text"}`;
     return targets.map((mask, nth) => ({
       at,
       mask,

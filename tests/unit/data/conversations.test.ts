@@ -54,6 +54,21 @@ test.each<[string, string[], number, (string | undefined)[]]>([
   ["square brackets", ["Describe [region 2].", PLATE, "Describe [region 1].", CUP], 2, [CUP, PLATE]],
   ["masks", ["Describe <mask_2>.", PLATE, "Describe <mask_1>.", CUP], 2, [CUP, PLATE]],
   ["ordinals", ["Describe the second region.", PLATE, "Describe the first region.", CUP], 2, [CUP, PLATE]],
+  ["numbers in words", ["What is region two?", PLATE, "What is region one?", CUP], 2, [CUP, PLATE]],
+  ["letters", ["What is region B?", PLATE, "What is region A?", CUP], 2, [CUP, PLATE]],
+  ["objects", ["Object 2: what is it?", PLATE, "Object 1: what is it?", CUP], 2, [CUP, PLATE]],
+  [
+    "ordinals in the answer",
+    ["Describe both masked regions.", "The second region is a plate. The first region is a cup."],
+    2,
+    ["This region is a cup.", "This region is a plate."],
+  ],
+  [
+    "a short question behind a request",
+    ["Please segment the red cup.", "[SEG]", "What about the plate?", "[SEG]"],
+    2,
+    ["the red cup", "the plate"],
+  ],
   ["tags of GAR", ["Describe <Prompt1>.", PLATE, "Describe <Prompt0>.", CUP], 2, [CUP, PLATE]],
   ["placeholders", ["What is <region>?", CUP, "What is <region>?", PLATE], 2, [CUP, PLATE]],
   ["placeholders of Osprey", ["What is <mask><pos>?", CUP, "What is <mask><pos>?", PLATE], 2, [CUP, PLATE]],
@@ -196,6 +211,15 @@ test.each<[string, string[], number, RegExp]>([
   expect(captionsOf(talk(...texts), masks).fatal).toMatch(reason);
 });
 
+test("words of a sentence before [SEG] are no phrase", () => {
+  const found = captionsOf(
+    talk("Describe the scene with masks.", "The image shows a man [SEG] riding a horse [SEG]."),
+    2,
+  );
+  expect(found.captions).toEqual([undefined, undefined]);
+  expect(found.refused?.[0]).toMatch(/^no phrase for each \[SEG\] can be read from the question/);
+});
+
 test("a set that counts from 0", () => {
   const turns = talk("Describe <region1>.", PLATE, "Describe <region0>.", CUP);
   expect(captionsOf(turns, 2, 0).captions).toEqual([CUP, PLATE]);
@@ -247,6 +271,7 @@ describe("phrases of questions", () => {
     "Please segment this object.",
     "Where should I sit? Please output segmentation mask.",
     "When you are thirsty, which of these would help? Please respond with segmentation mask.",
+    "I'd like to have the left-most person segmented.",
     "Please respond with a segmentation mask.",
     "Segment everything.",
     "",

@@ -6,7 +6,7 @@ export interface Mark {
   readonly end: number;
   /**
    * `prompt`: `<Prompt0>`, counted from 0; `region`: `<region1>`, counted as the data set does; `word`: the same
-   * without brackets; `ordinal`: "the first region"; `blank`: `<region>`, which has no number.
+   * without brackets; `ordinal`: "the first region", "region two", "region B"; `blank`: `<region>`, which has no number.
    */
   readonly kind: "prompt" | "region" | "word" | "ordinal" | "blank";
   /** Number as written; 0 for a blank. */
@@ -16,13 +16,16 @@ export interface Mark {
 const NAMES = "region|masks?|obj|object|area";
 const BLANK =
   "<(?:region|masks?|mask_pos|mask_feat|region_feat?|region_fea|spi_descript|spi|bbox|box|roi|obj|object)>(?:<pos>)?|\\[(?:region|mask)\\]|<vp>(?:<IMG_CONTEXT>|\\s)*</vp>";
+const WORDS = "(?:region|mask|object|area|box|instance|segment)";
+const NUMERALS = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
 const ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"];
 const MARK = new RegExp(
   [
     "<Prompt(\\d{1,9})>",
     `(?:<\\|?(?:${NAMES})[ _:#-]{0,2}(\\d{1,9})\\|?>|\\[(?:${NAMES})[ _:#-]{0,2}(\\d{1,9})\\])(?:\\s?(?:${BLANK}))?`,
-    `\\b(?:region|mask)[ _#-]{0,2}(\\d{1,9})(?![\\w%])(?:\\s?(?:${BLANK}))?`,
-    `\\b(${ORDINALS.join("|")}) (?:marked |masked |highlighted )?(?:region|mask)\\b`,
+    `\\b${WORDS}[ _#-]{0,2}(\\d{1,9})(?![\\w%])(?:\\s?(?:${BLANK}))?`,
+    `\\b(${ORDINALS.join("|")}) (?:marked |masked |highlighted )?${WORDS}\\b`,
+    `\\b${WORDS} (${NUMERALS.join("|")}|[A-H])(?![\\w'’])`,
     `(${BLANK})`,
   ].join("|"),
   "gi",
@@ -30,16 +33,22 @@ const MARK = new RegExp(
 
 /** The marks of a text, in order. */
 export function marksOf(text: string): Mark[] {
-  return [...text.matchAll(MARK)].map((match): Mark => {
-    const [whole, prompt, tag, bracket, word, ordinal] = match;
+  return [...text.matchAll(MARK)].flatMap((match): Mark[] => {
+    const [whole, prompt, tag, bracket, word, ordinal, letter] = match;
     const place = { start: match.index, end: match.index + whole.length };
-    if (prompt !== undefined) return { ...place, kind: "prompt", number: Number(prompt) };
+    if (prompt !== undefined) return [{ ...place, kind: "prompt", number: Number(prompt) }];
     if (tag !== undefined || bracket !== undefined) {
-      return { ...place, kind: "region", number: Number(tag ?? bracket) };
+      return [{ ...place, kind: "region", number: Number(tag ?? bracket) }];
     }
-    if (word !== undefined) return { ...place, kind: "word", number: Number(word) };
-    if (ordinal === undefined) return { ...place, kind: "blank", number: 0 };
-    return { ...place, kind: "ordinal", number: ORDINALS.indexOf(ordinal.toLowerCase()) + 1 };
+    if (word !== undefined) return [{ ...place, kind: "word", number: Number(word) }];
+    if (ordinal !== undefined) {
+      return [{ ...place, kind: "ordinal", number: ORDINALS.indexOf(ordinal.toLowerCase()) + 1 }];
+    }
+    if (letter === undefined) return [{ ...place, kind: "blank", number: 0 }];
+    // "region a" may be an article.
+    if (/^[a-h]$/.test(letter)) return [];
+    const number = NUMERALS.indexOf(letter.toLowerCase()) + 1 || letter.charCodeAt(0) - 64;
+    return [{ ...place, kind: "ordinal", number }];
   });
 }
 

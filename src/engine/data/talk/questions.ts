@@ -87,26 +87,28 @@ const VERB =
   "(?:segment(?:\\s+out)?|identify|find|locate|detect|recogni[sz]e|point\\s+(?:out|to)|mark|highlight|outline|extract|isolate|select|pick\\s+out|cut\\s+out|delineate|locali[sz]e|ground|mask(?:\\s+out)?|show(?:\\s+me)?|(?:perform|do)\\s+(?:[\\w-]+\\s+)?segmentation\\s+(?:of|on|for))";
 const DESCRIBED = /\b(?:descri(?:bed|ption)|expression|phrase|caption|query|text)(?:\s+as|\s+by|\s+is)?\s*:\s*(.+)$/i;
 const TEMPLATES = [
-  new RegExp(`^${POLITE}${VERB}(?:\\s+and\\s+(?:then\\s+)?${VERB})?\\s+(.+)$`, "i"),
+  new RegExp(`^${POLITE}${VERB}(?:\\s+and\\s+(?:then\\s+)?${VERB})?:?\\s+(.+)$`, "i"),
   new RegExp(
-    `^${POLITE}(?:provide|give|output|generate|produce|show|display|return|create|draw|predict|get|have)\\s+(?:me\\s+)?(?:us\\s+)?(?:with\\s+)?(?:an?|the)?\\s*(?:[\\w-]+\\s+){0,2}?(?:masks?|segmentation(?:\\s+masks?)?)\\s+(?:of|for|covering|showing)\\s+(.+)$`,
+    `^${POLITE}(?:provide|give|output|generate|produce|show|display|return|create|draw|predict|get|have)\\s+(?:me\\s+)?(?:us\\s+)?(?:with\\s+)?(?:an?|the)?\\s*(?:[\\w-]+\\s+){0,2}?(?:masks?|segmentation(?:\\s+masks?)?)\\s+(?:of|for|covering|showing|that\\s+(?:covers?|shows?))\\s+(.+)$`,
     "i",
   ),
   /^(?:an?\s+|the\s+)?(?:segmentation\s+)?masks?\s+(?:of|for)\s+(.+)$/i,
-  /^(?:what|where|who)(?:'s|\s+is|\s+are|\s+was|\s+were)\s+(.+)$/i,
+  /^(?:and\s+)?(?:what|how)\s+about\s+(.+)$/i,
+  /^(?:and|now)\s+((?:also\s+)?(?:the|an?)\s.+)$/i,
+  /^(?:what|where|who|which)(?:'s|\s+is|\s+are|\s+was|\s+were)\s+(.+)$/i,
 ];
 /** A sentence that only asks for a mask, or for reasons. */
 const REQUEST =
   /^(?:and\s+|then\s+)?(?:(?:please|kindly|also)[,]?\s+)*(?:(?:can|could|would)\s+you\s+(?:please\s+)?)?(?:respond|answer|reply|output|provide|give|generate|produce|show|return|include|use|explain|elaborate|segment\s+it|do\s+not|don't|you\s+should)\b/i;
 const PLACE = "(?:image|picture|photo(?:graph)?|video|scene|frame|clip|figure)";
 const TAIL = new RegExp(
-  `(?:[\\s,;:.?!]+|[\\s,]+(?:(?:shown|visible|seen|present|depicted|found)\\s+)?(?:in|from|within|on|of)\\s+(?:(?:this|the|that)\\s+)?(?:given\\s+|provided\\s+|following\\s+|above\\s+)?${PLACE}(?:\\s+below)?|[\\s,]+(?:with|using|by|as)\\s+(?:an?\\s+|the\\s+|its\\s+)?(?:[\\w-]+\\s+)?(?:segmentation\\s+)?masks?|[\\s,]+for\\s+me|[\\s,]+please|[\\s,]+(?:and|then)\\s+(?:please\\s+)?(?:output|respond|provide|give|explain|return|show|segment)\\b[^.?!]*)$`,
+  `(?:[\\s,;:.?!]+|[\\s,]+(?:(?:shown|visible|seen|present|depicted|found)\\s+)?(?:in|from|within|on|of)\\s+(?:(?:this|the|that)\\s+)?(?:given\\s+|provided\\s+|following\\s+|above\\s+)?${PLACE}(?:\\s+below)?|[\\s,]+(?:with|using|by|as)\\s+(?:providing\\s+|giving\\s+|drawing\\s+|outputting\\s+)?(?:an?\\s+|the\\s+|its\\s+)?(?:[\\w-]+\\s+)?(?:segmentation\\s+)?masks?|[\\s,]+for\\s+me|[\\s,]+please|[\\s,]+(?:and|then)\\s+(?:please\\s+)?(?:output|respond|provide|give|explain|return|show|segment)\\b[^.?!]*)$`,
   "i",
 );
 const NO_PHRASE =
   /^(?:it|them|this|that|these|those|him|her|all|everything|anything|something|one|here|there|(?:the|this|that|an?|all)?\s*(?:images?|pictures?|photos?|scene|objects?|regions?|things?|masks?|areas?|targets?|answers?|following))$/i;
 const QUESTION_WORD =
-  /^(?:what|where|who|whom|whose|which|when|why|how|is|are|was|were|do|does|did|can|could|would|will|should|if|please|tell|describe|explain|identify|name|look|think|given|based|according)\b/i;
+  /^(?:what|where|who|whom|whose|which|when|why|how|is|are|was|were|do|does|did|can|could|would|will|should|if|please|tell|describe|explain|identify|name|look|think|given|based|according|i|i'd|we|let)\b|\b(?:segment(?:ed|ation|ing)?|masks?)\b/i;
 
 /**
  * The phrase of a question that is answered by [SEG]: by the published templates of Sa2VA, LISA and GLaMM ("Please
@@ -163,6 +165,9 @@ const LEAD =
   /^(?:[\s,.:;!?]|(?:and|sure|of course|certainly|okay|ok|yes|while|with|on|here (?:is|are)|it is|it's|they are|there (?:is|are)|this is|these are|the (?:segmentation )?(?:result|results|mask|masks)(?: (?:of|for))?(?: (?:is|are))?|segmentation (?:result|mask)s?(?: (?:of|for))?)(?![\w']))+/i;
 const TRAIL = /(?:[\s,:;(-]|(?<![\w'])(?:is|are|at|as|by|shown|marked|segmented|located|here|mask|masks|with))+$/i;
 
+/** Words of a sentence, not of a name. */
+const SENTENCE = /^\w+ing\b|\b(?:shows?|is|are|was|were|has|have|can|there|images?|pictures?)\b/i;
+
 /** The words before a [SEG], such as "the cup" in "Sure, the cup is [SEG]"; undefined if they name nothing. */
 export function wordsBefore(text: string): string | undefined {
   const clause =
@@ -170,5 +175,6 @@ export function wordsBefore(text: string): string | undefined {
       .slice(Math.max(0, text.length - 400))
       .split(/[.;!?\n]/)
       .at(-1) ?? "";
-  return cleaned(clause.replace(LEAD, "").replace(TRAIL, ""));
+  const words = clause.replace(LEAD, "").replace(TRAIL, "");
+  return SENTENCE.test(words) ? undefined : cleaned(words);
 }
