@@ -96,10 +96,10 @@ function partsText(value: unknown): string | undefined {
 export interface PairFate {
   readonly question: string;
   readonly answer: string;
-  /** The kind of `became`, for counts. */
+  /** The kind, for counts. */
   readonly fate: "caption" | "phrase" | "second" | "refused" | Asked;
   /** A sentence part, such as `caption of mask 2: "A red cup."`. */
-  readonly became: string;
+  readonly became: () => string;
 }
 
 /** Caption of each mask of a row; undefined for masks without one. */
@@ -127,7 +127,6 @@ export interface Exchange {
 
 /** A text that may become the caption of a mask; without text, the reason. */
 interface Candidate {
-  readonly at: number;
   readonly mask: number;
   /** Of several texts of a mask the first of the highest rank is used. */
   readonly rank: number;
@@ -192,15 +191,15 @@ export function captionsOf(stored: readonly Turn[], masks: number, first = 1): R
   if (repeated > MAX_CAPTIONS) {
     return fatal(`the text refers to too many masks: its captions exceed ${MAX_CAPTIONS} characters`);
   }
-  const candidates = talks.flatMap((talk, at) => candidatesOf(talk, at, masks));
+  const byTalk = talks.map((talk) => candidatesOf(talk, masks));
   const chosen: (Candidate | undefined)[] = Array.from({ length: masks }, () => undefined);
-  for (const one of candidates) {
+  for (const one of byTalk.flat()) {
     const before = chosen[one.mask];
     if (before === undefined || worth(one) > worth(before)) chosen[one.mask] = one;
   }
   const questions = questionsOf(talks, masks);
   const pairs = plain.flatMap((exchange, at) =>
-    exchange.isAsked ? [fateOf(exchange, talks[at] as Talk, at, { candidates, chosen })] : [],
+    exchange.isAsked ? [fateOf(exchange, talks[at] as Talk, byTalk[at] as Candidate[], chosen)] : [],
   );
   const refused = chosen.map((one) => one?.reason);
   const remark = remarkOf(talks, chosen);
@@ -303,9 +302,10 @@ function placed(exchanges: readonly Exchange[], masks: number): Talk[] | string 
     const texts = count(unnamed.length, unnamed[0]?.isAsked ? "answer" : "text");
     return `the row has ${count(masks, "mask")} and ${texts}, and no text names its mask`;
   }
+  const orders = new Map(unnamed.map((talk, nth) => [talk, nth]));
   let before: readonly number[] = [];
   return talks.map((talk) => {
-    const nth = isNamed && masks > 1 ? -1 : unnamed.indexOf(talk);
+    const nth = isNamed && masks > 1 ? -1 : (orders.get(talk) ?? -1);
     const goesOn = !talk.isNamed && nth < 0 && talk.asked !== "picture" && before.length === 1;
     const about = nth >= 0 ? [masks === 1 ? 0 : nth] : goesOn ? before : talk.about;
     before = about;
@@ -340,14 +340,13 @@ function mayDescribe({ asked }: Wording): boolean {
 }
 
 /** The texts of an exchange for the masks that it is about. */
-function candidatesOf(talk: Talk, at: number, masks: number): Candidate[] {
+function candidatesOf(talk: Talk, masks: number): Candidate[] {
   const { question, answer, isAsked, about, targets, asked, region, goesOn } = talk;
   if (targets !== undefined) {
     const phrases = phrasesOf(talk);
     const wanted = targets.length > 1 ? "phrase for each [SEG]" : "phrase";
     const reason = `no ${wanted} can be read from ${isAsked ? `the question ${quote(question, 120)}` : "the text"}`;
     return targets.map((mask, nth) => ({
-      at,
       mask,
       rank: 4,
       text: phrases[nth],
@@ -363,11 +362,11 @@ function candidatesOf(talk: Talk, at: number, masks: number): Candidate[] {
     if (inQuestion.size > 0 && inAnswer.size > 0 && !saysMore(answer)) return [];
     const named = inQuestion.size > 0 || inAnswer.size > 0 || region;
     const rank = !isAsked ? 4 : named ? (asked === "property" ? 3 : 4) : asked === "description" ? 2 : 1;
-    return [{ at, mask: only, rank, text: inWords(withoutName(withoutTokens(answer), only), only, masks) }];
+    return [{ mask: only, rank, text: inWords(withoutName(withoutTokens(answer), only), only, masks) }];
   }
   const parts = inAnswer.size > 0 ? apart(answer) : undefined;
   const whole = inAnswer.size > 0 ? answer : `${question} ${answer}`;
-  return about.map((mask) => ({ at, mask, rank: 3, text: inWords(parts?.get(mask) ?? whole, mask, masks) }));
+  return about.map((mask) => ({ mask, rank: 3, text: inWords(parts?.get(mask) ?? whole, mask, masks) }));
 }
 
 /** The phrase of each [SEG] of an answer; undefined where none can be read. */
@@ -430,29 +429,26 @@ const NO_CAPTION: Readonly<Record<Asked, string>> = {
 function fateOf(
   { question, answer }: Exchange,
   talk: Talk,
-  at: number,
-  {
-    candidates,
-    chosen,
-  }: { readonly candidates: readonly Candidate[]; readonly chosen: readonly (Candidate | undefined)[] },
+  own: readonly Candidate[],
+  chosen: readonly (Candidate | undefined)[],
 ): PairFate {
   const pair = { question, answer };
-  const own = candidates.filter((one) => one.at === at);
   const nameOf = (mask: number): string => (chosen.length === 1 ? "the mask" : `mask ${mask + 1}`);
   const used = own.filter((one) => chosen[one.mask] === one);
-  const texts = used.map(({ mask, text, reason }) =>
-    reason === undefined ? `caption of ${nameOf(mask)}: ${quote(text, 80)}` : `${nameOf(mask)} refused: ${reason}`,
-  );
-  const isRefused = used.length > 0 && used.every(({ text }) => text === undefined);
-  const fate = isRefused ? "refused" : talk.targets === undefined ? "caption" : "phrase";
-  if (used.length > 0) return { ...pair, fate, became: texts.join("; ") };
+  if (used.length > 0) {
+    const isRefused = used.every(({ text }) => text === undefined);
+    const fate = isRefused ? "refused" : talk.targets === undefined ? "caption" : "phrase";
+    const textOf = ({ mask, text, reason }: Candidate): string =>
+      reason === undefined ? `caption of ${nameOf(mask)}: ${quote(text, 80)}` : `${nameOf(mask)} refused: ${reason}`;
+    return { ...pair, fate, became: () => used.map(textOf).join("; ") };
+  }
   const kept = isForLoop(talk, chosen.length) ? "; kept as a question" : "";
   if (own.length > 0) {
-    const masks = own.map(({ mask }) => nameOf(mask)).join(" and ");
-    return { ...pair, fate: "second", became: `no caption: ${masks} has one from another answer${kept}` };
+    const has = (): string => `${own.map(({ mask }) => nameOf(mask)).join(" and ")} has one from another answer`;
+    return { ...pair, fate: "second", became: () => `no caption: ${has()}${kept}` };
   }
   const why = talk.goesOn ? "the question goes on about the region of the one before" : NO_CAPTION[talk.asked];
-  return { ...pair, fate: talk.asked, became: `no caption: ${why}${kept}` };
+  return { ...pair, fate: talk.asked, became: () => `no caption: ${why}${kept}` };
 }
 
 /** Texts and masks that are not used. */

@@ -54,11 +54,11 @@ export async function rowCaptions(
   if (texts.captions.some((caption) => caption !== undefined)) return texts;
   const reason = texts.refused?.find((one) => one !== undefined);
   if (reason !== undefined) throw badInput(reason);
-  const { became, question } = texts.pairs?.[0] ?? {};
-  if (became === undefined) throw badInput("the row has no answer");
+  const [pair] = texts.pairs ?? [];
+  if (pair === undefined) throw badInput("the row has no answer");
   const more = (texts.pairs?.length ?? 1) - 1;
   const others = more === 0 ? "" : `, and ${more} more that ${more === 1 ? "gives" : "give"} none`;
-  throw badInput(`no answer is the caption of a region: ${quote(question, 80)} gives ${became}${others}`);
+  throw badInput(`no answer is the caption of a region: ${quote(pair.question, 80)} gives ${pair.became()}${others}`);
 }
 
 /** The caption of each mask from the item of the same index; an item may hold several texts. */

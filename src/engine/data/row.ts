@@ -142,7 +142,8 @@ export async function adaptRow(
     rowCaptions(words.cell, adapter, masks, async () => (await doubts?.firstRegion()) ?? 1),
   );
   if (texts === undefined) {
-    const became = `refused: ${skipped.at(-1)?.reason}`;
+    const reason = skipped.at(-1)?.reason;
+    const became = (): string => `refused: ${reason}`;
     const all = exchangesOf((await step(adapter.text, () => turnsOf(words.cell))) ?? []);
     const refused = all.flatMap(({ question, answer, isAsked }) =>
       isAsked ? [{ question, answer, fate: "refused" as const, became }] : [],

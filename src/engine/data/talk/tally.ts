@@ -2,7 +2,8 @@
 import type { PairFate } from "../captions.ts";
 
 /** A question with its answer and what became of them. */
-export interface PairSample extends PairFate {
+export interface PairSample extends Omit<PairFate, "became"> {
+  readonly became: string;
   readonly file: string;
   readonly row: number;
 }
@@ -29,7 +30,7 @@ export function answerTally(): AnswerTally & { add(file: string, row: number, pa
       for (const pair of pairs) {
         const nth = counts.get(pair.fate) ?? 0;
         counts.set(pair.fate, nth + 1);
-        if (nth < SAMPLES) kept.push({ ...pair, file, row, nth });
+        if (nth < SAMPLES) kept.push({ ...pair, became: pair.became(), file, row, nth });
       }
     },
     samples: () =>
