@@ -24,7 +24,8 @@ export async function rawRow(set: Pick<RegionSet, "table">, file: string, row: n
   return JSON.stringify(record, null, 2);
 }
 
-function plain(cell: Cell): unknown {
+function plain(cell: Cell | LabError): unknown {
+  if (cell instanceof LabError) return `(${cell.message})`;
   if (typeof cell === "bigint") return cell.toString();
   if (typeof cell === "number" && !Number.isFinite(cell)) return String(cell);
   if (cell === null || typeof cell !== "object") return cell;

@@ -222,11 +222,11 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
         // The file itself failed (moved, changed): the previous rows stay, the rest is skipped.
         if (!(read.thrown instanceof LabError) || read.thrown.code !== "storage") throw read.thrown;
         const reason = `${read.thrown.message}; rows from ${row} on are left out`;
-        skipped.push({ file: name, row: -1, column: "", reason });
+        skipped.push({ file: name, row: -1, column: "", reason, lost: table.rows - row });
         break;
       }
       const adapted = read.value;
-      for (const { column, reason } of adapted.skipped) skipped.push({ file: name, row, column, reason });
+      for (const part of adapted.skipped) skipped.push({ file: name, row, ...part });
       answers.add(name, row, adapted.pairs ?? []);
       for (const region of adapted.regions) {
         const { mask, caption, questions, category, picture, pictureIndex, frames } = region;

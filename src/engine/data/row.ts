@@ -9,7 +9,7 @@ import { isNumbers, type PictureSize, splitMasks } from "./mask/mask-items.ts";
 import { type MaskContext, readMask } from "./mask/mask-read.ts";
 import { type Rle, rleArea } from "./mask/rle.ts";
 import { readLabels, rowCaptions, rowParts, turnsOf } from "./row-parts.ts";
-import type { RegionSummary } from "./sample.ts";
+import type { RegionSummary, SkippedRow } from "./sample.ts";
 import type { FindFile } from "./siblings.ts";
 import type { ReadMeter } from "./tables/read-meter.ts";
 import type { Adapter, Role } from "./tables/schema.ts";
@@ -33,7 +33,7 @@ export interface RowRegion
 /** Result for a row: its regions, and one sentence per thing that was skipped. */
 export interface AdaptedRow {
   readonly regions: readonly RowRegion[];
-  readonly skipped: readonly { readonly column: string; readonly reason: string }[];
+  readonly skipped: readonly Pick<SkippedRow, "column" | "reason" | "lost">[];
   /** Masks in the row, used or not. */
   readonly masks: number;
   /** What became of the questions of a conversation; absent without questions. */
@@ -81,17 +81,19 @@ export async function adaptRow(
   { find, pass, probe = pictureProbes(find), doubts }: RowContext,
 ): Promise<AdaptedRow> {
   const part = rowParts(table, row);
-  const skipped: { column: string; reason: string }[] = [];
-  const skip = (role: Role, reason: string): void => {
-    skipped.push({ column: role.name, reason });
+  const skipped: Pick<SkippedRow, "column" | "reason" | "lost">[] = [];
+  /** Regions that are lost if the whole row is. */
+  let whole = 1;
+  const skip = (role: Role, reason: string, lost = 1): void => {
+    skipped.push({ column: role.name, reason, ...(lost === 1 ? {} : { lost }) });
   };
-  /** Runs a step; an error becomes a skipped part of the row. */
-  const step = async <T>(role: Role, body: () => Promise<T>): Promise<T | undefined> => {
+  /** Runs a step; an error becomes a skipped part of the row, by default all of it. */
+  const step = async <T>(role: Role, body: () => Promise<T>, lost?: number): Promise<T | undefined> => {
     try {
       return await body();
     } catch (thrown) {
       if (endsReading(thrown)) throw thrown;
-      skip(role, toLabError(thrown).message);
+      skip(role, toLabError(thrown).message, lost ?? whole);
       return undefined;
     }
   };
@@ -99,9 +101,9 @@ export async function adaptRow(
 
   const maskCell = await step(adapter.mask, async () => {
     const cell = await part(adapter.mask);
-    if (itemsOf(cell, adapter.mask, { height: 0, width: 0 }) === undefined) {
-      throw badInput("the row has no mask (its caption describes the whole picture)");
-    }
+    const items = itemsOf(cell, adapter.mask, { height: 0, width: 0 });
+    if (items === undefined) throw badInput("the row has no mask (its caption describes the whole picture)");
+    if (!adapter.clip) whole = items.length;
     return { cell };
   });
   if (maskCell === undefined) return nothing;
@@ -110,7 +112,8 @@ export async function adaptRow(
   const { every } = adapter;
   let findMask = find;
   const tooMany = ({ length }: readonly unknown[]): boolean => {
-    if (length > MAX_MASKS) skip(adapter.mask, `the row has ${length} masks, more than the ${MAX_MASKS} allowed`);
+    const problem = `the row has ${length} masks, more than the ${MAX_MASKS} allowed`;
+    if (length > MAX_MASKS) skip(adapter.mask, problem, adapter.clip ? 1 : length);
     return length > MAX_MASKS;
   };
   if (frameMasks !== undefined && tooMany(frameMasks)) return nothing;
@@ -137,6 +140,7 @@ export async function adaptRow(
       );
   if (items === undefined) return { ...nothing, masks: stored.length };
   const masks = adapter.clip ? 1 : items.length;
+  whole = masks;
   if (frameMasks === undefined && tooMany(items)) return nothing;
   const texts = await step(adapter.text, async () =>
     rowCaptions(words.cell, adapter, masks, async () => (await doubts?.firstRegion()) ?? 1),
@@ -151,12 +155,12 @@ export async function adaptRow(
     return { ...nothing, masks, ...(refused.length > 0 ? { pairs: refused } : {}) };
   }
   const asked = texts.pairs === undefined ? {} : { pairs: texts.pairs };
-  if (texts.remark !== undefined) skip(adapter.text, texts.remark);
+  if (texts.remark !== undefined) skip(adapter.text, texts.remark, 0);
   const { category } = adapter;
-  const labelCell = category === undefined ? [] : ((await step(category, () => part(category))) ?? []);
+  const labelCell = category === undefined ? [] : ((await step(category, () => part(category), 0)) ?? []);
   const each = category?.each === true && Array.isArray(labelCell);
   const labelsIn = async (cell: unknown): Promise<readonly string[]> =>
-    category === undefined ? [] : ((await step(category, async () => readLabels(cell))) ?? []);
+    category === undefined ? [] : ((await step(category, async () => readLabels(cell), 0)) ?? []);
   const labels = each ? [] : await labelsIn(labelCell);
 
   if (adapter.clip) {
@@ -181,8 +185,13 @@ export async function adaptRow(
     skip(
       adapter.image,
       `the row has ${pictures.length} pictures and ${masks === 1 ? "1 mask" : `${masks} masks`}; each mask uses the first picture of its size`,
+      0,
     );
   }
+  const silent = items.flatMap((_, region) =>
+    texts.captions[region] === undefined && texts.refused?.[region] === undefined ? [region] : [],
+  );
+  if (silent.length > 0) skip(adapter.text, withoutText(silent, masks), silent.length);
   for (const [region, item] of items.entries()) {
     const caption = texts.captions[region]?.trim();
     const which = masks === 1 ? "" : ` of region ${region}`;
@@ -195,39 +204,62 @@ export async function adaptRow(
       continue;
     }
     const own = each ? await labelsIn((labelCell as unknown[])[region]) : labels;
-    await step(adapter.mask, async () => {
-      const choice = pairs ? [[region, faced[region]] as const] : [...faced.entries()];
-      const probes = choice as readonly (readonly [number, PictureProbe | LabError])[];
-      let labels: readonly number[] = [];
-      const seen = (all: readonly number[]): void => {
-        labels = all;
-      };
-      const used = { ...context, seen, fractions: doubts && (() => doubts.fractions(true)) };
-      const found = await fitting(item, probes, used, which);
-      const area = rleArea(found.mask);
-      if (labels.length === 1 && labels[0] === 255 && (await doubts?.labelMaps())) {
-        throw badInput(`the label map${which} has only void (255): other masks of the data set have labels`);
-      }
-      if (labels.length > 1) {
-        const [height, width] = found.mask.size;
-        const all = `all ${labels.length} labels (${labelText(labels)})`;
-        if (area === height * width) {
-          throw badInput(`${all} of the label map${which} are the whole picture, so its one text means no region`);
+    await step(
+      adapter.mask,
+      async () => {
+        const choice = pairs ? [[region, faced[region]] as const] : [...faced.entries()];
+        const probes = choice as readonly (readonly [number, PictureProbe | LabError])[];
+        let labels: readonly number[] = [];
+        const seen = (all: readonly number[]): void => {
+          labels = all;
+        };
+        const used = { ...context, seen, fractions: doubts && (() => doubts.fractions(true)) };
+        const found = await fitting(item, probes, used, which);
+        const area = rleArea(found.mask);
+        if (labels.length === 1 && labels[0] === 255 && (await doubts?.labelMaps())) {
+          throw badInput(`the label map${which} has only void (255): other masks of the data set have labels`);
         }
-        skip(adapter.mask, `the one text of the label map${which} is used for ${all} together, as one object`);
-      }
-      if (area === 0) {
-        const [height, width] = found.mask.size;
-        throw badInput(`the mask${which} is empty (0 of ${height * width} pixels)`);
-      }
-      if (regions.some((one) => one.pictureIndex === found.pictureIndex && one.picture.width !== found.picture.width)) {
-        throw badInput("the masks of the row have different sizes");
-      }
-      const questions = texts.questions?.[region] ?? [];
-      regions.push({ region, caption, ...(questions.length > 0 ? { questions } : {}), category: own, area, ...found });
-    });
+        if (labels.length > 1) {
+          const [height, width] = found.mask.size;
+          const all = `all ${labels.length} labels (${labelText(labels)})`;
+          if (area === height * width) {
+            throw badInput(`${all} of the label map${which} are the whole picture, so its one text means no region`);
+          }
+          skip(adapter.mask, `the one text of the label map${which} is used for ${all} together, as one object`, 0);
+        }
+        if (area === 0) {
+          const [height, width] = found.mask.size;
+          throw badInput(`the mask${which} is empty (0 of ${height * width} pixels)`);
+        }
+        if (
+          regions.some((one) => one.pictureIndex === found.pictureIndex && one.picture.width !== found.picture.width)
+        ) {
+          throw badInput("the masks of the row have different sizes");
+        }
+        const questions = texts.questions?.[region] ?? [];
+        regions.push({
+          region,
+          caption,
+          ...(questions.length > 0 ? { questions } : {}),
+          category: own,
+          area,
+          ...found,
+        });
+      },
+      1,
+    );
   }
   return { regions, skipped, masks, ...asked };
+}
+
+/** Maximum regions that a sentence lists. */
+const NAMED = 8;
+
+/** A sentence about the masks that no text is about. */
+function withoutText(silent: readonly number[], masks: number): string {
+  const list = silent.slice(0, NAMED).join(", ");
+  const more = silent.length > NAMED ? ` and ${silent.length - NAMED} more` : "";
+  return `of ${masks} masks, no text is about ${silent.length === 1 ? "region" : "regions"} ${list}${more}`;
 }
 
 /**

@@ -62,6 +62,16 @@ export interface SkippedRow {
   readonly column: string;
   /** One sentence: the cause, with the numbers that prove it. */
   readonly reason: string;
+  /** Regions that are missing for this reason, if not one per row; 0 for a remark about a row that is used. */
+  readonly lost?: number;
+}
+
+/** Regions of a file that were left out before they became rows. */
+export type LeftOut = Required<Pick<SkippedRow, "reason" | "lost">>;
+
+/** Regions that are missing according to these entries; those of a file that cannot be read are not known. */
+export function lostBy(skipped: readonly SkippedRow[]): number {
+  return skipped.reduce((sum, { row, lost }) => sum + (lost ?? (row < 0 ? 0 : 1)), 0);
 }
 
 /** RGB pixels, 8 bit, row-major, no alpha: length = width * height * 3. */

@@ -54,7 +54,7 @@ export function describeSet(set: RegionSet, name: string, checks: readonly DataC
       schema: file.schema,
       what: file.reason ?? file.layout?.what ?? "",
       becomes: rolesText(file.roles),
-      problem: set.skipped.find((one) => one.file === file.name && one.row < 0)?.reason,
+      problem: set.skipped.find((one) => one.file === file.name && one.row < 0 && one.lost === undefined)?.reason,
       parts: file.parts ?? [],
       roles: file.roles,
       split: file.split,

@@ -92,7 +92,10 @@ export function SkippedDialog(props: SideProps): ReactNode {
   );
 }
 
-const line = (row: SkippedRow): string => [row.file, row.row < 0 ? "all" : row.row, row.column, row.reason].join("\t");
+/** The row, "all" for a file that cannot be read, or nothing for parts of a file. */
+const place = ({ row, lost }: SkippedRow): string => (row >= 0 ? formatCount(row) : lost === undefined ? "all" : NONE);
+
+const line = (row: SkippedRow): string => [row.file, place(row), row.column, row.reason].join("\t");
 
 /** Any number of rows: only those in sight are in the page. */
 function SkippedTable(props: { readonly skipped: readonly SkippedRow[] }): ReactNode {
@@ -110,7 +113,7 @@ function SkippedTable(props: { readonly skipped: readonly SkippedRow[] }): React
             return (
               <tr key={item.key} data-index={item.index} ref={measure} aria-rowindex={item.index + 2}>
                 <td className={`anywhere ${styles.path}`}>{row.file}</td>
-                <td className={styles.number}>{row.row < 0 ? "all" : formatCount(row.row)}</td>
+                <td className={styles.number}>{place(row)}</td>
                 <td>{row.column || NONE}</td>
                 <td>{row.reason}</td>
               </tr>

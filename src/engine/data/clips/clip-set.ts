@@ -8,6 +8,7 @@ import { badInput, LabError, quote } from "../../errors.ts";
 import { mountArchives, withoutArchives } from "../archive/mount.ts";
 import type { Rle } from "../mask/rle.ts";
 import { openRecords, type Records } from "../records/records.ts";
+import type { LeftOut } from "../sample.ts";
 import { byName } from "../shards.ts";
 import { type ClipTruth, dictionaryTruth, foregroundPixels, paletteTruth } from "./clip-masks.ts";
 import { directoryFor, type FrameDirectory, frameDirectories } from "./frame-folders.ts";
@@ -64,9 +65,9 @@ export async function openClips(dropped: ByteFolder, split?: string): Promise<Cl
     throw badInput(`The folder has no split ${quote(split)}: it has no file of expressions`, "split");
   }
   const [meta] = named;
-  const set = meta === undefined ? await plainFolders(folder) : await clipsOfFile(folder, meta);
-  const leftOut = [...problems.map(({ reason }) => reason), ...set.leftOut];
-  if (set.clips.length > 0) return { ...set, leftOut };
+  const { clips, left } = meta === undefined ? await plainFolders(folder) : await clipsOfFile(folder, meta);
+  const leftOut = [...problems, ...left].map(({ reason }) => reason);
+  if (clips.length > 0) return { clips, leftOut };
   throw badInput(`The folder has no clip that can be used: ${leftOut[0] ?? "no folder of numbered pictures"}`);
 }
 
@@ -85,8 +86,13 @@ function splitOf(path: string): string | undefined {
   return inName ?? (parent === "meta_expressions" ? undefined : parent);
 }
 
+/** Clips, and the expressions of those that were left out. */
+interface FoundClips extends Pick<ClipSet, "clips"> {
+  readonly left: readonly LeftOut[];
+}
+
 /** The clips of one file of expressions. @param meta its path @throws LabError("bad-input") when it has no videos */
-export async function clipsOfFile(folder: ByteFolder, meta: string): Promise<ClipSet> {
+export async function clipsOfFile(folder: ByteFolder, meta: string): Promise<FoundClips> {
   const records = await openRecords(folder.get(meta) as ByteSource);
   const place = records?.keys.indexOf("videos") ?? -1;
   const videos = place < 0 ? undefined : await records?.inside(place);
@@ -105,20 +111,19 @@ export async function clipsOfFile(folder: ByteFolder, meta: string): Promise<Cli
   };
   const clips: Clip[] = [];
   const pickle = folder.paths.find((path) => /(?:^|\/)mask_dict\.pkl$/.test(path));
-  const leftOut =
-    pickle === undefined
-      ? []
-      : [`${pickle} was not read, because a pickle can contain code; masks are read from PNG or JSON`];
+  const unread = `${pickle} was not read, because a pickle can contain code; masks are read from PNG or JSON`;
+  const left: LeftOut[] = pickle === undefined ? [] : [{ reason: unread, lost: 0 }];
   for await (const [index, value] of videos.each()) {
     const id = videos.keys[index] as string;
     try {
       clips.push(clipOf(id, value, { directories, split, masks, ...(everything === undefined ? {} : { foreground }) }));
     } catch (thrown) {
       if (!(thrown instanceof LabError)) throw thrown;
-      leftOut.push(thrown.message);
+      const texts = isRecord(value) && isRecord(value.expressions) ? Object.keys(value.expressions).length : 1;
+      left.push({ reason: thrown.message, lost: texts });
     }
   }
-  return { clips, leftOut };
+  return { clips, left };
 }
 
 /** mask_dict.json next to the expressions, or else the only one in the folder that is not of another split. */
@@ -210,7 +215,7 @@ function truthOf(
  * Clips from folders of pictures; objects are the palette entries of the first annotated frame. A clip has the name of
  * its folder, or the whole path where folders share a name.
  */
-async function plainFolders(folder: ByteFolder): Promise<ClipSet> {
+async function plainFolders(folder: ByteFolder): Promise<FoundClips> {
   const directories = frameDirectories(folder);
   const clips: Clip[] = [];
   const pictures = [...directories].filter(([, { kind }]) => kind === "pictures");
@@ -229,5 +234,5 @@ async function plainFolders(folder: ByteFolder): Promise<ClipSet> {
     });
     clips.push({ id, frames: names.map((name) => directory.get(name) as ByteSource), names, expressions });
   }
-  return { clips, leftOut: [] };
+  return { clips, left: [] };
 }

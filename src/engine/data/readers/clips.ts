@@ -39,7 +39,7 @@ export const CLIPS: readonly Reader[] = [
 ];
 
 async function openExpressions({ folder, path, records }: ReadContext): Promise<ReadTable> {
-  const { clips, leftOut } = await clipsOfFile(folder, path);
+  const { clips, left: found } = await clipsOfFile(folder, path);
   const rows: { readonly clip: Clip; readonly expression: ClipExpression }[] = [];
   let hidden = 0;
   for (const clip of clips) {
@@ -51,8 +51,8 @@ async function openExpressions({ folder, path, records }: ReadContext): Promise<
   const of = (row: number) => rows[row] as (typeof rows)[number];
   const places = remembered(KEPT, (row) => framesOf(of(row).clip.frames));
   const masks = remembered(KEPT, async (row) => (await of(row).expression.truth?.()) ?? []);
-  const notes =
-    hidden === 0 ? leftOut : [...leftOut, `${hidden} expressions were left out: their masks are not public`];
+  const reason = `${hidden} expressions were left out: their masks are not public`;
+  const left = hidden === 0 ? found : [...found, { reason, lost: hidden }];
   const table: Table = {
     columns: [column("frames", listOf(TEXT)), column("masks", listOf(RUNS)), column("caption", TEXT)],
     rows: rows.length,
@@ -70,7 +70,7 @@ async function openExpressions({ folder, path, records }: ReadContext): Promise<
       return cell as unknown as Cell;
     },
   };
-  return { table, notes };
+  return { table, left };
 }
 
 /**

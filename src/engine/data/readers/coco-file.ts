@@ -2,8 +2,9 @@
 
 import { isRecord } from "../../bytes/json.ts";
 import { addTo } from "../../bytes/lists.ts";
-import { badInput } from "../../errors.ts";
+import { badInput, quote } from "../../errors.ts";
 import type { Records } from "../records/records.ts";
+import type { LeftOut } from "../sample.ts";
 
 /** A picture of a COCO file. */
 export interface CocoImage {
@@ -23,14 +24,22 @@ export interface CocoFile {
   /** Index of an annotation by its id. */
   readonly byId: ReadonlyMap<string, number>;
   readonly categories: ReadonlyMap<string, string>;
+  /** Annotations that belong to no picture of the file. */
+  readonly left: readonly LeftOut[];
   /** A sentence when the file is truncated. */
   readonly problem: string | undefined;
   /** The annotation at an index. @throws LabError("bad-input") when it is damaged */
   annotation(place: number): Promise<Readonly<Record<string, unknown>>>;
 }
 
-/** @throws LabError("bad-input") when it has no images or annotations, or an error of the records */
-export async function openCoco(records: Records): Promise<CocoFile> {
+/**
+ * @param regions number of regions of an annotation
+ * @throws LabError("bad-input") when it has no images or annotations, or an error of the records
+ */
+export async function openCoco(
+  records: Records,
+  regions: (annotation: Readonly<Record<string, unknown>>) => number = () => 1,
+): Promise<CocoFile> {
   const [images, annotations, categories] = await Promise.all(
     ["images", "annotations", "categories"].map((key) => listOf(records, key)),
   );
@@ -44,10 +53,14 @@ export async function openCoco(records: Records): Promise<CocoFile> {
     }
   }
   const pictures = new Map<string, CocoImage>();
+  const nameless = new Set<string>();
   for await (const [, item] of images.each()) {
     // LVIS identifies pictures by address.
     const fileName = isRecord(item) ? (item.file_name ?? item.coco_url) : undefined;
-    if (!isRecord(item) || typeof fileName !== "string") continue;
+    if (!isRecord(item) || typeof fileName !== "string") {
+      if (isRecord(item)) nameless.add(idText(item.id));
+      continue;
+    }
     pictures.set(idText(item.id), {
       id: typeof item.id === "number" ? item.id : idText(item.id),
       fileName,
@@ -58,9 +71,21 @@ export async function openCoco(records: Records): Promise<CocoFile> {
   }
   const byImage = new Map<string, number[]>();
   const byId = new Map<string, number>();
+  const orphans: Lost = { lost: 0, first: undefined, why: "a picture that it does not list" };
+  const unnamed: Lost = { lost: 0, first: undefined, why: "a picture without a file name" };
+  const damaged: Lost = { lost: 0, first: undefined, why: "" };
   for await (const [place, item] of annotations.each()) {
-    if (!isRecord(item)) continue;
-    addTo(byImage, idText(item.image_id), place);
+    if (!isRecord(item)) {
+      damaged.lost++;
+      continue;
+    }
+    const image = idText(item.image_id);
+    if (!pictures.has(image)) {
+      const group = nameless.has(image) ? unnamed : orphans;
+      group.lost += regions(item);
+      group.first ??= quote(item.image_id);
+    }
+    addTo(byImage, image, place);
     byId.set(idText(item.id), place);
   }
   return {
@@ -68,6 +93,12 @@ export async function openCoco(records: Records): Promise<CocoFile> {
     byImage,
     byId,
     categories: names,
+    left: [
+      ...[orphans, unnamed].flatMap(({ lost, first, why }) =>
+        lost === 0 ? [] : [{ reason: `${counted(lost)} of ${why} (first: image_id ${first})`, lost }],
+      ),
+      ...(damaged.lost === 0 ? [] : [{ reason: `${counted(damaged.lost)} no object`, lost: damaged.lost }]),
+    ],
     problem: annotations.problem ?? images.problem ?? records.problem,
     annotation: async (place) => {
       const item = await annotations.item(place);
@@ -75,6 +106,17 @@ export async function openCoco(records: Records): Promise<CocoFile> {
       throw badInput(`annotation ${place} of ${records.name} is not an object`, records.name);
     },
   };
+}
+
+/** Annotations that are left out for one reason. */
+interface Lost {
+  lost: number;
+  first: string | undefined;
+  readonly why: string;
+}
+
+function counted(annotations: number): string {
+  return annotations === 1 ? "1 annotation is left out: it is" : `${annotations} annotations are left out: they are`;
 }
 
 /** An id as text, whether it is a number or a name. */

@@ -56,7 +56,7 @@ async function openRegions({ records, sign }: ReadContext): Promise<ReadTable> {
     return { image: row.image.fileName, regions };
   };
   const type = maskType(firstOf(sign, "annotations")?.segmentation);
-  return { table: pictureTable(rows.length, type, coco.problem, read) };
+  return { table: pictureTable(rows.length, type, coco.problem, read), left: coco.left };
 }
 
 function textOf(value: unknown): string | undefined {

@@ -105,7 +105,7 @@ async function placesOf(records: Records): Promise<{ readonly sample: number; re
 }
 
 function regionsOf(value: unknown): Readonly<Record<string, unknown>>[] {
-  return (Array.isArray(value) ? (value as unknown[]) : [value]).filter(isRecord);
+  return (Array.isArray(value) ? (value as unknown[]) : [value]).map((one) => (isRecord(one) ? one : {}));
 }
 
 function textOf(value: unknown): string {

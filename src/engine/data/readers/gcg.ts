@@ -4,8 +4,9 @@
  * (docs/spec/evaluation.md#31-files).
  */
 import { isRecord } from "../../bytes/json.ts";
-import { badInput } from "../../errors.ts";
-import { openCoco } from "./coco-file.ts";
+import { badInput, quote } from "../../errors.ts";
+import type { LeftOut } from "../sample.ts";
+import { type CocoFile, type CocoImage, openCoco } from "./coco-file.ts";
 import { maskType, type PictureRow, pictureTable, type Region, RUNS } from "./picture-table.ts";
 import { firstOf, has, type Reader } from "./reader.ts";
 import { maskOf } from "./segmentation.ts";
@@ -60,49 +61,89 @@ export const flickr: Reader = {
       : undefined,
   open: async ({ records }) => {
     const coco = await openCoco(records);
-    const images = [...coco.images];
+    const { images, left } = usable(coco);
     const read = async (row: number): Promise<PictureRow> => {
       const [id, image] = images[row] ?? [];
       if (id === undefined || image === undefined) throw badInput(`${records.name} has no picture ${row}`);
-      const regions: Region[] = [];
+      const grounded: Grounded[] = [];
       for (const place of coco.byImage.get(id) ?? []) {
         const { tokens_positive: spans, sam_mask } = await coco.annotation(place);
         const span = Array.isArray(spans) ? pair(spans[0]) : undefined;
-        const caption = span === undefined ? "" : codePoints(image.caption ?? "", span);
-        regions.push({ mask: sam_mask ?? null, caption, category: [] });
+        const phrase = span === undefined ? "" : codePoints(image.caption ?? "", span);
+        if (span === undefined) grounded.push(unplaced(phrase, "has no tokens_positive"));
+        else grounded.push({ phrase, span, mask: sam_mask ?? null });
       }
-      return { image: image.fileName, regions };
+      return { image: image.fileName, regions: regionsOf(grounded.sort(byStart)) };
     };
-    return { table: pictureTable(images.length, RUNS, coco.problem, read) };
+    return { table: pictureTable(images.length, RUNS, coco.problem, read), left: [...coco.left, ...left] };
   },
 };
+
+/** Smallest side in pixels and fewest words of a caption that Sa2VA's reader of the set uses. */
+const MIN_SIDE = 32;
+const MIN_WORDS = 3;
+
+/** Pictures with annotations that Sa2VA's reader uses, and what it drops. */
+function usable({ images, byImage }: CocoFile): { images: [string, CocoImage][]; left: LeftOut[] } {
+  const kept: [string, CocoImage][] = [];
+  const drops = [
+    { why: `a side under ${MIN_SIDE} pixels`, pictures: 0, lost: 0 },
+    { why: `a caption of fewer than ${MIN_WORDS} words`, pictures: 0, lost: 0 },
+  ] as const;
+  for (const [id, image] of images) {
+    const phrases = byImage.get(id)?.length ?? 0;
+    const [small, short] = drops;
+    // As Python's split(" ") counts words.
+    const words = (image.caption ?? "").split(" ").length;
+    const drop = Math.min(image.width, image.height) < MIN_SIDE ? small : words < MIN_WORDS ? short : undefined;
+    if (phrases === 0) continue;
+    if (drop === undefined) kept.push([id, image]);
+    else Object.assign(drop, { pictures: drop.pictures + 1, lost: drop.lost + phrases });
+  }
+  const left = drops.flatMap(({ why, pictures, lost }) =>
+    lost === 0
+      ? []
+      : [{ reason: `phrases of pictures with ${why} are left out, as in Sa2VA: ${lost} of ${pictures}`, lost }],
+  );
+  return { images: kept, left };
+}
 
 /** The grounded phrases of a GranD-f item, in the order of the caption. @throws LabError("bad-input") on damaged masks */
 export function groundedOf(item: unknown): Grounded[] {
   if (!isRecord(item) || !isRecord(item.groundings)) return [];
-  const found = Object.entries(item.groundings).flatMap(([phrase, value]): Grounded[] => {
+  const found = Object.entries(item.groundings).map(([phrase, value]): Grounded => {
     const span = isRecord(value) ? pair(value.token_positives) : undefined;
-    return !isRecord(value) || span === undefined ? [] : [{ phrase, span, mask: maskOf(value.rle_masks) }];
+    if (!isRecord(value) || span === undefined) return unplaced(phrase, "has no token_positives");
+    return { phrase, span, mask: maskOf(value.rle_masks) };
   });
-  return found.sort((a, b) => a.span[0] - b.span[0]);
+  return found.sort(byStart);
 }
 
-/** The refs of a RefCOCOg item whose sentence occurs in its caption, ignoring case; the others are dropped. */
+/** The refs of a RefCOCOg item whose sentence occurs in its caption, ignoring case; the others come last, each with an error. */
 export function foundOf(item: unknown): Grounded[] {
   if (!isRecord(item) || !Array.isArray(item.refs)) return [];
   const caption = textOf(item, "caption")
     .replace(/^"+|"+$/g, "")
     .trim()
     .toLowerCase();
-  const found = (item.refs as unknown[]).flatMap((ref): Grounded[] => {
-    if (!isRecord(ref) || typeof ref.sentence !== "string") return [];
-    const at = caption.indexOf(ref.sentence.toLowerCase());
-    if (at < 0) return [];
-    const start = [...caption.slice(0, at)].length;
+  const found = (item.refs as unknown[]).map((ref): Grounded => {
+    if (!isRecord(ref) || typeof ref.sentence !== "string") return unplaced("", "is not text");
     const phrase = ref.sentence.toLowerCase();
-    return [{ phrase, span: [start, start + [...phrase].length], mask: maskOf(ref.segmentation) }];
+    const at = caption.indexOf(phrase);
+    if (at < 0) return unplaced(phrase, "is not in the caption");
+    const start = [...caption.slice(0, at)].length;
+    return { phrase, span: [start, start + [...phrase].length], mask: maskOf(ref.segmentation) };
   });
-  return found.sort((a, b) => a.span[0] - b.span[0]);
+  return found.sort(byStart);
+}
+
+/** A phrase without a place in its caption, after those with one. */
+function unplaced(phrase: string, why: string): Grounded {
+  return { phrase, span: [Infinity, Infinity], mask: badInput(`the phrase ${quote(phrase, 80)} ${why}`) };
+}
+
+function byStart(a: Grounded, b: Grounded): number {
+  return a.span[0] === b.span[0] ? 0 : a.span[0] - b.span[0];
 }
 
 function regionsOf(grounded: readonly Grounded[]): Region[] {

@@ -53,7 +53,9 @@ async function openOsprey({ records, sign }: ReadContext): Promise<ReadTable> {
 }
 
 function regionsOf(item: unknown): Record<string, unknown>[] {
-  return isRecord(item) && Array.isArray(item.annotation) ? (item.annotation as unknown[]).filter(isRecord) : [];
+  return isRecord(item) && Array.isArray(item.annotation)
+    ? (item.annotation as unknown[]).map((one) => (isRecord(one) ? one : {}))
+    : [];
 }
 
 /** The descriptions of the regions in order, or the turns about them. */

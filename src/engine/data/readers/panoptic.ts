@@ -1,9 +1,11 @@
 /** COCO panoptic segmentation: pictures whose colours are the ids of segments, and JSON that names their categories. */
 import { isRecord } from "../../bytes/json.ts";
-import { badInput, quote } from "../../errors.ts";
+import type { ByteSource } from "../../bytes/source.ts";
+import { badInput, LabError, quote } from "../../errors.ts";
 import { decodePng } from "../image/png-decode.ts";
 import { labelRles } from "../mask/label-map.ts";
 import { labelsOf } from "../mask/mask-picture.ts";
+import type { Rle } from "../mask/rle.ts";
 import { siblingsOf } from "../siblings.ts";
 import { idText, openCoco } from "./coco-file.ts";
 import { type PictureRow, pictureTable, type Region, RUNS } from "./picture-table.ts";
@@ -23,7 +25,7 @@ export const panoptic: Reader = {
 };
 
 async function openPanoptic({ records, folder, path }: ReadContext): Promise<ReadTable> {
-  const coco = await openCoco(records);
+  const coco = await openCoco(records, ({ segments_info: all }) => (Array.isArray(all) ? all.length : 1));
   const rows = [...coco.images].flatMap(([id, image]) =>
     (coco.byImage.get(id) ?? []).map((place) => ({ image, place })),
   );
@@ -38,17 +40,15 @@ async function openPanoptic({ records, folder, path }: ReadContext): Promise<Rea
     const { file_name, segments_info } = await coco.annotation(row.place);
     const named = typeof file_name === "string" ? file_name : "";
     const source = find(own + named) ?? find(named);
-    if (source === undefined) throw badInput(`the segments ${quote(named, 80)} do not exist`);
-    const image = findPicture(row.image.fileName)?.name;
-    if (image === undefined) throw badInput(`the picture ${quote(row.image.fileName, 80)} does not exist`);
-    const png = decodePng(await source.read(0, source.size), "segments'");
-    const masks = labelRles(labelsOf(png), png.height, png.width, MOST_SEGMENTS);
-    if (masks === undefined) throw badInput(`${quote(named, 80)} has more than ${MOST_SEGMENTS} colours`);
+    const image =
+      findPicture(row.image.fileName)?.name ?? badInput(`the picture ${quote(row.image.fileName, 80)} does not exist`);
+    const masks = await segmentsOf(source, named);
     const segments: unknown[] = Array.isArray(segments_info) ? (segments_info as unknown[]) : [];
-    const regions = segments.filter(isRecord).map((segment): Region => {
+    const regions = segments.map((item): Region => {
+      const segment = isRecord(item) ? item : {};
       const category = coco.categories.get(idText(segment.category_id));
       return {
-        mask: masks.get(colourOf(Number(segment.id))) ?? null,
+        mask: masks instanceof LabError ? masks : (masks.get(colourOf(Number(segment.id))) ?? null),
         caption: category ?? "",
         category: category === undefined ? [] : [category],
       };
@@ -56,7 +56,20 @@ async function openPanoptic({ records, folder, path }: ReadContext): Promise<Rea
     return { image, regions };
   };
   const notes = ["it has no captions, so category names replace them"];
-  return { table: pictureTable(rows.length, RUNS, coco.problem, read), notes };
+  return { table: pictureTable(rows.length, RUNS, coco.problem, read), notes, left: coco.left };
+}
+
+/** The mask of each colour in a picture of segments, or the error that all segments share. */
+async function segmentsOf(source: ByteSource | undefined, named: string): Promise<Map<number, Rle> | LabError> {
+  if (source === undefined) return badInput(`the segments ${quote(named, 80)} do not exist`);
+  try {
+    const png = decodePng(await source.read(0, source.size), "segments'");
+    const masks = labelRles(labelsOf(png), png.height, png.width, MOST_SEGMENTS);
+    return masks ?? badInput(`${quote(named, 80)} has more than ${MOST_SEGMENTS} colours`);
+  } catch (thrown) {
+    if (thrown instanceof LabError && thrown.code !== "storage") return thrown;
+    throw thrown;
+  }
 }
 
 /** The colour of a segment, red in the upper byte: its id counts red as 1, green as 256 and blue as 65,536. */

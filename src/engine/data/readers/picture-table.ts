@@ -1,20 +1,21 @@
 /** A table of pictures with regions, from a reader of records: one row per picture, one caption per region. */
 import { Lru, remember } from "../../bytes/lru.ts";
+import { LabError } from "../../errors.ts";
 import type { Column, ColumnType } from "../tables/column-type.ts";
 import { type ReadMeter, valueMeter } from "../tables/read-meter.ts";
 import type { Cell, Table } from "../tables/table.ts";
 
 /** A mask with its texts. */
 export interface Region {
-  /** Mask in any supported form; null if the text refers to nothing in the picture. */
+  /** Mask in any supported form; null if the text refers to nothing in the picture; an error if it cannot be used. */
   readonly mask: unknown;
   readonly caption: string;
   readonly category: readonly string[];
 }
 
 export interface PictureRow {
-  /** Path of the picture, which is searched next to the file. */
-  readonly image: string;
+  /** Path of the picture, which is searched next to the file; an error if there is none. */
+  readonly image: string | LabError;
   readonly regions: readonly Region[];
 }
 
@@ -59,7 +60,8 @@ export function pictureTable(
     inPixels: true,
     cell: async (at, index, pass) => {
       const { image, regions } = await row(index);
-      if (at === 0) return image;
+      if (at === 0 && image instanceof LabError) throw image;
+      if (at === 0) return image as string;
       const cell = regions as unknown as readonly Cell[];
       takeCost(cell, valueMeter(pass));
       return cell;

@@ -6,6 +6,7 @@
 import { isRecord } from "../../bytes/json.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
 import { type Records, unlessDamaged } from "../records/records.ts";
+import type { LeftOut } from "../sample.ts";
 import type { Table } from "../tables/table.ts";
 
 /** The start of a file, by which readers recognise it. */
@@ -40,8 +41,10 @@ export interface ReadTable {
   readonly splits?: readonly string[];
   /** Other files that were read with this one. */
   readonly used?: readonly string[];
-  /** One sentence per thing that was skipped. */
+  /** One sentence per thing that the user should know. */
   readonly notes?: readonly string[];
+  /** What the file holds and the table does not. */
+  readonly left?: readonly LeftOut[];
   readonly partition?: Partition;
 }
 

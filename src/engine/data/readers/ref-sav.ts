@@ -10,7 +10,7 @@ import { siblingsOf } from "../siblings.ts";
 import { valueMeter } from "../tables/read-meter.ts";
 import type { Cell, Table } from "../tables/table.ts";
 import { column, listOf, RUNS, remembered, TEXT } from "./picture-table.ts";
-import { has, type ReadContext, type Reader } from "./reader.ts";
+import { has, type ReadContext, type Reader, type ReadTable } from "./reader.ts";
 
 /** Distance in video frames from one frame with masks to the next. */
 const EVERY = 4;
@@ -30,13 +30,16 @@ export const refSav: Reader = {
   what: "Ref-SAV texts for objects of SA-V videos",
   recognise: ({ values }) =>
     has(values[0]?.value, "video_path", "anno_path", "objects") ? "video_path, anno_path and objects" : undefined,
-  open: async (context) => ({ table: await openRefSav(context) }),
+  open: openRefSav,
 };
 
-async function openRefSav({ records, path, folder }: ReadContext): Promise<Table> {
+async function openRefSav({ records, path, folder }: ReadContext): Promise<ReadTable> {
   const objects: ObjectOf[] = [];
+  let lost = 0;
   for await (const [video, value] of records.each()) {
-    const texts = isRecord(value) && isRecord(value.objects) ? value.objects : {};
+    const texts = isRecord(value) && isRecord(value.objects) ? value.objects : undefined;
+    if (texts === undefined) lost++;
+    if (texts === undefined) continue;
     for (const [object, entry] of Object.entries(texts)) {
       const caption = isRecord(entry) && typeof entry.formated === "string" ? entry.formated : "";
       objects.push({ video, object: Number(object), caption });
@@ -55,7 +58,7 @@ async function openRefSav({ records, path, folder }: ReadContext): Promise<Table
     for await (const [, frame] of frames.each()) masks.push((Array.isArray(frame) ? (frame as unknown[]) : [])[object]);
     return masks.map((mask) => mask ?? null) as Cell;
   };
-  return {
+  const table: Table = {
     columns: [column("video", TEXT), column("masks", listOf(RUNS)), column("caption", TEXT)],
     rows: objects.length,
     batches: 1,
@@ -70,6 +73,8 @@ async function openRefSav({ records, path, folder }: ReadContext): Promise<Table
       return masks;
     },
   };
+  const reason = `videos without an object of texts are left out: ${lost}`;
+  return { table, left: lost === 0 ? [] : [{ reason, lost }] };
 }
 
 /** The frames of an SA-V annotation, each a list with one mask per object. @throws LabError naming the file */

@@ -7,9 +7,10 @@
 import { isRecord } from "../../bytes/json.ts";
 import { addTo } from "../../bytes/lists.ts";
 import { type ByteFolder, directoryOf } from "../../bytes/source.ts";
-import { badInput } from "../../errors.ts";
+import { badInput, quote } from "../../errors.ts";
 import { inSplit, missingSplit } from "../file-splits.ts";
 import { openRecords, unlessDamaged } from "../records/records.ts";
+import type { LeftOut } from "../sample.ts";
 import { cocoInstances } from "./coco.ts";
 import { type CocoFile, type CocoImage, idText, openCoco } from "./coco-file.ts";
 import { maskType, type PictureRow, pictureTable, type Region } from "./picture-table.ts";
@@ -48,16 +49,30 @@ export const grefs: Reader = {
 
 async function openRefs(context: ReadContext): Promise<ReadTable> {
   const { path } = context;
-  const { rows, coco, file, split, splits, left, problem, partition } = await readRefs(context);
-  const first = coco.byId.get(rows[0]?.[0]?.annotations[0] ?? "");
-  const example = first === undefined ? undefined : (await coco.annotation(first)).segmentation;
+  const { rows: all, coco, file, split, splits, left, problem, partition, damaged } = await readRefs(context);
+  const orphans = all.filter(([ref]) => !coco.images.has(ref?.imageId ?? ""));
+  const rows = all.filter(([ref]) => coco.images.has(ref?.imageId ?? ""));
+  const lost = orphans.flat().reduce((sum, ref) => sum + Math.max(1, ref.sentences.length), 0);
+  const first = orphans[0]?.[0]?.imageId;
+  const reason = `sentences about pictures that the instances lack are left out: ${lost} (first picture: ${first})`;
+  const place = coco.byId.get(rows[0]?.[0]?.annotations[0] ?? "");
+  const example = place === undefined ? undefined : (await coco.annotation(place)).segmentation;
   const read = async (index: number): Promise<PictureRow> => {
     const row = rows[index];
     if (row === undefined) throw badInput(`${path} has no picture ${index}`);
     return readRow(coco, row);
   };
   const table = pictureTable(rows.length, maskType(example), problem, read);
-  return { table, split, splits, used: [file], notes: left === undefined ? [] : [left], partition };
+  const notes = left === undefined ? [] : [left];
+  return {
+    table,
+    split,
+    splits,
+    used: [file],
+    notes,
+    partition,
+    left: [...damaged, ...(lost === 0 ? [] : [{ reason, lost }])],
+  };
 }
 
 /** Refs of one split with their instances. */
@@ -75,15 +90,26 @@ export interface RefsFile {
   /** A sentence when a file is truncated. */
   readonly problem: string | undefined;
   readonly partition: Partition;
+  /** Refs and sentences that are no text. */
+  readonly damaged: readonly LeftOut[];
 }
 
 /** @throws LabError("bad-input") when the masks are missing, or an error of the records */
 export async function readRefs({ records, path, folder, split, signal }: ReadContext): Promise<RefsFile> {
   const all: Ref[] = [];
+  let [without, textless] = [0, 0];
   for await (const [, item] of records.each()) {
     const ref = refOf(item);
-    if (ref !== undefined) all.push(ref);
+    if (ref === undefined) without++;
+    else all.push(ref);
+    if (ref !== undefined && isRecord(item) && Array.isArray(item.sentences)) {
+      textless += item.sentences.length - ref.sentences.length;
+    }
   }
+  const damaged = [
+    { reason: `refs without a list of sentences are left out: ${without}`, lost: without },
+    { reason: `sentences that are not text are left out: ${textless}`, lost: textless },
+  ].filter(({ lost }) => lost > 0);
   const found = await instancesOf(folder, path, all, signal);
   if (found === undefined) {
     const message = `${path} has ${all.length} refs, but their masks are not here: add instances.json`;
@@ -108,6 +134,7 @@ export async function readRefs({ records, path, folder, split, signal }: ReadCon
     left,
     problem,
     partition: partitionOf(all),
+    damaged,
   };
 }
 
@@ -149,11 +176,12 @@ async function readRow(coco: CocoFile, row: readonly Ref[]): Promise<PictureRow>
   for (const ref of row) {
     const { mask, category } = await maskOfRef(coco, image, ref);
     for (const caption of ref.sentences) regions.push({ mask, caption, category });
+    if (ref.sentences.length === 0) regions.push({ mask, caption: "", category });
   }
   return { image: image.fileName, regions };
 }
 
-/** The union of a ref's masks; null for "no target" and for missing annotations. */
+/** The union of a ref's masks; null for "no target", an error if one of its annotations is missing or damaged. */
 export async function maskOfRef(
   coco: CocoFile,
   image: CocoImage,
@@ -163,7 +191,9 @@ export async function maskOfRef(
   const segmentations: unknown[] = [];
   for (const id of ref.annotations) {
     const place = coco.byId.get(id);
-    if (place === undefined) continue;
+    if (place === undefined) {
+      return { mask: badInput(`the ref names annotation ${quote(id)}, which the instances lack`), category: [] };
+    }
     const annotation = await coco.annotation(place);
     segmentations.push(annotation.segmentation);
     const name = coco.categories.get(idText(annotation.category_id));

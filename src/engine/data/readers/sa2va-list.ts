@@ -17,9 +17,9 @@ export const sa2vaList: Reader = {
       const fields = isRecord(item) ? item : {};
       const masks: unknown[] = Array.isArray(fields.mask) ? fields.mask : [];
       const texts: unknown[] = Array.isArray(fields.text) ? fields.text : [];
-      const regions = masks.map((mask, at) => {
+      const regions = Array.from({ length: Math.max(masks.length, texts.length) }, (_, at) => {
         const text = texts[at];
-        return { mask: maskOf(mask), caption: typeof text === "string" ? text : "", category: [] };
+        return { mask: maskOf(masks[at]), caption: typeof text === "string" ? text : "", category: [] };
       });
       return { image: typeof fields.image === "string" ? fields.image : "", regions };
     };

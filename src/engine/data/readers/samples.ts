@@ -84,12 +84,14 @@ export function recogniseSamples(samples: readonly Sample[]): string | undefined
 }
 
 /**
- * A table of the samples that have a picture or a mask. Pictures are columns of bytes, `txt` is the text, the fields of a `json`
+ * A table of the samples; files without others of their name are no sample unless they are pictures. Pictures are columns of bytes, `txt` is the text, the fields of a `json`
  * or `pickle` are separate columns; a second picture, or one called mask or seg, is the mask.
  */
 export async function sampleTable(folder: ByteFolder, all: readonly Sample[]): Promise<Table> {
-  const samples = all.filter(({ fields }) => [...fields.keys()].some((name) => PICTURE.test(name) || MASK.test(name)));
-  if (samples.length === 0) throw badInput("its masks are in annotations.json, which is missing");
+  const isSeen = ({ fields }: Sample): boolean =>
+    [...fields.keys()].some((name) => PICTURE.test(name) || MASK.test(name));
+  const samples = all.filter((sample) => sample.fields.size > 1 || isSeen(sample));
+  if (!samples.some(isSeen)) throw badInput("its masks are in annotations.json, which is missing");
   const json = remembered(16, async (row) => readRecord(folder, samples[row]));
   const own = columnsOf(await examplesOf(samples.length, json));
   const files = fileColumns(samples);

@@ -1,5 +1,6 @@
 /** Segmentations of COCO files as masks in a supported form. */
 import { isRecord } from "../../bytes/json.ts";
+import { LabError } from "../../errors.ts";
 import { parseRle, type Rle, rleFromPolygons } from "../mask/rle.ts";
 import { mergeRles } from "../mask/rle-compare.ts";
 
@@ -10,9 +11,9 @@ function isRuns(value: unknown): boolean {
 
 /**
  * A segmentation as one mask: run lengths unchanged, a list of them united, polygons with the size that the record
- * states, if any; null if there is none.
+ * states, if any; null if there is none; the error of a list of run lengths that are damaged or of different sizes, so
+ * that only its region is lost.
  * @param stated the record of the picture
- * @throws LabError("bad-input") when run lengths of a list are damaged or of different sizes
  */
 export function maskOf(
   segmentation: unknown,
@@ -25,18 +26,29 @@ export function maskOf(
     const known = size.every((side) => Number.isInteger(side) && Number(side) > 0);
     return known ? { polygons: segmentation, size } : segmentation;
   }
-  return segmentation.length === 0 ? null : mergeRles(segmentation.map(parseRle), "union");
+  const runs = segmentation as unknown[];
+  return runs.length === 0 ? null : orItsError(() => mergeRles(runs.map(parseRle), "union"));
 }
 
-/**
- * Several segmentations of one picture as one mask.
- * @throws LabError("bad-input") when one of them is damaged
- */
-export function unitedMask(segmentations: readonly unknown[], height: number, width: number): Rle | null {
-  const masks = segmentations.map((segmentation) => {
-    const mask = maskOf(segmentation);
-    if (isRuns(mask)) return parseRle(mask);
-    return rleFromPolygons(Array.isArray(mask) ? (mask as number[][]) : [], height, width);
+/** The result, or the error of a damaged mask in its place. */
+function orItsError<T>(make: () => T): T | LabError {
+  try {
+    return make();
+  } catch (thrown) {
+    if (thrown instanceof LabError) return thrown;
+    throw thrown;
+  }
+}
+
+/** Several segmentations of one picture as one mask; null for none, the error of a damaged one. */
+export function unitedMask(segmentations: readonly unknown[], height: number, width: number): Rle | LabError | null {
+  return orItsError(() => {
+    const masks = segmentations.map((segmentation) => {
+      const mask = maskOf(segmentation);
+      if (mask instanceof LabError) throw mask;
+      if (isRuns(mask)) return parseRle(mask);
+      return rleFromPolygons(Array.isArray(mask) ? (mask as number[][]) : [], height, width);
+    });
+    return masks.length === 0 ? null : mergeRles(masks, "union");
   });
-  return masks.length === 0 ? null : mergeRles(masks, "union");
 }

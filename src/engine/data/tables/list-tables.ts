@@ -122,8 +122,9 @@ export async function listTables(
       problem(path, thrown);
     }
   }
-  for (const { table, notes = [] } of read) {
+  for (const { table, notes = [], left = [] } of read) {
     tables.push(table);
+    for (const one of left) problems.push({ file: table.path, row: -1, column: "", ...one });
     for (const note of notes) ignored.push({ name: table.path, reason: note });
   }
   for (const [path, { samples, reason, archive }] of groups) {
