@@ -1,6 +1,7 @@
 /** Reads foreign JSON: bounded, parsed, validated with a schema; errors are one sentence. */
 import * as z from "zod/mini";
 import { badInput, LabError, quote, shortened, thrownText } from "../errors.ts";
+import { IS_POINTER, isPointer } from "./git-lfs.ts";
 import type { ByteSource } from "./source.ts";
 
 // Without this, zod compiles code at run time, which the content security policy reports.
@@ -27,18 +28,36 @@ export async function readJson(source: ByteSource): Promise<unknown> {
 /**
  * The value of a JSON text; a byte order mark before it is skipped.
  * @param subject file or address of the text, for messages
- * @throws LabError("bad-input") when it is not JSON or is nested deeper than 64 levels
+ * @throws LabError("bad-input") when it is not JSON, is nested deeper than 64 levels or has a number beyond 1.8e308
  */
 export function parseJson(text: string, subject: string): unknown {
   const plain = text.startsWith("\uFEFF") ? text.slice(1) : text;
   if (nestedDeeper(plain, MAX_DEPTH)) {
     throw badInput(`${named(subject)} is nested deeper than ${MAX_DEPTH} levels`, subject);
   }
+  if (isPointer(plain)) throw badInput(`${named(subject)} ${IS_POINTER}`, subject);
+  const large = HUGE.test(plain) ? hugeNumber(plain) : undefined;
+  if (large !== undefined) {
+    throw badInput(`${named(subject)} has a number that is too large, ${large}; write it in another way`, subject);
+  }
   try {
     return JSON.parse(plain) as unknown;
   } catch (cause) {
     throw badInput(`${named(subject)} is not valid JSON: ${thrownText(cause)}`, subject, cause);
   }
+}
+
+/** What may be a number beyond 1.8e308, which JavaScript reads as infinity. */
+const HUGE = /\d[eE]\+?0*[1-9]\d{2}|\d{309}/;
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.]*(?:[eE][-+]?\d+)?/gs;
+
+/** The first number outside texts that is not finite, with its line; undefined without one. */
+function hugeNumber(text: string): string | undefined {
+  for (const { 0: token, index } of text.matchAll(TOKENS)) {
+    if (token.startsWith('"') || Number.isFinite(Number(token)) || Number.isNaN(Number(token))) continue;
+    return `${shortened(token, 24)} in line ${text.slice(0, index).split("\n").length}`;
+  }
+  return undefined;
 }
 
 /** Like parseJson, validated with a schema. @throws LabError("bad-input") naming the first invalid field */

@@ -149,7 +149,9 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
   skipped.push(...found.problems);
   const description = await readDescription(folder);
   const summaries: RegionSummary[] = [];
-  if (shards.length === 0 && found.tables.length === 0 && skipped.length === 0) skipped.push(nothingFound(folder));
+  if (shards.length === 0 && found.tables.length === 0 && skipped.length === 0) {
+    skipped.push(nothingFound(folder, found.ignored));
+  }
   const splits = chooseSplits([...shards, ...found.tables], (path) => options.split ?? mappingOf(mapping, path).split);
   const otherSplit = [...splits.others].map(([name, split]) => ({ name, reason: `of the split ${split}`, split }));
   skipped.push(

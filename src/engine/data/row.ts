@@ -155,7 +155,13 @@ export async function adaptRow(
     return { ...nothing, masks, ...(refused.length > 0 ? { pairs: refused } : {}) };
   }
   const asked = texts.pairs === undefined ? {} : { pairs: texts.pairs };
-  if (texts.remark !== undefined) skip(adapter.text, texts.remark, 0);
+  const silent = adapter.clip
+    ? []
+    : [...items.keys()].filter(
+        (region) => texts.captions[region] === undefined && texts.refused?.[region] === undefined,
+      );
+  const remark = texts.remark ?? (silent.length > 0 ? withoutText(silent, masks) : undefined);
+  if (remark !== undefined) skip(adapter.text, remark, silent.length);
   const { category } = adapter;
   const labelCell = category === undefined ? [] : ((await step(category, () => part(category), 0)) ?? []);
   const each = category?.each === true && Array.isArray(labelCell);
@@ -188,10 +194,6 @@ export async function adaptRow(
       0,
     );
   }
-  const silent = items.flatMap((_, region) =>
-    texts.captions[region] === undefined && texts.refused?.[region] === undefined ? [region] : [],
-  );
-  if (silent.length > 0) skip(adapter.text, withoutText(silent, masks), silent.length);
   for (const [region, item] of items.entries()) {
     const caption = texts.captions[region]?.trim();
     const which = masks === 1 ? "" : ` of region ${region}`;

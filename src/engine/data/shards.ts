@@ -34,9 +34,11 @@ export async function listShards(folder: ByteFolder): Promise<ShardList> {
   const directories = new Map<string, string[]>();
   for (const path of folder.paths) addTo(directories, directoryOf(path), path);
   const splits = await readSplits(folder);
+  const listedIn = new Set<string>();
   for (const directory of [...directories.keys()].sort(byName)) {
     const paths = directories.get(directory) ?? [];
     const listed = await readState(folder, directory, problems);
+    if (listed !== undefined) listedIn.add(directory);
     const present = listed?.filter((path) => folder.get(path) !== undefined);
     // A list whose files are all missing belongs to other files, so the names decide.
     const chosen = new Set(present !== undefined && present.length > 0 ? present : paths.filter(isData).sort(byName));
@@ -51,22 +53,52 @@ export async function listShards(folder: ByteFolder): Promise<ShardList> {
       if (!chosen.has(path)) ignored.push({ name: path, reason: whyIgnored(path, present !== undefined) });
     }
   }
-  return { shards, ignored, problems };
+  return { shards, ignored, problems: [...problems, ...missingShards(folder, listedIn)] };
+}
+
+/** Names of shards that state their number: `train-00001-of-00003.parquet`. */
+const NUMBERED = /^(.*?)-?(\d{3,})-of-(\d{3,})(?=\.\w+$)/;
+
+/** A remark for each set of numbered shards of which some are not here. */
+function missingShards(folder: ByteFolder, listed: ReadonlySet<string>): SkippedRow[] {
+  const sets = new Map<string, { readonly first: string; readonly total: number; readonly here: Set<number> }>();
+  for (const path of folder.paths) {
+    const [, name, number, total] = NUMBERED.exec(path) ?? [];
+    const end = path.slice(path.lastIndexOf("."));
+    if (name === undefined || listed.has(directoryOf(path)) || !HOLDS_ROWS.test(end)) continue;
+    const key = `${name} ${total} ${end}`;
+    const set = sets.get(key) ?? { first: path, total: Number(total), here: new Set() };
+    sets.set(key, set);
+    set.here.add(Number(number));
+  }
+  return [...sets.values()].flatMap(({ first, total, here }) => {
+    if (here.size >= total) return [];
+    const [are, rows] = here.size === 1 ? ["is", "its rows are"] : ["are", "their rows are"];
+    const reason = `${here.size} of ${total} shards ${are} here, by their names; ${rows} all that is read`;
+    return [{ file: first, row: -1, column: "", reason, lost: 0 }];
+  });
 }
 
 /** Description of the content of a folder without rows. */
-export function nothingFound(folder: ByteFolder): SkippedRow {
+export function nothingFound(
+  folder: ByteFolder,
+  unused: readonly { readonly name: string; readonly reason: string }[],
+): SkippedRow {
   const kinds = [...new Set(folder.paths.map((path) => path.slice(path.lastIndexOf("."))))].slice(0, 5).join(", ");
+  const [first] = unused;
   const found =
-    folder.paths.length === 0
-      ? "the folder is empty"
-      : folder.paths.length === 1
-        ? `1 file of another kind (${kinds})`
-        : `${folder.paths.length} files of other kinds (${kinds})`;
+    first !== undefined
+      ? `${first.name} has ${first.reason}`
+      : folder.paths.length === 0
+        ? "the folder is empty"
+        : folder.paths.length === 1
+          ? `1 file of another kind (${kinds})`
+          : `${folder.paths.length} files of other kinds (${kinds})`;
   const reason = `there is no file of rows (Arrow, Parquet, JSON, refs, tar or zip shards): ${found}`;
   return { file: "", row: -1, column: "", reason };
 }
 
+const HOLDS_ROWS = /\.(arrow|arrows|feather|ipc|parquet|pq|jsonl?|ndjson|tar|zip)$/i;
 /** Extensions of shards; their format is detected from the content. */
 const SHARD = /\.(arrow|arrows|feather|ipc|parquet|pq)$/i;
 const PICTURE = /\.(jpe?g|png|webp|gif|bmp|tiff?)$/i;

@@ -4,7 +4,7 @@ import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 import { badInput, quote } from "../errors.ts";
 import { withoutArchives } from "./archive/mount.ts";
 
-/** Finds a file that a row names. @throws LabError("bad-input") when several files fit */
+/** Finds a file that a row names. @throws LabError("bad-input") when several files fit, or one but for its case */
 export type FindFile = (path: string) => ByteSource | undefined;
 
 /**
@@ -45,8 +45,29 @@ export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
       folders ??= foldersOf(folder);
       return isMissing(partsOf(plain(parts.join("/"))), only, folders) ? undefined : folder.get(only);
     };
-    return (path) => find(path) ?? (unescaped(path) === path ? undefined : find(unescaped(path)));
+    return (path) => {
+      const found = find(path) ?? (unescaped(path) === path ? undefined : find(unescaped(path)));
+      const near = found === undefined ? nearMatch(folder, path) : undefined;
+      if (near === undefined) return found;
+      throw badInput(
+        `the path ${quote(path, 80)} matches no file; ${near} differs from it only in upper and lower case`,
+      );
+    };
   };
+}
+
+const lowerNames = new WeakMap<ByteFolder, ReadonlyMap<string, string>>();
+
+/** A file whose name differs from that of a path only in upper and lower case. */
+function nearMatch(folder: ByteFolder, path: string): string | undefined {
+  let names = lowerNames.get(folder);
+  if (names === undefined) {
+    names = new Map([...namesOf(folder)].map(([name, [first]]) => [name.toLowerCase(), first as string]));
+    lowerNames.set(folder, names);
+  }
+  const name = partsOf(path).at(-1)?.normalize() ?? "";
+  const near = names.get(name.toLowerCase());
+  return near?.endsWith(`/${name}`) === true || near === name ? undefined : near;
 }
 
 /** Like `find`, but only in a folder that the row names, because frames of all clips have the same numbers. */

@@ -300,7 +300,7 @@ const CASES: Readonly<Record<string, () => Case>> = {
     },
     entries: 12,
     good: 3,
-    says: ["of 3 masks, no text is about region 2"],
+    says: ["the row has 3 masks and 2 answers"],
   }),
 };
 

@@ -82,7 +82,7 @@ test.each([
   [jpg(20, 20).slice(0, 60), "cut off after 60 bytes"],
   [Uint8Array.from([0xff, 0xd8, 0xff, 0xd9]), "no frame header"],
   [pngHead(0, 9), "impossible size of 0 x 9"],
-  [pngHead(11_500, 11_500, 16, 6), "11500 x 11500 = 132250000 pixels, more than the 33554432 allowed"],
+  [pngHead(11_500, 11_500, 16, 6), "11500 x 11500 = 132250000 pixels, more than the 67108864 allowed; scale it down"],
   [pngHead(20, 20, 4, 2), "declares 4 bits of colour type 2, which PNG does not allow"],
   [pngHead(20, 20, 8, 2).fill(7, 17, 18), "its checksum does not match"],
   [withByte(jpg(20, 20), frameOf(jpg(20, 20)) + 4, 12), "browsers do not decode this kind of JPEG"],

@@ -1,4 +1,5 @@
 /** Opens the archives of a folder as directories: the content of `a/b.tar` has paths `a/b.tar/…`. */
+import { refusePointer } from "../../bytes/git-lfs.ts";
 import { folderOf } from "../../bytes/memory.ts";
 import { paced } from "../../bytes/pace.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
@@ -53,6 +54,7 @@ export async function mountArchives(folder: ByteFolder, signal?: AbortSignal): P
       problems.push({ file: path, row: -1, column: "", reason });
     };
     try {
+      await refusePointer(source);
       const kind = await kindOf(source);
       if (kind === undefined) {
         problem(`${path} is neither a tar nor a zip archive, despite its name`);

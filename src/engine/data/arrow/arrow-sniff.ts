@@ -1,3 +1,4 @@
+import { IS_POINTER, isPointer } from "../../bytes/git-lfs.ts";
 import { viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 
@@ -8,10 +9,6 @@ const text = (bytes: Uint8Array): string => String.fromCharCode(...bytes);
 
 /** Other file formats, by their first bytes. */
 const MAGICS: readonly (readonly [string, string])[] = [
-  [
-    "version https://git-lfs",
-    "is a Git LFS pointer, not the shard itself; fetch the real file with `git lfs pull` and add it again",
-  ],
   ["FEA1", "is a Feather version 1 file; only Arrow IPC streams and files are supported"],
   ["PK\u0003\u0004", "is a ZIP archive; give it the ending .zip"],
   ["\u001f\u008b", "is gzip-compressed; unpack it and add the .arrow files"],
@@ -23,16 +20,21 @@ const MAGICS: readonly (readonly [string, string])[] = [
 export async function sniffArrow(source: ByteSource): Promise<Sniffed> {
   if (source.size === 0) return other("is empty (0 bytes)");
   const head = await source.read(0, Math.min(512, source.size));
+  if (isPointer(head)) return other(IS_POINTER);
   const start = text(head);
   for (const [magic, what] of MAGICS) if (start.startsWith(magic)) return other(what);
   if (start.startsWith("ARROW1")) return { kind: "file" };
   if (start.slice(257, 262) === "ustar") {
     return other("is a tar archive; give it the ending .tar");
   }
+  const wanted = /\.(parquet|pq)$/i.test(source.name) ? "Parquet" : "Arrow";
   if (looksLikeText(head)) {
     const shown = start.slice(0, 40).replace(/\s+/g, " ").trim();
-    return other(`is text, not Arrow; it begins with ${JSON.stringify(shown)}`);
+    return other(`is text, not ${wanted}; it begins with ${JSON.stringify(shown)}`);
   }
+  // Files are often renamed, but random bytes that state a length are not Arrow because of it.
+  const isMarked = head.length >= 8 && viewOf(head).getInt32(0, true) === -1;
+  if (wanted === "Parquet" && !isMarked) return other("is not a Parquet file: it does not begin with PAR1");
   if (head.length < 8) return other(`has only ${source.size} bytes, too few for an Arrow file`);
   const view = viewOf(head);
   const [first, second] = [view.getInt32(0, true), view.getInt32(4, true)];

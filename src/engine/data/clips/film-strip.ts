@@ -3,7 +3,6 @@
  * a frame is a slice, and code that compares or stores masks needs no separate form for clips.
  */
 import { badInput } from "../../errors.ts";
-import { MAX_MASK_PIXELS } from "../mask/rle-runs.ts";
 import type { EncodedImage, ImageDecoder, RegionSample, RgbImage } from "../sample.ts";
 
 /** Numbers of the frames of a row that a step uses, ascending, out of `total`. */
@@ -16,7 +15,7 @@ export interface FrameView {
 export const ONE_PICTURE: FrameView = { total: 1, frames: [0] };
 
 /** Maximum pixels of a strip, which is decoded whole, as is its mask. */
-export const MAX_STRIP = MAX_MASK_PIXELS;
+export const MAX_STRIP = 2 ** 25;
 
 /** The part of a strip with frame `frame` of `total`; shares the strip's memory. */
 export function frameOf<T extends Uint8Array>(strip: T, total: number, frame: number): T {

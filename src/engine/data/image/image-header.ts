@@ -1,3 +1,4 @@
+import { IS_POINTER, isPointer } from "../../bytes/git-lfs.ts";
 import { viewOf } from "../../bytes/memory.ts";
 import { badInput } from "../../errors.ts";
 import { MAX_MASK_PIXELS } from "../mask/rle-runs.ts";
@@ -31,7 +32,7 @@ export async function readImageHeader(picture: PictureBytes): Promise<ImageHeade
   }
   if (width * height > MAX_MASK_PIXELS) {
     throw badInput(
-      `the picture has ${width} x ${height} = ${width * height} pixels, more than the ${MAX_MASK_PIXELS} allowed`,
+      `the picture has ${width} x ${height} = ${width * height} pixels, more than the ${MAX_MASK_PIXELS} allowed; scale it down`,
     );
   }
   return header;
@@ -48,6 +49,7 @@ async function parse(picture: PictureBytes, head: Uint8Array): Promise<ImageHead
     orientation,
   });
   if (head.length === 0) throw badInput("the picture has 0 bytes");
+  if (isPointer(head)) throw badInput(`the picture ${IS_POINTER}`);
   if (starts("\u00ff\u00d8\u00ff")) return jpeg(picture);
   if (isPngHead(head) && head.length >= 33) {
     const problem = pngProblem(head);

@@ -1,6 +1,7 @@
 /** PNG decoder with bounds checks: the declared size is validated before and enforced during unpacking. */
 import { type DecodedPng, decode } from "fast-png";
 import { Unzlib, zlibSync } from "fflate";
+import { IS_POINTER, isPointer } from "../../bytes/git-lfs.ts";
 import { viewOf } from "../../bytes/memory.ts";
 import { badInput, LabError, thrownText } from "../../errors.ts";
 import { MAX_MASK_PIXELS } from "../mask/rle-runs.ts";
@@ -20,12 +21,13 @@ export function isPng(bytes: Uint8Array): boolean {
 }
 
 /**
- * Decodes a PNG of at most 2^25 pixels and 128 MiB.
+ * Decodes a PNG of at most 2^26 pixels and 128 MiB.
  * @param whose owner for messages: "mask's", "picture's"
  * @throws LabError("bad-input") when it is damaged, too large, or inconsistent with its header
  */
 export function decodePng(bytes: Uint8Array, whose: string): DecodedPng {
   const bad = (what: string, cause?: unknown): LabError => badInput(`the ${whose} PNG ${what}`, undefined, cause);
+  if (isPointer(bytes)) throw badInput(`the ${whose} PNG ${IS_POINTER}`);
   if (!isPng(bytes)) throw bad("is truncated or not a PNG");
   const problem = pngProblem(bytes);
   if (problem !== undefined) throw bad(`header ${problem}`);

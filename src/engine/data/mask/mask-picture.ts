@@ -1,6 +1,7 @@
 /** Masks that are stored as pictures. */
 import type { DecodedPng } from "fast-png";
-import { LabError } from "../../errors.ts";
+import { IS_POINTER, isPointer } from "../../bytes/git-lfs.ts";
+import { badInput, LabError } from "../../errors.ts";
 import { decodePng, isPng } from "../image/png-decode.ts";
 import { bitmapRle, type LabelSet, LEVELS, labelSet, type SeenLabels, topOf } from "./mask-bitmap.ts";
 import { isTiff, readTiffMask } from "./mask-tiff.ts";
@@ -15,6 +16,7 @@ import { encodeRle, type Rle } from "./rle.ts";
  */
 export async function readMaskPicture(bytes: Uint8Array, seen?: SeenLabels): Promise<Rle> {
   if (isTiff(bytes)) return bitmapRle(readTiffMask(bytes), seen);
+  if (isPointer(bytes)) throw badInput(`the mask ${IS_POINTER}`);
   if (!isPng(bytes)) {
     throw new LabError(
       "unsupported",

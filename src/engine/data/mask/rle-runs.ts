@@ -10,8 +10,8 @@ export interface Rle {
   readonly counts: string;
 }
 
-/** Maximum pixels of a mask or picture: 2^25, a frame of 7,680 x 4,320. Checked before allocation. */
-export const MAX_MASK_PIXELS = 2 ** 25;
+/** Maximum pixels of a mask or picture: 2^26, more than a phone's 64 megapixels. Checked before allocation. */
+export const MAX_MASK_PIXELS = 2 ** 26;
 
 /** Maximum length of a mask text; zero-length runs, which are legal, would make it unbounded. */
 const MAX_TEXT = 2 ** 24;

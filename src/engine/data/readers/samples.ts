@@ -3,6 +3,7 @@
  * any directory
  * (docs/spec/evaluation.md#7-readers-on-npm-versions-of-the-registry-today-sizes-by-esbuild-minified--gzip-unpacked).
  */
+import { refusePointer } from "../../bytes/git-lfs.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { storedText } from "../../bytes/text.ts";
 import { badInput } from "../../errors.ts";
@@ -94,6 +95,9 @@ export async function sampleTable(folder: ByteFolder, all: readonly Sample[]): P
   if (!samples.some(isSeen)) throw badInput("its masks are in annotations.json, which is missing");
   const json = remembered(16, async (row) => readRecord(folder, samples[row]));
   const own = columnsOf(await examplesOf(samples.length, json));
+  // Without a readable record, the error of the first one says more.
+  const first = samples.findIndex(({ fields }) => [...fields.keys()].some((name) => RECORD.test(name)));
+  if (own.length === 0 && first >= 0) await json(first);
   const files = fileColumns(samples);
   return {
     columns: [...files.map(({ column }) => column), ...own],
@@ -174,5 +178,6 @@ export async function whole(source: ByteSource): Promise<Uint8Array> {
   if (source.size > MAX_TEXT) {
     throw badInput(`${source.name} has ${source.size} bytes, too many for the text of one sample`);
   }
+  await refusePointer(source);
   return source.read(0, source.size);
 }

@@ -4,6 +4,17 @@ import { firstOf, has, type Reader } from "./reader.ts";
 /** Kinds of files in the order of trial. */
 export const WITHOUT_ROWS: readonly Reader[] = [
   {
+    label: "coco-empty",
+    what: "COCO",
+    recognise: ({ shape, keys, values }) =>
+      shape === "object" &&
+      keys.includes("images") &&
+      values.some(({ key, value, item }) => key === "annotations" && Array.isArray(value) && item === undefined)
+        ? "images and an empty list of annotations"
+        : undefined,
+    open: "it has no annotations, so there is no mask to train on",
+  },
+  {
     label: "gcg-caption-gt",
     what: "true captions of grounded conversations",
     recognise: (sign) =>

@@ -2,6 +2,9 @@
  * Finds the files of a folder that hold rows in formats other than Arrow and Parquet: records, and samples in tar
  * shards or directories.
  */
+
+import { refusePointer } from "../../bytes/git-lfs.ts";
+import { readJson } from "../../bytes/json.ts";
 import { addTo } from "../../bytes/lists.ts";
 import { paced } from "../../bytes/pace.ts";
 import { type ByteFolder, type ByteSource, directoryOf } from "../../bytes/source.ts";
@@ -174,13 +177,19 @@ async function openFile(
   await refusePointer(source);
   if (GCG_TRUTH.test(path)) return { ignored: "true masks of grounded conversations: it is for evaluation only" };
   const top = await openRecords(source, signal);
-  if (top === undefined || top.length === 0) return { ignored: "records without content" };
+  if (top === undefined || top.length === 0) {
+    if (top?.problem !== undefined) throw badInput(top.problem, path);
+    if (source.size <= MOST_PARSED) await readJson(source);
+    return { ignored: "records without content" };
+  }
   const outer = await signOf(top);
   const whole = recogniseRecords(outer);
   const inner = whole === undefined ? await listInside(top) : undefined;
   const { records, sign } = inner ?? { records: top, sign: outer };
   const found = whole ?? recogniseRecords(sign);
   if (found === undefined) {
+    // Without a readable item, the error of the first one says more.
+    if (outer.shape !== "object" && outer.first === undefined) await top.item(0);
     const known = rolesFound(outer.keys.map((key) => column(key, TEXT))).length === 3;
     const hint = known ? "; write one object per row, in a list or on lines" : "";
     return { ignored: `records of an unknown kind; their fields are ${fieldsText(outer)}${hint}` };
@@ -213,16 +222,10 @@ async function listInside(top: Records): Promise<{ readonly records: Records; re
   return found.length === 1 ? found[0] : undefined;
 }
 
+/** Maximum bytes of a file without records that is parsed for the cause. */
+const MOST_PARSED = 2 ** 24;
 /** Maximum keys of an object around a list of rows. */
 const MOST_KEYS = 64;
-
-/** @throws LabError("bad-input") when the file is only a pointer to the real file */
-async function refusePointer(source: ByteSource): Promise<void> {
-  const head = await source.read(0, Math.min(24, source.size));
-  if (!new TextDecoder().decode(head).startsWith("version https://git-lfs")) return;
-  const what = "is a Git LFS pointer, not the file itself; fetch the real file with `git lfs pull` and add it again";
-  throw badInput(`${source.name} ${what}`, source.name);
-}
 
 interface Group {
   readonly samples: readonly Sample[];

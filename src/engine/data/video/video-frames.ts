@@ -2,7 +2,9 @@
  * Frames of an MP4, MOV, WebM or Matroska file, decoded by the browser. Every fault of a file ends in one sentence. The
  * demuxer is loaded with the first video.
  */
+
 import type { Input, InputVideoTrack, VideoSample } from "mediabunny";
+import { IS_POINTER, isPointer } from "../../bytes/git-lfs.ts";
 import { badInput, LabError, plainLine, quote } from "../../errors.ts";
 import { MAX_STRIP } from "../clips/film-strip.ts";
 import type { PictureBytes } from "../image/image-header.ts";
@@ -35,6 +37,7 @@ const MOST_CODED = 20_000;
  * @throws LabError("bad-input") for a file that is not a video, a damaged video, or more pixels than a clip may have
  */
 export async function openVideo(bytes: PictureBytes, every: number): Promise<OpenVideo> {
+  if (isPointer(await bytes.read(0, Math.min(64, bytes.length)))) throw badInput(`the video ${IS_POINTER}`);
   const { ALL_FORMATS, CustomSource, Input } = await import("mediabunny");
   const input = new Input({
     // All reads of the demuxer go through `limited`, because in a damaged file it searches without end.

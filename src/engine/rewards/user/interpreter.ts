@@ -145,7 +145,7 @@ function runOne(
     if (context.dump(found) !== true) throw new Stop("no-function", "defines no function named reward");
     const text = hold(context.newString(rollout));
     const result = value(context.callFunction(call as QuickJSHandle, context.undefined, text), reached, "throw");
-    const kind = context.typeof(result);
+    const kind = context.eq(result, context.null) ? "null" : context.typeof(result);
     allowLooking();
     const number = kind === "number" ? context.getNumber(result) : Number.NaN;
     const name = reached();
