@@ -415,8 +415,10 @@ async function faceOf(
   if (picture instanceof LabError || picture.orientation === 1) return picture;
   const turned = (await turnedBy(picture, items, context)) ?? (await doubts?.turned(picture.imageId)) ?? true;
   if (!turned) return { ...picture, orientation: 1 };
-  const { width, height } = picture;
-  return picture.orientation < 5 ? picture : { ...picture, width: height, height: width };
+  const { width, height, orientation } = picture;
+  if (orientation >= 5 && width !== height) return { ...picture, width: height, height: width };
+  // Of equal size as stored, and another picture: what was kept of one must not serve the other.
+  return { ...picture, imageId: `${picture.imageId}-${orientation}` };
 }
 
 /**

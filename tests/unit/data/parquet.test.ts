@@ -122,3 +122,10 @@ test("what cannot be read is one sentence, the shard beside it stays", async () 
     "x.parquet has no row 99",
   );
 });
+
+test("a damaged page whose levels contradict each other is refused where they do, as no row can be right", async () => {
+  const table = await openTable(await nodeSource(join(STORED, "levels.parquet"), "levels.parquet"));
+  const column = table.columns.findIndex(({ name }) => name === "c");
+  expect(await table.cell(column, 30)).toEqual([]);
+  await expect(table.cell(column, 31)).rejects.toThrow("its levels contradict each other); the file is damaged");
+});

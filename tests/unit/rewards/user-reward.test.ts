@@ -146,7 +146,7 @@ describe("is stopped and named when it", () => {
     ["infinity", "1 / 0", "Infinity, not a finite number"],
     ["nothing", "undefined", "nothing, not a number"],
     ["a text", "'1'", "a string, not a number"],
-    ["null", "null", "an object, not a number"],
+    ["null", "null", "null, not a number"],
     ["a promise", "Promise.resolve(1)", "an object, not a number"],
     ["a big integer", "1n", "a bigint, not a number"],
     ["something that would like to be a number", "({ valueOf: () => 1 })", "an object, not a number"],

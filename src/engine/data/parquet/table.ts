@@ -54,7 +54,10 @@ export async function openParquet(source: ByteSource): Promise<Table> {
         for (let leaf = node.from; leaf < node.to; leaf++) {
           entries[leaf] = await finder(number, leaf).entries(row - group.firstRow);
         }
-        return assemble(node, entries, valueMeter(pass));
+        const value = assemble(node, entries, valueMeter(pass));
+        // An empty list that goes on: the levels of a damaged page contradict each other.
+        if (entries.some((leaf) => leaf?.more() === true)) throw new RangeError("its levels contradict each other");
+        return value;
       } catch (thrown) {
         if (thrown instanceof LabError) throw thrown;
         throw badInput(

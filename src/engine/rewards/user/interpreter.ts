@@ -202,5 +202,6 @@ function reachStop(name: string): Stop {
 
 function article(kind: string): string {
   if (kind === "undefined") return "nothing";
+  if (kind === "null") return kind;
   return `${/^[aeiou]/.test(kind) ? "an" : "a"} ${kind}`;
 }
