@@ -143,7 +143,8 @@ test("a pickle that shares its parts without end costs no more than its file may
   const set = await openRegionSet(memoryFolder({ "refs.p": sentences, "instances.json": instances }));
   expect(set.summaries).toEqual([]);
   expect(set.skipped.map(({ reason }) => reason)).toEqual([
-    "the row has no mask (its caption describes the whole picture)",
+    "sentences that are not text are left out: 10",
+    'the picture is not in the shard, only its path "a.png", and that file does not exist',
   ]);
 });
 
