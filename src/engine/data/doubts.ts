@@ -12,7 +12,7 @@ import type { Adapter, Role } from "./tables/schema.ts";
 import { isBinaryCell, type Table } from "./tables/table.ts";
 
 /** A table of the data set. */
-export interface DoubtfulTable extends Pick<RowContext, "find" | "probe"> {
+export interface DoubtfulTable extends Required<Pick<RowContext, "find" | "probe">> {
   readonly bytes: number;
   readonly table: Table;
   readonly adapter: Adapter;
@@ -156,7 +156,7 @@ async function countVotes(tables: readonly DoubtfulTable[], doubts: Doubts): Pro
   let [turned, stored] = [0, 0];
   for (const { bytes, table, adapter, find, probe } of tables) {
     if (adapter.clip) continue;
-    const context = { find, doubts, pass: passMeter(bytes), ...(probe === undefined ? {} : { probe }) };
+    const context = { find, probe, doubts, pass: passMeter(bytes) };
     for (let row = 0; row < table.rows && turned + stored < MOST_VOTES; row++) {
       const vote = await rowTurned(table, adapter, row, context);
       if (vote === true) turned++;

@@ -112,6 +112,7 @@ interface Opened {
   readonly table: Table;
   readonly adapter: Adapter;
   readonly find: FindFile;
+  readonly probe: (cell: unknown) => Promise<PictureProbe>;
 }
 
 /** Location of a sample's picture. */
@@ -195,10 +196,8 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
     if (entry === undefined || splits.refused.has(shard.path)) continue;
     const { clip, every } = entry.adapter;
     const find = findBeside(inside);
-    opened.push({
-      name: shard.path,
-      shard: { ...entry, find: clip && every === undefined ? inOwnFolder(find) : find },
-    });
+    const own = clip && every === undefined ? inOwnFolder(find) : find;
+    opened.push({ name: shard.path, shard: { ...entry, find: own, probe: pictureProbes(own) } });
   }
   const totalRows = opened.reduce((sum, { shard }) => sum + shard.table.rows, 0);
   const reportEvery = Math.max(REPORT_EVERY, Math.ceil(totalRows / MOST_REPORTS));
@@ -211,10 +210,9 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
   const doubts = new Map<string, SetDoubts>();
   for (const [key, tables] of dataSets(opened)) doubts.set(key, doubtsOf(tables));
   for (const { name, shard } of opened) {
-    const { adapter, find } = shard;
+    const { adapter, find, probe } = shard;
     const pass = passMeter(shard.bytes);
     const table: Table = { ...shard.table, cell: (column, at) => shard.table.cell(column, at, pass) };
-    const probe = pictureProbes(find);
     const context = { find, pass, probe, doubts: doubts.get(dataSetOf(name, shard)) };
     let row = -1;
     for await (const read of inOrder(table.rows, AT_ONCE, (at) => adaptRow(table, adapter, at, context))) {
@@ -284,7 +282,7 @@ async function open(
   source: ByteSource | undefined,
   options: RegionSetOptions & { readonly mapping: DataMapping },
   { files, skipped, ignored }: { files: ShardInfo[]; skipped: SkippedRow[]; ignored: IgnoredFile[] },
-): Promise<Omit<Opened, "find"> | undefined> {
+): Promise<Omit<Opened, "find" | "probe"> | undefined> {
   const { path, split = namedSplit(path) } = shard;
   const whole = (reason: string): void => {
     skipped.push({ file: path, row: -1, column: "", reason: shortened(reason, LONGEST_SENTENCE) });
