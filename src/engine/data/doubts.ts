@@ -1,5 +1,6 @@
 /** Decides what single rows leave open, once for all rows of a data set, and says so with counts. */
 import { parseJson } from "../bytes/json.ts";
+import type { Pace } from "../bytes/pace.ts";
 import { LabError } from "../errors.ts";
 import { smallestRegion } from "./captions.ts";
 import { isLabelMap } from "./mask/label-map.ts";
@@ -18,6 +19,8 @@ export interface DoubtfulTable extends Required<Pick<RowContext, "find" | "probe
   readonly adapter: Adapter;
 }
 
+/** Work of a row besides reading it, in bytes. */
+const ROW_WORK = 2 ** 17;
 /** Pictures that vote on the orientation; later ones are not looked for. */
 const MOST_VOTES = 64;
 
@@ -30,8 +33,9 @@ export interface SetDoubts extends Doubts {
 /**
  * Doubts about the rows of tables that form one data set. A decision reads the tables when the first row needs it, so a
  * data set without doubtful rows is read once.
+ * @param pace counts the work of the decisions, which throw LabError("cancelled") as it does
  */
-export function doubtsOf(tables: readonly DoubtfulTable[]): SetDoubts {
+export function doubtsOf(tables: readonly DoubtfulTable[], pace: Pace): SetDoubts {
   let fractions: Promise<boolean> | undefined;
   let votes: Promise<Votes> | undefined;
   const inPixels = tables.some(({ table }) => table.inPixels === true);
@@ -44,12 +48,12 @@ export function doubtsOf(tables: readonly DoubtfulTable[]): SetDoubts {
     fractions: async (used) => {
       if (inPixels) return false;
       if (used) masks++;
-      fractions ??= areFractions(tables);
+      fractions ??= areFractions(tables, pace);
       return fractions;
     },
     turned: async (imageId) => {
       pictures.add(imageId);
-      votes ??= countVotes(tables, doubts);
+      votes ??= countVotes(tables, doubts, pace);
       return isTurned(await votes);
     },
     firstRegion: async () => {
@@ -152,12 +156,13 @@ function turnNote(pictures: number, votes: Votes): string {
   return `${one} an EXIF orientation that no size of a mask decides; ${why}${against === 0 ? "" : `, against ${against}`}`;
 }
 
-async function countVotes(tables: readonly DoubtfulTable[], doubts: Doubts): Promise<Votes> {
+async function countVotes(tables: readonly DoubtfulTable[], doubts: Doubts, pace: Pace): Promise<Votes> {
   let [turned, stored] = [0, 0];
   for (const { bytes, table, adapter, find, probe } of tables) {
     if (adapter.clip) continue;
     const context = { find, probe, doubts, pass: passMeter(bytes) };
     for (let row = 0; row < table.rows && turned + stored < MOST_VOTES; row++) {
+      await pace(ROW_WORK);
       const vote = await rowTurned(table, adapter, row, context);
       if (vote === true) turned++;
       else if (vote === false) stored++;
@@ -167,10 +172,11 @@ async function countVotes(tables: readonly DoubtfulTable[], doubts: Doubts): Pro
 }
 
 /** Whether no coordinate of a polygon exceeds a fraction, and not all of them are whole. */
-async function areFractions(tables: readonly DoubtfulTable[]): Promise<boolean> {
+async function areFractions(tables: readonly DoubtfulTable[], pace: Pace): Promise<boolean> {
   const seen = { broken: false };
   for (const { table, adapter } of tables) {
     for (let row = 0; row < table.rows; row++) {
+      await pace(ROW_WORK);
       const cell = await maskCell(table, adapter.mask, row);
       if (exceeds(cell, seen)) return false;
     }

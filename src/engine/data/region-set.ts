@@ -208,7 +208,7 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
     options.onProgress?.({ file, filesTotal, rows, totalRows, samples: summaries.length });
   };
   const doubts = new Map<string, SetDoubts>();
-  for (const [key, tables] of dataSets(opened)) doubts.set(key, doubtsOf(tables));
+  for (const [key, tables] of dataSets(opened)) doubts.set(key, doubtsOf(tables, pace));
   for (const { name, shard } of opened) {
     const { adapter, find, probe } = shard;
     const pass = passMeter(shard.bytes);
