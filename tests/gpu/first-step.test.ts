@@ -81,7 +81,7 @@ describe("programs compiled ahead", () => {
     expect(names.length).toBeGreaterThan(12);
   });
 
-  it("are on a card those of one group and of the demo's four, which it takes sixteen slots at a time", () => {
+  it("are on a card those of one group and of the demo's four, which it takes eight slots at a time", () => {
     setAdapterKind(false);
     const names = precompiledPrograms().map(({ name }) => name);
     setAdapterKind(true);

@@ -163,8 +163,3 @@ export function workOf(assembly: string, trips?: Trips): Counts | undefined {
   const most = innermost.sort((a, b) => total(b).multiplyAdds - total(a).multiplyAdds)[0];
   return most && total(most);
 }
-
-/** Waves that a SIMD holds at once, of the kernel's own width. */
-export function wavesOf(statistics: PipelineLog["statistics"]): number {
-  return statistics["Subgroups per SIMD"] ?? 0;
-}

@@ -44,17 +44,30 @@ import {
 import type { GpuProgram } from "../../../src/engine/gpu/runtime/pipelines.ts";
 import type { Trips } from "./assembly.ts";
 
+/** With vectors: of four elements from global memory. Small tiles have fewer than 64 × 64 results. */
 export type ProgramClass =
   | "product"
   | "product with vectors"
+  | "product of small tiles"
   | "product in registers"
   | "packed product"
-  | "packed product in f16"
+  | "packed product of small tiles"
   | "packed product of few rows"
+  | "packed gradient"
+  | "packed gradient with vectors"
+  | "packed gradient of small tiles"
+  | "packed product in f16"
+  | "packed product of small tiles in f16"
+  | "packed gradient in f16"
+  | "packed gradient with vectors in f16"
+  | "packed gradient of small tiles in f16"
   | "attention"
   | "attention gradient"
   | "decode product"
   | "other";
+
+const size = ({ m, n, vectors }: TileForm): "" | " with vectors" | " of small tiles" =>
+  m * n < 64 * 64 ? " of small tiles" : vectors ? " with vectors" : "";
 
 export interface CardProgram {
   readonly kind: ProgramClass;
@@ -90,7 +103,7 @@ function products(limits: FormLimits): CardProgram[] {
       { ...base, activates: true },
     ].map(
       (own): CardProgram => ({
-        kind: vectors ? "product with vectors" : "product",
+        kind: `product${size(form)}`,
         program: tiledProgram(own),
         trips: tripsOf(tile, loads),
       }),
@@ -109,19 +122,29 @@ function products(limits: FormLimits): CardProgram[] {
   return [...tiled, ...registers.map((program): CardProgram => ({ kind: "product in registers", program }))];
 }
 
-function packed(limits: FormLimits, half: boolean): CardProgram[] {
+function packed(limits: FormLimits, inHalves: boolean): CardProgram[] {
   return WEIGHT_STORAGES.flatMap((storage) => [
     ...[1, 4, 8].map(
       (rows): CardProgram => ({ kind: "packed product of few rows", program: fewRowsForward(storage, rows, false) }),
     ),
     ...tilesThatFit("packed", limits).flatMap((form) =>
-      (half && storage !== "f32" ? (["f32", "f16"] as const) : (["f32"] as const)).flatMap((type): CardProgram[] => {
-        const { vectors, ...tile } = form;
-        const kind = type === "f16" ? "packed product in f16" : "packed product";
-        const forward = { kind, program: packedForward(storage, type, tile, false), trips: tripsOf(tile, 8) } as const;
-        const program = packedBackward(storage, type, false, form);
-        return [...(vectors ? [] : [forward]), { kind, program, trips: tripsOf(tile, vectors ? 4 : 1) }];
-      }),
+      (inHalves && storage !== "f32" ? (["f32", "f16"] as const) : (["f32"] as const)).flatMap(
+        (type): CardProgram[] => {
+          const { vectors, ...tile } = form;
+          const half = type === "f16" ? " in f16" : "";
+          const [forward, backward] = [
+            packedForward(storage, type, tile, false),
+            packedBackward(storage, type, false, form),
+          ];
+          const small = size(tile) === "" ? "" : " of small tiles";
+          return [
+            ...(vectors
+              ? []
+              : [{ kind: `packed product${small}${half}`, program: forward, trips: tripsOf(tile, 8) } as const]),
+            { kind: `packed gradient${size(form)}${half}`, program: backward, trips: tripsOf(tile, vectors ? 4 : 1) },
+          ];
+        },
+      ),
     ),
   ]);
 }

@@ -146,6 +146,7 @@ describe("subgroup matrices", () => {
       lanes: 32,
     });
     expect(matrixUnit([listed(8, 8, 8, "f32"), listed(24, 8, 8)], 32)).toBeUndefined();
+    expect(matrixUnit(all, 64, true)).toEqual({ ...matrixUnit(all, 64), fixed: true });
   });
 });
 
@@ -158,6 +159,10 @@ describe("the built-in table", () => {
     expect(of("", "amd")).toBe("amd");
     expect(of("", "apple")).toBe("apple");
     expect(of("Intel Arc", "intel")).toBe("integrated");
+    const mesa = (description: string): string => classOf({ vendor: "mesa", architecture: "software", description });
+    expect(mesa("Honeykrisp: Mesa 25.3.1")).toBe("apple");
+    expect(mesa("llvmpipe: Mesa 25.0.7 (LLVM 15.0.6)")).toBe("software");
+    expect(mesa("")).toBe("software");
     expect(of("")).toBe("integrated");
   });
 

@@ -68,12 +68,12 @@ export function linearProgram(block: SlotBlock, joined = false): LaneProgram {
       ${eachLayer(
         joined,
         (layer) => `for (var k = first; k < u.k4; k += step) {
-        ${lines(4, (i) => `let w${i} = w${layer}[q${i} + k];`)}
+        ${lines(4, (i) => `let m${i} = w${layer}[q${i} + k];`)}
         ${inputs.load("a", "k")}
         ${lines(
           slots,
           (r) => `{ let a = ${inputs.value("a", r)};
-          c${r} += vec4f(dot(a, w0), dot(a, w1), dot(a, w2), dot(a, w3)); }`,
+          c${r} += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }`,
         )}
       }`,
       )}

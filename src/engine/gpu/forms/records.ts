@@ -46,6 +46,8 @@ export interface MatrixUnit {
   readonly k: number;
   /** Maximum threads of a subgroup; if it has fewer, some subgroups of a workgroup only load. */
   readonly lanes: number;
+  /** Whether programs fix the threads of their subgroups at `lanes`, because the device can. */
+  readonly fixed?: boolean;
 }
 
 export type ProductForm = { readonly kind: "stock" } | RegisterForm | TileForm;
@@ -140,11 +142,12 @@ export interface ListedUnit {
  * The largest listed unit that multiplies f16 into f32 and whose sizes divide those of every form with matrices;
  * undefined if there is none.
  * @param lanes maximum threads of a subgroup
+ * @param fixed whether a program can fix that number
  */
-export function matrixUnit(listed: Iterable<ListedUnit>, lanes: number): MatrixUnit | undefined {
+export function matrixUnit(listed: Iterable<ListedUnit>, lanes: number, fixed = false): MatrixUnit | undefined {
   const units = [...listed]
     .filter(({ componentType, resultComponentType }) => componentType === "f16" && resultComponentType === "f32")
-    .map(({ M, N, K }) => ({ m: M, n: N, k: K, lanes }))
+    .map(({ M, N, K }) => ({ m: M, n: N, k: K, lanes, ...(fixed ? { fixed } : {}) }))
     .filter((unit) =>
       Object.values<ProductForm>(PRODUCT_FORMS).every(
         (form) => form.kind !== "tiles" || form.matrices !== true || divides(unit, form),

@@ -11,6 +11,7 @@ import { bound, SUBGROUP_MATRICES } from "../runtime/pipelines.ts";
 /** Parts of a tiled program that store and multiply results. */
 export interface TileParts {
   readonly enable: readonly string[];
+  readonly subgroupSize?: number;
   readonly threads: number;
   /** Workgroup variables besides the operands. */
   readonly header: string;
@@ -41,7 +42,8 @@ export function matrixParts(tile: TileForm, unit: MatrixUnit): TileParts {
   };
   const sum = (r: number, c: number): string => `c${r}_${c}`;
   return {
-    enable: ["f16", "subgroups", SUBGROUP_MATRICES],
+    enable: ["f16", "subgroups", SUBGROUP_MATRICES, ...(unit.fixed ? ["subgroup_size_control"] : [])],
+    ...(unit.fixed ? { subgroupSize: unit.lanes } : {}),
     threads,
     header: `var<workgroup> sums: array<f32, ${parts * strip}>;`,
     begin: `

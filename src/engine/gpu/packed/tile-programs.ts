@@ -112,7 +112,8 @@ function name(
   { m, n, k, rows, columns }: TileForm,
   unit: MatrixUnit | undefined,
 ): string {
-  const matrices = unit === undefined ? "" : `-matrices-${unit.m}-${unit.n}-${unit.k}-${unit.lanes}`;
+  const matrices =
+    unit === undefined ? "" : `-matrices-${unit.m}-${unit.n}-${unit.k}-${unit.lanes}${unit.fixed ? "-fixed" : ""}`;
   return `lab-packed-${storage}-${direction}-tiles-${m}-${n}-${k}-${rows}-${columns}-${type}${matrices}`;
 }
 
@@ -138,6 +139,7 @@ export function tiledForward(
   return {
     name: name(storage, "forward", type, tile, unit) + (activates ? ACTIVATED : ""),
     enable: parts.enable,
+    ...(parts.subgroupSize === undefined ? {} : { subgroupSize: parts.subgroupSize }),
     inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32", ...inputs, ...beside.inputs },
     outputs: { result: "f32", ...beside.outputs },
     uniforms: { ...FORWARD_UNIFORMS, ...uniforms, ...beside.uniforms },
@@ -200,6 +202,7 @@ export function tiledBackward(
   return {
     name: `${name(storage, "backward", type, tile, unit)}${tile.vectors ? "-vectors" : ""}${adds ? "-adding" : ""}`,
     enable: parts.enable,
+    ...(parts.subgroupSize === undefined ? {} : { subgroupSize: parts.subgroupSize }),
     inputs: { dy: tile.vectors ? "vec4<f32>" : "f32", ...blockInputs(storage), ...inputs },
     outputs: { result: "f32" },
     uniforms: { ...BACKWARD_UNIFORMS, ...uniforms },

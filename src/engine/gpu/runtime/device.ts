@@ -57,7 +57,16 @@ export interface EngineDevice {
 /** Not in the standard yet: browsers and Dawn have it where unsafe features are enabled. */
 const MATRICES = "chromium-experimental-subgroup-matrix" as GPUFeatureName;
 
-const WANTED_FEATURES: readonly GPUFeatureName[] = ["shader-f16", "subgroups", "timestamp-query", MATRICES];
+/** Newer than the type definitions: a program may fix the threads of its subgroups. */
+const SIZE_CONTROL = "subgroup-size-control" as GPUFeatureName;
+
+const WANTED_FEATURES: readonly GPUFeatureName[] = [
+  "shader-f16",
+  "subgroups",
+  "timestamp-query",
+  MATRICES,
+  SIZE_CONTROL,
+];
 
 const WANTED_LIMITS = [
   "maxBufferSize",
@@ -171,7 +180,7 @@ function limitsOf({ limits, features }: GPUDevice, info: GPUAdapterInfo): FormLi
   const listed = (info as { subgroupMatrixConfigs?: Iterable<ListedUnit> }).subgroupMatrixConfigs ?? [];
   const needed: readonly GPUFeatureName[] = [MATRICES, "shader-f16", "subgroups"];
   const unit = needed.every((feature) => features.has(feature))
-    ? matrixUnit(listed, info.subgroupMaxSize ?? 0)
+    ? matrixUnit(listed, info.subgroupMaxSize ?? 0, features.has(SIZE_CONTROL))
     : undefined;
   return { maxComputeWorkgroupStorageSize, maxComputeInvocationsPerWorkgroup, maxStorageBuffersPerShaderStage, unit };
 }

@@ -14,6 +14,8 @@ export interface GpuProgram extends UniformBlock {
   readonly workgroup: readonly [number, number];
   /** WGSL extensions to enable, such as "subgroups"; the device must have been created with them. */
   readonly enable?: readonly string[];
+  /** Threads of every subgroup; needs the extension "subgroup_size_control". Any number if absent. */
+  readonly subgroupSize?: number;
   /** Functions and workgroup variables; may be empty. */
   readonly header?: string;
   /** Body of the entry point; may use `group`, `local`, `groups` (vec3u), `u` and the buffers. */
@@ -76,7 +78,7 @@ export function shaderSource(program: GpuProgram): string {
     ...Object.entries(program.inputs).map(([name, type]) => buffer("read", name, type)),
     ...Object.entries(program.outputs).map(([name, type]) => buffer("read_write", name, type)),
     program.header ?? "",
-    `@compute @workgroup_size(${program.workgroup.join(", ")})`,
+    `@compute @workgroup_size(${program.workgroup.join(", ")})${program.subgroupSize === undefined ? "" : ` @subgroup_size(${program.subgroupSize})`}`,
     "fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,",
     `  @builtin(num_workgroups) groups: vec3u${subgroup}) {`,
     program.body,

@@ -1,0 +1,121 @@
+/** What the programs of each class must keep on every card, and the table of what a card's compiler makes of them. */
+import type { ProgramClass } from "./card-programs.ts";
+import { type Compilation, type CompiledProgram, FAMILIES } from "./null-card.ts";
+
+interface Bounds {
+  /** Least multiply-adds per vector instruction. */
+  readonly share: number;
+  /** Least waves per SIMD. */
+  readonly waves: number;
+  /** Most clamped indices per multiply-add. */
+  readonly clamps: number;
+}
+
+/** Waves per SIMD below which a card cannot hide the latency of memory. */
+const WAVES = 4;
+
+const bounds = (share: number, clamps: number, waves = WAVES): Bounds => ({ share, clamps, waves });
+
+/**
+ * Bounds by class of programs, for GCN and RDNA with Mesa 22.3 and newer. Attention has a wave per workgroup and 10 to 35
+ * KB of workgroup memory; decoding keeps the sums of eight slots in registers, and a register product those of its tile.
+ */
+export const BOUNDS: Readonly<Record<ProgramClass, Bounds>> = {
+  product: bounds(0.5, 0.04),
+  "product with vectors": bounds(0.68, 0.04),
+  "product of small tiles": bounds(0.36, 0.07),
+  "product in registers": bounds(0.2, 0, 2),
+  "packed product": bounds(0.7, 0.05),
+  "packed product of small tiles": bounds(0.62, 0.08),
+  "packed product of few rows": bounds(0.14, 0),
+  "packed gradient": bounds(0.35, 0.15),
+  "packed gradient with vectors": bounds(0.6, 0.06),
+  "packed gradient of small tiles": bounds(0.22, 0.3),
+  "packed product in f16": bounds(1.1, 0.05),
+  "packed product of small tiles in f16": bounds(0.85, 0.08),
+  "packed gradient in f16": bounds(0.45, 0.15),
+  "packed gradient with vectors in f16": bounds(0.9, 0.06),
+  "packed gradient of small tiles in f16": bounds(0.3, 0.25),
+  attention: bounds(0.55, 0.15, 1),
+  "attention gradient": bounds(0.6, 0.15, 1),
+  "decode product": bounds(0.14, 0, 1),
+  other: bounds(0, 0),
+};
+
+/** Sentences on the programs of a family that do not keep their bounds. */
+export function failuresOf({ family, programs }: Compilation): string[] {
+  return programs.flatMap((program) => {
+    const { name, kind, error, work } = program;
+    const bounds = BOUNDS[kind];
+    const found: string[] = [];
+    if (error !== null) return [`${family}: ${name} does not compile: ${error}`];
+    if (program.spills > 0 || program.scratch > 0)
+      found.push(`spills ${program.spills} registers, ${program.scratch} B`);
+    if (program.waves < bounds.waves) found.push(`has ${program.waves} waves per SIMD, not ${bounds.waves}`);
+    if (program.threads < 64) found.push(`has workgroups of ${program.threads} threads`);
+    if (work !== null && share(program) < bounds.share) {
+      found.push(`has a share of ${share(program).toFixed(2)}, not ${bounds.share}`);
+    }
+    if (work !== null && perMultiplyAdd(program, "clamps") > bounds.clamps) {
+      found.push(`clamps ${perMultiplyAdd(program, "clamps").toFixed(2)} indices per multiply-add`);
+    }
+    return found.map((what) => `${family}: ${name} ${what}`);
+  });
+}
+
+/** Multiply-adds per vector instruction: at most 1, in packed halves 2. */
+const share = ({ work }: CompiledProgram): number => (work === null ? 0 : work.multiplyAdds / Math.max(1, work.vector));
+
+const perMultiplyAdd = ({ work }: CompiledProgram, what: "clamps" | "localWords" | "globalWords"): number =>
+  work === null ? 0 : work[what] / Math.max(1, work.multiplyAdds);
+
+const HEAD = ["program", "VGPR", "spills", "scratch", "LDS", "waves", "share", "clamps", "LDS words", "source"];
+
+function rowOf(program: CompiledProgram): string[] {
+  const counted = program.work !== null && program.work.multiplyAdds > 0;
+  const number = (value: number): string => (counted ? value.toFixed(2) : "");
+  return [
+    program.name.replace(/-literal$/, ""),
+    ...[program.registers, program.spills, program.scratch, program.local, program.waves].map(String),
+    number(share(program)),
+    number(perMultiplyAdd(program, "clamps")),
+    number(perMultiplyAdd(program, "localWords")),
+    program.source,
+  ];
+}
+
+/** A family's programs as an aligned table. */
+export function familyTable({ family, adapter, programs }: Compilation): string {
+  const rows = [HEAD, ...programs.map(rowOf)];
+  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => (row[column] as string).length)));
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, at) => (at === 0 ? cell.padEnd(widths[at] as number) : cell.padStart(widths[at] as number)))
+      .join("  ");
+  return [`${FAMILIES[family].title}, ${adapter}`, ...rows.map(line)].join("\n");
+}
+
+/** The page `docs/performance/isa.md`. */
+export function isaDocument(compiled: readonly Compilation[]): string {
+  const table = ({ family, adapter, programs }: Compilation): string =>
+    [
+      `## ${FAMILIES[family].title}`,
+      "",
+      `Family \`${family}\`, ${adapter}.`,
+      "",
+      `| ${HEAD.join(" | ")} |`,
+      `| ${HEAD.map((_, at) => (at === 0 ? "---" : "---:")).join(" | ")} |`,
+      ...programs.map((program) => `| ${rowOf(program).join(" | ")} |`),
+    ].join("\n");
+  return `# What AMD's compiler makes of the kernels
+
+Generated by \`npm run isa\`, which compiles every form with Mesa's RADV for cards that are not there. No kernel runs, so
+there are no times. VGPR: vector registers of a thread. Scratch and LDS: bytes per wave and per workgroup. Waves: per
+SIMD. Share: multiply-adds per vector instruction of the loop that does the work, loading included (at most 1; in packed
+halves 2): the part of the card's peak that the kernel can reach. Clamps and LDS words: clamped indices, and words read
+from workgroup memory, per multiply-add. Source: hash of the WGSL. NVIDIA's, Apple's, Intel's and AMD's Windows compilers
+may decide otherwise. The bounds that a test asserts are in \`scripts/lib/isa/bounds.ts\`.
+
+${compiled.map(table).join("\n\n")}
+`;
+}

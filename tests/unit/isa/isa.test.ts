@@ -1,0 +1,89 @@
+/** AMD's compiler keeps the bounds of every kernel form (scripts/lib/isa/bounds.ts), on RDNA 2 and on GCN. */
+import { describe, expect, it } from "vitest";
+import { readLog, workOf } from "../../../scripts/lib/isa/assembly.ts";
+import { BOUNDS, failuresOf } from "../../../scripts/lib/isa/bounds.ts";
+import { type Compilation, compileFor, type FamilyName } from "../../../scripts/lib/isa/null-card.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+
+/** Undefined, with a reason, where there is no null card. */
+function compiled(family: FamilyName): Compilation | string {
+  try {
+    return compileFor(family);
+  } catch (thrown) {
+    if (thrown instanceof LabError && thrown.code === "unsupported") return thrown.message;
+    throw thrown;
+  }
+}
+
+describe.each(["navi23", "polaris10"] as const)("%s", (family) => {
+  it("compiles every form that fits within its bounds", ({ skip }) => {
+    const found = compiled(family);
+    if (typeof found === "string") return skip(found);
+    expect(found.programs.length).toBeGreaterThan(150);
+    expect(failuresOf(found)).toEqual([]);
+    expect(new Set(found.programs.map(({ kind }) => kind)).size).toBeGreaterThan(Object.keys(BOUNDS).length - 6);
+  });
+});
+
+describe("failures", () => {
+  const good = {
+    name: "lab-product",
+    kind: "packed product",
+    threads: 256,
+    source: "0",
+    error: null,
+    registers: 48,
+    spills: 0,
+    scratch: 0,
+    local: 8192,
+    waves: 10,
+    work: { vector: 300, multiplyAdds: 256, clamps: 8, localWords: 128, globalWords: 16 },
+  } as const;
+  const of = (changed: object): string[] =>
+    failuresOf({ family: "navi23", adapter: "", programs: [{ ...good, ...changed }] });
+
+  it("name what a program does not keep", () => {
+    expect(of({})).toEqual([]);
+    expect(of({ spills: 3 })).toEqual(["navi23: lab-product spills 3 registers, 0 B"]);
+    expect(of({ waves: 3 })).toEqual(["navi23: lab-product has 3 waves per SIMD, not 4"]);
+    expect(of({ threads: 8 })).toEqual(["navi23: lab-product has workgroups of 8 threads"]);
+    expect(of({ work: { ...good.work, vector: 512 } })).toEqual(["navi23: lab-product has a share of 0.50, not 0.7"]);
+    expect(of({ work: { ...good.work, clamps: 128 } })).toEqual([
+      "navi23: lab-product clamps 0.50 indices per multiply-add",
+    ]);
+  });
+});
+
+describe("assembly", () => {
+  const [log] = readLog(`VGPRs\t24
+<<
+BB0:
+	s_load_dword s0, s[0:1], 0x0
+BB1:
+	buffer_load_dwordx4 v[0:3], v4, s[0:3], 0 offen
+	ds_write_b128 v5, v[0:3]
+	s_cbranch_scc1 BB1
+BB2:
+	ds_read_b128 v[8:11], v5
+	v_min_u32_e32 v6, v7, v8
+	v_fmac_f32_e32 v12, v8, v9
+	v_pk_fma_f16 v13, v8, v9, v13
+	s_cbranch_scc1 BB2
+BB3:
+	s_cbranch_scc0 BB0
+>>
+end
+`);
+
+  it("is read with its statistics", () => {
+    expect(log?.statistics).toEqual({ VGPRs: 24 });
+  });
+
+  it("is counted by loop, and weighted by trips", () => {
+    const inner = { vector: 3, multiplyAdds: 3, clamps: 1, localWords: 4, globalWords: 0 };
+    expect(workOf(log?.assembly ?? "")).toEqual(inner);
+    const round = { vector: 12, multiplyAdds: 12, clamps: 4, localWords: 16, globalWords: 8 };
+    expect(workOf(log?.assembly ?? "", { load: 2, multiply: 4 })).toEqual(round);
+    expect(workOf("BB0:\n\tv_add_f32 v0, v1, v2\n")).toBeUndefined();
+  });
+});
