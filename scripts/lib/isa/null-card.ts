@@ -1,6 +1,6 @@
 /**
  * AMD's compiler without a card: builds the null Vulkan driver (bench/tool/nullcard.c) around Mesa's RADV in the
- * checkout's `.cache/isa`, and compiles the card programs on it in a process of their own. Packages are downloaded and
+ * checkout's `.cache/isa`, and compiles the card programs on it in a separate process. Packages are downloaded and
  * unpacked there with apt-get and dpkg; nothing is installed.
  */
 import { spawnSync } from "node:child_process";
