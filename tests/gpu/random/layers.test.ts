@@ -51,6 +51,26 @@ it("norms", async () => {
   });
 });
 
+it("norms of rows that a card keeps in registers", async () => {
+  const drawn = fc.record({
+    rows: fc.integer({ min: 1, max: 9 }),
+    // Up to 2048 elements are kept, and more are read again.
+    width: fc.integer({ min: 1, max: 520 }).map((groups) => 4 * groups),
+    size: scale(-1, 0, 2),
+    seed: tensorSeed,
+  });
+  await forAny(3, drawn, async ({ rows, width, size, seed }) => {
+    const weights = (): [Tensor, Tensor] => [randomTensor([width], seed + 1), randomTensor([width], seed + 2)];
+    const norm = (...[x, w, b]: Tensor[]): Tensor => layerNorm(x as Tensor, w as Tensor, b as Tensor, 1e-6);
+    const inputs = [randomTensor([rows, width], seed, size), ...weights()];
+    await expectLikeStock(norm, inputs, 1e-4, undefined, [], [false]);
+    const [weight, unused] = weights();
+    unused.dispose();
+    const root = (x?: Tensor, w?: Tensor): Tensor => rmsNorm(x as Tensor, w as Tensor, 1e-6);
+    await expectLikeStock(root, [randomTensor([rows, width], seed, size), weight], 1e-4, undefined, [], [false]);
+  });
+});
+
 it("activations and repeated rows", async () => {
   const drawn = fc.record({
     sides: shape([1, 4], 200, 30_000),

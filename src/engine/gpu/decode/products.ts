@@ -152,14 +152,16 @@ export const FOLD: GpuProgram = {
   name: "lab-decode-fold",
   inputs: { w: "vec4<f32>", a: "vec4<f32>", b: "f32" },
   outputs: { result: "vec4<f32>" },
-  uniforms: { k4: "u32", row0: "u32", rank: "u32", scale: "f32" },
+  uniforms: { k4: "u32", rows: "u32", row0: "u32", rank: "u32", scale: "f32" },
   workgroup: [POINT_LANES, 1],
   body: `
-    let k = group.x * ${POINT_LANES}u + local.x;
-    if (k >= u.k4) { return; }
-    var value = w[group.y * u.k4 + k];
-    for (var r = 0u; r < u.rank; r++) { value += u.scale * b[group.y * u.rank + r] * a[r * u.k4 + k]; }
-    result[(u.row0 + group.y) * u.k4 + k] = value;`,
+    let at = ${POINT};
+    let row = at / u.k4;
+    let k = at % u.k4;
+    if (row >= u.rows) { return; }
+    var value = w[at];
+    for (var r = 0u; r < u.rank; r++) { value += u.scale * b[row * u.rank + r] * a[r * u.k4 + k]; }
+    result[u.row0 * u.k4 + at] = value;`,
 };
 
 /** result = silu(gate) · up, both columns of the same rows. One thread per four channels. */

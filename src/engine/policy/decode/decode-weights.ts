@@ -11,7 +11,7 @@ import { PACKED_STEP } from "../../gpu/decode/packed-products.ts";
 import { FOLD } from "../../gpu/decode/products.ts";
 import { PackedMatrix } from "../../gpu/packed/matrix.ts";
 import { hasScales } from "../../gpu/packed/storage.ts";
-import { bufferOf } from "../../gpu/runtime/program.ts";
+import { bufferOf, flatGrid } from "../../gpu/runtime/program.ts";
 import type { RawBuffers } from "../../gpu/runtime/raw-buffers.ts";
 import { Recording } from "../../gpu/runtime/recording.ts";
 import type { Tensor } from "../../gpu/tf.ts";
@@ -307,8 +307,8 @@ function folding(
         folds.push({
           program: FOLD,
           buffers: [matrixBuffer(weights.matrix(`${path}.weight`)), a, b, weight],
-          uniforms: [inSize / 4, row0, lora?.a.shape[0] ?? 0, lora?.scale ?? 0],
-          grid: () => [Math.ceil(inSize / 4 / POINT_LANES), rows],
+          uniforms: [inSize / 4, rows, row0, lora?.a.shape[0] ?? 0, lora?.scale ?? 0],
+          grid: () => flatGrid(Math.ceil((rows * inSize) / 4 / POINT_LANES)),
         });
         if (bias !== undefined) {
           encoder.copyBufferToBuffer(bufferOf(weights.get(`${path}.bias`)), 0, bias, 4 * row0, 4 * rows);
