@@ -36,6 +36,7 @@ export const BOUNDS: Readonly<Record<ProgramClass, Bounds>> = {
   "packed gradient in f16": bounds(0.45, 0.15),
   "packed gradient with vectors in f16": bounds(0.85, 0.06),
   "packed gradient of small tiles in f16": bounds(0.3, 0.25),
+  "packed product in subgroup matrices": bounds(0, 0.5),
   attention: bounds(0.55, 0.15, 1),
   "attention gradient": bounds(0.6, 0.15, 1),
   "decode product": bounds(0.14, 0, 1),

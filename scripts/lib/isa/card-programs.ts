@@ -61,6 +61,7 @@ export type ProgramClass =
   | "packed gradient in f16"
   | "packed gradient with vectors in f16"
   | "packed gradient of small tiles in f16"
+  | "packed product in subgroup matrices"
   | "attention"
   | "attention gradient"
   | "decode product"
@@ -149,6 +150,21 @@ function packed(limits: FormLimits, inHalves: boolean): CardProgram[] {
   ]);
 }
 
+function inMatrices(limits: FormLimits): CardProgram[] {
+  const { unit } = limits;
+  if (unit === undefined) return [];
+  return (Object.keys(PRODUCT_FORMS) as ProductName[]).flatMap((name) => {
+    const form: ProductForm = PRODUCT_FORMS[name];
+    if (form.kind !== "tiles" || form.matrices === undefined || !productFits(name, "half", limits)) return [];
+    return (["f16", "q8", "q4"] as const)
+      .flatMap((storage) => [
+        packedForward(storage, "f16", form, false, unit),
+        packedBackward(storage, "f16", false, form, unit),
+      ])
+      .map((program): CardProgram => ({ kind: "packed product in subgroup matrices", program }));
+  });
+}
+
 function attentions(limits: FormLimits): CardProgram[] {
   return WIDTHS.flatMap((width) => {
     const sizes = { heads: 16, group: 1, queries: 512, keys: 512, width, valueWidth: width, causal: true };
@@ -192,6 +208,6 @@ function decoding(): CardProgram[] {
 
 /** @param half whether the card multiplies in f16 */
 export function cardPrograms(limits: FormLimits, half: boolean): CardProgram[] {
-  const all = [...products(limits), ...packed(limits, half), ...attentions(limits), ...decoding()];
+  const all = [...products(limits), ...packed(limits, half), ...inMatrices(limits), ...attentions(limits), ...decoding()];
   return [...new Map(all.map((one) => [one.program.name, one])).values()];
 }
