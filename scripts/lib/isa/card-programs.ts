@@ -208,6 +208,12 @@ function decoding(): CardProgram[] {
 
 /** @param half whether the card multiplies in f16 */
 export function cardPrograms(limits: FormLimits, half: boolean): CardProgram[] {
-  const all = [...products(limits), ...packed(limits, half), ...inMatrices(limits), ...attentions(limits), ...decoding()];
+  const all = [
+    ...products(limits),
+    ...packed(limits, half),
+    ...inMatrices(limits),
+    ...attentions(limits),
+    ...decoding(),
+  ];
   return [...new Map(all.map((one) => [one.program.name, one])).values()];
 }
