@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { decimal } from "../../src/engine/bytes/decimal.ts";
 import { nearWords } from "../../src/engine/config/near-words.ts";
 import { badInput, LabError, thrownText } from "../../src/engine/errors.ts";
+import { fileFault } from "./node/file-fault.ts";
 import { guardTerminal } from "./terminal.ts";
 
 export interface OptionSpec {
@@ -106,10 +107,10 @@ export async function runTool(tool: () => Promise<number>): Promise<void> {
   try {
     process.exitCode = await tool();
   } catch (thrown) {
-    // Files that cannot be read or written: Node names the file and the cause.
-    if (thrown instanceof Error && "syscall" in thrown) {
-      process.stderr.write(`${thrownText(thrown)}\n`);
-      process.exitCode = "path" in thrown ? 2 : 1;
+    const fault = fileFault(thrown);
+    if (fault !== undefined || (thrown instanceof Error && "syscall" in thrown)) {
+      process.stderr.write(`${fault?.message ?? thrownText(thrown)}\n`);
+      process.exitCode = fault === undefined ? 1 : 2;
       return;
     }
     const known = thrown instanceof LabError;

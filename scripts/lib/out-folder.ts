@@ -2,8 +2,9 @@
 import { existsSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { badInput, LabError, thrownText } from "../../src/engine/errors.ts";
+import { badInput, LabError } from "../../src/engine/errors.ts";
 import type { ExportFile, ExportFiles } from "../../src/engine/export/export-file.ts";
+import { fileCause } from "./node/file-fault.ts";
 import { onStopSignal } from "./stop-signal.ts";
 
 export interface OutFolder {
@@ -31,7 +32,7 @@ export async function writeOut(target: string, fill: (out: OutFolder) => Promise
   const unfinished = `${target}.unfinished~`;
   await rm(unfinished, { recursive: true, force: true });
   await makeFolder(unfinished).catch((cause: unknown) => {
-    throw badInput(`${target} cannot be written: ${thrownText(cause)}; nothing was written`, target, cause);
+    throw badInput(`${target} cannot be written: ${fileCause(cause)}; nothing was written`, target, cause);
   });
   const files: { path: string; size: number }[] = [];
   const stop = new AbortController();
@@ -91,9 +92,7 @@ async function writeFile(folder: string, { path, pieces }: ExportFile, signal: A
 }
 
 function unwritten(path: string, cause: unknown): LabError {
-  const full = cause instanceof Error && "code" in cause && (cause.code === "ENOSPC" || cause.code === "EDQUOT");
-  const why = full ? "the storage is full" : thrownText(cause);
-  return new LabError("storage", `${path} could not be written: ${why}; nothing of the export was kept`, {
+  return new LabError("storage", `${path} could not be written: ${fileCause(cause)}; nothing of the export was kept`, {
     subject: path,
     cause,
   });

@@ -12,6 +12,7 @@ import { ProblemList, WarningsDialog } from "./frame/problems.tsx";
 import { Rail } from "./frame/rail.tsx";
 import { screenComponent } from "./frame/screens.tsx";
 import { StatusStrip } from "./frame/status-strip.tsx";
+import { TrainerNotice } from "./frame/trainer-notice.tsx";
 import { useRoute } from "./stores/route.ts";
 
 export function App(): ReactNode {
@@ -47,6 +48,7 @@ export function App(): ReactNode {
       <StatusStrip onKeys={() => setKeysOpen(true)} onWarnings={() => setWarningsOpen(true)} />
       <Rail />
       <div className={styles.notices}>
+        <TrainerNotice />
         <InterruptedBanner />
         <ImportingNotice />
         <ProblemList onAll={() => setWarningsOpen(true)} />

@@ -58,6 +58,8 @@ export class Moved<T> {
 export interface Connection<Theirs> {
   readonly call: Calls<Theirs>;
   readonly tell: Tells<Theirs>;
+  /** Resolves when the other side answers, whatever it serves. */
+  ping(): Promise<void>;
   /** Rejects pending calls and, if the other side is gone for good, every later one. */
   fail(error: WireError, forGood: boolean): void;
 }
@@ -74,6 +76,7 @@ type Message =
     }
   | { readonly kind: "tell"; readonly name: string; readonly given: readonly unknown[] }
   | { readonly kind: "cancel"; readonly id: number }
+  | { readonly kind: "ping"; readonly id: number }
   | { readonly kind: "back"; readonly id: number; readonly at: number; readonly given: readonly unknown[] }
   | { readonly kind: "value"; readonly id: number; readonly value: unknown }
   | { readonly kind: "error"; readonly id: number; readonly error: WireError };
@@ -148,6 +151,7 @@ export function connect<Theirs, Mine = unknown>(port: Port, handlers: Handlers<M
   port.addEventListener("message", ({ data }: MessageEvent<Message>) => {
     const asked = "id" in data ? pending.get(data.id) : undefined;
     if (data.kind === "call") void serve(data);
+    else if (data.kind === "ping") post({ kind: "value", id: data.id, value: undefined });
     else if (data.kind === "tell") methodOf(data.name)(...data.given);
     else if (data.kind === "cancel") stops.get(data.id)?.abort();
     else if (data.kind === "back") (asked?.given[data.at] as Method | undefined)?.(...data.given);
@@ -162,6 +166,14 @@ export function connect<Theirs, Mine = unknown>(port: Port, handlers: Handlers<M
   return {
     call: methodsBy<Calls<Theirs>>(call),
     tell: methodsBy<Tells<Theirs>>((name, given) => post({ kind: "tell", name, given }, portsOf(given))),
+    ping() {
+      if (ended !== null) return Promise.reject(fromWire(ended));
+      const id = next++;
+      return new Promise((resolve, reject) => {
+        pending.set(id, { given: [], resolve: () => resolve(), reject });
+        post({ kind: "ping", id });
+      });
+    },
     fail(error, forGood) {
       if (forGood) ended = error;
       for (const { reject } of pending.values()) reject(fromWire(error));

@@ -253,9 +253,10 @@ describe("a trainer that throws", () => {
     const held = () => page.evaluate(async () => ((await navigator.locks.query()).held ?? []).length);
     await expect.poll(held).toBeGreaterThan(0);
     await page.evaluate(`trainerWorker.dispatchEvent(new ErrorEvent("error", { message: "out of memory" }))`);
-    await page.getByText(/^The trainer worker failed: out of memory.* reload the page to continue$/).waitFor();
+    await page.getByText(/^The trainer worker failed: out of memory.* restart it to continue$/).waitFor();
     await expect.poll(held).toBe(0);
     await expect.poll(() => page.getByTestId("run-state").textContent()).toBe("failed");
     await expect.poll(() => page.locator("main").textContent()).not.toMatch(/another tab/);
+    await page.getByTestId("trainer-notice").getByRole("button", { name: "Restart the trainer" }).waitFor();
   });
 });

@@ -1,8 +1,9 @@
 /** The page's lab: its workers, the calls to them, and the messages that they send on their own. */
 import { LabError } from "../../engine/errors.ts";
 import type { DataCalls } from "../../protocol/data.ts";
+import { type HeartbeatClock, heartbeat } from "../../protocol/heartbeat.ts";
 import type { RewardCalls, RewardHost } from "../../protocol/reward.ts";
-import { type Calls, connect, type Handlers, toWire, type WireError } from "../../protocol/rpc.ts";
+import { type Calls, type Connection, connect, type Handlers, toWire, type WireError } from "../../protocol/rpc.ts";
 import type { TrainerCalls, TrainerHost, TrainerMessage } from "../../protocol/trainer.ts";
 import { useConsent } from "../stores/consent.ts";
 import { showProgress } from "../stores/judge.ts";
@@ -17,6 +18,12 @@ interface Lab {
   readonly data: Calls<DataCalls>;
   readonly trainer: Calls<TrainerCalls>;
   readonly reward: Calls<RewardCalls>;
+}
+
+/** The workers that a new trainer is connected with. */
+interface Others {
+  readonly data: Connection<DataCalls>;
+  readonly reward: Connection<RewardCalls>;
 }
 
 let opened: Lab | null = null;
@@ -61,28 +68,73 @@ export function startLab(): void {
     new Worker(new URL("../../../workers/data.ts", import.meta.url), { type: "module", name: "data" }),
     {},
   );
-  const trainer = connectTo<TrainerCalls, TrainerHost>(
-    "trainer",
-    new Worker(new URL("../../../workers/trainer.ts", import.meta.url), { type: "module", name: "trainer" }),
-    { event: hearTrainer },
-    () => useRun.setState(({ state }) => ({ state: state === "idle" ? state : "failed" })),
-  );
   const reward = connectTo<RewardCalls, RewardHost>(
     "reward",
     new Worker(new URL("../../../workers/reward.ts", import.meta.url), { type: "module", name: "reward" }),
     rewardHost,
   );
-  const [rows, scores] = [new MessageChannel(), new MessageChannel()];
-  trainer.tell.start(rows.port1, scores.port1);
-  data.tell.serveRows(rows.port2);
-  report(reward.call.serveTrainer(scores.port2, builtIn("wordnet/wordnet30.txt")));
-  opened = { data: data.call, trainer: trainer.call, reward: reward.call };
+  others = { data, reward };
+  opened = { data: data.call, trainer: startTrainer(others), reward: reward.call };
   const { allow } = reward.call;
   report(tellAgreed(allow));
   useConsent.subscribe((now, before) => {
     if (now.judges !== before.judges || now.rewards !== before.rewards) report(tellAgreed(allow));
   });
   providePictures(data.call.image);
+}
+
+let others: Others | null = null;
+/** Ends the trainer that runs now; the argument is the error of its pending calls. */
+let stopTrainer: (error: WireError) => void = () => undefined;
+
+/** Starts a trainer and connects it with the other workers. */
+function startTrainer({ data, reward }: Others): Calls<TrainerCalls> {
+  const worker = new Worker(new URL("../../../workers/trainer.ts", import.meta.url), {
+    type: "module",
+    name: "trainer",
+  });
+  const connection = connectTo<TrainerCalls, TrainerHost>("trainer", worker, { event: hearTrainer }, () => {
+    stopWatch();
+    dropTrainer(true);
+  });
+  const stopWatch = heartbeat(connection.ping, (trainerSilent) => useSession.setState({ trainerSilent }), CLOCK);
+  stopTrainer = (error) => {
+    stopWatch();
+    worker.terminate();
+    connection.fail(error, true);
+  };
+  const [rows, scores] = [new MessageChannel(), new MessageChannel()];
+  connection.tell.start(rows.port1, scores.port1);
+  data.tell.serveRows(rows.port2);
+  report(reward.call.serveTrainer(scores.port2, builtIn("wordnet/wordnet30.txt")));
+  return connection.call;
+}
+
+const CLOCK: HeartbeatClock = {
+  now: () => performance.now(),
+  every: (milliseconds, tick) => {
+    const timer = setInterval(tick, milliseconds);
+    return () => clearInterval(timer);
+  },
+};
+
+/** Its run, model and device went with the trainer. */
+function dropTrainer(trainerEnded: boolean): void {
+  useRun.setState(({ state }) => ({ state: state === "idle" ? state : "failed" }));
+  useSession.setState({ trainerEnded, trainerSilent: null });
+}
+
+/**
+ * Ends the trainer, also in the middle of a computation, which frees its device and its locks, and starts another one
+ * without a model. Pending calls end with LabError("cancelled").
+ */
+export function replaceTrainer(): void {
+  if (others === null) throw new LabError("internal", "The trainer was replaced before the page started it");
+  stopTrainer({ code: "cancelled", message: "The trainer was ended; stored runs are kept", subject: "trainer" });
+  dropTrainer(false);
+  hearTrainer({ type: "model-closed" });
+  useSession.setState({ gpu: null, gpuError: null });
+  opened = { ...lab(), trainer: startTrainer(others) };
 }
 
 /**
@@ -109,7 +161,8 @@ function connectTo<Theirs, Mine = unknown>(
     const place = filename ? ` (${filename.split("/").pop()}:${lineno})` : "";
     const cause = message || "its script could not be loaded";
     // No message means that the script never ran.
-    failed(`The ${name} worker failed: ${cause}${place}. Stored runs are kept; reload the page to continue`, !message);
+    const remedy = onFailure === undefined || !message ? "reload the page" : "restart it";
+    failed(`The ${name} worker failed: ${cause}${place}. Stored runs are kept; ${remedy} to continue`, !message);
   });
   worker.addEventListener("messageerror", () => failed(`A message of the ${name} worker could not be read`, false));
   return connection;

@@ -12,7 +12,7 @@ import { checkpointEvaluationStore } from "../stores/run/checkpoint-evaluation.t
 import { isActive, useRun } from "../stores/run/run.ts";
 import { addProblem, replacePreset, type SessionState, settleProblems, useSession } from "../stores/session.ts";
 import { useTry } from "../stores/try-out.ts";
-import { about, builtIn, lab, report } from "./lab.ts";
+import { about, builtIn, lab, replaceTrainer, report } from "./lab.ts";
 import { ModelLoads } from "./model-loads.ts";
 
 /** Milliseconds without a change of settings before the plan is computed again. */
@@ -163,6 +163,8 @@ export function cancelOpening(): void {
 }
 
 const loads = new ModelLoads();
+/** Loads the model again that was loaded last. */
+let loadAgain: () => Promise<void> = async () => undefined;
 type OnLoad = (progress: LoadProgress) => void;
 
 /** Reads a checkpoint folder into the trainer, and replaces a load in progress; after an error the previous model is kept. */
@@ -172,6 +174,7 @@ export async function openModel(folder: FolderRef): Promise<void> {
       lab().trainer.openModel(folder, storageChoice(useSession.getState().config), onProgress, signal),
     ),
   );
+  loadAgain = () => openModel(folder);
 }
 
 /** Loads a conversion that the page keeps. */
@@ -179,6 +182,14 @@ export async function openStoredModel(id: string): Promise<void> {
   await loadModel("Reading the stored weights", null, (onProgress, signal) =>
     lab().trainer.openStored(id, onProgress, signal),
   );
+  loadAgain = () => openStoredModel(id);
+}
+
+/** Replaces the trainer by another one with the same model. @throws LabError when the model cannot be read again */
+export async function restartTrainer(): Promise<void> {
+  loads.stop();
+  replaceTrainer();
+  await loadAgain();
 }
 
 async function loadModel(

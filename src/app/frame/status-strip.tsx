@@ -22,6 +22,7 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
   const title = useRun((run) => run.manifest?.title);
   const warnings = useRun((run) => run.alarms.length);
   const problems = useSession((session) => session.problems.length);
+  const silent = useSession((session) => session.trainerSilent !== null) && isActive(state);
   const elsewhere = useOtherTabs().length > 0 && !isActive(state);
   return (
     <header className={`row surface ${styles.strip}`}>
@@ -42,7 +43,7 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
         {title !== undefined && <span className={`large bold ${styles.title}`}>{title}</span>}
         <span className={`inline-flex align-centre muted ${styles.state}`} data-state={state} data-testid="run-state">
           <span className={styles.dot} aria-hidden="true" />
-          {elsewhere ? "training in another tab" : word}
+          {elsewhere ? "training in another tab" : silent ? "not answering" : word}
         </span>
       </div>
       <Facts />

@@ -38,6 +38,10 @@ export type Theme = "system" | "light" | "dark";
 export interface SessionState {
   readonly gpu: GpuReport | null;
   readonly gpuError: WireError | null;
+  /** Seconds for which the trainer has not answered; null while it answers. */
+  readonly trainerSilent: number | null;
+  /** Whether the trainer failed and was ended. */
+  readonly trainerEnded: boolean;
   readonly dataInfo: SetInfo | null;
   /** Corrections with which the user opened the data. */
   readonly mapping: DataMapping;
@@ -87,6 +91,8 @@ const texts = textsOf(parseConfig(remembered("texts", {}, isRecord)).config);
 export const useSession = create<SessionState>()(() => ({
   gpu: null,
   gpuError: null,
+  trainerSilent: null,
+  trainerEnded: false,
   dataInfo: null,
   mapping: {},
   rows: [],

@@ -21,6 +21,17 @@ export async function findInterrupted(): Promise<void> {
   useSession.setState({ interrupted: sorted.find(left) ?? null, newest: sorted[0]?.manifest ?? null });
 }
 
+/** Milliseconds between two looks at a lock, and number of looks. */
+const LOOK_EVERY = 100;
+const LOOKS = 50;
+
+/** Waits until a run that an ended trainer held is free, at most five seconds. */
+export async function untilReleased(id: string): Promise<void> {
+  for (let look = 0; look < LOOKS && (await heldRuns()).has(id); look++) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
+  }
+}
+
 /** Dismisses the offer; the run stays stored. */
 export function forgetInterrupted(): void {
   const { interrupted } = useSession.getState();
