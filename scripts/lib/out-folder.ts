@@ -1,10 +1,9 @@
 /** Output folders that appear only when they are complete. */
-import { existsSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { badInput, LabError } from "../../src/engine/errors.ts";
 import type { ExportFile, ExportFiles } from "../../src/engine/export/export-file.ts";
-import { fileCause } from "./node/file-fault.ts";
+import { fileCause, makeFolder } from "./node/file-fault.ts";
 import { onStopSignal } from "./stop-signal.ts";
 
 export interface OutFolder {
@@ -31,9 +30,11 @@ export async function writeOut(target: string, fill: (out: OutFolder) => Promise
   if (before !== null && before.length > 0) throw badInput(`${target} is not empty; nothing was written`, target);
   const unfinished = `${target}.unfinished~`;
   await rm(unfinished, { recursive: true, force: true });
-  await makeFolder(unfinished).catch((cause: unknown) => {
+  try {
+    makeFolder(unfinished);
+  } catch (cause) {
     throw badInput(`${target} cannot be written: ${fileCause(cause)}; nothing was written`, target, cause);
-  });
+  }
   const files: { path: string; size: number }[] = [];
   const stop = new AbortController();
   const leave = onStopSignal(() => stop.abort());
@@ -56,13 +57,6 @@ export async function writeOut(target: string, fill: (out: OutFolder) => Promise
     leave();
   }
   return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)) };
-}
-
-/** One folder at a time, because Node's recursive call never returns in file systems like /proc. */
-async function makeFolder(path: string): Promise<void> {
-  if (existsSync(path)) return;
-  await makeFolder(dirname(path));
-  await mkdir(path);
 }
 
 /** @returns the bytes of the file */

@@ -1,11 +1,13 @@
 /** Errors of the file system in words. */
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
 import { LabError, thrownText } from "../../../src/engine/errors.ts";
 
 /** Causes by the error code of the operating system, as the rest of a sentence. */
 const CAUSES: Readonly<Record<string, string>> = {
-  EACCES: "permission is denied",
-  EPERM: "permission is denied",
-  EROFS: "the file system is read-only",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EROFS: "read-only file system",
   ENOSPC: "the storage is full",
   EDQUOT: "the storage quota is used up",
   EFBIG: "the file is larger than the file system allows",
@@ -37,8 +39,7 @@ const WRITES =
   /^(?:write|append|mkdir|mkdtemp|rename|unlink|rm|rmdir|link|symlink|truncate|ftruncate|fsync|copyfile|chmod)/;
 
 /**
- * A failed call of the file system as one sentence with its path: "/mnt/out cannot be written: the file system is
- * read-only".
+ * A failed call of the file system as one sentence with its path: "/mnt/out cannot be written: read-only file system".
  * @returns undefined for another error, or one without a path
  */
 export function fileFault(thrown: unknown): LabError | undefined {
@@ -50,4 +51,20 @@ export function fileFault(thrown: unknown): LabError | undefined {
     subject: path,
     cause: thrown,
   });
+}
+
+/**
+ * Creates a folder and those above it, one at a time, because Node's recursive call never returns in file systems like
+ * /proc.
+ * @throws Node's error
+ */
+export function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  try {
+    mkdirSync(path);
+  } catch (thrown) {
+    // Another process was faster.
+    if (errorCode(thrown) !== "EEXIST") throw thrown;
+  }
 }

@@ -4,14 +4,15 @@ import { join } from "node:path";
 import { checkRange, folderOf } from "../../../src/engine/bytes/memory.ts";
 import { distinctNames } from "../../../src/engine/bytes/names.ts";
 import type { ByteFolder, ByteSource } from "../../../src/engine/bytes/source.ts";
-import { badInput, LabError, thrownText } from "../../../src/engine/errors.ts";
+import { badInput, LabError } from "../../../src/engine/errors.ts";
+import { fileCause } from "./file-fault.ts";
 
 /** The text of a file that the command line names. @throws LabError("bad-input") naming it */
 export function readTextFile(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {
-    throw badInput(`${file} cannot be read`, file, cause);
+    throw badInput(`${file} cannot be read: ${fileCause(cause)}`, file, cause);
   }
 }
 
@@ -22,8 +23,7 @@ export function readTextFile(file: string): string {
  */
 export async function nodeSource(path: string, name = path): Promise<ByteSource> {
   const info = await stat(path).catch((cause: unknown) => {
-    const missing = cause instanceof Error && "code" in cause && (cause.code === "ENOENT" || cause.code === "ENOTDIR");
-    throw badInput(`${name} cannot be opened: ${missing ? "there is no such file" : thrownText(cause)}`, name, cause);
+    throw badInput(`${name} cannot be opened: ${fileCause(cause)}`, name, cause);
   });
   if (!info.isFile()) throw badInput(`${name} is not a file`, name);
   return {
@@ -33,7 +33,7 @@ export async function nodeSource(path: string, name = path): Promise<ByteSource>
       checkRange(name, info.size, start, end);
       const bytes = new Uint8Array(end - start);
       const handle = await open(path, "r").catch((cause: unknown) => {
-        throw new LabError("storage", `${name} could not be read (${thrownText(cause)})`, { subject: name, cause });
+        throw new LabError("storage", `${name} could not be read: ${fileCause(cause)}`, { subject: name, cause });
       });
       try {
         let done = 0;

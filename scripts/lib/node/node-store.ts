@@ -1,7 +1,7 @@
 import { type Dirent, existsSync } from "node:fs";
 import { appendFile, mkdir, open, readdir, readFile, rename, rm, stat, statfs, truncate } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { LabError, thrownText } from "../../../src/engine/errors.ts";
+import { LabError } from "../../../src/engine/errors.ts";
 import {
   comparePaths,
   contentBytes,
@@ -11,6 +11,7 @@ import {
   type RunStore,
   type StoredFile,
 } from "../../../src/engine/storage/store.ts";
+import { errorCode, fileCause } from "./file-fault.ts";
 import { nodeSource } from "./node-files.ts";
 import { LOCK_FILE, lockRun } from "./run-lock.ts";
 
@@ -31,13 +32,11 @@ export function nodeStore(directory: string): RunStore {
     return info === null ? null : info.bavail * info.bsize;
   };
   const failed = async (thrown: unknown, path: string, bytes: number): Promise<LabError> => {
-    if (codeOf(thrown) === "ENOSPC" || codeOf(thrown) === "EDQUOT") {
+    if (errorCode(thrown) === "ENOSPC" || errorCode(thrown) === "EDQUOT") {
       return quotaError(path, bytes, await free(), thrown);
     }
-    return new LabError("storage", `${path} could not be written (${thrownText(thrown)}); earlier files are kept`, {
-      subject: path,
-      cause: thrown,
-    });
+    const message = `${full(path)} could not be written: ${fileCause(thrown)}; earlier files are kept`;
+    return new LabError("storage", message, { subject: path, cause: thrown });
   };
   const list = async (prefix: string): Promise<StoredFile[]> => {
     const start = prefix === "" ? directory : full(prefix);
@@ -77,7 +76,7 @@ export function nodeStore(directory: string): RunStore {
           await rename(target + UNFINISHED, target);
           return;
         } catch (thrown) {
-          if (codeOf(thrown) === "ENOENT" && tries < TRIES) continue;
+          if (errorCode(thrown) === "ENOENT" && tries < TRIES) continue;
           // The first error is reported; the next write replaces what is left.
           await rm(target + UNFINISHED, { force: true }).catch(() => undefined);
           throw await failed(thrown, path, bytes.length);
@@ -132,7 +131,7 @@ export function nodeStore(directory: string): RunStore {
     remove: async (prefix) => {
       const place = full(prefix);
       await rm(place, { recursive: true, force: true }).catch((thrown: unknown) => {
-        const message = `${prefix} could not be removed (${thrownText(thrown)}); what is left of it can be removed later`;
+        const message = `${prefix} could not be removed: ${fileCause(thrown)}; what is left of it can be removed later`;
         throw new LabError("storage", message, { subject: prefix, cause: thrown });
       });
     },
@@ -158,7 +157,7 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
 
 /** Returns if a file or folder no longer exists; rethrows any other failure. */
 function unlessGone(thrown: unknown): undefined {
-  if (codeOf(thrown) !== "ENOENT") throw thrown;
+  if (errorCode(thrown) !== "ENOENT") throw thrown;
 }
 
 /** Returns if there is no file or folder of that path; throws the sentence of any other failure. */
@@ -167,14 +166,10 @@ function missingOrThrow(path: string, thrown: unknown): undefined {
 }
 
 function isMissing(thrown: unknown): boolean {
-  return ["ENOENT", "ENOTDIR", "EISDIR"].includes(String(codeOf(thrown)));
+  return ["ENOENT", "ENOTDIR", "EISDIR"].includes(String(errorCode(thrown)));
 }
 
 function unread(path: string, thrown: unknown): LabError {
   if (isMissing(thrown)) return missingFile(path, thrown);
-  return new LabError("storage", `${path} could not be read (${thrownText(thrown)})`, { subject: path, cause: thrown });
-}
-
-function codeOf(thrown: unknown): unknown {
-  return thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
+  return new LabError("storage", `${path} could not be read: ${fileCause(thrown)}`, { subject: path, cause: thrown });
 }

@@ -1,10 +1,11 @@
 /** One process writes a run; a lock file in its folder names it. The lock of a process that has ended is taken over. */
-import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { parseJsonAs } from "../../../src/engine/bytes/json.ts";
 import { badInput, LabError, quote } from "../../../src/engine/errors.ts";
+import { errorCode, makeFolder } from "./file-fault.ts";
 
 /** Name of the lock in a run folder; it does not belong to the run and is never listed. */
 export const LOCK_FILE = ".lock";
@@ -26,12 +27,12 @@ const held = new Set<string>();
  * @param directory of the run
  * @param now ISO time
  * @returns the function that releases it
- * @throws LabError("bad-input") naming the process that holds it
+ * @throws LabError("bad-input") naming the process that holds it; Node's error when the folder cannot be written
  */
 export function lockRun(directory: string, runId: string, now: string): () => void {
   const path = join(directory, LOCK_FILE);
   const own: Owner = { pid: process.pid, host: hostname(), start: startOf(process.pid), since: now };
-  mkdirSync(directory, { recursive: true });
+  makeFolder(directory);
   for (let attempt = 0; !placed(path, own); attempt++) {
     const owner = ownerOf(path);
     // Released meanwhile: the next attempt takes it.
@@ -51,7 +52,7 @@ export function lockRun(directory: string, runId: string, now: string): () => vo
       if (readdirSync(directory).length === 0) rmdirSync(directory);
     } catch (thrown) {
       // The folder can no longer be changed: the lock stays, and counts as that of a process that has ended.
-      if (codeOf(thrown) === undefined) throw thrown;
+      if (errorCode(thrown) === undefined) throw thrown;
     }
   };
   process.on("exit", release);
@@ -66,7 +67,7 @@ function placed(path: string, own: Owner): boolean {
     linkSync(written, path);
     return true;
   } catch (thrown) {
-    if (codeOf(thrown) === "EEXIST") return false;
+    if (errorCode(thrown) === "EEXIST") return false;
     throw thrown;
   } finally {
     rmSync(written, { force: true });
@@ -78,7 +79,7 @@ function ownerOf(path: string): Owner | "none" | "unknown" {
   try {
     text = readFileSync(path, "utf8");
   } catch (thrown) {
-    if (codeOf(thrown) === "ENOENT") return "none";
+    if (errorCode(thrown) === "ENOENT") return "none";
     throw thrown;
   }
   try {
@@ -95,7 +96,7 @@ function takeAway(path: string, ended: Owner): void {
   try {
     renameSync(path, aside);
   } catch (thrown) {
-    if (codeOf(thrown) === "ENOENT") return;
+    if (errorCode(thrown) === "ENOENT") return;
     throw thrown;
   }
   const taken = ownerOf(aside);
@@ -111,7 +112,7 @@ function isAlive({ pid, host, start }: Owner, path: string): boolean {
     process.kill(pid, 0);
   } catch (thrown) {
     // Another user's process cannot be signalled, but it exists.
-    if (codeOf(thrown) !== "EPERM") return false;
+    if (errorCode(thrown) !== "EPERM") return false;
   }
   const now = startOf(pid);
   const alive = start === null || now === null || start === now;
@@ -139,8 +140,4 @@ function refused(runId: string, owner: Owner | "unknown", path: string): LabErro
       ? "another process"
       : `process ${owner.pid} on ${quote(owner.host)}, since ${quote(owner.since)}`;
   return badInput(`Run ${quote(runId)} is running in ${who}; stop it first, or remove ${path} if it has ended`, runId);
-}
-
-function codeOf(thrown: unknown): unknown {
-  return thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
 }

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { fileCause, fileFault } from "../../../scripts/lib/node/file-fault.ts";
 import { nodeStore } from "../../../scripts/lib/node/node-store.ts";
-import { lockRun } from "../../../scripts/lib/node/run-lock.ts";
 import { writeOut } from "../../../scripts/lib/out-folder.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "faults-"));
@@ -17,9 +16,9 @@ const failed = (code: string, syscall = "mkdir") =>
   Object.assign(new Error(`${code}: raw text, ${syscall} '/mnt/out'`), { code, syscall, path: "/mnt/out" });
 
 test.each([
-  ["EACCES", "mkdir", "/mnt/out cannot be written: permission is denied"],
-  ["EPERM", "unlink", "/mnt/out cannot be written: permission is denied"],
-  ["EROFS", "open", "/mnt/out cannot be written: the file system is read-only"],
+  ["EACCES", "mkdir", "/mnt/out cannot be written: permission denied"],
+  ["EPERM", "unlink", "/mnt/out cannot be written: permission denied"],
+  ["EROFS", "open", "/mnt/out cannot be written: read-only file system"],
   ["ENOSPC", "write", "/mnt/out cannot be written: the storage is full"],
   ["ENOENT", "open", "/mnt/out cannot be opened: there is no such file or folder"],
   ["ENOTDIR", "scandir", "/mnt/out cannot be opened: a part of its path is not a folder"],
@@ -36,8 +35,8 @@ test("other errors keep their message", () => {
 
 test("a run that cannot be locked or stored names its folder and the cause", async () => {
   const below = join(file, "run-1");
-  expect(() => lockRun(below, "run-1", "2026-01-01T00:00:00Z")).toThrow(
-    `${below} cannot be written: a part of its path is not a folder; run "run-1" was not started. Choose another folder`,
+  await expect(nodeStore(file).hold?.("run-1")).rejects.toThrow(
+    `${join(below, ".lock")} could not be written: a part of its path is not a folder; earlier files are kept`,
   );
   await expect(nodeStore(file).write("run-1/run.json", "{}")).rejects.toThrow(
     `${join(below, "run.json")} could not be written: a part of its path is not a folder; earlier files are kept`,
@@ -49,10 +48,7 @@ test("a run that cannot be locked or stored names its folder and the cause", asy
 });
 
 test.runIf(existsSync("/proc/self"))("a folder where the system allows none is refused in words", async () => {
-  expect(() => lockRun("/proc/none/run-1", "run-1", "2026-01-01T00:00:00Z")).toThrow(
-    '/proc/none/run-1 cannot be written: there is no such file or folder; run "run-1" was not started. Choose another folder',
-  );
-  await expect(nodeStore("/proc/none").write("a", "x")).rejects.toThrow(
-    "/proc/none/a could not be written: there is no such file or folder; earlier files are kept",
+  await expect(nodeStore("/proc/none").hold?.("run-1")).rejects.toThrow(
+    "/proc/none/run-1/.lock could not be written: there is no such file or folder; earlier files are kept",
   );
 });
