@@ -1,6 +1,8 @@
 /** Tokenizer files: ids that exist, and a text that comes back. */
+import fc from "fast-check";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { openTokenizer } from "../../../src/engine/text/tokenizer.ts";
+import type { Damage } from "../bytes.ts";
 import { casesOf } from "../cases.ts";
 import { jsonDamage } from "../json.ts";
 import { check, type Files, type Target } from "../target.ts";
@@ -24,10 +26,53 @@ const inputs: Readonly<Record<string, Files>> = {
     "added_tokens.json": stored("tests/golden/sa2va-tiny-phi3/added_tokens.json"),
   },
 };
-const SAID = ["a red car <image> [SEG] ▁ü", "", "  x\n\u{1f600} <|im_end|>", "a".repeat(300)];
+const SAID = ["a red car <image> [SEG] ▁ü", "", "  x\n\u{1f600} <|im_end|>", "a".repeat(300), "ab cd ".repeat(200)];
+
+/** Parts of patterns; a pattern made of them may match a text in very many ways. */
+const ATOMS = [
+  "a",
+  ".",
+  "\\s",
+  "\\p{L}",
+  "[a-z ]",
+  "[^\\r\\n]",
+  "(a|a)",
+  "(?:\\w| )",
+  "(?=a)",
+  "\\1",
+  "(",
+  ")",
+  "|",
+  "x",
+];
+const QUANTIFIERS = ["", "", "*", "+", "?", "+?", "{2,9}", "{0,200}", "{3,}"];
+const pattern = fc
+  .array(fc.tuple(fc.constantFrom(...ATOMS), fc.constantFrom(...QUANTIFIERS)), { minLength: 1, maxLength: 12 })
+  .map((parts) => parts.map((part) => part.join("")).join(""));
+
+/** Splits texts by a pattern of these parts, as it is or repeated as a whole. */
+const PATTERN_DAMAGE = fc.tuple(pattern, fc.constantFrom("", "*", "+")).map(([inner, repeat]): Damage => {
+  const Regex = repeat === "" ? inner : `(${inner})${repeat}9`;
+  return {
+    what: `split by ${Regex}`,
+    apply: (bytes) => {
+      try {
+        const definition = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
+        const split = { type: "Split", pattern: { Regex }, behavior: "Isolated", invert: false };
+        return new TextEncoder().encode(JSON.stringify({ ...definition, pre_tokenizer: split }));
+      } catch {
+        // An earlier damage left no JSON.
+        return bytes;
+      }
+    },
+  };
+});
 
 export const tokenizer: Target = {
-  ...casesOf(inputs, (path) => (path.endsWith(".json") ? jsonDamage() : undefined)),
+  ...casesOf(inputs, (path) => {
+    if (path === "tokenizer.json") return fc.oneof({ arbitrary: jsonDamage(), weight: 2 }, PATTERN_DAMAGE);
+    return path.endsWith(".json") ? jsonDamage() : undefined;
+  }),
   async read(files) {
     const opened = await openTokenizer(memoryFolder(files));
     const known = (id: unknown): boolean => Number.isSafeInteger(id) && (id as number) >= 0 && (id as number) < size;
