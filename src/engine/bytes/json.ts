@@ -8,11 +8,11 @@ import type { ByteSource } from "./source.ts";
 z.config({ jitless: true });
 
 /** Maximum JSON size in bytes; side files are far smaller. */
-const MAX_JSON = 2 ** 29;
+const MAX_JSON = 2 ** 27;
 /** Maximum nesting of lists and objects; files of the supported tools have fewer than ten levels. */
 const MAX_DEPTH = 64;
 
-/** A source as UTF-8 text. @throws LabError("bad-input") when it is larger than 512 MiB */
+/** A source as UTF-8 text. @throws LabError("bad-input") when it is larger than 128 MiB */
 export async function readText(source: ByteSource): Promise<string> {
   if (source.size > MAX_JSON) {
     throw badInput(`${source.name} has ${source.size} bytes, too many for a text file`, source.name);
