@@ -1,5 +1,5 @@
 import { type Dirent, existsSync } from "node:fs";
-import { appendFile, mkdir, open, readdir, readFile, rename, rm, stat, statfs, truncate } from "node:fs/promises";
+import { appendFile, open, readdir, readFile, rename, rm, stat, statfs, truncate } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { LabError } from "../../../src/engine/errors.ts";
 import {
@@ -11,7 +11,7 @@ import {
   type RunStore,
   type StoredFile,
 } from "../../../src/engine/storage/store.ts";
-import { errorCode, fileCause } from "./file-fault.ts";
+import { errorCode, fileCause, makeFolder } from "./file-fault.ts";
 import { nodeSource } from "./node-files.ts";
 import { LOCK_FILE, lockRun } from "./run-lock.ts";
 
@@ -65,7 +65,7 @@ export function nodeStore(directory: string): RunStore {
       const bytes = contentBytes(content);
       for (let tries = 1; ; tries++) {
         try {
-          await mkdir(dirname(target), { recursive: true });
+          makeFolder(dirname(target));
           const handle = await open(target + UNFINISHED, "w");
           try {
             await handle.writeFile(bytes);
@@ -87,7 +87,7 @@ export function nodeStore(directory: string): RunStore {
       const bytes = contentBytes(content);
       let before: number | undefined;
       try {
-        await mkdir(dirname(full(path)), { recursive: true });
+        makeFolder(dirname(full(path)));
         before = (await stat(full(path)).catch(unlessGone))?.size ?? 0;
         await appendFile(full(path), bytes, { flush: true });
       } catch (thrown) {

@@ -79,12 +79,16 @@ function missingShards(folder: ByteFolder, listed: ReadonlySet<string>): Skipped
   });
 }
 
+/** Maximum characters of the endings of files in a sentence. */
+const LONGEST_KINDS = 100;
+
 /** Description of the content of a folder without rows. */
 export function nothingFound(
   folder: ByteFolder,
   unused: readonly { readonly name: string; readonly reason: string }[],
 ): SkippedRow {
-  const kinds = [...new Set(folder.paths.map((path) => path.slice(path.lastIndexOf("."))))].slice(0, 5).join(", ");
+  const endings = new Set(folder.paths.map((path) => path.slice(path.lastIndexOf("."))));
+  const kinds = shortened([...endings].slice(0, 5).join(", "), LONGEST_KINDS);
   const [first] = unused;
   const found =
     first !== undefined

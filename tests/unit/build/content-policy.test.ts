@@ -1,8 +1,8 @@
 /** The headers of the built page, for its own server and for hosts that read a file of headers. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
 import { resolveConfig } from "vite";
+import { expect, test } from "vitest";
 import { headersFile, pageHeaders } from "../../../scripts/lib/build/content-policy.ts";
 import { root } from "../../../scripts/lib/ensure.mjs";
 

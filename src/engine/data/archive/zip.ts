@@ -31,7 +31,7 @@ const MAX_END = 22 + 65535;
 const MAX_DIRECTORY = 256 * MAX_MEMBERS;
 /** Maximum bytes of an unpacked member. */
 const MAX_UNPACKED = 2 ** 28;
-/** An archive that unpacks to more than both: so many bytes, and so many times its packed bytes, is a bomb. */
+/** An archive is refused that unpacks to more than this number of bytes and to more than this multiple of its packed ones. */
 const MAX_TOTAL = 2 ** 30;
 const MAX_RATIO = 100;
 /** Work of reading one entry of the directory, in bytes: its name and its member. */
