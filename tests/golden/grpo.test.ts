@@ -42,6 +42,20 @@ test("losses, gradients, advantages and metrics equal those of TRL 1.16, every o
   expect(rows.length).toBe(2108);
 });
 
+test("a choice among more masks than the decoder draws is named, not missed", async () => {
+  const source = (await nodeFolder(FOLDER)).get("26_mask_actions.json");
+  const text = new TextDecoder().decode(await source?.read(0, source.size));
+  const json = JSON.parse(text) as { cases: { kind: string; inputs: Record<string, unknown> }[] };
+  const choice = json.cases.find(({ kind }) => kind === "categorical_multimask");
+  if (choice !== undefined) choice.inputs.scores = [0.1, 0.2, 0.3, 0.4];
+  json.cases = json.cases.filter((item) => item === choice);
+  const rows: ParityRow[] = [];
+  for await (const row of grpoParity(memoryFolder({ "a.json": JSON.stringify(json) }))) rows.push(row);
+  expect(rows.map(({ what, tolerance, note }) => [what, tolerance, note])).toEqual([
+    ["4 scores", "not compared", "the mask decoder has 3 candidates to choose from"],
+  ]);
+});
+
 test("a wrong number and an unknown file are reported", async () => {
   const source = (await nodeFolder(FOLDER)).get("25_adaptive_entropy.json");
   const text = new TextDecoder().decode(await source?.read(0, source.size));

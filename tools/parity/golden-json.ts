@@ -2,7 +2,7 @@
 import { isRecord, readJson } from "../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import { compareArrays, missed, type Tolerance } from "./compare.ts";
-import type { ParityRow } from "./row.ts";
+import { leftOut, type ParityRow } from "./row.ts";
 
 export type Json = Record<string, unknown>;
 
@@ -93,7 +93,7 @@ export class CaseReport {
 
   /** A row for recorded values that are not compared, with the reason. */
   leftOut(what: string, why: string): void {
-    this.rows.push({ case: this.name, what, maxAbs: 0, maxRel: 0, tolerance: "not compared", pass: true, note: why });
+    this.rows.push(leftOut(this.name, what, why));
   }
 }
 

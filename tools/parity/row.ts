@@ -10,3 +10,11 @@ export interface ParityRow {
   readonly pass: boolean;
   readonly note?: string;
 }
+
+/** The tolerance of recorded values that are not compared; the note says why. */
+export const NOT_COMPARED = "not compared";
+
+/** A row for recorded values that are not compared, with the reason. */
+export function leftOut(name: string, what: string, why: string): ParityRow {
+  return { case: name, what, maxAbs: 0, maxRel: 0, tolerance: NOT_COMPARED, pass: true, note: why };
+}

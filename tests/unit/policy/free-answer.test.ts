@@ -41,8 +41,9 @@ describe("an answer", () => {
     const golden = await openArrays(folder, "golden_sam2.safetensors");
     const masks = await Promise.all([0, 1].map((at) => golden.read(`generated.mask.${at}`)));
     const shape = golden.shape("generated.mask.0");
-    const rowsOf = async (values: readonly Float32Array[]) => {
-      const file = writeSafetensors(values.map((data, at) => ({ name: `mask.${at}`, shape, data })));
+    const rowsOf = async (values: readonly Float32Array[], names = ["mask"]) => {
+      const arrays = names.flatMap((name) => values.map((data, at) => ({ name: `${name}.${at}`, shape, data })));
+      const file = writeSafetensors(arrays);
       const extra = memoryFolder({ "real_refseg.safetensors": file });
       const paths = [...folder.paths, "real_refseg.safetensors"];
       const rows: ParityRow[] = [];
@@ -53,6 +54,10 @@ describe("an answer", () => {
     const [first, second] = masks as [Float32Array, Float32Array];
     const named = (...passes: boolean[]) => passes.map((pass, at) => [`refseg.mask.${at}`, pass]);
     expect(await rowsOf([first, second])).toEqual([["refseg", true], ...named(true, true)]);
+    // Logits beside the masks are no further masks; alone they stand for them.
+    for (const names of [["final_logits", "mask"], ["final_logits"]]) {
+      expect(await rowsOf([first, second], names)).toEqual([["refseg", true], ...named(true, true)]);
+    }
     expect(await rowsOf([first, second.map((value) => 1 - value)])).toEqual([["refseg", true], ...named(true, false)]);
     expect(await rowsOf([first])).toEqual([
       ["refseg", true],

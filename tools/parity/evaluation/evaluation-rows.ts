@@ -16,7 +16,7 @@ import { runInterval } from "../../../src/engine/eval/bootstrap.ts";
 import { crossedBootstrap } from "../../../src/engine/eval/crossed-bootstrap.ts";
 import { lengthGrouped } from "../../../src/engine/rl/step/data-order.ts";
 import { CaseCheck } from "../case-check.ts";
-import type { ParityRow } from "../row.ts";
+import { leftOut, type ParityRow } from "../row.ts";
 import { goldenFile, goldenJson, type Json, number, object, objects, text } from "./golden.ts";
 import { checkBounds, everyDraw } from "./resamples.ts";
 
@@ -111,7 +111,12 @@ async function* annotatedRows(folder: ByteFolder, path: string): AsyncGenerator<
         item.phrases,
         regions.map(({ caption }) => caption),
       );
+      // The program leaves out items without a phrase; here they give no region to train on.
+      check.equal("skipped", item.skipped, regions.length === 0);
     });
+    if (typeof item.answer === "string" && item.answer !== "") {
+      yield leftOut(`${path} ${at}`, "answer", "the lab trains on each phrase alone and writes no tagged caption");
+    }
   }
 }
 
@@ -133,7 +138,10 @@ async function* lengthRows(folder: ByteFolder): AsyncGenerator<ParityRow> {
   for (const [at, item] of objects(json?.cases).entries()) {
     const lengths = item.lengths as number[];
     // Negative lengths are items without a picture, which no loop uses.
-    if (lengths.some((length) => length < 0)) continue;
+    if (lengths.some((length) => length < 0)) {
+      yield leftOut(`${path} ${at}`, "order", "it has items without a picture");
+      continue;
+    }
     const check = new CaseCheck(`${path} ${at}`, TOLERANCE);
     yield check.run(() => {
       const [order] = item.permutations as number[][];

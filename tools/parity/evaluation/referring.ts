@@ -1,7 +1,7 @@
 /** Counting of referring segmentation, compared with recorded evaluators. */
 import { isRecord } from "../../../src/engine/bytes/json.ts";
 import { clustersBy } from "../../../src/engine/eval/bootstrap.ts";
-import { type GresRow, gresIou, gresMetrics, gresRow } from "../../../src/engine/eval/suites/grefcoco.ts";
+import { type GresRow, gresIou, gresMetrics, gresPixels, gresRow } from "../../../src/engine/eval/suites/grefcoco.ts";
 import { overlapOf } from "../../../src/engine/eval/suites/masks.ts";
 import type { AnsweredItem } from "../../../src/engine/eval/suites/suite.ts";
 import { CaseCheck } from "../case-check.ts";
@@ -96,8 +96,8 @@ export function* gresRows(json: Json): Iterable<ParityRow> {
   yield each.run(() => {
     for (const [at, row] of stated.entries()) {
       const wanted = object(items[at]?.expected);
-      const counts = row.noTarget && row.declared ? { i: 0, u: 0 } : { i: row.intersection, u: row.union };
-      each.equal("pixels", { i: wanted.i, u: wanted.u }, counts, `sentence ${at}`);
+      const { intersection: i, union: u } = gresPixels(row);
+      each.equal("pixels", { i: wanted.i, u: wanted.u }, { i, u }, `sentence ${at}`);
       each.close("IoU", wanted.iou, gresIou(row));
     }
   });

@@ -1,7 +1,7 @@
 /** Golden schema `grpo-mask-actions`: distributions over masks and the policy loss on them. */
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import * as masks from "../../../src/engine/policy/mask/mask-distributions.ts";
-import { candidateLogProbs } from "../../../src/engine/policy/mask/mask-policy.ts";
+import { CANDIDATES, candidateLogProbs } from "../../../src/engine/policy/mask/mask-policy.ts";
 import { detailedLoss, policyLoss } from "../../../src/engine/rl/objective/loss.ts";
 import { type LossSettings, lossSettings } from "../../../src/engine/rl/objective/loss-types.ts";
 import { type CaseReport, flat, type Json, numberOr, record, shapeOf, text } from "../golden-json.ts";
@@ -129,6 +129,9 @@ async function checkGaussian(inputs: Json, expected: Json, _temperature: number,
 
 async function checkChoice(inputs: Json, expected: Json, temperature: number, report: CaseReport): Promise<void> {
   const scores = flat(inputs.scores);
+  if (scores.length !== CANDIDATES) {
+    return report.leftOut(`${scores.length} scores`, `the mask decoder has ${CANDIDATES} candidates to choose from`);
+  }
   const rewards = flat(inputs.reward_of_each_mask);
   const all = (z: Tensor): Tensor =>
     // Candidate 0 of the decoder is never chosen.

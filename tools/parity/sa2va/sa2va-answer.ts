@@ -93,14 +93,19 @@ export async function openAnswering(folder: ByteFolder, deps: ParityDeps): Promi
   };
 }
 
-/** Arrays of the picture's size, or lists of them, by their names with numbers in order. */
+/**
+ * Arrays of the picture's size, or lists of them, by their names with numbers in order. A folder may record the logits of
+ * the same masks beside them.
+ */
 function maskNames(arrays: GoldenArrays, { height, width }: RgbImage): string[] {
-  return arrays.names
+  const sized = arrays.names
     .filter((name) => {
       const shape = arrays.shape(name);
       return shape.length >= 2 && shape.at(-1) === width && shape.at(-2) === height;
     })
     .sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+  const masks = sized.filter((name) => !/logits/i.test(name));
+  return masks.length > 0 ? masks : sized;
 }
 
 async function* maskRows(

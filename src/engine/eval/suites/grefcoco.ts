@@ -71,21 +71,32 @@ export function gresIou({ noTarget, declared, intersection, union }: GresRow): n
   return declared || union === 0 ? 0 : intersection / union;
 }
 
+/** Pixels of a sentence in cIoU. An answer without a target meets no pixel; if that is right, none counts. */
+export function gresPixels(row: GresRow): Pick<GresRow, "intersection" | "union"> {
+  const { noTarget, declared, intersection, union } = row;
+  return {
+    intersection: noTarget || declared ? 0 : intersection,
+    union: noTarget && declared ? 0 : union,
+  };
+}
+
 /**
  * gIoU, cIoU, the shares of sentences without and with a target that are recognised as such, and Pr@x of the sentences
  * with a target.
  */
 export function gresMetrics(rows: readonly GresRow[], clusters: Clusters): SuiteMetric[] {
-  const pixels = ({ noTarget, declared, intersection, union }: GresRow) => ({
-    sum: noTarget || declared ? 0 : intersection,
-    weight: noTarget && declared ? 0 : union,
-  });
   const among = (side: boolean, value: (row: GresRow) => boolean) =>
     meanOf(rows, clusters, (row) => (row.noTarget === side ? Number(value(row)) : null));
   const kinds = new Set(rows.map(({ noTarget }) => noTarget));
   return [
     { name: "gIoU", statistic: meanOf(rows, clusters, gresIou) },
-    { name: "cIoU", statistic: ratio(rows, clusters, pixels) },
+    {
+      name: "cIoU",
+      statistic: ratio(rows, clusters, (row) => {
+        const { intersection, union } = gresPixels(row);
+        return { sum: intersection, weight: union };
+      }),
+    },
     ...(kinds.has(true) ? [{ name: "N-acc", statistic: among(true, ({ declared }) => declared) }] : []),
     ...(kinds.has(false)
       ? [
