@@ -128,8 +128,33 @@ describe("is stopped and named when it", () => {
     );
   });
 
+  it.each([
+    ["in eval", "function reward() { return eval('reward()') }"],
+    ["in a getter", "function reward() { const o = { get x() { return this.x } }; return o.x }"],
+    [
+      "in JSON",
+      "function reward() { const o = { toJSON() { return JSON.stringify(o) } }; return JSON.stringify(o).length }",
+    ],
+    ["in data", "function reward() { return JSON.parse('['.repeat(100000) + ']'.repeat(100000)).length }"],
+  ])("that never ends %s is named, not the interpreter's assertion", async (_, code) => {
+    expect(await stop(code)).toMatch(/called itself without end, or nested data too deeply/);
+  });
+
+  it.each([
+    ["get message() { return 'the mask is empty' }", /threw the mask is empty/],
+    ["get message() { return {} }", /threw an object without a readable message/],
+    ["get message() { throw new Error('x') }", /threw an object without a readable message/],
+    ["get message() { for (;;); }", /threw an object without a readable message/],
+    ["get message() { return this.message }", /threw an object without a readable message/],
+    ["a: 1", /threw an object without a readable message/],
+  ])("that throws { %s } is named by a text", async (body, said) => {
+    const sentence = await stop(`function reward() { throw { ${body} } }`);
+    expect(sentence).toMatch(said);
+    expect(sentence).not.toContain("[object");
+  });
+
   it("calls itself without end", async () => {
-    expect(await stop("function reward(r) { return 1 + reward(r) }")).toMatch(/called itself too deeply/);
+    expect(await stop("function reward(r) { return 1 + reward(r) }")).toMatch(/called itself without end/);
   });
 
   it.each([

@@ -74,6 +74,10 @@ function runGroup(
     }
     return { type: "values", request: request.request, values };
   } catch (thrown) {
+    // The stack of the host can end before that of the interpreter.
+    if (thrown instanceof RangeError) {
+      return { type: "stopped", request: request.request, kind: "stack", did: ENDLESS, index };
+    }
     if (!(thrown instanceof Stop)) {
       const cause = thrown instanceof Error ? thrown.message : String(thrown);
       return { type: "stopped", request: request.request, kind: "broken", did: `broke the sandbox (${cause})`, index };
@@ -108,6 +112,7 @@ function runOne(
   });
   const context = runtime.newContext({ intrinsics: INTRINSICS });
   const held: QuickJSHandle[] = [];
+  let stopped: unknown;
   const hold = (handle: QuickJSHandle): QuickJSHandle => {
     held.push(handle);
     return handle;
@@ -153,12 +158,22 @@ function runOne(
     if (kind !== "number") throw new Stop("value", `returned ${article(kind)}, not a number`);
     if (!Number.isFinite(number)) throw new Stop("value", `returned ${number}, not a finite number`);
     return number;
+  } catch (thrown) {
+    stopped = thrown;
+    throw thrown;
   } finally {
-    for (const handle of held) if (handle.alive) handle.dispose();
-    context.dispose();
-    runtime.dispose();
+    try {
+      for (const handle of held) if (handle.alive) handle.dispose();
+      context.dispose();
+      runtime.dispose();
+    } catch (thrown) {
+      // A program that ends its stack may leave objects behind, which the interpreter reports; why it ended says more.
+      throw stopped ?? thrown;
+    }
   }
 }
+
+const ENDLESS = "called itself without end, or nested data too deeply";
 
 interface Circumstances {
   readonly late: boolean;
@@ -175,7 +190,8 @@ function stopOf(context: QuickJSContext, error: QuickJSHandle, at: Circumstances
   if (name === "InternalError" && /out of memory/.test(message)) {
     return new Stop("memory", `asked for more than ${at.mebibytes} MiB of memory`);
   }
-  if (name === "InternalError" && /stack overflow/.test(message)) return new Stop("stack", "called itself too deeply");
+  // The parser of eval reports the end of the stack as an error of syntax.
+  if (/^(?:InternalError|SyntaxError)$/.test(name) && /stack overflow/.test(message)) return new Stop("stack", ENDLESS);
   const line = /reward\.ts:(\d+)/.exec(stack)?.[1];
   const where = line === undefined ? "" : ` (line ${line})`;
   if (at.doing === "syntax") return new Stop("syntax", `cannot be read: ${message}${where}`);
@@ -187,12 +203,20 @@ const MESSAGE = 300;
 
 function described(context: QuickJSContext, error: QuickJSHandle): Record<"name" | "message" | "stack", string> {
   const dumped: unknown = context.dump(error);
+  // The interpreter gives up on an object whose getters throw, and calls it "[object Object]".
+  if (context.typeof(error) === "object" && typeof dumped !== "object") {
+    return { name: "", message: "an object without a readable message", stack: "" };
+  }
   if (typeof dumped !== "object" || dumped === null) {
     return { name: "", message: String(dumped).slice(0, MESSAGE), stack: "" };
   }
   const record = dumped as Readonly<Record<string, unknown>>;
   const text = (key: string): string => (typeof record[key] === "string" ? record[key].slice(0, MESSAGE) : "");
-  return { name: text("name"), message: text("message") || "an object without a message", stack: text("stack") };
+  return {
+    name: text("name"),
+    message: text("message") || "an object without a readable message",
+    stack: text("stack"),
+  };
 }
 
 function reachStop(name: string): Stop {

@@ -16,7 +16,7 @@ export type StopKind =
   | "no-function" // it defines no function reward
   | "time" // it ran too long
   | "memory" // it allocated too much
-  | "stack" // it called itself too deeply
+  | "stack" // it called itself without end, or nested data too deeply
   | "reach" // it reached for something outside, such as fetch
   | "throw" // it threw
   | "value" // it returned no finite number
