@@ -120,7 +120,8 @@ def learning_rate(settings: Settings, step: int) -> float:
         start = 1 / max(1, warm) if settings.schedule == "linear-then-cosine" else 0.0
         share = start + (1 - start) * (step / max(1, warm))
     elif settings.schedule != "constant":
-        share = max(0.0, 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, total - warm))))
+        falling = 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, total - warm)))
+        share = max(0.0, falling * (1 - settings.minRateShare) + settings.minRateShare)
     return float(settings.learningRate * share)
 
 

@@ -115,6 +115,7 @@ export async function runTool(tool: () => Promise<number>): Promise<void> {
     }
     const known = thrown instanceof LabError;
     process.stderr.write(`${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+    if (known) for (const line of thrown.list) process.stderr.write(`  ${line}\n`);
     if (!known && thrown instanceof Error && thrown.stack !== undefined) process.stderr.write(`${thrown.stack}\n`);
     process.exitCode = known && (thrown.code === "bad-input" || thrown.code === "bad-config") ? 2 : 1;
   }

@@ -1,20 +1,21 @@
 /** Settings of a run from a command line: preset, file, separate flags, `--set`; later ones override earlier ones. */
 import { existsSync } from "node:fs";
-import { requireParsed } from "../../src/engine/config/parse.ts";
+import { requireParsed, SkippableSettings } from "../../src/engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../../src/engine/config/presets.ts";
-import { readSettingsFile } from "../../src/engine/config/settings-file.ts";
+import { readSettingsFile, settingsText } from "../../src/engine/config/settings-file.ts";
 import type { LabConfig, SettingKey } from "../../src/engine/config/table.ts";
 import { isTrlName } from "../../src/engine/config/trl.ts";
-import { badInput, quote } from "../../src/engine/errors.ts";
+import { badInput, LabError, quote } from "../../src/engine/errors.ts";
 import { LOOP_IDS } from "../../src/engine/rl/loops/abouts.ts";
 import { type OptionSpec, one, type Parsed } from "./arguments.ts";
-import { readTextFile } from "./node/node-files.ts";
+import { readBytes } from "./node/node-files.ts";
 import { judgeFlags } from "./node/node-judge.ts";
 
 export const SETTINGS_OPTIONS = {
   preset: { takes: 1 },
   config: { takes: 1 },
   set: { takes: 1 },
+  "skip-unknown": { takes: 0 },
 } as const;
 
 /** Options of other training scripts that are not settings, and the lab's options for them. */
@@ -71,13 +72,13 @@ export function chosenSettings(
   const preset = presetOf(parsed);
   let config = presetConfig(preset);
   let given: Partial<LabConfig> = {};
+  const [file, skip] = [one(parsed, "config"), parsed.has("skip-unknown")];
   const take = (values: Readonly<Record<string, unknown>>, from: string): void => {
-    const read = requireParsed(values, config, from, tell);
+    const read = requireParsed(values, config, from, tell, skip && from === file);
     config = read.config;
     given = { ...given, ...read.given };
   };
-  const file = one(parsed, "config");
-  if (file !== undefined) take(readFileOfSettings(file), file);
+  if (file !== undefined) offered(() => take(readFileOfSettings(file), file));
   const named = flags.flatMap(([flag, key]) => {
     const value = one(parsed, flag);
     return value === undefined ? [] : [[key, value] as const];
@@ -86,6 +87,17 @@ export function chosenSettings(
   take(Object.fromEntries((parsed.get("set") ?? []).map(pairOf)), "--set");
   if (config.mode === "sft") tellUnused(config, presetConfig(preset), tell);
   return { preset, config, given };
+}
+
+/** Adds the option that leaves out what has no counterpart. */
+function offered(read: () => void): void {
+  try {
+    read();
+  } catch (thrown) {
+    if (!(thrown instanceof SkippableSettings)) throw thrown;
+    const { code, message, list, subject = "" } = thrown;
+    throw new LabError(code, `${message}; --skip-unknown leaves out what has no counterpart`, { subject, list });
+  }
 }
 
 function presetOf(parsed: Parsed): PresetName {
@@ -104,7 +116,7 @@ function pairOf(word: string): readonly [string, string] {
 
 /** Names and values of a file of settings, not validated. @throws LabError("bad-input") naming the file */
 export function readFileOfSettings(file: string): Readonly<Record<string, unknown>> {
-  return readSettingsFile(readTextFile(file), file);
+  return readSettingsFile(settingsText(readBytes(file), file), file);
 }
 
 /** Reports changed settings that supervised steps do not use; loops 1 and 2 select captions or masks there. */

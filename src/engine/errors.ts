@@ -20,13 +20,20 @@ export class LabError extends Error {
   readonly code: ErrorCode;
   /** The file, row or setting that the message is about, if any. */
   readonly subject: string | undefined;
+  /** What the message only counts, in full: one line each. */
+  readonly list: readonly string[];
 
   /** @param message put on one line and shortened in the middle if it is too long */
-  constructor(code: ErrorCode, message: string, options: { subject?: string; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { subject?: string; cause?: unknown; list?: readonly string[] } = {},
+  ) {
     super(shortened(message, LONGEST_SENTENCE), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "LabError";
     this.code = code;
     this.subject = options.subject;
+    this.list = (options.list ?? []).map((line) => shortened(line, LONGEST_SENTENCE));
   }
 }
 

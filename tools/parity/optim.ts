@@ -69,13 +69,14 @@ function schemaOf(json: Json): string {
 
 function checkSchedule(kind: (typeof SCHEDULES)[number], item: Json, report: CaseReport): void {
   const common = { warmupSteps: numberOr(item, "warmup_steps", 0), totalSteps: numberOr(item, "total_steps", 1) };
+  const floor = numberOr(item, "min_lr_ratio", 0);
   const settings =
     kind === "linear_then_cosine_torch"
-      ? ({ kind: "linear-then-cosine", ...common, startFactor: numberOr(item, "start_factor", 1) } as const)
+      ? ({ kind: "linear-then-cosine", ...common, startFactor: numberOr(item, "start_factor", 1), floor } as const)
       : ({
           kind: "cosine",
           ...common,
-          floor: numberOr(item, "min_lr_ratio", 0),
+          floor,
           cycles: numberOr(item, "num_cycles", 0.5),
         } as const);
   const rates = flat(item.step).map((step) => learningRate(numberOr(item, "base_lr", 1), step, settings));

@@ -9,8 +9,13 @@ import { fileCause } from "./file-fault.ts";
 
 /** The text of a file that the command line names. @throws LabError("bad-input") naming it */
 export function readTextFile(file: string): string {
+  return readBytes(file).toString("utf8");
+}
+
+/** The bytes of a file. @throws LabError("bad-input") when it cannot be read */
+export function readBytes(file: string): Buffer {
   try {
-    return readFileSync(file, "utf8");
+    return readFileSync(file);
   } catch (cause) {
     throw badInput(`${file} cannot be read: ${fileCause(cause)}`, file, cause);
   }

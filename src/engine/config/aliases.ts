@@ -2,7 +2,8 @@
  * Names of settings in the project's design notes and in other training scripts: the setting that each one stands for,
  * or a sentence that names a replacement.
  */
-import { shortened } from "../errors.ts";
+import { quote, shortened } from "../errors.ts";
+import { updatesPerStep } from "./derived.ts";
 import type { LabConfig, SettingKey } from "./table.ts";
 
 /** Values for settings, not validated yet, or a sentence about why there are none. */
@@ -55,6 +56,39 @@ export const ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
   ["max_epochs", EPOCHS],
   ["use_llm_judge", judged("loop1Meteor", "loop1Judge", 0)],
   ["use_llm_judge_loop2", judged("loop2Meteor", "loop2Judge", 1)],
+  [
+    "warmup_ratio",
+    {
+      // As transformers reads it: a number of steps counts more.
+      read: (raw, record, known) => {
+        const [share, steps] = [raw, record.warmup_steps].map(Number);
+        if ((steps as number) > 0) return { values: {} };
+        if (!(typeof share === "number" && share >= 0 && share <= 1)) {
+          return { problem: `warmup_ratio must be a number from 0 to 1, not ${quote(raw)}` };
+        }
+        return { values: { warmupSteps: Math.ceil(known.steps * updatesPerStep(known) * share) } };
+      },
+    },
+  ],
+  [
+    "lr_scheduler_kwargs.min_lr",
+    {
+      read: (raw, record, known) => {
+        const peak = Number(record.learningRate ?? record.learning_rate ?? record.lr ?? known.learningRate);
+        return { values: { minRateShare: typeof raw === "number" ? raw / peak : raw } };
+      },
+    },
+  ],
+  [
+    "lr_scheduler_kwargs.num_cycles",
+    {
+      read: (raw) =>
+        Number(raw) === 0.5
+          ? { values: {} }
+          : { problem: `lr_scheduler_kwargs.num_cycles ${quote(raw)} is not possible; the cosine falls once` },
+      idle: "",
+    },
+  ],
   ["bf16", { idle: "trained tensors and sums are always f32" }],
   ["max_length", { idle: "the model defines the context; maxNewTokens limits captions" }],
   ["model_path", { idle: "the model is opened separately; the tools take --model or --checkpoint" }],

@@ -54,6 +54,8 @@ export interface ParsedConfig {
   readonly given: Partial<LabConfig>;
   /** One sentence per refused value; the default replaces it. */
   readonly problems: readonly string[];
+  /** The same for values under TRL's names alone, which have no counterpart here. */
+  readonly foreign: readonly string[];
   readonly unknown: readonly string[];
   /** A sentence that lists the names translated from TRL; null if there were none. */
   readonly translated: string | null;
@@ -69,12 +71,15 @@ export function parseConfig(
 ): ParsedConfig {
   const given: Record<string, unknown> = {};
   const problems: string[] = [];
+  const without: string[] = [];
   const names = Object.keys(partial);
   const foreign = names.filter((name) => !isSetting(name) && isTrlName(name));
   const take = (key: SettingKey, raw: unknown, under: string): string[] => {
     const parsed = parseSetting(key, raw);
     if ("problem" in parsed) {
-      problems.push(under === key ? parsed.problem : `${under}: ${parsed.problem}`);
+      const problem = under === key ? parsed.problem : `${under}: ${parsed.problem}`;
+      problems.push(problem);
+      if (under !== key) without.push(problem);
       return [];
     }
     given[key] = parsed.value;
@@ -97,6 +102,7 @@ export function parseConfig(
     const reading = readTrl(name, partial[name], partial, { ...base, ...given });
     if ("problem" in reading) {
       problems.push(reading.problem);
+      without.push(reading.problem);
       continue;
     }
     const values = Object.entries(reading.values).filter(([key]) => !Object.hasOwn(partial, key));
@@ -109,6 +115,7 @@ export function parseConfig(
     config: { ...base, ...given } as LabConfig,
     given: given as Partial<LabConfig>,
     problems,
+    foreign: without,
     unknown: names.filter((name) => !isSetting(name) && !isTrlName(name)),
     translated: notes.length === 0 ? null : `Names of other trainers were translated: ${notes.join(", ")}`,
   };
@@ -121,15 +128,23 @@ function isSetting(name: string): name is SettingKey {
 /**
  * Like parseConfig, but any problem throws LabError("bad-config"); for files and command lines.
  * @param tell receives the sentence about names translated from TRL, if there were any
+ * @throws SkippableSettings if leaving out names without a counterpart would be enough
  */
 export function requireConfig(
   partial: Readonly<Record<string, unknown>>,
   base?: LabConfig,
   subject = "settings",
   tell?: (sentence: string) => void,
+  skip = false,
 ): LabConfig {
-  return requireParsed(partial, base, subject, tell).config;
+  return requireParsed(partial, base, subject, tell, skip).config;
 }
+
+/** Refuses settings of which some have no counterpart here; `list` names each. */
+export class SkippableSettings extends LabError {}
+
+/** Maximum characters of a sentence that names everything; longer ones count, and list the names. */
+const SHORT = 240;
 
 /** Suggests settings that an unknown name may mean; empty if none is similar. */
 function meant(key: string): string {
@@ -137,19 +152,30 @@ function meant(key: string): string {
   return near.length === 0 ? "" : ` (did you mean ${near.join(" or ")}?)`;
 }
 
-/** Like requireConfig, and returns the given values separately. */
+/**
+ * Like requireConfig, and returns the given values separately.
+ * @param skip leaves out names without a counterpart, and tells which
+ */
 export function requireParsed(
   partial: Readonly<Record<string, unknown>>,
   base?: LabConfig,
   subject = "settings",
   tell?: (sentence: string) => void,
+  skip = false,
 ): Pick<ParsedConfig, "config" | "given"> {
-  const { config, given, problems, unknown, translated } = parseConfig(partial, base);
+  const { config, given, problems, foreign, unknown, translated } = parseConfig(partial, base);
   const named = unknown.map((key) => `${quote(key)}${meant(key)}`).join(", ");
   const missing =
     unknown.length === 0 ? [] : [`there ${unknown.length === 1 ? "is no setting" : "are no settings"} ${named}`];
-  const sentences = [...problems, ...missing];
-  if (sentences.length > 0) throw new LabError("bad-config", `${subject}: ${sentences.join("; ")}`, { subject });
+  const list = [...foreign, ...unknown.map((key) => `there is no setting ${quote(key)}${meant(key)}`)];
+  const own = problems.filter((problem) => !foreign.includes(problem));
+  if (own.length > 0 || (list.length > 0 && !skip)) {
+    const whole = `${subject}: ${[...problems, ...missing].join("; ")}`;
+    const counted = `${subject}: ${list.length} names have no counterpart here`;
+    const Kind = own.length > 0 ? LabError : SkippableSettings;
+    throw new Kind("bad-config", own.length > 0 || whole.length <= SHORT ? whole : counted, { subject, list });
+  }
+  for (const line of list) tell?.(`${subject}: left out: ${line}`);
   if (translated !== null) tell?.(`${subject}: ${translated}`);
   return { config, given };
 }

@@ -1,7 +1,7 @@
 /** Reads files of settings: JSON, a run's `run.json`, or a trainer's YAML. */
 import { Lexer, parseDocument } from "yaml";
 import { isRecord, parseJson } from "../bytes/json.ts";
-import { badInput, LabError, plainLine, quote, thrownText } from "../errors.ts";
+import { badInput, LabError, plainLine, thrownText } from "../errors.ts";
 import { withOlderMeaning } from "./stored-settings.ts";
 
 /** Maximum characters of a file; the longest settings are prompts, prepared questions and a custom reward. */
@@ -18,9 +18,32 @@ export function readSettingsFile(text: string, name: string): Readonly<Record<st
   const value = readRecordFile(text, name);
   // A run.json has its settings under "config".
   const settings = isRecord(value.config) ? withOlderMeaning(value.config) : value;
-  const nested = Object.keys(settings).find((key) => isRecord(settings[key]));
-  if (nested !== undefined) throw refused(name, `has names below ${quote(nested)}, but settings are not nested`);
-  return settings;
+  return flattened(settings);
+}
+
+/**
+ * The text of a file: UTF-8, or UTF-16 if its first bytes say so, as some editors write it.
+ * @param name of the file, for messages
+ * @throws LabError("bad-input") when the bytes are no text
+ */
+export function settingsText(bytes: Uint8Array, name: string): string {
+  const [first, second] = bytes;
+  const wide = first === 0xff && second === 0xfe ? "utf-16le" : first === 0xfe && second === 0xff ? "utf-16be" : null;
+  const text = new TextDecoder(wide ?? "utf-8").decode(bytes);
+  if (text.includes("\0")) throw refused(name, "is not text in UTF-8, or in UTF-16 with a byte order mark");
+  return text;
+}
+
+/** Names below a name, such as those of `lr_scheduler_kwargs`, joined to it by a point. */
+function flattened(settings: Readonly<Record<string, unknown>>, above = ""): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(settings).flatMap(([key, value]) => {
+      const name = `${above}${key}`;
+      return isRecord(value) && Object.keys(value).length > 0
+        ? Object.entries(flattened(value, `${name}.`))
+        : [[name, value]];
+    }),
+  );
 }
 
 /**

@@ -33,7 +33,17 @@ const WITHOUT_EFFECT = new Map([
   ["use_peft", ""],
   ["lora_target_modules", "adapters are on every linear layer of the language model"],
   ["logging_steps", ""],
+  ["logging_strategy", ""],
+  ["logging_first_step", ""],
   ["log_completions", ""],
+  ["log_level", ""],
+  ["report_to", "export the run with npm run export"],
+  ["output_dir", "the tools take --out"],
+  ["do_eval", "evalSteps sets when held-out rows are scored"],
+  ["attn_implementation", "the engine has its own attention"],
+  ["gradient_checkpointing_kwargs.use_reentrant", ""],
+  ["push_to_hub", "nothing is uploaded"],
+  ["hub_strategy", "nothing is uploaded"],
   ["per_device_eval_batch_size", "held-out rows are scored one by one"],
 ]);
 
@@ -47,6 +57,7 @@ const FIRST = [
   "clip_range",
   "epsilon",
   "warmup_steps",
+  "warmup_ratio",
 ];
 
 /** Whether the name is a known setting of TRL or another training script. */
@@ -142,6 +153,11 @@ export function readTrl(
       if (isWord(raw, /^true$/i)) return as("group");
       return as(isWord(raw, /^(?:false|none)$/i) ? "none" : raw);
     case "lr_scheduler_type":
+      // The same schedule with an end above 0, which a name of its own sets.
+      if (raw === "cosine_with_min_lr") return as("cosine");
+      if ((raw === "cosine" || raw === "constant") && known.minRateShare !== 0) {
+        return { values: { schedule: raw, minRateShare: 0 } };
+      }
       if (raw !== "constant_with_warmup") return as(raw);
       if (known.warmupSteps === 0) return as("constant");
       return {
@@ -300,7 +316,9 @@ function written(name: string, value: unknown, config: LabConfig): (readonly [st
     case "off_policy_mask_threshold":
       return [[name, value === 0 ? null : value]];
     case "lr_scheduler_type":
-      return [[name, value === "constant" ? "constant" : "cosine"]];
+      return [[name, value === "constant" ? value : config.minRateShare > 0 ? "cosine_with_min_lr" : "cosine"]];
+    case "lr_scheduler_kwargs.min_lr_rate":
+      return config.schedule === "constant" || value === 0 ? [] : [[name, value]];
     default:
       return [[name, value]];
   }

@@ -114,7 +114,10 @@ function trlConfig(run: RunFolder, trained: TrainedTensors | null): string {
   const lines = [`# Settings of run ${id}, as TRL's GRPOConfig, ModelConfig and LoraConfig name them.`];
   lines.push(`model_name_or_path: ${JSON.stringify(model.name)}`);
   for (const line of besideTrl(config)) lines.push(`# ${line}`);
-  for (const [name, value] of toTrl(config)) lines.push(`${name}: ${yamlValue(value)}`);
+  for (const [name, value] of toTrl(config)) {
+    const [above, below] = name.split(".");
+    lines.push(below === undefined ? `${name}: ${yamlValue(value)}` : `${above}:\n  ${below}: ${yamlValue(value)}`);
+  }
   lines.push("use_peft: true");
   const targets = trained?.lora?.targets ?? [];
   if (targets.length > 0) lines.push("lora_target_modules:", ...targets.map((target) => `  - ${target}`));

@@ -1,11 +1,18 @@
+import { readFileSync } from "node:fs";
 import fc, { type Arbitrary } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FALLBACK } from "../../../src/app/stores/route-text.ts";
 import { groupsPerStep, windowsPerStep } from "../../../src/engine/config/derived.ts";
-import { defaultConfig, parseConfig, requireConfig, SETTING_KEYS } from "../../../src/engine/config/parse.ts";
+import {
+  defaultConfig,
+  parseConfig,
+  requireConfig,
+  SETTING_KEYS,
+  SkippableSettings,
+} from "../../../src/engine/config/parse.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { Setting } from "../../../src/engine/config/setting.ts";
-import { readSettingsFile } from "../../../src/engine/config/settings-file.ts";
+import { readSettingsFile, settingsText } from "../../../src/engine/config/settings-file.ts";
 import { type LabConfig, SETTINGS } from "../../../src/engine/config/table.ts";
 import { isTrlName } from "../../../src/engine/config/trl.ts";
 import { LabError } from "../../../src/engine/errors.ts";
@@ -58,6 +65,7 @@ function comesBack(config: LabConfig): LabConfig {
     accumulation: total / prompts,
     stepsPerGeneration: generated / prompts,
     schedule: schedule === "linear-then-cosine" ? "cosine" : schedule,
+    minRateShare: schedule === "constant" ? 0 : config.minRateShare,
     importanceLevel: lossType === "luspo" ? "sequence" : config.importanceLevel,
   };
 }
@@ -216,6 +224,18 @@ describe("TRL's names", () => {
       { per_device_train_batch_size: 24, num_generations: 8 },
       { groupSize: 8, promptsPerStep: 3 },
     ],
+    ["a share of warm-up", { max_steps: 40, warmup_ratio: 0.1 }, { steps: 40, warmupSteps: 4 }],
+    ["a share of warm-up beside steps", { warmup_ratio: 0.1, warmup_steps: 3 }, { warmupSteps: 3 }],
+    [
+      "a share of warm-up beside no steps",
+      { max_steps: 30, warmup_ratio: 0.05, warmup_steps: 0 },
+      { steps: 30, warmupSteps: 2 },
+    ],
+    [
+      "the rate at the end",
+      { "lr_scheduler_kwargs.min_lr": 0.125, lr_scheduler_type: "cosine_with_min_lr", learning_rate: 0.5 },
+      { learningRate: 0.5, schedule: "cosine", minRateShare: 0.25 },
+    ],
     ["one ε for both sides", { epsilon: 0.3 }, { epsilonLow: 0.3, epsilonHigh: 0.3 }],
     ["the same, said outright", { epsilon: 0.3, epsilon_high: null }, { epsilonLow: 0.3, epsilonHigh: 0.3 }],
     ["two ε", { epsilon: 0.1, epsilon_high: 0.28 }, { epsilonLow: 0.1, epsilonHigh: 0.28 }],
@@ -320,6 +340,63 @@ describe("TRL's names", () => {
     );
   });
 
+  it("without a setting can be left out, and each is named in full", () => {
+    const names = Array.from({ length: 30 }, (_, at) => `a_name_of_another_trainer_${at}`);
+    const record = { steps: 5, save_strategy: "epoch", ...Object.fromEntries(names.map((name) => [name, 1])) };
+    const refused = (): unknown => requireConfig(record, undefined, "grpo.yaml");
+    expect(refused).toThrow(/^grpo\.yaml: 31 names have no counterpart here$/);
+    const list = [
+      'save_strategy must be steps or no, not "epoch"',
+      ...names.map((name) => `there is no setting "${name}"`),
+    ];
+    expect(refused).toThrow(expect.objectContaining({ list }));
+    expect(refused).toThrow(SkippableSettings);
+    const told: string[] = [];
+    const config = requireConfig(record, undefined, "grpo.yaml", (line) => told.push(line), true);
+    expect(config).toEqual({ ...defaultConfig(), steps: 5 });
+    expect(told).toEqual(list.map((line) => `grpo.yaml: left out: ${line}`));
+  });
+
+  it("of the lab itself are never left out", () => {
+    const wrong = { groupSize: 1, use_vllm: true };
+    expect(() => requireConfig(wrong, undefined, "a.yaml", undefined, true)).toThrow(/^a\.yaml: groupSize must be/);
+  });
+
+  it("of a common recipe are read, the others listed", () => {
+    const text = readFileSync(new URL("../../support/trl-recipe.yaml", import.meta.url), "utf8");
+    const record = readSettingsFile(text, "recipe.yaml");
+    const { given, problems, foreign, unknown } = read(record);
+    expect(given).toEqual({
+      learningRate: 1e-6,
+      schedule: "cosine",
+      minRateShare: 0.1,
+      maxNewTokens: 64,
+      steps: 40,
+      groupSize: 8,
+      promptsPerStep: 2,
+      accumulation: 4,
+      recompute: true,
+      keepCheckpoints: 1,
+      seed: 42,
+      temperature: 0.7,
+      warmupSteps: 4,
+    });
+    expect(problems).toEqual(foreign);
+    expect(problems.map((sentence) => sentence.split(" ")[0])).toEqual(["reward_weights", "save_strategy"]);
+    expect(unknown).toEqual([
+      "model_revision",
+      "torch_dtype",
+      "dataset_prompt_column",
+      "system_prompt",
+      "use_vllm",
+      "vllm_mode",
+      "max_prompt_length",
+      "reward_funcs",
+      "use_liger_kernel",
+    ]);
+    expect(requireConfig(record, undefined, "recipe.yaml", undefined, true)).toEqual({ ...defaultConfig(), ...given });
+  });
+
   it("are told to callers that read the settings", () => {
     const told: string[] = [];
     requireConfig({ num_generations: 8, logging_steps: 1 }, undefined, "grpo.yaml", (sentence) => told.push(sentence));
@@ -368,6 +445,22 @@ prompt: |
     });
   });
 
+  it("names what is nested by its path", () => {
+    expect(readSettingsFile("a:\n  b: 1\n  c: {d: 2}\ne: {}\n", "a.yaml")).toEqual({ "a.b": 1, "a.c.d": 2, e: {} });
+  });
+
+  it.each([
+    ["little-endian", [0xff, 0xfe], (unit: number) => [unit & 255, unit >> 8]],
+    ["big-endian", [0xfe, 0xff], (unit: number) => [unit >> 8, unit & 255]],
+  ])("may be UTF-16, %s", (_, mark, bytesOf) => {
+    const units = [..."seed: 3\nsteps: 1\n"].flatMap((letter) => bytesOf(letter.charCodeAt(0)));
+    const text = settingsText(Uint8Array.from([...mark, ...units]), "a.yaml");
+    expect(readSettingsFile(text, "a.yaml")).toEqual({ seed: 3, steps: 1 });
+    expect(() => settingsText(Uint8Array.from(units), "a.yaml")).toThrow(
+      /^a\.yaml is not text in UTF-8, or in UTF-16 with a byte order mark; the settings are kept$/,
+    );
+  });
+
   it("is YAML that begins like JSON", () => {
     expect(readSettingsFile("{steps: 3, beta: 0.1}", "a.yaml")).toEqual({ steps: 3, beta: 0.1 });
     expect(readSettingsFile('"steps": 3\nbeta: 0.1\n', "a.yml")).toEqual({ steps: 3, beta: 0.1 });
@@ -382,12 +475,6 @@ prompt: |
   it.each([
     ["settings.json", "steps: 3", /^settings\.json is not JSON; the settings are kept$/],
     ["a.json", "[1]", /^a\.json is not an object of settings/],
-    [
-      "a.yaml",
-      "deep:\n  steps: 3",
-      /^a\.yaml has names below "deep", but settings are not nested; the settings are kept$/,
-    ],
-    ["a.yaml", "steps: {a: 1}", /^a\.yaml has names below "steps"/],
     [
       "a.yaml",
       '\nsteps: "3',

@@ -1,8 +1,8 @@
-import { type ReactNode, useMemo } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { weightKey } from "../../../engine/config/groups/reward-weights.ts";
-import { requireConfig } from "../../../engine/config/parse.ts";
+import { requireConfig, SkippableSettings } from "../../../engine/config/parse.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
-import { readSettingsFile } from "../../../engine/config/settings-file.ts";
+import { readSettingsFile, settingsText } from "../../../engine/config/settings-file.ts";
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import { learningRate, scheduleOf, scheduleSteps } from "../../../engine/rl/optim/schedule.ts";
@@ -13,6 +13,7 @@ import { fieldGroups, numberText } from "../../components/settings/setting-value
 import { Button } from "../../components/ui/button.tsx";
 import { Switch } from "../../components/ui/controls.tsx";
 import { FileButton } from "../../components/ui/file-button.tsx";
+import { Dialog } from "../../components/ui/overlays.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { askConsent } from "../../stores/consent.ts";
 import { addProblem, changeConfig, setShowAdvanced, useSession } from "../../stores/session.ts";
@@ -53,12 +54,12 @@ export function SettingsForm(): ReactNode {
   );
 }
 
-/** Imports settings from a JSON or YAML file: all of them or none. */
-async function importConfig(file: File): Promise<void> {
-  const record = readSettingsFile(await file.text(), file.name);
+/** Imports settings from a JSON or YAML file: all of them or none. @param skip leaves out names without a counterpart */
+async function importConfig(file: File, skip: boolean): Promise<void> {
+  const record = readSettingsFile(settingsText(new Uint8Array(await file.arrayBuffer()), file.name), file.name);
   const base = presetConfig(useSession.getState().preset);
   const tell = (message: string): void => addProblem({ code: "bad-config", message, subject: file.name });
-  const config = requireConfig(record, base, file.name, tell);
+  const config = requireConfig(record, base, file.name, tell, skip);
   const answer = await askConsent(config, file.name, true);
   if (answer === "cancel") return;
   changeConfig(answer === "allow" ? config : { ...config, ...ownReach() });
@@ -72,14 +73,48 @@ function ownReach(): Partial<LabConfig> {
   return { judge, judgeProvider, judgeUrl, userReward, userRewardHash, ...Object.fromEntries(weights) };
 }
 
+/** A file with names that have no counterpart here. */
+interface Offer {
+  readonly file: File;
+  readonly names: readonly string[];
+}
+
 function ConfigFile(): ReactNode {
+  const [offer, setOffer] = useState<Offer | null>(null);
+  const open = async (file: File): Promise<void> => {
+    try {
+      await importConfig(file, false);
+    } catch (thrown) {
+      if (!(thrown instanceof SkippableSettings)) throw thrown;
+      setOffer({ file, names: thrown.list });
+    }
+  };
+  const skip = (): void => {
+    if (offer !== null) report(importConfig(offer.file, true));
+    setOffer(null);
+  };
   return (
     <span className="inline-flex gap-2">
+      {offer !== null && (
+        <Dialog title={`${offer.file.name}: settings without a counterpart`} open onOpenChange={() => setOffer(null)}>
+          <ul data-testid="skipped-names">
+            {offer.names.map((name) => (
+              <li key={name}>{name}</li>
+            ))}
+          </ul>
+          <div className="row gap-2">
+            <Button data-testid="skip-names" onClick={skip}>
+              Import without them
+            </Button>
+            <Button onClick={() => setOffer(null)}>Cancel</Button>
+          </div>
+        </Dialog>
+      )}
       <FileButton
         label="Settings file"
         accept=".json,.yaml,.yml,application/json"
         testId="pick-config"
-        onFile={(file) => report(importConfig(file))}
+        onFile={(file) => report(open(file))}
       >
         Import…
       </FileButton>

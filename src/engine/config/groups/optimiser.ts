@@ -28,6 +28,12 @@ export const OPTIMISER_SETTINGS = inGroup("optimiser", {
     trl: "warmup_steps",
     help: "Steps of linear warm-up. The first step has rate 0 and only fills Adam's moments; with linear-then-cosine its rate is the peak divided by this number",
   }),
+  minRateShare: float("Final rate", 0, [0, 1, 0.05], {
+    unit: "× learning rate",
+    trl: "lr_scheduler_kwargs.min_lr_rate",
+    help: "Rate at which the cosine ends, as a share of the peak; 0.1 is common in long runs",
+    advanced: true,
+  }),
   weightDecay: float("Weight decay", 0, [0, 1, 0.01], {
     trl: "weight_decay",
     help: "Decoupled weight decay of matrices. Biases and norms are not decayed",

@@ -20,11 +20,13 @@ export type ScheduleSettings =
       readonly cycles: number;
     }
   | {
-      /** torch's LinearLR from `startFactor`, then cosine annealing to 0. */
+      /** torch's LinearLR from `startFactor`, then cosine annealing to `floor`. */
       readonly kind: "linear-then-cosine";
       readonly warmupSteps: number;
       readonly totalSteps: number;
       readonly startFactor: number;
+      /** Share of the base rate at which the cosine ends. */
+      readonly floor: number;
     };
 
 /**
@@ -43,12 +45,17 @@ function rateFactor(step: number, settings: ScheduleSettings): number {
   if (settings.kind === "linear-then-cosine") {
     if (step < warmupSteps) return settings.startFactor + (1 - settings.startFactor) * (step / warmupSteps);
     const span = Math.max(1, totalSteps - warmupSteps);
-    return 0.5 * (1 + Math.cos((Math.PI * (step - warmupSteps)) / span));
+    return lifted(0.5 * (1 + Math.cos((Math.PI * (step - warmupSteps)) / span)), settings.floor);
   }
   if (step < warmupSteps) return step / Math.max(1, warmupSteps);
   const progress = (step - warmupSteps) / Math.max(1, totalSteps - warmupSteps);
   const cosine = 0.5 * (1 + Math.cos(Math.PI * settings.cycles * 2 * progress));
-  return Math.max(0, cosine * (1 - settings.floor) + settings.floor);
+  return Math.max(0, lifted(cosine, settings.floor));
+}
+
+/** A factor of 0 … 1 in floor … 1. */
+function lifted(factor: number, floor: number): number {
+  return factor * (1 - floor) + floor;
 }
 
 /**
@@ -59,11 +66,11 @@ export function scheduleSteps(config: LabConfig): number {
 }
 
 export function scheduleOf(config: LabConfig): ScheduleSettings {
-  const { warmupSteps } = config;
+  const { warmupSteps, minRateShare: floor } = config;
   const totalSteps = config.steps * scheduleSteps(config);
   if (config.schedule === "constant") return { kind: "constant" };
   if (config.schedule === "linear-then-cosine") {
-    return { kind: "linear-then-cosine", warmupSteps, totalSteps, startFactor: 1 / Math.max(1, warmupSteps) };
+    return { kind: "linear-then-cosine", warmupSteps, totalSteps, startFactor: 1 / Math.max(1, warmupSteps), floor };
   }
-  return { kind: "cosine", warmupSteps, totalSteps, floor: 0, cycles: 0.5 };
+  return { kind: "cosine", warmupSteps, totalSteps, floor, cycles: 0.5 };
 }
