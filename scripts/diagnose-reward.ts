@@ -2,7 +2,7 @@
  * Estimates before training what a reward can teach: samples groups of rollouts from the starting weights, and prints
  * the correlation of each term with IoU inside groups and how much more reward true masks get than greedy ones.
  *
- *   npx tsx scripts/diagnose-reward.ts [--model DIR] [--shards DIR…] [--preset NAME] [--config FILE] [--set NAME=VALUE]…
+ *   npx tsx scripts/diagnose-reward.ts [--model DIR] [--shards DIR…] [--preset NAME] [--config FILE [--skip-unknown]] [--set NAME=VALUE]…
  *                                      [--loop K] [--rows N] [--keep FILE] [--json]
  *
  * --keep adds the difficulty of the rows to FILE, for `npm run train -- --difficulty FILE`.

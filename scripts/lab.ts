@@ -3,7 +3,7 @@
  * step, and writes the exported run folder and screenshots of every screen.
  *
  *   npm run lab -- --headless --shards DIR… [--model DIR | --checkpoint ADDRESS] [--hub URL] --steps N [--seed S] [--mode rl|sft] [--loops both|1|2|3] [--preset NAME]
- *                  [--config FILE] [--set NAME=VALUE]… --out DIR [--json] [--timeout SECONDS]
+ *                  [--config FILE [--skip-unknown]] [--set NAME=VALUE]… --out DIR [--json] [--timeout SECONDS]
  *                  [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc] [--judge-questions FILE]
  *                  [--allow-judge ORIGIN] [--allow-custom-reward]
  *

@@ -1,7 +1,7 @@
 /**
  * Measures which form of products and attention is fastest on this machine's adapter, and writes the table.
  *
- *   npm run tune -- [--shards DIR…] [--model DIR] [--preset NAME] [--config FILE] [--set NAME=VALUE]… [--start FILE]
+ *   npm run tune -- [--shards DIR…] [--model DIR] [--preset NAME] [--config FILE [--skip-unknown]] [--set NAME=VALUE]… [--start FILE]
  *                   [--buckets N] [--compare ROUNDS] [--processor-time] [--card-forms] --out FILE
  *
  * Uses the shapes of one step of a run with these settings; the step is not stored. --start measures only what that

@@ -79,6 +79,19 @@ def _compare(context: Context, own: Live) -> None:
         own.played.first = loss.as_array(own.score()[0])
 
 
+def _still(context: Context, live: dict[int, list[Live]]) -> tuple[bool, bool]:
+    """Whether the policy has the weights of its reference, and of the start; only if a group has no advantage."""
+    s, state = context.settings, context.state
+    if s.loraDropout != 0 or all(any(own.played.advantages) for groups in live.values() for own in groups):
+        return False, False
+
+    def same(values: list[Tensor]) -> bool:
+        pairs = zip(context.model.trained, values, strict=True)
+        return all(torch.equal(parameter.data, value) for parameter, value in pairs)
+
+    return same(state.ema if s.reference == "ema" else (state.reference or state.start)), same(state.start)
+
+
 def _inputs(played: Played, logps: Tensor, entropies: Tensor, old: loss.Grid | None) -> loss.LossInputs:
     def grid(values: Any) -> Any:
         return None if values is None else torch.as_tensor(values).to(logps)
@@ -88,14 +101,24 @@ def _inputs(played: Played, logps: Tensor, entropies: Tensor, old: loss.Grid | N
     return loss.LossInputs(logps, entropies, *map(grid, grids))
 
 
-def _backward(context: Context, own: Live, settings: loss.LossSettings) -> Recorded:
-    """Loss of one group, whose gradient is added on the model, and what it did to the actions."""
+def _backward(context: Context, own: Live, settings: loss.LossSettings, still: tuple[bool, bool]) -> Recorded:
+    """
+    Loss of one group, whose gradient is added on the model, and what it did to the actions.
+
+    `still`: whether the weights are those of the reference and of the start. If no action has an advantage, losses that
+    compare the policy with them are 0 by definition, and not the rounding between two passes.
+    """
     s, played = context.settings, own.played
     played.old = played.reference if s.objective == "notes" else played.first
     logps, entropies, extra = own.score()
-    whole, policy = loss.policy_loss(_inputs(played, logps, entropies, played.old), settings)
-    for weight, value in extra.values():
-        whole = whole + value * (weight / settings.groups)
+    given = _inputs(played, logps, entropies, played.old)
+    silent = not any(played.advantages)
+    if silent and still[0] and given.reference is not None:
+        given = replace(given, reference=logps.detach())
+    whole, policy = loss.policy_loss(given, settings)
+    for name, (weight, value) in extra.items():
+        if not (silent and still[1] and name == "mask_anchor" and s.maskAnchor == "start"):
+            whole = whole + value * (weight / settings.groups)
     torch.autograd.backward(whole * s.loop_weights[played.loop])
     played.auxiliary = {name: float(value.detach()) for name, (_, value) in extra.items()}
     seen = loss.as_array(logps), loss.as_array(entropies)
@@ -160,11 +183,14 @@ def grpo_step(context: Context, team: Team) -> Outcome:
     records: list[Recorded] = []
     for turn in range(s.iterations * s.windows):
         gradients: Gradients = {}
+        still = _still(context, live)
         for loop, groups in live.items():
             bonus = context.state.entropy[loop].applied(s)
             settings = loss.LossSettings(s, len(s.window(turn)), sizes[loop][0] / s.windows, sizes[loop][1], bonus)
             with phase(seconds, "loss"):
-                mine = [_backward(context, own, settings) for own in groups if own.played.place in s.window(turn)]
+                mine = [
+                    _backward(context, own, settings, still) for own in groups if own.played.place in s.window(turn)
+                ]
                 found = sorted(team.all_of(mine), key=lambda own: own.played.place)
                 gradients[loop] = taken(context.model, loop, s)
             records += found if turn < s.windows else []

@@ -49,6 +49,18 @@ describe("ratios", () => {
   });
 });
 
+describe("groups without an advantage", () => {
+  /** No caption is long enough to cost anything, so all rewards are equal. */
+  const EQUAL = { loop2Meteor: 0, loop2Judge: 0, loop2RepetitionCost: 0, loop2LengthCost: 1 } as const;
+
+  it("move nothing while the policy has its reference's weights", async () => {
+    const settings = { ...EQUAL, loops: "2", beta: 0.04, groupSize: 4, learningRate: 0.02, warmupSteps: 0 } as const;
+    const rows = await train({ ...settings, steps: 4 }, trained);
+    expect(rows.map((row) => row["loop2/zero_std_groups"] ?? row["loop2/frac_reward_zero_std"])).toEqual([1, 1, 1, 1]);
+    expect(rows.map((row) => [row.grad_norm, row["ema/distance"]])).toEqual(Array(4).fill([0, 0]));
+  });
+});
+
 describe("likelihoods of the row's caption", () => {
   it("are rewards of both loops, in training and on held-out rows", async () => {
     const weights = {

@@ -17,8 +17,8 @@ export interface LossInputs {
   readonly logps: Tensor;
   /** [N, T] under the weights that sampled; null = the same weights, every ratio is exactly 1. */
   readonly oldLogps: Tensor | null;
-  /** [N, T] under the reference; needed when beta > 0. */
-  readonly refLogps: Tensor | null;
+  /** [N, T] under the reference; needed when beta > 0. "own" = the same weights, the KL is exactly 0 at its minimum. */
+  readonly refLogps: Tensor | "own" | null;
   /** [N, T] nats; needed for the entropy bonus, whose gradient flows into it, and for the top-entropy mask. */
   readonly entropies: Tensor | null;
   /** [N, T] 1 for counted actions; values at masked positions have no effect. */
@@ -133,7 +133,8 @@ function lossParts(inputs: LossInputs, settings: LossSettings): LossParts {
 
   // KL term: value, and derivatives with respect to the log-ratio to the reference and to the importance ratio.
   const ratio = (): Tensor => logRatio.exp();
-  const toReference = inputs.refLogps === null ? null : logps.sub(hide(inputs.refLogps));
+  const { refLogps } = inputs;
+  const toReference = refLogps === null ? null : refLogps === "own" ? none : logps.sub(hide(refLogps));
   const kl = toReference === null ? null : klParts(toReference, settings, toRow, ratio, unbounded);
 
   const rowWeights = inputs.rowWeights ? inputs.rowWeights.reshape([rows, 1]) : null;

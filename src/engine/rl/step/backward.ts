@@ -37,7 +37,9 @@ export async function lossGradients(task: LossTask): Promise<GroupGradients> {
         const auxiliary = scored.auxiliary?.() ?? [];
         extras.push(auxiliary);
         // A mean over the groups of the step, like the policy's loss.
-        const loss = auxiliary.reduce(
+        const still = groups[at]?.still?.start === true;
+        const acting = auxiliary.filter(({ zeroAtStart = false }) => !(still && zeroAtStart));
+        const loss = acting.reduce(
           (sum, { weight, value }) => sum.add(value.mul(weight / settings.accumulation)),
           result.loss as Tensor,
         );
@@ -55,7 +57,7 @@ export async function lossGradients(task: LossTask): Promise<GroupGradients> {
     undefined,
     true,
   );
-  const constants = inputs.flatMap((own) => Object.values(own)).filter((tensor) => tensor !== null);
+  const constants = inputs.flatMap((own) => Object.values(own)).filter((tensor) => tensor instanceof tf.Tensor);
   const arrays = await readTogether(kept)
     .catch((thrown: unknown) => {
       // After a lost device the gradients are not used.

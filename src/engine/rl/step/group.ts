@@ -18,6 +18,8 @@ export interface AuxiliaryLoss {
   readonly weight: number;
   /** Scalar, unweighted. */
   readonly value: Tensor;
+  /** Whether it compares the policy with the run's starting weights, so that it is 0 there. */
+  readonly zeroAtStart?: boolean;
 }
 
 /** Scores of a group's actions under given weights. */
@@ -77,6 +79,12 @@ export interface Group {
   scores?: GroupScores;
   /** [N·T] under the reference; absent without one. */
   refLogps?: Float32Array;
+  /**
+   * Set in a pass in which no action has an advantage: whether the policy has the weights of the reference, and of the
+   * start. Losses that compare it with them are then 0 by definition; the difference of two passes over the same weights
+   * would be rounding, which Adam scales to full steps.
+   */
+  still?: { readonly reference: boolean; readonly start: boolean };
   /** [N·T] of the first pass over the group, the denominator of later passes. */
   firstLogps?: Float32Array;
   /** [N·T] denominator of the ratio in this pass; null = the weights themselves, so the ratio is exactly 1. */

@@ -25,6 +25,7 @@ import {
 import { stepScores } from "../objective/group-advantages.ts";
 import { type LossSettings, lossSettingsOf } from "../objective/loss-types.ts";
 import type { GradientSum } from "../optim/gradient-sum.ts";
+import { emaDistance } from "../optim/ema.ts";
 import { inspectGradients } from "../optim/monitor.ts";
 import { joinLoops } from "../optim/step-gradients.ts";
 import { gradientSum, type TrainingState, type UpdateReport, updateState } from "../optim/training-state.ts";
@@ -33,7 +34,7 @@ import { readLogProbs } from "./backward.ts";
 import { stepRows } from "./clip-frames.ts";
 import { dropoutKey, type StepContext, withFeatures } from "./context.ts";
 import { drawRow, type RowOrder } from "./data-order.ts";
-import type { Group, LoopRollouts } from "./group.ts";
+import { type Group, type LoopRollouts, learntAdvantages } from "./group.ts";
 import { groupRecord, scoredGroup } from "./group-record.ts";
 import { type LoopOfStep, lossOf, normOfLoss, placesOf } from "./loop-loss.ts";
 import type { LossReadback } from "./loss-inputs.ts";
@@ -112,6 +113,7 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
     for (let turn = 0; turn < config.iterations * windows; turn++) {
       const [pass, window] = [Math.floor(turn / windows), turn % windows];
       gradients = new Map(loops.map(({ id }) => [id, gradientSum(state)]));
+      await markStill(input, loops);
       for (const own of loops) {
         const { id, loop } = own;
         await context.phase("loss", id);
@@ -177,6 +179,18 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
     for (const sum of gradients.values()) sum.dispose();
     for (const { groups } of loops) for (const group of groups) group.dispose();
   }
+}
+
+/** Marks the groups without an advantage (docs/spec/grpo.md#5-kl-to-the-reference). */
+async function markStill(input: StepInput, loops: readonly LoopOfStep[]): Promise<void> {
+  const { context, state } = input;
+  const silent = loops.flatMap(({ groups }) => groups).filter((group) => learntAdvantages(group).every((a) => a === 0));
+  // With dropout the policy differs from its reference by design.
+  if (silent.length === 0 || context.config.loraDropout > 0) return;
+  const reference = referenceParameters(input);
+  const atStart = (await emaDistance(state.start, state.params)) === 0;
+  const atReference = reference === state.start ? atStart : (await emaDistance(reference, state.params)) === 0;
+  for (const group of silent) group.still = { reference: atReference, start: atStart };
 }
 
 /** Draws prompts of a loop in this step and samples a group for each, all together. @param round of dynamic sampling */

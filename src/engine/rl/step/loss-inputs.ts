@@ -30,7 +30,7 @@ export function lossTensors(group: Group): LossTensors {
   const grid = (values: Float32Array | null): Tensor | null => (values === null ? null : tf.tensor2d(values, shape));
   return {
     oldLogps: grid(oldLogps),
-    refLogps: grid(refLogps),
+    refLogps: refLogps !== null && group.still?.reference === true ? "own" : grid(refLogps),
     mask: tf.tensor2d(mask, shape),
     advantages: tf.tensor1d([...learntAdvantages(group)]),
     // Σ over the action set: N rows of weight p average to Σ p L when each carries N · p.

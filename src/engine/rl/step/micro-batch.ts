@@ -92,7 +92,7 @@ export async function microGradients(task: MicroTask, rows: number): Promise<Gro
   sum.dispose();
   layout.dispose();
 
-  const constants = Object.values(inputs).filter((tensor) => tensor !== null);
+  const constants = Object.values(inputs).filter((tensor) => tensor instanceof tf.Tensor);
   const [scalars, ownLogps, ownEntropies] = await readTogether([...kept, logps, entropies])
     .catch((thrown: unknown) => {
       // After a lost device the gradients are not used.

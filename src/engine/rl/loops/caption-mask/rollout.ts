@@ -246,7 +246,14 @@ function scoreMasks(
     const auxiliary = (): AuxiliaryLoss[] => [
       ...(anchor === null
         ? []
-        : [{ name: "mask_anchor", weight: config.maskAnchorWeight, value: anchor.loss(output) }]),
+        : [
+            {
+              name: "mask_anchor",
+              weight: config.maskAnchorWeight,
+              value: anchor.loss(output),
+              zeroAtStart: config.maskAnchor === "start",
+            },
+          ]),
       ...(imitate === undefined
         ? []
         : [{ name: "imitation", weight: 1, value: imitate(output, rewardShares(rewards)) }]),
