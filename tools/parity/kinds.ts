@@ -1,8 +1,9 @@
 /** Recognises golden folders by their content, and assigns their parity modules. */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import * as z from "zod/mini";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
-import { isRecord, readJson } from "../../src/engine/bytes/json.ts";
+import { intactJson, isRecord, readText } from "../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import { badInput, LabError } from "../../src/engine/errors.ts";
 import type { ScriptDeps } from "./deps.ts";
@@ -99,11 +100,12 @@ async function kindsOf(folder: ByteFolder): Promise<Set<GoldenKind>> {
   if (has("sam2.safetensors") && has("video.json")) return new Set([KINDS.video]);
   if (isEvaluationGolden(folder.paths)) return new Set([KINDS.evaluation]);
   const kinds = new Set<GoldenKind>();
-  if (direct.some((path) => path.endsWith(".arrow"))) kinds.add(KINDS.arrow);
+  if (direct.some((path) => path.endsWith(".arrow.expected.json"))) kinds.add(KINDS.arrow);
   for (const path of direct) {
     const source = path.endsWith(".json") ? folder.get(path) : undefined;
     if (source === undefined) continue;
-    const found = kindOfJson(await readJson(source));
+    // A folder of other inputs may hold files that only look like JSON.
+    const found = kindOfJson(intactJson(await readText(source), z.unknown()));
     if (found !== undefined) kinds.add(found);
   }
   return kinds;

@@ -6,6 +6,7 @@ import type { ImageDecoder, RegionSample } from "./sample.ts";
 import { epochOrder } from "./splits.ts";
 import { identify } from "./tables/identify.ts";
 import { tallyText } from "./talk/tally.ts";
+import { lacksWordSpaces, WITHOUT_WORD_SPACES } from "./word-count.ts";
 
 /** One check of a data set. */
 export interface DataCheck {
@@ -15,6 +16,7 @@ export interface DataCheck {
     | "pictures decode"
     | "masks decode"
     | "captions found"
+    | "words separated"
     | "batch built"
     | "ready for training";
   readonly ok: boolean;
@@ -31,7 +33,8 @@ const HANDFUL = { pixels: 16, share: 0.02 };
 
 /**
  * The checks of a data set, in order: number of rows; columns against the data set's name; first, middle and last picture
- * decoded; every mask decoded and measured; share of rows with a caption; one batch built and timed; the summary.
+ * decoded; every mask decoded and measured; share of rows with a caption; captions without spaces
+ * between words, if there are any; one batch built and timed; the summary.
  * @param now milliseconds of any clock
  * @param names names of the opened folders
  */
@@ -56,6 +59,12 @@ export async function checkRegionSet(
   checks.push(await attempt("pictures decode", () => checkPictures(set, decode)));
   checks.push(await attempt("masks decode", async () => checkMasks(set)));
   checks.push(checkCaptions(set));
+  const unspaced = summaries.filter(({ caption }) => lacksWordSpaces(caption)).length;
+  if (unspaced > 0) {
+    const share = ((100 * unspaced) / summaries.length).toFixed(1);
+    const detail = `${share} % of the captions are ${WITHOUT_WORD_SPACES}`;
+    checks.push({ name: "words separated", ok: false, blocks: false, detail });
+  }
   checks.push(
     await attempt("batch built", async () => {
       const start = now();

@@ -71,6 +71,18 @@ test("three questions with what became of their answers, of different kinds firs
   ]);
 });
 
+test("captions without spaces between words are named with the consequence", async () => {
+  const place = join(directory, "unspaced");
+  await mkdir(place);
+  const rows = ["桌子上的红色杯子", "ถ้วยสีแดงบนโต๊ะ", "赤いカップです", "红色 的 杯子", "a red cup"].map((text) =>
+    row({}, text),
+  );
+  await writeFile(join(place, "data-00000-of-00001.arrow"), writeRegionShard(rows));
+  const { code, out } = await run(place);
+  expect(code).toBe(0);
+  expect(out).toMatch(/^FAILED {2}words separated: 60\.0 % of the captions are written without spaces .* use a judge/m);
+});
+
 test("files that are ignored for the same reason share a line, records before pictures", async () => {
   const place = join(directory, "pictures");
   await mkdir(place);

@@ -46,6 +46,26 @@ describe("an alarm", () => {
     }
   });
 
+  it("names captions without spaces between words as the cause, not the temperature", () => {
+    const ring = (referenceCaption: string): readonly string[] => {
+      const own = group(1, 2, 0);
+      const terms = [{ name: "meteor", weight: 1, value: 0 }] as unknown as RolloutRecord["terms"];
+      const groups = [{ ...own, rollouts: own.rollouts.map((one) => ({ ...one, referenceCaption, terms })) }];
+      const watch = watchAlarms();
+      const row = {
+        "loop2/frac_reward_zero_std": 1,
+        "loop2/rewards/meteor/mean": 0,
+        "loop2/reward": 0,
+        "loop2/group_std_mean": 0,
+      };
+      return [1, 2, 3, 4, 5].flatMap((step) => watch.observe(step, row, STEPPED, groups).map(({ message }) => message));
+    };
+    expect(ring("桌子上的红色杯子")).toEqual([
+      expect.stringMatching(/^Loop 2: the captions are written without spaces/),
+    ]);
+    expect(ring("a red cup on a table").join()).toMatch(/raise the temperature/);
+  });
+
   it("notices a tensor count that only grows", () => {
     const rows = [1, 2, 3, 4, 5].map((n) => ({ "memory/num_tensors": 100 + n }));
     expect(alarmsOf(rows).map(({ id }) => id)).toEqual(["tensors"]);

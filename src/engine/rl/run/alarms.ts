@@ -1,5 +1,6 @@
 /** Rules on the metrics of a run. Each returns one sentence about a problem and its remedy. */
 import { rleArea } from "../../data/mask/rle.ts";
+import { lacksWordSpaces, WITHOUT_WORD_SPACES } from "../../data/word-count.ts";
 import type { Alarm } from "../../runs/alarms.ts";
 import type { GroupRecord, RolloutRecord, StepMetrics } from "../../runs/rollouts/records.ts";
 import { median } from "../../tuning/choose.ts";
@@ -64,11 +65,13 @@ interface Rule {
    * @param recent newest last, at most WINDOW rows
    * @param update of the newest
    * @param norms finite gradient norms above 0 of the steps before, oldest first
+   * @param groups of the newest step; empty for steps before a resume
    */
   readonly check: (
     recent: readonly StepMetrics[],
     update: UpdateFacts,
     norms: Readonly<Record<string, readonly number[]>>,
+    groups: readonly GroupRecord[],
   ) => string | null;
   /** All rollouts of the step where absent. */
   readonly about?: About;
@@ -81,14 +84,30 @@ const every = (rows: readonly StepMetrics[], name: string, holds: (value: number
 
 function loopRules(loop: LoopId): Rule[] {
   const name = (metric: string): string => `loop${loop}/${metric}`;
+  /** Whether METEOR counts in this loop and most captions of its rows are one word to it. */
+  const isUnspaced = (groups: readonly GroupRecord[]): boolean => {
+    const rollouts = those(loop, ({ terms }) => terms.some((term) => term.name === "meteor" && term.weight !== 0))(
+      groups,
+    );
+    return rollouts.filter(({ referenceCaption }) => lacksWordSpaces(referenceCaption)).length > rollouts.length / 2;
+  };
   return [
+    {
+      id: `no-word-spaces-${loop}`,
+      severity: "warning",
+      check: (rows, _update, _norms, groups) =>
+        every(rows, name("rewards/meteor/mean"), (value) => value < SPARSE.mean) && isUnspaced(groups)
+          ? `Loop ${loop}: the captions are ${WITHOUT_WORD_SPACES}`
+          : null,
+      about: those(loop),
+    },
     {
       id: `zero-spread-${loop}`,
       severity: "warning",
-      check: (rows) => {
+      check: (rows, _update, _norms, groups) => {
         const shares = rows.flatMap((row) => row[name("frac_reward_zero_std")] ?? []);
         const share = shares.reduce((sum, value) => sum + value, 0) / Math.max(1, shares.length);
-        if (!full(rows) || share <= 0.5) return null;
+        if (!full(rows) || share <= 0.5 || isUnspaced(groups)) return null;
         return `Loop ${loop}: ${Math.round(share * 100)} % of the groups have equal rewards and give no gradient; raise the temperature, the noise or G`;
       },
       about: those(loop, (_, group) => group.zeroSpread),
@@ -96,9 +115,10 @@ function loopRules(loop: LoopId): Rule[] {
     {
       id: `sparse-${loop}`,
       severity: "warning",
-      check: (rows) => {
+      check: (rows, _update, _norms, groups) => {
         const low = every(rows, name("reward"), (value) => value < SPARSE.mean);
-        if (!low || !every(rows, name("group_std_mean"), (value) => value < SPARSE.spread)) return null;
+        if (!low || isUnspaced(groups) || !every(rows, name("group_std_mean"), (value) => value < SPARSE.spread))
+          return null;
         const mean = (last(rows)[name("reward")] as number).toFixed(3);
         return `Loop ${loop}: rewards stay near 0 (mean ${mean}) and barely differ within a group; add a denser reward term, such as Mask confidence or Box IoU`;
       },
@@ -281,7 +301,7 @@ export function watchAlarms(before: readonly StepMetrics[] = []): AlarmWatch {
       if (recent.length > WINDOW) recent.shift();
       const fresh: Alarm[] = [];
       for (const { id, severity, check, about = allOf } of RULES) {
-        const message = check(recent, update, norms);
+        const message = check(recent, update, norms, groups);
         if (message === null) ringing.delete(id);
         else if (!ringing.has(id)) {
           ringing.add(id);

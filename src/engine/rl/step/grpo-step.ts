@@ -24,8 +24,8 @@ import {
 } from "../objective/entropy-control.ts";
 import { stepScores } from "../objective/group-advantages.ts";
 import { type LossSettings, lossSettingsOf } from "../objective/loss-types.ts";
-import type { GradientSum } from "../optim/gradient-sum.ts";
 import { emaDistance } from "../optim/ema.ts";
+import type { GradientSum } from "../optim/gradient-sum.ts";
 import { inspectGradients } from "../optim/monitor.ts";
 import { joinLoops } from "../optim/step-gradients.ts";
 import { gradientSum, type TrainingState, type UpdateReport, updateState } from "../optim/training-state.ts";
