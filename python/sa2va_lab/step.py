@@ -82,7 +82,7 @@ def _compare(context: Context, own: Live) -> None:
 def _still(context: Context, live: dict[int, list[Live]]) -> tuple[bool, bool]:
     """Whether the policy has the weights of its reference, and of the start; only if a group has no advantage."""
     s, state = context.settings, context.state
-    if s.loraDropout != 0 or all(any(own.played.advantages) for groups in live.values() for own in groups):
+    if all(any(own.played.advantages) for groups in live.values() for own in groups):
         return False, False
 
     def same(values: list[Tensor]) -> bool:

@@ -193,7 +193,7 @@ describe("the policy loss", () => {
           {
             logps: cut(given.logps) as Tensor,
             oldLogps: cut(given.oldLogps),
-            refLogps: cut(given.refLogps),
+            refLogps: cut(given.refLogps as Tensor | null),
             entropies: null,
             mask: cut(given.mask) as Tensor,
             advantages: given.advantages.slice([start], [rows]),

@@ -112,10 +112,17 @@ function runOne(
   });
   const context = runtime.newContext({ intrinsics: INTRINSICS });
   const held: QuickJSHandle[] = [];
-  let stopped: unknown;
   const hold = (handle: QuickJSHandle): QuickJSHandle => {
     held.push(handle);
     return handle;
+  };
+  let released = false;
+  const release = (): void => {
+    if (released) return;
+    released = true;
+    for (const handle of held) if (handle.alive) handle.dispose();
+    context.dispose();
+    runtime.dispose();
   };
   /** Raise the limits to read the reason, because time and memory are used up. */
   const allowLooking = (): void => {
@@ -157,19 +164,15 @@ function runOne(
     if (name !== "") throw reachStop(name);
     if (kind !== "number") throw new Stop("value", `returned ${article(kind)}, not a number`);
     if (!Number.isFinite(number)) throw new Stop("value", `returned ${number}, not a finite number`);
+    release();
     return number;
   } catch (thrown) {
-    stopped = thrown;
-    throw thrown;
-  } finally {
     try {
-      for (const handle of held) if (handle.alive) handle.dispose();
-      context.dispose();
-      runtime.dispose();
-    } catch (thrown) {
+      release();
+    } catch {
       // A program that ends its stack may leave objects behind, which the interpreter reports; why it ended says more.
-      throw stopped ?? thrown;
     }
+    throw thrown;
   }
 }
 
