@@ -74,6 +74,7 @@ const LABELS: Readonly<Record<Check["name"], string>> = {
   "pictures decode": "Pictures",
   "masks decode": "Masks",
   "captions found": "Captions",
+  "words separated": "Words",
   "batch built": "Batch",
   "ready for training": "Ready for training",
 };
