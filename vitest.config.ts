@@ -36,7 +36,7 @@ export default defineConfig({
           // llvmpipe compiles vectors of four lanes in a third of the time of eight, and most of the time of these
           // tests is compiling.
           env: { LP_NATIVE_VECTOR_WIDTH: process.env.LP_NATIVE_VECTOR_WIDTH ?? "128" },
-          include: ["tests/gpu/**/*.test.ts", "tests/kill/node.test.ts"],
+          include: ["tests/gpu/**/*.test.ts", "tests/kill/{node,every-call}.test.ts"],
           globalSetup: "./tests/support/shared-folder.ts",
           environment: "node",
           maxWorkers,

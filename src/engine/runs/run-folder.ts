@@ -7,7 +7,7 @@ import { inOrder } from "../bytes/in-order.ts";
 import { parseJson } from "../bytes/json.ts";
 import { badInput, LabError, quote, thrownText } from "../errors.ts";
 import { oneAtATime } from "../storage/one-at-a-time.ts";
-import type { RunStore } from "../storage/store.ts";
+import { type RunStore, StorageFull } from "../storage/store.ts";
 import { beginAlarms, readAlarms, truncateAlarms } from "./alarms.ts";
 import { removeCheckpointsAfter } from "./checkpoint/checkpoint-folder.ts";
 import { readEvaluations, truncateEvaluations } from "./evaluations/evaluations.ts";
@@ -64,9 +64,25 @@ export async function createRun(store: RunStore, manifest: RunManifest): Promise
       subject: manifest.id,
     });
   }
+  if ((await store.size(`${DELETED}/${manifest.id}`)) !== null) await removeRun(store, manifest.id);
   await writeManifest(store, manifest);
   await beginAlarms(store, manifest.id);
   return runFolder(store, manifest);
+}
+
+/** Empty files named after runs that are being deleted; lists of runs skip the folder's name. */
+export const DELETED = ".deleted";
+
+/** Removes a run. A part of it that a crash leaves is not mistaken for a run, because its name stays in `DELETED`. */
+export async function removeRun(store: RunStore, id: string): Promise<void> {
+  try {
+    await store.write(`${DELETED}/${id}`, "");
+  } catch (thrown) {
+    // Full storage must not keep a run from being deleted.
+    if (!(thrown instanceof StorageFull)) throw thrown;
+  }
+  await store.remove(id);
+  await store.remove(`${DELETED}/${id}`);
 }
 
 /** @throws LabError("storage") when there is no such run, "bad-input" when its run.json is invalid */

@@ -6,14 +6,14 @@ import { runLibrary } from "../../../src/engine/runs/library/library.ts";
 import { stepFromName } from "../../../src/engine/runs/step-name.ts";
 import type { StartedRun } from "../../../src/engine/session/session.ts";
 import type { RunStore } from "../../../src/engine/storage/store.ts";
-import { CRASHES, type Change, type Crash, crashStates, type Tree } from "./changes.ts";
+import { type Change, CRASHES, type Crash, changed, crashStates, type Tree } from "./changes.ts";
 import {
   causeIn,
   compared,
   described,
   FAILURES,
-  FILE_SYSTEMS,
   type Failure,
+  FILE_SYSTEMS,
   type FileSystem,
   type FileSystemName,
   type Opened,
@@ -59,7 +59,7 @@ interface Undisturbed {
   readonly stages: readonly Stage[];
 }
 
-const isCrash = (kind: Kind): kind is Crash => (CRASHES as readonly Kind[]).includes(kind);
+export const isCrash = (kind: Kind): kind is Crash => (CRASHES as readonly Kind[]).includes(kind);
 const key = (run: Described): string => JSON.stringify([...run]);
 const nothing = (): void => undefined;
 
@@ -81,6 +81,14 @@ export class EveryCall {
   get whole(): Promise<Undisturbed> {
     this.#whole ??= this.#undisturbed();
     return this.#whole;
+  }
+
+  /** The complete run, and the run at the checkpoint before its last. */
+  get trees(): Promise<{ readonly whole: Tree; readonly shorter: Tree }> {
+    return this.whole.then(({ changes, stages }) => ({
+      whole: changed(new Map(), changes),
+      shorter: stages.find(({ step }) => step === STEPS - 2)?.tree ?? new Map(),
+    }));
   }
 
   async #undisturbed(): Promise<Undisturbed> {
@@ -209,7 +217,10 @@ export class EveryCall {
       },
       change: nothing,
     });
-    return { ...opened, store: told(opened.store, (what) => void (current = `${what} after step ${stage.step}`)) };
+    const store = told(opened.store, (what) => {
+      current = `${what} after step ${stage.step}`;
+    });
+    return { ...opened, store };
   }
 
   /** Lets the n-th call of a stage fail, and all later ones; then removes the cause and continues. */
@@ -245,19 +256,22 @@ export class EveryCall {
    * Fills the storage at one call to the file system after another: each repetition of a call of the store gets one
    * call further than the one before, after the run has waited and there is room again.
    */
-  async #refilled(stage: Stage, only: (n: number) => boolean): Promise<readonly (readonly [string, readonly string[]])[]> {
+  async #refilled(
+    stage: Stage,
+    only: (n: number) => boolean,
+  ): Promise<readonly (readonly [string, readonly string[]])[]> {
     const { at, end } = await this.whole;
     const points: [string, string[]][] = [];
     /** Calls to the file system that failed before, by call of the store. */
     const done = new Map<string, number>();
     let [current, seen, full, step, tree] = ["", 0, false, stage.step, stage.tree];
-    let counts = stage.prepares;
+    let [counts, over] = [stage.prepares, false];
     const problem = (text: string): void => void points.at(-1)?.[1].push(text);
     for (let left = 1000; left > 0; left--) {
       const files = this.#files.open(tree, {
         call: (name, path, need) => {
           if (this.#run.session.trainer?.control.state === "running") counts = stage.runs;
-          if (!counts || !refuses("full", need)) return;
+          if (over || !counts || !refuses("full", need)) return;
           if (!full) {
             if (seen++ < (done.get(current) ?? 0)) return;
             done.set(current, seen);
@@ -272,7 +286,7 @@ export class EveryCall {
       const store = told(files.store, (what) => {
         [current, seen] = [`${step} ${what}`, 0];
       });
-      let same = true;
+      let [same, begun] = [true, false];
       this.#run.watch = (event) => {
         const { trainer } = this.#run.session;
         if (event.type === "step") step = event.step;
@@ -291,22 +305,23 @@ export class EveryCall {
             problem(text);
           }
         }
-        if (!same || this.#over(stage, event)) trainer?.control.stop();
+        over ||= !same || this.#over(stage, event);
+        if (over) trainer?.control.stop();
       };
       try {
         const started = await this.#begun({ ...files, store }, stage);
+        begun = true;
         const ended = await started.done;
         if (full) problem("the failure was not reported");
-        if (ended === "finished")
-          for (const text of compared(end, described(files.tree(), ID))) problem(text);
+        if (ended === "finished") for (const text of compared(end, described(files.tree(), ID))) problem(text);
         if (same) return points;
-        [tree, full] = [stage.tree, false];
+        [tree, full, over] = [stage.tree, false, false];
       } catch (thrown) {
         full = false;
         for (const text of sentence("full", thrown, files.tree())) problem(text);
-        if (step > stage.step || counts === stage.runs) problem("it did not wait for room");
+        if (begun) problem("it did not wait for room");
         for (const text of await this.#revived(files.tree(), stage.step)) problem(text);
-        [tree, step, counts] = [stage.tree, stage.step, stage.prepares];
+        [tree, step, counts, over] = [stage.tree, stage.step, stage.prepares, false];
       } finally {
         this.#run.watch = nothing;
         files.close();

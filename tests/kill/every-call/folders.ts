@@ -5,6 +5,7 @@ import { hostname, tmpdir } from "node:os";
 import { dirname, join, sep } from "node:path";
 import { nodeStore } from "../../../scripts/lib/node/node-store.ts";
 import { LOCK_FILE } from "../../../scripts/lib/node/run-lock.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { opfsStore } from "../../../src/engine/storage/opfs-store.ts";
 import type { RunStore } from "../../../src/engine/storage/store.ts";
 import { fakeOpfs } from "../../unit/runs/fake-opfs.ts";
@@ -15,6 +16,8 @@ import { watchFolder } from "./node-calls.ts";
 /** A store in a state of its own. */
 export interface Opened {
   readonly store: RunStore;
+  /** Path of a folder on disk. */
+  readonly folder?: string;
   tree(): Tree;
   close(): void;
 }
@@ -71,6 +74,7 @@ const node: FileSystem = {
     watchFolder(folder, watcher);
     return {
       store: nodeStore(folder),
+      folder,
       tree: () => {
         watchFolder(null, IDLE);
         const read = treeOf(folder);
@@ -99,12 +103,16 @@ function treeOf(folder: string): Tree {
 
 /** The lock as a process that has ended leaves it. */
 function ofEnded(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes).replace(`"pid":${process.pid},"host":"${hostname()}"`, (own) =>
-    own.replace(String(process.pid), String(ENDED)),
-  );
+  return new TextDecoder()
+    .decode(bytes)
+    .replace(`"pid":${process.pid},"host":"${hostname()}"`, (own) => own.replace(String(process.pid), String(ENDED)));
 }
 
-const DOM = { full: "QuotaExceededError", readonly: "NoModificationAllowedError", withdrawn: "NotAllowedError" } as const;
+const DOM = {
+  full: "QuotaExceededError",
+  readonly: "NoModificationAllowedError",
+  withdrawn: "NotAllowedError",
+} as const;
 
 const browser = (move: boolean): FileSystem => ({
   open: (tree, watcher = IDLE) => {
@@ -129,6 +137,13 @@ export function filesOf(tree: Tree, id: string): Map<string, Uint8Array> {
     return bytes === null || !path.startsWith(`${id}/`) || name.startsWith(LOCK_FILE) ? [] : [[name, bytes] as const];
   });
   return new Map(files.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** A store in memory with the files of a run. */
+export async function inMemory(tree: Tree, id: string): Promise<RunStore> {
+  const store = memoryStore();
+  for (const [path, bytes] of filesOf(tree, id)) await store.write(`${id}/${path}`, bytes);
+  return store;
 }
 
 /** Everything in the files of a run that must be the same in two equal runs, by path: without times and the state of memory. */

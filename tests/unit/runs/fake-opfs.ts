@@ -168,10 +168,7 @@ export function fakeOpfs(options: FakeOptions): {
       if (!inTree(map)) throw missing("folder");
       // As they were when the listing began: what is removed meanwhile is still named.
       for (const [name, node] of [...map]) {
-        yield [
-          name,
-          node instanceof Map ? directory(node, entry(folder, name)) : fileHandle(map, name, node, folder),
-        ];
+        yield [name, node instanceof Map ? directory(node, entry(folder, name)) : fileHandle(map, name, node, folder)];
       }
     },
   });

@@ -90,6 +90,39 @@ test("lists, opens, renames, exports and deletes", async () => {
   await expect(library.open("brave-otter")).rejects.toMatchObject({ code: "storage" });
 });
 
+test("a removal that was interrupted after any of its files is completed by the next list", async () => {
+  for (let left = 0; ; left++) {
+    const store = memoryStore();
+    const run = await createRun(store, manifest());
+    for (const step of [1, 2]) await run.appendGroups(step, [group(step, 2, 0)]);
+    await run.appendStep(2, { "loop2/reward": 0.5 });
+    const { remove } = store;
+    let files = left;
+    // A folder is removed file by file.
+    const killed: RunStore = {
+      ...store,
+      remove: async (prefix) => {
+        for (const { path } of await store.list(prefix)) {
+          if (files-- === 0) throw new Error("killed");
+          await remove(path);
+        }
+      },
+    };
+    const ended = await runLibrary(killed, null)
+      .remove(run.id)
+      .then(
+        () => true,
+        () => false,
+      );
+    const { runs, damaged } = await runLibrary(store, null).list();
+    expect([runs, damaged, await store.list(run.id)]).toEqual([[], [], []]);
+    // The name can be used again.
+    await createRun(store, manifest());
+    expect((await runLibrary(store, null).list()).runs).toHaveLength(1);
+    if (ended) break;
+  }
+});
+
 test("a run that is deleted while all are listed is neither listed nor damaged", async () => {
   const store = memoryStore();
   const reading = new Set(["brave-otter", "calm-heron"]);
@@ -186,15 +219,15 @@ test("a list reads metrics once, and the second one of unchanged runs reads only
   expect(runs[0]?.curve.map((point) => point[2])).toEqual(Array.from({ length: 47 }, (_, at) => 64 * at));
   const scored = runs.find((run) => run.manifest.id === "run-7");
   expect(scored).toMatchObject({ evaluated: [100], best: { step: 100 } });
-  // Each manifest and its metrics once; sizes of what a run holds are asked once.
-  expect(counts()).toEqual([40, 1, 40, 40, 81, 40 + 1 + 40 + 2]);
+  // Each manifest and its metrics once; sizes of what a run holds are asked once, and removals to complete.
+  expect(counts()).toEqual([40, 1, 40, 40, 82, 40 + 1 + 40 + 2]);
   const whole = (await store.size("run-0/metrics.jsonl")) as number;
   expect(bytes).toBe(40 * (whole + 200));
   expect(most).toBeGreaterThan(8);
 
   // Again: only whether metrics, evaluations and checkpoints are as they were.
   expect(await library.list()).toEqual({ ...(await runLibrary(store).list()), runs });
-  expect(counts()).toEqual([40, 1, 0, 0, 81, 40 + 1 + 40 + 1]);
+  expect(counts()).toEqual([40, 1, 0, 0, 82, 40 + 1 + 40 + 1]);
   await (await openRun(store, "run-3")).appendStep(3001, { "loop1/reward": 1 });
   await store.write("run-3/rollouts/step-000010.arrow", "21 bytes of rollouts.");
   await store.remove("run-5");

@@ -6,8 +6,8 @@ import type { Tree } from "../../kill/every-call/changes.ts";
 import {
   causeIn,
   FAILURES,
-  FILE_SYSTEMS,
   type Failure,
+  FILE_SYSTEMS,
   type FileSystemName,
   refuses,
 } from "../../kill/every-call/folders.ts";
@@ -49,10 +49,7 @@ const content = (tree: Tree, path: string): string => new TextDecoder().decode(t
 /** Content of the files of before, as the store reads them; null for those that are gone. */
 async function contents(store: RunStore): Promise<Readonly<Record<string, string | null>>> {
   const files = [...BEFORE].flatMap(([path, bytes]) => (bytes === null ? [] : [path]));
-  const read = files.map(async (path) => [
-    path,
-    (await store.size(path)) === null ? null : await store.readText(path),
-  ]);
+  const read = files.map(async (path) => [path, (await store.size(path)) === null ? null : await store.readText(path)]);
   return Object.fromEntries(await Promise.all(read));
 }
 
@@ -107,28 +104,31 @@ describe.each(Object.keys(FILE_SYSTEMS) as FileSystemName[])("a store in %s", (w
   });
 });
 
-it.each(FAILURES)("a lock in a folder that is %s is refused with a sentence, and never stands in the way", async (kind) => {
-  for (let n = 0; ; n++) {
-    const { store, close, state } = failing("node", kind, n);
-    try {
-      let thrown: unknown = null;
-      const release = await store.hold?.("run").catch((error: unknown) => {
-        thrown = error;
-      });
-      // A release says nothing: the run has ended, and its own error is reported.
-      release?.();
-      if (!state.broken) break;
-      state.mended = true;
-      if (release === undefined) {
-        expect(thrown, `call ${n}`).toMatchObject({ code: "storage" });
-        expect(causeIn(kind, (thrown as LabError).message), `call ${n}`).toBe(true);
+it.each(FAILURES)(
+  "a lock in a folder that is %s is refused with a sentence, and never stands in the way",
+  async (kind) => {
+    for (let n = 0; ; n++) {
+      const { store, close, state } = failing("node", kind, n);
+      try {
+        let thrown: unknown = null;
+        const release = await store.hold?.("run").catch((error: unknown) => {
+          thrown = error;
+        });
+        // A release says nothing: the run has ended, and its own error is reported.
+        release?.();
+        if (!state.broken) break;
+        state.mended = true;
+        if (release === undefined) {
+          expect(thrown, `call ${n}`).toMatchObject({ code: "storage" });
+          expect(causeIn(kind, (thrown as LabError).message), `call ${n}`).toBe(true);
+        }
+        const again = await store.hold?.("run");
+        await expect(store.hold?.("run")).rejects.toThrow(/is running in process/);
+        again?.();
+        expect(await store.names("run")).toEqual(["deep", "log", "old"]);
+      } finally {
+        close();
       }
-      const again = await store.hold?.("run");
-      await expect(store.hold?.("run")).rejects.toThrow(/is running in process/);
-      again?.();
-      expect((await store.names("run")).sort()).toEqual(["deep", "log", "old"]);
-    } finally {
-      close();
     }
-  }
-});
+  },
+);

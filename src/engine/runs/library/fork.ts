@@ -88,7 +88,8 @@ export async function forkRun(store: RunStore, parent: string, fork: Fork, to: R
     for (const rest of copied) if (rest.startsWith(`checkpoints/${stepName(step)}/`)) await copy(rest);
     return run;
   } catch (thrown) {
-    await to.remove(id);
+    // The first error is reported. What is left cannot be resumed and can be deleted.
+    await to.remove(id).catch(() => undefined);
     throw thrown;
   }
 }

@@ -8,7 +8,7 @@ import { type RunNotes, writeNotes } from "../notes.ts";
 import { readPhases, type StepCosts } from "../phase-lines.ts";
 import type { GroupRecord, StepMetrics } from "../rollouts/records.ts";
 import { readThumbs, type Thumb, type Thumbs, writeThumb } from "../rollouts/thumbs.ts";
-import { openRun } from "../run-folder.ts";
+import { DELETED, openRun, removeRun } from "../run-folder.ts";
 import { digestRun, listDigests, type RunDigest } from "./digest.ts";
 import { takeOver } from "./take-over.ts";
 
@@ -41,7 +41,7 @@ export interface RunLibrary {
   setNotes(id: string, changes: Partial<RunNotes>): Promise<RunNotes>;
   /** Adds the results of another machine; see take-over.ts. @throws LabError("storage") while the run is training */
   takeOver(id: string, from: RunStore): Promise<void>;
-  /** @throws LabError("storage") while the run is training */
+  /** An interrupted removal is completed by the next `list`. @throws LabError("storage") while the run is training */
   remove(id: string): Promise<void>;
 }
 
@@ -57,8 +57,26 @@ export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary
       release();
     }
   };
+  const completeRemovals = async (): Promise<void> => {
+    for (const id of await store.names(DELETED)) {
+      const release = await hold("run", id, locks);
+      // Another tab is deleting it.
+      if (release === null) continue;
+      try {
+        await removeRun(store, id);
+      } catch (thrown) {
+        // A store that cannot be changed is listed as it is; the next list tries again.
+        if (!(thrown instanceof LabError && thrown.code === "storage")) throw thrown;
+      } finally {
+        release();
+      }
+    }
+  };
   return {
-    list: async () => ({ ...(await listDigests(store)), ...(await store.usage()) }),
+    list: async () => {
+      await completeRemovals();
+      return { ...(await listDigests(store)), ...(await store.usage()) };
+    },
     open: async (id) => {
       const run = await openRun(store, id);
       return { run: await digestRun(run), metrics: await run.readMetrics(), groupSteps: await run.groupSteps() };
@@ -74,6 +92,6 @@ export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary
     },
     setNotes: async (id, changes) => writeNotes(store, (await openRun(store, id)).id, changes),
     takeOver: (id, from) => whileHeld(id, "changed", () => takeOver(store, from, id)),
-    remove: (id) => whileHeld(id, "deleted", () => store.remove(id)),
+    remove: (id) => whileHeld(id, "deleted", () => removeRun(store, id)),
   };
 }

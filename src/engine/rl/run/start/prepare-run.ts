@@ -237,7 +237,8 @@ export async function prepareFork(
   try {
     return await prepareStored(deps, loaded, id, list);
   } catch (thrown) {
-    await deps.store.remove(id);
+    // The first error is reported. What is left can be deleted.
+    await deps.store.remove(id).catch(() => undefined);
     throw thrown;
   }
 }
