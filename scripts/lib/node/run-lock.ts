@@ -62,7 +62,8 @@ export function lockRun(directory: string, runId: string, now: string): () => vo
 /** Creates the complete lock file unless it exists. */
 function placed(path: string, own: Owner): boolean {
   const written = `${path}.${own.pid}`;
-  writeFileSync(written, `${JSON.stringify(own)}\n`);
+  // Flushed: a lock without content, as a power cut leaves it, could not be told from one that is held.
+  writeFileSync(written, `${JSON.stringify(own)}\n`, { flush: true });
   try {
     linkSync(written, path);
     return true;

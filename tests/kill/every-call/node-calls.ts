@@ -104,6 +104,9 @@ function after(result: unknown, done: () => void): unknown {
   });
 }
 
+const flushes = (options: unknown): boolean =>
+  (options as { readonly flush?: boolean } | undefined)?.flush === true;
+
 let patched = false;
 
 /** Puts the watched calls in place of Node's, once. */
@@ -137,6 +140,7 @@ function patch(): void {
     real(place, content, ...rest);
     note({ do: "create", path });
     note({ do: "write", path, at: 0, bytes });
+    if (flushes(rest[0])) note({ do: "sync", path });
     return undefined;
   };
   const { appendFile, open } = promises as Record<"appendFile" | "open", Call>;
@@ -152,7 +156,7 @@ function patch(): void {
     await appendFile(place, content, options);
     if (size === null) note({ do: "create", path });
     note({ do: "write", path, at: size ?? 0, bytes });
-    if ((options as { readonly flush?: boolean } | undefined)?.flush === true) note({ do: "sync", path });
+    if (flushes(options)) note({ do: "sync", path });
     return undefined;
   };
   promises.open = async (place, flags, ...rest) => {

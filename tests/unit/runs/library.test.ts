@@ -240,7 +240,7 @@ test("a list reads metrics once, and the second one of unchanged runs reads only
   expect(grown?.bytes).toBe((await store.list("run-3")).reduce((sum, { size }) => sum + size, 0));
   expect(changed.runs).toHaveLength(39);
   // Of the rollouts only the new file is asked for its size: its other files and folders are listed.
-  expect(counts().slice(1)).toEqual([1, 1, 4, 80, 39 + 1 + 39 + 1 + 1]);
+  expect(counts().slice(1)).toEqual([1, 1, 4, 81, 39 + 1 + 39 + 1 + 1]);
 
   // A run that went back to a checkpoint has fewer rollouts.
   await (await openRun(store, "run-3")).appendStep(3002, { "loop1/reward": 1 });
