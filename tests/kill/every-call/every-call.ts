@@ -164,8 +164,10 @@ export class EveryCall {
     }
     for (const stage of stages) {
       if (kind === "full") {
-        for (const [what, differences] of await this.#refilled(stage, (at) => only(n + at)))
-          yield point(n++, what, differences);
+        const first = n;
+        for (const [what, differences] of await this.#refilled(stage, (at) => only(first + at))) {
+          if (only(n++)) yield point(n - 1, what, differences);
+        }
         continue;
       }
       for (const [call, what] of (await this.#calls(stage, kind)).entries()) {
