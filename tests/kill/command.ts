@@ -42,6 +42,8 @@ const SPECS = {
   json: { takes: 0 },
 } as const;
 
+const OF = ["run", "library", "export"] as const;
+
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), SPECS);
   if (!parsed.has("every-call")) {
@@ -75,8 +77,6 @@ async function killsAtRandom(parsed: Parsed): Promise<number> {
     await place.close();
   }
 }
-
-const OF = ["run", "library", "export"] as const;
 
 /** The named values of an option, all of them by default. @throws LabError("bad-input") naming an unknown one */
 function chosen<T extends string>(parsed: Parsed, name: string, known: readonly T[]): readonly T[] {
