@@ -223,8 +223,9 @@ async function finishSwitch(parent: FileSystemDirectoryHandle, name: string): Pr
       }
     }
   }
-  await optional(parent.removeEntry(name + READY));
+  // The marker last: without it, a second file that is left would never be removed.
   await optional(parent.removeEntry(name + NEW));
+  await optional(parent.removeEntry(name + READY));
 }
 
 async function put(file: FileSystemFileHandle, bytes: Uint8Array, mode: "truncate" | "append"): Promise<void> {

@@ -34,6 +34,28 @@ const STORES: readonly (readonly [string, () => Promise<RunStore>])[] = [
   ["private file system without move", async () => inOpfs({ move: false, quota: 1e9 })],
 ];
 
+test("without move, a replacement that ends before any change leaves no second file once the file is read", async () => {
+  for (let n = 0; ; n++) {
+    let left = n;
+    const crash = fakeOpfs({
+      move: false,
+      quota: 1e9,
+      beforeChange: (change) => {
+        if (change.startsWith("remove") && left-- <= 0) throw new Error("killed");
+      },
+    });
+    const store = opfsStore(crash.root, crash.storage);
+    const ended = await store.write("file", "content").then(
+      () => false,
+      () => true,
+    );
+    const { root: again, tree, storage } = fakeOpfs({ move: false, quota: 1e9, tree: crash.tree() });
+    expect(await opfsStore(again, storage).readText("file")).toBe("content");
+    expect([...tree().keys()]).toEqual(["file"]);
+    if (!ended) return;
+  }
+});
+
 describe.each(STORES)("%s", (_, make) => {
   test("writes, replaces, appends and reads back", async () => {
     const store = await make();
