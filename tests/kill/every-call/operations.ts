@@ -125,7 +125,13 @@ export async function* operationPoints(
   for (const operation of OPERATIONS) {
     const base = operation.shorter === true ? shorter : whole;
     const changes: Change[] = [];
-    const done = files.open(base, { call: () => undefined, change: (change) => void changes.push(change) });
+    let calls = 0;
+    const done = files.open(base, {
+      call: (_name, _path, need) => {
+        if (!isCrash(kind) && refuses(kind, need)) calls++;
+      },
+      change: (change) => void changes.push(change),
+    });
     await operation.act(done.store, complete);
     const after = done.tree();
     done.close();
@@ -138,7 +144,8 @@ export async function* operationPoints(
       }
       continue;
     }
-    for (let call = 0; ; call++) {
+    for (let call = 0; call < calls; call++) {
+      if (!only(n++)) continue;
       let [count, broken, mended] = [0, false, false];
       const opened = files.open(base, {
         call: (_name, _path, need) => {
@@ -160,8 +167,7 @@ export async function* operationPoints(
       mended = true;
       const left = opened.tree();
       opened.close();
-      if (!broken) break;
-      if (!only(n++)) continue;
+      if (!broken) problems.push("it ended before this call");
       problems.push(...(await checked(operation, where, base, left, after, complete)));
       yield point(n - 1, `call ${call}`, problems);
     }
