@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { smallModel } from "../support/small-model.ts";
 import { EveryCall, KINDS, type Kind, type Point } from "./every-call/every-call.ts";
 import { exportPoints } from "./every-call/exports.ts";
-import { FILE_SYSTEMS, type FileSystemName } from "./every-call/folders.ts";
+import type { FileSystemName } from "./every-call/folders.ts";
 import { operationPoints } from "./every-call/operations.ts";
 import { type SmallRun, smallRun } from "./every-call/small-run.ts";
 
@@ -50,11 +50,14 @@ it.each([
   },
 );
 
-it.each(KINDS)("a run that is renamed, deleted, forked or taken over meets %s, and is listed as it is", async (kind) => {
-  const points = await all(operationPoints(of("browser"), "browser", kind, (n) => n % 37 === 5));
-  expect(points.length).toBeGreaterThan(0);
-  expect(differing(points)).toEqual([]);
-});
+it.each(KINDS)(
+  "a run that is renamed, deleted, forked or taken over meets %s, and is listed as it is",
+  async (kind) => {
+    const points = await all(operationPoints(of("browser"), "browser", kind, (n) => n % 37 === 5));
+    expect(points.length).toBeGreaterThan(0);
+    expect(differing(points)).toEqual([]);
+  },
+);
 
 it.each(KINDS)("an export that meets %s is whole or not there", async (kind) => {
   const points = await all(exportPoints(of("node"), "node", kind));

@@ -104,8 +104,7 @@ function after(result: unknown, done: () => void): unknown {
   });
 }
 
-const flushes = (options: unknown): boolean =>
-  (options as { readonly flush?: boolean } | undefined)?.flush === true;
+const flushes = (options: unknown): boolean => (options as { readonly flush?: boolean } | undefined)?.flush === true;
 
 let patched = false;
 
