@@ -184,7 +184,9 @@ export class EveryCall {
   /** The calls of the store in a stage that such a failure refuses: the first call to the file system of each. */
   async #calls(stage: Stage, kind: Failure): Promise<string[]> {
     const calls: string[] = [];
-    const opened = this.#counted(stage, kind, (what) => void calls.push(what));
+    const opened = this.#counted(stage, kind, (what) => {
+      if (what !== "") calls.push(what);
+    });
     let count: number | undefined;
     this.#run.watch = (event) => {
       if (!this.#over(stage, event)) return;
