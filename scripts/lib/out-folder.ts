@@ -23,17 +23,21 @@ export interface WrittenFolder {
  * written, LabError("cancelled") after a signal; Node's error when the target is not a folder
  */
 export async function writeOut(target: string, fill: (out: OutFolder) => Promise<void>): Promise<WrittenFolder> {
+  const unwritable = (cause: unknown): never => {
+    throw badInput(`${target} cannot be written: ${fileCause(cause)}; nothing was written`, target, cause);
+  };
   const before = await readdir(target).catch((thrown: NodeJS.ErrnoException) => {
     if (thrown.code === "ENOENT") return null;
-    throw thrown;
+    if (thrown.code === "ENOTDIR") throw thrown;
+    return unwritable(thrown);
   });
   if (before !== null && before.length > 0) throw badInput(`${target} is not empty; nothing was written`, target);
   const unfinished = `${target}.unfinished~`;
-  await rm(unfinished, { recursive: true, force: true });
+  await rm(unfinished, { recursive: true, force: true }).catch(unwritable);
   try {
     makeFolder(unfinished);
   } catch (cause) {
-    throw badInput(`${target} cannot be written: ${fileCause(cause)}; nothing was written`, target, cause);
+    unwritable(cause);
   }
   const files: { path: string; size: number }[] = [];
   const stop = new AbortController();
@@ -48,10 +52,15 @@ export async function writeOut(target: string, fill: (out: OutFolder) => Promise
       },
     });
     refuseStopped(stop.signal);
-    if (before !== null) await rm(target, { recursive: true });
-    await rename(unfinished, target);
+    try {
+      if (before !== null) await rm(target, { recursive: true });
+      await rename(unfinished, target);
+    } catch (cause) {
+      throw unwritten(target, cause);
+    }
   } catch (thrown) {
-    await rm(unfinished, { recursive: true, force: true });
+    // The first error is reported; the next export removes what is left.
+    await rm(unfinished, { recursive: true, force: true }).catch(() => undefined);
     throw thrown;
   } finally {
     leave();

@@ -75,6 +75,11 @@ class Disk {
       grown.set(before);
       grown.set(change.bytes, change.at);
       this.#set(path, grown);
+    } else if (change.do === "move" && this.tree.get(path) === null) {
+      for (const known of below(this.tree, path)) {
+        this.tree.set(`${change.to}${known.slice(path.length)}`, this.tree.get(known) ?? null);
+        this.#drop(known);
+      }
     } else if (change.do === "move" || change.do === "link") {
       const flushed = this.flushed.get(path);
       this.tree.set(change.to, this.#file(path));

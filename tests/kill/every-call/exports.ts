@@ -91,7 +91,9 @@ export async function* exportPoints(
       await exported(store, opened.folder as string);
       if (broken) problems.push("the failure was not reported");
     } catch (thrown) {
-      problems.push(...sentence(kind, thrown, new Map()));
+      // A folder that cannot be made is a wrong argument of the tool.
+      const ofArgument = /code bad-input: .* nothing was written/;
+      problems.push(...sentence(kind, thrown, new Map()).filter((text) => !ofArgument.test(text)));
     }
     const left = opened.tree();
     opened.close();
