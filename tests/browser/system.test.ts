@@ -130,7 +130,7 @@ describe("with a run", () => {
 
   it("explains a phase in a sentence when it is pressed", async () => {
     const { page } = lab;
-    const phase = page.getByTestId("phase-costs").getByRole("button", { name: "EMA partner" });
+    const phase = page.getByTestId("phase-costs").getByRole("button", { name: "partner answers" });
     const words = page.getByText("The partner computes masks for the policy's captions");
     await expect.poll(() => words.isVisible()).toBe(false);
     await phase.click();

@@ -2,7 +2,7 @@
 
 import { act, togglePlay } from "../clients/run/run-actions.ts";
 import { isCovered, isShortcut } from "../components/shortcuts.ts";
-import { navigate } from "../stores/route.ts";
+import { openScreen } from "../stores/route.ts";
 import { HOME, SCREEN_LIST } from "./screens.tsx";
 
 export interface KeyHelp {
@@ -74,7 +74,7 @@ export function listenForKeys(onHelp: () => void): () => void {
       event.preventDefault();
       // Screens that listen for the same letter must ignore it.
       event.stopImmediatePropagation();
-      navigate({ screen: screen.id });
+      openScreen(screen.id);
     } else if (key === "g") goUntil = event.timeStamp + 1200;
     else if (key === "p") togglePlay();
     else if (key === "s") act("step");

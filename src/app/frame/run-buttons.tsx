@@ -79,13 +79,16 @@ function PhaseButton(props: { readonly blocker: string | null; readonly starts: 
   const label = starts ? "Start, and pause in the first step" : `Run one phase${what}`;
   return (
     <Button
+      className={styles.iconic ?? ""}
       icon={<IconPhase />}
       blocker={blocker}
       data-testid="single-phase"
       aria-label={label}
       title={starts ? `${label} (F)` : `${label}, then pause (F)`}
       onClick={() => act("phase")}
-    />
+    >
+      Phase
+    </Button>
   );
 }
 

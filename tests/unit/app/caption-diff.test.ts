@@ -2,30 +2,36 @@
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, it, vi } from "vitest";
-import { CaptionDiff, DiffLegend } from "../../../src/app/components/rollout/reward/caption-diff.tsx";
+import { CaptionDiff, MarkedWords } from "../../../src/app/components/rollout/reward/caption-diff.tsx";
 import { type DiffWord, diffWords } from "../../../src/app/components/rollout/reward/word-diff.ts";
 
-const legend = (reference: string, text: string): string =>
-  renderToStaticMarkup(createElement(DiffLegend, { reference, text }));
+const shown = (text: string, reference: string): string =>
+  renderToStaticMarkup(createElement(CaptionDiff, { name: "Caption", text, reference }));
 
-it("explains marks of captions that differ", () => {
-  expect(legend("a red cup", "a blue cup")).toMatch(/added.*left out/);
+it("shows a caption as it was said, and offers its difference to the reference", () => {
+  expect(shown("a blue cup", "a red cup")).toMatch(/<p[^>]*>a blue cup<\/p>/);
+  expect(shown("a blue cup", "a red cup")).toMatch(/<button[^>]*aria-pressed="false"[^>]*>Difference</);
 });
 
-it("is absent where nothing is marked: equal captions, other case, no caption", () => {
-  expect(legend("A red cup.", "a red cup")).toBe("");
-  expect(legend("a red cup", " ")).toBe("");
-});
-
-it("has no marks where a caption has little in common with a long reference, which would be repeated in it", () => {
+it("offers no difference where nothing would be marked: equal captions, other case, no caption, little in common", () => {
   const long =
     "a tall patio umbrella that is closed and tied made of tan canvas hanging in long vertical folds over a table";
-  const shown = (text: string, reference: string): string =>
-    renderToStaticMarkup(createElement(CaptionDiff, { name: "Caption", text, reference }));
-  expect(shown("the black dog at the top", long)).toMatch(/<p[^>]*>the black dog at the top<\/p>/);
-  expect(legend(long, "the black dog at the top")).toBe("");
-  expect(shown(`${long} outside`, long)).toMatch(/<ins[^>]*>outside<\/ins>/);
-  expect(shown("a cat", "the orange cat on the right")).toMatch(/<del[^>]*>orange<\/del>/);
+  for (const [text, reference] of [
+    ["a red cup", "A red cup."],
+    [" ", "a red cup"],
+    ["the black dog at the top", long],
+  ] as const) {
+    expect(shown(text, reference)).not.toContain("Difference");
+  }
+  expect(shown(`${long} outside`, long)).toContain("Difference");
+});
+
+it("marks added and left-out words, and says which marks are which", () => {
+  const marked = (text: string, reference: string): string =>
+    renderToStaticMarkup(createElement(MarkedWords, { words: diffWords(reference, text) }));
+  expect(marked("a cat outside", "a cat")).toMatch(/<ins[^>]*>outside<\/ins>/);
+  expect(marked("a cat", "the orange cat on the right")).toMatch(/<del[^>]*>orange<\/del>/);
+  expect(marked("a cat", "a dog")).toMatch(/added.*left out/);
 });
 
 const told = (diff: readonly DiffWord[]): string =>

@@ -13,6 +13,13 @@ export function metricsOf(specs: readonly ChartSpec[]): readonly string[] {
   return specs.flatMap(({ series }) => series.flatMap(({ metrics }) => metrics));
 }
 
+/** A metric's name as words: "loop1/completions/mean_length" is "mean length, loop 1". */
+export function metricTitle(name: string): string {
+  const [, loop, own = name] = /^loop(\d)\/(.+)$/u.exec(name) ?? [];
+  const words = own.replace(/^completions\//u, "").replace(/[/_]+/gu, " ");
+  return loop === undefined ? words : `${words}, loop ${loop}`;
+}
+
 /** Chart of one metric of one run: colour and dash show the loop, the legend shows the unit. */
 export function metricChart(name: string): ChartSpec {
   const known = describeMetric(name);
@@ -29,7 +36,7 @@ export function metricChart(name: string): ChartSpec {
   return {
     id: `metric-${name}`,
     // The legend shows the loop; the title must fit a quarter of the screen.
-    title: loop === null ? name : name.slice(name.indexOf("/") + 1).replace(/^completions\//u, ""),
+    title: metricTitle(name).replace(/, loop \d$/u, ""),
     series: [series],
     picked: name,
     ...(isShare ? { range: [0, 1] } : {}),

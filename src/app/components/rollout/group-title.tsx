@@ -28,7 +28,9 @@ export function GroupTitle({
           <span className={`bold ${styles.loop}`} style={loopStyle(group.loop)} data-loop={group.loop}>
             Loop {group.loop}
           </span>
-          <span className="medium">{arrow}</span>
+          <span className="medium" title="Policy answers, partner maps back; ′ marks the partner's mask or caption">
+            {arrow}
+          </span>
           {withStep === true && <span className={`muted clip ellipsis nowrap ${styles.meta}`}>step {group.step}</span>}
           <span className={`muted clip ellipsis nowrap ${styles.meta}`} title="Row in the data set">
             row {group.rowId}

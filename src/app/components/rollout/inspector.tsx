@@ -14,7 +14,7 @@ import { CopyPanel } from "../ui/panel/copy-panel.tsx";
 import { type Tab, Tabs } from "../ui/tabs.tsx";
 import { ActionStrip } from "./actions/action-strip.tsx";
 import styles from "./details.module.css";
-import { Caption, CaptionDiff, CopyButton, DiffLegend } from "./reward/caption-diff.tsx";
+import { Caption, CaptionDiff, CopyButton } from "./reward/caption-diff.tsx";
 import { RewardDetails } from "./reward/reward-details.tsx";
 import { RolloutFigure } from "./rollout-figure.tsx";
 import {
@@ -76,7 +76,7 @@ export function Inspector(props: {
   const tab = tabs.find(({ id }) => id === asked)?.id ?? "captions";
   return (
     <section
-      className={`grid p-4 framed surface round-l ${styles.inspector}`}
+      className={`grid min-0 ${styles.inspector}`}
       data-testid="inspector"
       aria-label={`Rollout ${rollout.index + 1}`}
     >
@@ -179,11 +179,6 @@ function Captions({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
           <Caption name="Given caption" text={caption} />
           {referenceCaption !== caption && <Caption name="Reference" text={referenceCaption} />}
         </>
-      )}
-      {aboutLoop(loop).text === "caption" ? (
-        <DiffLegend text={caption} reference={referenceCaption} />
-      ) : (
-        <DiffLegend text={captionPrime ?? ""} reference={caption} />
       )}
       <details className={styles.more} open={aboutLoop(loop).promptOfRow === true}>
         <summary className="muted pointer">Prompt and raw completion</summary>

@@ -29,9 +29,9 @@ function selectionSentence(report: EvalReport, best: BestCheckpoint | null): str
   }
   if (selection === null) return "There are no selection rows, so no best checkpoint is chosen.";
   const name = selectionName(report);
-  const rows = `${counted(selection.n, "selection row")} that no number on this screen includes`;
+  const rows = `${counted(selection.n, "selection row")}. Scores below leave ${selection.n === 1 ? "it" : "them"} out.`;
   if (best?.selection === null || best?.selection === undefined) {
-    return `The best checkpoint is chosen by ${name} on ${rows}; no evaluated checkpoint is stored.`;
+    return `Best checkpoint: none, because no step with a checkpoint was evaluated. It is chosen by ${name} on ${rows}`;
   }
-  return `Best checkpoint: step ${best.step}, chosen by ${name} (${fixed(best.selection.value, 3)}) on ${rows}.`;
+  return `Best checkpoint: step ${best.step}, with ${name} ${fixed(best.selection.value, 3)} on ${rows}`;
 }

@@ -35,14 +35,14 @@ export function LoopPicture({
         <CopyPanel name={`loop ${group.loop}`} />
       </span>
       <ol className={`grid m-0 p-0 no-bullets ${styles.stages}`}>
-        <Stage name={samples === "text" ? "Given region" : "Given caption"}>
+        <Stage name={samples === "text" ? "Given mask" : "Given caption"}>
           {samples === "text" ? (
             <RolloutFigure className={styles.figure ?? ""} rollout={best} layers={GIVEN} />
           ) : (
             <Said text={best.caption} />
           )}
         </Stage>
-        <Stage name="The policy answers" step={1}>
+        <Stage name={samples === "text" ? "The policy's caption" : "The policy's mask"} step={1}>
           {samples === "text" ? (
             <Said text={best.caption} />
           ) : (
@@ -52,7 +52,7 @@ export function LoopPicture({
             </>
           )}
         </Stage>
-        <Stage name="The partner maps it back" step={2}>
+        <Stage name={`The partner maps it back: ${samples === "text" ? "mask′" : "caption′"}`} step={2}>
           {samples === "text" ? (
             <RolloutFigure className={styles.figure ?? ""} rollout={best} layers={ANSWER} />
           ) : (

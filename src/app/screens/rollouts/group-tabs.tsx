@@ -25,7 +25,11 @@ export function GroupTabs(props: {
             Loop {group.loop}
             <small className="muted">row {group.rowId.split("#").pop()}</small>
             <b>{fixed(group.rewardMean, 2)}</b>
-            {group.zeroSpread && <span title="No learning signal from this group">=</span>}
+            {group.zeroSpread && (
+              <small className="warn" title="All rewards are equal, so this group gives no learning signal">
+                no spread
+              </small>
+            )}
           </button>
         </li>
       ))}

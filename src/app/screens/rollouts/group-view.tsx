@@ -29,6 +29,8 @@ export function GroupView(props: {
   readonly onSort: (sort: SortBy) => void;
   readonly sync: string;
   readonly onOpen: (rollout: RolloutRecord) => void;
+  /** The selected rollout, beside the others. */
+  readonly children: ReactNode;
 }): ReactNode {
   const { group, rollouts, selected, filter, layers, sort, onSort, sync, onOpen } = props;
   const scale = advantageScale(group);
@@ -50,20 +52,23 @@ export function GroupView(props: {
         role={answerRole(group.loop)}
         fileName={`step-${group.step}-loop-${group.loop}-group-${group.group}`}
       />
-      <div className={`grid gap-3 scroll-x ${styles.tiles}`} style={{ "--n": rollouts.length } as CSSProperties}>
-        {rollouts.map((rollout) => (
-          <div key={rollout.id} data-faded={faded.has(rollout)}>
-            <RolloutCard
-              rollout={rollout}
-              layers={layers}
-              scale={scale}
-              selected={rollout === selected}
-              small
-              sync={sync}
-              onOpen={() => onOpen(rollout)}
-            />
-          </div>
-        ))}
+      <div className={`grid ${styles.pair}`}>
+        <div className={`grid gap-3 ${styles.tiles}`} style={{ "--n": rollouts.length } as CSSProperties}>
+          {rollouts.map((rollout) => (
+            <div key={rollout.id} data-faded={faded.has(rollout)}>
+              <RolloutCard
+                rollout={rollout}
+                layers={layers}
+                scale={scale}
+                selected={rollout === selected}
+                small
+                sync={sync}
+                onOpen={() => onOpen(rollout)}
+              />
+            </div>
+          ))}
+        </div>
+        {props.children}
       </div>
     </section>
   );

@@ -266,45 +266,51 @@ function Viewer(props: { readonly run: ViewedRun; readonly scan: Scan; readonly 
                   onSort={setSort}
                   sync={SYNC}
                   onOpen={open}
-                />
-                <div ref={inspector}>
-                  <Inspector
-                    rollout={selected}
-                    layers={layers}
-                    onToggle={toggle}
-                    blinking={blinking}
-                    onBlink={() => setBlinking(!blinking)}
-                    sync={SYNC}
-                    thumbs={run.recorded || run.followed || run.imported ? null : run.runId}
-                    advantage={
-                      config !== null && <AdvantageFormula rollout={selected} groups={loopGroups} config={config} />
-                    }
-                    more={[
-                      ...(config === null || whole === null
-                        ? []
-                        : [
-                            {
-                              id: "what-if",
-                              label: "What if",
-                              content: (
-                                <WhatIfPanel key={groupKey(whole)} group={whole} groups={loopGroups} config={config} />
-                              ),
-                            },
-                          ]),
-                      {
-                        id: "recompute",
-                        label: "Recompute",
-                        content: (
-                          <div className="grid gap-4">
-                            <CloserLook key={selected.id} run={run} rollout={selected} />
-                            <ReplayStep key={group.step} run={run} step={group.step} />
-                          </div>
-                        ),
-                      },
-                      { id: "history", label: "History", content: <RowHistory run={run} group={group} /> },
-                    ]}
-                  />
-                </div>
+                >
+                  <div ref={inspector} className="min-0">
+                    <Inspector
+                      rollout={selected}
+                      layers={layers}
+                      onToggle={toggle}
+                      blinking={blinking}
+                      onBlink={() => setBlinking(!blinking)}
+                      sync={SYNC}
+                      thumbs={run.recorded || run.followed || run.imported ? null : run.runId}
+                      advantage={
+                        config !== null && <AdvantageFormula rollout={selected} groups={loopGroups} config={config} />
+                      }
+                      more={[
+                        ...(config === null || whole === null
+                          ? []
+                          : [
+                              {
+                                id: "what-if",
+                                label: "What if",
+                                content: (
+                                  <WhatIfPanel
+                                    key={groupKey(whole)}
+                                    group={whole}
+                                    groups={loopGroups}
+                                    config={config}
+                                  />
+                                ),
+                              },
+                            ]),
+                        {
+                          id: "recompute",
+                          label: "Recompute",
+                          content: (
+                            <div className="grid gap-4">
+                              <CloserLook key={selected.id} run={run} rollout={selected} />
+                              <ReplayStep key={group.step} run={run} step={group.step} />
+                            </div>
+                          ),
+                        },
+                        { id: "history", label: "History", content: <RowHistory run={run} group={group} /> },
+                      ]}
+                    />
+                  </div>
+                </GroupView>
                 <RewardHistogram
                   title="Rewards of this step"
                   groups={found.groups}

@@ -28,7 +28,7 @@ export function PhaseBar(): ReactNode {
           </span>
         ) : next !== null ? (
           <span data-testid="paused-before">
-            Paused before <b>{PHASE_NAMES[next.phase]}</b>
+            Paused; next: <b>{PHASE_NAMES[next.phase]}</b>
             {next.loop === null ? "" : ` · loop ${next.loop}`}
           </span>
         ) : (

@@ -69,12 +69,6 @@ export function readableDiff(diff: readonly DiffWord[]): boolean {
   return diff.length <= SHORT || 2 * diff.filter(({ kind }) => kind === "same").length >= diff.length;
 }
 
-/** Whether `diffWords` finds no difference. */
-export function sameWords(reference: string, text: string): boolean {
-  const [a, b] = [words(reference), words(text)];
-  return a.length === b.length && a.every((word, at) => key(word) === key(b[at] as string));
-}
-
 function words(text: string): string[] {
   return text.split(/\s+/u).filter((word) => word !== "");
 }

@@ -1,6 +1,7 @@
 /** Charts of one metric each, with one line per run. */
 import { LOOP_IDS } from "../../../../engine/rl/loops/abouts.ts";
 import type { ChartSpec, SeriesSpec } from "../../../components/charts/chart-spec.ts";
+import { metricTitle } from "../../../components/charts/chosen-metrics.ts";
 import { joinedName } from "../../../components/charts/joined-source.ts";
 
 /** Maximum runs per chart: the number of distinguishable colours. */
@@ -47,7 +48,10 @@ export function compareCharts(runs: readonly NamedRun[], logged: ReadonlySet<str
 
 /** Chart of a metric that the user selected. */
 export function chosenChart(metric: string, runs: readonly NamedRun[]): ChartSpec {
-  return { ...chartOf({ id: `chosen-${metric}`, title: metric, metric, decimals: "compact" }, runs), picked: metric };
+  return {
+    ...chartOf({ id: `chosen-${metric}`, title: metricTitle(metric), metric, decimals: "compact" }, runs),
+    picked: metric,
+  };
 }
 
 function chartOf({ id, title, metric, decimals, range }: Quantity, runs: readonly NamedRun[]): ChartSpec {
