@@ -83,6 +83,19 @@ describe("a folder of shards with", () => {
     await untilReady(page);
   });
 
+  it("nothing but a shard that breaks off before its first row keeps the open rows; the error goes with good files", async () => {
+    const { page } = lab;
+    const before = await page.getByTestId("data-counts").textContent();
+    await page.getByTestId("pick-shards").setInputFiles(files.alone("truncated"));
+    await expect
+      .poll(() => problems(page))
+      .toEqual([expect.stringMatching(/^No usable row in .*cut off.*the open rows are kept$/)]);
+    await expect.poll(() => page.getByTestId("data-counts").textContent()).toBe(before);
+    await untilReady(page);
+    await page.getByTestId("pick-shard-files").setInputFiles([join(files.folder("text"), "good.arrow")]);
+    await expect.poll(() => problems(page)).toEqual([]);
+  });
+
   it("nothing but a table of other columns says that no row can be used, and Start says why", async () => {
     const { page } = lab;
     await page.getByTestId("pick-shards").setInputFiles(files.alone("schema"));

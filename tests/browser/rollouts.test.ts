@@ -34,6 +34,39 @@ beforeAll(async () => {
 });
 afterAll(() => lab.close());
 
+describe("loop 2 of a policy with exploration noise", () => {
+  it("is drawn without noise, the sampled mask as a named outline, above the fold", async () => {
+    const { page } = lab;
+    const noisy = groups.find(
+      ({ loop, rollouts }) =>
+        loop === 2 && rollouts.every(({ greedyMask, predictedMask }) => greedyMask?.counts !== predictedMask?.counts),
+    );
+    expect(noisy).toBeDefined();
+    const { step, group } = noisy as NonNullable<typeof noisy>;
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await show(page, { screen: "rollouts", step: String(step), group: `2-${group}` });
+    const inspector = page.getByTestId("inspector");
+    const figure = inspector.getByRole("img", { name: /mask without exploration noise covers/ }).first();
+    await figure.waitFor();
+    await expect
+      .poll(() => page.getByTestId("noise-note").textContent())
+      .toBe("Dashed: sampled mask (with exploration noise); rewards belong to it");
+    const layer = inspector.getByRole("button", { name: /Sampled mask \(with exploration noise\)/ });
+    await expect.poll(() => layer.getAttribute("aria-pressed")).toBe("true");
+    const drawn = (): Promise<string> => figure.evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
+    const before = await drawn();
+    await layer.click();
+    await expect.poll(async () => (await drawn()) === before).toBe(false);
+    await layer.click();
+    // Picture, caption and reward need no scrolling.
+    for (const part of [figure, inspector.getByText("Caption′ of the partner"), inspector.locator("header")]) {
+      const box = await part.boundingBox();
+      expect((box?.y ?? Number.NaN) + (box?.height ?? Number.NaN)).toBeLessThanOrEqual(900);
+    }
+    await show(page, { screen: "rollouts" });
+  });
+});
+
 describe("a search in rollouts", () => {
   it("continues past steps that cannot be read and names them, and reads them when they are back", async () => {
     const { page } = lab;

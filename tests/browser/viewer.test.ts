@@ -38,7 +38,10 @@ describe("the first screen", () => {
       .poll(() => page.getByRole("heading", { level: 1 }).textContent())
       .toMatch(/name regions and to find them/);
     for (const loop of [1, 2]) await page.getByTestId(`home-loop-${loop}`).getByRole("img").first().waitFor();
-    await expect.poll(() => page.getByTestId("home-gain").textContent()).toMatch(/^[+−-]0\.\d{3}$/);
+    // Greedy answers first: sampled ones also gain where answers only become less random.
+    await expect
+      .poll(() => page.getByTestId("home-curve").getByTestId("gain-numbers").textContent())
+      .toMatch(/^greedy [+−±]\d\.\d{3} .+sampled [+−±]\d\.\d{3} .0\.\d{3} to .0\.\d{3}$/);
     await expect.poll(() => page.getByTestId("train-it-yourself").getAttribute("title")).toMatch(/WebGPU/);
     const first = await page.getByTestId("home-step").textContent();
     await expect.poll(() => page.getByTestId("home-step").textContent()).not.toBe(first);
@@ -544,10 +547,15 @@ describe("runs of this browser", () => {
     await expect.poll(() => lines.count()).toBe(2);
     await expect
       .poll(() => lines.first().textContent())
-      .toMatch(/400\.\d{3}[+−]0\.\d{3} \(.0\.\d{3} to .0\.\d{3}\)\d+, \d+$/);
+      .toMatch(/400\.\d{3}[+−±]0\.\d{3} \(.0\.\d{3} to .0\.\d{3}\)\d+, \d+$/);
+    await page.getByTestId("leaderboard-score").selectOption("loop1_greedy");
+    const difference = "0\\.\\d{3}[+−±]0\\.\\d{3} \\(.0\\.\\d{3} to .0\\.\\d{3}\\)";
+    await expect.poll(() => lines.first().textContent()).toMatch(new RegExp(`40${difference}${difference}\\d+, \\d+$`));
     await expect.poll(() => tables.last().locator("tbody tr").count()).toBe(1);
     await page.getByTestId("leaderboard-base").selectOption("whole");
-    await expect.poll(() => lines.allTextContents()).toContainEqual(expect.stringMatching(/0\.000 \(no change\)0, 0$/));
+    await expect
+      .poll(() => lines.allTextContents())
+      .toContainEqual(expect.stringMatching(/±0\.000 \(no change\)0, 0$/));
     expect(await violations(page)).toEqual([]);
     await lines.first().getByRole("link").click();
     await expect.poll(() => page.getByTestId("eval-where").textContent()).toMatch(/after 40 steps$/);

@@ -7,9 +7,8 @@ import { CopyPanel } from "../ui/panel/copy-panel.tsx";
 import { loopStyle } from "./loop-colour.ts";
 import styles from "./rollout.module.css";
 
-/** Says which mask is which where the sampled one is drawn over the mask without noise. */
-export const NOISE_NOTE =
-  "Solid: the policy's mask without noise; dashed: the sampled mask (with exploration noise), which earns the reward";
+/** Names the faint outline beside the mask without noise. */
+export const NOISE_NOTE = "Dashed: sampled mask (with exploration noise)";
 
 /** Prompt of the group and spread of its rewards. */
 export function GroupTitle({
@@ -59,7 +58,7 @@ export function GroupTitle({
       </div>
       {group.rollouts.some((rollout) => noisyMask(rollout) !== null) && (
         <p className="muted small" data-testid="noise-note">
-          {NOISE_NOTE}
+          {NOISE_NOTE}; rewards belong to it
         </p>
       )}
       {first !== undefined && (

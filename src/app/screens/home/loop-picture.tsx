@@ -59,7 +59,10 @@ export function LoopPicture({
             <Said text={best.captionPrime} />
           )}
         </Stage>
-        <Stage name={`Reward, best of ${rollouts.length}`} step={3}>
+        <Stage
+          name={`Reward${noisyMask(best) === null ? "" : " of the sampled mask"}, best of ${rollouts.length}`}
+          step={3}
+        >
           <button
             type="button"
             className={`p-0 bold text-left pointer clear borderless ${styles.reward}`}

@@ -64,7 +64,7 @@ const OVERVIEW: readonly ChartSpec[] = [
   },
   {
     id: "zero-spread",
-    title: "Zero-spread groups",
+    title: "Groups without signal",
     range: share,
     series: perLoop({ names: ["frac_reward_zero_std"], label: "", colour: 0, decimals: 2 }),
   },

@@ -29,6 +29,9 @@ export function ResultCard(props: {
   const { config } = run.manifest ?? {};
   const expected = holdsOut && config !== undefined && config.mode !== "sft" && config.evalSteps > 0;
   if (result === null && !expected) return null;
+  const [start = null] = list;
+  // Until a second evaluation the masks of the start take the place of those that come.
+  const shown = result ?? (start === null ? null : { first: start, last: start });
   const pictures = result === null ? 0 : reportPictures(result.last.rows);
   const few = result === null ? "" : fewPicturesText(pictures);
   const known = result === null ? SCORES : result.scores.map(({ id }) => id);
@@ -40,7 +43,7 @@ export function ResultCard(props: {
           <Headline key={gain.name} gain={gain} result={result} pictures={pictures} />
         ))}
       </div>
-      {result !== null && gains[0]?.scores[0]?.id === "grounding_iou" && <RepairedMasks result={result} />}
+      {gains[0]?.scores[0]?.id === "grounding_iou" && shown !== null && <RepairedMasks {...shown} />}
       <p className="row wrap gap-2-4 muted">
         <span>
           Step {result?.first.report.step ?? 0} to {result?.last.report.step ?? NONE}, 95 % intervals
@@ -89,7 +92,7 @@ function Headline(props: {
 const SHOWN = 4;
 
 /** The policy's masks at the start and now, for the most improved row, the least improved one and two between. */
-function RepairedMasks({ result: { first, last } }: { readonly result: RunResult }): ReactNode {
+function RepairedMasks({ first, last }: Pick<RunResult, "first" | "last">): ReactNode {
   const rows = useMemo(() => {
     const pairs = rowPairs(first.rows, last.rows, "grounding_iou").sort((a, b) => b.change - a.change);
     const places = Array.from({ length: SHOWN }, (_, at) => Math.round((at * (pairs.length - 1)) / (SHOWN - 1)));
