@@ -83,7 +83,8 @@ function PhaseButton(props: { readonly blocker: string | null; readonly starts: 
       icon={<IconPhase />}
       blocker={blocker}
       data-testid="single-phase"
-      aria-label={label}
+      // Begins with what is written on the button.
+      aria-label={`Phase: ${label}`}
       title={starts ? `${label} (F)` : `${label}, then pause (F)`}
       onClick={() => act("phase")}
     >
