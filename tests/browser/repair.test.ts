@@ -20,8 +20,10 @@ const route = async (name: string): Promise<string | null> =>
 describe("Let loop 2 repair masks", () => {
   it("starts its run at once, in place of the recorded one", async () => {
     const { page } = lab;
-    // The preset is chosen by the button; these keep its steps short.
     await page.getByTestId("open-repair").click();
+    // The rows are open already, so the pictures stay while the model loads.
+    await expect.poll(() => page.getByTestId("open-repair").textContent()).toBe("Loading the damaged model…");
+    expect(await page.getByText("Picture not available").count()).toBe(0);
     await untilEvent(events, 0, (event) => event.type === "state" && event.state === "running");
     await page.locator("main[data-screen=train]").waitFor();
     expect(await route("preset")).toBe("repair");

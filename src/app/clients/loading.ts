@@ -307,13 +307,23 @@ export async function openDemoSet(preset: DemoSet["preset"]): Promise<void> {
   const { rows, model: path } = DEMO_SETS.find((set) => set.preset === preset) as DemoSet;
   await requireIdle("the rows that are open");
   for (const other of DEMO_SETS) if (other.preset !== preset) replacePreset(other.preset, preset);
-  const data = openData([{ kind: "built-in", baseUrl: builtIn(rows) }]);
+  const data = isOpen(builtIn(rows)) ? null : openData([{ kind: "built-in", baseUrl: builtIn(rows) }]);
   const baseUrl = builtIn(path);
   const { modelFolder } = useSession.getState();
   const known = modelFolder?.kind === "built-in" && modelFolder.baseUrl === baseUrl;
   const model = !hasOwnModel() && !known && (await isServed(baseUrl));
   await Promise.all([data, model ? openModel({ kind: "built-in", baseUrl }) : null]);
 }
+
+/** Whether exactly these rows of the page are open, without corrections: to read them again would only blank the screens. */
+function isOpen(baseUrl: string): boolean {
+  const { folders, session } = whole;
+  const [only] = folders;
+  const same = folders.length === 1 && only?.kind === "built-in" && only.baseUrl === baseUrl;
+  return same && openFolders === folders && useSession.getState().dataInfo !== null && isEmpty(session.mapping);
+}
+
+const isEmpty = (mapping: DataMapping): boolean => Object.keys(mapping).length === 0;
 
 /** Whether the loaded model is not one that comes with the page. */
 export function hasOwnModel(): boolean {
