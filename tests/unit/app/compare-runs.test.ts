@@ -143,7 +143,7 @@ describe("differences of runs", () => {
       ...["Grounding IoU", "Caption METEOR", "Best checkpoint"],
     ]);
     expect(rows[0]?.values).toEqual(["2", "–", "2"]);
-    expect(rows[1]?.values).toEqual(["0.625 +0.125", "–", "0.500"]);
+    expect(rows[1]?.values).toEqual(["0.625 +0.125 (±0.000 to +1.000)", "–", "0.500"]);
     expect(rows.at(-1)?.values).toEqual(["–", "–", "–"]);
     expect(heldOutRows([run(), run()])).toEqual([]);
   });

@@ -80,7 +80,7 @@ test("the report counts the rows of a difference, not those of a mean", async ()
     await storeEvaluation(run.store, run.id, step, rows, TERMS);
   }
   const html = await runReport(run, null);
-  expect(html).toContain("loop 1 reward, sampled on 2 held-out rows: 0 better, 0 worse");
+  expect(html).toContain("loop 1 reward, sampled (no change), on 2 held-out rows: 0 better, 0 worse");
   expect(html).toContain("Some rows lack a verdict");
 });
 
