@@ -13,7 +13,7 @@ export function metricsOf(specs: readonly ChartSpec[]): readonly string[] {
   return specs.flatMap(({ series }) => series.flatMap(({ metrics }) => metrics));
 }
 
-/** A metric's name as words: "loop1/completions/mean_length" is "mean length, loop 1". */
+/** A metric's name as words: "loopN/completions/mean_length" is "mean length, loop N". */
 export function metricTitle(name: string): string {
   const [, loop, own = name] = /^loop(\d)\/(.+)$/u.exec(name) ?? [];
   const words = own.replace(/^completions\//u, "").replace(/[/_]+/gu, " ");
