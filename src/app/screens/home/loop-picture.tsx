@@ -48,7 +48,9 @@ export function LoopPicture({
           ) : (
             <>
               <RolloutFigure className={styles.figure ?? ""} rollout={best} layers={ANSWER} />
-              {noisyMask(best) !== null && <span className="muted small">{NOISE_NOTE}</span>}
+              <span className={`muted small ${styles.note}`} data-noisy={noisyMask(best) !== null}>
+                {NOISE_NOTE}
+              </span>
             </>
           )}
         </Stage>
@@ -59,10 +61,7 @@ export function LoopPicture({
             <Said text={best.captionPrime} />
           )}
         </Stage>
-        <Stage
-          name={`Reward${noisyMask(best) === null ? "" : " of the sampled mask"}, best of ${rollouts.length}`}
-          step={3}
-        >
+        <Stage name={`Reward, best of ${rollouts.length}`} step={3}>
           <button
             type="button"
             className={`p-0 bold text-left pointer clear borderless ${styles.reward}`}

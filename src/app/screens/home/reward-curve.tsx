@@ -50,7 +50,7 @@ export function RewardCurve({ run, step }: { readonly run: ViewedRun; readonly s
         Reward over {counted(length, "step")}
         {gain !== undefined && last !== undefined && (
           <>
-            ; {gain.name} on {counted(last.report.n, "held-out row")}, from the start
+            ; {gain.name} on {counted(last.report.n, "held-out row")}
             <GainNumbers className={`flex wrap ${styles.gain}`} gain={gain} of={differenceOf} pictures={pictures} />
             {few !== "" && <span className="warn">{few}</span>}
           </>
