@@ -221,10 +221,10 @@ const calls: Handlers<TrainerCalls> = {
     const { name, hash, rank, scale, modules, tensors } = adapter;
     return { name, hash, rank, scale, factors: tensors.size - modules, modules };
   },
-  async tryOut(picture, task, weights, onPhase, signal) {
+  async tryOut(picture, task, weights, maxTiles, onPhase, signal) {
     const { lab, rows } = await started();
     const began = seconds();
-    const asked = { picture: await tryPicture(picture, rows), task, from: weights };
+    const asked = { picture: await tryPicture(picture, rows), task, from: weights, maxTiles: maxTiles ?? undefined };
     return { answer: await lab.tryOut(asked, onPhase, signal), seconds: seconds() - began };
   },
   async follow(row, task, from, ref, resume, event, signal) {

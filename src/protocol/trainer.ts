@@ -5,6 +5,7 @@ import type { CachedModel } from "../engine/loading/model-cache.ts";
 import type { StartAdapter } from "../engine/model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../engine/model/sa2va.ts";
 import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
+import type { TowerPart } from "../engine/policy/features.ts";
 import type { TrainerEvent } from "../engine/rl/run/events.ts";
 import type { BenchGroup } from "../engine/runs/bench/bench-group.ts";
 import type { Fork } from "../engine/runs/library/fork.ts";
@@ -135,12 +136,13 @@ export interface TrainerCalls {
   ): Promise<void>;
   /** Opens a PEFT adapter folder as the start of new runs and try-outs, or to compute likelihoods; null closes it. */
   openAdapter(folder: FolderRef | null, role: AdapterRole): Promise<AdapterInfo | null>;
-  /** One question about a picture. */
+  /** One question about a picture. @param maxTiles upper limit of tiles; null is the model's own */
   tryOut(
     picture: TryPicture,
     task: TryTask,
     weights: TryWeights,
-    onPhase: (phase: TryPhase) => void,
+    maxTiles: number | null,
+    onPhase: (phase: TryPhase, part?: TowerPart) => void,
     signal: AbortSignal,
   ): Promise<Tried>;
   /**

@@ -1,7 +1,9 @@
 /** The single current try-out request. */
 
-import type { TryTask, TryWeights } from "../../engine/session/try-out.ts";
+import type { TowerPart } from "../../engine/policy/features.ts";
+import type { TryPhase, TryTask, TryWeights } from "../../engine/session/try-out.ts";
 import type { Tried, TryPicture } from "../../protocol/trainer.ts";
+import { useSession } from "../stores/session.ts";
 import { useTry } from "../stores/try-out.ts";
 import { lab } from "./lab.ts";
 
@@ -12,9 +14,11 @@ export async function askModel(picture: TryPicture, task: TryTask, weights: TryW
   stop = new AbortController();
   useTry.setState({ phase: "asked" });
   try {
-    return await lab().trainer.tryOut(picture, task, weights, (phase) => useTry.setState({ phase }), stop.signal);
+    const { maxTiles } = useSession.getState().config;
+    const onPhase = (phase: TryPhase, part?: TowerPart): void => useTry.setState({ phase, part: part ?? null });
+    return await lab().trainer.tryOut(picture, task, weights, maxTiles, onPhase, stop.signal);
   } finally {
-    useTry.setState({ phase: null });
+    useTry.setState({ phase: null, part: null });
   }
 }
 

@@ -88,7 +88,7 @@ export async function runSuite(expected?: string): Promise<void> {
       ask: async (system, index, tasks) => {
         const task = tryTaskOf(tasks, ANSWER_TOKENS);
         const picture = { kind: "suite", index } as const;
-        const { answer } = await lab().trainer.tryOut(picture, task, { from: system }, () => undefined, signal);
+        const { answer } = await lab().trainer.tryOut(picture, task, { from: system }, null, () => undefined, signal);
         if (useSession.getState().model?.hash === model.hash && useTry.getState().adapter?.hash === adapter?.hash)
           return suiteAnswersOf(answer);
         throw badInput("The model or the adapter was changed; start the evaluation again");

@@ -22,11 +22,11 @@ export const KEPT_FREE_BYTES = 16 * 2 ** 20;
 /** Maximum dispatches of one submit; docs/performance.md compares other numbers. */
 export const SUBMIT_DISPATCHES = 64;
 
-/** Free buffers kept while a phase works: this share of the bytes in use, or this many bytes if that is more. */
+/**
+ * Free buffers kept without a plan: this share of the bytes in use, or this many bytes if that is more. A plan counts
+ * these bytes as free ones.
+ */
 export const FREE_SHARE = 1 / 16;
 export const FREE_BYTES = 64 * 2 ** 20;
-/**
- * During a run, free buffers are also limited to the bytes that its plan leaves, or to this share of the plan if that
- * is more.
- */
+/** With a plan, free buffers may take all bytes that it leaves, or this share of the plan if that is more. */
 export const PLANNED_FREE_SHARE = 1 / 32;

@@ -5,6 +5,7 @@ import type { LabConfig } from "../config/table.ts";
 import { LabError } from "../errors.ts";
 import { PackedMatrix } from "../gpu/packed/matrix.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
+import { setPlannedBytes } from "../gpu/runtime/pool.ts";
 import { probeMemory } from "../gpu/runtime/probe-memory.ts";
 import type { Throughput } from "../gpu/runtime/throughput.ts";
 import type { StartAdapter } from "../model/adapter/start-adapter.ts";
@@ -80,6 +81,21 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
     problems: [...problemsOf(model, config, device), ...startProblems(config, extras), ...fitProblems(fit)],
     warnings: warningsOf(config, device),
   };
+}
+
+/** Runs work outside a run, whose buffers may take what the plan of a run with these settings allows. */
+export async function withinPlan<T>(
+  { config, storage }: Sa2vaModel,
+  settings: LabConfig,
+  { report }: EngineDevice,
+  work: () => Promise<T>,
+): Promise<T> {
+  setPlannedBytes(forecast(config, settings, storage, null, report.software).peak);
+  try {
+    return await work();
+  } finally {
+    setPlannedBytes();
+  }
 }
 
 function fitReport(

@@ -18,10 +18,13 @@ export interface Asked {
   readonly picture: AskedPicture;
   readonly task: TryTask;
   readonly from: TryWeights;
+  /** Upper limit of tiles; the model's own without one. */
+  readonly maxTiles?: number | undefined;
 }
 
 export class Question {
   #features: FeatureCache | undefined;
+  #maxTiles = 0;
   readonly #follower = new ClipFollower();
   #now: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
 
@@ -45,9 +48,15 @@ export class Question {
    * Answers a request; the caller ensures that there is one at a time.
    * @throws LabError("cancelled") when the signal aborts or the request yields, "bad-input" naming the problem
    */
-  async ask(context: Outside, { picture, task, from }: Asked, onPhase: TryContext["onPhase"]): Promise<TryAnswer> {
-    this.#features ??= tryFeatures(context.model);
-    const features = this.#features;
+  async ask(
+    context: Outside,
+    { picture, task, from, maxTiles = context.model.tiling.maxTiles }: Asked,
+    onPhase: TryContext["onPhase"],
+  ): Promise<TryAnswer> {
+    const known = maxTiles === this.#maxTiles ? this.#features : undefined;
+    const features = known ?? tryFeatures(context.model, maxTiles);
+    this.#features = features;
+    this.#maxTiles = maxTiles;
     return this.#during(context.signal, (signal) =>
       tryOut({ ...context, features, onPhase, signal }, picture, task, from),
     );

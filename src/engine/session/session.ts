@@ -5,6 +5,7 @@
 
 import { inTurn } from "../bytes/in-turn.ts";
 import type { ByteFolder } from "../bytes/source.ts";
+import { defaultConfig } from "../config/parse.ts";
 import type { LabConfig } from "../config/table.ts";
 import { badInput, LabError } from "../errors.ts";
 import { holdShapes } from "../gpu/forms/active.ts";
@@ -37,7 +38,7 @@ import type { FollowAsked, OnFollow } from "./follow-clip.ts";
 import { KernelForms } from "./kernel-forms.ts";
 import { launchRun, type RunHost } from "./launch-run.ts";
 import { memoryReport, type SystemReport } from "./memory-report.ts";
-import { type Plan, planRun } from "./plan.ts";
+import { type Plan, planRun, withinPlan } from "./plan.ts";
 import type { RepeatingWork } from "./replay.ts";
 import { type Asked, Question } from "./request.ts";
 import { benchFromStart } from "./reward-bench.ts";
@@ -269,8 +270,10 @@ export class Session {
   ): Promise<void> {
     await this.whileIdle("bench", async () => {
       const [device, { rows, scorer }, { start: adapter, captioner }] = [this.#device, this.#deps, this.#adapters];
-      const from = { model: this.#loaded().model, config, adapter, captioner, scorer, signal };
-      await benchFromStart(from, { rows, indices, loops, onGroup, checkDevice: () => device.check() });
+      const { model } = this.#loaded();
+      const from = { model, config, adapter, captioner, scorer, signal };
+      const input = { rows, indices, loops, onGroup, checkDevice: () => device.check() };
+      await withinPlan(model, config, device, () => benchFromStart(from, input));
     });
   }
 
@@ -293,21 +296,30 @@ export class Session {
    * @throws LabError("cancelled") when the signal aborts or the run continues
    */
   async tryOut(asked: Asked, onPhase: TryContext["onPhase"], signal: AbortSignal): Promise<TryAnswer> {
-    return this.#besideRun(signal, (context) => this.#question.ask(context, asked, onPhase));
+    return this.#besideRun(asked.maxTiles, signal, (context) => this.#question.ask(context, asked, onPhase));
   }
 
   /** Follows objects through an open clip (follow-clip.ts), by the rules of `tryOut`. @throws LabError as it does */
   async follow(asked: FollowAsked, tell: OnFollow, signal: AbortSignal): Promise<Followed> {
-    return this.#besideRun(signal, (context) => this.#question.follow(context, this.#deps.rows, asked, tell));
+    return this.#besideRun(1, signal, (context) => this.#question.follow(context, this.#deps.rows, asked, tell));
   }
 
-  async #besideRun<T>(signal: AbortSignal, work: (context: Outside) => Promise<T>): Promise<T> {
+  /** @param tiles upper limit of tiles; the model's own without one */
+  async #besideRun<T>(
+    tiles: number | undefined,
+    signal: AbortSignal,
+    work: (context: Outside) => Promise<T>,
+  ): Promise<T> {
     if (this.#uses.has("run") && this.#trainer?.control.state !== "paused")
       throw badInput("A run is in progress. Pause it before you try the model");
     const { store } = this.#deps;
     const answering = async (): Promise<T> => {
       const device = this.#device;
-      const answer = await work({ ...this.#loaded(), adapter: this.#adapters.start, live: this.#live, store, signal });
+      const [loaded, live] = [this.#loaded(), this.#live];
+      const asked = (): Promise<T> => work({ ...loaded, adapter: this.#adapters.start, live, store, signal });
+      const settings = { ...defaultConfig(), maxTiles: tiles ?? loaded.model.tiling.maxTiles };
+      // A paused run has its own plan.
+      const answer = await (live === undefined ? withinPlan(loaded.model, settings, device, asked) : asked());
       device.check();
       return answer;
     };

@@ -16,6 +16,7 @@ import { keptDifficulty } from "../runs/difficulty.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
 import { evaluatedRows, type RowList } from "../runs/run-rows.ts";
 import { formsOf, keptTable } from "../tuning/table.ts";
+import { withinPlan } from "./plan.ts";
 
 export interface StoredWork {
   /** The stored run, which is only read. */
@@ -80,7 +81,9 @@ export async function withStoredTrainer<T>(
   signal.addEventListener("abort", stop);
   try {
     if (signal.aborted) stop();
-    return await withFormTable(table === undefined ? new Map() : formsOf(table), () => work(trainer, from, state));
+    return await withFormTable(table === undefined ? new Map() : formsOf(table), () =>
+      withinPlan(model, config, device, () => work(trainer, from, state)),
+    );
   } finally {
     signal.removeEventListener("abort", stop);
     trainer.features.clear();

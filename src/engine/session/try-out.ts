@@ -12,7 +12,7 @@ import type { ParameterSet } from "../model/weights/weights.ts";
 import { type Weights, weightsView } from "../model/weights/weights.ts";
 import { chosenFrames, PUBLISHED_FRAMES } from "../policy/clip/frames.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
-import { createFeatureCache, disposeFeatures, type FeatureCache } from "../policy/features.ts";
+import { createFeatureCache, disposeFeatures, type FeatureCache, type TowerPart } from "../policy/features.ts";
 import { answerFreely, questionPrompt } from "../policy/free-answer.ts";
 import { describePictures, findInPictures } from "../policy/partner.ts";
 import { countCells, regionCells } from "../policy/prompts.ts";
@@ -82,7 +82,8 @@ export interface TryContext {
     | undefined;
   readonly store: RunStore;
   readonly features: FeatureCache;
-  readonly onPhase: (phase: TryPhase) => void;
+  /** @param part the part of the picture that is encoded now */
+  readonly onPhase: (phase: TryPhase, part?: TowerPart) => void;
   readonly signal: AbortSignal;
 }
 
@@ -93,8 +94,8 @@ export type Outside = Omit<TryContext, "features" | "onPhase">;
 const FEATURE_BYTES = 256 * 2 ** 20;
 
 /** Features of try-out pictures in host memory, least recently used dropped first. */
-export function tryFeatures(model: Sa2vaModel): FeatureCache {
-  return createFeatureCache(model, model.tiling.maxTiles, FEATURE_BYTES);
+export function tryFeatures(model: Sa2vaModel, maxTiles = model.tiling.maxTiles): FeatureCache {
+  return createFeatureCache(model, maxTiles, FEATURE_BYTES);
 }
 
 /** Guard of the logits, as in evaluation. */
@@ -132,7 +133,7 @@ export async function tryOut(
     onPhase("features");
     const { id, rgb } = picture;
     const view = viewOf(picture, task);
-    const features = await context.features.get(id, rgb, view, { signal });
+    const features = await context.features.get(id, rgb, view, { signal, onPart: (part) => onPhase("features", part) });
     try {
       stopIf(signal);
       onPhase("answer");

@@ -42,16 +42,17 @@ let planned: number | undefined;
 let mostFree = FREE_BYTES;
 
 /**
- * Bounds the bytes of all buffers of the device: free ones are destroyed before a new one would exceed it.
- * @param bytes bytes that the current run's plan allows; undefined without a run
+ * Bounds the bytes of all buffers of the device: free ones are kept up to it, and destroyed before a new one would
+ * exceed it.
+ * @param bytes bytes that the plan of the current work allows; undefined bounds the free buffers alone
  */
 export function setPlannedBytes(bytes?: number): void {
   planned = bytes;
 }
 
 /**
- * Whether live buffers and destroyed ones that the GPU still uses exceed the plan. Without a run, whether the destroyed ones alone exceed the
- * bytes of free buffers.
+ * Whether live buffers and destroyed ones that the GPU still uses exceed the plan; without a plan, whether the destroyed
+ * ones exceed the bound of free buffers.
  */
 export function memoryExceeded(): boolean {
   const unfinished = heldBytes() - liveBytes();
@@ -133,10 +134,10 @@ export function installPool(): void {
   };
 }
 
-/**
- * If free buffers exceed the bound, destroys them until half of it is left, so that this does not happen for every new
- * buffer.
- */
+/** Share of the bound that is left when free buffers exceed it, so that this does not happen for every new buffer. */
+const KEPT_SHARE = 3 / 4;
+
+/** If free buffers and a new one of this size exceed the bound, destroys those of the sizes that were freed longest ago. */
 function makeRoom(pool: Pool, size: number): void {
   const free = pool.numBytesAllocated - pool.numBytesUsed;
   const most =
@@ -145,10 +146,10 @@ function makeRoom(pool: Pool, size: number): void {
       : Math.max(planned - (liveBytes() - free) - size, PLANNED_FREE_SHARE * planned);
   if (free <= most) return;
   flushBackend();
-  const K = Number((globalThis as any).KEEPS ?? 0.5);
+  const kept = KEPT_SHARE * most;
   for (const buffers of pool.freeBuffers.values()) {
-    while (buffers.length > 0 && pool.numBytesAllocated - pool.numBytesUsed > most * K) destroyOne(pool, buffers);
-    if (pool.numBytesAllocated - pool.numBytesUsed <= most * K) return;
+    while (buffers.length > 0 && pool.numBytesAllocated - pool.numBytesUsed > kept) destroyOne(pool, buffers);
+    if (pool.numBytesAllocated - pool.numBytesUsed <= kept) return;
   }
 }
 

@@ -26,6 +26,11 @@ export function setDispatchWork(work: number = DISPATCH_WORK): void {
   budget = work;
 }
 
+/** The current limit of a dispatch. */
+export function dispatchWork(): number {
+  return budget;
+}
+
 export interface RowRange {
   readonly from: number;
   readonly count: number;

@@ -67,7 +67,7 @@ export function* hiera(w: Weights, config: Sam2Config, pixels: Tensor, probe?: P
   let whole = false;
   try {
     for (const [index, block] of hieraBlocks(config).entries()) {
-      const y = hieraBlock(w, `${TRUNK}.blocks.${index}`, block, x);
+      const y = yield* hieraBlock(w, `${TRUNK}.blocks.${index}`, block, x);
       probe?.(`hiera.block.${index}`, y);
       if (!outputs.includes(x)) x.dispose();
       if (block.stageEnd) outputs.push(y);
@@ -92,19 +92,22 @@ export function hieraPosition(w: Weights, height: number, width: number): Tensor
   });
 }
 
-function hieraBlock(w: Weights, path: string, block: HieraBlock, x: Tensor): Tensor {
+function* hieraBlock(w: Weights, path: string, block: HieraBlock, x: Tensor): Paced<Tensor> {
   const attended = tf.tidy(() => {
     const y = layerNorm(x, w.get(`${path}.norm1.weight`), w.get(`${path}.norm1.bias`), NORM_EPS);
     // The projection of the shortcut acts on the normed input.
     const shortcut = block.pool ? maxPool2x2(linearLayer(w, `${path}.proj`, y)) : x;
     return shortcut.add(windowAttention(w, `${path}.attn`, block, y));
   });
-  return tf.tidy(() => {
-    const y = layerNorm(attended, w.get(`${path}.norm2.weight`), w.get(`${path}.norm2.bias`), NORM_EPS);
-    const sum = attended.add(mlp(w, `${path}.mlp.layers`, y));
+  try {
+    yield;
+    return tf.tidy(() => {
+      const y = layerNorm(attended, w.get(`${path}.norm2.weight`), w.get(`${path}.norm2.bias`), NORM_EPS);
+      return attended.add(mlp(w, `${path}.mlp.layers`, y));
+    });
+  } finally {
     attended.dispose();
-    return sum;
-  });
+  }
 }
 
 /** Two linear layers with GELU between, in chunks of rows so that the hidden layer stays small. */

@@ -2,6 +2,7 @@ import { type ReactNode, useMemo, useRef, useState } from "react";
 import type { Rle } from "../../../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../../../engine/data/sample.ts";
 import { badInput } from "../../../../engine/errors.ts";
+import type { TowerPart } from "../../../../engine/policy/features.ts";
 import type { TryTask } from "../../../../engine/session/try-out.ts";
 import { MAX_OWN_SIDE } from "../../../../protocol/trainer.ts";
 import { report } from "../../../clients/lab.ts";
@@ -32,6 +33,11 @@ const PHASES = {
   answer: "Answering",
 } as const;
 
+function phaseText(phase: keyof typeof PHASES, part: TowerPart | null): string {
+  if (part === null) return PHASES[phase];
+  return part.tower === "SAM2" ? "Encoding the picture for masks" : `Encoding tile ${part.tile} of ${part.tiles}`;
+}
+
 const BUTTONS: Readonly<Record<Task, string>> = { describe: "Describe", segment: "Segment", ask: "Ask" };
 
 const MAX_NEW_TOKENS = 64;
@@ -57,6 +63,7 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
   const sides = useSides();
   const side = sides.find(({ value }) => value === sideName) ?? sides[0];
   const phase = useTry((state) => state.phase);
+  const part = useTry((state) => state.part);
   const blocker = useBlocker(task, regions, task === "ask" ? question : phrases);
   const marks = task === "describe" || (task === "ask" && withRegions);
 
@@ -182,7 +189,7 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
           </Button>
         )}
         <p className="muted anywhere" role="status">
-          {phase === null ? (blocker ?? "") : PHASES[phase]}
+          {phase === null ? (blocker ?? "") : phaseText(phase, part)}
         </p>
       </div>
       {answer !== null && (

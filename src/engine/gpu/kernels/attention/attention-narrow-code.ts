@@ -27,6 +27,13 @@ export const SEEN = {
   ...MASK_FIELDS,
 } as const;
 
+/** A dispatch works on some of the tiles of rows of all heads: the first one, and the tiles per head. */
+export const PLACED = u32s("skip tiles");
+export const PLACE = `
+      let tile = u.skip + group.x;
+      let owner = tile / u.tiles;
+      let within = tile % u.tiles;`;
+
 /** Inputs of programs for the gradient. */
 export const GRADIENT_INPUTS = {
   q: "vec4<f32>",
@@ -106,12 +113,12 @@ export function narrowForward(vectors: number, lanes: number): GpuProgram {
     ...extensions(lanes),
     inputs: { q: "vec4<f32>", k: "vec4<f32>", v: "vec4<f32>", mask: "f32" },
     outputs: { result: "vec4<f32>", stats: "f32" },
-    uniforms: SEEN,
+    uniforms: { ...SEEN, ...PLACED },
     workgroup: [threads, 1],
     header: HEADER,
-    body: `
-      let head = group.z;
-      let first = group.x * ${threads}u;
+    body: `${PLACE}
+      let head = owner;
+      let first = within * ${threads}u;
       let query = min(first + local.x, u.queries - 1u);
       let row = head * u.queries + query;
       let keyBase = (head / u.group) * u.keys;
@@ -159,29 +166,29 @@ export function narrowBackward(vectors: number, lanes: number): GpuProgram {
     ...extensions(lanes),
     inputs: GRADIENT_INPUTS,
     outputs: { slopes: "f32", dk: "vec4<f32>", dv: "vec4<f32>" },
-    uniforms: SEEN,
+    uniforms: { ...SEEN, ...PLACED },
     workgroup: [threads, 1],
     header: HEADER,
-    body: `
-      let first = group.x * ${threads}u;
+    body: `${PLACE}
+      let first = within * ${threads}u;
       let key = first + local.x;
-      let within = min(key, u.keys - 1u);
-      let base = (group.z * u.keys + within) * ${vectors}u;
+      let own = min(key, u.keys - 1u);
+      let base = (owner * u.keys + own) * ${vectors}u;
       ${each(vectors, (i) => `let k${i} = k[base + ${i}u]; let v${i} = v[base + ${i}u];`)}
       ${each(vectors, (i) => `var dk${i} = vec4f(0); var dv${i} = vec4f(0);`)}
       // The product of the slopes reads beyond what a row sees and must find zeros there.
       let margin = u.before + ${READ_BEYOND}u;
       let open = select(0u, max(first, margin) - margin, u.causal != 0u);
       for (var rep = 0u; rep < u.group; rep++) {
-        let head = group.z * u.group + rep;
-        let above = maskOf(head) + within * u.maskKey;
+        let head = owner * u.group + rep;
+        let above = maskOf(head) + own * u.maskKey;
         for (var query = open; query < u.queries; query++) {
           let row = head * u.queries + query;
           ${shared("q", "q", "row", "row", vectors, 1, lanes)}
           ${shared("dy", "dy", "row", "row", vectors, 1, lanes)}
           let s = score(${dots(vectors, "q0_", "k")}, above + query * u.maskRow);
           let weight = exp(min(s - stats[2u * row], 0.0)) * stats[2u * row + 1u];
-          let p = select(0.0, weight, seen(query, within));
+          let p = select(0.0, weight, seen(query, own));
           let slope = u.scale * p * (${dots(vectors, "dy0_", "v")} - delta[row]);
           ${each(vectors, (i) => `dv${i} += p * dy0_${i}; dk${i} += slope * q0_${i};`)}
           if (key < u.keys) { slopes[row * u.keys + key] = slope; }

@@ -2,8 +2,9 @@
 import { LabError } from "../../../errors.ts";
 import { runRows } from "../../rows-program.ts";
 import { broadcastLanes } from "../../runtime/custom-kernels.ts";
-import { programOnce } from "../../runtime/pipelines.ts";
-import { release, runProgram, unwritten } from "../../runtime/program.ts";
+import { type GpuProgram, programOnce } from "../../runtime/pipelines.ts";
+import { MAX_GROUPS, type OutputSpec, release, runProgram, unwritten } from "../../runtime/program.ts";
+import { countWork, DISPATCH_WORK, rowRuns } from "../../runtime/work-budget.ts";
 import type { tf } from "../../tf.ts";
 import { NARROW_UNIFORMS, narrowBackward, narrowForward } from "./attention-narrow-code.ts";
 import { DELTA } from "./attention-rows.ts";
@@ -40,6 +41,29 @@ export function narrowUniforms(
   return NARROW_UNIFORMS.map((name) => values[name]);
 }
 
+/**
+ * Records one workgroup per tile of rows of each head, in several dispatches where one would compute too much or exceed
+ * a grid. A dispatch has at least one tile.
+ * @param tiles per head
+ * @param perTile multiply-adds of a tile
+ * @param uniforms without `PLACED`, which come last
+ */
+export function recordTiles(
+  program: GpuProgram,
+  given: readonly tf.TensorInfo[],
+  outputs: readonly OutputSpec[],
+  uniforms: readonly number[],
+  { heads, tiles, perTile }: { readonly heads: number; readonly tiles: number; readonly perTile: number },
+): tf.TensorInfo[] {
+  let made: tf.TensorInfo[] | undefined;
+  for (const { from, count } of rowRuns(heads * tiles, Math.max(perTile, DISPATCH_WORK / MAX_GROUPS), 1)) {
+    const into = made?.map((info) => ({ into: info })) ?? outputs;
+    made = runProgram(program, given, into, [...uniforms, from, tiles], [count, 1, 1]);
+    countWork(count * perTile);
+  }
+  return made ?? [];
+}
+
 export function forwardNarrow(
   inputs: Inputs,
   s: Sizes,
@@ -50,9 +74,10 @@ export function forwardNarrow(
   const program = programOnce(`attention-narrow-${s.d}-${lanes}`, () => narrowForward(s.d / 4, lanes));
   const outputs = [{ shape: q.shape }, { shape: [...q.shape.slice(0, 3), 2] }];
   const uniforms = narrowUniforms(s, inputs, form);
-  const groups = Math.ceil(s.queries / program.workgroup[0]);
-  const [out, stats] = runProgram(program, [q, k, v, mask ?? q], outputs, uniforms, [groups, 1, s.heads]);
-  return [out as tf.TensorInfo, stats as tf.TensorInfo];
+  const [size] = program.workgroup;
+  const tiles = Math.ceil(s.queries / size);
+  const work = { heads: s.heads, tiles, perTile: 2 * size * s.keys * s.d };
+  return recordTiles(program, [q, k, v, mask ?? q], outputs, uniforms, work) as [tf.TensorInfo, tf.TensorInfo];
 }
 
 export function backwardNarrow(
@@ -71,11 +96,12 @@ export function backwardNarrow(
     throw new LabError("internal", "Gradients of narrow heads must fit into one run");
   const rows = s.heads * s.queries;
   const [delta] = runRows(DELTA, [dy, y], [{ shape: [rows] }], rows, s.dv) as [tf.TensorInfo];
-  const groups = Math.ceil(s.keys / program.workgroup[0]);
+  const [size] = program.workgroup;
   const outputs = [{ shape: [rows * s.keys] }, { shape: k.shape }, { shape: v.shape }];
   const inputsOf = [q, k, v, dy, mask ?? q, stats, delta];
-  const grid = [groups, 1, s.keyHeads] as const;
-  const results = runProgram(program, inputsOf, outputs, narrowUniforms(s, inputs, form), grid);
+  const perTile = 4 * size * (s.heads / s.keyHeads) * s.queries * s.d;
+  const work = { heads: s.keyHeads, tiles: Math.ceil(s.keys / size), perTile };
+  const results = recordTiles(program, inputsOf, outputs, narrowUniforms(s, inputs, form), work);
   const [slopes, dk, dv] = results as [tf.TensorInfo, tf.TensorInfo, tf.TensorInfo];
   const dq = unwritten(q.shape);
   mix(s, { ...run, width: s.keys, stride: s.keys }, form.causal, slopes, k, dq);

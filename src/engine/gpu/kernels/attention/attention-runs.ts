@@ -6,6 +6,7 @@ import { recordProduct } from "../../matmul/matmul-program.ts";
 import type { ProductSpec } from "../../matmul/product-spec.ts";
 
 import { unwritten } from "../../runtime/program.ts";
+import { dispatchWork } from "../../runtime/work-budget.ts";
 import type { tf } from "../../tf.ts";
 
 export interface AttentionForm {
@@ -62,10 +63,14 @@ export function formFor({ heads, keyHeads, queries, keys, d, dv }: Sizes, causal
 
 const upToFour = (count: number): number => 4 * Math.ceil(count / 4);
 
-/** Splits the queries into runs whose scores fit the scratch array. A run has at least eight queries. */
-export function runsOf({ heads, queries, keys }: Sizes, { causal, reach }: AttentionForm): Run[] {
+/**
+ * Splits the queries into runs whose scores fit the scratch array, and whose products fit the limit of a dispatch's work.
+ * A run has at least eight queries.
+ */
+export function runsOf({ heads, queries, keys, d, dv }: Sizes, { causal, reach }: AttentionForm): Run[] {
   const bytes = scratchBytes ?? builtInForms().runBytes;
-  const fitting = Math.floor(bytes / (heads * upToFour(keys) * Float32Array.BYTES_PER_ELEMENT));
+  const scores = Math.min(bytes / Float32Array.BYTES_PER_ELEMENT, dispatchWork() / Math.max(d, dv));
+  const fitting = Math.floor(scores / (heads * upToFour(keys)));
   const step = Math.max(8, fitting - (fitting % 8));
   const before = keys - queries;
   const runs: Run[] = [];

@@ -9,7 +9,7 @@
  */
 import { type AttentionTiles, BACK_ROWS, SIDE } from "../../forms/records.ts";
 import { bound, type GpuProgram } from "../../runtime/pipelines.ts";
-import { each, GRADIENT_INPUTS, HEADER, SEEN } from "./attention-narrow-code.ts";
+import { each, GRADIENT_INPUTS, HEADER, PLACE, PLACED, SEEN } from "./attention-narrow-code.ts";
 
 const THREADS = SIDE * SIDE;
 
@@ -54,7 +54,7 @@ export function tiledForward({ queries, keys }: AttentionTiles, vectors: number)
     name: `lab-attention-tiles-${queries}-${keys}-${vectors}`,
     inputs: { q: "vec4<f32>", k: "vec4<f32>", v: "vec4<f32>", mask: "f32" },
     outputs: { result: "vec4<f32>", stats: "f32" },
-    uniforms: SEEN,
+    uniforms: { ...SEEN, ...PLACED },
     workgroup: [THREADS, 1],
     header: `${HEADER}
       var<workgroup> own: array<vec4f, ${queries * vectors}>;
@@ -71,9 +71,9 @@ export function tiledForward({ queries, keys }: AttentionTiles, vectors: number)
         for (var i = 0u; i < ${bound(SIDE, "heads")}; i++) { sum += partial[row * ${SIDE}u + i]; }
         return sum;
       }`,
-    body: `${THREAD}
-      let head = group.z;
-      let start = group.x * ${queries}u;
+    body: `${THREAD}${PLACE}
+      let head = owner;
+      let start = within * ${queries}u;
       let keyBase = (head / u.group) * u.keys;
       let last = select(u.keys, min(u.keys, start + ${queries}u + u.before), u.causal != 0u);
       let open = select(0u, max(start + u.before + 1u, u.reach) - u.reach, u.causal != 0u && u.reach != 0u);
@@ -189,7 +189,7 @@ export function tiledBackward(by: "queries" | "keys", vectors: number): GpuProgr
         workgroupBarrier();`;
   const loops = queries
     ? `
-      let head = group.z;
+      let head = owner;
       let keyBase = (head / u.group) * u.keys;
       let last = select(u.keys, min(u.keys, start + ${size}u + u.before), u.causal != 0u);
       let open = select(0u, max(start + u.before + 1u, u.reach) - u.reach, u.causal != 0u && u.reach != 0u);
@@ -199,16 +199,16 @@ export function tiledBackward(by: "queries" | "keys", vectors: number): GpuProgr
       // The first query that sees any of these keys.
       let open = select(0u, max(start, u.before) - u.before, u.causal != 0u);
       for (var rep = 0u; rep < u.group; rep++) {
-        let head = group.z * u.group + rep;
+        let head = owner * u.group + rep;
         for (var at = open; at < u.queries; at += ${size}u) { ${pass} }
       }
-      ${write("result", "dk", "group.z * u.keys", "u.keys", part, vectors)}
-      ${write("values", "dv", "group.z * u.keys", "u.keys", part, vectors)}`;
+      ${write("result", "dk", "owner * u.keys", "u.keys", part, vectors)}
+      ${write("values", "dv", "owner * u.keys", "u.keys", part, vectors)}`;
   return {
     name: `lab-attention-tiles-grad-${by}-${vectors}`,
     inputs: GRADIENT_INPUTS,
     outputs: { result: "vec4<f32>", ...(queries ? {} : { values: "vec4<f32>" as const }) },
-    uniforms: SEEN,
+    uniforms: { ...SEEN, ...PLACED },
     workgroup: [THREADS, 1],
     header: `${HEADER}
       var<workgroup> own: array<vec4f, ${size * vectors}>;
@@ -217,9 +217,9 @@ export function tiledBackward(by: "queries" | "keys", vectors: number): GpuProgr
       var<workgroup> second: array<vec4f, ${size * vectors}>;
       var<workgroup> slopes: array<f32, ${size * size}>;
       ${queries ? "" : `var<workgroup> weights: array<f32, ${size * size}>;`}`,
-    body: `${THREAD}
-      let start = group.x * ${size}u;
-      let heldBase = group.z * ${end};
+    body: `${THREAD}${PLACE}
+      let start = within * ${size}u;
+      let heldBase = owner * ${end};
       ${load("own", held as string, "heldBase", "start", size, end as string, vectors)}
       ${load("ownWith", heldWith as string, "heldBase", "start", size, end as string, vectors)}
       ${each(part, (r) => sums.map((sum) => each(groups, (g) => `var ${sum}${r}_${g} = vec4f(0);`)).join("\n"))}

@@ -1,11 +1,13 @@
-/** Records attention by tiles in workgroup memory (attention-tiles-code.ts): one dispatch forward, three backward. */
+/**
+ * Records attention by tiles in workgroup memory (attention-tiles-code.ts): one pass forward, three backward, each in as
+ * many dispatches as the limit of work needs.
+ */
 import { type AttentionTiles, BACK_ROWS } from "../../forms/records.ts";
 import { runRows } from "../../rows-program.ts";
 import { type GpuProgram, programOnce } from "../../runtime/pipelines.ts";
-import { release, runProgram } from "../../runtime/program.ts";
-import { countWork } from "../../runtime/work-budget.ts";
+import { release } from "../../runtime/program.ts";
 import type { tf } from "../../tf.ts";
-import { narrowUniforms } from "./attention-narrow.ts";
+import { narrowUniforms, recordTiles } from "./attention-narrow.ts";
 import { DELTA } from "./attention-rows.ts";
 import type { AttentionForm, Inputs, Sizes } from "./attention-runs.ts";
 import { tiledBackward, tiledForward } from "./attention-tiles-code.ts";
@@ -20,10 +22,10 @@ export function forwardTiled(
   const key = `attention-${tiles.queries}-${tiles.keys}-${s.d}`;
   const program = programOnce(key, () => tiledForward(tiles, s.d / 4));
   const outputs = [{ shape: q.shape }, { shape: [...q.shape.slice(0, 3), 2] }];
-  const grid = [Math.ceil(s.queries / tiles.queries), 1, s.heads] as const;
-  const results = runProgram(program, [q, k, v, mask ?? q], outputs, narrowUniforms(s, inputs, form), grid);
-  countWork(2 * s.heads * s.queries * s.keys * s.d);
-  return results as [tf.TensorInfo, tf.TensorInfo];
+  const perTile = 2 * tiles.queries * s.keys * s.d;
+  const work = { heads: s.heads, tiles: Math.ceil(s.queries / tiles.queries), perTile };
+  const uniforms = narrowUniforms(s, inputs, form);
+  return recordTiles(program, [q, k, v, mask ?? q], outputs, uniforms, work) as [tf.TensorInfo, tf.TensorInfo];
 }
 
 export function backwardTiled(
@@ -41,12 +43,16 @@ export function backwardTiled(
   const uniforms = narrowUniforms(s, inputs, form);
   const by = (side: "queries" | "keys"): GpuProgram =>
     programOnce(`attention-${side}-${s.d}`, () => tiledBackward(side, s.d / 4));
-  const grid = (length: number, heads: number) => [Math.ceil(length / BACK_ROWS), 1, heads] as const;
-  const byQueries = runProgram(by("queries"), given, [{ shape: q.shape }], uniforms, grid(s.queries, s.heads));
-  countWork(3 * s.heads * s.queries * s.keys * s.d);
-  const shapes = [{ shape: k.shape }, { shape: v.shape }];
-  const byKeys = runProgram(by("keys"), given, shapes, uniforms, grid(s.keys, s.keyHeads));
-  countWork(4 * s.heads * s.queries * s.keys * s.d);
+  const byQueries = recordTiles(by("queries"), given, [{ shape: q.shape }], uniforms, {
+    heads: s.heads,
+    tiles: Math.ceil(s.queries / BACK_ROWS),
+    perTile: 3 * BACK_ROWS * s.keys * s.d,
+  });
+  const byKeys = recordTiles(by("keys"), given, [{ shape: k.shape }, { shape: v.shape }], uniforms, {
+    heads: s.keyHeads,
+    tiles: Math.ceil(s.keys / BACK_ROWS),
+    perTile: 4 * BACK_ROWS * (s.heads / s.keyHeads) * s.queries * s.d,
+  });
   release(delta);
   return [...byQueries, ...byKeys] as [tf.TensorInfo, tf.TensorInfo, tf.TensorInfo];
 }
