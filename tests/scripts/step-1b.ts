@@ -7,7 +7,7 @@
  * implementation of tests/oracle where PYTHON names an interpreter that has torch. Takes some 12 GB of memory and, on a
  * software adapter, a quarter of an hour or more. --out (out/step-1b) holds checkpoint and run and is deleted at the end
  * without --keep; a finished step that lies there is not taken again; --layers cuts language model, vision tower and every stage of Hiera to N blocks, which takes minutes;
- * --phase towers runs the frozen towers alone over the picture and prints what they allocate beside the forecast;
+ * --phase towers runs the frozen towers alone over the picture and prints what they make and hold beside the forecast;
  * --small takes the golden model's shapes; --write writes docs/performance/1b-step.json and its page.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ import { nodeStore } from "../../scripts/lib/node/node-store.ts";
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
 import { badInput, LabError } from "../../src/engine/errors.ts";
-import { peakBytes } from "../../src/engine/gpu/runtime/counters.ts";
+import { countsBetween, gpuCounts, peakBytes } from "../../src/engine/gpu/runtime/counters.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { trimPool } from "../../src/engine/gpu/runtime/pool.ts";
 import { uploadsDone } from "../../src/engine/gpu/runtime/program.ts";
@@ -34,6 +34,7 @@ import { forecast } from "../../src/engine/plan/fit.ts";
 import { disposeFeatures, encodeImage } from "../../src/engine/policy/features.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
 import { listRuns } from "../../src/engine/runs/run-folder.ts";
+import { withinPlan } from "../../src/engine/session/plan.ts";
 
 import { python } from "../support/tools.ts";
 
@@ -97,7 +98,10 @@ await runTool(async () => {
   }
 });
 
-/** Both towers over one picture: the most bytes allocated, and the plan's forecast of weights, features and passes. */
+/**
+ * Both towers over one picture within the plan of a run: bytes of buffers made, the most bytes held at a time on top of
+ * the weights (destroyed buffers that the GPU still uses included) beside the forecasts, and the process's memory.
+ */
 async function runTowers(folder: string, shapes: MadeShapes) {
   const settings = requireConfig(CHECK_SETTINGS, presetConfig("both"), "step-1b");
   const choice = storageChoice(settings);
@@ -105,18 +109,40 @@ async function runTowers(folder: string, shapes: MadeShapes) {
   try {
     const { model } = await openModelFolder(await nodeFolder(folder), "made up", { choice });
     trimPool();
-    const began = performance.now();
-    const held = memorySnapshot().gpuBytesAllocated;
-    peakBytes();
-    const features = await encodeImage(model, madePicture(shapes), 1);
     await uploadsDone();
+    const [began, processor] = [performance.now(), process.cpuUsage()];
+    const held = memorySnapshot().gpuBytesAllocated;
+    const before = gpuCounts();
+    const rss = process.memoryUsage.rss();
+    let most = rss;
+    const look = setInterval(() => {
+      most = Math.max(most, process.memoryUsage.rss());
+    }, 50);
+    peakBytes();
+    const features = await withinPlan(model, settings, device, () => encodeImage(model, madePicture(shapes), 1));
+    await uploadsDone();
+    clearInterval(look);
     await device.checkAll();
     const allocated = peakBytes() - held;
-    const { transient } = forecast(model.config, settings, choice, null, device.report.software);
-    const said = transient.towers;
+    const { user, system } = process.cpuUsage(processor);
+    const { bufferBytes, buffers, submits } = countsBetween(before, gpuCounts());
+    const { transient, peak, held: kept } = forecast(model.config, settings, choice, null, device.report.software);
     disposeFeatures(features);
     model.dispose();
-    return { held, allocated, forecast: said, ratio: said / allocated, seconds: (performance.now() - began) / 1000 };
+    return {
+      device: device.report.description,
+      held,
+      allocated,
+      forecast: transient.towers,
+      ratio: transient.towers / allocated,
+      planned: peak - kept,
+      made: bufferBytes,
+      buffers,
+      submits,
+      rss: { before: rss, most: Math.max(most, process.memoryUsage.rss()) },
+      seconds: (performance.now() - began) / 1000,
+      processorSeconds: (user + system) / 1e6,
+    };
   } finally {
     device.close();
   }

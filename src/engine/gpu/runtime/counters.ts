@@ -142,7 +142,7 @@ function watchLife(buffer: GPUBuffer, memory: Held, inFlight: WorkInFlight): voi
   buffer.destroy = () => {
     if (alive) {
       memory.live -= buffer.size;
-      inFlight.destroyed(buffer.size);
+      inFlight.destroyed(buffer);
     }
     alive = false;
     return destroy();

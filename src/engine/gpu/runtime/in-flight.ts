@@ -1,8 +1,7 @@
 /**
- * Work that the GPU has not finished, and the memory that it keeps. A driver frees a destroyed buffer only when the GPU
- * has passed every submit made before, so the buffer's bytes count as held until then
- * (docs/spec/webgpu.md#4-memory-rules). The host learns that a submit is finished only when it waits for something;
- * until then the submit counts as unfinished, so the bytes are an upper bound.
+ * Work that the GPU has not finished, and the memory that it keeps. A destroyed buffer is freed only when the GPU has
+ * passed the last submit that uses it, so its bytes count as held until then (docs/spec/webgpu.md#4-memory-rules). The
+ * host learns that a submit is finished only when it waits for something; until then the submit counts as unfinished.
  */
 
 export class WorkInFlight {
@@ -10,8 +9,10 @@ export class WorkInFlight {
   #made = 0;
   #finished = 0;
   #bytes = 0;
-  /** Bytes destroyed after a submit, oldest first. */
-  #destroyed: { readonly after: number; bytes: number }[] = [];
+  /** Bytes of destroyed buffers by the last submit that uses them. */
+  readonly #destroyed = new Map<number, number>();
+  /** Number of the last submit that uses a buffer of the pool. */
+  readonly #uses = new WeakMap<GPUBuffer, number>();
   #listening = false;
 
   constructor(queue: GPUQueue) {
@@ -33,13 +34,24 @@ export class WorkInFlight {
     this.#made++;
   }
 
-  /** Call it when a buffer of this many bytes is destroyed. */
-  destroyed(bytes: number): void {
-    if (this.submits === 0) return;
-    const last = this.#destroyed.at(-1);
-    if (last?.after === this.#made) last.bytes += bytes;
-    else this.#destroyed.push({ after: this.#made, bytes });
-    this.#bytes += bytes;
+  /**
+   * Call it when nothing uses a buffer any more. @param recorded whether commands that are not submitted yet may use it
+   */
+  released(buffer: GPUBuffer, recorded: boolean): void {
+    this.#uses.set(buffer, recorded ? this.#made + 1 : this.#made);
+  }
+
+  /** Whether commands that are not submitted yet may use a released buffer. */
+  isRecorded(buffer: GPUBuffer): boolean {
+    return (this.#uses.get(buffer) ?? 0) > this.#made;
+  }
+
+  /** Call it when a buffer is destroyed; one that was never released may be used by every submit so far. */
+  destroyed(buffer: GPUBuffer): void {
+    const last = this.#uses.get(buffer) ?? this.#made;
+    if (last <= this.#finished) return;
+    this.#destroyed.set(last, (this.#destroyed.get(last) ?? 0) + buffer.size);
+    this.#bytes += buffer.size;
     void this.#listen();
   }
 
@@ -62,8 +74,10 @@ export class WorkInFlight {
 
   #passed(submit: number): void {
     this.#finished = Math.max(this.#finished, submit);
-    while (this.#destroyed[0] !== undefined && this.#destroyed[0].after <= this.#finished) {
-      this.#bytes -= (this.#destroyed.shift() as { bytes: number }).bytes;
+    for (const [last, bytes] of this.#destroyed) {
+      if (last > this.#finished) continue;
+      this.#bytes -= bytes;
+      this.#destroyed.delete(last);
     }
   }
 

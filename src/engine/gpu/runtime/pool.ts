@@ -10,7 +10,7 @@
 
 import { FREE_BYTES, FREE_SHARE, KEPT_FREE_BYTES, PLANNED_FREE_SHARE, SUBMIT_DISPATCHES } from "../memory-sizes.ts";
 import { tf } from "../tf.ts";
-import { heldBytes, liveBytes } from "./counters.ts";
+import { heldBytes, liveBytes, workInFlight } from "./counters.ts";
 import { flushBackend } from "./program.ts";
 
 interface Pool {
@@ -36,8 +36,6 @@ interface Backend {
  */
 export const SMALL_BUFFER = 64 * 2 ** 10;
 
-/** Free buffers that recorded commands use. */
-let recorded = new Set<GPUBuffer>();
 let planned: number | undefined;
 let mostFree = FREE_BYTES;
 
@@ -88,7 +86,8 @@ export function writableBuffer(size: number): GPUBuffer {
   const pool = currentPool() as Pool;
   const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
   const free = pool.freeBuffers.get(keyOf(size, usage)) ?? [];
-  const at = free.findIndex((buffer) => !recorded.has(buffer));
+  const inFlight = workInFlight();
+  const at = free.findIndex((buffer) => inFlight?.isRecorded(buffer) === false);
   if (at >= 0) {
     // The pool takes the last buffer of the list.
     free.push(...free.splice(at, 1));
@@ -101,23 +100,18 @@ export function writableBuffer(size: number): GPUBuffer {
 /** Changes when the current backend frees buffers and when it submits. The backend must be a new "webgpu" one. */
 export function installPool(): void {
   tf.env().set("WEBGPU_DEFERRED_SUBMIT_BATCH_SIZE", SUBMIT_DISPATCHES);
-  recorded = new Set();
   const backend = tf.backend() as unknown as Backend;
   const pool = backend.bufferManager as Pool;
+  const inFlight = workInFlight();
   const dispose = backend.disposeData.bind(backend);
   backend.disposeData = (id, force) => {
     backend.commandQueueOwnedIds.delete(id);
     return dispose(id, force);
   };
-  const submit = backend.submitQueue.bind(backend);
-  backend.submitQueue = () => {
-    submit();
-    recorded.clear();
-  };
   const release = pool.releaseBuffer.bind(pool);
   pool.releaseBuffer = (buffer, reuse) => {
     release(buffer, reuse);
-    if (backend.commandEncoder !== null) recorded.add(buffer);
+    inFlight?.released(buffer, backend.commandEncoder !== null);
     // Lists whose sizes were freed least recently come first.
     const key = keyOf(buffer.size, buffer.usage);
     const same = pool.freeBuffers.get(key);

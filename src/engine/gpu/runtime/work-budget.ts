@@ -95,6 +95,14 @@ export async function inPace<T>(parts: Paced<T>, signal?: AbortSignal): Promise<
   }
 }
 
+/** Waits until the GPU uses no destroyed buffer. */
+export async function destroyedFreed(): Promise<void> {
+  const inFlight = workInFlight();
+  if (inFlight === undefined || inFlight.bytes === 0) return;
+  flushBackend();
+  await inFlight.finished();
+}
+
 /**
  * Call it between the parts of a long recording. Waits for the GPU when more than `SUBMITS_AHEAD` submits are unfinished,
  * or when destroyed buffers that it still uses exceed the plan.
