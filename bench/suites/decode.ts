@@ -6,6 +6,7 @@
  */
 
 import { STREAM } from "../../src/engine/gpu/random.ts";
+import { atOnce } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { LanguageConfig } from "../../src/engine/model/language/config-language.ts";
 import {
@@ -66,7 +67,7 @@ function batchOf(weights: Weights, rows: number): Batch {
   const { hiddenSize } = CONFIG;
   const prefix = tf.randomNormal([1, PROMPT, hiddenSize], 0, 1, "float32", 2);
   const tails = tf.randomNormal([rows, 1, hiddenSize], 0, 1, "float32", 3);
-  const prompts = prefill(weights, CONFIG, [{ prefix, tails, tailLengths: new Array<number>(rows).fill(1) }]);
+  const prompts = atOnce(prefill(weights, CONFIG, [{ prefix, tails, tailLengths: new Array<number>(rows).fill(1) }]));
   const key = { seed: 1, step: 1, loop: 1, row: 0, position: 0, stream: STREAM.token };
   const address = Array.from({ length: rows }, (_, rollout) => ({ key: { ...key, rollout }, promptIds: [] }));
   return { weights, prompts, address };

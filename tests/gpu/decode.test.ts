@@ -8,6 +8,7 @@ import { drawAddress } from "../../src/engine/gpu/random.ts";
 import { backendDevice } from "../../src/engine/gpu/runtime/program.ts";
 import { RawBuffers } from "../../src/engine/gpu/runtime/raw-buffers.ts";
 import { Recording } from "../../src/engine/gpu/runtime/recording.ts";
+import { atOnce } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import type { LanguageConfig, LanguageFamily } from "../../src/engine/model/language/config-language.ts";
 import { decodeOnGpu } from "../../src/engine/policy/decode/decode-gpu.ts";
@@ -243,7 +244,7 @@ describe("prompts", () => {
     const { config, weights, dispose } = tinyLanguage(tinyConfig("qwen2"), 0);
     const groups = promptsOf(config.hiddenSize, shapes);
     const before = tf.memory().numBytes;
-    const prompts = prefill(weights, config, groups);
+    const prompts = atOnce(prefill(weights, config, groups));
     const place = 4 * 2 * config.layers * config.kvHeads * config.headSize;
     const places = 2 * 40 + 8 * 4;
     expect(tf.memory().numBytes - before).toBe(place * places + 4 * prompts.first.size);
@@ -261,7 +262,7 @@ describe("prompts", () => {
       const { peakBytes, result } = await tf.profile(
         () =>
           ({
-            first: prefill(model.weights, model.config, groups, { groupsAtOnce }),
+            first: atOnce(prefill(model.weights, model.config, groups, { groupsAtOnce })),
           }) as never,
       );
       disposePrefilled((result as unknown as { first: Prefilled }).first);
@@ -287,7 +288,7 @@ describe("a row", () => {
     const [group] = prompts as [PromptBatch];
     const tails = tf.tidy(() => tf.gather(group.tails, tf.tensor1d([...rollouts], "int32")));
     const few = { ...group, tails, tailLengths: rollouts.map(() => 1) };
-    const prefilled = prefill(model.weights, model.config, [few]);
+    const prefilled = atOnce(prefill(model.weights, model.config, [few]));
     const address = rollouts.map((rollout) => ({ key: keyOf(0, rollout), promptIds: [] }));
     const alone = await decodeOnGpu(model.config, model.weights, prefilled, address, SAMPLED);
     expect(alone).toEqual(rollouts.map((rollout) => together[rollout]));

@@ -12,7 +12,7 @@ import {
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { setMostFree, setPlannedBytes, trimPool } from "../../src/engine/gpu/runtime/pool.ts";
 import { flushBackend, uploadsDone } from "../../src/engine/gpu/runtime/program.ts";
-import { atOnce, inPace, type Paced, SUBMITS_AHEAD } from "../../src/engine/gpu/runtime/work-budget.ts";
+import { atOnce, inPace, type Paced, SUBMITS_AHEAD, tidied } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { openSa2va } from "../../src/engine/model/sa2va.ts";
 import { createFeatureCache, disposeFeatures, encodeImage, type TowerPart } from "../../src/engine/policy/features.ts";
@@ -109,6 +109,60 @@ describe("a recording in pace", () => {
     await expect(inPace(holding(), stop.signal)).rejects.toMatchObject({ code: "cancelled" });
     expect(seen).toHaveLength(3 * SUBMITS_AHEAD + 1);
     expect(ahead).toBeLessThanOrEqual(SUBMITS_AHEAD);
+    expect(memorySnapshot().tensors).toBe(tensors);
+  });
+});
+
+describe("a tidy whose parts wait", () => {
+  function* squares(stop?: AbortController): Paced<{ readonly all: tf.Tensor[] }> {
+    return yield* tidied(function* () {
+      const x = tf.range(0, 4).add(1);
+      yield;
+      const y = x.square();
+      stop?.abort();
+      yield;
+      const inner = yield* tidied(function* () {
+        const z = y.add(x);
+        yield;
+        return z.mul(2);
+      });
+      return { all: [y, inner] };
+    });
+  }
+
+  it("keeps the result alone, whatever else is recorded meanwhile", async () => {
+    const { tensors } = memorySnapshot();
+    // Each waits while the others record.
+    setMostFree(0);
+    const [one, other] = await Promise.all([inPace(squares()), inPace(squares()), inPace(blocks(3))]);
+    expect(memorySnapshot().tensors).toBe(tensors + 4);
+    for (const { all } of [one, other]) {
+      const values = await Promise.all(all.map((tensor) => tensor.data()));
+      expect(values.map((own) => [...own])).toEqual([
+        [1, 4, 9, 16],
+        [4, 12, 24, 40],
+      ]);
+      tf.dispose(all);
+    }
+    expect(memorySnapshot().tensors).toBe(tensors);
+  });
+
+  it("keeps nothing when it is cancelled, and is differentiated like any tidy", async () => {
+    const { tensors } = memorySnapshot();
+    const stop = new AbortController();
+    await expect(inPace(squares(stop), stop.signal)).rejects.toMatchObject({ code: "cancelled" });
+    expect(memorySnapshot().tensors).toBe(tensors);
+    const cubes = (x: tf.Tensor): tf.Tensor =>
+      atOnce(
+        tidied(function* () {
+          const square = x.square();
+          yield;
+          return square.mul(x).sum();
+        }),
+      );
+    const slope = tf.tidy(() => tf.grad(cubes)(tf.tensor1d([1, 2, 3])));
+    expect([...(await slope.data())]).toEqual([3, 12, 27]);
+    slope.dispose();
     expect(memorySnapshot().tensors).toBe(tensors);
   });
 });

@@ -5,6 +5,7 @@ import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
 import { type RandomKey, STREAM } from "../../src/engine/gpu/random.ts";
 import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
+import { atOnce } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import type { LanguageConfig } from "../../src/engine/model/language/config-language.ts";
 import { languageFamily } from "../../src/engine/model/language/language-families.ts";
@@ -59,7 +60,9 @@ function prefilled(model: TinyLanguage, shapes: readonly GroupShape[], changes: 
   );
   const longest = Math.max(...shapes.map(({ prefix, tails }) => prefix + Math.max(...tails)));
   const ropeLength = options.oneLength === true ? longest + options.maxNewTokens : undefined;
-  const prompts = prefill(model.weights, model.config, groups, { ropeLength, groupsAtOnce: options.groupsAtOnce });
+  const prompts = atOnce(
+    prefill(model.weights, model.config, groups, { ropeLength, groupsAtOnce: options.groupsAtOnce }),
+  );
   return {
     rows: (where: typeof decodeOnGpu) => where(model.config, model.weights, prompts, address, options, ropeLength),
     dispose() {

@@ -5,6 +5,7 @@ import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { openSafetensors } from "../../src/engine/formats/safetensors.ts";
 import { tokenScores } from "../../src/engine/gpu/kernels/logprob.ts";
 import { STREAM } from "../../src/engine/gpu/random.ts";
+import { atOnce } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { fieldsOf } from "../../src/engine/model/config-fields.ts";
 import { type LanguageConfig, parseLanguageConfig } from "../../src/engine/model/language/config-language.ts";
@@ -100,7 +101,7 @@ export async function expectLikeTransformers(
     tf.slice(prompt, [0, first - 1, 0], [1, 1, -1]),
   ];
   owned.push(prefix, tails);
-  const prompts = prefill(weights, config, [{ prefix, tails, tailLengths: [1] }]);
+  const prompts = atOnce(prefill(weights, config, [{ prefix, tails, tailLengths: [1] }]));
   const key = () => ({ seed: 1, step: 0, loop: 0, row: 0, rollout: 0, position: 0, stream: STREAM.token });
   const options = { maxNewTokens: greedy.length, sampler: FULL_SAMPLING, greedy: true, key, stop: () => false };
   const [row] = await decode(config, weights, prompts, [{ key: key(), promptIds: [] }], options);

@@ -3,6 +3,7 @@
  * tokens.
  */
 import { STREAM } from "../gpu/random.ts";
+import { atOnce } from "../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { LanguageConfig } from "../model/language/config-language.ts";
 import { languageShapes } from "../model/language/language-shapes.ts";
@@ -63,7 +64,9 @@ export async function decodeTwice(): Promise<Decoded> {
   const weights = weightsView(frozen, {}, 0);
   const prefix = numbers([1, PROMPT, TINY_DECODER.hiddenSize], 101, 1);
   const tails = numbers([ROWS, 1, TINY_DECODER.hiddenSize], 102, 1);
-  const prompts = prefill(weights, TINY_DECODER, [{ prefix, tails, tailLengths: new Array<number>(ROWS).fill(1) }]);
+  const prompts = atOnce(
+    prefill(weights, TINY_DECODER, [{ prefix, tails, tailLengths: new Array<number>(ROWS).fill(1) }]),
+  );
   const key = { seed: 7, step: 1, loop: 1, row: 0, position: 0, stream: STREAM.token };
   const address = Array.from({ length: ROWS }, (_, rollout) => ({ key: { ...key, rollout }, promptIds: [] }));
   const options: GenerateOptions = {

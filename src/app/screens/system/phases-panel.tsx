@@ -51,7 +51,12 @@ const COLUMNS: readonly {
     help: "New compute pipelines; most are created in the first steps",
     format: formatCount,
   },
-  { key: "peakBytes", label: "Peak memory", help: "Maximum total size of all GPU buffers", format: formatBytes },
+  {
+    key: "peakBytes",
+    label: "Peak memory",
+    help: "Maximum total size of all GPU buffers, including destroyed ones that the GPU still uses",
+    format: formatBytes,
+  },
 ];
 
 const NO_COSTS: readonly StepCosts[] = [];

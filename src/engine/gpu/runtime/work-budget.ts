@@ -5,6 +5,7 @@
  * be repeatable. At 0.1 TFLOP/s, a slow integrated GPU, they are 43 ms and 0.34 s.
  */
 import { LabError } from "../../errors.ts";
+import { type Tensor, tf } from "../tf.ts";
 import { workInFlight } from "./counters.ts";
 import { memoryExceeded } from "./pool.ts";
 import { flushBackend, MAX_GROUPS } from "./program.ts";
@@ -75,6 +76,42 @@ export function atOnce<T>(parts: Paced<T>): T {
   for (;;) {
     const { done, value } = parts.next();
     if (done === true) return value;
+  }
+}
+
+/**
+ * A tidy around the parts of a recording, which may wait in between: frees the tensors that the parts made, except those
+ * of the result, which belong to the caller or its tidy.
+ *
+ * Touches a private member of tfjs-core 4.22.0, the engine's `state.activeScope`; tests/gpu/pace.test.ts guards it.
+ */
+export function* tidied<T extends tf.TensorContainer>(parts: () => Paced<T>): Paced<T> {
+  const engine = tf.engine();
+  const { state } = engine as unknown as { readonly state: { readonly activeScope: { readonly track: Tensor[] } } };
+  const made = new Set<Tensor>();
+  const recording = parts();
+  const kept = new Set<Tensor>();
+  try {
+    for (;;) {
+      engine.startScope("part");
+      let step: IteratorResult<void, T>;
+      try {
+        step = recording.next();
+      } finally {
+        const own = state.activeScope.track.filter(({ isDisposed }) => !isDisposed);
+        for (const tensor of own) made.add(tensor);
+        engine.endScope(own);
+      }
+      if (step.done === true) {
+        for (const tensor of tf.tensor_util.getTensorsInContainer(step.value)) kept.add(tensor);
+        return step.value;
+      }
+      yield;
+    }
+  } finally {
+    recording.return(undefined as never);
+    // A tape keeps what it needs.
+    for (const tensor of made) if (!kept.has(tensor) && !tensor.kept) tensor.dispose();
   }
 }
 

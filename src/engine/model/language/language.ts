@@ -12,6 +12,7 @@ import { pickRows, repeatRows } from "../../gpu/kernels/repeat.ts";
 import { angleTable, applyRope, type RopeTable } from "../../gpu/kernels/rope.ts";
 import { PackedMatrix } from "../../gpu/packed/matrix.ts";
 import { onTape, recomputed } from "../../gpu/runtime/recompute.ts";
+import { atOnce, type Paced, tidied } from "../../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { LanguageConfig } from "../config.ts";
 import type { Probe } from "../probe.ts";
@@ -82,24 +83,34 @@ export function embedTokens(w: Weights, config: LanguageConfig, ids: Tensor): Te
   return matrixRows(w.matrix(languageFamily(config).embedding), ids);
 }
 
-/**
- * Runs all layers. Differentiable in x, in the low-rank branches and, through `past`, in the pass that computed it; the
- * gradient of a shared past is the sum over the rows.
- * @param x embeddings [B, T, D]
- * @throws LabError("internal") when past, positions and x do not fit together
- */
+/** `languagePass` without a wait, as a tape needs it. */
 export function languageForward(
   w: Weights,
   config: LanguageConfig,
   x: Tensor,
   options: ForwardOptions = {},
 ): ForwardResult {
+  return atOnce(languagePass(w, config, x, options));
+}
+
+/**
+ * Runs all layers, one part of the recording each. Differentiable in x, in the low-rank branches and, through `past`, in the pass that computed it; the
+ * gradient of a shared past is the sum over the rows.
+ * @param x embeddings [B, T, D]
+ * @throws LabError("internal") when past, positions and x do not fit together
+ */
+export function* languagePass(
+  w: Weights,
+  config: LanguageConfig,
+  x: Tensor,
+  options: ForwardOptions = {},
+): Paced<ForwardResult> {
   const [batch, length] = x.shape as [number, number, number];
   const { past, probe } = options;
   const pastLength = past?.[0]?.k.shape[2] ?? 0;
   checkForward(config, batch, length, options);
   const cache: LayerCache[] = [];
-  const outputs = tf.tidy(() => {
+  const outputs = yield* tidied(function* () {
     const start = options.offset ?? pastLength;
     const positions = options.positions ?? [Array.from({ length }, (_, at) => start + at)];
     const reached = positions.reduce((most, row) => row.reduce((top, at) => Math.max(top, at + 1), most), 0);
@@ -114,6 +125,7 @@ export function languageForward(
       // Nothing uses it again, except a tape.
       if (layer > 0 && probe === undefined && !onTape()) stream.dispose();
       stream = next;
+      yield;
     }
     probe?.(`hidden.${config.layers}`, stream);
     const hidden = rmsNorm(stream, w.get(FINAL_NORM), config.rmsNormEps);

@@ -9,6 +9,7 @@
 import { pickRows } from "../../gpu/kernels/repeat.ts";
 import { customKernels } from "../../gpu/runtime/custom-kernels.ts";
 import { backendDevice } from "../../gpu/runtime/program.ts";
+import { inPace } from "../../gpu/runtime/work-budget.ts";
 import { tf } from "../../gpu/tf.ts";
 import { rotatedAlike } from "../../model/language/rope-scaling.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
@@ -102,7 +103,8 @@ async function generateTogether(
       promptIds: batch.promptIds ?? [],
     })),
   );
-  const prompts = prefill(weights, model.config.language, groups, { ropeLength, groupsAtOnce: options.groupsAtOnce });
+  const recorded = prefill(weights, model.config.language, groups, { ropeLength, groupsAtOnce: options.groupsAtOnce });
+  const prompts = await inPace(recorded, options.signal);
   try {
     const decode = suitsGpu(model, weights, prompts, options) ? decodeOnGpu : decodeOnHost;
     const rows = await decode(model.config.language, weights, prompts, address, options, ropeLength);

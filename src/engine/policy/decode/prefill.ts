@@ -5,9 +5,10 @@
  */
 import { HIDDEN_SCORE } from "../../gpu/kernels/attention/attention.ts";
 import { pickRows, zerosBehind } from "../../gpu/kernels/repeat.ts";
+import { type Paced, tidied } from "../../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { LanguageConfig } from "../../model/config.ts";
-import { disposeCache, type KvCache, languageForward } from "../../model/language/language.ts";
+import { disposeCache, type KvCache, languagePass } from "../../model/language/language.ts";
 import type { Weights } from "../../model/weights/weights.ts";
 import { inBatches } from "../in-batches.ts";
 
@@ -42,7 +43,10 @@ export interface Prefilled {
   readonly first: Tensor;
 }
 
-export function disposePrefilled(prefilled: Prefilled): void {
+/** What a pass computes. */
+type Passed = Pick<Prefilled, "past" | "tails" | "first">;
+
+export function disposePrefilled(prefilled: Passed): void {
   for (const cache of [prefilled.past, prefilled.tails]) if (cache !== undefined) disposeCache(cache);
   prefilled.first.dispose();
 }
@@ -55,19 +59,28 @@ export interface PrefillOptions {
 }
 
 /** Runs the prompts of all groups, padded to the longest. The result belongs to the caller. */
-export function prefill(
+export function* prefill(
   weights: Weights,
   language: LanguageConfig,
   groups: readonly PromptBatch[],
   { ropeLength, groupsAtOnce = 0 }: PrefillOptions = {},
-): Prefilled {
+): Paced<Prefilled> {
   const prompts = groups.map(({ prefix, tailLengths }) => (prefix.shape[1] as number) + Math.max(...tailLengths));
   const scaled = { ropeLength: ropeLength ?? Math.max(...prompts) };
   const places = {
     prefix: Math.max(...groups.map(({ prefix }) => prefix.shape[1] as number)),
     tail: Math.max(...groups.flatMap(({ tailLengths }) => tailLengths)) - 1,
   };
-  const passes = inBatches(groups, groupsAtOnce).map((some) => prefillPass(weights, language, some, places, scaled));
+  const passes: Passed[] = [];
+  let whole = false;
+  try {
+    for (const some of inBatches(groups, groupsAtOnce)) {
+      passes.push(yield* prefillPass(weights, language, some, places, scaled));
+    }
+    whole = true;
+  } finally {
+    if (!whole) for (const pass of passes) disposePrefilled(pass);
+  }
   const first = tf.tidy(() => concatenated(passes.map((pass) => pass.first)));
   const past = joined(passes.flatMap((pass) => (pass.past === undefined ? [] : [pass.past])));
   const tails = joined(passes.flatMap((pass) => (pass.tails === undefined ? [] : [pass.tails])));
@@ -85,17 +98,17 @@ export function prefill(
 }
 
 /** The prompts of some groups in one pass. */
-function prefillPass(
+function* prefillPass(
   weights: Weights,
   language: LanguageConfig,
   groups: readonly PromptBatch[],
   places: { readonly prefix: number; readonly tail: number },
   scaled: { readonly ropeLength: number },
-): Pick<Prefilled, "past" | "tails" | "first"> {
+): Paced<Passed> {
   const groupOf = groups.flatMap((group, g) => group.tailLengths.map(() => g));
   const tail = groups.flatMap((group) => group.tailLengths.map((length) => length - 1));
   const head = groupOf.map((g) => groups[g]?.prefix.shape[1] as number);
-  return tf.tidy(() => {
+  return (yield* tidied(function* () {
     const ends = groups.map((group) => group.tails);
     const batch = padded(ends, places.tail + 1);
     const [rows, , width] = batch.shape as [number, number, number];
@@ -106,22 +119,27 @@ function prefillPass(
       // Causality hides the padding from real positions, and only these are read from this cache.
       const before = groups.map((group) => group.prefix);
       const prefixes = padded(before, places.prefix);
-      past = languageForward(weights, language, prefixes, scaled).cache;
+      past = (yield* languagePass(weights, language, prefixes, scaled)).cache;
     }
     if (places.tail === 0) return { first, ...named("past", past) };
     const positions = tail.map((length, row) =>
       Array.from({ length: places.tail }, (_, i) => (head[row] as number) + Math.max(0, Math.min(i, length - 1))),
     );
     const hidden = hiddenPlaces(head, places.prefix, tail, places.prefix + places.tail);
-    const tails = languageForward(weights, language, tf.slice(batch, [0, 0, 0], [rows, places.tail, width]), {
-      ...scaled,
-      positions,
-      freshCache: true,
-      ...(past === undefined ? {} : { past, pastRows: groupOf }),
-      ...(hidden === undefined ? {} : { mask: hidden }),
-    }).cache;
+    const { cache: tails } = yield* languagePass(
+      weights,
+      language,
+      tf.slice(batch, [0, 0, 0], [rows, places.tail, width]),
+      {
+        ...scaled,
+        positions,
+        freshCache: true,
+        ...(past === undefined ? {} : { past, pastRows: groupOf }),
+        ...(hidden === undefined ? {} : { mask: hidden }),
+      },
+    );
     return { first, ...named("past", past), ...named("tails", tails) };
-  }) as unknown as Pick<Prefilled, "past" | "tails" | "first">;
+  })) as unknown as Passed;
 }
 
 /** The cache as a container that a tidy returns. */

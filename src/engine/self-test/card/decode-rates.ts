@@ -7,6 +7,7 @@ import { PackedMatrix, uploadBlock } from "../../gpu/packed/matrix.ts";
 import { packRows } from "../../gpu/packed/quantise.ts";
 import { rowsPerBlock } from "../../gpu/packed/storage.ts";
 import { STREAM } from "../../gpu/random.ts";
+import { atOnce } from "../../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { LanguageConfig } from "../../model/language/config-language.ts";
 import { languageLinears, languageShapes } from "../../model/language/language-shapes.ts";
@@ -63,7 +64,9 @@ export async function* decodeRates(
     for (const rows of DECODED_ROWS) {
       const prefix = tf.tensor(drawn(places * config.hiddenSize, 1), [1, places, config.hiddenSize]);
       const tails = tf.tensor(drawn(rows * config.hiddenSize, 2), [rows, 1, config.hiddenSize]);
-      const prompts = prefill(weights, config, [{ prefix, tails, tailLengths: new Array<number>(rows).fill(1) }]);
+      const prompts = atOnce(
+        prefill(weights, config, [{ prefix, tails, tailLengths: new Array<number>(rows).fill(1) }]),
+      );
       const key = { seed: 1, step: 1, loop: 1, row: 0, position: 0, stream: STREAM.token };
       const address = Array.from({ length: rows }, (_, rollout) => ({ key: { ...key, rollout }, promptIds: [] }));
       const options: GenerateOptions = {
