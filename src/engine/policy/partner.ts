@@ -3,6 +3,7 @@
  * the part of loop 2 that is differentiated.
  */
 import { type RandomKey, STREAM } from "../gpu/random.ts";
+import { keepPace } from "../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { projectVisual } from "../model/projector.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
@@ -31,11 +32,15 @@ export function segmentPictures(model: Sa2vaModel, weights: Weights, pictures: r
 /** A picture, its phrases and its size. */
 export interface SearchedPicture extends AskedPicture, PictureSize {}
 
-/** The mask for each phrase of several pictures, in one batch, one list per picture; null for an empty phrase. */
+/**
+ * The mask for each phrase of several pictures, in one batch, one list per picture; null for an empty phrase.
+ * @throws LabError("cancelled") when the signal is aborted
+ */
 export async function findInPictures(
   model: Sa2vaModel,
   weights: Weights,
   pictures: readonly SearchedPicture[],
+  signal?: AbortSignal,
 ): Promise<(FoundMask | null)[][]> {
   const asked = pictures
     .map((picture, at) => ({
@@ -47,16 +52,21 @@ export async function findInPictures(
   const found = pictures.map(({ phrases }) => phrases.map((): FoundMask | null => null));
   if (asked.length === 0) return found;
   const most = Math.max(...asked.map(({ named }) => named.length));
+  const even = asked.map(({ features, phrases, named }) => {
+    const own = named.map((index) => phrases[index] as string);
+    // All pictures of a batch need the same number of phrases: shorter lists repeat their first phrase.
+    return { features, phrases: Array.from({ length: most }, (_, n) => own[n] ?? (own[0] as string)) };
+  });
+  await keepPace(signal);
+  const prompts = tf.tidy(() => phrasePromptsOf(model, weights, even));
+  await keepPace(signal).catch((thrown: unknown) => {
+    prompts.dispose();
+    throw thrown;
+  });
   const maps = tf.tidy(() => {
-    const decoded = segmentPictures(
-      model,
-      weights,
-      asked.map(({ features, phrases, named }) => {
-        const own = named.map((index) => phrases[index] as string);
-        // All pictures of a batch need the same number of phrases: shorter lists repeat their first phrase.
-        return { features, phrases: Array.from({ length: most }, (_, n) => own[n] ?? (own[0] as string)) };
-      }),
-    );
+    const pictured = even.map(({ features }) => features);
+    const decoded = decodeFrames(model, weights, pictured, prompts);
+    prompts.dispose();
     const { mask } = selectMask(decoded.masks, decoded.iou);
     const [, side, across] = mask.shape as [number, number, number];
     let from = 0;

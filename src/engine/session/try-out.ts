@@ -140,7 +140,7 @@ export async function tryOut(
       const { height, width } = rgb;
       const own = { features, height, width, view };
       if (task.kind === "segment") {
-        const [found = []] = await findInPictures(model, weights, [{ ...own, phrases: task.phrases }]);
+        const [found = []] = await findInPictures(model, weights, [{ ...own, phrases: task.phrases }], signal);
         stopIf(signal);
         return {
           kind: "segment",

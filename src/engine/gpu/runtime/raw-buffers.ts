@@ -1,4 +1,5 @@
 /** GPU buffers outside the backend, which neither pools nor counts them. */
+import { workInFlight } from "./counters.ts";
 import { backendDevice, flushBackend } from "./program.ts";
 
 let customBytes = 0;
@@ -46,6 +47,11 @@ export class RawBuffers {
     const made = this.#device.createBuffer({ label: name, size, usage });
     this.#buffers.set(name, made);
     return made;
+  }
+
+  /** Call it when nothing that is recorded later uses the contents. */
+  released(): void {
+    for (const buffer of this.#buffers.values()) workInFlight()?.released(buffer, false);
   }
 
   get bytes(): number {

@@ -124,6 +124,7 @@ async function decodeAlone(
     }
     done += tokens;
   }
+  buffers.released();
   return rows;
 }
 
