@@ -129,7 +129,7 @@ export function installPool(): void {
 }
 
 /** Share of the bound that is left when free buffers exceed it, so that this does not happen for every new buffer. */
-const KEPT_SHARE = 3 / 4;
+const KEPT_SHARE = 15 / 16;
 
 /** If free buffers and a new one of this size exceed the bound, destroys those of the sizes that were freed longest ago. */
 function makeRoom(pool: Pool, size: number): void {

@@ -1,5 +1,4 @@
 /** GPU buffers outside the backend, which neither pools nor counts them. */
-import { workInFlight } from "./counters.ts";
 import { backendDevice, flushBackend } from "./program.ts";
 
 let customBytes = 0;
@@ -47,11 +46,6 @@ export class RawBuffers {
     const made = this.#device.createBuffer({ label: name, size, usage });
     this.#buffers.set(name, made);
     return made;
-  }
-
-  /** Call it when nothing that is recorded later uses the contents. */
-  released(): void {
-    for (const buffer of this.#buffers.values()) workInFlight()?.released(buffer, false);
   }
 
   get bytes(): number {

@@ -124,7 +124,6 @@ async function decodeAlone(
     }
     done += tokens;
   }
-  buffers.released();
   return rows;
 }
 
