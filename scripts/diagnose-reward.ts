@@ -17,7 +17,7 @@ import { difficultyText, measuredRows } from "../src/engine/runs/difficulty.ts";
 import { one, parseArguments, requireWritable, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { openNodeDevice } from "./lib/node/node-gpu.ts";
-import { openNodeRows, POCKET_MODEL } from "./lib/node/node-rows.ts";
+import { openNodeRows, presetModel } from "./lib/node/node-rows.ts";
 import { nodeSession } from "./lib/node/node-session.ts";
 import { chosenSettings, SETTINGS_OPTIONS } from "./lib/settings-flags.ts";
 
@@ -34,7 +34,7 @@ const OPTIONS = {
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
-  const { config } = chosenSettings(parsed, [], say);
+  const { config, preset } = chosenSettings(parsed, [], say);
   if (config.judge !== "off" || config.userReward !== "") {
     throw new LabError("bad-config", "Judges and custom rewards cannot be used here; use the Rewards screen", {
       subject: "judge",
@@ -49,7 +49,7 @@ await runTool(async () => {
   const device = await openNodeDevice();
   const session = await nodeSession(device, { rows });
   try {
-    const source = await localCheckpoint(one(parsed, "model") ?? POCKET_MODEL);
+    const source = await localCheckpoint(one(parsed, "model") ?? presetModel(preset));
     await session.openModel(source.folder, source.name, { choice: storageChoice(config), keep: source.keep });
     const groups: BenchGroup[] = [];
     // Rows are spread over the shards, so that they come from many pictures.

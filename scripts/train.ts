@@ -26,6 +26,7 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { SETTING_KEYS } from "../src/engine/config/parse.ts";
+import { PRESETS } from "../src/engine/config/presets.ts";
 import type { LabConfig } from "../src/engine/config/table.ts";
 import { badInput, LabError, quote } from "../src/engine/errors.ts";
 import { openAgain } from "../src/engine/gpu/runtime/device.ts";
@@ -52,7 +53,7 @@ import { commandLineConsent, type NodeConsent, requireConsent } from "./lib/node
 import { nodeFolder, readTextFile } from "./lib/node/node-files.ts";
 import { openNodeDevice } from "./lib/node/node-gpu.ts";
 import { JUDGE_OPTIONS, nodeJudgeHost } from "./lib/node/node-judge.ts";
-import { nodeWordnet, openNodeRows, POCKET_MODEL } from "./lib/node/node-rows.ts";
+import { nodeWordnet, openNodeRows, POCKET_MODEL, presetModel } from "./lib/node/node-rows.ts";
 import { nodeUserRewards } from "./lib/node/node-sandbox.ts";
 import { nodeStore } from "./lib/node/node-store.ts";
 import { chosenSettings, knownWords, SETTINGS_OPTIONS } from "./lib/settings-flags.ts";
@@ -112,6 +113,8 @@ interface Task {
   readonly config: LabConfig;
   /** The run to continue, and its new length if given; undefined for a new run. */
   readonly resume: { readonly id: string; readonly steps: number | undefined } | undefined;
+  /** Folder of the pocket model that is trained where the command line names no model. */
+  readonly pocket: string;
 }
 
 /** @throws LabError naming the option or file that does not fit, before anything is loaded, sent or run */
@@ -121,17 +124,22 @@ async function taskOf(
   consent: NodeConsent,
   say: (sentence: string) => void,
 ): Promise<Task> {
-  const { config, given } = chosenSettings(parsed, FLAGS, say);
+  const { config, given, preset } = chosenSettings(parsed, FLAGS, say);
   const id = resumedRun(parsed);
   if (id !== undefined) {
     if (!(await store.names("")).includes(id)) {
       throw badInput(`--out has no run ${quote(id)}; --resume takes the name of a run folder in it`, "resume");
     }
-    const { config: own, title } = (await openRun(store, id)).manifest();
+    const { config: own, title, model } = (await openRun(store, id)).manifest();
     refuseOtherSettings(parsed, given, own);
     await requireConsent(own, consent, `Run ${quote(title)}`, say);
     requireHub(parsed, own.hub, `Run ${quote(title)}`);
-    return { config: { ...own, hub: given.hub ?? own.hub }, resume: { id, steps: given.steps } };
+    const trained = PRESETS.find(({ pocketModel }) => pocketModel === model.name);
+    return {
+      config: { ...own, hub: given.hub ?? own.hub },
+      resume: { id, steps: given.steps },
+      pocket: trained === undefined ? POCKET_MODEL : presetModel(trained.name),
+    };
   }
   const from = one(parsed, "config") ?? "The command line";
   await requireConsent(config, consent, from, say);
@@ -143,6 +151,7 @@ async function taskOf(
       evalRows: given.evalRows ?? Math.max(EVALUATED_ROWS, config.evalRows),
     },
     resume: undefined,
+    pocket: presetModel(preset),
   };
 }
 
@@ -204,7 +213,7 @@ await runTool(async () => {
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
   const store = nodeStore(out);
   const consent = await commandLineConsent(parsed, process.env);
-  const { config, resume } = await taskOf(parsed, store, consent, say);
+  const { config, resume, pocket } = await taskOf(parsed, store, consent, say);
   const [first, difficulty] = [await firstEvaluation(parsed), measured(parsed)];
   const address = checkpointText(parsed);
   const json = parsed.has("json");
@@ -241,7 +250,7 @@ await runTool(async () => {
   try {
     const source =
       address === undefined
-        ? await localCheckpoint(one(parsed, "model") ?? POCKET_MODEL)
+        ? await localCheckpoint(one(parsed, "model") ?? pocket)
         : await remoteCheckpoint(address, config.hub, say);
     const { model, cached, note } = await session.openModel(source.folder, source.name, {
       choice: storageChoice(config),

@@ -24,7 +24,7 @@ import { one, parseArguments, requireWritable, runTool, whole } from "./lib/argu
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { readTextFile } from "./lib/node/node-files.ts";
 import { openNodeDevice } from "./lib/node/node-gpu.ts";
-import { openNodeRows, POCKET_MODEL } from "./lib/node/node-rows.ts";
+import { openNodeRows, presetModel } from "./lib/node/node-rows.ts";
 import { nodeSession } from "./lib/node/node-session.ts";
 import { chosenSettings, SETTINGS_OPTIONS } from "./lib/settings-flags.ts";
 import { onStopSignal } from "./lib/stop-signal.ts";
@@ -47,7 +47,7 @@ await runTool(async () => {
   if (out === undefined) throw badInput("--out FILE is needed", "out");
   requireWritable(out);
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
-  const { config: given } = chosenSettings(parsed, [], say);
+  const { config: given, preset } = chosenSettings(parsed, [], say);
   const rounds = whole(parsed, "compare", 0, 10_000, 0);
   const most = whole(parsed, "buckets", 1, 10_000, 10_000);
   const clock = nodeClock(parsed.has("processor-time"));
@@ -68,7 +68,7 @@ await runTool(async () => {
     await (await session.start({ settings, list, title: "tune", created: new Date().toISOString() })).done;
   };
   try {
-    const source = await localCheckpoint(one(parsed, "model") ?? POCKET_MODEL);
+    const source = await localCheckpoint(one(parsed, "model") ?? presetModel(preset));
     await session.openModel(source.folder, source.name, { choice: storageChoice(given) });
     const start = one(parsed, "start");
     if (start !== undefined) await session.forms.take(readTextFile(start), start);

@@ -90,7 +90,7 @@ await runTool(async () => {
     });
     await run.done;
     const trained = await readTrained(store, run.manifest.id, null, "policy");
-    await writeOut(out, (folder) => folder.add(mergedFiles(base, trained, { dtype: null })));
+    await writeOut(out, (folder) => folder.add(mergedFiles(base, trained, { dtype: "F16" })));
     writeFileList(out);
   } finally {
     session.dispose();

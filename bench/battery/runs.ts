@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { POCKET_MODEL, POCKET_SHARDS } from "../../scripts/lib/node/node-rows.ts";
+import { POCKET_SHARDS, presetModel } from "../../scripts/lib/node/node-rows.ts";
 import { nodeStore } from "../../scripts/lib/node/node-store.ts";
 import { evalLine, stepLine } from "../../scripts/lib/step-line.ts";
 import { requireConfig } from "../../src/engine/config/parse.ts";
@@ -60,5 +60,5 @@ async function demo(sizes: CardSizes, add: (line: Record<string, unknown>) => vo
     if (event.type === "eval") add(JSON.parse(evalLine(event, true)) as Record<string, unknown>);
   };
   const settings = requireConfig(changes, presetConfig("demo"), "battery");
-  await takeSteps({ model: POCKET_MODEL, shards: POCKET_SHARDS }, settings, memoryStore(), onEvent);
+  await takeSteps({ model: presetModel("demo"), shards: POCKET_SHARDS }, settings, memoryStore(), onEvent);
 }

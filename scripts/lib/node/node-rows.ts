@@ -1,6 +1,7 @@
 /** Shards on disk as the rows of a session, and the files under public/ that every tool uses. */
 import { basename, join } from "node:path";
 import type { ByteSource } from "../../../src/engine/bytes/source.ts";
+import { PRESETS, type PresetName } from "../../../src/engine/config/presets.ts";
 import { decodeSample } from "../../../src/engine/data/clips/film-strip.ts";
 import { decodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { otherCaptions } from "../../../src/engine/data/other-captions.ts";
@@ -14,6 +15,13 @@ import { nodeFolders, nodeSource } from "./node-files.ts";
 import { decodeImage } from "./node-images.ts";
 
 export const POCKET_MODEL = join(root, "public", "pocket", "model");
+
+/** The pocket model that a preset trains. */
+export function presetModel(preset: PresetName): string {
+  const folder = PRESETS.find(({ name }) => name === preset)?.pocketModel;
+  return folder === undefined ? POCKET_MODEL : join(root, "public", "pocket", folder);
+}
+
 export const POCKET_SHARDS = join(root, "public", "pocket", "shards");
 
 export interface NodeRows {

@@ -1,5 +1,6 @@
 /** What the page opens: rows, models, and the plan of the current settings. */
 
+import { PRESETS, type PresetName } from "../../engine/config/presets.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import type { DataMapping } from "../../engine/data/tables/mapping.ts";
 import { badInput } from "../../engine/errors.ts";
@@ -14,6 +15,8 @@ import { addProblem, replacePreset, type SessionState, settleProblems, useSessio
 import { useTry } from "../stores/try-out.ts";
 import { about, builtIn, lab, replaceTrainer, report } from "./lab.ts";
 import { ModelLoads } from "./model-loads.ts";
+
+type BuiltInFolder = Extract<FolderRef, { readonly kind: "built-in" }>;
 
 /** Milliseconds without a change of settings before the plan is computed again. */
 const PLAN_PAUSE_MS = 250;
@@ -277,25 +280,35 @@ async function isServed(baseUrl: string): Promise<boolean> {
 
 /** Opens the pocket model and shard that come with the page; if they are absent, one sentence says so. */
 export async function openDemo(): Promise<void> {
-  const demo = async (path: string, open: (folder: FolderRef) => Promise<void>, what: string): Promise<void> => {
-    const baseUrl = builtIn(path);
-    if (await isServed(baseUrl)) return open({ kind: "built-in", baseUrl });
+  const demo = async (
+    folder: BuiltInFolder,
+    open: (folder: FolderRef) => Promise<void>,
+    what: string,
+  ): Promise<void> => {
+    if (await isServed(folder.baseUrl)) return open(folder);
     addProblem({
       code: "bad-input",
       message: `The built-in ${what} is not served with this page; open your own files instead`,
-      subject: path,
+      subject: folder.baseUrl,
     });
   };
-  report(demo("pocket/shards/", (folder) => openData([folder]), "demo shard"));
-  report(demo("pocket/model/", openModel, "pocket model"));
+  const shards = { kind: "built-in", baseUrl: builtIn("pocket/shards/") } as const;
+  report(demo(shards, (folder) => openData([folder]), "demo shard"));
+  report(demo(pocketModel("demo"), openModel, "pocket model"));
   report(openRecorded(builtIn("pocket/recorded/")));
 }
 
-/** Sets that come with the page: their rows, a pocket model, and the preset that trains it. */
+/** The pocket model that a preset trains. */
+export function pocketModel(preset: PresetName): BuiltInFolder {
+  const folder = PRESETS.find(({ name }) => name === preset)?.pocketModel ?? "model";
+  return { kind: "built-in", baseUrl: builtIn(`pocket/${folder}/`) };
+}
+
+/** Sets that come with the page: their rows, and the preset that trains its pocket model on them. */
 export const DEMO_SETS = [
-  { name: "demo shard", preset: "demo", rows: "pocket/shards/", model: "pocket/model/" },
-  { name: "demo clips", preset: "clips", rows: "pocket/clips/", model: "pocket/clip-model/" },
-  { name: "damaged masks", preset: "repair", rows: "pocket/shards/", model: "pocket/damaged-model/" },
+  { name: "demo shard", preset: "demo", rows: "pocket/shards/" },
+  { name: "demo clips", preset: "clips", rows: "pocket/clips/" },
+  { name: "damaged masks", preset: "repair", rows: "pocket/shards/" },
 ] as const;
 type DemoSet = (typeof DEMO_SETS)[number];
 
@@ -304,15 +317,19 @@ type DemoSet = (typeof DEMO_SETS)[number];
  * open one if the page lacks the set's. A preset of another set is replaced by this set's, unless a setting was changed.
  */
 export async function openDemoSet(preset: DemoSet["preset"]): Promise<void> {
-  const { rows, model: path } = DEMO_SETS.find((set) => set.preset === preset) as DemoSet;
+  const { rows } = DEMO_SETS.find((set) => set.preset === preset) as DemoSet;
   await requireIdle("the rows that are open");
   for (const other of DEMO_SETS) if (other.preset !== preset) replacePreset(other.preset, preset);
   const data = isOpen(builtIn(rows)) ? null : openData([{ kind: "built-in", baseUrl: builtIn(rows) }]);
-  const baseUrl = builtIn(path);
+  await Promise.all([data, openPocketModel(preset)]);
+}
+
+/** Opens the pocket model of a preset, unless it or a user's model is open or the page lacks it. */
+export async function openPocketModel(preset: PresetName): Promise<void> {
+  const folder = pocketModel(preset);
   const { modelFolder } = useSession.getState();
-  const known = modelFolder?.kind === "built-in" && modelFolder.baseUrl === baseUrl;
-  const model = !hasOwnModel() && !known && (await isServed(baseUrl));
-  await Promise.all([data, model ? openModel({ kind: "built-in", baseUrl }) : null]);
+  const known = modelFolder?.kind === "built-in" && modelFolder.baseUrl === folder.baseUrl;
+  if (!hasOwnModel() && !known && (await isServed(folder.baseUrl))) await openModel(folder);
 }
 
 /** Whether exactly these rows of the page are open, without corrections: to read them again would only blank the screens. */

@@ -9,7 +9,7 @@ import { badInput, type LabError, quote } from "../errors.ts";
 import { SCORES, type ScoreId } from "../runs/evaluations/evaluation-scores.ts";
 
 /** Scripts of the project that may make the inputs of a sweep. */
-export const BUILDERS = ["build-pocket-shards", "damage-pocket"] as const;
+export const BUILDERS = ["build-pocket-shards", "damage-pocket", "vague-pocket"] as const;
 
 const VALUES = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 const FILE = z.object({
@@ -17,7 +17,7 @@ const FILE = z.object({
   /** The question that the sweep answers; printed above its table. */
   question: z.optional(z.string()),
   preset: z.optional(z.enum(PRESETS.map(({ name }) => name) as [PresetName, ...PresetName[]])),
-  /** Folders, relative to the project's root; if absent, the pocket model and its shards. */
+  /** Folders, relative to the project's root; if absent, the preset's pocket model and the demo shards. */
   model: z.optional(z.string()),
   shards: z.optional(z.array(z.string()).check(z.minLength(1))),
   /** Made before the first job, except where the folder exists already. */
@@ -64,7 +64,7 @@ export interface SweepPlan {
   readonly title: string;
   readonly question: string | null;
   readonly preset: PresetName;
-  /** Folders as the file names them; null for the pocket model and its shards. */
+  /** Folders as the file names them; null for the preset's pocket model and the demo shards. */
   readonly model: string | null;
   readonly shards: readonly string[] | null;
   readonly build: readonly SweepBuild[];

@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from "react";
 import { sameStorage, storageChoice, storageText } from "../../../engine/loading/storage-settings.ts";
 import { closeAdapter, openCaptioner } from "../../clients/adapters.ts";
-import { builtIn, report } from "../../clients/lab.ts";
-import { openModel, openStoredModel, removeStoredModel, stopLoading } from "../../clients/loading.ts";
+import { report } from "../../clients/lab.ts";
+import { openModel, openStoredModel, pocketModel, removeStoredModel, stopLoading } from "../../clients/loading.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconFolder, IconGlobe } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
@@ -133,9 +133,7 @@ export function ModelPanel(): ReactNode {
         >
           Open address…
         </Button>
-        <Button onClick={() => report(openModel({ kind: "built-in", baseUrl: builtIn("pocket/model/") }))}>
-          Use pocket model
-        </Button>
+        <Button onClick={() => report(openModel(pocketModel(useSession.getState().preset)))}>Use pocket model</Button>
         {model !== null && progress === null && folder !== null && !sameStorage(model.storage, wanted) && (
           <Button onClick={() => report(openModel(folder))}>Load again in {storageText(wanted)}</Button>
         )}

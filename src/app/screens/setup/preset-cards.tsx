@@ -1,7 +1,10 @@
 import type { ReactNode } from "react";
 import { configDifference } from "../../../engine/config/parse.ts";
 import { PRESETS, type Preset, presetConfig } from "../../../engine/config/presets.ts";
+import { report } from "../../clients/lab.ts";
+import { openPocketModel } from "../../clients/loading.ts";
 import { Badge } from "../../components/ui/badge.tsx";
+import { isActive, useRun } from "../../stores/run/run.ts";
 import { choosePreset, useSession } from "../../stores/session.ts";
 import styles from "./preset-cards.module.css";
 
@@ -19,7 +22,10 @@ export function PresetCards(): ReactNode {
           className={`choice column-flex gap-2px p-3 text-left pointer surface framed round-l ${styles.card}`}
           aria-pressed={name === chosen}
           data-testid={`preset-${name}`}
-          onClick={() => choosePreset(name)}
+          onClick={() => {
+            choosePreset(name);
+            if (!isActive(useRun.getState().state)) report(openPocketModel(name));
+          }}
         >
           <span className="row gap-2 bold">
             {title}

@@ -39,6 +39,8 @@ export interface LoopPreset {
   readonly title: string;
   readonly summary: string;
   readonly evidence?: string;
+  /** As in a preset of `config/presets.ts`. */
+  readonly pocketModel?: string;
   /** Differences from `pocket`. */
   readonly values?: LoopValues;
 }
