@@ -146,7 +146,7 @@ describe("a run for TRL", () => {
 
   it("says beside the settings what a file for TRL cannot set", async () => {
     const text = await exported({ ...presetConfig("demo"), loop1LengthCost: 0.5, syncReference: true });
-    expect(text).toMatch(/^# reward_weights: \[1, 0\.5, -0\.5, .*\] for loop1Iou, loop1Meteor, loop1LengthCost, /m);
+    expect(text).toMatch(/^# reward_weights: \[1, -0\.5, .*\] for loop1Iou, loop1LengthCost, /m);
     expect(text).toMatch(/^# sync_ref_model: true, which TRL refuses with PEFT$/m);
     expect(text).not.toMatch(/^(?:reward_weights|sync_ref_model)/m);
   });
