@@ -37,6 +37,8 @@ const TOOLS = [
   "score",
   "sweep",
   "damage-pocket",
+  "vague-pocket",
+  "build-pocket-shards",
   "eval",
   "check-data",
   "compare",
