@@ -22,7 +22,7 @@ describe("the table of settings", () => {
     for (const { name } of PRESETS) {
       const { steps, evalSteps, heldOutShare } = presetConfig(name);
       if (heldOutShare === 0) expect(evalSteps, name).toBe(0);
-      else expect([3, 4], name).toContain(steps / evalSteps);
+      else expect([4, 5], name).toContain(steps / evalSteps);
     }
   });
 
