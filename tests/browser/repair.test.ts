@@ -70,7 +70,7 @@ describe("Let loop 2 repair masks", () => {
     await latest.click();
     expect(await route("step")).toBeNull();
     // Masks of the start are there before the second evaluation.
-    await expect.poll(() => page.getByTestId("repaired-masks").getByRole("img").count()).toBeGreaterThan(1);
+    await expect.poll(() => page.getByTestId("before-after").getByRole("img").count()).toBeGreaterThan(1);
     expect(lab.consoleErrors).toEqual([]);
   });
 });

@@ -10,10 +10,10 @@ import { useClipFrame } from "../../components/clip/use-clip.ts";
 import type { MaskLayer } from "../../components/mask/layers.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { CaptionDiff } from "../../components/rollout/reward/caption-diff.tsx";
+import { answersOf, greedyAnswer, isSampled, partnerAnswer, type RowAnswer } from "../../components/row-answers.ts";
 import { useSession } from "../../stores/session.ts";
 import { fixed } from "../../styles/format.ts";
 import styles from "./eval.module.css";
-import { answersOf, greedyAnswer, isSampled, partnerAnswer, type RowAnswer } from "./row-answers.ts";
 
 interface RowProps {
   readonly pair: RowPair;

@@ -1,14 +1,19 @@
 import { type ReactNode, useState } from "react";
+import { activeLoops } from "../../../engine/config/derived.ts";
+import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
+import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { report } from "../../clients/lab.ts";
 import { hasOwnModel, openDemoSet } from "../../clients/loading.ts";
 import { startBlocker } from "../../clients/run/blockers.ts";
 import { act } from "../../clients/run/run-actions.ts";
+import { BeforeAfter } from "../../components/before-after.tsx";
 import { GuideCards } from "../../components/guide/guide-cards.tsx";
 import { NewestRun } from "../../components/rollout/newest-run.tsx";
 import { titleOf, useNoRun, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { StoppedSuites } from "../../components/stopped-suites.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPause, IconPlay } from "../../components/ui/icons.tsx";
+import { useEvaluations } from "../../components/use-evaluations.ts";
 import { linkTo, navigate } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { remember, rememberedFlag } from "../../stores/saved.ts";
@@ -24,6 +29,7 @@ export function HomeScreen(): ReactNode {
   const run = useViewedRun();
   const playback = usePlayback(run);
   const noRun = useNoRun(run);
+  const { list: evaluations } = useEvaluations(run);
   return (
     <div className={`screen ${styles.screen}`} data-testid="screen-home">
       <section className={`grid align-centre ${styles.hero}`}>
@@ -35,11 +41,28 @@ export function HomeScreen(): ReactNode {
           <Begin />
           <StoppedSuites />
         </div>
-        {run !== null && <RewardCurve run={run} step={playback.step} />}
+        {run !== null && <RewardCurve run={run} step={playback.step} evaluations={evaluations} />}
       </section>
+      {run !== null && evaluations.length > 0 && <Learnt run={run} evaluations={evaluations} />}
       {run !== null && <Playing run={run} playback={playback} />}
       {(noRun || playback.groups.length > 0) && <Guide />}
     </div>
+  );
+}
+
+/** What held-out rows show of the training, and why it happens. */
+function Learnt(props: { readonly run: ViewedRun; readonly evaluations: readonly StoredEvaluation[] }): ReactNode {
+  const { run, evaluations } = props;
+  if (run.manifest === null) return null;
+  const { config } = run.manifest;
+  const loops = config.mode === "sft" ? [] : activeLoops(config);
+  const why = loops[0] === undefined ? undefined : aboutLoop(loops[0]).why;
+  return (
+    <section className="grid gap-2" aria-label="Before and after">
+      <h2>Before and after</h2>
+      {why !== undefined && <p className={`muted ${styles.lead}`}>{why}.</p>}
+      <BeforeAfter evaluations={evaluations} loops={loops} />
+    </section>
   );
 }
 

@@ -3,22 +3,26 @@ import { activeLoops } from "../../../engine/config/derived.ts";
 import { HELD_OUT_LOOPS } from "../../../engine/rl/loops/abouts.ts";
 import { fewPicturesText } from "../../../engine/runs/evaluations/difference-text.ts";
 import { SCORES, scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { gainsOf } from "../../../engine/runs/evaluations/gains.ts";
 import { reportPictures } from "../../../engine/runs/evaluations/row-image.ts";
-import { lab } from "../../clients/lab.ts";
 import { smooth } from "../../components/charts/plot/smoothing.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
 import { GainNumbers } from "../../components/gain-numbers.tsx";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
-import { useAsync } from "../../components/use-async.ts";
 import { counted } from "../../styles/format.ts";
 import styles from "./home.module.css";
 
 const SMOOTHING = 0.8;
 
 /** Reward over the steps so far, and what the run gained on held-out rows. */
-export function RewardCurve({ run, step }: { readonly run: ViewedRun; readonly step: number | null }): ReactNode {
-  const { metrics, runId, live, manifest } = run;
+export function RewardCurve(props: {
+  readonly run: ViewedRun;
+  readonly step: number | null;
+  readonly evaluations: readonly StoredEvaluation[];
+}): ReactNode {
+  const { run, step, evaluations } = props;
+  const { metrics, live, manifest } = run;
   const length = useSyncExternalStore(
     (changed) => metrics.subscribe(changed),
     () => metrics.length,
@@ -31,8 +35,7 @@ export function RewardCurve({ run, step }: { readonly run: ViewedRun; readonly s
     () => (step === null || live ? length - 1 : metrics.steps.findLastIndex((own) => own <= step)),
     [metrics, length, step, live],
   );
-  const { value: evaluations } = useAsync(live ? null : runId, (id) => lab().data.evaluations(id));
-  const last = evaluations?.at(-1);
+  const last = evaluations.at(-1);
   if (loop === undefined) return null;
   const differenceOf = (id: (typeof SCORES)[number]) =>
     last === undefined ? null : (scoreOf(last.report, id)?.difference ?? null);

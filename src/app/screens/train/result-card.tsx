@@ -5,14 +5,14 @@ import { lackingText, SCORES, type ScoreId } from "../../../engine/runs/evaluati
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { type Gain, gainsOf } from "../../../engine/runs/evaluations/gains.ts";
 import { reportPictures } from "../../../engine/runs/evaluations/row-image.ts";
-import { type RowPair, type RunResult, rowPairs, runResult } from "../../../engine/runs/library/run-result.ts";
+import { type RunResult, runResult } from "../../../engine/runs/library/run-result.ts";
+import { BeforeAfter } from "../../components/before-after.tsx";
 import { GainNumbers } from "../../components/gain-numbers.tsx";
-import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { CopyPanel } from "../../components/ui/panel/copy-panel.tsx";
 import { linkTo } from "../../stores/route.ts";
 import { useRun } from "../../stores/run/run.ts";
-import { counted, fixed, NONE } from "../../styles/format.ts";
+import { counted, NONE } from "../../styles/format.ts";
 import styles from "./train.module.css";
 
 /**
@@ -29,13 +29,11 @@ export function ResultCard(props: {
   const { config } = run.manifest ?? {};
   const expected = holdsOut && config !== undefined && config.mode !== "sft" && config.evalSteps > 0;
   if (result === null && !expected) return null;
-  const [start = null] = list;
-  // Until a second evaluation the masks of the start take the place of those that come.
-  const shown = result ?? (start === null ? null : { first: start, last: start });
   const pictures = result === null ? 0 : reportPictures(result.last.rows);
   const few = result === null ? "" : fewPicturesText(pictures);
   const known = result === null ? SCORES : result.scores.map(({ id }) => id);
-  const gains = gainsOf(known, config === undefined ? [] : activeLoops(config));
+  const loops = config === undefined ? [] : activeLoops(config);
+  const gains = gainsOf(known, loops);
   return (
     <section className="grid gap-2" aria-label="Result" data-testid="result">
       <div className={`grid ${styles.gains}`}>
@@ -43,7 +41,7 @@ export function ResultCard(props: {
           <Headline key={gain.name} gain={gain} result={result} pictures={pictures} />
         ))}
       </div>
-      {gains[0]?.scores[0]?.id === "grounding_iou" && shown !== null && <RepairedMasks {...shown} />}
+      <BeforeAfter evaluations={list} loops={loops} />
       <p className="row wrap gap-2-4 muted">
         <span>
           Step {result?.first.report.step ?? 0} to {result?.last.report.step ?? NONE}, 95 % intervals
@@ -85,56 +83,5 @@ function Headline(props: {
         }}
       />
     </div>
-  );
-}
-
-/** Rows of the headline, spread over all by their change. */
-const SHOWN = 4;
-
-/** The policy's masks at the start and now, for the most improved row, the least improved one and two between. */
-function RepairedMasks({ first, last }: Pick<RunResult, "first" | "last">): ReactNode {
-  const rows = useMemo(() => {
-    const pairs = rowPairs(first.rows, last.rows, "grounding_iou").sort((a, b) => b.change - a.change);
-    const places = Array.from({ length: SHOWN }, (_, at) => Math.round((at * (pairs.length - 1)) / (SHOWN - 1)));
-    return [...new Set(places)].flatMap((at) => pairs[at] ?? []);
-  }, [first, last]);
-  return (
-    <figure className="grid gap-2" data-testid="repaired-masks">
-      <figcaption className="muted small">
-        The policy's masks without noise at step {first.report.step} and step {last.report.step}: the most and the least
-        improved row, and two between
-      </figcaption>
-      <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.repaired}`}>
-        {rows.map((pair) => (
-          <li key={pair.after.rowId} className="grid gap-1 min-0">
-            <span className="grid gap-2px">
-              <BeforeOrAfter pair={pair} side="before" />
-              <BeforeOrAfter pair={pair} side="after" />
-            </span>
-            <span>{pair.after.caption}</span>
-            <span className="muted small">
-              IoU {fixed(pair.before.grounding_iou, 2)} → <b>{fixed(pair.after.grounding_iou, 2)}</b>
-            </span>
-          </li>
-        ))}
-      </ol>
-    </figure>
-  );
-}
-
-function BeforeOrAfter({ pair, side }: { readonly pair: RowPair; readonly side: "before" | "after" }): ReactNode {
-  const { rowId, imageId, maskGreedy, grounding_iou } = pair[side];
-  const [height, width] = maskGreedy.size;
-  const layers = useMemo(() => [{ role: "policy", mask: maskGreedy } as const], [maskGreedy]);
-  return (
-    <MaskFigure
-      className={styles.repairedMask ?? ""}
-      rowId={rowId}
-      {...(imageId === undefined ? {} : { imageId })}
-      width={width}
-      height={height}
-      layers={layers}
-      label={`Mask ${side} training, IoU ${fixed(grounding_iou, 2)}`}
-    />
   );
 }

@@ -6,6 +6,8 @@ export interface LoopAbout<Id extends number = number> {
   readonly arrow: string;
   /** The policy's part of the arrow. */
   readonly task: string;
+  /** Why the reward teaches anything, in one sentence for a newcomer. */
+  readonly why?: string;
   /** What the policy samples. */
   readonly samples: "text" | "mask";
   /** Who predicts the mask of a rollout; null if the reward needs no mask. */

@@ -7,6 +7,7 @@ export const CAPTION_MASK = {
   id: 2,
   arrow: "caption → mask → caption′",
   task: "caption → mask",
+  why: "The partner describes each mask, and the reward compares its caption with the given one. A mask on another object leads to another caption, so masks of the described object earn more",
   samples: "mask",
   mask: "policy",
   text: "captionPrime",

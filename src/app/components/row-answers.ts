@@ -1,6 +1,6 @@
-import { aboutLoop, isLoop, type LoopId } from "../../../engine/rl/loops/abouts.ts";
-import { rowScoreOf, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
-import type { Drawn, RowScores } from "../../../engine/runs/evaluations/evaluations.ts";
+import { aboutLoop, isLoop, type LoopId } from "../../engine/rl/loops/abouts.ts";
+import { rowScoreOf, type ScoreId } from "../../engine/runs/evaluations/evaluation-scores.ts";
+import type { Drawn, RowScores } from "../../engine/runs/evaluations/evaluations.ts";
 
 /** `score` is null where it was not stored. */
 export interface RowAnswer extends Omit<Drawn, "weight"> {

@@ -1,0 +1,127 @@
+import { type ReactNode, useMemo } from "react";
+import type { LoopId } from "../../engine/rl/loops/abouts.ts";
+import { SCORES, type ScoreId } from "../../engine/runs/evaluations/evaluation-scores.ts";
+import type { RowScores, StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
+import { gainsOf } from "../../engine/runs/evaluations/gains.ts";
+import { baselineIn } from "../../engine/runs/library/run-result.ts";
+import { useSession } from "../stores/session.ts";
+import { counted, fixed } from "../styles/format.ts";
+import styles from "./before-after.module.css";
+import type { MaskLayer } from "./mask/layers.ts";
+import { MaskFigure } from "./mask/mask-figure.tsx";
+import { greedyAnswer } from "./row-answers.ts";
+
+const SHOWN = 6;
+
+interface Sides {
+  readonly before: RowScores;
+  readonly after: RowScores;
+}
+
+/** Report rows of the last evaluation with the same rows of its baseline, spread evenly, so no score chooses them. */
+function spreadRows(list: readonly StoredEvaluation[]): readonly Sides[] {
+  const last = list.at(-1);
+  if (last === undefined) return [];
+  const first = new Map(baselineIn(list, last).rows.map((row) => [row.rowId, row]));
+  const rows = last.rows.filter(({ part }) => part !== "selection");
+  const count = Math.min(SHOWN, rows.length);
+  return Array.from({ length: count }, (_, at): Sides => {
+    const after = rows[Math.floor(((at + 0.5) * rows.length) / count)] as RowScores;
+    return { before: first.get(after.rowId) ?? after, after };
+  });
+}
+
+/** Answers without sampling for six held-out rows: at the start of the run and at its newest evaluation. */
+export function BeforeAfter(props: {
+  readonly evaluations: readonly StoredEvaluation[];
+  /** Loops that train: the first decides whether captions with the partner's masks are shown, or the policy's masks. */
+  readonly loops: readonly LoopId[];
+}): ReactNode {
+  const { evaluations, loops } = props;
+  const rows = useMemo(() => spreadRows(evaluations), [evaluations]);
+  const last = evaluations.at(-1);
+  const score = gainsOf(SCORES, loops, "loop")[0]?.scores[0]?.id;
+  if (last === undefined || rows.length === 0 || score === undefined) return null;
+  const [from, to] = [baselineIn(evaluations, last).report.step, last.report.step];
+  return (
+    <figure className="grid gap-2" data-testid="before-after">
+      <figcaption className="muted small">
+        {counted(rows.length, "held-out row")}, spread evenly over all, without sampling:{" "}
+        {from === to ? `step ${to}; the next evaluation follows` : `step ${from} and step ${to}`}
+      </figcaption>
+      <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.rows}`}>
+        {rows.map((sides) => (
+          <Row key={sides.after.rowId} {...sides} score={score} />
+        ))}
+      </ol>
+    </figure>
+  );
+}
+
+function Row({ before, after, score }: Sides & { readonly score: ScoreId }): ReactNode {
+  const [start, now] = [greedyAnswer(before, score), greedyAnswer(after, score)];
+  const trained = before !== after;
+  return (
+    <li className="grid gap-1 min-0 align-start">
+      <span className={`grid ${styles.pair}`}>
+        <Figure row={before} score={score} when="before" />
+        {trained && <Figure row={after} score={score} when="after" />}
+      </span>
+      {start.maskOf === "policy" ? (
+        <span>{after.caption}</span>
+      ) : (
+        <span className="grid">
+          <span className="muted anywhere" data-side="before">
+            {start.caption || "no caption"}
+          </span>
+          {trained && (
+            <b className="anywhere" data-side="after">
+              {now.caption || "no caption"}
+            </b>
+          )}
+        </span>
+      )}
+      <span className="muted small">
+        IoU {fixed(start.score, 2)}
+        {trained && (
+          <>
+            {" "}
+            → <b>{fixed(now.score, 2)}</b>
+          </>
+        )}
+      </span>
+    </li>
+  );
+}
+
+/** The given region and the mask of an answer, on the picture if the row is open. */
+function Figure(props: {
+  readonly row: RowScores;
+  readonly score: ScoreId;
+  readonly when: "before" | "after";
+}): ReactNode {
+  const { row, score, when } = props;
+  const { rowId, imageId, maskGreedy } = row;
+  const answer = useMemo(() => greedyAnswer(row, score), [row, score]);
+  const given = useSession(({ rows }) => rows.find(({ id }) => id === rowId)?.mask);
+  const [height, width] = maskGreedy.size;
+  const layers = useMemo(
+    (): readonly MaskLayer[] => [
+      ...(given === undefined ? [] : [{ role: "given" as const, mask: given }]),
+      ...(answer.mask === null ? [] : [{ role: answer.maskOf, mask: answer.mask }]),
+    ],
+    [given, answer],
+  );
+  const said = answer.maskOf === "partner" ? `, ${answer.caption || "no caption"}` : "";
+  return (
+    <MaskFigure
+      className={styles.figure ?? ""}
+      rowId={rowId}
+      {...(imageId === undefined ? {} : { imageId })}
+      width={width}
+      height={height}
+      layers={layers}
+      label={`Mask ${when} training${said}, IoU ${fixed(answer.score, 2)}`}
+    />
+  );
+}
