@@ -116,7 +116,7 @@ function Figure(props: {
   return (
     <MaskFigure
       className={styles.figure ?? ""}
-      rowId={rowId}
+      rowId={given === undefined ? null : rowId}
       {...(imageId === undefined ? {} : { imageId })}
       width={width}
       height={height}

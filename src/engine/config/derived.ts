@@ -9,6 +9,11 @@ export function activeLoops(config: Pick<LabConfig, "loops" | `loop${LoopId}Weig
   return LOOP_IDS.filter((id) => aboutLoop(id).optional !== true || config[`loop${id}Weight`] > 0);
 }
 
+/** The loops whose gradient counts: those that train with a weight above 0. */
+export function weightedLoops(config: Parameters<typeof activeLoops>[0]): readonly LoopId[] {
+  return activeLoops(config).filter((id) => config[`loop${id}Weight`] > 0);
+}
+
 /** The loops shown for a run: all but optional loops that do not train. */
 export function shownLoops(config: Parameters<typeof activeLoops>[0]): readonly LoopId[] {
   const training = activeLoops(config);

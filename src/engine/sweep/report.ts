@@ -1,7 +1,7 @@
 /** A sweep as one self-contained HTML file: table, curves, and the rollouts behind the numbers. */
 import { base64 } from "../bytes/base64.ts";
 import { escaped } from "../bytes/markup.ts";
-import { activeLoops } from "../config/derived.ts";
+import { weightedLoops } from "../config/derived.ts";
 import type { LabConfig } from "../config/table.ts";
 import type { Rle } from "../data/mask/rle.ts";
 import type { RgbImage } from "../data/sample.ts";
@@ -115,7 +115,7 @@ async function variantSection({ variant, jobs }: VariantResult, sources: ReportS
 
 /** The greedy score of the loop that learns; grounding if the loop samples masks. */
 function shownMetric(config: LabConfig): EvalMetric {
-  const learning = activeLoops(config).filter((id) => config[`loop${id}Weight`] > 0);
+  const learning = weightedLoops(config);
   const texts = HELD_OUT_LOOPS.find(({ id }) => learning.includes(id));
   if (texts === undefined || learning.some((id) => aboutLoop(id).samples === "mask")) return "grounding_iou";
   return `loop${texts.id}_greedy`;

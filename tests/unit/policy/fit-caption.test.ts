@@ -66,7 +66,7 @@ describe("a caption beyond the context", () => {
   });
 
   it("is counted and told once", () => {
-    const alarms = watchAlarms();
+    const alarms = watchAlarms([]);
     const update = { stepped: true, nonFinite: [] };
     const told = (row: Record<string, number>) =>
       alarms.observe(1, row, update).map(({ id, message }) => `${id}: ${message}`);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { LOOP_IDS } from "../../../src/engine/rl/loops/abouts.ts";
 import { type UpdateFacts, watchAlarms } from "../../../src/engine/rl/run/alarms.ts";
 import type { GroupRecord, RolloutRecord, StepMetrics } from "../../../src/engine/runs/rollouts/records.ts";
 import { group } from "../runs/sample-run.ts";
@@ -9,7 +10,7 @@ const STEPPED: UpdateFacts = { stepped: true, nonFinite: [] };
 function alarmsOf(
   rows: readonly StepMetrics[],
 ): { readonly id: string; readonly step: number; readonly message: string }[] {
-  const watch = watchAlarms();
+  const watch = watchAlarms(LOOP_IDS);
   return rows.flatMap((row, at) => watch.observe(at + 1, row, STEPPED));
 }
 
@@ -18,7 +19,7 @@ const ringing = (row: StepMetrics, steps = 5): string[] => alarmsOf(Array(steps)
 
 describe("an alarm", () => {
   it("rings once when groups stop teaching, and again after a pause", () => {
-    const watch = watchAlarms();
+    const watch = watchAlarms(LOOP_IDS);
     const row = (share: number) => ({ "loop1/frac_reward_zero_std": share });
     const ring = (from: number, share: number) =>
       [0, 1, 2, 3, 4, 5].flatMap((i) => watch.observe(from + i, row(share), STEPPED).map((alarm) => alarm.id));
@@ -27,20 +28,27 @@ describe("an alarm", () => {
     expect(ring(20, 1)).toEqual(["zero-spread-1"]);
   });
 
+  it("is silent about a loop that does not train", () => {
+    const watch = watchAlarms([1]);
+    const row = { "loop1/frac_reward_zero_std": 1, "loop2/frac_reward_zero_std": 1 };
+    const ids = Array.from({ length: 6 }, (_, at) => watch.observe(at + 1, row, STEPPED).map(({ id }) => id));
+    expect(ids.flat()).toEqual(["zero-spread-1"]);
+  });
+
   it("continues after a resume as if there had been none", () => {
     const rows = Array.from({ length: 12 }, (_, at) => ({
       step: at + 1,
       "loop1/frac_reward_zero_std": 1,
       grad_norm: at === 10 ? 1000 : 1,
     }));
-    const whole = watchAlarms();
+    const whole = watchAlarms(LOOP_IDS);
     const all = rows.flatMap((row) => whole.observe(row.step, row, STEPPED));
     expect(all.map(({ id, step }) => [id, step])).toEqual([
       ["zero-spread-1", 5],
       ["gradient-spike", 11],
     ]);
     for (const cut of [3, 8]) {
-      const resumed = watchAlarms(rows.slice(0, cut));
+      const resumed = watchAlarms(LOOP_IDS, rows.slice(0, cut));
       const later = rows.slice(cut).flatMap((row) => resumed.observe(row.step, row, STEPPED));
       expect(later).toEqual(all.filter(({ step }) => step > cut));
     }
@@ -106,7 +114,7 @@ describe("the alarm of a gradient norm", () => {
 
 describe("the alarm of an update that was left out", () => {
   const skipped = (nonFinite: readonly string[]) =>
-    watchAlarms().observe(2, { skipped_steps: 1 }, { stepped: false, nonFinite });
+    watchAlarms(LOOP_IDS).observe(2, { skipped_steps: 1 }, { stepped: false, nonFinite });
 
   it("names the tensors, a few of many", () => {
     const [alarm, ...others] = skipped(["a.lora_A.weight", "b.lora_B.weight"]);
@@ -121,7 +129,7 @@ describe("the alarm of an update that was left out", () => {
   });
 
   it("is silent in steps that update, also in the first one of a run that had skipped some before", () => {
-    expect(watchAlarms().observe(8, { skipped_steps: 3 }, STEPPED)).toEqual([]);
+    expect(watchAlarms(LOOP_IDS).observe(8, { skipped_steps: 3 }, STEPPED)).toEqual([]);
   });
 });
 
@@ -193,7 +201,7 @@ describe("the rollouts of an alarm", () => {
   const change = (change: (rollout: RolloutRecord, group: GroupRecord) => Partial<RolloutRecord>) =>
     groups.map((own) => ({ ...own, rollouts: own.rollouts.map((one) => ({ ...one, ...change(one, own) })) }));
   const named = (row: StepMetrics, of: readonly GroupRecord[], update = STEPPED): (readonly string[] | undefined)[] => {
-    const watch = watchAlarms();
+    const watch = watchAlarms(LOOP_IDS);
     for (let step = 1; step < 5; step++) watch.observe(step, { ...row, [Object.keys(row)[0] as string]: 0 }, STEPPED);
     return watch.observe(5, row, update, of).map(({ rollouts }) => rollouts);
   };
@@ -217,7 +225,7 @@ describe("the rollouts of an alarm", () => {
 
   it("are all of the step for an update that was left out, and none for a leak", () => {
     expect(named({ loss: 1 }, groups, { stepped: false, nonFinite: [] })).toEqual([all(1, 2)]);
-    const watch = watchAlarms();
+    const watch = watchAlarms(LOOP_IDS);
     const found = [1, 2, 3, 4, 5].flatMap((n) => watch.observe(n, { "memory/num_tensors": n }, STEPPED, groups));
     expect(found).toEqual([expect.not.objectContaining({ rollouts: expect.anything() })]);
   });
@@ -225,7 +233,7 @@ describe("the rollouts of an alarm", () => {
   it("are those that are true of the step: without a spread, cut off, empty", () => {
     const flat = groups.map((own) => ({ ...own, zeroSpread: own.group === 1 }));
     const watch = (row: StepMetrics, of: readonly GroupRecord[]) => {
-      const own = watchAlarms();
+      const own = watchAlarms(LOOP_IDS);
       return [1, 2, 3, 4, 5].flatMap((step) => own.observe(step, row, STEPPED, of)).map(({ rollouts }) => rollouts);
     };
     const second = groups[1]?.rollouts.map(({ id }) => id);

@@ -60,7 +60,7 @@ function Learnt(props: { readonly run: ViewedRun; readonly evaluations: readonly
   return (
     <section className="grid gap-2" aria-label="Before and after">
       <h2>Before and after</h2>
-      {why !== undefined && <p className={`muted ${styles.lead}`}>{why}.</p>}
+      {why !== undefined && <p className="muted">{why}.</p>}
       <BeforeAfter evaluations={evaluations} loops={loops} />
     </section>
   );

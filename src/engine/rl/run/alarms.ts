@@ -225,8 +225,7 @@ function numeral(value: number): string {
   return Number(value.toPrecision(3)).toString();
 }
 
-const RULES: readonly Rule[] = [
-  ...LOOP_IDS.flatMap(loopRules),
+const STEP_RULES: readonly Rule[] = [
   ...NORMS.map(spike),
   captionRule(
     "captions-cut",
@@ -289,9 +288,11 @@ export interface AlarmWatch {
 }
 
 /**
+ * @param loops that train; a loop of weight 0 is sampled and shown, and nothing about it needs a remedy
  * @param before metrics of the steps that a resumed run has done, oldest first: alarms of these steps are not repeated
  */
-export function watchAlarms(before: readonly StepMetrics[] = []): AlarmWatch {
+export function watchAlarms(loops: readonly LoopId[], before: readonly StepMetrics[] = []): AlarmWatch {
+  const rules = [...loops.flatMap(loopRules), ...STEP_RULES];
   const recent: StepMetrics[] = [];
   const norms: Record<string, number[]> = {};
   const ringing = new Set<string>();
@@ -300,7 +301,7 @@ export function watchAlarms(before: readonly StepMetrics[] = []): AlarmWatch {
       recent.push(metrics);
       if (recent.length > WINDOW) recent.shift();
       const fresh: Alarm[] = [];
-      for (const { id, severity, check, about = allOf } of RULES) {
+      for (const { id, severity, check, about = allOf } of rules) {
         const message = check(recent, update, norms, groups);
         if (message === null) ringing.delete(id);
         else if (!ringing.has(id)) {

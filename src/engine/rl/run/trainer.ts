@@ -2,6 +2,7 @@
  * The trainer: runs steps under run control, logs, checks alarms, stores. All dependencies are passed in; it does not
  * depend on page, worker or file system.
  */
+import { weightedLoops } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { LabError, toLabError } from "../../errors.ts";
 import { OutOfMemory } from "../../gpu/runtime/device.ts";
@@ -41,7 +42,7 @@ export class Trainer {
   readonly control: RunControl;
   readonly #deps: TrainerDeps;
   readonly #features: FeatureCache;
-  #alarms: AlarmWatch = watchAlarms();
+  #alarms: AlarmWatch;
   /** Reported, not yet stored. */
   readonly #reported: Alarm[] = [];
   readonly #settings: MemorySettings;
@@ -58,6 +59,7 @@ export class Trainer {
     this.#settings = new MemorySettings(deps.config);
     this.#step = deps.doneSteps;
     this.#lastCheckpoint = deps.doneSteps;
+    this.#alarms = watchAlarms(weightedLoops(deps.config));
     const { openDiskCache } = deps;
     const diskCache = openDiskCache === undefined ? undefined : () => openDiskCache((alarm) => this.#tell(alarm));
     const { maxTiles, featureStorage } = deps.config;
@@ -125,7 +127,7 @@ export class Trainer {
     const { run } = this.#deps;
     this.control.play();
     try {
-      if (this.#step > 0) this.#alarms = watchAlarms(await run.readMetrics());
+      if (this.#step > 0) this.#alarms = watchAlarms(weightedLoops(this.#config), await run.readMetrics());
       // Includes work that an earlier attempt left undone at a stop or a lost device.
       await this.#evaluateDue();
       while (this.#step < this.#config.steps) {
