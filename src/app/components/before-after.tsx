@@ -59,48 +59,28 @@ export function BeforeAfter(props: {
 }
 
 function Row({ before, after, score }: Sides & { readonly score: ScoreId }): ReactNode {
-  const [start, now] = [greedyAnswer(before, score), greedyAnswer(after, score)];
   const trained = before !== after;
+  const ofMask = greedyAnswer(after, score).maskOf === "policy";
   return (
     <li className="grid gap-1 min-0 align-start">
+      {ofMask && <span>{after.caption}</span>}
       <span className={`grid ${styles.pair}`}>
-        <Figure row={before} score={score} when="before" />
-        {trained && <Figure row={after} score={score} when="after" />}
-      </span>
-      {start.maskOf === "policy" ? (
-        <span>{after.caption}</span>
-      ) : (
-        <span className="grid">
-          <span className="muted anywhere" data-side="before">
-            {start.caption || "no caption"}
-          </span>
-          {trained && (
-            <b className="anywhere" data-side="after">
-              {now.caption || "no caption"}
-            </b>
-          )}
-        </span>
-      )}
-      <span className="muted small">
-        IoU {fixed(start.score, 2)}
-        {trained && (
-          <>
-            {" "}
-            → <b>{fixed(now.score, 2)}</b>
-          </>
-        )}
+        <Answer row={before} score={score} when="before" captioned={!ofMask} />
+        {trained && <Answer row={after} score={score} when="after" captioned={!ofMask} />}
       </span>
     </li>
   );
 }
 
-/** The given region and the mask of an answer, on the picture if the row is open. */
-function Figure(props: {
+/** The given region and the mask of an answer, on the picture if the row is open, with the answer's caption. */
+function Answer(props: {
   readonly row: RowScores;
   readonly score: ScoreId;
   readonly when: "before" | "after";
+  /** Whether the policy wrote a caption, not a mask. */
+  readonly captioned: boolean;
 }): ReactNode {
-  const { row, score, when } = props;
+  const { row, score, when, captioned } = props;
   const { rowId, imageId, maskGreedy } = row;
   const answer = useMemo(() => greedyAnswer(row, score), [row, score]);
   const given = useSession(({ rows }) => rows.find(({ id }) => id === rowId)?.mask);
@@ -112,16 +92,22 @@ function Figure(props: {
     ],
     [given, answer],
   );
-  const said = answer.maskOf === "partner" ? `, ${answer.caption || "no caption"}` : "";
+  const caption = answer.caption || "no caption";
   return (
-    <MaskFigure
-      className={styles.figure ?? ""}
-      rowId={given === undefined ? null : rowId}
-      {...(imageId === undefined ? {} : { imageId })}
-      width={width}
-      height={height}
-      layers={layers}
-      label={`Mask ${when} training${said}, IoU ${fixed(answer.score, 2)}`}
-    />
+    <span className="grid gap-2px align-start min-0" data-side={when}>
+      <MaskFigure
+        className={styles.figure ?? ""}
+        rowId={given === undefined ? null : rowId}
+        {...(imageId === undefined ? {} : { imageId })}
+        width={width}
+        height={height}
+        layers={layers}
+        label={`Mask ${when} training${captioned ? `, ${caption}` : ""}, IoU ${fixed(answer.score, 2)}`}
+      />
+      {captioned && <span className={`anywhere ${when === "after" ? "bold" : "muted"}`}>{caption}</span>}
+      <span className="muted small">
+        {when}, IoU {fixed(answer.score, 2)}
+      </span>
+    </span>
   );
 }
