@@ -48,7 +48,7 @@ export default defineConfig({
         test: {
           ...limits,
           name: "browser",
-          include: ["tests/browser/**/*.test.ts", "tests/kill/browser.test.ts"],
+          include: ["tests/browser/**/*.test.ts", "tests/kill/{browser,opfs-model}.test.ts"],
           environment: "node",
           globalSetup: "./tests/support/build-page.ts",
           maxWorkers,

@@ -1,4 +1,6 @@
 /** Reads shards, decodes pictures and serves stored runs, so that neither the page nor the trainer waits. */
+
+import { inTurn } from "../src/engine/bytes/in-turn.ts";
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { checkRegionSet } from "../src/engine/data/check.ts";
 import { framePixels } from "../src/engine/data/clips/film-strip.ts";
@@ -25,7 +27,6 @@ import { ledgerCsv, ledgerParquet } from "../src/engine/eval/suites/ledger.ts";
 import { suitePart } from "../src/engine/eval/suites/part.ts";
 import { rowPictures } from "../src/engine/eval/suites/row-pictures.ts";
 import type { SuiteRows } from "../src/engine/eval/suites/suite.ts";
-import { inTurn } from "../src/engine/bytes/in-turn.ts";
 import { keepDifficulty, keptDifficulty, mergedDifficulty } from "../src/engine/runs/difficulty.ts";
 import { importRollouts } from "../src/engine/runs/rollouts/import-rollouts.ts";
 import type { PictureOf } from "../src/engine/runs/rollouts/rollout-picture.ts";

@@ -3,8 +3,8 @@
  * only for a judge in this tab. The model shares the GPU with training, so calls wait their turn.
  */
 import type { MLCEngine } from "@mlc-ai/web-llm";
-import { LabError } from "../src/engine/errors.ts";
 import { inTurn } from "../src/engine/bytes/in-turn.ts";
+import { LabError } from "../src/engine/errors.ts";
 import { chatReply } from "../src/engine/rewards/judge/providers/chat-answer.ts";
 import type { ChatReply, ChatRequest } from "../src/engine/rewards/judge/providers/provider.ts";
 import { connect, type Handlers } from "../src/protocol/rpc.ts";

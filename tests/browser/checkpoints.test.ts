@@ -66,7 +66,7 @@ async function weightsFrom(name: string): Promise<string> {
 async function usePocketModel(): Promise<void> {
   await show(lab.page, PLAIN);
   await lab.page.getByRole("button", { name: "Use pocket model" }).click();
-  await weightsFrom("pocket model");
+  await weightsFrom("pocket vague-model");
   await show(lab.page, HELD);
 }
 
@@ -253,7 +253,7 @@ describe("a checkpoint by address", () => {
     await page.getByTestId("load-address").click();
     await expect.poll(() => page.getByRole("progressbar").getAttribute("value")).toMatch(/^\d{6,}$/);
     await page.getByRole("button", { name: "Use pocket model" }).click();
-    await weightsFrom("pocket model");
+    await weightsFrom("pocket vague-model");
     await expect.poll(() => page.getByRole("progressbar").count()).toBe(0);
     // Nothing reads on: a reader would request the missing part again and load it over the pocket model.
     server.fault = (path) => (path === WEIGHTS ? { headers } : null);
@@ -261,7 +261,7 @@ describe("a checkpoint by address", () => {
     server.cut();
     await page.waitForTimeout(5000);
     expect(server.seen.length).toBe(asked);
-    await weightsFrom("pocket model");
+    await weightsFrom("pocket vague-model");
     await untilReady(page);
     expect(await problems(page)).toEqual([]);
     await remove("incomplete");

@@ -123,7 +123,7 @@ it("an exported run opens as a run, read-only, beside the rows that are open", a
   await page.getByRole("heading", { name: TITLE }).waitFor();
   await expect.poll(scrolled).toBe(0);
   await show(page, { screen: "eval", run: "other" });
-  await expect.poll(() => page.getByTestId("eval-where").textContent()).toMatch(/48 report rows, after 40 steps/);
+  await expect.poll(() => page.getByTestId("eval-where").textContent()).toMatch(/48 report rows, after 25 steps/);
   await show(page, { screen: "rollouts", run: "other", step: "10" });
   await expect.poll(() => page.getByTestId("rollout-card").count()).toBe(8);
   // With a picture, since the run's training rows are open.

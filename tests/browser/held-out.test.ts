@@ -79,7 +79,7 @@ describe("an older run", () => {
       .toMatch(/^This evaluation is from an older version, which did not score the run/);
     await expect
       .poll(() => page.getByTestId("eval-where").textContent())
-      .toMatch(/^\d+ held-out rows, after 40 steps$/);
+      .toMatch(/^\d+ held-out rows, after 25 steps$/);
     expect(
       await page
         .locator("[data-testid=screen-eval] fieldset")

@@ -255,9 +255,9 @@ describe("a field of Setup", () => {
   it("takes no length below zero for a run of one step", async () => {
     const { page } = lab;
     await page.getByLabel(/^epochs of/).fill("-5");
-    await page.getByText("not a valid length; 40 steps are kept").waitFor();
+    await page.getByText("not a valid length; 25 steps are kept").waitFor();
     await page.keyboard.press("Tab");
-    await expect.poll(() => page.getByLabel("Steps", { exact: true }).inputValue()).toBe("40");
+    await expect.poll(() => page.getByLabel("Steps", { exact: true }).inputValue()).toBe("25");
   });
 
   it("keeps the address that a server is asked about", async () => {

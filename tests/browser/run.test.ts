@@ -136,7 +136,7 @@ describe("rows", () => {
     await expect.poll(loaded).toContain("pocket damaged-model");
     await untilReady(page);
     await use("demo shard");
-    await expect.poll(loaded).toContain("pocket model");
+    await expect.poll(loaded).toContain("pocket vague-model");
     await untilReady(page);
   });
 });

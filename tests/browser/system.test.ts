@@ -40,14 +40,14 @@ describe("before a run", () => {
     const owned = await page.getByTestId("owners").locator("tbody td:nth-of-type(1)").allTextContents();
     const [all] = await cells("owners", "Tensors, as counted by the backend");
     expect(owned.reduce((sum, text) => sum + (Number(text) || 0), 0)).toBe(Number(all));
-    // A stored run has the costs from its folder: the recorded one 40 lines.
+    // A stored run has the costs from its folder: the recorded one 25 lines.
     const [folder] = readdirSync(join(root, "public/pocket/recorded")).filter((name) => name !== "files.json");
     const lines = readFileSync(join(root, "public/pocket/recorded", folder ?? "", "phases.jsonl"), "utf8").trim();
     const { phases } = JSON.parse(lines.split("\n").at(-1) ?? "") as { phases: Readonly<Record<string, Cost>> };
     await expect
       .poll(async () => (await cells("phase-costs", "loss and backward"))[2])
       .toMatch(new RegExp(`^${phases.loss?.dispatches.toLocaleString("en-US")}median `));
-    await expect.poll(() => page.getByText(/^demo, .* Step 40, below it the median of 40 steps$/).count()).toBe(1);
+    await expect.poll(() => page.getByText(/^demo, .* Step 25, below it the median of 25 steps$/).count()).toBe(1);
   });
 
   it("tests the adapter on a press, with every check to be seen", async () => {

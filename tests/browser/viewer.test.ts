@@ -258,7 +258,7 @@ describe("the charts of a run", () => {
     await chart().hover();
     await page.getByRole("button", { name: "Enlarge Reward", exact: true }).click();
     const large = page.getByRole("dialog").getByTestId("chart-reward").getByRole("img").first();
-    await expect.poll(() => large.getAttribute("aria-label")).toMatch(/between steps 1 and 40/);
+    await expect.poll(() => large.getAttribute("aria-label")).toMatch(/between steps 1 and 25/);
     expect((await large.boundingBox())?.height).toBeGreaterThan(400);
     expect(await violations(page)).toEqual([]);
     await page.keyboard.press("Escape");
@@ -271,9 +271,9 @@ describe("the charts of a run", () => {
     const svg = readFileSync(await file.path(), "utf8");
     expect(file.suggestedFilename()).toBe("reward.svg");
     expect(svg).toMatch(/>Time<\/text>/);
-    // Two lines of 40 steps, and the area behind each.
+    // Two lines of 25 steps, and the area behind each.
     const paths = [...svg.matchAll(/<path d="([^"]*)"/g)].map((found) => (found[1] as string).split(/[ML]/).length - 1);
-    expect(paths).toEqual([80, 80, 40, 40]);
+    expect(paths).toEqual([50, 50, 25, 25]);
     await page.getByRole("button", { name: "More actions for GPU memory" }).click();
     const [memory] = await Promise.all([
       page.waitForEvent("download"),
@@ -530,7 +530,7 @@ describe("runs of this browser", () => {
     const { page } = lab;
     await show(page, { screen: "home", run: "short" });
     // By its title; for a run without rollouts the last step with metrics.
-    await expect.poll(() => page.getByTestId("home-step").textContent()).toBe("demo, step 19 of 40");
+    await expect.poll(() => page.getByTestId("home-step").textContent()).toBe("demo, step 19 of 25");
     await page.getByRole("link", { name: "All curves and rollouts" }).click();
     await page.locator("main[data-screen=train]").waitFor();
     expect(page.url()).toMatch(/run=short/);
@@ -547,7 +547,7 @@ describe("runs of this browser", () => {
     await expect.poll(() => lines.count()).toBe(2);
     await expect
       .poll(() => lines.first().textContent())
-      .toMatch(/400\.\d{3}[+−±]0\.\d{3} \(.0\.\d{3} to .0\.\d{3}\)\d+, \d+$/);
+      .toMatch(/250\.\d{3}[+−±]0\.\d{3} \(.0\.\d{3} to .0\.\d{3}\)\d+, \d+$/);
     await page.getByTestId("leaderboard-score").selectOption("loop1_greedy");
     const difference = "0\\.\\d{3}[+−±]0\\.\\d{3} \\(.0\\.\\d{3} to .0\\.\\d{3}\\)";
     await expect.poll(() => lines.first().textContent()).toMatch(new RegExp(`40${difference}${difference}\\d+, \\d+$`));
@@ -558,7 +558,7 @@ describe("runs of this browser", () => {
       .toContainEqual(expect.stringMatching(/±0\.000 \(no change\)0, 0$/));
     expect(await violations(page)).toEqual([]);
     await lines.first().getByRole("link").click();
-    await expect.poll(() => page.getByTestId("eval-where").textContent()).toMatch(/after 40 steps$/);
+    await expect.poll(() => page.getByTestId("eval-where").textContent()).toMatch(/after 25 steps$/);
   });
 
   it("keep their actions in a window of 1024 pixels", async () => {
@@ -577,7 +577,7 @@ describe("runs of this browser", () => {
     await show(page, { screen: "home" });
     await page.reload();
     const banner = page.getByTestId("interrupted");
-    await expect.poll(() => banner.textContent()).toMatch(/stopped at step 40 of 40, without a checkpoint/);
+    await expect.poll(() => banner.textContent()).toMatch(/stopped at step 25 of 25, without a checkpoint/);
     // Another tab that holds the run takes the offer away, until it is closed with the run as it was.
     const other = await lab.context.newPage();
     await other.goto(`${lab.url}pocket/shards/files.json`);

@@ -59,7 +59,7 @@ describe("an alarm", () => {
       const own = group(1, 2, 0);
       const terms = [{ name: "meteor", weight: 1, value: 0 }] as unknown as RolloutRecord["terms"];
       const groups = [{ ...own, rollouts: own.rollouts.map((one) => ({ ...one, referenceCaption, terms })) }];
-      const watch = watchAlarms();
+      const watch = watchAlarms(LOOP_IDS);
       const row = {
         "loop2/frac_reward_zero_std": 1,
         "loop2/rewards/meteor/mean": 0,

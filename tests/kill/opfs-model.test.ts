@@ -43,9 +43,9 @@ async function bundledWorker(): Promise<string> {
 
 beforeAll(async () => {
   const code = await bundledWorker();
-  lab = await openPage({}, {}, (page) =>
-    page.route(`**${WORKER}`, (route) => route.fulfill({ contentType: "text/javascript", body: code })),
-  );
+  lab = await openPage({}, {}, async (page) => {
+    await page.route(`**${WORKER}`, (route) => route.fulfill({ contentType: "text/javascript", body: code }));
+  });
 });
 afterAll(() => lab.close());
 
