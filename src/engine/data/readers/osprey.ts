@@ -39,6 +39,7 @@ async function openOsprey({ records, sign }: ReadContext): Promise<ReadTable> {
     rows: records.length,
     batches: 1,
     problem: records.problem,
+    inPixels: true,
     cell: async (at, row, pass) => {
       const fields = await read(row);
       if (at === 0) return typeof fields.file_name === "string" ? fields.file_name : "";
