@@ -295,12 +295,13 @@ const CASES: Readonly<Record<string, () => Case>> = {
         "7",
         text({ image: "a.png", mask_rle: [mask, mask, mask], caption: ["one", "two"] }),
         text({ image: "gone.png", mask_rle: [mask, mask], caption: ["one", "two"] }),
+        text({ image: "a.png", mask_rle: [mask, mask], caption: ["one", "two"] }),
       ].join("\n"),
       "a.png": picture,
     },
-    entries: 12,
+    entries: 14,
     good: 3,
-    says: ["the row has 3 masks and 2 answers"],
+    says: ["the row has 3 masks and 2 texts, and no text names its mask"],
   }),
 };
 
