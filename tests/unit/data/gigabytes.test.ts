@@ -3,10 +3,12 @@ import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, writeSync } fr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
+import { encode as encodePng } from "fast-png";
 import { afterAll, expect, test } from "vitest";
 import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { flatReader } from "../../../src/engine/data/arrow/flatbuffer.ts";
+import { decodeRle } from "../../../src/engine/data/mask/rle.ts";
 import {
   i32,
   i64,
@@ -16,7 +18,7 @@ import {
   text,
 } from "../../../src/engine/data/parquet/thrift-write.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
-import { boxMask, counting, png, row } from "./make.ts";
+import { boxMask, counting, row } from "./make.ts";
 
 const struct = (fields: readonly (readonly [id: number, value: Thrift])[]): Thrift =>
   structOf(Object.fromEntries(fields));
@@ -106,7 +108,8 @@ function largeParquet(): Sparse {
     at += bytes.length + gap;
   };
   const length = (size: number): Buffer => Buffer.from(new Uint32Array([size]).buffer);
-  const mask = Buffer.from(png(WIDTH, HEIGHT, 9));
+  const box = decodeRle(boxMask(HEIGHT, WIDTH, 1, 1, 5, 5)).map((bit) => 255 * bit);
+  const mask = Buffer.from(encodePng({ width: WIDTH, height: HEIGHT, data: box, channels: 1 }));
   const columns: readonly [string, (n: number) => readonly [Uint8Array, number, Uint8Array]][] = [
     ["image", (n) => [picture(n)[0], GAP, picture(n)[1]]],
     ["mask", () => [mask, 0, Buffer.alloc(0)]],
