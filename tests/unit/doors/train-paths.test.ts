@@ -23,7 +23,7 @@ it.each(["kept", "kept/", () => join(out, "kept"), () => `${join(out, "kept")}/`
 
 it("names a file that is a folder", async () => {
   const done = await tool("train", ["--difficulty", out, "--out", out]);
-  expect(done).toMatchObject({ code: 2, err: `${out} cannot be read\n` });
+  expect(done).toMatchObject({ code: 2, err: `${out} cannot be read: it is a folder\n` });
 });
 
 it("names a run that is not there", async () => {
