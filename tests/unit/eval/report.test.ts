@@ -121,7 +121,7 @@ describe("stored evaluations", () => {
     expect(score?.difference?.mean).toBeCloseTo(0.2, 12);
     const line = evalLine({ report, pictures: 4 }, false);
     expect(line).toContain(
-      "reward2_sampled 0.400 from 0.200 at step 0 (+0.100 to +0.300) (2 of 4 rows lack this score at a step and are left out)",
+      "reward2_sampled 0.400 from 0.200 at step 0, +0.200 (+0.100 to +0.300) (2 of 4 rows lack this score at a step and are left out)",
     );
   });
 

@@ -770,7 +770,7 @@ test.skipIf(!hasPyarrow)("pyarrow reads a written table: numbers, texts and miss
 
 test("the held-out evaluations of a run are columns of the table: report rows, every step and score", async () => {
   const columns = runColumns("run", [evaluation(0, 0.25), evaluation(2, 0.5)]);
-  expect(columns.slice(0, 2).map(({ name }) => name)).toEqual(["run step 0 loop1_sampled", "run step 2 loop1_sampled"]);
+  expect(columns.slice(0, 2).map(({ name }) => name)).toEqual(["run step 0 loop1_greedy", "run step 2 loop1_greedy"]);
   const rows = ledgerRows(columns);
   expect(rows.length).toBe(evaluation(0, 0.25).report.n);
   expect(rows[0]?.spread).toBeGreaterThan(0);
