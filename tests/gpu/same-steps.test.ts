@@ -42,6 +42,12 @@ const CASES = {
     reference: "ema",
     beta: 0.1,
     advantageBaseline: "leave-one-out",
+    // Unlike the demo: several reward terms, scaled over the batch.
+    loop1Meteor: 0.5,
+    loop1RepetitionCost: 0.3,
+    scaleRewards: "batch",
+    learningRate: 6e-4,
+    schedule: "cosine",
   },
   light: { steps: 2, beta: 0, maskPolicy: "embedding", maskAnchor: "none", loraDropout: 0.1, shuffleRewards: true },
 } as const satisfies Record<string, Partial<LabConfig>>;
