@@ -50,20 +50,21 @@ describe("the self-test", () => {
     device.close();
     device = await openGpuAgain();
     const create = device.device.createShaderModule.bind(device.device);
-    device.device.createShaderModule = (descriptor) => {
-      const { label = "", code } = descriptor;
-      if (label.startsWith("lab-matmul")) {
-        return create({ ...descriptor, code: code.replaceAll("u.alpha * sum", "1.001 * u.alpha * sum") });
-      }
-      if (label.startsWith("lab-rms-norm-grad"))
-        return create({ ...descriptor, code: code.replaceAll("- normed * along", "") });
-      if (label.startsWith("lab-decode-linear"))
-        return create({ ...descriptor, code: code.replaceAll("dot(", "1.001 * dot(") });
-      return create(descriptor);
+    const faults = [
+      { program: "lab-matmul", right: "u.alpha * sum", wrong: "1.001 * u.alpha * sum" },
+      { program: "lab-rms-norm-grad", right: "- centred * scale * along", wrong: "" },
+      { program: "lab-decode-linear", right: "dot(", wrong: "1.001 * dot(" },
+    ];
+    const damaged = new Set<string>();
+    device.device.createShaderModule = ({ label = "", code, ...others }) => {
+      const fault = faults.find(({ program, right }) => label.startsWith(program) && code.includes(right));
+      if (fault !== undefined) damaged.add(fault.program);
+      return create({ ...others, label, code: fault === undefined ? code : code.replaceAll(fault.right, fault.wrong) });
     };
     const names = /^(Products, 33 rows|Gradients|Sampled tokens|RMSNorm|AdamW update)/;
     const some = problems().filter(({ name }) => names.test(name));
     const found = failures(await all(device, some)).map((line) => line.split(":")[0] as string);
+    expect(damaged).toEqual(new Set(faults.map(({ program }) => program)));
     expect(found).toContain("Products, 33 rows");
     expect(found).toContain("Gradients");
     expect(found).toContain("Sampled tokens, their log-probabilities");
