@@ -79,7 +79,9 @@ export function doubtsOf(tables: readonly DoubtfulTable[], pace: Pace): SetDoubt
       if (maps !== undefined) {
         const many = white === 1 ? "1 mask" : `${white} masks`;
         notes.push(
-          `255 alone is ${(await maps) ? "void" : "the object"} in ${many}, as other masks of the data set show`,
+          (await maps)
+            ? `255 alone is void in ${many}: other masks of the data set have labels`
+            : `255 alone is the object in ${many}: no examined mask of the data set has labels`,
         );
       }
       if (fractions !== undefined && masks > 0) {
