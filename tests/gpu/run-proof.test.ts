@@ -54,7 +54,17 @@ describe.skipIf(needed.code !== 0)("a run's evaluations", () => {
     expect(rows.code, rows.err).toBe(0);
     const out = join(scratch, "runs");
     const words = ["--preset", "demo", "--config", join(scratch, "quick.json"), "--shards", shards(), "--out", out];
-    const trained = await tool("train", [...words, "--steps", STEPS, "--eval-steps", STEPS, "--eval-rows", `${ROWS}`]);
+    const trained = await tool("train", [
+      ...words,
+      "--model",
+      BASE,
+      "--steps",
+      STEPS,
+      "--eval-steps",
+      STEPS,
+      "--eval-rows",
+      `${ROWS}`,
+    ]);
     expect(trained.code, trained.err).toBe(0);
     run = join(out, (await readdir(out))[0] as string);
     for (const weights of ["policy", "ema"]) {

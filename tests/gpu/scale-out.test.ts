@@ -17,7 +17,10 @@ const MODEL = join(root, "public", "pocket", "model");
 const SHARD = join(root, "public", "pocket", "shards", "data-00000-of-00002.arrow");
 const REPLAY = join(root, "python", "tools", "replay.py");
 const SMALL = {
+  loop1Meteor: 0.5,
+  loop1RepetitionCost: 0.3,
   loop2Weight: 0.1,
+  scaleRewards: "batch",
   warmupSteps: 0,
   schedule: "constant",
   promptsPerStep: 2,
@@ -64,19 +67,19 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     /** Added to the arguments of the tool and of the package. */
     readonly words?: readonly string[];
   }
+  const about = (model = MODEL): string[] => ["--model", model, "--shards", shards()];
   /** A run of the lab. */
   async function trained(
     name: string,
     steps: number,
     settings: Readonly<Record<string, unknown>>,
-    { model, words = [], seed = "5" }: About = {},
+    { model = MODEL, words = [], seed = "5" }: About = {},
   ): Promise<string> {
     const config = join(scratch, `${name}.json`);
     await writeFile(config, JSON.stringify({ ...SMALL, ...settings }));
     const out = join(scratch, name);
-    const given = ["--preset", "demo", "--config", config, "--shards", shards(), "--out", out, "--seed", seed];
-    const own = model === undefined ? [] : ["--model", model];
-    const done = await tool("train", [...given, ...own, ...words, "--steps", `${steps}`]);
+    const given = ["--preset", "demo", "--config", config, ...about(model), "--out", out, "--seed", seed];
+    const done = await tool("train", [...given, ...words, "--steps", `${steps}`]);
     expect(done.code, done.err).toBe(0);
     return await only(out);
   }
@@ -86,7 +89,6 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     expect(done.code, done.err).toBe(0);
     return await only(out);
   }
-  const about = (model = MODEL): string[] => ["--model", model, "--shards", shards()];
   /** Six steps by two launchers with one process each, which find each other at an address as on two machines. */
   const twoMachines = (run: string) => {
     const env = { MODEL, SHARDS: shards(), GPUS: "1", HEAD: "127.0.0.1" };

@@ -4,12 +4,13 @@
  */
 import { createReadStream, createWriteStream } from "node:fs";
 import { chmod, copyFile, cp, mkdir, readdir, realpath, stat, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { GOLDEN, TOKENIZER_FILES } from "../../../bench/made-up/checkpoint.ts";
 import { badInput, LabError } from "../../../src/engine/errors.ts";
 import { root } from "../ensure.mjs";
+import { POCKET_MODEL, POCKET_SHARDS, presetModel } from "../node/node-rows.ts";
 
 /** Maximum bytes of the packed folder. */
 export const MOST_BYTES = 60e6;
@@ -67,8 +68,8 @@ export async function packBattery(directory: string): Promise<number> {
   for (const file of ["package.json", "index.js", "LICENSE.md"]) {
     await copyFile(join(root, webgpu, file), join(directory, webgpu, file));
   }
-  for (const part of [join("pocket", "model"), join("pocket", "shards"), "wordnet"]) {
-    await cp(join(root, "public", part), join(directory, "public", part), { recursive: true });
+  for (const folder of [POCKET_MODEL, presetModel("demo"), POCKET_SHARDS, join(root, "public", "wordnet")]) {
+    await cp(folder, join(directory, relative(root, folder)), { recursive: true });
   }
   for (const file of ["config.json", ...TOKENIZER_FILES]) {
     await mkdir(join(directory, GOLDEN), { recursive: true });
