@@ -131,7 +131,7 @@ it("an exported run opens as a run, read-only, beside the rows that are open", a
   await show(page, { screen: "runs" });
   const listed = page.getByTestId("runs-elsewhere").locator("tbody tr");
   await expect.poll(() => listed.count()).toBe(2);
-  await expect.poll(() => listed.last().textContent()).toMatch(/40 \/ 40none, so it cannot be forked/);
+  await expect.poll(() => listed.last().textContent()).toMatch(/25 \/ 25none, so it cannot be forked/);
   // The long title leaves room for the other columns.
   const inView = listed.last().locator("td").nth(1);
   await expect.poll(async () => ((await inView.boundingBox())?.x ?? 9999) < 1280).toBe(true);

@@ -246,7 +246,7 @@ describe("a field of Setup", () => {
     await page.getByLabel("Steps", { exact: true }).fill("-5");
     await page.keyboard.press("Tab");
     const refused = page.getByText(/^steps must be a whole number/);
-    await expect.poll(() => refused.textContent()).toMatch(/; 40 is kept$/);
+    await expect.poll(() => refused.textContent()).toMatch(/; 25 is kept$/);
     await page.getByTestId("preset-debug").click();
     await expect.poll(() => refused.count()).toBe(0);
     await page.getByTestId("preset-demo").click();

@@ -126,7 +126,7 @@ describe("the time line", () => {
     await expect.poll(() => strip.textContent()).toMatch(/step 20/);
     await expect.poll(() => page.getByTestId("chart-reward").locator("li b").first().textContent()).not.toBe(logged);
     await page.getByRole("button", { name: "Latest" }).click();
-    await expect.poll(() => strip.textContent()).toMatch(/step 40/);
+    await expect.poll(() => strip.textContent()).toMatch(/step 25/);
     expect(page.url()).not.toMatch(/step=/);
   });
 
@@ -173,10 +173,10 @@ describe("the curves of a run", () => {
     await show(page, { screen: "train" });
     await chart().locator(".u-over").waitFor();
     await zoomIn();
-    await expect.poll(() => page.getByTestId("all-steps").textContent()).toMatch(/^Steps 2\d–(39|40)$/);
-    expect(page.url()).toMatch(/zoom=2/);
+    await expect.poll(() => page.getByTestId("all-steps").textContent()).toMatch(/^Steps 1\d–(24|25)$/);
+    expect(page.url()).toMatch(/zoom=1/);
     await page.reload();
-    await expect.poll(() => page.getByTestId("all-steps").textContent()).toMatch(/^Steps 2\d–(39|40)$/);
+    await expect.poll(() => page.getByTestId("all-steps").textContent()).toMatch(/^Steps 1\d–(24|25)$/);
     // An address pasted into the open page has its own zoom.
     const name = new URLSearchParams(new URL(page.url()).hash.slice(1)).get("zoom")?.split("@")[1];
     await show(page, { screen: "train", zoom: `5-15@${name}` });
@@ -448,7 +448,7 @@ describe("runs of this browser", () => {
     expect(new Set(dashes).size).toBe(2);
     const table = page.getByTestId("chart-compare-reward-1").locator("table");
     await page.getByTestId("chart-compare-reward-1").getByRole("button", { name: "table" }).click();
-    await expect.poll(() => table.locator("tbody tr").nth(1).textContent()).toMatch(/^40.*–/);
+    await expect.poll(() => table.locator("tbody tr").nth(1).textContent()).toMatch(/^25.*–/);
     await expect.poll(() => table.textContent()).not.toMatch(/NaN/);
     await expect.poll(() => page.getByTestId("compare-table").textContent()).toMatch(/were evaluated on: \d+/);
   });
@@ -491,8 +491,8 @@ describe("runs of this browser", () => {
     const over = page.getByTestId("chart-reward").locator(".u-over");
     await over.waitFor();
     const width = (await over.boundingBox())?.width ?? 0;
-    // Of steps 1 to 40, the twentieth.
-    await over.hover({ position: { x: (width * 19) / 39, y: 30 } });
+    // Of steps 1 to 25, the twentieth.
+    await over.hover({ position: { x: (width * 19) / 24, y: 30 } });
     const told = page.getByTestId("chart-reward").locator("li").last();
     await expect.poll(() => told.textContent()).toBe("step 20 raised the temperature");
     // A note that cannot be stored is not lost.
@@ -550,7 +550,7 @@ describe("runs of this browser", () => {
       .toMatch(/250\.\d{3}[+−±]0\.\d{3} \(.0\.\d{3} to .0\.\d{3}\)\d+, \d+$/);
     await page.getByTestId("leaderboard-score").selectOption("loop1_greedy");
     const difference = "0\\.\\d{3}[+−±]0\\.\\d{3} \\(.0\\.\\d{3} to .0\\.\\d{3}\\)";
-    await expect.poll(() => lines.first().textContent()).toMatch(new RegExp(`40${difference}${difference}\\d+, \\d+$`));
+    await expect.poll(() => lines.first().textContent()).toMatch(new RegExp(`25${difference}${difference}\\d+, \\d+$`));
     await expect.poll(() => tables.last().locator("tbody tr").count()).toBe(1);
     await page.getByTestId("leaderboard-base").selectOption("whole");
     await expect
