@@ -22,6 +22,11 @@ interface Copies {
   readonly blockCache: number;
   /** Factor of a recomputed block over a stored one: it adds the weighted sums that carry its outputs' gradients. */
   readonly recompute: number;
+  /**
+   * Share of the smaller of two recomputed passes, prompt and tails: one recording leaves its free buffers, which the GPU
+   * may still use.
+   */
+  readonly beside: number;
   readonly logit: number;
   /**
    * Arrays of the mask decoder in units of its finest grid times the decoder's width; `found` applies without a
@@ -47,6 +52,7 @@ const POOLED: Copies = {
   blockScore: 0.3,
   blockCache: 5.3,
   recompute: 1.45,
+  beside: 1,
   logit: 4,
   decoder: 8,
   found: 4.8,
@@ -66,7 +72,7 @@ const MASK_BYTES = (3 * F32) / 16;
 const SOFT_SCORES = 5.5;
 
 /** Without free buffers: measured at the widths of Sa2VA-1B. */
-const USED: Copies = { ...POOLED, token: 1.8, recompute: 1.7, decoder: 5.6, found: 1.6, tower: 19.1 };
+const USED: Copies = { ...POOLED, token: 1.8, recompute: 1.7, beside: 0, decoder: 5.6, found: 1.6, tower: 19.1 };
 
 /** Bytes of a pass: the buffers it uses and the free buffers it leaves, which the pool bounds. */
 function withFree(bytes: (copies: Copies) => number): number {
@@ -215,7 +221,8 @@ export function captionBytes(
   const width = language.hiddenSize + 2 * language.kvHeads * language.headSize;
   const kept = language.layers * (tokens * width + rows * reach * 2 * language.kvHeads * language.headSize);
   // Arrays of the loss and the head stay until the backward pass has ended.
-  return F32 * (copies.recompute * Math.max(prompt, tails) + logits + kept);
+  const block = Math.max(prompt, tails) + copies.beside * Math.min(prompt, tails);
+  return F32 * (copies.recompute * block + logits + kept);
 }
 
 /** Backward pass of one phrase: the language model over its prompt, then the mask decoder. */

@@ -46,6 +46,11 @@ export class WorkInFlight {
     return (this.#uses.get(buffer) ?? 0) > this.#made;
   }
 
+  /** Whether the GPU is known to have passed every use of a released buffer, so that destroying it frees its bytes. */
+  isFinished(buffer: GPUBuffer): boolean {
+    return (this.#uses.get(buffer) ?? this.#made) <= this.#finished;
+  }
+
   /** Call it when a buffer is destroyed; one that was never released may be used by every submit so far. */
   destroyed(buffer: GPUBuffer): void {
     const last = this.#uses.get(buffer) ?? this.#made;

@@ -49,12 +49,28 @@ export function setPlannedBytes(bytes?: number): void {
 }
 
 /**
- * Whether live buffers and destroyed ones that the GPU still uses exceed the plan; without a plan, whether the destroyed
- * ones exceed the bound of free buffers.
+ * Whether a wait for the GPU makes room that the next part of a recording may need: the plan leaves less than a share of
+ * it besides the free buffers whose use has ended. Without a plan, whether destroyed buffers that the GPU still uses
+ * exceed the bound of free ones.
  */
 export function memoryExceeded(): boolean {
   const unfinished = heldBytes() - liveBytes();
-  return unfinished > 0 && (planned === undefined ? unfinished > mostFree : heldBytes() > planned);
+  if (planned === undefined) return unfinished > mostFree;
+  const ended = endedBytes();
+  return planned - heldBytes() + ended < PART_SHARE * planned && unfinished + freeBytes() > ended;
+}
+
+/** Share of the plan that one part of a recording may need. */
+const PART_SHARE = 1 / 8;
+
+/** Bytes of the free buffers that the GPU has finished with. */
+function endedBytes(): number {
+  const inFlight = workInFlight();
+  let bytes = 0;
+  for (const buffers of currentPool()?.freeBuffers.values() ?? []) {
+    for (const buffer of buffers) if (inFlight?.isFinished(buffer) === true) bytes += buffer.size;
+  }
+  return bytes;
 }
 
 /** For tests: bounds the bytes of free buffers. */
@@ -131,7 +147,10 @@ export function installPool(): void {
 /** Share of the bound that is left when free buffers exceed it, so that this does not happen for every new buffer. */
 const KEPT_SHARE = 15 / 16;
 
-/** If free buffers and a new one of this size exceed the bound, destroys those of the sizes that were freed longest ago. */
+/**
+ * If free buffers and a new one of this size exceed the bound, destroys those of the sizes that were freed longest ago;
+ * first those that the GPU has finished with, because the others keep their memory for now.
+ */
 function makeRoom(pool: Pool, size: number): void {
   const free = pool.numBytesAllocated - pool.numBytesUsed;
   const most =
@@ -141,9 +160,14 @@ function makeRoom(pool: Pool, size: number): void {
   if (free <= most) return;
   flushBackend();
   const kept = KEPT_SHARE * most;
-  for (const buffers of pool.freeBuffers.values()) {
-    while (buffers.length > 0 && pool.numBytesAllocated - pool.numBytesUsed > kept) destroyOne(pool, buffers);
-    if (pool.numBytesAllocated - pool.numBytesUsed <= kept) return;
+  const inFlight = workInFlight();
+  for (const ended of [true, false]) {
+    for (const buffers of pool.freeBuffers.values()) {
+      for (let at = buffers.length - 1; at >= 0; at--) {
+        if (pool.numBytesAllocated - pool.numBytesUsed <= kept) return;
+        if (!ended || inFlight?.isFinished(buffers[at] as GPUBuffer) === true) destroyOne(pool, buffers, at);
+      }
+    }
   }
 }
 
@@ -158,8 +182,8 @@ function destroyFree(most: number): void {
   }
 }
 
-function destroyOne(pool: Pool, buffers: GPUBuffer[]): void {
-  const buffer = buffers.pop() as GPUBuffer;
+function destroyOne(pool: Pool, buffers: GPUBuffer[], at = buffers.length - 1): void {
+  const [buffer] = buffers.splice(at, 1) as [GPUBuffer];
   pool.numBytesAllocated -= buffer.size;
   pool.numFreeBuffers -= 1;
   buffer.destroy();

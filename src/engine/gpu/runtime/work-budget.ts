@@ -123,7 +123,10 @@ export async function inPace<T>(parts: Paced<T>, signal?: AbortSignal): Promise<
   try {
     for (;;) {
       const { done, value } = parts.next();
-      if (done === true) return value;
+      if (done === true) {
+        await waitIfAhead();
+        return value;
+      }
       await keepPace(signal);
     }
   } finally {
@@ -132,24 +135,24 @@ export async function inPace<T>(parts: Paced<T>, signal?: AbortSignal): Promise<
   }
 }
 
-/** Waits until the GPU uses no destroyed buffer. */
-export async function destroyedFreed(): Promise<void> {
+/** Waits until the GPU has finished everything so far: then it uses neither destroyed buffers nor free ones. */
+export async function gpuFinished(): Promise<void> {
   const inFlight = workInFlight();
-  if (inFlight === undefined || inFlight.bytes === 0) return;
+  if (inFlight === undefined) return;
   flushBackend();
   await inFlight.finished();
 }
 
 /**
  * Call it between the parts of a long recording. Waits for the GPU when more than `SUBMITS_AHEAD` submits are unfinished,
- * or when destroyed buffers that it still uses exceed the plan.
+ * or when the plan leaves little room without a wait.
  * @throws LabError("cancelled") when the signal is aborted
  */
 export async function keepPace(signal?: AbortSignal): Promise<void> {
-  const inFlight = workInFlight();
-  if (inFlight !== undefined && (inFlight.submits > SUBMITS_AHEAD || memoryExceeded())) {
-    flushBackend();
-    await inFlight.finished();
-  }
+  await waitIfAhead();
   if (signal?.aborted === true) throw new LabError("cancelled", "The computation was stopped");
+}
+
+async function waitIfAhead(): Promise<void> {
+  if ((workInFlight()?.submits ?? 0) > SUBMITS_AHEAD || memoryExceeded()) await gpuFinished();
 }

@@ -7,7 +7,7 @@ import type { LabConfig } from "../../config/table.ts";
 import { LabError, toLabError } from "../../errors.ts";
 import { OutOfMemory } from "../../gpu/runtime/device.ts";
 import { trimPool, trimPoolToSmall } from "../../gpu/runtime/pool.ts";
-import { destroyedFreed } from "../../gpu/runtime/work-budget.ts";
+import { gpuFinished } from "../../gpu/runtime/work-budget.ts";
 import { createFeatureCache, type FeatureCache } from "../../policy/features.ts";
 import { type Alarm, appendAlarm } from "../../runs/alarms.ts";
 import { pruneRun } from "../../runs/checkpoint/best-checkpoint.ts";
@@ -312,7 +312,7 @@ export class Trainer {
       scorer,
       phase: async (phase, loop, drawn) => {
         trimPoolToSmall();
-        await destroyedFreed();
+        await gpuFinished();
         if (phase === "update" && !this.#changed) {
           // The last moment at which the step can be undone.
           await this.#deps.checkDevice();

@@ -1,4 +1,5 @@
 /** Loss and gradient of groups of a loop, with the features of their pictures. */
+import { gpuFinished } from "../../gpu/runtime/work-budget.ts";
 import { isLanguageBlock } from "../../model/adapter/trainable.ts";
 import { recomputing } from "../../model/weights/weights.ts";
 import type { ImageFeatures } from "../../policy/features.ts";
@@ -85,7 +86,9 @@ export async function lossOf(
   return await withFeatures(
     context,
     groups.map(({ row }) => row),
-    (features) => {
+    async (features) => {
+      // A tape cannot wait: nothing before it may keep memory.
+      await gpuFinished();
       const [group] = groups as readonly [Group];
       if (splits(group, config.microRollouts)) {
         const task = { ...shared, group, features: features[0] as ImageFeatures };
