@@ -103,8 +103,8 @@ describe("a sweep", () => {
       const id = readdirSync(runsOf(job))[0] as string;
       const all = await readEvaluations(nodeStore(runsOf(job)), id);
       const difference = all.at(-1)?.report.difference?.grounding_iou.mean as number;
-      const shown = new RegExp(`${SWEEP.seeds[at]}: (?:\\*\\*)?([+−]?[0-9.]+) \\(`).exec(second.out)?.[1] as string;
-      expect(Number(shown.replace("−", "-"))).toBeCloseTo(difference, 3);
+      const shown = new RegExp(`${SWEEP.seeds[at]}: (?:\\*\\*)?([+−±][0-9.]+) \\(`).exec(second.out)?.[1] as string;
+      expect(Number(shown.replace("−", "-").replace("±", ""))).toBeCloseTo(difference, 3);
     }
     expect(readFileSync(join(out(), "table.md"), "utf8")).toBe(second.out);
   });
