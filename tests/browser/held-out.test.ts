@@ -7,6 +7,12 @@ import { CHEAP_RUN, type OpenPage, openFollowed, problems, show, untilEvent } fr
 
 let lab: OpenPage;
 let runId: string;
+/** Answers of each side that were shown between the first evaluation and the second. */
+let firstShown: readonly number[];
+
+const shownRows = () => lab.page.getByTestId("before-after");
+const shownSides = (): Promise<readonly number[]> =>
+  Promise.all(["before", "after"].map((side) => shownRows().locator(`[data-side=${side}]`).count()));
 
 beforeAll(async () => {
   // Every caption reaches this length for five steps, which raises an alarm.
@@ -15,6 +21,10 @@ beforeAll(async () => {
   lab = followed.lab;
   const { events } = followed;
   await lab.page.getByTestId("strip-start").click();
+  await shownRows()
+    .getByText(/: step 0; the next evaluation follows$/)
+    .waitFor();
+  firstShown = await shownSides();
   await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
 });
 afterAll(() => lab.close());
@@ -113,6 +123,15 @@ describe("the recorded run", () => {
 });
 
 describe("held-out rows of a run", () => {
+  it("are shown after the first evaluation, and before and after training from the second one on", async () => {
+    expect(firstShown).toEqual([2, 0]);
+    await show(lab.page, { screen: "train" });
+    await expect
+      .poll(() => shownRows().locator("figcaption").textContent())
+      .toMatch(/^2 held-out .*: step 0 and step 5$/);
+    expect(await shownSides()).toEqual([2, 2]);
+  });
+
   it("are reported apart from those that chose the best checkpoint, whose score is named", async () => {
     const { page } = lab;
     await show(page, { screen: "eval" });

@@ -177,7 +177,7 @@ describe("the first step", () => {
     await tabToAndPress(page.getByTestId("live-strip").getByTestId("rollout-card").first().getByRole("button"));
     const inspector = page.getByTestId("inspector");
     await inspector.waitFor();
-    const difference = inspector.getByRole("button", { name: /difference/i });
+    const difference = inspector.getByRole("button", { name: /^\d Difference$/ });
     const shown = await difference.getAttribute("aria-pressed");
     await page.keyboard.press("d");
     await expect.poll(() => difference.getAttribute("aria-pressed")).toBe(shown === "true" ? "false" : "true");
@@ -383,7 +383,7 @@ describe("another start", () => {
     await page.getByTestId("more-metrics").click();
     await page.getByRole("checkbox", { name: "loop1/entropy", exact: true }).check();
     await page.keyboard.press("Escape");
-    await page.getByTestId("chart-compare-chosen-loop1/entropy").getByText("loop1/entropy").waitFor();
+    await page.getByTestId("chart-compare-chosen-loop1/entropy").getByText("entropy, loop 1").waitFor();
     // A step links to the rollouts of every compared run.
     const chart = page.getByTestId("chart-compare-reward-1");
     await chart.getByRole("button", { name: "table" }).click();

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { decodePng } from "../../src/engine/data/image/png-decode.ts";
 import { decodeRle, type Rle } from "../../src/engine/data/mask/rle.ts";
+import type { RowScores } from "../../src/engine/runs/evaluations/evaluations.ts";
 import { violations } from "../support/axe.ts";
 import { layoutShift, type OpenPage, openPage, problems, show } from "../support/page.ts";
 import { greyFrames, junkFrames, videoFile } from "../support/videos.ts";
@@ -47,6 +48,40 @@ describe("the first screen", () => {
     await expect.poll(() => page.getByTestId("home-step").textContent()).not.toBe(first);
     // No text has moved meanwhile.
     expect(await layoutShift(page)).toBeLessThan(0.05);
+  });
+
+  it("shows six held-out rows with what the recorded run said of them at its start and at its end", async () => {
+    const { page } = lab;
+    const recorded = join(root, "public/pocket/recorded");
+    const run = readdirSync(recorded).find((name) => name !== "files.json") ?? "";
+    const stored = readFileSync(join(recorded, run, "eval.jsonl"), "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { readonly report: { readonly step: number }; readonly rows: RowScores[] });
+    const [start, end] = [stored[0], stored.at(-1)];
+    const captionOf = (rows: readonly RowScores[] = [], id: string): string | undefined =>
+      rows.find(({ rowId }) => rowId === id)?.captionGreedy;
+    const report = end?.rows.filter(({ part }) => part !== "selection") ?? [];
+    // The middle of each sixth.
+    const chosen = [1, 3, 5, 7, 9, 11].map((at) => report[Math.floor((at * report.length) / 12)]?.rowId ?? "");
+    expect(new Set(chosen).size).toBe(6);
+    const shown = page.getByTestId("before-after");
+    await expect
+      .poll(() => shown.locator("figcaption").textContent())
+      .toMatch(new RegExp(`^6 held-out rows, .*: step ${start?.report.step} and step ${end?.report.step}$`));
+    for (const [side, from] of [
+      ["before", start],
+      ["after", end],
+    ] as const) {
+      const answers = shown.locator(`li [data-side=${side}]`);
+      await expect.poll(() => answers.count()).toBe(6);
+      for (const [at, id] of chosen.entries()) {
+        const caption = captionOf(from?.rows, id) || "no caption";
+        await answers.nth(at).getByText(caption, { exact: true }).waitFor();
+        const name = await answers.nth(at).getByRole("img").getAttribute("aria-label");
+        expect(name?.startsWith(`Mask ${side} training, ${caption}, IoU `)).toBe(true);
+      }
+    }
   });
 
   it("stops moving when told to, and a bar leads to its rollout", async () => {
@@ -226,7 +261,7 @@ describe("the charts of a run", () => {
 
   it("go over time, with bands and without outliers, in the order and size that the address says", async () => {
     const { page, context } = lab;
-    await withMetrics(context, (text) => text.replace(/(?<="step":30,.*?"loop1\/reward_over_start":)0/s, "9"));
+    await withMetrics(context, (text) => text.replace(/(?<="step":15,.*?"loop1\/reward_over_start":)0/s, "9"));
     await page.reload();
     await show(page, { screen: "train" });
     await chart().locator(".u-over").waitFor();
@@ -349,7 +384,7 @@ describe("the rollouts of a run", () => {
     const [reward, mean, centred, std, advantage] = [...text.replaceAll("−", "-").matchAll(/[+-]?\d\.\d{3}/g)].map(
       Number,
     );
-    expect(text).toMatch(/\(batch\)/);
+    expect(text).toMatch(/\(group\).*÷.*\(group\)/);
     expect((reward as number) - Math.abs(mean as number)).toBeCloseTo(centred as number, 2);
     expect((centred as number) / (std as number)).toBeCloseTo(advantage as number, 1);
   });

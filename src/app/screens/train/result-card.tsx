@@ -6,7 +6,6 @@ import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluati
 import { type Gain, gainsOf } from "../../../engine/runs/evaluations/gains.ts";
 import { reportPictures } from "../../../engine/runs/evaluations/row-image.ts";
 import { type RunResult, runResult } from "../../../engine/runs/library/run-result.ts";
-import { BeforeAfter } from "../../components/before-after.tsx";
 import { GainNumbers } from "../../components/gain-numbers.tsx";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { CopyPanel } from "../../components/ui/panel/copy-panel.tsx";
@@ -41,7 +40,6 @@ export function ResultCard(props: {
           <Headline key={gain.name} gain={gain} result={result} pictures={pictures} />
         ))}
       </div>
-      <BeforeAfter evaluations={list} loops={loops} />
       <p className="row wrap gap-2-4 muted">
         <span>
           Step {result?.first.report.step ?? 0} to {result?.last.report.step ?? NONE}, 95 % intervals

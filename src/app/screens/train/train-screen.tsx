@@ -1,8 +1,10 @@
 import { type ReactNode, useCallback, useMemo, useRef, useSyncExternalStore } from "react";
+import { activeLoops } from "../../../engine/config/derived.ts";
 import { report } from "../../clients/lab.ts";
 import { loadedBlocker, startBlocker } from "../../clients/run/blockers.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
 import { resumeAndShow } from "../../clients/run/start-run.ts";
+import { BeforeAfter } from "../../components/before-after.tsx";
 import { AllSteps } from "../../components/charts/all-steps.tsx";
 import { ChartGrid, ordered } from "../../components/charts/chart-grid.tsx";
 import { ChartOptions } from "../../components/charts/chart-options.tsx";
@@ -69,7 +71,9 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const trainRows = run.manifest?.data.trainRows ?? 0;
   const source = useMemo(() => alongAxis(run.metrics, axis, trainRows), [run.metrics, axis, trainRows]);
   const notes = useStepNotes(run.runId);
-  const supervised = run.manifest?.config.mode === "sft";
+  const { config } = run.manifest ?? {};
+  const supervised = config?.mode === "sft";
+  const loops = useMemo(() => (config === undefined ? [] : activeLoops(config)), [config]);
   const readOnly = run.recorded || run.imported || run.followed || run.otherTabs;
   const { others, chosen, above, below, choose } = useCharts(run);
   const evaluations = useEvaluations(run);
@@ -117,6 +121,8 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
           <ResultCard run={run} evaluations={evaluations.list} />
           {!run.live && <Alarms run={run} alarms={alarms} />}
           <ChartGrid specs={above} {...drawn} />
+          {/* Below the curves, which would otherwise leave the window; the first evaluation precedes the first groups. */}
+          <BeforeAfter evaluations={evaluations.list} loops={loops} />
           {!supervised && (
             <div className="row wrap gap-2-4 between">
               <h2>Rollouts</h2>
