@@ -48,8 +48,10 @@ function clipFolder(): string {
 describe("trying the model out", () => {
   let lab: OpenPage;
   beforeAll(async () => {
-    lab = await openPage({ screen: "data" });
+    // The demo's own model names no object.
+    lab = await openPage({ screen: "data", preset: "both" });
     await untilReady(lab.page);
+    await expect.poll(() => lab.page.locator("header").first().textContent()).toContain("pocket model");
   });
   afterAll(async () => {
     await lab.close();

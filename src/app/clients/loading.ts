@@ -278,7 +278,7 @@ async function isServed(baseUrl: string): Promise<boolean> {
   return response?.ok === true && !(response.headers.get("content-type") ?? "").includes("html");
 }
 
-/** Opens the pocket model and shard that come with the page; if they are absent, one sentence says so. */
+/** Opens the rows and the pocket model of the address's preset; if they are absent, one sentence says so. */
 export async function openDemo(): Promise<void> {
   const demo = async (
     folder: BuiltInFolder,
@@ -292,9 +292,11 @@ export async function openDemo(): Promise<void> {
       subject: folder.baseUrl,
     });
   };
-  const shards = { kind: "built-in", baseUrl: builtIn("pocket/shards/") } as const;
+  const { preset } = useSession.getState();
+  const { rows } = DEMO_SETS.find((set) => set.preset === preset) ?? DEMO_SETS[0];
+  const shards = { kind: "built-in", baseUrl: builtIn(rows) } as const;
   report(demo(shards, (folder) => openData([folder]), "demo shard"));
-  report(demo(pocketModel("demo"), openModel, "pocket model"));
+  report(demo(pocketModel(preset), openModel, "pocket model"));
   report(openRecorded(builtIn("pocket/recorded/")));
 }
 
