@@ -216,7 +216,7 @@ describe("further metrics", () => {
     await page.keyboard.press("Escape");
     const curve = chart().getByRole("img").first();
     await expect.poll(() => curve.getAttribute("aria-label")).toMatch(/between steps 1 and/);
-    await chart().getByRole("button", { name: "What policy_loss means" }).click();
+    await chart().getByRole("button", { name: "What policy loss means" }).click();
     await page.getByText("Around 0 in the first pass over a batch").waitFor();
     await page.keyboard.press("Escape");
     expect(new URL(page.url()).hash).toContain("metrics=loop1/policy_loss");

@@ -404,7 +404,8 @@ describe("the rollouts of a run", () => {
     await expect.poll(() => loss.textContent()).toContain((logged?.["loop1/loss"] ?? Number.NaN).toFixed(5));
     const rewards = () => page.getByTestId("what-if").locator("tbody td:nth-child(3)").allTextContents();
     const before = await rewards();
-    await page.getByLabel("Weight of METEOR").fill("0");
+    // The run of the demo has weight 0.
+    await page.getByLabel("Weight of METEOR").fill("1");
     await expect.poll(rewards).not.toEqual(before);
     await expect.poll(() => loss.textContent()).toMatch(/→/);
     await page.getByRole("button", { name: "Reset", exact: true }).click();
