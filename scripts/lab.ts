@@ -262,7 +262,9 @@ async function exportRun(page: Page, out: string): Promise<void> {
   await page.goto(`${page.url().split("#")[0]}#screen=runs`);
   const button = page.getByTestId("export-run").first();
   await button.waitFor({ timeout: 30_000 });
-  const [download] = await Promise.all([page.waitForEvent("download", { timeout: 120_000 }), button.click()]);
+  await button.click();
+  const whole = page.getByRole("menuitem", { name: "Whole run (zip)" });
+  const [download] = await Promise.all([page.waitForEvent("download", { timeout: 120_000 }), whole.click()]);
   const files = unzipSync(new Uint8Array(readFileSync(await download.path())));
   for (const [path, bytes] of Object.entries(files)) {
     if (path.endsWith("/")) continue;
