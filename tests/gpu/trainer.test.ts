@@ -160,8 +160,8 @@ describe("one step with", () => {
   });
 
   it("loop 2 alone reaches the mask decoder", async () => {
-    // The entropy bonus gives a gradient whatever rewards a barely trained model earns.
-    const row = await oneStep({ loops: "2", entropyCoefficient: 0.1 });
+    // The entropy of a choice among candidates gives a gradient whatever rewards a barely trained model earns.
+    const row = await oneStep({ loops: "2", maskPolicy: "candidates", entropyCoefficient: 0.1 });
     expect(Object.keys(row).filter((name) => name.startsWith("loop1/"))).toEqual([]);
     expect(row["grad_norm/mask-decoder"]).toBeGreaterThan(0);
     expect(row["grad_norm/seg-prompt"]).toBeGreaterThan(0);

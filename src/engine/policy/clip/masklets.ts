@@ -81,7 +81,8 @@ export async function* masklets(
     }
     const side = sam2.imageSize;
     const pixels = tf.tensor4d(normalisePixels(resizeBicubic(rgb, side, side).data), [1, side, side, 3]);
-    return await inPace(encodeFrame(weights, sam2, pixels), signal).finally(() => pixels.dispose());
+    // A stop comes after the frame, so that what its encoding cost is kept.
+    return await inPace(encodeFrame(weights, sam2, pixels)).finally(() => pixels.dispose());
   };
   const asks = async (): Promise<ClipPrompt> => {
     if (prompt.kind === "masks" || decoder === "published") return prompt;
