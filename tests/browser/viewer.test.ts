@@ -763,7 +763,7 @@ describe("demo clips", () => {
     await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(/^4 rows.*skipped/);
     rmSync(folder, { recursive: true });
     const detail = page.getByTestId("row-detail");
-    /** The middle of the right border, beside the mask, where the picture is shown at half its brightness. */
+    /** The middle of the right border, beside the mask, where the picture is shown a fifth darker. */
     const shade = () =>
       detail
         .getByRole("img")
@@ -771,7 +771,7 @@ describe("demo clips", () => {
         .evaluate((element) => {
           const canvas = element as HTMLCanvasElement;
           const pixel = canvas.getContext("2d")?.getImageData(canvas.width - 20, canvas.height / 2, 1, 1).data[0] ?? 0;
-          return Math.round((pixel - 10) / 20) * 40 + 20;
+          return Math.round((pixel - 16) / 32) * 40 + 20;
         });
     for (const [name, expected] of Object.entries({
       "grey.webm": shades,
