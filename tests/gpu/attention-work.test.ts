@@ -65,8 +65,8 @@ describe("a small limit gives the same numbers in more dispatches", () => {
     const cut = await counted();
     expect(cut.dispatches).toBeGreaterThan(whole.dispatches + 8);
     for (const [at, values] of cut.values.entries()) {
-      // The sums of runs are cut where runs end.
-      if (kind === "runs") expect(distance(values, whole.values[at] as Float32Array)).toBeLessThan(1e-5);
+      // Tiles keep the order of their sums. Those of runs are cut where runs end; those of narrow heads differ by rounding on SwiftShader.
+      if (kind !== "tiles") expect(distance(values, whole.values[at] as Float32Array)).toBeLessThan(1e-5);
       else expectSameBits(values, whole.values[at]);
     }
     tf.dispose(given);
