@@ -166,7 +166,7 @@ describe("a zoom", () => {
     await lab.page.mouse.down();
     await lab.page.mouse.move(box.x + box.width - 4, box.y + 20, { steps: 4 });
     await lab.page.mouse.up();
-    await expect.poll(() => firstStep(chart)).toBeGreaterThan(20);
+    await expect.poll(() => firstStep(chart)).toBeGreaterThan(12);
   }
 
   it("of one run's charts is not that of another's", async () => {
@@ -176,7 +176,7 @@ describe("a zoom", () => {
     await show(lab.page, { screen: "train", run: COPIES[1] });
     await expect.poll(() => firstStep("chart-reward")).toBe(1);
     await show(lab.page, { screen: "train", run: COPIES[0] });
-    await expect.poll(() => firstStep("chart-reward")).toBeGreaterThan(20);
+    await expect.poll(() => firstStep("chart-reward")).toBeGreaterThan(12);
   });
 
   it("of one comparison is not that of another", async () => {

@@ -329,7 +329,9 @@ export async function openDemoSet(preset: DemoSet["preset"]): Promise<void> {
 /** Opens the pocket model of a preset, unless it or a user's model is open or the page lacks it. */
 export async function openPocketModel(preset: PresetName): Promise<void> {
   const folder = pocketModel(preset);
-  const { modelFolder } = useSession.getState();
+  const { modelFolder, gpuError } = useSession.getState();
+  // Without a GPU the first load has said so.
+  if (gpuError !== null) return;
   const known = modelFolder?.kind === "built-in" && modelFolder.baseUrl === folder.baseUrl;
   if (!hasOwnModel() && !known && (await isServed(folder.baseUrl))) await openModel(folder);
 }
