@@ -66,7 +66,8 @@ describe("a small limit gives the same numbers in more dispatches", () => {
     expect(cut.dispatches).toBeGreaterThan(whole.dispatches + 8);
     for (const [at, values] of cut.values.entries()) {
       // Tiles keep the order of their sums. Those of runs are cut where runs end; those of narrow heads differ by rounding on SwiftShader.
-      if (kind !== "tiles") expect(distance(values, whole.values[at] as Float32Array)).toBeLessThan(1e-5);
+      if (kind !== "tiles")
+        expect(distance(values, whole.values[at] as Float32Array)).toBeLessThan(kind === "runs" ? 1e-5 : 1e-6);
       else expectSameBits(values, whole.values[at]);
     }
     tf.dispose(given);
