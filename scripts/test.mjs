@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { ensureChromium, ensurePackages, ensureVulkan, root } from "./lib/ensure.mjs";
 
 ensurePackages();
@@ -16,6 +16,7 @@ if (chromium === null) {
 
 let passed = 0;
 let failed = 0;
+const failures = [];
 const bin = (name) => join(root, "node_modules", ".bin", name);
 
 /** A tool whose exit code is its result counts as one test. */
@@ -25,6 +26,15 @@ function check(title, command, args) {
   const ok = result.status === 0;
   ok ? passed++ : failed++;
   process.stdout.write(`${ok ? "ok  " : "FAIL"} ${title} (${((Date.now() - started) / 1000).toFixed(1)} s)\n`);
+}
+
+/** One line per failed test of a file, or for a file that could not be loaded: the last lines of a long log name them all. */
+function named({ name, status, message, assertionResults }) {
+  const tests = assertionResults.filter((test) => test.status === "failed");
+  const first = (text) => (text ?? "").split("\n")[0];
+  const lines = tests.map((test) => `${test.fullName}: ${first(test.failureMessages[0])}`);
+  if (lines.length === 0 && status === "failed") lines.push(first(message));
+  return lines.map((line) => `${relative(root, name)} > ${line}`);
 }
 
 /** All projects run together, so that files of one project use processors that another leaves idle. */
@@ -53,6 +63,7 @@ function vitest(projects) {
     passed += json.numPassedTests;
     failed += json.numFailedTests;
     counted = json.numPassedTests + json.numFailedTests;
+    for (const file of json.testResults) failures.push(...named(file));
     // A file that could not be loaded fails without a failing test.
     if (result.status !== 0 && json.numFailedTests === 0) failed++;
   } catch {
@@ -73,5 +84,6 @@ check("lint", bin("biome"), ["check", "."]);
 vitest(["unit", "gpu", ...(chromium === null ? [] : ["browser"])]);
 if (chromium === null) failed++;
 
+for (const line of failures) process.stdout.write(`failed: ${line}\n`);
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
 process.exit(failed === 0 ? 0 : 1);
