@@ -45,7 +45,7 @@ describe("held-out masks", () => {
       .evaluateAll((rows) =>
         rows.map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent).join("|")),
       );
-    for (const text of cells) expect(text).toMatch(/^(0|1)\.\d{3}\|(0|1)\.\d{3}\|.?0\.\d{3} \((.+ to .+|no change)\)$/);
+    for (const text of cells) expect(text).toMatch(/^(0|1)\.\d{3}\|(0|1)\.\d{3}\|.?0\.\d{3} \((.+ to .+|no change|no interval)\)$/);
     // The mean over rows is the card's own number.
     expect(cells[0]).toContain((await grounding.locator("b").textContent()) as string);
     // Beside it the score of the EMA partner, with its picture on every row.
@@ -113,7 +113,7 @@ describe("the report of a run", () => {
     expect(Math.min(...pictures)).toBeGreaterThan(100);
     await expect
       .poll(() => report.locator(".headline").first().textContent())
-      .toMatch(/loop 1 reward, sampled on \d held-out rows: \d better, \d worse/);
+      .toMatch(/loop 1 reward, greedy \(.+\), on \d held-out rows: \d better, \d worse/);
     await expect
       .poll(() => report.getByRole("heading").allTextContents())
       .toEqual(expect.arrayContaining(["Curves", "Best rollouts of loop 1", "Worst rollouts of loop 2", "Settings"]));
