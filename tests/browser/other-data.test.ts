@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => lab.close());
 
 /** Opens the rollouts of a step, another one each time: the page then shows when it has read them. */
-const openBench = async (step: "25" | "30"): Promise<void> => {
+const openBench = async (step: "20" | "25"): Promise<void> => {
   const { page } = lab;
   await show(page, { screen: "rewards" });
   const name = `step-0000${step}.arrow`;
@@ -83,7 +83,7 @@ describe("with rows of the same names open", () => {
 
   it("the bench offers no picture and no trial of an imported group", async () => {
     const { page } = lab;
-    await openBench("30");
+    await openBench("20");
     await page.getByText("This row is not open, so its picture cannot be shown").waitFor();
     await expect.poll(() => page.getByRole("button", { name: "Try it out" }).count()).toBe(0);
   });
