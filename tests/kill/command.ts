@@ -11,8 +11,8 @@
  * --kind chooses what happens: the process stops before a change, in the middle of one (torn), or with the power of the
  * machine, which takes unflushed bytes; storage is full, read-only or withdrawn from a call on, until the run has said so.
  * --of chooses what is interrupted: the run, what the list of runs does with it (rename, notes, delete, fork, take-over),
- * or an export. Prints the number of points and those that differ, with the command that repeats one; --point is its
- * number.
+ * or an export in any format. Prints the number of points and those that differ, with the command that repeats one;
+ * --point is its number.
  *
  * Exit 0: all runs are the same; 1: some differ; 2: a bad argument.
  */

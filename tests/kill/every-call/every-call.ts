@@ -64,7 +64,7 @@ const key = (run: Described): string => JSON.stringify([...run]);
 const nothing = (): void => undefined;
 
 export class EveryCall {
-  readonly #run: SmallRun;
+  readonly run: SmallRun;
   readonly #where: FileSystemName;
   readonly #files: FileSystem;
   /** States from which the run was seen to continue as the undisturbed one. */
@@ -72,7 +72,7 @@ export class EveryCall {
   #whole: Promise<Undisturbed> | undefined;
 
   constructor(run: SmallRun, where: FileSystemName) {
-    this.#run = run;
+    this.run = run;
     this.#where = where;
     this.#files = FILE_SYSTEMS[where];
   }
@@ -97,7 +97,7 @@ export class EveryCall {
     const at = new Map<number, Described>();
     const trees = new Map<number, Tree>([[0, new Map()]]);
     const opened = this.#files.open(new Map(), { call: nothing, change: (change) => void changes.push(change) });
-    this.#run.watch = (event) => {
+    this.run.watch = (event) => {
       if (event.type !== "checkpoint") return;
       const tree = opened.tree();
       trees.set(event.step, tree);
@@ -105,7 +105,7 @@ export class EveryCall {
       reported.set(event.step, changes.length);
     };
     try {
-      await (await this.#run.start(opened.store)).done;
+      await (await this.run.start(opened.store)).done;
       const end = described(opened.tree(), ID);
       const last = `${checkpointPath(ID, STEPS)}/${MARKER}`;
       const before = [...crashStates(new Map(), changes, "stop")].findLast(({ tree }) => !tree.has(last));
@@ -120,7 +120,7 @@ export class EveryCall {
         stages: [...stages, { step, tree: cut, prepares: true, runs: false }],
       };
     } finally {
-      this.#run.watch = nothing;
+      this.run.watch = nothing;
       opened.close();
     }
   }
@@ -130,13 +130,13 @@ export class EveryCall {
     const changes: Change[] = [];
     let count = 0;
     const opened = this.#files.open(tree, { call: nothing, change: (change) => void changes.push(change) });
-    this.#run.watch = (event) => {
+    this.run.watch = (event) => {
       if (event.type !== "state" || event.state !== "running") return;
       count = changes.length;
-      this.#run.session.trainer?.control.stop();
+      this.run.session.trainer?.control.stop();
     };
     try {
-      await (await this.#run.resume(opened.store)).done;
+      await (await this.run.resume(opened.store)).done;
       return changes.slice(0, count);
     } finally {
       opened.close();
@@ -178,7 +178,7 @@ export class EveryCall {
   }
 
   #begun(opened: Opened, { step }: Stage): Promise<StartedRun> {
-    return step === 0 ? this.#run.start(opened.store) : this.#run.resume(opened.store);
+    return step === 0 ? this.run.start(opened.store) : this.run.resume(opened.store);
   }
 
   /** The calls of the store in a stage that such a failure refuses: the first call to the file system of each. */
@@ -188,10 +188,10 @@ export class EveryCall {
       if (what !== "") calls.push(what);
     });
     let count: number | undefined;
-    this.#run.watch = (event) => {
+    this.run.watch = (event) => {
       if (!this.#over(stage, event)) return;
       count ??= calls.length;
-      this.#run.session.trainer?.control.stop();
+      this.run.session.trainer?.control.stop();
     };
     try {
       await (await this.#begun(opened, stage)).done;
@@ -213,7 +213,7 @@ export class EveryCall {
     let counts = stage.prepares;
     const opened = this.#files.open(stage.tree, {
       call: (_name, _path, need) => {
-        if (this.#run.session.trainer?.control.state === "running") counts = stage.runs;
+        if (this.run.session.trainer?.control.state === "running") counts = stage.runs;
         if (!counts || !refuses(kind, need)) return;
         const what = current;
         current = "";
@@ -236,9 +236,9 @@ export class EveryCall {
       if (broken) throw this.#files.error(kind);
     });
     const problems: string[] = [];
-    this.#run.watch = (event) => {
+    this.run.watch = (event) => {
       // Where the failure was not noticed, the next stage would not end.
-      if (broken && this.#over(stage, event)) this.#run.session.trainer?.control.stop();
+      if (broken && this.#over(stage, event)) this.run.session.trainer?.control.stop();
     };
     try {
       const started = await this.#begun(opened, stage);
@@ -248,7 +248,7 @@ export class EveryCall {
       ended = true;
       problems.push(...sentence(kind, thrown, opened.tree()));
     } finally {
-      this.#run.watch = nothing;
+      this.run.watch = nothing;
     }
     ended = true;
     const left = opened.tree();
@@ -274,7 +274,7 @@ export class EveryCall {
     for (let left = 1000; left > 0; left--) {
       const files = this.#files.open(tree, {
         call: (name, path, need) => {
-          if (this.#run.session.trainer?.control.state === "running") counts = stage.runs;
+          if (this.run.session.trainer?.control.state === "running") counts = stage.runs;
           if (over || !counts || !refuses("full", need)) return;
           if (!full) {
             if (seen++ < (done.get(current) ?? 0)) return;
@@ -291,8 +291,8 @@ export class EveryCall {
         [current, seen] = [`${step} ${what}`, 0];
       });
       let [same, begun] = [true, false];
-      this.#run.watch = (event) => {
-        const { trainer } = this.#run.session;
+      this.run.watch = (event) => {
+        const { trainer } = this.run.session;
         if (event.type === "step") step = event.step;
         if (event.type === "held") {
           const { code, message } = event.error;
@@ -327,7 +327,7 @@ export class EveryCall {
         for (const text of await this.#revived(files.tree(), stage.step)) problem(text);
         [tree, step, counts, over] = [stage.tree, stage.step, stage.prepares, false];
       } finally {
-        this.#run.watch = nothing;
+        this.run.watch = nothing;
         files.close();
       }
     }
@@ -345,8 +345,8 @@ export class EveryCall {
     const opened = this.#files.open(tree);
     const problems: string[] = [];
     let begun: string | undefined;
-    this.#run.watch = (event) => {
-      const { trainer } = this.#run.session;
+    this.run.watch = (event) => {
+      const { trainer } = this.run.session;
       if (event.type === "state" && event.state === "running" && begun === undefined) {
         begun = key(described(opened.tree(), ID));
         if (this.#known.has(begun)) trainer?.control.stop();
@@ -364,7 +364,7 @@ export class EveryCall {
     } catch (thrown) {
       problems.push(`it ended with "${String(thrown instanceof Error ? thrown.message : thrown)}"`);
     } finally {
-      this.#run.watch = nothing;
+      this.run.watch = nothing;
       opened.close();
     }
     return problems;
@@ -373,7 +373,7 @@ export class EveryCall {
   /** Resumes, or deletes what is there and starts where nothing can be resumed. */
   async #again(opened: Opened, least: number, problems: string[]): Promise<StartedRun> {
     try {
-      const started = await this.#run.resume(opened.store);
+      const started = await this.run.resume(opened.store);
       if (started.resumedAt < least) problems.push(`it continues from step ${started.resumedAt}, not ${least}`);
       return started;
     } catch (thrown) {
@@ -383,7 +383,7 @@ export class EveryCall {
     }
     await runLibrary(opened.store, null).remove(ID);
     for (const path of described(opened.tree(), ID).keys()) problems.push(`${path} is left after a removal`);
-    return this.#run.start(opened.store);
+    return this.run.start(opened.store);
   }
 }
 

@@ -8,6 +8,7 @@ import { openNodeRows } from "../../../scripts/lib/node/node-rows.ts";
 import { nodeSession } from "../../../scripts/lib/node/node-session.ts";
 import { requireConfig } from "../../../src/engine/config/parse.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
+import type { RegionSet } from "../../../src/engine/data/region-set.ts";
 import type { TrainerEvent } from "../../../src/engine/rl/run/events.ts";
 import type { RowList } from "../../../src/engine/runs/run-rows.ts";
 import type { Session, StartedRun } from "../../../src/engine/session/session.ts";
@@ -31,6 +32,9 @@ export const ID = "small-20240101000000000";
 
 export interface SmallRun {
   readonly session: Session;
+  /** Folder of its model. */
+  readonly model: string;
+  readonly set: RegionSet;
   readonly list: RowList;
   /** Receives the events of the run. */
   watch: (event: TrainerEvent) => void;
@@ -44,7 +48,7 @@ export interface SmallRun {
 /** @param model folder of the model; small-model.ts writes the cheapest */
 export async function smallRun(model: string): Promise<SmallRun> {
   const device = await openNodeDevice();
-  const { rows, list } = await openNodeRows();
+  const { rows, set, list } = await openNodeRows();
   let current = memoryStore();
   const session = await nodeSession(device, {
     rows,
@@ -58,6 +62,8 @@ export async function smallRun(model: string): Promise<SmallRun> {
   const settings = requireConfig({ ...cheap, ...SETTINGS }, presetConfig("demo"), "test");
   const run: SmallRun = {
     session,
+    model,
+    set,
     list,
     watch: () => undefined,
     start: (store) => {
