@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { build } from "vite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { pageHeaders } from "../../scripts/lib/build/content-policy.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { cutLife } from "../support/cut-opfs.ts";
 import { type OpenPage, openPage } from "../support/page.ts";
@@ -44,7 +45,9 @@ async function bundledWorker(): Promise<string> {
 beforeAll(async () => {
   const code = await bundledWorker();
   lab = await openPage({}, {}, async (page) => {
-    await page.route(`**${WORKER}`, (route) => route.fulfill({ contentType: "text/javascript", body: code }));
+    // The page's embedder policy refuses a worker whose script does not have it too.
+    const answer = { contentType: "text/javascript", headers: pageHeaders(false), body: code };
+    await page.route(`**${WORKER}`, (route) => route.fulfill(answer));
   });
 });
 afterAll(() => lab.close());
@@ -59,7 +62,8 @@ async function real(n: number, move: boolean): Promise<unknown> {
           worker.terminate();
           resolve(data as { readonly found?: unknown });
         };
-        worker.onerror = ({ message }) => resolve({ error: message });
+        // The event of a script that the browser refuses has no message.
+        worker.onerror = ({ message }) => resolve({ error: message ?? "the worker could not be loaded" });
         worker.postMessage(asked);
       }),
     [WORKER, { n, move }] as const,
