@@ -29,6 +29,10 @@ export async function splitLabels(
   const last = labels.at(-1);
   // A picture with label 1 alone is a mask of one region.
   if (last === undefined || last === 1) return undefined;
+  if (map.isColour && labels.length > 1) {
+    const colours = `${labels.length} colours (${labelText(labels, true)})`;
+    return `the mask has ${colours} and the row ${texts} texts, and colours have no order; store greys or palette entries`;
+  }
   const numbered = last <= texts;
   if (!numbered && labels.length === 1) return undefined;
   if (!numbered && labels.length !== texts) {
@@ -42,10 +46,8 @@ export async function splitLabels(
 const SHOWN = 8;
 
 /** Labels as text; colours as hexadecimal digits. */
-export function labelText(labels: readonly number[]): string {
-  const shown = labels
-    .slice(0, SHOWN)
-    .map((label) => (label > 0xffff ? `#${label.toString(16).padStart(6, "0")}` : label));
+export function labelText(labels: readonly number[], areColours = labels.some((label) => label > 0xffff)): string {
+  const shown = labels.slice(0, SHOWN).map((label) => (areColours ? `#${label.toString(16).padStart(6, "0")}` : label));
   return `${shown.join(", ")}${labels.length > SHOWN ? ", …" : ""}`;
 }
 
@@ -99,7 +101,7 @@ async function valuesOf(
     const bitmap = bitmapOf(item as unknown[], size);
     const values = bitmap === undefined ? [] : Array.from(bitmap.values, Number);
     const set = values.every(Number.isInteger) ? labelSet(values, bitmap?.width ?? 0, topOf(values), true) : undefined;
-    return bitmap === undefined || set === undefined ? undefined : { ...set, ...bitmap, values };
+    return bitmap === undefined || set === undefined ? undefined : { ...set, ...bitmap, values, isColour: false };
   }
   const stored = typeof item === "object" && item !== null && ("bytes" in item || "path" in item);
   if (!isBinaryCell(item) && !stored && typeof item !== "string") return undefined;

@@ -31,6 +31,8 @@ export async function readMaskPicture(bytes: Uint8Array, seen?: SeenLabels): Pro
 /** The labels of a PNG: palette entries, greys (also as three equal channels) or colours; 0 where it is transparent. */
 export interface Labelled extends LabelSet {
   readonly values: ArrayLike<number>;
+  /** Whether the labels are colours, which have no order. */
+  readonly isColour: boolean;
 }
 
 /** Undefined for more labels than a label map has. */
@@ -46,7 +48,7 @@ function labelled({ value, visible, top, entry, isGrey }: Colours, width: number
   const deepest =
     entry !== undefined || isFlat ? 255 : !isGrey || top < 255 ? undefined : top > 255 ? topOf(values) : top;
   const set = labelSet(values, width, deepest, entry === undefined);
-  return set === undefined ? undefined : { ...set, values };
+  return set === undefined ? undefined : { ...set, values, isColour: !isGrey && entry === undefined && !isFlat };
 }
 
 /**

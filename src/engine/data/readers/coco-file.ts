@@ -21,10 +21,10 @@ export interface CocoFile {
   readonly images: ReadonlyMap<string, CocoImage>;
   /** Indices of the annotations of a picture, in file order, by its id. */
   readonly byImage: ReadonlyMap<string, readonly number[]>;
-  /** Index of an annotation by its id. */
+  /** Index of an annotation by its id, without ids that several annotations have. */
   readonly byId: ReadonlyMap<string, number>;
   readonly categories: ReadonlyMap<string, string>;
-  /** Annotations that belong to no picture of the file. */
+  /** Annotations that belong to no picture of the file, or not to one alone. */
   readonly left: readonly LeftOut[];
   /** A sentence when the file is truncated. */
   readonly problem: string | undefined;
@@ -54,6 +54,7 @@ export async function openCoco(
   }
   const pictures = new Map<string, CocoImage>();
   const nameless = new Set<string>();
+  const shared = new Set<string>();
   for await (const [, item] of images.each()) {
     // LVIS identifies pictures by address.
     const fileName = isRecord(item) ? (item.file_name ?? item.coco_url) : undefined;
@@ -61,18 +62,25 @@ export async function openCoco(
       if (isRecord(item)) nameless.add(idText(item.id));
       continue;
     }
-    pictures.set(idText(item.id), {
-      id: typeof item.id === "number" ? item.id : idText(item.id),
+    const id = idText(item.id);
+    const picture: CocoImage = {
+      id: typeof item.id === "number" ? item.id : id,
       fileName,
       height: Number(item.height),
       width: Number(item.width),
       caption: typeof item.caption === "string" ? item.caption : undefined,
-    });
+    };
+    const other = pictures.get(id);
+    if (other !== undefined && JSON.stringify(other) !== JSON.stringify(picture)) shared.add(id);
+    pictures.set(id, picture);
   }
+  for (const id of shared) pictures.delete(id);
   const byImage = new Map<string, number[]>();
   const byId = new Map<string, number>();
+  const repeated = new Set<string>();
   const orphans: Lost = { lost: 0, first: undefined, why: "a picture that it does not list" };
   const unnamed: Lost = { lost: 0, first: undefined, why: "a picture without a file name" };
+  const doubtful: Lost = { lost: 0, first: undefined, why: "a picture whose id another one has" };
   const damaged: Lost = { lost: 0, first: undefined, why: "" };
   for await (const [place, item] of annotations.each()) {
     if (!isRecord(item)) {
@@ -81,20 +89,23 @@ export async function openCoco(
     }
     const image = idText(item.image_id);
     if (!pictures.has(image)) {
-      const group = nameless.has(image) ? unnamed : orphans;
+      const group = shared.has(image) ? doubtful : nameless.has(image) ? unnamed : orphans;
       group.lost += regions(item);
       group.first ??= quote(item.image_id);
     }
     addTo(byImage, image, place);
-    byId.set(idText(item.id), place);
+    const id = idText(item.id);
+    if (byId.has(id)) repeated.add(id);
+    byId.set(id, place);
   }
+  for (const id of repeated) byId.delete(id);
   return {
     images: pictures,
     byImage,
     byId,
     categories: names,
     left: [
-      ...[orphans, unnamed].flatMap(({ lost, first, why }) =>
+      ...[orphans, unnamed, doubtful].flatMap(({ lost, first, why }) =>
         lost === 0 ? [] : [{ reason: `${counted(lost)} of ${why} (first: image_id ${first})`, lost }],
       ),
       ...(damaged.lost === 0 ? [] : [{ reason: `${counted(damaged.lost)} no object`, lost: damaged.lost }]),

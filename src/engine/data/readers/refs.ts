@@ -54,7 +54,7 @@ async function openRefs(context: ReadContext): Promise<ReadTable> {
   const rows = all.filter(([ref]) => coco.images.has(ref?.imageId ?? ""));
   const lost = orphans.flat().reduce((sum, ref) => sum + Math.max(1, ref.sentences.length), 0);
   const first = orphans[0]?.[0]?.imageId;
-  const reason = `sentences about pictures that the instances lack are left out: ${lost} (first picture: ${first})`;
+  const reason = `sentences about pictures that the instances lack or have twice are left out: ${lost} (first picture: ${first})`;
   const place = coco.byId.get(rows[0]?.[0]?.annotations[0] ?? "");
   const example = place === undefined ? undefined : (await coco.annotation(place)).segmentation;
   const read = async (index: number): Promise<PictureRow> => {
@@ -192,7 +192,10 @@ export async function maskOfRef(
   for (const id of ref.annotations) {
     const place = coco.byId.get(id);
     if (place === undefined) {
-      return { mask: badInput(`the ref names annotation ${quote(id)}, which the instances lack`), category: [] };
+      return {
+        mask: badInput(`the ref names annotation ${quote(id)}, which the instances lack or have twice`),
+        category: [],
+      };
     }
     const annotation = await coco.annotation(place);
     segmentations.push(annotation.segmentation);
