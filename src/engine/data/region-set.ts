@@ -151,7 +151,7 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
   const description = await readDescription(folder);
   const summaries: RegionSummary[] = [];
   if (shards.length === 0 && found.tables.length === 0 && skipped.length === 0) {
-    skipped.push(nothingFound(folder, found.ignored));
+    skipped.push(oneLine(nothingFound(folder, found.ignored)));
   }
   const splits = chooseSplits([...shards, ...found.tables], (path) => options.split ?? mappingOf(mapping, path).split);
   const otherSplit = [...splits.others].map(([name, split]) => ({ name, reason: `of the split ${split}`, split }));
@@ -164,7 +164,7 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
     })),
   );
   const unread = new Set([...mounted.problems, ...found.problems].map(({ file }) => file));
-  const ignored: IgnoredFile[] = [...otherSplit, ...leftOut(others, found, unread)];
+  const ignored: IgnoredFile[] = [...otherSplit, ...leftOut(others, found, unread)].map(oneLine);
   const files: ShardInfo[] = [];
   const places: Place[] = [];
   const opened: { name: string; shard: Opened }[] = [];
@@ -226,7 +226,7 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
         break;
       }
       const adapted = read.value;
-      for (const part of adapted.skipped) skipped.push({ file: name, row, ...part });
+      for (const part of adapted.skipped) skipped.push(oneLine({ file: name, row, ...part }));
       answers.add(name, row, adapted.pairs ?? []);
       for (const region of adapted.regions) {
         const { mask, caption, questions, category, picture, pictureIndex, frames } = region;
@@ -258,10 +258,15 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
   }
   for (const [key, own] of doubts) {
     const name = opened.find(({ name, shard }) => dataSetOf(name, shard) === key)?.name ?? "";
-    for (const reason of await own.notes()) ignored.push({ name, reason });
+    for (const reason of await own.notes()) ignored.push(oneLine({ name, reason }));
   }
   handOutRows(true);
   return set;
+}
+
+/** A reason may quote names of any length. */
+function oneLine<T extends { readonly reason: string }>(told: T): T {
+  return { ...told, reason: shortened(told.reason, LONGEST_SENTENCE) };
 }
 
 /** The data set of a shard: files with the same columns in one directory. */
@@ -285,7 +290,7 @@ async function open(
 ): Promise<Omit<Opened, "find" | "probe"> | undefined> {
   const { path, split = namedSplit(path) } = shard;
   const whole = (reason: string): void => {
-    skipped.push({ file: path, row: -1, column: "", reason: shortened(reason, LONGEST_SENTENCE) });
+    skipped.push(oneLine({ file: path, row: -1, column: "", reason }));
   };
   const records = "table" in shard ? shard : undefined;
   const bytes = records?.bytes ?? source?.size ?? 0;
@@ -296,7 +301,7 @@ async function open(
     if (problem !== undefined) whole(problem);
     const said = mappingOf(options.mapping, path);
     const { adapter, notes } = await chooseByValues(table, { ...said, ...named(options.columns) });
-    for (const reason of notes) ignored.push({ name: path, reason });
+    for (const reason of notes) ignored.push(oneLine({ name: path, reason }));
     const parts = partNames(columns);
     const shown = { ...info, rows, batches, schema: schemaText(columns), layout: layoutOf(columns), parts };
     if (typeof adapter !== "string") {

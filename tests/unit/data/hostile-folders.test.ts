@@ -8,7 +8,7 @@ import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { nodeFolder, nodeFolders } from "../../../scripts/lib/node/node-files.ts";
 import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
 import { distinctFiles } from "../../../src/app/components/upload/distinct-files.ts";
-import { memorySource } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
 import { distinctNames } from "../../../src/engine/bytes/names.ts";
 import { readTar } from "../../../src/engine/data/archive/tar.ts";
 import { mergeFolders, pickedFolder } from "../../../src/engine/data/blob-source.ts";
@@ -159,4 +159,23 @@ it("a tar keeps names of another encoding apart, and says what else than files i
   const { members, problems } = await readTar(memorySource("a.tar", archive));
   expect(members.map(({ name }) => name)).toEqual(["café.txt", "cafè.txt", "good.txt"]);
   expect(problems).toEqual(["a.tar has 1 link, device or sparse file; it is left out"]);
+});
+
+it("names of fields, columns and files of any length stay inside a sentence", async () => {
+  const long = (letter: string) => letter.repeat(400);
+  const objects = JSON.stringify(Object.fromEntries([..."abcdefgh"].map((letter) => [long(letter), { x: 1 }])));
+  const lists = JSON.stringify([{ image: 1, [`${long("m")}_mask`]: 1, [`${long("c")} caption`]: 1 }]);
+  const folders = [
+    { [`${long("n")}/a.json`]: objects },
+    { [`${long("n")}/a.json`]: objects, "b.json": lists },
+    { [`${long("n")}.arrow`]: "no shard", [`${long("e")}.${long("e")}`]: "" },
+  ];
+  for (const files of folders) {
+    const { skipped, ignored } = await openRegionSet(memoryFolder(files));
+    const told = [...skipped, ...ignored].map(({ reason }) => reason);
+    expect(told).not.toEqual([]);
+    expect(told.filter((reason) => reason.length > 300)).toEqual([]);
+  }
+  const { skipped } = await openRegionSet(memoryFolder({ "a.json": objects }));
+  expect(skipped[0]?.reason).toMatch(/their fields are a{10,}…?.*b{3,}/);
 });

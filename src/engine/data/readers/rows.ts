@@ -1,5 +1,6 @@
 /** Lists, lines and objects of records whose fields are columns: `{image, mask, caption}` in any form that tables support. */
 import { isRecord } from "../../bytes/json.ts";
+import { shortened } from "../../errors.ts";
 import type { Records } from "../records/records.ts";
 import type { Column, ColumnType } from "../tables/column-type.ts";
 import { valueMeter } from "../tables/read-meter.ts";
@@ -27,11 +28,17 @@ function examplesIn({ examples, values }: Sign): Sign["examples"] {
 
 /** The fields of the first record as text, for files of an unknown kind. */
 export function fieldsText({ first, keys, values }: Sign): string {
-  if (first !== undefined) return Object.keys(first).slice(0, 12).join(", ");
+  if (first !== undefined) return listed(Object.keys(first), 12);
   if (values.length === 0) return "nothing";
   const item = values[0]?.item ?? values[0]?.value;
-  const inside = isRecord(item) ? ` (${Object.keys(item).slice(0, 8).join(", ")})` : "";
-  return `${keys.slice(0, 8).join(", ")}${inside}`;
+  return `${listed(keys, 8)}${isRecord(item) ? ` (${listed(Object.keys(item), 8)})` : ""}`;
+}
+
+/** Maximum characters of a field's name in a sentence. */
+const LONGEST_NAME = 40;
+
+function listed(names: readonly string[], most: number): string {
+  return shortened(names.slice(0, most).map((name) => shortened(name, LONGEST_NAME)).join(", "), 3 * LONGEST_NAME);
 }
 
 /** Number of cached rows. */
