@@ -1,5 +1,5 @@
 import { isRecord, parseJson } from "../bytes/json.ts";
-import { dropUnseen, quote } from "../errors.ts";
+import { badInput, dropUnseen, quote } from "../errors.ts";
 import type { QuestionAnswer } from "./sample.ts";
 import {
   apart,
@@ -26,6 +26,8 @@ export interface Turn {
 
 /** Maximum characters of a row's text, far above any context length. */
 const MAX_TEXT = 2 ** 19;
+/** Maximum turns, or texts, of a row: a question and an answer for each of its masks. */
+const MAX_TURNS = 2 ** 13;
 /**
  * Maximum characters of all captions of a row; limits texts with tags, which are repeated for every mask that they
  * refer to.
@@ -38,10 +40,14 @@ const MODEL = new Set(["gpt", "assistant", "model", "bot", "ai"]);
 /**
  * Turns of a conversation cell: a list of `{from, value}` or `{role, content}` (text, or parts of `{type, text}`), a list
  * of `{user, assistant}` pairs, a struct of two lists, or any of these as JSON text. Undefined for other cells.
+ * @throws LabError("bad-input") for a list that is too long
  */
 export function readTurns(cell: unknown): Turn[] | undefined {
   const list = turnList(cell);
   if (list === undefined) return undefined;
+  if (list.length > MAX_TURNS) {
+    throw badInput(`the row has ${list.length} texts, more than the ${MAX_TURNS} allowed`);
+  }
   const turns: Turn[] = [];
   const add = (role: Turn["role"], value: unknown): void => {
     const text = partsText(value);

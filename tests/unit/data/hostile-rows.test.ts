@@ -31,6 +31,20 @@ it("texts with 200,000 tags, or of a million characters, cost only their own row
   ]);
 });
 
+it.each([
+  ["captions", Array.from({ length: 100_000 }, () => "")],
+  ["conversations", Array.from({ length: 100_000 }, () => ({ from: "gpt", value: "" }))],
+  ["messages", { role: [], content: Array.from({ length: 100_000 }, () => "") }],
+])("a row of 100,000 texts is refused before they are read: %s", async (column, texts) => {
+  const mask = boxMask(24, 32, 4, 4, 8, 8);
+  const rows = [{ image: "a.png", mask, [column]: texts }, { image: "a.png", mask, [column]: ["a box"] }];
+  const files = { "a.png": png(32, 24), "rows.json": JSON.stringify(rows) };
+  const { skipped } = await openRegionSet(memoryFolder(files));
+  expect(skipped.map(({ row, reason }) => [row, reason]).slice(0, 1)).toEqual([
+    [0, "the row has 100000 texts, more than the 8192 allowed"],
+  ]);
+});
+
 it("a text is not repeated without end for the masks it speaks of", () => {
   const masks = 5000;
   const all = Array.from({ length: masks }, (_, at) => `<Prompt${at}>`).join(" ");

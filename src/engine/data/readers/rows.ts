@@ -38,7 +38,13 @@ export function fieldsText({ first, keys, values }: Sign): string {
 const LONGEST_NAME = 40;
 
 function listed(names: readonly string[], most: number): string {
-  return shortened(names.slice(0, most).map((name) => shortened(name, LONGEST_NAME)).join(", "), 3 * LONGEST_NAME);
+  return shortened(
+    names
+      .slice(0, most)
+      .map((name) => shortened(name, LONGEST_NAME))
+      .join(", "),
+    3 * LONGEST_NAME,
+  );
 }
 
 /** Number of cached rows. */
