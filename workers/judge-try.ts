@@ -23,7 +23,7 @@ export async function tryJudge(
   for (let round = 0; round < rounds; round++)
     scored.push(await opened.judge.terms(pairs, { signal, fresh: fresh || rounds > 1 }));
   const silent = scored.flat().some((term) => term.judge?.failure === "unreachable");
-  const reach = silent && config.judgeProvider === "server" ? await reachOf(config, host) : null;
+  const reach = silent ? await reachOf(config, host) : null;
   return { judge: opened.description, rounds: scored, reach };
 }
 

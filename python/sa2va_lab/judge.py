@@ -75,7 +75,7 @@ class CaptionJudge:
     def described(self) -> dict[str, Any]:
         """The judge without its key, as in the run folder's judge.json."""
         return {
-            "instrument": self._s.judge, "provider": "server", "place": self._server.place,
+            "instrument": self._s.judge, "place": self._server.place,
             "model": self._server.model, "temperature": 0, "range": self._s.judgeRange, "version": self._version,
             "prompts": self._prompts,
         }  # fmt: skip
@@ -240,7 +240,7 @@ class CaptionJudge:
             outcome, note = q.NO_VERDICT | {"failure": failure.kind}, str(failure)
             asked.raw += [failure.raw] if failure.raw and failure.raw not in asked.raw else []
         detail = {
-            "instrument": self._s.judge, "provider": "server", "model": self._server.model, "version": self._version,
+            "instrument": self._s.judge, "model": self._server.model, "version": self._version,
             **outcome, "raw": [text[:2000] for text in asked.raw], "calls": asked.calls,
             "cached": asked.calls == 0 and asked.hits > 0, "latencyMs": asked.seconds * 1000, "cost": asked.cost,
         }  # fmt: skip

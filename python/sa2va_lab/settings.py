@@ -92,7 +92,7 @@ def _refusals(given: dict[str, Any], defaults: dict[str, Any], names: set[str]) 
     refused: dict[str, str] = _KNOWN["refused"]
     found = [f"{name} ({why})" for name, why in refused.items() if given.get(name) != defaults.get(name)]
     for name, choices in _KNOWN["choices"].items():
-        asked = name not in ("judgeProvider", "judgeRange") or not off
+        asked = name != "judgeRange" or not off
         if given.get(name) not in choices and asked:
             found.append(f"{name}={given.get(name)}")
     known = names | set(_KNOWN["tab"]) | set(refused) | set(_KNOWN["choices"])

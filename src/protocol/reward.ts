@@ -4,7 +4,6 @@ import type { Evaluated, SuiteReport } from "../engine/eval/suites/report.ts";
 import type { SuiteRow } from "../engine/eval/suites/run-suite.ts";
 import type { JudgeDescription } from "../engine/rewards/judge/description.ts";
 import type { ReachReport } from "../engine/rewards/judge/providers/diagnosis.ts";
-import type { ChatRequest } from "../engine/rewards/judge/providers/provider.ts";
 import type { RewardTerm } from "../engine/rewards/term.ts";
 import type { CaptionPair, RewardScorer } from "../engine/rewards/types.ts";
 import type { WireError } from "./rpc.ts";
@@ -24,7 +23,7 @@ export interface RewardCalls extends ScoreCalls {
   serveTrainer(port: MessagePort, wordnetUrl: string): Promise<void>;
   /**
    * Judges and custom rewards that the user agreed to so far; no others are called or run.
-   * @param judges origins of judges, or TAB_MODEL
+   * @param judges origins of judges
    * @param rewards hashes of custom rewards
    */
   allow(judges: readonly string[], rewards: readonly string[]): Promise<void>;
@@ -55,12 +54,5 @@ export interface Judged {
 
 /** Reward worker → page. */
 export interface RewardHost {
-  /** One reply of the browser's own model, which workers cannot reach. */
-  askBrowserModel(request: ChatRequest, signal: AbortSignal): Promise<string>;
-  /**
-   * A model is being downloaded into the browser.
-   * @param share 0..1
-   */
-  judgeProgress(text: string, share: number): void;
   problem(error: WireError): void;
 }

@@ -197,48 +197,6 @@ describe("the Judge screen", () => {
     await page.getByRole("button", { name: "Restore the built-in prompt" }).last().click();
     await expect.poll(() => version.textContent()).toBe(before);
   });
-
-  it("fetches a model into the tab only when it is asked", async () => {
-    const { page } = lab;
-    const fetched = (): boolean => seen.some((url) => /webllm|web-llm/.test(url));
-    await page.getByTestId("judge-provider").selectOption("webllm");
-    await page.getByTestId("judge-model").fill("no-such-model");
-    expect(fetched()).toBe(false);
-    await pressTest();
-    expect(fetched()).toBe(true);
-    await expect
-      .poll(() => page.getByTestId("judge-problem").textContent())
-      .toMatch(/no-such-model cannot be used in this tab/);
-    await page.getByTestId("judge-model").fill("");
-  });
-
-  it("asks the browser's own model through the page, where there is one", async () => {
-    const { page } = lab;
-    await page.getByTestId("judge-provider").selectOption("chrome");
-    await page.evaluate("delete globalThis.LanguageModel");
-    await pressTest();
-    await expect
-      .poll(() => page.getByTestId("judge-diagnosis").textContent())
-      .toMatch(/Not available here.*no built-in language model/);
-    // A stub of the browser's own model, which this browser lacks.
-    await page.evaluate(`globalThis.LanguageModel = {
-      availability: async () => "available",
-      create: async () => ({
-        destroy() {},
-        prompt: async (text, { responseConstraint: schema }) => JSON.stringify(
-          "q1" in schema.properties
-            ? Object.fromEntries(schema.required.map((name) => [name, "A"]))
-            : { subject: "dog", attributes: [{ part: "dog", attribute: "colour", value: "brown" }], absent: [] },
-        ),
-      }),
-    }`);
-    await pressTest();
-    await expect
-      .poll(() => page.getByTestId("judge-result").textContent())
-      .toMatch(/chrome-built-in at in this browser/);
-    await expect.poll(() => page.getByTestId("judge-pair-same").textContent()).toMatch(/\d ms$/);
-    await page.getByTestId("judge-provider").selectOption("server");
-  });
 });
 
 describe("a run with the judge", () => {

@@ -45,7 +45,8 @@ describe("held-out masks", () => {
       .evaluateAll((rows) =>
         rows.map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent).join("|")),
       );
-    for (const text of cells) expect(text).toMatch(/^(0|1)\.\d{3}\|(0|1)\.\d{3}\|.?0\.\d{3} \((.+ to .+|no change|no interval)\)$/);
+    for (const text of cells)
+      expect(text).toMatch(/^(0|1)\.\d{3}\|(0|1)\.\d{3}\|.?0\.\d{3} \((.+ to .+|no change|no interval)\)$/);
     // The mean over rows is the card's own number.
     expect(cells[0]).toContain((await grounding.locator("b").textContent()) as string);
     // Beside it the score of the EMA partner, with its picture on every row.

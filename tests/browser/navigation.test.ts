@@ -44,8 +44,10 @@ describe("the way back", () => {
 describe("a link of the page", () => {
   it("keeps settings that came after it was drawn, and leads back", async () => {
     const { page } = lab;
+    await show(page, { screen: "judge" });
+    await page.getByTestId("judge-url").fill("http://localhost:9/v1");
     await page.goto("about:blank");
-    await page.goto(`${lab.url}#screen=runs&judge=questions&judgeProvider=webllm`);
+    await page.goto(`${lab.url}#screen=runs&judge=questions`);
     await page.getByTestId("consent").waitFor();
     const link = page.getByTestId("runs-elsewhere").getByRole("link", { includeHidden: true }).first();
     await link.waitFor();

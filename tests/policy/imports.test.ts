@@ -85,7 +85,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   export: /^fflate$/,
   gpu: /^@tensorflow\/tfjs(-backend-webgpu|-core(\/dist\/.*)?)?$/,
   rewards: /^(quickjs-emscripten-core|@jitl\/quickjs-wasmfile-release-sync|sucrase|zod\/mini)$/,
-  workers: /^(@jitl\/quickjs-wasmfile-release-sync\/wasm\?url|@mlc-ai\/web-llm)$/,
+  workers: /^(@jitl\/quickjs-wasmfile-release-sync\/wasm\?url)$/,
   rl: /^zod\/mini$/,
   model: /^zod\/mini$/,
   loading: /^zod\/mini$/,

@@ -30,7 +30,7 @@ export function judgeFlags(parsed: Parsed, before: Pick<LabConfig, "judge">): Re
   const model = one(parsed, "judge-model");
   const named = kind ?? (file !== undefined ? "dlc" : before.judge === "off" ? "questions" : before.judge);
   return {
-    ...(url === undefined ? {} : { judgeUrl: url, judgeProvider: "server", judge: named }),
+    ...(url === undefined ? {} : { judgeUrl: url, judge: named }),
     ...(url === undefined && kind !== undefined ? { judge: kind } : {}),
     ...(model === undefined ? {} : { judgeModel: model }),
     ...(file === undefined ? {} : { judgeWritten: readTextFile(file) }),

@@ -86,7 +86,7 @@ async function trying(
     const error = toWire(thrown);
     if (error.code !== "cancelled") useJudge.setState({ problem: error });
   } finally {
-    if (stop === mine) useJudge.setState({ busy: null, progress: null });
+    if (stop === mine) useJudge.setState({ busy: null });
   }
 }
 

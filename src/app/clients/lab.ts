@@ -6,12 +6,10 @@ import type { RewardCalls, RewardHost } from "../../protocol/reward.ts";
 import { type Calls, type Connection, connect, type Handlers, toWire, type WireError } from "../../protocol/rpc.ts";
 import type { TrainerCalls, TrainerHost, TrainerMessage } from "../../protocol/trainer.ts";
 import { useConsent } from "../stores/consent.ts";
-import { showProgress } from "../stores/judge.ts";
 import { providePictures } from "../stores/picture-cache.ts";
 import { applyEvent, useRun } from "../stores/run/run.ts";
 import { addProblem, type ProblemCause, useSession } from "../stores/session.ts";
 import { useTry } from "../stores/try-out.ts";
-import { askBrowserModel } from "./browser-model.ts";
 import { tellAgreed } from "./run/agreed.ts";
 
 interface Lab {
@@ -193,9 +191,6 @@ function hearTrainer(event: TrainerMessage): void {
 }
 
 const rewardHost: Handlers<RewardHost> = {
-  askBrowserModel: (request, signal) =>
-    askBrowserModel(request, signal, (share) => showProgress("Downloading Chrome's model", share)),
-  judgeProgress: showProgress,
   problem: addProblem,
 };
 

@@ -116,8 +116,8 @@ export async function runSuite(expected?: string): Promise<void> {
 }
 
 /** Whether the judge of these settings can be shown pictures: a server, and a suite whose published judge sees them. */
-export function mayShow(suite: Suite, { judge, judgeProvider }: LabConfig): boolean {
-  return suite.judgeSees !== undefined && judge !== "off" && judgeProvider === "server";
+export function mayShow(suite: Suite, { judge }: LabConfig): boolean {
+  return suite.judgeSees !== undefined && judge !== "off";
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { plainLine } from "../../engine/errors.ts";
-import { sourceLines, TAB_MODEL } from "../../engine/rewards/consent.ts";
+import { sourceLines } from "../../engine/rewards/consent.ts";
 import { Button } from "../components/ui/button.tsx";
 import { Dialog } from "../components/ui/overlays.tsx";
 import { type ConsentQuestion, useConsent } from "../stores/consent.ts";
@@ -79,14 +79,6 @@ export function JudgeWords(props: {
 }): ReactNode {
   const { source, place, pictures } = props;
   const keyOrigin = useJudge((state) => state.keyOrigin);
-  if (place === TAB_MODEL) {
-    return (
-      <p className="mb-3">
-        <b>{source}</b> asks for a judge in this tab. A language model of about 1 GB would be downloaded from
-        huggingface.co; captions stay in this browser
-      </p>
-    );
-  }
   return (
     <div className="mb-3">
       <p>

@@ -6,7 +6,7 @@ import { create } from "zustand";
 import { fits } from "../../engine/bytes/json.ts";
 import { type LabConfig, SETTINGS } from "../../engine/config/table.ts";
 import { LabError, plainLine } from "../../engine/errors.ts";
-import { ALLOWED, judgePlace, openQuestions, type Reach, reachOf } from "../../engine/rewards/consent.ts";
+import { ALLOWED, openQuestions, originOf, type Reach, reachOf } from "../../engine/rewards/consent.ts";
 import { remember, remembered } from "./saved.ts";
 
 export type ConsentAnswer = "allow" | "without" | "cancel";
@@ -25,7 +25,7 @@ export interface ConsentQuestion {
 }
 
 export interface ConsentState {
-  /** Origins of judges, or TAB_MODEL; newest last. */
+  /** Origins of judges; newest last. */
   readonly judges: readonly string[];
   /** Hashes of custom rewards; newest last. */
   readonly rewards: readonly string[];
@@ -108,7 +108,7 @@ export async function askConsent(
 
 /** Asks for consent to a judge that a link switches on, even if its server is allowed already. */
 export async function askLinkedJudge(config: LabConfig): Promise<boolean> {
-  const reach = { judge: judgePlace(config), reward: null };
+  const reach = { judge: originOf(config.judgeUrl), reward: null };
   if ((await question({ reach, source: "The link", partly: true })) !== "allow") return false;
   allow(reach, false);
   return true;

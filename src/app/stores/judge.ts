@@ -5,6 +5,7 @@ import type { TestPair } from "../../engine/rewards/judge/test-pairs.ts";
 import type { CaptionPair } from "../../engine/rewards/types.ts";
 import type { Judged } from "../../protocol/reward.ts";
 import type { WireError } from "../../protocol/rpc.ts";
+import { useSession } from "./session.ts";
 
 export interface TestResult extends Judged {
   readonly pairs: readonly TestPair[];
@@ -32,7 +33,6 @@ export interface JudgeState {
   /** Whether to remember the key on this device. */
   readonly keepKey: boolean;
   readonly busy: "test" | "pair" | "calibration" | "models" | null;
-  readonly progress: { readonly text: string; readonly share: number } | null;
   readonly models: readonly string[] | null;
   readonly test: TestResult | null;
   readonly calibration: Calibration | null;
@@ -50,7 +50,6 @@ export const useJudge = create<JudgeState>()(() => ({
   keyOrigin: null,
   keepKey: false,
   busy: null,
-  progress: null,
   models: null,
   test: null,
   calibration: null,
@@ -60,7 +59,10 @@ export const useJudge = create<JudgeState>()(() => ({
   last: null,
 }));
 
-/** Shows the download progress of a model in the browser. @param share 0..1; at 1 there is nothing to show */
-export function showProgress(text: string, share: number): void {
-  useJudge.setState({ progress: share < 1 ? { text, share } : null });
+/** Why the judge cannot be tried now; null when it can. */
+export function useTryBlocker(): string | null {
+  const url = useSession((session) => session.config.judgeUrl);
+  const busy = useJudge((state) => state.busy !== null);
+  if (busy) return "Another test is in progress";
+  return url === "" ? "Set the judge's address first" : null;
 }

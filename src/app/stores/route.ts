@@ -6,7 +6,7 @@ import type { LabConfig } from "../../engine/config/table.ts";
 import { SETTINGS } from "../../engine/config/table.ts";
 import { isTrlName } from "../../engine/config/trl.ts";
 import { quote } from "../../engine/errors.ts";
-import { judgePlace } from "../../engine/rewards/consent.ts";
+import { originOf } from "../../engine/rewards/consent.ts";
 import { askLinkedJudge } from "./consent.ts";
 import { FALLBACK, formatRoute, parseRoute, type Route, routeProblems } from "./route-text.ts";
 import { isActive, useRun } from "./run/run.ts";
@@ -112,7 +112,7 @@ function readSettings(own: boolean): void {
 
 /** Where the judge of these settings runs; null if it is off or has no address. */
 function judgeOf(config: LabConfig): string | null {
-  return config.judge === "off" ? null : judgePlace(config);
+  return config.judge === "off" ? null : originOf(config.judgeUrl);
 }
 
 let started = false;

@@ -9,9 +9,6 @@ import { parseEndpoint } from "./judge/providers/endpoint.ts";
 import { rewardHash } from "./user/hash.ts";
 import type { UserRewards } from "./user/user-rewards.ts";
 
-/** Place of a judge whose model is downloaded into the browser. */
-export const TAB_MODEL = "a model in this tab";
-
 /** Stored consent. */
 export const ALLOWED = z.object({
   judges: z.readonly(z.array(z.string())),
@@ -21,7 +18,7 @@ export const ALLOWED = z.object({
 });
 
 export interface Consent {
-  /** Whether the judge at a place may be called; see judgePlace. */
+  /** Whether the judge at a place may be called; see originOf. */
   readonly judge: (place: string) => boolean;
   /** Whether the custom reward with this hash may run. */
   readonly reward: (hash: string) => boolean;
@@ -33,14 +30,6 @@ export interface Reach {
   readonly judge: string | null;
   /** The custom reward that would run; null if there is none. */
   readonly reward: { readonly hash: string; readonly code: string } | null;
-}
-
-type JudgeSettings = Pick<LabConfig, "judgeProvider" | "judgeUrl">;
-
-/** Where the judge of these settings runs: the origin of a server, TAB_MODEL, or null if nothing leaves the browser. */
-export function judgePlace({ judgeProvider, judgeUrl }: JudgeSettings): string | null {
-  if (judgeProvider === "webllm") return TAB_MODEL;
-  return judgeProvider === "chrome" ? null : originOf(judgeUrl);
 }
 
 /** The origin of a server's address; null for an invalid one. */
@@ -55,9 +44,9 @@ export function originOf(address: string): string | null {
 }
 
 /** The judge and function that these settings name. */
-export async function reachOf(config: JudgeSettings & Pick<LabConfig, "userReward">): Promise<Reach> {
+export async function reachOf(config: Pick<LabConfig, "judgeUrl" | "userReward">): Promise<Reach> {
   const hash = await rewardHash(config.userReward);
-  return { judge: judgePlace(config), reward: hash === "" ? null : { hash, code: config.userReward } };
+  return { judge: originOf(config.judgeUrl), reward: hash === "" ? null : { hash, code: config.userReward } };
 }
 
 /** The parts without consent. */

@@ -77,7 +77,6 @@ export interface JudgeAnswer {
 export interface JudgeDetail {
   /** "questions": generated from the reference; "dlc": prepared. */
   readonly instrument: "questions" | "dlc";
-  readonly provider: string;
   readonly model: string;
   /** Hash of the prompts. */
   readonly version: string;

@@ -56,7 +56,7 @@ describe("what keeps a run from beginning", () => {
   it.each<[string, Partial<SessionState>, RegExp]>([
     [
       "a judge without an address",
-      { config: { ...before.config, judge: "dlc", judgeProvider: "server", judgeUrl: "" } },
+      { config: { ...before.config, judge: "dlc", judgeUrl: "" } },
       /The judge is on but has no address/,
     ],
     ["a run of another tab", { otherTabs: ["its-id"] }, /training in another tab/],

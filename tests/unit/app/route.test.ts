@@ -5,7 +5,6 @@ import { FALLBACK, formatRoute, parseRoute, type Route, routeProblems } from "..
 import { changeConfig, useSession } from "../../../src/app/stores/session.ts";
 import { isUnlinked, parseConfig } from "../../../src/engine/config/parse.ts";
 import { SETTINGS } from "../../../src/engine/config/table.ts";
-import { TAB_MODEL } from "../../../src/engine/rewards/consent.ts";
 import { fakeAddress } from "./fake-lab.ts";
 
 describe("route", () => {
@@ -81,18 +80,19 @@ describe("route", () => {
 });
 
 describe("an address", () => {
-  fakeAddress("#screen=judge&judge=questions&judgeProvider=webllm");
+  fakeAddress("#screen=judge&judge=questions");
 
   it("that switches a judge on is left without it until the user agrees, so that a reload does not switch it on", async () => {
     // Other files share the store.
     const following = vi.spyOn(useSession, "subscribe").mockReturnValue(() => undefined);
     const before = useSession.getState();
+    changeConfig({ judgeUrl: "http://localhost:9/v1" });
     followAddress();
     following.mockRestore();
     const { questions } = useConsent.getState();
-    expect(questions.map(({ reach }) => reach.judge)).toEqual([TAB_MODEL]);
+    expect(questions.map(({ reach }) => reach.judge)).toEqual(["http://localhost:9"]);
     expect(useSession.getState().config.judge).toBe("off");
-    expect(location.hash).toBe("#screen=judge&judgeProvider=webllm");
+    expect(location.hash).toBe("#screen=judge");
     questions[0]?.answer("cancel");
     expect(useSession.getState().config.judge).toBe("off");
     useSession.setState(before, true);

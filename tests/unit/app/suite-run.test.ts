@@ -92,7 +92,7 @@ async function page() {
   };
 }
 
-const JUDGE = { judge: "dlc", judgeProvider: "server", judgeUrl: "http://localhost:9/v1" } as const;
+const JUDGE = { judge: "dlc", judgeUrl: "http://localhost:9/v1" } as const;
 
 test("one call asks the judge about both systems, so that its budget is spent once", async () => {
   const { runSuite, changeConfig, useConsent, judged, rows } = await page();

@@ -205,12 +205,10 @@ describe("a judge", () => {
       clock: timerClock(() => Date.now()),
       jitter: () => 0.5,
       cache: async () => memoryCache(),
-      inPage: () => Promise.reject(new Error("opened")),
     };
     const config = { ...defaultConfig(), judge: "questions" as const, judgeModel: "reader-1", judgeUrl: trap.url };
     await expect(openJudge(config, host)).rejects.toThrow(/which is not confirmed yet; nothing was sent$/);
-    await expect(openJudge({ ...config, judgeProvider: "webllm" }, host)).rejects.toThrow(/not confirmed yet/);
-    expect(seen).toEqual([originOf(trap.url), "a model in this tab"]);
+    expect(seen).toEqual([originOf(trap.url)]);
     expect(trap.calls).toEqual([]);
     const open = { ...host, allows: () => true };
     const keys = async (server: JudgeServer): Promise<readonly unknown[]> => {

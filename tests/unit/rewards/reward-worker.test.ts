@@ -55,10 +55,7 @@ beforeAll(async () => {
     () => scores.port1.close(),
   );
   await import("../../../workers/reward.ts");
-  const nothing = async (): Promise<never> => Promise.reject(new Error("not asked"));
   const { call } = connect<RewardCalls, RewardHost>(worker.port1, {
-    askBrowserModel: nothing,
-    judgeProgress: () => undefined,
     problem: () => undefined,
   });
   await call.serveTrainer(scores.port2, wordnet);

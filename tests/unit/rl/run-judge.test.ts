@@ -9,7 +9,6 @@ import { manifest } from "../runs/sample-run.ts";
 const judge = (changes: Partial<JudgeDescription> = {}) =>
   ({
     instrument: "questions",
-    provider: "openai",
     place: "https://one.test/v1",
     model: "reader",
     temperature: 0,

@@ -20,7 +20,7 @@ export function startBlocker(session: SessionState = useSession.getState()): str
   if (otherTabs.length > 0) return "A run is training in another tab of this browser";
   const missing = loadedBlocker(session);
   if (missing !== null) return missing;
-  if (config.judge !== "off" && config.judgeProvider === "server" && config.judgeUrl === "") {
+  if (config.judge !== "off" && config.judgeUrl === "") {
     return "The judge is on but has no address. Set one on the Judge screen or turn the judge off";
   }
   return plan?.problems[0] ?? null;

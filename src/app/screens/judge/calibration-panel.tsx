@@ -9,13 +9,12 @@ import { Segmented } from "../../components/ui/controls.tsx";
 import { Facts } from "../../components/ui/facts.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
-import { type Calibration, useJudge } from "../../stores/judge.ts";
+import { type Calibration, useJudge, useTryBlocker } from "../../stores/judge.ts";
 import { useSession } from "../../stores/session.ts";
 import { fixed } from "../../styles/format.ts";
 import { noise, pairsOf, spreads } from "./agreement.ts";
 import styles from "./judge.module.css";
 import { ScoreBar } from "./score-bar.tsx";
-import { useTryBlocker } from "./try-blocker.ts";
 
 const ROUNDS = { "2": "2 times", "3": "3 times", "5": "5 times" };
 const PAIRS = 10;

@@ -1,16 +1,13 @@
 import { type FormEvent, type ReactNode, useRef, useState } from "react";
 import { type LabConfig, SETTINGS } from "../../../engine/config/table.ts";
-import { originOf, TAB_MODEL } from "../../../engine/rewards/consent.ts";
+import { originOf } from "../../../engine/rewards/consent.ts";
 import { parseEndpoint } from "../../../engine/rewards/judge/providers/endpoint.ts";
-import { WEBLLM_DEFAULT } from "../../../engine/rewards/judge/providers/webllm-model.ts";
-import { browserModelBlocker } from "../../clients/browser-model.ts";
 import { keepKey, listJudgeModels, setJudgeKey } from "../../clients/judge-actions.ts";
 import { report } from "../../clients/lab.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Select, Switch, TextInput } from "../../components/ui/controls.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
-import { useAsync } from "../../components/use-async.ts";
 import { allowWritten } from "../../stores/consent.ts";
 import { useJudge } from "../../stores/judge.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
@@ -24,9 +21,9 @@ const KIND_HELP: Readonly<Record<LabConfig["judge"], string>> = {
   dlc: "Prepared questions, one request each, scored as in the describe-anything benchmark.",
 };
 
-/** Kind of judge, model, provider and key. */
+/** Kind of judge, server, model and key. */
 export function ConnectionPanel(): ReactNode {
-  const { judge, judgeProvider } = useSession((session) => session.config);
+  const judge = useSession((session) => session.config.judge);
   return (
     <Panel title="Judge" aside={judge === "off" ? <Badge>off</Badge> : <Badge tone="accent">on</Badge>}>
       <div className={`grid gap-2-3 align-centre ${styles.form}`}>
@@ -39,20 +36,7 @@ export function ConnectionPanel(): ReactNode {
           onChange={(value) => changeConfig({ judge: value })}
         />
         <p className={styles.help}>{KIND_HELP[judge]}</p>
-        <label htmlFor="judge-provider">Provider</label>
-        <Select
-          id="judge-provider"
-          testId="judge-provider"
-          options={SETTINGS.judgeProvider.choices}
-          value={judgeProvider}
-          onChange={(value) => {
-            if (value === "webllm") allowWritten("judges", TAB_MODEL);
-            changeConfig({ judgeProvider: value });
-          }}
-        />
-        {judgeProvider === "server" && <ServerFields />}
-        {judgeProvider === "webllm" && <WebllmFields />}
-        {judgeProvider === "chrome" && <ChromeNote />}
+        <ServerFields />
       </div>
     </Panel>
   );
@@ -187,44 +171,5 @@ function KeyField(): ReactNode {
         Remember the key on this device
       </label>
     </>
-  );
-}
-
-function WebllmFields(): ReactNode {
-  const model = useSession((session) => session.config.judgeModel);
-  const progress = useJudge((state) => state.progress);
-  return (
-    <>
-      <label htmlFor="judge-model">Model</label>
-      <TextInput
-        id="judge-model"
-        className={styles.input}
-        data-testid="judge-model"
-        placeholder={WEBLLM_DEFAULT}
-        value={model}
-        onChange={(event) => changeConfig({ judgeModel: event.currentTarget.value })}
-      />
-      <p className={styles.help}>
-        A model name from WebLLM's list. Test or Start downloads it once (about 1 GB); the browser keeps it. The model
-        shares the GPU with training.
-      </p>
-      {progress !== null && (
-        <div className={styles.progress} role="status">
-          <progress max={1} value={progress.share} aria-label="Model downloaded" />
-          <p className={styles.help}>{progress.text}</p>
-        </div>
-      )}
-    </>
-  );
-}
-
-function ChromeNote(): ReactNode {
-  const { value: blocker = "Checking the built-in model", problem } = useAsync("chrome", browserModelBlocker);
-  if (problem !== null) return <p className={styles.problem}>{problem}</p>;
-  return (
-    <p className={blocker === null ? styles.help : styles.problem}>
-      {blocker ??
-        "Chrome's built-in model answers in this browser. Pages cannot set its temperature, so scores vary between calls."}
-    </p>
   );
 }

@@ -8,13 +8,12 @@ import { JudgeAnswers } from "../../components/rollout/reward/judge-answers.tsx"
 import { Button } from "../../components/ui/button.tsx";
 import { Facts } from "../../components/ui/facts.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
-import { type PairVerdict, useJudge } from "../../stores/judge.ts";
+import { type PairVerdict, useJudge, useTryBlocker } from "../../stores/judge.ts";
 import { fixed } from "../../styles/format.ts";
 import { DiagnosisBox } from "./diagnosis-box.tsx";
 import judge from "./judge.module.css";
 import styles from "./pair.module.css";
 import { ScoreBar } from "./score-bar.tsx";
-import { useTryBlocker } from "./try-blocker.ts";
 
 /** A pair of captions entered by the user, and its verdict. */
 export function PairPanel(): ReactNode {

@@ -7,11 +7,10 @@ import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
-import { type TestResult, useJudge } from "../../stores/judge.ts";
+import { type TestResult, useJudge, useTryBlocker } from "../../stores/judge.ts";
 import { fixed } from "../../styles/format.ts";
 import { DiagnosisBox } from "./diagnosis-box.tsx";
 import styles from "./judge.module.css";
-import { useTryBlocker } from "./try-blocker.ts";
 
 const EXPECTED = { same: "highest", close: "between", wrong: "lowest" } as const;
 
@@ -20,7 +19,6 @@ export function TestPanel(): ReactNode {
   const busy = useJudge((state) => state.busy);
   const test = useJudge((state) => state.test);
   const problem = useJudge((state) => (state.last === "pair" ? null : state.problem));
-  const progress = useJudge((state) => state.progress);
   const blocker = useTryBlocker();
   return (
     <Panel
@@ -38,7 +36,7 @@ export function TestPanel(): ReactNode {
       <p className={styles.help}>Scores three fixed caption pairs with the current prompts, without the cache</p>
       {busy === "test" && (
         <p className={styles.help} role="status">
-          {progress === null ? "Waiting for the judge…" : `${progress.text} ${Math.round(progress.share * 100)} %`}
+          Waiting for the judge…
         </p>
       )}
       {problem !== null && (

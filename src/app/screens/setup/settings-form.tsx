@@ -68,9 +68,9 @@ async function importConfig(file: File, skip: boolean): Promise<void> {
 /** Judge and custom reward of the current settings, kept if those of the file are rejected. */
 function ownReach(): Partial<LabConfig> {
   const { config } = useSession.getState();
-  const { judge, judgeProvider, judgeUrl, userReward, userRewardHash } = config;
+  const { judge, judgeUrl, userReward, userRewardHash } = config;
   const weights = LOOP_IDS.map((loop) => weightKey(loop, "user")).map((key) => [key, config[key]]);
-  return { judge, judgeProvider, judgeUrl, userReward, userRewardHash, ...Object.fromEntries(weights) };
+  return { judge, judgeUrl, userReward, userRewardHash, ...Object.fromEntries(weights) };
 }
 
 /** A file with names that have no counterpart here. */

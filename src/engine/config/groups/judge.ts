@@ -1,4 +1,4 @@
-/** Settings of the judge: provider, prompts, limits. The key is not a setting and is not stored with them. */
+/** Settings of the judge: server, prompts, limits. The key is not a setting and is not stored with them. */
 import { choice, float, inGroup, int, oneOf, text } from "../setting.ts";
 
 export const JUDGE_SETTINGS = inGroup("reward", {
@@ -10,17 +10,8 @@ export const JUDGE_SETTINGS = inGroup("reward", {
     ],
     help: "Kind of language-model judge that scores captions; its score is the reward term “judge”",
   }),
-  judgeProvider: oneOf("Judge provider", "server", {
-    choices: [
-      choice("server", "OpenAI-compatible server"),
-      choice("webllm", "This tab (WebLLM)"),
-      choice("chrome", "Chrome's built-in model"),
-    ],
-    help: "Where the judge model runs. A server receives the captions; with the other two, captions stay in the browser",
-    home: "judge",
-  }),
   judgeUrl: text("Judge address", "", 2000, {
-    help: "Address of an OpenAI-compatible server, for example http://localhost:11434/v1. Do not include a key",
+    help: "Address of an OpenAI-compatible server, for example http://localhost:11434/v1. It receives the captions. Do not include a key",
     home: "judge",
   }),
   judgeModel: text("Judge model", "", 300, {

@@ -1,6 +1,5 @@
 /** The record of a run's judge. */
 import type { LabConfig } from "../../config/table.ts";
-import type { ProviderKind } from "./providers/provider.ts";
 import type { JudgePrompts } from "./questions/prompts.ts";
 
 /** The two kinds of judge. Their scores differ and are never mixed. */
@@ -9,7 +8,6 @@ export type JudgeKindName = "questions" | "dlc";
 /** The judge as recorded in a run folder, without key or query. */
 export interface JudgeDescription {
   readonly instrument: JudgeKindName;
-  readonly provider: ProviderKind;
   readonly place: string;
   readonly model: string;
   readonly temperature: 0;

@@ -65,7 +65,6 @@ export function captionJudge(settings: JudgeSettings, deps: JudgeDeps): CaptionJ
     const record: AskRecord = { spent: { calls: 0, latency: 0, cost: 0 }, raw: [], hits: 0 };
     const identity = {
       instrument: kind.name,
-      provider: provider.kind,
       model: provider.model,
       version: settings.version,
     };

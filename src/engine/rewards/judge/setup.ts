@@ -1,7 +1,6 @@
-/** Opens the judge of a configuration, wherever it runs. */
+/** Opens the judge of a configuration. */
 import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
-import { judgePlace } from "../consent.ts";
 import type { Spending } from "./budget.ts";
 import type { ReplyCache } from "./cache.ts";
 import type { Clock } from "./clock.ts";
@@ -21,15 +20,13 @@ import { questionJudge } from "./questions/question-judge.ts";
 export interface JudgeHost {
   /** The key for an origin, "" without one. Read at every call and not stored. */
   readonly key: (origin: string) => string;
-  /** Whether the user named or agreed to the judge at a place: the origin of a server, or TAB_MODEL. */
+  /** Whether the user named or agreed to the judge at a place: the origin of a server. */
   readonly allows: (place: string) => boolean;
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   /** Uniform in (0, 1) for a call and its repeat. */
   readonly jitter: (call: number, repeat: number) => number;
   readonly cache: () => Promise<ReplyCache>;
-  /** A model inside the browser; absent if there is none. @throws JudgeFailure, LabError */
-  readonly inPage?: (kind: "webllm" | "chrome", model: string) => Promise<JudgeProvider>;
 }
 
 export interface OpenJudge {
@@ -73,12 +70,11 @@ export async function openJudge(
     },
     { provider, kind: judgeKind, cache: await host.cache(), clock: host.clock, jitter: host.jitter },
   );
-  const { kind, place, model } = provider;
+  const { place, model } = provider;
   return {
     judge,
     description: {
       instrument: judgeKind.name,
-      provider: kind,
       place,
       model,
       temperature: 0,
@@ -117,20 +113,6 @@ function writtenQuestions(config: LabConfig): WrittenQuestions {
 }
 
 async function providerOf(config: LabConfig, host: JudgeHost): Promise<JudgeProvider> {
-  const { judgeProvider: kind } = config;
-  if (kind !== "server") {
-    if (host.inPage === undefined) {
-      throw new LabError(
-        "bad-config",
-        "A judge that runs in the browser cannot be used here. Set the address of a server",
-        {
-          subject: "judgeProvider",
-        },
-      );
-    }
-    refuseUnasked(config, host);
-    return inPage(host.inPage, kind, config.judgeModel.trim());
-  }
   const { url, key, deps } = serverAccess(config, host);
   const model = config.judgeModel.trim() || (await firstModel(url, key, deps, host.clock));
   return serverProvider({ url, model, key }, deps);
@@ -155,7 +137,10 @@ export function serverAccess(config: LabConfig, host: Omit<JudgeHost, "cache">):
     });
   }
   const { origin } = new URL(parseEndpoint(url).place);
-  refuseUnasked(config, host);
+  if (!host.allows(origin)) {
+    const message = `The settings name a judge at ${origin}, which is not confirmed yet; nothing was sent`;
+    throw new LabError("bad-config", message, { subject: "judgeUrl" });
+  }
   const key = (): string => host.key(origin);
   if (redactor(key())(url) !== url) {
     throw new LabError("bad-config", "The judge's address contains its key. Remove the key; nothing was sent", {
@@ -163,31 +148,6 @@ export function serverAccess(config: LabConfig, host: Omit<JudgeHost, "cache">):
     });
   }
   return { url, key, deps: { fetch: host.fetch, now: host.clock.now } };
-}
-
-function refuseUnasked(config: LabConfig, host: Pick<JudgeHost, "allows">): void {
-  const place = judgePlace(config);
-  if (place === null || host.allows(place)) return;
-  throw new LabError(
-    "bad-config",
-    `The settings name a judge at ${place}, which is not confirmed yet; nothing was sent`,
-    {
-      subject: "judgeUrl",
-    },
-  );
-}
-
-async function inPage(
-  open: NonNullable<JudgeHost["inPage"]>,
-  kind: "webllm" | "chrome",
-  model: string,
-): Promise<JudgeProvider> {
-  try {
-    return await open(kind, model);
-  } catch (thrown) {
-    if (!(thrown instanceof JudgeFailure)) throw thrown;
-    throw new LabError("unsupported", thrown.message, { subject: "judgeProvider", cause: thrown });
-  }
 }
 
 /** The first model that a server lists; servers without a list accept any name. */

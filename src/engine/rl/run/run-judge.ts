@@ -16,17 +16,13 @@ const ENTRIES = z.array(
   z.looseObject({
     fromStep: z.number(),
     instrument: z.string(),
-    provider: z.string(),
     place: z.optional(z.string()),
     model: z.string(),
     version: z.string(),
     range: z.string(),
   }),
 );
-type Named = Pick<
-  z.output<typeof ENTRIES>[number],
-  "instrument" | "provider" | "place" | "model" | "version" | "range"
->;
+type Named = Pick<z.output<typeof ENTRIES>[number], "instrument" | "place" | "model" | "version" | "range">;
 
 /** The coming content of judge.json for a run that starts or resumes. */
 export interface JudgeRecord {
@@ -61,7 +57,6 @@ export async function judgeRecord(
 function same(a: Named, b: Named): boolean {
   return (
     a.instrument === b.instrument &&
-    a.provider === b.provider &&
     a.model === b.model &&
     // Without a name, the server chooses the model.
     (a.model !== ANY_MODEL || a.place === b.place) &&

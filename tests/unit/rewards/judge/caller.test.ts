@@ -17,7 +17,7 @@ interface Asking {
 
 function asking(complete: JudgeProvider["complete"]): Asking {
   const own = budget({ calls: 0, cost: 0, promptPrice: 1e5, completionPrice: 1e5 });
-  const provider: JudgeProvider = { kind: "webllm", model: "deaf", place: "here", complete };
+  const provider: JudgeProvider = { model: "deaf", place: "here", complete };
   const deps = { provider, budget: own, slots: slots(1), clock: fastClock(), jitter: () => 0.5 };
   return { ask: caller({ timeout: 1000, retries: 3 }, deps), spent: { calls: 0, latency: 0, cost: 0 }, budget: own };
 }
@@ -46,7 +46,7 @@ test("stopping ends a call of a provider that never answers", async () => {
 });
 
 test("what an interrupted model had written so far is no reply", async () => {
-  // As a model in a tab does it: the interruption settles the call with the words up to then.
+  // The interruption settles the call with the words up to then.
   const { ask, spent, budget } = asking(
     (_request, signal, onCall) =>
       new Promise((resolve) => {

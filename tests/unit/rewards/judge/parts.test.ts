@@ -64,7 +64,6 @@ describe("addresses", () => {
     };
     await expect(openJudge(config, host)).rejects.toThrow("contains its key");
     await expect(openJudge({ ...config, judgeUrl: "" }, host)).rejects.toThrow("has no address");
-    await expect(openJudge({ ...config, judgeProvider: "webllm" }, host)).rejects.toThrow("cannot be used here");
     await expect(openJudge({ ...config, judge: "dlc" }, host)).rejects.toThrow("needs prepared questions");
     expect(await openJudge({ ...config, judge: "off" }, host)).toBeNull();
   });

@@ -90,8 +90,6 @@ export function diagnose(kind: FailureKind, circumstances: Circumstances): Diagn
         title: "No questions",
         advice: "The question file has no questions for this caption; add some.",
       };
-    case "unavailable":
-      return { title: "Not available here", advice: "This browser cannot run the model; use a server instead." };
   }
 }
 

@@ -14,8 +14,7 @@ export type FailureKind =
   | "cut-off" // the model's text ends before it is complete
   | "too-long" // more bytes than the limit of an answer
   | "budget" // calls or money used up: nothing was sent
-  | "no-questions" // no prepared questions for this reference
-  | "unavailable"; // the provider cannot run here
+  | "no-questions"; // no prepared questions for this reference
 
 /** Temporary failures. */
 const PASSING: ReadonlySet<FailureKind> = new Set(["unreachable", "timeout", "rate-limited", "server", "not-json"]);

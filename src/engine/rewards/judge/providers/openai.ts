@@ -35,7 +35,6 @@ export function serverProvider(settings: ServerSettings, deps: ServerDeps): Judg
   const endpoint = parseEndpoint(settings.url);
   const dialect = fullDialect();
   return {
-    kind: "server",
     model: settings.model,
     place: redactor(settings.key())(endpoint.place),
     async complete(request, signal, onCall) {

@@ -1,8 +1,8 @@
-/** The interface of a judge's model: an HTTP server, WebLLM in a worker, or the browser's own model. */
+/** The interface of a judge's model: an HTTP server. */
 export interface ChatMessage {
   readonly role: "system" | "user" | "assistant";
   readonly content: string;
-  /** Pictures before the text, as data URLs; for servers only. */
+  /** Pictures before the text, as data URLs. */
   readonly pictures?: readonly string[];
 }
 
@@ -30,16 +30,13 @@ export interface ChatReply {
   readonly limit: number;
 }
 
-export type ProviderKind = "server" | "webllm" | "chrome";
-
 /** Model name that servers with a single model accept; it does not identify the model that answers. */
 export const ANY_MODEL = "default";
 
 export interface JudgeProvider {
-  readonly kind: ProviderKind;
   /** Name of the model, part of every cache key; for ANY_MODEL the key also contains the place. */
   readonly model: string;
-  /** Where it runs, without secrets: origin and path of a server, or "in this tab". */
+  /** Where it runs, without secrets: origin and path of the server. */
   readonly place: string;
   /**
    * One reply at temperature 0. The caller stops waiting when the signal aborts, even if the provider ignores it.
