@@ -6,7 +6,8 @@ import { fieldPolicy, poolCells } from "../../../src/engine/policy/mask/field-po
 import type { Noise } from "../../../src/engine/policy/mask/gaussian-actions.ts";
 import type { MaskDraws } from "../../../src/engine/policy/mask/mask-policy.ts";
 import type { PhraseOutput } from "../../../src/engine/policy/phrase-output.ts";
-import { topEntropyMask } from "../../../src/engine/rl/objective/loss-weights.ts";
+import { topEntropyMask } from "../../../src/engine/rl/objective/loss.ts";
+import { TENSORS } from "../../../src/engine/rl/objective/loss-arrays.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
@@ -95,7 +96,7 @@ test("antithetic rollouts are mirrored pairs, the first of each as without pairs
 
 test("a share of the most uncertain actions keeps the uncertain cells of a band, however narrow the noise", async () => {
   const acted = await fieldPolicy(4, { sigma: 0.01, unit: "absolute" }, 0.3)(output(2), 3, DRAWS);
-  const kept = await topEntropyMask(tf.tensor2d(acted.entropies, [3, 16]), tf.ones([3, 16]), 0.2).data();
+  const kept = await topEntropyMask(tf.tensor2d(acted.entropies, [3, 16]), tf.ones([3, 16]), 0.2, TENSORS).data();
   const acting = Array.from(acted.logps.keys()).filter((at) => acted.logps[at] !== 0);
   expect(acting.length).toBeGreaterThan(0);
   for (const at of acting) expect(kept[at]).toBe(1);

@@ -1,7 +1,8 @@
 import { beforeAll, expect, test } from "vitest";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { appliedCoefficient, meanEntropy, nextEntropyState } from "../../../src/engine/rl/objective/entropy-control.ts";
-import { topEntropyMask } from "../../../src/engine/rl/objective/loss-weights.ts";
+import { topEntropyMask } from "../../../src/engine/rl/objective/loss.ts";
+import { TENSORS } from "../../../src/engine/rl/objective/loss-arrays.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
@@ -28,7 +29,7 @@ test("the mean is over the actions that keep their policy term", () => {
     let [sum, count] = [0, 0];
     for (const { entropies, mask } of groups) {
       const kept = tf.tidy(() =>
-        topEntropyMask(tf.tensor2d(entropies, [4, 6]), tf.tensor2d(mask, [4, 6]), share).dataSync(),
+        topEntropyMask(tf.tensor2d(entropies, [4, 6]), tf.tensor2d(mask, [4, 6]), share, TENSORS).dataSync(),
       );
       kept.forEach((keeps, at) => {
         sum += keeps * (entropies[at] as number);

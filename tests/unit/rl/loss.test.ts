@@ -1,10 +1,21 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
-import { klOf } from "../../../src/engine/rl/objective/host-terms.ts";
-import { type LossInputs, policyLoss, stopGradient } from "../../../src/engine/rl/objective/loss.ts";
-import { type LossSettings, type LossType, lossSettings } from "../../../src/engine/rl/objective/loss-types.ts";
-import { topEntropyMask } from "../../../src/engine/rl/objective/loss-weights.ts";
-import { lossMetrics, tokenDiagnostics } from "../../../src/engine/rl/step/metrics/loss-metrics.ts";
+import {
+  detailedLoss,
+  hostLoss,
+  klTerm,
+  type LossInputs,
+  policyLoss,
+  topEntropyMask,
+} from "../../../src/engine/rl/objective/loss.ts";
+import { Doubles, stopGradient, TENSORS } from "../../../src/engine/rl/objective/loss-arrays.ts";
+import {
+  type KlEstimator,
+  type LossSettings,
+  type LossType,
+  lossSettings,
+} from "../../../src/engine/rl/objective/loss-types.ts";
+import { clipFlags, lossMetrics } from "../../../src/engine/rl/step/metrics/loss-metrics.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
@@ -223,6 +234,55 @@ describe("the policy loss", () => {
     expect(tf.memory().numTensors).toBe(before);
   });
 
+  const forms: readonly (readonly [LossType, Partial<LossSettings>])[] = [
+    ["grpo", {}],
+    ["grpo", { delta: 1.1, offPolicyThreshold: 0.05 }],
+    ["grpo", { level: "sequence", klLevel: "sequence", biasCorrectedKl: true }],
+    ["grpo", { level: "gspo_token", aggregation: "active-row-mean", klEstimator: "k3-value-k2-gradient" }],
+    ["bnpo", { level: "sequence_sum", klLevel: "sequence_sum", klEstimator: "abs", logRatioBound: 0.2 }],
+    ["dr_grpo", { maxCompletionLength: 7, klEstimator: "k1" }],
+    ["dapo", { accumulation: 2, activeTokensTotal: 30, entropyCoefficient: 0.1, topEntropyQuantile: 0.4 }],
+    ["luspo", { aggregation: "padded-length", klEstimator: "k2" }],
+    ["cispo", { weightMax: 1.05, aggregation: "active-row-sum" }],
+    ["sapo", { entropyCoefficient: 0.02 }],
+    ["vespo", { klClamp: { difference: 0.2, value: 0.01 } }],
+    ["notes", {}],
+  ];
+  it.each(forms)("%s with %o: tensors and double precision compute the same values and gradients", (type, changes) => {
+    const settings = lossSettings(type, changes);
+    const rowWeights = [2, 0, 1, 0.5];
+    const data = {
+      rows: ROWS,
+      tokens: TOKENS,
+      logps: NEW,
+      oldLogps: OLD,
+      refLogps: REF,
+      entropies: ENTROPY,
+      mask: MASK,
+    };
+    const host = hostLoss({ ...data, advantages: ADVANTAGES, rowWeights }, settings);
+    tf.tidy(() => {
+      const given = inputs({ rowWeights: tf.tensor1d(rowWeights) });
+      const { loss, policy, klPenalty, ratio, kl, gradLogps } = detailedLoss(given, settings);
+      const byEntropy = tf.grad((h) =>
+        policyLoss({ ...given, entropies: h as Tensor }, settings).loss.add(h.sum().mul(0)),
+      )(given.entropies as Tensor);
+      const same = (wanted: ArrayLike<number>, found: Tensor, counts = (_: number) => true): void => {
+        found.dataSync().forEach((value, i) => {
+          if (counts(i)) expect(Math.abs(value - (wanted[i] as number)), `element ${i}`).toBeLessThan(2e-6);
+        });
+      };
+      same([host.loss], loss);
+      same([host.policy], policy);
+      same([host.klPenalty], klPenalty);
+      same(host.byLogp, gradLogps);
+      same(host.byEntropy, byEntropy);
+      same(host.ratio, ratio, (i) => MASK[i] === 1);
+      same(host.kl, kl, (i) => MASK[i] === 1);
+      expect(host.byLogp.some((value) => value !== 0)).toBe(true);
+    });
+  });
+
   it("names the setting that does not fit and the input that is missing", () => {
     expect(() => lossSettings("grpo", { epsLow: 1.2 })).toThrow(/epsilon_low/);
     expect(() => lossSettings("grpo", { topEntropyQuantile: -0.1 })).toThrow(/top_entropy_quantile/);
@@ -243,7 +303,7 @@ describe("parts of the loss", () => {
   it("the top-entropy mask follows the linear quantile of the active tokens", () => {
     const mask = grid(MASK);
     for (const share of [0.1, 0.2, 0.5, 0.8, 1]) {
-      const kept = Array.from(topEntropyMask(grid(ENTROPY), mask, share).dataSync());
+      const kept = Array.from(topEntropyMask(grid(ENTROPY), mask, share, TENSORS).dataSync());
       const sorted = ENTROPY.filter((_, i) => MASK[i] === 1).sort((a, b) => a - b);
       const position = (sorted.length - 1) * (1 - share);
       const low = Math.floor(position);
@@ -258,7 +318,9 @@ describe("parts of the loss", () => {
     const mask = [1, 1, 1, 0, 0, 1, 1, 0];
     const wide = [0.9, 0.1, 0.5, 0, 0, 0.7, 0.3, 0];
     const kept = (entropies: readonly number[]) =>
-      Array.from(topEntropyMask(tf.tensor2d([...entropies], [2, 4]), tf.tensor2d(mask, [2, 4]), 0.5).dataSync());
+      Array.from(
+        topEntropyMask(tf.tensor2d([...entropies], [2, 4]), tf.tensor2d(mask, [2, 4]), 0.5, TENSORS).dataSync(),
+      );
     expect(kept(wide)).toEqual([1, 0, 1, 0, 0, 1, 0, 0]);
     for (const shift of [-1, -3, -100]) {
       for (const masked of [0, 1e6, -1e6, Number.NaN]) {
@@ -269,13 +331,17 @@ describe("parts of the loss", () => {
   });
 
   it("KL estimates are 0 at agreement and clamp as stated", () => {
+    const kl = (x: number, estimator: KlEstimator, bounds: LossSettings["klClamp"]) => {
+      const { value, slope, free } = klTerm(new Doubles([1, 1], [x]), estimator, bounds);
+      return { value: value.values[0], slope: slope.values[0], free: free?.values[0] };
+    };
     for (const estimator of ["k1", "k2", "k3", "abs", "notes"] as const)
-      expect(klOf(0, estimator, null).value).toBeCloseTo(0, 15);
+      expect(kl(0, estimator, null).value).toBeCloseTo(0, 15);
     const clamp = { difference: 20, value: 10 };
-    expect(klOf(-150, "k3", clamp)).toEqual({ value: 10, clamped: true });
-    expect(klOf(-1, "k3", clamp).value).toBeCloseTo(Math.E - 2, 12);
-    expect(klOf(0.3, "k1", null).value).toBe(0.3);
-    expect(klOf(0.3, "notes", null).value).toBe(-0.3);
+    expect(kl(-150, "k3", clamp)).toEqual({ value: 10, slope: 0, free: 0 });
+    expect(kl(-1, "k3", clamp).value).toBeCloseTo(Math.E - 2, 12);
+    expect(kl(0.3, "k1", null).value).toBe(0.3);
+    expect(kl(0.3, "notes", null).value).toBe(-0.3);
   });
 
   it("diagnoses each token: ratio, clip side and KL", () => {
@@ -289,15 +355,19 @@ describe("parts of the loss", () => {
       mask: [1, 1, 1, 1],
       advantages: [1, -1],
     };
-    const found = tokenDiagnostics(arrays, lossSettings("grpo", { delta: 2 }));
-    expect(Array.from(found.clippedHigh)).toEqual([1, 0, 0, 0]);
-    expect(Array.from(found.clippedLow)).toEqual([0, 0, 0, 1]);
-    expect(Array.from(found.clippedDelta)).toEqual([0, 0, 1, 0]);
+    const flagsOf = (data: typeof arrays, changes: Partial<LossSettings>) => {
+      const settings = lossSettings("grpo", changes);
+      return clipFlags(hostLoss(data, settings), data, settings);
+    };
+    const found = hostLoss(arrays, lossSettings("grpo", { delta: 2 }));
+    const clipped = flagsOf(arrays, { delta: 2 });
+    expect(Array.from(clipped.high)).toEqual([1, 0, 0, 0]);
+    expect(Array.from(clipped.low)).toEqual([0, 0, 0, 1]);
+    expect(Array.from(clipped.delta)).toEqual([0, 0, 1, 0]);
     expect(found.ratio[0]).toBeCloseTo(Math.E, 12);
     expect(found.kl[3]).toBeCloseTo(Math.E - 2, 12);
     // A bound δ below 1 + ε takes no gradient from a bad token between the two.
     const narrow = { ...arrays, logps: [0.2, 0.4, 0.2, 0.4], oldLogps: [0, 0, 0, 0] };
-    const { clippedDelta } = tokenDiagnostics(narrow, lossSettings("grpo", { delta: 1.1, epsHigh: 0.28 }));
-    expect(Array.from(clippedDelta)).toEqual([1, 1, 0, 1]);
+    expect(Array.from(flagsOf(narrow, { delta: 1.1, epsHigh: 0.28 }).delta)).toEqual([1, 1, 0, 1]);
   });
 });

@@ -71,10 +71,15 @@ function readback({ actions }: Group, logp: number): LossReadback {
   };
 }
 
+/** Without a reference there is no KL term. */
+function settingsOf({ refLogps }: Group, type: LossType = "grpo") {
+  return lossSettings(type, refLogps === undefined ? { beta: 0 } : {});
+}
+
 function metrics(group: Group, logp: number, pass = 0, type: LossType = "grpo") {
   return {
     ...sampledMetrics(2, [group]),
-    ...passMetrics(2, [group], [readback(group, logp)], lossSettings(type), pass === 0),
+    ...passMetrics(2, [group], [readback(group, logp)], settingsOf(group, type), pass === 0),
   };
 }
 
@@ -86,7 +91,7 @@ describe("a group of 256 × 256 pixels", () => {
   });
 
   it("is recorded, stored, read again and drawn as a grid", async () => {
-    const record = groupRecord(1, group, readback(group, -1), lossSettings("grpo"));
+    const record = groupRecord(1, group, readback(group, -1), settingsOf(group));
     const [again] = await groupsFromArrow(groupsToArrow([record]), "rollouts.arrow");
     expect(again?.rollouts.map(({ actions }) => actions.length)).toEqual([65_536, 65_536]);
     expect(gridOf(again?.rollouts[1]?.actions ?? [])).toMatchObject({ rows: 256, columns: 256 });
@@ -97,7 +102,7 @@ describe("a group of 256 × 256 pixels", () => {
       1,
       trained(sampled(400), -1),
       readback(sampled(400), -1),
-      lossSettings("grpo"),
+      lossSettings("grpo", { beta: 0 }),
     ).rollouts.map((rollout) => rollout.actions);
     expect(gridOf(actions)).toBeNull();
   });
@@ -136,7 +141,7 @@ it("extremes of several groups are the extreme of all, other metrics their mean"
   const groups = [2, 10].map((length) =>
     trained(sampled(2, { metrics: { "completions/min_length": length, "completions/mean_length": length } }), -1),
   );
-  const settings = lossSettings("grpo");
+  const settings = lossSettings("grpo", { beta: 0 });
   const readbacks = groups.map((group, at) => readback(group, -1 + at));
   const found = { ...sampledMetrics(2, groups), ...passMetrics(2, groups, readbacks, settings, true) };
   expect(found["loop2/completions/min_length"]).toBe(2);

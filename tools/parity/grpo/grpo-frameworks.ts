@@ -1,7 +1,7 @@
 /** Golden schemas `grpo-design-notes-formula` and `grpo-other-frameworks`. */
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
-import { klOf } from "../../../src/engine/rl/objective/host-terms.ts";
-import { klTerm } from "../../../src/engine/rl/objective/kl.ts";
+import { hostLoss, klTerm } from "../../../src/engine/rl/objective/loss.ts";
+import { Doubles } from "../../../src/engine/rl/objective/loss-arrays.ts";
 import {
   type Aggregation,
   type KlEstimator,
@@ -9,7 +9,7 @@ import {
   type LossType,
   lossSettings,
 } from "../../../src/engine/rl/objective/loss-types.ts";
-import { tokenDiagnostics } from "../../../src/engine/rl/step/metrics/loss-metrics.ts";
+import { clipFlags } from "../../../src/engine/rl/step/metrics/loss-metrics.ts";
 import { type CaseReport, flat, type Json, numberOr, record } from "../golden-json.ts";
 import { scoreRows, TRL_ADVANTAGES } from "./grpo-cpu.ts";
 import {
@@ -123,18 +123,19 @@ function frameworkSettings(name: string, item: Json): LossSettings {
 }
 
 function frameworkMetrics(input: LossCase, run: LossRun, settings: LossSettings): Record<string, number> {
-  const tokens = tokenDiagnostics(metricArrays(input, run), settings);
+  const data = metricArrays(input, run);
+  const clipped = clipFlags(hostLoss(data, settings), data, settings);
   const mean = (values: ArrayLike<number>): number => {
     const counted = active(input, values);
     return counted.reduce((a, b) => a + b, 0) / Math.max(1, counted.length);
   };
-  const region = tokens.clippedLow.map((flag, i) => flag | (tokens.clippedHigh[i] as number));
+  const region = clipped.low.map((flag, i) => flag | (clipped.high[i] as number));
   const old = input.old ?? run.logps;
   return {
     pg_clipfrac: mean(region),
     pg_clipfrac_higher: mean(region),
     // The dual bound belongs to the second half of the pair: EasyR1 and verl count it separately.
-    pg_clipfrac_lower: mean(tokens.clippedDelta),
+    pg_clipfrac_lower: mean(clipped.delta),
     ppo_kl: mean(run.logps.map((lp, i) => (old[i] as number) - lp)),
   };
 }
@@ -151,7 +152,7 @@ export async function checkKlClamping(table: Json, report: CaseReport): Promise<
   ];
   for (const [key, estimator, bounds] of columns) {
     if (!(key in table)) continue;
-    const double = q.map((x) => klOf(-x, estimator, bounds).value);
+    const double = klTerm(new Doubles([1, q.length], q).neg(), estimator, bounds).value.values;
     report.compare(`${key} in double`, table[key], double, { absolute: 1e-12, relative: 1e-12 });
     const values = tf.tidy(() => klTerm(tf.tensor1d(q).neg() as Tensor, estimator, bounds).value.clone());
     const got = await values.data();

@@ -1,12 +1,12 @@
 /** Golden schema `grpo-loss`: losses, gradients, advantages and metrics of the published loss types. */
 import type { Reward } from "../../../src/engine/rl/objective/advantages.ts";
+import { hostLoss } from "../../../src/engine/rl/objective/loss.ts";
 import {
   type LossSettings,
   type LossType,
   lossSettings,
   type RatioLevel,
 } from "../../../src/engine/rl/objective/loss-types.ts";
-import { hostLoss } from "../../../src/engine/rl/step/host-loss.ts";
 import { lossMetrics } from "../../../src/engine/rl/step/metrics/loss-metrics.ts";
 import { type CaseReport, flat, type Json, matrix, numberOr, record, shapeOf, text } from "../golden-json.ts";
 import { checkRewardMetrics, isZeroStd, scoreRows, TRL_ADVANTAGES, weightedRewards } from "./grpo-cpu.ts";
@@ -129,6 +129,7 @@ async function checkVariant(
   check("loss without tensors", "loss", hostLoss(metricArrays(input, run), settings).loss);
   check("policy loss", "loss_policy_only", run.policy);
   check("gradient by log-probs", "grad_logps", run.gradLogps);
+  check("gradient by log-probs without tensors", "grad_logps", hostLoss(metricArrays(input, run), settings).byLogp);
   check("gradient by logits", "grad_logits", run.gradLogits);
   check("sequence ratio", "sequence_ratio", firstColumn(run.ratio, input.tokens));
   if ("per_token_loss" in wanted) {

@@ -1,9 +1,8 @@
 /** One pass logits → log-probs → loss → gradients through the training code, read back as arrays. */
 import { tokenScores } from "../../../src/engine/gpu/kernels/logprob.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
-import { detailedLoss } from "../../../src/engine/rl/objective/loss.ts";
+import { detailedLoss, type LossData } from "../../../src/engine/rl/objective/loss.ts";
 import type { LossSettings } from "../../../src/engine/rl/objective/loss-types.ts";
-import type { LossArrays } from "../../../src/engine/rl/step/metrics/loss-metrics.ts";
 import type { Tolerance } from "../compare.ts";
 import { flat, type Json, shapeOf } from "../golden-json.ts";
 
@@ -126,7 +125,7 @@ export async function runLoss(input: LossCase, settings: LossSettings): Promise<
 }
 
 /** The arrays the metrics are computed from. */
-export function metricArrays(input: LossCase, run: LossRun): LossArrays {
+export function metricArrays(input: LossCase, run: LossRun): LossData {
   return {
     rows: input.rows,
     tokens: input.tokens,

@@ -3,10 +3,11 @@ import { clipFact } from "../../data/clips/row-frames.ts";
 import { LabError } from "../../errors.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../runs/rollouts/records.ts";
 import type { GroupScores } from "../objective/advantages.ts";
+import { hostLoss } from "../objective/loss.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
 import type { DrawnGroup, Group } from "./group.ts";
 import type { LossReadback } from "./loss-inputs.ts";
-import { lossArrays, tokenDiagnostics } from "./metrics/loss-metrics.ts";
+import { clipFlags, lossData } from "./metrics/loss-metrics.ts";
 
 /** A group before it is scored: its advantages are 0, its mean and standard deviation NaN. */
 export function drawnGroup(step: number, group: DrawnGroup): GroupRecord {
@@ -22,7 +23,9 @@ export function scoredGroup(step: number, group: Group): GroupRecord {
 /** @param readback results of the first pass, whose log-probabilities belong to the weights before the update */
 export function groupRecord(step: number, group: Group, readback: LossReadback, settings: LossSettings): GroupRecord {
   const { refLogps = null } = group;
-  const tokens = tokenDiagnostics(lossArrays(group, readback), settings);
+  const data = lossData(group, readback);
+  const loss = hostLoss(data, settings);
+  const clipped = clipFlags(loss, data, settings);
   return recordOf(step, group, scoresOf(group), (index) =>
     (group.labels[index] ?? []).map((action, t): ActionRecord => {
       const at = index * group.actions + t;
@@ -32,10 +35,10 @@ export function groupRecord(step: number, group: Group, readback: LossReadback, 
         logp: readback.logps[at] as number,
         oldLogp: group.samplingLogps[at] as number,
         refLogp: refLogps === null ? null : (refLogps[at] as number),
-        ratio: tokens.ratio[at] as number,
-        kl: refLogps === null ? null : (tokens.kl[at] as number),
+        ratio: loss.ratio[at] as number,
+        kl: refLogps === null ? null : (loss.kl[at] as number),
         entropy: readback.entropies[at] as number,
-        clipped: tokens.clippedLow[at] === 1 || tokens.clippedHigh[at] === 1 || tokens.clippedDelta[at] === 1,
+        clipped: clipped.low[at] === 1 || clipped.high[at] === 1 || clipped.delta[at] === 1,
       };
     }),
   );

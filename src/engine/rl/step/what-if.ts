@@ -10,9 +10,11 @@ import type { GroupRecord } from "../../runs/rollouts/records.ts";
 import { aboutLoop } from "../loops/abouts.ts";
 import type { GroupScores, Reward } from "../objective/advantages.ts";
 import { scoreGroups } from "../objective/group-advantages.ts";
+import { type HostLoss, hostLoss, type LossData } from "../objective/loss.ts";
 import { lossSettingsOf } from "../objective/loss-types.ts";
-import { type HostLoss, hostLoss } from "./host-loss.ts";
-import type { LossArrays } from "./metrics/loss-metrics.ts";
+
+/** The loss is the sum of its parts minus the entropy bonus. */
+type LossSum = Pick<HostLoss, "loss" | "policy" | "klPenalty">;
 
 export interface WhatIf {
   /** [groups][N] rewards recomposed from the stored terms. */
@@ -23,7 +25,7 @@ export interface WhatIf {
    * Sum over the groups; null before their log-probabilities are known, and with an adaptive entropy bonus, which is
    * not stored.
    */
-  readonly loss: HostLoss | null;
+  readonly loss: LossSum | null;
 }
 
 /**
@@ -59,7 +61,7 @@ function probabilities({ loop, rollouts }: Pick<GroupRecord, "loop" | "rollouts"
   return rollouts.map(({ actions }) => Math.exp(actions[0]?.oldLogp ?? Number.NEGATIVE_INFINITY));
 }
 
-function lossOf(groups: readonly GroupRecord[], scores: readonly GroupScores[], config: LabConfig): HostLoss {
+function lossOf(groups: readonly GroupRecord[], scores: readonly GroupScores[], config: LabConfig): LossSum {
   const batches = groups.map((group, at) => arraysOf(group, scores[at] as GroupScores, config));
   const active = batches.reduce((sum, { mask }) => sum + Array.from(mask).reduce((count, m) => count + m, 0), 0);
   const text = groups[0] !== undefined && aboutLoop(groups[0].loop).samples === "text";
@@ -67,14 +69,14 @@ function lossOf(groups: readonly GroupRecord[], scores: readonly GroupScores[], 
   const settings = lossSettingsOf(config, config.entropyCoefficient, groups.length, active, longest);
   const losses = batches.map((arrays, at) => {
     const own = probabilities(groups[at] as GroupRecord, config);
-    return hostLoss(arrays, settings, own === null ? null : own.map((p) => p * own.length));
+    return hostLoss({ ...arrays, rowWeights: own === null ? null : own.map((p) => p * own.length) }, settings);
   });
-  const sum = (part: keyof HostLoss): number => losses.reduce((total, own) => total + own[part], 0);
+  const sum = (part: keyof LossSum): number => losses.reduce((total, own) => total + own[part], 0);
   return { loss: sum("loss"), policy: sum("policy"), klPenalty: sum("klPenalty") };
 }
 
 /** The arrays of the first pass, whose ratio is 1, except in the formula that divides by the reference. */
-function arraysOf({ rollouts, loop }: GroupRecord, scores: GroupScores, config: LabConfig): LossArrays {
+function arraysOf({ rollouts, loop }: GroupRecord, scores: GroupScores, config: LabConfig): LossData {
   const tokens = Math.max(1, ...rollouts.map(({ actions }) => actions.length));
   const [logps, refLogps, entropies, mask] = [0, 0, 0, 0].map(() => new Float64Array(rollouts.length * tokens)) as [
     Float64Array,

@@ -6,7 +6,7 @@ import { LOOP_IDS } from "../../loops/abouts.ts";
 import type { LossSettings } from "../../objective/loss-types.ts";
 import { advantagesOf, type Group } from "../group.ts";
 import type { LossReadback } from "../loss-inputs.ts";
-import { lossArrays, lossMetrics } from "./loss-metrics.ts";
+import { lossData, lossMetrics } from "./loss-metrics.ts";
 
 const mean = (values: readonly number[]): number =>
   values.length === 0 ? Number.NaN : values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -94,7 +94,7 @@ export function passMetrics(
       const readback = readbacks[i] as LossReadback;
       return {
         // A group that is masked whole must not lower the means over the groups.
-        ...(group.mask.includes(1) ? lossMetrics(lossArrays(group, readback), settings) : {}),
+        ...(group.mask.includes(1) ? lossMetrics(lossData(group, readback), settings) : {}),
         ...(alike ? agreement(group, readback.logps) : {}),
         ...Object.fromEntries(Object.entries(readback.auxiliary).map(([name, value]) => [`${name}_loss`, value])),
       };
