@@ -88,8 +88,6 @@ export const runCalls = {
   leaderboards: async (asked) => leaderboards(await boardEntries(), asked),
   boardRows: async (asked, hash) =>
     new Blob([ledgerCsv(await boardColumns(await boardEntries(), asked, hash))], { type: "text/csv" }),
-  thumbs: async (runId) => (await holding(runId)).thumbs(runId),
-  setThumb: async (runId, rollout, thumb) => (await holding(runId)).setThumb(runId, rollout, thumb),
   sweepJob: async (runId) => jobStateOf(await openOpfsStore(), runId),
   sweepResults: async (sweep) => sweepResults(await openOpfsStore(), sweep),
   deleteRun: async (runId) => (await runs()).remove(runId),

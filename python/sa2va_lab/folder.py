@@ -116,7 +116,7 @@ class RunFolder:
 
     def truncate_after(self, step: int) -> None:
         """
-        Removes lines, rollouts, verdicts of users on them and checkpoints after a step, so that no step exists twice.
+        Removes lines, rollouts and checkpoints after a step, so that no step exists twice.
         """
         # Everything is read before anything is removed.
         calls, cost = self.spending()
@@ -126,11 +126,6 @@ class RunFolder:
                 steps = [row.get("report", row)["step"] for row in self.lines(name)]
                 lines = zip(whole_lines(self.path / name), steps, strict=True)
                 texts[name] = "".join(f"{line.decode()}\n" for line, at in lines if at <= step)
-        if (self.path / "thumbs.json").exists():
-            thumbs = read_json(self.path / "thumbs.json").items()
-            past = {rollout for rollout, _ in thumbs if (of := re.match(r"(\d+)-", rollout)) and int(of[1]) > step}
-            kept = {rollout: thumb for rollout, thumb in thumbs if rollout not in past}
-            texts["thumbs.json"] = json.dumps(kept, ensure_ascii=False, indent=2) + "\n"
         # Checkpoints first, so that a run that is killed midway continues from this step, not after removed lines.
         for at, path in self._numbered("checkpoints", r"(?:\.tmp)?"):
             if at > step:

@@ -236,14 +236,12 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path, capsys: pytest.Capt
         opened(folder, team)
 
 
-def test_lines_are_cut_as_a_kill_leaves_them_and_verdicts_go_with_their_rollouts(tmp_path: Path) -> None:
+def test_lines_are_cut_as_a_kill_leaves_them(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "run")
     whole = '{"id":"a","step":1,"message":"– one"}\n'
     (folder.path / "alarms.jsonl").write_bytes(f"{whole}{whole.replace('1', '2')}{{–".encode()[:-1])
-    (folder.path / "thumbs.json").write_text('{"1-1-0-0": 1, "2-1-0-0": -1, "10-2-1-0": 1, "mine": 1}')
     folder.truncate_after(1)
     assert (folder.path / "alarms.jsonl").read_text() == whole
-    assert json.loads((folder.path / "thumbs.json").read_text()) == {"1-1-0-0": 1, "mine": 1}
     (folder.path / "eval.jsonl").write_text("{}x\n")
     (folder.path / "checkpoints" / "step-000002").mkdir(parents=True)
     with pytest.raises(LabError, match=r"eval\.jsonl line 1 cannot be read"):

@@ -24,7 +24,6 @@ import type { RunLibrary } from "../engine/runs/library/library.ts";
 import type { RunNotes } from "../engine/runs/notes.ts";
 import type { StepCosts } from "../engine/runs/phase-lines.ts";
 import type { GroupRecord } from "../engine/runs/rollouts/records.ts";
-import type { Thumb, Thumbs } from "../engine/runs/rollouts/thumbs.ts";
 import type { SplitSettings } from "../engine/runs/run-rows.ts";
 import type { StoredFile } from "../engine/storage/store.ts";
 import type { VariantResult } from "../engine/sweep/results.ts";
@@ -155,9 +154,6 @@ export interface DataCalls {
    * @param hash hash of the rows
    */
   boardRows(asked: BoardAsked, hash: string): Promise<Blob>;
-  thumbs(runId: string): Promise<Thumbs>;
-  /** @param thumb null removes it */
-  setThumb(runId: string, rollout: string, thumb: Thumb | null): Promise<Thumbs>;
   /**
    * The whole run folder, or one of its exports, as one zip.
    * @param onBytes called with the bytes so far @throws LabError("cancelled") when the signal aborts

@@ -221,28 +221,13 @@ describe("a run with the judge", () => {
     await expect.poll(() => inspector.textContent()).toMatch(/Judge.*Is it likely that the description is about/s);
   });
 
-  it("is compared with METEOR and with the user's thumbs", async () => {
-    const { page } = lab;
-    await page.getByTestId("thumb-up").click();
-    await expect.poll(() => page.getByTestId("thumb-up").getAttribute("aria-pressed")).toBe("true");
-    await page.keyboard.press("ArrowRight");
-    await page.getByTestId("thumb-down").click();
-    await expect.poll(() => page.getByTestId("thumb-down").getAttribute("aria-pressed")).toBe("true");
-    await show(page, { screen: "judge" });
-    await page.getByTestId("thumb-agreement").waitFor();
-    const agreement = page.getByTestId("thumb-agreement");
-    await expect.poll(() => agreement.textContent()).toMatch(/1 up, 1 down/);
-    const percent = expect.stringMatching(/^\d+ %$/);
-    await expect.poll(() => facts(agreement)).toMatchObject({ Judge: percent, METEOR: percent });
-  });
-
   it("leaves its key in no file, address, message, storage, page or log", async () => {
     const { page } = lab;
     await show(page, { screen: "runs" });
     const download = await saveExport(page);
     const files = unzipSync(new Uint8Array(readFileSync(await download.path())));
     expect(Object.keys(files).map((name) => name.split("/").at(-1))).toEqual(
-      expect.arrayContaining(["judge.json", "thumbs.json", "run.json", "step-000001.arrow"]),
+      expect.arrayContaining(["judge.json", "run.json", "step-000001.arrow"]),
     );
     const places: Record<string, string> = Object.fromEntries(
       Object.entries(files).map(([name, bytes]) => [name, Buffer.from(bytes).toString("latin1")]),

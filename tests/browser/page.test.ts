@@ -99,19 +99,21 @@ describe("the page", () => {
         await page.getByRole("switch", { name: "Single-letter shortcuts" }).click();
         await page.keyboard.press("Escape");
       };
-      const hidden = (): Promise<string | null> =>
-        page.getByRole("button", { name: /^Hold to hide/ }).getAttribute("aria-pressed");
+      const canvas = page.getByTestId("gallery").locator("canvas").first();
+      const pixels = (): Promise<string> =>
+        canvas.evaluate((element) => (element as unknown as HTMLCanvasElement).toDataURL());
+      const masked = await pixels();
       await turn();
       await page.keyboard.press("/");
       await page.keyboard.down("h");
       expect(await page.getByLabel("Search captions").evaluate((field) => field.matches(":focus"))).toBe(false);
-      expect(await hidden()).toBe("false");
+      expect(await pixels()).toBe(masked);
       await page.keyboard.up("h");
       await turn();
       await page.keyboard.down("h");
-      await expect.poll(hidden).toBe("true");
+      await expect.poll(pixels).not.toBe(masked);
       await page.keyboard.up("h");
-      await expect.poll(hidden).toBe("false");
+      await expect.poll(pixels).toBe(masked);
     });
 
     it("opens a row by Enter, moves by arrows and closes by Escape", async () => {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { groupsFromArrow, groupsToArrow } from "../../src/engine/runs/rollouts/rollouts-arrow.ts";
+import { groupsFromArrow } from "../../src/engine/runs/rollouts/rollouts-arrow.ts";
 import { violations } from "../support/axe.ts";
 import { type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
 
@@ -145,20 +145,16 @@ describe("a search in rollouts", () => {
       .first()
       .click();
     await page.getByTestId("inspector").waitFor();
-    const swipe = page.getByRole("button", { name: "Swipe" });
     const picture = page.getByTestId("inspector").getByRole("img").first();
     const pixels = () => picture.evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
-    await swipe.click();
-    const border = page.getByRole("slider", { name: "Border between both masks" });
-    await border.focus();
-    const half = await pixels();
-    // All pixels of the first mask, none of the second.
-    await page.keyboard.press("End");
-    await expect.poll(pixels).not.toBe(half);
-    await expect.poll(() => border.getAttribute("aria-valuetext")).toBe("100 % Given mask");
+    const both = await pixels();
+    await page.keyboard.press("b");
+    await expect.poll(pixels).not.toBe(both);
+    const one = await pixels();
+    await expect.poll(pixels).not.toBe(one);
+    await page.keyboard.press("b");
+    await expect.poll(pixels).toBe(both);
     expect(await violations(page)).toEqual([]);
-    await swipe.click();
-    await expect.poll(() => border.count()).toBe(0);
   });
 });
 
@@ -245,33 +241,6 @@ describe("keys and gestures", () => {
     await picture.click();
     await expect.poll(() => card.getAttribute("data-selected")).toBe("true");
     await page.keyboard.press("0");
-  });
-
-  it("end a swipe also on a rollout without a mask", async () => {
-    const { page } = lab;
-    await show(page, { screen: "rollouts", step: "1" });
-    const bare = groups
-      .filter(({ step }) => step === 1)
-      .map((group) => ({
-        ...group,
-        rollouts: group.rollouts.map((one) => (one.index === 0 ? { ...one, predictedMask: null } : one)),
-      }));
-    const body = Buffer.from(groupsToArrow(bare));
-    await page.route(/rollouts\/step-0*1\.arrow/, (route) => route.fulfill({ body }));
-    const list = JSON.parse(readFileSync(join(RUN, "files.json"), "utf8")) as readonly { readonly path: string }[];
-    const json = list.map((file) => (/step-0*1\.arrow$/.test(file.path) ? { ...file, size: body.length } : file));
-    await page.route(/recorded\/files\.json/, (route) => route.fulfill({ json }));
-    await page.reload();
-    await page.getByRole("radio", { name: "As sampled" }).click();
-    await page.getByTestId("rollout-card").nth(1).getByRole("button").click();
-    const swipe = page.getByRole("button", { name: "Swipe" });
-    await swipe.click();
-    await page.getByTestId("rollout-card").first().getByRole("button").click();
-    await page.getByRole("heading", { name: "Rollout 1" }).waitFor();
-    await swipe.click();
-    await expect.poll(() => page.getByRole("slider", { name: "Border between both masks" }).count()).toBe(0);
-    await page.unrouteAll();
-    await page.reload();
   });
 });
 

@@ -1,5 +1,5 @@
 /**
- * A run folder: `run.json`, `forms.json`, `metrics.jsonl`, `phases.jsonl`, `alarms.jsonl`, `eval.jsonl`, `notes.json`, `thumbs.json`,
+ * A run folder: `run.json`, `forms.json`, `metrics.jsonl`, `phases.jsonl`, `alarms.jsonl`, `eval.jsonl`, `notes.json`,
  * `rollouts/step-000123.arrow`, `checkpoints/step-000100/`. All views of a finished run read it.
  */
 
@@ -17,7 +17,6 @@ import { metricsLine, parseMetricsLine } from "./numbers-json.ts";
 import { truncatePhases } from "./phase-lines.ts";
 import type { GroupRecord, StepMetrics } from "./rollouts/records.ts";
 import { groupsFromArrow, groupsToArrow } from "./rollouts/rollouts-arrow.ts";
-import { readThumbs, truncateThumbs } from "./rollouts/thumbs.ts";
 import { stepFromName, stepName } from "./step-name.ts";
 
 /** Number of runs read concurrently, because reading mostly waits for the disk. */
@@ -205,7 +204,7 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
     readGroups,
     truncateAfter: async (step) => {
       const kept = (await metricsLines()).filter(({ row }) => (row.step as number) <= step);
-      for (const read of [readEvaluations, readAlarms, readThumbs]) await read(store, id);
+      for (const read of [readEvaluations, readAlarms]) await read(store, id);
       // Checkpoints are removed first, so that a run killed midway resumes from this step and not after removed lines.
       await removeCheckpointsAfter(store, id, step);
       await truncateEvaluations(store, id, step);
@@ -213,7 +212,6 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
       for (const later of await groupSteps()) if (later > step) await store.remove(rolloutPath(later));
       await truncatePhases(store, id, step);
       await truncateAlarms(store, id, step);
-      await truncateThumbs(store, id, step);
     },
   };
 }

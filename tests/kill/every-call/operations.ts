@@ -21,7 +21,6 @@ import { ID, STEPS } from "./small-run.ts";
 
 const FORK = "fork-20240102000000000";
 const NOTES = { text: "promising", tags: ["kept"], steps: [{ step: 3, text: "half" }] };
-const ROLLOUT = "1-1-0-0";
 
 interface Operation {
   readonly name: string;
@@ -50,15 +49,6 @@ const OPERATIONS: readonly Operation[] = [
     name: "notes",
     changes: /^notes\.json$/,
     act: (store) => runLibrary(store, null).setNotes(ID, NOTES),
-  },
-  {
-    name: "thumb",
-    changes: /^thumbs\.json$/,
-    act: (store) => runLibrary(store, null).setThumb(ID, ROLLOUT, 1),
-    check: async ({ store }) => {
-      const thumbs = JSON.stringify(await runLibrary(store, null).thumbs(ID));
-      return ["{}", JSON.stringify({ [ROLLOUT]: 1 })].includes(thumbs) ? [] : [`its thumbs are ${thumbs}`];
-    },
   },
   {
     name: "list",

@@ -305,13 +305,12 @@ test("notes and tags go with a run through its export, and unknown keys of their
   });
 });
 
-test("notes and thumbs of a run that was deleted meanwhile leave nothing behind", async () => {
+test("notes of a run that was deleted meanwhile leave nothing behind", async () => {
   const store = memoryStore();
   const library = runLibrary(store);
   await createRun(store, manifest());
   await library.remove("brave-otter");
   await expect(library.setNotes("brave-otter", { text: "late" })).rejects.toMatchObject({ code: "storage" });
-  await expect(library.setThumb("brave-otter", "1-1-0-0", 1)).rejects.toMatchObject({ code: "storage" });
   expect(await library.list()).toMatchObject({ runs: [], damaged: [] });
 });
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { readThumbs, writeThumb } from "../../../src/engine/runs/rollouts/thumbs.ts";
+import { readNotes, writeNotes } from "../../../src/engine/runs/notes.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { oneAtATime } from "../../../src/engine/storage/one-at-a-time.ts";
@@ -49,17 +49,18 @@ function originLocks() {
 async function anotherWorker() {
   vi.resetModules();
   return {
-    thumbs: await import("../../../src/engine/runs/rollouts/thumbs.ts"),
+    notes: await import("../../../src/engine/runs/notes.ts"),
     folders: await import("../../../src/engine/runs/run-folder.ts"),
   };
 }
 
-test("thumbs given at the same moment are all kept, in one worker without locks", async () => {
+test("notes written at the same moment are all kept, in one worker without locks", async () => {
   vi.stubGlobal("navigator", undefined);
   const store = slowStore();
-  await Promise.all(["a", "b", "c"].map((rollout) => writeThumb(store, "run", rollout, 1)));
-  await Promise.all([writeThumb(store, "run", "b", null), writeThumb(store, "run", "d", -1)]);
-  expect(await readThumbs(store, "run")).toEqual({ a: 1, c: 1, d: -1 });
+  const steps = [{ step: 3, text: "raised the temperature" }];
+  await Promise.all([{ text: "a" }, { tags: ["b"] }, { steps }].map((part) => writeNotes(store, "run", part)));
+  await Promise.all([writeNotes(store, "run", { tags: [] }), writeNotes(store, "run", { text: "d" })]);
+  expect(await readNotes(store, "run")).toEqual({ text: "d", tags: [], steps });
 });
 
 test("a name and a state written at the same moment are both kept", async () => {
@@ -82,11 +83,11 @@ test("workers wait for each other where there are locks", async () => {
   await Promise.all([
     trained.update({ state: "paused" }),
     renamed.update({ title: "Another" }),
-    writeThumb(store, "brave-otter", "a", 1),
-    data.thumbs.writeThumb(store, "brave-otter", "b", -1),
+    writeNotes(store, "brave-otter", { text: "a" }),
+    data.notes.writeNotes(store, "brave-otter", { tags: ["b"] }),
   ]);
   expect((await openRun(store, "brave-otter")).manifest()).toMatchObject({ title: "Another", state: "paused" });
-  expect(await readThumbs(store, "brave-otter")).toEqual({ a: 1, b: -1 });
+  expect(await readNotes(store, "brave-otter")).toEqual({ text: "a", tags: ["b"], steps: [] });
   // None of them may look like the lock of a run that is being trained.
   expect(locks.names.filter((name) => name.startsWith("sa2va-lab/run/"))).toEqual([]);
 });

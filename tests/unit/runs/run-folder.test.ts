@@ -3,7 +3,6 @@ import { writeEvaluations } from "../../../src/engine/runs/evaluations/evaluatio
 import { digestRun } from "../../../src/engine/runs/library/digest.ts";
 import { NO_CURVE, readCurve, recentRewards } from "../../../src/engine/runs/library/run-curve.ts";
 import { appendPhases, readPhases } from "../../../src/engine/runs/phase-lines.ts";
-import { readThumbs, writeThumb } from "../../../src/engine/runs/rollouts/thumbs.ts";
 import { createRun, listRuns, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { killAfter } from "./killed-store.ts";
@@ -115,19 +114,13 @@ test("what another version wrote in a run stays when the run is changed and resu
   await store.write(at("metrics.jsonl"), `${line(1)}\n${line(2)}\n${line(3)}\n`);
   const phases = (await store.readText(at("phases.jsonl"))).replaceAll('"step":', '"host":"far","step":');
   await store.write(at("phases.jsonl"), phases);
-  await store.write(at("thumbs.json"), '{"1-1-0-0":1,"1-1-0-1":{"stars":4},"3-1-0-0":1}');
   const scored = { ...evaluation(1, 0.5), engine: "other" };
   await writeEvaluations(store, "brave-otter", [scored, evaluation(3, 0.5)]);
 
   await run.truncateAfter(2);
   await run.update({ title: "Other", config: { ...run.manifest().config, steps: 77 } });
-  await writeThumb(store, "brave-otter", "2-1-0-0", -1);
   expect(await store.readText(at("metrics.jsonl"))).toBe(`${line(1)}\n${line(2)}\n`);
   expect(await store.readText(at("phases.jsonl"))).toBe(phases.split("\n").slice(0, 2).join("\n").concat("\n"));
-  expect(JSON.parse(await store.readText(at("thumbs.json")))).toEqual({
-    ...{ "1-1-0-0": 1, "1-1-0-1": { stars: 4 }, "2-1-0-0": -1 },
-  });
-  expect(await readThumbs(store, "brave-otter")).toEqual({ "1-1-0-0": 1, "2-1-0-0": -1 });
   expect(JSON.parse(await store.readText(at("eval.jsonl")))).toEqual(JSON.parse(JSON.stringify(scored)));
   const { config, title } = JSON.parse(await store.readText(at("run.json")));
   expect([title, config.steps, config.laterSetting]).toEqual(["Other", 77, 3]);
@@ -135,21 +128,13 @@ test("what another version wrote in a run stays when the run is changed and resu
 });
 
 test("a resume that a damaged file prevents removes nothing", async () => {
-  for (const name of ["metrics.jsonl", "eval.jsonl", "alarms.jsonl", "thumbs.json"]) {
+  for (const name of ["metrics.jsonl", "eval.jsonl", "alarms.jsonl"]) {
     const { store, run } = await steps(3);
-    await store.write(`brave-otter/${name}`, name === "thumbs.json" ? "[]" : '{"report":\n');
+    await store.write(`brave-otter/${name}`, '{"report":\n');
     const before = await store.list("");
     await expect(run.truncateAfter(1), name).rejects.toThrow(name);
     expect(await store.list(""), name).toEqual(before);
   }
-});
-
-test("thumbs of later steps go with them", async () => {
-  const store = memoryStore();
-  const run = await createRun(store, manifest());
-  for (const id of ["1-1-0-0", "12-2-0-1"]) await writeThumb(store, "brave-otter", id, 1);
-  await run.truncateAfter(2);
-  expect(await readThumbs(store, "brave-otter")).toEqual({ "1-1-0-0": 1 });
 });
 
 test("the list shows newest runs first and names damaged ones", async () => {

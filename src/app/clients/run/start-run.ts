@@ -14,7 +14,6 @@ import { navigate } from "../../stores/route.ts";
 import { checkpointEvaluationStore } from "../../stores/run/checkpoint-evaluation.ts";
 import { beginRun, isActive, useRun } from "../../stores/run/run.ts";
 import { runTitle } from "../../stores/run/run-title.ts";
-import { forgetThumbs } from "../../stores/run/thumbs.ts";
 import { useSession } from "../../stores/session.ts";
 import { about, lab } from "../lab.ts";
 import { requireAgreed } from "./agreed.ts";
@@ -103,7 +102,6 @@ export async function resumeRun(run: StoredRun, steps?: number, from?: number): 
     await agreeToRun(run);
     return lab().trainer.resumeRun(run.id, selection(run.config), steps, from);
   });
-  forgetThumbs();
 }
 
 /** Continues a stored run and shows it. @throws LabError as `resumeRun` */

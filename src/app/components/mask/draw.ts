@@ -20,8 +20,6 @@ export interface Drawing {
   readonly difference: readonly [Rle, Rle] | null;
   readonly mode: OverlayMode;
   readonly opacity: number;
-  /** Share of the canvas where the first layer ends and the others begin; null draws all layers everywhere. */
-  readonly swipe?: number | null;
   readonly view: View;
   readonly fit: "contain" | "cover";
   /** Device pixels per CSS pixel. */
@@ -100,7 +98,7 @@ function drawStrip(context: CanvasRenderingContext2D, drawing: Drawing, place: P
     if (place.scale >= 14) drawPixelGrid(context, drawing, place);
   }
   if (drawing.mode === "off") return;
-  if (drawing.difference === null) drawSwiped(context, drawing, place);
+  if (drawing.difference === null) drawLayers(context, drawing, place);
   else drawDifference(context, drawing, drawing.difference, place);
 }
 
@@ -118,32 +116,6 @@ function placement(canvasWidth: number, canvasHeight: number, drawing: Drawing):
     left: along(canvasWidth, drawing.width, drawing.view.x),
     top: along(canvasHeight, drawing.height, drawing.view.y),
   };
-}
-
-/** The first layer left of the swipe, the others right of it, with a line between. */
-function drawSwiped(context: CanvasRenderingContext2D, drawing: Drawing, place: Placement): void {
-  const { swipe = null, layers } = drawing;
-  if (swipe === null || layers.length < 2) {
-    drawLayers(context, drawing, place);
-    return;
-  }
-  const { width, height } = context.canvas;
-  const at = Math.round(swipe * width);
-  for (const [from, to, shown] of [
-    [0, at, layers.slice(0, 1)],
-    [at, width, layers.slice(1)],
-  ] as const) {
-    context.save();
-    context.beginPath();
-    context.rect(from, 0, to - from, height);
-    context.clip();
-    drawLayers(context, { ...drawing, layers: shown }, place);
-    context.restore();
-  }
-  context.fillStyle = "rgba(0, 0, 0, 0.85)";
-  context.fillRect(at - 1.5 * drawing.ratio, 0, 3 * drawing.ratio, height);
-  context.fillStyle = "#ffffff";
-  context.fillRect(at - 0.5 * drawing.ratio, 0, drawing.ratio, height);
 }
 
 /** Fills are drawn at full opacity on a separate canvas and composited once, so that overlapping layers do not darken. */

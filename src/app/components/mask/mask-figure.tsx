@@ -54,7 +54,6 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
   const box = useVisibleBox(canvas);
   const mode = useOverlay((state) => (state.hidden ? "off" : state.mode));
   const opacity = useOverlay((state) => state.opacity);
-  const swipe = useOverlay((state) => state.swipe);
   const view = useViews((state) => (sync === undefined ? WHOLE : (state.views[sync] ?? WHOLE)));
   useGestures(canvas, sync);
 
@@ -95,14 +94,13 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
         difference,
         mode,
         opacity,
-        swipe,
         view,
         fit,
         ratio: box.ratio,
       });
     });
     return () => cancelAnimationFrame(next);
-  }, [box, picture, oneFrame, width, height, at, of, onion, layers, difference, mode, opacity, swipe, view, fit]);
+  }, [box, picture, oneFrame, width, height, at, of, onion, layers, difference, mode, opacity, view, fit]);
 
   const style: CSSProperties = fit === "cover" ? {} : { aspectRatio: `${width} / ${height / of}` };
   return (

@@ -7,24 +7,19 @@ export interface OverlayState {
   readonly mode: OverlayMode;
   /** Opacity of fills and of the dimmed surround of contours, 0..1. */
   readonly opacity: number;
-  /** Masks are hidden while a key or the button beside a picture is held. */
+  /** Masks are hidden while H is held. */
   readonly hidden: boolean;
-  /** Where two masks meet, as a share of the figure's width: the first on the left, the others on the right; null draws all. */
-  readonly swipe: number | null;
   readonly setMode: (mode: OverlayMode) => void;
   /** Clamped to 0..1. */
   readonly setOpacity: (opacity: number) => void;
   readonly setHidden: (hidden: boolean) => void;
-  readonly setSwipe: (swipe: number | null) => void;
 }
 
 export const useOverlay = create<OverlayState>()((set) => ({
   mode: "contour",
   opacity: 0.5,
   hidden: false,
-  swipe: null,
   setMode: (mode) => set({ mode }),
   setOpacity: (opacity) => set({ opacity: Math.min(1, Math.max(0, Math.round(opacity * 100) / 100)) }),
   setHidden: (hidden) => set({ hidden }),
-  setSwipe: (swipe) => set({ swipe }),
 }));

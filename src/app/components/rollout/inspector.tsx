@@ -1,15 +1,13 @@
-import { type ReactNode, useEffect, useMemo } from "react";
+import { type ReactNode, useMemo } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { navigate, useRoute } from "../../stores/route.ts";
-import { fixed, percent, signed } from "../../styles/format.ts";
+import { fixed, signed } from "../../styles/format.ts";
 import { ClipPlayer } from "../clip/clip-player.tsx";
 import { LAYER_COLOURS, SAMPLED_COLOUR } from "../mask/layers.ts";
-import { useOverlay } from "../mask/overlay-store.ts";
 import { useViews, WHOLE } from "../mask/view-store.ts";
 import { Button } from "../ui/button.tsx";
-import { Slider } from "../ui/controls.tsx";
 import { CopyPanel } from "../ui/panel/copy-panel.tsx";
 import { type Tab, Tabs } from "../ui/tabs.tsx";
 import { ActionStrip } from "./actions/action-strip.tsx";
@@ -28,31 +26,22 @@ import {
   rewardName,
   textTitle,
 } from "./rollout-view.ts";
-import { ThumbButtons } from "./thumbs.tsx";
 
 /** One rollout: masks, texts, reward, actions, record. */
 export function Inspector(props: {
   readonly rollout: RolloutRecord;
   readonly layers: ReadonlySet<LayerKey>;
   readonly onToggle: (layer: LayerKey) => void;
-  readonly blinking: boolean;
-  readonly onBlink: () => void;
   readonly sync: string;
-  /** Run whose folder stores the user's thumbs; null for a read-only run. */
-  readonly thumbs: string | null;
   /** The computation of the advantage, below the reward. */
   readonly advantage: ReactNode;
   /** Additional tabs, such as the history of the row. */
   readonly more: readonly Tab[];
 }): ReactNode {
-  const { rollout, layers, onToggle, blinking, onBlink, sync, advantage, more, thumbs } = props;
+  const { rollout, layers, onToggle, sync, advantage, more } = props;
   const zoom = useViews((state) => (state.views[sync] ?? WHOLE).zoom);
   const tracks = useMemo(() => groupTracks([rollout], rollout), [rollout]);
   const asked = useRoute((route) => route.tab);
-  const swiping = useOverlay((state) => state.swipe !== null);
-  const { setSwipe } = useOverlay.getState();
-  // Other screens draw all layers.
-  useEffect(() => () => setSwipe(null), [setSwipe]);
   const tabs = [
     { id: "captions", label: "Captions", content: <Captions rollout={rollout} /> },
     {
@@ -82,7 +71,6 @@ export function Inspector(props: {
     >
       <div className="min-0">
         <RolloutFigure className={styles.figure ?? ""} rollout={rollout} layers={layers} sync={sync} />
-        <Swipe first={layerName("given", rollout.loop)} second={layerName("answer", rollout.loop)} />
         <ClipPlayer
           rowId={rollout.rowId}
           imageId={rollout.imageId}
@@ -94,17 +82,7 @@ export function Inspector(props: {
         />
         <LayerToggles rollout={rollout} layers={layers} onToggle={onToggle} />
         <div className="row wrap gap-2 between mt-2">
-          <span className="row gap-2">
-            <Button aria-pressed={blinking} onClick={onBlink}>
-              Blink <kbd>B</kbd>
-            </Button>
-            {(swiping || rollout.predictedMask !== null) && (
-              <Button aria-pressed={swiping} onClick={() => setSwipe(swiping ? null : 0.5)}>
-                Swipe
-              </Button>
-            )}
-            <CopyPanel name={`rollout ${rollout.index + 1}`} />
-          </span>
+          <CopyPanel name={`rollout ${rollout.index + 1}`} />
           {zoom === 1 ? (
             <span className={`muted small ${styles.quiet}`}>Click the picture, then scroll or press + to zoom</span>
           ) : (
@@ -121,36 +99,11 @@ export function Inspector(props: {
           <span>
             advantage <b>{signed(rollout.advantage, 3)}</b>
           </span>
-          {thumbs !== null && <ThumbButtons runId={thumbs} rollout={rollout} />}
           {rollout.truncated && <span className="warn">truncated at the length limit</span>}
         </header>
         <Tabs label="About this rollout" tabs={tabs} value={tab} onChange={(id) => navigate({ tab: id })} />
       </div>
     </section>
-  );
-}
-
-/** Moves the border between two masks over every figure of the group. */
-function Swipe({ first, second }: { readonly first: string; readonly second: string }): ReactNode {
-  const { swipe, setSwipe } = useOverlay();
-  if (swipe === null) return null;
-  return (
-    <div className={`grid mt-2 ${styles.swipe}`}>
-      <Slider
-        label="Border between both masks"
-        className={styles.border ?? ""}
-        value={swipe}
-        min={0}
-        max={1}
-        step={0.01}
-        valueText={`${percent(swipe)} ${first}`}
-        onChange={setSwipe}
-      />
-      <p className="flex between muted small">
-        <span>{first}</span>
-        <span>{second}</span>
-      </p>
-    </div>
   );
 }
 

@@ -8,7 +8,7 @@ const MODES: Readonly<Record<OverlayMode, string>> = { contour: "Contour", fill:
 
 /** How masks are drawn over pictures; one setting for grids and detail views. */
 export function OverlayControls(): ReactNode {
-  const { mode, opacity, hidden, setMode, setOpacity, setHidden } = useOverlay();
+  const { mode, opacity, setMode, setOpacity } = useOverlay();
   return (
     <div className={`row wrap gap-2 ${styles.overlay}`}>
       <Segmented label="Masks" options={MODES} value={mode} onChange={setMode} />
@@ -27,20 +27,6 @@ export function OverlayControls(): ReactNode {
         />
         <span>{percent(opacity)}</span>
       </div>
-      <button
-        type="button"
-        className={`inline-flex align-centre muted framed round-m clear pointer ${styles.toggle}`}
-        aria-pressed={hidden}
-        title="Hides all masks while it is held"
-        onPointerDown={() => setHidden(true)}
-        onPointerUp={() => setHidden(false)}
-        onPointerLeave={() => setHidden(false)}
-        onKeyDown={(event) => (event.key === " " || event.key === "Enter") && setHidden(true)}
-        onKeyUp={() => setHidden(false)}
-        onBlur={() => setHidden(false)}
-      >
-        Hold to hide <kbd>H</kbd>
-      </button>
     </div>
   );
 }

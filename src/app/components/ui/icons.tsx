@@ -54,12 +54,6 @@ export const IconSystem = path(
   "M4.5 4.5h7v7h-7zM6.5 6.5h3v3h-3zM6 2v2.5M10 2v2.5M6 11.5V14M10 11.5V14M2 6h2.5M2 10h2.5M11.5 6H14M11.5 10H14",
 );
 export const IconJudge = path("M8 2.5v11M5 13.5h6M3 4.5h10M3 4.5L1.5 9h3zM13 4.5L11.5 9h3z");
-export const IconThumbUp = path(
-  "M5 7.5v6H2.5v-6zM5 7.5l2.5-5c1 0 1.7.8 1.5 1.8L8.6 6.5h3.6c.8 0 1.4.8 1.2 1.6l-1 4c-.2.8-.8 1.4-1.6 1.4H5",
-);
-export const IconThumbDown = path(
-  "M5 8.5v-6H2.5v6zM5 8.5l2.5 5c1 0 1.7-.8 1.5-1.8l-.4-2.2h3.6c.8 0 1.4-.8 1.2-1.6l-1-4c-.2-.8-.8-1.4-1.6-1.4H5",
-);
 export const IconWarning = path("M8 2.5l6 10.5H2zM8 6.5v3M8 11.3v.2");
 export const IconKeys = path("M1.5 4h13v8h-13zM4 6.5h.1M6.7 6.5h.1M9.3 6.5h.1M12 6.5h.1M5 9.5h6");
 export const IconReset = path("M3 8a5 5 0 1 1 1.6 3.7M3 12.5V9.3h3.2");

@@ -1,7 +1,6 @@
 import { type ReactNode, useState } from "react";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import type { CaptionPair } from "../../../engine/rewards/types.ts";
-import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 import { calibrateJudge, stopTrying } from "../../clients/judge-actions.ts";
 import { report } from "../../clients/lab.ts";
 import { Button } from "../../components/ui/button.tsx";
@@ -12,15 +11,17 @@ import { TableHead } from "../../components/ui/table-head.tsx";
 import { type Calibration, useJudge, useTryBlocker } from "../../stores/judge.ts";
 import { useSession } from "../../stores/session.ts";
 import { fixed } from "../../styles/format.ts";
-import { noise, pairsOf, spreads } from "./agreement.ts";
+import { noise, pairsOf, spreads } from "./calibration.ts";
 import styles from "./judge.module.css";
 import { ScoreBar } from "./score-bar.tsx";
+import { useJudgedRollouts } from "./use-judged-rollouts.ts";
 
 const ROUNDS = { "2": "2 times", "3": "3 times", "5": "5 times" };
 const PAIRS = 10;
 
 /** Scores the same captions several times: an inconsistent judge adds noise to every advantage. */
-export function CalibrationPanel({ groups }: { readonly groups: readonly GroupRecord[] }): ReactNode {
+export function CalibrationPanel(): ReactNode {
+  const { groups, unread } = useJudgedRollouts();
   const [rounds, setRounds] = useState<keyof typeof ROUNDS>("3");
   const rows = useSession((session) => session.rows);
   const busy = useJudge((state) => state.busy);
@@ -51,6 +52,12 @@ export function CalibrationPanel({ groups }: { readonly groups: readonly GroupRe
           : "Captions of the open rows, paired with themselves, with a shortened and with another row's caption"}
         , each scored several times without the cache
       </p>
+      {unread[0] !== undefined && (
+        <p className={styles.help}>
+          {unread[0]}
+          {unread.length > 1 && `, and ${unread.length - 1} more`}
+        </p>
+      )}
       <div className="mt-2">
         <Segmented label="Repetitions per pair" options={ROUNDS} value={rounds} onChange={setRounds} />
       </div>

@@ -5,18 +5,15 @@ import { Fields } from "../../components/settings/field.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { isActive, useRun } from "../../stores/run/run.ts";
-import { AgreementPanel } from "./agreement-panel.tsx";
 import { CalibrationPanel } from "./calibration-panel.tsx";
 import { ConnectionPanel } from "./connection-panel.tsx";
 import styles from "./judge.module.css";
 import { PairPanel } from "./pair-panel.tsx";
 import { PromptsPanel } from "./prompts-panel.tsx";
 import { TestPanel } from "./test-panel.tsx";
-import { useJudgedRollouts } from "./use-judged-rollouts.ts";
 
-/** The language model that judges captions: connection, prompts, tests and agreement. */
+/** The language model that judges captions: connection, prompts and tests. */
 export function JudgeScreen(): ReactNode {
-  const judged = useJudgedRollouts();
   const active = useRun((run) => isActive(run.state));
   return (
     <div className={`grid gap-4 p-4 align-start ${styles.screen}`} data-testid="screen-judge">
@@ -35,8 +32,7 @@ export function JudgeScreen(): ReactNode {
       <div className="column-flex gap-4 min-0">
         <TestPanel />
         <PairPanel />
-        <CalibrationPanel groups={judged.groups} />
-        <AgreementPanel judged={judged} />
+        <CalibrationPanel />
       </div>
     </div>
   );

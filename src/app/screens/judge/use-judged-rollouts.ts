@@ -4,14 +4,10 @@ import { useAsync } from "../../components/use-async.ts";
 import { useRun } from "../../stores/run/run.ts";
 import { finishedSteps, type ReadSteps, readSteps } from "./judged-steps.ts";
 
-export interface JudgedRollouts extends ReadSteps {
-  readonly runId: string | null;
-}
-
 const NOTHING: ReadSteps = { groups: [], unread: [] };
 
 /** Groups of the newest finished steps of the viewed run; the previous groups stay until the new ones are read. */
-export function useJudgedRollouts(): JudgedRollouts {
+export function useJudgedRollouts(): ReadSteps {
   const run = useViewedRun();
   const done = useRun((state) => state.step);
   const runId = run?.runId ?? null;
@@ -22,5 +18,5 @@ export function useJudgedRollouts(): JudgedRollouts {
     (id, signal) => readSteps((step) => storedGroups.step(id, step), steps, signal),
     [steps.join()],
   );
-  return { runId, ...(value ?? NOTHING) };
+  return value ?? NOTHING;
 }

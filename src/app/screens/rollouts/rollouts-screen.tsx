@@ -272,10 +272,7 @@ function Viewer(props: { readonly run: ViewedRun; readonly scan: Scan; readonly 
                       rollout={selected}
                       layers={layers}
                       onToggle={toggle}
-                      blinking={blinking}
-                      onBlink={() => setBlinking(!blinking)}
                       sync={SYNC}
-                      thumbs={run.recorded || run.followed || run.imported ? null : run.runId}
                       advantage={
                         config !== null && <AdvantageFormula rollout={selected} groups={loopGroups} config={config} />
                       }

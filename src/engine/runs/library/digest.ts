@@ -50,7 +50,7 @@ export interface RunDigest {
   readonly evaluated: readonly number[];
   /** The best checkpoint by the selection rows, see best-checkpoint.ts; null if none was evaluated. */
   readonly best: BestCheckpoint | null;
-  /** Bytes of the folder, without notes and thumbs written since its last step. */
+  /** Bytes of the folder, without notes written since its last step. */
   readonly bytes: number;
 }
 

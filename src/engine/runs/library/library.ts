@@ -7,7 +7,6 @@ import { readEvaluations, type StoredEvaluation } from "../evaluations/evaluatio
 import { type RunNotes, writeNotes } from "../notes.ts";
 import { readPhases, type StepCosts } from "../phase-lines.ts";
 import type { GroupRecord, StepMetrics } from "../rollouts/records.ts";
-import { readThumbs, type Thumb, type Thumbs, writeThumb } from "../rollouts/thumbs.ts";
 import { DELETED, openRun, removeRun } from "../run-folder.ts";
 import { digestRun, listDigests, type RunDigest } from "./digest.ts";
 import { takeOver } from "./take-over.ts";
@@ -26,10 +25,6 @@ export interface RunLibrary {
     readonly groupSteps: readonly number[];
   }>;
   groups(id: string, step: number): Promise<readonly GroupRecord[]>;
-  /** The user's verdicts on rollouts of the run, by their ids. */
-  thumbs(id: string): Promise<Thumbs>;
-  /** Stores or removes a thumb. @throws LabError("storage") for a run that is read-only */
-  setThumb(id: string, rollout: string, thumb: Thumb | null): Promise<Thumbs>;
   /** Held-out evaluations, oldest first. */
   evaluations(id: string): Promise<readonly StoredEvaluation[]>;
   /** Alarms, oldest first; null for a run of a version that stored none. */
@@ -85,8 +80,6 @@ export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary
     alarms: (id) => readAlarms(store, id),
     costs: (id) => readPhases(store, id),
     groups: async (id, step) => (await openRun(store, id)).readGroups(step),
-    thumbs: (id) => readThumbs(store, id),
-    setThumb: async (id, rollout, thumb) => writeThumb(store, (await openRun(store, id)).id, rollout, thumb),
     rename: async (id, title) => {
       await (await openRun(store, id)).update({ title });
     },

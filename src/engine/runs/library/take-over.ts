@@ -8,7 +8,7 @@ import { readEvaluations, writeEvaluations } from "../evaluations/evaluations.ts
 import { openRun } from "../run-folder.ts";
 
 /** Files that the stored run keeps, or that its next export rewrites. */
-const KEPT = /^(notes\.json$|thumbs\.json$|scale\/)/;
+const KEPT = /^(notes\.json$|scale\/)/;
 
 /**
  * Adds another machine's results to a stored run: steps, evaluations, rollouts and checkpoints. Checkpoints are copied

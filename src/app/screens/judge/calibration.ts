@@ -1,11 +1,8 @@
-/** Statistics of a judge: its repeatability, its agreement with the user, its disagreement with METEOR. */
-
+/** Repeatability of a judge. */
 import type { RewardTerm } from "../../../engine/rewards/term.ts";
 import type { CaptionPair } from "../../../engine/rewards/types.ts";
-import { measureOf } from "../../../engine/runs/bench/statistics.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { generatedText } from "../../../engine/runs/rollouts/rollout-facts.ts";
-import type { Thumbs } from "../../../engine/runs/rollouts/thumbs.ts";
 
 export interface Spread {
   readonly values: readonly number[];
@@ -62,65 +59,4 @@ export function pairsOf(groups: readonly GroupRecord[], most: number): CaptionPa
   const all = [...found.values()];
   const step = Math.max(1, all.length / most);
   return Array.from({ length: Math.min(most, all.length) }, (_, n) => all[Math.floor(n * step)] as CaptionPair);
-}
-
-export interface Agreement {
-  readonly name: string;
-  /** Share of pairs (up, down) in which the up one scores higher, ties count half; null without a pair. */
-  readonly share: number | null;
-  readonly pairs: number;
-}
-
-/** How well each score separates liked from disliked rollouts. 0.5 is chance, 1 is perfect. */
-export function agreements(
-  rollouts: readonly RolloutRecord[],
-  thumbs: Thumbs,
-  names: readonly string[],
-): readonly Agreement[] {
-  return names.map((name) => {
-    const valued = rollouts.flatMap((rollout) => {
-      const [thumb, value] = [thumbs[rollout.id], measureOf(rollout, name)];
-      return thumb === undefined || value === null ? [] : [{ thumb, value }];
-    });
-    const ups = valued.filter(({ thumb }) => thumb === 1);
-    const downs = valued.filter(({ thumb }) => thumb === -1);
-    const pairs = ups.length * downs.length;
-    let won = 0;
-    for (const up of ups) {
-      for (const down of downs) won += up.value > down.value ? 1 : up.value === down.value ? 0.5 : 0;
-    }
-    return { name, share: pairs === 0 ? null : won / pairs, pairs };
-  });
-}
-
-export interface Disagreement {
-  readonly rollout: RolloutRecord;
-  readonly judge: number;
-  readonly meteor: number;
-  /** Rank by the judge minus rank by METEOR, both as shares: -1..1. */
-  readonly gap: number;
-}
-
-/** Rollouts with both scores, largest rank difference first; equal texts once. */
-export function disagreements(rollouts: readonly RolloutRecord[]): Disagreement[] {
-  const seen = new Set<string>();
-  const both = rollouts.flatMap((rollout) => {
-    const [judge, meteor] = [measureOf(rollout, "judge"), measureOf(rollout, "meteor")];
-    const key = JSON.stringify(captionPair(rollout));
-    if (judge === null || meteor === null || seen.has(key)) return [];
-    seen.add(key);
-    return [{ rollout, judge, meteor }];
-  });
-  const [byJudge, byMeteor] = [ranks(both.map(({ judge }) => judge)), ranks(both.map(({ meteor }) => meteor))];
-  return both
-    .map((item, at) => ({ ...item, gap: (byJudge[at] as number) - (byMeteor[at] as number) }))
-    .sort((a, b) => Math.abs(b.gap) - Math.abs(a.gap));
-}
-
-/** Share of the other values that lie below each, ties half. */
-function ranks(values: readonly number[]): number[] {
-  const others = Math.max(1, values.length - 1);
-  const places = Array.from(Float64Array.from(values).sort(), (value, at) => [value, at] as const);
-  const [last, first] = [new Map(places), new Map(places.toReversed())];
-  return values.map((value) => ((first.get(value) as number) + (last.get(value) as number)) / 2 / others);
 }
