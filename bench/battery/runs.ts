@@ -40,11 +40,11 @@ async function madeUpSteps(sizes: CardSizes, add: (line: Record<string, unknown>
     const store = nodeStore(join(directory, "runs"));
     const cases = {
       "groups of 2, captions of 4 tokens": CHECK_SETTINGS,
-      "preset of 12 GB": { steps: 3, saveSteps: 0, evalSteps: 0, heldOutShare: 0 },
+      "the preset Real checkpoint": { gpuMemory: 12, steps: 3, saveSteps: 0, evalSteps: 0, heldOutShare: 0 },
     };
     // One case runs every program of a step.
     for (const [name, changes] of Object.entries(cases).slice(0, sizes === "small" ? 1 : undefined)) {
-      const settings = requireConfig(changes, presetConfig("both"), "battery");
+      const settings = requireConfig(changes, presetConfig("real"), "battery");
       const id = await takeSteps(inputs, settings, store, () => undefined);
       add({ case: name, ...(await readStep(store, id, parseSa2vaConfig(madeConfig(shapes)))) });
     }

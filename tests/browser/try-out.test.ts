@@ -49,7 +49,7 @@ describe("trying the model out", () => {
   let lab: OpenPage;
   beforeAll(async () => {
     // The demo's own model names no object.
-    lab = await openPage({ screen: "data", preset: "both" });
+    lab = await openPage({ screen: "data", preset: "real" });
     await untilReady(lab.page);
   });
   afterAll(async () => {

@@ -14,7 +14,7 @@ import { bundledTool, type Done, tool } from "../support/tools.ts";
 const SWEEP = {
   title: "Two seeds <of> the demo",
   question: "Does it go on?",
-  preset: "loop2",
+  preset: "repair",
   model: smallModel(),
   seeds: [1, 2],
   settings: {
@@ -88,7 +88,7 @@ describe("a sweep", () => {
     const settings = join(out(), "jobs", "run-s2", "settings.json");
     // Of this run only the evaluation of the start is compared.
     const length = ["--steps", "1", "--eval-steps", "1", "--eval-rows", "3"];
-    const words = ["--preset", "loop2", "--model", smallModel(), "--config", settings, ...length, "--out", own];
+    const words = ["--preset", "repair", "--model", smallModel(), "--config", settings, ...length, "--out", own];
     const alone = await tool("train", words);
     expect(alone.code, alone.err).toBe(0);
     const startOf = async (folder: string) =>

@@ -71,7 +71,7 @@ await runTool(async () => {
       process.stdout.write(`${JSON.stringify(await runTowers(inputs.model, shapes))}\n`);
       return 0;
     }
-    const settings = requireConfig(CHECK_SETTINGS, presetConfig("both"), "step-1b");
+    const settings = requireConfig(CHECK_SETTINGS, presetConfig("real"), "step-1b");
     const began = performance.now();
     const onEvent = (event: TrainerEvent): void => {
       const seconds = ((performance.now() - began) / 1000).toFixed(0);
@@ -103,7 +103,7 @@ await runTool(async () => {
  * the weights (destroyed buffers that the GPU still uses included) beside the forecasts, and the process's memory.
  */
 async function runTowers(folder: string, shapes: MadeShapes) {
-  const settings = requireConfig(CHECK_SETTINGS, presetConfig("both"), "step-1b");
+  const settings = requireConfig(CHECK_SETTINGS, presetConfig("real"), "step-1b");
   const choice = storageChoice(settings);
   const device = await openNodeDevice();
   try {

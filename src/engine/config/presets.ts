@@ -4,18 +4,7 @@ import { LOOPS, type LoopId } from "../rl/loops/abouts.ts";
 import { defaultConfig } from "./parse.ts";
 import type { LabConfig } from "./table.ts";
 
-export type PresetName =
-  | "demo"
-  | "clips"
-  | `loop${LoopId}`
-  | "repair"
-  | "sft"
-  | "both"
-  | "card8"
-  | "card16"
-  | "card24"
-  | "debug"
-  | "notes";
+export type PresetName = "demo" | "clips" | "repair" | "sft" | "real";
 
 export interface Preset {
   readonly name: PresetName;
@@ -71,10 +60,10 @@ const POCKET: Partial<LabConfig> = {
 
 /**
  * Settings for a checkpoint of 1B or more. Rank 16 keeps moments and averages small, and recomputation does the same
- * for activations. tests/unit/plan/fit.test.ts checks that the planner accepts each size for 1B in f16; this needs
- * `gpuMemory` in the preset.
+ * for activations. The plan asks for the GPU's memory and offers changes that fit it (`session/plan.ts`).
  */
 const REAL: Partial<LabConfig> = {
+  groupSize: 8,
   weightStorage: "f16",
   featureStorage: "f16",
   recompute: true,
@@ -142,53 +131,13 @@ export const PRESETS: readonly Preset[] = [
     values: { ...SMALL, mode: "sft", learningRate: 5e-4, promptsPerStep: 8 },
   },
   {
-    name: "card8",
-    title: "Real checkpoint, 8 GB",
-    summary: "A 1B model in f16: groups of 4, at most 6 tiles",
-    values: { ...REAL, gpuMemory: 8, groupSize: 4, maxTiles: 6 },
-  },
-  {
-    name: "both",
-    title: "Real checkpoint, 12 GB",
-    summary: "Both loops on a 1B model in f16: groups of 8, all tiles, activations recomputed",
-    values: { ...REAL, gpuMemory: 12, groupSize: 8 },
-  },
-  {
-    name: "card16",
-    title: "Real checkpoint, 16 GB",
-    summary: "A 1B model in f16: groups of 16, rank 64",
-    values: { ...REAL, gpuMemory: 16, groupSize: 16, loraRank: 64, loraAlpha: 128 },
-  },
-  {
-    name: "card24",
-    title: "Real checkpoint, 24 GB",
-    summary: "A 1B model in f16, or a 4B model with weights in q4: groups of 8, rank 32",
-    values: { ...REAL, gpuMemory: 24, groupSize: 8, loraRank: 32, loraAlpha: 64 },
-  },
-  {
-    name: "debug",
-    title: "Debug one sample",
-    summary: "One row, one step at a time, no warm-up",
-    values: { ...POCKET, maxRows: 1, heldOutShare: 0, evalSteps: 0, steps: 5, warmupSteps: 0, schedule: "constant" },
-  },
-  {
-    name: "notes",
-    title: "Reference ratio (design notes)",
-    summary: "The formula of the first design notes: ratio and KL against the EMA reference",
-    values: {
-      ...SMALL,
-      objective: "notes",
-      reference: "ema",
-      learningRate: 2e-4,
-      emaDecay: 0.999,
-      beta: 0.1,
-      advantageEps: 1e-8,
-    },
+    name: "real",
+    title: "Real checkpoint",
+    summary:
+      "Both loops on a checkpoint of 1B or more in f16, activations recomputed. The forecast asks for your GPU's memory",
+    values: REAL,
   },
 ];
-
-/** Memory of the largest preset; the search for a GPU's memory stops there. */
-export const MOST_GIGABYTES = Math.max(...PRESETS.map(({ values }) => values.gpuMemory ?? 0));
 
 function loopValues(name: "pocket" | "demo" | "clips"): Partial<LabConfig> {
   return Object.assign({}, ...LOOPS.map((loop: LoopAbout) => loop[name]));

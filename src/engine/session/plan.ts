@@ -1,6 +1,5 @@
 /** Forecast of a run: the trainable tree, bytes, blockers and warnings. */
 
-import { MOST_GIGABYTES } from "../config/presets.ts";
 import type { LabConfig } from "../config/table.ts";
 import { LabError } from "../errors.ts";
 import { PackedMatrix } from "../gpu/packed/matrix.ts";
@@ -136,6 +135,9 @@ export function fitProblems({ peak, budget, changes }: Pick<FitReport, "peak" | 
       : `one change is enough: ${first.label} (${bytesText(first.peak)})`;
   return [`A step needs ${bytesText(peak)}, but a run can use ${bytesText(budget)}; ${remedy}`];
 }
+
+/** The search for a GPU's memory stops here. */
+export const MOST_GIGABYTES = 24;
 
 /**
  * Nominal memory of a GPU in gigabytes, found by allocating up to MOST_GIGABYTES on an idle device.

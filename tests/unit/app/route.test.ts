@@ -35,8 +35,8 @@ describe("route", () => {
   });
 
   it("leaves defaults out and adds settings and preset", () => {
-    expect(formatRoute({ ...FALLBACK, screen: "setup" }, { groupSize: 8 }, "loop1")).toBe(
-      "#screen=setup&preset=loop1&groupSize=8",
+    expect(formatRoute({ ...FALLBACK, screen: "setup" }, { groupSize: 8 }, "repair")).toBe(
+      "#screen=setup&preset=repair&groupSize=8",
     );
   });
 

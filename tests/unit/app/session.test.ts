@@ -12,8 +12,8 @@ it("replaces an unchanged preset with all its values", () => {
 
 it("keeps the row filter, which is about the open rows", () => {
   changeConfig({ rowFilter: "category:cup" });
-  choosePreset("loop1");
-  expect(useSession.getState().config).toEqual({ ...presetConfig("loop1"), rowFilter: "category:cup" });
+  choosePreset("repair");
+  expect(useSession.getState().config).toEqual({ ...presetConfig("repair"), rowFilter: "category:cup" });
   changeConfig({ rowFilter: "" });
 });
 
@@ -21,7 +21,7 @@ it("keeps the user's settings", () => {
   changeConfig({ groupSize: 3 });
   replacePreset("demo", "clips");
   expect(useSession.getState()).toMatchObject({ preset: "demo", config: { groupSize: 3 } });
-  choosePreset("loop1");
+  choosePreset("repair");
   replacePreset("demo", "clips");
-  expect(useSession.getState().preset).toBe("loop1");
+  expect(useSession.getState().preset).toBe("repair");
 });

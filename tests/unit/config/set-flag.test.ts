@@ -44,7 +44,7 @@ describe("--set", () => {
     await writeFile(file, "max_steps: 9\nnum_generations: 6\nlearning_rate: 1e-5\neval_strategy: no\n");
     const { preset, given, told } = chosen(
       "--preset",
-      "loop1",
+      "repair",
       "--config",
       file,
       "--steps",
@@ -54,7 +54,7 @@ describe("--set", () => {
       "--set",
       "num_generations=4",
     );
-    expect(preset).toBe("loop1");
+    expect(preset).toBe("repair");
     expect(given).toEqual({ steps: 8, groupSize: 4, learningRate: 1e-5, evalSteps: 0, loraRank: 8 });
     expect(told).toEqual([
       `${file}: Names of other trainers were translated: num_generations is groupSize 6, max_steps is steps 9, learning_rate is learningRate 0.00001, eval_strategy is evalSteps 0`,

@@ -16,7 +16,7 @@ it.each(["kept", "kept/", () => join(out, "kept"), () => `${join(out, "kept")}/`
   "takes a run that goes on by its name or its path (%s)",
   async (named) => {
     const text = typeof named === "string" ? named : named();
-    const done = await tool("train", ["--resume", text, "--preset", "both", "--out", out]);
+    const done = await tool("train", ["--resume", text, "--preset", "real", "--out", out]);
     expect(done).toMatchObject({ code: 2, err: expect.stringMatching(/^--resume continues with the run's settings/) });
   },
 );

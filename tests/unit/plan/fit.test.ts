@@ -14,7 +14,7 @@ import { publishedConfig } from "./published.ts";
 const small = parseSa2vaConfig(publishedConfig("1B"));
 const large = parseSa2vaConfig(publishedConfig("4B"));
 const F16: StorageChoice = { language: "f16", towers: "f16" };
-const config = (changes: Partial<LabConfig>): LabConfig => requireConfig(changes, presetConfig("both"), "test");
+const config = (changes: Partial<LabConfig>): LabConfig => requireConfig(changes, presetConfig("real"), "test");
 const millions = (count: number): number => Math.round(count / 1e4) / 100;
 
 describe("a forecast", () => {
@@ -110,28 +110,24 @@ describe("sizes of the published checkpoints", () => {
   });
 });
 
-describe("the presets for real checkpoints", () => {
-  const Q4: StorageChoice = { language: "q4", towers: "f16" };
+describe("the preset for real checkpoints", () => {
+  const real = presetConfig("real");
 
-  it.each([
-    ["card8", small, F16],
-    ["both", small, F16],
-    ["card16", small, F16],
-    ["card24", small, F16],
-    ["card24", large, Q4],
-  ] as const)("%s is accepted by the plan", (name, model, choice) => {
-    const values = presetConfig(name);
-    const budget = budgetBytes(values.gpuMemory);
-    expect(Number.isFinite(budget)).toBe(true);
-    const { peak } = forecast(model, values, choice);
-    expect(peak).toBeLessThan(budget);
-    expect(fitProblems({ peak, budget, changes: [] })).toEqual([]);
-    // The card is used.
-    if (name !== "card24") expect(peak).toBeGreaterThan(0.6 * budget);
+  it("uses a card of 8 GB, and fits larger ones", () => {
+    const { peak } = forecast(small, real, F16);
+    for (const gigabytes of [8, 12, 16, 24]) {
+      expect(fitProblems({ peak, budget: budgetBytes(gigabytes), changes: [] }), `${gigabytes} GB`).toEqual([]);
+    }
+    expect(peak).toBeGreaterThan(0.6 * budgetBytes(8));
+  });
+
+  it("fits 24 GB with a checkpoint of 4B and its weights in q4", () => {
+    const { peak } = forecast(large, real, { language: "q4", towers: "f16" });
+    expect(fitProblems({ peak, budget: budgetBytes(24), changes: [] })).toEqual([]);
   });
 
   it("of a card whose memory is unknown asks for it, and a small model does not", () => {
-    const { peak } = forecast(small, { ...presetConfig("both"), gpuMemory: 0 }, F16);
+    const { peak } = forecast(small, real, F16);
     expect(fitProblems({ peak, budget: null, changes: [] })).toEqual([expect.stringMatching(/memory is unknown: set/)]);
     expect(fitProblems({ peak: 1e8, budget: null, changes: [] })).toEqual([]);
   });

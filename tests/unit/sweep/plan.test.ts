@@ -34,7 +34,7 @@ const settings = { evalSteps: 5 };
 describe("a sweep's file", () => {
   it("gives a job for each variant and seed, with the settings of preset, file and variant in this order", () => {
     const { jobs } = plan({
-      preset: "loop2",
+      preset: "repair",
       seeds: [7, 8],
       settings: { ...settings, fieldSigma: 0.5, beta: 0 },
       variants: [

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import { MOST_GIGABYTES } from "../../../engine/config/presets.ts";
 import type { Plan as RunPlan } from "../../../engine/session/plan.ts";
+import { MOST_GIGABYTES } from "../../../engine/session/plan.ts";
 import { findMemory } from "../../clients/card.ts";
 import { report } from "../../clients/lab.ts";
 import { Button } from "../../components/ui/button.tsx";

@@ -32,7 +32,7 @@ export interface LoopAbout<Id extends number = number> {
   readonly demo?: LoopValues;
   /** Further settings of the preset for the demo clips. */
   readonly clips?: LoopValues;
-  /** Presets that train the pocket model on this loop alone, the first with the loop's own name. */
+  /** Presets that train the pocket model on this loop alone. */
   readonly presets?: readonly LoopPreset[];
 }
 

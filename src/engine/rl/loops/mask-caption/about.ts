@@ -22,5 +22,4 @@ export const MASK_CAPTION = {
   },
   // IoU alone does not penalise wrong object names; half the METEOR keeps the vocabulary of the references.
   clips: { loop1Iou: 0, loop1J: 0.5, loop1F: 0.5, loop1Meteor: 0.5, loop1RepetitionCost: 0.3 },
-  presets: [{ name: "loop1", title: "Loop 1 only", summary: "Mask → caption → mask′, reward IoU" }],
 } as const satisfies LoopAbout;
