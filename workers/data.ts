@@ -35,14 +35,12 @@ import { heldRuns } from "../src/engine/storage/lock.ts";
 import { oneAtATime } from "../src/engine/storage/one-at-a-time.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
-import type { ReportSources } from "../src/engine/sweep/report.ts";
 import type { DataCalls, RowCalls } from "../src/protocol/data.ts";
 import { connect, type Handlers, Moved } from "../src/protocol/rpc.ts";
 import { elsewhereCalls } from "./elsewhere.ts";
 import { exportZip, runZip, scaleOutZip } from "./exports.ts";
 import { folderName, openFolders } from "./folders.ts";
 import { runCalls } from "./stored-runs.ts";
-import { sweepDocument } from "./sweeps.ts";
 
 /** Bytes of decoded pixels kept: about 250 pictures of 640 x 480. */
 const PICTURE_BYTES = 256 * 2 ** 20;
@@ -134,14 +132,12 @@ async function pixelsOf(set: RegionSet, index: number): Promise<RgbImage> {
   }
 }
 
-/** Picture and mask of the open row with this id and content; null if none is open. */
-const storedRow: ReportSources["row"] = async (rowId, imageId) => {
+/** Picture of the open row with this id and content; null if none is open. */
+const pictureOf: PictureOf = async (rowId, imageId) => {
   const row = opened?.byId.get(rowId);
   if (opened === null || row === undefined || !isStoredRow(row, { rowId, imageId })) return null;
-  return { rgb: await pixelsOf(opened.set, row.index), mask: row.mask };
+  return pixelsOf(opened.set, row.index);
 };
-
-const pictureOf: PictureOf = async (rowId, imageId) => (await storedRow(rowId, imageId))?.rgb ?? null;
 
 const idsOfRows = () => current().set.summaries.map(({ id, imageId }) => [id, imageId] as const);
 
@@ -234,7 +230,6 @@ const dataCalls: Handlers<DataCalls> = {
     const { file, row } = findRow(current().byId, rowId, null);
     return rawRow(current().set, file, row);
   },
-  sweepReport: async (sweep) => sweepDocument(await openOpfsStore(), sweep, storedRow),
   async exportRun(runId, format, wordnetUrl, onBytes, signal) {
     const [store, set, progress] = [await openOpfsStore(), opened?.set ?? null, { onBytes, signal }];
     if (format === "scale-out") return scaleOutZip(store, runId, set, wordnetUrl, progress);

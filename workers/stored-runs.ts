@@ -14,7 +14,6 @@ import type { Handlers } from "../src/protocol/rpc.ts";
 import { addElsewhere, digestsElsewhere, libraryElsewhere } from "./elsewhere.ts";
 import { openFolder } from "./folders.ts";
 import { runIn } from "./import-run.ts";
-import { jobStateOf, sweepResults } from "./sweeps.ts";
 
 let library: Promise<RunLibrary> | null = null;
 
@@ -88,8 +87,6 @@ export const runCalls = {
   leaderboards: async (asked) => leaderboards(await boardEntries(), asked),
   boardRows: async (asked, hash) =>
     new Blob([ledgerCsv(await boardColumns(await boardEntries(), asked, hash))], { type: "text/csv" }),
-  sweepJob: async (runId) => jobStateOf(await openOpfsStore(), runId),
-  sweepResults: async (sweep) => sweepResults(await openOpfsStore(), sweep),
   deleteRun: async (runId) => (await runs()).remove(runId),
   renameRun: async (runId, title) => (await runs()).rename(runId, title),
   setNotes: async (runId, changes) => (await runs()).setNotes(runId, changes),

@@ -6,7 +6,6 @@ import { seenShapes } from "../src/engine/gpu/forms/active.ts";
 import { type EngineDevice, openAgain, openDevice } from "../src/engine/gpu/runtime/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import { checkpointRoomWarning, checkpointsAtOnce } from "../src/engine/plan/checkpoint-room.ts";
-import { storedFirstEvaluation } from "../src/engine/rl/run/start/first-evaluation.ts";
 import { countCardLines, measureCard } from "../src/engine/self-test/card/measure.ts";
 import { passed } from "../src/engine/self-test/self-check.ts";
 import { countChecks, selfTest } from "../src/engine/self-test/self-test.ts";
@@ -183,10 +182,9 @@ const calls: Handlers<TrainerCalls> = {
     const { lab } = await started();
     return lab.whileIdle("card", () => findMemory(lab.device));
   },
-  async startRun(config, rows, title, now, first) {
-    const { lab, store } = await started();
-    const known = first === undefined ? undefined : await storedFirstEvaluation(store, first);
-    return watch(await lab.start({ settings: config, list: rows, title, created: now, first: known }));
+  async startRun(config, rows, title, now) {
+    const { lab } = await started();
+    return watch(await lab.start({ settings: config, list: rows, title, created: now }));
   },
   async dryRun(settings, list, onPhase, signal) {
     const { lab } = await started();

@@ -26,8 +26,6 @@ import type { StepCosts } from "../engine/runs/phase-lines.ts";
 import type { GroupRecord } from "../engine/runs/rollouts/records.ts";
 import type { SplitSettings } from "../engine/runs/run-rows.ts";
 import type { StoredFile } from "../engine/storage/store.ts";
-import type { VariantResult } from "../engine/sweep/results.ts";
-import type { JobState } from "../engine/sweep/run-jobs.ts";
 import type { FolderRef } from "./common.ts";
 
 export interface OpeningProgress {
@@ -54,24 +52,6 @@ export interface OpenSuite {
 export function suitePictureId(index: number): string {
   return `suite ${index}`;
 }
-
-/** A sweep of the page. */
-export interface StoredSweep {
-  /** Name and text of the sweep's file. */
-  readonly file: string;
-  readonly text: string;
-  /** Hash of the model, and a description of the rows, at its start. */
-  readonly model: string;
-  readonly rows: string;
-  /** The run of each started job, by the job's name. */
-  readonly runs: Readonly<Record<string, string>>;
-}
-
-/** Held-out results of a sweep's finished jobs, by variant; `curves` is an SVG document. */
-export type SweepResults = readonly (Omit<VariantResult, "jobs"> & {
-  readonly runs: readonly { readonly seed: number; readonly run: string }[];
-  readonly curves: string;
-})[];
 
 export interface RemoteCopy {
   readonly bytes: number;
@@ -165,15 +145,6 @@ export interface DataCalls {
     onBytes: (bytes: number) => void,
     signal: AbortSignal,
   ): Promise<{ readonly blob: Blob; readonly fileName: string; readonly note: string | null }>;
-  /** State of a sweep's job according to its run; "new" for a deleted run. */
-  sweepJob(runId: string): Promise<JobState>;
-  /** States of the started jobs, and results of the finished ones; null without any. */
-  sweepResults(sweep: StoredSweep): Promise<{
-    readonly states: Readonly<Record<string, JobState>>;
-    readonly results: SweepResults | null;
-  }>;
-  /** The sweep as one HTML document; pictures are those of the open rows. */
-  sweepReport(sweep: StoredSweep): Promise<Blob>;
   deleteRun(runId: string): Promise<void>;
   renameRun(runId: string, title: string): Promise<void>;
   /** Replaces the given parts of a stored run's notes. */

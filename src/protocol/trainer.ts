@@ -73,11 +73,8 @@ export interface TrainerCalls {
    * @throws LabError when the device is in use, LabError("gpu") on a software adapter
    */
   probeMemory(): Promise<number>;
-  /**
-   * @param now ISO time that the run folder records
-   * @param first id of a stored run with the same start, whose evaluation of the start is copied
-   */
-  startRun(config: LabConfig, rows: RowSelection, title: string, now: string, first?: string): Promise<Started>;
+  /** @param now ISO time that the run folder records */
+  startRun(config: LabConfig, rows: RowSelection, title: string, now: string): Promise<Started>;
   /**
    * Measures two steps of a run that is not stored; see dry-run.ts.
    * @throws LabError("cancelled") when the signal aborts

@@ -1,4 +1,4 @@
-/** Lets only one tab write a run, a stored conversion or the sweep: the tab holds a Web Lock while it writes. */
+/** Lets only one tab write a run or a stored conversion: the tab holds a Web Lock while it writes. */
 
 const PREFIX = "sa2va-lab";
 const RUNS = `${PREFIX}/run/`;
@@ -13,12 +13,12 @@ export interface RunLocks {
 }
 
 /**
- * Locks a run or a stored conversion (by its id), or a sweep, for this worker.
+ * Locks a run or a stored conversion (by its id) for this worker.
  * @param locks null without lock support (Node): no check is made
  * @returns the function that releases it, or null if another tab holds it
  */
 export async function hold(
-  kind: "run" | "model" | "sweep",
+  kind: "run" | "model",
   id: string,
   locks: RunLocks | null = globalThis.navigator?.locks ?? null,
 ): Promise<(() => void) | null> {

@@ -5,7 +5,6 @@ import { startLab } from "../../../src/app/clients/lab.ts";
 import { useBench } from "../../../src/app/stores/bench.ts";
 import { useRun } from "../../../src/app/stores/run/run.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
-import { useSweep } from "../../../src/app/stores/sweep.ts";
 import type { DataCalls } from "../../../src/protocol/data.ts";
 import type { RewardCalls } from "../../../src/protocol/reward.ts";
 import { type Calls, connect, type Handlers, type Tells } from "../../../src/protocol/rpc.ts";
@@ -40,7 +39,6 @@ function resetStores(): void {
   reset(useBench);
   reset(useRun);
   reset(useSession);
-  reset(useSweep);
 }
 
 /** Starts the clients, until the end of the file. @returns the messages that the trainer sends by itself */

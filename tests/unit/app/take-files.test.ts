@@ -1,9 +1,7 @@
 /** Files that hold nothing, and files that fail beside each other. */
 import { expect, it } from "vitest";
 import { takeFiles } from "../../../src/app/components/upload/take-files.ts";
-import { useRoute } from "../../../src/app/stores/route.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
-import { useSweep } from "../../../src/app/stores/sweep.ts";
 import { badInput } from "../../../src/engine/errors.ts";
 import type { FolderRef } from "../../../src/protocol/common.ts";
 import { openFakeLab } from "./fake-lab.ts";
@@ -41,25 +39,6 @@ it("an adapter opens beside the data it was dropped with; of two, neither", asyn
   await expect.poll(() => [...asked].sort()).toEqual(["adapter", "data"]);
   await expect(takeFiles(files("a/adapter_config.json", "b/adapter_config.json"), "any")).rejects.toThrow(
     "Several adapters were dropped (a, b)",
-  );
-});
-
-it("a sweep opens beside the data it was dropped with; of two, neither", async () => {
-  const asked: string[] = [];
-  openFakeLab({
-    data: {
-      open: async (refs) => {
-        asked.push(...refs.flatMap((ref) => (ref.kind === "picked" ? ref.files.map(({ path }) => path) : [])));
-        return Promise.reject(badInput("No table"));
-      },
-    },
-  });
-  await takeFiles(files("grid.yaml", "x.arrow", "set/notes.yaml"), "any");
-  expect(useSweep.getState().draft).toEqual({ file: "grid.yaml", text: "grid.yaml" });
-  expect(useRoute.getState().screen).toBe("runs");
-  await expect.poll(() => asked).toEqual(["x.arrow", "notes.yaml"]);
-  await expect(takeFiles(files("a.yaml", "b.yml"), "any")).rejects.toThrow(
-    "Several sweeps were dropped (a.yaml, b.yml)",
   );
 });
 

@@ -78,17 +78,8 @@ export async function dryRun(): Promise<void> {
   }
 }
 
-/**
- * Starts a new run with settings that were agreed to.
- * @param first id of a run with the same starting weights, whose evaluation of them is reused
- * @returns its id
- */
-export async function startRunWith(config: LabConfig, title: string, first?: string): Promise<string> {
-  return await begin(() => newRun(config, title, first));
-}
-
-async function newRun(config: LabConfig, title: string, first?: string): Promise<Started> {
-  return lab().trainer.startRun(config, await newRows(config), title, new Date().toISOString(), first);
+async function newRun(config: LabConfig, title: string): Promise<Started> {
+  return lab().trainer.startRun(config, await newRows(config), title, new Date().toISOString());
 }
 
 /**

@@ -6,26 +6,22 @@ export interface Classified {
   readonly models: readonly FolderRef[];
   /** Folders with an adapter_config.json that lie in no model's folder. */
   readonly adapters: readonly FolderRef[];
-  /** YAML files that lie in no folder. */
-  readonly sweeps: readonly PickedFile[];
   /** One entry per top-level folder, or one for all other loose files; may be empty. */
   readonly shards: readonly FolderRef[];
 }
 
-/** Sorts files into checkpoints, adapters, sweeps and shards; hidden files such as .DS_Store are left out. */
+/** Sorts files into checkpoints, adapters and shards; hidden files such as .DS_Store are left out. */
 export function classifyPicked(files: readonly PickedFile[]): Classified {
   const visible = files.filter(isVisible);
   const [models, others] = foldersWith("config.json", "checkpoint", visible);
-  const [adapters, unknown] = foldersWith("adapter_config.json", "adapter", others);
-  const sweeps = unknown.filter(({ path }) => /^[^/]+\.ya?ml$/i.test(path));
-  const rest = unknown.filter((file) => !sweeps.includes(file));
+  const [adapters, rest] = foldersWith("adapter_config.json", "adapter", others);
   const tops = [...new Set(rest.map(({ path }) => topOf(path)))];
   const shards = tops.map((top) => {
     const own = rest.filter(({ path }) => topOf(path) === top);
     const name = top || (own.length === 1 ? baseName(own[0]?.path ?? "") : `${own.length} files`);
     return picked(name, top, own);
   });
-  return { models, adapters, sweeps, shards };
+  return { models, adapters, shards };
 }
 
 /** The folders of runs, and the files outside them. */

@@ -6,12 +6,11 @@ import { openData, openModel } from "../../clients/loading.ts";
 import { importRun } from "../../clients/run/follow-run.ts";
 import { navigate } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
-import { draftSweep } from "../../stores/sweep.ts";
 import { classifyPicked, isVisible, runFolders } from "./classify.ts";
 
 /**
- * Opens files as runs, data, a checkpoint or an adapter, and a YAML file in no folder as a sweep; `expected` is the kind
- * that the clicked button names. Runs open first. Data and a checkpoint open independently, each with its own problem; an
+ * Opens files as runs, data, a checkpoint or an adapter; `expected` is the kind that the clicked button
+ * names. Runs open first. Data and a checkpoint open independently, each with its own problem; an
  * adapter opens after its checkpoint.
  * @throws LabError("bad-input") when the files are not of the expected kind
  */
@@ -22,7 +21,7 @@ export async function takeFiles(
   if (!files.some(isVisible)) throw badInput("Nothing was opened: the folder holds no files");
   const others = expected === "any" ? await importRuns(files) : files;
   if (!others.some(isVisible)) return;
-  const { models, adapters, sweeps, shards } = classifyPicked(others);
+  const { models, adapters, shards } = classifyPicked(others);
   if (expected === "adapter" || expected === "captioner") {
     const adapter = onlyOne(adapters, "adapter");
     if (adapter === undefined) {
@@ -36,17 +35,12 @@ export async function takeFiles(
     throw badInput("These files are not a checkpoint folder: config.json is missing. The open model is kept");
   }
   const adapter = onlyOne(adapters, "adapter");
-  const sweep = onlyOne(sweeps, "sweep");
-  if (sweep !== undefined) {
-    draftSweep(sweep.path, await sweep.file.text());
-    navigate({ screen: "runs" });
-  }
   // An adapter is read into the model it was dropped with.
   const opened = model === undefined ? Promise.resolve() : openModel(model);
   report(opened.then(() => (adapter === undefined ? undefined : openAdapter(adapter))));
   if (shards.length > 0) {
     // Refused files change neither the rows nor the screen.
-    const leads = sweep === undefined && !isActive(useRun.getState().state);
+    const leads = !isActive(useRun.getState().state);
     report(openData(shards, null, () => leads && navigate({ screen: "data", row: null })));
   }
 }
@@ -63,9 +57,9 @@ async function importRuns(files: readonly PickedFile[]): Promise<readonly Picked
   return others;
 }
 
-function onlyOne<T extends FolderRef | PickedFile>(found: readonly T[], kind: string): T | undefined {
+function onlyOne(found: readonly FolderRef[], kind: string): FolderRef | undefined {
   const [only, second] = found;
   if (second === undefined) return only;
-  const names = found.map((one) => ("path" in one ? one.path : one.kind === "picked" ? one.name : "")).join(", ");
+  const names = found.map((one) => (one.kind === "picked" ? one.name : "")).join(", ");
   throw badInput(`Several ${kind}s were dropped (${names}). Open one at a time`);
 }

@@ -26,7 +26,6 @@ import { OTHER_TAB, RunRow } from "./run-row.tsx";
 import styles from "./runs.module.css";
 import { RunsElsewhere } from "./runs-elsewhere.tsx";
 import { StorageMeter } from "./storage-meter.tsx";
-import { SweepPanel } from "./sweep/sweep-panel.tsx";
 
 const COLUMNS = [
   "Run",
@@ -209,7 +208,6 @@ export function RunsScreen(): ReactNode {
         blockerOf={(run) => blockerOf(run, null)}
         onFork={(run) => setQuestion({ kind: "fork", run })}
       />
-      <SweepPanel />
       <RunDialog
         question={question}
         readOnly={elsewhere.some(({ manifest }) => manifest.id === question?.run.manifest.id)}
