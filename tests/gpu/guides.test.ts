@@ -7,15 +7,14 @@ import { join } from "node:path";
 import { test } from "vitest";
 import { followGuides } from "../support/guide.ts";
 
-const LOOPS = "src/engine/rl/loops";
-
 function withoutQuestionAnswer(copy: string): void {
-  rmSync(join(copy, LOOPS, "question-answer"), { recursive: true });
-  for (const list of ["abouts.ts", "registry.ts"]) {
-    const path = join(copy, LOOPS, list);
+  rmSync(join(copy, "src/plugins/question-answer"), { recursive: true });
+  for (const list of ["list.ts", "loops.ts"]) {
+    const path = join(copy, "src/plugins", list);
     const kept = readFileSync(path, "utf8")
-      .replaceAll(/^(import .*question-answer|.*\bquestionAnswer,$).*\n/gm, "")
-      .replace(", QUESTION_ANSWER", "");
+      .replaceAll(/^import .*question-answer.*\n/gm, "")
+      .replace("questionAnswer, ", "")
+      .replace("3: ", "");
     writeFileSync(path, kept);
   }
 }

@@ -1,6 +1,9 @@
-/** Imports go down only: app → protocol → engine, and inside the engine from room to room as listed here. */
+/**
+ * Imports go down only: app → protocol → engine, and inside the engine from room to room as listed here. The core imports
+ * no plug-in, only the lists of them, and a plug-in imports no other.
+ */
 import { describe, expect, it } from "vitest";
-import { importsOf, isTypeScript, trackedFiles } from "../support/sources.ts";
+import { importsOf, isTypeScript, type SourceFile, trackedFiles } from "../support/sources.ts";
 
 /** What each room of the engine may import, beside src/engine/errors.ts. Everything else is forbidden. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
@@ -76,6 +79,18 @@ const PAGE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   frame: ["screens", "components", "clients", "stores", "styles"],
 };
 
+/** The lists of plug-ins, and which part of the core may read each. */
+const LISTS: Readonly<Record<string, RegExp>> = {
+  "src/plugins/plugin.ts": /^src\//,
+  "src/plugins/list.ts": /^src\//,
+  "src/plugins/loops.ts": /^src\/engine\/rl\//,
+  "src/plugins/panels.ts": /^src\/app\//,
+  "src/plugins/data-calls.ts": /^(src\/app|workers)\//,
+};
+
+/** Plug-ins that a plug-in imports. */
+const NEEDS: Readonly<Record<string, readonly string[]>> = {};
+
 /** Packages by the part that may use them; a part that is absent may use none. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   app: /^(react|react-dom|zustand|radix-ui|uplot|mediabunny|recharts|@tanstack\/react-virtual)(\/|$)/,
@@ -99,7 +114,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   text: /^(@huggingface\/tokenizers|zod\/mini)$/,
 };
 
-const files = trackedFiles((path) => /^(src|workers)\//.test(path) && isTypeScript(path));
+const files: readonly SourceFile[] = trackedFiles((path) => /^(src|workers)\//.test(path) && isTypeScript(path));
 
 /** Groups of files that import each other in a circle, by Tarjan's algorithm. */
 function circles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
@@ -133,8 +148,17 @@ function partOf(path: string): string {
   return parts.length > 3 ? (parts[2] as string) : (parts[2] ?? "").replace(/\.ts$/, "");
 }
 
+/** The plug-in of a file; undefined for the core and for the lists. */
+function pluginOf(path: string): string | undefined {
+  return /^src\/plugins\/([\w-]+)\//.exec(path)?.[1];
+}
+
 function allowed(from: string, target: string): boolean {
   const [part, to] = [partOf(from), partOf(target)];
+  const [plugin, other] = [pluginOf(from), pluginOf(target)];
+  if (plugin !== undefined) return other === undefined || other === plugin || NEEDS[plugin]?.includes(other) === true;
+  if (from in LISTS) return true;
+  if (to === "plugins") return LISTS[target]?.test(from) === true;
   if (part === to || to === "errors") return true;
   if (part === "app") return to === "protocol" || to in ROOMS;
   if (part === "protocol" || part === "workers") return to in ROOMS || (part === "workers" && to === "protocol");
@@ -152,6 +176,24 @@ describe("imports", () => {
       files.filter(({ path }) => /^src\/engine\/[^/]+\//.test(path)).map(({ path }) => partOf(path)),
     );
     expect([...rooms].filter((room) => !(room in ROOMS))).toEqual([]);
+  });
+
+  it("know every list of plug-ins", () => {
+    const lists = files.filter(({ path }) => /^src\/plugins\/[^/]+$/.test(path)).map(({ path }) => path);
+    expect(lists.filter((path) => !(path in LISTS))).toEqual([]);
+    expect(lists.length).toBeGreaterThan(1);
+  });
+
+  it("reach every plug-in from a list, and no plug-in from elsewhere in the core", () => {
+    const listed = files
+      .filter(({ path }) => path in LISTS)
+      .flatMap(importsOf)
+      .map(pluginOf);
+    const folders = new Set(files.map(({ path }) => pluginOf(path)).filter((name) => name !== undefined));
+    expect([...folders].filter((name) => !listed.includes(name))).toEqual([]);
+    expect(allowed("src/engine/rl/loops/registry.ts", "src/plugins/question-answer/rollout.ts")).toBe(false);
+    expect(allowed("workers/data.ts", "src/plugins/question-answer/rollout.ts")).toBe(false);
+    expect(allowed("src/plugins/one/a.ts", "src/plugins/other/b.ts")).toBe(false);
   });
 
   it("go down only", () => {

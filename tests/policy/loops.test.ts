@@ -13,8 +13,8 @@ import { HELD_OUT_LOOPS, LOOP_IDS, LOOPS } from "../../src/engine/rl/loops/about
 import { EVAL_METRICS } from "../../src/engine/runs/evaluations/evaluation-metrics.ts";
 import { importsOf, isTypeScript, trackedFiles } from "../support/sources.ts";
 
-const LISTS = ["src/engine/rl/loops/abouts.ts", "src/engine/rl/loops/registry.ts"];
-const FOLDER = "src/engine/rl/loops/question-answer/";
+const LISTS = ["src/plugins/list.ts", "src/plugins/loops.ts"];
+const FOLDER = "src/plugins/question-answer/";
 
 const files = trackedFiles((path) => /^(src|workers|scripts)\//.test(path) && isTypeScript(path));
 const others = files.filter(({ path }) => !path.startsWith(FOLDER) && !LISTS.includes(path));

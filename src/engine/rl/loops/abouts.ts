@@ -1,10 +1,14 @@
-/** The loops, in the order of the page. A loop is a folder here, a line in this list and a line in registry.ts. */
+/** The loops, in the order of the page: those of the core, then those of plug-ins. */
+import { PLUGINS, type PluginLoop } from "../../../plugins/list.ts";
 import type { LoopAbout } from "./about.ts";
 import { CAPTION_MASK } from "./caption-mask/about.ts";
 import { MASK_CAPTION } from "./mask-caption/about.ts";
-import { QUESTION_ANSWER } from "./question-answer/about.ts";
 
-export const LOOPS = [MASK_CAPTION, CAPTION_MASK, QUESTION_ANSWER] as const;
+export const LOOPS: readonly (typeof MASK_CAPTION | typeof CAPTION_MASK | PluginLoop)[] = [
+  MASK_CAPTION,
+  CAPTION_MASK,
+  ...PLUGINS.flatMap((plugin) => ("loops" in plugin ? plugin.loops : [])),
+];
 
 export type LoopId = (typeof LOOPS)[number]["id"];
 

@@ -1,4 +1,4 @@
-import type { LoopAbout } from "../about.ts";
+import type { LoopAbout } from "../../engine/rl/loops/about.ts";
 
 export const QUESTION_ANSWER = {
   id: 3,

@@ -2,19 +2,17 @@
  * Loop 3: question about the marked region → answer (policy); the reward compares it with the row's answer. There is no
  * partner, because the data set holds the right answer.
  */
-import type { QuestionAnswer } from "../../../data/sample.ts";
-import type { TrainingRow } from "../../../data/training-row.ts";
-import { LabError } from "../../../errors.ts";
-import type { EvaluateLoop } from "../../../eval/held-out.ts";
-import type { Sa2vaModel } from "../../../model/sa2va.ts";
-import type { ImageFeatures } from "../../../policy/features.ts";
-import { questionPrompt } from "../../../policy/free-answer.ts";
-import { type CaptionPrompt, type RegionCells, rowCells } from "../../../policy/prompts.ts";
-import { rewardPlan } from "../../../rewards/composer/plan.ts";
-import type { RolloutFacts } from "../../../rewards/term.ts";
-import { type StepContext, withFeatures } from "../../step/context.ts";
-import type { Group, LoopRollouts } from "../../step/group.ts";
-import { type Loop, REGION_ROWS } from "../loop.ts";
+import type { QuestionAnswer } from "../../engine/data/sample.ts";
+import type { TrainingRow } from "../../engine/data/training-row.ts";
+import { LabError } from "../../engine/errors.ts";
+import type { EvaluateLoop } from "../../engine/eval/held-out.ts";
+import type { Sa2vaModel } from "../../engine/model/sa2va.ts";
+import type { ImageFeatures } from "../../engine/policy/features.ts";
+import { questionPrompt } from "../../engine/policy/free-answer.ts";
+import { type CaptionPrompt, type RegionCells, rowCells } from "../../engine/policy/prompts.ts";
+import { rewardPlan } from "../../engine/rewards/composer/plan.ts";
+import type { RolloutFacts } from "../../engine/rewards/term.ts";
+import { type Loop, REGION_ROWS } from "../../engine/rl/loops/loop.ts";
 import {
   drawnTexts,
   type HeldOutText,
@@ -24,7 +22,9 @@ import {
   TEXT_LENGTH,
   textFields,
   textRollouts,
-} from "../texts.ts";
+} from "../../engine/rl/loops/texts.ts";
+import { type StepContext, withFeatures } from "../../engine/rl/step/context.ts";
+import type { Group, LoopRollouts } from "../../engine/rl/step/group.ts";
 import { QUESTION_ANSWER } from "./about.ts";
 
 const { id: LOOP } = QUESTION_ANSWER;

@@ -1,0 +1,9 @@
+/** What a plug-in adds to the tables of the core. Its code is in the lists beside this file, by the place that runs it. */
+import type { LoopAbout } from "../engine/rl/loops/about.ts";
+
+export interface Plugin {
+  /** Name of its folder. */
+  readonly name: string;
+  /** Its loops; their code is in `loops.ts`. */
+  readonly loops?: readonly LoopAbout[];
+}
