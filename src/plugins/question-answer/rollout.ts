@@ -25,7 +25,7 @@ import {
 } from "../../engine/rl/loops/texts.ts";
 import { type StepContext, withFeatures } from "../../engine/rl/step/context.ts";
 import type { Group, LoopRollouts } from "../../engine/rl/step/group.ts";
-import { QUESTION_ANSWER } from "./about.ts";
+import { QUESTION_ANSWER } from "./index.ts";
 
 const { id: LOOP } = QUESTION_ANSWER;
 

@@ -8,7 +8,7 @@ import {
   stepMeasures,
   termShares,
   tokenPlaces,
-} from "../../../src/engine/runs/rollouts/group-measures.ts";
+} from "../../../src/plugins/whole-run/group-measures.ts";
 import type { GroupRecord, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
 import { group } from "./sample-run.ts";
 

@@ -1,7 +1,8 @@
-import { lazy, type ReactNode, Suspense, useMemo, useRef, useState } from "react";
+import { type ReactNode, useMemo, useRef, useState } from "react";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
+import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { filterText, parseFilter } from "../../components/rollout/filter-text.ts";
 import { unreadText } from "../../components/rollout/group-source.ts";
 import { Inspector } from "../../components/rollout/inspector.tsx";
@@ -31,7 +32,6 @@ import {
 } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
-import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import { linkTo, navigate, openScreen, useRoute } from "../../stores/route.ts";
 import { counted } from "../../styles/format.ts";
@@ -50,8 +50,6 @@ import { useBlink } from "./use-blink.ts";
 import { useRolloutKeys } from "./use-rollout-keys.ts";
 
 const SYNC = "rollouts";
-
-const AcrossView = lazy(() => import("./across/across-view.tsx"));
 
 /** Every rollout of a run, step by step. */
 export function RolloutsScreen(): ReactNode {
@@ -82,7 +80,7 @@ export function RolloutsScreen(): ReactNode {
         </Empty>
       )}
       {run !== null &&
-        (view === "run" ? (
+        (view === "run" && hasPanels("whole-run") ? (
           <WholeRun run={run} scan={scan} />
         ) : (
           <Viewer key={run.runId} run={run} scan={scan} filter={filter} />
@@ -91,7 +89,7 @@ export function RolloutsScreen(): ReactNode {
   );
 }
 
-const VIEWS = { step: "One step", table: "Table", run: "Whole run" } as const;
+const VIEWS = { step: "One step", table: "Table", ...(hasPanels("whole-run") ? { run: "Whole run" } : {}) };
 
 function ViewSwitch(): ReactNode {
   const view = useRoute((route) => route.view);
@@ -108,11 +106,7 @@ function WholeRun({ run, scan }: { readonly run: ViewedRun; readonly scan: Scan 
       </header>
       <TimeLine steps={run.steps} selected={shownStep(run.steps, asked)} asked={asked} live={useLiveStep(run)} />
       <RunProblem run={run} />
-      <ErrorBoundary>
-        <Suspense fallback={<p className="muted">Reading rollouts…</p>}>
-          <AcrossView key={run.runId} run={run} scan={scan} />
-        </Suspense>
-      </ErrorBoundary>
+      <PluginPanels key={run.runId} at="whole-run" given={{ run, scan }} />
     </>
   );
 }

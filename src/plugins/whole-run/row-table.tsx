@@ -1,9 +1,9 @@
 import { type ReactNode, useState } from "react";
-import type { RowDraws } from "../../../../engine/runs/rollouts/group-measures.ts";
-import type { GroupRecord } from "../../../../engine/runs/rollouts/records.ts";
-import { Button } from "../../../components/ui/button.tsx";
-import { counted, fixed } from "../../../styles/format.ts";
+import { Button } from "../../app/components/ui/button.tsx";
+import { counted, fixed } from "../../app/styles/format.ts";
+import type { GroupRecord } from "../../engine/runs/rollouts/records.ts";
 import styles from "./across.module.css";
+import type { RowDraws } from "./group-measures.ts";
 
 const PAGE = 8;
 

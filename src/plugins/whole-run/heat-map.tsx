@@ -1,10 +1,10 @@
 import { type MouseEvent, type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
-import type { RowDraws } from "../../../../engine/runs/rollouts/group-measures.ts";
-import type { GroupRecord } from "../../../../engine/runs/rollouts/records.ts";
-import { currentTheme, onThemeChange } from "../../../components/charts/plot/palette.ts";
-import { useWidth } from "../../../components/use-width.ts";
-import { fixed } from "../../../styles/format.ts";
+import { currentTheme, onThemeChange } from "../../app/components/charts/plot/palette.ts";
+import { useWidth } from "../../app/components/use-width.ts";
+import { fixed } from "../../app/styles/format.ts";
+import type { GroupRecord } from "../../engine/runs/rollouts/records.ts";
 import styles from "./across.module.css";
+import type { RowDraws } from "./group-measures.ts";
 
 /** Dark to bright, readable with colour blindness and in grey. */
 const SCALE = [

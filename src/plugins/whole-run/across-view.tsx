@@ -1,5 +1,18 @@
 import { type ReactNode, useMemo, useState } from "react";
-import { LOOP_IDS, type LoopId } from "../../../../engine/rl/loops/abouts.ts";
+import { AllSteps } from "../../app/components/charts/all-steps.tsx";
+import type { ChartSpec } from "../../app/components/charts/chart-spec.ts";
+import { LiveChart } from "../../app/components/charts/live-chart.tsx";
+import { unreadText } from "../../app/components/rollout/group-source.ts";
+import { groupKey, type Scan, type ViewedRun } from "../../app/components/rollout/use-viewed-run.ts";
+import { Segmented } from "../../app/components/ui/controls.tsx";
+import { Panel } from "../../app/components/ui/panel/panel.tsx";
+import { Nothing } from "../../app/screens/rollouts/nothing.tsx";
+import { navigate, useRoute } from "../../app/stores/route.ts";
+import { MetricStore } from "../../app/stores/run/metrics.ts";
+import { counted } from "../../app/styles/format.ts";
+import { LOOP_IDS, type LoopId } from "../../engine/rl/loops/abouts.ts";
+import type { GroupRecord } from "../../engine/runs/rollouts/records.ts";
+import styles from "./across.module.css";
 import {
   GROUP_MEASURES,
   gradientSpikes,
@@ -10,20 +23,7 @@ import {
   stepMeasures,
   termShares,
   tokenPlaces,
-} from "../../../../engine/runs/rollouts/group-measures.ts";
-import type { GroupRecord } from "../../../../engine/runs/rollouts/records.ts";
-import { AllSteps } from "../../../components/charts/all-steps.tsx";
-import type { ChartSpec } from "../../../components/charts/chart-spec.ts";
-import { LiveChart } from "../../../components/charts/live-chart.tsx";
-import { unreadText } from "../../../components/rollout/group-source.ts";
-import { groupKey, type Scan, type ViewedRun } from "../../../components/rollout/use-viewed-run.ts";
-import { Segmented } from "../../../components/ui/controls.tsx";
-import { Panel } from "../../../components/ui/panel/panel.tsx";
-import { navigate, useRoute } from "../../../stores/route.ts";
-import { MetricStore } from "../../../stores/run/metrics.ts";
-import { counted } from "../../../styles/format.ts";
-import { Nothing } from "../nothing.tsx";
-import styles from "./across.module.css";
+} from "./group-measures.ts";
 import { HeatMap } from "./heat-map.tsx";
 import { RidgePlot } from "./ridge-plot.tsx";
 import { RowTable } from "./row-table.tsx";

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
-import type { TokenPlace } from "../../../../engine/runs/rollouts/group-measures.ts";
-import { compact, counted, fixed } from "../../../styles/format.ts";
+import { compact, counted, fixed } from "../../app/styles/format.ts";
 import styles from "./across.module.css";
+import type { TokenPlace } from "./group-measures.ts";
 
 /** Maximum number of positions shown; few completions reach the later ones. */
 const SHOWN = 48;

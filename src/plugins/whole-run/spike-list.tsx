@@ -1,10 +1,10 @@
 import type { ReactNode } from "react";
-import { pullOf, type Spike } from "../../../../engine/runs/rollouts/group-measures.ts";
-import type { GroupRecord, RolloutRecord } from "../../../../engine/runs/rollouts/records.ts";
-import { generatedText } from "../../../../engine/runs/rollouts/rollout-facts.ts";
-import { navigate } from "../../../stores/route.ts";
-import { compact } from "../../../styles/format.ts";
+import { navigate } from "../../app/stores/route.ts";
+import { compact } from "../../app/styles/format.ts";
+import type { GroupRecord, RolloutRecord } from "../../engine/runs/rollouts/records.ts";
+import { generatedText } from "../../engine/runs/rollouts/rollout-facts.ts";
 import styles from "./across.module.css";
+import { pullOf, type Spike } from "./group-measures.ts";
 
 /** Steps with the largest gradients, each with the rollout that affects the weights most. */
 export function SpikeList(props: {

@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
-import type { LoopId } from "../../../../engine/rl/loops/abouts.ts";
-import type { Ridges } from "../../../../engine/runs/rollouts/group-measures.ts";
-import { loopColour } from "../../../components/rollout/loop-colour.ts";
-import { fixed } from "../../../styles/format.ts";
+import { loopColour } from "../../app/components/rollout/loop-colour.ts";
+import { fixed } from "../../app/styles/format.ts";
+import type { LoopId } from "../../engine/rl/loops/abouts.ts";
 import styles from "./across.module.css";
+import type { Ridges } from "./group-measures.ts";
 
 /** Height of a band, and of its highest peak, in units of the picture. */
 const BAND = 20;

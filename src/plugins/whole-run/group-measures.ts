@@ -1,9 +1,9 @@
 /** Statistics of a run's stored groups beyond its metrics: measures of groups, rows over their draws, distributions. */
-import { addTo } from "../../bytes/lists.ts";
-import { maskLikeness } from "../../data/mask/rle-compare.ts";
-import type { LoopId } from "../../rl/loops/abouts.ts";
-import type { GroupRecord, RolloutRecord, StepMetrics } from "./records.ts";
-import { generatedText } from "./rollout-facts.ts";
+import { addTo } from "../../engine/bytes/lists.ts";
+import { maskLikeness } from "../../engine/data/mask/rle-compare.ts";
+import type { LoopId } from "../../engine/rl/loops/abouts.ts";
+import type { GroupRecord, RolloutRecord, StepMetrics } from "../../engine/runs/rollouts/records.ts";
+import { generatedText } from "../../engine/runs/rollouts/rollout-facts.ts";
 
 /** Reward from which a rollout counts as solved in pass@G. */
 export const PASS = 0.5;

@@ -1,8 +1,8 @@
 import { type ReactNode, useMemo } from "react";
-import type { StepShares } from "../../../../engine/runs/rollouts/group-measures.ts";
-import { termName } from "../../../components/rollout/rollout-view.ts";
-import { fixed } from "../../../styles/format.ts";
+import { termName } from "../../app/components/rollout/rollout-view.ts";
+import { fixed } from "../../app/styles/format.ts";
 import styles from "./across.module.css";
+import type { StepShares } from "./group-measures.ts";
 
 const [WIDTH, HEIGHT] = [400, 160];
 

@@ -1,0 +1,7 @@
+/** The panels of plug-ins. Each is loaded when it is first shown, so that it costs nothing before. */
+import { lazy } from "react";
+import type { PluginPanel } from "../app/components/place/page-plugin.ts";
+
+export const PANELS: readonly PluginPanel[] = [
+  { plugin: "whole-run", at: "whole-run", Panel: lazy(() => import("./whole-run/across-view.tsx")) },
+];
