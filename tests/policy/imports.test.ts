@@ -94,6 +94,8 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {};
 /** Packages by the part that may use them; a part that is absent may use none. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   app: /^(react|react-dom|zustand|radix-ui|uplot|mediabunny|recharts|@tanstack\/react-virtual)(\/|$)/,
+  panels: /^(react|radix-ui)$/,
+  plugins: /^(fflate|zod\/mini)$/,
   config: /^yaml$/,
   bytes: /^zod\/mini$/,
   data: /^(apache-arrow|fast-png|fflate|hyparquet|mediabunny)(\/|$)/,
@@ -142,6 +144,7 @@ function circles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
 function partOf(path: string): string {
   const parts = path.split("/");
   if (parts[0] === "workers") return "workers";
+  if (parts[1] === "plugins") return path.endsWith(".tsx") || parts[2] === "panels.ts" ? "panels" : "plugins";
   if (parts[1] !== "engine") return parts[1] ?? "";
   if (/^src\/engine\/rl\/loops\/(.*\/)?abouts?\.ts$/.test(path)) return "loops";
   if (/^src\/engine\/rewards\/(terms\/.*|term|meteor\/tokens)\.ts$/.test(path)) return "terms";
@@ -158,7 +161,7 @@ function allowed(from: string, target: string): boolean {
   const [plugin, other] = [pluginOf(from), pluginOf(target)];
   if (plugin !== undefined) return other === undefined || other === plugin || NEEDS[plugin]?.includes(other) === true;
   if (from in LISTS) return true;
-  if (to === "plugins") return LISTS[target]?.test(from) === true;
+  if (to === "plugins" || to === "panels") return LISTS[target]?.test(from) === true;
   if (part === to || to === "errors") return true;
   if (part === "app") return to === "protocol" || to in ROOMS;
   if (part === "protocol" || part === "workers") return to in ROOMS || (part === "workers" && to === "protocol");
