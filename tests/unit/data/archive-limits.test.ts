@@ -156,6 +156,29 @@ test("an archive with more members than are opened is refused, and so are the la
   );
 });
 
+test.each(["zip", "tar"] as const)(
+  "of members of one name in a %s the last is read, and the others are counted",
+  async (kind) => {
+    const [one, two] = [1, 2].map((lines) => new TextEncoder().encode('{"a":1}\n'.repeat(lines))) as [
+      Uint8Array,
+      Uint8Array,
+    ];
+    const files: [string, Uint8Array][] = [
+      ["a.jsonl", one],
+      ["b.jsonl", one],
+      ["a.jsonl", one],
+      ["a.jsonl", two],
+    ];
+    const archive = kind === "tar" ? tar(files) : zipOf(files.map(([name, bytes]) => deflated(name, bytes)));
+    const { folder, problems } = await mountArchives(memoryFolder({ [`x.${kind}`]: archive }));
+    expect(folder.paths).toEqual([`x.${kind}`, `x.${kind}/a.jsonl`, `x.${kind}/b.jsonl`]);
+    expect(folder.get(`x.${kind}/a.jsonl`)?.size).toBe(two.length);
+    expect(problems.map(({ reason }) => reason)).toEqual([
+      `x.${kind}: 2 members are left out, because later members have their names`,
+    ]);
+  },
+);
+
 test("names longer than any file's are left out", async () => {
   const long = `${"a/".repeat(80)}b.txt`;
   const zip = zipOf([deflated(long, EMPTY), deflated("b".repeat(1025), EMPTY), deflated("c.txt", EMPTY)]);

@@ -65,10 +65,19 @@ export async function mountArchives(folder: ByteFolder, signal?: AbortSignal): P
       if (members > MAX_MEMBERS) throw badInput(`${path} is not opened: ${TOO_MANY}`, path);
       archives.add(path);
       for (const reason of found.problems) problem(shortened(reason, LONGEST_SENTENCE));
-      for (const member of found.members) {
-        const inner = markUnseen(`${path}/${member.name}`);
-        waiting.push({ path: inner, source: { ...member.source, name: inner }, depth: depth + 1 });
+      // As in unpacking, a later file replaces an earlier one of the same name.
+      const inside = new Map<string, ByteSource>();
+      for (const { name, source } of found.members) {
+        await pace(FILE_WORK);
+        const inner = markUnseen(`${path}/${name}`);
+        inside.set(inner, { ...source, name: inner });
       }
+      const replaced = found.members.length - inside.size;
+      if (replaced > 0) {
+        const [are, names] = replaced === 1 ? ["1 member is", "its name"] : [`${replaced} members are`, "their names"];
+        problem(`${path}: ${are} left out, because later members have ${names}`);
+      }
+      for (const [inner, source] of inside) waiting.push({ path: inner, source, depth: depth + 1 });
     } catch (thrown) {
       const error = toLabError(thrown);
       if (error.code === "cancelled") throw error;

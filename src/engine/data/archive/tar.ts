@@ -49,7 +49,7 @@ export async function tarEntries(tar: ByteSource, signal?: AbortSignal): Promise
  * LabError("cancelled")
  */
 export async function readTar(tar: ByteSource, signal?: AbortSignal): Promise<Archive> {
-  const members = new Map<string, Member>();
+  const members: Member[] = [];
   const problems: string[] = [];
   let [unsafe, long, other] = [0, 0, 0];
   try {
@@ -61,12 +61,11 @@ export async function readTar(tar: ByteSource, signal?: AbortSignal): Promise<Ar
       else if (isTooLong(safe)) long++;
       else if (isHidden(safe)) continue;
       else if (type === "other") other++;
-      // As in unpacking, a later file replaces an earlier one of the same name.
-      else members.set(safe, { name: safe, source: part(tar, safe, offset, size) });
+      else members.push({ name: safe, source: part(tar, safe, offset, size) });
     }
   } catch (thrown) {
     if (!(thrown instanceof LabError) || thrown.code === "cancelled") throw thrown;
-    problems.push(`${thrown.message}; ${kept(members.size)}`);
+    problems.push(`${thrown.message}; ${kept(members.length)}`);
   }
   problems.push(
     ...leftOut(tar.name, [
@@ -75,7 +74,7 @@ export async function readTar(tar: ByteSource, signal?: AbortSignal): Promise<Ar
       [other, "link, device or sparse file", "links, devices or sparse files"],
     ]),
   );
-  return { members: [...members.values()], problems };
+  return { members, problems };
 }
 
 /** A range of a source as a separate source. */

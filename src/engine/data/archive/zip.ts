@@ -95,7 +95,11 @@ export async function readZip(zip: ByteSource, signal?: AbortSignal, unpack = un
     apart.map(({ entry }) => entry),
     zip.name,
   );
-  const members = apart.map(({ name, entry }): Member => ({ name, source: memberSource(zip, name, entry, unpack) }));
+  const members: Member[] = [];
+  for (const { name, entry } of apart) {
+    await pace(ENTRY_WORK);
+    members.push({ name, source: memberSource(zip, name, entry, unpack) });
+  }
   problems.push(
     ...leftOut(zip.name, [
       [unsafe, ...OUTSIDE],
