@@ -136,7 +136,7 @@ async function writeMerged(parsed: Parsed, run: RunFolder, trained: TrainedTenso
   );
   const device = await openNodeDevice();
   try {
-    const check = await checkMerged(base, trained, await nodeFolder(out.path), dtype);
+    const check = await checkMerged(base, trained, await out.readBack(), dtype);
     device.check();
     say(
       `read back: next-token scores differ by ${check.tokens.toExponential(1)}, mask logits by ` +

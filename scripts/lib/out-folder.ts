@@ -1,15 +1,19 @@
 /** Output folders that appear only when they are complete. */
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import { badInput, LabError } from "../../src/engine/errors.ts";
 import type { ExportFile, ExportFiles } from "../../src/engine/export/export-file.ts";
 import { fileCause, makeFolder } from "./node/file-fault.ts";
+import { nodeFolder } from "./node/node-files.ts";
 import { onStopSignal } from "./stop-signal.ts";
 
 export interface OutFolder {
   /** Folder of the files until the output is complete. */
   readonly path: string;
   add(files: ExportFiles): Promise<void>;
+  /** The files so far, to check what is on disk. @throws LabError("storage") when they cannot be opened */
+  readBack(): Promise<ByteFolder>;
 }
 
 export interface WrittenFolder {
@@ -50,6 +54,10 @@ export async function writeOut(target: string, fill: (out: OutFolder) => Promise
           files.push({ path: file.path, size: await writeFile(unfinished, file, stop.signal) });
         }
       },
+      readBack: () =>
+        nodeFolder(unfinished).catch((cause: unknown) => {
+          throw unwritten(target, cause);
+        }),
     });
     refuseStopped(stop.signal);
     try {

@@ -40,7 +40,7 @@ async function writers({ model, set, list }: SmallRun, run: RunFolder): Promise<
       async (source, out) => {
         const [base, trained] = [await nodeFolder(model), await readTrained(source.store, ID, null, "policy")];
         await out.add(mergedFiles(base, trained, { dtype: null }));
-        await checkMerged(base, trained, await nodeFolder(out.path), null);
+        await checkMerged(base, trained, await out.readBack(), null);
       },
     ],
     ["scale-out", (source, out) => out.add(scaleOutFiles(source, { set, dataSet: list.dataSet, wordnet, step: null }))],
