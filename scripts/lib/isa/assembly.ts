@@ -11,7 +11,10 @@ export interface PipelineLog {
 
 /** Trips of a tiled kernel's inner loops per trip of the loop around them, unless the compiler unrolled them. */
 export interface Trips {
-  /** Of the loops that copy from global memory into workgroup memory. */
+  /**
+   * Of the loops that copy from global memory into workgroup memory; below 1, the share of waves that have a load that
+   * others jump over.
+   */
   readonly load: number;
   /** Of the loops that multiply. */
   readonly multiply: number;
@@ -86,6 +89,16 @@ function loopsOf(blocks: readonly Block[]): Loop[] {
   return [...ends].map(([head, last]) => ({ head, last }));
 }
 
+/** Blocks that a wave jumps over if none of its threads is active. */
+function skipsOf(blocks: readonly Block[]): Loop[] {
+  const place = new Map(blocks.map(({ name }, at) => [name, at]));
+  return blocks.flatMap(({ lines }, at) => {
+    const branch = lines.find((line) => line.startsWith("s_cbranch_execz"));
+    const target = place.get(branch?.split(/\s+/).at(-1) ?? "") ?? 0;
+    return target > at + 1 ? [{ head: at + 1, last: target - 1 }] : [];
+  });
+}
+
 const within = (inner: Loop, outer: Loop): boolean =>
   inner !== outer && inner.head >= outer.head && inner.last <= outer.last;
 
@@ -147,10 +160,14 @@ export function workOf(assembly: string, trips?: Trips): Counts | undefined {
   const rounds = multiplying.filter((loop) => total(loop).localWords > 0 && total(loop).globalWords > 0);
   const round = rounds.sort((a, b) => depth(b) - depth(a))[0];
   if (trips !== undefined && round !== undefined) {
+    // Copies that only some waves of a workgroup have; the others jump over them.
+    const skips = skipsOf(blocks).filter((skip) => copies(total(skip)));
     let sum = NONE;
     for (let at = round.head; at <= round.last; at++) {
-      const around = loops.filter((loop) => within(loop, round) && loop.head <= at && at <= loop.last);
-      const times = around.map((loop) => (copies(total(loop)) ? trips.load : trips.multiply));
+      const around = [...loops, ...skips].filter((loop) => within(loop, round) && loop.head <= at && at <= loop.last);
+      const times = around.map((loop) =>
+        skips.includes(loop) ? Math.min(1, trips.load) : copies(total(loop)) ? trips.load : trips.multiply,
+      );
       sum = plus(
         sum,
         each[at] as Counts,

@@ -86,9 +86,9 @@ const tilesThatFit = (epilogue: Epilogue, limits: FormLimits): TileForm[] =>
     return fits && form.matrices === undefined ? [form] : [];
   });
 
-/** @param elements that a thread loads at once */
+/** @param elements of B that a thread loads at once */
 const tripsOf = (tile: TileForm, elements: number): Trips => ({
-  load: (tile.m * tile.k) / elements / tileThreads(tile),
+  load: (tile.n * tile.k) / elements / tileThreads(tile),
   multiply: tile.k,
 });
 
@@ -96,9 +96,14 @@ function products(limits: FormLimits): CardProgram[] {
   const tiled = tilesThatFit("plain", limits).flatMap((form) => {
     const { vectors, ...tile } = form;
     const loads = vectors ? 4 : 1;
-    const base = { layout: "any", vectors: false, tile, loads, twice: false, end: "extras", activates: false } as const;
+    const along = { a: true, b: true };
+    const plain = { layout: "any", vectors: false, tile, loads, along, bounded: false } as const;
+    const base = { ...plain, twice: false, end: "extras", activates: false } as const;
     return [
       base,
+      { ...base, along: { a: true, b: false } },
+      { ...base, along: { a: false, b: false } },
+      { ...base, bounded: true },
       ...(["alone", "adding", "scaled"] as const).map((end) => ({ ...base, end })),
       { ...base, twice: true },
       { ...base, activates: true },
@@ -142,7 +147,7 @@ function packed(limits: FormLimits, inHalves: boolean): CardProgram[] {
             ...(vectors
               ? []
               : [{ kind: `packed product${small}${half}`, program: forward, trips: tripsOf(tile, 8) } as const]),
-            { kind: `packed gradient${size(form)}${half}`, program: backward, trips: tripsOf(tile, vectors ? 4 : 1) },
+            { kind: `packed gradient${size(form)}${half}`, program: backward, trips: tripsOf(tile, 8) },
           ];
         },
       ),

@@ -23,8 +23,9 @@ export async function tableIdentity({ vendor, architecture, description }: GpuRe
     ];
     if (tile.matrices) return packed("f16", unit);
     const loads = tile.vectors ? 4 : 1;
-    const form = { layout: "any", vectors: false, tile, loads, twice: true, end: "extras", activates: false } as const;
-    const plain = tiledProgram(form);
+    const along = { a: true, b: true };
+    const form = { layout: "any", vectors: false, tile, loads, along, bounded: false, end: "extras" } as const;
+    const plain = tiledProgram({ ...form, twice: true, activates: false });
     return [plain, ...packed("f32"), ...packed("f16")];
   });
   const sources = [...usualProducts(), ...tiles, ...attentionPrograms()].map(shaderSource);

@@ -27,6 +27,7 @@ afterEach(() => {
   setDispatchWork();
 });
 
+const SPLIT = "tiles-64-128-16-8-8-vectors-split-4";
 const MATRICES = ["tiles-32-32-32-16-16-matrices", "tiles-64-64-32-32-32-matrices"] as const;
 const FORMS = (Object.keys(PRODUCT_FORMS) as ProductName[]).filter((name) => !name.endsWith("-matrices"));
 
@@ -175,7 +176,7 @@ const ACTIVATED = fc.record({
   rank: fc.constantFrom(0, 3, 8),
   bias: fc.boolean(),
   budget: fc.constantFrom(undefined, 20_000),
-  form: fc.constantFrom<ProductName[]>("registers", "tiles-32-32-16-4-4", "tiles-8-64-32-1-4-split-8"),
+  form: fc.constantFrom<ProductName[]>("registers", "tiles-32-32-16-4-4", "tiles-8-64-32-1-4-split-8", SPLIT),
   seed: tensorSeed,
 });
 

@@ -134,7 +134,7 @@ describe("subgroup matrices", () => {
       expect(productFits(name, epilogue, limits)).toBe(false);
     }
     expect(productFits(name, "half", { ...limits, unit: { ...UNIT, lanes: 128 } })).toBe(false);
-    expect(productFits(name, "half", { ...limits, maxComputeWorkgroupStorageSize: 16_383 })).toBe(false);
+    expect(productFits(name, "half", { ...limits, maxComputeWorkgroupStorageSize: 14_335 })).toBe(false);
     const built = Object.values(BUILT_IN).map(({ product }) => product({ ...PRODUCT, epilogue: "half" }));
     expect(built.filter((own) => own.endsWith("-matrices"))).toEqual([]);
   });

@@ -1,11 +1,11 @@
 /**
  * The forms that run where nothing has been measured, by class of adapter. This is the only place that looks at the
  * kind of an adapter (tests/policy/forms.test.ts); a measured table replaces the forms (active.ts). The entries of
- * graphics cards are estimates, not measurements.
+ * graphics cards are not measured: they follow from what AMD's compiler makes of the forms (docs/performance/isa.md).
  */
 import { KEPT_SCORE_BYTES, RUN_BYTES } from "../memory-sizes.ts";
 import type { AttentionSizes, ProductSizes } from "./buckets.ts";
-import { type AttentionName, NARROW, type ProductName } from "./records.ts";
+import { type AttentionName, LONG, NARROW, PRODUCT_FORMS, type ProductName, tilesOf } from "./records.ts";
 
 export type AdapterClass = "software" | "integrated" | "nvidia" | "amd" | "apple";
 
@@ -42,6 +42,25 @@ export interface BuiltIn {
 /** Rows and columns of a result from which workgroup tiles are worth their barriers. */
 const TILED = 32;
 
+const LARGE = "tiles-64-128-16-8-8-vectors";
+
+/**
+ * Products on a card with room for `fill` workgroups of two waves. By share of multiply-adds: large tiles 0.84 to 0.92
+ * with 8 × 8 results a thread, stock 0.77 to 0.86, small tiles 0.6 to 0.8. Where the large tiles of a result leave most of
+ * the card empty, a long K is split, which costs a pass over the sums; a short one has small tiles, which are twice as
+ * many and have twice the waves. Results under 32 rows or columns waste most of a tile, so they stay stock.
+ */
+function cardProduct(fill: number): BuiltIn["product"] {
+  return ({ m, n, k, batch, epilogue }) => {
+    const packed = epilogue === "packed" || epilogue === "half";
+    if (!packed && (m < TILED || n < TILED)) return epilogue === "part" ? "registers" : "stock";
+    const tiles = batch * tilesOf(PRODUCT_FORMS[LARGE], m, n);
+    if (tiles >= fill) return LARGE;
+    const splits = (packed || epilogue === "plain") && batch === 1 && k >= LONG;
+    return splits ? `${LARGE}-split-4` : "tiles-64-64-16-4-4-vectors";
+  };
+}
+
 const SOFTWARE: BuiltIn = {
   rows: "thread",
   lanes: 8,
@@ -59,7 +78,7 @@ const SOFTWARE: BuiltIn = {
     width === valueWidth && width % 4 === 0 && width <= NARROW && queries > 4 ? "narrow" : "runs",
 };
 
-const CARD: BuiltIn = {
+const CARD: Omit<BuiltIn, "product"> = {
   rows: "workgroup",
   lanes: 64,
   runs: false,
@@ -71,11 +90,6 @@ const CARD: BuiltIn = {
   half: true,
   bounds: "literal",
   runBytes: RUN_BYTES.card,
-  product: ({ m, n, epilogue }) => {
-    if (epilogue === "packed" || epilogue === "half") return "tiles-64-64-16-4-4";
-    if (epilogue !== "part") return "stock";
-    return m >= TILED && n >= TILED ? "tiles-64-64-16-4-4" : "registers";
-  },
   attention: ({ heads, queries, keys }) => {
     if (Float32Array.BYTES_PER_ELEMENT * heads * queries * keys <= KEPT_SCORE_BYTES) return "scores";
     return queries >= TILED ? "tiles-32-16" : "runs";
@@ -84,10 +98,10 @@ const CARD: BuiltIn = {
 
 export const BUILT_IN: Readonly<Record<AdapterClass, BuiltIn>> = {
   software: SOFTWARE,
-  integrated: CARD,
-  nvidia: CARD,
-  amd: CARD,
-  apple: CARD,
+  integrated: { ...CARD, product: cardProduct(48) },
+  nvidia: { ...CARD, product: cardProduct(128) },
+  amd: { ...CARD, product: cardProduct(128) },
+  apple: { ...CARD, product: cardProduct(48) },
 };
 
 /**

@@ -72,8 +72,9 @@ export const PRODUCT_FORMS = {
   "tiles-32-32-16-4-4": tiles(32, 32, 16, 4, 4),
   "tiles-64-64-16-4-4": tiles(64, 64, 16, 4, 4),
   "tiles-64-64-16-4-4-vectors": { ...tiles(64, 64, 16, 4, 4), vectors: true },
-  "tiles-128-64-16-8-4": tiles(128, 64, 16, 8, 4),
-  "tiles-128-64-16-8-4-vectors": { ...tiles(128, 64, 16, 8, 4), vectors: true },
+  "tiles-64-128-16-8-8": tiles(64, 128, 16, 8, 8),
+  "tiles-64-128-16-8-8-vectors": { ...tiles(64, 128, 16, 8, 8), vectors: true },
+  "tiles-64-128-16-8-8-vectors-split-4": { ...tiles(64, 128, 16, 8, 8), vectors: true, split: 4 },
   "tiles-32-32-32-16-16-matrices": { ...tiles(32, 32, 32, 16, 16), matrices: true },
   "tiles-64-64-32-32-32-matrices": { ...tiles(64, 64, 32, 32, 32), matrices: true },
 } as const satisfies Readonly<Record<string, ProductForm>>;
@@ -116,12 +117,22 @@ export interface FormLimits {
 const F32 = Float32Array.BYTES_PER_ELEMENT;
 
 /**
- * Bytes of workgroup memory: both tiles, whose lines are padded by one element so that threads access different banks.
- * With matrices, both tiles are in f16, and every subgroup adds a row of matrices.
+ * Elements from a step of a tile in workgroup memory to the next, or with matrices from a line: padded so that threads
+ * access different banks, and still aligned for reads of four.
  */
+export function tilePitch(count: number, matrices = false): number {
+  return count + (matrices ? 8 : 4);
+}
+
+/** Bytes of workgroup memory. With matrices, both tiles are in f16, and every subgroup adds a matrix of results. */
 export function tileBytes({ m, n, k, rows, columns }: TileForm, unit?: MatrixUnit): number {
-  if (unit === undefined) return F32 * k * (m + 1 + n + 1);
-  return (F32 / 2) * k * (m + n) + F32 * (m / rows) * (n / columns) * unit.m * columns;
+  if (unit === undefined) return F32 * k * (tilePitch(m) + tilePitch(n));
+  return (F32 / 2) * tilePitch(k, true) * (m + n) + F32 * (m / rows) * (n / columns) * unit.m * unit.n;
+}
+
+/** Tiles of a result. */
+export function tilesOf({ m, n }: TileForm, rows: number, columns: number): number {
+  return Math.ceil(rows / m) * Math.ceil(columns / n);
 }
 
 /** Threads of a workgroup. */
@@ -167,21 +178,24 @@ export function productFits(name: ProductName, epilogue: Epilogue, limits: FormL
   if (form.kind === "stock") return epilogue !== "part" && !packed;
   // Products with packed matrices choose the rows and columns of their registers themselves.
   if (form.kind === "registers") return !packed || form.rows === undefined;
+  // Up to eight rows of a packed matrix's product have a program of their own.
+  if (packed && form.m <= 8) return false;
   const unit = form.matrices ? limits.unit : undefined;
   if (form.matrices && (unit === undefined || epilogue !== "half")) return false;
   return (
-    (form.split === undefined || epilogue === "plain") &&
+    (form.split === undefined || epilogue === "plain" || packed) &&
     tileBytes(form, unit) <= limits.maxComputeWorkgroupStorageSize &&
     tileThreads(form, unit?.lanes) <= limits.maxComputeInvocationsPerWorkgroup
   );
 }
 
 /**
- * Maximum rows and minimum K for which splitting K is useful, because it gives a card more workgroups than the result
- * has tiles.
+ * Maximum tiles, along the rows and together, and minimum K for which splitting K is useful, because it gives a card
+ * more workgroups than the result has tiles.
  */
-const FEW_ROWS = 64;
-const LONG = 512;
+const FEW_DOWN = 8;
+const FEW_TILES = 256;
+export const LONG = 512;
 
 /**
  * Whether a form is worth measuring for these sizes: its program differs from the other forms', and pieces of K are
@@ -190,11 +204,14 @@ const LONG = 512;
 export function productWorth(name: ProductName, { layout, epilogue, batch, m, n, k }: ProductSizes): boolean {
   const form: ProductForm = PRODUCT_FORMS[name];
   if (form.kind !== "tiles") return true;
+  const few = m <= FEW_DOWN * form.m && tilesOf(form, m, n) <= FEW_TILES;
+  if (form.split !== undefined && !(few && batch === 1 && k >= LONG)) return false;
   // The tiled forward program of packed matrices always loads vectors.
-  if (form.vectors && (epilogue === "packed" || epilogue === "half")) return layout === "nn" && k % 4 === 0;
+  if (epilogue === "packed" || epilogue === "half") {
+    return form.vectors === undefined || form.split !== undefined || (layout === "nn" && k % 4 === 0);
+  }
   const sides = [layout[0] === "n" ? k : m, layout[1] === "t" ? k : n];
-  if (form.vectors && sides.some((side) => side % 4 !== 0)) return false;
-  return form.split === undefined || (batch === 1 && m <= FEW_ROWS && k >= LONG);
+  return form.vectors === undefined || sides.every((side) => side % 4 === 0);
 }
 
 /** Threads of a tiled attention along each side. */

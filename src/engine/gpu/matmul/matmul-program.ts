@@ -8,11 +8,12 @@ import { productForm } from "../forms/active.ts";
 import type { Epilogue, ProductLayout, ProductSizes } from "../forms/buckets.ts";
 import type { ProductForm, TileForm } from "../forms/records.ts";
 import { type GpuProgram, programOnce } from "../runtime/pipelines.ts";
-import { flatGrid, MAX_GROUPS, release, runProgram, unwritten } from "../runtime/program.ts";
+import { flatGrid, MAX_GROUPS, release, unwritten } from "../runtime/program.ts";
 import { countWork, rowRuns } from "../runtime/work-budget.ts";
 import type { tf } from "../tf.ts";
 import { stockProduct } from "../tfjs/stock-product.ts";
 import { byRows, productProgram } from "./matmul-code.ts";
+import { addPieces, piecesOf } from "./piece-sums.ts";
 import { type Form, PRODUCT_UNIFORMS } from "./product-form.ts";
 import type { Place, ProductExtras, ProductShape, ProductSpec } from "./product-spec.ts";
 import { formFor, formOf } from "./register-forms.ts";
@@ -99,27 +100,29 @@ function recordPieces(
   spec: ProductSpec,
   shape: readonly number[],
   extras: ProductExtras,
-  { split = 1, ...tile }: TileForm,
+  form: TileForm,
 ): tf.TensorInfo {
+  const { split: _, ...tile } = form;
   const { m, n, k, aPlace, bPlace } = spec;
-  const piece = Math.ceil(k / split / tile.k) * tile.k;
-  if (spec.batch > 1 || piece >= k || extras.after !== undefined) return recordProduct(spec, shape, extras, tile);
-  const pieces = Math.ceil(k / piece);
+  const { length, count: pieces } = piecesOf(form, k);
+  if (spec.batch > 1 || pieces === 1 || extras.product !== undefined) return recordProduct(spec, shape, extras, tile);
   const into = unwritten([pieces, m, n]);
   /** Records `count` pieces of equal length, starting at the given one. */
-  const record = (first: number, count: number, length: number): void => {
+  const record = (first: number, count: number, steps: number): void => {
     const along = (place: Place): Place => ({
       ...place,
-      batch: piece * place.step,
-      offset: (place.offset ?? 0) + first * piece * place.step,
+      batch: length * place.step,
+      offset: (place.offset ?? 0) + first * length * place.step,
     });
     const out = { row: n, batch: m * n, offset: first * m * n };
-    const some = { ...spec, k: length, batch: count, aPlace: along(aPlace), bPlace: along(bPlace), out, into };
+    const some = { ...spec, k: steps, batch: count, aPlace: along(aPlace), bPlace: along(bPlace), out, into };
     recordProduct({ ...some, end: "alone" }, into.shape, {}, tile);
   };
-  record(0, pieces - 1, piece);
-  record(pieces - 1, 1, k - (pieces - 1) * piece);
-  const sum = addPieces(into, shape, extras);
+  record(0, pieces - 1, length);
+  record(pieces - 1, 1, k - (pieces - 1) * length);
+  const { after, ...rest } = extras;
+  const own = after && { ...after, sums: after.sums && { into: after.sums } };
+  const sum = addPieces(into, { shape }, { ...rest, after: own });
   release(into);
   return sum;
 }
@@ -228,37 +231,4 @@ export function runProduct(
   return bare
     ? { ...stockProduct(a, b, transposeA, transposeB), shape: [...shape] }
     : recordProduct(spec, shape, extras);
-}
-
-/** Adds the products over the pieces of a long K, piece after piece; without atomics, every run gives the same bits. */
-const LANES = 64;
-
-const SUM: GpuProgram = {
-  name: "lab-matmul-split-sums",
-  inputs: { parts: "f32", bias: "f32", extra: "f32" },
-  outputs: { result: "f32" },
-  uniforms: { size: "u32", n: "u32", pieces: "u32", hasBias: "u32", hasExtra: "u32", alpha: "f32" },
-  workgroup: [LANES, 1],
-  body: `
-    let at = (group.y * groups.x + group.x) * ${LANES}u + local.x;
-    if (at >= u.size) { return; }
-    var sum = 0.0;
-    for (var piece = 0u; piece < u.pieces; piece++) { sum += parts[piece * u.size + at]; }
-    sum *= u.alpha;
-    if (u.hasBias != 0u) { sum += bias[at % u.n]; }
-    if (u.hasExtra != 0u) { sum += extra[at]; }
-    result[at] = sum;`,
-};
-
-/** @param parts [pieces, M, N] @returns a tensor of `shape`, M · N elements */
-function addPieces(
-  parts: tf.TensorInfo,
-  shape: readonly number[],
-  { alpha = 1, bias, add }: ProductExtras,
-): tf.TensorInfo {
-  const [pieces, m, n] = parts.shape as [number, number, number];
-  const flags = [bias, add].map((given) => Number(given !== undefined));
-  const grid = flatGrid(Math.ceil((m * n) / LANES));
-  const inputs = [parts, bias ?? parts, add ?? parts];
-  return runProgram(SUM, inputs, [{ shape }], [m * n, n, pieces, ...flags, alpha], grid)[0] as tf.TensorInfo;
 }

@@ -96,7 +96,9 @@ export function formFor(
 ): Omit<Form, "activates"> | Omit<TiledForm, "activates"> {
   if (chosen.kind === "tiles") {
     const loads = chosen.vectors && inFours(spec) ? 4 : 1;
-    return { layout: "any", tile: chosen, loads, twice, end: spec.end ?? "extras", vectors: false };
+    const along = { a: spec.aPlace.step === 1, b: spec.bPlace.step === 1 };
+    const bounded = spec.bound !== undefined;
+    return { layout: "any", tile: chosen, loads, along, bounded, twice, end: spec.end ?? "extras", vectors: false };
   }
   const small = MOST_ROWS * spec.batch * spec.n * spec.k * (spec.repeats ?? 1) < SMALL;
   const end = spec.end ?? "extras";

@@ -1,14 +1,12 @@
 /**
- * WGSL of matrix products whose operands pass through workgroup memory, for cards: a workgroup computes a tile of the
- * result, every element of both operands is loaded once per tile, and a thread keeps rows × columns of the result in
- * registers, interleaved with those of its neighbours. Operands are read at any stride, in the order of their memory,
- * so one program per `End` serves all layouts. f32; sums run over K in order without atomics, so every run gives the
- * same bits.
+ * Tiled products of plain operands (tile-product.ts): f32, at any stride, one element or four at a time, along K or
+ * across it.
  */
-import { type TileForm, tileThreads } from "../forms/records.ts";
-import { bound, type GpuProgram } from "../runtime/pipelines.ts";
+import type { TileForm } from "../forms/records.ts";
+import type { GpuProgram } from "../runtime/pipelines.ts";
 import { ACTIVATED, afterBeside, afterCode } from "./activation-code.ts";
-import { type End, grid, lines, PRODUCT_UNIFORMS } from "./product-form.ts";
+import { type End, PRODUCT_UNIFORMS } from "./product-form.ts";
+import { type Operand, type Phase, phaseCode, tileBegin, tileFields, tileParts } from "./tile-product.ts";
 
 export interface TiledForm {
   /** Operands and result are addressed element by element. */
@@ -17,84 +15,68 @@ export interface TiledForm {
   readonly tile: TileForm;
   /** Elements that a thread loads at once; 4 needs `inFours`. */
   readonly loads: 1 | 4;
+  /** Whether A and B are read along K; otherwise across it. */
+  readonly along: { readonly a: boolean; readonly b: boolean };
+  /** Whether an operand or the result is triangular (`ProductSpec.bound`). */
+  readonly bounded: boolean;
   /** Adds a second product A Bᵀ: the low-rank branch of a linear layer. */
   readonly twice: boolean;
   readonly end: End;
   readonly activates: boolean;
 }
 
-/** One product's operands: buffers, and WGSL of addresses and bounds in `row`, `col` and `k`. */
-interface Phase {
-  readonly a: string;
-  readonly aAt: string;
-  /** Condition: A is read along K. */
-  readonly aAlong: string;
-  readonly aSeen: string;
-  readonly b: string;
-  readonly bAt: string;
-  readonly bAlong: string;
-  readonly first: string;
-  readonly last: string;
-  readonly size: string;
-  readonly factor: string;
+/** An operand in a buffer of elements or vectors. @param line stride of its lines, and `step` of K, in elements */
+function operand(
+  { loads }: TiledForm,
+  along: boolean,
+  buffer: string,
+  base: string,
+  line: string,
+  step: string,
+  factor = "",
+): Operand {
+  const stride = (of: string): string => (loads === 1 ? of : `${of} / 4u`);
+  const [run, next] = along ? [step, line] : [line, step];
+  return {
+    run: loads,
+    along,
+    base: stride(`(${base})`),
+    perRun: loads === 1 ? run : "1u",
+    perNext: stride(next),
+    read: (name, address) => `let ${name}l = ${factor}${buffer}[${address}];`,
+  };
 }
 
-/**
- * Loads a tile of `count` lines and k steps; adjacent threads load adjacent elements.
- * @param read code that sets `value` to the elements from `inside` and `k` on
- */
-function loadTile(
-  { tile: { k, ...tile }, loads }: TiledForm,
-  into: string,
-  count: number,
-  along: string,
-  read: string,
-): string {
-  const threads = tileThreads({ ...tile, k });
-  const [acrossGroups, alongGroups] = [count / loads, k / loads];
-  const store =
-    loads === 1
-      ? `${into}[place] = value;`
-      : `let next = select(1u, ${count + 1}u, ${along});
-          ${lines(loads, (i) => `${into}[place + ${i}u * next] = value[${i}];`)}`;
-  return `
-        for (var i = local.x; i < ${bound(k * acrossGroups, "m")}; i += ${threads}u) {
-          let inside = select(i % ${acrossGroups}u * ${loads}u, i / ${alongGroups}u, ${along});
-          let step = select(i / ${acrossGroups}u, i % ${alongGroups}u * ${loads}u, ${along});
-          let k = at + step;
-          var value = ${loads === 1 ? "0.0" : "vec4f(0)"};
-          ${read}
-          let place = step * ${count + 1}u + inside;
-          ${store}
-        }`;
-}
-
-function phaseCode(form: TiledForm, phase: Phase): string {
-  const { tile, loads } = form;
-  const { m, n, rows, columns } = tile;
-  const [down, across] = [m / rows, n / columns];
-  const groups = columns / 4;
-  const read = (buffer: string, place: string, condition: string, factor = ""): string =>
-    `if (${condition}) { value = ${factor}${buffer}[${loads === 1 ? place : `(${place}) / 4u`}]; }`;
-  return `
-      for (var at = ${phase.first}; at < ${phase.last}; at += ${tile.k}u) {
-        ${loadTile(form, "left", m, phase.aAlong, `let row = row0 + inside; ${read(phase.a, phase.aAt, `row < u.m && k < ${phase.size}${phase.aSeen}`, phase.factor)}`)}
-        ${loadTile(form, "right", n, phase.bAlong, `let col = col0 + inside; ${read(phase.b, phase.bAt, `col < u.n && k < ${phase.size}`)}`)}
-        workgroupBarrier();
-        for (var step = 0u; step < ${bound(tile.k, "m")}; step++) {
-          let l = step * ${m + 1}u + ty;
-          let r = step * ${n + 1}u + tx;
-          ${lines(groups, (g) => `let b${g} = vec4f(${[0, 1, 2, 3].map((c) => `right[r + ${across * (4 * g + c)}u]`).join(", ")});`)}
-          ${lines(rows, (y) => `{ let s = left[l + ${down * y}u]; ${lines(groups, (g) => `c${y}_${g} += s * b${g};`)} }`)}
+function mainPhase(form: TiledForm): Phase {
+  const { along, bounded } = form;
+  const a = operand(form, along.a, "a", "aBase + rep * u.aRepeat + row0 * u.aRow", "u.aRow", "u.aInner");
+  return {
+    a: bounded
+      ? {
+          ...a,
+          seen: (row, k) =>
+            `(u.upTo == 0u || ${k} < ${row} + u.reach) && (u.onwards == 0u || ${k} + u.reach >= ${row})`,
         }
-        workgroupBarrier();
-      }`;
+      : a,
+    b: operand(form, along.b, "b", "bBase + rep * u.bRepeat + col0 * u.bColumn", "u.bColumn", "u.bInner"),
+    first: bounded ? "select(0u, max(row0, u.reach) - u.reach, u.onwards != 0u)" : "0u",
+    last: bounded ? `select(u.k, min(u.k, row0 + ${form.tile.m - 1}u + u.reach), u.upTo != 0u)` : "u.k",
+    end: "u.k",
+  };
 }
+
+const secondPhase = (form: TiledForm): Phase => ({
+  a: operand(form, true, "down", "row0 * u.k2", "u.k2", "1u", "u.alpha2 * "),
+  b: operand(form, true, "up", "col0 * u.k2", "u.k2", "1u"),
+  first: "0u",
+  last: "u.k2",
+  end: "u.k2",
+});
 
 function putCode({ end, twice, activates }: TiledForm): string {
   const factor = end === "scaled" ? "factors[u.factorOffset + batch * u.factorBatch + row * u.factorRow] * " : "";
   return `
-      fn put(row: u32, col: u32, batch: u32, sum: f32) {
+      fn put(batch: u32, row: u32, col: u32, sum: f32) {
         if (row >= u.m || col >= u.n) { return; }
         let at = batch * u.outBatch + u.outOffset + row * u.outRow + col;
         var value = ${twice ? "" : "u.alpha * "}${factor}sum;
@@ -106,40 +88,16 @@ function putCode({ end, twice, activates }: TiledForm): string {
 
 /** The program of a tiled form. */
 export function tiledProgram(form: TiledForm): GpuProgram {
-  const { tile, loads, twice, end, activates } = form;
+  const { tile, loads, along, bounded, twice, end, activates } = form;
   const beside = afterBeside(activates, "f32" as const);
   const read = loads === 1 ? "f32" : "vec4<f32>";
   const { m, n, k, rows, columns } = tile;
-  const [down, across, groups] = [m / rows, n / columns, columns / 4];
-  const main: Phase = {
-    a: "a",
-    aAt: "aBase + rep * u.aRepeat + row * u.aRow + k * u.aInner",
-    aAlong: "u.aInner == 1u",
-    aSeen: " && (u.upTo == 0u || k < row + u.reach) && (u.onwards == 0u || k + u.reach >= row)",
-    b: "b",
-    bAt: "bBase + rep * u.bRepeat + k * u.bInner + col * u.bColumn",
-    bAlong: "u.bInner == 1u",
-    first: "first",
-    last: "last",
-    size: "u.k",
-    factor: "",
-  };
-  const second: Phase = {
-    ...main,
-    a: "down",
-    aAt: "row * u.k2 + k",
-    aAlong: "true",
-    aSeen: "",
-    b: "up",
-    bAt: "col * u.k2 + k",
-    bAlong: "true",
-    first: "0u",
-    last: "u.k2",
-    size: "u.k2",
-    factor: "u.alpha2 * ",
-  };
+  const parts = tileParts("f32", tile);
+  const main = phaseCode(mainPhase(form), "f32", tile, parts);
+  const layout = `${along.a ? "n" : "t"}${along.b ? "t" : "n"}${bounded ? "-bounded" : ""}`;
   return {
-    name: `lab-matmul-tiles-${m}-${n}-${k}-${rows}-${columns}${loads === 4 ? "-vectors" : ""}${twice ? "-twice" : ""}${end === "extras" ? "" : `-${end}`}${activates ? ACTIVATED : ""}`,
+    name: `lab-matmul-tiles-${m}-${n}-${k}-${rows}-${columns}-${layout}${loads === 4 ? "-vectors" : ""}${twice ? "-twice" : ""}${end === "extras" ? "" : `-${end}`}${activates ? ACTIVATED : ""}`,
+    ...tileFields(parts),
     inputs: {
       a: read,
       b: read,
@@ -158,28 +116,15 @@ export function tiledProgram(form: TiledForm): GpuProgram {
         : {}),
       ...beside.uniforms,
     },
-    workgroup: [tileThreads(tile), 1],
-    header: `
-      var<workgroup> left: array<f32, ${k * (m + 1)}>;
-      var<workgroup> right: array<f32, ${k * (n + 1)}>;
-      ${afterCode(activates, "f32")}
-      ${putCode(form)}`,
+    header: `${parts.header} ${afterCode(activates, "f32")} ${putCode(form)}`,
     body: `
-      let tx = local.x % ${across}u;
-      let ty = local.x / ${across}u;
-      let row0 = group.y * ${m}u;
-      let col0 = group.x * ${n}u;
-      if (u.triangle != 0u && col0 > row0 + ${m - 1}u + u.reach) { return; }
       let batch = group.z;
+      ${tileBegin(tile, parts)}
+      ${bounded ? `if (u.triangle != 0u && col0 > row0 + ${m - 1}u + u.reach) { return; }` : ""}
       let aBase = u.aOffset + batch * u.aBatch;
       let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
-      let first = select(0u, max(row0, u.reach) - u.reach, u.onwards != 0u);
-      let last = select(u.k, min(u.k, row0 + ${m - 1}u + u.reach), u.upTo != 0u);
-      ${grid(rows, groups, (r, g) => `var c${r}_${g} = vec4f(0);`)}
-      for (var rep = 0u; rep < u.repeats; rep++) { ${phaseCode(form, main)} }
-      ${twice ? phaseCode(form, second) : ""}
-      for (var c = 0u; c < 4u; c++) {
-        ${grid(rows, groups, (r, g) => `put(row0 + ty + ${down * r}u, col0 + tx + ${across}u * (c + ${4 * g}u), batch, c${r}_${g}[c]);`)}
-      }`,
+      for (var rep = 0u; rep < u.repeats; rep++) ${main}
+      ${twice ? phaseCode(secondPhase(form), "f32", tile, parts) : ""}
+      ${parts.end((...at) => `put(batch, ${at.join(", ")});`)}`,
   };
 }

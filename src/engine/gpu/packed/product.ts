@@ -4,6 +4,7 @@ import { formLimits, productForm } from "../forms/active.ts";
 import type { ProductLayout } from "../forms/buckets.ts";
 import type { MatrixUnit, ProductForm, TileForm } from "../forms/records.ts";
 import { ACTIVATED, type AfterSums } from "../matmul/activation-code.ts";
+import { addPieces, piecesOf } from "../matmul/piece-sums.ts";
 import { MOST_ROWS, type Tile } from "../matmul/product-form.ts";
 import { multiplesOf4 } from "../matmul/register-forms.ts";
 import { runActivated } from "../matmul/run-activated.ts";
@@ -65,6 +66,8 @@ interface Plan {
   readonly grid: (rows: number) => [number, number, number];
   /** Uniforms that only this program has, for the run of rows from `from` on. */
   readonly last: (from: number) => readonly number[];
+  /** Number of pieces of K that the program computes; their sum is another program. */
+  readonly pieces: number;
 }
 
 /** Rows per thread, and whether they are broadcast; they are not if some lanes would have no columns. */
@@ -91,19 +94,37 @@ function registerPlan(key: string, make: (tile: Tile) => GpuProgram, m: number, 
       return tile.broadcast > 0 ? [Math.ceil(runs / lanes), blocks, 1] : flatGrid(Math.ceil((runs * blocks) / lanes));
     },
     last: () => [],
+    pieces: 1,
   };
 }
 
 /**
  * A tiled program for GPUs.
  * @param width width of the result
+ * @param k length of the sums
  */
-function tiledPlan(program: GpuProgram, storage: WeightStorage, type: Arithmetic, width: number, tile: TileForm): Plan {
+function tiledPlan(
+  program: GpuProgram,
+  storage: WeightStorage,
+  type: Arithmetic,
+  width: number,
+  k: number,
+  tile: TileForm,
+): Plan {
+  const { length, count: pieces } = piecesOf(tile, k);
+  const piece = tile.split === undefined ? [] : [length];
   return {
     program,
-    grid: (count) => [Math.ceil(width / tile.n), Math.ceil(count / tile.m), 1],
-    last: (from) => (type === "f16" ? [from, weightFactor(storage)] : []),
+    grid: (count) => [Math.ceil(width / tile.n), Math.ceil(count / tile.m), pieces],
+    last: (from) => [...(type === "f16" ? [from, weightFactor(storage)] : []), ...piece],
+    pieces,
   };
+}
+
+/** A form without pieces where K is too short for several. */
+function unlessShort(form: TileForm, k: number): TileForm {
+  const { split, ...whole } = form;
+  return split === undefined || piecesOf(form, k).count > 1 ? form : whole;
 }
 
 /** The subgroup-matrix unit of a form that uses one. */
@@ -118,8 +139,7 @@ const inSingles = ({ vectors, ...tile }: TileForm): TileForm => tile;
 function forwardPlan(
   storage: WeightStorage,
   type: Arithmetic,
-  m: number,
-  n: number,
+  [m, n, k]: readonly [number, number, number],
   vectors: boolean,
   form: ProductForm,
   activates: boolean,
@@ -130,22 +150,22 @@ function forwardPlan(
     return registerPlan(`${key}-${vectors}`, make, m, Math.ceil(n / COLUMNS));
   }
   if (m > FEW_ROWS) {
-    const tile = inSingles(form);
-    const make = (): GpuProgram => tiledForward(storage, type, tile, activates, unitOf(tile));
+    const tile = unlessShort(inSingles(form), k);
+    const own = activates && tile.split === undefined;
+    const make = (): GpuProgram => tiledForward(storage, type, tile, own, unitOf(tile));
     const program = programOnce(`${key}-${tileKey(tile)}-${type}`, make);
-    return tiledPlan(program, storage, type, n, tile);
+    return tiledPlan(program, storage, type, n, k, tile);
   }
   const rows = m === 1 ? 1 : m <= 4 ? 4 : 8;
   const program = programOnce(`${key}-few-${rows}`, () => fewRowsForward(storage, rows, activates));
-  return { program, grid: () => flatGrid(Math.ceil(n / FEW_COLUMNS)), last: () => [] };
+  return { program, grid: () => flatGrid(Math.ceil(n / FEW_COLUMNS)), last: () => [], pieces: 1 };
 }
 
 /** @param fours whether dy can be loaded four elements at a time */
 function backwardPlan(
   storage: WeightStorage,
   type: Arithmetic,
-  m: number,
-  k: number,
+  [m, k, n]: readonly [number, number, number],
   adds: boolean,
   fours: boolean,
   form: ProductForm,
@@ -156,10 +176,11 @@ function backwardPlan(
     const make = (tile: Tile): GpuProgram => backwardProgram(storage, tile, vectors, adds);
     return registerPlan(`${key}-${vectors}`, make, m, Math.ceil(k / UNIT));
   }
-  const tile = fours ? form : inSingles(form);
-  const make = (): GpuProgram => tiledBackward(storage, type, adds, tile, unitOf(tile));
+  const tile = unlessShort(fours ? form : inSingles(form), n);
+  const own = adds && tile.split === undefined;
+  const make = (): GpuProgram => tiledBackward(storage, type, own, tile, unitOf(tile));
   const program = programOnce(`${key}-${tileKey(tile)}-${type}`, make);
-  return tiledPlan(program, storage, type, k, tile);
+  return tiledPlan(program, storage, type, k, n, tile);
 }
 
 /**
@@ -187,7 +208,14 @@ export function packedForward(
   for (const block of matrix.blocks) {
     const vectors = multiplesOf4(block.rows, width, block.first);
     const activates = after !== undefined;
-    const { program, grid, last } = forwardPlan(matrix.storage, type, m, block.rows, vectors, form, activates);
+    const { program, grid, last, pieces } = forwardPlan(
+      matrix.storage,
+      type,
+      [m, block.rows, k],
+      vectors,
+      form,
+      activates,
+    );
     for (const run of rowRuns(m, block.rows * k)) {
       const { from, count } = run;
       const sizes = [count, block.rows, block.skip, units, rowUnits, width, block.first, bias === undefined ? 0 : 1];
@@ -198,7 +226,14 @@ export function packedForward(
         sums: after.sums && into(after.sums, run),
       };
       const uniforms = [...sizes, block.unit, ...last(from)];
-      runActivated({ program, inputs, values: into(y, run), uniforms, grid: grid(count) }, own, x);
+      if (pieces === 1) {
+        runActivated({ program, inputs, values: into(y, run), uniforms, grid: grid(count) }, own, x);
+      } else {
+        const parts = unwritten([pieces, count, block.rows]);
+        runProgram(program, inputs, [{ into: parts }], uniforms, grid(count));
+        addPieces(parts, into(y, run), { width, first: block.first, bias, after: own });
+        release(parts);
+      }
       countWork(count * block.rows * k);
     }
   }
@@ -221,12 +256,27 @@ export function packedBackward(dy: tf.TensorInfo, matrix: PackedMatrix, wanted: 
   const factors = type === "f16" ? [rowFactors(dy)] : [];
   matrix.blocks.forEach((block, index) => {
     const fours = multiplesOf4(block.rows, width, block.first);
-    const { program, grid, last } = backwardPlan(matrix.storage, type, m, k, index > 0, fours, form);
+    const { program, grid, last, pieces } = backwardPlan(
+      matrix.storage,
+      type,
+      [m, k, block.rows],
+      index > 0,
+      fours,
+      form,
+    );
     for (const run of rowRuns(m, block.rows * k)) {
       const { from, count } = run;
       const sizes = [count, block.rows, block.skip, k, rowUnits, width, block.first, block.unit];
       const inputs: ProgramInput[] = [rowsOf(dy, run), ...buffersOf(block), ...factors];
-      runProgram(program, inputs, [into(dx, run)], [...sizes, ...last(from)], grid(count));
+      const uniforms = [...sizes, ...last(from)];
+      if (pieces === 1) {
+        runProgram(program, inputs, [into(dx, run)], uniforms, grid(count));
+      } else {
+        const parts = unwritten([pieces, count, k]);
+        runProgram(program, inputs, [{ into: parts }], uniforms, grid(count));
+        addPieces(parts, into(dx, run), { adds: index > 0 });
+        release(parts);
+      }
       countWork(count * block.rows * k);
     }
   });

@@ -1,15 +1,14 @@
 /**
- * Products with packed rows for GPUs. Many rows of x: tiles of results whose operands pass through workgroup memory, so
- * that every packed element is unpacked once per tile; the tile is a form of forms/records.ts, and its arithmetic is
- * f32 or that of half.ts. Few rows (decoding) are limited by memory: eight threads read a row of the matrix side by
- * side.
+ * Products with packed rows for GPUs. Many rows of x: tiled products (matmul/tile-product.ts), so that every packed
+ * element is unpacked once per tile; the tile is a form of forms/records.ts, and its arithmetic is f32 or that of
+ * half.ts. Few rows (decoding) are limited by memory: eight threads read a row of the matrix side by side.
  */
-import { type MatrixUnit, type TileForm, tileThreads } from "../forms/records.ts";
+import type { MatrixUnit, TileForm } from "../forms/records.ts";
 import { ACTIVATED, afterBeside, afterCode } from "../matmul/activation-code.ts";
-import { grid, lines } from "../matmul/product-form.ts";
-import { bound, type GpuProgram } from "../runtime/pipelines.ts";
-import { type Arithmetic, HALF_RUN } from "./half.ts";
-import { matrixParts, type TileParts } from "./matrix-tiles.ts";
+import { lines } from "../matmul/product-form.ts";
+import { type Operand, phaseCode, tileBegin, tileFields, tileParts } from "../matmul/tile-product.ts";
+import type { GpuProgram } from "../runtime/pipelines.ts";
+import type { Arithmetic } from "./half.ts";
 import { BACKWARD_UNIFORMS, FORWARD_UNIFORMS } from "./register-programs.ts";
 import { hasScales, type WeightStorage } from "./storage.ts";
 import { blockInputs, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "./unpack.ts";
@@ -20,108 +19,78 @@ export const FEW_ROWS = 8;
 /** Outputs per workgroup of the decoding program. */
 export const FEW_COLUMNS = 8;
 
-const memory = (type: Arithmetic, { m, n, k }: TileForm): string => `
-  var<workgroup> left: array<${type}, ${k * m}>;
-  var<workgroup> right: array<${type}, ${k * n}>;`;
-
-/** Code of one step along the inner size for the results of a thread. */
-function step(type: Arithmetic, { m, n, rows, columns }: TileForm, sums: string): string {
-  const [down, across] = [m / rows, n / columns];
-  const column = (g: number, c: number): string => `right[k * ${n}u + tx + ${across * (4 * g + c)}u]`;
-  const groups = columns / 4;
-  return `
-    ${lines(groups, (g) => `let b${g} = vec4<${type}>(${[0, 1, 2, 3].map((c) => column(g, c)).join(", ")});`)}
-    ${grid(rows, groups, (r, g) => `${sums}${r}_${g} += left[k * ${m}u + ty + ${down * r}u] * b${g};`)}`;
-}
-
-function steps(type: Arithmetic, tile: TileForm): string {
-  if (type === "f32") return `for (var k = 0u; k < ${bound(tile.k, "m")}; k++) { ${step("f32", tile, "c")} }`;
-  const groups = tile.columns / 4;
-  // Written out and counted in ones: a compiler bounds no index that a loop raises by eight.
-  return `for (var run = 0u; run < ${bound(tile.k / HALF_RUN, "m")}; run++) {
-    ${grid(tile.rows, groups, (r, g) => `var h${r}_${g} = vec4<f16>(0);`)}
-    ${lines(HALF_RUN, (i) => `{ let k = run * ${HALF_RUN}u + ${i}u; ${step("f16", tile, "h")} }`)}
-    ${grid(tile.rows, groups, (r, g) => `c${r}_${g} += vec4f(h${r}_${g});`)}
-  }`;
-}
-
-/** The parts of a program whose threads keep their results in registers. */
-function registerParts(type: Arithmetic, tile: TileForm): TileParts {
-  const { m, n, rows, columns } = tile;
-  const [down, across, groups] = [m / rows, n / columns, columns / 4];
-  return {
-    enable: type === "f16" ? ["f16"] : [],
-    threads: tileThreads(tile),
-    header: "",
-    begin: `
-  let tx = index % ${across}u;
-  let ty = index / ${across}u;
-  ${grid(rows, groups, (r, g) => `var c${r}_${g} = vec4f(0);`)}`,
-    multiply: `
-  workgroupBarrier();
-  ${steps(type, tile)}
-  workgroupBarrier();`,
-    end: `for (var c = 0u; c < 4u; c++) {
-        ${grid(rows, groups, (r, g) => `put(row0 + ty + ${down * r}u, col0 + tx + ${across}u * (c + ${4 * g}u), c${r}_${g}[c]);`)}
-      }`,
-  };
-}
-
 /** Additional uniforms for half precision; `firstRow` is the first row of the factors. */
 function besides(type: Arithmetic): Pick<GpuProgram, "inputs" | "uniforms"> {
   if (type === "f32") return { inputs: {}, uniforms: {} };
   return { inputs: { rowFactors: "f32" }, uniforms: { firstRow: "u32", weightFactor: "f32" } };
 }
 
-/** How operands are scaled into workgroup memory, and how a sum of their products is scaled back. */
-const CONVERSIONS: Readonly<Record<Arithmetic, string>> = {
-  f32: `
-  fn ofRow(row: u32, part: vec4f) -> vec4f { return part; }
-  fn ofMatrix(part: vec4f) -> vec4f { return part; }
-  fn whole(row: u32, sum: f32) -> f32 { return u.factor * sum; }`,
-  f16: `
-  fn ofRow(row: u32, part: vec4f) -> vec4<f16> { return vec4<f16>(rowFactors[u.firstRow + row] * part); }
-  fn ofMatrix(part: vec4f) -> vec4<f16> { return vec4<f16>(u.weightFactor * part); }
-  fn whole(row: u32, sum: f32) -> f32 { return u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row]; }`,
+/** WGSL of a sum of products without the factors of half precision. */
+const WHOLE: Readonly<Record<Arithmetic, string>> = {
+  f32: "fn whole(row: u32, sum: f32) -> f32 { return u.factor * sum; }",
+  f16: `fn whole(row: u32, sum: f32) -> f32 {
+        return u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row];
+      }`,
 };
 
-const placement = ({ m, n }: TileForm, { begin }: TileParts): string => `
-  let index = local.x;
-  let row0 = group.y * ${m}u;
-  let col0 = group.x * ${n}u;
-  ${begin}`;
+/** An operand whose rows are scaled to the range of half precision. */
+function scaledRows(type: Arithmetic, operand: Omit<Operand, "read">, read: (address: string) => string[]): Operand {
+  return {
+    ...operand,
+    ...(type === "f16"
+      ? { fixed: (load, line) => `let factor${load} = rowFactors[u.firstRow + min(${line}, u.m - 1u)];` }
+      : {}),
+    read: (name, address, load) =>
+      read(address)
+        .map((value, at) => `let ${name}${"lh"[at]} = ${type === "f16" ? `factor${load} * ` : ""}${value};`)
+        .join(" "),
+  };
+}
 
-/** Stores eight steps of one line of a tile, from the vectors `low` and `high`, one below another. */
-const spread = (into: string, lines: number, low: string, high: string): string => `
-          for (var j = 0u; j < 4u; j++) {
-            let cell = (part * 8u + j) * ${lines}u + line;
-            ${into}[cell] = ${low}[j];
-            ${into}[cell + ${4 * lines}u] = ${high}[j];
-          }`;
+/** The packed operand: units of eight elements of the block's rows. */
+function packedUnits(storage: WeightStorage, type: Arithmetic, operand: Omit<Operand, "run" | "read">): Operand {
+  const scales = (address: string): string[] => [
+    ...(hasScales(storage) ? [`scale((${address}) / ${UNITS_PER_SCALE}u)`] : []),
+    ...(type === "f16" ? ["u.weightFactor"] : []),
+  ];
+  return {
+    ...operand,
+    run: UNIT,
+    read: (name, address) => `
+        ${readUnit(storage, `${name}w`, address)}
+        ${["l", "h"].map((part) => `let ${name}${part} = ${[...scales(address), `${name}w${part}`].join(" * ")};`).join(" ")}`,
+  };
+}
 
-const unpackedUnit = (storage: WeightStorage, place: string): string => `
-            ${readUnit(storage, "w", place)}
-            let s = ${hasScales(storage) ? `scale((${place}) / ${UNITS_PER_SCALE}u)` : "1.0"};
-            bl = ofMatrix(s * wl);
-            bh = ofMatrix(s * wh);`;
-
-function name(
+/** Name of a program. */
+function nameOf(
   storage: WeightStorage,
   direction: string,
   type: Arithmetic,
-  { m, n, k, rows, columns }: TileForm,
+  { m, n, k, rows, columns, split }: TileForm,
   unit: MatrixUnit | undefined,
 ): string {
   const matrices =
     unit === undefined ? "" : `-matrices-${unit.m}-${unit.n}-${unit.k}-${unit.lanes}${unit.fixed ? "-fixed" : ""}`;
-  return `lab-packed-${storage}-${direction}-tiles-${m}-${n}-${k}-${rows}-${columns}-${type}${matrices}`;
+  return `lab-packed-${storage}-${direction}-tiles-${m}-${n}-${k}-${rows}-${columns}-${type}${matrices}${split === undefined ? "" : "-pieces"}`;
 }
 
-const partsOf = (type: Arithmetic, tile: TileForm, unit: MatrixUnit | undefined): TileParts =>
-  unit === undefined ? registerParts(type, tile) : matrixParts(tile, unit);
+/** Uniforms, steps of K and result of a form whose workgroups compute one piece of K each, [pieces, m, columns]. */
+function pieces(tile: TileForm, k: string): { uniforms: Record<string, "u32">; first: string; last: string } {
+  if (tile.split === undefined) return { uniforms: {}, first: "0u", last: k };
+  const first = "group.z * u.piece";
+  return { uniforms: { piece: "u32" }, first, last: `min(${k}, ${first} + u.piece)` };
+}
+
+/** WGSL function that writes a sum of a piece. @param columns of the piece */
+const putPiece = (columns: string): string => `
+      fn put(piece: u32, row: u32, col: u32, sum: f32) {
+        if (row < u.m && col < ${columns}) { result[(piece * u.m + row) * ${columns} + col] = whole(row, sum); }
+      }`;
 
 /**
  * y[:, first + j] = factor · x · w[j]ᵀ (+ bias), and its activation; grid: [columns / n, rows / m] of the tile.
+ * A form with `split` writes the product of every piece of K, without bias: [pieces, m, n].
  * @param unit unit of a form with subgroup matrices, whose type is f16
  */
 export function tiledForward(
@@ -133,53 +102,44 @@ export function tiledForward(
 ): GpuProgram {
   const beside = afterBeside<"f32">(activates, "f32");
   const { inputs, uniforms } = besides(type);
-  const parts = partsOf(type, tile, unit);
-  const { m, n, k } = tile;
-  const [threads, units] = [parts.threads, k / UNIT];
+  const parts = tileParts(type, tile, unit);
+  const a = scaledRows(
+    type,
+    { run: UNIT, along: true, base: "row0 * u.units * 2u", perRun: "2u", perNext: "2u * u.units" },
+    (address) => [`x[${address}]`, `x[${address} + 1u]`],
+  );
+  const b = packedUnits(storage, type, {
+    along: true,
+    base: "(u.skip + col0) * u.rowUnits",
+    perRun: "1u",
+    perNext: "u.rowUnits",
+  });
+  const k = `(${UNIT}u * u.units)`;
+  const split = pieces(tile, k);
   return {
-    name: name(storage, "forward", type, tile, unit) + (activates ? ACTIVATED : ""),
-    enable: parts.enable,
-    ...(parts.subgroupSize === undefined ? {} : { subgroupSize: parts.subgroupSize }),
+    name: nameOf(storage, "forward", type, tile, unit) + (activates ? ACTIVATED : ""),
+    ...tileFields(parts),
     inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32", ...inputs, ...beside.inputs },
     outputs: { result: "f32", ...beside.outputs },
-    uniforms: { ...FORWARD_UNIFORMS, ...uniforms, ...beside.uniforms },
-    workgroup: [threads, 1],
-    header: `${unpackHeader(storage)} ${memory(type, tile)} ${parts.header} ${CONVERSIONS[type]} ${afterCode(activates, "f32")}
-      fn put(row: u32, col: u32, sum: f32) {
+    uniforms: { ...FORWARD_UNIFORMS, ...uniforms, ...split.uniforms, ...beside.uniforms },
+    header: `${unpackHeader(storage)} ${parts.header} ${WHOLE[type]} ${afterCode(activates, "f32")}
+      ${
+        tile.split === undefined
+          ? `
+      fn put(piece: u32, row: u32, col: u32, sum: f32) {
         if (row >= u.m || col >= u.n) { return; }
         var value = whole(row, sum);
         if (u.hasBias != 0u) { value += bias[u.first + col]; }
         let at = row * u.width + u.first + col;
         result[at] = value;
         ${activates ? "after(at);" : ""}
+      }`
+          : putPiece("u.n")
       }`,
-    body: `${placement(tile, parts)}
-      for (var at = 0u; at < u.units; at += ${units}u) {
-        for (var i = index; i < ${bound((k * m) / UNIT, "m")}; i += ${threads}u) {
-          let line = i / ${units}u;
-          let part = i % ${units}u;
-          let row = min(row0 + line, u.m - 1u);
-          var al = vec4<${type}>(0); var ah = al;
-          if (at + part < u.units) {
-            let place = (row * u.units + at + part) * 2u;
-            al = ofRow(row, x[place]);
-            ah = ofRow(row, x[place + 1u]);
-          }
-          ${spread("left", m, "al", "ah")}
-        }
-        for (var i = index; i < ${bound((k * n) / UNIT, "m")}; i += ${threads}u) {
-          let line = i / ${units}u;
-          let part = i % ${units}u;
-          var bl = vec4<${type}>(0); var bh = bl;
-          if (at + part < u.units) {
-            let place = (u.skip + min(col0 + line, u.n - 1u)) * u.rowUnits + at + part;
-            ${unpackedUnit(storage, "place")}
-          }
-          ${spread("right", n, "bl", "bh")}
-        }
-        ${parts.multiply}
-      }
-      ${parts.end}`,
+    body: `
+      ${tileBegin(tile, parts)}
+      ${phaseCode({ a, b, ...split, end: k }, type, tile, parts)}
+      ${parts.end((...at) => `put(group.z, ${at.join(", ")});`)}`,
   };
 }
 
@@ -196,52 +156,48 @@ export function tiledBackward(
   unit?: MatrixUnit,
 ): GpuProgram {
   const { inputs, uniforms } = besides(type);
-  const parts = partsOf(type, tile, unit);
-  const { m, n, k } = tile;
-  const [threads, units, loads] = [parts.threads, n / UNIT, tile.vectors ? 4 : 1];
+  const parts = tileParts(type, tile, unit);
+  const vectors = tile.vectors === true;
+  const four = vectors ? " / 4u" : "";
+  const split = pieces(tile, "u.n");
+  const a = scaledRows(
+    type,
+    {
+      run: vectors ? 4 : 1,
+      along: true,
+      base: `(row0 * u.width + u.first)${four}`,
+      perRun: "1u",
+      perNext: `u.width${four}`,
+    },
+    (address) => [`dy[${address}]`],
+  );
+  const b = packedUnits(storage, type, {
+    along: false,
+    base: `u.skip * u.rowUnits + col0 / ${UNIT}u`,
+    perRun: "1u",
+    perNext: "u.rowUnits",
+  });
   return {
-    name: `${name(storage, "backward", type, tile, unit)}${tile.vectors ? "-vectors" : ""}${adds ? "-adding" : ""}`,
-    enable: parts.enable,
-    ...(parts.subgroupSize === undefined ? {} : { subgroupSize: parts.subgroupSize }),
-    inputs: { dy: tile.vectors ? "vec4<f32>" : "f32", ...blockInputs(storage), ...inputs },
+    name: `${nameOf(storage, "backward", type, tile, unit)}${vectors ? "-vectors" : ""}${adds ? "-adding" : ""}`,
+    ...tileFields(parts),
+    inputs: { dy: vectors ? "vec4<f32>" : "f32", ...blockInputs(storage), ...inputs },
     outputs: { result: "f32" },
-    uniforms: { ...BACKWARD_UNIFORMS, ...uniforms },
-    workgroup: [threads, 1],
-    header: `${unpackHeader(storage)} ${memory(type, tile)} ${parts.header} ${CONVERSIONS[type]}
-      fn put(row: u32, col: u32, sum: f32) {
+    uniforms: { ...BACKWARD_UNIFORMS, ...uniforms, ...split.uniforms },
+    header: `${unpackHeader(storage)} ${parts.header} ${WHOLE[type]}
+      ${
+        tile.split === undefined
+          ? `
+      fn put(piece: u32, row: u32, col: u32, sum: f32) {
         if (row >= u.m || col >= u.k) { return; }
         let at = row * u.k + col;
         result[at] = ${adds ? "result[at] + " : ""}whole(row, sum);
+      }`
+          : putPiece("u.k")
       }`,
-    body: `${placement(tile, parts)}
-      for (var at = 0u; at < u.n; at += ${k}u) {
-        for (var i = index; i < ${bound((k * m) / loads, "m")}; i += ${threads}u) {
-          let step = i % ${k / loads}u * ${loads}u;
-          let line = i / ${k / loads}u;
-          let j = at + step;
-          let row = row0 + line;
-          var value = vec4<${type}>(0);
-          if (j < u.n && row < u.m) { value = ofRow(row, vec4f(dy[(row * u.width + u.first + j) / ${loads}u])); }
-          ${lines(loads, (i) => `left[(step + ${i}u) * ${m}u + line] = value[${i}];`)}
-        }
-        for (var i = index; i < ${bound(k * units, "m")}; i += ${threads}u) {
-          let line = i / ${units}u;
-          let part = i % ${units}u;
-          let unit = col0 / ${UNIT}u + part;
-          var bl = vec4<${type}>(0); var bh = bl;
-          if (at + line < u.n && unit < u.rowUnits) {
-            let place = (u.skip + at + line) * u.rowUnits + unit;
-            ${unpackedUnit(storage, "place")}
-          }
-          for (var c = 0u; c < 4u; c++) {
-            let into = line * ${n}u + part * 8u + c;
-            right[into] = bl[c];
-            right[into + 4u] = bh[c];
-          }
-        }
-        ${parts.multiply}
-      }
-      ${parts.end}`,
+    body: `
+      ${tileBegin(tile, parts)}
+      ${phaseCode({ a, b, ...split, end: "u.n" }, type, tile, parts)}
+      ${parts.end((...at) => `put(group.z, ${at.join(", ")});`)}`,
   };
 }
 

@@ -4,23 +4,23 @@
  * keeps the sums in f32. Results are written through workgroup memory, so edges, factors and a bias are handled as in
  * any other tile.
  */
-import { type MatrixUnit, type TileForm, tileThreads } from "../forms/records.ts";
-import { grid, lines } from "../matmul/product-form.ts";
+import { type MatrixUnit, type TileForm, tilePitch, tileThreads } from "../forms/records.ts";
 import { bound, SUBGROUP_MATRICES } from "../runtime/pipelines.ts";
+import { grid, lines } from "./product-form.ts";
 
-/** Parts of a tiled program that store and multiply results. */
+/** How the results of a tile are kept and computed. */
 export interface TileParts {
   readonly enable: readonly string[];
   readonly subgroupSize?: number;
   readonly threads: number;
-  /** Workgroup variables besides the operands. */
+  /** Workgroup variables. */
   readonly header: string;
   /** Declares the results of a thread. */
   readonly begin: string;
-  /** Adds all steps of both operands' tiles, `left` by steps and rows, `right` by steps and columns. */
+  /** Adds all steps of both operands' tiles, in `left` and `right`. */
   readonly multiply: string;
-  /** Passes the results to `put(row, col, sum)`. */
-  readonly end: string;
+  /** Passes every result to a statement of WGSL. */
+  readonly end: (put: (row: string, col: string, sum: string) => string) => string;
 }
 
 /**
@@ -33,19 +33,25 @@ export function matrixParts(tile: TileForm, unit: MatrixUnit): TileParts {
   const { m, n, rows, columns } = tile;
   const [parts, across] = [tileThreads(tile), n / columns];
   const [down, right] = [rows / unit.m, columns / unit.n];
-  const strip = unit.m * columns;
+  const size = unit.m * unit.n;
   const threads = tileThreads(tile, unit.lanes);
-  const matrix = (side: "left" | "right", at: string): string => {
-    const [size, lanes, order] =
-      side === "left" ? [`${unit.k}, ${unit.m}`, m, "col_major"] : [`${unit.n}, ${unit.k}`, n, "row_major"];
-    return `subgroupMatrixLoad<subgroup_matrix_${side}<f16, ${size}>, ${order}>(&${side}, ${at}, ${lanes}u)`;
+  // Lines lie along K, as the units read them.
+  const pitch = tilePitch(tile.k, true);
+  const matrix = (side: "left" | "right", line: string): string => {
+    const [size, order] =
+      side === "left" ? [`${unit.k}, ${unit.m}`, "row_major"] : [`${unit.n}, ${unit.k}`, "col_major"];
+    const at = `(${line}) * ${pitch}u + k`;
+    return `subgroupMatrixLoad<subgroup_matrix_${side}<f16, ${size}>, ${order}>(&${side}, ${at}, ${pitch}u)`;
   };
   const sum = (r: number, c: number): string => `c${r}_${c}`;
   return {
     enable: ["f16", "subgroups", SUBGROUP_MATRICES, ...(unit.fixed ? ["subgroup_size_control"] : [])],
     ...(unit.fixed ? { subgroupSize: unit.lanes } : {}),
     threads,
-    header: `var<workgroup> sums: array<f32, ${parts * strip}>;`,
+    header: `
+      var<workgroup> left: array<f16, ${m * pitch}>;
+      var<workgroup> right: array<f16, ${n * pitch}>;
+      var<workgroup> sums: array<f32, ${parts * size}>;`,
     begin: `
       let owns = subgroup < ${parts}u;
       let top = subgroup / ${across}u * ${rows}u;
@@ -55,28 +61,29 @@ export function matrixParts(tile: TileForm, unit: MatrixUnit): TileParts {
       workgroupBarrier();
       ${OWN} {
         for (var k = 0u; k < ${bound(tile.k, "m")}; k += ${unit.k}u) {
-          ${lines(down, (r) => `let a${r} = ${matrix("left", `k * ${m}u + top + ${r * unit.m}u`)};`)}
+          ${lines(down, (r) => `let a${r} = ${matrix("left", `top + ${r * unit.m}u`)};`)}
           ${lines(
             right,
-            (c) => `let b${c} = ${matrix("right", `k * ${n}u + side + ${c * unit.n}u`)};
+            (c) => `let b${c} = ${matrix("right", `side + ${c * unit.n}u`)};
             ${lines(down, (r) => `${sum(r, c)} = subgroupMatrixMultiplyAccumulate(a${r}, b${c}, ${sum(r, c)});`)}`,
           )}
         }
       }
       workgroupBarrier();`,
-    end: lines(
-      down,
-      (r) => `
-      ${OWN} {
-        ${lines(right, (c) => `subgroupMatrixStore<row_major>(&sums, subgroup * ${strip}u + ${c * unit.n}u, ${sum(r, c)}, ${columns}u);`)}
-      }
+    end: (put) =>
+      grid(
+        down,
+        right,
+        (r, c) => `
+      ${OWN} { subgroupMatrixStore<row_major>(&sums, subgroup * ${size}u, ${sum(r, c)}, ${unit.n}u); }
       workgroupBarrier();
-      for (var i = index; i < ${parts * strip}u; i += ${threads}u) {
-        let part = i / ${strip}u;
-        let line = part / ${across}u * ${rows}u + ${r * unit.m}u + i % ${strip}u / ${columns}u;
-        put(row0 + line, col0 + part % ${across}u * ${columns}u + i % ${columns}u, sums[i]);
+      for (var i = local.x; i < ${parts * size}u; i += ${threads}u) {
+        let part = i / ${size}u;
+        let row = row0 + part / ${across}u * ${rows}u + ${r * unit.m}u + i % ${size}u / ${unit.n}u;
+        let col = col0 + part % ${across}u * ${columns}u + ${c * unit.n}u + i % ${unit.n}u;
+        ${put("row", "col", "sums[i]")}
       }
       workgroupBarrier();`,
-    ),
+      ),
   };
 }

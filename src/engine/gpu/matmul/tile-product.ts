@@ -1,0 +1,205 @@
+/**
+ * The generator of tiled products, for cards: a workgroup computes a tile of the result, every element of both operands
+ * is loaded once per tile and passes through workgroup memory, and a thread keeps rows × columns of the result in
+ * registers, in groups of four adjacent rows and columns, so that it reads workgroup memory four elements at a time.
+ * Operands differ only in how a run of their elements is read: plain at any stride (tiled-code.ts) or packed
+ * (packed/tile-programs.ts). Sums run over K in order without atomics, so every run gives the same bits.
+ */
+import { type MatrixUnit, type TileForm, tilePitch, tileThreads } from "../forms/records.ts";
+import { type Arithmetic, HALF_RUN } from "../packed/half.ts";
+import { bound } from "../runtime/pipelines.ts";
+import { matrixParts, type TileParts } from "./matrix-tiles.ts";
+import { grid, lines } from "./product-form.ts";
+
+/** How the elements of an operand are read. A line is a row of A or a column of B. All text is WGSL. */
+export interface Operand {
+  /** Elements that a thread reads at once. */
+  readonly run: 1 | 4 | 8;
+  /** Whether a run lies along K; otherwise it is a step of several lines. */
+  readonly along: boolean;
+  /** Address of the tile's first line at the start of K; the same in all threads. */
+  readonly base: string;
+  /** What is added to an address per run, and per line (`along`) or step of K. */
+  readonly perRun: string;
+  readonly perNext: string;
+  /** Statements before the loop over K, for the line of load number `load`. */
+  readonly fixed?: (load: number, line: string) => string;
+  /** Statements that declare `<name>l`, and for runs of eight `<name>h`: the elements at an address. */
+  readonly read: (name: string, address: string, load: number) => string;
+  /** Condition that an element is not a zero that its buffer does not hold. */
+  readonly seen?: (line: string, k: string) => string;
+}
+
+/** A sum of products over K from `first` to `last`, which may end before K does at `end`. */
+export interface Phase {
+  readonly a: Operand;
+  readonly b: Operand;
+  readonly first: string;
+  readonly last: string;
+  readonly end: string;
+}
+
+/** Code of one step along K for the results of a thread, from the first elements `l` and `r` of its step. */
+function step(type: Arithmetic, { m, n, rows, columns }: TileForm, sums: string): string {
+  const [down, across, groups] = [m / rows, n / columns, columns / 4];
+  const four = (side: string, at: string): string =>
+    `vec4<${type}>(${[0, 1, 2, 3].map((i) => `${side}[${at} + ${i}u]`).join(", ")})`;
+  const left =
+    rows === 1 ? "let a0 = left[l];" : lines(rows / 4, (g) => `let a${g} = ${four("left", `l + ${4 * down * g}u`)};`);
+  const a = (r: number): string => (rows === 1 ? "a0" : `a${Math.floor(r / 4)}[${r % 4}]`);
+  return `
+    ${left}
+    ${lines(groups, (g) => `let b${g} = ${four("right", `r + ${4 * across * g}u`)};`)}
+    ${grid(rows, groups, (r, g) => `${sums}${r}_${g} += ${a(r)} * b${g};`)}`;
+}
+
+function steps(type: Arithmetic, tile: TileForm): string {
+  const { k, m, n, rows, columns } = tile;
+  const groups = columns / 4;
+  const from = (index: string): string =>
+    `let l = (${index}) * ${tilePitch(m)}u + ${Math.min(rows, 4)}u * ty; let r = (${index}) * ${tilePitch(n)}u + 4u * tx;`;
+  if (type === "f32") {
+    return `for (var k = 0u; k < ${bound(k, "m")}; k++) { ${from("k")} ${step("f32", tile, "c")} }`;
+  }
+  // Written out and counted in ones: a compiler bounds no index that a loop raises by eight.
+  return `for (var run = 0u; run < ${bound(k / HALF_RUN, "m")}; run++) {
+    ${grid(rows, groups, (r, g) => `var h${r}_${g} = vec4<f16>(0);`)}
+    ${lines(HALF_RUN, (i) => `{ ${from(`run * ${HALF_RUN}u + ${i}u`)} ${step("f16", tile, "h")} }`)}
+    ${grid(rows, groups, (r, g) => `c${r}_${g} += vec4f(h${r}_${g});`)}
+  }`;
+}
+
+/** The parts of a program whose threads keep their results in registers. */
+function registerParts(type: Arithmetic, tile: TileForm): TileParts {
+  const { m, n, rows, columns } = tile;
+  const [down, across, groups] = [m / rows, n / columns, columns / 4];
+  const block = Math.min(rows, 4);
+  const row = (r: number): string => `row0 + ${block}u * ty + ${block * down * Math.floor(r / block) + (r % block)}u`;
+  return {
+    enable: type === "f16" ? ["f16"] : [],
+    threads: tileThreads(tile),
+    header: `
+      var<workgroup> left: array<${type}, ${tile.k * tilePitch(m)}>;
+      var<workgroup> right: array<${type}, ${tile.k * tilePitch(n)}>;`,
+    begin: `
+      let tx = local.x % ${across}u;
+      let ty = local.x / ${across}u;
+      ${grid(rows, groups, (r, g) => `var c${r}_${g} = vec4f(0);`)}`,
+    multiply: `
+        workgroupBarrier();
+        ${steps(type, tile)}
+        workgroupBarrier();`,
+    end: (put) => `for (var c = 0u; c < ${bound(4, "m")}; c++) {
+        ${grid(rows, groups, (r, g) => put(row(r), `col0 + 4u * tx + c + ${4 * across * g}u`, `c${r}_${g}[c]`))}
+      }`,
+  };
+}
+
+/** The parts of a program of a form. @param unit unit of a form with subgroup matrices, whose type is f16 */
+export function tileParts(type: Arithmetic, tile: TileForm, unit?: MatrixUnit): TileParts {
+  return unit === undefined ? registerParts(type, tile) : matrixParts(tile, unit);
+}
+
+/** Code that loads an operand's part of the tile: declarations before the loop over K, reads and stores within it. */
+interface Loading {
+  readonly before: string;
+  readonly reads: string;
+  readonly stores: string;
+}
+
+function loading(side: "a" | "b", operand: Operand, type: Arithmetic, tile: TileForm, threads: number): Loading {
+  const { run, along } = operand;
+  const [into, line0, count] = side === "a" ? ["left", "row0", tile.m] : ["right", "col0", tile.n];
+  /** Runs that lie side by side in memory. */
+  const beside = (along ? tile.k : count) / run;
+  const total = (count * tile.k) / run;
+  const loads = Math.ceil(total / threads);
+  const [stepPitch, linePitch] = tile.matrices ? [1, tilePitch(tile.k, true)] : [tilePitch(count), 1];
+  const [runPitch, nextPitch] = along ? [stepPitch, linePitch] : [linePitch, stepPitch];
+  const [fast, slow] = [`${side}Run`, `${side}Next`];
+  const places = Array.from({ length: loads }, (_, load) => {
+    const first = load * threads;
+    const [runs, nexts] = [first % beside, Math.floor(first / beside)];
+    const [inRun, next] = [`${run}u * (${fast} + ${runs}u)`, `${slow} + ${nexts}u`];
+    const name = `${side}${load}`;
+    return {
+      load,
+      name,
+      line: `${line0} + ${along ? next : inRun}`,
+      step: along ? inRun : next,
+      address: `${runs}u * (${operand.perRun}) + ${nexts}u * (${operand.perNext})`,
+      to: runs * run * runPitch + nexts * nextPitch,
+      /** Number of threads that have this load, if some have not. */
+      partly: first + threads > total ? total - first : undefined,
+    };
+  });
+  const element = (name: string, j: number): string =>
+    run === 1 ? `${name}l` : `${name}${j < 4 ? "l" : "h"}[${j % 4}]`;
+  const advance = along ? `at / ${run}u * (${operand.perRun})` : `at * (${operand.perNext})`;
+  const zero = run === 1 ? "0.0" : "vec4f(0)";
+  const parts = run === 8 ? ["l", "h"] : ["l"];
+  const stored = run === 1 ? type : `vec4<${type}>`;
+  type Load = (typeof places)[number];
+  const read = ({ load, name, line, step: at, address }: Load): string => {
+    const seen = operand.seen === undefined ? "" : ` && ${operand.seen(line, `(at + ${at})`)}`;
+    return `
+        let ${name}At = ${side}At + (${advance} + ${address});
+        ${operand.read(`${name}r`, `${name}At`, load)}
+        let ${name}In = (at + ${at} < end)${seen};
+        ${parts.map((part) => `let ${name}${part} = ${stored}(select(${zero}, ${name}r${part}, ${name}In));`).join("\n")}`;
+  };
+  const store = ({ name, to }: Load): string =>
+    lines(run, (j) => `${into}[${side}To + ${to + j * runPitch}u] = ${element(name, j)};`);
+  return {
+    before: `
+      let ${fast} = local.x % ${beside}u;
+      let ${slow} = local.x / ${beside}u;
+      let ${side}To = ${fast} * ${run * runPitch}u + ${slow} * ${nextPitch}u;
+      let ${side}At = ${operand.base} + ${fast} * (${operand.perRun}) + ${slow} * (${operand.perNext});
+      ${operand.fixed === undefined ? "" : places.map(({ load, line }) => operand.fixed?.(load, line)).join("\n")}`,
+    reads: places.flatMap((place) => (place.partly === undefined ? [read(place)] : [])).join("\n"),
+    stores: places
+      .map((place) => {
+        if (place.partly === undefined) return `{ ${store(place)} }`;
+        // Waves without a load skip it.
+        return `if (local.x < ${place.partly}u) { ${read(place)} ${store(place)} }`;
+      })
+      .join("\n"),
+  };
+}
+
+/** Code that adds the products of a phase to the results. It needs `row0`, `col0` and the parts' variables. */
+export function phaseCode(phase: Phase, type: Arithmetic, tile: TileForm, parts: TileParts): string {
+  const a = loading("a", phase.a, type, tile, parts.threads);
+  const b = loading("b", phase.b, type, tile, parts.threads);
+  return `{
+      let end = ${phase.end};
+      ${a.before}
+      ${b.before}
+      for (var at = ${phase.first}; at < ${phase.last}; at += ${tile.k}u) {
+        ${a.reads}
+        ${b.reads}
+        ${a.stores}
+        ${b.stores}
+        ${parts.multiply}
+      }
+    }`;
+}
+
+/** Declares the tile's first row and column, and the results. */
+export function tileBegin({ m, n }: TileForm, { begin }: TileParts): string {
+  return `
+      let row0 = group.y * ${m}u;
+      let col0 = group.x * ${n}u;
+      ${begin}`;
+}
+
+/** Fields of a program that its parts determine. */
+export function tileFields(parts: TileParts): {
+  readonly enable: readonly string[];
+  readonly subgroupSize?: number;
+  readonly workgroup: readonly [number, number];
+} {
+  const { enable, subgroupSize, threads } = parts;
+  return { enable, ...(subgroupSize === undefined ? {} : { subgroupSize }), workgroup: [threads, 1] };
+}
