@@ -5,13 +5,14 @@ import { badInput, LabError } from "../src/engine/errors.ts";
 import { seenShapes } from "../src/engine/gpu/forms/active.ts";
 import { type EngineDevice, openAgain, openDevice } from "../src/engine/gpu/runtime/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
+import type { OpenModelOptions } from "../src/engine/loading/open-model.ts";
 import { checkpointRoomWarning, checkpointsAtOnce } from "../src/engine/plan/checkpoint-room.ts";
 import { countCardLines, measureCard } from "../src/engine/self-test/card/measure.ts";
 import { passed } from "../src/engine/self-test/self-check.ts";
 import { countChecks, selfTest } from "../src/engine/self-test/self-test.ts";
 import { dryRun } from "../src/engine/session/dry-run.ts";
 import { lookAtRollout } from "../src/engine/session/look.ts";
-import { findMemory, type Plan } from "../src/engine/session/plan.ts";
+import { findMemory, fittedSettings, type Plan } from "../src/engine/session/plan.ts";
 import { replayStep } from "../src/engine/session/replay.ts";
 import { Session, type StartedRun } from "../src/engine/session/session.ts";
 import { freeRoom } from "../src/engine/storage/free-room.ts";
@@ -118,11 +119,14 @@ const calls: Handlers<TrainerCalls> = {
     session = open(data, reward);
     session.catch(() => undefined); // reported as "gpu"; every later call fails with the same sentence
   },
-  async openModel(ref, choice, onProgress, signal) {
+  async openModel(ref, choice, gigabytes, onProgress, signal) {
     const { lab } = await started();
+    const { software } = lab.device.report;
+    const fitting: OpenModelOptions["choice"] = (model, bytes) =>
+      (gigabytes === null ? null : fittedSettings(model, bytes, choice, gigabytes, software))?.choice ?? choice;
     return loadModel(lab, { onProgress, onClosed, signal }, async (options, fetching) => {
       const { folder, keep, close } = await openModelRef(ref, fetching);
-      return lab.openModel(folder, folderName(ref), { ...options, choice, keep }).finally(close);
+      return lab.openModel(folder, folderName(ref), { ...options, choice: fitting, keep }).finally(close);
     });
   },
   async openStored(id, onProgress, signal) {

@@ -37,8 +37,19 @@ export interface TrainerCalls {
    * device.
    */
   start(data: MessagePort, reward: MessagePort): void;
-  /** Loads a model and replaces the current one. @throws LabError("cancelled") when the signal aborts */
-  openModel(folder: FolderRef, choice: StorageChoice, onProgress: OnLoad, signal: AbortSignal): Promise<ModelInfo>;
+  /**
+   * Loads a model and replaces the current one.
+   * @param gigabytes memory of the GPU, 0 if unknown: a large checkpoint is read in a storage with which a run fits
+   * there; null reads any in `choice`
+   * @throws LabError("cancelled") when the signal aborts
+   */
+  openModel(
+    folder: FolderRef,
+    choice: StorageChoice,
+    gigabytes: number | null,
+    onProgress: OnLoad,
+    signal: AbortSignal,
+  ): Promise<ModelInfo>;
   /** Stored conversions of checkpoints. */
   storedModels(): Promise<readonly CachedModel[]>;
   openStored(id: string, onProgress: OnLoad, signal: AbortSignal): Promise<ModelInfo>;

@@ -4,14 +4,23 @@ import { PRESETS, type PresetName } from "../../engine/config/presets.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import type { DataMapping } from "../../engine/data/tables/mapping.ts";
 import { badInput } from "../../engine/errors.ts";
-import { storageChoice } from "../../engine/loading/storage-settings.ts";
+import { sameStorage, storageChoice } from "../../engine/loading/storage-settings.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import type { LoadProgress, ModelInfo } from "../../protocol/trainer.ts";
 import { forgetPictures } from "../stores/picture-cache.ts";
 import { navigate } from "../stores/route.ts";
 import { checkpointEvaluationStore } from "../stores/run/checkpoint-evaluation.ts";
 import { isActive, useRun } from "../stores/run/run.ts";
-import { addProblem, replacePreset, type SessionState, settleProblems, useSession } from "../stores/session.ts";
+import {
+  addProblem,
+  changeConfig,
+  choosePreset,
+  isUntouched,
+  replacePreset,
+  type SessionState,
+  settleProblems,
+  useSession,
+} from "../stores/session.ts";
 import { useTry } from "../stores/try-out.ts";
 import { about, builtIn, lab, replaceTrainer, report } from "./lab.ts";
 import { ModelLoads } from "./model-loads.ts";
@@ -170,19 +179,39 @@ const loads = new ModelLoads();
 let loadAgain: () => Promise<void> = async () => undefined;
 type OnLoad = (progress: LoadProgress) => void;
 
-/** Reads a checkpoint folder into the trainer, and replaces a load in progress; after an error the previous model is kept. */
-export async function openModel(folder: FolderRef): Promise<void> {
+/**
+ * Reads a checkpoint folder into the trainer, and replaces a load in progress; after an error the previous model is kept.
+ * @param exact whether a large checkpoint is read in the storage of the settings instead of one that fits the GPU
+ */
+export async function openModel(folder: FolderRef, exact = false): Promise<void> {
   await about("model", () =>
-    loadModel("Reading the folder", folder, (onProgress, signal) =>
-      lab().trainer.openModel(folder, storageChoice(useSession.getState().config), onProgress, signal),
-    ),
+    loadModel("Reading the folder", folder, exact, (onProgress, signal) => {
+      const { config } = useSession.getState();
+      const gigabytes = exact ? null : config.gpuMemory;
+      return lab().trainer.openModel(folder, storageChoice(config), gigabytes, onProgress, signal);
+    }),
   );
-  loadAgain = () => openModel(folder);
+  loadAgain = () => openModel(folder, exact);
+}
+
+/**
+ * Takes the settings with which a run on a large checkpoint fits the GPU, unless the user has set some: then only the
+ * storage follows the one in which the weights were read.
+ */
+async function fitToGpu(untouched: boolean): Promise<void> {
+  await refreshPlan();
+  const { plan, model, config } = useSession.getState();
+  if (model === null || (plan?.fit.fitted ?? null) === null) return;
+  if (untouched) choosePreset("real");
+  else if (!sameStorage(storageChoice(config), model.storage)) {
+    const { language, towers } = model.storage;
+    changeConfig({ weightStorage: language, towerStorage: language === towers ? "same" : towers });
+  }
 }
 
 /** Loads a conversion that the page keeps. */
 export async function openStoredModel(id: string): Promise<void> {
-  await loadModel("Reading the stored weights", null, (onProgress, signal) =>
+  await loadModel("Reading the stored weights", null, false, (onProgress, signal) =>
     lab().trainer.openStored(id, onProgress, signal),
   );
   loadAgain = () => openStoredModel(id);
@@ -198,12 +227,14 @@ export async function restartTrainer(): Promise<void> {
 async function loadModel(
   what: string,
   modelFolder: FolderRef | null,
+  exact: boolean,
   load: (onProgress: OnLoad, signal: AbortSignal) => Promise<ModelInfo>,
 ): Promise<void> {
   await requireIdle("the loaded model");
   const begin = (): void => useSession.setState({ modelProgress: { loadedBytes: 0, totalBytes: 0, what, rate: 0 } });
   begin();
   try {
+    let untouched = false;
     await loads.run(async (signal) => {
       // Another load may have reported progress meanwhile.
       begin();
@@ -211,9 +242,11 @@ async function loadModel(
       const onProgress = (progress: LoadProgress): void =>
         useSession.setState({ modelProgress: { ...progress, rate: rate(progress.loadedBytes) } });
       const model = await load(onProgress, signal);
+      untouched = isUntouched(useSession.getState().preset);
       useSession.setState({ model, modelFolder, plan: null });
       useTry.setState({ adapter: null, captioner: null });
     });
+    if (!exact) await fitToGpu(untouched);
   } finally {
     if (!loads.pending) useSession.setState({ modelProgress: null });
     // A stopped load leaves a conversion that can be continued.

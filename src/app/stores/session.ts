@@ -153,19 +153,32 @@ export function setShowAdvanced(showAdvanced: boolean): void {
   useSession.setState({ showAdvanced });
 }
 
-/** Sets all values of a preset; texts written by the user stay. */
+/** Whether a setting belongs to the user and not to a preset: texts, and the memory of the GPU. */
+const isPersonal = (key: string): boolean => key === "gpuMemory" || isTextSetting(key);
+
+/** The values of a preset; for a real checkpoint with the sizes that fit the GPU, once the plan knows them. */
+export function presetValues(preset: PresetName, plan: RunPlan | null = useSession.getState().plan): LabConfig {
+  return { ...presetConfig(preset), ...(preset === "real" ? plan?.fit.fitted?.values : {}) };
+}
+
+/** Sets all values of a preset; texts written by the user and the memory of the GPU stay. */
 export function choosePreset(preset: PresetName): void {
-  useSession.setState(({ config }) => ({
-    preset,
-    config: { ...presetConfig(preset), ...textsOf(config, isTextSetting) },
-  }));
+  useSession.setState(({ config }) => {
+    const values = presetValues(preset);
+    const { gpuMemory } = config.gpuMemory > 0 ? config : values;
+    return { preset, config: { ...values, ...textsOf(config, isTextSetting), gpuMemory } };
+  });
+}
+
+/** Whether the settings are those of a preset, but for what belongs to the user. */
+export function isUntouched(preset: PresetName): boolean {
+  const changed = Object.keys(configDifference(useSession.getState().config, presetValues(preset)));
+  return changed.every(isPersonal);
 }
 
 /** Replaces one preset by another, unless one of its values was changed. */
 export function replacePreset(before: PresetName, after: PresetName): void {
-  const { config, preset } = useSession.getState();
-  const changed = Object.keys(configDifference(config, presetConfig(before))).filter((key) => !isTextSetting(key));
-  if (preset === before && changed.length === 0) choosePreset(after);
+  if (useSession.getState().preset === before && isUntouched(before)) choosePreset(after);
 }
 
 /** Replaces values of the configuration, which the caller has validated. */

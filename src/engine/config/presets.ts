@@ -134,7 +134,7 @@ export const PRESETS: readonly Preset[] = [
     name: "real",
     title: "Real checkpoint",
     summary:
-      "Both loops on a checkpoint of 1B or more in f16, activations recomputed. The forecast asks for your GPU's memory",
+      "Both loops on a checkpoint of 1B or more, activations recomputed. Opening one chooses groups, rank, tiles and storage that fit the GPU's memory",
     values: REAL,
   },
 ];

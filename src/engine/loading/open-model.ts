@@ -6,7 +6,7 @@ import { LabError, toLabError } from "../errors.ts";
 import { BLOCK_ELEMENTS } from "../gpu/packed/storage.ts";
 import { compileUsualPrograms } from "../gpu/precompile.ts";
 import { tf } from "../gpu/tf.ts";
-import { PUBLISHED_MAX_TILES, parseSa2vaConfig } from "../model/config.ts";
+import { PUBLISHED_MAX_TILES, parseSa2vaConfig, type Sa2vaConfig } from "../model/config.ts";
 import { assembleSa2va, modelTokenizer, type OpenOptions, type Sa2vaModel } from "../model/sa2va.ts";
 import { type Checkpoint, openCheckpoint } from "../model/weights/checkpoint.ts";
 import { passingHash } from "../model/weights/passing-hash.ts";
@@ -16,7 +16,9 @@ import { weightsHash } from "../model/weights/weights-hash.ts";
 import { type CachedModel, type CacheKey, type CacheWriter, type ModelCache, pieceKey } from "./model-cache.ts";
 
 /** The conversion of a model with the parts for video is not stored. */
-export interface OpenModelOptions extends OpenOptions {
+export interface OpenModelOptions extends Omit<OpenOptions, "choice"> {
+  /** Form of the frozen matrices, or how it follows from config.json and the bytes of the weight files; f32 by default. */
+  readonly choice?: StorageChoice | ((model: Sa2vaConfig, bytes: number) => StorageChoice) | undefined;
   /** Where conversions are stored; absent to store none. */
   readonly cache?: ModelCache | undefined;
   /**
@@ -63,17 +65,18 @@ export async function openModelFolder(
 }
 
 async function openFolder(folder: ByteFolder, name: string, options: OpenModelOptions): Promise<OpenedModel> {
-  const { choice = ALL_F32, blockElements = BLOCK_ELEMENTS, keep = "packed" } = options;
+  const { choice: asked = ALL_F32, blockElements = BLOCK_ELEMENTS, keep = "packed" } = options;
   const beforeWeights = beforeWeightsOf(options);
-  if (choice.language !== "f32" || choice.towers !== "f32") requireGpu();
   void compileUsualPrograms("load");
   const passing = await passingHash(folder);
   const checkpoint = await openCheckpoint(passing.folder, options.video);
   const { config, bytes, lacksMemory } = checkpoint;
+  const choice = typeof asked === "function" ? asked(config, bytes) : asked;
+  const plain = choice.language === "f32" && choice.towers === "f32";
+  if (!plain) requireGpu();
   const tokenizer = await modelTokenizer(folder, config);
   const key: CacheKey = { source: await weightsHash(folder), choice, blockElements };
   const facts = { name, config, tokenizer, storage: choice, bytes, lacksMemory };
-  const plain = choice.language === "f32" && choice.towers === "f32";
   const cache = keep === "none" || options.video === true || (plain && keep === "packed") ? undefined : options.cache;
   const converted = (skip?: (tensor: string, first: number) => boolean): AsyncGenerator<WeightPiece> =>
     convertCheckpoint(checkpoint, { ...options, choice, blockElements, skip });

@@ -14,6 +14,8 @@ const GB = 1e9;
 const PROMPT_WORDS = 64;
 /** Text tokens around a frame and its region. */
 const FRAME_WORDS = 24;
+/** The search for a GPU's memory stops here. */
+export const MOST_GIGABYTES = 24;
 /** Reserve for drivers and page rendering. */
 const RESERVE = 0.08;
 
@@ -202,7 +204,10 @@ function candidates(config: LabConfig, choice: StorageChoice): Omit<FitChange, "
   const packed = ["f32", ...STORAGES].indexOf(choice.language);
   for (const form of STORAGES.slice(Math.max(0, packed))) {
     const label = `Hold frozen weights as ${form}`;
-    list.push(change(label, {}, { language: form, towers: choice.towers === "f32" ? "f16" : choice.towers }));
+    const storage = { language: form, towers: choice.towers === "f32" ? "f16" : choice.towers };
+    list.push(
+      change(label, { weightStorage: form, towerStorage: form === storage.towers ? "same" : storage.towers }, storage),
+    );
   }
   if (config.microRollouts !== 1) list.push(change("One rollout per backward pass", { microRollouts: 1 }));
   for (let rank = config.loraRank >> 1; rank >= 4; rank >>= 1) {
@@ -216,4 +221,60 @@ function candidates(config: LabConfig, choice: StorageChoice): Omit<FitChange, "
   if (config.promptsPerStep > 1) list.push(change("One prompt per loop", { promptsPerStep: 1 }));
   if (config.loops === "both") list.push(change("Loop 1 only", { loops: "1" }));
   return list;
+}
+
+/** Share of a budget that sizes chosen without asking may fill: forecasts are not exact. */
+const FILL = 0.9;
+
+/** Sizes of a run on a real checkpoint, largest first. */
+const SIZES: readonly Partial<LabConfig>[] = [
+  { groupSize: 16, loraRank: 128, maxTiles: 12 },
+  { groupSize: 8, loraRank: 128, maxTiles: 12 },
+  { groupSize: 8, loraRank: 64, maxTiles: 12 },
+  { groupSize: 8, loraRank: 32, maxTiles: 12 },
+  { groupSize: 8, loraRank: 16, maxTiles: 12 },
+  { groupSize: 4, loraRank: 16, maxTiles: 6 },
+];
+/** The size of last resort, once no storage fits the others. */
+const SMALLEST: Partial<LabConfig> = { groupSize: 4, loraRank: 8, maxTiles: 1, promptsPerStep: 1, microRollouts: 1 };
+
+/**
+ * The largest sizes of a run, and the storage with the least rounding, that fit a budget together: where no single
+ * change is enough, and when a large checkpoint is opened.
+ * @param choice storage to prefer, e.g. that of the loaded model; f32 is taken for f16
+ * @returns null if nothing fits
+ */
+export function fittingSettings(
+  model: Sa2vaConfig,
+  config: LabConfig,
+  choice: StorageChoice,
+  budget: number,
+  blocks = false,
+  clips = false,
+): FitChange | null {
+  const packed = STORAGES.slice(Math.max(0, STORAGES.indexOf(choice.language as (typeof STORAGES)[number])));
+  const storages = packed.map((language): StorageChoice => ({ language, towers: "f16" }));
+  const tried = [
+    ...storages.flatMap((storage) => SIZES.map((size) => ({ size, storage }))),
+    { size: SMALLEST, storage: storages.at(-1) as StorageChoice },
+  ];
+  for (const { size, storage } of tried) {
+    const { loraRank = config.loraRank, groupSize, maxTiles = 1 } = size;
+    const values: Partial<LabConfig> = {
+      ...{ recompute: true, groupsAtOnce: 1, featureStorage: "f16" },
+      ...{ weightStorage: storage.language, towerStorage: storage.language === "f16" ? "same" : storage.towers },
+      ...size,
+      loraAlpha: 2 * loraRank,
+    };
+    const { peak } = forecast(model, { ...config, ...values }, storage, null, blocks, clips);
+    if (peak > FILL * budget) continue;
+    const tiles = maxTiles >= model.maxTiles ? "all tiles" : `at most ${maxTiles} ${maxTiles === 1 ? "tile" : "tiles"}`;
+    return {
+      label: `Groups of ${groupSize}, rank ${loraRank}, ${tiles}, weights in ${storage.language}`,
+      values,
+      choice: storage,
+      peak,
+    };
+  }
+  return null;
 }

@@ -1,5 +1,6 @@
 /** Forecast of a run: the trainable tree, bytes, blockers and warnings. */
 
+import { presetConfig } from "../config/presets.ts";
 import type { LabConfig } from "../config/table.ts";
 import { LabError } from "../errors.ts";
 import { PackedMatrix } from "../gpu/packed/matrix.ts";
@@ -7,16 +8,63 @@ import type { EngineDevice } from "../gpu/runtime/device.ts";
 import { setPlannedBytes } from "../gpu/runtime/pool.ts";
 import { probeMemory } from "../gpu/runtime/probe-memory.ts";
 import type { Throughput } from "../gpu/runtime/throughput.ts";
+import { sameStorage } from "../loading/storage-settings.ts";
 import type { StartAdapter } from "../model/adapter/start-adapter.ts";
+import type { Sa2vaConfig } from "../model/config.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
+import type { StorageChoice } from "../model/weights/storage-choice.ts";
 import type { Matrix } from "../model/weights/weights.ts";
 import { bytesText } from "../plan/bytes-text.ts";
-import { budgetBytes, type Forecast, fittingChanges, forecast, nominalGigabytes } from "../plan/fit.ts";
+import {
+  budgetBytes,
+  type FitChange,
+  type Forecast,
+  fittingChanges,
+  fittingSettings,
+  forecast,
+  MOST_GIGABYTES,
+  nominalGigabytes,
+} from "../plan/fit.ts";
 import { settingBlockers } from "../rl/run/start/blockers.ts";
 import { asksCaptioner, NO_CAPTIONER } from "../rl/run/start/captioner.ts";
 import { adapterBlocker, type ShapedTrainable, trainableOf } from "../rl/run/start/start-run.ts";
 
 const F32 = 4;
+
+/** Weight files above this many bytes are those of a real checkpoint, whose storage and sizes have to fit the GPU. */
+const LARGE_BYTES = 1e9;
+/** Gigabytes of a GPU whose memory nobody has told. */
+const ASSUMED_GIGABYTES = 8;
+
+/** Settings with which a run on a real checkpoint fits, and the memory they are for. */
+export interface FittedSettings extends Pick<FitChange, "label" | "values"> {
+  readonly gigabytes: number;
+  /** Whether that memory was assumed, because nobody has told or measured it. */
+  readonly assumed: boolean;
+}
+
+/**
+ * The preset for real checkpoints at the largest sizes that fit.
+ * @param held storage to prefer
+ * @param gigabytes of the GPU; 0 if unknown
+ * @param bytes of the weight files
+ * @returns null for a small model, and for one that no GPU of this size can train
+ */
+export function fittedSettings(
+  model: Sa2vaConfig,
+  bytes: number,
+  held: StorageChoice,
+  gigabytes: number,
+  software: boolean,
+): (FittedSettings & Pick<FitChange, "choice">) | null {
+  if (bytes <= LARGE_BYTES) return null;
+  const assumed = gigabytes <= 0;
+  const memory = assumed ? ASSUMED_GIGABYTES : gigabytes;
+  const found = fittingSettings(model, presetConfig("real"), held, budgetBytes(memory), software);
+  if (found === null) return null;
+  const { label, values, choice } = found;
+  return { label, values: { ...values, gpuMemory: memory }, choice, gigabytes: memory, assumed };
+}
 
 /** One block of the trainable tree (adapters, projector, mask decoder, …). */
 export interface PlannedBlock {
@@ -40,7 +88,9 @@ export interface Plan {
 export interface FitReport extends Pick<Forecast, "parts" | "held" | "peak" | "stepSeconds" | "group"> {
   /** Bytes available to the run; null if the GPU's memory is unknown. */
   readonly budget: number | null;
-  /** Single changes that bring the peak below the budget; `reload` if the model must be loaded again. */
+  /** For a real checkpoint, the settings with which a run fits; null for a small one, or if none does. */
+  readonly fitted: FittedSettings | null;
+  /** Each brings the peak below the budget: single changes, or one of all sizes together; `reload` if the model must be loaded again. */
   readonly changes: readonly {
     readonly label: string;
     readonly values: Partial<LabConfig>;
@@ -113,10 +163,18 @@ function fitReport(
     clips,
   );
   const budget = budgetBytes(config.gpuMemory);
-  const changes = fittingChanges(model.config, config, model.storage, budget, blocks, clips).map(
-    ({ choice, ...change }) => ({ ...change, reload: choice !== model.storage }),
-  );
-  return { parts, held, peak, budget: Number.isFinite(budget) ? budget : null, changes, stepSeconds, group };
+  const single = fittingChanges(model.config, config, model.storage, budget, blocks, clips);
+  const together =
+    peak <= budget || single.length > 0
+      ? null
+      : fittingSettings(model.config, config, model.storage, budget, blocks, clips);
+  const changes = (together === null ? single : [together]).map(({ choice, ...change }) => ({
+    ...change,
+    reload: !sameStorage(choice, model.storage),
+  }));
+  const fitted = fittedSettings(model.config, model.bytes, model.storage, config.gpuMemory, blocks);
+  const limit = Number.isFinite(budget) ? budget : null;
+  return { parts, held, peak, budget: limit, fitted, changes, stepSeconds, group };
 }
 
 /** A step that needs at most this many bytes may start even if the GPU's memory is unknown. */
@@ -130,14 +188,9 @@ export function fitProblems({ peak, budget, changes }: Pick<FitReport, "peak" | 
   if (peak <= budget) return [];
   const [first] = changes;
   const remedy =
-    first === undefined
-      ? "no single change is enough"
-      : `one change is enough: ${first.label} (${bytesText(first.peak)})`;
+    first === undefined ? "no sizes of a run fit" : `this is enough: ${first.label} (${bytesText(first.peak)})`;
   return [`A step needs ${bytesText(peak)}, but a run can use ${bytesText(budget)}; ${remedy}`];
 }
-
-/** The search for a GPU's memory stops here. */
-export const MOST_GIGABYTES = 24;
 
 /**
  * Nominal memory of a GPU in gigabytes, found by allocating up to MOST_GIGABYTES on an idle device.

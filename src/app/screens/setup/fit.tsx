@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
+import { MOST_GIGABYTES } from "../../../engine/plan/fit.ts";
 import type { Plan as RunPlan } from "../../../engine/session/plan.ts";
-import { MOST_GIGABYTES } from "../../../engine/session/plan.ts";
 import { findMemory } from "../../clients/card.ts";
 import { report } from "../../clients/lab.ts";
+import { openModel } from "../../clients/loading.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { formatBytes, formatSeconds } from "../../styles/format.ts";
@@ -89,7 +90,24 @@ function Gauge(props: { readonly fit: Fit; readonly full: number }): ReactNode {
       </div>
       <p data-over={over}>{said}</p>
       {fit.budget === null && <FindMemory />}
+      <Fitted fit={fit} />
     </div>
+  );
+}
+
+/** The largest sizes that fit this GPU, for a real checkpoint, and the button that sets them. */
+function Fitted({ fit: { fitted } }: { readonly fit: Fit }): ReactNode {
+  const config = useSession((session) => session.config);
+  if (fitted === null) return null;
+  const { label, values, gigabytes, assumed } = fitted;
+  const set = Object.entries(values).every(([key, value]) => config[key as keyof typeof config] === value);
+  return (
+    <p className="row wrap gap-2" data-testid="fitted">
+      <span>
+        {set ? "These are the largest sizes" : "The largest sizes"} for {gigabytes} GB{assumed && " (assumed)"}: {label}
+      </span>
+      {!set && <Button onClick={() => changeConfig(values)}>Set</Button>}
+    </p>
   );
 }
 
@@ -108,23 +126,27 @@ function FindMemory(): ReactNode {
 }
 
 function Changes({ fit }: { readonly fit: Fit }): ReactNode {
+  const folder = useSession((session) => session.modelFolder);
   if (fit.changes.length === 0) return null;
   return (
     <div className={`mt-3 ${styles.changes}`} data-testid="fit-changes">
-      <h3>Each of these changes alone is enough</h3>
+      <h3>{fit.changes.length === 1 ? "This is enough" : "Each of these changes alone is enough"}</h3>
       <ul className="p-0 no-bullets">
         {fit.changes.slice(0, 6).map(({ label, values, reload, peak }) => (
           <li key={label} className="row gap-2 between">
             <span>
               {label} <small className="muted">{formatBytes(peak)}</small>
             </span>
-            {reload ? (
-              <small className="muted">reload the model</small>
-            ) : (
-              <Button aria-label={`Set ${label}`} onClick={() => changeConfig(values)}>
-                Set
-              </Button>
-            )}
+            <Button
+              aria-label={`Set ${label}`}
+              blocker={reload && folder === null ? "Open the model's folder first: it has to be read again" : null}
+              onClick={() => {
+                changeConfig(values);
+                if (reload && folder !== null) report(openModel(folder, true));
+              }}
+            >
+              {reload ? "Set and load again" : "Set"}
+            </Button>
           </li>
         ))}
       </ul>

@@ -135,7 +135,7 @@ export function ModelPanel(): ReactNode {
         </Button>
         <Button onClick={() => report(openModel(pocketModel(useSession.getState().preset)))}>Use pocket model</Button>
         {model !== null && progress === null && folder !== null && !sameStorage(model.storage, wanted) && (
-          <Button onClick={() => report(openModel(folder))}>Load again in {storageText(wanted)}</Button>
+          <Button onClick={() => report(openModel(folder, true))}>Load again in {storageText(wanted)}</Button>
         )}
       </div>
       {byAddress && <AddressForm />}

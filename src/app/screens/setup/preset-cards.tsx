@@ -1,17 +1,19 @@
 import type { ReactNode } from "react";
 import { configDifference } from "../../../engine/config/parse.ts";
-import { PRESETS, type Preset, presetConfig } from "../../../engine/config/presets.ts";
+import { PRESETS, type Preset } from "../../../engine/config/presets.ts";
 import { report } from "../../clients/lab.ts";
 import { openPocketModel } from "../../clients/loading.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { isActive, useRun } from "../../stores/run/run.ts";
-import { choosePreset, useSession } from "../../stores/session.ts";
+import { choosePreset, presetValues, useSession } from "../../stores/session.ts";
 import styles from "./preset-cards.module.css";
 
 /** Presets; selecting one sets all its values. */
 export function PresetCards(): ReactNode {
   const chosen = useSession((session) => session.preset);
-  const changed = useSession((session) => Object.keys(configDifference(session.config, presetConfig(chosen))).length);
+  const changed = useSession(
+    (session) => Object.keys(configDifference(session.config, presetValues(chosen, session.plan))).length,
+  );
   const preset: Preset | undefined = PRESETS.find(({ name }) => name === chosen);
   return (
     <section aria-label="Presets" className={`grid gap-2 ${styles.cards}`}>
