@@ -7,6 +7,7 @@ import { recallJudgeKey } from "./clients/judge-actions.ts";
 import { report, startLab } from "./clients/lab.ts";
 import { followCauses, followSettings, openDemo } from "./clients/loading.ts";
 import { findInterrupted, followDeletions } from "./clients/run/interrupted.ts";
+import { followAwaited } from "./clients/run/resume.ts";
 import { refuseFrame } from "./frame/framed.ts";
 import { askBeforeLeaving } from "./frame/leaving.ts";
 import { followTheme } from "./frame/theme.ts";
@@ -23,6 +24,7 @@ if (!refuseFrame(root)) {
   followSettings();
   followCauses();
   followDeletions();
+  followAwaited();
   askBeforeLeaving();
   followOtherTabs(() => report(findInterrupted()));
   recallJudgeKey();

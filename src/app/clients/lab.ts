@@ -196,8 +196,8 @@ const rewardHost: Handlers<RewardHost> = {
 
 let storageAsked = false;
 
-/** Asks the browser once not to clear checkpoints when disk space runs short. */
-function keepStorage(): void {
+/** Asks the browser once not to clear checkpoints and stored conversions when disk space runs short. */
+export function keepStorage(): void {
   if (storageAsked) return;
   storageAsked = true;
   report(navigator.storage.persist());

@@ -22,7 +22,7 @@ import {
   useSession,
 } from "../stores/session.ts";
 import { useTry } from "../stores/try-out.ts";
-import { about, builtIn, lab, replaceTrainer, report } from "./lab.ts";
+import { about, builtIn, keepStorage, lab, replaceTrainer, report } from "./lab.ts";
 import { ModelLoads } from "./model-loads.ts";
 
 type BuiltInFolder = Extract<FolderRef, { readonly kind: "built-in" }>;
@@ -245,6 +245,7 @@ async function loadModel(
       untouched = isUntouched(useSession.getState().preset);
       useSession.setState({ model, modelFolder, plan: null });
       useTry.setState({ adapter: null, captioner: null });
+      if (model.cached === "written") keepStorage();
     });
     if (!exact) await fitToGpu(untouched);
   } finally {

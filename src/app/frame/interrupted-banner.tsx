@@ -1,10 +1,10 @@
 import { type ReactNode, useState } from "react";
 import { report } from "../clients/lab.ts";
-import { loadedBlocker } from "../clients/run/blockers.ts";
 import { deleteRun, forgetInterrupted } from "../clients/run/interrupted.ts";
-import { resumeAndShow } from "../clients/run/start-run.ts";
+import { resumeAndShow, resumeNeeds } from "../clients/run/resume.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconClose, IconPlay } from "../components/ui/icons.tsx";
+import { pick } from "../components/upload/pickers.tsx";
 import { navigate } from "../stores/route.ts";
 import { useOtherTabs } from "../stores/run/other-tabs.ts";
 import { isActive, useRun } from "../stores/run/run.ts";
@@ -14,8 +14,8 @@ import styles from "./problems.module.css";
 
 /** Offers to resume the run that the last visit left unfinished. */
 export function InterruptedBanner(): ReactNode {
-  const run = useSession((session) => session.interrupted);
-  const missing = useSession(loadedBlocker);
+  const run = useSession(({ interrupted }) => interrupted);
+  const session = useSession();
   const busy = useRun(({ state }) => isActive(state));
   const held = useOtherTabs();
   const [sure, setSure] = useState(false);
@@ -23,6 +23,7 @@ export function InterruptedBanner(): ReactNode {
   if (run === null || busy || held.includes(run.manifest.id)) return null;
   const { manifest, steps, checkpoints, bytes } = run;
   const saved = checkpoints.at(-1);
+  const { label, blocker } = resumeNeeds(manifest, session);
   const look = (): void => {
     forgetInterrupted();
     navigate({ screen: "train", run: manifest.id, step: null, rollout: null });
@@ -36,10 +37,10 @@ export function InterruptedBanner(): ReactNode {
       <Button
         kind="primary"
         icon={<IconPlay />}
-        blocker={saved === undefined ? "The run has no checkpoint" : missing}
-        onClick={() => report(resumeAndShow(manifest))}
+        blocker={saved === undefined ? "The run has no checkpoint" : blocker}
+        onClick={() => report(resumeAndShow(manifest, () => pick("shards")))}
       >
-        Resume
+        {label}
       </Button>
       <Button onClick={look}>View</Button>
       <Button kind="danger" onClick={() => (sure ? report(deleteRun(manifest.id)) : setSure(true))}>

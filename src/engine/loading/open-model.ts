@@ -75,7 +75,7 @@ async function openFolder(folder: ByteFolder, name: string, options: OpenModelOp
   const plain = choice.language === "f32" && choice.towers === "f32";
   if (!plain) requireGpu();
   const tokenizer = await modelTokenizer(folder, config);
-  const key: CacheKey = { source: await weightsHash(folder), choice, blockElements };
+  const key: CacheKey = { source: await fingerprint(folder, bytes, options), choice, blockElements };
   const facts = { name, config, tokenizer, storage: choice, bytes, lacksMemory };
   const cache = keep === "none" || options.video === true || (plain && keep === "packed") ? undefined : options.cache;
   const converted = (skip?: (tensor: string, first: number) => boolean): AsyncGenerator<WeightPiece> =>
@@ -197,6 +197,21 @@ async function beginEntry(
     await cache.remove(id);
     return notKept(thrown);
   }
+}
+
+/** `weightsHash` with progress, stopped by the signal. */
+function fingerprint(folder: ByteFolder, bytes: number, { onProgress, signal }: OpenModelOptions): Promise<string> {
+  return weightsHash(folder, (path, share) => {
+    stopIf(signal);
+    // No weights are read yet, so their count stays 0.
+    onProgress?.({
+      done: 0,
+      total: 0,
+      bytes: 0,
+      totalBytes: bytes,
+      name: `fingerprint of ${path}, ${Math.floor(100 * share)} %`,
+    });
+  });
 }
 
 function notKept(thrown: unknown): string {

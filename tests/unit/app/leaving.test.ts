@@ -3,10 +3,11 @@ import { afterEach, expect, it, vi } from "vitest";
 import { useClips } from "../../../src/app/components/clip/clip-store.ts";
 import { askBeforeLeaving } from "../../../src/app/frame/leaving.ts";
 import { useExports } from "../../../src/app/stores/run/exports.ts";
+import { useRun } from "../../../src/app/stores/run/run.ts";
 
 afterEach(() => vi.unstubAllGlobals());
 
-it("is asked about while a run is exported or a video is made, and not otherwise", () => {
+it("is asked about during a run and while a run is exported or a video is made, and not otherwise", () => {
   const page = new EventTarget();
   vi.stubGlobal("window", page);
   askBeforeLeaving();
@@ -19,5 +20,9 @@ it("is asked about while a run is exported or a video is made, and not otherwise
   useClips.setState({ filming: { rowId: "row", ...work } });
   expect(asks()).toBe(true);
   useClips.setState({ filming: null });
+  expect(asks()).toBe(false);
+  useRun.setState({ state: "paused" });
+  expect(asks()).toBe(true);
+  useRun.setState({ state: "finished" });
   expect(asks()).toBe(false);
 });

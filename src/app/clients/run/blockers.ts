@@ -1,17 +1,23 @@
 /** Why a run cannot begin now, in one sentence each. */
 import { type SessionState, useSession } from "../../stores/session.ts";
 
-/** What any run needs and the page lacks, also a resumed run with stored settings; null if nothing is missing. */
-export function loadedBlocker(session: SessionState = useSession.getState()): string | null {
-  const { dataInfo, rows, model, modelProgress, opening, gpuError, dryRun } = session;
+/** What any run waits for, also a resumed run with stored settings; null for nothing. */
+export function busyBlocker({ gpuError, opening, modelProgress, dryRun }: SessionState): string | null {
   if (gpuError !== null) return gpuError.message;
   if (opening !== null) return "The rows are still loading";
+  if (modelProgress !== null) return "The model is still loading";
+  return dryRun === null ? null : "A dry run is in progress; wait for it or cancel it";
+}
+
+/** What any run waits for or needs and the page lacks; null if nothing is missing. */
+export function loadedBlocker(session: SessionState = useSession.getState()): string | null {
+  const { dataInfo, rows, model } = session;
+  const busy = busyBlocker(session);
+  if (busy !== null) return busy;
   if (dataInfo === null || rows.length === 0) return "No rows are loaded; open shards or use the demo shard";
   const unready = dataInfo.checks.find((check) => check.blocks && !check.ok);
   if (unready !== undefined) return `The data is not ready for training: ${unready.detail}`;
-  if (modelProgress !== null) return "The model is still loading";
-  if (model === null) return "No model is loaded; open a checkpoint folder or use the pocket model";
-  return dryRun === null ? null : "A dry run is in progress; wait for it or cancel it";
+  return model === null ? "No model is loaded; open a checkpoint folder or use the pocket model" : null;
 }
 
 /** What keeps a new run from starting with the current settings; null when nothing does. */

@@ -10,7 +10,6 @@ import type { RolloutLook } from "../../../engine/session/look.ts";
 import type { ReplayReport } from "../../../engine/session/replay.ts";
 import type { Started } from "../../../protocol/trainer.ts";
 import { dryRunSubject } from "../../stores/measured.ts";
-import { navigate } from "../../stores/route.ts";
 import { checkpointEvaluationStore } from "../../stores/run/checkpoint-evaluation.ts";
 import { beginRun, isActive, useRun } from "../../stores/run/run.ts";
 import { runTitle } from "../../stores/run/run-title.ts";
@@ -93,12 +92,6 @@ export async function resumeRun(run: StoredRun, steps?: number, from?: number): 
     await agreeToRun(run);
     return lab().trainer.resumeRun(run.id, selection(run.config), steps, from);
   });
-}
-
-/** Continues a stored run and shows it. @throws LabError as `resumeRun` */
-export async function resumeAndShow(run: StoredRun, steps?: number, from?: number): Promise<void> {
-  await resumeRun(run, steps, from);
-  navigate({ screen: "train", run: null, step: null, rollout: null });
 }
 
 /**

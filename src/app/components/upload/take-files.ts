@@ -8,6 +8,11 @@ import { navigate } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { classifyPicked, isVisible, runFolders } from "./classify.ts";
 
+/** A download cache holds links, which browsers leave out of a folder. */
+const NO_FILES =
+  "Nothing was opened: the folder holds no files. Links do not count: a browser cannot follow those of a download " +
+  "cache. Download into a folder of its own (hf download REPOSITORY --local-dir FOLDER) and open that folder";
+
 /**
  * Opens files as runs, data, a checkpoint or an adapter; `expected` is the kind that the clicked button
  * names. Runs open first. Data and a checkpoint open independently, each with its own problem; an
@@ -18,7 +23,7 @@ export async function takeFiles(
   files: readonly PickedFile[],
   expected: "model" | "adapter" | "captioner" | "any",
 ): Promise<void> {
-  if (!files.some(isVisible)) throw badInput("Nothing was opened: the folder holds no files");
+  if (!files.some(isVisible)) throw badInput(NO_FILES);
   const others = expected === "any" ? await importRuns(files) : files;
   if (!others.some(isVisible)) return;
   const { models, adapters, shards } = classifyPicked(others);

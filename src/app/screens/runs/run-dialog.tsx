@@ -2,10 +2,12 @@ import type { ReactNode } from "react";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { lab } from "../../clients/lab.ts";
 import { deleteRun } from "../../clients/run/interrupted.ts";
-import { forkRun, resumeAndShow } from "../../clients/run/start-run.ts";
+import { resumeAndShow } from "../../clients/run/resume.ts";
+import { forkRun } from "../../clients/run/start-run.ts";
 import { storedGroups } from "../../components/rollout/stored-groups.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
+import { pick } from "../../components/upload/pickers.tsx";
 import { navigate } from "../../stores/route.ts";
 import { forgetMetrics } from "../../stores/run/metrics.ts";
 import { counted, formatBytes } from "../../styles/format.ts";
@@ -33,7 +35,7 @@ export async function continueRun({ manifest }: RunDigest, steps?: number, from?
     forgetMetrics(manifest.id);
     storedGroups.forget();
   }
-  await resumeAndShow(manifest, steps, from);
+  await resumeAndShow(manifest, () => pick("shards"), steps, from);
 }
 
 const toTrain = (): void => navigate({ screen: "train", run: null, step: null, rollout: null });

@@ -37,6 +37,7 @@ export interface RunRowProps {
   readonly changes: readonly Change[] | null;
   /** Why it cannot be resumed now, or null. */
   readonly resumeBlocker: string | null;
+  readonly forkBlocker: string | null;
   readonly compared: boolean;
   /** Why no other run can be added to the comparison, or null. */
   readonly compareBlocker: string | null;
@@ -133,7 +134,7 @@ export function RunRow(props: RunRowProps): ReactNode {
           />
           <Menu
             entries={[
-              { label: "Fork…", act: () => props.onAsk("fork"), blocker: resumeBlocker },
+              { label: "Fork…", act: () => props.onAsk("fork"), blocker: props.forkBlocker },
               {
                 label: "Use settings",
                 act: props.onSettings,

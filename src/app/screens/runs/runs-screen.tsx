@@ -4,6 +4,7 @@ import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import type { StoredRuns } from "../../../protocol/data.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { loadedBlocker } from "../../clients/run/blockers.ts";
+import { resumeNeeds } from "../../clients/run/resume.ts";
 import { evaluateCheckpoint } from "../../clients/run/start-run.ts";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import { useAsync } from "../../components/use-async.ts";
@@ -57,7 +58,8 @@ export function RunsScreen(): ReactNode {
   // A finished step or checkpoint changes what is stored.
   const checkpoint = useRun((run) => run.lastCheckpoint?.at);
   // A resumed run uses its stored settings: the form and its plan do not block it.
-  const missing = useSession(loadedBlocker);
+  const session = useSession();
+  const missing = loadedBlocker(session);
   const evaluations = useRun((run) => run.evaluations);
   const recorded = useSession((session) => session.recordedRun);
   const otherTabs = useOtherTabs();
@@ -94,10 +96,10 @@ export function RunsScreen(): ReactNode {
     navigate({ compare: on ? [...others, id] : others });
   };
   /** Why a run cannot be continued or evaluated now, or null. @param lack why this run itself cannot, or null */
-  const blockerOf = ({ manifest: { id } }: RunDigest, lack: string | null): string | null => {
+  const blockerOf = ({ manifest: { id } }: RunDigest, lack: string | null, unopened = missing): string | null => {
     if (otherTabs.includes(id)) return OTHER_TAB;
     if (isActive(state) && id === liveId) return "This run is in progress";
-    return lack ?? (isActive(state) ? "Another run is in progress" : missing);
+    return lack ?? (isActive(state) ? "Another run is in progress" : unopened);
   };
   return (
     <div className={`screen ${styles.screen}`} data-testid="screen-runs">
@@ -168,6 +170,7 @@ export function RunsScreen(): ReactNode {
               {listed.map((run) => {
                 const { manifest } = run;
                 const before = previousRun(manifest, manifests);
+                const unsaved = run.checkpoints.length === 0 ? "The run has no checkpoint" : null;
                 return (
                   <RunRow
                     key={manifest.id}
@@ -176,7 +179,8 @@ export function RunsScreen(): ReactNode {
                     state={manifest.id === liveId && isActive(state) ? state : null}
                     otherTabs={otherTabs.includes(manifest.id)}
                     changes={before === null ? null : runChanges(manifest, before)}
-                    resumeBlocker={blockerOf(run, run.checkpoints.length === 0 ? "The run has no checkpoint" : null)}
+                    resumeBlocker={blockerOf(run, unsaved, resumeNeeds(manifest, session).blocker)}
+                    forkBlocker={blockerOf(run, unsaved)}
                     compared={compared.includes(run)}
                     compareBlocker={compared.length < MOST_RUNS ? null : `At most ${MOST_RUNS} runs`}
                     onCompare={(on) => tick(manifest.id, on)}

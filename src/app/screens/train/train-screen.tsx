@@ -1,9 +1,9 @@
 import { type ReactNode, useCallback, useMemo, useRef, useSyncExternalStore } from "react";
 import { activeLoops } from "../../../engine/config/derived.ts";
 import { report } from "../../clients/lab.ts";
-import { loadedBlocker, startBlocker } from "../../clients/run/blockers.ts";
+import { startBlocker } from "../../clients/run/blockers.ts";
+import { resumeAndShow, resumeNeeds } from "../../clients/run/resume.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
-import { resumeAndShow } from "../../clients/run/start-run.ts";
 import { BeforeAfter } from "../../components/before-after.tsx";
 import { AllSteps } from "../../components/charts/all-steps.tsx";
 import { ChartGrid, ordered } from "../../components/charts/chart-grid.tsx";
@@ -27,6 +27,7 @@ import {
 import { Button } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
+import { pick } from "../../components/upload/pickers.tsx";
 import { useEvaluations } from "../../components/use-evaluations.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { useStepNotes } from "../../stores/run/notes.ts";
@@ -148,12 +149,13 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
 /** Continues a run that ended before its last step; nothing for other runs. */
 function ResumeButton({ run: { manifest, metrics } }: { readonly run: ViewedRun }): ReactNode {
   const busy = useRun(({ state }) => isActive(state));
-  const blocker = useSession(loadedBlocker);
+  const session = useSession();
   const done = metrics.steps.at(-1) ?? 0;
   if (manifest === null || busy || done === 0 || done >= manifest.config.steps) return null;
+  const { label, blocker } = resumeNeeds(manifest, session);
   return (
-    <Button icon={<IconPlay />} blocker={blocker} onClick={() => report(resumeAndShow(manifest))}>
-      Resume
+    <Button icon={<IconPlay />} blocker={blocker} onClick={() => report(resumeAndShow(manifest, () => pick("shards")))}>
+      {label}
     </Button>
   );
 }

@@ -27,7 +27,8 @@ export const grefcoco: Suite = {
           for (const ref of refs) {
             if (image === undefined) break;
             const lost = ref.annotations.find((id) => !coco.byId.has(id));
-            if (lost !== undefined) throw badInput(`ref ${ref.id} names mask ${lost}, which the instances lack or have twice`);
+            if (lost !== undefined)
+              throw badInput(`ref ${ref.id} names mask ${lost}, which the instances lack or have twice`);
             const target = ref.annotations.length === 0 ? null : (await maskOfRef(coco, image, ref)).mask;
             const masks = target === null ? [] : [await mask(target)];
             ref.sentences.forEach((text, at) => void items.push({ id: `ref ${ref.id}/${at}`, text, masks }));

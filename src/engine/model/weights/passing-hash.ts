@@ -56,6 +56,7 @@ async function observe(source: ByteSource) {
   });
   recording = true;
   await tensorsHash(file);
+  samples.sort((a, b) => a.start - b.start);
   const outer: ByteSource = {
     name,
     size,

@@ -1,0 +1,105 @@
+/** Continuing a stored run in a page that has not opened its model or its rows yet. */
+import { PRESETS } from "../../../engine/config/presets.ts";
+import { quote } from "../../../engine/errors.ts";
+import type { RunManifest } from "../../../engine/runs/manifest.ts";
+import { navigate } from "../../stores/route.ts";
+import { addProblem, type SessionState, useSession } from "../../stores/session.ts";
+import { formatBytes } from "../../styles/format.ts";
+import { builtIn, report } from "../lab.ts";
+import { DEMO_SETS, openData, openModel, openStoredModel, pocketModel } from "../loading.ts";
+import { busyBlocker, loadedBlocker } from "./blockers.ts";
+import { resumeRun } from "./start-run.ts";
+
+/** What a stored run needs before it continues. */
+export interface ResumeNeeds {
+  /** What its button says, e.g. "Load Sa2VA-1B (2.4 GB) and resume". */
+  readonly label: string;
+  /** Opens what the page can open by itself, one after the other. */
+  readonly opens: readonly (() => Promise<void>)[];
+  /** Why the run cannot continue, or null. */
+  readonly blocker: string | null;
+  /** Whether all that is missing is a folder of rows, which only the user can open. */
+  readonly asksRows: boolean;
+}
+
+/** Name of a folder that comes with the page, as manifests record it. */
+const builtInName = (path: string): string => path.split("/").filter(Boolean).join(" ");
+
+/** A stored conversion with the run's weights, else the pocket model of its name. */
+function modelOf(model: RunManifest["model"], storedModels: SessionState["storedModels"]) {
+  const kept = storedModels.find(({ finished, hash }) => finished && hash === model.hash);
+  if (kept !== undefined) {
+    return { text: `load ${kept.name} (${formatBytes(kept.bytes)})`, open: () => openStoredModel(kept.id) };
+  }
+  const preset = PRESETS.find(({ pocketModel: folder = "model" }) => builtInName(`pocket/${folder}`) === model.name);
+  if (preset === undefined) return null;
+  return { text: `load the ${model.name}`, open: () => openModel(pocketModel(preset.name)) };
+}
+
+/** What a stored run needs, compared with what is open. */
+export function resumeNeeds(
+  { model, data }: Pick<RunManifest, "model" | "data">,
+  session: SessionState = useSession.getState(),
+): ResumeNeeds {
+  const { dataInfo, rows, storedModels } = session;
+  const opens: (() => Promise<void>)[] = [];
+  const words: string[] = [];
+  let lacking = busyBlocker(session);
+  if (session.model?.hash !== model.hash) {
+    const found = modelOf(model, storedModels);
+    if (found === null) lacking ??= `This run was trained on ${model.name}; open that model's folder first`;
+    else {
+      opens.push(found.open);
+      words.push(found.text);
+    }
+  }
+  const sameRows = dataInfo?.name === data.name && rows.length === data.rows;
+  const set = sameRows ? undefined : DEMO_SETS.find(({ rows: path }) => builtInName(path) === data.name);
+  const asksRows = !sameRows && set === undefined;
+  if (set !== undefined) opens.push(() => openData([{ kind: "built-in", baseUrl: builtIn(set.rows) }]));
+  if (!sameRows) words.push(`open the rows of ${data.name}`);
+  if (words.length === 0) return { label: "Resume", opens, blocker: loadedBlocker(session), asksRows };
+  const [first = "", ...others] = words;
+  const text = [`${first.charAt(0).toUpperCase()}${first.slice(1)}`, ...others].join(", ");
+  return { label: `${text} and resume`, opens, blocker: lacking, asksRows };
+}
+
+/** The run that continues once the user has opened its rows. */
+let awaited: { readonly run: RunManifest; readonly resume: () => Promise<void> } | null = null;
+
+/**
+ * Continues a stored run and shows it, after it opened what the run needs. Where only the user can open the rows, `pick`
+ * asks for their folder, and the run continues when it is read.
+ * @param steps its new length; unchanged by default
+ * @param from step of an earlier checkpoint; the steps after it are dropped
+ * @throws LabError when it cannot
+ */
+export async function resumeAndShow(run: RunManifest, pick: () => void, steps?: number, from?: number): Promise<void> {
+  const { opens, asksRows } = resumeNeeds(run);
+  const resume = async (): Promise<void> => {
+    await resumeRun(run, steps, from);
+    navigate({ screen: "train", run: null, step: null, rollout: null });
+  };
+  awaited = null;
+  // Called at once: a browser opens its picker only within a click.
+  if (asksRows) pick();
+  for (const open of opens) await open();
+  if (!asksRows) return await resume();
+  awaited = { run, resume };
+}
+
+/** Continues the awaited run when its rows are open; other rows end the wait. Called once. */
+export function followAwaited(): void {
+  useSession.subscribe((now, before) => {
+    if (awaited === null || now.dataInfo === before.dataInfo || now.dataInfo === null) return;
+    const { run, resume } = awaited;
+    awaited = null;
+    const rows = now.dataInfo.name === run.data.name && now.rows.length === run.data.rows;
+    if (rows) return report(resume());
+    const found = `${quote(now.dataInfo.name)} with ${now.rows.length}`;
+    addProblem({
+      code: "bad-input",
+      message: `Run ${quote(run.title)} needs ${run.data.rows} rows of ${quote(run.data.name)}, and ${found} was opened; the run waits as it is stored`,
+    });
+  });
+}
