@@ -3,12 +3,20 @@ import { smallerSetting } from "../../../src/engine/config/derived.ts";
 import { requireConfig } from "../../../src/engine/config/parse.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
+import { storageChoice } from "../../../src/engine/loading/storage-settings.ts";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
 import { ALL_F32, type StorageChoice } from "../../../src/engine/model/weights/storage-choice.ts";
-import { budgetBytes, fittingChanges, forecast, groupShape, nominalGigabytes } from "../../../src/engine/plan/fit.ts";
+import {
+  budgetBytes,
+  fittingChanges,
+  fittingSettings,
+  forecast,
+  groupShape,
+  nominalGigabytes,
+} from "../../../src/engine/plan/fit.ts";
 import { trainableForecast, weightForecast } from "../../../src/engine/plan/weights.ts";
 import { stepSeconds, stepWork, tokenFlops, towerFlops } from "../../../src/engine/plan/work.ts";
-import { fitProblems } from "../../../src/engine/session/plan.ts";
+import { fitProblems, fittedSettings } from "../../../src/engine/session/plan.ts";
 import { publishedConfig } from "./published.ts";
 
 const small = parseSa2vaConfig(publishedConfig("1B"));
@@ -130,6 +138,54 @@ describe("the preset for real checkpoints", () => {
     const { peak } = forecast(small, real, F16);
     expect(fitProblems({ peak, budget: null, changes: [] })).toEqual([expect.stringMatching(/memory is unknown: set/)]);
     expect(fitProblems({ peak: 1e8, budget: null, changes: [] })).toEqual([]);
+  });
+});
+
+describe("the sizes chosen for a real checkpoint", () => {
+  const chosen = (model: typeof small, gigabytes: number, held = ALL_F32) =>
+    fittingSettings(model, presetConfig("real"), held, budgetBytes(gigabytes));
+
+  it.each([
+    [small, 4, "q4"],
+    [small, 6, "f16"],
+    [small, 8, "f16"],
+    [small, 12, "f16"],
+    [small, 24, "f16"],
+    [large, 8, "q4"],
+    [large, 16, "f16"],
+    [large, 24, "f16"],
+  ] as const)("fit the card with the storage that rounds least", (model, gigabytes, language) => {
+    const found = chosen(model, gigabytes);
+    expect(found?.choice.language).toBe(language);
+    const config = requireConfig(found?.values ?? {}, presetConfig("real"), "test");
+    expect(storageChoice(config)).toEqual(found?.choice);
+    const { peak } = forecast(model, config, storageChoice(config));
+    expect(peak).toBe(found?.peak);
+    expect(peak).toBeLessThanOrEqual(0.9 * budgetBytes(gigabytes));
+  });
+
+  it("grow with the card", () => {
+    const sizes = [6, 8, 10, 12, 16, 24].map((gigabytes) => {
+      const { loraRank = 0, groupSize = 0, maxTiles = 0 } = chosen(small, gigabytes)?.values ?? {};
+      return [loraRank, groupSize, maxTiles];
+    });
+    for (const [at, size] of sizes.slice(1).entries()) {
+      for (const [of, value] of size.entries()) expect(value).toBeGreaterThanOrEqual(sizes[at]?.[of] ?? 0);
+    }
+    expect(sizes.at(-1)).toEqual([128, 16, 12]);
+  });
+
+  it("keep a packed storage that is loaded, and are none where nothing fits", () => {
+    expect(chosen(small, 24, { language: "q4", towers: "f16" })?.choice.language).toBe("q4");
+    expect(chosen(large, 4)).toBeNull();
+  });
+
+  it("are offered for a checkpoint above 1 GB, and assume 8 GB where nobody has told", () => {
+    expect(fittedSettings(small, 9e8, ALL_F32, 8, false)).toBeNull();
+    const assumed = fittedSettings(small, 4e9, ALL_F32, 0, false);
+    expect(assumed).toMatchObject({ gigabytes: 8, assumed: true });
+    expect(assumed?.values).toEqual(fittedSettings(small, 4e9, ALL_F32, 8, false)?.values);
+    expect(assumed?.values.gpuMemory).toBe(8);
   });
 });
 

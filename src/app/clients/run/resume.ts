@@ -58,7 +58,7 @@ export function resumeNeeds(
   const asksRows = !sameRows && set === undefined;
   if (set !== undefined) opens.push(() => openData([{ kind: "built-in", baseUrl: builtIn(set.rows) }]));
   if (!sameRows) words.push(`open the rows of ${data.name}`);
-  if (words.length === 0) return { label: "Resume", opens, blocker: loadedBlocker(session), asksRows };
+  if (words.length === 0) return { label: "Resume", opens, blocker: lacking ?? loadedBlocker(session), asksRows };
   const [first = "", ...others] = words;
   const text = [`${first.charAt(0).toUpperCase()}${first.slice(1)}`, ...others].join(", ");
   return { label: `${text} and resume`, opens, blocker: lacking, asksRows };

@@ -182,7 +182,12 @@ function movedBy(config: LabConfig, loops: readonly LoopId[]): ChartSpec {
     return { metrics: [`loop${loop}/update_share/${name}`], label: `${label} ${loop}`, loop, colour, decimals: 2 };
   });
   const earlier = one({ metrics: ["update_share/earlier"], label: "earlier steps", colour: terms.length, decimals: 2 });
-  return { id: "moved-by", title: "What moved the weights", range: share, series: measured ? [...series, earlier] : [] };
+  return {
+    id: "moved-by",
+    title: "What moved the weights",
+    range: share,
+    series: measured ? [...series, earlier] : [],
+  };
 }
 
 /** Without the gain over the start where a run does not measure it: no KL to the start, or an older version. */
