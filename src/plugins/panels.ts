@@ -3,5 +3,6 @@ import { lazy } from "react";
 import type { PluginPanel } from "../app/components/place/page-plugin.ts";
 
 export const PANELS: readonly PluginPanel[] = [
+  { plugin: "judge-workshop", at: "judge", Panel: lazy(() => import("./judge-workshop/workshop-panels.tsx")) },
   { plugin: "whole-run", at: "whole-run", Panel: lazy(() => import("./whole-run/across-view.tsx")) },
 ];

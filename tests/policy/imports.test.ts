@@ -94,8 +94,8 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {};
 /** Packages by the part that may use them; a part that is absent may use none. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   app: /^(react|react-dom|zustand|radix-ui|uplot|mediabunny|recharts|@tanstack\/react-virtual)(\/|$)/,
-  panels: /^(react|radix-ui)$/,
-  plugins: /^(fflate|zod\/mini)$/,
+  panels: /^(react|radix-ui|zustand)$/,
+  plugins: /^(fflate|zod\/mini|zustand)$/,
   config: /^yaml$/,
   bytes: /^zod\/mini$/,
   data: /^(apache-arrow|fast-png|fflate|hyparquet|mediabunny)(\/|$)/,

@@ -5,6 +5,7 @@ import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CORE_ONLY } from "../../scripts/lib/build/core-only.ts";
+import { NO_PLUGINS } from "../../scripts/lib/build/no-plugins.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { lockRun } from "../../scripts/lib/node/run-lock.ts";
 import { LabError } from "../../src/engine/errors.ts";
@@ -73,11 +74,11 @@ function sourcesKey(): string {
   return hash.digest("hex").slice(0, 16);
 }
 
-let bundles: Promise<string> | undefined;
+const bundles = new Map<boolean, Promise<string>>();
 
 /** The folder of all tools as modules: built once per state of the sources, however many processes need it. */
-async function bundled(): Promise<string> {
-  const key = sourcesKey();
+async function bundled(core: boolean): Promise<string> {
+  const key = `${sourcesKey()}${core ? "-core" : ""}`;
   const made = join(HOME, key);
   while (!existsSync(made)) {
     let release: () => void;
@@ -90,7 +91,7 @@ async function bundled(): Promise<string> {
       continue;
     }
     try {
-      if (!existsSync(made)) await bundle(made);
+      if (!existsSync(made)) await bundle(made, core);
     } finally {
       release();
     }
@@ -99,7 +100,7 @@ async function bundled(): Promise<string> {
 }
 
 /** Code that asks for its own location gets that of its source. */
-async function bundle(made: string): Promise<void> {
+async function bundle(made: string, core: boolean): Promise<void> {
   const places = {
     name: "places",
     transform: (code: string, id: string) =>
@@ -113,7 +114,7 @@ async function bundle(made: string): Promise<void> {
     configFile: false,
     root,
     logLevel: "error",
-    plugins: [places],
+    plugins: core ? [NO_PLUGINS, places] : [places],
     resolve: { alias: [CORE_ONLY] },
     ssr: { noExternal: true, external: KEPT },
     build: {
@@ -129,18 +130,26 @@ async function bundle(made: string): Promise<void> {
   });
   // Modules of older sources are no longer used.
   for (const name of readdirSync(HOME)) {
-    if (/^[0-9a-f]{16}$/.test(name)) rmSync(join(HOME, name), { recursive: true });
+    if (/^[0-9a-f]{16}(-core)?$/.test(name) && !name.startsWith(sourcesKey()))
+      rmSync(join(HOME, name), { recursive: true });
   }
   renameSync(outDir, made);
 }
 
 /**
  * `scripts/<name>.ts` with the packages it needs as a module: Node starts it ten times as fast as hundreds of sources.
+ * @param core without any plug-in
  * @returns the module's path
  */
-export async function bundledTool(name: ToolName): Promise<string> {
-  bundles ??= bundled();
-  return join(await bundles, `${name}.mjs`);
+export async function bundledTool(name: ToolName, core = false): Promise<string> {
+  const made = bundles.get(core) ?? bundled(core);
+  bundles.set(core, made);
+  return join(await made, `${name}.mjs`);
+}
+
+/** `tool`, built without any plug-in. */
+export async function coreTool(name: ToolName, words: readonly string[]): Promise<Done> {
+  return run(process.execPath, [await bundledTool(name, true), ...words]);
 }
 
 /**

@@ -1,10 +1,7 @@
-/** What the Judge screen does. */
-import type { LabConfig } from "../../engine/config/table.ts";
+/** Keys of the judge, and questions to it outside runs. */
 import { originOf } from "../../engine/rewards/consent.ts";
-import { TEST_PAIRS, TEST_QUESTIONS } from "../../engine/rewards/judge/test-pairs.ts";
-import type { CaptionPair } from "../../engine/rewards/types.ts";
 import { toWire } from "../../protocol/rpc.ts";
-import { type JudgeState, useJudge } from "../stores/judge.ts";
+import { useJudge } from "../stores/judge.ts";
 import { useSession } from "../stores/session.ts";
 import { lab, report } from "./lab.ts";
 import { agreedSettings } from "./run/start-run.ts";
@@ -71,10 +68,8 @@ export function stopTrying(): void {
   stop?.abort();
 }
 
-async function trying(
-  what: NonNullable<JudgeState["busy"]>,
-  work: (signal: AbortSignal) => Promise<void>,
-): Promise<void> {
+/** One test of the judge, which replaces the one in progress; its error is shown beside it. @param what name of the test */
+export async function trying(what: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   stop?.abort();
   const mine = new AbortController();
   stop = mine;
@@ -88,53 +83,6 @@ async function trying(
   } finally {
     if (stop === mine) useJudge.setState({ busy: null });
   }
-}
-
-/** Settings for a test of the judge, also while it is off. */
-const tried = (config: LabConfig): LabConfig => ({
-  ...config,
-  judge: config.judge === "off" ? "questions" : config.judge,
-});
-
-/** Tests the real prompts on three fixed pairs, without the cache. */
-export function testJudge(): Promise<void> {
-  const { config } = useSession.getState();
-  useJudge.setState({ test: null });
-  return trying("test", async (signal) => {
-    const judged = await lab().reward.tryJudge(
-      { ...tried(config), judgeWritten: TEST_QUESTIONS },
-      TEST_PAIRS,
-      { rounds: 1, fresh: true },
-      signal,
-    );
-    useJudge.setState({ test: { ...judged, pairs: TEST_PAIRS, url: config.judgeUrl } });
-  });
-}
-
-/** Verdicts that stay on the screen. */
-const KEPT = 12;
-let nextVerdict = 1;
-
-/** Scores the pair that the user wrote, without the cache. */
-export function judgePair(): Promise<void> {
-  const { config } = useSession.getState();
-  const { draft: pair } = useJudge.getState();
-  return trying("pair", async (signal) => {
-    const judged = await lab().reward.tryJudge(tried(config), [pair], { rounds: 1, fresh: true }, signal);
-    const counts = { positives: config.judgePositives, negatives: config.judgeNegatives };
-    const verdict = { ...judged, id: nextVerdict++, pair, url: config.judgeUrl, counts };
-    useJudge.setState(({ verdicts }) => ({ verdicts: [verdict, ...verdicts].slice(0, KEPT) }));
-  });
-}
-
-/** Scores every pair several times, without the cache. */
-export function calibrateJudge(pairs: readonly CaptionPair[], rounds: number): Promise<void> {
-  const { config } = useSession.getState();
-  useJudge.setState({ calibration: null });
-  return trying("calibration", async (signal) => {
-    const judged = await lab().reward.tryJudge(tried(config), pairs, { rounds, fresh: true }, signal);
-    useJudge.setState({ calibration: { ...judged, pairs } });
-  });
 }
 
 export function listJudgeModels(): Promise<void> {

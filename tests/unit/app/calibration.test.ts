@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { noise, pairsOf, spreads } from "../../../src/app/screens/judge/calibration.ts";
+import { noise, pairsOf, spreads } from "../../../src/plugins/judge-workshop/calibration.ts";
 import type { RewardTerm } from "../../../src/engine/rewards/term.ts";
 import type { GroupRecord, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
 

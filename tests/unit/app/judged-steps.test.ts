@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { GroupSource } from "../../../src/app/components/rollout/group-source.ts";
-import { finishedSteps, readSteps } from "../../../src/app/screens/judge/judged-steps.ts";
+import { finishedSteps, readSteps } from "../../../src/plugins/judge-workshop/judged-steps.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";

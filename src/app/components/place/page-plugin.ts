@@ -2,7 +2,11 @@
 import type { ComponentType } from "react";
 import type { Scan, ViewedRun } from "../rollout/use-viewed-run.ts";
 
+type Nothing = Readonly<Record<never, never>>;
+
 export interface Places {
+  /** Beside the settings of the judge. */
+  readonly judge: Nothing;
   /** The view *Whole run* of the Rollouts screen. */
   readonly "whole-run": { readonly run: ViewedRun; readonly scan: Scan };
 }

@@ -1,18 +1,16 @@
 import type { ReactNode } from "react";
 import type { SettingKey } from "../../../engine/config/table.ts";
 import { lab, report } from "../../clients/lab.ts";
+import { PluginPanels } from "../../components/place/place.tsx";
 import { Fields } from "../../components/settings/field.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { isActive, useRun } from "../../stores/run/run.ts";
-import { CalibrationPanel } from "./calibration-panel.tsx";
 import { ConnectionPanel } from "./connection-panel.tsx";
 import styles from "./judge.module.css";
-import { PairPanel } from "./pair-panel.tsx";
 import { PromptsPanel } from "./prompts-panel.tsx";
-import { TestPanel } from "./test-panel.tsx";
 
-/** The language model that judges captions: connection, prompts and tests. */
+/** The language model that judges captions: connection and prompts; plug-ins test it. */
 export function JudgeScreen(): ReactNode {
   const active = useRun((run) => isActive(run.state));
   return (
@@ -30,9 +28,7 @@ export function JudgeScreen(): ReactNode {
         <PromptsPanel />
       </div>
       <div className="column-flex gap-4 min-0">
-        <TestPanel />
-        <PairPanel />
-        <CalibrationPanel />
+        <PluginPanels at="judge" given={{}} />
       </div>
     </div>
   );

@@ -1,23 +1,24 @@
 import type { ReactNode } from "react";
-import { inOrder } from "../../../engine/rewards/judge/test-pairs.ts";
-import { stopTrying, testJudge } from "../../clients/judge-actions.ts";
-import { report } from "../../clients/lab.ts";
-import { JudgeAnswers } from "../../components/rollout/reward/judge-answers.tsx";
-import { Badge } from "../../components/ui/badge.tsx";
-import { Button } from "../../components/ui/button.tsx";
-import { Panel } from "../../components/ui/panel/panel.tsx";
-import { TableHead } from "../../components/ui/table-head.tsx";
-import { type TestResult, useJudge, useTryBlocker } from "../../stores/judge.ts";
-import { fixed } from "../../styles/format.ts";
+import { stopTrying } from "../../app/clients/judge-actions.ts";
+import { report } from "../../app/clients/lab.ts";
+import { JudgeAnswers } from "../../app/components/rollout/reward/judge-answers.tsx";
+import { Badge } from "../../app/components/ui/badge.tsx";
+import { Button } from "../../app/components/ui/button.tsx";
+import { Panel } from "../../app/components/ui/panel/panel.tsx";
+import { TableHead } from "../../app/components/ui/table-head.tsx";
+import styles from "../../app/screens/judge/judge.module.css";
+import { useJudge, useTryBlocker } from "../../app/stores/judge.ts";
+import { fixed } from "../../app/styles/format.ts";
+import { inOrder } from "../../engine/rewards/judge/test-pairs.ts";
 import { DiagnosisBox } from "./diagnosis-box.tsx";
-import styles from "./judge.module.css";
+import { type TestResult, testJudge, useWorkshop } from "./workshop.ts";
 
 const EXPECTED = { same: "highest", close: "between", wrong: "lowest" } as const;
 
 /** Scores three fixed pairs and explains failures. */
 export function TestPanel(): ReactNode {
   const busy = useJudge((state) => state.busy);
-  const test = useJudge((state) => state.test);
+  const test = useWorkshop((state) => state.test);
   const problem = useJudge((state) => (state.last === "pair" ? null : state.problem));
   const blocker = useTryBlocker();
   return (

@@ -1,6 +1,6 @@
 /** The stored steps that the Judge screen reads, and their groups. */
-import { thrownText } from "../../../engine/errors.ts";
-import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
+import { thrownText } from "../../engine/errors.ts";
+import type { GroupRecord } from "../../engine/runs/rollouts/records.ts";
 
 /** Maximum steps to read: enough for ranks, few enough for memory. */
 const MOST = 24;

@@ -1,8 +1,8 @@
 /** Repeatability of a judge. */
-import type { RewardTerm } from "../../../engine/rewards/term.ts";
-import type { CaptionPair } from "../../../engine/rewards/types.ts";
-import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
-import { generatedText } from "../../../engine/runs/rollouts/rollout-facts.ts";
+import type { RewardTerm } from "../../engine/rewards/term.ts";
+import type { CaptionPair } from "../../engine/rewards/types.ts";
+import type { GroupRecord, RolloutRecord } from "../../engine/runs/rollouts/records.ts";
+import { generatedText } from "../../engine/runs/rollouts/rollout-facts.ts";
 
 export interface Spread {
   readonly values: readonly number[];

@@ -1,7 +1,7 @@
-import { storedGroups } from "../../components/rollout/stored-groups.ts";
-import { useViewedRun } from "../../components/rollout/use-viewed-run.ts";
-import { useAsync } from "../../components/use-async.ts";
-import { useRun } from "../../stores/run/run.ts";
+import { storedGroups } from "../../app/components/rollout/stored-groups.ts";
+import { useViewedRun } from "../../app/components/rollout/use-viewed-run.ts";
+import { useAsync } from "../../app/components/use-async.ts";
+import { useRun } from "../../app/stores/run/run.ts";
 import { finishedSteps, type ReadSteps, readSteps } from "./judged-steps.ts";
 
 const NOTHING: ReadSteps = { groups: [], unread: [] };

@@ -1,25 +1,26 @@
 import { type KeyboardEvent, type ReactNode, useId } from "react";
-import { promptsOf } from "../../../engine/rewards/judge/asked.ts";
-import type { RewardTerm } from "../../../engine/rewards/term.ts";
-import type { CaptionPair } from "../../../engine/rewards/types.ts";
-import { judgePair, stopTrying } from "../../clients/judge-actions.ts";
-import { report } from "../../clients/lab.ts";
-import { JudgeAnswers } from "../../components/rollout/reward/judge-answers.tsx";
-import { Button } from "../../components/ui/button.tsx";
-import { Facts } from "../../components/ui/facts.tsx";
-import { Panel } from "../../components/ui/panel/panel.tsx";
-import { type PairVerdict, useJudge, useTryBlocker } from "../../stores/judge.ts";
-import { fixed } from "../../styles/format.ts";
+import { stopTrying } from "../../app/clients/judge-actions.ts";
+import { report } from "../../app/clients/lab.ts";
+import { JudgeAnswers } from "../../app/components/rollout/reward/judge-answers.tsx";
+import { Button } from "../../app/components/ui/button.tsx";
+import { Facts } from "../../app/components/ui/facts.tsx";
+import { Panel } from "../../app/components/ui/panel/panel.tsx";
+import judge from "../../app/screens/judge/judge.module.css";
+import { useJudge, useTryBlocker } from "../../app/stores/judge.ts";
+import { fixed } from "../../app/styles/format.ts";
+import { promptsOf } from "../../engine/rewards/judge/asked.ts";
+import type { RewardTerm } from "../../engine/rewards/term.ts";
+import type { CaptionPair } from "../../engine/rewards/types.ts";
 import { DiagnosisBox } from "./diagnosis-box.tsx";
-import judge from "./judge.module.css";
 import styles from "./pair.module.css";
 import { ScoreBar } from "./score-bar.tsx";
+import { judgePair, type PairVerdict, useWorkshop } from "./workshop.ts";
 
 /** A pair of captions entered by the user, and its verdict. */
 export function PairPanel(): ReactNode {
-  const draft = useJudge((state) => state.draft);
+  const draft = useWorkshop((state) => state.draft);
   const busy = useJudge((state) => state.busy === "pair");
-  const verdicts = useJudge((state) => state.verdicts);
+  const verdicts = useWorkshop((state) => state.verdicts);
   const problem = useJudge((state) => (state.last === "pair" ? state.problem : null));
   const blocker = useTryBlocker() ?? unwritten(draft);
   const start = (): void => {
@@ -59,7 +60,7 @@ export function PairPanel(): ReactNode {
           Swap
         </Button>
         {verdicts.length > 0 && (
-          <Button kind="quiet" onClick={() => useJudge.setState({ verdicts: [] })}>
+          <Button kind="quiet" onClick={() => useWorkshop.setState({ verdicts: [] })}>
             Clear
           </Button>
         )}
@@ -86,7 +87,7 @@ function unwritten({ reference, hypothesis }: CaptionPair): string | null {
 }
 
 function setDraft(change: Partial<CaptionPair>): void {
-  useJudge.setState(({ draft }) => ({ draft: { ...draft, ...change } }));
+  useWorkshop.setState(({ draft }) => ({ draft: { ...draft, ...change } }));
 }
 
 function Caption(props: {
@@ -96,7 +97,7 @@ function Caption(props: {
   readonly onKeyDown: (event: KeyboardEvent) => void;
 }): ReactNode {
   const { label, hint, field, onKeyDown } = props;
-  const value = useJudge((state) => state.draft[field]);
+  const value = useWorkshop((state) => state.draft[field]);
   const id = useId();
   return (
     <>

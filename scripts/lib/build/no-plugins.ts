@@ -1,0 +1,17 @@
+/** A Vite plug-in for builds of the core alone: the lists of src/plugins are empty. */
+
+/** The lists, without plug-ins. */
+export const EMPTY_LISTS: Readonly<Record<string, string>> = {
+  "list.ts": "export const PLUGINS = [];",
+  "loops.ts": "export const PLUGIN_LOOPS = {};",
+  "panels.ts": "export const PANELS = [];",
+};
+
+export const NO_PLUGINS = {
+  name: "no-plugins",
+  enforce: "pre",
+  load(id: string): string | null {
+    const list = /\/src\/plugins\/([\w-]+\.ts)$/.exec(id.replaceAll("\\", "/"))?.[1];
+    return list === undefined ? null : (EMPTY_LISTS[list] ?? null);
+  },
+} as const;

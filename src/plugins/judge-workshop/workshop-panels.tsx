@@ -1,0 +1,15 @@
+import type { ReactNode } from "react";
+import { CalibrationPanel } from "./calibration-panel.tsx";
+import { PairPanel } from "./pair-panel.tsx";
+import { TestPanel } from "./test-panel.tsx";
+
+/** Tests of the judge beside its settings. */
+export default function WorkshopPanels(): ReactNode {
+  return (
+    <>
+      <TestPanel />
+      <PairPanel />
+      <CalibrationPanel />
+    </>
+  );
+}
