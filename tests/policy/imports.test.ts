@@ -65,7 +65,6 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "tuning",
   ],
   export: ["bytes", "loops", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "formats", "plan"],
-  sweep: ["bytes", "loops", "config", "data", "storage", "runs", "eval", "rl"],
   "self-test": ["gpu", "model", "policy", "rl", "tuning"],
 };
 
@@ -110,7 +109,6 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   runs: /^(apache-arrow|fflate|zod\/mini)$/,
   formats: /^(apache-arrow|zod\/mini)$/,
   session: /^zod\/mini$/,
-  sweep: /^zod\/mini$/,
   storage: /^zod\/mini$/,
   tuning: /^zod\/mini$/,
   text: /^(@huggingface\/tokenizers|zod\/mini)$/,

@@ -6,8 +6,8 @@ import { configDifference, defaultConfig } from "../../../src/engine/config/pars
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import { badInput, LabError } from "../../../src/engine/errors.ts";
 import { listRuns } from "../../../src/engine/runs/run-folder.ts";
-import type { SweepBuild, SweepJob, SweepPlan } from "../../../src/engine/sweep/plan.ts";
-import { type JobState, stateOfRuns } from "../../../src/engine/sweep/run-jobs.ts";
+import type { SweepBuild, SweepJob, SweepPlan } from "../../../src/plugins/sweep/plan.ts";
+import { type JobState, stateOfRuns } from "../../../src/plugins/sweep/run-jobs.ts";
 import { root } from "../ensure.mjs";
 import { nodeStore } from "../node/node-store.ts";
 import { lockRun } from "../node/run-lock.ts";

@@ -1,6 +1,6 @@
 /** A sweep's file on disk; its folders are relative to the project's root. */
 import { resolve } from "node:path";
-import { readSweep, type SweepPlan } from "../../../src/engine/sweep/plan.ts";
+import { readSweep, type SweepPlan } from "../../../src/plugins/sweep/plan.ts";
 import { root } from "../ensure.mjs";
 import { readTextFile } from "../node/node-files.ts";
 

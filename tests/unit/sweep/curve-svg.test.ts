@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { EVAL_METRICS, type EvalReport, type Interval } from "../../../src/engine/runs/evaluations/evaluations.ts";
-import { curveSvg } from "../../../src/engine/sweep/curve-svg.ts";
+import { curveSvg } from "../../../src/plugins/sweep/curve-svg.ts";
 
 const all = <T>(value: T) => Object.fromEntries(EVAL_METRICS.map((metric) => [metric, value])) as Record<never, T>;
 

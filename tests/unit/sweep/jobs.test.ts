@@ -7,7 +7,7 @@ import { nodeStore } from "../../../scripts/lib/node/node-store.ts";
 import { lockRun } from "../../../scripts/lib/node/run-lock.ts";
 import { jobFolder, jobRuns, runJob } from "../../../scripts/lib/sweep/jobs.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
-import { readSweep, type SweepJob } from "../../../src/engine/sweep/plan.ts";
+import { readSweep, type SweepJob } from "../../../src/plugins/sweep/plan.ts";
 import { tool } from "../../support/tools.ts";
 import { manifest } from "../runs/sample-run.ts";
 

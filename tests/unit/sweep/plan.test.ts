@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
 import { readCommands } from "../../../scripts/lib/sweep/commands.ts";
 import { readSweepFile } from "../../../scripts/lib/sweep/sweep-file.ts";
-import { sweepPlan } from "../../../src/engine/sweep/plan.ts";
+import { sweepPlan } from "../../../src/plugins/sweep/plan.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lab-commands-"));
 afterAll(() => rmSync(folder, { recursive: true }));

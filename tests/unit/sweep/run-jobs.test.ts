@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { LabError } from "../../../src/engine/errors.ts";
-import type { SweepJob } from "../../../src/engine/sweep/plan.ts";
-import { type JobState, runJobs } from "../../../src/engine/sweep/run-jobs.ts";
+import type { SweepJob } from "../../../src/plugins/sweep/plan.ts";
+import { type JobState, runJobs } from "../../../src/plugins/sweep/run-jobs.ts";
 
 const job = (name: string): SweepJob => ({ name, variant: name, seed: 1, config: defaultConfig() });
 

@@ -14,8 +14,8 @@ import {
   type Interval,
   type RowScores,
 } from "../../../src/engine/runs/evaluations/evaluations.ts";
-import { type DoneJob, variantResults } from "../../../src/engine/sweep/results.ts";
-import { fewPicturesNotes, sweepTable } from "../../../src/engine/sweep/table.ts";
+import { type DoneJob, variantResults } from "../../../src/plugins/sweep/results.ts";
+import { fewPicturesNotes, sweepTable } from "../../../src/plugins/sweep/table.ts";
 import { row } from "../runs/sample-evaluations.ts";
 
 const over = (values: readonly number[], pictures: number): Interval =>

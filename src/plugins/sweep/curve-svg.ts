@@ -2,9 +2,9 @@
  * Evaluations of several runs as one picture: one panel per metric, one line per run, as differences from the run's
  * start.
  */
-import { escaped } from "../bytes/markup.ts";
-import { HELD_OUT_LOOPS } from "../rl/loops/abouts.ts";
-import { EVAL_METRICS, type EvalMetric, type EvalReport } from "../runs/evaluations/evaluations.ts";
+import { escaped } from "../../engine/bytes/markup.ts";
+import { HELD_OUT_LOOPS } from "../../engine/rl/loops/abouts.ts";
+import { EVAL_METRICS, type EvalMetric, type EvalReport } from "../../engine/runs/evaluations/evaluations.ts";
 
 export interface RunCurve {
   readonly name: string;

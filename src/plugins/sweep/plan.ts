@@ -1,12 +1,12 @@
 /** The file of a sweep: model, rows, settings and seeds of its runs. */
 import * as z from "zod/mini";
-import { checkShape } from "../bytes/json.ts";
-import { requireParsed } from "../config/parse.ts";
-import { PRESETS, type PresetName, presetConfig } from "../config/presets.ts";
-import { readRecordFile } from "../config/settings-file.ts";
-import type { LabConfig } from "../config/table.ts";
-import { badInput, type LabError, quote } from "../errors.ts";
-import { SCORES, type ScoreId } from "../runs/evaluations/evaluation-scores.ts";
+import { checkShape } from "../../engine/bytes/json.ts";
+import { requireParsed } from "../../engine/config/parse.ts";
+import { PRESETS, type PresetName, presetConfig } from "../../engine/config/presets.ts";
+import { readRecordFile } from "../../engine/config/settings-file.ts";
+import type { LabConfig } from "../../engine/config/table.ts";
+import { badInput, type LabError, quote } from "../../engine/errors.ts";
+import { SCORES, type ScoreId } from "../../engine/runs/evaluations/evaluation-scores.ts";
 
 /** Scripts of the project that may make the inputs of a sweep. */
 export const BUILDERS = ["build-pocket-shards", "damage-pocket", "vague-pocket"] as const;

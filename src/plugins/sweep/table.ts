@@ -1,7 +1,7 @@
 /** The results of a sweep as a Markdown table. */
 
-import { fewPicturesText, markedDifference, verdict } from "../runs/evaluations/difference-text.ts";
-import type { ScoreId } from "../runs/evaluations/evaluation-scores.ts";
+import { fewPicturesText, markedDifference, verdict } from "../../engine/runs/evaluations/difference-text.ts";
+import type { ScoreId } from "../../engine/runs/evaluations/evaluation-scores.ts";
 import type { MetricResult, VariantResult } from "./results.ts";
 
 /** One row per variant and score: the score at the start, its difference over seeds and pictures, and per seed. */

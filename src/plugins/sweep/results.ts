@@ -1,10 +1,10 @@
 /** Held-out results of a sweep's finished jobs: paired differences from the start, per seed and over seeds. */
-import { badInput, LabError } from "../errors.ts";
-import { bootstrapMean, runInterval } from "../eval/bootstrap.ts";
-import { crossedBootstrap } from "../eval/crossed-bootstrap.ts";
-import { rowScoreOf, type ScoreId } from "../runs/evaluations/evaluation-scores.ts";
-import type { EvalReport, Interval, RowScores, StoredEvaluation } from "../runs/evaluations/evaluations.ts";
-import { imageOf } from "../runs/evaluations/row-image.ts";
+import { badInput, LabError } from "../../engine/errors.ts";
+import { bootstrapMean, runInterval } from "../../engine/eval/bootstrap.ts";
+import { crossedBootstrap } from "../../engine/eval/crossed-bootstrap.ts";
+import { rowScoreOf, type ScoreId } from "../../engine/runs/evaluations/evaluation-scores.ts";
+import type { EvalReport, Interval, RowScores, StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
+import { imageOf } from "../../engine/runs/evaluations/row-image.ts";
 import type { SweepJob } from "./plan.ts";
 
 const SEED = 1;
