@@ -3,7 +3,6 @@ import { badInput } from "../src/engine/errors.ts";
 import { type BoardEntry, BoardReader, boardColumns, leaderboards } from "../src/engine/eval/leaderboard.ts";
 import { ledgerCsv } from "../src/engine/eval/suites/ledger.ts";
 import { remoteAddress } from "../src/engine/loading/remote/address.ts";
-import { directoryRuns } from "../src/engine/runs/library/directory-runs.ts";
 import { type RunLibrary, runLibrary } from "../src/engine/runs/library/library.ts";
 import { listRuns } from "../src/engine/runs/run-folder.ts";
 import { addressStore } from "../src/engine/storage/address-store.ts";
@@ -68,14 +67,11 @@ export const runCalls = {
     else addElsewhere(id, store);
     return { id, stored };
   },
-  async follow(place, token) {
-    const { store, runIds } =
-      typeof place === "string"
-        ? await addressStore(remoteAddress(place, "").baseUrl, token)
-        : await directoryRuns(place);
-    for (const runId of runIds) await refuseStored(runId);
-    for (const runId of runIds) addElsewhere(runId, store);
-    return runIds;
+  async follow(address, token) {
+    const { store, runId } = await addressStore(remoteAddress(address, "").baseUrl, token);
+    await refuseStored(runId);
+    addElsewhere(runId, store);
+    return runId;
   },
   runs: async () => ({ ...(await (await runs()).list()), features: await featuresKept() }),
   runsElsewhere: digestsElsewhere,

@@ -111,11 +111,10 @@ export interface DataCalls {
    */
   importRun(folder: FolderRef): Promise<{ readonly id: string; readonly stored: boolean } | null>;
   /**
-   * Opens growing runs at the place where they are computed. Returns their ids.
-   * @param place address of one run's server, or a folder on disk
+   * Opens the growing run of a server. Returns its id.
    * @param token token of the server; "" for none
    */
-  follow(place: string | FileSystemDirectoryHandle, token: string): Promise<readonly string[]>;
+  follow(address: string, token: string): Promise<string>;
   runs(): Promise<StoredRuns>;
   /** Read-only runs stored elsewhere: served with the page, dropped, or at an address. */
   runsElsewhere(): Promise<readonly RunDigest[]>;

@@ -105,45 +105,6 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
     await screen.getByText(new RegExp(`report rows, after ${step} steps`)).waitFor();
   });
 
-  it("is followed in a folder of several runs too", async () => {
-    const { page } = lab;
-    await show(page, { screen: "runs" });
-    const manifest = JSON.parse(await readFile(join(run, "run.json"), "utf8")) as object;
-    /** Writes runs of the given number of steps into a folder of the page, which its picker then returns. */
-    const write = async (name: string, steps: number): Promise<void> => {
-      const files = {
-        "run.json": JSON.stringify({ ...manifest, id: name, title: name }),
-        "metrics.jsonl": `${lines.slice(0, steps).join("\n")}\n`,
-      };
-      await page.evaluate(
-        async ([id, texts]) => {
-          const root = await navigator.storage.getDirectory();
-          const folder = await root.getDirectoryHandle("shared-disk", { create: true });
-          Object.assign(window, { showDirectoryPicker: async () => folder });
-          const home = await folder.getDirectoryHandle(id, { create: true });
-          for (const [path, text] of Object.entries(texts)) {
-            const stream = await (await home.getFileHandle(path, { create: true })).createWritable();
-            await stream.write(text);
-            await stream.close();
-          }
-        },
-        [name, files] as const,
-      );
-    };
-    await write("disk-1", 3);
-    await write("disk-2", 2);
-    await page.getByRole("button", { name: "Follow a folder…" }).click();
-    const screen = page.getByTestId("screen-train");
-    await screen.getByText(/^computed on another machine, [23] steps so far/).waitFor();
-    await show(page, { screen: "runs" });
-    const list = page.getByTestId("runs-elsewhere");
-    for (const name of ["Far away", "disk-1", "disk-2"]) await list.getByRole("link", { name }).waitFor();
-    await list.getByRole("link", { name: "disk-1" }).click();
-    await screen.getByText("computed on another machine, 3 steps so far").waitFor();
-    await write("disk-1", 5);
-    await screen.getByText("computed on another machine, 5 steps so far").waitFor();
-  });
-
   it("keeps what it showed when the server is gone, and says so in one sentence", async () => {
     await show(lab.page, { screen: "train", run: "far-1" });
     server.removeAllListeners("exit");

@@ -28,7 +28,7 @@ interface Answer {
 export async function addressStore(
   baseUrl: string,
   token: string,
-): Promise<{ readonly store: RunStore; readonly runIds: readonly string[] }> {
+): Promise<{ readonly store: RunStore; readonly runId: string }> {
   const headers: Record<string, string> = token === "" ? {} : { Authorization: `Bearer ${token}` };
   const lost = (what: string, cause: unknown): LabError =>
     new LabError("network", `${baseUrl} ${what}; what was read before is kept`, { subject: baseUrl, cause });
@@ -123,7 +123,7 @@ export async function addressStore(
         folder,
       ),
   };
-  return { store, runIds: [runId] };
+  return { store, runId };
 }
 
 function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {

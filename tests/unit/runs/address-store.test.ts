@@ -38,10 +38,7 @@ const lines = (...steps: readonly number[]): string => steps.map(line).join("");
 
 test("what is added is all that is fetched, and a file that was rewritten is read anew", async () => {
   metrics = lines(1, 2, 3, 4, 5, 6, 7, 8);
-  const {
-    store,
-    runIds: [runId = ""],
-  } = await addressStore(base, TOKEN);
+  const { store, runId } = await addressStore(base, TOKEN);
   expect(runId).toBe("far-1");
   const read = () => store.readText("far-1/metrics.jsonl");
   expect(await read()).toBe(metrics);

@@ -6,15 +6,11 @@ import { useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { lab } from "../lab.ts";
 
-/**
- * Opens the runs of a server or a folder and shows the newest.
- * @param place address of one run's server, or a folder on disk @param token of the server
- * @throws LabError when it serves no run
- */
-export async function followRuns(place: string | FileSystemDirectoryHandle, token = ""): Promise<void> {
-  const runIds = await lab().data.follow(place, token);
-  useSession.setState(({ followedRuns }) => ({ followedRuns: [...new Set([...followedRuns, ...runIds])] }));
-  navigate({ screen: "train", run: runIds[0] ?? null, step: null, rollout: null });
+/** Opens the run of a server and shows it. @throws LabError when it serves no run */
+export async function followRun(address: string, token: string): Promise<void> {
+  const run = await lab().data.follow(address, token);
+  useSession.setState(({ followedRuns }) => ({ followedRuns: [...new Set([...followedRuns, run])] }));
+  navigate({ screen: "train", run, step: null, rollout: null });
 }
 
 /**
