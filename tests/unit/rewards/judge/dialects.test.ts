@@ -219,6 +219,20 @@ describe("a refused field alone is left out", () => {
             })
           : null,
     ],
+    ...(
+      [
+        ["Ajv", { error: { message: "must NOT have additional properties", params: { additionalProperty: "seed" } } }],
+        ["ASP.NET", { title: "One or more validation errors occurred.", errors: { seed: ["It is unknown."] } }],
+        ["problem details", { title: "Validation failed", invalid_params: [{ name: "seed", reason: "not allowed" }] }],
+        ["capital keys", { Error: { Message: "SEED IS NOT SUPPORTED", Code: "InvalidParameter" } }],
+        ["a proto of gRPC", { code: 3, message: 'proto: (line 1:85): unknown field "seed"', details: [] }],
+        ["another language", { code: "1210", msg: "API 调用参数有误：不支持参数 seed" }],
+      ] as const
+    ).map(([name, body]): [string, readonly string[], Dialect] => [
+      name,
+      without("seed"),
+      ({ seed }) => (seed === undefined ? null : json(400, body)),
+    ]),
     [
       "an error of status 200",
       without("seed"),
@@ -373,6 +387,32 @@ test.each<[string, string, RegExp, Behaviour]>([
     "cut-off",
     /raise judgeMaxTokens$/,
     message({ content: '{"subject": "c' }, "MAX_TOKENS"),
+  ],
+  [
+    "half an object, with its reason under another name",
+    "cut-off",
+    /raise judgeMaxTokens$/,
+    json(200, {
+      choices: [{ message: { content: '{"subject": "c' }, finish_reason: null, stop_reason: "max_tokens" }],
+    }),
+  ],
+  [
+    "half an object of all tokens, without a reason",
+    "cut-off",
+    /raise judgeMaxTokens$/,
+    json(200, { choices: [{ message: { content: '{"subject": "c' } }], usage: { completion_tokens: 500 } }),
+  ],
+  [
+    "an error of status 200 under its own names",
+    "wrong-form",
+    /contains no reply: insufficient balance$/,
+    json(200, { base_resp: { status_code: 1008, status_msg: "insufficient balance" }, choices: null }),
+  ],
+  [
+    "an answer of another API",
+    "wrong-form",
+    /no reply \(\{"model":"m".*\); check that judgeUrl is an OpenAI-compatible address/,
+    json(200, { model: "m", message: { role: "assistant", content: "{}" }, done: true }),
   ],
   [
     "half an object after a filter",

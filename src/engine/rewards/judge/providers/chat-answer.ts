@@ -48,13 +48,16 @@ export function chatReply(
     });
   }
   const reasoning = textOf(message.reasoning_content) || textOf(message.reasoning) || "";
-  const ended = typeof first.finish_reason === "string" ? (CUT[first.finish_reason.toLowerCase()] ?? null) : null;
+  const reason = first.finish_reason ?? first.stop_reason;
+  const ended = typeof reason === "string" ? (CUT[reason.toLowerCase()] ?? null) : null;
   let text = textOf(message.content) ?? (reasoning !== "" || ended !== null ? "" : undefined);
   if (text === undefined) {
-    const said = isRecord(answer) ? shortened(serverError(answer).said, 150) : "";
-    throw new JudgeFailure("wrong-form", `The judge's answer contains no reply${said === "" ? "" : `: ${said}`}`, {
-      raw,
-    });
+    const said = isRecord(answer) ? serverError(answer).said : "";
+    const why =
+      said === ""
+        ? ` (${shortened(raw, 80)}); check that judgeUrl is an OpenAI-compatible address, which usually ends in /v1`
+        : `: ${shortened(said, 150)}`;
+    throw new JudgeFailure("wrong-form", `The judge's answer contains no reply${why}`, { raw });
   }
   // Some servers take a whole structured reply for reasoning.
   if (text.trim() === "" && ended === null && schema !== null) text = reasoning;
@@ -64,11 +67,14 @@ export function chatReply(
     const tokens = usage[name];
     return typeof tokens === "number" && Number.isFinite(tokens) && tokens >= 0 ? tokens : null;
   };
+  const completionTokens = count("completion_tokens");
+  // Some servers give no reason.
+  const isFull = typeof reason !== "string" && completionTokens !== null && completionTokens >= limit;
   return {
     text,
     promptTokens: count("prompt_tokens"),
-    completionTokens: count("completion_tokens"),
-    cut: ended ?? (unfinished ? "limit" : null),
+    completionTokens,
+    cut: ended ?? (unfinished || isFull ? "limit" : null),
     limit,
   };
 }

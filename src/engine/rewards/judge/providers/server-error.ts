@@ -19,7 +19,7 @@ interface Found {
   readonly named: number[];
 }
 
-/** Keys whose values hold words or further errors, the most telling first. */
+/** Keys whose values hold words or further errors, the most telling first; all keys are compared in lower case. */
 const WORDS = [
   "error",
   "errors",
@@ -32,11 +32,18 @@ const WORDS = [
   "error_description",
   "metadata",
   "raw",
-  "fieldViolations",
+  "fieldviolations",
   "issues",
+  "params",
+  "invalid_params",
+  "invalid-params",
+  "reason",
+  "title",
+  "base_resp",
+  "status_msg",
 ];
-const FIELDS = ["param", "loc", "path", "field", "keys"];
-const STATUSES = ["code", "status", "status_code", "statusCode", "type"];
+const FIELDS = ["param", "loc", "path", "field", "keys", "name", "additionalproperty"];
+const STATUSES = ["code", "status", "status_code", "statuscode", "type"];
 /** Components in front of a field in a path. */
 const ROOTS: ReadonlySet<string> = new Set(["body", "query", "root", "$"]);
 /** Levels and items that are read of an error. */
@@ -74,7 +81,8 @@ function visit(value: unknown, found: Found, level: number): void {
 /** The path of a field in a list that Python printed. */
 const PYTHON_PATH = /['"]loc['"]\s*:\s*[[(]([^\])]{0,200})[\])]/g;
 
-function visitRecord(record: Record<string, unknown>, found: Found, level: number): void {
+function visitRecord(stored: Record<string, unknown>, found: Found, level: number): void {
+  const record = Object.fromEntries(Object.entries(stored).map(([key, value]) => [key.toLowerCase(), value]));
   for (const key of STATUSES) {
     const value = record[key];
     const number = typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value;
@@ -93,7 +101,11 @@ function visitRecord(record: Record<string, unknown>, found: Found, level: numbe
     found.said.add(`${path.filter((part) => !ROOTS.has(part)).join(".")}: ${record.msg}`);
     return;
   }
+  // ASP.NET lists the words of each field under its name.
+  const { errors } = record;
+  if (isRecord(errors)) for (const name of Object.keys(errors).slice(0, ITEMS)) addField(name.split("."), found);
   for (const key of WORDS) visit(record[key], found, level + 1);
+  if (isRecord(errors)) for (const words of Object.values(errors).slice(0, ITEMS)) visit(words, found, level + 1);
 }
 
 /** Keeps the outermost component of a path, which is the field of the request. */
