@@ -107,9 +107,9 @@ describe("forms", () => {
       "product",
       undefined,
     ]);
-    expect(attentionFits("tiles-32-16", ATTENTION, USUAL, 0)).toBe(true);
-    expect(attentionFits("tiles-32-16", ATTENTION, LEAST, 0)).toBe(false);
-    expect(attentionFits("tiles-32-16", { ...ATTENTION, width: 63, valueWidth: 63 }, USUAL, 0)).toBe(false);
+    expect(attentionFits("tiles-32-32", ATTENTION, USUAL, 0)).toBe(true);
+    expect(attentionFits("tiles-32-32", ATTENTION, LEAST, 0)).toBe(false);
+    expect(attentionFits("tiles-32-32", { ...ATTENTION, width: 63, valueWidth: 63 }, USUAL, 0)).toBe(false);
     expect(attentionFits("narrow", ATTENTION, USUAL, 0)).toBe(false);
     expect(attentionFits("scores", ATTENTION, USUAL, 4 * 12 * 1025 * 1025)).toBe(true);
     expect(attentionFits("scores", ATTENTION, USUAL, 4 * 12 * 1025 * 1025 - 1)).toBe(false);
@@ -180,7 +180,7 @@ describe("the built-in table", () => {
   });
 
   it("gives cards tiles for long attention, and software adapters none", () => {
-    expect(BUILT_IN.nvidia.attention(ATTENTION)).toBe("tiles-32-16");
+    expect(BUILT_IN.nvidia.attention(ATTENTION)).toBe("tiles-32-32");
     expect(BUILT_IN.nvidia.attention({ ...ATTENTION, queries: 100, keys: 100 })).toBe("scores");
     expect(BUILT_IN.software.attention(ATTENTION)).toBe("runs");
   });

@@ -92,7 +92,7 @@ const CARD: Omit<BuiltIn, "product"> = {
   runBytes: RUN_BYTES.card,
   attention: ({ heads, queries, keys }) => {
     if (Float32Array.BYTES_PER_ELEMENT * heads * queries * keys <= KEPT_SCORE_BYTES) return "scores";
-    return queries >= TILED ? "tiles-32-16" : "runs";
+    return queries >= TILED ? "tiles-32-32" : "runs";
   },
 };
 

@@ -82,8 +82,8 @@ export const PRODUCT_FORMS = {
 export type ProductName = keyof typeof PRODUCT_FORMS;
 
 /**
- * Online softmax on tiles of queries and keys in workgroup memory (attention-tiles-code.ts); both sizes are multiples
- * of 8.
+ * Online softmax on tiles of queries and keys in workgroup memory (attention-tiles-code.ts): multiples of 8 queries and
+ * of 16 keys.
  */
 export interface AttentionTiles {
   readonly kind: "tiles";
@@ -98,8 +98,7 @@ export const ATTENTION_FORMS = {
   scores: { kind: "scores" },
   runs: { kind: "runs" },
   narrow: { kind: "narrow" },
-  "tiles-16-16": { kind: "tiles", queries: 16, keys: 16 },
-  "tiles-32-16": { kind: "tiles", queries: 32, keys: 16 },
+  "tiles-16-32": { kind: "tiles", queries: 16, keys: 32 },
   "tiles-32-32": { kind: "tiles", queries: 32, keys: 32 },
 } as const satisfies Readonly<Record<string, AttentionForm>>;
 
@@ -214,17 +213,24 @@ export function productWorth(name: ProductName, { layout, epilogue, batch, m, n,
   return form.vectors === undefined || sides.every((side) => side % 4 === 0);
 }
 
-/** Threads of a tiled attention along each side. */
-export const SIDE = 8;
-/** Rows per side of the tiles of its gradient. */
-export const BACK_ROWS = 16;
+/** Thread columns of tiled attention. */
+export const ACROSS = 16;
+/** Vectors of the other side that it holds in workgroup memory, and rows that its gradient passes over at once. */
+export const PASSED = 256;
+export const PASSED_ROWS = 32;
 /** Widest head of tiled attention: its sums fill the registers. */
 export const WIDEST = 128;
 
+/** Rows that a workgroup of the gradient holds: half as many where the vectors would take all workgroup memory. */
+export function heldRows(vectors: number): 16 | 32 {
+  return vectors > 16 ? 16 : 32;
+}
+
 /** Bytes of workgroup memory of the forward program and of the gradient's. */
 export function attentionBytes({ queries, keys }: AttentionTiles, width: number): number {
-  const forward = F32 * (queries * width + keys * width + queries * keys + queries * SIDE);
-  const backward = F32 * (4 * BACK_ROWS * width + 2 * BACK_ROWS * BACK_ROWS);
+  const held = heldRows(width / 4);
+  const forward = F32 * (queries * width + 4 * PASSED + queries * keys);
+  const backward = F32 * (2 * held * width + 4 * PASSED + 2 * held * PASSED_ROWS);
   return Math.max(forward, backward);
 }
 

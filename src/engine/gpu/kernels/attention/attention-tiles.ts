@@ -2,7 +2,8 @@
  * Records attention by tiles in workgroup memory (attention-tiles-code.ts): one pass forward, three backward, each in as
  * many dispatches as the limit of work needs.
  */
-import { type AttentionTiles, BACK_ROWS } from "../../forms/records.ts";
+import { type AttentionTiles, heldRows } from "../../forms/records.ts";
+import { addPieces } from "../../matmul/piece-sums.ts";
 import { runRows } from "../../rows-program.ts";
 import { type GpuProgram, programOnce } from "../../runtime/pipelines.ts";
 import { release } from "../../runtime/program.ts";
@@ -40,27 +41,39 @@ export function backwardTiled(
   const rows = s.heads * s.queries;
   const [delta] = runRows(DELTA, [dy, y], [{ shape: [rows] }], rows, s.dv) as [tf.TensorInfo];
   const given = [q, k, v, dy, mask ?? q, stats, delta];
+  const held = heldRows(s.d / 4);
   const uniforms = narrowUniforms(s, inputs, form);
   const by = (side: "queries" | "keys"): GpuProgram =>
     programOnce(`attention-${side}-${s.d}`, () => tiledBackward(side, s.d / 4));
   const byQueries = recordTiles(by("queries"), given, [{ shape: q.shape }], uniforms, {
     heads: s.heads,
-    tiles: Math.ceil(s.queries / BACK_ROWS),
-    perTile: 3 * BACK_ROWS * s.keys * s.d,
+    tiles: Math.ceil(s.queries / held),
+    perTile: 3 * held * s.keys * s.d,
   });
-  const byKeys = recordTiles(by("keys"), given, [{ shape: k.shape }, { shape: v.shape }], uniforms, {
-    heads: s.keyHeads,
-    tiles: Math.ceil(s.keys / BACK_ROWS),
-    perTile: 4 * BACK_ROWS * (s.heads / s.keyHeads) * s.queries * s.d,
+  // Every query head of a group has its own workgroups; what they found is added head by head.
+  const group = s.heads / s.keyHeads;
+  const size = s.keyHeads * s.keys;
+  const outputs = [k.shape, v.shape].map((shape) => ({ shape: group === 1 ? shape : [group, size, s.d] }));
+  const byKeys = recordTiles(by("keys"), given, outputs, [...uniforms, s.keyHeads], {
+    heads: s.heads,
+    tiles: Math.ceil(s.keys / held),
+    perTile: 4 * held * s.queries * s.d,
   });
+  const [dk, dv] = group === 1 ? byKeys : byKeys.map((parts) => summed(parts, k.shape));
   release(delta);
-  return [...byQueries, ...byKeys] as [tf.TensorInfo, tf.TensorInfo, tf.TensorInfo];
+  return [...byQueries, dk, dv] as [tf.TensorInfo, tf.TensorInfo, tf.TensorInfo];
+}
+
+function summed(parts: tf.TensorInfo, shape: readonly number[]): tf.TensorInfo {
+  const sum = addPieces(parts, { shape }, {});
+  release(parts);
+  return sum;
 }
 
 /** Programs of tiled attention with heads of 64, used to hash their sources. */
 export function attentionPrograms(): GpuProgram[] {
   return [
-    tiledForward({ kind: "tiles", queries: 32, keys: 16 }, 16),
+    tiledForward({ kind: "tiles", queries: 32, keys: 32 }, 16),
     tiledBackward("queries", 16),
     tiledBackward("keys", 16),
   ];
