@@ -7,6 +7,7 @@ import { type JudgeHost, type OpenJudge, openJudge } from "./judge/setup.ts";
 import { METEOR_DEFAULTS, Meteor } from "./meteor/meteor.ts";
 import type { RewardTerm, RolloutFacts } from "./term.ts";
 import { measuredTerms } from "./terms/registry.ts";
+import { utilityOf } from "./terms/utility.ts";
 import type { CaptionTermSource, RewardScorer } from "./types.ts";
 import type { UserRewards } from "./user/user-rewards.ts";
 import type { Wordnet } from "./wordnet.ts";
@@ -35,7 +36,9 @@ export function rewardScorer({ wordnet, judge, judgeHost, user }: ScorerParts): 
         throw new LabError("internal", "A group has rollouts of several loops; it cannot be scored");
       }
       const rows = group.map((facts) => measuredTerms(facts, { settings: plan, meteor }));
-      append(rows, group, await judged(group, plan, judge?.() ?? opened?.judge ?? null, signal));
+      const verdicts = await judged(group, plan, judge?.() ?? opened?.judge ?? null, signal);
+      append(rows, group, verdicts);
+      append(rows, group, verdicts?.map((verdict) => ({ name: "utility", weight: 0, ...utilityOf(verdict) })) ?? null);
       if (plan.weights[loop].user !== 0) append(rows, group, await userTerms(group, rows, plan, user));
       return composeGroup(rows, loop, plan);
     },
@@ -67,7 +70,7 @@ async function judged(
   signal: AbortSignal | undefined,
 ): Promise<readonly RewardTerm[] | null> {
   const loop = group[0]?.loop ?? 1;
-  if (judge === null || plan.weights[loop].judge === 0) return null;
+  if (judge === null || (plan.weights[loop].judge === 0 && plan.weights[loop].utility === 0)) return null;
   const pairs = group.flatMap(({ reference, caption }) =>
     reference === null ? [] : [{ reference, hypothesis: caption ?? "" }],
   );

@@ -26,6 +26,8 @@ export interface RolloutFacts {
   readonly likelihood?: CaptionLikelihood | null;
   /** Reached the length limit without an end token. */
   readonly truncated: boolean;
+  /** Number of [SEG] in the sampled answer; absent if the answer is given. */
+  readonly segments?: number;
 }
 
 export interface CaptionLikelihood {

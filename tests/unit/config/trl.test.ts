@@ -308,7 +308,7 @@ describe("TRL's names", () => {
     [{ use_llm_judge: true }, /^use_llm_judge needs a judge: name it with --judge URL/],
     [
       { reward_weights: [1, 2] },
-      /^reward_weights must be a list of 28 weights .*, or of 3 for loop1Iou, loop2Meteor, loop2Judge$/,
+      /^reward_weights must be a list of 36 weights .*, or of 3 for loop1Iou, loop2Meteor, loop2Judge$/,
     ],
     [
       { max_steps: 7, gradient_accumulation_steps: 2, steps_per_generation: 4 },

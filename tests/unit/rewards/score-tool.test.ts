@@ -74,7 +74,7 @@ test("the tool prints pairs and mean, and one JSON object per line when asked", 
   ]);
   // The defaults reward captions by METEOR when no judge is set.
   expect(lines[0]).toMatchObject({ reward: 0.9814814814814815, terms: { length: 0, repetition: 0, leak: 0 } });
-  expect(Object.keys(lines[0].terms)).toEqual(["meteor", "length", "repetition", "leak"]);
+  expect(Object.keys(lines[0].terms)).toEqual(["meteor", "form", "length", "repetition", "leak"]);
   const plain = await score("--pred", pred, "--ref", ref);
   expect(plain).toMatchObject({ code: 0, err: "" });
   expect(plain.out).toContain("mean meteor 0.615741 of 2");

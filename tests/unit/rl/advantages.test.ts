@@ -3,10 +3,12 @@ import {
   type AdvantageSettings,
   groupScores,
   type Reward,
+  ranks,
   spreadOf,
 } from "../../../src/engine/rl/objective/advantages.ts";
 import {
   rewardGroup,
+  scoreGroups,
   stepScores,
   termAdvantages,
   trainedRollouts,
@@ -123,7 +125,7 @@ describe("group advantages", () => {
     ];
     const terms = rows.map(([a = 0, b = 0]) => [term("iou", a, 1), term("meteor", b, 1), term("leak", null, 0)]);
     const rewards = [1, 1, 1.2, 0];
-    const rollouts = rewards.map((reward, n) => ({ reward, terms: terms[n] ?? [] }));
+    const rollouts = rewards.map((reward, n) => ({ reward, terms: terms[n] ?? [], caption: null }));
     const group = rewardGroup({ rollouts, weights: null });
     expect(group.parts.map(({ weight }) => weight)).toEqual([1, 1]);
     const [scores] = groupScores([group], settings({ aggregation: "normalize_then_sum", eps: 1e-4 }));
@@ -153,6 +155,29 @@ describe("group advantages", () => {
     expect(groupScores([told, flat], settings()).map(({ zeroSpread }) => zeroSpread)).toEqual([true, true]);
   });
 
+  it("ranked terms ignore units and outliers, and equal values share a place", () => {
+    expect(ranks([3, null, 1000, 3, -2])).toEqual([0.5, null, 1, 0.5, 0]);
+    expect(ranks([7])).toEqual([0.5]);
+    expect(ranks([2, 2, 2])).toEqual([0.5, 0.5, 0.5]);
+    const of = (first: readonly number[], second: readonly number[]) => ({
+      rewards: first.map((value, n) => value + (second[n] as number)),
+      probabilities: null,
+      parts: [
+        { weight: 1, values: first },
+        { weight: 0.5, values: second },
+      ],
+    });
+    const aggregation = "rank_then_sum" as const;
+    const [one, other] = groupScores(
+      [of([0, 1, 2], [0.3, 0.2, 0.1]), of([-50, 7, 9e6], [3, 2, 1])],
+      settings({ aggregation, scale: "none" }),
+    );
+    // Sums of 0 + ½·1, ½ + ½·½ and 1 + 0, around ¾.
+    for (const [n, wanted] of [-0.25, 0, 0.25].entries()) expect(one?.advantages[n]).toBeCloseTo(wanted, 12);
+    expect(other?.advantages).toEqual(one?.advantages);
+    expect(other?.mean).toBeCloseTo((-47 + 9 + 9e6 + 1) / 3, 6);
+  });
+
   it("refuse rewards that are not finite", () => {
     expect(() => advantagesOf([[1, Number.NaN]])).toThrow(/row 1/);
   });
@@ -165,12 +190,14 @@ describe("the control with shuffled rewards", () => {
     advantageEps: 0,
     advantageBaseline: "mean",
     rewardAggregation: "sum_then_normalize",
+    captionWordsMin: 0,
+    captionWordsMax: 0,
   } as const;
   const rewards = [1, 0, 0];
   const group = (weights: readonly number[] | null) => ({
     loop: 2 as const,
     group: 3,
-    rollouts: rewards.map((reward) => ({ reward, terms: [] })),
+    rollouts: rewards.map((reward) => ({ reward, terms: [], caption: null })),
     weights,
   });
   const advantages = (weights: readonly number[] | null, shuffleRewards: boolean, step: number) =>
@@ -204,6 +231,33 @@ describe("the control with shuffled rewards", () => {
   });
 });
 
+describe("the window of words", () => {
+  const config = {
+    scaleRewards: "none",
+    advantageEps: 0,
+    advantageBaseline: "mean",
+    rewardAggregation: "sum_then_normalize",
+    captionWordsMin: 2,
+    captionWordsMax: 3,
+  } as const;
+  const captions = ["book", "a book", "a red book", "a red, red book", null];
+  const scored = (loop: 1 | 2, changes: Partial<Record<"captionWordsMin" | "captionWordsMax", number>> = {}) => {
+    const rollouts = captions.map((caption, n) => ({ reward: n, terms: [], caption }));
+    return scoreGroups([{ loop, rollouts, weights: null }], { ...config, ...changes })[0];
+  };
+
+  it("takes the advantage of captions outside and nothing else", () => {
+    expect(scored(1)).toMatchObject({ mean: 2, zeroSpread: false, advantages: [0, -1, 0, 0, 0] });
+    expect(scored(1, { captionWordsMin: 0 })?.advantages).toEqual([-2, -1, 0, 0, 2]);
+    expect(scored(1, { captionWordsMax: 0 })?.advantages).toEqual([0, -1, 0, 1, 0]);
+    expect(scored(1, { captionWordsMin: 0, captionWordsMax: 0 })?.advantages).toEqual([-2, -1, 0, 1, 2]);
+  });
+
+  it("leaves loops alone whose actions are masks", () => {
+    expect(scored(2)?.advantages).toEqual([-2, -1, 0, 1, 2]);
+  });
+});
+
 describe("the terms' shares of the advantages", () => {
   /** Two groups of four; one term is 0 in weight, one reward is missing. */
   const groups = [0, 1].map((group) => ({
@@ -219,20 +273,28 @@ describe("the terms' shares of the advantages", () => {
       ];
       const missing = terms.some(({ value, weight }) => value === null && weight !== 0);
       const reward = missing ? null : terms.reduce((sum, { value, weight }) => sum + (value ?? 0) * weight, 0);
-      return { reward, terms };
+      return { reward, terms, caption: "word ".repeat(n + 1) };
     }),
   }));
 
   it.each(
     SCALES.flatMap((scaleRewards) =>
-      (["sum_then_normalize", "normalize_then_sum"] as const).flatMap((rewardAggregation) =>
-        [false, true].map((shuffleRewards) => ({ scaleRewards, rewardAggregation, shuffleRewards })),
+      (["sum_then_normalize", "normalize_then_sum", "rank_then_sum"] as const).flatMap((rewardAggregation) =>
+        [0, 3].flatMap((captionWordsMax) =>
+          [false, true].map((shuffleRewards) => ({ scaleRewards, rewardAggregation, shuffleRewards, captionWordsMax })),
+        ),
       ),
     ),
   )("add up to them: %j", (changes) => {
-    const config = { advantageEps: 1e-4, advantageBaseline: "leave-one-out", seed: 5, ...changes } as const;
-    // Without the missing reward where terms are normalised one by one: it moves their centres.
-    const own = changes.rewardAggregation === "normalize_then_sum" ? groups.slice(0, 1) : groups;
+    const config = {
+      advantageEps: 1e-4,
+      advantageBaseline: "leave-one-out",
+      seed: 5,
+      captionWordsMin: 0,
+      ...changes,
+    } as const;
+    // Without the missing reward where terms are changed one by one: it moves their centres.
+    const own = changes.rewardAggregation !== "sum_then_normalize" ? groups.slice(0, 1) : groups;
     const scores = stepScores(own, config, 3);
     const shares = termAdvantages(own, scores, config, 3);
     expect([...shares.keys()]).toEqual(["iou", "meteor", "length"]);

@@ -82,12 +82,23 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
     choices: [
       choice("sum_then_normalize", "Sum, then normalise"),
       choice("normalize_then_sum", "Normalise each term, then sum (GDPO)"),
+      choice("rank_then_sum", "Rank each term in its group, then sum"),
     ],
-    help: "GDPO normalises each term in its group and the sum over the batch, so that no term outweighs another",
+    help: "GDPO normalises each term in its group and the sum over the batch, so that no term outweighs another. Ranks replace each term by its place in the group, from 0 to 1, so that neither its unit nor an outlier counts",
     advanced: true,
   }),
   advantageEps: float("Advantage ε", 1e-4, [0, 1, 1e-4], {
     help: "Added to the standard deviation that divides advantages. Groups with equal rewards always give advantage 0",
+    advanced: true,
+  }),
+  captionWordsMin: int("Fewest words", 0, [0, 1000], {
+    unit: "words",
+    help: "A sampled caption with fewer words has advantage 0, whatever its reward; it still counts in its group's mean",
+    advanced: true,
+  }),
+  captionWordsMax: int("Most words", 0, [0, 1000], {
+    unit: "words",
+    help: "A sampled caption with more words has advantage 0, whatever its reward; it still counts in its group's mean. 0 sets no limit",
     advanced: true,
   }),
   maskTruncated: flag("Mask truncated captions", false, {

@@ -1,5 +1,5 @@
 /** Settings of the group "partner": the moving average of the policy, and its captions in loop 2. */
-import { flag, float, inGroup, int } from "../setting.ts";
+import { choice, flag, float, inGroup, int, oneOf } from "../setting.ts";
 
 export const PARTNER_SETTINGS = inGroup("partner", {
   emaDecay: float("EMA decay", 0.999, [0, 1, 0.001], {
@@ -7,6 +7,11 @@ export const PARTNER_SETTINGS = inGroup("partner", {
   }),
   emaRamp: flag("EMA ramp", false, {
     help: "Uses the decay min(decay, (1 + t) / (10 + t)) at step t, so that the partner follows the policy in short runs",
+    advanced: true,
+  }),
+  partnerScope: oneOf("Partner follows", "policy", {
+    choices: [choice("policy", "All trained weights"), choice("loop", "The weights of its own loop")],
+    help: "“The weights of its own loop” gives every loop a partner whose other weights stay those of the start, so no loop sees in its reward what another loop learned. Evaluations use the moving average of all weights",
     advanced: true,
   }),
   partnerTemperature: float("Partner temperature", 0, [0, 10, 0.1], {

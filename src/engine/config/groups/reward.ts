@@ -6,6 +6,22 @@ export const REWARD_SETTINGS = inGroup("reward", {
     choices: [choice("plain", "IoU"), choice("squared", "IoU squared"), choice("tiered", "Tiers at 0.5, 0.7, 0.9")],
     help: "Conversion of IoU to the reward term",
   }),
+  bandSlope: float("Banded IoU: slope", 2, [0.1, 100, 0.1], {
+    help: "a in a · (IoU − b), the reward term banded",
+    advanced: true,
+  }),
+  bandCentre: float("Banded IoU: centre", 0.5, [0, 1, 0.05], {
+    help: "b in a · (IoU − b): the overlap that earns 0",
+    advanced: true,
+  }),
+  bandLow: float("Banded IoU: lowest", -1, [-100, 0, 0.1], {
+    help: "Lower end of the band, at most 0",
+    advanced: true,
+  }),
+  bandHigh: float("Banded IoU: highest", 1, [0, 100, 0.1], {
+    help: "Upper end of the band, at least 0",
+    advanced: true,
+  }),
   emptyPairReward: float("Both masks empty", 1, [0, 1], {
     help: "Reward when the given and the predicted mask are both empty",
     advanced: true,

@@ -8,6 +8,9 @@ import type { TermName } from "../terms/registry.ts";
 import type { ScoredRollout } from "../types.ts";
 import { actingWeights, type RewardPlan, type TermWeights } from "./plan.ts";
 
+/** Terms that come from a verdict of the judge. */
+const JUDGED = ["judge", "utility"] as const satisfies readonly TermName[];
+
 /**
  * @param rows terms of each rollout of one group, weights not yet filled in; without a term "judge" there is no judge
  * @throws LabError("held") when a verdict is missing and the plan says pause
@@ -19,8 +22,8 @@ export function composeGroup(
 ): readonly ScoredRollout[] {
   const judged = rows.some((terms) => terms.some((term) => term.name === "judge"));
   const weights = actingWeights(plan.weights[loop], judged);
-  const missing = rows.flat().find(({ name, value }) => name === "judge" && value === null);
-  const failed = weights.judge === 0 ? undefined : missing;
+  const asked = JUDGED.filter((name) => weights[name] !== 0);
+  const failed = rows.flat().find(({ name, value }) => value === null && asked.some((term) => term === name));
   if (failed === undefined) return rows.map((terms) => composed(terms, weights));
   const reason = failed.note ?? "no verdict";
   switch (plan.missingVerdict) {

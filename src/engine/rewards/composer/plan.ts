@@ -36,6 +36,7 @@ export function rewardPlan(config: LabConfig): RewardPlan {
     lengthRatio: config.lengthRatio,
     repetitionGram: config.repetitionGram,
     leakWords: config.leakWords,
+    band: { slope: config.bandSlope, centre: config.bandCentre, low: config.bandLow, high: config.bandHigh },
     user:
       config.userReward.trim() === ""
         ? null
@@ -44,14 +45,15 @@ export function rewardPlan(config: LabConfig): RewardPlan {
 }
 
 /**
- * Effective weights: without a judge its weight moves to METEOR, so that 0.25 METEOR + 0.75 judge becomes METEOR alone
+ * Effective weights: without a judge the weights of its terms move to METEOR, so that 0.25 METEOR + 0.75 judge becomes METEOR alone
  * (docs/spec/rewards.md#requirements-for-any-of-them).
  */
 export function actingWeights(weights: TermWeights, judge: boolean): TermWeights {
-  return judge || weights.judge === 0 ? weights : { ...weights, meteor: weights.meteor + weights.judge, judge: 0 };
+  const asked = weights.judge + weights.utility;
+  return judge || asked === 0 ? weights : { ...weights, meteor: weights.meteor + asked, judge: 0, utility: 0 };
 }
 
-/** The plan with the judge's weight moved to METEOR in every loop. */
+/** The plan with the weights of the judge's terms moved to METEOR in every loop. */
 export function withoutJudge(plan: RewardPlan): RewardPlan {
   return { ...plan, weights: perLoop((loop) => actingWeights(plan.weights[loop], false)) };
 }

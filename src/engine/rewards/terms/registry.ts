@@ -1,9 +1,11 @@
 /** The reward terms, in the order of the matrix: settings, records, metrics and the page read them from here. */
 import type { RewardTerm, RolloutFacts } from "../term.ts";
+import { BANDED } from "./banded.ts";
 import { BOX } from "./box.ts";
 import { CENTRE } from "./centre.ts";
 import { CONFIDENCE } from "./confidence.ts";
 import { CONTRAST } from "./contrast.ts";
+import { FORM } from "./form.ts";
 import { F, J } from "./frames.ts";
 import { IOU } from "./iou.ts";
 import { JUDGE } from "./judge.ts";
@@ -13,7 +15,9 @@ import { LIKELIHOOD } from "./likelihood.ts";
 import { METEOR } from "./meteor.ts";
 import { REPETITION } from "./repetition.ts";
 import type { TermSpec, TermTools } from "./spec.ts";
+import { TARGET } from "./target.ts";
 import { USER } from "./user.ts";
+import { UTILITY } from "./utility.ts";
 
 export const REWARD_TERMS = [
   IOU,
@@ -26,6 +30,10 @@ export const REWARD_TERMS = [
   CONFIDENCE,
   BOX,
   CENTRE,
+  BANDED,
+  TARGET,
+  FORM,
+  UTILITY,
   USER,
   // Costs.
   LENGTH,

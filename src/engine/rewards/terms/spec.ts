@@ -1,5 +1,6 @@
 /** Interface of a reward term. Each term is a file in this folder and a line in registry.ts. */
 import type { MeteorDetail, RewardTerm, RolloutFacts } from "../term.ts";
+import type { IouBand } from "./banded.ts";
 
 /** How an overlap becomes a reward. */
 export type IouShape = "plain" | "squared" | "tiered";
@@ -12,6 +13,7 @@ export interface TermSettings {
   readonly lengthRatio: number;
   readonly repetitionGram: number;
   readonly leakWords: string;
+  readonly band: IouBand;
 }
 
 export interface TermTools {

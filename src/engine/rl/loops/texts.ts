@@ -2,6 +2,7 @@
 import type { TrainingRow } from "../../data/training-row.ts";
 import { type EvalDeps, type EvalRow, evalKey } from "../../eval/held-out.ts";
 import { tf } from "../../gpu/tf.ts";
+import type { Sa2vaModel } from "../../model/sa2va.ts";
 import { type CaptionScores, captionBatch, captionScores } from "../../policy/caption-policy.ts";
 import { type Completion, type Generated, generate } from "../../policy/decode/generate.ts";
 import { FULL_SAMPLING, samplerSettings } from "../../policy/decode/sampler.ts";
@@ -157,11 +158,17 @@ export function textRollouts(
 /** The length limit: the maximum number of actions of a text. */
 export const TEXT_LENGTH = (_groups: readonly Group[], { maxNewTokens }: StepContext["config"]): number => maxNewTokens;
 
-/** A text for a held-out row. */
-export interface HeldOutText {
+/** A sampled text with the facts of its form. */
+export interface AnswerText {
   readonly caption: string;
   /** Hit the length limit without an end token. */
   readonly truncated: boolean;
+  /** Number of [SEG] in it. */
+  readonly segments: number;
+}
+
+export function answerText({ tokenizer }: Sa2vaModel, { ids, ended }: Completion, caption: string): AnswerText {
+  return { caption, truncated: !ended, segments: ids.filter((id) => id === tokenizer.special.seg).length };
 }
 
 /** Texts of the policy for one prompt per held-out row: the greedy one, then EVAL_DRAWS sampled ones. */
@@ -170,7 +177,7 @@ export async function heldOutTexts(
   loop: LoopId,
   rows: readonly EvalRow[],
   prompts: readonly CaptionPrompt[],
-): Promise<HeldOutText[][]> {
+): Promise<AnswerText[][]> {
   if (rows.length === 0) return [];
   const greedy = await heldOutBatch(deps, loop, rows, prompts, true);
   const sampled = await heldOutBatch(deps, loop, rows, prompts, false);
@@ -183,7 +190,7 @@ async function heldOutBatch(
   rows: readonly EvalRow[],
   prompts: readonly CaptionPrompt[],
   greedy: boolean,
-): Promise<HeldOutText[][]> {
+): Promise<AnswerText[][]> {
   const batches = rows.map(({ features }, at) =>
     captionBatch(model, policy, features, prompts[at] as CaptionPrompt, greedy ? 1 : EVAL_DRAWS),
   );
@@ -197,7 +204,7 @@ async function heldOutBatch(
     signal,
   }).finally(() => tf.dispose(batches.flatMap(({ prefix, tails }) => [prefix, tails])));
   return generated.map(({ completions }) =>
-    completions.map(({ ids, ended }) => ({ caption: rule.answer(ids), truncated: !ended })),
+    completions.map((completion) => answerText(model, completion, rule.answer(completion.ids))),
   );
 }
 

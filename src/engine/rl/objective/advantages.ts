@@ -17,9 +17,10 @@ export interface AdvantageSettings {
   /**
    * `normalize_then_sum` normalises each part of the reward inside its group, sums them with their weights and scales the
    * sums by the batch (GDPO, 2601.05242): it distinguishes combinations that one sum would map to one value. `scale` and
-   * `baseline` then have no effect.
+   * `baseline` then have no effect. `rank_then_sum` replaces each part by its rank inside the group, 0 for the lowest and
+   * 1 for the highest value, sums these with their weights and goes on as with one reward.
    */
-  readonly aggregation: "sum_then_normalize" | "normalize_then_sum";
+  readonly aggregation: "sum_then_normalize" | "normalize_then_sum" | "rank_then_sum";
 }
 
 /** The rewards of one prompt's rollouts. */
@@ -28,7 +29,7 @@ export interface RewardGroup {
   readonly rewards: readonly Reward[];
   /** [n] probabilities of a complete action set, so that the baseline is the exact expectation; null for samples. */
   readonly probabilities: readonly number[] | null;
-  /** Parts of the reward with their weights, [n] values each; only for `normalize_then_sum`. */
+  /** Parts of the reward with their weights, [n] values each; not for `sum_then_normalize`. */
   readonly parts: readonly { readonly weight: number; readonly values: readonly Reward[] }[];
 }
 
@@ -77,7 +78,11 @@ export function spreadOf(rewards: readonly Reward[], weights: readonly number[] 
 export function groupScores(groups: readonly RewardGroup[], settings: AdvantageSettings): GroupScores[] {
   groups.forEach(checkFinite);
   const apart = settings.aggregation === "normalize_then_sum";
-  const scored = apart ? groups.map((group) => ({ ...group, rewards: normalisedSums(group, settings.eps) })) : groups;
+  const scored = groups.map((group): RewardGroup => {
+    if (settings.aggregation === "sum_then_normalize") return group;
+    const sums = apart ? columnSums(group, (own) => normalised(own, group, settings.eps)) : columnSums(group, ranks);
+    return { ...group, rewards: sums };
+  });
   const batch = spreadOf(
     scored.flatMap(({ rewards }) => rewards),
     // Every complete action set has the same weight.
@@ -102,18 +107,37 @@ export function groupScores(groups: readonly RewardGroup[], settings: AdvantageS
   });
 }
 
-/** Weighted sum of the normalised parts; null for rows without a reward or without any part. */
-function normalisedSums({ rewards, probabilities, parts }: RewardGroup, eps: number): Reward[] {
-  const columns = parts.map(({ weight, values }) => {
-    const { mean, std, zeroSpread } = spreadOf(values, probabilities);
-    return values.map((value): Reward => {
-      if (value === null) return null;
-      return zeroSpread || !(std + eps > 0) ? 0 : (weight * (value - mean)) / (std + eps);
-    });
-  });
+/** Weighted sum of the changed parts; null for rows without a reward or without any part. */
+function columnSums(
+  { rewards, parts }: RewardGroup,
+  change: (values: readonly Reward[]) => readonly Reward[],
+): Reward[] {
+  const columns = parts.map(({ weight, values }) =>
+    change(values).map((value) => (value === null ? null : weight * value)),
+  );
   return rewards.map((reward, n) => {
     const own = columns.flatMap((column) => column[n] ?? []);
     return reward === null || own.length === 0 ? null : own.reduce((sum, value) => sum + value, 0);
+  });
+}
+
+/** Centred and divided by the deviation; 0 without spread. */
+function normalised(values: readonly Reward[], { probabilities }: RewardGroup, eps: number): Reward[] {
+  const { mean, std, zeroSpread } = spreadOf(values, probabilities);
+  return values.map((value): Reward => {
+    if (value === null) return null;
+    return zeroSpread || !(std + eps > 0) ? 0 : (value - mean) / (std + eps);
+  });
+}
+
+/** Places from 0 to 1 among the values that are not missing. Equal values share their mean place; a single one has 0.5. */
+export function ranks(values: readonly Reward[]): Reward[] {
+  const present = values.filter((value) => value !== null);
+  return values.map((value): Reward => {
+    if (value === null) return null;
+    const lower = present.filter((other) => other < value).length;
+    const equal = present.filter((other) => other === value).length;
+    return present.length === 1 ? 0.5 : (lower + (equal - 1) / 2) / (present.length - 1);
   });
 }
 

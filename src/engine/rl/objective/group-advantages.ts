@@ -2,13 +2,15 @@
 import type { LabConfig } from "../../config/table.ts";
 import { STREAM, uniform } from "../../gpu/random.ts";
 import type { RewardTerm } from "../../rewards/term.ts";
+import { plainWords } from "../../rewards/terms/words.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
+import { aboutLoop } from "../loops/abouts.ts";
 import { type AdvantageSettings, type GroupScores, groupScores, type Reward, type RewardGroup } from "./advantages.ts";
 
 /** Settings that advantages depend on. */
 export type AdvantageConfig = Pick<
   LabConfig,
-  "scaleRewards" | "advantageEps" | "advantageBaseline" | "rewardAggregation"
+  "scaleRewards" | "advantageEps" | "advantageBaseline" | "rewardAggregation" | "captionWordsMin" | "captionWordsMax"
 >;
 
 export function advantageSettings(config: AdvantageConfig): AdvantageSettings {
@@ -27,14 +29,19 @@ export function couplesGroups({ scaleRewards, rewardAggregation }: AdvantageConf
 
 /** A group whose rollouts have rewards, from a step or from the reward bench. */
 export interface RewardedGroup {
-  /** [N] */
-  readonly rollouts: readonly { readonly reward: Reward; readonly terms: readonly RewardTerm[] }[];
+  readonly loop: LoopId;
+  /** [N] with their captions, which the window of words needs. */
+  readonly rollouts: readonly {
+    readonly reward: Reward;
+    readonly terms: readonly RewardTerm[];
+    readonly caption: string | null;
+  }[];
   /** [N] probabilities of a whole action set; null for independent samples. */
   readonly weights: readonly number[] | null;
 }
 
 /** Rewards of a group with the parts that have a weight. */
-export function rewardGroup({ rollouts, weights }: RewardedGroup): RewardGroup {
+export function rewardGroup({ rollouts, weights }: Pick<RewardedGroup, "rollouts" | "weights">): RewardGroup {
   const weighted = rollouts.flatMap(({ terms }) => terms.filter(({ weight }) => weight !== 0));
   const parts = [...new Map(weighted.map(({ name, weight }) => [name, weight]))].map(([name, weight]) => {
     const values = rollouts.map(({ reward, terms }): Reward => {
@@ -50,11 +57,24 @@ export function rewardGroup({ rollouts, weights }: RewardedGroup): RewardGroup {
  * @param groups all groups of one loop in a step
  */
 export function scoreGroups(groups: readonly RewardedGroup[], config: AdvantageConfig): GroupScores[] {
-  return groupScores(groups.map(rewardGroup), advantageSettings(config));
+  return groupScores(groups.map(rewardGroup), advantageSettings(config)).map((own, at): GroupScores => {
+    const { loop, rollouts } = groups[at] as RewardedGroup;
+    if (aboutLoop(loop).samples !== "text") return own;
+    const inside = rollouts.map(({ caption }) => inWindow(caption ?? "", config));
+    return { ...own, advantages: own.advantages.map((advantage, n) => (inside[n] === true ? advantage : 0)) };
+  });
+}
+
+/** Whether a caption has as many words as the settings allow. */
+function inWindow(caption: string, { captionWordsMin, captionWordsMax }: AdvantageConfig): boolean {
+  if (captionWordsMin === 0 && captionWordsMax === 0) return true;
+  const words = plainWords(caption).length;
+  return words >= captionWordsMin && (captionWordsMax === 0 || words <= captionWordsMax);
 }
 
 /** A group of a step, with the address of its draws. */
-export type StepGroup = RewardedGroup & { readonly loop: LoopId; readonly group: number };
+export type StepGroup = RewardedGroup & { readonly group: number };
+type DrawnAt = Pick<StepGroup, "loop" | "group">;
 type Control = Pick<LabConfig, "seed" | "shuffleRewards">;
 
 /**
@@ -65,7 +85,7 @@ type Control = Pick<LabConfig, "seed" | "shuffleRewards">;
  * @param groups all groups of one loop in a step
  */
 export function stepScores(groups: readonly StepGroup[], config: AdvantageConfig & Control, step: number) {
-  const rewarded = groups.map((own) => ({ ...own, rollouts: trainedRollouts(own, config, step) }));
+  const rewarded = groups.map((own) => ({ ...own, rollouts: withTrained(own, config, step) }));
   const scores = scoreGroups(rewarded, config);
   if (!config.shuffleRewards) return scores;
   return scores.map((own, at): GroupScores => {
@@ -75,11 +95,7 @@ export function stepScores(groups: readonly StepGroup[], config: AdvantageConfig
 }
 
 /** Sign of a group's advantages; always 1 outside the control. */
-export function coin(
-  group: Omit<StepGroup, keyof RewardedGroup>,
-  { seed, shuffleRewards }: Control,
-  step: number,
-): 1 | -1 {
+export function coin(group: DrawnAt, { seed, shuffleRewards }: Control, step: number): 1 | -1 {
   return shuffleRewards && draw(group, seed, step, 0) >= 0.5 ? -1 : 1;
 }
 
@@ -97,16 +113,16 @@ export function termAdvantages(
 ): ReadonlyMap<string, readonly (readonly number[])[]> {
   const { advantageEps: eps, rewardAggregation, scaleRewards } = config;
   const apart = rewardAggregation === "normalize_then_sum";
-  const rewarded = groups.map((own) => ({ ...own, rollouts: trainedRollouts(own, config, step) }));
+  const rewarded = groups.map((own) => ({ ...own, rollouts: withTrained(own, config, step) }));
   const weighted = rewarded.flatMap(({ rollouts }) => rollouts.flatMap(({ terms }) => terms));
   const names = new Set(weighted.flatMap(({ name, weight }) => (weight === 0 ? [] : [name])));
   const ofTerm = (name: string): number[][] => {
     const alone = rewarded.map((own) => ({
       ...own,
-      rollouts: own.rollouts.map(({ reward, terms }) => {
+      rollouts: own.rollouts.map(({ reward, terms, caption }) => {
         const term = terms.find((one) => one.name === name);
         const share = term === undefined ? 0 : term.weight * (term.value ?? 0);
-        return { reward: reward === null ? null : share, terms: term === undefined ? [] : [term] };
+        return { reward: reward === null ? null : share, terms: term === undefined ? [] : [term], caption };
       }),
     }));
     // Centred only; then divided by the divisor of the whole reward.
@@ -122,30 +138,30 @@ export function termAdvantages(
   return new Map([...names].map((name) => [name, ofTerm(name)]));
 }
 
+/** The rollouts with the rewards that their actions learn from. */
+function withTrained(group: StepGroup, config: Control, step: number): RewardedGroup["rollouts"] {
+  const trained = trainedRollouts(group, config, step);
+  return trained.map(({ reward, terms }, n) => ({ reward, terms, caption: group.rollouts[n]?.caption ?? null }));
+}
+
 /**
- * The rollouts whose rewards the actions learn from, in the order of the actions; permuted (Fisher–Yates) in the
+ * The rollouts (or their scores) whose rewards the actions learn from, in the order of the actions; permuted (Fisher–Yates) in the
  * control.
  */
-export function trainedRollouts(
-  group: StepGroup,
+export function trainedRollouts<T>(
+  group: DrawnAt & { readonly rollouts: readonly T[] },
   { seed, shuffleRewards }: Control,
   step: number,
-): RewardedGroup["rollouts"] {
+): readonly T[] {
   if (!shuffleRewards) return group.rollouts;
   const shuffled = [...group.rollouts];
   for (let last = shuffled.length - 1; last > 0; last--) {
     const other = Math.floor(draw(group, seed, step, last) * (last + 1));
-    type One = RewardedGroup["rollouts"][number];
-    [shuffled[last], shuffled[other]] = [shuffled[other] as One, shuffled[last] as One];
+    [shuffled[last], shuffled[other]] = [shuffled[other] as T, shuffled[last] as T];
   }
   return shuffled;
 }
 
-function draw(
-  { loop, group }: Omit<StepGroup, keyof RewardedGroup>,
-  seed: number,
-  step: number,
-  rollout: number,
-): number {
+function draw({ loop, group }: DrawnAt, seed: number, step: number, rollout: number): number {
   return uniform({ seed, step, loop, row: group, rollout, position: 0, stream: STREAM.shuffle });
 }

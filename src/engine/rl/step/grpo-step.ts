@@ -10,9 +10,12 @@ import { activeLoops, groupsPerStep, needsReference, windowsPerStep } from "../.
 import type { LabConfig } from "../../config/table.ts";
 import type { RowSource, TrainingRow } from "../../data/training-row.ts";
 import { LabError } from "../../errors.ts";
+import { isLanguageBlock } from "../../model/adapter/trainable.ts";
+import type { Weights } from "../../model/weights/weights.ts";
 import type { ImageFeatures } from "../../policy/features.ts";
 import { inBatches } from "../../policy/in-batches.ts";
 import type { GroupRecord, LoopId } from "../../runs/rollouts/records.ts";
+import { aboutLoop } from "../loops/abouts.ts";
 import { LOOP_CODE } from "../loops/registry.ts";
 import type { GroupScores } from "../objective/advantages.ts";
 import {
@@ -27,6 +30,7 @@ import { type LossSettings, lossSettingsOf } from "../objective/loss-types.ts";
 import { emaDistance } from "../optim/ema.ts";
 import type { GradientSum } from "../optim/gradient-sum.ts";
 import { inspectGradients } from "../optim/monitor.ts";
+import { member } from "../optim/parameter-sets.ts";
 import { joinLoops } from "../optim/step-gradients.ts";
 import { gradientSum, type TrainingState, type UpdateReport, updateState } from "../optim/training-state.ts";
 import type { GivenRows } from "../run/events.ts";
@@ -195,7 +199,7 @@ async function markStill(input: StepInput, loops: readonly LoopOfStep[]): Promis
 
 /** Draws prompts of a loop in this step and samples a group for each, all together. @param round of dynamic sampling */
 async function sampleGroups(
-  { context, order, rows, onRows }: StepInput,
+  { context, state, order, rows, onRows }: StepInput,
   id: LoopId,
   round: number,
   count: number,
@@ -213,7 +217,18 @@ async function sampleGroups(
     drawn.push(await drawRow(ofClips, own.rows, place, { usable, needs: loop.needs }));
   }
   onRows({ step, loop: id, rows: drawn.map(({ summary }) => summary) });
-  return loop.rollout({ ...context, firstGroup: round * perStep }, drawn);
+  return loop.rollout({ ...context, partner: partnerOf({ context, state }, id), firstGroup: round * perStep }, drawn);
+}
+
+/** The partner of a loop's rewards; with `partnerScope` loop, what the loop does not train stays as at the start. */
+export function partnerOf({ context, state }: Pick<StepInput, "context" | "state">, id: LoopId): Weights {
+  const { config, model, partner } = context;
+  if (config.partnerScope === "policy") return partner;
+  const trainsLanguage = LOOP_CODE[id].trainsLanguage?.(config) ?? true;
+  const trainsMasks = aboutLoop(id).samples === "mask";
+  const others = state.names.filter((name) => !(isLanguageBlock(state.blockOf(name)) ? trainsLanguage : trainsMasks));
+  const kept = Object.fromEntries(others.map((name) => [name, member(state.start, name)]));
+  return runWeights(model, () => ({ ...state.ema, ...kept }), state.loraScale, config);
 }
 
 /** Dynamic sampling: replaces groups with equal rewards by groups of other rows. */

@@ -36,11 +36,12 @@ export function whatIf(groups: readonly GroupRecord[], config: LabConfig): WhatI
   if (config.shuffleRewards) throw badInput("This run shuffled its rewards, so it has no what-if");
   const plan = rewardPlan(config);
   const rewarded = groups.map(({ loop, rollouts }) => ({
+    loop,
     rollouts: composeGroup(
       rollouts.map(({ terms }) => terms),
       loop,
       plan,
-    ),
+    ).map((scored, n) => ({ ...scored, caption: rollouts[n]?.caption ?? null })),
     weights: probabilities({ loop, rollouts }, config),
   }));
   const scores = scoreGroups(rewarded, config);

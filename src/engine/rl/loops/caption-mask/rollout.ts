@@ -191,7 +191,7 @@ function groupOf(
   const caption = row.summary.caption;
   const { cut } = segmentPrompt(model, features.tiles, caption, features.frames);
   const { weights } = sampledMasks;
-  const trained = trainedRollouts({ rollouts: scored, weights, loop: 2, group }, context.config, context.step);
+  const trained = trainedRollouts({ rollouts: scored, loop: 2, group }, context.config, context.step);
   const rewards = trained.map(({ reward }) => reward);
   return {
     ...drawn,

@@ -29,8 +29,9 @@ import type { Group, LoopRollouts } from "../../step/group.ts";
 import { maskMetrics } from "../../step/metrics/rollout-metrics.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";
 import {
+  type AnswerText,
+  answerText,
   drawnTexts,
-  type HeldOutText,
   heldOutTexts,
   type SampledTexts,
   sampleTexts,
@@ -117,8 +118,8 @@ async function score(
   likelihoods: Likelihoods,
 ): Promise<Pick<Group, "rollouts" | "metrics">> {
   const { row, completions, texts } = item;
-  const facts = completions.map(({ ended }, n) => {
-    const text = { caption: texts[n] as string, truncated: !ended };
+  const facts = completions.map((completion, n) => {
+    const text = answerText(context.model, completion, texts[n] as string);
     return factsOf(row, text, found[n] ?? null, predicted[n] ?? null, likelihoodFact(likelihoods, n));
   });
   const scored = await context.scorer.scoreGroup(facts, rewardPlan(context.config), context.signal);
@@ -138,7 +139,7 @@ const masksOf = (found: readonly (FoundMask | null)[]): (Uint8Array | null)[] =>
 
 function factsOf(
   row: TrainingRow,
-  text: HeldOutText,
+  text: AnswerText,
   found: FoundMask | null,
   predicted: Rle | null,
   likelihood: ReturnType<typeof likelihoodFact>,
@@ -167,7 +168,7 @@ async function evaluate(...[deps, rows]: Parameters<EvaluateLoop>): ReturnType<E
     model,
     partner,
     rows.map(({ features, row }, at) => {
-      const phrases = (texts[at] as HeldOutText[]).map(({ caption }) => caption);
+      const phrases = (texts[at] as AnswerText[]).map(({ caption }) => caption);
       return { features, phrases: [...phrases, row.summary.caption], ...rowSize(row) };
     }),
   );
@@ -182,7 +183,7 @@ async function evaluate(...[deps, rows]: Parameters<EvaluateLoop>): ReturnType<E
     const found = grounded[at] as (FoundMask | null)[];
     const own = answered[at]?.at(-1)?.mask ?? null;
     const { height, width } = rowSize(row);
-    const [greedy, ...sampled] = (texts[at] as HeldOutText[]).map((text, n) =>
+    const [greedy, ...sampled] = (texts[at] as AnswerText[]).map((text, n) =>
       factsOf(row, text, found[n] ?? null, encoded(row, found[n] ?? null), likelihoodFact(likelihoods[at], n)),
     );
     return {

@@ -16,8 +16,9 @@ import { type StepContext, withFeatures } from "../../step/context.ts";
 import type { Group, LoopRollouts } from "../../step/group.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";
 import {
+  type AnswerText,
+  answerText,
   drawnTexts,
-  type HeldOutText,
   heldOutTexts,
   type SampledTexts,
   sampleTexts,
@@ -81,7 +82,9 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
 async function score(context: StepContext, item: SampledTexts): Promise<Pick<Group, "rollouts" | "metrics">> {
   const { row, completions, texts } = item;
   const { answer } = questionAt(row, context.step);
-  const facts = completions.map(({ ended }, n) => factsOf(row, answer, texts[n] as string, !ended));
+  const facts = completions.map((completion, n) =>
+    factsOf(row, answer, answerText(context.model, completion, texts[n] as string)),
+  );
   const scored = await context.scorer.scoreGroup(facts, rewardPlan(context.config), context.signal);
   const rollouts = scored.map(({ reward, terms }, n) => {
     return { ...textFields(context, item, n), referenceCaption: answer, predictedMask: null, reward, terms };
@@ -89,8 +92,8 @@ async function score(context: StepContext, item: SampledTexts): Promise<Pick<Gro
   return { rollouts, metrics: {} };
 }
 
-function factsOf({ summary }: TrainingRow, reference: string, caption: string, truncated: boolean): RolloutFacts {
-  return { loop: LOOP, reference, caption, given: summary.mask, predicted: null, confidence: null, truncated };
+function factsOf({ summary }: TrainingRow, reference: string, text: AnswerText): RolloutFacts {
+  return { loop: LOOP, reference, given: summary.mask, predicted: null, confidence: null, ...text };
 }
 
 /** Evaluates the first question of every held-out row that has one. */
@@ -104,8 +107,8 @@ async function evaluate(...[deps, rows]: Parameters<EvaluateLoop>): ReturnType<E
     const at = asked.indexOf(one);
     if (at < 0) return undefined;
     const { row } = one;
-    const [greedy, ...sampled] = (texts[at] as HeldOutText[]).map(({ caption, truncated }) =>
-      factsOf(row, questionAt(row, 0).answer, caption, truncated),
+    const [greedy, ...sampled] = (texts[at] as AnswerText[]).map((text) =>
+      factsOf(row, questionAt(row, 0).answer, text),
     );
     return { greedy: greedy as RolloutFacts, sampled, weights: null };
   });
