@@ -295,7 +295,10 @@ describe("the gradient report", () => {
     expect(first?.["loop1/grad_snr"]).toBeGreaterThan(0);
     expect(first?.grad_norm).toBeGreaterThan(0);
     expect((first?.["loop1/term_grad_norm/iou"] as number) / (first?.grad_norm as number)).toBeCloseTo(1, 4);
-    for (const name of ["grad_snr", "term_grad_norm/meteor", "term_grad_norm/penalty"]) {
+    // One term, one loop, one step: the update is its own, and it descends.
+    expect(first?.["loop1/update_share/iou"]).toBeCloseTo(1, 3);
+    expect(first?.["loop1/update_cosine/iou"]).toBeGreaterThan(0.1);
+    for (const name of ["grad_snr", "update_share/iou", "term_grad_norm/meteor", "term_grad_norm/penalty"]) {
       expect(second, name).not.toHaveProperty(`loop1/${name}`);
     }
 
@@ -307,6 +310,19 @@ describe("the gradient report", () => {
     // The reference is the start: no penalty before the first update.
     expect(norms[0]?.penalty).toBeLessThan(1e-4 * (norms[0]?.whole as number));
     expect(norms[1]?.penalty).toBeGreaterThan(1e-2 * (norms[1]?.whole as number));
+    const shares = rows.map((row) => {
+      const own = (name: string): number => row[`loop1/update_share/${name}`] as number;
+      return { terms: own("iou") + own("meteor") + own("penalty"), earlier: row["update_share/earlier"] as number };
+    });
+    // No moments before the first step: its update is that of its own terms, however it was clipped.
+    expect(shares[0]?.earlier).toBeCloseTo(0, 3);
+    expect(shares[0]?.terms).toBeCloseTo(1, 3);
+    expect(Math.abs(shares[1]?.earlier as number)).toBeGreaterThan(0.02);
+    for (const row of rows) {
+      for (const term of ["iou", "meteor", "penalty"]) {
+        expect(Math.abs(row[`loop1/update_cosine/${term}`] as number)).toBeLessThanOrEqual(1);
+      }
+    }
     for (const { iou, meteor, penalty, whole } of norms) {
       expect(iou).toBeGreaterThan(0);
       expect(meteor).toBeGreaterThan(0);

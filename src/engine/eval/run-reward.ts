@@ -22,7 +22,7 @@ export interface RunReward {
 export function runReward(config: LabConfig): RunReward {
   const plan = rewardPlan(config);
   const loops = activeLoops(config);
-  const judged = config.judge !== "off" && loops.some((loop) => plan.weights[loop].judge !== 0);
+  const judged = config.judge !== "off" && loops.some((loop) => plan.weights[loop].judge !== 0 || plan.weights[loop].utility !== 0);
   const leftOut = judged && !config.evalJudge;
   return {
     plan: {

@@ -1,6 +1,7 @@
 import { activeLoops } from "../../../engine/config/derived.ts";
+import { weightKey } from "../../../engine/config/groups/reward-weights.ts";
 import type { LabConfig } from "../../../engine/config/table.ts";
-import { findTerm } from "../../../engine/rewards/terms/registry.ts";
+import { findTerm, TERMS, termSpec } from "../../../engine/rewards/terms/registry.ts";
 import { aboutLoop, LOOP_IDS, LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import type { ChartSpec, SeriesSpec } from "../../components/charts/chart-spec.ts";
 
@@ -162,7 +163,26 @@ export function ofRun(charts: readonly ChartSpec[], config: LabConfig | undefine
   const loops = activeLoops(config);
   const has = ({ loop, metrics }: SeriesSpec): boolean =>
     (loop === null || loops.includes(loop)) && (config.judge !== "off" || !metrics[0]?.includes("/rewards/judge"));
-  return charts.map((spec) => ({ ...spec, series: spec.series.filter(has) })).filter(({ series }) => series.length > 0);
+  const shown = charts.map((spec) => ({ ...spec, series: spec.series.filter(has) }));
+  return [...shown, movedBy(config, loops)].filter(({ series }) => series.length > 0);
+}
+
+/** Shares of the update by loop and loss term; without lines where the run does not measure them. */
+function movedBy(config: LabConfig, loops: readonly LoopId[]): ChartSpec {
+  const measured = config.gradientReport > 0 && config.mode !== "sft";
+  const terms = loops.flatMap((loop) => [
+    ...TERMS.filter((term) => config[weightKey(loop, term)] !== 0).map((term) => ({
+      loop,
+      name: term as string,
+      label: termSpec(term).label,
+    })),
+    { loop, name: "penalty", label: "KL, entropy, anchor" },
+  ]);
+  const series = terms.map(({ loop, name, label }, colour): SeriesSpec => {
+    return { metrics: [`loop${loop}/update_share/${name}`], label: `${label} ${loop}`, loop, colour, decimals: 2 };
+  });
+  const earlier = one({ metrics: ["update_share/earlier"], label: "earlier steps", colour: terms.length, decimals: 2 });
+  return { id: "moved-by", title: "What moved the weights", range: share, series: measured ? [...series, earlier] : [] };
 }
 
 /** Without the gain over the start where a run does not measure it: no KL to the start, or an older version. */

@@ -65,7 +65,7 @@ export const OPTIMISER_SETTINGS = inGroup("optimiser", {
   }),
   gradientReport: int("Gradient report interval", 0, [0, 100000], {
     unit: "steps",
-    help: "Logs each loop's signal-to-noise and the gradient norm of each reward term. Such a step processes its groups one by one and needs one more backward pass per term; 0 is off. 10 is enough to monitor a run",
+    help: "Logs each loop's signal-to-noise, the gradient norm of each reward term, and its share of the update. Such a step processes its groups one by one and needs one more backward pass per term; 0 is off. 10 is enough to monitor a run",
     advanced: true,
   }),
   haltOnNan: flag("Stop on NaN", false, {

@@ -1,13 +1,5 @@
 import { shapedIou } from "./iou.ts";
-import { type Measured, NO_GIVEN, type TermSpec, type TermTools } from "./spec.ts";
-
-/** The line a · (IoU − b), clipped to [low, high]. */
-export interface IouBand {
-  readonly slope: number;
-  readonly centre: number;
-  readonly low: number;
-  readonly high: number;
-}
+import { type IouBand, type Measured, NO_GIVEN, type TermSpec, type TermTools } from "./spec.ts";
 
 /**
  * A signed IoU: an overlap below the centre costs. Above the upper end it does not distinguish masks; add IoU where their

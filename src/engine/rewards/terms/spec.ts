@@ -1,9 +1,16 @@
 /** Interface of a reward term. Each term is a file in this folder and a line in registry.ts. */
 import type { MeteorDetail, RewardTerm, RolloutFacts } from "../term.ts";
-import type { IouBand } from "./banded.ts";
 
 /** How an overlap becomes a reward. */
 export type IouShape = "plain" | "squared" | "tiered";
+
+/** The line a · (IoU − b), clipped to [low, high]. */
+export interface IouBand {
+  readonly slope: number;
+  readonly centre: number;
+  readonly low: number;
+  readonly high: number;
+}
 
 /** Settings that decide how terms are computed. */
 export interface TermSettings {

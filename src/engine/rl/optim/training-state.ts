@@ -106,6 +106,8 @@ export interface UpdateReport {
   readonly metrics: Readonly<Record<string, number>>;
   /** Names of tensors with non-finite gradients. */
   readonly nonFinite: readonly string[];
+  /** Factor of the summed gradient from the clip of the sum. */
+  readonly clip: number;
 }
 
 /**
@@ -149,6 +151,7 @@ async function update(
       stepped: false,
       metrics: { ...metrics, skipped_steps: state.skippedSteps },
       nonFinite: report.nonFiniteTensors,
+      clip: 1,
     };
   }
   const clipped = loops.some((loop) => loop.factor < 1);
@@ -176,6 +179,7 @@ async function update(
       "ema/distance": await emaDistance(state.ema, state.params, distance),
     },
     nonFinite: [],
+    clip: factor,
   };
 }
 
@@ -191,7 +195,7 @@ function synchronise(state: TrainingState, config: LabConfig): void {
   state.reference = mixed.next;
 }
 
-function adamOf(config: LabConfig, blockOf: (name: string) => string): AdamSettings {
+export function adamOf(config: LabConfig, blockOf: (name: string) => string): AdamSettings {
   return {
     beta1: config.adamBeta1,
     beta2: config.adamBeta2,

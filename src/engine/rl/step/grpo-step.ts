@@ -30,8 +30,8 @@ import { type LossSettings, lossSettingsOf } from "../objective/loss-types.ts";
 import { emaDistance } from "../optim/ema.ts";
 import type { GradientSum } from "../optim/gradient-sum.ts";
 import { inspectGradients } from "../optim/monitor.ts";
-import { member } from "../optim/parameter-sets.ts";
-import { joinLoops } from "../optim/step-gradients.ts";
+import { copySet, disposeSet, member } from "../optim/parameter-sets.ts";
+import { joinLoops, type StepGradients } from "../optim/step-gradients.ts";
 import { gradientSum, type TrainingState, type UpdateReport, updateState } from "../optim/training-state.ts";
 import type { GivenRows } from "../run/events.ts";
 import { readLogProbs } from "./backward.ts";
@@ -40,11 +40,12 @@ import { dropoutKey, type StepContext, withFeatures } from "./context.ts";
 import { drawRow, type RowOrder } from "./data-order.ts";
 import { type Group, type LoopRollouts, learntAdvantages } from "./group.ts";
 import { groupRecord, scoredGroup } from "./group-record.ts";
-import { type LoopOfStep, lossOf, normOfLoss, placesOf } from "./loop-loss.ts";
+import { type LoopOfStep, lossOf, gradientOfLoss, placesOf } from "./loop-loss.ts";
 import type { LossReadback } from "./loss-inputs.ts";
-import { gradientReportDue, signalToNoise, termNorms } from "./metrics/gradient-report.ts";
+import { gradientReportDue, signalToNoise, termGradients } from "./metrics/gradient-report.ts";
 import { judgeMetrics, sourceMetrics } from "./metrics/rollout-metrics.ts";
 import { overPasses, passMetrics, sampledMetrics } from "./metrics/step-metrics.ts";
+import { type TermGradient, updateShares } from "./metrics/update-shares.ts";
 import { rangedScores, splits } from "./micro-batch.ts";
 import { resampled } from "./resample.ts";
 import { runWeights } from "./run-weights.ts";
@@ -78,6 +79,8 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
   const loops: LoopOfStep[] = [];
   const windows = windowsPerStep(config);
   let gradients = new Map<LoopId, GradientSum>();
+  /** Of the loops' loss terms, in steps of the gradient report. */
+  const terms: TermGradient[] = [];
   try {
     for (const id of activeLoops(config)) {
       // sample → partner → score: o₁…o_G ~ π(·|q), R_i = reward(q, o_i)
@@ -156,9 +159,9 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
           const ratio = signalToNoise(squares, (await inspectGradients(sum, () => "all")).norm);
           if (ratio !== null) metrics[`loop${id}/grad_snr`] = ratio;
           const pass = { loop: id, groups: asBefore, settings, readbacks, config, step: context.step };
-          const normOf = (changed: readonly Group[], wanted: LossSettings, auxiliary: boolean) =>
-            normOfLoss(input, own, { groups, changed, settings: wanted, auxiliary });
-          Object.assign(metrics, await termNorms(pass, normOf));
+          const gradientOf = (changed: readonly Group[], wanted: LossSettings, auxiliary: boolean) =>
+            gradientOfLoss(input, own, { groups, changed, settings: wanted, auxiliary });
+          terms.push(...(await termGradients(pass, gradientOf)));
         }
         entropy = { ...entropy, [id]: entropyAfter(entropy[id], config, groups, readbacks) };
         const bonus = config.adaptiveEntropy ? entropy[id].coefficient : config.entropyCoefficient || null;
@@ -172,7 +175,8 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
       const joined = await joinLoops(gradients, config);
       gradients = new Map();
       const whole = updates.every(({ stepped }) => !stepped);
-      updates.push(await updateState(state, joined, config, async () => context.phase("ema", null), whole));
+      const step = () => updateState(state, joined, config, async () => context.phase("ema", null), whole);
+      updates.push(turn > 0 || terms.length === 0 ? await step() : await reportedUpdate(input, joined.loops, terms, step, metrics));
       state.entropy = entropy;
     }
     for (const rows of passes.values()) Object.assign(metrics, overPasses(rows));
@@ -181,7 +185,32 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
   } finally {
     // Frees what remains after a stop or an error.
     for (const sum of gradients.values()) sum.dispose();
+    for (const { sum } of terms) sum.dispose();
     for (const { groups } of loops) for (const group of groups) group.dispose();
+  }
+}
+
+/** An update with the norms of the terms' gradients and their shares of it. */
+async function reportedUpdate(
+  { context, state }: StepInput,
+  loops: StepGradients["loops"],
+  terms: readonly TermGradient[],
+  update: () => Promise<UpdateReport>,
+  metrics: Record<string, number>,
+): Promise<UpdateReport> {
+  for (const { loop, term, sum } of terms) {
+    metrics[`loop${loop}/term_grad_norm/${term}`] = (await inspectGradients(sum, () => "all")).norm;
+  }
+  const before = copySet(state.params);
+  try {
+    const report = await update();
+    if (!report.stepped) return report;
+    const factor = (id: LoopId) => report.clip * (loops.find(({ loop }) => loop === id)?.factor ?? 1);
+    const rate = report.metrics.learning_rate as number;
+    Object.assign(metrics, await updateShares({ before, state, terms, rate, factor }, context.config));
+    return report;
+  } finally {
+    disposeSet(before);
   }
 }
 
@@ -339,6 +368,7 @@ function together(updates: readonly UpdateReport[]): UpdateReport {
     stepped: updates.every(({ stepped }) => stepped),
     metrics: last.metrics,
     nonFinite: [...new Set(updates.flatMap(({ nonFinite }) => nonFinite))],
+    clip: last.clip,
   };
 }
 

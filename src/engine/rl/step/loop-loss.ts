@@ -6,7 +6,7 @@ import type { ImageFeatures } from "../../policy/features.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
 import type { Loop } from "../loops/loop.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
-import { inspectGradients } from "../optim/monitor.ts";
+import type { GradientSum } from "../optim/gradient-sum.ts";
 import { gradientSum, type TrainingState } from "../optim/training-state.ts";
 import { lossGradients } from "./backward.ts";
 import { dropoutKey, type StepContext, withFeatures } from "./context.ts";
@@ -32,12 +32,12 @@ export function placesOf({ groups }: LoopRollouts, some: readonly Group[]): numb
   return some.map((group) => groups.indexOf(group));
 }
 
-/** Norm of the gradient of a loop's groups with changed advantages or settings, one group at a time. */
-export async function normOfLoss(
+/** The gradient of a loop's groups with changed advantages or settings, one group at a time; owned by the caller. */
+export async function gradientOfLoss(
   input: PassInput,
   own: LoopOfStep,
   { groups, changed, settings, auxiliary }: ChangedLoss,
-): Promise<number> {
+): Promise<GradientSum> {
   const sum = gradientSum(input.state);
   const score: LoopRollouts["score"] = (...about) =>
     own
@@ -49,9 +49,10 @@ export async function normOfLoss(
       const result = await lossOf(input, { ...own, score }, [changed[at] as Group], settings, places);
       sum.add(result.gradients);
     }
-    return (await inspectGradients(sum, () => "all")).norm;
-  } finally {
+    return sum;
+  } catch (thrown) {
     sum.dispose();
+    throw thrown;
   }
 }
 

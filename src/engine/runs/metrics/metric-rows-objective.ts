@@ -85,6 +85,22 @@ export const OBJECTIVE_ROWS: readonly Metric[] = [
     "Important terms are not far below the others; a penalty far above them dominates the step",
     4,
   ),
+  row(
+    "loopK/update_share/<term>",
+    "Share of the update that one loss term of this step caused; \"penalty\" covers KL, entropy bonus and anchor. Only in steps of the gradient report. All shares and update_share/earlier add up to 1",
+    "⟨Δ_term, Δ⟩ / ‖Δ‖², Δ = Σ Δ_term + Δ_earlier",
+    "",
+    "Positive for terms that should drive the run; a share far below 0 is overruled by the others",
+    3,
+  ),
+  row(
+    "loopK/update_cosine/<term>",
+    "Cosine between the update and the descent direction of one loss term alone; only in steps of the gradient report",
+    "-⟨Δ, g_term⟩ / (‖Δ‖·‖g_term‖)",
+    "-1–1",
+    "Above 0: the step improves the term. Adam's division keeps it far below 1",
+    3,
+  ),
   row("loopK/ratio/min", "Smallest ratio of all passes", "min ρ", "", "Above 1 - ε_low except for a few actions", 5),
   row("loopK/ratio/max", "Largest ratio of all passes", "max ρ", "", "Below 1 + ε_high except for a few actions", 5),
   row(

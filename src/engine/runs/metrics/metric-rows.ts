@@ -46,6 +46,14 @@ export const STEP_ROWS: readonly Metric[] = [
     3,
   ),
   row(
+    "update_share/earlier",
+    "Share of the update that the gradients of earlier steps and the weight decay caused; only in steps of the gradient report",
+    "1 - Σ update_share over the loops' terms",
+    "",
+    "0 in the first step, then up to 0.9 with β₁ 0.9",
+    3,
+  ),
+  row(
     "learning_rate",
     "Learning rate of this step, after warm-up and schedule",
     "",

@@ -4,8 +4,10 @@ import type { LoopId } from "../../../runs/rollouts/records.ts";
 import type { GroupScores } from "../../objective/advantages.ts";
 import { termAdvantages } from "../../objective/group-advantages.ts";
 import type { LossSettings } from "../../objective/loss-types.ts";
+import type { GradientSum } from "../../optim/gradient-sum.ts";
 import type { Group } from "../group.ts";
 import type { LossReadback } from "../loss-inputs.ts";
+import type { TermGradient } from "./update-shares.ts";
 
 /** Whether a step measures its gradients. @param step from 1 */
 export function gradientReportDue({ gradientReport }: Pick<LabConfig, "gradientReport">, step: number): boolean {
@@ -38,15 +40,15 @@ export interface ReportedPass {
 }
 
 /**
- * Gradient norms of the loop's reward terms and of the penalty, which acts without a reward. At ratio 1 gradients are
- * linear in the advantages, so those of the terms and of the penalty sum to the loop's.
- * @param normOf norm of the gradient of changed groups under changed settings, with or without auxiliary losses
+ * Gradients of the loop's reward terms and of the penalty, which acts without a reward; owned by the caller. At ratio 1
+ * gradients are linear in the advantages, so those of the terms and of the penalty sum to the loop's.
+ * @param gradientOf the gradient of changed groups under changed settings, with or without auxiliary losses
  */
-export async function termNorms(
+export async function termGradients(
   { loop, groups, settings, readbacks, config, step }: ReportedPass,
-  normOf: (groups: readonly Group[], settings: LossSettings, auxiliary: boolean) => Promise<number>,
-): Promise<Record<string, number>> {
-  const norms: Record<string, number> = {};
+  gradientOf: (groups: readonly Group[], settings: LossSettings, auxiliary: boolean) => Promise<GradientSum>,
+): Promise<TermGradient[]> {
+  const found: TermGradient[] = [];
   const withAdvantages = (of: (at: number, own: GroupScores) => readonly number[]): Group[] =>
     groups.map((group, at) => {
       const scores = group.scores as GroupScores;
@@ -58,12 +60,12 @@ export async function termNorms(
   const shares = learns ? termAdvantages(groups, scores, config, step) : new Map<string, number[][]>();
   for (const [term, advantages] of shares) {
     const changed = withAdvantages((at) => advantages[at] as readonly number[]);
-    norms[`loop${loop}/term_grad_norm/${term}`] = await normOf(changed, rewardsAlone, false);
+    found.push({ loop, term, sum: await gradientOf(changed, rewardsAlone, false) });
   }
   const auxiliary = readbacks.some((readback) => Object.keys(readback.auxiliary).length > 0);
   if (settings.beta > 0 || settings.entropyCoefficient > 0 || auxiliary) {
     const still = withAdvantages((_, own) => own.advantages.map(() => 0));
-    norms[`loop${loop}/term_grad_norm/penalty`] = await normOf(still, settings, true);
+    found.push({ loop, term: "penalty", sum: await gradientOf(still, settings, true) });
   }
-  return norms;
+  return found;
 }
