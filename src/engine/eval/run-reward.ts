@@ -22,7 +22,8 @@ export interface RunReward {
 export function runReward(config: LabConfig): RunReward {
   const plan = rewardPlan(config);
   const loops = activeLoops(config);
-  const judged = config.judge !== "off" && loops.some((loop) => plan.weights[loop].judge !== 0 || plan.weights[loop].utility !== 0);
+  const judged =
+    config.judge !== "off" && loops.some((loop) => plan.weights[loop].judge !== 0 || plan.weights[loop].utility !== 0);
   const leftOut = judged && !config.evalJudge;
   return {
     plan: {
@@ -44,6 +45,8 @@ export interface LoopFacts {
 
 export interface RowRewards {
   readonly rewards: Readonly<Partial<Record<RewardMetric, number | null>>>;
+  /** By loop, what each weighted term adds to the reward of the sampled rollouts. */
+  readonly parts: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** Absent if no request was sent. */
   readonly judge?: Spending;
 }
@@ -61,6 +64,7 @@ export async function rowRewards(
   signal: AbortSignal,
 ): Promise<RowRewards> {
   const rewards: Partial<Record<RewardMetric, number | null>> = {};
+  const parts: Record<string, Readonly<Record<string, number>>> = {};
   const all: ScoredRollout[] = [];
   for (const loop of LOOP_IDS) {
     const own = facts[loop];
@@ -74,9 +78,26 @@ export async function rowRewards(
       sampled.map(({ reward }) => reward),
       own.weights,
     );
+    if (trains) parts[loop] = partsOf(sampled, own.weights);
   }
   const judge = totalSpending(all.flatMap(({ terms }) => terms.flatMap((term) => term.judge ?? [])));
-  return judge.calls === 0 ? { rewards } : { rewards, judge };
+  return judge.calls === 0 ? { rewards, parts } : { rewards, parts, judge };
+}
+
+/** Mean of weight · value of each weighted term, over the rollouts that have a reward. */
+function partsOf(scored: readonly ScoredRollout[], weights: readonly number[] | null): Record<string, number> {
+  const weighted = scored.flatMap(({ terms }) => terms.filter(({ weight }) => weight !== 0));
+  const names = [...new Set(weighted.map(({ name }) => name))];
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const values = scored.map(({ reward, terms }) => {
+        const term = terms.find((one) => one.name === name);
+        return reward === null || term === undefined || term.value === null ? null : term.weight * term.value;
+      });
+      const mean = weightedMean(values, weights);
+      return mean === null ? [] : [[name, mean] as const];
+    }),
+  );
 }
 
 /** Weighted mean of the values that are not null; null if there are none. @param weights null weights all equally */

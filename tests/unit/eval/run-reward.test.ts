@@ -45,7 +45,12 @@ async function rewards(
     terms: async (pairs: readonly CaptionPair[]): Promise<RewardTerm[]> =>
       pairs.map((pair) => {
         asked.push(pair.hypothesis);
-        return { name: "judge", value: verdict(pair), weight: 0, judge: { calls: 2, cost: 0.5 } as JudgeDetail };
+        return {
+          name: "judge",
+          value: verdict(pair),
+          weight: 0,
+          judge: { score: verdict(pair), answers: [], calls: 2, cost: 0.5 } as unknown as JudgeDetail,
+        };
       }),
   };
   const config = requireConfig(changes);

@@ -1,15 +1,18 @@
 /** The held-out evaluation of a step of a run. */
-import { activeLoops } from "../../config/derived.ts";
+import { activeLoops, weightedLoops } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { type EvalDeps, evaluateRows } from "../../eval/held-out.ts";
+import { hollowAlarm, hollowGains } from "../../eval/hollow-gains.ts";
 import { storeEvaluation } from "../../eval/report.ts";
 import { runReward } from "../../eval/run-reward.ts";
 import { trimPool } from "../../gpu/runtime/pool.ts";
+import { readEvaluations } from "../../runs/evaluations/evaluations.ts";
 import { reportPictures } from "../../runs/evaluations/row-image.ts";
 import { aboutLoop, LOOP_IDS } from "../loops/abouts.ts";
 import { LOOP_CODE } from "../loops/registry.ts";
 import { evaluationRows } from "../step/clip-frames.ts";
 import type { StepContext } from "../step/context.ts";
+import { raiseAlarm } from "./raise-alarm.ts";
 import type { TrainerDeps } from "./trainer-deps.ts";
 
 /**
@@ -29,6 +32,10 @@ export async function evaluateRun(
   trimPool();
   const report = await storeEvaluation(run.store, run.id, step, scores, { ...config, ...runReward(config) });
   emit({ type: "eval", report, pictures: reportPictures(scores) });
+  const baseline = (await readEvaluations(run.store, run.id)).find((own) => own.report.step === report.baseline);
+  for (const gain of hollowGains({ report, rows: scores }, baseline, weightedLoops(config))) {
+    await raiseAlarm(run, emit, hollowAlarm(gain, step));
+  }
 }
 
 /** The loops that sample held-out rows: those with a fixed score, and those that train. */

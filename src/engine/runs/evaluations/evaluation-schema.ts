@@ -64,6 +64,7 @@ const ROW = z.extend(of(EVAL_METRICS, number), {
   partnerMeteor: z.optional(number),
   drawn: z.optional(z.record(z.string(), DRAWN)),
   rewards: z.optional(of(REWARD_METRICS, z.optional(number))),
+  parts: z.optional(z.record(z.string(), z.record(z.string(), z.number()))),
   judge: z.optional(z.looseObject({ calls: count, cost: z.number() })),
 });
 

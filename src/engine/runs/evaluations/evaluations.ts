@@ -42,6 +42,8 @@ export type RowScores = Readonly<Record<EvalMetric, number>> & {
    * older versions.
    */
   readonly rewards?: Readonly<Partial<Record<RewardMetric, number | null>>>;
+  /** By loop, what each weighted term adds to the reward of the sampled rollouts; absent in older evaluations. */
+  readonly parts?: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** Requests to the judge and their cost; absent if none was sent. */
   readonly judge?: { readonly calls: number; readonly cost: number };
   readonly rowId: string;
