@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { noise, pairsOf, spreads } from "../../../src/plugins/judge-workshop/calibration.ts";
 import type { RewardTerm } from "../../../src/engine/rewards/term.ts";
 import type { GroupRecord, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
+import { noise, pairsOf, spreads } from "../../../src/plugins/judge-workshop/calibration.ts";
 
 const term = (name: string, value: number | null): RewardTerm => ({ name, value, weight: 1 });
 const rollout = (id: string, caption: string | null, judge: number | null, meteor: number): RolloutRecord =>

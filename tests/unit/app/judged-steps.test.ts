@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { GroupSource } from "../../../src/app/components/rollout/group-source.ts";
-import { finishedSteps, readSteps } from "../../../src/plugins/judge-workshop/judged-steps.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { finishedSteps, readSteps } from "../../../src/plugins/judge-workshop/judged-steps.ts";
 import { group, manifest } from "../runs/sample-run.ts";
 
 test("a step in progress has no file yet and is not read", () => {

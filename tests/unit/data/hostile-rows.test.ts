@@ -37,7 +37,10 @@ it.each([
   ["messages", { role: [], content: Array.from({ length: 100_000 }, () => "") }],
 ])("a row of 100,000 texts is refused before they are read: %s", async (column, texts) => {
   const mask = boxMask(24, 32, 4, 4, 8, 8);
-  const rows = [{ image: "a.png", mask, [column]: texts }, { image: "a.png", mask, [column]: ["a box"] }];
+  const rows = [
+    { image: "a.png", mask, [column]: texts },
+    { image: "a.png", mask, [column]: ["a box"] },
+  ];
   const files = { "a.png": png(32, 24), "rows.json": JSON.stringify(rows) };
   const { skipped } = await openRegionSet(memoryFolder(files));
   expect(skipped.map(({ row, reason }) => [row, reason]).slice(0, 1)).toEqual([

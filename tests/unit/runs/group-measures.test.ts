@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { encodeRle } from "../../../src/engine/data/mask/rle-mask.ts";
+import type { GroupRecord, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
 import {
   gradientSpikes,
   pullOf,
@@ -9,7 +10,6 @@ import {
   termShares,
   tokenPlaces,
 } from "../../../src/plugins/whole-run/group-measures.ts";
-import type { GroupRecord, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
 import { group } from "./sample-run.ts";
 
 const LEFT = encodeRle(Uint8Array.of(1, 1, 0, 0), 1, 4);

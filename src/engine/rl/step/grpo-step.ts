@@ -40,7 +40,7 @@ import { dropoutKey, type StepContext, withFeatures } from "./context.ts";
 import { drawRow, type RowOrder } from "./data-order.ts";
 import { type Group, type LoopRollouts, learntAdvantages } from "./group.ts";
 import { groupRecord, scoredGroup } from "./group-record.ts";
-import { type LoopOfStep, lossOf, gradientOfLoss, placesOf } from "./loop-loss.ts";
+import { gradientOfLoss, type LoopOfStep, lossOf, placesOf } from "./loop-loss.ts";
 import type { LossReadback } from "./loss-inputs.ts";
 import { gradientReportDue, signalToNoise, termGradients } from "./metrics/gradient-report.ts";
 import { judgeMetrics, sourceMetrics } from "./metrics/rollout-metrics.ts";
@@ -176,7 +176,9 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
       gradients = new Map();
       const whole = updates.every(({ stepped }) => !stepped);
       const step = () => updateState(state, joined, config, async () => context.phase("ema", null), whole);
-      updates.push(turn > 0 || terms.length === 0 ? await step() : await reportedUpdate(input, joined.loops, terms, step, metrics));
+      updates.push(
+        turn > 0 || terms.length === 0 ? await step() : await reportedUpdate(input, joined.loops, terms, step, metrics),
+      );
       state.entropy = entropy;
     }
     for (const rows of passes.values()) Object.assign(metrics, overPasses(rows));

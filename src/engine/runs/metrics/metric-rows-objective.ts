@@ -87,7 +87,7 @@ export const OBJECTIVE_ROWS: readonly Metric[] = [
   ),
   row(
     "loopK/update_share/<term>",
-    "Share of the update that one loss term of this step caused; \"penalty\" covers KL, entropy bonus and anchor. Only in steps of the gradient report. All shares and update_share/earlier add up to 1",
+    'Share of the update that one loss term of this step caused; "penalty" covers KL, entropy bonus and anchor. Only in steps of the gradient report. All shares and update_share/earlier add up to 1',
     "⟨Δ_term, Δ⟩ / ‖Δ‖², Δ = Σ Δ_term + Δ_earlier",
     "",
     "Positive for terms that should drive the run; a share far below 0 is overruled by the others",

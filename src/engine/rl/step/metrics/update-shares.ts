@@ -50,7 +50,10 @@ export async function updateShares(update: MeasuredUpdate, config: LabConfig): P
         const own = rate * (settings.rateFactor?.(name) ?? 1);
         const { stepSize } = adamCoefficients(state.adam.step, own, settings, false);
         const divisor = member(second, name).sqrt().mul(rootScale).add(settings.eps);
-        return after.sub(member(before, name)).mul(-stepSize * (1 - settings.beta1)).div(divisor);
+        return after
+          .sub(member(before, name))
+          .mul(-stepSize * (1 - settings.beta1))
+          .div(divisor);
       }),
     );
     const square = await moved.dot(moved);
