@@ -233,8 +233,8 @@ async function loadModel(
   await requireIdle("the loaded model");
   const begin = (): void => useSession.setState({ modelProgress: { loadedBytes: 0, totalBytes: 0, what, rate: 0 } });
   begin();
+  let untouched: boolean | null = null;
   try {
-    let untouched = false;
     await loads.run(async (signal) => {
       // Another load may have reported progress meanwhile.
       begin();
@@ -247,13 +247,12 @@ async function loadModel(
       useTry.setState({ adapter: null, captioner: null });
       if (model.cached === "written") keepStorage();
     });
-    if (!exact) await fitToGpu(untouched);
   } finally {
     if (!loads.pending) useSession.setState({ modelProgress: null });
     // A stopped load leaves a conversion that can be continued.
     report(refreshStored());
     // Settings may have changed meanwhile, even if the model has not.
-    report(refreshPlan());
+    report(untouched === null || exact ? refreshPlan() : fitToGpu(untouched));
   }
 }
 

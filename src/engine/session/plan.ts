@@ -33,13 +33,13 @@ const F32 = 4;
 
 /** Weight files above this many bytes are those of a real checkpoint, whose storage and sizes have to fit the GPU. */
 const LARGE_BYTES = 1e9;
-/** Gigabytes of a GPU whose memory nobody has told. */
+/** Gigabytes of a GPU whose memory is unknown. */
 const ASSUMED_GIGABYTES = 8;
 
 /** Settings with which a run on a real checkpoint fits, and the memory they are for. */
 export interface FittedSettings extends Pick<FitChange, "label" | "values"> {
   readonly gigabytes: number;
-  /** Whether that memory was assumed, because nobody has told or measured it. */
+  /** Whether that memory was assumed, because it is unknown. */
   readonly assumed: boolean;
 }
 

@@ -11,7 +11,7 @@ import { classifyPicked, isVisible, runFolders } from "./classify.ts";
 /** A download cache holds links, which browsers leave out of a folder. */
 const NO_FILES =
   "Nothing was opened: the folder holds no files. Links do not count: a browser cannot follow those of a download " +
-  "cache. Download into a folder of its own (hf download REPOSITORY --local-dir FOLDER) and open that folder";
+  "cache. Download into a separate folder (hf download REPOSITORY --local-dir FOLDER) and open that folder";
 
 /**
  * Opens files as runs, data, a checkpoint or an adapter; `expected` is the kind that the clicked button
