@@ -44,31 +44,26 @@ import {
 import type { GpuProgram } from "../../../src/engine/gpu/runtime/pipelines.ts";
 import type { Trips } from "./assembly.ts";
 
-/** With vectors: of four elements from global memory. Small tiles have fewer than 64 × 64 results. */
+/**
+ * Large tiles have 64 × 128 results, 8 × 8 a thread; middle ones 64 × 64, 4 × 4 a thread; small ones fewer. With vectors:
+ * of four elements from global memory.
+ */
 export type ProgramClass =
-  | "product"
-  | "product with vectors"
-  | "product of small tiles"
+  | `product of ${Size} tiles`
+  | `product of ${"large" | "middle"} tiles with vectors`
   | "product in registers"
-  | "packed product"
-  | "packed product of small tiles"
+  | `packed ${"product" | "gradient"} of ${Size} tiles`
+  | `packed ${"product" | "gradient"} of ${Size} tiles in f16`
   | "packed product of few rows"
-  | "packed gradient"
-  | "packed gradient with vectors"
-  | "packed gradient of small tiles"
-  | "packed product in f16"
-  | "packed product of small tiles in f16"
-  | "packed gradient in f16"
-  | "packed gradient with vectors in f16"
-  | "packed gradient of small tiles in f16"
   | "packed product in subgroup matrices"
   | "attention"
   | "attention gradient"
   | "decode product"
   | "other";
 
-const size = ({ m, n, vectors }: TileForm): "" | " with vectors" | " of small tiles" =>
-  m * n < 64 * 64 ? " of small tiles" : vectors ? " with vectors" : "";
+type Size = "large" | "middle" | "small";
+
+const size = ({ m, n }: TileForm): Size => (m * n > 64 * 64 ? "large" : m * n < 64 * 64 ? "small" : "middle");
 
 export interface CardProgram {
   readonly kind: ProgramClass;
@@ -109,7 +104,7 @@ function products(limits: FormLimits): CardProgram[] {
       { ...base, activates: true },
     ].map(
       (own): CardProgram => ({
-        kind: `product${size(form)}`,
+        kind: `product of ${size(form)} tiles${vectors ? " with vectors" : ""}` as ProgramClass,
         program: tiledProgram(own),
         trips: tripsOf(tile, loads),
       }),
@@ -137,17 +132,17 @@ function packed(limits: FormLimits, inHalves: boolean): CardProgram[] {
       (inHalves && storage !== "f32" ? (["f32", "f16"] as const) : (["f32"] as const)).flatMap(
         (type): CardProgram[] => {
           const { vectors, ...tile } = form;
-          const half = type === "f16" ? " in f16" : "";
+          const half = type === "f16" ? (" in f16" as const) : ("" as const);
           const [forward, backward] = [
             packedForward(storage, type, tile, false),
             packedBackward(storage, type, false, form),
           ];
-          const small = size(tile) === "" ? "" : " of small tiles";
+          const trips = tripsOf(tile, 8);
           return [
             ...(vectors
               ? []
-              : [{ kind: `packed product${small}${half}`, program: forward, trips: tripsOf(tile, 8) } as const]),
-            { kind: `packed gradient${size(form)}${half}`, program: backward, trips: tripsOf(tile, 8) },
+              : [{ kind: `packed product of ${size(tile)} tiles${half}`, program: forward, trips } as const]),
+            { kind: `packed gradient of ${size(tile)} tiles${half}`, program: backward, trips },
           ];
         },
       ),

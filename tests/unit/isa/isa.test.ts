@@ -32,7 +32,7 @@ describe.each(["navi23", "polaris10"] as const)("%s", (family) => {
 describe("failures", () => {
   const good = {
     name: "lab-product",
-    kind: "packed product",
+    kind: "packed product of middle tiles",
     threads: 256,
     source: "0",
     error: null,

@@ -25,6 +25,7 @@ export const PACKED_STEP = UNIT;
 export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, joined = false): LaneProgram {
   const { slots } = block;
   const x = slotInputs(block, (slot) => `${slot} * 2u * u.units`);
+  const [low, high] = [x.read("low", "2u * unit"), x.read("high", "2u * unit + 1u")];
   const four = [0, 1, 2, 3];
   const scaled = hasScales(storage);
   const scales = (layer: string): string =>
@@ -35,7 +36,7 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, jo
   const header = `${JOINED_HEADER}
       fn skipOf(part: u32) -> u32 { return select(select(u.skip, u.skip1, part == 1u), u.skip2, part == 2u); }
       fn factorOf(part: u32) -> f32 { return select(select(u.factor, u.factor1, part == 1u), u.factor2, part == 2u); }`;
-  const low = joined ? { first: "part * u.rank4", scale: "(u.upScale / factorOf(part))" } : {};
+  const branch = joined ? { first: "part * u.rank4", scale: "(u.upScale / factorOf(part))" } : {};
   return layerProgram(block, joined, {
     name: `packed-${storage}-${slots}`,
     matrix,
@@ -60,16 +61,16 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, jo
         (layer) => `for (var unit = first; unit < u.units; unit += step) {
         ${lines(4, (c) => readUnit(storage, `b${c}`, `q${c} + unit`, `w${layer}`))}
         ${scaled ? `let s = vec4f(${scales(layer)});` : ""}
-        ${x.load("low", "2u * unit")}
-        ${x.load("high", "2u * unit + 1u")}
+        ${low.load}
+        ${high.load}
         ${lines(
           slots,
-          (r) => `{ let al = ${x.value("low", r)}; let ah = ${x.value("high", r)};
+          (r) => `{ let al = ${low.value(r)}; let ah = ${high.value(r)};
           c${r} += ${scaled ? "s * " : ""}vec4f(${four.map((c) => `dot(al, b${c}l) + dot(ah, b${c}h)`).join(", ")}); }`,
         )}
       }`,
       )}
-      ${addend(block, (column) => `u.first + ${column}`, low)}
+      ${addend(block, (column) => `u.first + ${column}`, branch)}
 `,
   });
 }

@@ -31,15 +31,16 @@ export function addend(
 ): string {
   const { slots } = block;
   const inner = blockInputs(block, (slot) => `${slot} * u.branchStride + ${first}`, "branch");
+  const branch = inner.read("l", "k");
   return `
       ${lines(4, (i) => `let v${i} = (${row(`min(column + ${i}u, u.n - 1u)`)}) * u.rank4;`)}
       ${inner.addresses}
       for (var k = first; k < u.rank4; k += step) {
         ${lines(4, (i) => `let up${i} = ${scale} * up[v${i} + k];`)}
-        ${inner.load("l", "k")}
+        ${branch.load}
         ${lines(
           slots,
-          (r) => `{ let l = ${inner.value("l", r)};
+          (r) => `{ let l = ${branch.value(r)};
           c${r} += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }`,
         )}
       }`;
@@ -54,6 +55,7 @@ export function linearProgram(block: SlotBlock, joined = false): LaneProgram {
   const { slots } = block;
   const matrix = { w: "vec4<f32>" } as const;
   const inputs = blockInputs(block, (slot) => `${slot} * u.k4`);
+  const x = inputs.read("a", "k");
   return layerProgram(block, joined, {
     name: `linear-${slots}`,
     matrix,
@@ -69,10 +71,10 @@ export function linearProgram(block: SlotBlock, joined = false): LaneProgram {
         joined,
         (layer) => `for (var k = first; k < u.k4; k += step) {
         ${lines(4, (i) => `let m${i} = w${layer}[q${i} + k];`)}
-        ${inputs.load("a", "k")}
+        ${x.load}
         ${lines(
           slots,
-          (r) => `{ let a = ${inputs.value("a", r)};
+          (r) => `{ let a = ${x.value(r)};
           c${r} += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }`,
         )}
       }`,

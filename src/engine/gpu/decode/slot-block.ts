@@ -38,14 +38,15 @@ export function slotBlock(slots: number, software: boolean, lanes: number): Slot
   return { slots: CARD.find((size) => slots % size === 0) ?? 1, subgroup };
 }
 
-/** Code that addresses, loads and reads the inputs of a block. */
+/** Code that addresses and reads the inputs of a block. */
 export interface BlockInputs {
   /** Declares the start addresses of the slots, from `start`. */
   readonly addresses: string;
-  /** Loads the element at offset `at`, as `name`. */
-  load(name: string, at: string): string;
-  /** The value loaded as `name` for slot r of the block. */
-  value(name: string, r: number): string;
+  /**
+   * The elements at offset `at`: statements before their use, and the value of slot r. Without a broadcast, a slot's
+   * element is read where it is used; all slots' at once would not fit a card's registers.
+   */
+  read(name: string, at: string): { readonly load: string; readonly value: (r: number) => string };
 }
 
 /**
@@ -63,10 +64,12 @@ export function blockInputs(
     subgroup === undefined ? `slot0 + ${i}u` : `slot0 + ${i * subgroup}u + local.x % ${held}u`;
   return {
     addresses: lines(loads, (i) => `let ${buffer}At${i} = ${start(`(${slot(i)})`)};`),
-    load: (name, at) => lines(loads, (i) => `let ${name}${i} = ${buffer}[${buffer}At${i} + ${at}];`),
-    value: (name, r) =>
+    read: (name, at) =>
       subgroup === undefined
-        ? `${name}${r}`
-        : `subgroupBroadcast(${name}${Math.floor(r / subgroup)}, ${r % subgroup}u)`,
+        ? { load: "", value: (r) => `${buffer}[${buffer}At${r} + ${at}]` }
+        : {
+            load: lines(loads, (i) => `let ${name}${i} = ${buffer}[${buffer}At${i} + ${at}];`),
+            value: (r) => `subgroupBroadcast(${name}${Math.floor(r / subgroup)}, ${r % subgroup}u)`,
+          },
   };
 }
