@@ -2,12 +2,10 @@
 
 import type { LabConfig } from "../src/engine/config/table.ts";
 import { badInput, LabError } from "../src/engine/errors.ts";
-import { seenShapes } from "../src/engine/gpu/forms/active.ts";
 import { type EngineDevice, openAgain, openDevice } from "../src/engine/gpu/runtime/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import type { OpenModelOptions } from "../src/engine/loading/open-model.ts";
 import { checkpointRoomWarning, checkpointsAtOnce } from "../src/engine/plan/checkpoint-room.ts";
-import { countCardLines, measureCard } from "../src/engine/self-test/card/measure.ts";
 import { passed } from "../src/engine/self-test/self-check.ts";
 import { countChecks, selfTest } from "../src/engine/self-test/self-test.ts";
 import { dryRun } from "../src/engine/session/dry-run.ts";
@@ -19,8 +17,9 @@ import { freeRoom } from "../src/engine/storage/free-room.ts";
 import { heldRuns } from "../src/engine/storage/lock.ts";
 import { oneAtATime } from "../src/engine/storage/one-at-a-time.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
-import type { RunStore } from "../src/engine/storage/store.ts";
+import { TRAINER_CALLS } from "../src/plugins/trainer-calls.ts";
 import type { RowCalls } from "../src/protocol/data.ts";
+import type { TrainerPlace } from "../src/protocol/plugin-calls.ts";
 import type { ScoreCalls } from "../src/protocol/reward.ts";
 import { type Calls, connect, type Handlers, toWire } from "../src/protocol/rpc.ts";
 import type { Started, TrainerCalls, TrainerHost, TrainerMessage } from "../src/protocol/trainer.ts";
@@ -33,17 +32,9 @@ import { tryPicture } from "./try-picture.ts";
 const tell = (event: TrainerMessage): void => page.tell.event(event);
 const fail = (thrown: unknown): void => tell({ type: "failed", error: toWire(thrown) });
 
-interface Place {
-  readonly lab: Session;
-  readonly models: ModelCache;
-  /** Of runs. */
-  readonly store: RunStore;
-  readonly rows: Calls<RowCalls>;
-}
+let session: Promise<TrainerPlace> | undefined;
 
-let session: Promise<Place> | undefined;
-
-async function open(data: MessagePort, reward: MessagePort): Promise<Place> {
+async function open(data: MessagePort, reward: MessagePort): Promise<TrainerPlace> {
   const device = await openDevice(navigator.gpu).catch((thrown: unknown) => {
     tell({ type: "gpu", report: null, error: toWire(thrown) });
     throw thrown;
@@ -87,7 +78,7 @@ function watchLoss(device: EngineDevice): void {
     .catch(fail);
 }
 
-async function started(): Promise<Place> {
+async function started(): Promise<TrainerPlace> {
   if (session === undefined) {
     throw new LabError("internal", "The trainer received a request before its connections were set up");
   }
@@ -160,28 +151,6 @@ const calls: Handlers<TrainerCalls> = {
       return { checks: total, failed };
     });
   },
-  async tuning() {
-    const { lab } = await started();
-    const table = await lab.forms.table();
-    const known = new Set(table.entries.map(({ bucket }) => bucket));
-    return { table, missing: seenShapes().filter(({ bucket }) => !known.has(bucket)).length };
-  },
-  async tune(again, onBucket, signal) {
-    const { lab } = await started();
-    await lab.forms.tune(again, { onBucket, signal });
-  },
-  async takeTable(json, file) {
-    await (await started()).lab.forms.take(json, file);
-  },
-  async measureCard(sizes, onLine, signal) {
-    const { lab } = await started();
-    await lab.whileIdle("card", async () => {
-      const { device } = lab;
-      const total = countCardLines(sizes);
-      for await (const line of measureCard({ device, sizes, now: () => performance.now(), signal }))
-        onLine(line, total);
-    });
-  },
   async probeMemory() {
     const { lab } = await started();
     return lab.whileIdle("card", () => findMemory(lab.device));
@@ -248,4 +217,7 @@ const calls: Handlers<TrainerCalls> = {
   },
 };
 
-const page = connect<TrainerHost, TrainerCalls>(self, calls);
+const page = connect<TrainerHost, TrainerCalls>(
+  self,
+  Object.assign({}, calls, ...TRAINER_CALLS.map((served) => served(started))),
+);

@@ -4,8 +4,8 @@
  */
 import { openNodeDevice } from "../../scripts/lib/node/node-gpu.ts";
 import { LabError } from "../../src/engine/errors.ts";
-import { CARD_STAGES, type CardSizes, type CardStage } from "../../src/engine/self-test/card/card-line.ts";
-import { cardStage } from "../../src/engine/self-test/card/measure.ts";
+import { CARD_STAGES, type CardSizes, type CardStage } from "../../src/plugins/card/card-line.ts";
+import { cardStage } from "../../src/plugins/card/measure.ts";
 import { SUITES, type Suite } from "../context.ts";
 import { nodePlace } from "../tool/node-place.ts";
 import type { BatteryRecord } from "./record.ts";

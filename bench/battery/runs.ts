@@ -9,8 +9,8 @@ import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
 import { parseSa2vaConfig } from "../../src/engine/model/config.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
-import type { CardSizes } from "../../src/engine/self-test/card/card-line.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";
+import type { CardSizes } from "../../src/plugins/card/card-line.ts";
 import { ALL_LAYERS, type MadeShapes, madeConfig, writeInputs } from "../made-up/inputs.ts";
 import { CHECK_SETTINGS, readStep, takeSteps } from "../made-up/step.ts";
 

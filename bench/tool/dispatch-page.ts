@@ -9,7 +9,7 @@ import { languageLinears } from "../../src/engine/model/language/language-shapes
 import { type DecodeBuffers, decodeStep } from "../../src/engine/policy/decode/decode-step.ts";
 import { type BoundLayers, type BoundModel, canJoin } from "../../src/engine/policy/decode/decode-weights.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
-import { TRUE_DECODER } from "../../src/engine/self-test/card/decode-rates.ts";
+import { TRUE_DECODER } from "../../src/plugins/card/decode-rates.ts";
 
 const RANK = 16;
 /** Storage buffers of a program on most cards. */

@@ -10,7 +10,6 @@ import type { TrainerEvent } from "../engine/rl/run/events.ts";
 import type { BenchGroup } from "../engine/runs/bench/bench-group.ts";
 import type { Fork } from "../engine/runs/library/fork.ts";
 import type { LoopId } from "../engine/runs/rollouts/records.ts";
-import type { CardLine, CardSizes } from "../engine/self-test/card/card-line.ts";
 import type { SelfCheck } from "../engine/self-test/self-check.ts";
 import type { DryRun, DryRunPlace } from "../engine/session/dry-run.ts";
 import type { FollowTask, OnFollow } from "../engine/session/follow-clip.ts";
@@ -20,16 +19,8 @@ import type { Plan as RunPlan } from "../engine/session/plan.ts";
 import type { ReplayReport } from "../engine/session/replay.ts";
 import type { AdapterRole, RunControl, StartedRun } from "../engine/session/session.ts";
 import type { TryAnswer, TryPhase, TryTask, TryWeights } from "../engine/session/try-out.ts";
-import type { TuningTable } from "../engine/tuning/table.ts";
 import type { FolderRef } from "./common.ts";
 import type { WireError } from "./rpc.ts";
-
-/** The measured forms of kernels. */
-export interface TuningReport {
-  readonly table: TuningTable;
-  /** Shapes that were computed but not measured. */
-  readonly missing: number;
-}
 
 export interface TrainerCalls {
   /**
@@ -59,26 +50,11 @@ export interface TrainerCalls {
   plan(config: LabConfig, clips: boolean): Promise<RunPlan>;
   /** Memory held on the device now, and its measured rate; answered even during a step. */
   system(): Promise<SystemReport>;
-  tuning(): Promise<TuningReport>;
-  /**
-   * Measures the forms of computed shapes: those without an entry, or all.
-   * @throws LabError when the device is in use, LabError("cancelled") when the signal aborts; finished measurements are
-   * kept
-   */
-  tune(
-    again: boolean,
-    onBucket: (done: number, total: number, bucket: string) => void,
-    signal: AbortSignal,
-  ): Promise<void>;
-  /** Imports a tuning table from JSON. @throws LabError naming the file and what is invalid */
-  takeTable(json: string, file: string): Promise<void>;
   /**
    * Self-test: solves small problems with known answers.
    * @throws LabError when the device is in use, LabError("cancelled") when the signal aborts
    */
   selfTest(onCheck: (check: SelfCheck, total: number) => void, signal: AbortSignal): Promise<void>;
-  /** Measures the adapter. @throws LabError when the device is in use, LabError("cancelled") when the signal aborts */
-  measureCard(sizes: CardSizes, onLine: (line: CardLine, total: number) => void, signal: AbortSignal): Promise<void>;
   /**
    * The GPU's memory in gigabytes, at most 24, found by allocating until it refuses.
    * @throws LabError when the device is in use, LabError("gpu") on a software adapter

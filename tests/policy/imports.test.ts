@@ -84,7 +84,7 @@ const LISTS: Readonly<Record<string, RegExp>> = {
   "src/plugins/list.ts": /^src\//,
   "src/plugins/loops.ts": /^src\/engine\/rl\//,
   "src/plugins/panels.ts": /^src\/app\//,
-  "src/plugins/data-calls.ts": /^(src\/app|workers)\//,
+  "src/plugins/trainer-calls.ts": /^workers\//,
 };
 
 /** Plug-ins that a plug-in imports. */
@@ -185,11 +185,9 @@ describe("imports", () => {
     expect(lists.length).toBeGreaterThan(1);
   });
 
-  it("reach every plug-in from a list, and no plug-in from elsewhere in the core", () => {
-    const listed = files
-      .filter(({ path }) => path in LISTS)
-      .flatMap(importsOf)
-      .map(pluginOf);
+  it("reach every plug-in from a list or a tool, and no plug-in from elsewhere in the core", () => {
+    const tools = trackedFiles((path) => path.startsWith("scripts/") && isTypeScript(path));
+    const listed = [...files.filter(({ path }) => path in LISTS), ...tools].flatMap(importsOf).map(pluginOf);
     const folders = new Set(files.map(({ path }) => pluginOf(path)).filter((name) => name !== undefined));
     expect([...folders].filter((name) => !listed.includes(name))).toEqual([]);
     expect(allowed("src/engine/rl/loops/registry.ts", "src/plugins/question-answer/rollout.ts")).toBe(false);

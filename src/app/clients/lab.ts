@@ -32,6 +32,11 @@ export function lab(): Lab {
   return opened;
 }
 
+/** Calls that a plug-in serves on a worker. @typeParam Served its interface of them */
+export function pluginCalls<Served>(worker: keyof Lab): Calls<Served> {
+  return lab()[worker] as unknown as Calls<Served>;
+}
+
 /** Lists the error of a promise as a problem; for actions that no code awaits. */
 export function report(work: Promise<unknown>): void {
   work.catch((thrown: unknown) => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { familyOf } from "../../../src/engine/gpu/forms/buckets.ts";
-import { trueSweep } from "../../../src/engine/self-test/card/sweep.ts";
+import { trueSweep } from "../../../src/plugins/card/sweep.ts";
 
 it("the sweep of a card has each bucket of 1B once: layers of both pictures, head, vision tower, attention", () => {
   const shapes = trueSweep();

@@ -7,6 +7,8 @@ type Nothing = Readonly<Record<never, never>>;
 export interface Places {
   /** Beside the settings of the judge. */
   readonly judge: Nothing;
+  /** Beside the self-test on the System screen. */
+  readonly system: Nothing;
   /** The view *Whole run* of the Rollouts screen. */
   readonly "whole-run": { readonly run: ViewedRun; readonly scan: Scan };
 }

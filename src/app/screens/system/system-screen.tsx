@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
+import { PluginPanels } from "../../components/place/place.tsx";
 import { AdapterPanel } from "./adapter-panel.tsx";
-import { CardPanel } from "./card-panel.tsx";
 import { CopyReport } from "./copy-report.tsx";
 import { Figures } from "./figures.tsx";
 import { LogPanel } from "./log-panel.tsx";
@@ -9,7 +9,6 @@ import { PagePanel } from "./page-panel.tsx";
 import { PhasesPanel } from "./phases-panel.tsx";
 import { SelfTestPanel } from "./self-test-panel.tsx";
 import styles from "./system.module.css";
-import { TuningPanel } from "./tuning-panel.tsx";
 import { usePageFacts, useSystemReport } from "./use-system.ts";
 
 /** The adapter, the GPU costs of a step phase by phase, and memory by owner. */
@@ -31,8 +30,7 @@ export default function SystemScreen(): ReactNode {
         </div>
         <div className={`grid gap-3 min-0 ${styles.column}`}>
           <SelfTestPanel />
-          <TuningPanel />
-          <CardPanel />
+          <PluginPanels at="system" given={{}} />
           <AdapterPanel rate={report?.rate ?? null} />
           <PagePanel facts={page} />
         </div>

@@ -2,23 +2,23 @@
  * Measures the time per token of Sa2VA-1B's language model with made-up f16 weights and an adapter, by rows per batch.
  */
 
-import { LabError } from "../../errors.ts";
-import { PackedMatrix, uploadBlock } from "../../gpu/packed/matrix.ts";
-import { packRows } from "../../gpu/packed/quantise.ts";
-import { rowsPerBlock } from "../../gpu/packed/storage.ts";
-import { STREAM } from "../../gpu/random.ts";
-import { atOnce } from "../../gpu/runtime/work-budget.ts";
-import { type Tensor, tf } from "../../gpu/tf.ts";
-import type { LanguageConfig } from "../../model/language/config-language.ts";
-import { languageLinears, languageShapes } from "../../model/language/language-shapes.ts";
-import { disposeWeights, type Matrix, weightsView } from "../../model/weights/weights.ts";
-import type { GenerateOptions } from "../../policy/decode/completion.ts";
-import { decodeOnGpu, freeDecodeBuffers } from "../../policy/decode/decode-gpu.ts";
-import { disposePrefilled, prefill } from "../../policy/decode/prefill.ts";
-import { FULL_SAMPLING } from "../../policy/decode/sampler.ts";
-import { median } from "../../tuning/choose.ts";
-import { TINY_DECODER } from "../decoding.ts";
-import { drawn } from "../host-math.ts";
+import { LabError } from "../../engine/errors.ts";
+import { PackedMatrix, uploadBlock } from "../../engine/gpu/packed/matrix.ts";
+import { packRows } from "../../engine/gpu/packed/quantise.ts";
+import { rowsPerBlock } from "../../engine/gpu/packed/storage.ts";
+import { STREAM } from "../../engine/gpu/random.ts";
+import { atOnce } from "../../engine/gpu/runtime/work-budget.ts";
+import { type Tensor, tf } from "../../engine/gpu/tf.ts";
+import type { LanguageConfig } from "../../engine/model/language/config-language.ts";
+import { languageLinears, languageShapes } from "../../engine/model/language/language-shapes.ts";
+import { disposeWeights, type Matrix, weightsView } from "../../engine/model/weights/weights.ts";
+import type { GenerateOptions } from "../../engine/policy/decode/completion.ts";
+import { decodeOnGpu, freeDecodeBuffers } from "../../engine/policy/decode/decode-gpu.ts";
+import { disposePrefilled, prefill } from "../../engine/policy/decode/prefill.ts";
+import { FULL_SAMPLING } from "../../engine/policy/decode/sampler.ts";
+import { TINY_DECODER } from "../../engine/self-test/decoding.ts";
+import { drawn } from "../../engine/self-test/host-math.ts";
+import { median } from "../../engine/tuning/choose.ts";
 import type { CardRate, CardSizes } from "./card-line.ts";
 
 /** The language model of Sa2VA-1B; its head shares the embedding to save memory, and is read as a whole either way. */

@@ -1,24 +1,23 @@
 import { type ReactNode, useState } from "react";
-import type { CardLine, CardSizes, CardUnit } from "../../../engine/self-test/card/card-line.ts";
-import { measureCard, stopMeasuring } from "../../clients/card.ts";
-import { report } from "../../clients/lab.ts";
-import { saveJson } from "../../clients/save-blob.ts";
-import { Badge } from "../../components/ui/badge.tsx";
-import { Button } from "../../components/ui/button.tsx";
-import { Segmented } from "../../components/ui/controls.tsx";
-import { CopyText } from "../../components/ui/panel/copy-text.tsx";
-import { Panel } from "../../components/ui/panel/panel.tsx";
-import { TableHead } from "../../components/ui/table-head.tsx";
-import { type CardReport, useCardReport } from "../../stores/card-report.ts";
-import { compact, formatSeconds } from "../../styles/format.ts";
-import { browserName } from "./page-panel.tsx";
-import styles from "./system.module.css";
-import { useBusy } from "./use-busy.ts";
+import { report } from "../../app/clients/lab.ts";
+import { saveJson } from "../../app/clients/save-blob.ts";
+import { Badge } from "../../app/components/ui/badge.tsx";
+import { Button } from "../../app/components/ui/button.tsx";
+import { Segmented } from "../../app/components/ui/controls.tsx";
+import { CopyText } from "../../app/components/ui/panel/copy-text.tsx";
+import { Panel } from "../../app/components/ui/panel/panel.tsx";
+import { TableHead } from "../../app/components/ui/table-head.tsx";
+import { browserName } from "../../app/screens/system/page-panel.tsx";
+import styles from "../../app/screens/system/system.module.css";
+import { useBusy } from "../../app/screens/system/use-busy.ts";
+import { compact, formatSeconds } from "../../app/styles/format.ts";
+import type { CardLine, CardSizes, CardUnit } from "./card-line.ts";
+import { type CardReport, measureCard, stopMeasuring, useCardReport } from "./card-report.ts";
 
 const SIZES: Readonly<Record<CardSizes, string>> = { "1B": "1B model", small: "Small" };
 
 /** Measures the graphics card as `npm run card-battery` does, without other libraries, and writes a report to share. */
-export function CardPanel(): ReactNode {
+export default function CardPanel(): ReactNode {
   const { state, lines, total, sizes: measured } = useCardReport((own) => own);
   const [sizes, setSizes] = useState<CardSizes>("1B");
   const busy = useBusy();

@@ -1,11 +1,11 @@
 /** A card's roofline: arithmetic, copies, workgroup memory, dispatches, submits, and the way to the host and back. */
-import { halfPrograms } from "../../gpu/runtime/custom-kernels.ts";
-import type { EngineDevice } from "../../gpu/runtime/device.ts";
-import { peakRates } from "../../gpu/runtime/peak.ts";
-import { compile, type GpuProgram } from "../../gpu/runtime/pipelines.ts";
-import { measureThroughput } from "../../gpu/runtime/throughput.ts";
-import { tf } from "../../gpu/tf.ts";
-import { median } from "../../tuning/choose.ts";
+import { halfPrograms } from "../../engine/gpu/runtime/custom-kernels.ts";
+import type { EngineDevice } from "../../engine/gpu/runtime/device.ts";
+import { peakRates } from "../../engine/gpu/runtime/peak.ts";
+import { compile, type GpuProgram } from "../../engine/gpu/runtime/pipelines.ts";
+import { measureThroughput } from "../../engine/gpu/runtime/throughput.ts";
+import { tf } from "../../engine/gpu/tf.ts";
+import { median } from "../../engine/tuning/choose.ts";
 import type { CardRate, CardSizes } from "./card-line.ts";
 
 const ROUNDS = 9;

@@ -2,11 +2,11 @@
  * All measurements of a card that need no peer to compare with, the most important first. The System screen runs the
  * whole list; `npm run card-battery` runs it in calls of limited length and adds comparisons with peers.
  */
-import { LabError } from "../../errors.ts";
-import type { EngineDevice } from "../../gpu/runtime/device.ts";
-import { lengthProblems, longProblems, type Problem, problems } from "../checks.ts";
-import { passed } from "../self-check.ts";
-import { selfTest } from "../self-test.ts";
+import { LabError } from "../../engine/errors.ts";
+import type { EngineDevice } from "../../engine/gpu/runtime/device.ts";
+import { lengthProblems, longProblems, type Problem, problems } from "../../engine/self-test/checks.ts";
+import { passed } from "../../engine/self-test/self-check.ts";
+import { selfTest } from "../../engine/self-test/self-test.ts";
 import { CARD_STAGES, type CardFacts, type CardLine, type CardSizes, type CardStage } from "./card-line.ts";
 import { DECODED_ROWS, decodeRates } from "./decode-rates.ts";
 import { countRates, roofline } from "./roofline.ts";

@@ -2,13 +2,18 @@
  * Runs the tuner over the large products and attentions of a step of Sa2VA-1B: pictures of one tile and of thirteen,
  * frozen matrices in f16, made-up operands.
  */
-import { holdShapes, type SeenShape } from "../../gpu/forms/active.ts";
-import { type AttentionSizes, attentionBucket, type ProductSizes, productBucket } from "../../gpu/forms/buckets.ts";
-import type { WeightStorage } from "../../gpu/packed/storage.ts";
-import type { EngineDevice } from "../../gpu/runtime/device.ts";
-import type { LanguageConfig } from "../../model/language/config-language.ts";
-import { languageLinears } from "../../model/language/language-shapes.ts";
-import { tuneShapes } from "../../tuning/tuner.ts";
+import { holdShapes, type SeenShape } from "../../engine/gpu/forms/active.ts";
+import {
+  type AttentionSizes,
+  attentionBucket,
+  type ProductSizes,
+  productBucket,
+} from "../../engine/gpu/forms/buckets.ts";
+import type { WeightStorage } from "../../engine/gpu/packed/storage.ts";
+import type { EngineDevice } from "../../engine/gpu/runtime/device.ts";
+import type { LanguageConfig } from "../../engine/model/language/config-language.ts";
+import { languageLinears } from "../../engine/model/language/language-shapes.ts";
+import { tuneShapes } from "../../engine/tuning/tuner.ts";
 import type { CardRate } from "./card-line.ts";
 import { TRUE_DECODER } from "./decode-rates.ts";
 

@@ -1,21 +1,20 @@
 import { type ReactNode, useEffect } from "react";
-import type { TuningEntry } from "../../../engine/tuning/table.ts";
-import { report } from "../../clients/lab.ts";
-import { exportTable, importTable, refreshTuning, stopTuning, tune } from "../../clients/tuning.ts";
-import { Badge } from "../../components/ui/badge.tsx";
-import { Button } from "../../components/ui/button.tsx";
-import { FileButton } from "../../components/ui/file-button.tsx";
-import { Panel } from "../../components/ui/panel/panel.tsx";
-import { TableHead } from "../../components/ui/table-head.tsx";
-import { useRun } from "../../stores/run/run.ts";
-import { useSession } from "../../stores/session.ts";
-import { type TuningState, useTuning } from "../../stores/tuning.ts";
-import { counted, formatShare } from "../../styles/format.ts";
-import styles from "./system.module.css";
-import { useBusy } from "./use-busy.ts";
+import { report } from "../../app/clients/lab.ts";
+import { Badge } from "../../app/components/ui/badge.tsx";
+import { Button } from "../../app/components/ui/button.tsx";
+import { FileButton } from "../../app/components/ui/file-button.tsx";
+import { Panel } from "../../app/components/ui/panel/panel.tsx";
+import { TableHead } from "../../app/components/ui/table-head.tsx";
+import styles from "../../app/screens/system/system.module.css";
+import { useBusy } from "../../app/screens/system/use-busy.ts";
+import { useRun } from "../../app/stores/run/run.ts";
+import { useSession } from "../../app/stores/session.ts";
+import { counted, formatShare } from "../../app/styles/format.ts";
+import type { TuningEntry } from "../../engine/tuning/table.ts";
+import { exportTable, importTable, refreshTuning, stopTuning, type TuningState, tune, useTuning } from "./tuning.ts";
 
 /** Measures on request which form of products and attention is fastest, for the shapes computed so far. */
-export function TuningPanel(): ReactNode {
+export default function TuningPanel(): ReactNode {
   const tuning = useTuning((own) => own);
   const ready = useSession((session) => session.gpu !== null && session.gpuError === null);
   const loading = useSession((session) => session.modelProgress !== null);

@@ -1,0 +1,21 @@
+/** Measures the adapter on the trainer's device. */
+import type { ServedAt, TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { CardLine, CardSizes } from "./card-line.ts";
+import { countCardLines, measureCard } from "./measure.ts";
+
+export interface CardCalls {
+  /** Measures the adapter. @throws LabError when the device is in use, LabError("cancelled") when the signal aborts */
+  measureCard(sizes: CardSizes, onLine: (line: CardLine, total: number) => void, signal: AbortSignal): Promise<void>;
+}
+
+export const cardCalls: ServedAt<TrainerPlace, CardCalls> = (place) => ({
+  async measureCard(sizes, onLine, signal) {
+    const { lab } = await place();
+    await lab.whileIdle("card", async () => {
+      const { device } = lab;
+      const total = countCardLines(sizes);
+      for await (const line of measureCard({ device, sizes, now: () => performance.now(), signal }))
+        onLine(line, total);
+    });
+  },
+});
