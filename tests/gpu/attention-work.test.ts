@@ -65,9 +65,10 @@ describe("a small limit gives the same numbers in more dispatches", () => {
     const cut = await counted();
     expect(cut.dispatches).toBeGreaterThan(whole.dispatches + 8);
     for (const [at, values] of cut.values.entries()) {
-      // Tiles keep the order of their sums. Those of runs are cut where runs end; those of narrow heads differ by rounding on SwiftShader.
-      if (kind !== "tiles")
-        expect(distance(values, whole.values[at] as Float32Array)).toBeLessThan(kind === "runs" ? 1e-5 : 1e-6);
+      // Tiles keep the order of their sums. A smaller limit makes shorter runs of queries, whose parts of the gradients by
+      // keys and values are added run by run; narrow heads whose slopes no longer fit one run take the gradient of runs.
+      const isByRun = kind !== "tiles" && at >= 2;
+      if (isByRun) expect(distance(values, whole.values[at] as Float32Array)).toBeLessThan(1e-6);
       else expectSameBits(values, whole.values[at]);
     }
     tf.dispose(given);
