@@ -74,6 +74,8 @@ export function opfsStore(root: FileSystemDirectoryHandle, storage: StorageEstim
     await finishSwitch(at.parent, at.name);
     return optional(at.parent.getFileHandle(at.name));
   };
+  /** Completes an interrupted replacement, which may fail. */
+  const sizeAt = (path: string): Promise<number | null> => stable(path, async () => sizeOf(await find(path)));
   const file = async (path: string): Promise<File> => {
     const handle = await find(path);
     if (handle === null) throw missingFile(path);
@@ -115,11 +117,11 @@ export function opfsStore(root: FileSystemDirectoryHandle, storage: StorageEstim
       return new Uint8Array(bytes);
     },
     readText: (path) => stable(path, async () => (await file(path)).text()),
-    open: async (path): Promise<ByteSource> => blobSource(path, await file(path)),
-    size: async (path) => sizeOf(await find(path)),
+    open: (path): Promise<ByteSource> => stable(path, async () => blobSource(path, await file(path))),
+    size: sizeAt,
     list: async (prefix) => {
       if (prefix !== "") {
-        const size = await sizeOf(await find(prefix));
+        const size = await sizeAt(prefix);
         if (size !== null) return [{ path: prefix, size }];
       }
       const start = await folder(prefix === "" ? [] : pathParts(prefix), false);

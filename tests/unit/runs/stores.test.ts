@@ -34,6 +34,24 @@ const STORES: readonly (readonly [string, () => Promise<RunStore>])[] = [
   ["private file system without move", async () => inOpfs({ move: false, quota: 1e9 })],
 ];
 
+test("without move, a replacement that cannot be completed is a sentence in every way of reading", async () => {
+  const tree = new Map([
+    ["a", new Uint8Array(3)],
+    ["a.%new", new Uint8Array(5)],
+    ["a.%ready", Uint8Array.of(1)],
+  ]);
+  const refuse = (_name: string, _path: string, need: string): void => {
+    if (need !== "read") throw new DOMException("read-only file system", "NoModificationAllowedError");
+  };
+  const store = inOpfs({ move: false, quota: 1e9, tree, watcher: { call: refuse, change: () => undefined } });
+  const readers = [store.size("a"), store.open("a"), store.read("a"), store.readText("a"), store.list("a")];
+  for (const one of await Promise.allSettled(readers)) {
+    expect(one).toMatchObject({
+      reason: { code: "storage", message: "a could not be read (read-only file system)" },
+    });
+  }
+});
+
 test("without move, a replacement that ends before any change leaves no second file once the file is read", async () => {
   for (let n = 0; ; n++) {
     let left = n;
