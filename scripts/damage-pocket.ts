@@ -91,7 +91,7 @@ function stepBatch(model: Sa2vaModel, world: DamagedWorld, seed: number, step: n
     return { vision, sam: { ...sam } };
   });
   tf.dispose([pixels.vision, pixels.sam]);
-  return { batch: pocketBatch(model, 1, regions, shapeOf(world, model.config.tokenGridSide)), features };
+  return { batch: pocketBatch(model, { tiles: 1 }, regions, shapeOf(world, model.config.tokenGridSide)), features };
 }
 
 await runTool(async () => {

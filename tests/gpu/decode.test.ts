@@ -172,6 +172,7 @@ describe("a draw that many workgroups share", () => {
       pastRow: 0,
       head: 0,
       tail: 0,
+      shift: 0,
       count: 0,
       id: 0,
       ...drawAddress({ ...keyOf(row, 0), position }),

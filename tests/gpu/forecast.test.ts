@@ -176,7 +176,7 @@ describe("the forecast", () => {
       const before = tf.memory().numBytes;
       const features = await encodeImage(model, { width: 192, height: 96, data }, tiles);
       expect(tf.memory().numBytes - before).toBe(featureBytes(model.config, features.tiles));
-      const prompt = captionPrompt(model, features.tiles, new Uint8Array(model.config.tokenGridSide ** 2).fill(1));
+      const prompt = captionPrompt(model, features, new Uint8Array(model.config.tokenGridSide ** 2).fill(1));
       const completions = Array.from({ length: rows }, (_, row) => ({
         ids: Array.from({ length: newTokens }, (_token, at) => 5 + row + at),
         logps: [],

@@ -5,6 +5,7 @@ import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
 import { switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { atOnce } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import { internVit } from "../../src/engine/model/families/internvl/config.ts";
 import { embedTokens, languageForward, languageLogits } from "../../src/engine/model/language/language.ts";
 import { packedScores } from "../../src/engine/model/language/packed-scores.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
@@ -71,7 +72,8 @@ export async function* compareForward(
   folder: ByteFolder,
   storage: WeightStorage,
 ): AsyncGenerator<CompareRow> {
-  const { language, vision, sam2 } = model.config;
+  const { language, sam2 } = model.config;
+  const vision = internVit(model.config);
   const w = weightsView(model.frozen, Object.fromEntries(model.base), 0);
   const total = language.vocabSize;
   // First, last and between: every block of the split embedding is asked for.

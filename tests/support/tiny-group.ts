@@ -37,7 +37,7 @@ export async function tinyGroup(): Promise<TinyGroup> {
     entropies: [],
     ended: true,
   }));
-  return { model, features, set, prompt: captionPrompt(model, features.tiles, cells), completions };
+  return { model, features, set, prompt: captionPrompt(model, features, cells), completions };
 }
 
 /** Largest difference of two sets of gradients, relative to each tensor's largest element. */

@@ -3,6 +3,7 @@ import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import { openSafetensors } from "../../src/engine/formats/safetensors.ts";
 import { atOnce } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import { internVit } from "../../src/engine/model/families/internvl/config.ts";
 import { normalisePixels } from "../../src/engine/model/preprocess/pixels.ts";
 import { projectVisual } from "../../src/engine/model/projector.ts";
 import { pixelShuffle, visionTower } from "../../src/engine/model/vision.ts";
@@ -26,7 +27,7 @@ export async function visionErrors(folder: ByteFolder): Promise<Record<string, n
     };
     const shuffled = pixelShuffle(
       checkpoint.config,
-      atOnce(visionTower(weights, checkpoint.config.vision, pixels, keep)),
+      atOnce(visionTower(weights, internVit(checkpoint.config), pixels, keep)),
     );
     keep("pixel_shuffle", shuffled);
     keep("mlp1", projectVisual(weights, shuffled));

@@ -1,6 +1,7 @@
 /** A supervised batch with the targets of the losses that only the pocket model's builder uses; host only. */
 import { frameOf } from "../../src/engine/data/clips/film-strip.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
+import type { AskedTokens } from "../../src/engine/policy/prompts.ts";
 import { type BatchShape, joined, type SftBatch, type SftRegion, sftBatch } from "../../src/engine/sft/batch.ts";
 
 export interface PocketRegion extends SftRegion {
@@ -40,12 +41,12 @@ export interface PocketBatch extends SftBatch {
  */
 export function pocketBatch(
   model: Sa2vaModel,
-  tiles: number,
+  picture: AskedTokens,
   pictures: readonly (readonly PocketRegion[])[],
   shape: BatchShape = {},
   cellWords?: readonly CellWords[],
 ): PocketBatch {
-  const batch = sftBatch(model, tiles, pictures, shape);
+  const batch = sftBatch(model, picture, pictures, shape);
   const { frames, maskSide } = batch;
   /** The region on each frame, as its shares of the cells of a grid. */
   const onGrid = ({ mask, height, width }: SftRegion, side: number): Float32Array[] =>

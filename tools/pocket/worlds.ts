@@ -64,7 +64,7 @@ export function stepData(model: Sa2vaModel, world: World, wishes: StepWishes): S
   });
   const batch = pocketBatch(
     model,
-    1,
+    { tiles: 1 },
     drawn.map((picture) => picture.regions),
     shapeOf(world, model.config.tokenGridSide),
     drawn.map((picture) => cellWords(picture, model.config.tokenGridSide)),
@@ -90,7 +90,7 @@ function clipBatch(model: Sa2vaModel, { seed, step, clips }: StepWishes) {
   const drawn = Array.from({ length: clips }, (_, at) => pocketClip(seed + CLIP_SEED, step * clips + at, wishes));
   const batch = pocketBatch(
     model,
-    1,
+    { tiles: 1 },
     drawn.map((clip) => clip.regions),
     { frames },
     drawn.map((clip) => clipWords(clip, model.config.tokenGridSide)),

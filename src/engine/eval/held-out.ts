@@ -72,15 +72,11 @@ export async function evaluateRows(
     try {
       for (const { index, part } of places.slice(from, from + most)) {
         const row = await deps.rows(index);
-        const cells = rowCells(deps.model, row, deps.config.smallRegions === "force");
-        if (countCells(cells) === 0) continue;
-        asked.push({
-          index,
-          part,
-          row,
-          cells,
-          features: await deps.features.get(row.summary.imageId, row.rgb, row.view, { signal: deps.signal }),
-        });
+        const keepTiny = deps.config.smallRegions === "force";
+        if (countCells(rowCells(deps.model, row, keepTiny)) === 0) continue;
+        const calls = { signal: deps.signal };
+        const features = await deps.features.get(row.summary.imageId, row.rgb, row.view, calls, row.mask);
+        asked.push({ index, part, row, cells: rowCells(deps.model, row, keepTiny, features.grid), features });
       }
       if (asked.length > 0) scores.push(...(await scoreTogether(deps, own, asked)));
     } finally {

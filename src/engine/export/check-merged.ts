@@ -6,14 +6,14 @@ import type { ByteFolder } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { languageForward, languageLogits } from "../model/language/language.ts";
-import { projectVisual } from "../model/projector.ts";
+import { promptPlaces } from "../model/language/places.ts";
 import { openSa2va, type Sa2vaModel } from "../model/sa2va.ts";
 import type { FloatDtype } from "../model/weights/narrow.ts";
 import { weightsView } from "../model/weights/weights.ts";
-import { embedPrompt } from "../policy/embedding.ts";
+import { embedPrompt, projectVision } from "../policy/embedding.ts";
 import { disposeFeatures, encodeImage } from "../policy/features.ts";
 import { segmentPictures } from "../policy/partner.ts";
-import { captionPrompt } from "../policy/prompts.ts";
+import { captionPrompt, promptRegions } from "../policy/prompts.ts";
 import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
 import { checkTensors } from "./check-tensors.ts";
 
@@ -83,12 +83,21 @@ async function answersOf(folder: ByteFolder, trained: TrainedTensors | null): Pr
 async function answer(model: Sa2vaModel, set: Readonly<Record<string, Tensor>>, scale: number): Promise<Answers> {
   const weights = weightsView(model.frozen, set, scale);
   const features = await encodeImage(model, drawnPicture(), 1);
-  const side = model.config.tokenGridSide;
-  const cells = Uint8Array.from({ length: side * side }, (_, at) => (at % 3 === 0 ? 1 : 0));
-  const prompt = captionPrompt(model, features.tiles, cells);
+  const { rows, cols } = features.grid;
+  const cells = Uint8Array.from({ length: rows * cols }, (_, at) => (at % 3 === 0 ? 1 : 0));
+  const prompt = captionPrompt(model, features, cells);
+  const order = promptPlaces(model.config.language, prompt, prompt.ids.length);
   const [tokens, masks] = tf.tidy(() => {
-    const x = embedPrompt(model, weights, prompt, prompt.ids, projectVisual(weights, features.vision), [cells]);
-    const { hidden } = languageForward(weights, model.config.language, x);
+    const x = embedPrompt(
+      model,
+      weights,
+      prompt,
+      prompt.ids,
+      projectVision(model, weights, features.vision),
+      promptRegions(prompt),
+    );
+    const positions = order === undefined ? {} : { positions: [order] };
+    const { hidden } = languageForward(weights, model.config.language, x, positions);
     const [, length, width] = hidden.shape as [number, number, number];
     const last = Math.min(4, length);
     const places = tf.slice(hidden, [0, length - last, 0], [1, last, width]).reshape([last, width]);

@@ -1,7 +1,8 @@
 /** Writes visual tokens into the embeddings of prompts (docs/spec/sa2va.md#10-splicing-visual-tokens). */
 import { badInput } from "../errors.ts";
 import { placedRows } from "../gpu/kernels/placed-rows.ts";
-import type { Tensor } from "../gpu/tf.ts";
+import { zerosBehind } from "../gpu/kernels/repeat.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Prompt } from "../text/prompt.ts";
 
 /** Positions of the visual tokens in a prompt. */
@@ -22,6 +23,7 @@ export interface VisualTokens {
  * @param length of the prompt
  * @param text index of the prompt's first text row among all rows
  * @param visual index of the first visual token among all rows
+ * @param copies index of the first of the same tokens as regions copy them; by default `visual`
  * @returns [length] row indices, for `placedRows`
  * @throws LabError("bad-input") when places and tokens differ in number
  */
@@ -29,7 +31,7 @@ export function splicedOrder(
   length: number,
   places: VisualPlaces,
   tokens: VisualTokens,
-  { text, visual }: { readonly text: number; readonly visual: number },
+  { text, visual, copies = visual }: { readonly text: number; readonly visual: number; readonly copies?: number },
 ): number[] {
   const { count } = tokens;
   const { frameSpans = [places.imageSpan] } = places;
@@ -41,10 +43,14 @@ export function splicedOrder(
     throw badInput(`The prompt has ${wanted.join(" + ")} places for ${offered.join(" + ")} visual tokens`, "prompt");
   }
   const order = Array.from({ length }, (_, at) => text + at);
-  const rows = [Array.from({ length: count }, (_, at) => at), ...cells].flat();
+  const rows = [
+    Array.from({ length: count }, (_, at) => visual + at),
+    ...cells.map((run) => run.map((at) => copies + at)),
+  ];
   const positions = spans.flatMap(({ start, end }) => Array.from({ length: end - start }, (_, at) => start + at));
+  const all = rows.flat();
   positions.forEach((position, at) => {
-    order[position] = visual + (rows[at] as number);
+    order[position] = all[at] as number;
   });
   return order;
 }
@@ -52,8 +58,8 @@ export function splicedOrder(
 /**
  * Embeddings with the visual tokens at their positions; see `splicedOrder`. Differentiable in both.
  * @param embedded [1, T, D]
- * @param visual [tiles · tokensPerTile, D]
- * @returns [1, T, D]
+ * @param visual [tiles · tokensPerTile, W], W = D or a multiple with what the first layers add
+ * @returns [1, T, W]
  * @throws LabError("bad-input") when places and tokens differ in number
  */
 export function spliceVisual(
@@ -64,9 +70,28 @@ export function spliceVisual(
   tokensPerTile: number,
 ): Tensor {
   const [, length, width] = embedded.shape as [number, number, number];
-  const tokens = { count: visual.shape[0] as number, tokensPerTile, regionGrids };
-  const order = splicedOrder(length, places, tokens, { text: 0, visual: length });
-  return placedRows(embedded.reshape([length, width]), visual, order).reshape([1, length, width]);
+  const [count, wide] = visual.shape as [number, number];
+  const { rows, copies } = copiedTokens(visual, width);
+  const tokens = { count, tokensPerTile, regionGrids };
+  const order = splicedOrder(length, places, tokens, { text: 0, visual: length, copies: length + copies });
+  return placedRows(widened(embedded.reshape([length, width]), wide), rows, order).reshape([1, length, wide]);
+}
+
+/**
+ * Visual tokens followed by the same tokens as regions copy them, to which no layer adds anything.
+ * @param visual [n, W]
+ * @param width D
+ * @returns the rows and the index of the first copy among them
+ */
+export function copiedTokens(visual: Tensor, width: number): { readonly rows: Tensor; readonly copies: number } {
+  const [count, wide] = visual.shape as [number, number];
+  if (wide === width) return { rows: visual, copies: 0 };
+  return { rows: tf.concat([visual, widened(tf.slice(visual, [0, 0], [count, width]), wide)]), copies: count };
+}
+
+/** Rows of text among wider ones of visual tokens: the layers add nothing to them. @param x [n, D] @returns [n, W] */
+export function widened(x: Tensor, width: number): Tensor {
+  return zerosBehind(x, [0, width - (x.shape[1] as number)]);
 }
 
 /** Tokens that a region selects, one run per tile that has some: in the last tile, or in all frames of a clip. */

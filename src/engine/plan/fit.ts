@@ -2,6 +2,7 @@
 import { groupsPerStep, needsReference, samples } from "../config/derived.ts";
 import type { LabConfig } from "../config/table.ts";
 import type { Throughput } from "../gpu/runtime/throughput.ts";
+import { trainableBlocks } from "../model/adapter/trainable.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
 import type { StorageChoice } from "../model/weights/storage-choice.ts";
 import { type GroupShape, type TransientForecast, transientForecast } from "./transient.ts";
@@ -60,7 +61,7 @@ export function forecast(
   clips = false,
 ): Forecast {
   const weights = weightForecast(model, choice);
-  const trainable = trainableForecast(model, config.loraRank);
+  const trainable = trainableForecast(model, config.loraRank, trainableBlocks(model, config.trainProjector));
   const trained = F32 * trainable.parameters;
   const group = groupShape(model, config, clips);
   const [captions, masks] = [samples(config, "text"), samples(config, "mask")];
@@ -124,7 +125,7 @@ export function forecast(
  * clips whether rows are clips
  */
 export function groupShape(model: Sa2vaConfig, config: LabConfig, clips = false): GroupShape {
-  const most = model.dynamicImageSize ? Math.min(config.maxTiles, model.maxTiles) : 1;
+  const most = Math.min(config.maxTiles, model.maxTiles);
   const frames = clips ? config.clipFrames : 1;
   const tiles = clips ? frames : most > 1 && model.useThumbnail ? most + 1 : most;
   // Every frame repeats the region and the sentence around it.

@@ -5,6 +5,7 @@
  */
 import { FREE_BYTES, KEPT_SCORE_BYTES } from "../gpu/memory-sizes.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
+import { visionFamily } from "../model/families/registry.ts";
 
 const F32 = 4;
 
@@ -136,7 +137,7 @@ export interface TransientForecast {
 /** Bytes of frozen features: vision tokens, and SAM2's three maps for a picture or for each frame of a clip. */
 export function featureBytes(config: Sa2vaConfig, tiles: number, frames = 1): number {
   const maps = [4, 8, 16].reduce((sum, stride) => sum + (config.sam2.imageSize / stride) ** 2, 0);
-  const vision = tiles * config.tokensPerTile * 4 * config.vision.hiddenSize;
+  const vision = tiles * visionFamily(config).sizes(config).features;
   return F32 * (vision + frames * maps * config.sam2.hiddenDim);
 }
 
@@ -165,8 +166,8 @@ export function transientForecast(
   const told = options.masks ? cacheBytes(config, groups, promptTokens - tailTokens, described, answers) : 0;
   const cache = Math.max(sampled, told);
   const stage = F32 * (config.sam2.imageSize / 4) ** 2 * config.sam2.embedDim;
-  const { vision, tileSize } = config;
-  const stream = F32 * ((tileSize / vision.patchSize) ** 2 + 1) * vision.hiddenSize;
+  const { tileSize } = config;
+  const stream = F32 * visionFamily(config).sizes(config).stream;
   const towers = withFree((copies) => Math.max(copies.tower * stage, copies.vision * stream));
   const rows = options.microRollouts > 0 ? Math.min(options.microRollouts, shape.rollouts) : shape.rollouts;
   const atOnce = options.microRollouts > 0 ? 1 : Math.min(options.groupsAtOnce || shape.groups, shape.groups);

@@ -1,8 +1,9 @@
 /** Bytes of a model's weights and of training's copies of them, computed from sizes; nothing has to be loaded. */
 
 import { loraShapes } from "../model/adapter/lora.ts";
-import { type TrainableBlock, trainableBlock } from "../model/adapter/trainable.ts";
+import { TRAINABLE_BLOCKS, type TrainableBlock, trainableBlock } from "../model/adapter/trainable.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
+import { isTowerTensor } from "../model/families/registry.ts";
 import { sam2Shapes } from "../model/sam2-shapes.ts";
 import { type StorageChoice, weightBytes } from "../model/weights/storage-choice.ts";
 import { expectedShapes, type NamedShape } from "../model/weights/tensor-shapes.ts";
@@ -63,8 +64,12 @@ export interface TrainableForecast {
   readonly parameters: number;
 }
 
-/** @param rank of the adapter */
-export function trainableForecast(config: Sa2vaConfig, rank: number): TrainableForecast {
+/** @param rank of the adapter @param trained the blocks that train */
+export function trainableForecast(
+  config: Sa2vaConfig,
+  rank: number,
+  trained: readonly TrainableBlock[] = TRAINABLE_BLOCKS,
+): TrainableForecast {
   const blocks: Record<TrainableBlock, number> = {
     projector: 0,
     lora: loraShapes(config.language, rank).reduce((sum, { shape }) => sum + elements(shape), 0),
@@ -74,7 +79,7 @@ export function trainableForecast(config: Sa2vaConfig, rank: number): TrainableF
   };
   for (const [name, shape] of modelShapes(config)) {
     const block = trainableBlock(name);
-    if (block !== undefined) blocks[block] += elements(shape);
+    if (block !== undefined && trained.includes(block)) blocks[block] += elements(shape);
   }
   return { blocks, parameters: Object.values(blocks).reduce((sum, count) => sum + count, 0) };
 }
@@ -83,7 +88,7 @@ export function trainableForecast(config: Sa2vaConfig, rank: number): TrainableF
 export function partOf(name: string): WeightPart {
   const block = trainableBlock(name);
   if (block !== undefined) return block;
-  if (name.startsWith("vision_model.")) return "vision";
+  if (isTowerTensor(name)) return "vision";
   if (name.includes("sam_prompt_encoder")) return "prompt-encoder";
   if (name.startsWith("grounding_encoder.")) return "sam-encoder";
   return /\.(embed_tokens|tok_embeddings|lm_head|output)\.weight$/.test(name) ? "embedding" : "language";

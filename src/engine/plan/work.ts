@@ -3,6 +3,8 @@
  */
 import type { Throughput } from "../gpu/runtime/throughput.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
+import { visionFamily } from "../model/families/registry.ts";
+import { isLanguageTensor } from "../model/language/language-families.ts";
 import { decoderWork, encoderWork, LANGUAGE_TOKENS } from "./sam2-work.ts";
 import type { GroupShape } from "./transient.ts";
 import { elements, modelShapes } from "./weights.ts";
@@ -23,7 +25,7 @@ export interface WorkOptions {
 export function tokenFlops(config: Sa2vaConfig): number {
   const matrices = modelShapes(config).filter(
     ([name, shape]) =>
-      name.startsWith("language_model.") &&
+      isLanguageTensor(name) &&
       shape.length === 2 &&
       !/\.(embed_tokens|tok_embeddings|lm_head|output)\.weight$/.test(name),
   );
@@ -32,10 +34,7 @@ export function tokenFlops(config: Sa2vaConfig): number {
 
 /** Operations of both towers over one picture, or over the frames of a clip. */
 export function towerFlops(config: Sa2vaConfig, tiles: number, frames = 1): number {
-  const patches = (config.tileSize / config.vision.patchSize) ** 2 + 1;
-  const { layers, hiddenSize, mlpSize } = config.vision;
-  const perToken = 2 * layers * (4 * hiddenSize ** 2 + 2 * hiddenSize * mlpSize) + 4 * layers * patches * hiddenSize;
-  return tiles * patches * perToken + frames * encoderWork(config.sam2);
+  return tiles * visionFamily(config).work(config) + frames * encoderWork(config.sam2);
 }
 
 /** Operations of one step, and its overhead as a number of small dispatches. */

@@ -14,7 +14,7 @@ import type { Weights } from "../model/weights/weights.ts";
 import { plainPhrase } from "../text/prompt.ts";
 import { type CaptionGroup, type CaptionScores, captionScores } from "./caption-policy.ts";
 import { FULL_SAMPLING } from "./decode/sampler.ts";
-import type { ImageFeatures } from "./features.ts";
+import { type ImageFeatures, shownFeatures } from "./features.ts";
 import { fittedCaption } from "./fit-caption.ts";
 import { inBatches } from "./in-batches.ts";
 import type { DescribedPicture } from "./partner.ts";
@@ -116,9 +116,9 @@ export async function captionLikelihoods(
   const places: number[] = [];
   for (const [at, mask] of masks.entries()) {
     if (mask === null) continue;
-    const cells = regionCells(model, mask, height, width, keepTiny, view);
+    const cells = regionCells(model, mask, height, width, keepTiny, view, features.grid);
     if (countCells(cells) === 0) continue;
-    prompts.push(captionPrompt(model, features.tiles, cells));
+    prompts.push(captionPrompt(model, features, cells));
     places.push(at);
   }
   if (prompts.length === 0) return found;
@@ -128,12 +128,24 @@ export async function captionLikelihoods(
     const { ids } = fittedCaption(model, text, longest).made;
     return { ids, logps: [], entropies: [], ended: true };
   });
-  const groups = prompts.map((prompt): CaptionGroup => ({ features, prompt, completions }));
   const sampler = { ...FULL_SAMPLING, guard: logitGuard };
   const scores: CaptionScores[] = [];
   let arrays: readonly Float32Array[];
   try {
-    for (const some of inBatches(groups, masksAtOnce)) scores.push(...captionScores(model, weights, some, sampler));
+    for (const some of inBatches([...prompts.keys()], masksAtOnce)) {
+      const shown = await shownFeatures(
+        features,
+        some.map((n) => masks[places[n] as number] as Uint8Array),
+      );
+      const groups = some.map((n, at): CaptionGroup => {
+        return { features: shown.all[at] as ImageFeatures, prompt: prompts[n] as CaptionPrompt, completions };
+      });
+      try {
+        scores.push(...captionScores(model, weights, groups, sampler));
+      } finally {
+        shown.dispose();
+      }
+    }
     arrays = await readTogether(scores.map(({ logps }) => logps));
   } finally {
     tf.dispose(scores.flatMap(({ logps, entropies }) => [logps, entropies]));

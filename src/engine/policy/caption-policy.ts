@@ -1,18 +1,19 @@
 /** The caption policy of loop 1: groups of captions of marked regions, and their log-probabilities. */
 import { repeatRows } from "../gpu/kernels/repeat.ts";
+import type { Place } from "../gpu/kernels/rope.ts";
 import { readOnce } from "../gpu/runtime/read-back.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { languageLogits, languageScores } from "../model/language/language.ts";
-import { projectVisual } from "../model/projector.ts";
+import { promptPlaces } from "../model/language/places.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Weights } from "../model/weights/weights.ts";
 import type { Completion } from "./decode/generate.ts";
 import type { PromptBatch } from "./decode/prefill.ts";
 import { likeliest, type SamplerSettings } from "./decode/sampler.ts";
 import { batchesOf, statesBehind } from "./decode/shared-prompts.ts";
-import { embedIds, embedPrompt, projectImages } from "./embedding.ts";
+import { batchPositions, embedIds, embedPrompt, projectImages, projectVision, shownVision } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
-import type { CaptionPrompt } from "./prompts.ts";
+import { type CaptionPrompt, promptRegions } from "./prompts.ts";
 
 /** Prompt of a group: all tokens except the last are shared; the last one is the tail of each rollout. */
 export function captionBatch(
@@ -23,14 +24,17 @@ export function captionBatch(
   rollouts: number,
 ): PromptBatch {
   const [prefix, tails] = tf.tidy(() => {
-    const whole = embedPrompt(model, weights, prompt, prompt.ids, projectVisual(weights, features.vision), [
-      prompt.cells,
-    ]);
+    const projected = projectVision(model, weights, shownVision(features));
+    const whole = embedPrompt(model, weights, prompt, prompt.ids, projected, promptRegions(prompt));
     const [, length, width] = whole.shape as [number, number, number];
     const last = tf.slice(whole, [0, length - 1, 0], [1, 1, width]);
     return [tf.slice(whole, [0, 0, 0], [1, length - 1, width]), repeatRows(last, rollouts)];
   }) as [Tensor, Tensor];
-  return { prefix, tails, tailLengths: new Array<number>(rollouts).fill(1), promptIds: prompt.ids };
+  const tailLengths = new Array<number>(rollouts).fill(1);
+  const { positions } = batchPositions(model, [prompt]);
+  const repeated =
+    positions === undefined ? {} : { positions: tailLengths.map(() => positions[0] as readonly Place[]) };
+  return { prefix, tails, tailLengths, ...repeated, promptIds: prompt.ids };
 }
 
 /** A group of captions of one region. */
@@ -145,14 +149,15 @@ function statesOf(
 ): Tensor {
   const [rows, width] = [targets.length, (targets[0] as readonly number[]).length];
   return tf.tidy(() => {
-    const features = groups.map(({ features }) => features);
-    const visuals = projectImages(weights, features);
+    const pictures = groups.map(({ features }) => ({ tiles: features.tiles, vision: shownVision(features) }));
+    const visuals = projectImages(model, weights, pictures);
+    const { hiddenSize } = model.config.language;
     const starts = groups.map(({ prompt }, at) => {
-      const whole = embedPrompt(model, weights, prompt, prompt.ids, visuals[at] as Tensor, [prompt.cells]);
+      const whole = embedPrompt(model, weights, prompt, prompt.ids, visuals[at] as Tensor, promptRegions(prompt));
       const [, length, size] = whole.shape as [number, number, number];
       return {
         prefix: tf.slice(whole, [0, 0, 0], [1, length - 1, size]),
-        last: tf.slice(whole, [0, length - 1, 0], [1, 1, size]),
+        last: tf.slice(whole, [0, length - 1, 0], [1, 1, hiddenSize]),
       };
     });
     const lasts = starts.length === 1 ? (starts[0]?.last as Tensor) : tf.concat(starts.map(({ last }) => last));
@@ -174,6 +179,7 @@ function statesOf(
       starts.map(({ prefix }) => prefix),
       sampled.length === 0 ? first : tf.concat([first, ...sampled], 1),
       ropeLength,
+      { places: groups.map(({ prompt }) => promptPlaces(model.config.language, prompt, prompt.ids.length)) },
     );
     return hidden.reshape([rows * width, -1]);
   });

@@ -12,7 +12,7 @@ import type { RgbImage } from "../data/sample.ts";
 import { FEATURE_NAMES, type HostFeatures, type HostTensor } from "./host-features.ts";
 
 /** Increase it whenever the towers' programs or the preparation of pictures change any bit. */
-const FORMAT = "sa2va-lab-features/3";
+const FORMAT = "sa2va-lab-features/4";
 /** Maximum bytes of a header. */
 const MAX_HEADER = 4096;
 
@@ -134,26 +134,30 @@ export async function openFeatureDiskCache(
 async function encode(features: HostFeatures): Promise<Uint8Array<ArrayBuffer>> {
   const body = new Uint8Array(features.bytes);
   let at = 0;
-  for (const name of FEATURE_NAMES) {
-    const { values } = features[name];
+  const stored = FEATURE_NAMES.flatMap((name) => {
+    const tensor = features[name];
+    return tensor === undefined ? [] : [[name, tensor] as const];
+  });
+  for (const [, { values }] of stored) {
     body.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), at);
     at += values.byteLength;
   }
-  const shapes = Object.fromEntries(FEATURE_NAMES.map((name) => [name, features[name].shape]));
-  const units = Object.fromEntries(FEATURE_NAMES.map((name) => [name, features[name].unit]));
-  const { tiles, error } = features;
+  const shapes = Object.fromEntries(stored.map(([name, { shape }]) => [name, shape]));
+  const units = Object.fromEntries(stored.map(([name, { unit }]) => [name, unit]));
+  const { tiles, grid, error } = features;
   const half = features.vision.values instanceof Uint16Array;
-  const header = { format: FORMAT, tiles, shapes, half, units, error, sha256: await sha256Hex(body) };
+  const header = { format: FORMAT, tiles, grid, shapes, half, units, error, sha256: await sha256Hex(body) };
   const line = new TextEncoder().encode(`${JSON.stringify(header)}\n`);
   return joinBytes([line, body]);
 }
 
-const ofEach = <T extends z.ZodMiniType>(shape: T) =>
-  z.object(Object.fromEntries(FEATURE_NAMES.map((name) => [name, shape])) as Record<(typeof FEATURE_NAMES)[number], T>);
+const ofEach = <T extends z.ZodMiniType>(shape: T) => z.object({ ...z.partial(mapsOf(shape)).shape, vision: shape });
+const mapsOf = <T extends z.ZodMiniType>(shape: T) => z.object({ f16: shape, f8: shape, f4: shape });
 const positive = z.number().check(z.positive());
 const HEADER = z.object({
   format: z.literal(FORMAT),
   tiles: z.number(),
+  grid: z.object({ rows: z.number(), cols: z.number() }),
   shapes: ofEach(z.array(positive.check(z.int()))),
   half: z.boolean(),
   units: ofEach(positive),
@@ -174,14 +178,15 @@ async function decode(content: Uint8Array<ArrayBuffer>): Promise<HostFeatures | 
   const tensors: Record<string, HostTensor> = {};
   let at = 0;
   for (const name of FEATURE_NAMES) {
-    const shape = header.shapes[name];
+    const [shape, unit] = [header.shapes[name], header.units[name]];
+    if (shape === undefined || unit === undefined) continue;
     const count = shape.reduce((product, side) => product * side, 1);
     if (at + width * count > body.length) return undefined;
     const values = half ? new Uint16Array(body.buffer, at, count) : new Float32Array(body.buffer, at, count);
-    tensors[name] = { shape, values, unit: header.units[name] };
+    tensors[name] = { shape, values, unit };
     at += width * count;
   }
   if (at !== body.length) return undefined;
-  const { vision, f16, f8, f4 } = tensors as Record<(typeof FEATURE_NAMES)[number], HostTensor>;
-  return { tiles: header.tiles, vision, f16, f8, f4, bytes: body.length, error };
+  const named = tensors as Pick<HostFeatures, "vision"> & typeof tensors;
+  return { ...named, tiles: header.tiles, grid: header.grid, bytes: body.length, error };
 }

@@ -4,39 +4,66 @@
  * of the current step) and on disk if there is a disk cache, and uploaded only for the step that needs them. GPU memory
  * therefore returns to its baseline after every step, whatever the number of images.
  */
-import { type FrameView, framePixels, ONE_PICTURE } from "../data/clips/film-strip.ts";
+import { type FrameView, frameOf, framePixels, ONE_PICTURE } from "../data/clips/film-strip.ts";
+import { encodeRle } from "../data/mask/rle-mask.ts";
 import type { RgbImage } from "../data/sample.ts";
+import { LabError } from "../errors.ts";
 import { readTogether } from "../gpu/runtime/read-back.ts";
 import { inPace } from "../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
+import type { RegionPrompt } from "../model/config.ts";
+import type { CutPicture } from "../model/families/family.ts";
+import { visionFamily } from "../model/families/registry.ts";
 import { resizeBicubic } from "../model/preprocess/pillow-bicubic.ts";
 import { normalisePixels } from "../model/preprocess/pixels.ts";
-import { imageTiles } from "../model/preprocess/tiling.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { encodeSam, type SamFeatures } from "../model/sam2/neck.ts";
-import { pixelShuffle, visionTower } from "../model/vision.ts";
 import { weightsView } from "../model/weights/weights.ts";
 import { type FeatureDiskCache, pictureKey } from "./feature-store.ts";
-import { type FeatureStorage, type HostFeatures, type HostTensor, hostFeatures, numbersOf } from "./host-features.ts";
+import {
+  FEATURE_NAMES,
+  type FeatureStorage,
+  type HostFeatures,
+  type HostTensor,
+  hostFeatures,
+  numbersOf,
+  type PictureTokens,
+} from "./host-features.ts";
+import { markedPicture, type RegionMark } from "./region-marks.ts";
 
 /** Frozen features of one image on the GPU; owned by the caller of the cache. */
-export interface ImageFeatures {
-  /** Number of tiles, including the thumbnail; in a clip, one per frame. */
-  readonly tiles: number;
+export interface ImageFeatures extends PictureTokens {
   /** Number of frames of a clip, each with its own maps in `sam`; 1 when absent. */
   readonly frames?: number;
-  /** Pixel-shuffled vision tokens before the trainable projector, [tiles, tokens, 4H]. */
+  /** Vision tokens before the trainable projector, [tiles · planes, tokens, C]. */
   readonly vision: Tensor;
+  /** The same of the picture with the asked region drawn into it; absent where regions are copied tokens. */
+  readonly shown?: Tensor;
   readonly sam: SamFeatures;
+  /** How regions are drawn into the picture; absent where they are copied tokens. */
+  readonly marks?: RegionMarks;
+}
+
+export interface RegionMarks {
+  readonly form: RegionMark;
+  /** Vision tokens of the picture with another region drawn into it; owned by the caller. @param mask 0/1 per pixel */
+  draw(mask: Uint8Array): Promise<Tensor>;
 }
 
 export interface FeatureCache {
   /**
    * Features of an image or of the frames of a clip, computed or uploaded; the caller disposes them with
    * `disposeFeatures`. Frames are cached separately, so another choice of frames computes only the new ones.
+   * @param region 0/1 per pixel of `rgb`; drawn for `shown` if the cache draws regions
    * @throws LabError("cancelled") when the signal of `calls` is aborted; pictures computed until then stay cached
    */
-  get(imageId: string, rgb: RgbImage, view?: FrameView, calls?: TowerCalls): Promise<ImageFeatures>;
+  get(
+    imageId: string,
+    rgb: RgbImage,
+    view?: FrameView,
+    calls?: TowerCalls,
+    region?: Uint8Array,
+  ): Promise<ImageFeatures>;
   /** Runs a step. Pictures that it requests stay cached until its end, even beyond `maxBytes`. */
   duringStep<T>(step: () => Promise<T>): Promise<T>;
   /** Largest `error` of the last step's pictures. */
@@ -49,7 +76,32 @@ export interface FeatureCache {
 }
 
 export function disposeFeatures(features: ImageFeatures): void {
-  tf.dispose([features.vision, features.sam.f16, features.sam.f8, features.sam.f4]);
+  const { shown, vision, sam } = features;
+  tf.dispose([vision, sam.f16, sam.f8, sam.f4, ...(shown === undefined ? [] : [shown])]);
+}
+
+/** A picture's features for each of several regions; the same ones for all where regions are copied tokens. */
+export async function shownFeatures(
+  features: ImageFeatures,
+  masks: readonly Uint8Array[],
+): Promise<{ readonly all: readonly ImageFeatures[]; dispose(): void }> {
+  const { marks } = features;
+  if (marks === undefined) return { all: masks.map(() => features), dispose: () => undefined };
+  const drawn: Tensor[] = [];
+  try {
+    for (const mask of masks) drawn.push(await marks.draw(mask));
+  } catch (failure) {
+    tf.dispose(drawn);
+    throw failure;
+  }
+  return { all: drawn.map((shown) => ({ ...features, shown })), dispose: () => tf.dispose(drawn) };
+}
+
+/** How pictures become features. */
+export interface PictureSettings {
+  /** How regions are shown; a mark is drawn into the picture that the vision tower sees. */
+  readonly regionPrompt?: RegionPrompt;
+  readonly resizeTwice?: boolean;
 }
 
 /**
@@ -58,6 +110,7 @@ export function disposeFeatures(features: ImageFeatures): void {
  * @param storage of features in host memory and on disk; f16 rounds them before their first use as well
  * @param openDiskCache opens the disk cache when it is first needed; without it nothing is stored on disk
  * @param checkDevice throws when the GPU failed to compute the features, which are then not cached
+ * @param pictures how pictures become features
  */
 export function createFeatureCache(
   model: Sa2vaModel,
@@ -66,6 +119,7 @@ export function createFeatureCache(
   storage: FeatureStorage = "f32",
   openDiskCache?: () => Promise<FeatureDiskCache | undefined>,
   checkDevice: () => Promise<void> = async () => undefined,
+  { regionPrompt = "tokens", resizeTwice = false }: PictureSettings = {},
 ): FeatureCache {
   const entries = new Map<string, HostFeatures>();
   const pinned = new Set<string>();
@@ -88,7 +142,13 @@ export function createFeatureCache(
       bytes -= entry.bytes;
     }
   };
-  const one = async (imageId: string, rgb: RgbImage, tiles: number, calls?: TowerCalls): Promise<ImageFeatures> => {
+  const one = async (
+    imageId: string,
+    rgb: RgbImage,
+    tiles: number,
+    calls: TowerCalls | undefined,
+    onlyVision = false,
+  ): Promise<Encoded> => {
     if (pinning) pinned.add(imageId);
     const known = entries.get(imageId);
     if (known !== undefined) {
@@ -100,26 +160,75 @@ export function createFeatureCache(
     misses++;
     opened ??= openDiskCache?.();
     const diskCache = await opened;
-    const picture = diskCache === undefined ? "" : `${await pictureKey(rgb)}${tiles === maxTiles ? "" : `-${tiles}`}`;
+    const suffix = `${tiles === maxTiles ? "" : `-${tiles}`}${onlyVision ? "-vision" : ""}`;
+    const picture = diskCache === undefined ? "" : `${await pictureKey(rgb)}${suffix}`;
     const shelved = await diskCache?.read(picture);
     if (shelved !== undefined) {
       remember(imageId, shelved);
       return upload(shelved);
     }
-    const features = await encodeImage(model, rgb, tiles, calls);
+    const features = await encodePicture(model, rgb, tiles, calls, { resizeTwice, onlyVision });
     let host: HostFeatures;
     try {
       host = await download(features, storage);
       await checkDevice();
     } catch (failure) {
-      disposeFeatures(features);
+      tf.dispose(tensorsOf(features));
       throw failure;
     }
     await diskCache?.write(picture, host);
     remember(imageId, host);
     if (storage === "f32") return features;
-    disposeFeatures(features);
+    tf.dispose(tensorsOf(features));
     return upload(host);
+  };
+  /** Vision tokens of a picture or the frames of a clip with a region drawn into them. */
+  const marked = async (
+    imageId: string,
+    rgb: RgbImage,
+    { total, frames }: FrameView,
+    calls: TowerCalls,
+    region: Uint8Array,
+    mark: RegionMark,
+    keep: boolean,
+  ): Promise<Tensor> => {
+    const parts: Tensor[] = [];
+    try {
+      for (const frame of frames) {
+        const mask = frameOf(region, total, frame);
+        const drawn = markedPicture(framePixels(rgb, total, frame), mask, mark);
+        const tiles = total === 1 ? maxTiles : 1;
+        const key = `${imageId} frame ${frame} ${mark} ${encodeRle(mask, drawn.height, drawn.width).counts}`;
+        const { vision } =
+          keep || entries.has(key)
+            ? await one(key, drawn, tiles, calls, true)
+            : await encodePicture(model, drawn, tiles, calls, { resizeTwice, onlyVision: true });
+        parts.push(vision);
+      }
+      return tf.tidy(() => tf.concat(parts));
+    } finally {
+      tf.dispose(parts);
+    }
+  };
+  /** Adds the drawn regions to features of a picture or clip, if the cache draws them. */
+  const withMarks = async (
+    features: ImageFeatures,
+    imageId: string,
+    rgb: RgbImage,
+    view: FrameView,
+    calls: TowerCalls,
+    region: Uint8Array | undefined,
+  ): Promise<ImageFeatures> => {
+    if (regionPrompt === "tokens") return features;
+    const draw = (mask: Uint8Array, keep: boolean) => marked(imageId, rgb, view, calls, mask, regionPrompt, keep);
+    const marks: RegionMarks = { form: regionPrompt, draw: (mask) => draw(mask, false) };
+    if (region === undefined) return { ...features, marks };
+    try {
+      return { ...features, marks, shown: await draw(region, true) };
+    } catch (failure) {
+      disposeFeatures(features);
+      throw failure;
+    }
   };
   return {
     get hits() {
@@ -149,14 +258,17 @@ export function createFeatureCache(
       entries.clear();
       bytes = 0;
     },
-    async get(imageId, rgb, view = ONE_PICTURE, calls = {}) {
-      if (view.total === 1) return one(imageId, rgb, maxTiles, calls);
+    async get(imageId, rgb, view = ONE_PICTURE, calls = {}, region = undefined) {
+      if (view.total === 1) {
+        const own = withMaps(await one(imageId, rgb, maxTiles, calls));
+        return withMarks(own, imageId, rgb, view, calls, region);
+      }
       const parts: ImageFeatures[] = [];
       try {
         for (const frame of view.frames) {
-          parts.push(await one(`${imageId} frame ${frame}`, framePixels(rgb, view.total, frame), 1, calls));
+          parts.push(withMaps(await one(`${imageId} frame ${frame}`, framePixels(rgb, view.total, frame), 1, calls)));
         }
-        return clipFeatures(parts);
+        return await withMarks(clipFeatures(parts), imageId, rgb, view, calls, region);
       } finally {
         for (const part of parts) disposeFeatures(part);
       }
@@ -169,7 +281,8 @@ function clipFeatures(parts: readonly ImageFeatures[]): ImageFeatures {
   const joined = (of: (part: ImageFeatures) => Tensor): Tensor => tf.concat(parts.map(of));
   const vision = joined((part) => part.vision);
   const [f16, f8, f4] = [joined(({ sam }) => sam.f16), joined(({ sam }) => sam.f8), joined(({ sam }) => sam.f4)];
-  return { tiles: parts.length, frames: parts.length, vision, sam: { f16, f8, f4 } };
+  const { grid } = parts[0] as ImageFeatures;
+  return { tiles: parts.length, grid, frames: parts.length, vision, sam: { f16, f8, f4 } };
 }
 
 /** A part of a pass over a picture. */
@@ -188,31 +301,29 @@ export interface TowerCalls {
 }
 
 /**
- * Tokens of tiles or frames for the projector, one pass of the vision tower each, [n, tokens, 4H]; owned by the caller.
- * @param tiles RGB of each
+ * Tokens of tiles or frames for the projector, one pass of the vision tower each, [tiles · planes, tokens, C]; owned by
+ * the caller.
  * @throws LabError("cancelled") when the signal is aborted
  */
 export async function tileTokens(
   { frozen, config }: Sa2vaModel,
-  tiles: readonly Uint8Array[],
+  tiles: CutPicture["tiles"],
   { signal, onPart }: TowerCalls = {},
 ): Promise<Tensor> {
   const made: Tensor[] = [];
   try {
-    for (const [at, bytes] of tiles.entries()) {
+    for (const [at, tile] of tiles.entries()) {
       onPart?.({ tower: "vision", tile: at + 1, tiles: tiles.length });
-      const side = Math.sqrt(bytes.length / 3);
-      const pixels = tf.tensor4d(normalisePixels(bytes), [1, side, side, 3]);
-      const tower = visionTower(weightsView(frozen, {}, 0), config.vision, pixels);
-      const tokens = await inPace(tower, signal).finally(() => pixels.dispose());
-      made.push(pixelShuffle(config, tokens));
-      tokens.dispose();
+      made.push(await inPace(visionFamily(config).encode(weightsView(frozen, {}, 0), config, tile), signal));
     }
     return tf.tidy(() => tf.concat(made));
   } finally {
     tf.dispose(made);
   }
 }
+
+/** Features with or without SAM2's maps. */
+type Encoded = Omit<ImageFeatures, "sam"> & { readonly sam?: SamFeatures };
 
 /**
  * Runs both frozen towers on a picture; the caller frees the result with `disposeFeatures`.
@@ -224,19 +335,33 @@ export async function encodeImage(
   maxTiles: number,
   calls: TowerCalls = {},
 ): Promise<ImageFeatures> {
+  return withMaps(await encodePicture(model, rgb, maxTiles, calls, {}));
+}
+
+/** @param onlyVision whether to leave out SAM2's maps, for a picture with a drawn region */
+async function encodePicture(
+  model: Sa2vaModel,
+  rgb: RgbImage,
+  maxTiles: number,
+  calls: TowerCalls = {},
+  { resizeTwice = false, onlyVision = false }: { readonly resizeTwice?: boolean; readonly onlyVision?: boolean },
+): Promise<Encoded> {
   const { sam2 } = model.config;
   const weights = weightsView(model.frozen, {}, 0);
-  const most = Math.min(maxTiles, model.tiling.maxTiles);
-  const cut = imageTiles(rgb, { ...model.tiling, minTiles: Math.min(model.tiling.minTiles, most), maxTiles: most });
-  const each = cut.tiles.length / cut.count;
-  const tiles = Array.from({ length: cut.count }, (_, at) => cut.tiles.subarray(at * each, (at + 1) * each));
+  const { tiles, grid } = visionFamily(model.config).cut(model.config, rgb, {
+    maxTiles,
+    tiling: model.tiling,
+    resizeTwice,
+  });
+  const count = tiles.length;
   const vision = await tileTokens(model, tiles, calls);
+  if (onlyVision) return { tiles: count, grid, vision };
   try {
-    calls.onPart?.({ tower: "SAM2", tile: cut.count, tiles: cut.count });
+    calls.onPart?.({ tower: "SAM2", tile: count, tiles: count });
     const squashed = resizeBicubic(rgb, sam2.imageSize, sam2.imageSize);
     const pixels = tf.tensor4d(normalisePixels(squashed.data), [1, sam2.imageSize, sam2.imageSize, 3]);
     const sam = await inPace(encodeSam(weights, sam2, pixels), calls.signal).finally(() => pixels.dispose());
-    return { tiles: cut.count, vision, sam };
+    return { tiles: count, grid, vision, sam };
   } catch (thrown) {
     vision.dispose();
     throw thrown;
@@ -246,22 +371,36 @@ export async function encodeImage(
 /** Features up to this size are copied together on the GPU and read back in one piece. */
 const TOGETHER_BYTES = 8 * 2 ** 20;
 
-async function download(features: ImageFeatures, storage: FeatureStorage): Promise<HostFeatures> {
-  const tensors = [features.vision, features.sam.f16, features.sam.f8, features.sam.f4];
+/** @throws LabError("internal") for features of a picture with a drawn region, which have no maps */
+function withMaps(features: Encoded): ImageFeatures {
+  const { sam } = features;
+  if (sam === undefined) throw new LabError("internal", "These features were computed without SAM2's maps");
+  return { ...features, sam };
+}
+
+/** Tensors in the order of `FEATURE_NAMES`. */
+function tensorsOf({ vision, sam }: Encoded): Tensor[] {
+  return sam === undefined ? [vision] : [vision, sam.f16, sam.f8, sam.f4];
+}
+
+async function download(features: Encoded, storage: FeatureStorage): Promise<HostFeatures> {
+  const tensors = tensorsOf(features);
   const size = tensors.reduce((sum, tensor) => sum + 4 * tensor.size, 0);
   const arrays =
     size <= TOGETHER_BYTES
       ? await readTogether(tensors)
       : ((await Promise.all(tensors.map((tensor) => tensor.data()))) as Float32Array[]);
   const read = tensors.map(({ shape }, at) => ({ shape, values: arrays[at] as Float32Array<ArrayBuffer> }));
-  return hostFeatures(features.tiles, read, storage);
+  return hostFeatures(features, read, storage);
 }
 
-function upload(host: HostFeatures): ImageFeatures {
+function upload(host: HostFeatures): Encoded {
   const put = (tensor: HostTensor): Tensor => tf.tensor(numbersOf(tensor), [...tensor.shape]);
-  return {
-    tiles: host.tiles,
-    vision: put(host.vision),
-    sam: { f16: put(host.f16), f8: put(host.f8), f4: put(host.f4) },
-  };
+  const { tiles, grid } = host;
+  const [vision, f16, f8, f4] = FEATURE_NAMES.map((name) => {
+    const own = host[name];
+    return own === undefined ? undefined : put(own);
+  });
+  const maps = f16 === undefined || f8 === undefined || f4 === undefined ? {} : { sam: { f16, f8, f4 } };
+  return { tiles, grid, vision: vision as Tensor, ...maps };
 }

@@ -4,14 +4,14 @@
  */
 import { badInput, LabError } from "../errors.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { projectVisual } from "../model/projector.ts";
+import { promptPlaces } from "../model/language/places.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
 import { type FoundMask, readMasks } from "../model/sam2/postprocess.ts";
 import type { Weights } from "../model/weights/weights.ts";
-import { buildPrompt, type Prompt, QUESTION_WORDING } from "../text/prompt.ts";
+import { buildPrompt, IMAGE_PLACEHOLDER, type Prompt, QUESTION_WORDING } from "../text/prompt.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
-import { embedPrompt } from "./embedding.ts";
+import { embedPrompt, projectVision, shownVision } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
 import { contextTokens, fitCaption } from "./fit-caption.ts";
 import {
@@ -21,7 +21,7 @@ import {
   greedyAnswer,
   segPrompts,
 } from "./greedy-answer.ts";
-import { countCells, type RegionCells } from "./prompts.ts";
+import { countCells, drawnRegion, type RegionCells } from "./prompts.ts";
 
 /** Maximum number of masks decoded at a time, because an answer may have many. */
 const MASKS_AT_ONCE = 8;
@@ -58,15 +58,22 @@ export function questionPrompt(
   about: Omit<AskedFreely, "height" | "width">,
 ): Prompt {
   const { features, regions } = about;
-  const regionTokenCounts = regions.map(countCells);
+  const { marks } = features;
+  const drawn = marks !== undefined && regions.length > 0;
+  if (drawn && regions.length > 1) {
+    throw badInput("One region can be drawn into the picture; ask about one region at a time", "regions");
+  }
+  const regionTokenCounts = drawn ? [] : regions.map(countCells);
+  const text = drawn ? `${IMAGE_PLACEHOLDER}\nregion1 is ${drawnRegion(marks.form)}.\n{phrase}` : QUESTION_WORDING;
   const { made, cut } = fitCaption(
     model,
     question.trim(),
     (phrase) =>
       buildPrompt(model.tokenizer, model.config, {
-        text: QUESTION_WORDING,
+        text,
         phrase,
         tiles: features.tiles,
+        grid: features.grid,
         regionTokenCounts,
       }),
     ({ ids }) => ids.length,
@@ -90,7 +97,11 @@ export async function answerFreely(
   about: AskedFreely,
   options: AnswerOptions,
 ): Promise<FreeAnswer> {
-  const embedded = { ids: prompt.ids, embed: (ids: readonly number[]) => embed(model, weights, prompt, ids, about) };
+  const embedded: EmbeddedPrompt = {
+    ids: prompt.ids,
+    places: (length) => promptPlaces(model.config.language, prompt, length),
+    embed: (ids) => embed(model, weights, prompt, ids, about),
+  };
   const { ids, text, places, ended } = await greedyAnswer(model, weights, embedded, options);
   const masks = await masksAt(model, weights, embedded, about, ids, places);
   if (options.signal.aborted) throw new LabError("cancelled", "The answer was stopped");
@@ -106,7 +117,8 @@ function embed(
   ids: readonly number[],
   { features, regions }: AskedFreely,
 ): Tensor {
-  return tf.tidy(() => embedPrompt(model, weights, prompt, ids, projectVisual(weights, features.vision), regions));
+  const [vision, copied] = prompt.regionSpans.length > 0 ? [features.vision, regions] : [shownVision(features), []];
+  return tf.tidy(() => embedPrompt(model, weights, prompt, ids, projectVision(model, weights, vision), copied));
 }
 
 /** Masks of the answer's states at `places`, decoded a few at a time. */

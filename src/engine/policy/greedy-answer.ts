@@ -3,6 +3,7 @@
  * (docs/spec/sa2va.md#7-generation, docs/spec/sa2va.md#12-from-seg-to-the-language-prompt).
  */
 import { badInput } from "../errors.ts";
+import type { Place } from "../gpu/kernels/rope.ts";
 import { STREAM } from "../gpu/random.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { languageForward } from "../model/language/language.ts";
@@ -16,6 +17,8 @@ import { answerRule } from "./prompts.ts";
 
 export interface EmbeddedPrompt {
   readonly ids: readonly number[];
+  /** Places of the first `length` tokens of prompt and answer; undefined where they are the tokens' indices. */
+  places(length: number): readonly Place[] | undefined;
   /** Embeddings of the prompt's ids, or of a longer sequence that begins with them, [1, T, H]; owned by the caller. */
   embed(ids: readonly number[]): Tensor;
 }
@@ -52,7 +55,10 @@ export async function greedyAnswer(
     const [, length, width] = whole.shape as [number, number, number];
     return [tf.slice(whole, [0, 0, 0], [1, length - 1, width]), tf.slice(whole, [0, length - 1, 0], [1, 1, width])];
   }) as [Tensor, Tensor];
-  const [answered] = await generate(model, weights, [{ prefix, tails, tailLengths: [1], promptIds: prompt.ids }], {
+  const places = prompt.places(prompt.ids.length);
+  const positions = places === undefined ? undefined : [places];
+  const batch = { prefix, tails, tailLengths: [1], positions, promptIds: prompt.ids };
+  const [answered] = await generate(model, weights, [batch], {
     maxNewTokens,
     sampler: { ...FULL_SAMPLING, guard: Number.POSITIVE_INFINITY },
     greedy: true,
@@ -64,10 +70,10 @@ export async function greedyAnswer(
     throw badInput("The model's logits are not finite, so it has no answer; look at its weights");
   }
   const { ids = [], ended = false } = answered.completions[0] ?? {};
-  const places = ids.flatMap((id, at) => (id === model.tokenizer.special.seg && at < ids.length - 1 ? [at] : []));
+  const found = ids.flatMap((id, at) => (id === model.tokenizer.special.seg && at < ids.length - 1 ? [at] : []));
   const said = prediction(model.tokenizer, ids);
   const stop = rule.words.find((word) => said.endsWith(word)) ?? "";
-  return { ids, text: said.slice(0, said.length - stop.length).trim(), places, ended };
+  return { ids, text: said.slice(0, said.length - stop.length).trim(), places: found, ended };
 }
 
 /**
@@ -85,7 +91,11 @@ export function segPrompts(
   return tf.tidy(() => {
     const { language } = model.config;
     const ids = [...prompt.ids, ...answer.slice(0, (places.at(-1) as number) + 1)];
-    const { hidden } = languageForward(weights, language, prompt.embed(ids));
+    const own = prompt.places(ids.length);
+    const { hidden } = languageForward(weights, language, prompt.embed(ids), {
+      norm: model.config.segAfterNorm,
+      ...(own === undefined ? {} : { positions: [own] }),
+    });
     const positions = places.map((at) => prompt.ids.length + at);
     const rows = tf.tensor1d(positions, "int32");
     return languagePrompt(weights, tf.gather(hidden.reshape([ids.length, language.hiddenSize]), rows));

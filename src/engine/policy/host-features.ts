@@ -1,5 +1,6 @@
 /** Frozen features of a picture in host memory, in f32 or in half precision. */
 import { fromHalf, toHalf } from "../gpu/packed/quantise.ts";
+import type { VisualGrid } from "../text/prompt.ts";
 
 export type FeatureStorage = "f32" | "f16";
 
@@ -13,26 +14,37 @@ export interface HostTensor {
 
 export const FEATURE_NAMES = ["vision", "f16", "f8", "f4"] as const;
 
-/** The vision tokens and SAM2's three maps. */
-export interface HostFeatures extends Readonly<Record<(typeof FEATURE_NAMES)[number], HostTensor>> {
+/** How many visual tokens a picture has. */
+export interface PictureTokens {
+  /** Number of tiles, including the thumbnail; in a clip, one per frame. */
   readonly tiles: number;
+  /** Visual tokens of each tile. */
+  readonly grid: VisualGrid;
+}
+
+/** The vision tokens and SAM2's three maps; a picture with a drawn region has only the first. */
+export interface HostFeatures
+  extends PictureTokens,
+    Readonly<Partial<Record<(typeof FEATURE_NAMES)[number], HostTensor>>> {
+  readonly vision: HostTensor;
   readonly bytes: number;
   /** The largest ‖stored − computed‖ / ‖computed‖ of the arrays; 0 in f32. */
   readonly error: number;
 }
 
-/** @param arrays in the order of `FEATURE_NAMES` */
+/** @param arrays in the order of `FEATURE_NAMES`, all or only the first */
 export function hostFeatures(
-  tiles: number,
+  { tiles, grid }: PictureTokens,
   arrays: readonly { readonly shape: readonly number[]; readonly values: Float32Array<ArrayBuffer> }[],
   storage: FeatureStorage,
 ): HostFeatures {
   const stored = arrays.map(({ shape, values }) =>
     storage === "f32" ? { tensor: { shape, values, unit: 1 }, error: 0 } : halved(shape, values),
   );
-  const [vision, f16, f8, f4] = stored.map(({ tensor }) => tensor) as [HostTensor, HostTensor, HostTensor, HostTensor];
+  const named = Object.fromEntries(stored.map(({ tensor }, at) => [FEATURE_NAMES[at], tensor]));
+  const vision = (stored[0] as (typeof stored)[number]).tensor;
   const bytes = stored.reduce((sum, { tensor }) => sum + tensor.values.byteLength, 0);
-  return { tiles, vision, f16, f8, f4, bytes, error: Math.max(...stored.map(({ error }) => error)) };
+  return { ...named, tiles, grid, vision, bytes, error: Math.max(...stored.map(({ error }) => error)) };
 }
 
 /** The numbers of a stored array. */

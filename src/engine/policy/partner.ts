@@ -5,7 +5,6 @@
 import { type RandomKey, STREAM } from "../gpu/random.ts";
 import { keepPace } from "../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { projectVisual } from "../model/projector.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, selectMask } from "../model/sam2/mask-decoder.ts";
 import { type FoundMask, type PictureSize, readMasks } from "../model/sam2/postprocess.ts";
@@ -14,8 +13,8 @@ import { plainPhrase } from "../text/prompt.ts";
 import { generate } from "./decode/generate.ts";
 import type { PromptBatch } from "./decode/prefill.ts";
 import { FULL_SAMPLING } from "./decode/sampler.ts";
-import { embedTogether } from "./embedding.ts";
-import type { ImageFeatures } from "./features.ts";
+import { embedTogether, projectVision, shownVision } from "./embedding.ts";
+import { type ImageFeatures, shownFeatures } from "./features.ts";
 import { decodeFrames, frameCount } from "./frame-masks.ts";
 import { type AskedPicture, phrasePromptsOf } from "./phrase-prompts.ts";
 import { answerRule, type CaptionPrompt, captionPrompt, countCells, regionCells } from "./prompts.ts";
@@ -122,14 +121,28 @@ export async function describePictures(
   const captions = pictures.map(({ masks }) => masks.map((): string | null => null));
   const asked = pictures.map(({ features, masks, height, width, view }) =>
     masks.flatMap((mask, index) => {
-      const cells = regionCells(model, mask, height, width, options.keepTiny, view);
-      return countCells(cells) === 0 ? [] : [{ prompt: captionPrompt(model, features.tiles, cells), index }];
+      const cells = regionCells(model, mask, height, width, options.keepTiny, view, features.grid);
+      return countCells(cells) === 0 ? [] : [{ prompt: captionPrompt(model, features, cells), index, mask }];
     }),
   );
-  const groups = pictures.flatMap((picture, at) => {
-    const own = asked[at] ?? [];
-    return own.length === 0 ? [] : [{ at, own, batch: describeBatch(model, weights, picture.features, own) }];
-  });
+  const groups: DescribedGroup[] = [];
+  try {
+    for (const [at, { features }] of pictures.entries()) {
+      const own = asked[at] ?? [];
+      // A region that is drawn has its own picture, so that nothing is shared.
+      const apart = features.marks === undefined ? (own.length === 0 ? [] : [own]) : own.map((one) => [one]);
+      for (const together of apart) {
+        const [first] = together as [AskedRegion];
+        const shown = await shownFeatures(features, [first.mask]);
+        const batch = describeBatch(model, weights, shown.all[0] as ImageFeatures, together);
+        shown.dispose();
+        groups.push({ at, own: together, batch });
+      }
+    }
+  } catch (thrown) {
+    tf.dispose(groups.flatMap(({ batch }) => [batch.prefix, batch.tails]));
+    throw thrown;
+  }
   if (groups.length === 0) return captions;
   const rule = answerRule(model);
   const generated = await generate(
@@ -143,7 +156,7 @@ export async function describePictures(
       key: (row, rollout) => {
         if (sampling === undefined)
           return { seed: 0, step: 0, loop: 0, row, rollout, position: 0, stream: STREAM.token };
-        const { at, own } = groups[row] as (typeof groups)[number];
+        const { at, own } = groups[row] as DescribedGroup;
         return sampling.key(at, own[rollout]?.index ?? 0);
       },
       ...(options.groupsAtOnce === undefined ? {} : { groupsAtOnce: options.groupsAtOnce }),
@@ -159,6 +172,20 @@ export async function describePictures(
   return captions;
 }
 
+interface AskedRegion {
+  readonly prompt: CaptionPrompt;
+  /** Its place among the picture's masks. */
+  readonly index: number;
+  readonly mask: Uint8Array;
+}
+
+/** Regions of the picture at a place of the list that are described together. */
+interface DescribedGroup {
+  readonly at: number;
+  readonly own: readonly AskedRegion[];
+  readonly batch: PromptBatch;
+}
+
 /** Prompts of one picture's regions. */
 function describeBatch(
   model: Sa2vaModel,
@@ -166,7 +193,7 @@ function describeBatch(
   features: ImageFeatures,
   asked: readonly { readonly prompt: CaptionPrompt }[],
 ): PromptBatch {
-  const projected = projectVisual(weights, features.vision);
+  const projected = projectVision(model, weights, shownVision(features));
   const prompts = asked.map(({ prompt }) => prompt);
   const batch = embedTogether(model, weights, prompts, projected);
   projected.dispose();

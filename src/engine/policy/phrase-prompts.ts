@@ -1,11 +1,12 @@
 /** Converts phrases about pictures to prompts of the mask decoder. */
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { languageForward } from "../model/language/language.ts";
+import { promptPlaces } from "../model/language/places.ts";
 import { rotatedAlike } from "../model/language/rope-scaling.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { languagePrompt } from "../model/seg-prompt.ts";
 import type { Weights } from "../model/weights/weights.ts";
-import { padded } from "./decode/prefill.ts";
+import { padded, prefixPositions } from "./decode/prefill.ts";
 import { batchesOf, placesOf, statesBehind } from "./decode/shared-prompts.ts";
 import { embedIds, embedPrompt, projectImages, sharedLength } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
@@ -24,7 +25,7 @@ export interface AskedPicture {
  */
 export function phrasePromptsOf(model: Sa2vaModel, weights: Weights, pictures: readonly AskedPicture[]): Tensor {
   const prompts = pictures.map(({ features, phrases }) =>
-    phrases.map((phrase) => segmentPrompt(model, features.tiles, phrase, features.frames)),
+    phrases.map((phrase) => segmentPrompt(model, features, phrase)),
   );
   const { language } = model.config;
   const longest = prompts.map((own) => Math.max(...own.map(({ forcedIds }) => forcedIds.length)));
@@ -69,7 +70,10 @@ function promptsTogether(
   const lengths = prompts.map((own) => own.map(({ forcedIds }) => forcedIds.length));
   const ropeLength = Math.max(...lengths.flat());
   return tf.tidy(() => {
-    const visuals = projectImages(weights, pictures);
+    const visuals = projectImages(model, weights, pictures);
+    const norm = model.config.segAfterNorm;
+    const placesOfPrompt = (own: readonly SegmentPrompt[] | undefined, length: number) =>
+      promptPlaces(language, own?.[0] as SegmentPrompt, length);
     const embedded = (at: number, upTo: (own: readonly SegmentPrompt[]) => number): Tensor => {
       const own = prompts[at] as readonly SegmentPrompt[];
       const [first] = own as [SegmentPrompt];
@@ -78,7 +82,15 @@ function promptsTogether(
     if (prompts[0]?.length === 1) {
       // Nothing is shared: one pass over whole texts replaces one over prefixes and one over last tokens.
       const whole = prompts.map((_, at) => embedded(at, ([only]) => (only as SegmentPrompt).forcedIds.length));
-      const { hidden } = languageForward(weights, language, padded(whole, ropeLength), { ropeLength });
+      const { hidden } = languageForward(weights, language, padded(whole, ropeLength), {
+        ropeLength,
+        norm,
+        ...prefixPositions(
+          prompts.map((own) => placesOfPrompt(own, ropeLength)),
+          whole,
+          ropeLength,
+        ),
+      });
       const places = lengths.map(([only]) => (only as number) - 1);
       return languagePrompt(weights, placesOf(hidden, places));
     }
@@ -96,8 +108,14 @@ function promptsTogether(
       weights,
       ends.map((ids) => Array.from({ length: longest }, (_, at) => ids[at] ?? 0)),
     );
-    const hidden = statesBehind(weights, language, prefixes, tails, ropeLength);
-    const places = ends.map((ids) => ids.length - 1);
-    return languagePrompt(weights, placesOf(hidden, places));
+    const places = prompts.map((own, at) => placesOfPrompt(own, shared[at] as number));
+    const hidden = statesBehind(weights, language, prefixes, tails, ropeLength, { places, norm });
+    return languagePrompt(
+      weights,
+      placesOf(
+        hidden,
+        ends.map((ids) => ids.length - 1),
+      ),
+    );
   });
 }

@@ -3,6 +3,7 @@
 import { type FrameView, frameOf, ONE_PICTURE, stacked } from "../data/clips/film-strip.ts";
 import type { TrainingRow } from "../data/training-row.ts";
 import { badInput } from "../errors.ts";
+import { visionFamily } from "../model/families/registry.ts";
 import { regionGrid } from "../model/preprocess/region-grid.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { buildClipPrompt } from "../text/clip-prompt.ts";
@@ -10,14 +11,19 @@ import {
   buildPrompt,
   cleanPhrase,
   encodeAnswer,
+  IMAGE_PLACEHOLDER,
   type Prompt,
   plainPhrase,
   REFERRING_WORDING,
   REGION_CAPTION_WORDING,
   SEG_ANSWER,
+  tileTokens,
+  type VisualGrid,
 } from "../text/prompt.ts";
 import { type StopRule, stopRule } from "../text/template.ts";
+import type { ImageFeatures, RegionMarks } from "./features.ts";
 import { fitCaption } from "./fit-caption.ts";
+import type { RegionMark } from "./region-marks.ts";
 
 /**
  * A marked region on the visual-token grid of the thumbnail, or of each frame of a clip in order: 0/1 per cell,
@@ -29,6 +35,7 @@ export type RegionCells = Uint8Array;
  * Cells that a mask covers; with `keepTiny` a mask that covers none gets the cell that holds most of it.
  * @param height of the mask; for a clip, of all frames together
  * @param view the frames of a clip to return cells for
+ * @param grid of the picture's features; by default that of a picture of this size
  */
 export function regionCells(
   model: Sa2vaModel,
@@ -37,17 +44,22 @@ export function regionCells(
   width: number,
   keepTiny: boolean,
   view: FrameView = ONE_PICTURE,
+  grid: VisualGrid = visionFamily(model.config).grid(model.config, height / view.total, width),
 ): RegionCells {
-  const { tokenGridSide } = model.config;
   const grids = view.frames.map((frame) =>
-    regionGrid(frameOf(mask, view.total, frame), height / view.total, width, tokenGridSide, { keepTiny }),
+    regionGrid(frameOf(mask, view.total, frame), height / view.total, width, grid, { keepTiny }),
   );
   return stacked(grids);
 }
 
 /** Cells of a row's region; for a clip, on the frames of its view. */
-export function rowCells(model: Sa2vaModel, { mask, rgb, view }: TrainingRow, keepTiny: boolean): RegionCells {
-  return regionCells(model, mask, rgb.height, rgb.width, keepTiny, view);
+export function rowCells(
+  model: Sa2vaModel,
+  { mask, rgb, view }: TrainingRow,
+  keepTiny: boolean,
+  grid?: VisualGrid,
+): RegionCells {
+  return regionCells(model, mask, rgb.height, rgb.width, keepTiny, view, grid);
 }
 
 export function countCells(cells: RegionCells): number {
@@ -58,15 +70,44 @@ export interface CaptionPrompt extends Prompt {
   readonly cells: RegionCells;
 }
 
+/** The regions whose tokens a prompt copies: none if its region is drawn into the picture. */
+export function promptRegions({ cells, regionSpans }: CaptionPrompt): readonly RegionCells[] {
+  return regionSpans.length === 0 ? [] : [cells];
+}
+
+/** The tokens of a picture or clip, and how regions are drawn into it. */
+export type AskedTokens = Pick<ImageFeatures, "tiles"> &
+  Partial<Pick<ImageFeatures, "grid" | "frames">> & { readonly marks?: Pick<RegionMarks, "form"> | undefined };
+
+/** Wordings for a region that is drawn into the picture. */
+const DRAWN: Readonly<Record<RegionMark, string>> = {
+  outline: "the region with the red outline",
+  dim: "the region that is not dimmed",
+};
+
+export function drawnRegion(form: RegionMark): string {
+  return DRAWN[form];
+}
+
 /**
  * "Describe region 1": the caption task, in a picture or a clip; the number of frames follows from the cells. In a clip
  * the region is marked on every frame where it covers a cell.
  * @throws LabError("bad-input") when no cell is set
  */
-export function captionPrompt(model: Sa2vaModel, tiles: number, cells: RegionCells): CaptionPrompt {
+export function captionPrompt(model: Sa2vaModel, picture: AskedTokens, cells: RegionCells): CaptionPrompt {
   const { tokenizer, config } = model;
+  const { tiles, grid, marks } = picture;
+  if (marks !== undefined) {
+    const text = `${IMAGE_PLACEHOLDER}\nPlease give me a short description of ${drawnRegion(marks.form)}.`;
+    const { frames = 1 } = picture;
+    const prompt =
+      frames > 1
+        ? buildClipPrompt(tokenizer, config, { text, frames, grid })
+        : buildPrompt(tokenizer, config, { text, tiles, grid });
+    return { ...prompt, cells };
+  }
   const text = REGION_CAPTION_WORDING;
-  const each = config.tokenGridSide ** 2;
+  const each = tileTokens(config, grid);
   const frames = cells.length / each;
   const counts = Array.from({ length: frames }, (_, frame) => countCells(frameOf(cells, frames, frame)));
   if (frames > 1 && countCells(cells) === 0) {
@@ -74,8 +115,8 @@ export function captionPrompt(model: Sa2vaModel, tiles: number, cells: RegionCel
   }
   const prompt =
     frames > 1
-      ? buildClipPrompt(tokenizer, config, { text, frames, regionTokenCounts: counts })
-      : buildPrompt(tokenizer, config, { text, tiles, regionTokenCounts: counts });
+      ? buildClipPrompt(tokenizer, config, { text, frames, grid, regionTokenCounts: counts })
+      : buildPrompt(tokenizer, config, { text, tiles, grid, regionTokenCounts: counts });
   return { ...prompt, cells };
 }
 
@@ -91,7 +132,11 @@ export interface SegmentPrompt extends Prompt {
  * "Segment …": the mask task, worded for clips as in the published training. The answer is forced, because sampled
  * answers barely vary.
  */
-export function segmentPrompt(model: Sa2vaModel, tiles: number, phrase: string, frames = 1): SegmentPrompt {
+export function segmentPrompt(
+  model: Sa2vaModel,
+  { tiles, grid, frames = 1 }: AskedTokens,
+  phrase: string,
+): SegmentPrompt {
   const answer = encodeAnswer(model.tokenizer, model.config.template, SEG_ANSWER);
   const upToSeg = answer.ids.slice(0, (answer.segPositions[0] as number) + 1);
   const { made, cut } = fitCaption(
@@ -100,8 +145,8 @@ export function segmentPrompt(model: Sa2vaModel, tiles: number, phrase: string, 
     (text) => {
       const asked = { text: REFERRING_WORDING, phrase: cleanPhrase(text) };
       return frames > 1
-        ? buildClipPrompt(model.tokenizer, model.config, { ...asked, frames })
-        : buildPrompt(model.tokenizer, model.config, { ...asked, tiles });
+        ? buildClipPrompt(model.tokenizer, model.config, { ...asked, frames, grid })
+        : buildPrompt(model.tokenizer, model.config, { ...asked, tiles, grid });
     },
     ({ ids }) => ids.length + upToSeg.length,
   );

@@ -4,17 +4,19 @@
  * token's cell is added to the attention scores of its key. With probabilities of 0 and 1 this is the likelihood given
  * the mask (caption-likelihood.ts).
  */
+import { zerosBehind } from "../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { languageForward, languageScores } from "../model/language/language.ts";
+import { promptPlaces } from "../model/language/places.ts";
 import { nearestSources } from "../model/preprocess/region-grid.ts";
-import { projectVisual } from "../model/projector.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { imageLogits } from "../model/sam2/postprocess.ts";
 import type { Weights } from "../model/weights/weights.ts";
-import { embedIds, embedPrompt } from "./embedding.ts";
+import type { VisualGrid } from "../text/prompt.ts";
+import { embedIds, embedPrompt, projectVision } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
 import { fittedCaption } from "./fit-caption.ts";
-import { captionPrompt, countCells, type RegionCells } from "./prompts.ts";
+import { captionPrompt, countCells, promptRegions, type RegionCells } from "./prompts.ts";
 
 export interface SoftRegion {
   readonly features: ImageFeatures;
@@ -46,25 +48,29 @@ export function softCaptionLoss(
   logits: Tensor,
   { temperature, guard }: SoftCaptionOptions,
 ): Tensor {
-  const { tokenGridSide: side, language } = model.config;
-  const prompt = captionPrompt(model, features.tiles, new Uint8Array(side * side).fill(1));
+  const { language } = model.config;
+  const { grid } = features;
+  const count = grid.rows * grid.cols;
+  // The mask reaches the captioner through copied tokens, whatever the run's region prompt is.
+  const prompt = captionPrompt(model, { tiles: features.tiles, grid }, new Uint8Array(count).fill(1));
   const [region] = prompt.regionSpans as readonly [(typeof prompt.regionSpans)[number]];
   const first = prompt.ids.length;
   const { ids } = fittedCaption(model, caption, first).made;
   const length = first + ids.length - 1;
-  const positions = [placesWithout(length, region.start, cells)];
+  const indices = placesWithout(length, region.start, cells);
+  const whole = promptPlaces(language, prompt, length);
+  const positions = [indices.map((at) => whole?.[at] ?? at)];
   return tf.tidy(() => {
-    const asked = embedPrompt(model, weights, prompt, prompt.ids, projectVisual(weights, features.vision), [
-      prompt.cells,
-    ]);
-    const said = ids.length === 1 ? [] : [embedIds(model, weights, [ids.slice(0, -1)])];
-    const inside = cellLogits(logits, model.config.sam2.imageSize, height, width, side).div(temperature);
+    const projected = projectVision(model, weights, features.vision);
+    const asked = embedPrompt(model, weights, prompt, prompt.ids, projected, promptRegions(prompt));
+    const wide = asked.shape[2] as number;
+    const said =
+      ids.length === 1
+        ? []
+        : [zerosBehind(embedIds(model, weights, [ids.slice(0, -1)]), [0, 0, wide - language.hiddenSize])];
+    const inside = cellLogits(logits, model.config.sam2.imageSize, height, width, grid).div(temperature);
     // log σ
-    const seen = inside
-      .neg()
-      .softplus()
-      .neg()
-      .reshape([side * side]);
+    const seen = inside.neg().softplus().neg().reshape([count]);
     const mask = tf
       .concat([tf.zeros([region.start]), seen, tf.zeros([length - region.end])])
       .reshape([1, 1, 1, length]);
@@ -72,7 +78,7 @@ export function softCaptionLoss(
       positions,
       mask,
       learnsMask: true,
-      ropeLength: (positions[0]?.at(-1) as number) + 2,
+      ropeLength: (indices.at(-1) as number) + 2,
     });
     const size = hidden.shape[2] as number;
     const answers = hidden.slice([0, first - 1, 0], [1, ids.length, size]).reshape([ids.length, size]);
@@ -97,9 +103,9 @@ function placesWithout(length: number, start: number, cells: RegionCells): numbe
   });
 }
 
-/** Logits of the pixels that the cells of the visual-token grid sample, [side, side]. */
-function cellLogits(logits: Tensor, samSize: number, height: number, width: number, side: number): Tensor {
-  const pick = (size: number): Tensor => {
+/** Logits of the pixels that the cells of the visual-token grid sample, [rows, cols]. */
+function cellLogits(logits: Tensor, samSize: number, height: number, width: number, grid: VisualGrid): Tensor {
+  const pick = (size: number, side: number): Tensor => {
     const chosen = new Float32Array(side * size);
     nearestSources(size, side).forEach((source, cell) => {
       chosen[cell * size + source] = 1;
@@ -108,8 +114,8 @@ function cellLogits(logits: Tensor, samSize: number, height: number, width: numb
   };
   const whole = imageLogits(logits, samSize, height, width).reshape([height, width]);
   return tf.matMul(
-    tf.matMul(pick(height) as tf.Tensor2D, whole as tf.Tensor2D),
-    pick(width) as tf.Tensor2D,
+    tf.matMul(pick(height, grid.rows) as tf.Tensor2D, whole as tf.Tensor2D),
+    pick(width, grid.cols) as tf.Tensor2D,
     false,
     true,
   );

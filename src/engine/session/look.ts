@@ -57,7 +57,13 @@ export async function lookAtRollout(
     const partner = runWeights(model, state.ema, state.loraScale, config);
     const row = await stepRows(checkedRows(deps.rows, list), config, step)(index);
     const { height, width } = row.rgb;
-    const features = await trainer.features.get(row.summary.imageId, row.rgb, row.view, { signal: asked.signal });
+    const features = await trainer.features.get(
+      row.summary.imageId,
+      row.rgb,
+      row.view,
+      { signal: asked.signal },
+      row.mask,
+    );
     let looked: Looked | undefined;
     try {
       const context = { model, config, step, policy, partner };

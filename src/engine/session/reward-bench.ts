@@ -15,6 +15,7 @@ import { likelihoodFact, wantedLikelihoods } from "../policy/caption-likelihood.
 import { createFeatureCache, disposeFeatures } from "../policy/features.ts";
 import { describePictures } from "../policy/partner.ts";
 import { rowCells } from "../policy/prompts.ts";
+import { pictureSettings } from "../policy/region-marks.ts";
 import { rewardPlan } from "../rewards/composer/plan.ts";
 import type { RolloutFacts } from "../rewards/term.ts";
 import type { RewardScorer } from "../rewards/types.ts";
@@ -69,7 +70,15 @@ export async function benchFromStart(start: BenchStart, input: Omit<BenchInput, 
   const judge = requireCaptioner(config, start.captioner);
   const state = startState(model, config, adapter);
   const other = judge === undefined ? undefined : captionerOf(model, judge, config);
-  const features = createFeatureCache(model, config.maxTiles, BENCH_FEATURE_BYTES);
+  const features = createFeatureCache(
+    model,
+    config.maxTiles,
+    BENCH_FEATURE_BYTES,
+    "f32",
+    undefined,
+    undefined,
+    pictureSettings(model.config, config),
+  );
   const weights = runWeights(model, state.params, state.loraScale, config);
   try {
     await scorer.begin(config);

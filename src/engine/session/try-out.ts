@@ -12,7 +12,13 @@ import type { ParameterSet } from "../model/weights/weights.ts";
 import { type Weights, weightsView } from "../model/weights/weights.ts";
 import { chosenFrames, PUBLISHED_FRAMES } from "../policy/clip/frames.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
-import { createFeatureCache, disposeFeatures, type FeatureCache, type TowerPart } from "../policy/features.ts";
+import {
+  createFeatureCache,
+  disposeFeatures,
+  type FeatureCache,
+  shownFeatures,
+  type TowerPart,
+} from "../policy/features.ts";
 import { answerFreely, questionPrompt } from "../policy/free-answer.ts";
 import { describePictures, findInPictures } from "../policy/partner.ts";
 import { countCells, regionCells } from "../policy/prompts.ts";
@@ -95,7 +101,8 @@ const FEATURE_BYTES = 256 * 2 ** 20;
 
 /** Features of try-out pictures in host memory, least recently used dropped first. */
 export function tryFeatures(model: Sa2vaModel, maxTiles = model.tiling.maxTiles): FeatureCache {
-  return createFeatureCache(model, maxTiles, FEATURE_BYTES);
+  const { regionPrompt } = model.config;
+  return createFeatureCache(model, maxTiles, FEATURE_BYTES, "f32", undefined, undefined, { regionPrompt });
 }
 
 /** Guard of the logits, as in evaluation. */
@@ -148,13 +155,18 @@ export async function tryOut(
         };
       }
       if (task.kind === "ask") {
-        const regions = task.regions.map((region) => regionCells(model, regionMask(region, rgb), height, width, true));
+        const pixels = task.regions.map((region) => regionMask(region, rgb));
+        const regions = pixels.map((mask) => regionCells(model, mask, height, width, true, undefined, features.grid));
         const empty = regions.findIndex((cells) => countCells(cells) === 0);
         if (empty >= 0) throw badInput(`Region ${empty + 1} covers no visual token; the model was not run`);
-        const about = { features, regions, height, width };
-        const prompt = questionPrompt(model, task.question, about);
+        const prompt = questionPrompt(model, task.question, { features, regions });
         const { maxNewTokens } = task;
-        const { text, found, ended } = await answerFreely(model, weights, prompt, about, { maxNewTokens, signal });
+        const shown = await shownFeatures(features, pixels);
+        const about = { features: shown.all[0] ?? features, regions, height, width };
+        const { text, found, ended } = await answerFreely(model, weights, prompt, about, {
+          maxNewTokens,
+          signal,
+        }).finally(() => shown.dispose());
         return { kind: "ask", text, ended, masks: found.map((one) => ({ ...tryMask(one, rgb), phrase: one.phrase })) };
       }
       const masks = task.regions.map((region) => regionMask(region, rgb));

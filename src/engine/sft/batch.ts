@@ -5,8 +5,8 @@ import { badInput, LabError } from "../errors.ts";
 import { nearestMask } from "../model/preprocess/region-grid.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { fittedCaption } from "../policy/fit-caption.ts";
-import { captionPrompt, countCells, regionCells, segmentPrompt } from "../policy/prompts.ts";
-import type { Span } from "../text/prompt.ts";
+import { type AskedTokens, captionPrompt, countCells, regionCells, segmentPrompt } from "../policy/prompts.ts";
+import type { Span, VisualGrid } from "../text/prompt.ts";
 
 /** One region of a picture, or the masklet of a clip, with its texts. */
 export interface SftRegion {
@@ -37,6 +37,8 @@ export interface SftBatch {
   readonly frames: number;
   /** Regions whose caption or phrase was cut to fit the model's context. */
   readonly cut: number;
+  /** Visual tokens of each tile or frame, if the picture decides it. */
+  readonly grid?: VisualGrid | undefined;
   /** Common prefix of all prompts of these pictures, up to the end of the picture; for clips, that of the mask task. */
   readonly prefix: readonly number[];
   /** Positions of the tokens of the picture, or of each frame, in the prefix. */
@@ -65,13 +67,13 @@ export interface SftBatch {
 }
 
 /**
- * @param tiles tiles per picture, the same for all; a frame has one
+ * @param picture tiles and tokens of each picture, the same for all; a frame has one tile
  * @param pictures the regions of each picture or clip, the same number in each
  * @throws LabError("bad-input") when a region covers nothing or a row is longer than the shape allows
  */
 export function sftBatch(
   model: Sa2vaModel,
-  tiles: number,
+  picture: AskedTokens,
   pictures: readonly (readonly SftRegion[])[],
   { captionTokens = 0, segmentTokens = 0, frames = 1 }: BatchShape = {},
 ): SftBatch {
@@ -80,7 +82,7 @@ export function sftBatch(
     throw new LabError("internal", "All pictures of a batch must have the same number of regions, at least one");
   }
   const view = { total: frames, frames: Array.from({ length: frames }, (_, frame) => frame) };
-  const rows = pictures.flat().map((region) => regionRow(model, tiles, region, view));
+  const rows = pictures.flat().map((region) => regionRow(model, { ...picture, frames }, region, view));
   const first = rows[0] as RegionRow;
   const end = (first.spans.at(-1) as Span).end + 1;
   const prefix = first.segmentIds.slice(0, end);
@@ -109,6 +111,7 @@ export function sftBatch(
     images: pictures.length,
     regions,
     frames,
+    grid: picture.grid,
     cut: rows.filter((row) => row.cut).length,
     prefix,
     spans: first.spans,
@@ -155,13 +158,13 @@ interface RegionRow {
   readonly segmentIds: readonly number[];
 }
 
-function regionRow(model: Sa2vaModel, tiles: number, region: SftRegion, view: FrameView): RegionRow {
-  const cells = regionCells(model, region.mask, region.height, region.width, true, view);
+function regionRow(model: Sa2vaModel, picture: AskedTokens, region: SftRegion, view: FrameView): RegionRow {
+  const cells = regionCells(model, region.mask, region.height, region.width, true, view, picture.grid);
   if (countCells(cells) === 0) throw badInput(`The region "${region.caption}" covers no pixel`);
-  const prompt = captionPrompt(model, tiles, cells);
+  const prompt = captionPrompt(model, picture, cells);
   const fitted = fittedCaption(model, region.caption, prompt.ids.length);
   const answer = fitted.made;
-  const segment = segmentPrompt(model, tiles, region.phrase, view.total);
+  const segment = segmentPrompt(model, picture, region.phrase);
   const marked = Array.from(cells.keys()).filter((cell) => cells[cell] !== 0);
   const places = prompt.regionSpans.flatMap((span) => range(span));
   return {

@@ -4,23 +4,29 @@
  * in its prompts. Its captions, whose regions are between the frames, are separate rows. Every frame is decoded alone
  * with the clip's language prompt.
  */
-import { repeatRows } from "../gpu/kernels/repeat.ts";
+import { LabError } from "../errors.ts";
+import { repeatRows, zerosBehind } from "../gpu/kernels/repeat.ts";
+import type { Place } from "../gpu/kernels/rope.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { embedTokens, type KvCache, languageForward, languageLogits } from "../model/language/language.ts";
+import { embedTokens, type KvCache, languageForward, languageLogits, normed } from "../model/language/language.ts";
+import { inOrder, nextTo, promptPlaces } from "../model/language/places.ts";
 import { BCE_WEIGHT, DICE_WEIGHT, type MaskLoss, maskLoss, pointMaskLoss, samplePoints } from "../model/mask-loss.ts";
-import { projectVisual } from "../model/projector.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
 import type { SamFeatures } from "../model/sam2/neck.ts";
 import { languagePrompt } from "../model/seg-prompt.ts";
 import type { Weights } from "../model/weights/weights.ts";
 import { placesOf } from "../policy/decode/shared-prompts.ts";
+import { projectVision } from "../policy/embedding.ts";
+import { tileTokens } from "../text/prompt.ts";
 import { joined, type SftBatch } from "./batch.ts";
 
 /** Tower outputs of n pictures, or of n clips of F frames, clip by clip. */
 export interface PictureFeatures {
-  /** Pixel-shuffled vision tokens, [n · tiles, tokens, 4H]; a frame is one tile. */
+  /** Vision tokens before the projector, [n · tiles · planes, tokens, C]; a frame is one tile. */
   readonly vision: Tensor;
+  /** The same with the asked region drawn into the picture; absent where regions are copied tokens. */
+  readonly shown?: Tensor;
   /** Batch n, or n · F. */
   readonly sam: SamFeatures;
 }
@@ -82,10 +88,13 @@ export function sftStates(
   embed: Embed = tableRows(model, weights),
 ): SftStates {
   const { images: n, regions: k, frames, maskSide: side, caption } = batch;
-  const { visual, head } = readPictures(model, weights, features, batch, embed);
+  const { visual, head } = readPictures(model, weights, features.vision, batch, embed);
   const past = repeatCache(head.cache, k);
+  const { shown } = features;
+  const described = shown === undefined ? head : readPictures(model, weights, shown, batch, embed).head;
+  const asked = shown === undefined ? past : repeatCache(described.cache, k);
   const token = tokenLoss(
-    captionLogits(model, weights, batch, visual, past, embed),
+    captionLogits(model, weights, batch, visual, asked, embed),
     tf.tensor1d(caption.labels.flat(), "int32"),
     tf.tensor1d(caption.labelled.flat()),
   );
@@ -93,7 +102,7 @@ export function sftStates(
   const lang = languagePrompt(weights, seg);
   const decoded = decodeMasks(weights, model.config.sam2, features.sam, onFrames(lang, batch));
   const truth = tf.tensor3d(joined(batch.masks), [n * frames * k, side, side]);
-  return { token, prefix: head.hidden, seg, lang, decoded, truth };
+  return { token, prefix: normed(weights, model.config.language, head.hidden), seg, lang, decoded, truth };
 }
 
 /**
@@ -146,7 +155,7 @@ export function selectedMasks(
 ): Tensor {
   return tf.tidy(() => {
     const embed = tableRows(model, weights);
-    const { head } = readPictures(model, weights, features, batch, embed);
+    const { head } = readPictures(model, weights, features.vision, batch, embed);
     const seg = segStates(model, weights, batch, repeatCache(head.cache, batch.regions), embed);
     const lang = onFrames(languagePrompt(weights, seg), batch);
     const { masks, iou } = decodeMasks(weights, model.config.sam2, features.sam, lang);
@@ -154,19 +163,46 @@ export function selectedMasks(
   });
 }
 
-/** Projected tokens [n, tokens, D] and the language model's states and cache of the prompts' common start. */
+/**
+ * Projected tokens [n, tokens, W] and the language model's states, before its final norm, and cache of the prompts'
+ * common start.
+ */
 function readPictures(
   model: Pick<Sa2vaModel, "config">,
   weights: Weights,
-  features: PictureFeatures,
+  vision: Tensor,
   batch: SftBatch,
   embed: Embed,
 ) {
   const { language } = model.config;
-  const visual = projectVisual(weights, features.vision).reshape([batch.images, -1, language.hiddenSize]);
-  const prefix = embed([batch.prefix]);
+  const projected = projectVision(model, weights, vision);
+  const wide = projected.shape[2] as number;
+  const visual = projected.reshape([batch.images, -1, wide]);
+  const prefix = zerosBehind(embed([batch.prefix]), [0, 0, wide - language.hiddenSize]);
   const spliced = splicePrefix(prefix, visual, batch);
-  return { visual, head: languageForward(weights, language, spliced, { ropeLength: ropeLength(batch) }) };
+  const places = prefixPlaces(model, batch);
+  const head = languageForward(weights, language, spliced, {
+    ropeLength: ropeLength(batch),
+    norm: false,
+    ...(places === undefined ? {} : { positions: [places] }),
+  });
+  return { visual, head };
+}
+
+/** @throws LabError("unsupported") for clips of a model whose visual tokens have rows and columns */
+function prefixPlaces({ config }: Pick<Sa2vaModel, "config">, { spans, grid, prefix, frames }: SftBatch) {
+  const [imageSpan] = spans as [SftBatch["spans"][number]];
+  const places = promptPlaces(config.language, { imageSpan, frameSpans: spans, grid }, prefix.length);
+  if (places !== undefined && frames > 1) {
+    throw new LabError("unsupported", "Supervised training on clips is not available for this model");
+  }
+  return places;
+}
+
+/** Positions of rows of text that continue the prefix; none where they are the tokens' indices. */
+function behindPrefix(model: Pick<Sa2vaModel, "config">, batch: SftBatch, length: number) {
+  const places = prefixPlaces(model, batch);
+  return places === undefined ? {} : { positions: [inOrder(nextTo(places.at(-1) as Place), length)] };
 }
 
 /** Rotary scaling depends on the longest padded row of a batch, as in the published code. */
@@ -221,9 +257,11 @@ function captionLogits(
   embed: Embed,
 ): Tensor {
   const { images: n, regions: k, frames, caption } = batch;
-  const tokens = frames * model.config.tokensPerTile;
-  const [, all, width] = visual.shape as [number, number, number];
-  const tile = all === tokens ? visual : visual.slice([0, all - tokens, 0], [n, tokens, width]);
+  const tokens = frames * tileTokens(model.config, batch.grid);
+  const all = visual.shape[1] as number;
+  const width = model.config.language.hiddenSize;
+  const whole = all === tokens && visual.shape[2] === width;
+  const tile = whole ? visual : visual.slice([0, all - tokens, 0], [n, tokens, width]);
   const pick = new Float32Array(n * k * caption.length * tokens);
   const text = new Float32Array(n * k * caption.length);
   caption.copies.forEach((copies, row) => {
@@ -239,12 +277,13 @@ function captionLogits(
   const continued = caption.from === 0 ? {} : { past };
   const { hidden } = languageForward(weights, model.config.language, inputs, {
     ...continued,
+    ...behindPrefix(model, batch, caption.length),
     ropeLength: ropeLength(batch),
   });
   return languageLogits(weights, hidden.reshape([-1, width]));
 }
 
-/** Final hidden states at [SEG], [R, D]. */
+/** Hidden states at [SEG], after the final norm or before it as the family takes them, [R, D]. */
 function segStates(
   model: Pick<Sa2vaModel, "config">,
   weights: Weights,
@@ -255,6 +294,8 @@ function segStates(
   const { ids, segAt } = batch.segment;
   const { hidden } = languageForward(weights, model.config.language, embed(ids), {
     past,
+    ...behindPrefix(model, batch, batch.segment.length),
+    norm: model.config.segAfterNorm,
     ropeLength: ropeLength(batch),
   });
   return placesOf(hidden, segAt);

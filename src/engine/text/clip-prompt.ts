@@ -9,6 +9,8 @@ import {
   regionSentence,
   type Span,
   sequenceBegin,
+  tileTokens,
+  type VisualGrid,
 } from "./prompt.ts";
 import { TEMPLATES } from "./template.ts";
 import type { Tokenizer } from "./tokenizer.ts";
@@ -25,6 +27,8 @@ export interface ClipPromptRequest {
   readonly phrase?: string;
   /** Number of frames, at least one; one tile each. */
   readonly frames: number;
+  /** Visual tokens of each frame; by default the model's square ones. */
+  readonly grid?: VisualGrid | undefined;
   /** Visual tokens of the marked region on each frame, 0 where it is not visible; empty when no region is marked. */
   readonly regionTokenCounts?: readonly number[];
 }
@@ -37,7 +41,7 @@ export interface ClipPromptRequest {
 export function buildClipPrompt(
   tokenizer: Tokenizer,
   shape: PromptShape,
-  { text, phrase, frames, regionTokenCounts = [] }: ClipPromptRequest,
+  { text, phrase, frames, grid, regionTokenCounts = [] }: ClipPromptRequest,
 ): Prompt {
   const parts = text.split(IMAGE_PLACEHOLDER);
   if (parts.length !== 2 || frames < 1) {
@@ -45,18 +49,20 @@ export function buildClipPrompt(
     throw badInput(`The prompt has ${found}; it needs one placeholder and at least one frame`, "prompt");
   }
   const seen = Array.from({ length: frames }, (_, at) => regionTokenCounts[at] ?? 0);
+  const { start, context: token, end } = tokenizer.visual;
+  const tokens = tileTokens(shape, grid);
   const render = (context: (count: number) => string) => {
     const images = seen.map((count) => {
       const region = count === 0 ? "" : regionSentence([count], context);
-      return `<img>${context(shape.tokensPerTile)}</img>${region}`;
+      return `${start}${context(tokens)}${end}${region}`;
     });
     return filled(TEMPLATES[shape.template].wrap(parts.join(joined(images))), phrase);
   };
-  const { text: full, literal } = render((count) => "<IMG_CONTEXT>".repeat(count));
+  const { text: full, literal } = render((count) => token.repeat(count));
   const ids = [...sequenceBegin(tokenizer, shape.template), ...tokenizer.encode(full, literal)];
   const runs = contextRuns(ids, tokenizer.special.imageContext);
-  const wanted = seen.flatMap((count) => (count === 0 ? [shape.tokensPerTile] : [shape.tokensPerTile, count]));
-  const lengths = runs.map(({ start, end }) => end - start);
+  const wanted = seen.flatMap((count) => (count === 0 ? [tokens] : [tokens, count]));
+  const lengths = runs.map((run) => run.end - run.start);
   if (String(lengths) !== String(wanted)) {
     throw badInput(`The prompt has ${lengths.join(" + ")} visual tokens instead of ${wanted.join(" + ")}`, "prompt");
   }
@@ -67,7 +73,7 @@ export function buildClipPrompt(
     if (count > 0) regionSpans.push(runs.shift() as Span);
   }
   const [imageSpan] = frameSpans as [Span];
-  return { ids, imageSpan, frameSpans, regionSpans, full, text: render((count) => `${count}×`).text };
+  return { ids, imageSpan, frameSpans, grid, regionSpans, full, text: render((count) => `${count}×`).text };
 }
 
 /** Frames are separated by line breaks; a region's sentence already ends its line. */

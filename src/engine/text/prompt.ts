@@ -5,7 +5,7 @@
 import { badInput } from "../errors.ts";
 import type { TextRange } from "./split-added.ts";
 import { TEMPLATES, type TemplateName } from "./template.ts";
-import type { Tokenizer } from "./tokenizer.ts";
+import { type Tokenizer, VISUAL_TOKENS, type VisualMarks } from "./tokenizer.ts";
 
 export const IMAGE_PLACEHOLDER = "<image>";
 /** Placeholder for text from the data or the user. */
@@ -17,6 +17,12 @@ export const REGION_CAPTION_WORDING =
   "<image>\nPlease give me a short description of the region in the picture marked by region1.";
 /** The forced answer from which a mask is read. */
 export const SEG_ANSWER = "Sure, [SEG].";
+
+/** Visual tokens of a tile, or of a whole picture: rows times columns, row by row. */
+export interface VisualGrid {
+  readonly rows: number;
+  readonly cols: number;
+}
 
 /** Half-open range of token positions. */
 export interface Span {
@@ -37,6 +43,8 @@ export interface PromptRequest {
   readonly phrase?: string;
   /** Tiles of the picture, including the thumbnail. */
   readonly tiles: number;
+  /** Visual tokens of each tile; by default the model's square ones. */
+  readonly grid?: VisualGrid | undefined;
   /** Visual tokens of each marked region; absent or empty for none. */
   readonly regionTokenCounts?: readonly number[];
 }
@@ -47,6 +55,8 @@ export interface Prompt {
   readonly imageSpan: Span;
   /** Positions of the tokens of each frame of a clip, starting with `imageSpan`; absent for a picture. */
   readonly frameSpans?: readonly Span[];
+  /** Visual tokens of each tile or frame, if the picture decides it. */
+  readonly grid?: VisualGrid | undefined;
   /** Positions of each region's copied tokens; in a clip, those on each frame where the region has tokens. */
   readonly regionSpans: readonly Span[];
   /** The text of the ids. */
@@ -68,11 +78,13 @@ export function buildPrompt(tokenizer: Tokenizer, shape: PromptShape, request: P
   const empty = regions.findIndex((count) => count < 1);
   if (empty >= 0) throw badInput(`Region ${empty + 1} covers no visual token, so it cannot be described`, "region");
   const template = TEMPLATES[shape.template];
-  const imageTokens = request.tiles * shape.tokensPerTile;
+  const { grid } = request;
+  const imageTokens = request.tiles * tileTokens(shape, grid);
+  const { start, context: token, end } = tokenizer.visual;
   const render = (context: (count: number) => string): string =>
-    template.wrap(parts.join(`<img>${context(imageTokens)}</img>${regionSentence(regions, context)}`));
+    template.wrap(parts.join(`${start}${context(imageTokens)}${end}${regionSentence(regions, context)}`));
   const fill = (rendered: string) => filled(rendered, request.phrase);
-  const { text: full, literal } = fill(render((count) => "<IMG_CONTEXT>".repeat(count)));
+  const { text: full, literal } = fill(render((count) => token.repeat(count)));
   const ids = [...sequenceBegin(tokenizer, shape.template), ...tokenizer.encode(full, literal)];
   const [imageSpan, ...regionSpans] = contextRuns(ids, tokenizer.special.imageContext);
   const lengths = [imageSpan, ...regionSpans].map((span) => (span === undefined ? 0 : span.end - span.start));
@@ -82,7 +94,12 @@ export function buildPrompt(tokenizer: Tokenizer, shape: PromptShape, request: P
       "prompt",
     );
   }
-  return { ids, imageSpan, regionSpans, full, text: fill(render((count) => `${count}×`)).text };
+  return { ids, imageSpan, grid, regionSpans, full, text: fill(render((count) => `${count}×`)).text };
+}
+
+/** Visual tokens of a tile. */
+export function tileTokens(shape: Pick<PromptShape, "tokensPerTile">, grid: VisualGrid | undefined): number {
+  return grid === undefined ? shape.tokensPerTile : grid.rows * grid.cols;
 }
 
 /**
@@ -90,13 +107,14 @@ export function buildPrompt(tokenizer: Tokenizer, shape: PromptShape, request: P
  * each.
  */
 const COLLAPSED =
-  /(?:<img>\d+×<\/img>(?:\nThere are \d+ part regions in the picture: (?:region\d+<vp>\d+×<\/vp>(?:, )?)+\.)?\n?)+/;
+  /(?:(?:<img>\d+×<\/img>|<\|vision_start\|>\d+×<\|vision_end\|>)(?:\nThere are \d+ part regions in the picture: (?:region\d+<vp>\d+×<\/vp>(?:, )?)+\.)?\n?)+/;
 
 /** `Prompt.full` from `Prompt.text`. A caption comes after the picture, so it cannot be confused with it. */
 export function withVisualTokens(text: string): string {
-  return text.replace(COLLAPSED, (part) =>
-    part.replace(/>(\d+)×</g, (_, count: string) => `>${"<IMG_CONTEXT>".repeat(Number(count))}<`),
-  );
+  return text.replace(COLLAPSED, (part) => {
+    const { context } = VISUAL_TOKENS.find(({ start }) => part.startsWith(start)) as VisualMarks;
+    return part.replace(/>(\d+)×</g, (_, count: string) => `>${context.repeat(Number(count))}<`);
+  });
 }
 
 /** Fills the placeholders of a text; returns it with the ranges of the phrase. */

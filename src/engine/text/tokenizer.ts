@@ -35,6 +35,22 @@ export interface SpecialIds {
   readonly regionEnd: number;
 }
 
+/** Texts around and for the visual tokens of a picture. */
+export interface VisualMarks {
+  readonly start: string;
+  readonly context: string;
+  readonly end: string;
+}
+
+/**
+ * The visual tokens of the families, InternVL's first, because the vocabulary of its language models has those of
+ * Qwen-VL as well.
+ */
+export const VISUAL_TOKENS: readonly VisualMarks[] = [
+  { start: "<img>", context: "<IMG_CONTEXT>", end: "</img>" },
+  { start: "<|vision_start|>", context: "<|image_pad|>", end: "<|vision_end|>" },
+];
+
 export interface Tokenizer {
   /**
    * Ids of a text, without start or end tokens; added tokens in it are recognised.
@@ -53,6 +69,7 @@ export interface Tokenizer {
   /** Largest id + 1; the model's embedding may have more rows. */
   readonly vocabSize: number;
   readonly special: SpecialIds;
+  readonly visual: VisualMarks;
 }
 
 /** Files that may hold the vocabulary. */
@@ -223,6 +240,8 @@ function withSpecials(
   const padToken = namedToken(config, "pad_token");
   const bosToken = namedToken(config, "bos_token");
   const start = sequenceStart(config, postProcessor);
+  const visual =
+    VISUAL_TOKENS.find((marks) => core.find(marks.context) !== undefined) ?? (VISUAL_TOKENS[0] as VisualMarks);
   return {
     spellsAdded: (text) => core.added?.test(text) === true,
     encode: core.encode,
@@ -231,13 +250,14 @@ function withSpecials(
     id,
     find: core.find,
     vocabSize: core.vocabSize,
+    visual,
     special: {
       eos,
       pad: padToken === undefined ? eos : id(padToken),
       bos: bosToken === undefined ? undefined : id(bosToken),
-      imageStart: id("<img>"),
-      imageEnd: id("</img>"),
-      imageContext: id("<IMG_CONTEXT>"),
+      imageStart: id(visual.start),
+      imageEnd: id(visual.end),
+      imageContext: id(visual.context),
       seg: id("[SEG]"),
       regionStart: id("<vp>"),
       regionEnd: id("</vp>"),

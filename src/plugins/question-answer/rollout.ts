@@ -37,7 +37,7 @@ export const questionAnswer: Loop = {
   longest: TEXT_LENGTH,
   evaluate,
   async look({ model, config, step }, row, features) {
-    const cells = rowCells(model, row, config.smallRegions === "force");
+    const cells = rowCells(model, row, config.smallRegions === "force", features.grid);
     return { prompt: promptOf(model, questionAt(row, step).question, features, cells), mask: null };
   },
 };
@@ -65,8 +65,9 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
   return withFeatures(context, rows, async (features) => {
     await context.phase("generate", LOOP);
     const prompts = rows.map((row, group) => {
-      const cells = rowCells(model, row, config.smallRegions === "force");
-      return promptOf(model, questionAt(row, step).question, features[group] as ImageFeatures, cells);
+      const own = features[group] as ImageFeatures;
+      const cells = rowCells(model, row, config.smallRegions === "force", own.grid);
+      return promptOf(model, questionAt(row, step).question, own, cells);
     });
     const sampled = await sampleTexts(context, LOOP, rows, prompts, features);
     await context.phase("reward", LOOP, () =>

@@ -28,7 +28,7 @@ export const config: Target = {
     for (const [name, value] of Object.entries({ ...vision, ...language })) {
       check(typeof value !== "number" || Number.isFinite(value), `${name} is ${String(value)}`);
     }
-    for (const key of ["hiddenSize", "layers", "heads", "mlpSize", "imageSize", "patchSize"] as const) {
+    for (const key of ["hiddenSize", "layers", "heads", "mlpSize", "patchSize"] as const) {
       whole(vision[key], `vision.${key}`);
     }
     for (const key of ["hiddenSize", "layers", "heads", "kvHeads", "mlpSize", "vocabSize"] as const) {

@@ -62,22 +62,23 @@ it("one frame is a picture of one tile", () => {
 });
 
 it("frames stand line by line, and an expression that asks is worded otherwise", () => {
-  const three = segmentClipPrompt(model, "the Left dog", 3);
+  const size = { height: 16, width: 16 };
+  const three = segmentClipPrompt(model, "the Left dog", 3, size);
   const frame = `<img>${"<IMG_CONTEXT>".repeat(16)}</img>`;
   expect(three.full).toContain(`${frame}\n${frame}\n${frame}\nPlease segment the Left dog.`);
   expect(three.frameSpans?.length).toBe(3);
-  expect(segmentClipPrompt(model, "who runs?", 1).full).toContain(
+  expect(segmentClipPrompt(model, "who runs?", 1, size).full).toContain(
     `${frame}\n who runs? Please respond with a segmentation mask.`,
   );
-  expect(() => segmentClipPrompt(model, "x", 0)).toThrow(/0 frames/);
+  expect(() => segmentClipPrompt(model, "x", 0, size)).toThrow(/0 frames/);
 });
 
 it("a region follows each frame on which it is seen, with that frame's tokens", async () => {
   const cells = (...set: number[]): Uint8Array =>
     Uint8Array.from({ length: 16 }, (_, at) => (set.includes(at) ? 1 : 0));
-  const prompt = captionPrompt(model, 3, Uint8Array.from([...cells(2, 5), ...cells(), ...cells(7)]));
+  const prompt = captionPrompt(model, { tiles: 3 }, Uint8Array.from([...cells(2, 5), ...cells(), ...cells(7)]));
   expect(prompt.regionSpans.map(({ start, end }) => end - start)).toEqual([2, 1]);
-  expect(() => captionPrompt(model, 2, new Uint8Array(32))).toThrow(/no visual token of any frame/);
+  expect(() => captionPrompt(model, { tiles: 2 }, new Uint8Array(32))).toThrow(/no visual token of any frame/);
   expect(withVisualTokens(prompt.text)).toBe(prompt.full);
   const weights = weightsView(model.frozen, Object.fromEntries(model.base), 0);
   const picture = (shade: number) => ({ width: 16, height: 16, data: new Uint8Array(768).fill(shade) });

@@ -31,7 +31,7 @@ it.each([
   const prompts = chosen.map((inside) =>
     captionPrompt(
       model,
-      features.tiles,
+      features,
       Uint8Array.from({ length: cells }, (_, at) => Number(inside(at))),
     ),
   );

@@ -23,7 +23,7 @@ const WORDS = Array.from({ length: 2400 }, (_, at) => `word${at % 7} größe`).j
 
 describe("a caption beyond the context", () => {
   it("is cut at a word, as far as it fits, as the phrase of the mask task", () => {
-    const prompt = segmentPrompt(model, 1, WORDS);
+    const prompt = segmentPrompt(model, { tiles: 1 }, WORDS);
     expect(prompt.cut).toBe(true);
     expect(prompt.forcedIds.length).toBeLessThanOrEqual(220);
     expect(prompt.forcedIds.length).toBeGreaterThan(180);
@@ -32,14 +32,16 @@ describe("a caption beyond the context", () => {
   });
 
   it("leaves one that fits as it was", () => {
-    expect(segmentPrompt(model, 1, "the red car")).toEqual(segmentPrompt(tiny.model, 1, "the red car"));
-    expect(segmentPrompt(model, 1, "the red car").cut).toBe(false);
+    expect(segmentPrompt(model, { tiles: 1 }, "the red car")).toEqual(
+      segmentPrompt(tiny.model, { tiles: 1 }, "the red car"),
+    );
+    expect(segmentPrompt(model, { tiles: 1 }, "the red car").cut).toBe(false);
   });
 
   it("is cut as a supervised answer, which still ends", () => {
     const [region] = tiny.regions;
     const long = { ...region!, caption: WORDS, phrase: "a car" };
-    const batch = sftBatch(model, 1, [[long]]);
+    const batch = sftBatch(model, { tiles: 1 }, [[long]]);
     expect(batch.cut).toBe(1);
     expect(batch.prefix.length + batch.caption.length).toBeLessThanOrEqual(220);
     const labels = batch.caption.labels[0]?.filter((_, at) => batch.caption.labelled[0]?.[at] === 1) ?? [];
@@ -53,7 +55,7 @@ describe("a caption beyond the context", () => {
     ["letters of two halves", "🙂".repeat(200_000)],
     ["white space", " \n".repeat(500_000)],
   ])("ends at once for %s", (_, text) => {
-    const prompt = segmentPrompt(model, 1, text);
+    const prompt = segmentPrompt(model, { tiles: 1 }, text);
     expect(prompt.forcedIds.length).toBeLessThanOrEqual(220);
     expect(prompt.cut).toBe(text.trim() !== "");
     expect(prompt.full).not.toContain("\ufffd");

@@ -76,7 +76,7 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
       model.dispose();
     };
   });
-  const prompt = () => captionPrompt(model, features.tiles, new Uint8Array(model.config.tokenGridSide ** 2).fill(1));
+  const prompt = () => captionPrompt(model, features, new Uint8Array(model.config.tokenGridSide ** 2).fill(1));
 
   it("scores captions as one pass over whole sequences does", async () => {
     const { ids } = prompt();
@@ -119,7 +119,7 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
     one[3] = 1;
     const groups = [
       { features, prompt: prompt(), completions: COMPLETIONS },
-      { features: other, prompt: captionPrompt(model, other.tiles, one), completions: [...COMPLETIONS].reverse() },
+      { features: other, prompt: captionPrompt(model, other, one), completions: [...COMPLETIONS].reverse() },
     ];
     const phrases = [
       { features, phrases: ["a red circle beside the large blue square at the top", "red"] },
@@ -191,7 +191,7 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
 
   it("answers about regions of several sizes as each prompt alone and undivided", async () => {
     const grids = [1, 4, 1].map((cells) => new Uint8Array(model.config.tokenGridSide ** 2).fill(1, 0, cells));
-    const asked = grids.map((cells) => captionPrompt(model, features.tiles, cells));
+    const asked = grids.map((cells) => captionPrompt(model, features, cells));
     const answered = async (own: Sa2vaModel, first: number, batch: PromptBatch): Promise<readonly number[]> => {
       const [made] = await generate(own, weights, [batch], {
         ...{ maxNewTokens: 2, sampler: FULL_SAMPLING, greedy: false, stop: () => false },
@@ -221,7 +221,7 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
 
   it("reads phrases on both sides of the limit as each one alone", async () => {
     const phrases = ["a red circle beside the large blue square at the top", "red", "the circle", "a large circle"];
-    const lengths = phrases.map((phrase) => segmentPrompt(model, features.tiles, phrase).forcedIds.length);
+    const lengths = phrases.map((phrase) => segmentPrompt(model, features, phrase).forcedIds.length);
     const limit = Math.floor((Math.min(...lengths) + Math.max(...lengths)) / 2);
     const crossing = limited(model, limit);
     expect(rotatedAlike(crossing.config.language.rope, lengths).length).toBeGreaterThan(1);
@@ -236,7 +236,7 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
 
   it("is supervised as in sequences that lie beyond the limit altogether", async () => {
     const shape = { captionTokens: 0, segmentTokens: 0, maskTarget: "area" } as const;
-    const batch = sftBatch(model, features.tiles, [regions], shape);
+    const batch = sftBatch(model, features, [regions], shape);
     const parts = async (limit: number): Promise<Float32Array> => {
       const found = sftLoss(limited(model, limit), weights, features, batch, SFT_DEFAULTS);
       found.loss.dispose();

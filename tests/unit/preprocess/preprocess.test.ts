@@ -74,16 +74,16 @@ describe("region grid", () => {
   it("samples floor(i h / grid) and calls every value but 0 foreground", () => {
     const mask = new Uint8Array(5 * 7);
     mask[2 * 7 + 3] = 255; // row floor(1 * 5 / 2), column floor(1 * 7 / 2)
-    expect(Array.from(regionGrid(mask, 5, 7, 2))).toEqual([0, 0, 0, 1]);
-    expect(() => regionGrid(mask, 5, 8, 2)).toThrow(/5 x 8 has 35 pixels/);
+    expect(Array.from(regionGrid(mask, 5, 7, { rows: 2, cols: 2 }))).toEqual([0, 0, 0, 1]);
+    expect(() => regionGrid(mask, 5, 8, { rows: 2, cols: 2 })).toThrow(/5 x 8 has 35 pixels/);
   });
 
   it("keeps a region that falls between the samples only when asked", () => {
     const mask = new Uint8Array(64 * 64);
     mask[33 * 64 + 50] = 1;
-    expect(regionGrid(mask, 64, 64, 4)).toEqual(new Uint8Array(16));
-    const kept = regionGrid(mask, 64, 64, 4, { keepTiny: true });
+    expect(regionGrid(mask, 64, 64, { rows: 4, cols: 4 })).toEqual(new Uint8Array(16));
+    const kept = regionGrid(mask, 64, 64, { rows: 4, cols: 4 }, { keepTiny: true });
     expect(Array.from(kept.entries()).filter(([, cell]) => cell === 1)).toEqual([[11, 1]]);
-    expect(regionGrid(new Uint8Array(16), 4, 4, 2, { keepTiny: true })).toEqual(new Uint8Array(4));
+    expect(regionGrid(new Uint8Array(16), 4, 4, { rows: 2, cols: 2 }, { keepTiny: true })).toEqual(new Uint8Array(4));
   });
 });

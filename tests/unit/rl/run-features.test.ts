@@ -23,11 +23,17 @@ it("features are not shared between tables of forms that differ", async () => {
     return cache ?? expect.fail("no cache");
   };
   const one = { shape: [2], values: Float32Array.of(1, 2) };
-  await (await open(undefined)).write("picture", hostFeatures(1, [one, one, one, one], "f32"));
+  await (await open(undefined)).write(
+    "picture",
+    hostFeatures({ tiles: 1, grid: { rows: 1, cols: 1 } }, [one, one, one, one], "f32"),
+  );
   const table = { ...emptyTable(OF), entries: [ENTRY] };
   expect(await (await open(table)).read("picture")).toBeUndefined();
   expect(await (await open({ ...table, entries: [] }, 3)).read("picture")).toMatchObject({ tiles: 1 });
   // How long a form took changes nothing.
-  await (await open(table)).write("picture", hostFeatures(1, [one, one, one, one], "f32"));
+  await (await open(table)).write(
+    "picture",
+    hostFeatures({ tiles: 1, grid: { rows: 1, cols: 1 } }, [one, one, one, one], "f32"),
+  );
   expect(await (await open({ ...table, entries: [{ ...ENTRY, seconds: 2 }] })).read("picture")).toBeDefined();
 });

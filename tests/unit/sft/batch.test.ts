@@ -14,7 +14,7 @@ afterAll(() => disposeTiny(tiny));
 describe("supervised batch", () => {
   it("supervises the caption and its stop token, nothing else", () => {
     const { model, regions } = tiny;
-    const { caption } = sftBatch(model, 1, [regions]);
+    const { caption } = sftBatch(model, { tiles: 1 }, [regions]);
     caption.labels.forEach((labels, row) => {
       const wanted = labels.filter((_, at) => caption.labelled[row]?.[at] === 1);
       const text = model.tokenizer.encode(`${regions[row]?.caption}<|im_end|>`);
@@ -27,7 +27,7 @@ describe("supervised batch", () => {
 
   it("copies the marked cells in order between the region's brackets", () => {
     const { model, regions } = tiny;
-    const { caption } = sftBatch(model, 1, [regions]);
+    const { caption } = sftBatch(model, { tiles: 1 }, [regions]);
     caption.copies.forEach((copies, row) => {
       const cells = copies.filter((cell) => cell >= 0);
       expect(cells).toEqual([...cells].sort((a, b) => a - b));
@@ -40,7 +40,7 @@ describe("supervised batch", () => {
 
   it("ends every mask row at [SEG] and pads to the wanted length", () => {
     const { model, regions } = tiny;
-    const { segment } = sftBatch(model, 1, [regions, regions], { segmentTokens: 90 });
+    const { segment } = sftBatch(model, { tiles: 1 }, [regions, regions], { segmentTokens: 90 });
     expect(segment.ids.map((ids) => ids.length)).toEqual([90, 90, 90, 90]);
     segment.ids.forEach((ids, row) => {
       expect(ids[segment.segAt[row] as number]).toBe(model.tokenizer.special.seg);
@@ -49,8 +49,8 @@ describe("supervised batch", () => {
 
   it("refuses rows that do not fit and pictures of unequal regions", () => {
     const { model, regions } = tiny;
-    expect(() => sftBatch(model, 1, [regions], { captionTokens: 5 })).toThrow(/room for 5/);
-    expect(() => sftBatch(model, 1, [regions, regions.slice(1)])).toThrow(/the same number of regions/);
+    expect(() => sftBatch(model, { tiles: 1 }, [regions], { captionTokens: 5 })).toThrow(/room for 5/);
+    expect(() => sftBatch(model, { tiles: 1 }, [regions, regions.slice(1)])).toThrow(/the same number of regions/);
   });
 
   it("shrinks a mask by exact area, sizes that do not divide included", () => {

@@ -68,7 +68,7 @@ it("gives captions of masklets the likelihood that the policy gives them", async
   const { model } = tiny;
   const batch = sftBatch(
     model,
-    1,
+    { tiles: 1 },
     clips.map(({ regions }) => regions.slice(0, 1)),
     SHAPE,
   );
@@ -96,7 +96,7 @@ it("gives captions of masklets the likelihood that the policy gives them", async
 it("decodes every frame with the clip's prompt, as the partner does", async () => {
   const { model } = tiny;
   const regions = clips.map((clip) => clip.regions);
-  const batch = sftBatch(model, 1, regions, SHAPE);
+  const batch = sftBatch(model, { tiles: 1 }, regions, SHAPE);
   const own = tf.tidy(() => selectedMasks(model, weightsOf(tiny), together(), batch));
   const side = batch.maskSide;
   const wanted = tf.tidy(() => {
@@ -117,7 +117,7 @@ it("orders the targets as the decoder orders its masks", () => {
   const { model } = tiny;
   const { masks, maskSide, cells, samCells } = pocketBatch(
     model,
-    1,
+    { tiles: 1 },
     clips.map(({ regions }) => regions),
     SHAPE,
   );

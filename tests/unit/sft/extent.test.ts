@@ -67,7 +67,7 @@ it("has room for the prompts of overlapping regions", () => {
   const model = after as Sa2vaModel;
   for (let index = 0; index < 200; index++) {
     const { regions } = overlappingPicture(7, index, 64);
-    const { caption, segment } = sftBatch(model, 1, [regions], shapeOf("extent", 14));
+    const { caption, segment } = sftBatch(model, { tiles: 1 }, [regions], shapeOf("extent", 14));
     expect([caption.length, segment.length]).toEqual([128, 40]);
   }
 });

@@ -36,7 +36,7 @@ const STEP = 2e-3;
 async function checkSlopes(names: readonly string[], settings: PocketSettings, rows: number): Promise<void> {
   const { model, features } = tiny;
   const regions = tiny.regions.slice(0, rows);
-  const batch = pocketBatch(model, features.tiles, [regions]);
+  const batch = pocketBatch(model, features, [regions]);
   const own = trainables(model, (name) => names.includes(name));
   expect(Object.keys(own).length).toBe(names.length);
   const stored = new Map([...model.frozen, ...model.base]);
@@ -82,7 +82,7 @@ describe("gradient of the supervised loss", () => {
 
   it("does not reach candidates and heads that the published recipe leaves alone", async () => {
     const { model, features, regions } = tiny;
-    const batch = sftBatch(model, features.tiles, [regions]);
+    const batch = sftBatch(model, features, [regions]);
     const own = trainables(model, (name) => name.startsWith(`${DECODER}.iou_prediction_head`));
     const stored = new Map([...model.frozen, ...model.base]);
     const names = Object.keys(own);

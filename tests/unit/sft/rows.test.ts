@@ -24,7 +24,7 @@ const SHAPE = { captionTokens: 0, segmentTokens: 0, maskTarget: "nearest" } as c
 /** Labelled tokens, and loss and gradients one after the other. */
 async function lossOf(rows: readonly SftRegion[], changes: Partial<SftSettings>) {
   const { model, features } = tiny;
-  const batch = sftBatch(model, features.tiles, [rows], SHAPE);
+  const batch = sftBatch(model, features, [rows], SHAPE);
   const own = trainables(model, (name) => TRAINED.includes(name));
   const view = weightsView(new Map([...model.frozen, ...model.base]), own, 0);
   const { value, grads } = tf.engine().gradients(

@@ -30,7 +30,7 @@ async function train(steps: number, resume?: SftVectors): Promise<{ vectors: Sft
   const trainer = new SftTrainer(model, start, SETTINGS, resume);
   const losses: number[] = [];
   for (let step = 0; step < steps; step++) {
-    const micro = regions.map((region) => ({ batch: pocketBatch(model, features.tiles, [[region]]), features }));
+    const micro = regions.map((region) => ({ batch: pocketBatch(model, features, [[region]]), features }));
     losses.push((await trainer.step(micro)).loss);
   }
   const vectors = await trainer.vectors();

@@ -90,7 +90,8 @@ async function* regionRows(folder: ByteFolder): AsyncGenerator<ParityRow> {
     yield await checked(name, "cells, tokens and area of a region", numbers, EXACT, () => {
       const rle = parseRle(item);
       const [height, width] = rle.size;
-      const cells = regionGrid(decodeRle(rle), height, width, (arrays.shape(name) as [number])[0]);
+      const [side] = arrays.shape(name) as [number];
+      const cells = regionGrid(decodeRle(rle), height, width, { rows: side, cols: side });
       const tokens = cells.reduce((sum, cell) => sum + cell, 0);
       return [...cells, tokens, ...(json.area === undefined ? [] : [rleArea(rle)])];
     });

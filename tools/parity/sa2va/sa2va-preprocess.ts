@@ -45,7 +45,7 @@ async function* regionRows(model: GoldenModel, golden: GoldenArrays): AsyncGener
     "masks on the token grid",
     await golden.read("region_masks_grid"),
     EXACT,
-    () => joined(masks.map((mask, at) => regionGrid(mask, ...(regions[at] as Rle).size, side))),
+    () => joined(masks.map((mask, at) => regionGrid(mask, ...(regions[at] as Rle).size, { rows: side, cols: side }))),
   );
 }
 

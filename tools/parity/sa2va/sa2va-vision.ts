@@ -2,6 +2,7 @@
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import { atOnce } from "../../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
+import { internVit } from "../../../src/engine/model/families/internvl/config.ts";
 import { normalisePixels } from "../../../src/engine/model/preprocess/pixels.ts";
 import { projectVisual } from "../../../src/engine/model/projector.ts";
 import { pixelShuffle, visionTower } from "../../../src/engine/model/vision.ts";
@@ -43,9 +44,9 @@ async function runVision(model: GoldenModel, captured: Captured): Promise<void> 
   tf.tidy(() => {
     const pixels: Tensor = tf.tensor(values, [...stored.shape("tiles_u8")]);
     // The last block runs too, even if the checkpoint selects an earlier state.
-    if (config.vision.selectLayer !== -1)
-      atOnce(visionTower(weights, { ...config.vision, selectLayer: -1 }, pixels, captured.probe));
-    const tokens = atOnce(visionTower(weights, config.vision, pixels, captured.probe));
+    const tower = internVit(config);
+    if (tower.selectLayer !== -1) atOnce(visionTower(weights, { ...tower, selectLayer: -1 }, pixels, captured.probe));
+    const tokens = atOnce(visionTower(weights, tower, pixels, captured.probe));
     const shuffled = pixelShuffle(config, tokens);
     captured.probe("pixel_shuffle", shuffled);
     captured.probe("mlp1", projectVisual(weights, shuffled));

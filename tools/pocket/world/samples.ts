@@ -5,6 +5,7 @@
 import type { RgbImage } from "../../../src/engine/data/sample.ts";
 import { atOnce } from "../../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
+import { internVit } from "../../../src/engine/model/families/internvl/config.ts";
 import { normalisePixels } from "../../../src/engine/model/preprocess/pixels.ts";
 import type { Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import { encodeSam } from "../../../src/engine/model/sam2/neck.ts";
@@ -133,6 +134,6 @@ export function runTowers(
   weights: Weights,
   inputs: ReturnType<typeof towerInputs>,
 ): PictureFeatures {
-  const vision = pixelShuffle(model.config, atOnce(visionTower(weights, model.config.vision, inputs.vision)));
+  const vision = pixelShuffle(model.config, atOnce(visionTower(weights, internVit(model.config), inputs.vision)));
   return { vision, sam: atOnce(encodeSam(weights, model.config.sam2, inputs.sam)) };
 }

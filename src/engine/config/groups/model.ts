@@ -18,6 +18,24 @@ export const MODEL_SETTINGS = inGroup("model", {
   maxTiles: int("Maximum tiles", 12, [1, 12], {
     help: "Maximum number of image tiles for the vision tower. For photographs this setting has the largest effect on cost",
   }),
+  regionPrompt: oneOf("Region prompt", "auto", {
+    choices: [
+      choice("auto", "As the model was trained"),
+      choice("tokens", "Copied visual tokens"),
+      choice("outline", "Red outline in the picture"),
+      choice("dim", "Dimmed surroundings"),
+    ],
+    help: "How the language model is shown the region to describe. Sa2VA on InternVL knows copied tokens. Sa2VA on Qwen-VL was never trained on them; it reads a mark drawn into the picture, which costs a pass of the vision tower per region. SAM2 always sees the plain picture",
+  }),
+  trainProjector: oneOf("Train the projector", "auto", {
+    choices: [choice("auto", "As in the published training"), choice("yes", "Yes"), choice("no", "No")],
+    help: "Whether the layers between vision tower and language model train. The published training of Sa2VA on InternVL trains them; on Qwen-VL they are frozen",
+    advanced: true,
+  }),
+  resizeTwice: flag("Resize pictures twice", false, {
+    help: "Resizes a picture to multiples of 28 pixels before the model's own resize, as the published inference on Qwen-VL does; its training resizes once. It has no effect on models that cut pictures into tiles",
+    advanced: true,
+  }),
   gpuMemory: float("GPU memory", 0, [0, 1024], {
     unit: "GB",
     help: "Memory of your GPU, which a browser cannot read. A run that does not fit is refused. 0 means unknown",

@@ -112,7 +112,7 @@ export const ROTATE: GpuProgram = {
     }
     let low = projected[slot * u.stride4 + origin + c];
     let high = projected[slot * u.stride4 + origin + u.half4 + c];
-    let at = (state[s + HEAD] + state[s + TAIL] + state[s + COUNT]) * 2u * u.half4 + c;
+    let at = (state[s + HEAD] + state[s + TAIL] + state[s + COUNT] + state[s + SHIFT]) * 2u * u.half4 + c;
     let cosine = angles[at];
     let sine = angles[at + u.half4];
     let a = low * cosine - high * sine;

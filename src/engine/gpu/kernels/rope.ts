@@ -33,15 +33,20 @@ export function ropeTable(positions: readonly (readonly number[])[], headWidth: 
   return angleTable(positions, frequencies, 1);
 }
 
+/** Place of a token: its position, or the coordinates order, row and column; all three are equal in text. */
+export type Place = number | readonly [order: number, row: number, column: number];
+
 /**
  * Angles position · frequency, with cos and sin multiplied by the amplitude, computed in double precision.
  * @param positions per row, [B][T] or one shared row
  * @param frequencies radians per position of each pair of channels, [d/2]
+ * @param axes the coordinate that each pair turns by; the first by default
  */
 export function angleTable(
-  positions: readonly (readonly number[])[],
+  positions: readonly (readonly Place[])[],
   frequencies: readonly number[],
   amplitude: number,
+  axes?: readonly number[],
 ): RopeTable {
   const rows = positions.length;
   const length = positions[0]?.length ?? 0;
@@ -51,9 +56,10 @@ export function angleTable(
   let at = 0;
   for (const row of positions) {
     for (const position of row) {
-      for (const frequency of frequencies) {
-        cos[at] = amplitude * Math.cos(position * frequency);
-        sin[at++] = amplitude * Math.sin(position * frequency);
+      for (const [pair, frequency] of frequencies.entries()) {
+        const along = typeof position === "number" ? position : (position[axes?.[pair] ?? 0] as number);
+        cos[at] = amplitude * Math.cos(along * frequency);
+        sin[at++] = amplitude * Math.sin(along * frequency);
       }
     }
   }

@@ -6,18 +6,19 @@
  */
 import { LabError } from "../../errors.ts";
 import type { Sa2vaConfig } from "../config.ts";
+import { PROJECTORS, visionFamily } from "../families/registry.ts";
 import { languageLinears } from "../language/language-shapes.ts";
 import { loraShapes } from "./lora.ts";
 
 /** Parts of the model that train together, in the order of the forward pass. */
 export type TrainableBlock = "projector" | "lora" | "seg-prompt" | "mask-decoder" | "prompt-encoder";
 
-/** Prefix of a block's stored tensors; adapters are not stored in a checkpoint. */
-const PREFIXES: Readonly<Record<Exclude<TrainableBlock, "lora">, string>> = {
-  projector: "mlp1.",
-  "seg-prompt": "text_hidden_fcs.",
-  "mask-decoder": "grounding_encoder.sam2_model.sam_mask_decoder.",
-  "prompt-encoder": "grounding_encoder.sam2_model.sam_prompt_encoder.",
+/** Beginnings of the names of a block's stored tensors; adapters are not stored in a checkpoint. */
+const PREFIXES: Readonly<Record<Exclude<TrainableBlock, "lora">, readonly string[]>> = {
+  projector: PROJECTORS,
+  "seg-prompt": ["text_hidden_fcs."],
+  "mask-decoder": ["grounding_encoder.sam2_model.sam_mask_decoder."],
+  "prompt-encoder": ["grounding_encoder.sam2_model.sam_prompt_encoder."],
 };
 export const TRAINABLE_BLOCKS: readonly TrainableBlock[] = [
   "projector",
@@ -47,11 +48,23 @@ export interface TrainableOptions {
   readonly blocks?: readonly TrainableBlock[];
 }
 
+/**
+ * The blocks that train.
+ * @param projector whether the projector does; "auto" as in the published training of the model's family
+ */
+export function trainableBlocks(
+  { trainsProjector }: Pick<Sa2vaConfig, "trainsProjector">,
+  projector: "auto" | "yes" | "no",
+): readonly TrainableBlock[] {
+  const trains = projector === "auto" ? trainsProjector : projector === "yes";
+  return TRAINABLE_BLOCKS.filter((block) => trains || block !== "projector");
+}
+
 /** The block that a stored tensor belongs to; undefined if the tensor is always frozen. */
 export function trainableBlock(name: string): Exclude<TrainableBlock, "lora"> | undefined {
   if (BUFFER.test(name)) return undefined;
-  for (const [block, prefix] of Object.entries(PREFIXES)) {
-    if (name.startsWith(prefix)) return block as keyof typeof PREFIXES;
+  for (const [block, prefixes] of Object.entries(PREFIXES)) {
+    if (prefixes.some((prefix) => name.startsWith(prefix))) return block as keyof typeof PREFIXES;
   }
   return undefined;
 }
@@ -107,7 +120,9 @@ function storedPaths(names: readonly string[], block: TrainableBlock): Trainable
 function declaredCount(config: Sa2vaConfig, block: TrainableBlock, rank: number): number {
   switch (block) {
     case "projector":
-      return 6;
+      return visionFamily(config)
+        .shapes(config)
+        .filter(([name]) => trainableBlock(name) === block).length;
     case "seg-prompt":
       return 4;
     case "lora":

@@ -7,7 +7,7 @@ import type { Fields } from "../config-fields.ts";
 import { MOST_POSITIONS, parseRope, type RopeConfig } from "./rope-scaling.ts";
 
 /** Supported families, by tensor names and forward pass. */
-export type LanguageFamily = "qwen2" | "qwen3" | "llama" | "internlm2" | "phi3";
+export type LanguageFamily = "qwen2" | "qwen3" | "llama" | "internlm2" | "phi3" | "qwen2_5_vl_text" | "qwen3_vl_text";
 
 const ARCHITECTURES: Readonly<Record<string, LanguageFamily>> = {
   Qwen2ForCausalLM: "qwen2",
@@ -15,23 +15,29 @@ const ARCHITECTURES: Readonly<Record<string, LanguageFamily>> = {
   LlamaForCausalLM: "llama",
   InternLM2ForCausalLM: "internlm2",
   Phi3ForCausalLM: "phi3",
+  Qwen2_5_VLTextModel: "qwen2_5_vl_text",
+  Qwen3VLTextModel: "qwen3_vl_text",
 };
 
-/** Default values of a family's published configuration class. */
+/** Default values of a family's published configuration class. A size without a default must be in the file. */
 interface Defaults
-  extends Pick<LanguageConfig, "vocabSize" | "hiddenSize" | "mlpSize" | "maxPositions" | "rmsNormEps"> {
+  extends Partial<
+    Pick<LanguageConfig, "vocabSize" | "hiddenSize" | "layers" | "heads" | "mlpSize" | "maxPositions" | "rmsNormEps">
+  > {
   /** Undefined: equal to the number of query heads. */
   readonly kvHeads: number | undefined;
   /** Undefined: the hidden size divided by the number of heads. */
   readonly headSize: number | undefined;
   /** `original_max_position_embeddings`. */
   readonly trainedPositions?: number;
+  /** Whether tokens have a place of three coordinates, so that the rotation must say which pairs turn by which. */
+  readonly places?: true;
 }
 
-/** All families have 32 layers of 32 heads by default. */
-const LAYERS = 32;
-const HEADS = 32;
+/** All families of InternVL have 32 layers of 32 heads by default. */
+const SIZES = { layers: 32, heads: 32 };
 const QWEN: Defaults = {
+  ...SIZES,
   vocabSize: 151_936,
   hiddenSize: 4096,
   mlpSize: 22_016,
@@ -41,6 +47,7 @@ const QWEN: Defaults = {
   rmsNormEps: 1e-6,
 };
 const LLAMA: Defaults = {
+  ...SIZES,
   vocabSize: 32_000,
   hiddenSize: 4096,
   mlpSize: 11_008,
@@ -64,6 +71,9 @@ const DEFAULTS: Readonly<Record<LanguageFamily, Defaults>> = {
     trainedPositions: 4096,
     rmsNormEps: 1e-5,
   },
+  // Their class defaults belong to other sizes than the published ones.
+  qwen2_5_vl_text: { kvHeads: undefined, headSize: undefined, places: true },
+  qwen3_vl_text: { kvHeads: undefined, headSize: undefined, places: true },
 };
 
 /** Qwen's defaults: keys per window, and the first layer with one. */
@@ -117,7 +127,7 @@ export function parseLanguageConfig(fields: Fields): LanguageConfig {
   const defaults = DEFAULTS[family];
   fields.oneOf("hidden_act", ["silu", "swish"], "silu");
   const hiddenSize = fields.whole("hidden_size", defaults.hiddenSize);
-  const heads = fields.whole("num_attention_heads", HEADS, MOST_HEADS);
+  const heads = fields.whole("num_attention_heads", defaults.heads, MOST_HEADS);
   const kvHeads = fields.whole("num_key_value_heads", defaults.kvHeads ?? heads, MOST_HEADS);
   const headSize = parseHeadSize(fields, defaults, hiddenSize, heads);
   if (!Number.isInteger(headSize) || headSize % 2 !== 0 || heads % kvHeads !== 0) {
@@ -128,7 +138,14 @@ export function parseLanguageConfig(fields: Fields): LanguageConfig {
     );
   }
   const maxPositions = fields.whole("max_position_embeddings", defaults.maxPositions, MOST_POSITIONS);
-  const layers = fields.whole("num_hidden_layers", LAYERS, MOST_LAYERS);
+  const layers = fields.whole("num_hidden_layers", defaults.layers, MOST_LAYERS);
+  const rope = parseRope(fields, headSize, maxPositions, defaults.trainedPositions);
+  const theta = fields.raw("rope_theta") ?? fields.raw("rope_parameters");
+  if (defaults.places === true && (rope.axes === undefined || theta === undefined)) {
+    throw new LabError("bad-config", `config.json: the rotation of ${family} needs rope_theta and mrope_section`, {
+      subject: "rope_scaling",
+    });
+  }
   return {
     family,
     vocabSize: fields.whole("vocab_size", defaults.vocabSize, MOST_ROWS),
@@ -140,7 +157,7 @@ export function parseLanguageConfig(fields: Fields): LanguageConfig {
     mlpSize: fields.whole("intermediate_size", defaults.mlpSize),
     ...parseBiases(fields, family),
     rmsNormEps: fields.number("rms_norm_eps", defaults.rmsNormEps),
-    rope: parseRope(fields, headSize, maxPositions, defaults.trainedPositions),
+    rope,
     window: parseWindow(fields, family, layers),
     maxPositions,
     tiedHead: fields.flag("tie_word_embeddings", false),
@@ -160,6 +177,7 @@ function parseBiases(
 ): Pick<LanguageConfig, "attentionBias" | "outputBias" | "mlpBias"> {
   switch (family) {
     case "qwen2":
+    case "qwen2_5_vl_text":
       return { attentionBias: true, outputBias: false, mlpBias: false };
     case "phi3":
       return { attentionBias: false, outputBias: false, mlpBias: false };
@@ -168,6 +186,7 @@ function parseBiases(
       return { attentionBias: bias, outputBias: bias, mlpBias: false };
     }
     case "qwen3":
+    case "qwen3_vl_text":
     case "llama": {
       const bias = fields.flag("attention_bias", false);
       const mlpBias = family === "llama" && fields.flag("mlp_bias", false);

@@ -20,6 +20,8 @@ interface BlockParts {
 
 /** Names below the block's path. */
 export interface BlockFamily extends BlockParts {
+  /** Path of the blocks and the final norm. */
+  readonly root: string;
   /** Token embedding [V, D]. */
   readonly embedding: string;
   /** Output head [V, D]; a model with a tied head does not store it. */
@@ -33,6 +35,7 @@ export interface BlockFamily extends BlockParts {
 
 /** Llama and its successors. Qwen2 has biases on q, k, v; Llama and Qwen3 have them if configured. */
 const LLAMA: BlockFamily = {
+  root: "language_model.model",
   embedding: "language_model.model.embed_tokens.weight",
   head: "language_model.lm_head.weight",
   norms: ["input_layernorm", "post_attention_layernorm"],
@@ -42,11 +45,19 @@ const LLAMA: BlockFamily = {
   down: "mlp.down_proj",
 };
 
+/** Sa2VA wraps the whole of Qwen-VL as `model`, whose own parts are `model` and `lm_head`. */
+const IN_QWEN_VL = {
+  root: "model.model.language_model",
+  embedding: "model.model.language_model.embed_tokens.weight",
+  head: "model.lm_head.weight",
+};
+
 const FAMILIES: Readonly<Record<LanguageFamily, BlockFamily>> = {
   qwen2: LLAMA,
   qwen3: { ...LLAMA, headNorms: ["self_attn.q_norm", "self_attn.k_norm"] },
   llama: LLAMA,
   internlm2: {
+    root: LLAMA.root,
     embedding: "language_model.model.tok_embeddings.weight",
     head: "language_model.output.weight",
     norms: ["attention_norm", "ffn_norm"],
@@ -57,27 +68,39 @@ const FAMILIES: Readonly<Record<LanguageFamily, BlockFamily>> = {
     down: "feed_forward.w2",
   },
   phi3: { ...LLAMA, projections: ["self_attn.qkv_proj"], gated: ["mlp.gate_up_proj"] },
+  qwen2_5_vl_text: { ...LLAMA, ...IN_QWEN_VL },
+  qwen3_vl_text: { ...LLAMA, ...IN_QWEN_VL, headNorms: ["self_attn.q_norm", "self_attn.k_norm"] },
 };
 
 export function languageFamily(config: Pick<LanguageConfig, "family">): BlockFamily {
   return FAMILIES[config.family];
 }
 
-export const FINAL_NORM = "language_model.model.norm.weight";
+/** Name of the norm after the last block. */
+export function finalNorm(config: Pick<LanguageConfig, "family">): string {
+  return `${languageFamily(config).root}.norm.weight`;
+}
+
+/** Whether a tensor belongs to the language model, embedding and head included. */
+export function isLanguageTensor(name: string): boolean {
+  return Object.values(FAMILIES).some(
+    ({ root, embedding, head }) => name.startsWith(`${root}.`) || name === embedding || name === head,
+  );
+}
 
 /** Names that the head or the embedding can have in any family. */
 export const HEAD_NAMES: readonly string[] = [...new Set(Object.values(FAMILIES).map(({ head }) => head))];
 export const EMBEDDING_NAMES: readonly string[] = [...new Set(Object.values(FAMILIES).map((one) => one.embedding))];
 
 /** Path of a block, e.g. "language_model.model.layers.0". */
-export function blockPath(layer: number): string {
-  return `language_model.model.layers.${layer}`;
+export function blockPath(config: Pick<LanguageConfig, "family">, layer: number): string {
+  return `${languageFamily(config).root}.layers.${layer}`;
 }
 
 /** Full paths of the parts of a block; norms with ".weight". */
 export function blockParts(config: Pick<LanguageConfig, "family">, layer: number): BlockParts {
   const { norms, headNorms, projections, output, gated, down } = languageFamily(config);
-  const under = (name: string): string => `${blockPath(layer)}.${name}`;
+  const under = (name: string): string => `${blockPath(config, layer)}.${name}`;
   const weights = ([first, second]: readonly [string, string]): readonly [string, string] => [
     `${under(first)}.weight`,
     `${under(second)}.weight`,

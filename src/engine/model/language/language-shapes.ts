@@ -1,6 +1,6 @@
 /** Tensor names and shapes of the language model (docs/spec/sa2va.md#4-tensor-names-and-shapes). */
 import type { LanguageConfig } from "./config-language.ts";
-import { blockParts, FINAL_NORM, languageFamily } from "./language-families.ts";
+import { blockParts, finalNorm, languageFamily } from "./language-families.ts";
 
 /** A linear layer of a transformer block. */
 export interface LinearShape {
@@ -38,7 +38,7 @@ export function languageShapes(config: LanguageConfig): [name: string, shape: nu
   const family = languageFamily(config);
   const shapes: [string, number[]][] = [
     [family.embedding, [vocabSize, hiddenSize]],
-    [FINAL_NORM, [hiddenSize]],
+    [finalNorm(config), [hiddenSize]],
   ];
   if (!config.tiedHead) shapes.push([family.head, [vocabSize, hiddenSize]]);
   for (const { path, inSize, outSize, bias } of languageLinears(config)) {

@@ -9,7 +9,7 @@ import { headScores } from "../../gpu/kernels/attention/head-scores.ts";
 import type { TokenScores } from "../../gpu/kernels/logprob.ts";
 import { rmsNorm } from "../../gpu/kernels/norm.ts";
 import { pickRows, repeatRows } from "../../gpu/kernels/repeat.ts";
-import { angleTable, applyRope, type RopeTable } from "../../gpu/kernels/rope.ts";
+import { angleTable, applyRope, type Place, type RopeTable } from "../../gpu/kernels/rope.ts";
 import { PackedMatrix } from "../../gpu/packed/matrix.ts";
 import { onTape, recomputed } from "../../gpu/runtime/recompute.ts";
 import { atOnce, type Paced, tidied } from "../../gpu/runtime/work-budget.ts";
@@ -19,8 +19,9 @@ import type { Probe } from "../probe.ts";
 import { addLayer, matrixRows, timesMatrix } from "../weights/linear-layer.ts";
 import type { Matrix, Weights } from "../weights/weights.ts";
 import { addMlp, projectHeads } from "./block-layers.ts";
-import { blockParts, blockPath, EMBEDDING_NAMES, FINAL_NORM, HEAD_NAMES, languageFamily } from "./language-families.ts";
+import { blockParts, blockPath, EMBEDDING_NAMES, finalNorm, HEAD_NAMES, languageFamily } from "./language-families.ts";
 import { packedScores } from "./packed-scores.ts";
+import { inOrder, nextTo } from "./places.ts";
 import { ropeFrequencies } from "./rope-scaling.ts";
 
 /** Rotated keys and values of one layer. */
@@ -55,7 +56,7 @@ export interface ForwardOptions {
   /** Position of the first new token in every row; by default the length of `past`. Ignored with `positions`. */
   readonly offset?: number;
   /** Positions of the new tokens, one shared row or one per row of x. */
-  readonly positions?: readonly (readonly number[])[];
+  readonly positions?: readonly (readonly Place[])[];
   /** Added to the scores on top of causality, broadcastable to [B, 1, T, past + T] (e.g. hidden padding). */
   readonly mask?: Tensor;
   /** Whether to differentiate in `mask`; blocks must not be recomputed then. */
@@ -69,10 +70,12 @@ export interface ForwardOptions {
   readonly ropeLength?: number;
   /** Maximum bytes of the scores of one attention; longer sequences are processed in runs of queries. */
   readonly scoreBytes?: number;
+  /** False returns the states before the final norm; see `normed`. */
+  readonly norm?: boolean;
 }
 
 export interface ForwardResult {
-  /** Hidden states after the final norm, [B, T, D]. */
+  /** Hidden states after the final norm unless `norm` is false, [B, T, D]. */
   readonly hidden: Tensor;
   /** Keys and values of past and new tokens, or only of the new tokens. */
   readonly cache: KvCache;
@@ -96,7 +99,7 @@ export function languageForward(
 /**
  * Runs all layers, one part of the recording each. Differentiable in x, in the low-rank branches and, through `past`, in the pass that computed it; the
  * gradient of a shared past is the sum over the rows.
- * @param x embeddings [B, T, D]
+ * @param x embeddings [B, T, D], or [B, T, (1 + n) · D] with what each of the first n layers adds to its output
  * @throws LabError("internal") when past, positions and x do not fit together
  */
 export function* languagePass(
@@ -112,11 +115,16 @@ export function* languagePass(
   const cache: LayerCache[] = [];
   const outputs = yield* tidied(function* () {
     const start = options.offset ?? pastLength;
-    const positions = options.positions ?? [Array.from({ length }, (_, at) => start + at)];
-    const reached = positions.reduce((most, row) => row.reduce((top, at) => Math.max(top, at + 1), most), 0);
+    const positions = options.positions ?? [inOrder(start, length)];
+    const reached = positions.reduce(
+      (most, row) => row.reduce<number>((top, at) => Math.max(top, nextTo(at)), most),
+      0,
+    );
     const { perPosition, amplitude } = ropeFrequencies(config.rope, config.headSize, options.ropeLength ?? reached);
-    const rope = angleTable(positions, perPosition, amplitude);
-    let stream = x;
+    const rope = angleTable(positions, perPosition, amplitude, config.rope.axes);
+    const parts = (x.shape[2] as number) / config.hiddenSize;
+    const [embedded, ...additions] = (parts === 1 ? [x] : tf.split(x, parts, 2)) as [Tensor, ...Tensor[]];
+    let stream = embedded;
     for (let layer = 0; layer < config.layers; layer++) {
       probe?.(`hidden.${layer}`, stream);
       const block = { w, config, layer, past: past?.[layer], rope, options };
@@ -124,14 +132,20 @@ export function* languagePass(
       cache.push({ k, v });
       // Nothing uses it again, except a tape.
       if (layer > 0 && probe === undefined && !onTape()) stream.dispose();
-      stream = next;
+      const added = additions[layer];
+      stream = added === undefined ? next : next.add(added);
       yield;
     }
     probe?.(`hidden.${config.layers}`, stream);
-    const hidden = rmsNorm(stream, w.get(FINAL_NORM), config.rmsNormEps);
+    const hidden = options.norm === false ? stream : normed(w, config, stream);
     return { hidden, kept: cache.flatMap(({ k, v }) => [k, v]) };
   });
   return { hidden: outputs.hidden, cache };
+}
+
+/** The final norm, as `languageForward` applies it. */
+export function normed(w: Weights, config: LanguageConfig, hidden: Tensor): Tensor {
+  return rmsNorm(hidden, w.get(finalNorm(config)), config.rmsNormEps);
 }
 
 interface Block {
@@ -148,14 +162,14 @@ interface Block {
  * to recompute.
  */
 function decoderBlock(block: Block, x: Tensor): LayerCache & { readonly x: Tensor } {
-  const { w, layer, past, options } = block;
+  const { w, config, layer, past, options } = block;
   const recompute = w.recompute;
   if (recompute === undefined || options.probe !== undefined) return runBlock(block, x);
   const held = past === undefined ? [x] : [x, past.k, past.v];
   const { cos, sin } = block.rope;
   const [next, k, v] = recomputed({
     inputs: held,
-    parameters: recompute.trained(`${blockPath(layer)}.`),
+    parameters: recompute.trained(`${blockPath(config, layer)}.`),
     constants: options.mask === undefined ? [cos, sin] : [cos, sin, options.mask],
     run(inputs, constants) {
       const [stream, pastK, pastV] = inputs as [Tensor, Tensor?, Tensor?];
@@ -320,7 +334,7 @@ function checkForward(config: LanguageConfig, batch: number, length: number, opt
   // A window counts cache positions, which padding shifts relative to token positions.
   const before = past?.[0]?.k.shape[2] ?? 0;
   const longest = before + length;
-  if (config.window !== undefined && longest > config.window.size && positions.some((row) => row[0] !== before)) {
+  if (config.window !== undefined && longest > config.window.size && positions.some(([first]) => first !== before)) {
     throw new LabError(
       "unsupported",
       `A padded batch of ${longest} positions is longer than this model's attention window of ${config.window.size}`,

@@ -33,6 +33,11 @@ export type RopeScaling =
 export interface RopeConfig {
   readonly theta: number;
   readonly scaling: RopeScaling;
+  /**
+   * The coordinate of a token's place that each pair of channels turns by, [d/2] of 0 = order, 1 = row, 2 = column;
+   * absent where places have only an order (docs/spec/qwen-vl.md#6-language-model).
+   */
+  readonly axes?: readonly number[];
 }
 
 export interface RopeFrequencies {
@@ -111,7 +116,10 @@ export function parseRope(fields: Fields, headSize: number, maxPositions: number
   const trained = fields.whole(TRAINED, defaultTrained ?? inside, MOST_POSITIONS);
   switch (type) {
     case "default":
-      return { theta, scaling: { kind: "none" } };
+    case "mrope": {
+      const axes = parseAxes(scaling, headSize);
+      return { theta, scaling: { kind: "none" }, ...(axes === undefined ? {} : { axes }) };
+    }
     case "linear":
       return { theta, scaling: { kind: "linear", factor: scaling.number("factor", 1) } };
     case "dynamic":
@@ -139,6 +147,28 @@ export function parseRope(fields: Fields, headSize: number, maxPositions: number
   throw new LabError("unsupported", `config.json: llm_config.rope_scaling of type ${quote(named)} is not supported`, {
     subject: "llm_config.rope_scaling",
   });
+}
+
+/**
+ * `mrope_section` counts the pairs of channels of each coordinate: in three runs, or with `mrope_interleaved` by turns as
+ * long as a coordinate has pairs left, the rest for the order.
+ */
+function parseAxes(scaling: Fields, headSize: number): readonly number[] | undefined {
+  if (scaling.raw("mrope_section") === undefined) return undefined;
+  const pairs = headSize / 2;
+  const sections = scaling.wholes("mrope_section", [], 1, pairs);
+  const sum = sections.reduce((total, count) => total + count, 0);
+  if (sections.length !== 3 || sum !== pairs) {
+    throw new LabError(
+      "bad-config",
+      `config.json: mrope_section counts ${sum} pairs of channels on ${sections.length} axes, a head has ${pairs} on 3`,
+      { subject: "mrope_section" },
+    );
+  }
+  if (!scaling.flag("mrope_interleaved", false)) {
+    return sections.flatMap((count, axis) => new Array<number>(count).fill(axis));
+  }
+  return Array.from({ length: pairs }, (_, pair) => (pair < 3 * (sections[pair % 3] as number) ? pair % 3 : 0));
 }
 
 /** @throws LabError("unsupported") when only a part of each head is rotated */

@@ -1,5 +1,6 @@
-/** Region masks on the visual-token grid of one tile (docs/spec/sa2va.md#54-region-masks). */
+/** Region masks on the visual-token grid of one tile or picture (docs/spec/sa2va.md#54-region-masks). */
 import { badInput } from "../../errors.ts";
+import type { VisualGrid } from "../../text/prompt.ts";
 
 export interface RegionGridOptions {
   /**
@@ -10,20 +11,20 @@ export interface RegionGridOptions {
 }
 
 /**
- * Samples a full-size mask at one pixel per cell: cell (i, j) is pixel (floor(i·h/grid), floor(j·w/grid)), with the
+ * Samples a full-size mask at one pixel per cell: cell (i, j) is pixel (floor(i·h/rows), floor(j·w/cols)), with the
  * step in single precision as in PyTorch's "nearest".
  * @param mask row-major height · width, 0 = background
- * @returns row-major grid · grid, 0 or 1
+ * @returns row-major rows · cols, 0 or 1
  * @throws LabError("bad-input") when mask and size disagree
  */
 export function regionGrid(
   mask: Uint8Array,
   height: number,
   width: number,
-  grid: number,
+  grid: VisualGrid,
   options: RegionGridOptions = {},
 ): Uint8Array {
-  const cells = nearestMask(mask, height, width, grid, grid);
+  const cells = nearestMask(mask, height, width, grid.rows, grid.cols);
   if (options.keepTiny === true && !cells.includes(1)) {
     const cell = fullestCell(mask, height, width, grid);
     if (cell !== undefined) cells[cell] = 1;
@@ -58,13 +59,13 @@ export function nearestSources(inSize: number, outSize: number): number[] {
 }
 
 /** The cell with the most mask pixels, the first of equals; undefined for an empty mask. */
-function fullestCell(mask: Uint8Array, height: number, width: number, grid: number): number | undefined {
-  const counts = new Float64Array(grid * grid);
+function fullestCell(mask: Uint8Array, height: number, width: number, { rows, cols }: VisualGrid): number | undefined {
+  const counts = new Float64Array(rows * cols);
   for (let y = 0; y < height; y++) {
-    const row = Math.floor((y * grid) / height) * grid;
+    const row = Math.floor((y * rows) / height) * cols;
     for (let x = 0; x < width; x++) {
       if (mask[y * width + x] === 0) continue;
-      const cell = row + Math.floor((x * grid) / width);
+      const cell = row + Math.floor((x * cols) / width);
       counts[cell] = (counts[cell] as number) + 1;
     }
   }

@@ -5,12 +5,15 @@
 import * as z from "zod/mini";
 import { checkShape, readJson } from "../../bytes/json.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
-import { badInput, type LabError, quote } from "../../errors.ts";
+import { badInput, LabError, quote } from "../../errors.ts";
 import { openSafetensors, type Safetensors } from "../../formats/safetensors.ts";
 import { parseSa2vaConfig, type Sa2vaConfig } from "../config.ts";
 import { isVideoOnly, videoShapes } from "../sam2/video/video-shapes.ts";
 import { sam2Shapes } from "../sam2-shapes.ts";
 import { expectedShapes, type NamedShape } from "./tensor-shapes.ts";
+
+/** A tensor of every SAM3, whose tracker has the name of SAM2's. */
+const OF_SAM3 = "grounding_encoder.sam2_model.backbone.vision_backbone.trunk.pos_embed";
 
 const SINGLE = "model.safetensors";
 const INDEX = "model.safetensors.index.json";
@@ -50,6 +53,15 @@ export async function openCheckpoint(folder: ByteFolder, video = false): Promise
   if (configSource === undefined) throw badInput("The model folder has no config.json", "config.json");
   const config = parseSa2vaConfig(await readJson(configSource));
   const holders = await openShards(folder);
+  if (holders.has(OF_SAM3)) {
+    throw new LabError(
+      "unsupported",
+      `The checkpoint masks with SAM3 (tensor "${OF_SAM3}"); this lab loads Sa2VA with SAM2`,
+      {
+        subject: "grounding_encoder",
+      },
+    );
+  }
   const memory = misfit(holders, videoShapes(config.sam2));
   const wrong =
     misfit(holders, [...expectedShapes(config), ...sam2Shapes(config.sam2, config.decoderSizes)]) ??

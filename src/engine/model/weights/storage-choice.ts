@@ -1,13 +1,14 @@
 /** Which tensors of a checkpoint are packed, in which form, and their size. */
 import { BLOCK_ELEMENTS, packedBytes, type WeightStorage } from "../../gpu/packed/storage.ts";
 import { isTrainableBase } from "../adapter/trainable.ts";
+import { isLanguageTensor } from "../language/language-families.ts";
 import { isVideoOnly } from "../sam2/video/video-shapes.ts";
 
 /** Forms of the frozen matrices; everything else is f32. */
 export interface StorageChoice {
   /** Embedding, head and linear layers of the language model. */
   readonly language: WeightStorage;
-  /** Linear layers of InternViT and of SAM2's image encoder. */
+  /** Linear layers of the vision tower and of SAM2's image encoder. */
   readonly towers: WeightStorage;
 }
 
@@ -23,7 +24,9 @@ export function packedForm(
   if (shape.length !== 2 || !name.endsWith(".weight") || isTrainableBase(name)) return undefined;
   // These tensors take 30 MB in f32, and every frame uses all of them.
   if (isVideoOnly(name)) return undefined;
-  const form = name.startsWith("language_model.") ? choice.language : choice.towers;
+  // A table of positions, of which every picture reads rows in full precision.
+  if (name.endsWith(".pos_embed.weight")) return undefined;
+  const form = isLanguageTensor(name) ? choice.language : choice.towers;
   // In f32 only matrices larger than a binding need blocks.
   if (form === "f32" && (shape[0] as number) * (shape[1] as number) <= blockElements) return undefined;
   return form;

@@ -1,32 +1,38 @@
 /** The language model on clips: frames as visual tokens, answers, and their [SEG] states. */
 import type { RgbImage } from "../../data/sample.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
-import { resizeBicubic } from "../../model/preprocess/pillow-bicubic.ts";
-import { projectVisual } from "../../model/projector.ts";
+import { visionFamily } from "../../model/families/registry.ts";
+import { promptPlaces } from "../../model/language/places.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
 import type { Weights } from "../../model/weights/weights.ts";
 import { buildClipPrompt, CLIP_QUESTION_WORDING, CLIP_WORDING } from "../../text/clip-prompt.ts";
 import { encodeAnswer, type Prompt, SEG_ANSWER } from "../../text/prompt.ts";
-import { embedPrompt } from "../embedding.ts";
+import { embedPrompt, projectVision } from "../embedding.ts";
 import { type TowerCalls, tileTokens } from "../features.ts";
 import { type AnswerOptions, type EmbeddedPrompt, greedyAnswer, segPrompts } from "../greedy-answer.ts";
 
 /**
  * "Segment …" in the wording of the published evaluation.
  * @param frames number of frames in the prompt
+ * @param size of a frame
  */
-export function segmentClipPrompt(model: Sa2vaModel, expression: string, frames: number): Prompt {
+export function segmentClipPrompt(
+  model: Sa2vaModel,
+  expression: string,
+  frames: number,
+  { height, width }: { readonly height: number; readonly width: number },
+): Prompt {
+  const grid = visionFamily(model.config).grid(model.config, height, width);
   const text = expression.includes("?") ? CLIP_QUESTION_WORDING : CLIP_WORDING;
-  return buildClipPrompt(model.tokenizer, model.config, { text, phrase: expression, frames });
+  return buildClipPrompt(model.tokenizer, model.config, { text, phrase: expression, frames, grid });
 }
 
 /**
- * Visual tokens of frames before the projector, one tile each, [n, tokens, 4H]; owned by the caller.
+ * Visual tokens of frames before the projector, one tile each, [n · planes, tokens, C]; owned by the caller.
  * @throws LabError("cancelled") when the signal is aborted
  */
 export function clipVision(model: Sa2vaModel, frames: readonly RgbImage[], calls: TowerCalls = {}): Promise<Tensor> {
-  const side = model.config.tileSize;
-  const tiles = frames.map((rgb) => resizeBicubic(rgb, side, side).data);
+  const tiles = frames.flatMap((rgb) => visionFamily(model.config).cutFrame(model.config, rgb).tiles);
   return tileTokens(model, tiles, calls);
 }
 
@@ -64,6 +70,7 @@ export async function freeClipAnswer(
 function embeddedClip(model: Sa2vaModel, weights: Weights, prompt: Prompt, vision: Tensor): EmbeddedPrompt {
   return {
     ids: prompt.ids,
-    embed: (ids) => tf.tidy(() => embedPrompt(model, weights, prompt, ids, projectVisual(weights, vision), [])),
+    places: (length) => promptPlaces(model.config.language, prompt, length),
+    embed: (ids) => tf.tidy(() => embedPrompt(model, weights, prompt, ids, projectVision(model, weights, vision), [])),
   };
 }

@@ -83,7 +83,7 @@ export async function followExpressions(
   const answered: ClipAnswer[] = [];
   try {
     for (const expression of expressions) {
-      const prompt = segmentClipPrompt(model, expression, frames.length);
+      const prompt = segmentClipPrompt(model, expression, frames.length, pictures);
       answered.push(
         settings.answers === "forced"
           ? forcedClipAnswer(model, weights, prompt, vision)

@@ -42,11 +42,11 @@ export async function decodeOnHost(
   const forward = (x: Tensor, position: number): Tensor =>
     tf.tidy(() => {
       const before = cache ?? promptsByRow(prompts);
-      const { head, tail, prefixPlaces, tailPlaces } = prompts;
+      const { head, tail, shift, prefixPlaces, tailPlaces } = prompts;
       const places = prefixPlaces + tailPlaces;
       const mask = hiddenPlaces(head, prefixPlaces, tail, places, places + position + 1);
       const out = languageForward(weights, language, x, {
-        positions: head.map((length, row) => [length + (tail[row] as number) + position]),
+        positions: head.map((length, row) => [length + (tail[row] as number) + (shift[row] as number) + position]),
         ...(ropeLength === undefined ? {} : { ropeLength }),
         ...(before === undefined ? {} : { past: before }),
         ...(mask === undefined ? {} : { mask }),

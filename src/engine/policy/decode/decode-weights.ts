@@ -17,7 +17,7 @@ import { Recording } from "../../gpu/runtime/recording.ts";
 import type { Tensor } from "../../gpu/tf.ts";
 import type { LanguageConfig } from "../../model/language/config-language.ts";
 import { headMatrix } from "../../model/language/language.ts";
-import { blockParts, FINAL_NORM, languageFamily } from "../../model/language/language-families.ts";
+import { blockParts, finalNorm, languageFamily } from "../../model/language/language-families.ts";
 import { languageLinears } from "../../model/language/language-shapes.ts";
 import { ropeSwitch } from "../../model/language/rope-scaling.ts";
 import type { Matrix, Weights } from "../../model/weights/weights.ts";
@@ -188,7 +188,7 @@ export function bindModel(
   return {
     embedding: boundMatrix(weights.matrix(languageFamily(config).embedding)),
     blocks,
-    finalNorm: bufferOf(weights.get(FINAL_NORM)),
+    finalNorm: bufferOf(weights.get(finalNorm(config))),
     head: boundMatrix(headMatrix(weights)),
     rank: Math.max(0, ...groups.map(({ down }) => down?.rank ?? 0)),
   };

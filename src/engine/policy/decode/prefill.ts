@@ -5,10 +5,12 @@
  */
 import { HIDDEN_SCORE } from "../../gpu/kernels/attention/attention.ts";
 import { pickRows, zerosBehind } from "../../gpu/kernels/repeat.ts";
+import type { Place } from "../../gpu/kernels/rope.ts";
 import { type Paced, tidied } from "../../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { LanguageConfig } from "../../model/config.ts";
 import { disposeCache, type KvCache, languagePass } from "../../model/language/language.ts";
+import { inOrder, nextTo } from "../../model/language/places.ts";
 import type { Weights } from "../../model/weights/weights.ts";
 import { inBatches } from "../in-batches.ts";
 
@@ -20,6 +22,8 @@ export interface PromptBatch {
   readonly tails: Tensor;
   /** Real length of each tail, 1 … L. */
   readonly tailLengths: readonly number[];
+  /** Places of each row's whole prompt, prefix included; absent where they are the tokens' indices. */
+  readonly positions?: readonly (readonly Place[])[] | undefined;
   /** Ids that a repetition penalty counts as seen before the first generated one. */
   readonly promptIds?: readonly number[];
 }
@@ -36,6 +40,8 @@ export interface Prefilled {
   readonly pastRow: readonly number[];
   readonly head: readonly number[];
   readonly tail: readonly number[];
+  /** The position of each row's next token minus its index: 0 or, behind visual tokens with rows and columns, below. */
+  readonly shift: readonly number[];
   /** P and L. */
   readonly prefixPlaces: number;
   readonly tailPlaces: number;
@@ -92,6 +98,12 @@ export function* prefill(
     pastRow: groups.flatMap(({ tailLengths }, group) => tailLengths.map(() => group)),
     head: groups.flatMap(({ prefix, tailLengths }) => tailLengths.map(() => prefix.shape[1] as number)),
     tail: groups.flatMap(({ tailLengths }) => tailLengths.map((length) => length - 1)),
+    shift: groups.flatMap(({ positions, tailLengths }) =>
+      tailLengths.map((_, row) => {
+        const own = positions?.[row];
+        return own === undefined ? 0 : nextTo(own.at(-1) as Place) - own.length;
+      }),
+    ),
     prefixPlaces: places.prefix,
     tailPlaces: places.tail,
   };
@@ -113,17 +125,28 @@ function* prefillPass(
     const batch = padded(ends, places.tail + 1);
     const [rows, , width] = batch.shape as [number, number, number];
     const lasts = tail.map((length, row) => row * (places.tail + 1) + length);
-    const first = tf.gather(batch.reshape([-1, width]), tf.tensor1d(lasts, "int32"));
+    const rowsOfAll = tf.gather(batch.reshape([-1, width]), tf.tensor1d(lasts, "int32"));
+    // A prompt ends with text, to which no layer adds anything.
+    const first = width === language.hiddenSize ? rowsOfAll : tf.slice(rowsOfAll, [0, 0], [rows, language.hiddenSize]);
     let past: KvCache | undefined;
     if (places.prefix > 0) {
       // Causality hides the padding from real positions, and only these are read from this cache.
       const before = groups.map((group) => group.prefix);
       const prefixes = padded(before, places.prefix);
-      past = (yield* languagePass(weights, language, prefixes, scaled)).cache;
+      const positions = prefixPositions(
+        groups.map((group) => group.positions?.[0]),
+        before,
+        places.prefix,
+      );
+      past = (yield* languagePass(weights, language, prefixes, { ...scaled, ...positions })).cache;
     }
     if (places.tail === 0) return { first, ...named("past", past) };
+    const own = groups.flatMap((group) => group.tailLengths.map((_, row) => group.positions?.[row]));
     const positions = tail.map((length, row) =>
-      Array.from({ length: places.tail }, (_, i) => (head[row] as number) + Math.max(0, Math.min(i, length - 1))),
+      Array.from({ length: places.tail }, (_, i) => {
+        const at = (head[row] as number) + Math.max(0, Math.min(i, length - 1));
+        return own[row]?.[at] ?? at;
+      }),
     );
     const hidden = hiddenPlaces(head, places.prefix, tail, places.prefix + places.tail);
     const { cache: tails } = yield* languagePass(
@@ -140,6 +163,23 @@ function* prefillPass(
     );
     return { first, ...named("past", past), ...named("tails", tails) };
   })) as unknown as Passed;
+}
+
+/**
+ * Positions of right-padded prefixes for a pass; none where all are the tokens' indices.
+ * @param own places of each prefix, or of more; undefined for indices
+ */
+export function prefixPositions(
+  own: readonly (readonly Place[] | undefined)[],
+  prefixes: readonly Tensor[],
+  length: number,
+): { readonly positions?: readonly (readonly Place[])[] } {
+  if (own.every((places) => places === undefined)) return {};
+  const positions = prefixes.map((prefix, at): readonly Place[] => {
+    const given = own[at]?.slice(0, prefix.shape[1] as number) ?? inOrder(0, prefix.shape[1] as number);
+    return [...given, ...new Array<Place>(length - given.length).fill(0)];
+  });
+  return { positions };
 }
 
 /** The cache as a container that a tidy returns. */

@@ -4,12 +4,14 @@
  */
 import { LabError } from "../../errors.ts";
 import { repeatRows } from "../../gpu/kernels/repeat.ts";
+import type { Place } from "../../gpu/kernels/rope.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { LanguageConfig } from "../../model/config.ts";
 import { languageForward } from "../../model/language/language.ts";
+import { inOrder, nextTo } from "../../model/language/places.ts";
 import { rotatedAlike } from "../../model/language/rope-scaling.ts";
 import type { Weights } from "../../model/weights/weights.ts";
-import { hiddenPlaces, padded } from "./prefill.ts";
+import { hiddenPlaces, padded, prefixPositions } from "./prefill.ts";
 
 /**
  * Splits groups into batches of indices. Groups with equal rotation share a batch. If a model's attention window is
@@ -20,6 +22,13 @@ export function batchesOf(language: LanguageConfig, lengths: readonly number[]):
   const { window } = language;
   if (window !== undefined && Math.max(...lengths) > window.size) return lengths.map((_, group) => [group]);
   return rotatedAlike(language.rope, lengths);
+}
+
+export interface BehindOptions {
+  /** Places of each prefix or of more; absent or undefined where they are the tokens' indices. */
+  readonly places?: readonly (readonly Place[] | undefined)[];
+  /** Whether states are those after the final norm, by default. */
+  readonly norm?: boolean;
 }
 
 /**
@@ -33,6 +42,7 @@ export function statesBehind(
   prefixes: readonly Tensor[],
   tails: Tensor,
   ropeLength: number,
+  { places = [], norm }: BehindOptions = {},
 ): Tensor {
   const [rows, length] = tails.shape as [number, number, number];
   const times = rows / prefixes.length;
@@ -42,15 +52,25 @@ export function statesBehind(
   return tf.tidy(() => {
     const heads = prefixes.map((prefix) => prefix.shape[1] as number);
     const longest = Math.max(...heads);
-    const { cache } = languageForward(weights, language, padded(prefixes, longest), { ropeLength });
+    const { cache } = languageForward(weights, language, padded(prefixes, longest), {
+      ropeLength,
+      ...prefixPositions(places, prefixes, longest),
+    });
     // A single prompt is shared by all rows without a copy.
     const past =
       prefixes.length === 1 ? cache : cache.map(({ k, v }) => ({ k: repeatRows(k, times), v: repeatRows(v, times) }));
     const head = heads.flatMap((own) => new Array<number>(times).fill(own));
     const mask = hiddenPlaces(head, longest, new Array<number>(rows).fill(length), longest + length);
-    if (mask === undefined) return languageForward(weights, language, tails, { past, ropeLength }).hidden;
-    const positions = head.map((own) => Array.from({ length }, (_, at) => own + at));
-    return languageForward(weights, language, tails, { past, ropeLength, positions, mask }).hidden;
+    const shared = { past, ropeLength, ...(norm === undefined ? {} : { norm }) };
+    if (mask === undefined && places.every((own) => own === undefined)) {
+      return languageForward(weights, language, tails, shared).hidden;
+    }
+    const positions = head.map((own, row) => {
+      const given = places[Math.floor(row / times)];
+      return inOrder(given === undefined ? own : nextTo(given[own - 1] as Place), length);
+    });
+    const hidden = mask === undefined ? {} : { mask };
+    return languageForward(weights, language, tails, { ...shared, positions, ...hidden }).hidden;
   });
 }
 

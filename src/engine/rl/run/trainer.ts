@@ -9,6 +9,7 @@ import { OutOfMemory } from "../../gpu/runtime/device.ts";
 import { trimPool, trimPoolToSmall } from "../../gpu/runtime/pool.ts";
 import { gpuFinished } from "../../gpu/runtime/work-budget.ts";
 import { createFeatureCache, type FeatureCache } from "../../policy/features.ts";
+import { pictureSettings } from "../../policy/region-marks.ts";
 import { type Alarm, appendAlarm } from "../../runs/alarms.ts";
 import { pruneRun } from "../../runs/checkpoint/best-checkpoint.ts";
 import { writeCheckpoint } from "../../runs/checkpoint/checkpoint.ts";
@@ -70,6 +71,7 @@ export class Trainer {
       featureStorage,
       diskCache,
       deps.checkDevice,
+      pictureSettings(deps.model.config, deps.config),
     );
     this.control = new RunControl(
       {

@@ -34,8 +34,8 @@ export async function withFeatures<T>(
   const features: ImageFeatures[] = [];
   try {
     const { signal } = context;
-    for (const { summary, rgb, view } of rows) {
-      features.push(await context.features.get(summary.imageId, rgb, view, { signal }));
+    for (const { summary, rgb, view, mask } of rows) {
+      features.push(await context.features.get(summary.imageId, rgb, view, { signal }, mask));
     }
     return await use(features);
   } finally {

@@ -88,7 +88,7 @@ async function rowGradients(
   const { height, width } = row.rgb;
   const { caption } = row.summary;
   const region = { mask: row.mask, height, width, caption, phrase: caption };
-  const batch = sftBatch(model, features.tiles, [[region]]);
+  const batch = sftBatch(model, features, [[region]]);
   const plain = runWeights(model, state.params, state.loraScale, config);
   const trained = runWeights(model, state.params, state.loraScale, config, dropoutKey(context, SUPERVISED, at));
   const weights = config.recompute ? recomputing(trained, state.params) : trained;

@@ -150,7 +150,7 @@ async function score(
 function drawnOf(context: StepContext, item: SampledMasks, captions: readonly (string | null)[] = []): DrawnGroup {
   const { row, features, predicted, greedyMask } = item;
   const { id: rowId, imageId, caption, mask: givenMask } = row.summary;
-  const prompt = segmentPrompt(context.model, features.tiles, caption, features.frames);
+  const prompt = segmentPrompt(context.model, features, caption);
   return {
     loop: 2,
     group: groupNumber(context, item.group),
@@ -189,7 +189,7 @@ function groupOf(
   const { group } = drawn;
   const masks = pixelsOf(item);
   const caption = row.summary.caption;
-  const { cut } = segmentPrompt(model, features.tiles, caption, features.frames);
+  const { cut } = segmentPrompt(model, features, caption);
   const { weights } = sampledMasks;
   const trained = trainedRollouts({ rollouts: scored, loop: 2, group }, context.config, context.step);
   const rewards = trained.map(({ reward }) => reward);

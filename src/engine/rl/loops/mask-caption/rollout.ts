@@ -59,9 +59,9 @@ function promptOf(
   model: Sa2vaModel,
   { smallRegions }: LabConfig,
   row: TrainingRow,
-  { tiles }: ImageFeatures,
+  features: ImageFeatures,
 ): CaptionPrompt {
-  return captionPrompt(model, tiles, rowCells(model, row, smallRegions === "force"));
+  return captionPrompt(model, features, rowCells(model, row, smallRegions === "force", features.grid));
 }
 
 /** One group per row: G captions of the row's mask, each scored by the partner's mask for it. */
@@ -161,7 +161,7 @@ function factsOf(
 /** Captions of held-out rows, grounded by the partner. Scores are IoU and METEOR of the greedy caption. */
 async function evaluate(...[deps, rows]: Parameters<EvaluateLoop>): ReturnType<EvaluateLoop> {
   const { model, partner, scorer } = deps;
-  const prompts = rows.map(({ features, cells }) => captionPrompt(model, features.tiles, cells));
+  const prompts = rows.map(({ features, cells }) => captionPrompt(model, features, cells));
   const texts = await heldOutTexts(deps, 1, rows, prompts);
   // The true caption comes last: the partner's mask for it is compared with the policy's.
   const answered = await findInPictures(

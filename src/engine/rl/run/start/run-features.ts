@@ -17,7 +17,7 @@ const GIGABYTE = 1e9;
 export async function runFeatures(
   files: FeatureFiles | undefined,
   { model, hash }: Pick<LoadedModel, "model" | "hash">,
-  config: Pick<LabConfig, "featureDisk" | "featureStorage" | "maxTiles">,
+  config: Pick<LabConfig, "featureDisk" | "featureStorage" | "maxTiles" | "resizeTwice">,
   device: Pick<GpuReport, "vendor" | "architecture" | "description">,
   table: TuningTable | undefined,
   step: number,
@@ -28,7 +28,8 @@ export async function runFeatures(
     const message = `Features are not stored on disk: ${toLabError(thrown, "storage").message}`;
     tell({ id: "features-not-kept", step, severity: "warning", message });
   };
-  const tiling = { ...model.tiling, maxTiles: Math.min(config.maxTiles, model.tiling.maxTiles) };
+  const maxTiles = Math.min(config.maxTiles, model.tiling.maxTiles);
+  const tiling = { ...model.tiling, maxTiles, resizeTwice: config.resizeTwice };
   const { vendor, architecture, description } = device;
   const origin = {
     model: hash,

@@ -1,12 +1,12 @@
 /** Builds a training state from a loaded model and a configuration: adapters, trainable set, restored checkpoints. */
 import type { LabConfig } from "../../../config/table.ts";
 import { badInput, LabError } from "../../../errors.ts";
-import type { LoraFields } from "../../../formats/peft-names.ts";
+import { type LoraFields, loraTargets } from "../../../formats/peft-names.ts";
 import { STREAM, uniform } from "../../../gpu/random.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
 import { initLora, loraShapes } from "../../../model/adapter/lora.ts";
 import type { StartAdapter } from "../../../model/adapter/start-adapter.ts";
-import { type TrainableBlock, trainableSet } from "../../../model/adapter/trainable.ts";
+import { type TrainableBlock, trainableBlocks, trainableSet } from "../../../model/adapter/trainable.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import type { ParameterSet } from "../../../model/weights/weights.ts";
 import type { CheckpointState } from "../../../runs/checkpoint/checkpoint-state.ts";
@@ -24,7 +24,8 @@ export interface ShapedTrainable {
 export function trainableOf(model: Sa2vaModel, config: LabConfig): readonly ShapedTrainable[] {
   const adapters = new Map(loraShapes(model.config.language, config.loraRank).map(({ name, shape }) => [name, shape]));
   const names = [...model.base.keys(), ...model.frozen.keys()];
-  return trainableSet(model.config, names, { loraRank: config.loraRank }).map(({ path, block }) => {
+  const blocks = trainableBlocks(model.config, config.trainProjector);
+  return trainableSet(model.config, names, { loraRank: config.loraRank, blocks }).map(({ path, block }) => {
     const shape = adapters.get(path) ?? model.base.get(path)?.shape;
     if (shape === undefined) throw new LabError("internal", `The trainable set names "${path}", which does not exist`);
     return { path, block, shape };
@@ -32,12 +33,12 @@ export function trainableOf(model: Sa2vaModel, config: LabConfig): readonly Shap
 }
 
 export function loraSettings(model: Sa2vaModel, config: LabConfig): LoraFields {
-  const paths = trainableOf(model, config).map((tensor) => /\.([a-z_0-9]+)\.lora_[AB]\.weight$/.exec(tensor.path)?.[1]);
+  const paths = trainableOf(model, config).map((tensor) => /^(.+)\.lora_[AB]\.weight$/.exec(tensor.path)?.[1]);
   return {
     r: config.loraRank,
     alpha: config.loraAlpha,
     dropout: config.loraDropout,
-    targets: [...new Set(paths.filter((path) => path !== undefined))].sort(),
+    targets: loraTargets(paths.filter((path) => path !== undefined)),
   };
 }
 
