@@ -386,8 +386,7 @@ describe("another start", () => {
     await page.getByTestId("chart-compare-chosen-loop1/entropy").getByText("entropy, loop 1").waitFor();
     // A step links to the rollouts of every compared run.
     const chart = page.getByTestId("chart-compare-reward-1");
-    await chart.getByRole("button", { name: "table" }).click();
-    await chart.getByRole("button", { name: "1", exact: true }).click();
+    await chart.locator(".u-over").click({ position: { x: 2, y: 40 } });
     await page
       .getByTestId("compare")
       .getByRole("link", { name: titles[0] as string })

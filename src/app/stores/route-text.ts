@@ -55,16 +55,8 @@ export interface Route {
   readonly zoom: string | null;
   /** Horizontal axis of curves. */
   readonly x: Axis;
-  /** Whether curves have a band of minimum and maximum. */
-  readonly band: boolean;
-  /** Whether the limits of curves exclude outliers. */
-  readonly clip: boolean;
-  /** Ids of charts in the order that the user gave them; null for the default. */
-  readonly order: readonly string[] | null;
   /** Id of the enlarged chart. */
   readonly chart: string | null;
-  /** Ids of charts that are shown as tables. */
-  readonly tables: readonly string[];
   /** Ids of charts with a logarithmic scale. */
   readonly log: readonly string[];
   /** Tab of the inspected rollout; null for the first. */
@@ -132,11 +124,7 @@ const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
     write: String,
   },
   x: oneOf(AXES),
-  band: flag,
-  clip: flag,
-  order: chosen,
   chart: text,
-  tables: names,
   log: names,
   tab: text,
   filter: text,

@@ -30,10 +30,10 @@ export function openScreen(screen: Route["screen"]): void {
   navigate(live ? { screen, step: null, group: null, rollout: null } : { screen });
 }
 
-/** Adds an id to a list of the route, or removes it. */
-export function toggleIn(list: "log" | "tables", id: string): void {
-  const ids = useRoute.getState()[list];
-  navigate({ [list]: ids.includes(id) ? ids.filter((other) => other !== id) : [...ids, id] });
+/** Switches a chart between a linear and a logarithmic scale. */
+export function toggleLog(chart: string): void {
+  const { log } = useRoute.getState();
+  navigate({ log: log.includes(chart) ? log.filter((other) => other !== chart) : [...log, chart] });
 }
 
 /**

@@ -1,7 +1,6 @@
 import { type ReactNode, useMemo, useState } from "react";
-import { AllSteps } from "../../app/components/charts/all-steps.tsx";
-import type { ChartSpec } from "../../app/components/charts/chart-spec.ts";
-import { LiveChart } from "../../app/components/charts/live-chart.tsx";
+import type { ChartSpec } from "../../app/components/charts/series.ts";
+import { AllSteps, LiveChart } from "../../app/components/charts/live-chart.tsx";
 import { unreadText } from "../../app/components/rollout/group-source.ts";
 import { groupKey, type Scan, type ViewedRun } from "../../app/components/rollout/use-viewed-run.ts";
 import { Segmented } from "../../app/components/ui/controls.tsx";
@@ -34,7 +33,7 @@ import { TokenPlot } from "./token-plot.tsx";
 const BANDS = 10;
 const BINS = 30;
 const SPIKES = 5;
-const VIEW = { smoothing: 0.6, axis: "step", band: false, clip: false } as const;
+const VIEW = { smoothing: 0.6, axis: "step" } as const;
 
 /** Name of the charts of a run, which zoom together. */
 const syncOf = ({ runId }: ViewedRun): string => `across ${runId}`;

@@ -1,14 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { moved, ordered } from "../../../src/app/components/charts/chart-grid.tsx";
-import { joinSources } from "../../../src/app/components/charts/joined-source.ts";
-import { alongAxis, axisText } from "../../../src/app/components/charts/plot/axis.ts";
-import { bandOver, innerLimits, rollingBand, windowOf } from "../../../src/app/components/charts/plot/bands.ts";
-import { chartSvg, type SvgChart } from "../../../src/app/components/charts/plot/chart-svg.ts";
-import { limits } from "../../../src/app/components/charts/plot/plot.ts";
-import { ticksOf } from "../../../src/app/components/charts/plot/plot-svg.ts";
-import { nonFinitePlaces, smooth } from "../../../src/app/components/charts/plot/smoothing.ts";
-import { describeSeries } from "../../../src/app/components/charts/plot/summary.ts";
-import { lowerBound, thinIndices } from "../../../src/app/components/charts/plot/thin.ts";
+import { limits } from "../../../src/app/components/charts/plot.ts";
+import {
+  alongAxis,
+  axisText,
+  describeSeries,
+  joinSources,
+  lowerBound,
+  nonFinitePlaces,
+  smooth,
+  thinIndices,
+} from "../../../src/app/components/charts/series.ts";
 import { MetricStore } from "../../../src/app/stores/run/metrics.ts";
 import { compact, fixed, formatBytes, formatSeconds, NONE, percent, signed } from "../../../src/app/styles/format.ts";
 
@@ -126,100 +127,6 @@ describe("the axis of a curve", () => {
       [1, 1, 3],
     ]);
     expect(Array.from(joined.column("b loss"))).toEqual([Number.NaN, 9, Number.NaN]);
-  });
-});
-
-describe("bands and outliers", () => {
-  it("are the extremes of the values behind a smoothed one", () => {
-    expect([windowOf(0), windowOf(0.5), windowOf(0.9)]).toEqual([1, 2, 10]);
-    const values = [3, 1, Number.NaN, 4, 1, 5, 9, 2, 6];
-    const { low, high } = rollingBand(values, 3);
-    // The slow way: the last three finite values at each place.
-    const last = values.map((value, at) => {
-      const finite = values.slice(0, at + 1).filter((one) => Number.isFinite(one));
-      return Number.isFinite(value) ? finite.slice(-3) : [Number.NaN];
-    });
-    expect([...low]).toEqual(last.map((three) => Math.min(...three)));
-    expect([...high]).toEqual(last.map((three) => Math.max(...three)));
-  });
-
-  it("span runs, straight between the points of each and not beyond its ends", () => {
-    const { low, high } = bandOver(
-      [0, 1, 2, 4],
-      [
-        [0, Number.NaN, Number.NaN, 8],
-        [Number.NaN, 5, 1, Number.NaN],
-      ],
-    );
-    expect([[...low], [...high]]).toEqual([
-      [0, 2, 1, 8],
-      [0, 5, 4, 8],
-    ]);
-  });
-
-  it("leave a spike out of the limits, but no step of an ordinary curve", () => {
-    const ordinary = Array.from({ length: 40 }, (_, at) => 1 + at / 40);
-    expect(innerLimits(ordinary)).toEqual([1, 1 + 39 / 40]);
-    const [low, high] = innerLimits([...ordinary, 900, Number.NaN]) ?? [];
-    expect(low).toBe(1);
-    expect(high).toBeLessThan(10);
-    expect(innerLimits([0, 0, 0, 0, 0, 0, 0, 0, 0, 1])).toEqual([0, 1]);
-    expect(innerLimits([Number.NaN])).toBeNull();
-  });
-});
-
-describe("the order of charts", () => {
-  const charts = ["a", "b", "c"].map((id) => ({ id, title: id, series: [] }));
-  it("is that of the address, new charts last", () => {
-    expect(ordered(charts, null).map(({ id }) => id)).toEqual(["a", "b", "c"]);
-    expect(ordered(charts, ["c", "a"]).map(({ id }) => id)).toEqual(["c", "a", "b"]);
-  });
-
-  it("moves one within the list", () => {
-    expect([moved(["a", "b", "c"], "b", -1), moved(["a", "b", "c"], "b", 1), moved(["a", "b"], "b", 1)]).toEqual([
-      ["b", "a", "c"],
-      ["a", "c", "b"],
-      ["a", "b"],
-    ]);
-  });
-});
-
-describe("a chart as SVG", () => {
-  const line = { colour: "#0050D0", dash: [], width: 2, right: false, named: true };
-  const chart: SvgChart = {
-    title: "Loss <1>",
-    xName: "Steps",
-    xs: [0, 5, 10],
-    x: { min: 0, max: 10, ticks: [{ at: 5, text: "5" }] },
-    y: { min: 0, max: 1, ticks: [{ at: 0, text: "0" }] },
-    right: null,
-    lines: [
-      { ...line, label: "a & b", values: [0, 1, 0.5] },
-      { ...line, label: "gap", values: [0, null, 1] },
-      { ...line, label: "sparse", values: [0, undefined, 1] },
-    ],
-    bands: [{ colour: "#0050D0", right: false, low: [0, 0, 0], high: [1, 1, 1] }],
-  };
-
-  it("draws every point at its place, breaks a line at a value that is NaN, and only there", () => {
-    const paths = [...chartSvg(chart).matchAll(/<path d="([^"]*)" stroke=/g)].map((found) => found[1]);
-    // The plot is 562 pixels wide from 58 and 258 high from 58.
-    expect(paths).toEqual(["M58.0 316.0L339.0 58.0L620.0 187.0", "M58.0 316.0M620.0 58.0", "M58.0 316.0L620.0 58.0"]);
-  });
-
-  it("has labels on a logarithmic scale, however little of it is drawn", () => {
-    const places = (min: number, max: number) => ticksOf(min, max, true, null, String).map(({ at }) => at);
-    expect(places(0.5, 2000)).toEqual([1, 10, 100, 1000]);
-    expect(places(0.0013, 0.0068)).toEqual([0.002, 0.005]);
-    expect(places(0.8, 3)).toEqual([1, 2]);
-    expect(places(2.1, 4.9)).toEqual([3, 4]);
-    expect(places(0.95, 1.05)).toEqual([1]);
-  });
-
-  it("escapes words and names axis, lines and band", () => {
-    const text = chartSvg(chart);
-    expect(text).toMatch(/<title>Loss &lt;1&gt;<\/title>/);
-    for (const found of [">a &amp; b<", ">Steps<", 'fill-opacity="0.16"']) expect(text).toContain(found);
   });
 });
 

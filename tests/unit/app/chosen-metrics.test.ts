@@ -1,7 +1,6 @@
 /** Charts of metrics that were picked by name, and their places among the usual ones. */
 import { describe, expect, it } from "vitest";
-import { withLevels } from "../../../src/app/components/charts/chart-spec.ts";
-import { metricChart, metricsOf, otherMetrics } from "../../../src/app/components/charts/chosen-metrics.ts";
+import { metricChart, metricsOf, otherMetrics, withLevels } from "../../../src/app/components/charts/series.ts";
 import { arrangeCharts, measuredCharts, overviewOf } from "../../../src/app/screens/train/overview.ts";
 
 describe("metrics that can be picked", () => {

@@ -1,8 +1,6 @@
 /** Several runs as one source of curves, and what differs between them. */
 import { describe, expect, it, test } from "vitest";
-import { findSeries } from "../../../src/app/components/charts/chart-spec.ts";
-import { otherMetrics } from "../../../src/app/components/charts/chosen-metrics.ts";
-import { joinedName, joinSources } from "../../../src/app/components/charts/joined-source.ts";
+import { findSeries, joinedName, joinSources, otherMetrics } from "../../../src/app/components/charts/series.ts";
 import { chosenChart, compareCharts, shownMetrics } from "../../../src/app/screens/runs/compare/compare-specs.ts";
 import { differenceRows, heldOutRows } from "../../../src/app/screens/runs/compare/difference-rows.ts";
 import { findDraw, searchOrder } from "../../../src/app/screens/runs/compare/find-draw.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sourceCsv } from "../../../src/app/components/charts/save-csv.tsx";
+import { sourceCsv } from "../../../src/app/components/charts/series.ts";
 import { fillMetrics, forgetMetrics, MetricStore, metricStore } from "../../../src/app/stores/run/metrics.ts";
 
 describe("MetricStore", () => {

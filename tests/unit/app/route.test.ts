@@ -21,10 +21,7 @@ describe("route", () => {
       metrics: ["loop1/loss", "ema/distance"],
       smooth: 0.9,
       x: "time",
-      band: true,
-      order: ["reward", "metric-loop1/loss"],
       chart: "reward",
-      tables: ["reward", "metric-loop1/loss"],
       log: ["kl"],
       tab: "actions",
       view: "table",
@@ -69,8 +66,8 @@ describe("route", () => {
   });
 
   it("names each run, metric and chart once, as edited addresses may not", () => {
-    const route = parseRoute("#compare=b,a,b,&metrics=m,m&order=x,y,x");
-    expect([route.compare, route.metrics, route.order]).toEqual([["b", "a"], ["m"], ["x", "y"]]);
+    const route = parseRoute("#compare=b,a,b,&metrics=m,m&log=x,y,x");
+    expect([route.compare, route.metrics, route.log]).toEqual([["b", "a"], ["m"], ["x", "y"]]);
   });
 
   it("shares no name with a setting", () => {

@@ -1,3 +1,5 @@
+/** Live curves: one chart, the charts of a screen side by side, and the badge of their zoom. */
+import { Popover } from "radix-ui";
 import {
   type ComponentProps,
   type ReactNode,
@@ -9,29 +11,48 @@ import {
   useSyncExternalStore,
 } from "react";
 import type uPlot from "uplot";
-import { toggleIn, useRoute } from "../../stores/route.ts";
-import type { Axis } from "../../stores/route-text.ts";
-import { compact } from "../../styles/format.ts";
 import "uplot/dist/uPlot.min.css";
+import { describeMetric } from "../../../engine/runs/metrics/metric-table.ts";
 import type { StepNote } from "../../../engine/runs/notes.ts";
 import { report } from "../../clients/lab.ts";
-import { saveBlob } from "../../clients/save-blob.ts";
-import { IconEnlarge } from "../ui/icons.tsx";
+import { navigate, toggleLog, useRoute } from "../../stores/route.ts";
+import type { Axis } from "../../stores/route-text.ts";
+import { compact } from "../../styles/format.ts";
+import { Button } from "../ui/button.tsx";
+import { IconClose, IconEnlarge, IconMore } from "../ui/icons.tsx";
+import { Menu } from "../ui/menu.tsx";
+import { Dialog } from "../ui/overlays.tsx";
 import { copyPanel } from "../ui/panel/panel-picture.ts";
-import { cancelRedraw, requestRedraw } from "./chart-clock.ts";
-import { ChartHelp } from "./chart-help.tsx";
-import { ChartMenu } from "./chart-menu.tsx";
-import { type ChartSpec, dashOf, type FoundSeries, findSeries, type MetricSource, showValue } from "./chart-spec.ts";
-import { ChartTable } from "./chart-table.tsx";
+import { useChartView } from "./curve-controls.tsx";
 import styles from "./live-chart.module.css";
-import { axisText } from "./plot/axis.ts";
-import { currentTheme, LINE_COLOURS, onThemeChange, type Theme } from "./plot/palette.ts";
-import { createPlot } from "./plot/plot.ts";
-import { type ChartView, type Cursor, type Drawn, feedPlot } from "./plot/plot-feed.ts";
-import { plotSvg } from "./plot/plot-svg.ts";
-import { describeSeries } from "./plot/summary.ts";
-import { lowerBound } from "./plot/thin.ts";
-import { zoomOf } from "./plot/zoom.ts";
+import {
+  type ChartView,
+  type Cursor,
+  cancelRedraw,
+  createPlot,
+  currentTheme,
+  type Drawn,
+  feedPlot,
+  LINE_COLOURS,
+  onThemeChange,
+  requestRedraw,
+  setZoom,
+  type Theme,
+  useZoomText,
+  zoomOf,
+} from "./plot.ts";
+import {
+  AXIS_NAMES,
+  axisText,
+  type ChartSpec,
+  dashOf,
+  describeSeries,
+  type FoundSeries,
+  findSeries,
+  lowerBound,
+  type MetricSource,
+  showValue,
+} from "./series.ts";
 
 export interface LiveChartProps {
   readonly spec: ChartSpec;
@@ -46,16 +67,10 @@ export interface LiveChartProps {
   readonly onPick: (step: number) => void;
   /** Removes the chart; only for charts that the user added. */
   readonly onRemove?: () => void;
-  /** Moves the chart by places among the others. */
-  readonly onMove?: (by: -1 | 1) => void;
-  /** Called when another chart is dropped on this one. */
-  readonly onTake?: (id: string) => void;
   readonly onEnlarge?: () => void;
 }
 
 const HEIGHT = 146;
-/** Data type of a dragged chart; the data is the chart's id. */
-const DRAGGED = "text/x-chart";
 const NO_NOTES: readonly StepNote[] = [];
 
 /** A live curve: reads the metrics store outside React, redraws only while visible. */
@@ -64,25 +79,20 @@ export function LiveChart(props: LiveChartProps): ReactNode {
   const holder = useRef<HTMLDivElement>(null);
   const titleId = useId();
   const theme = useSyncExternalStore(onThemeChange, currentTheme);
-  const table = useRoute((route) => route.tables.includes(spec.id));
   const logarithmic = useRoute((route) => route.log.includes(spec.id));
   const [found, setFound] = useState<readonly FoundSeries[]>(() => findSeries(spec, source));
-  const [drawn, setDrawn] = useState<Drawn>({ thinned: false, nonFinite: 0, outside: 0 });
+  const [drawn, setDrawn] = useState<Drawn>({ thinned: false, nonFinite: 0 });
   const [cursor, setCursor] = useState<Cursor | null>(null);
-  const [under, setUnder] = useState(false);
   const pick = useRef(onPick);
   pick.current = onPick;
   const zoom = useRoute((route) => route.zoom);
   const marked = useRef({ step, notes, zoom });
-  const drawing = useRef<uPlot>(null);
   const redraw = useRef<() => void>(() => {});
   // The plot is rebuilt only for new metrics, not for new values.
   const shape = found.map(({ metric }) => metric).join(" ");
-  const runs = spec.runs === true;
 
   useEffect(() => {
     const element = holder.current;
-    if (table) return followTable(source, () => setFound(findSeries(spec, source)));
     if (element === null) return;
     let plot: uPlot | null = null;
     let visible = false;
@@ -90,7 +100,6 @@ export function LiveChart(props: LiveChartProps): ReactNode {
       createPlot(element, series, {
         ...view,
         theme,
-        runs,
         logarithmic,
         range: spec.range,
         levels: spec.levels ?? [],
@@ -108,9 +117,10 @@ export function LiveChart(props: LiveChartProps): ReactNode {
       setFound(now);
       if (now.length === 0 || now.map(({ metric }) => metric).join(" ") !== shape) return;
       plot ??= build(now);
-      drawing.current = plot;
-      const result = feedPlot(plot, source, now, { ...view, runs }, zoomOf(marked.current.zoom, sync));
-      setDrawn((before) => (DRAWN.every((key) => before[key] === result[key]) ? before : result));
+      const result = feedPlot(plot, source, now, view, zoomOf(marked.current.zoom, sync));
+      setDrawn((before) =>
+        before.thinned === result.thinned && before.nonFinite === result.nonFinite ? before : result,
+      );
     };
     const ask = (): void => requestRedraw(draw);
     redraw.current = ask;
@@ -131,9 +141,8 @@ export function LiveChart(props: LiveChartProps): ReactNode {
       sight.disconnect();
       size.disconnect();
       plot?.destroy();
-      drawing.current = null;
     };
-  }, [spec, source, view, runs, height, sync, theme, logarithmic, table, shape]);
+  }, [spec, source, view, height, sync, theme, logarithmic, shape]);
 
   useEffect(() => {
     marked.current = { step, notes, zoom };
@@ -155,23 +164,8 @@ export function LiveChart(props: LiveChartProps): ReactNode {
       className={`column-flex min-0 framed surface ${styles.chart}`}
       aria-labelledby={titleId}
       data-testid={`chart-${spec.id}`}
-      data-under={under}
-      onDragStart={(event) => event.dataTransfer.setData(DRAGGED, spec.id)}
-      onDragOver={(event) => {
-        if (props.onTake === undefined || !event.dataTransfer.types.includes(DRAGGED)) return;
-        event.preventDefault();
-        setUnder(true);
-      }}
-      onDragLeave={() => setUnder(false)}
-      onDrop={(event) => {
-        const id = event.dataTransfer.getData(DRAGGED);
-        if (id === "") return;
-        event.preventDefault();
-        setUnder(false);
-        if (id !== spec.id) props.onTake?.(id);
-      }}
     >
-      <header className={`row ${styles.header}`} draggable={props.onTake !== undefined}>
+      <header className={`row ${styles.header}`}>
         <h2 id={titleId} className={`clip bold ellipsis nowrap ${styles.title}`} title={spec.picked ?? spec.title}>
           {spec.title}
         </h2>
@@ -182,21 +176,13 @@ export function LiveChart(props: LiveChartProps): ReactNode {
               ▲ {drawn.nonFinite}
             </span>
           )}
-          {drawn.outside > 0 && (
-            <span title="Outliers beyond the vertical range; turn off their exclusion under Curves to show them">
-              {drawn.outside} outside
-            </span>
-          )}
           {drawn.thinned && (
             <span title="All points are kept; the chart draws the minimum and maximum per pixel">thinned</span>
           )}
         </span>
         <span className={`row ${styles.tools}`} data-copies>
-          <Tool aria-pressed={logarithmic} title="Logarithmic scale" onClick={() => toggleIn("log", spec.id)}>
+          <Tool aria-pressed={logarithmic} title="Logarithmic scale" onClick={() => toggleLog(spec.id)}>
             log
-          </Tool>
-          <Tool aria-pressed={table} title="Values as a table" onClick={() => toggleIn("tables", spec.id)}>
-            table
           </Tool>
           {props.onEnlarge !== undefined && (
             <Tool aria-label={`Enlarge ${spec.title}`} title="Enlarge" onClick={props.onEnlarge}>
@@ -209,14 +195,7 @@ export function LiveChart(props: LiveChartProps): ReactNode {
               const panel = holder.current?.closest("section");
               if (panel) report(copyPanel(panel));
             }}
-            onSvg={() => {
-              const plot = drawing.current;
-              if (plot === null) return;
-              const text = plotSvg(plot, spec, { ...view, runs });
-              saveBlob(new Blob([text], { type: "image/svg+xml" }), `${spec.id.replace(/[^\w-]+/g, "-")}.svg`);
-            }}
-            drawn={found.length > 0 && !table}
-            onMove={props.onMove}
+            drawn={found.length > 0}
             onRemove={props.onRemove}
           />
         </span>
@@ -231,39 +210,23 @@ export function LiveChart(props: LiveChartProps): ReactNode {
         axis={view.axis}
         theme={theme}
       />
-      {table ? (
-        <ChartTable found={found} source={source} height={height} onPick={onPick} />
-      ) : (
-        <div className="relative">
-          <div
-            ref={holder}
-            className={`full-width clip ${styles.plot}`}
-            style={{ height }}
-            role="img"
-            aria-label={summary === "" ? `${spec.title}: no values` : summary}
-          />
-          {found.length === 0 && <p className={`grid small muted absolute ${styles.empty}`}>No values</p>}
-        </div>
-      )}
+      <div className="relative">
+        <div
+          ref={holder}
+          className={`full-width clip ${styles.plot}`}
+          style={{ height }}
+          role="img"
+          aria-label={summary === "" ? `${spec.title}: no values` : summary}
+        />
+        {found.length === 0 && <p className={`grid small muted absolute ${styles.empty}`}>No values</p>}
+      </div>
     </section>
   );
 }
 
-const DRAWN = ["thinned", "nonFinite", "outside"] as const;
-
 /** A small button of the chart's header. */
 function Tool(props: ComponentProps<"button">): ReactNode {
   return <button type="button" className={styles.tool} {...props} />;
-}
-
-/** Updates a table as often as the charts redraw. */
-function followTable(source: MetricSource, refresh: () => void): () => void {
-  const stop = source.subscribe(() => requestRedraw(refresh));
-  requestRedraw(refresh);
-  return () => {
-    stop();
-    cancelRedraw(refresh);
-  };
 }
 
 interface LegendProps {
@@ -337,4 +300,125 @@ function valueAt(own: FoundSeries, source: MetricSource, at: number | null, earl
   let place = at ?? values.length - 1;
   if (at === null || earlier) while (place > 0 && source.isMissing(metric, place)) place--;
   return source.isMissing(metric, place) ? null : (values[place] ?? null);
+}
+
+/** The "?" beside a chart's title explains each of its metrics. */
+function ChartHelp({ title, metrics }: { readonly title: string; readonly metrics: readonly string[] }): ReactNode {
+  const texts = new Map<string, NonNullable<ReturnType<typeof describeMetric>>>();
+  for (const metric of metrics) {
+    const text = describeMetric(metric);
+    // Both loops log the same quantity; one explanation is enough.
+    if (text !== undefined) texts.set(metric.replace(/^loop[12]\//u, ""), text);
+  }
+  if (texts.size === 0) return null;
+  return (
+    <Popover.Root>
+      <Popover.Trigger className={styles.help} aria-label={`What ${title} means`}>
+        ?
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content className={`framed surface ${styles.popover}`} sideOffset={6} collisionPadding={12}>
+          <dl>
+            {[...texts].map(([metric, text]) => (
+              <div key={metric}>
+                <dt className="bold">{metric}</dt>
+                <dd className="m-0 muted">{text.meaning}.</dd>
+                {text.formula !== "" && (
+                  <dd className="m-0 muted">
+                    <code>{text.formula}</code>
+                  </dd>
+                )}
+                {text.healthy !== "" && <dd className="m-0 muted">Healthy: {text.healthy}.</dd>}
+              </div>
+            ))}
+          </dl>
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover.Root>
+  );
+}
+
+/** Less frequent actions of a chart. */
+function ChartMenu(props: {
+  readonly title: string;
+  /** Whether there is a plot to copy. */
+  readonly drawn: boolean;
+  readonly onCopy: () => void;
+  readonly onRemove: (() => void) | undefined;
+}): ReactNode {
+  const { title, drawn, onCopy, onRemove } = props;
+  const entries = [
+    drawn && { label: "Copy as a picture", act: onCopy },
+    onRemove !== undefined && { label: "Remove", act: onRemove },
+  ].filter((entry) => entry !== false);
+  if (entries.length === 0) return null;
+  return (
+    <Menu
+      entries={entries}
+      trigger={
+        <button type="button" className={styles.tool} aria-label={`More actions for ${title}`} title="More">
+          <IconMore size={12} />
+        </button>
+      }
+    />
+  );
+}
+
+/** Share of the window that an enlarged plot takes. */
+const LARGE = 0.62;
+
+/** Charts of one source side by side; one of them enlarged, if the address says so. */
+export function ChartGrid(
+  props: Pick<LiveChartProps, "source" | "sync" | "step" | "notes" | "onPick"> & {
+    readonly specs: readonly ChartSpec[];
+    readonly className?: string | undefined;
+    /** Removes the chart of a metric that the user selected. */
+    readonly onRemove: (metric: string) => void;
+  },
+): ReactNode {
+  const { specs, className, onRemove, ...rest } = props;
+  const view = useChartView();
+  const large = useRoute((route) => route.chart);
+  const enlarged = specs.find(({ id }) => id === large);
+  const close = (): void => navigate({ chart: null });
+  return (
+    <div className={`grid gap-3 ${className ?? ""}`}>
+      {specs.map((spec) => {
+        const { picked } = spec;
+        return (
+          <LiveChart
+            key={spec.id}
+            {...rest}
+            spec={spec}
+            view={view}
+            onEnlarge={() => navigate({ chart: spec.id })}
+            {...(picked === undefined ? {} : { onRemove: () => onRemove(picked) })}
+          />
+        );
+      })}
+      {enlarged !== undefined && (
+        <Dialog title={enlarged.title} open full onOpenChange={close}>
+          <div className={styles.large}>
+            <LiveChart {...rest} spec={enlarged} view={view} height={Math.max(220, LARGE * window.innerHeight)} />
+          </div>
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+/** Badge of a zoom: the range that the charts of a name show, and a button that resets it. */
+export function AllSteps({ sync, axis }: { readonly sync: string; readonly axis: Axis }): ReactNode {
+  const shown = useZoomText(sync, axis);
+  if (shown === null) return null;
+  return (
+    <Button
+      icon={<IconClose size={12} />}
+      data-testid="all-steps"
+      title="Reset the zoom; double-clicking a chart does the same"
+      onClick={() => setZoom(sync, null)}
+    >
+      {AXIS_NAMES[axis]} {shown}
+    </Button>
+  );
 }

@@ -6,7 +6,7 @@ import { SCORES, scoreOf } from "../../../engine/runs/evaluations/evaluation-sco
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { gainsOf } from "../../../engine/runs/evaluations/gains.ts";
 import { reportPictures } from "../../../engine/runs/evaluations/row-image.ts";
-import { smooth } from "../../components/charts/plot/smoothing.ts";
+import { smooth } from "../../components/charts/series.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
 import { GainNumbers } from "../../components/gain-numbers.tsx";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";

@@ -3,7 +3,7 @@ import { weightKey } from "../../../engine/config/groups/reward-weights.ts";
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { findTerm, TERMS, termSpec } from "../../../engine/rewards/terms/registry.ts";
 import { aboutLoop, LOOP_IDS, LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
-import type { ChartSpec, SeriesSpec } from "../../components/charts/chart-spec.ts";
+import type { ChartSpec, SeriesSpec } from "../../components/charts/series.ts";
 
 type Quantity = Omit<SeriesSpec, "loop" | "metrics"> & { readonly names: readonly string[] };
 

@@ -5,13 +5,9 @@ import { startBlocker } from "../../clients/run/blockers.ts";
 import { resumeAndShow, resumeNeeds } from "../../clients/run/resume.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
 import { BeforeAfter } from "../../components/before-after.tsx";
-import { AllSteps } from "../../components/charts/all-steps.tsx";
-import { ChartGrid, ordered } from "../../components/charts/chart-grid.tsx";
-import { ChartOptions } from "../../components/charts/chart-options.tsx";
-import { loggedText, metricChart, metricsOf, otherMetrics } from "../../components/charts/chosen-metrics.ts";
-import { MetricPicker } from "../../components/charts/metric-picker.tsx";
-import { alongAxis } from "../../components/charts/plot/axis.ts";
-import { SaveCsv } from "../../components/charts/save-csv.tsx";
+import { ChartOptions, MetricPicker, SaveCsv } from "../../components/charts/curve-controls.tsx";
+import { AllSteps, ChartGrid } from "../../components/charts/live-chart.tsx";
+import { alongAxis, loggedText, metricChart, metricsOf, otherMetrics } from "../../components/charts/series.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { NewestRun } from "../../components/rollout/newest-run.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
@@ -162,7 +158,6 @@ function ResumeButton({ run: { manifest, metrics } }: { readonly run: ViewedRun 
 
 /** The default and the selected charts; the selection is stored in the address. */
 function useCharts({ manifest, metrics }: ViewedRun) {
-  const order = useRoute((route) => route.order);
   const chosen = useRoute((route) => route.metrics) ?? NO_METRICS;
   const config = manifest?.config;
   const own = useMemo(() => ofRun(overviewOf(config?.mode, config?.maxGradNorm ?? 0), config), [config]);
@@ -176,11 +171,9 @@ function useCharts({ manifest, metrics }: ViewedRun) {
     const others = otherMetrics(logged, metricsOf(usual));
     // Metrics that this run did not log stay in the address, for runs that did.
     const picked = chosen.filter((name) => others.includes(name)).map(metricChart);
-    const arranged = arrangeCharts(usual, picked);
-    const all = ordered(arranged.flat(), order);
-    const [above, below] = [all.slice(0, arranged[0].length), all.slice(arranged[0].length)];
+    const [above, below] = arrangeCharts(usual, picked);
     return { others, chosen, above, below, choose: (list: readonly string[]) => navigate({ metrics: list }) };
-  }, [own, names, chosen, order]);
+  }, [own, names, chosen]);
 }
 
 const NO_METRICS: readonly string[] = [];

@@ -1,13 +1,9 @@
 import { type CSSProperties, Fragment, type ReactNode, useMemo, useState, useSyncExternalStore } from "react";
 import { LOOPS } from "../../../../engine/rl/loops/abouts.ts";
 import type { RunDigest } from "../../../../engine/runs/library/digest.ts";
-import { AllSteps } from "../../../components/charts/all-steps.tsx";
-import { ChartGrid, ordered } from "../../../components/charts/chart-grid.tsx";
-import { ChartOptions } from "../../../components/charts/chart-options.tsx";
-import type { MetricSource } from "../../../components/charts/chart-spec.ts";
-import { loggedText, otherMetrics } from "../../../components/charts/chosen-metrics.ts";
-import { MetricPicker } from "../../../components/charts/metric-picker.tsx";
-import { SaveCsv } from "../../../components/charts/save-csv.tsx";
+import { ChartOptions, MetricPicker, SaveCsv } from "../../../components/charts/curve-controls.tsx";
+import { AllSteps, ChartGrid } from "../../../components/charts/live-chart.tsx";
+import { loggedText, type MetricSource, otherMetrics } from "../../../components/charts/series.ts";
 import { Button } from "../../../components/ui/button.tsx";
 import { Panel } from "../../../components/ui/panel/panel.tsx";
 import { linkTo, navigate, useRoute } from "../../../stores/route.ts";
@@ -88,19 +84,17 @@ function Charts(props: {
 }): ReactNode {
   const { runs, source, sync } = props;
   const { logged, others, chosen, choose } = props.choice;
-  const order = useRoute((route) => route.order);
   const [step, setStep] = useState<number | null>(null);
   const charts = useMemo(() => compareCharts(runs, logged), [runs, logged]);
   const picked = useMemo(
     () => chosen.filter((name) => others.includes(name)).map((name) => chosenChart(name, runs)),
     [chosen, others, runs],
   );
-  const specs = ordered([...charts, ...picked], order);
+  const specs = useMemo(() => [...charts, ...picked], [charts, picked]);
   return (
     <>
       <ChartGrid
         specs={specs}
-        order={specs.map(({ id }) => id)}
         source={source}
         sync={sync}
         className={styles.charts}

@@ -1,8 +1,6 @@
 /** Charts of one metric each, with one line per run. */
 import { LOOP_IDS } from "../../../../engine/rl/loops/abouts.ts";
-import type { ChartSpec, SeriesSpec } from "../../../components/charts/chart-spec.ts";
-import { metricTitle } from "../../../components/charts/chosen-metrics.ts";
-import { joinedName } from "../../../components/charts/joined-source.ts";
+import { type ChartSpec, joinedName, metricTitle, type SeriesSpec } from "../../../components/charts/series.ts";
 
 /** Maximum runs per chart: the number of distinguishable colours. */
 export const MOST_RUNS = 6;

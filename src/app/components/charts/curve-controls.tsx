@@ -1,11 +1,50 @@
-import { type ReactNode, useId, useState } from "react";
+/** Controls of the curves of a screen: their axis and smoothing, further metrics, and their values as a file. */
+import { type ReactNode, useId, useMemo, useState } from "react";
 import { describeMetric } from "../../../engine/runs/metrics/metric-table.ts";
+import { saveBlob } from "../../clients/save-blob.ts";
+import { navigate, useRoute } from "../../stores/route.ts";
 import { Button } from "../ui/button.tsx";
-import { TextInput } from "../ui/controls.tsx";
+import { Segmented, Slider, TextInput } from "../ui/controls.tsx";
 import { PanelButton } from "../ui/panel/panel-button.tsx";
-import styles from "./metric-picker.module.css";
+import styles from "./curve-controls.module.css";
+import type { ChartView } from "./plot.ts";
+import { AXIS_NAMES, type MetricSource, sourceCsv } from "./series.ts";
 
-interface Props {
+/** Curve style from the address. */
+export function useChartView(): ChartView {
+  const smoothing = useRoute((route) => route.smooth);
+  const axis = useRoute((route) => route.x);
+  return useMemo(() => ({ smoothing, axis }), [smoothing, axis]);
+}
+
+/** A button that opens the choices of all curves: axis and smoothing; kept in the address. */
+export function ChartOptions(): ReactNode {
+  const { smoothing, axis } = useChartView();
+  return (
+    <PanelButton label="Curves" title="Curves" testId="chart-options" arrow>
+      <div className="row wrap gap-2-3 between">
+        <span>Horizontal axis</span>
+        <Segmented label="Horizontal axis" options={AXIS_NAMES} value={axis} onChange={(x) => navigate({ x })} />
+      </div>
+      <div className={`grid gap-2 align-centre ${styles.smoothing}`}>
+        <span>Smoothing</span>
+        <Slider
+          label="Smoothing of curves"
+          className={styles.slider ?? ""}
+          value={smoothing}
+          min={0}
+          max={0.99}
+          step={0.01}
+          valueText={smoothing.toFixed(2)}
+          onChange={(value) => navigate({ smooth: value })}
+        />
+        <b className="medium">{smoothing.toFixed(2)}</b>
+      </div>
+    </PanelButton>
+  );
+}
+
+interface PickerProps {
   /** Selectable metrics, in the order of the list. */
   readonly names: readonly string[];
   readonly chosen: readonly string[];
@@ -13,7 +52,7 @@ interface Props {
 }
 
 /** A button that opens the list of all other metrics; each selected metric gets a chart. */
-export function MetricPicker(props: Props): ReactNode {
+export function MetricPicker(props: PickerProps): ReactNode {
   const { names, chosen } = props;
   const count = chosen.filter((name) => names.includes(name)).length;
   return (
@@ -30,7 +69,7 @@ export function MetricPicker(props: Props): ReactNode {
   );
 }
 
-function List({ names, chosen, onChange }: Props): ReactNode {
+function List({ names, chosen, onChange }: PickerProps): ReactNode {
   const [text, setText] = useState("");
   const wanted = text.trim().toLowerCase();
   const matching = names.filter((name) => {
@@ -89,5 +128,17 @@ function Choice(props: {
         </span>
       </label>
     </li>
+  );
+}
+
+/** Saves every metric of the runs that are shown. */
+export function SaveCsv({ source, name }: { readonly source: MetricSource; readonly name: string }): ReactNode {
+  return (
+    <Button
+      title="Saves all metrics of the runs shown, one row per step"
+      onClick={() => saveBlob(new Blob([sourceCsv(source)], { type: "text/csv" }), `${name}.csv`)}
+    >
+      CSV
+    </Button>
   );
 }

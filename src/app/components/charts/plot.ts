@@ -1,0 +1,452 @@
+/** A plot of series on a canvas: theme, when it is redrawn, zoom, data, and what is drawn over the lines. */
+import uPlot from "uplot";
+import { navigate, useRoute } from "../../stores/route.ts";
+import type { Axis } from "../../stores/route-text.ts";
+import {
+  axisIncrements,
+  axisText,
+  dashOf,
+  type FoundSeries,
+  isInBytes,
+  type Level,
+  lowerBound,
+  type MetricSource,
+  nonFinitePlaces,
+  smooth,
+  thinIndices,
+  tickText,
+  withLevels,
+} from "./series.ts";
+
+export type Theme = "light" | "dark";
+
+/** Line colours, the same hue order in both themes; contrast of at least 3:1, distinguishable with colour blindness. */
+export const LINE_COLOURS: Readonly<Record<Theme, readonly string[]>> = {
+  light: ["#0050D0", "#E8590C", "#0CA678", "#C26BB8", "#7A0018", "#0B4F4A"],
+  dark: ["#4F8DFF", "#FF7A2E", "#1EC28B", "#D98AE0", "#FFF0B3", "#9A6B5B"],
+};
+
+/** The active theme: the page's choice, else the system's. */
+export function currentTheme(): Theme {
+  const chosen = document.documentElement.dataset.theme;
+  if (chosen === "light" || chosen === "dark") return chosen;
+  return window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}
+
+/** Calls back when the page or the system changes the theme; returns the function that stops it. */
+export function onThemeChange(changed: () => void): () => void {
+  const query = window.matchMedia("(prefers-color-scheme: dark)");
+  const observer = new MutationObserver(changed);
+  observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme", "class"] });
+  query.addEventListener("change", changed);
+  return () => {
+    observer.disconnect();
+    query.removeEventListener("change", changed);
+  };
+}
+
+/** Redraws are batched: at most four times a second, in one animation frame, and never while the page is hidden. */
+const INTERVAL = 250;
+
+const waiting = new Set<() => void>();
+let scheduled = false;
+let last = 0;
+
+/** Requests a redraw; further requests before it happens change nothing. */
+export function requestRedraw(draw: () => void): void {
+  waiting.add(draw);
+  if (scheduled || document.visibilityState === "hidden") return;
+  scheduled = true;
+  window.setTimeout(() => requestAnimationFrame(flush), Math.max(0, last + INTERVAL - performance.now()));
+}
+
+/** Cancels the request of a chart that was removed. */
+export function cancelRedraw(draw: () => void): void {
+  waiting.delete(draw);
+}
+
+function flush(): void {
+  scheduled = false;
+  last = performance.now();
+  const due = [...waiting];
+  waiting.clear();
+  for (const draw of due) draw();
+}
+
+if (typeof document !== "undefined") {
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "visible" && waiting.size > 0 && !scheduled) {
+      scheduled = true;
+      requestAnimationFrame(flush);
+    }
+  });
+}
+
+type Range = readonly [from: number, to: number];
+
+/** Zooms all charts of a name; null resets the zoom. */
+export function setZoom(name: string, range: Range | null): void {
+  navigate({ zoom: range === null ? null : `${range.map((place) => place.toFixed(2)).join("-")}@${name}` });
+}
+
+/** What the charts of a name are zoomed to, such as "12–40"; null for all. */
+export function useZoomText(name: string, axis: Axis): string | null {
+  const range = zoomOf(
+    useRoute((route) => route.zoom),
+    name,
+  );
+  return range === null ? null : `${axisText(axis, Math.ceil(range[0]))}–${axisText(axis, Math.floor(range[1]))}`;
+}
+
+/** The range in the address if it belongs to these charts: other runs have other steps. */
+export function zoomOf(text: string | null, name: string): Range | null {
+  const found = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)@(.*)$/.exec(text ?? "");
+  if (found === null || found[3] !== name) return null;
+  const [from, to] = [Number(found[1]), Number(found[2])];
+  return from < to ? [from, to] : null;
+}
+
+/** How curves are drawn: one choice for all charts, stored in the address. */
+export interface ChartView {
+  /** Weight of the smoothed line, 0..0.999; above 0 it is drawn over the faint raw line. */
+  readonly smoothing: number;
+  readonly axis: Axis;
+}
+
+/** What was drawn, for the badges beside the title. */
+export interface Drawn {
+  readonly thinned: boolean;
+  readonly nonFinite: number;
+}
+
+/** A step and its place in the columns of the source. */
+export interface Cursor {
+  readonly step: number;
+  readonly at: number;
+}
+
+/** What a plot was last fed with. */
+interface Fed {
+  /** Step of each drawn point, and its place in the source. */
+  readonly points: readonly Cursor[];
+  /** Place of each step on the horizontal axis. */
+  readonly placeOf: (step: number) => number | null;
+}
+
+const fed = new WeakMap<uPlot, Fed>();
+
+const scaleOf = ({ spec }: FoundSeries): "y" | "right" => (spec.right === true ? "right" : "y");
+
+/** Lines that each series takes, the main one last: smoothing leaves the raw line behind it. */
+const linesEach = ({ smoothing }: ChartView): number => (smoothing === 0 ? 1 : 2);
+
+/** Passes the current values to the plot, thinned to its width within the zoom. */
+export function feedPlot(
+  plot: uPlot,
+  source: MetricSource,
+  found: readonly FoundSeries[],
+  view: ChartView,
+  zoomed: readonly [number, number] | null,
+): Drawn {
+  const { steps, xs } = source;
+  const each = linesEach(view);
+  const lines: ArrayLike<number>[] = [];
+  let nonFinite = 0;
+  for (const { metric, values } of found) {
+    nonFinite += nonFinitePlaces(values, (at) => source.isMissing(metric, at)).length;
+    if (each === 2) lines.push(values);
+    lines.push(smooth(values, view.smoothing));
+  }
+  const from = zoomed === null ? 0 : Math.max(0, lowerBound(xs, zoomed[0]) - 1);
+  const to = zoomed === null ? xs.length : Math.min(xs.length, lowerBound(xs, zoomed[1]) + 2);
+  const kept = thinIndices(lines, from, to, Math.max(50, Math.floor(plot.width)));
+  const places = kept === null ? Array.from({ length: to - from }, (_, at) => from + at) : Array.from(kept);
+  const pick = (values: ArrayLike<number>): number[] => places.map((at) => values[at] as number);
+  // A step without the metric leaves the line whole; a value that is not finite breaks it.
+  const points = (line: ArrayLike<number>, at: number): (number | null | undefined)[] => {
+    const metric = found[Math.floor(at / each)]?.metric;
+    return places.map((place) => {
+      const value = line[place] as number;
+      if (Number.isFinite(value)) return value;
+      return metric === undefined || source.isMissing(metric, place) ? undefined : null;
+    });
+  };
+  fed.set(plot, {
+    points: places.map((at) => ({ step: steps[at] as number, at })),
+    placeOf: (step) => {
+      const at = lowerBound(steps, step);
+      return steps[at] === step ? (xs[at] as number) : null;
+    },
+  });
+  plot.setData([pick(xs), ...lines.map(points)] as uPlot.AlignedData, zoomed === null);
+  if (zoomed !== null) plot.setScale("x", { min: zoomed[0], max: zoomed[1] });
+  return { thinned: kept !== null, nonFinite };
+}
+
+/** The step under the pointer; null without one. */
+function cursorOf(plot: uPlot): Cursor | null {
+  const index = plot.cursor.idx;
+  if (index === null || index === undefined || (plot.cursor.left ?? -1) < 0) return null;
+  return fed.get(plot)?.points[index] ?? null;
+}
+
+/** Where a step lies on the horizontal axis, in pixels of the canvas; null out of sight. */
+function pixelOf(plot: uPlot, step: number): number | null {
+  const place = fed.get(plot)?.placeOf(step) ?? null;
+  if (place === null) return null;
+  const { left, width } = plot.bbox;
+  const x = Math.round(plot.valToPos(place, "x", true));
+  return x >= left && x <= left + width ? x : null;
+}
+
+/** Thin horizontal lines at the visible levels. */
+function drawLevels(plot: uPlot, levels: readonly Level[], colour: string): void {
+  const { left, top, width, height } = plot.bbox;
+  for (const { value } of levels) {
+    const y = Math.round(plot.valToPos(value, "y", true));
+    if (y >= top && y <= top + height) drawLine(plot, [left, y], [left + width, y], colour);
+  }
+}
+
+/** A thin vertical line at a visible step. */
+function drawMark(plot: uPlot, step: number | null, colour: string): void {
+  const x = step === null ? null : pixelOf(plot, step);
+  const { top, height } = plot.bbox;
+  if (x !== null) drawLine(plot, [x, top], [x, top + height], colour);
+}
+
+/** A pole with a small flag at each visible step that has a note. */
+function drawFlags(plot: uPlot, steps: readonly number[], colour: string): void {
+  const { top, height } = plot.bbox;
+  const size = 6 * uPlot.pxRatio;
+  for (const step of steps) {
+    const x = pixelOf(plot, step);
+    if (x === null) continue;
+    drawLine(plot, [x, top], [x, top + height], colour);
+    const { ctx } = plot;
+    ctx.beginPath();
+    ctx.moveTo(x, top);
+    ctx.lineTo(x + 1.5 * size, top + size / 2);
+    ctx.lineTo(x, top + size);
+    ctx.closePath();
+    ctx.fillStyle = colour;
+    ctx.fill();
+  }
+}
+
+type Point = readonly [x: number, y: number];
+
+function drawLine({ ctx }: uPlot, from: Point, to: Point, colour: string): void {
+  ctx.save();
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = uPlot.pxRatio;
+  ctx.setLineDash([]);
+  ctx.beginPath();
+  ctx.moveTo(...from);
+  ctx.lineTo(...to);
+  ctx.stroke();
+  ctx.restore();
+}
+
+/** A small triangle at the last finite value before each value that is not a number. */
+function drawNonFinite(plot: uPlot, found: readonly FoundSeries[], colours: readonly string[], each: number): void {
+  const { ctx } = plot;
+  const size = 4 * uPlot.pxRatio;
+  found.forEach(({ spec }, index) => {
+    const line = plot.data[(index + 1) * each];
+    if (line === undefined) return;
+    let last: number | null = null;
+    for (let at = 0; at < line.length; at++) {
+      const value = line[at];
+      if (value !== null && value !== undefined) {
+        last = value;
+        continue;
+      }
+      if (last === null || value === undefined) continue;
+      const x = plot.valToPos(plot.data[0][at] as number, "x", true);
+      const y = plot.valToPos(last, spec.right === true ? "right" : "y", true);
+      ctx.beginPath();
+      ctx.moveTo(x, y - size);
+      ctx.lineTo(x + size, y + size);
+      ctx.lineTo(x - size, y + size);
+      ctx.closePath();
+      ctx.fillStyle = colours[spec.colour % colours.length] as string;
+      ctx.fill();
+    }
+  });
+}
+
+export interface PlotSettings extends ChartView {
+  readonly theme: Theme;
+  readonly logarithmic: boolean;
+  readonly range: readonly [number, number] | undefined;
+  readonly levels: readonly Level[];
+  readonly width: number;
+  readonly height: number;
+  /** Charts with the same name share cursor and zoom. */
+  readonly sync: string;
+  /** Step to mark; null for none. */
+  readonly mark: () => number | null;
+  /** Steps with a note. */
+  readonly flags: () => readonly number[];
+  readonly onPick: (step: number) => void;
+  /** The step under the pointer and its place in the source; null when the pointer leaves. */
+  readonly onCursor: (cursor: Cursor | null) => void;
+}
+
+/** A second click within this time makes a double click. */
+const DOUBLE_CLICK_MS = 300;
+
+/** A plot with one raw and, when smoothing, one smooth line per series. */
+export function createPlot(target: HTMLElement, found: readonly FoundSeries[], settings: PlotSettings): uPlot {
+  const tokens = getComputedStyle(document.documentElement);
+  const ink = { axis: tokens.getPropertyValue("--chart-axis"), grid: tokens.getPropertyValue("--chart-grid") };
+  const colours = LINE_COLOURS[settings.theme];
+  const each = linesEach(settings);
+  const font = "11px system-ui, sans-serif";
+  const inBytes = found.some(({ spec }) => isInBytes(spec));
+  const hasRight = found.some(({ spec }) => spec.right === true);
+  const axis = { stroke: ink.axis, font, ticks: { show: false }, grid: { stroke: ink.grid, width: 1 } };
+  const series: uPlot.Series[] = [{}];
+  for (const own of found) {
+    const stroke = colours[own.spec.colour % colours.length] as string;
+    const line: uPlot.Series = {
+      label: own.spec.label,
+      scale: scaleOf(own),
+      stroke,
+      width: 1.6,
+      points: { show: (plot) => plot.data[0].length < 2 },
+      dash: [...dashOf(own.spec)],
+    };
+    if (each === 2) series.push({ ...line, stroke: `${stroke}55`, width: 1, dash: [] });
+    series.push(line);
+  }
+  const plot = new uPlot(
+    {
+      width: settings.width,
+      height: settings.height,
+      padding: [8, hasRight ? 0 : 10, 0, 0],
+      legend: { show: false },
+      cursor: {
+        sync: { key: settings.sync, setSeries: false },
+        drag: { x: true, y: false, dist: 6, setScale: false },
+        points: { size: 7 },
+        y: false,
+      },
+      scales: {
+        x: { time: false },
+        y: {
+          distr: settings.logarithmic ? 3 : 1,
+          range: (_, low, high) => limits(low, high, settings),
+        },
+        ...(hasRight && {
+          right: {
+            distr: settings.logarithmic ? 3 : 1,
+            range: (_: uPlot, low: number, high: number) =>
+              limits(low, high, { ...settings, range: undefined, levels: [] }),
+          },
+        }),
+      },
+      axes: [
+        {
+          ...axis,
+          size: 22,
+          space: 60,
+          incrs: axisIncrements(settings.axis),
+          values: (_, splits) => splits.map((value) => axisText(settings.axis, value)),
+        },
+        {
+          ...axis,
+          size: (_, labels) => Math.max(inBytes ? 62 : 46, labelWidth(labels)),
+          space: 26,
+          scale: "y",
+          values: (_, splits) => once(splits.map((value) => tickText(value, inBytes))),
+        },
+        ...(hasRight
+          ? [
+              {
+                ...axis,
+                size: (_: uPlot, labels: string[] | null) => Math.max(48, labelWidth(labels)),
+                space: 26,
+                side: 1 as const,
+                scale: "right",
+                grid: { show: false },
+                values: (_: uPlot, splits: number[]) => once(splits.map((value) => tickText(value, false))),
+              },
+            ]
+          : []),
+      ],
+      series,
+      hooks: {
+        draw: [
+          (drawn) => drawLevels(drawn, settings.levels, ink.axis),
+          (drawn) => drawMark(drawn, settings.mark(), ink.axis),
+          (drawn) => drawFlags(drawn, settings.flags(), tokens.getPropertyValue("--accent")),
+          (drawn) => drawNonFinite(drawn, found, colours, each),
+        ],
+        setCursor: [(self) => settings.onCursor(cursorOf(self))],
+        setSelect: [
+          (self) => {
+            const { left, width } = self.select;
+            if (width === 0) return;
+            setZoom(settings.sync, [self.posToVal(left, "x"), self.posToVal(left + width, "x")]);
+            self.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          },
+        ],
+      },
+    },
+    fillerData(series.length),
+    target,
+  );
+  let pressed = 0;
+  let picking: ReturnType<typeof setTimeout> | undefined;
+  plot.over.addEventListener("mousedown", (event) => {
+    pressed = event.clientX;
+  });
+  plot.over.addEventListener("click", (event) => {
+    const step = cursorOf(plot)?.step ?? null;
+    clearTimeout(picking);
+    // Waits for a second click, because the first click of a double click must not leave the screen.
+    if (step !== null && event.detail < 2 && Math.abs(event.clientX - pressed) < 5) {
+      picking = setTimeout(() => settings.onPick(step), DOUBLE_CLICK_MS);
+    }
+  });
+  plot.over.addEventListener("dblclick", () => setZoom(settings.sync, null));
+  return plot;
+}
+
+function fillerData(length: number): uPlot.AlignedData {
+  return Array.from({ length }, () => []) as unknown as uPlot.AlignedData;
+}
+
+/** Blanks repeated labels, where ticks are closer than the digits shown. */
+function once(labels: readonly string[]): string[] {
+  return labels.map((label, at) => (label === labels[at - 1] ? "" : label));
+}
+
+/** Pixels that an axis needs for its labels, measured with digits, the widest characters in them. */
+function labelWidth(labels: readonly string[] | null): number {
+  return 14 + 6.2 * Math.max(0, ...(labels ?? []).map((label) => label.length));
+}
+
+/** Ends of a vertical axis over values from `least` to `most`; null for no values. */
+export function limits(
+  least: number | null,
+  most: number | null,
+  settings: Pick<PlotSettings, "logarithmic" | "range" | "levels">,
+): [number, number] {
+  if (least === null || most === null) return settings.logarithmic ? [0.1, 1] : [0, 1];
+  const [low, high] = withLevels(least, most, settings.levels);
+  if (settings.logarithmic) {
+    const floor = Math.max(low, 1e-9);
+    return [floor * 0.8, Math.max(high, floor) * 1.25];
+  }
+  const [lowest, greatest] = settings.range ?? [-Infinity, Infinity];
+  if (settings.range !== undefined) {
+    // Differences this small are rounding, not a curve.
+    const rounding = 1e-5 * (greatest - lowest);
+    if (high - low <= rounding && low >= lowest - rounding && high <= greatest + rounding) return [lowest, greatest];
+  }
+  const room = high === low ? Math.max(Math.abs(high) * 0.1, 0.01) : (high - low) * 0.08;
+  return [Math.max(low - room, Math.min(lowest, low)), Math.min(high + room, Math.max(greatest, high))];
+}
