@@ -2,9 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { memoryFolder } from "../../src/engine/bytes/memory.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
-import type { Loop } from "../../src/engine/rl/loops/loop.ts";
-import { LOOP_CODE } from "../../src/engine/rl/loops/registry.ts";
-import type { Group } from "../../src/engine/rl/step/group.ts";
+import type { PassGroup } from "../../src/engine/rl/step/group.ts";
+import { STEP_LISTENERS } from "../../src/engine/rl/step/listeners.ts";
 import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { cheapConfig, checkpointFiles, openTestLab, POCKET, repeatable, type TestLab } from "../support/session.ts";
 
@@ -173,21 +172,21 @@ describe("several updates on one set of rollouts", () => {
   });
 
   it("divide by what sampled in every pass, also where another update came first", async () => {
-    const loop = LOOP_CODE[1] as { rollout: Loop["rollout"] };
-    const { rollout } = loop;
-    const groups: Group[] = [];
-    loop.rollout = async (...given) => {
-      const drawn = await rollout(...given);
-      groups.push(...drawn.groups);
-      return drawn;
-    };
+    const groups: PassGroup[] = [];
+    STEP_LISTENERS.push(() => ({
+      on(event) {
+        if (event.type === "loss") groups.push(...event.groups);
+        return undefined;
+      },
+    }));
     try {
       await train({ ...FAST, steps: 1, accumulation: 1, stepsPerGeneration: 2, iterations: 2 });
     } finally {
-      loop.rollout = rollout;
+      STEP_LISTENERS.pop();
     }
-    expect(groups).toHaveLength(2);
-    for (const { mask, samplingLogps, oldLogps } of groups) {
+    // The weights that sampled are those of the first update alone.
+    expect(groups.map(({ oldLogps }) => oldLogps === null)).toEqual([true, false, false, false]);
+    for (const { mask, samplingLogps, oldLogps } of groups.slice(1)) {
       const gaps = [...mask].map((m, at) => m * Math.abs((oldLogps?.[at] ?? 0) - (samplingLogps[at] as number)));
       expect(Math.max(...gaps)).toBeLessThan(1e-4);
     }

@@ -10,7 +10,7 @@ import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
 import { captionMask } from "../../src/engine/rl/loops/texts.ts";
 import { type LossSettings, lossSettingsOf } from "../../src/engine/rl/objective/loss-types.ts";
 import { lossGradients } from "../../src/engine/rl/step/backward.ts";
-import type { Group } from "../../src/engine/rl/step/group.ts";
+import type { Group, PassGroup } from "../../src/engine/rl/step/group.ts";
 import type { GroupGradients } from "../../src/engine/rl/step/loss-inputs.ts";
 import { microGradients, splits } from "../../src/engine/rl/step/micro-batch.ts";
 import type { Rollout } from "../../src/engine/runs/rollouts/records.ts";
@@ -56,10 +56,13 @@ async function gradientsOf(
   rows: number,
 ): Promise<GroupGradients> {
   const { set, features } = tiny;
-  const group: Group = {
+  const group: PassGroup = {
     ...sampled(),
     scores: { advantages, mean: 0, std: 1, stdUsed: 1, present: advantages.length, zeroSpread: false },
-    ...(refLogps === null ? {} : { refLogps }),
+    place: 0,
+    refLogps,
+    oldLogps: null,
+    still: null,
   };
   const shared = { weights, parameters: set, names: Object.keys(set), settings, loopWeight };
   if (splits(group, rows)) return await microGradients({ ...shared, group, features }, rows);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { ActionScores, Group, LoopRollouts } from "../../../src/engine/rl/step/group.ts";
 import { sourceMetrics } from "../../../src/engine/rl/step/metrics/rollout-metrics.ts";
-import { resampled } from "../../../src/engine/rl/step/resample.ts";
+import { resampled } from "../../../src/engine/rl/step/sample.ts";
 
 /** Groups told apart by their number; `freed` has those that were disposed. */
 function sampling(numbers: readonly number[], freed: number[]): LoopRollouts {

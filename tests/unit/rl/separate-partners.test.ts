@@ -6,8 +6,8 @@ import { tf } from "../../../src/engine/gpu/tf.ts";
 import type { Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import { freshState } from "../../../src/engine/rl/optim/training-state.ts";
 import type { StepContext } from "../../../src/engine/rl/step/context.ts";
-import { partnerOf } from "../../../src/engine/rl/step/grpo-step.ts";
 import { runWeights } from "../../../src/engine/rl/step/run-weights.ts";
+import { partnerOf } from "../../../src/engine/rl/step/sample.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");

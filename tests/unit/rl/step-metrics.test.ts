@@ -2,9 +2,10 @@ import { describe, expect, it } from "vitest";
 import { gridOf } from "../../../src/app/components/rollout/actions/action-colour.ts";
 import type { Completion } from "../../../src/engine/policy/decode/generate.ts";
 import { type LossType, lossSettings } from "../../../src/engine/rl/objective/loss-types.ts";
-import type { Group } from "../../../src/engine/rl/step/group.ts";
+import type { Group, PassGroup } from "../../../src/engine/rl/step/group.ts";
 import { groupRecord } from "../../../src/engine/rl/step/group-record.ts";
 import type { LossReadback } from "../../../src/engine/rl/step/loss-inputs.ts";
+import { measuredLoss } from "../../../src/engine/rl/step/metrics/loss-metrics.ts";
 import { captionMetrics, pairMetrics } from "../../../src/engine/rl/step/metrics/rollout-metrics.ts";
 import { overPasses, passMetrics, sampledMetrics } from "../../../src/engine/rl/step/metrics/step-metrics.ts";
 import { groupsFromArrow, groupsToArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";
@@ -50,13 +51,15 @@ function sampled(side: number, changes: Partial<Group> = {}): Group {
   };
 }
 
-function trained(group: Group, old: number, reference: number | null = null): Group {
+function trained(group: Group, old: number, reference: number | null = null): PassGroup {
   const filled = (value: number) => new Float32Array(2 * group.actions).fill(value);
   return {
     ...group,
     scores: { advantages: [-1, 1], mean: 0.5, std: 0.7, stdUsed: 0.7, present: 2, zeroSpread: false },
-    ...(reference === null ? {} : { refLogps: filled(reference) }),
+    place: 0,
+    refLogps: reference === null ? null : filled(reference),
     oldLogps: filled(old),
+    still: null,
   };
 }
 
@@ -72,14 +75,14 @@ function readback({ actions }: Group, logp: number): LossReadback {
 }
 
 /** Without a reference there is no KL term. */
-function settingsOf({ refLogps }: Group, type: LossType = "grpo") {
-  return lossSettings(type, refLogps === undefined ? { beta: 0 } : {});
+function settingsOf({ refLogps }: PassGroup, type: LossType = "grpo") {
+  return lossSettings(type, refLogps === null ? { beta: 0 } : {});
 }
 
-function metrics(group: Group, logp: number, pass = 0, type: LossType = "grpo") {
+function metrics(group: PassGroup, logp: number, pass = 0, type: LossType = "grpo") {
   return {
     ...sampledMetrics(2, [group]),
-    ...passMetrics(2, [group], [readback(group, logp)], settingsOf(group, type), pass === 0),
+    ...passMetrics(2, [measuredLoss(group, readback(group, logp), settingsOf(group, type))], pass === 0),
   };
 }
 
@@ -91,19 +94,16 @@ describe("a group of 256 × 256 pixels", () => {
   });
 
   it("is recorded, stored, read again and drawn as a grid", async () => {
-    const record = groupRecord(1, group, readback(group, -1), settingsOf(group));
+    const record = groupRecord(1, measuredLoss(group, readback(group, -1), settingsOf(group)));
     const [again] = await groupsFromArrow(groupsToArrow([record]), "rollouts.arrow");
     expect(again?.rollouts.map(({ actions }) => actions.length)).toEqual([65_536, 65_536]);
     expect(gridOf(again?.rollouts[1]?.actions ?? [])).toMatchObject({ rows: 256, columns: 256 });
   });
 
   it("is no grid to draw when a group is larger", () => {
-    const [actions = []] = groupRecord(
-      1,
-      trained(sampled(400), -1),
-      readback(sampled(400), -1),
-      lossSettings("grpo", { beta: 0 }),
-    ).rollouts.map((rollout) => rollout.actions);
+    const large = trained(sampled(400), -1);
+    const { rollouts } = groupRecord(1, measuredLoss(large, readback(large, -1), settingsOf(large)));
+    const [actions = []] = rollouts.map((rollout) => rollout.actions);
     expect(gridOf(actions)).toBeNull();
   });
 });
@@ -119,7 +119,8 @@ describe("ratio and clips", () => {
   });
 
   it("of the records are the same ones", () => {
-    const { rollouts } = groupRecord(1, trained(plain, -1.5, -1.5), readback(plain, -1), lossSettings("notes"));
+    const group = trained(plain, -1.5, -1.5);
+    const { rollouts } = groupRecord(1, measuredLoss(group, readback(plain, -1), lossSettings("notes")));
     expect(rollouts.map(({ actions }) => actions[0]?.clipped)).toEqual([false, true]);
     expect(rollouts[1]?.actions[0]).toMatchObject({ oldLogp: -1, refLogp: -1.5, ratio: Math.exp(0.5) });
   });
@@ -142,8 +143,8 @@ it("extremes of several groups are the extreme of all, other metrics their mean"
     trained(sampled(2, { metrics: { "completions/min_length": length, "completions/mean_length": length } }), -1),
   );
   const settings = lossSettings("grpo", { beta: 0 });
-  const readbacks = groups.map((group, at) => readback(group, -1 + at));
-  const found = { ...sampledMetrics(2, groups), ...passMetrics(2, groups, readbacks, settings, true) };
+  const losses = groups.map((group, at) => measuredLoss(group, readback(group, -1 + at), settings));
+  const found = { ...sampledMetrics(2, groups), ...passMetrics(2, losses, true) };
   expect(found["loop2/completions/min_length"]).toBe(2);
   expect(found["loop2/completions/mean_length"]).toBe(6);
   expect(found["loop2/ratio/min"]).toBe(1);
@@ -191,9 +192,10 @@ describe("metrics of several groups", () => {
     const groups = [new Float32Array(8).fill(1), new Float32Array(8)].map((mask) =>
       trained(sampled(2, { mask }), -1, -1),
     );
-    const told = (own: readonly Group[]) => {
-      const readbacks = own.map((group) => readback(group, -0.5));
-      return passMetrics(2, own, readbacks, lossSettings("grpo", { beta: 0.04 }), true);
+    const settings = lossSettings("grpo", { beta: 0.04 });
+    const told = (own: readonly PassGroup[]) => {
+      const losses = own.map((group) => measuredLoss(group, readback(group, -0.5), settings));
+      return passMetrics(2, losses, true);
     };
     const whole = told(groups.slice(0, 1));
     for (const name of ["entropy", "kl", "ratio/mean", "ratio/min", "logp_train_vs_sampling/mean"]) {
@@ -212,7 +214,7 @@ describe("metrics of several groups", () => {
         completions,
       );
       return {
-        ...sampled(1),
+        ...trained(sampled(1), -1),
         metrics,
         rollouts: lengths.flatMap((length) =>
           sampled(1)

@@ -20,7 +20,7 @@ import { StorageFull } from "../../storage/store.ts";
 import { NonFiniteGradient, stateArrays } from "../optim/training-state.ts";
 import type { StepContext } from "../step/context.ts";
 import { drawnGroup } from "../step/group-record.ts";
-import { grpoStep } from "../step/grpo-step.ts";
+import { observedStep } from "../step/listeners.ts";
 import { totalLoss } from "../step/metrics/step-metrics.ts";
 import { runWeights } from "../step/run-weights.ts";
 import { sftStep } from "../step/sft-step.ts";
@@ -272,7 +272,7 @@ export class Trainer {
         emit({ type: "group", group });
       },
     };
-    const outcome = await this.#features.duringStep(() => (config.mode === "sft" ? sftStep : grpoStep)(input));
+    const outcome = await this.#features.duringStep(() => (config.mode === "sft" ? sftStep : observedStep)(input));
     await this.#storeTold();
     // After an error in any submit of the step, its numbers may be stale: fail before anything is stored.
     await this.#deps.checkDevice();

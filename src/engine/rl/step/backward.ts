@@ -6,12 +6,12 @@ import type { ParameterSet, Weights } from "../../model/weights/weights.ts";
 import { policyLoss } from "../objective/loss.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
 import { reachedGradients } from "../optim/parameter-sets.ts";
-import type { ActionScores, AuxiliaryLoss, Group } from "./group.ts";
+import type { ActionScores, AuxiliaryLoss, PassGroup } from "./group.ts";
 import { type GroupGradients, type LossReadback, lossTensors } from "./loss-inputs.ts";
 
 export interface LossTask {
   /** Groups of one loop. */
-  readonly groups: readonly Group[];
+  readonly groups: readonly PassGroup[];
   /** Scores of their actions under given weights, in the same order. */
   readonly score: (weights: Weights) => readonly ActionScores[];
   readonly weights: Weights;
@@ -37,7 +37,7 @@ export async function lossGradients(task: LossTask): Promise<GroupGradients> {
         const auxiliary = scored.auxiliary?.() ?? [];
         extras.push(auxiliary);
         // A mean over the groups of the step, like the policy's loss.
-        const still = groups[at]?.still?.start === true;
+        const still = groups[at]?.still?.start;
         const acting = auxiliary.filter(({ zeroAtStart = false }) => !(still && zeroAtStart));
         const loss = acting.reduce(
           (sum, { weight, value }) => sum.add(value.mul(weight / settings.accumulation)),

@@ -1,13 +1,9 @@
 /** Converts a trained group to the record that screens, run folder and exports share. */
 import { clipFact } from "../../data/clips/row-frames.ts";
-import { LabError } from "../../errors.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../runs/rollouts/records.ts";
 import type { GroupScores } from "../objective/advantages.ts";
-import { hostLoss } from "../objective/loss.ts";
-import type { LossSettings } from "../objective/loss-types.ts";
 import type { DrawnGroup, Group } from "./group.ts";
-import type { LossReadback } from "./loss-inputs.ts";
-import { clipFlags, lossData } from "./metrics/loss-metrics.ts";
+import { clipFlags, type MeasuredLoss } from "./metrics/loss-metrics.ts";
 
 /** A group before it is scored: its advantages are 0, its mean and standard deviation NaN. */
 export function drawnGroup(step: number, group: DrawnGroup): GroupRecord {
@@ -16,17 +12,15 @@ export function drawnGroup(step: number, group: DrawnGroup): GroupRecord {
 }
 
 /** A group with advantages but without log-probabilities: its rollouts have no actions yet. */
-export function scoredGroup(step: number, group: Group): GroupRecord {
-  return recordOf(step, group, scoresOf(group), () => []);
+export function scoredGroup(step: number, group: Group, scores: GroupScores): GroupRecord {
+  return recordOf(step, group, scores, () => []);
 }
 
-/** @param readback results of the first pass, whose log-probabilities belong to the weights before the update */
-export function groupRecord(step: number, group: Group, readback: LossReadback, settings: LossSettings): GroupRecord {
-  const { refLogps = null } = group;
-  const data = lossData(group, readback);
-  const loss = hostLoss(data, settings);
+/** @param measured results of the first pass, whose log-probabilities belong to the weights before the update */
+export function groupRecord(step: number, { group, readback, settings, data, loss }: MeasuredLoss): GroupRecord {
+  const { refLogps } = group;
   const clipped = clipFlags(loss, data, settings);
-  return recordOf(step, group, scoresOf(group), (index) =>
+  return recordOf(step, group, group.scores, (index) =>
     (group.labels[index] ?? []).map((action, t): ActionRecord => {
       const at = index * group.actions + t;
       return {
@@ -42,11 +36,6 @@ export function groupRecord(step: number, group: Group, readback: LossReadback, 
       };
     }),
   );
-}
-
-function scoresOf({ scores }: Group): GroupScores {
-  if (scores === undefined) throw new LabError("internal", "A group without advantages cannot be recorded");
-  return scores;
 }
 
 function recordOf(

@@ -1,4 +1,7 @@
-/** The group of a step: the rollouts of one prompt. Its loop samples and scores it, then it gets advantages and is trained on. */
+/**
+ * The group of a step: the rollouts of one prompt. Its loop samples and rewards it (`Group`), then it has advantages
+ * (`ScoredGroup`), then every pass over the rollouts adds what its loss compares with (`PassGroup`). None is changed.
+ */
 
 import type { TrainingRow } from "../../data/training-row.ts";
 import type { Tensor } from "../../gpu/tf.ts";
@@ -57,7 +60,7 @@ export interface Group {
   /** [N·T] log π of the sampling weights. */
   readonly samplingLogps: Float32Array;
   /** [N·T] log π of the run's starting weights, if they are the reference or the loop computes them anyway. */
-  startLogps?: Float32Array | null;
+  readonly startLogps?: Float32Array | null;
   /** Probability of each rollout if they are a whole action set, used as weight in the loss and in the mean; null for samples. */
   readonly weights: readonly number[] | null;
   /** Whether `logProbs` can score a subset of the rollouts at proportional cost. */
@@ -74,21 +77,33 @@ export interface Group {
   logProbs(weights: Weights, features: ImageFeatures, rows?: RowRange): ActionScores;
   /** Frees the tensors that the scores need. */
   dispose(): void;
+}
 
-  /** Advantages and spread; set once all groups of the loop are scored. */
-  scores?: GroupScores;
-  /** [N·T] under the reference; absent without one. */
-  refLogps?: Float32Array;
+/** A group with its advantages. */
+export interface ScoredGroup extends Group {
+  /** Position among the loop's groups. */
+  readonly place: number;
+  readonly scores: GroupScores;
+  /** [N·T] log π under the reference; null without one. */
+  readonly refLogps: Float32Array | null;
+}
+
+/** Whether the policy has the weights of the reference, and of the start. */
+export interface Still {
+  readonly reference: boolean;
+  readonly start: boolean;
+}
+
+/** A scored group in one pass over the rollouts. */
+export interface PassGroup extends ScoredGroup {
+  /** [N·T] denominator of the ratio; null = the weights themselves, so the ratio is exactly 1. */
+  readonly oldLogps: Float32Array | null;
   /**
-   * Set in a pass in which no action has an advantage: whether the policy has the weights of the reference, and of the
-   * start. Losses that compare it with them are then 0 by definition; the difference of two passes over the same weights
-   * would be rounding, which Adam scales to full steps.
+   * Set in a pass in which no action has an advantage, else null. Losses that compare the policy with equal weights are
+   * then 0 by definition; the difference of two passes over the same weights would be rounding, which Adam scales to full
+   * steps.
    */
-  still?: { readonly reference: boolean; readonly start: boolean };
-  /** [N·T] of the first pass over the group, the denominator of later passes. */
-  firstLogps?: Float32Array;
-  /** [N·T] denominator of the ratio in this pass; null = the weights themselves, so the ratio is exactly 1. */
-  oldLogps?: Float32Array | null;
+  readonly still: Still | null;
 }
 
 /** A group before it is scored; its rollouts lack what later phases compute. */
@@ -106,13 +121,7 @@ export interface LoopRollouts {
   score(weights: Weights, places: readonly number[], features: readonly ImageFeatures[]): readonly ActionScores[];
 }
 
-/** [N] advantages of a scored group. */
-export function advantagesOf({ scores }: Group): readonly number[] {
-  return scores?.advantages ?? [];
-}
-
 /** The advantages in the policy's loss: 0 if the actions are not trained by policy gradient. */
-export function learntAdvantages(group: Group): readonly number[] {
-  const advantages = advantagesOf(group);
-  return group.policyGradient === false ? advantages.map(() => 0) : advantages;
+export function learntAdvantages({ scores, policyGradient }: ScoredGroup): readonly number[] {
+  return policyGradient === false ? scores.advantages.map(() => 0) : scores.advantages;
 }

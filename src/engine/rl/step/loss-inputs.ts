@@ -1,7 +1,7 @@
 /** Inputs and results of a backward pass over a group. */
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { LossInputs } from "../objective/loss.ts";
-import { type Group, learntAdvantages } from "./group.ts";
+import { learntAdvantages, type PassGroup } from "./group.ts";
 
 /** Values of a group in the update. */
 export interface LossReadback {
@@ -24,13 +24,13 @@ export interface GroupGradients {
 /** The loss's constants; owned by the caller. */
 export type LossTensors = Omit<LossInputs, "logps" | "entropies">;
 
-export function lossTensors(group: Group): LossTensors {
-  const { rollouts, actions, oldLogps = null, refLogps = null, mask, weights } = group;
+export function lossTensors(group: PassGroup): LossTensors {
+  const { rollouts, actions, oldLogps, refLogps, mask, weights } = group;
   const shape: [number, number] = [rollouts.length, actions];
   const grid = (values: Float32Array | null): Tensor | null => (values === null ? null : tf.tensor2d(values, shape));
   return {
     oldLogps: grid(oldLogps),
-    refLogps: refLogps !== null && group.still?.reference === true ? "own" : grid(refLogps),
+    refLogps: refLogps !== null && group.still?.reference ? "own" : grid(refLogps),
     mask: tf.tensor2d(mask, shape),
     advantages: tf.tensor1d([...learntAdvantages(group)]),
     // Σ over the action set: N rows of weight p average to Σ p L when each carries N · p.

@@ -15,11 +15,11 @@ import { policyLoss } from "../objective/loss.ts";
 import { GradientSum } from "../optim/gradient-sum.ts";
 import { member, reachedGradients } from "../optim/parameter-sets.ts";
 import type { LossTask } from "./backward.ts";
-import type { ActionScores, Group, RowRange } from "./group.ts";
+import type { ActionScores, Group, PassGroup, RowRange } from "./group.ts";
 import { type GroupGradients, lossTensors } from "./loss-inputs.ts";
 
 export interface MicroTask extends Omit<LossTask, "groups" | "score"> {
-  readonly group: Group;
+  readonly group: PassGroup;
   readonly features: ImageFeatures;
 }
 

@@ -16,9 +16,9 @@ import { drawPoints } from "../../sft/points.ts";
 import { reachedGradients } from "../optim/parameter-sets.ts";
 import { gradientSum, updateState } from "../optim/training-state.ts";
 import { dropoutKey, withFeatures } from "./context.ts";
-import type { StepInput, StepOutcome } from "./grpo-step.ts";
 import { dataCaptionObservations } from "./metrics/rollout-metrics.ts";
 import { runWeights } from "./run-weights.ts";
+import type { StepInput, StepOutcome } from "./step-events.ts";
 
 /** Stream number of the draws of points, in the place of a loop's number. */
 const SUPERVISED = 3;

@@ -5,7 +5,7 @@ import type { GroupScores } from "../../objective/advantages.ts";
 import { termAdvantages } from "../../objective/group-advantages.ts";
 import type { LossSettings } from "../../objective/loss-types.ts";
 import type { GradientSum } from "../../optim/gradient-sum.ts";
-import type { Group } from "../group.ts";
+import type { PassGroup } from "../group.ts";
 import type { LossReadback } from "../loss-inputs.ts";
 import type { TermGradient } from "./update-shares.ts";
 
@@ -32,7 +32,7 @@ export function signalToNoise(squares: readonly number[], norm: number): number 
 export interface ReportedPass {
   readonly loop: LoopId;
   /** Values before the pass. */
-  readonly groups: readonly Group[];
+  readonly groups: readonly PassGroup[];
   readonly settings: LossSettings;
   readonly readbacks: readonly LossReadback[];
   readonly config: LabConfig;
@@ -46,16 +46,13 @@ export interface ReportedPass {
  */
 export async function termGradients(
   { loop, groups, settings, readbacks, config, step }: ReportedPass,
-  gradientOf: (groups: readonly Group[], settings: LossSettings, auxiliary: boolean) => Promise<GradientSum>,
+  gradientOf: (groups: readonly PassGroup[], settings: LossSettings, auxiliary: boolean) => Promise<GradientSum>,
 ): Promise<TermGradient[]> {
   const found: TermGradient[] = [];
-  const withAdvantages = (of: (at: number, own: GroupScores) => readonly number[]): Group[] =>
-    groups.map((group, at) => {
-      const scores = group.scores as GroupScores;
-      return { ...group, scores: { ...scores, advantages: of(at, scores) } };
-    });
+  const withAdvantages = (of: (at: number, own: GroupScores) => readonly number[]): PassGroup[] =>
+    groups.map((group, at) => ({ ...group, scores: { ...group.scores, advantages: of(at, group.scores) } }));
   const rewardsAlone = { ...settings, beta: 0, entropyCoefficient: 0 };
-  const scores = groups.map((group) => group.scores as GroupScores);
+  const scores = groups.map((group) => group.scores);
   const learns = groups.some(({ policyGradient }) => policyGradient !== false);
   const shares = learns ? termAdvantages(groups, scores, config, step) : new Map<string, number[][]>();
   for (const [term, advantages] of shares) {

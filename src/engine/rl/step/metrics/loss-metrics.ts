@@ -5,14 +5,25 @@
  */
 import { type HostLoss, hostLoss, type LossData } from "../../objective/loss.ts";
 import type { LossSettings } from "../../objective/loss-types.ts";
-import { type Group, learntAdvantages } from "../group.ts";
+import { learntAdvantages, type PassGroup } from "../group.ts";
 import type { LossReadback } from "../loss-inputs.ts";
 
-/** A group and the results of one pass over it. */
-export function lossData(group: Group, { logps, entropies }: LossReadback): LossData {
-  const { rollouts, actions, mask, oldLogps = null, refLogps = null } = group;
+/** A group in one pass with its loss in double precision. */
+export interface MeasuredLoss {
+  readonly group: PassGroup;
+  readonly readback: LossReadback;
+  readonly settings: LossSettings;
+  readonly data: LossData;
+  readonly loss: HostLoss;
+}
+
+/** @param readback results of the pass */
+export function measuredLoss(group: PassGroup, readback: LossReadback, settings: LossSettings): MeasuredLoss {
+  const { rollouts, actions, mask, oldLogps, refLogps } = group;
+  const { logps, entropies } = readback;
   const advantages = learntAdvantages(group);
-  return { rows: rollouts.length, tokens: actions, logps, oldLogps, refLogps, entropies, mask, advantages };
+  const data = { rows: rollouts.length, tokens: actions, logps, oldLogps, refLogps, entropies, mask, advantages };
+  return { group, readback, settings, data, loss: hostLoss(data, settings) };
 }
 
 /** Row-major [N * T] flags; masked positions hold 0. */

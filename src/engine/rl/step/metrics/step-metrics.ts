@@ -3,10 +3,8 @@ import { addTo } from "../../../bytes/lists.ts";
 import type { LabConfig } from "../../../config/table.ts";
 import type { LoopId } from "../../../runs/rollouts/records.ts";
 import { LOOP_IDS } from "../../loops/abouts.ts";
-import type { LossSettings } from "../../objective/loss-types.ts";
-import { advantagesOf, type Group } from "../group.ts";
-import type { LossReadback } from "../loss-inputs.ts";
-import { lossData, lossMetrics } from "./loss-metrics.ts";
+import type { Group, ScoredGroup } from "../group.ts";
+import { lossMetrics, type MeasuredLoss } from "./loss-metrics.ts";
 
 const mean = (values: readonly number[]): number =>
   values.length === 0 ? Number.NaN : values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -20,14 +18,14 @@ function deviation(values: readonly number[]): number {
 type Put = (name: string, value: number) => void;
 
 /** Metrics of a loop's rollouts. @param groups all of the step, with their scores */
-export function sampledMetrics(loop: LoopId, groups: readonly Group[]): Record<string, number> {
+export function sampledMetrics(loop: LoopId, groups: readonly ScoredGroup[]): Record<string, number> {
   const out: Record<string, number> = {};
   const put: Put = (name, value) => {
     out[`loop${loop}/${name}`] = value;
   };
   const all = groups.flatMap((group) => group.rollouts.map(({ reward }) => reward));
   const rewards = all.filter((reward) => reward !== null);
-  const scores = groups.flatMap((group) => group.scores ?? []);
+  const scores = groups.map((group) => group.scores);
   // Groups without any reward have no mean; they are counted, not averaged.
   put("reward", mean(scores.map((own) => own.mean).filter((value) => !Number.isNaN(value))));
   put("reward_std", deviation(rewards));
@@ -36,7 +34,7 @@ export function sampledMetrics(loop: LoopId, groups: readonly Group[]): Record<s
   put("reward_missing", mean(all.map((reward) => Number(reward === null))));
   put("group_std_mean", mean(scores.map(({ std }) => std)));
   put("frac_reward_zero_std", mean(scores.map(({ zeroSpread }) => Number(zeroSpread))));
-  put("advantage_abs_mean", mean(groups.flatMap((group) => advantagesOf(group).map(Math.abs))));
+  put("advantage_abs_mean", mean(groups.flatMap((group) => group.scores.advantages.map(Math.abs))));
   for (const [name, values] of termValues(groups)) {
     put(`rewards/${name}/mean`, mean(values));
     put(`rewards/${name}/std`, deviation(values));
@@ -71,34 +69,23 @@ function meanTerminated(groups: readonly Group[]): number | null {
 
 /**
  * Metrics of one pass over a loop's rollouts, or over one window of them.
- * @param groups the groups with their scores and the denominators of the shown ratios
- * @param readbacks results of the pass, one per group
- * @param settings settings of its loss
+ * @param losses one per group, with the denominators of the shown ratios
  * @param alike whether the pass repeats the computation of sampling: same weights, no dropout
  */
-export function passMetrics(
-  loop: LoopId,
-  groups: readonly Group[],
-  readbacks: readonly LossReadback[],
-  settings: LossSettings,
-  alike: boolean,
-): Record<string, number> {
+export function passMetrics(loop: LoopId, losses: readonly MeasuredLoss[], alike: boolean): Record<string, number> {
   const out: Record<string, number> = {};
   const put: Put = (name, value) => {
     out[`loop${loop}/${name}`] = value;
   };
-  put("loss", sum(readbacks.map((readback) => readback.loss)));
-  put("policy_loss", sum(readbacks.map((readback) => readback.policy)));
+  put("loss", sum(losses.map(({ readback }) => readback.loss)));
+  put("policy_loss", sum(losses.map(({ readback }) => readback.policy)));
   average(
-    groups.map((group, i) => {
-      const readback = readbacks[i] as LossReadback;
-      return {
-        // A group that is masked whole must not lower the means over the groups.
-        ...(group.mask.includes(1) ? lossMetrics(lossData(group, readback), settings) : {}),
-        ...(alike ? agreement(group, readback.logps) : {}),
-        ...Object.fromEntries(Object.entries(readback.auxiliary).map(([name, value]) => [`${name}_loss`, value])),
-      };
-    }),
+    losses.map(({ group, readback, settings, data, loss }) => ({
+      // A group that is masked whole must not lower the means over the groups.
+      ...(group.mask.includes(1) ? lossMetrics(data, settings, loss) : {}),
+      ...(alike ? agreement(group, readback.logps) : {}),
+      ...Object.fromEntries(Object.entries(readback.auxiliary).map(([name, value]) => [`${name}_loss`, value])),
+    })),
     put,
   );
   return out;

@@ -1,0 +1,120 @@
+/** Log-probabilities that stay fixed while a step updates the policy: π_ref, and π_old of windows after an update. */
+import type { LabConfig } from "../../config/table.ts";
+import type { ImageFeatures } from "../../policy/features.ts";
+import { inBatches } from "../../policy/in-batches.ts";
+import type { LoopId } from "../../runs/rollouts/records.ts";
+import { emaDistance } from "../optim/ema.ts";
+import type { TrainingState } from "../optim/training-state.ts";
+import { readLogProbs } from "./backward.ts";
+import { dropoutKey, type StepContext, withFeatures } from "./context.ts";
+import { type LoopRollouts, learntAdvantages, type ScoredGroup, type Still } from "./group.ts";
+import { gradientReportDue } from "./metrics/gradient-report.ts";
+import { rangedScores, splits } from "./micro-batch.ts";
+import { runWeights } from "./run-weights.ts";
+import type { LoopOfStep, StepInput } from "./step-events.ts";
+
+/** Groups per backward pass; the same in all passes of a step, so that dropout has the same masks. */
+export function groupsInBatch({ config, step }: StepContext): number {
+  return config.microRollouts > 0 || gradientReportDue(config, step) ? 1 : config.groupsAtOnce;
+}
+
+/** The groups of one accumulation window. */
+export function windowOf<T>(groups: readonly T[], window: number, windows: number): readonly T[] {
+  const size = groups.length / windows;
+  return groups.slice(window * size, (window + 1) * size);
+}
+
+export function referenceParameters(config: LabConfig, state: TrainingState): TrainingState["start"] {
+  return config.reference === "ema" ? state.ema : (state.reference ?? state.start);
+}
+
+/** Log-probabilities of the actions under the reference, [N·T] per group. */
+export async function referenceLogps(
+  { context, state }: StepInput,
+  { groups, score }: LoopRollouts,
+): Promise<readonly Float32Array[]> {
+  const { config, model } = context;
+  const parameters = referenceParameters(config, state);
+  const weights = runWeights(model, parameters, state.loraScale, config);
+  const logps: Float32Array[] = [];
+  for (const batch of inBatches([...groups.entries()], config.groupsAtOnce)) {
+    const known = parameters === state.start ? batch.flatMap(([, { startLogps }]) => startLogps ?? []) : [];
+    if (known.length === batch.length) logps.push(...known);
+    else {
+      const places = batch.map(([place]) => place);
+      const rows = batch.map(([, { row }]) => row);
+      const read = (features: readonly ImageFeatures[]) => readLogProbs(() => score(weights, places, features));
+      logps.push(...(await withFeatures(context, rows, read)));
+    }
+  }
+  return logps;
+}
+
+/** π_old of each group by its place: the denominator of the ratio once the weights differ from those that sampled. */
+export type OldLogps = ReadonlyMap<LoopId, (Float32Array | undefined)[]>;
+
+/**
+ * Log-probabilities under the sampling weights, for groups whose first pass follows an earlier update. Those of the other
+ * groups are known after their first pass.
+ */
+export async function laterWindowLogps(
+  input: StepInput,
+  loops: readonly LoopOfStep[],
+  windows: number,
+): Promise<OldLogps> {
+  const old = new Map(loops.map(({ id }): [LoopId, (Float32Array | undefined)[]] => [id, []]));
+  for (const loop of windows > 1 ? loops : []) {
+    const later = Array.from({ length: windows - 1 }, (_, at) => windowOf(loop.groups, at + 1, windows));
+    // The batches are those of the update, so that dropout has the same masks.
+    for (const batch of later.flatMap((window) => inBatches(window, groupsInBatch(input.context)))) {
+      const logps = await samplingLogps(input, loop, batch);
+      for (const [at, { place }] of batch.entries()) (old.get(loop.id) ?? [])[place] = logps[at];
+    }
+  }
+  return old;
+}
+
+async function samplingLogps(
+  { context, state }: StepInput,
+  { id, score }: LoopOfStep,
+  batch: readonly ScoredGroup[],
+): Promise<readonly Float32Array[]> {
+  const { config, model } = context;
+  const weights = runWeights(model, state.params, state.loraScale, config, dropoutKey(context, id));
+  const [first] = batch as readonly [ScoredGroup];
+  const rows = batch.map(({ row }) => row);
+  const places = batch.map(({ place }) => place);
+  return await withFeatures(context, rows, (features) =>
+    readLogProbs(() =>
+      splits(first, config.microRollouts)
+        ? [rangedScores(first, weights, features[0] as ImageFeatures, config.microRollouts)]
+        : score(weights, places, features),
+    ),
+  );
+}
+
+/**
+ * In the first pass the ratio's denominator is the weights themselves, with the gradient stopped, so it is exactly 1; later
+ * passes divide by the first pass' log-probabilities. The reference-ratio formula divides by the reference instead.
+ */
+export function denominator(
+  { objective }: LabConfig,
+  { refLogps }: ScoredGroup,
+  old: Float32Array | undefined,
+): Float32Array | null {
+  return objective === "notes" ? refLogps : (old ?? null);
+}
+
+/** Whether a group has no advantage, so that only penalties move the policy. */
+export function isSilent(group: ScoredGroup): boolean {
+  return learntAdvantages(group).every((advantage) => advantage === 0);
+}
+
+/** How silent groups compare the policy with (docs/spec/grpo.md#5-kl-to-the-reference); null if there is none. */
+export async function stillness({ context, state }: StepInput, loops: readonly LoopOfStep[]): Promise<Still | null> {
+  // With dropout the policy differs from its reference by design.
+  if (context.config.loraDropout > 0 || !loops.some(({ groups }) => groups.some(isSilent))) return null;
+  const reference = referenceParameters(context.config, state);
+  const start = (await emaDistance(state.start, state.params)) === 0;
+  return { start, reference: reference === state.start ? start : (await emaDistance(reference, state.params)) === 0 };
+}

@@ -1,0 +1,194 @@
+/**
+ * What listens to a step: metrics, records, the entropy bonus and the gradient report. None is part of the update; each
+ * can be removed from the list.
+ */
+import { groupsPerStep } from "../../config/derived.ts";
+import { LabError } from "../../errors.ts";
+import type { ParameterSet } from "../../model/weights/weights.ts";
+import type { LoopId } from "../../runs/rollouts/records.ts";
+import type { GroupScores } from "../objective/advantages.ts";
+import { entropyControl, meanEntropy, nextEntropyState } from "../objective/entropy-control.ts";
+import { inspectGradients } from "../optim/monitor.ts";
+import { copySet, disposeSet } from "../optim/parameter-sets.ts";
+import type { UpdateReport } from "../optim/training-state.ts";
+import type { PassGroup } from "./group.ts";
+import { groupRecord, scoredGroup } from "./group-record.ts";
+import { grpoStep } from "./grpo-step.ts";
+import { gradientOfLoss } from "./loop-loss.ts";
+import type { LossReadback } from "./loss-inputs.ts";
+import { gradientReportDue, signalToNoise, termGradients } from "./metrics/gradient-report.ts";
+import { type MeasuredLoss, measuredLoss } from "./metrics/loss-metrics.ts";
+import { judgeMetrics, sourceMetrics } from "./metrics/rollout-metrics.ts";
+import { overPasses, passMetrics, sampledMetrics } from "./metrics/step-metrics.ts";
+import { type TermGradient, updateShares } from "./metrics/update-shares.ts";
+import type { Metrics, StepInput, StepListener, StepOutcome } from "./step-events.ts";
+
+/** Makes a listener for one step. */
+type MakeListener = (input: StepInput) => StepListener;
+
+/** Every listener of a GRPO step, in the order in which they are called. */
+export const STEP_LISTENERS: MakeListener[] = [scoredGroups, sampledGroups, gradientReport, losses, entropyBonus];
+
+/**
+ * Runs a GRPO step with its listeners.
+ * @throws LabError("cancelled") when stopped, leaving the state as it was before the step
+ */
+export async function observedStep(input: StepInput): Promise<StepOutcome> {
+  const listeners = STEP_LISTENERS.map((make) => make(input));
+  const metrics: Record<string, number> = {};
+  const passes = new Map<LoopId, Metrics[]>();
+  const updates: UpdateReport[] = [];
+  try {
+    for await (const event of grpoStep(input)) {
+      const found: Record<string, number> = {};
+      for (const listener of listeners) Object.assign(found, await listener.on(event));
+      if (event.type === "update") updates.push(event.report);
+      if (event.type === "pass") passes.set(event.loop.id, [...(passes.get(event.loop.id) ?? []), found]);
+      else Object.assign(metrics, found);
+    }
+  } finally {
+    for (const listener of listeners) listener.dispose?.();
+  }
+  for (const rows of passes.values()) Object.assign(metrics, overPasses(rows));
+  const update = together(updates);
+  return { metrics: { ...metrics, ...update.metrics }, update };
+}
+
+/** Combines the updates of a step: the numbers of the last one, and all non-finite elements of any. */
+function together(updates: readonly UpdateReport[]): UpdateReport {
+  const last = updates.at(-1);
+  if (last === undefined) throw new LabError("internal", "A step made no pass over its rollouts");
+  return {
+    stepped: updates.every(({ stepped }) => stepped),
+    metrics: last.metrics,
+    nonFinite: [...new Set(updates.flatMap(({ nonFinite }) => nonFinite))],
+    clip: last.clip,
+  };
+}
+
+/** Records of scored groups, and their rewards by source. */
+function scoredGroups({ context, order, onScored }: StepInput): StepListener {
+  const { config, step } = context;
+  return {
+    on(event) {
+      if (event.type !== "scored") return undefined;
+      const { loop, groups, scores } = event;
+      for (const [at, group] of groups.entries()) onScored(scoredGroup(step, group, scores[at] as GroupScores));
+      const later = groups.filter(({ group }) => group >= groupsPerStep(config)).length;
+      return {
+        ...sourceMetrics(loop, groups, scores, order),
+        ...(config.resampleRounds > 0 ? { [`loop${loop}/resampled_groups`]: later } : {}),
+      };
+    },
+  };
+}
+
+/** Metrics of the rollouts and of the judge. */
+function sampledGroups(): StepListener {
+  return {
+    on(event) {
+      if (event.type !== "sampled") return undefined;
+      const rollouts = event.loops.flatMap(({ sampled }) => sampled.flatMap((group) => group.rollouts));
+      const metrics = event.loops.map(({ id, groups }) => sampledMetrics(id, groups));
+      return Object.assign({}, ...metrics, judgeMetrics(rollouts.map(({ terms }) => terms)));
+    },
+  };
+}
+
+/** Losses of the passes, and the records of the groups in their first pass. */
+function losses({ context, onGroup }: StepInput): StepListener {
+  const { config, step } = context;
+  let measured: MeasuredLoss[] = [];
+  // On-policy, the shown ratios are relative to the sampling pass and measure how far the two passes differ. With dropout
+  // they differ by design, so the ratios of the loss are shown.
+  const shown = (group: PassGroup, { logps }: LossReadback): PassGroup => {
+    return { ...group, oldLogps: group.oldLogps ?? (config.loraDropout > 0 ? logps : group.samplingLogps) };
+  };
+  return {
+    on(event) {
+      if (event.type === "loss") {
+        for (const [at, group] of event.groups.entries()) {
+          const readback = event.readbacks[at] as LossReadback;
+          const loss = measuredLoss(shown(group, readback), readback, event.settings);
+          measured.push(loss);
+          if (event.turn.pass === 0) onGroup(groupRecord(step, loss));
+        }
+      }
+      if (event.type !== "pass") return undefined;
+      const metrics = passMetrics(event.loop.id, measured, event.turn.index === 0 && config.loraDropout === 0);
+      measured = [];
+      return metrics;
+    },
+  };
+}
+
+/** Moves each loop's adaptive entropy bonus. It is part of the state with the update, so a stop before it changes none. */
+function entropyBonus({ context: { config }, state }: StepInput): StepListener {
+  let next = state.entropy;
+  return {
+    on(event) {
+      if (event.type === "update") state.entropy = next;
+      if (event.type !== "pass") return undefined;
+      const { id } = event.loop;
+      if (config.adaptiveEntropy) {
+        const seen = event.groups.map(({ mask }, at) => ({ mask, entropies: event.readbacks[at]?.entropies ?? [] }));
+        const entropy = meanEntropy(seen, config.topEntropyQuantile);
+        next = { ...next, [id]: nextEntropyState(next[id], entropy, entropyControl(config)) };
+      }
+      const bonus = config.adaptiveEntropy ? next[id].coefficient : config.entropyCoefficient || null;
+      return bonus === null ? undefined : { [`loop${id}/entropy_coef`]: bonus };
+    },
+  };
+}
+
+/**
+ * In the first turn of steps that report their gradients: signal-to-noise, and every term's gradient norm and share of the
+ * update.
+ */
+function gradientReport(input: StepInput): StepListener {
+  const { state, context } = input;
+  const { config, step } = context;
+  const norm = async (of: Parameters<typeof inspectGradients>[0]) => (await inspectGradients(of, () => "all")).norm;
+  let squares: number[] = [];
+  let terms: TermGradient[] = [];
+  let before: ParameterSet = {};
+  const dispose = (): void => {
+    for (const { sum } of terms) sum.dispose();
+    disposeSet(before);
+    [terms, before] = [[], {}];
+  };
+  return {
+    dispose,
+    async on(event) {
+      if (!("turn" in event) || event.turn.index > 0 || !gradientReportDue(config, step)) return undefined;
+      switch (event.type) {
+        case "loss":
+          squares.push((await norm(event.gradients)) ** 2);
+          return undefined;
+        case "pass": {
+          const { loop, groups, settings, readbacks, sum } = event;
+          const ratio = signalToNoise(squares, await norm(sum));
+          squares = [];
+          const pass = { loop: loop.id, groups, settings, readbacks, config, step };
+          terms.push(...(await termGradients(pass, (...changed) => gradientOfLoss(input, loop, ...changed))));
+          return ratio === null ? undefined : { [`loop${loop.id}/grad_snr`]: ratio };
+        }
+        case "gradients": {
+          const norms: Record<string, number> = {};
+          for (const { loop, term, sum } of terms) norms[`loop${loop}/term_grad_norm/${term}`] = await norm(sum);
+          before = copySet(state.params);
+          return norms;
+        }
+        case "update": {
+          const { report, loops } = event;
+          const factor = (id: LoopId) => report.clip * (loops.find(({ loop }) => loop === id)?.factor ?? 1);
+          const rate = report.metrics.learning_rate as number;
+          const shares = report.stepped && terms.length > 0;
+          const metrics = shares ? await updateShares({ before, state, terms, rate, factor }, config) : undefined;
+          dispose();
+          return metrics;
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,124 @@
+/**
+ * Samples the groups of a loop: draws their rows, lets the loop sample and reward them, and with dynamic sampling (DAPO,
+ * 2503.14476) replaces groups whose rewards are equal, since they give no gradient.
+ */
+import { groupsPerStep } from "../../config/derived.ts";
+import type { TrainingRow } from "../../data/training-row.ts";
+import { isLanguageBlock } from "../../model/adapter/trainable.ts";
+import type { Weights } from "../../model/weights/weights.ts";
+import type { LoopId } from "../../runs/rollouts/records.ts";
+import { aboutLoop } from "../loops/abouts.ts";
+import { LOOP_CODE } from "../loops/registry.ts";
+import { stepScores } from "../objective/group-advantages.ts";
+import { member } from "../optim/parameter-sets.ts";
+import { stepRows } from "./clip-frames.ts";
+import { drawRow } from "./data-order.ts";
+import type { ActionScores, Group, LoopRollouts } from "./group.ts";
+import { runWeights } from "./run-weights.ts";
+import type { StepInput } from "./step-events.ts";
+
+/** The groups of a loop in this step; owned by the caller. */
+export async function sampleLoop(input: StepInput, id: LoopId): Promise<LoopRollouts> {
+  const { config, step } = input.context;
+  const first = await sampleGroups(input, id, 0, groupsPerStep(config));
+  const spreads = (groups: readonly Group[]) => stepScores(groups, config, step).map(({ zeroSpread }) => !zeroSpread);
+  return resampled(first, config.resampleRounds, spreads, (round, count) => sampleGroups(input, id, round, count));
+}
+
+/** Draws rows and samples a group for each, all together. @param round of dynamic sampling */
+async function sampleGroups(
+  { context, state, order, rows, onRows }: StepInput,
+  id: LoopId,
+  round: number,
+  count: number,
+): Promise<LoopRollouts> {
+  const { model, config, step } = context;
+  const loop = LOOP_CODE[id];
+  const loopOrder = order.of(id);
+  const perStep = groupsPerStep(config);
+  await context.phase("sample", id);
+  const drawn: TrainingRow[] = [];
+  const ofClips = stepRows(rows, config, step);
+  const usable = (row: TrainingRow): boolean => loop.usable(model, row, config);
+  for (let group = 0; group < count; group++) {
+    const place = loopOrder.place((step - 1) * perStep + group, step, round);
+    drawn.push(await drawRow(ofClips, loopOrder.rows, place, { usable, needs: loop.needs }));
+  }
+  onRows({ step, loop: id, rows: drawn.map(({ summary }) => summary) });
+  return loop.rollout({ ...context, partner: partnerOf({ context, state }, id), firstGroup: round * perStep }, drawn);
+}
+
+/** The partner of a loop's rewards; with `partnerScope` loop, what the loop does not train stays as at the start. */
+export function partnerOf({ context, state }: Pick<StepInput, "context" | "state">, id: LoopId): Weights {
+  const { config, model, partner } = context;
+  if (config.partnerScope === "policy") return partner;
+  const trainsLanguage = LOOP_CODE[id].trainsLanguage?.(config) ?? true;
+  const trainsMasks = aboutLoop(id).samples === "mask";
+  const others = state.names.filter((name) => !(isLanguageBlock(state.blockOf(name)) ? trainsLanguage : trainsMasks));
+  const kept = Object.fromEntries(others.map((name) => [name, member(state.start, name)]));
+  return runWeights(model, () => ({ ...state.ema, ...kept }), state.loraScale, config);
+}
+
+/**
+ * Replaces groups without spread, round by round, in their places; new groups without spread are dropped.
+ * @param first the sampled groups of a loop; owned by the result from now on
+ * @param spreads returns whether each of these groups has spread
+ * @param again samples a number of further groups
+ * @throws what `again` throws; all groups are then freed
+ */
+export async function resampled(
+  first: LoopRollouts,
+  rounds: number,
+  spreads: (groups: readonly Group[]) => readonly boolean[],
+  again: (round: number, count: number) => Promise<LoopRollouts>,
+): Promise<LoopRollouts> {
+  const samplings = [first];
+  const chosen = [...first.groups];
+  try {
+    for (let round = 1; round <= rounds; round++) {
+      const has = spreads(chosen);
+      const dull = [...chosen.keys()].filter((place) => has[place] !== true);
+      if (dull.length === 0) break;
+      const more = await again(round, dull.length);
+      samplings.push(more);
+      const good = spreads(more.groups);
+      for (const [at, group] of more.groups.entries()) {
+        const place = good[at] === true ? dull.shift() : undefined;
+        if (place === undefined) group.dispose();
+        else {
+          chosen[place]?.dispose();
+          chosen[place] = group;
+        }
+      }
+    }
+  } catch (thrown) {
+    for (const group of chosen) group.dispose();
+    throw thrown;
+  }
+  return samplings.length === 1 ? first : joined(samplings, chosen);
+}
+
+/** Combines the groups of several samplings into one list. */
+function joined(samplings: readonly LoopRollouts[], groups: readonly Group[]): LoopRollouts {
+  return {
+    groups,
+    sampled: samplings.flatMap((own) => own.groups),
+    score(weights, places, features) {
+      const found: ActionScores[] = [];
+      for (const sampling of samplings) {
+        const own = places.flatMap((place, at) => {
+          const inside = sampling.groups.indexOf(groups[place] as Group);
+          return inside < 0 ? [] : [{ at, inside }];
+        });
+        if (own.length === 0) continue;
+        const scores = sampling.score(
+          weights,
+          own.map(({ inside }) => inside),
+          own.map(({ at }) => features[at] as (typeof features)[number]),
+        );
+        for (const [n, { at }] of own.entries()) found[at] = scores[n] as ActionScores;
+      }
+      return found;
+    },
+  };
+}

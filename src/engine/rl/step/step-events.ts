@@ -1,0 +1,99 @@
+/** What a step is given, and what it tells its listeners. */
+import type { RowSource } from "../../data/training-row.ts";
+import type { GroupRecord, LoopId } from "../../runs/rollouts/records.ts";
+import type { Loop } from "../loops/loop.ts";
+import type { GroupScores } from "../objective/advantages.ts";
+import type { LossSettings } from "../objective/loss-types.ts";
+import type { GradientSum } from "../optim/gradient-sum.ts";
+import type { StepGradients } from "../optim/step-gradients.ts";
+import type { TrainingState, UpdateReport } from "../optim/training-state.ts";
+import type { GivenRows } from "../run/events.ts";
+import type { StepContext } from "./context.ts";
+import type { RowOrder } from "./data-order.ts";
+import type { Group, LoopRollouts, PassGroup, ScoredGroup } from "./group.ts";
+import type { GroupGradients, LossReadback } from "./loss-inputs.ts";
+
+export interface StepInput {
+  readonly context: StepContext;
+  readonly state: TrainingState;
+  readonly rows: RowSource;
+  readonly order: RowOrder;
+  /** Called with the rows of a loop as soon as they are drawn, before anything is sampled. */
+  readonly onRows: (rows: GivenRows) => void;
+  /** Called with each group as soon as it is scored; its actions are still missing. */
+  readonly onScored: (group: GroupRecord) => void;
+  /** Called with each finished group, as soon as its log-probabilities are known. */
+  readonly onGroup: (group: GroupRecord) => void;
+}
+
+export interface StepOutcome {
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly update: UpdateReport;
+}
+
+/** The scored groups of one loop, with a function that scores several at once under other weights. */
+export interface LoopOfStep {
+  readonly id: LoopId;
+  readonly loop: Loop;
+  readonly groups: readonly ScoredGroup[];
+  /** `groups` and those that dynamic sampling dropped, which are freed. */
+  readonly sampled: readonly Group[];
+  readonly score: LoopRollouts["score"];
+}
+
+/** One update of a step: one window of the rollouts in one of the passes over them. */
+export interface Turn {
+  /** 0 to μ − 1. */
+  readonly pass: number;
+  readonly window: number;
+  /** Number of the update within the step, from 0. */
+  readonly index: number;
+}
+
+/** Tensors in an event are valid until the listener returns. */
+export type StepEvent =
+  /** A loop's groups have advantages. */
+  | {
+      readonly type: "scored";
+      readonly loop: LoopId;
+      readonly groups: readonly Group[];
+      readonly scores: readonly GroupScores[];
+    }
+  /** All loops are sampled and scored; the reference has scored their actions. */
+  | { readonly type: "sampled"; readonly loops: readonly LoopOfStep[] }
+  /** Loss and gradients of one backward pass, before they are summed. */
+  | ({ readonly type: "loss"; readonly turn: Turn; readonly loop: LoopOfStep; readonly settings: LossSettings } & {
+      readonly groups: readonly PassGroup[];
+    } & GroupGradients)
+  /** Every group of a loop in this turn has a loss; `sum` holds their gradients. */
+  | {
+      readonly type: "pass";
+      readonly turn: Turn;
+      readonly loop: LoopOfStep;
+      readonly settings: LossSettings;
+      readonly groups: readonly PassGroup[];
+      readonly readbacks: readonly LossReadback[];
+      readonly sum: GradientSum;
+    }
+  /** The loops' gradients before they are clipped and joined. */
+  | { readonly type: "gradients"; readonly turn: Turn; readonly gradients: ReadonlyMap<LoopId, GradientSum> }
+  /** The state is updated, or the update was skipped. */
+  | {
+      readonly type: "update";
+      readonly turn: Turn;
+      readonly report: UpdateReport;
+      /** Norms and clips of the loops' gradients; empty for one loop. */
+      readonly loops: StepGradients["loops"];
+    };
+
+export type Metrics = Readonly<Record<string, number>>;
+
+export interface StepListener {
+  /**
+   * Observes the events of one step in order; the step continues when it returns. Returned metrics are logged with the
+   * step: those of "pass" events as their mean over the passes, those of other events as they are.
+   */
+  on(event: StepEvent): Metrics | undefined | Promise<Metrics | undefined>;
+  /** Frees what the listener holds; called once, also after an error. */
+  dispose?(): void;
+}
