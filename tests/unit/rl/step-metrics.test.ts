@@ -205,7 +205,7 @@ describe("metrics of several groups", () => {
   });
 
   it("average ended completions over all of them, however many each group has", () => {
-    const texts = (lengths: readonly number[]): Group => {
+    const texts = (lengths: readonly number[]): PassGroup => {
       const completions = lengths.map((length): Completion => {
         return { ids: Array(length).fill(1), logps: [], entropies: [], ended: length < 4 };
       });
