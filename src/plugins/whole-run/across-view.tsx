@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo, useState } from "react";
-import type { ChartSpec } from "../../app/components/charts/series.ts";
 import { AllSteps, LiveChart } from "../../app/components/charts/live-chart.tsx";
+import type { ChartSpec } from "../../app/components/charts/series.ts";
 import { unreadText } from "../../app/components/rollout/group-source.ts";
 import { groupKey, type Scan, type ViewedRun } from "../../app/components/rollout/use-viewed-run.ts";
 import { Segmented } from "../../app/components/ui/controls.tsx";
