@@ -1,10 +1,11 @@
 /** Documents that are generated from tables, files and measurements. */
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { dispatchPage, type StepFacts } from "../../../bench/tool/dispatch-page.ts";
 import { type TableFacts, tablesPage } from "../../../bench/tool/tables.ts";
 import { badInput } from "../../../src/engine/errors.ts";
 import { root } from "../ensure.mjs";
+import { SNAPSHOTS, wgslSnapshots } from "../isa/snapshots.ts";
 import { metricsPage } from "./metric-doc.ts";
 import { settingsPage } from "./settings-doc.ts";
 
@@ -25,13 +26,24 @@ export async function generatedDocs(): Promise<readonly GeneratedDoc[]> {
     { path: "docs/decisions/README.md", text: decisionsIndex(await filesOf("docs/decisions", /^\d{4}-.*\.md$/)) },
     { path: "docs/performance/dispatches.md", text: dispatchPage(await stepAt1B()) },
     { path: "docs/performance/tables.md", text: tablesPage(await benchResults()) },
+    ...wgslSnapshots(),
   ];
 }
 
-/** Writes all generated documents. @returns paths of those that changed */
+/** Snapshots on disk of programs that no longer exist. */
+export async function staleSnapshots(docs: readonly GeneratedDoc[]): Promise<readonly string[]> {
+  const current = new Set(docs.map(({ path }) => path));
+  const files = await readdir(join(root, SNAPSHOTS)).catch(() => []);
+  return files.map((file) => `${SNAPSHOTS}/${file}`).filter((path) => !current.has(path));
+}
+
+/** Writes all generated documents, and removes stale snapshots. @returns paths of those that changed */
 export async function writeGeneratedDocs(): Promise<readonly string[]> {
-  const changed: string[] = [];
-  for (const { path, text } of await generatedDocs()) {
+  const docs = await generatedDocs();
+  const changed: string[] = [...(await staleSnapshots(docs))];
+  for (const path of changed) await rm(join(root, path));
+  await mkdir(join(root, SNAPSHOTS), { recursive: true });
+  for (const { path, text } of docs) {
     const file = join(root, path);
     const before = await readFile(file, "utf8").catch(() => null);
     if (before === text) continue;

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { generatedDocs } from "../../../scripts/lib/build/generated-docs.ts";
+import { generatedDocs, staleSnapshots } from "../../../scripts/lib/build/generated-docs.ts";
 import { root } from "../../../scripts/lib/ensure.mjs";
 
 const docs = await generatedDocs();
@@ -12,11 +12,16 @@ test.each(docs.map(({ path, text }) => [path, text]))("%s is up to date", (path,
 });
 
 test("every kind of generated document is among them", () => {
-  expect(docs.map(({ path }) => path)).toEqual([
+  expect(docs.map(({ path }) => path).filter((path) => !path.endsWith(".wgsl"))).toEqual([
     "docs/settings.md",
     "docs/metrics.md",
     "docs/decisions/README.md",
     "docs/performance/dispatches.md",
     "docs/performance/tables.md",
   ]);
+});
+
+test("every card program has a snapshot of its WGSL, and no snapshot outlives its program", async () => {
+  expect(docs.filter(({ path }) => path.endsWith(".wgsl")).length).toBeGreaterThan(150);
+  expect(await staleSnapshots(docs)).toEqual([]);
 });

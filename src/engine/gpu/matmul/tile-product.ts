@@ -100,6 +100,9 @@ export function tileParts(type: Arithmetic, tile: TileForm, unit?: MatrixUnit): 
   return unit === undefined ? registerParts(type, tile) : matrixParts(tile, unit);
 }
 
+/** A term of a sum of addresses; empty if it is 0. */
+const times = (count: number, stride: string): string => (count === 0 ? "" : ` + ${count}u * (${stride})`);
+
 /** Code that loads an operand's part of the tile: declarations before the loop over K, reads and stores within it. */
 interface Loading {
   readonly before: string;
@@ -120,14 +123,14 @@ function loading(side: "a" | "b", operand: Operand, type: Arithmetic, tile: Tile
   const places = Array.from({ length: loads }, (_, load) => {
     const first = load * threads;
     const [runs, nexts] = [first % beside, Math.floor(first / beside)];
-    const [inRun, next] = [`${run}u * (${fast} + ${runs}u)`, `${slow} + ${nexts}u`];
+    const [inRun, next] = [`${run}u * ${runs === 0 ? fast : `(${fast} + ${runs}u)`}`, `${slow} + ${nexts}u`];
     const name = `${side}${load}`;
     return {
       load,
       name,
       line: `${line0} + ${along ? next : inRun}`,
       step: along ? inRun : next,
-      address: `${runs}u * (${operand.perRun}) + ${nexts}u * (${operand.perNext})`,
+      address: [times(runs, operand.perRun), times(nexts, operand.perNext)].join(""),
       to: runs * run * runPitch + nexts * nextPitch,
       /** Number of threads that have this load, if some have not. */
       partly: first + threads > total ? total - first : undefined,
@@ -143,7 +146,7 @@ function loading(side: "a" | "b", operand: Operand, type: Arithmetic, tile: Tile
   const read = ({ load, name, line, step: at, address }: Load): string => {
     const seen = operand.seen === undefined ? "" : ` && ${operand.seen(line, `(at + ${at})`)}`;
     return `
-        let ${name}At = ${side}At + (${advance} + ${address});
+        let ${name}At = ${side}At + (${advance}${address});
         ${operand.read(`${name}r`, `${name}At`, load)}
         let ${name}In = (at + ${at} < end)${seen};
         ${parts.map((part) => `let ${name}${part} = ${stored}(select(${zero}, ${name}r${part}, ${name}In));`).join("\n")}`;

@@ -1,0 +1,65 @@
+struct Uniforms { tiles: u32, tile0: u32, k4: u32, n: u32, resultStride: u32, resultFirst: u32, rank4: u32, branchStride: u32, branchFirst: u32, upScale: f32, hasBias: u32, accumulate: u32, }
+@group(0) @binding(0) var<uniform> u: Uniforms;
+@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> w: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> bias: array<f32>;
+@group(0) @binding(4) var<storage, read> branch: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read> up: array<vec4<f32>>;
+@group(0) @binding(6) var<storage, read_write> result: array<f32>;
+var<workgroup> shared_sums: array<vec4f, 64>;
+fn put(slot: u32, column: u32, sums: vec4f) {
+for (var i = 0u; i < min(4u, u.n - column); i++) {
+let at = slot * u.resultStride + u.resultFirst + column + i;
+var value = sums[i];
+if (u.hasBias != 0u) { value += bias[column + i]; }
+if (u.accumulate != 0u) { value += result[at]; }
+result[at] = value;
+}
+}
+@compute @workgroup_size(64, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
+@builtin(num_workgroups) groups: vec3u) {
+let lane = local.x; let first = local.x; let step = 64u; let tile = group.y * groups.x + group.x;
+if (tile >= u.tiles) { return; } let inside = true;
+let slot0 = group.z * 1u;
+let column = (tile + u.tile0) * 4u;
+let q0 = min(column + 0u, u.n - 1u) * u.k4;
+let q1 = min(column + 1u, u.n - 1u) * u.k4;
+let q2 = min(column + 2u, u.n - 1u) * u.k4;
+let q3 = min(column + 3u, u.n - 1u) * u.k4;
+let xAt0 = (slot0 + 0u) * u.k4;
+var c0 = vec4f(0);
+for (var k = first; k < u.k4; k += step) {
+let m0 = w[q0 + k];
+let m1 = w[q1 + k];
+let m2 = w[q2 + k];
+let m3 = w[q3 + k];
+{ let a = x[xAt0 + k];
+c0 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+}
+let v0 = (min(column + 0u, u.n - 1u)) * u.rank4;
+let v1 = (min(column + 1u, u.n - 1u)) * u.rank4;
+let v2 = (min(column + 2u, u.n - 1u)) * u.rank4;
+let v3 = (min(column + 3u, u.n - 1u)) * u.rank4;
+let branchAt0 = (slot0 + 0u) * u.branchStride + u.branchFirst;
+for (var k = first; k < u.rank4; k += step) {
+let up0 = u.upScale * up[v0 + k];
+let up1 = u.upScale * up[v1 + k];
+let up2 = u.upScale * up[v2 + k];
+let up3 = u.upScale * up[v3 + k];
+{ let l = branch[branchAt0 + k];
+c0 += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }
+}
+shared_sums[0u + lane] = c0;
+workgroupBarrier();
+for (var span = 32u; span > 0u; span >>= 1u) {
+if (lane < span) {
+for (var r = 0u; r < 64u; r += 64u) { shared_sums[r + lane] += shared_sums[r + lane + span]; }
+}
+workgroupBarrier();
+}
+c0 = shared_sums[0u];
+if (first == 0u && inside) {
+put(slot0, column, c0);
+}
+}

@@ -1,0 +1,185 @@
+struct Uniforms { tiles: u32, tile0: u32, k4: u32, n: u32, resultStride: u32, resultFirst: u32, rank4: u32, branchStride: u32, branchFirst: u32, upScale: f32, hasBias: u32, accumulate: u32, end0: u32, end1: u32, biasFirst: u32, }
+@group(0) @binding(0) var<uniform> u: Uniforms;
+@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> w: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> w1: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read> w2: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read> branch: array<vec4<f32>>;
+@group(0) @binding(6) var<storage, read> up: array<vec4<f32>>;
+@group(0) @binding(7) var<storage, read_write> result: array<f32>;
+var<workgroup> shared_sums: array<vec4f, 512>;
+fn partOf(column: u32) -> u32 { return u32(column >= u.end0) + u32(column >= u.end1); }
+fn firstOf(part: u32) -> u32 { return select(select(0u, u.end0, part == 1u), u.end1, part == 2u); }
+fn put(slot: u32, column: u32, sums: vec4f) {
+for (var i = 0u; i < min(4u, u.n - column); i++) {
+let at = slot * u.resultStride + u.resultFirst + column + i;
+var value = sums[i];
+if (u.hasBias != 0u) { value += up[u.biasFirst + column / 4u][i]; }
+if (u.accumulate != 0u) { value += result[at]; }
+result[at] = value;
+}
+}
+@compute @workgroup_size(64, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
+@builtin(num_workgroups) groups: vec3u) {
+let lane = local.x; let first = local.x; let step = 64u; let tile = group.y * groups.x + group.x;
+if (tile >= u.tiles) { return; } let inside = true;
+let slot0 = group.z * 8u;
+let column = (tile + u.tile0) * 4u;
+let part = partOf(column);
+let own = column - firstOf(part);
+let q0 = (own + 0u) * u.k4;
+let q1 = (own + 1u) * u.k4;
+let q2 = (own + 2u) * u.k4;
+let q3 = (own + 3u) * u.k4;
+let xAt0 = (slot0 + 0u) * u.k4;
+let xAt1 = (slot0 + 1u) * u.k4;
+let xAt2 = (slot0 + 2u) * u.k4;
+let xAt3 = (slot0 + 3u) * u.k4;
+let xAt4 = (slot0 + 4u) * u.k4;
+let xAt5 = (slot0 + 5u) * u.k4;
+let xAt6 = (slot0 + 6u) * u.k4;
+let xAt7 = (slot0 + 7u) * u.k4;
+var c0 = vec4f(0);
+var c1 = vec4f(0);
+var c2 = vec4f(0);
+var c3 = vec4f(0);
+var c4 = vec4f(0);
+var c5 = vec4f(0);
+var c6 = vec4f(0);
+var c7 = vec4f(0);
+if (part == 0u) { for (var k = first; k < u.k4; k += step) {
+let m0 = w[q0 + k];
+let m1 = w[q1 + k];
+let m2 = w[q2 + k];
+let m3 = w[q3 + k];
+{ let a = x[xAt0 + k];
+c0 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt1 + k];
+c1 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt2 + k];
+c2 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt3 + k];
+c3 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt4 + k];
+c4 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt5 + k];
+c5 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt6 + k];
+c6 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt7 + k];
+c7 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+} } else if (part == 1u) { for (var k = first; k < u.k4; k += step) {
+let m0 = w1[q0 + k];
+let m1 = w1[q1 + k];
+let m2 = w1[q2 + k];
+let m3 = w1[q3 + k];
+{ let a = x[xAt0 + k];
+c0 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt1 + k];
+c1 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt2 + k];
+c2 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt3 + k];
+c3 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt4 + k];
+c4 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt5 + k];
+c5 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt6 + k];
+c6 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt7 + k];
+c7 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+} } else if (part == 2u) { for (var k = first; k < u.k4; k += step) {
+let m0 = w2[q0 + k];
+let m1 = w2[q1 + k];
+let m2 = w2[q2 + k];
+let m3 = w2[q3 + k];
+{ let a = x[xAt0 + k];
+c0 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt1 + k];
+c1 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt2 + k];
+c2 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt3 + k];
+c3 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt4 + k];
+c4 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt5 + k];
+c5 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt6 + k];
+c6 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+{ let a = x[xAt7 + k];
+c7 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+} }
+let v0 = (min(column + 0u, u.n - 1u)) * u.rank4;
+let v1 = (min(column + 1u, u.n - 1u)) * u.rank4;
+let v2 = (min(column + 2u, u.n - 1u)) * u.rank4;
+let v3 = (min(column + 3u, u.n - 1u)) * u.rank4;
+let branchAt0 = (slot0 + 0u) * u.branchStride + part * u.rank4;
+let branchAt1 = (slot0 + 1u) * u.branchStride + part * u.rank4;
+let branchAt2 = (slot0 + 2u) * u.branchStride + part * u.rank4;
+let branchAt3 = (slot0 + 3u) * u.branchStride + part * u.rank4;
+let branchAt4 = (slot0 + 4u) * u.branchStride + part * u.rank4;
+let branchAt5 = (slot0 + 5u) * u.branchStride + part * u.rank4;
+let branchAt6 = (slot0 + 6u) * u.branchStride + part * u.rank4;
+let branchAt7 = (slot0 + 7u) * u.branchStride + part * u.rank4;
+for (var k = first; k < u.rank4; k += step) {
+let up0 = u.upScale * up[v0 + k];
+let up1 = u.upScale * up[v1 + k];
+let up2 = u.upScale * up[v2 + k];
+let up3 = u.upScale * up[v3 + k];
+{ let l = branch[branchAt0 + k];
+c0 += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }
+{ let l = branch[branchAt1 + k];
+c1 += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }
+{ let l = branch[branchAt2 + k];
+c2 += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }
+{ let l = branch[branchAt3 + k];
+c3 += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }
+{ let l = branch[branchAt4 + k];
+c4 += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }
+{ let l = branch[branchAt5 + k];
+c5 += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }
+{ let l = branch[branchAt6 + k];
+c6 += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }
+{ let l = branch[branchAt7 + k];
+c7 += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }
+}
+shared_sums[0u + lane] = c0;
+shared_sums[64u + lane] = c1;
+shared_sums[128u + lane] = c2;
+shared_sums[192u + lane] = c3;
+shared_sums[256u + lane] = c4;
+shared_sums[320u + lane] = c5;
+shared_sums[384u + lane] = c6;
+shared_sums[448u + lane] = c7;
+workgroupBarrier();
+for (var span = 32u; span > 0u; span >>= 1u) {
+if (lane < span) {
+for (var r = 0u; r < 512u; r += 64u) { shared_sums[r + lane] += shared_sums[r + lane + span]; }
+}
+workgroupBarrier();
+}
+c0 = shared_sums[0u];
+c1 = shared_sums[64u];
+c2 = shared_sums[128u];
+c3 = shared_sums[192u];
+c4 = shared_sums[256u];
+c5 = shared_sums[320u];
+c6 = shared_sums[384u];
+c7 = shared_sums[448u];
+if (first == 0u && inside) {
+for (var r = 0u; r < 8u; r++) {
+var sums = c0;
+sums = select(sums, c1, r == 1u);
+sums = select(sums, c2, r == 2u);
+sums = select(sums, c3, r == 3u);
+sums = select(sums, c4, r == 4u);
+sums = select(sums, c5, r == 5u);
+sums = select(sums, c6, r == 6u);
+sums = select(sums, c7, r == 7u);
+put(slot0 + r, column, sums);
+}
+}
+}

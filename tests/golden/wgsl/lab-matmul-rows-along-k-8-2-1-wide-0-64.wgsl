@@ -1,0 +1,120 @@
+struct Uniforms { m: u32, n: u32, k: u32, aRow: u32, aInner: u32, aBatch: u32, aOffset: u32, aRepeat: u32, bInner: u32, bColumn: u32, bBatch: u32, bOffset: u32, bRepeat: u32, bShare: u32, repeats: u32, outRow: u32, outBatch: u32, outOffset: u32, hasBias: u32, hasExtra: u32, upTo: u32, onwards: u32, reach: u32, triangle: u32, alpha: f32, }
+@group(0) @binding(0) var<uniform> u: Uniforms;
+@group(0) @binding(1) var<storage, read> a: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> b: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> bias: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read> extra: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read_write> result: array<vec4<f32>>;
+fn place(row: u32, col: u32, batch: u32) -> u32 {
+return batch * u.outBatch + u.outOffset + row * u.outRow + col;
+}
+fn put(row: u32, col: u32, batch: u32, sum: vec4f) {
+if ((row < u.m) & (col < u.n)) { let at = place(row, col, batch) / 4u; result[at] = u.alpha * sum; }
+}
+fn start(col: u32) -> vec4f { return select(vec4f(0), bias[min(col, u.n - 1u) / 4u], u.hasBias != 0u); }
+fn finish(row: u32, first: u32, batch: u32, rows: u32) {
+for (var r = row; r < min(row + rows, u.m); r++) {
+for (var col = first; col < min(first + 4u, u.n); col += 4u) {
+let at = place(r, col, batch) / 4u;
+if (u.hasExtra != 0u) { result[at] += extra[at]; }
+}
+}
+}
+@compute @workgroup_size(64, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
+@builtin(num_workgroups) groups: vec3u) {
+let row = group.y * 8u;
+let col = group.x * 512u + 4u * local.x;
+if (u.triangle != 0u && group.x * 512u > row + 7u + u.reach) { return; }
+let batch = group.z;
+let aBase = u.aOffset + batch * u.aBatch;
+let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
+let start0 = start((col + 0u));
+let start1 = start((col + 256u));
+var c0_0 = start0;
+var c0_1 = start1;
+var c1_0 = start0;
+var c1_1 = start1;
+var c2_0 = start0;
+var c2_1 = start1;
+var c3_0 = start0;
+var c3_1 = start1;
+var c4_0 = start0;
+var c4_1 = start1;
+var c5_0 = start0;
+var c5_1 = start1;
+var c6_0 = start0;
+var c6_1 = start1;
+var c7_0 = start0;
+var c7_1 = start1;
+let last = select(u.k, min(u.k, (row + 10u + u.reach) / 4u), u.upTo != 0u);
+let pa0 = aBase + min(row + 0u, u.m - 1u) * u.aRow;
+let pa1 = aBase + min(row + 1u, u.m - 1u) * u.aRow;
+let pa2 = aBase + min(row + 2u, u.m - 1u) * u.aRow;
+let pa3 = aBase + min(row + 3u, u.m - 1u) * u.aRow;
+let pa4 = aBase + min(row + 4u, u.m - 1u) * u.aRow;
+let pa5 = aBase + min(row + 5u, u.m - 1u) * u.aRow;
+let pa6 = aBase + min(row + 6u, u.m - 1u) * u.aRow;
+let pa7 = aBase + min(row + 7u, u.m - 1u) * u.aRow;
+let pb0 = bBase + min((col + 0u) / 4u, u.n / 4u - 1u);
+let pb1 = bBase + min((col + 256u) / 4u, u.n / 4u - 1u);
+for (var k = 0u; k < last; k++) {
+let a0 = a[pa0 + k];
+let a1 = a[pa1 + k];
+let a2 = a[pa2 + k];
+let a3 = a[pa3 + k];
+let a4 = a[pa4 + k];
+let a5 = a[pa5 + k];
+let a6 = a[pa6 + k];
+let a7 = a[pa7 + k];
+let b0_0 = b[pb0 + (4u * k + 0u) * u.bInner];
+let b0_1 = b[pb1 + (4u * k + 0u) * u.bInner];
+let b1_0 = b[pb0 + (4u * k + 1u) * u.bInner];
+let b1_1 = b[pb1 + (4u * k + 1u) * u.bInner];
+let b2_0 = b[pb0 + (4u * k + 2u) * u.bInner];
+let b2_1 = b[pb1 + (4u * k + 2u) * u.bInner];
+let b3_0 = b[pb0 + (4u * k + 3u) * u.bInner];
+let b3_1 = b[pb1 + (4u * k + 3u) * u.bInner];
+{ let s = a0;
+c0_0 += s[0] * b0_0 + s[1] * b1_0 + s[2] * b2_0 + s[3] * b3_0;
+c0_1 += s[0] * b0_1 + s[1] * b1_1 + s[2] * b2_1 + s[3] * b3_1; }
+{ let s = a1;
+c1_0 += s[0] * b0_0 + s[1] * b1_0 + s[2] * b2_0 + s[3] * b3_0;
+c1_1 += s[0] * b0_1 + s[1] * b1_1 + s[2] * b2_1 + s[3] * b3_1; }
+{ let s = a2;
+c2_0 += s[0] * b0_0 + s[1] * b1_0 + s[2] * b2_0 + s[3] * b3_0;
+c2_1 += s[0] * b0_1 + s[1] * b1_1 + s[2] * b2_1 + s[3] * b3_1; }
+{ let s = a3;
+c3_0 += s[0] * b0_0 + s[1] * b1_0 + s[2] * b2_0 + s[3] * b3_0;
+c3_1 += s[0] * b0_1 + s[1] * b1_1 + s[2] * b2_1 + s[3] * b3_1; }
+{ let s = a4;
+c4_0 += s[0] * b0_0 + s[1] * b1_0 + s[2] * b2_0 + s[3] * b3_0;
+c4_1 += s[0] * b0_1 + s[1] * b1_1 + s[2] * b2_1 + s[3] * b3_1; }
+{ let s = a5;
+c5_0 += s[0] * b0_0 + s[1] * b1_0 + s[2] * b2_0 + s[3] * b3_0;
+c5_1 += s[0] * b0_1 + s[1] * b1_1 + s[2] * b2_1 + s[3] * b3_1; }
+{ let s = a6;
+c6_0 += s[0] * b0_0 + s[1] * b1_0 + s[2] * b2_0 + s[3] * b3_0;
+c6_1 += s[0] * b0_1 + s[1] * b1_1 + s[2] * b2_1 + s[3] * b3_1; }
+{ let s = a7;
+c7_0 += s[0] * b0_0 + s[1] * b1_0 + s[2] * b2_0 + s[3] * b3_0;
+c7_1 += s[0] * b0_1 + s[1] * b1_1 + s[2] * b2_1 + s[3] * b3_1; }
+}
+for (var r = 0u; r < 8u; r += 2u) {
+{
+var s0 = c0_0;
+s0 = select(s0, c2_0, r == 2u); s0 = select(s0, c4_0, r == 4u); s0 = select(s0, c6_0, r == 6u);
+var s1 = c0_1;
+s1 = select(s1, c2_1, r == 2u); s1 = select(s1, c4_1, r == 4u); s1 = select(s1, c6_1, r == 6u);
+for (var g = 0u; g < 2u; g++) { put(row + r + 0u, col + g * 256u, batch, select(s0, s1, g == 1u)); }
+}
+{
+var s0 = c1_0;
+s0 = select(s0, c3_0, r == 2u); s0 = select(s0, c5_0, r == 4u); s0 = select(s0, c7_0, r == 6u);
+var s1 = c1_1;
+s1 = select(s1, c3_1, r == 2u); s1 = select(s1, c5_1, r == 4u); s1 = select(s1, c7_1, r == 6u);
+for (var g = 0u; g < 2u; g++) { put(row + r + 1u, col + g * 256u, batch, select(s0, s1, g == 1u)); }
+}
+}
+if (u.hasExtra != 0u) { for (var g = 0u; g < 2u; g++) { finish(row, col + g * 256u, batch, 8u); } }
+}

@@ -1,0 +1,243 @@
+struct Uniforms { m: u32, n: u32, k: u32, aRow: u32, aInner: u32, aBatch: u32, aOffset: u32, aRepeat: u32, bInner: u32, bColumn: u32, bBatch: u32, bOffset: u32, bRepeat: u32, bShare: u32, repeats: u32, outRow: u32, outBatch: u32, outOffset: u32, hasBias: u32, hasExtra: u32, upTo: u32, onwards: u32, reach: u32, triangle: u32, alpha: f32, k2: u32, alpha2: f32, }
+@group(0) @binding(0) var<uniform> u: Uniforms;
+@group(0) @binding(1) var<storage, read> a: array<f32>;
+@group(0) @binding(2) var<storage, read> b: array<f32>;
+@group(0) @binding(3) var<storage, read> bias: array<f32>;
+@group(0) @binding(4) var<storage, read> extra: array<f32>;
+@group(0) @binding(5) var<storage, read> down: array<f32>;
+@group(0) @binding(6) var<storage, read> up: array<f32>;
+@group(0) @binding(7) var<storage, read_write> result: array<f32>;
+var<workgroup> left: array<f32, 576>;
+var<workgroup> right: array<f32, 576>;
+fn put(batch: u32, row: u32, col: u32, sum: f32) {
+if (row >= u.m || col >= u.n) { return; }
+let at = batch * u.outBatch + u.outOffset + row * u.outRow + col;
+var value = sum;
+if (u.hasBias != 0u) { value += bias[col]; } if (u.hasExtra != 0u) { value += extra[at]; }
+result[at] = value;
+}
+@compute @workgroup_size(64, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
+@builtin(num_workgroups) groups: vec3u) {
+let batch = group.z;
+let row0 = group.y * 32u;
+let col0 = group.x * 32u;
+let tx = local.x % 8u;
+let ty = local.x / 8u;
+var c0_0 = vec4f(0);
+var c1_0 = vec4f(0);
+var c2_0 = vec4f(0);
+var c3_0 = vec4f(0);
+let aBase = u.aOffset + batch * u.aBatch;
+let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
+for (var rep = 0u; rep < u.repeats; rep++) {
+let end = u.k;
+let aRun = local.x % 16u;
+let aNext = local.x / 16u;
+let aTo = aRun * 36u + aNext * 1u;
+let aAt = (aBase + rep * u.aRepeat + row0 * u.aRow) + aRun * (u.aInner) + aNext * (u.aRow);
+let bRun = local.x % 16u;
+let bNext = local.x / 16u;
+let bTo = bRun * 36u + bNext * 1u;
+let bAt = (bBase + rep * u.bRepeat + col0 * u.bColumn) + bRun * (u.bInner) + bNext * (u.bColumn);
+for (var at = 0u; at < u.k; at += 16u) {
+let a0At = aAt + (at / 1u * (u.aInner));
+let a0rl = a[a0At];
+let a0In = (at + 1u * aRun < end);
+let a0l = f32(select(0.0, a0rl, a0In));
+let a1At = aAt + (at / 1u * (u.aInner) + 4u * (u.aRow));
+let a1rl = a[a1At];
+let a1In = (at + 1u * aRun < end);
+let a1l = f32(select(0.0, a1rl, a1In));
+let a2At = aAt + (at / 1u * (u.aInner) + 8u * (u.aRow));
+let a2rl = a[a2At];
+let a2In = (at + 1u * aRun < end);
+let a2l = f32(select(0.0, a2rl, a2In));
+let a3At = aAt + (at / 1u * (u.aInner) + 12u * (u.aRow));
+let a3rl = a[a3At];
+let a3In = (at + 1u * aRun < end);
+let a3l = f32(select(0.0, a3rl, a3In));
+let a4At = aAt + (at / 1u * (u.aInner) + 16u * (u.aRow));
+let a4rl = a[a4At];
+let a4In = (at + 1u * aRun < end);
+let a4l = f32(select(0.0, a4rl, a4In));
+let a5At = aAt + (at / 1u * (u.aInner) + 20u * (u.aRow));
+let a5rl = a[a5At];
+let a5In = (at + 1u * aRun < end);
+let a5l = f32(select(0.0, a5rl, a5In));
+let a6At = aAt + (at / 1u * (u.aInner) + 24u * (u.aRow));
+let a6rl = a[a6At];
+let a6In = (at + 1u * aRun < end);
+let a6l = f32(select(0.0, a6rl, a6In));
+let a7At = aAt + (at / 1u * (u.aInner) + 28u * (u.aRow));
+let a7rl = a[a7At];
+let a7In = (at + 1u * aRun < end);
+let a7l = f32(select(0.0, a7rl, a7In));
+let b0At = bAt + (at / 1u * (u.bInner));
+let b0rl = b[b0At];
+let b0In = (at + 1u * bRun < end);
+let b0l = f32(select(0.0, b0rl, b0In));
+let b1At = bAt + (at / 1u * (u.bInner) + 4u * (u.bColumn));
+let b1rl = b[b1At];
+let b1In = (at + 1u * bRun < end);
+let b1l = f32(select(0.0, b1rl, b1In));
+let b2At = bAt + (at / 1u * (u.bInner) + 8u * (u.bColumn));
+let b2rl = b[b2At];
+let b2In = (at + 1u * bRun < end);
+let b2l = f32(select(0.0, b2rl, b2In));
+let b3At = bAt + (at / 1u * (u.bInner) + 12u * (u.bColumn));
+let b3rl = b[b3At];
+let b3In = (at + 1u * bRun < end);
+let b3l = f32(select(0.0, b3rl, b3In));
+let b4At = bAt + (at / 1u * (u.bInner) + 16u * (u.bColumn));
+let b4rl = b[b4At];
+let b4In = (at + 1u * bRun < end);
+let b4l = f32(select(0.0, b4rl, b4In));
+let b5At = bAt + (at / 1u * (u.bInner) + 20u * (u.bColumn));
+let b5rl = b[b5At];
+let b5In = (at + 1u * bRun < end);
+let b5l = f32(select(0.0, b5rl, b5In));
+let b6At = bAt + (at / 1u * (u.bInner) + 24u * (u.bColumn));
+let b6rl = b[b6At];
+let b6In = (at + 1u * bRun < end);
+let b6l = f32(select(0.0, b6rl, b6In));
+let b7At = bAt + (at / 1u * (u.bInner) + 28u * (u.bColumn));
+let b7rl = b[b7At];
+let b7In = (at + 1u * bRun < end);
+let b7l = f32(select(0.0, b7rl, b7In));
+{ left[aTo + 0u] = a0l; }
+{ left[aTo + 4u] = a1l; }
+{ left[aTo + 8u] = a2l; }
+{ left[aTo + 12u] = a3l; }
+{ left[aTo + 16u] = a4l; }
+{ left[aTo + 20u] = a5l; }
+{ left[aTo + 24u] = a6l; }
+{ left[aTo + 28u] = a7l; }
+{ right[bTo + 0u] = b0l; }
+{ right[bTo + 4u] = b1l; }
+{ right[bTo + 8u] = b2l; }
+{ right[bTo + 12u] = b3l; }
+{ right[bTo + 16u] = b4l; }
+{ right[bTo + 20u] = b5l; }
+{ right[bTo + 24u] = b6l; }
+{ right[bTo + 28u] = b7l; }
+workgroupBarrier();
+for (var k = 0u; k < 16u; k++) { let l = (k) * 36u + 4u * ty; let r = (k) * 36u + 4u * tx;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0; }
+workgroupBarrier();
+}
+}
+{
+let end = u.k2;
+let aRun = local.x % 16u;
+let aNext = local.x / 16u;
+let aTo = aRun * 36u + aNext * 1u;
+let aAt = (row0 * u.k2) + aRun * (1u) + aNext * (u.k2);
+let bRun = local.x % 16u;
+let bNext = local.x / 16u;
+let bTo = bRun * 36u + bNext * 1u;
+let bAt = (col0 * u.k2) + bRun * (1u) + bNext * (u.k2);
+for (var at = 0u; at < u.k2; at += 16u) {
+let a0At = aAt + (at / 1u * (1u));
+let a0rl = u.alpha2 * down[a0At];
+let a0In = (at + 1u * aRun < end);
+let a0l = f32(select(0.0, a0rl, a0In));
+let a1At = aAt + (at / 1u * (1u) + 4u * (u.k2));
+let a1rl = u.alpha2 * down[a1At];
+let a1In = (at + 1u * aRun < end);
+let a1l = f32(select(0.0, a1rl, a1In));
+let a2At = aAt + (at / 1u * (1u) + 8u * (u.k2));
+let a2rl = u.alpha2 * down[a2At];
+let a2In = (at + 1u * aRun < end);
+let a2l = f32(select(0.0, a2rl, a2In));
+let a3At = aAt + (at / 1u * (1u) + 12u * (u.k2));
+let a3rl = u.alpha2 * down[a3At];
+let a3In = (at + 1u * aRun < end);
+let a3l = f32(select(0.0, a3rl, a3In));
+let a4At = aAt + (at / 1u * (1u) + 16u * (u.k2));
+let a4rl = u.alpha2 * down[a4At];
+let a4In = (at + 1u * aRun < end);
+let a4l = f32(select(0.0, a4rl, a4In));
+let a5At = aAt + (at / 1u * (1u) + 20u * (u.k2));
+let a5rl = u.alpha2 * down[a5At];
+let a5In = (at + 1u * aRun < end);
+let a5l = f32(select(0.0, a5rl, a5In));
+let a6At = aAt + (at / 1u * (1u) + 24u * (u.k2));
+let a6rl = u.alpha2 * down[a6At];
+let a6In = (at + 1u * aRun < end);
+let a6l = f32(select(0.0, a6rl, a6In));
+let a7At = aAt + (at / 1u * (1u) + 28u * (u.k2));
+let a7rl = u.alpha2 * down[a7At];
+let a7In = (at + 1u * aRun < end);
+let a7l = f32(select(0.0, a7rl, a7In));
+let b0At = bAt + (at / 1u * (1u));
+let b0rl = up[b0At];
+let b0In = (at + 1u * bRun < end);
+let b0l = f32(select(0.0, b0rl, b0In));
+let b1At = bAt + (at / 1u * (1u) + 4u * (u.k2));
+let b1rl = up[b1At];
+let b1In = (at + 1u * bRun < end);
+let b1l = f32(select(0.0, b1rl, b1In));
+let b2At = bAt + (at / 1u * (1u) + 8u * (u.k2));
+let b2rl = up[b2At];
+let b2In = (at + 1u * bRun < end);
+let b2l = f32(select(0.0, b2rl, b2In));
+let b3At = bAt + (at / 1u * (1u) + 12u * (u.k2));
+let b3rl = up[b3At];
+let b3In = (at + 1u * bRun < end);
+let b3l = f32(select(0.0, b3rl, b3In));
+let b4At = bAt + (at / 1u * (1u) + 16u * (u.k2));
+let b4rl = up[b4At];
+let b4In = (at + 1u * bRun < end);
+let b4l = f32(select(0.0, b4rl, b4In));
+let b5At = bAt + (at / 1u * (1u) + 20u * (u.k2));
+let b5rl = up[b5At];
+let b5In = (at + 1u * bRun < end);
+let b5l = f32(select(0.0, b5rl, b5In));
+let b6At = bAt + (at / 1u * (1u) + 24u * (u.k2));
+let b6rl = up[b6At];
+let b6In = (at + 1u * bRun < end);
+let b6l = f32(select(0.0, b6rl, b6In));
+let b7At = bAt + (at / 1u * (1u) + 28u * (u.k2));
+let b7rl = up[b7At];
+let b7In = (at + 1u * bRun < end);
+let b7l = f32(select(0.0, b7rl, b7In));
+{ left[aTo + 0u] = a0l; }
+{ left[aTo + 4u] = a1l; }
+{ left[aTo + 8u] = a2l; }
+{ left[aTo + 12u] = a3l; }
+{ left[aTo + 16u] = a4l; }
+{ left[aTo + 20u] = a5l; }
+{ left[aTo + 24u] = a6l; }
+{ left[aTo + 28u] = a7l; }
+{ right[bTo + 0u] = b0l; }
+{ right[bTo + 4u] = b1l; }
+{ right[bTo + 8u] = b2l; }
+{ right[bTo + 12u] = b3l; }
+{ right[bTo + 16u] = b4l; }
+{ right[bTo + 20u] = b5l; }
+{ right[bTo + 24u] = b6l; }
+{ right[bTo + 28u] = b7l; }
+workgroupBarrier();
+for (var k = 0u; k < 16u; k++) { let l = (k) * 36u + 4u * ty; let r = (k) * 36u + 4u * tx;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0; }
+workgroupBarrier();
+}
+}
+for (var c = 0u; c < 4u; c++) {
+put(batch, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
+put(batch, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, c1_0[c]);
+put(batch, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, c2_0[c]);
+put(batch, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, c3_0[c]);
+}
+}

@@ -1,0 +1,139 @@
+struct Uniforms { m: u32, n: u32, k: u32, aRow: u32, aInner: u32, aBatch: u32, aOffset: u32, aRepeat: u32, bInner: u32, bColumn: u32, bBatch: u32, bOffset: u32, bRepeat: u32, bShare: u32, repeats: u32, outRow: u32, outBatch: u32, outOffset: u32, hasBias: u32, hasExtra: u32, upTo: u32, onwards: u32, reach: u32, triangle: u32, alpha: f32, }
+@group(0) @binding(0) var<uniform> u: Uniforms;
+@group(0) @binding(1) var<storage, read> a: array<f32>;
+@group(0) @binding(2) var<storage, read> b: array<f32>;
+@group(0) @binding(3) var<storage, read> bias: array<f32>;
+@group(0) @binding(4) var<storage, read> extra: array<f32>;
+@group(0) @binding(5) var<storage, read_write> result: array<f32>;
+var<workgroup> left: array<f32, 576>;
+var<workgroup> right: array<f32, 576>;
+fn put(batch: u32, row: u32, col: u32, sum: f32) {
+if (row >= u.m || col >= u.n) { return; }
+let at = batch * u.outBatch + u.outOffset + row * u.outRow + col;
+var value = u.alpha * sum;
+if (u.hasBias != 0u) { value += bias[col]; } if (u.hasExtra != 0u) { value += extra[at]; }
+result[at] = value;
+}
+@compute @workgroup_size(64, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
+@builtin(num_workgroups) groups: vec3u) {
+let batch = group.z;
+let row0 = group.y * 32u;
+let col0 = group.x * 32u;
+let tx = local.x % 8u;
+let ty = local.x / 8u;
+var c0_0 = vec4f(0);
+var c1_0 = vec4f(0);
+var c2_0 = vec4f(0);
+var c3_0 = vec4f(0);
+let aBase = u.aOffset + batch * u.aBatch;
+let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
+for (var rep = 0u; rep < u.repeats; rep++) {
+let end = u.k;
+let aRun = local.x % 32u;
+let aNext = local.x / 32u;
+let aTo = aRun * 1u + aNext * 36u;
+let aAt = (aBase + rep * u.aRepeat + row0 * u.aRow) + aRun * (u.aRow) + aNext * (u.aInner);
+let bRun = local.x % 32u;
+let bNext = local.x / 32u;
+let bTo = bRun * 1u + bNext * 36u;
+let bAt = (bBase + rep * u.bRepeat + col0 * u.bColumn) + bRun * (u.bColumn) + bNext * (u.bInner);
+for (var at = 0u; at < u.k; at += 16u) {
+let a0At = aAt + (at * (u.aInner));
+let a0rl = a[a0At];
+let a0In = (at + aNext + 0u < end);
+let a0l = f32(select(0.0, a0rl, a0In));
+let a1At = aAt + (at * (u.aInner) + 2u * (u.aInner));
+let a1rl = a[a1At];
+let a1In = (at + aNext + 2u < end);
+let a1l = f32(select(0.0, a1rl, a1In));
+let a2At = aAt + (at * (u.aInner) + 4u * (u.aInner));
+let a2rl = a[a2At];
+let a2In = (at + aNext + 4u < end);
+let a2l = f32(select(0.0, a2rl, a2In));
+let a3At = aAt + (at * (u.aInner) + 6u * (u.aInner));
+let a3rl = a[a3At];
+let a3In = (at + aNext + 6u < end);
+let a3l = f32(select(0.0, a3rl, a3In));
+let a4At = aAt + (at * (u.aInner) + 8u * (u.aInner));
+let a4rl = a[a4At];
+let a4In = (at + aNext + 8u < end);
+let a4l = f32(select(0.0, a4rl, a4In));
+let a5At = aAt + (at * (u.aInner) + 10u * (u.aInner));
+let a5rl = a[a5At];
+let a5In = (at + aNext + 10u < end);
+let a5l = f32(select(0.0, a5rl, a5In));
+let a6At = aAt + (at * (u.aInner) + 12u * (u.aInner));
+let a6rl = a[a6At];
+let a6In = (at + aNext + 12u < end);
+let a6l = f32(select(0.0, a6rl, a6In));
+let a7At = aAt + (at * (u.aInner) + 14u * (u.aInner));
+let a7rl = a[a7At];
+let a7In = (at + aNext + 14u < end);
+let a7l = f32(select(0.0, a7rl, a7In));
+let b0At = bAt + (at * (u.bInner));
+let b0rl = b[b0At];
+let b0In = (at + bNext + 0u < end);
+let b0l = f32(select(0.0, b0rl, b0In));
+let b1At = bAt + (at * (u.bInner) + 2u * (u.bInner));
+let b1rl = b[b1At];
+let b1In = (at + bNext + 2u < end);
+let b1l = f32(select(0.0, b1rl, b1In));
+let b2At = bAt + (at * (u.bInner) + 4u * (u.bInner));
+let b2rl = b[b2At];
+let b2In = (at + bNext + 4u < end);
+let b2l = f32(select(0.0, b2rl, b2In));
+let b3At = bAt + (at * (u.bInner) + 6u * (u.bInner));
+let b3rl = b[b3At];
+let b3In = (at + bNext + 6u < end);
+let b3l = f32(select(0.0, b3rl, b3In));
+let b4At = bAt + (at * (u.bInner) + 8u * (u.bInner));
+let b4rl = b[b4At];
+let b4In = (at + bNext + 8u < end);
+let b4l = f32(select(0.0, b4rl, b4In));
+let b5At = bAt + (at * (u.bInner) + 10u * (u.bInner));
+let b5rl = b[b5At];
+let b5In = (at + bNext + 10u < end);
+let b5l = f32(select(0.0, b5rl, b5In));
+let b6At = bAt + (at * (u.bInner) + 12u * (u.bInner));
+let b6rl = b[b6At];
+let b6In = (at + bNext + 12u < end);
+let b6l = f32(select(0.0, b6rl, b6In));
+let b7At = bAt + (at * (u.bInner) + 14u * (u.bInner));
+let b7rl = b[b7At];
+let b7In = (at + bNext + 14u < end);
+let b7l = f32(select(0.0, b7rl, b7In));
+{ left[aTo + 0u] = a0l; }
+{ left[aTo + 72u] = a1l; }
+{ left[aTo + 144u] = a2l; }
+{ left[aTo + 216u] = a3l; }
+{ left[aTo + 288u] = a4l; }
+{ left[aTo + 360u] = a5l; }
+{ left[aTo + 432u] = a6l; }
+{ left[aTo + 504u] = a7l; }
+{ right[bTo + 0u] = b0l; }
+{ right[bTo + 72u] = b1l; }
+{ right[bTo + 144u] = b2l; }
+{ right[bTo + 216u] = b3l; }
+{ right[bTo + 288u] = b4l; }
+{ right[bTo + 360u] = b5l; }
+{ right[bTo + 432u] = b6l; }
+{ right[bTo + 504u] = b7l; }
+workgroupBarrier();
+for (var k = 0u; k < 16u; k++) { let l = (k) * 36u + 4u * ty; let r = (k) * 36u + 4u * tx;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0; }
+workgroupBarrier();
+}
+}
+for (var c = 0u; c < 4u; c++) {
+put(batch, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
+put(batch, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, c1_0[c]);
+put(batch, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, c2_0[c]);
+put(batch, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, c3_0[c]);
+}
+}

@@ -1,0 +1,100 @@
+struct Uniforms { m: u32, n: u32, k: u32, aRow: u32, aInner: u32, aBatch: u32, aOffset: u32, aRepeat: u32, bInner: u32, bColumn: u32, bBatch: u32, bOffset: u32, bRepeat: u32, bShare: u32, repeats: u32, outRow: u32, outBatch: u32, outOffset: u32, hasBias: u32, hasExtra: u32, upTo: u32, onwards: u32, reach: u32, triangle: u32, alpha: f32, }
+@group(0) @binding(0) var<uniform> u: Uniforms;
+@group(0) @binding(1) var<storage, read> a: array<f32>;
+@group(0) @binding(2) var<storage, read> b: array<f32>;
+@group(0) @binding(3) var<storage, read> bias: array<f32>;
+@group(0) @binding(4) var<storage, read> extra: array<f32>;
+@group(0) @binding(5) var<storage, read_write> result: array<f32>;
+var<workgroup> left: array<f32, 1088>;
+var<workgroup> right: array<f32, 1088>;
+fn put(batch: u32, row: u32, col: u32, sum: f32) {
+if (row >= u.m || col >= u.n) { return; }
+let at = batch * u.outBatch + u.outOffset + row * u.outRow + col;
+var value = u.alpha * sum;
+if (u.hasBias != 0u) { value += bias[col]; } if (u.hasExtra != 0u) { value += extra[at]; }
+result[at] = value;
+}
+@compute @workgroup_size(256, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
+@builtin(num_workgroups) groups: vec3u) {
+let batch = group.z;
+let row0 = group.y * 64u;
+let col0 = group.x * 64u;
+let tx = local.x % 16u;
+let ty = local.x / 16u;
+var c0_0 = vec4f(0);
+var c1_0 = vec4f(0);
+var c2_0 = vec4f(0);
+var c3_0 = vec4f(0);
+if (u.triangle != 0u && col0 > row0 + 63u + u.reach) { return; }
+let aBase = u.aOffset + batch * u.aBatch;
+let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
+for (var rep = 0u; rep < u.repeats; rep++) {
+let end = u.k;
+let aRun = local.x % 16u;
+let aNext = local.x / 16u;
+let aTo = aRun * 68u + aNext * 1u;
+let aAt = (aBase + rep * u.aRepeat + row0 * u.aRow) + aRun * (u.aInner) + aNext * (u.aRow);
+let bRun = local.x % 16u;
+let bNext = local.x / 16u;
+let bTo = bRun * 68u + bNext * 1u;
+let bAt = (bBase + rep * u.bRepeat + col0 * u.bColumn) + bRun * (u.bInner) + bNext * (u.bColumn);
+for (var at = select(0u, max(row0, u.reach) - u.reach, u.onwards != 0u); at < select(u.k, min(u.k, row0 + 63u + u.reach), u.upTo != 0u); at += 16u) {
+let a0At = aAt + (at / 1u * (u.aInner));
+let a0rl = a[a0At];
+let a0In = (at + 1u * aRun < end) && (u.upTo == 0u || (at + 1u * aRun) < row0 + aNext + 0u + u.reach) && (u.onwards == 0u || (at + 1u * aRun) + u.reach >= row0 + aNext + 0u);
+let a0l = f32(select(0.0, a0rl, a0In));
+let a1At = aAt + (at / 1u * (u.aInner) + 16u * (u.aRow));
+let a1rl = a[a1At];
+let a1In = (at + 1u * aRun < end) && (u.upTo == 0u || (at + 1u * aRun) < row0 + aNext + 16u + u.reach) && (u.onwards == 0u || (at + 1u * aRun) + u.reach >= row0 + aNext + 16u);
+let a1l = f32(select(0.0, a1rl, a1In));
+let a2At = aAt + (at / 1u * (u.aInner) + 32u * (u.aRow));
+let a2rl = a[a2At];
+let a2In = (at + 1u * aRun < end) && (u.upTo == 0u || (at + 1u * aRun) < row0 + aNext + 32u + u.reach) && (u.onwards == 0u || (at + 1u * aRun) + u.reach >= row0 + aNext + 32u);
+let a2l = f32(select(0.0, a2rl, a2In));
+let a3At = aAt + (at / 1u * (u.aInner) + 48u * (u.aRow));
+let a3rl = a[a3At];
+let a3In = (at + 1u * aRun < end) && (u.upTo == 0u || (at + 1u * aRun) < row0 + aNext + 48u + u.reach) && (u.onwards == 0u || (at + 1u * aRun) + u.reach >= row0 + aNext + 48u);
+let a3l = f32(select(0.0, a3rl, a3In));
+let b0At = bAt + (at / 1u * (u.bInner));
+let b0rl = b[b0At];
+let b0In = (at + 1u * bRun < end);
+let b0l = f32(select(0.0, b0rl, b0In));
+let b1At = bAt + (at / 1u * (u.bInner) + 16u * (u.bColumn));
+let b1rl = b[b1At];
+let b1In = (at + 1u * bRun < end);
+let b1l = f32(select(0.0, b1rl, b1In));
+let b2At = bAt + (at / 1u * (u.bInner) + 32u * (u.bColumn));
+let b2rl = b[b2At];
+let b2In = (at + 1u * bRun < end);
+let b2l = f32(select(0.0, b2rl, b2In));
+let b3At = bAt + (at / 1u * (u.bInner) + 48u * (u.bColumn));
+let b3rl = b[b3At];
+let b3In = (at + 1u * bRun < end);
+let b3l = f32(select(0.0, b3rl, b3In));
+{ left[aTo + 0u] = a0l; }
+{ left[aTo + 16u] = a1l; }
+{ left[aTo + 32u] = a2l; }
+{ left[aTo + 48u] = a3l; }
+{ right[bTo + 0u] = b0l; }
+{ right[bTo + 16u] = b1l; }
+{ right[bTo + 32u] = b2l; }
+{ right[bTo + 48u] = b3l; }
+workgroupBarrier();
+for (var k = 0u; k < 16u; k++) { let l = (k) * 68u + 4u * ty; let r = (k) * 68u + 4u * tx;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0; }
+workgroupBarrier();
+}
+}
+for (var c = 0u; c < 4u; c++) {
+put(batch, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
+put(batch, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, c1_0[c]);
+put(batch, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, c2_0[c]);
+put(batch, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, c3_0[c]);
+}
+}

@@ -1,0 +1,99 @@
+struct Uniforms { m: u32, n: u32, k: u32, aRow: u32, aInner: u32, aBatch: u32, aOffset: u32, aRepeat: u32, bInner: u32, bColumn: u32, bBatch: u32, bOffset: u32, bRepeat: u32, bShare: u32, repeats: u32, outRow: u32, outBatch: u32, outOffset: u32, hasBias: u32, hasExtra: u32, upTo: u32, onwards: u32, reach: u32, triangle: u32, alpha: f32, activation: u32, keeps: u32, }
+@group(0) @binding(0) var<uniform> u: Uniforms;
+@group(0) @binding(1) var<storage, read> a: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> b: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> bias: array<f32>;
+@group(0) @binding(4) var<storage, read> extra: array<f32>;
+@group(0) @binding(5) var<storage, read> others: array<f32>;
+@group(0) @binding(6) var<storage, read_write> result: array<f32>;
+@group(0) @binding(7) var<storage, read_write> activated: array<f32>;
+var<workgroup> left: array<f32, 1088>;
+var<workgroup> right: array<f32, 1088>;
+alias V = f32;
+fn bell(x: V) -> V { return exp(-min(0.5 * x * x, V(80.0))); }
+fn normal(x: V, bell: V) -> V {
+let t = 1.0 / (1.0 + 0.23164189 * abs(x));
+let poly = ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t;
+let tail = 0.5 * poly * bell;
+return select(tail, 1.0 - tail, x >= V(0.0));
+}
+fn sigmoid(x: V) -> V { return 1.0 / (1.0 + exp(min(-x, V(87.0)))); }
+fn after(at: u32) {
+let x = result[at];
+var y = x;
+switch u.activation {
+case 0u: { y = x * normal(x, bell(x)); }
+case 1u: { y = max(x, V(0.0)); }
+case 2u: { let other = others[at]; y = other * sigmoid(other) * x; }
+case 3u: { let other = others[at]; y = other + x; }
+default: {}
+}
+if (u.keeps != 0u) { activated[at] = y; } else { result[at] = y; }
+}
+fn put(batch: u32, row: u32, col: u32, sum: f32) {
+if (row >= u.m || col >= u.n) { return; }
+let at = batch * u.outBatch + u.outOffset + row * u.outRow + col;
+var value = u.alpha * sum;
+if (u.hasBias != 0u) { value += bias[col]; } if (u.hasExtra != 0u) { value += extra[at]; }
+result[at] = value;
+after(at);
+}
+@compute @workgroup_size(256, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
+@builtin(num_workgroups) groups: vec3u) {
+let batch = group.z;
+let row0 = group.y * 64u;
+let col0 = group.x * 64u;
+let tx = local.x % 16u;
+let ty = local.x / 16u;
+var c0_0 = vec4f(0);
+var c1_0 = vec4f(0);
+var c2_0 = vec4f(0);
+var c3_0 = vec4f(0);
+let aBase = u.aOffset + batch * u.aBatch;
+let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
+for (var rep = 0u; rep < u.repeats; rep++) {
+let end = u.k;
+let aRun = local.x % 4u;
+let aNext = local.x / 4u;
+let aTo = aRun * 272u + aNext * 1u;
+let aAt = (aBase + rep * u.aRepeat + row0 * u.aRow) / 4u + aRun * (1u) + aNext * (u.aRow / 4u);
+let bRun = local.x % 4u;
+let bNext = local.x / 4u;
+let bTo = bRun * 272u + bNext * 1u;
+let bAt = (bBase + rep * u.bRepeat + col0 * u.bColumn) / 4u + bRun * (1u) + bNext * (u.bColumn / 4u);
+for (var at = 0u; at < u.k; at += 16u) {
+let a0At = aAt + (at / 4u * (1u));
+let a0rl = a[a0At];
+let a0In = (at + 4u * aRun < end);
+let a0l = vec4<f32>(select(vec4f(0), a0rl, a0In));
+let b0At = bAt + (at / 4u * (1u));
+let b0rl = b[b0At];
+let b0In = (at + 4u * bRun < end);
+let b0l = vec4<f32>(select(vec4f(0), b0rl, b0In));
+{ left[aTo + 0u] = a0l[0];
+left[aTo + 68u] = a0l[1];
+left[aTo + 136u] = a0l[2];
+left[aTo + 204u] = a0l[3]; }
+{ right[bTo + 0u] = b0l[0];
+right[bTo + 68u] = b0l[1];
+right[bTo + 136u] = b0l[2];
+right[bTo + 204u] = b0l[3]; }
+workgroupBarrier();
+for (var k = 0u; k < 16u; k++) { let l = (k) * 68u + 4u * ty; let r = (k) * 68u + 4u * tx;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0; }
+workgroupBarrier();
+}
+}
+for (var c = 0u; c < 4u; c++) {
+put(batch, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
+put(batch, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, c1_0[c]);
+put(batch, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, c2_0[c]);
+put(batch, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, c3_0[c]);
+}
+}

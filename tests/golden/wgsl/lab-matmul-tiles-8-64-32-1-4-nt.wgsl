@@ -1,0 +1,140 @@
+struct Uniforms { m: u32, n: u32, k: u32, aRow: u32, aInner: u32, aBatch: u32, aOffset: u32, aRepeat: u32, bInner: u32, bColumn: u32, bBatch: u32, bOffset: u32, bRepeat: u32, bShare: u32, repeats: u32, outRow: u32, outBatch: u32, outOffset: u32, hasBias: u32, hasExtra: u32, upTo: u32, onwards: u32, reach: u32, triangle: u32, alpha: f32, }
+@group(0) @binding(0) var<uniform> u: Uniforms;
+@group(0) @binding(1) var<storage, read> a: array<f32>;
+@group(0) @binding(2) var<storage, read> b: array<f32>;
+@group(0) @binding(3) var<storage, read> bias: array<f32>;
+@group(0) @binding(4) var<storage, read> extra: array<f32>;
+@group(0) @binding(5) var<storage, read_write> result: array<f32>;
+var<workgroup> left: array<f32, 384>;
+var<workgroup> right: array<f32, 2176>;
+fn put(batch: u32, row: u32, col: u32, sum: f32) {
+if (row >= u.m || col >= u.n) { return; }
+let at = batch * u.outBatch + u.outOffset + row * u.outRow + col;
+var value = u.alpha * sum;
+if (u.hasBias != 0u) { value += bias[col]; } if (u.hasExtra != 0u) { value += extra[at]; }
+result[at] = value;
+}
+@compute @workgroup_size(128, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
+@builtin(num_workgroups) groups: vec3u) {
+let batch = group.z;
+let row0 = group.y * 8u;
+let col0 = group.x * 64u;
+let tx = local.x % 16u;
+let ty = local.x / 16u;
+var c0_0 = vec4f(0);
+let aBase = u.aOffset + batch * u.aBatch;
+let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
+for (var rep = 0u; rep < u.repeats; rep++) {
+let end = u.k;
+let aRun = local.x % 32u;
+let aNext = local.x / 32u;
+let aTo = aRun * 12u + aNext * 1u;
+let aAt = (aBase + rep * u.aRepeat + row0 * u.aRow) + aRun * (u.aInner) + aNext * (u.aRow);
+let bRun = local.x % 32u;
+let bNext = local.x / 32u;
+let bTo = bRun * 68u + bNext * 1u;
+let bAt = (bBase + rep * u.bRepeat + col0 * u.bColumn) + bRun * (u.bInner) + bNext * (u.bColumn);
+for (var at = 0u; at < u.k; at += 32u) {
+let a0At = aAt + (at / 1u * (u.aInner));
+let a0rl = a[a0At];
+let a0In = (at + 1u * aRun < end);
+let a0l = f32(select(0.0, a0rl, a0In));
+let a1At = aAt + (at / 1u * (u.aInner) + 4u * (u.aRow));
+let a1rl = a[a1At];
+let a1In = (at + 1u * aRun < end);
+let a1l = f32(select(0.0, a1rl, a1In));
+let b0At = bAt + (at / 1u * (u.bInner));
+let b0rl = b[b0At];
+let b0In = (at + 1u * bRun < end);
+let b0l = f32(select(0.0, b0rl, b0In));
+let b1At = bAt + (at / 1u * (u.bInner) + 4u * (u.bColumn));
+let b1rl = b[b1At];
+let b1In = (at + 1u * bRun < end);
+let b1l = f32(select(0.0, b1rl, b1In));
+let b2At = bAt + (at / 1u * (u.bInner) + 8u * (u.bColumn));
+let b2rl = b[b2At];
+let b2In = (at + 1u * bRun < end);
+let b2l = f32(select(0.0, b2rl, b2In));
+let b3At = bAt + (at / 1u * (u.bInner) + 12u * (u.bColumn));
+let b3rl = b[b3At];
+let b3In = (at + 1u * bRun < end);
+let b3l = f32(select(0.0, b3rl, b3In));
+let b4At = bAt + (at / 1u * (u.bInner) + 16u * (u.bColumn));
+let b4rl = b[b4At];
+let b4In = (at + 1u * bRun < end);
+let b4l = f32(select(0.0, b4rl, b4In));
+let b5At = bAt + (at / 1u * (u.bInner) + 20u * (u.bColumn));
+let b5rl = b[b5At];
+let b5In = (at + 1u * bRun < end);
+let b5l = f32(select(0.0, b5rl, b5In));
+let b6At = bAt + (at / 1u * (u.bInner) + 24u * (u.bColumn));
+let b6rl = b[b6At];
+let b6In = (at + 1u * bRun < end);
+let b6l = f32(select(0.0, b6rl, b6In));
+let b7At = bAt + (at / 1u * (u.bInner) + 28u * (u.bColumn));
+let b7rl = b[b7At];
+let b7In = (at + 1u * bRun < end);
+let b7l = f32(select(0.0, b7rl, b7In));
+let b8At = bAt + (at / 1u * (u.bInner) + 32u * (u.bColumn));
+let b8rl = b[b8At];
+let b8In = (at + 1u * bRun < end);
+let b8l = f32(select(0.0, b8rl, b8In));
+let b9At = bAt + (at / 1u * (u.bInner) + 36u * (u.bColumn));
+let b9rl = b[b9At];
+let b9In = (at + 1u * bRun < end);
+let b9l = f32(select(0.0, b9rl, b9In));
+let b10At = bAt + (at / 1u * (u.bInner) + 40u * (u.bColumn));
+let b10rl = b[b10At];
+let b10In = (at + 1u * bRun < end);
+let b10l = f32(select(0.0, b10rl, b10In));
+let b11At = bAt + (at / 1u * (u.bInner) + 44u * (u.bColumn));
+let b11rl = b[b11At];
+let b11In = (at + 1u * bRun < end);
+let b11l = f32(select(0.0, b11rl, b11In));
+let b12At = bAt + (at / 1u * (u.bInner) + 48u * (u.bColumn));
+let b12rl = b[b12At];
+let b12In = (at + 1u * bRun < end);
+let b12l = f32(select(0.0, b12rl, b12In));
+let b13At = bAt + (at / 1u * (u.bInner) + 52u * (u.bColumn));
+let b13rl = b[b13At];
+let b13In = (at + 1u * bRun < end);
+let b13l = f32(select(0.0, b13rl, b13In));
+let b14At = bAt + (at / 1u * (u.bInner) + 56u * (u.bColumn));
+let b14rl = b[b14At];
+let b14In = (at + 1u * bRun < end);
+let b14l = f32(select(0.0, b14rl, b14In));
+let b15At = bAt + (at / 1u * (u.bInner) + 60u * (u.bColumn));
+let b15rl = b[b15At];
+let b15In = (at + 1u * bRun < end);
+let b15l = f32(select(0.0, b15rl, b15In));
+{ left[aTo + 0u] = a0l; }
+{ left[aTo + 4u] = a1l; }
+{ right[bTo + 0u] = b0l; }
+{ right[bTo + 4u] = b1l; }
+{ right[bTo + 8u] = b2l; }
+{ right[bTo + 12u] = b3l; }
+{ right[bTo + 16u] = b4l; }
+{ right[bTo + 20u] = b5l; }
+{ right[bTo + 24u] = b6l; }
+{ right[bTo + 28u] = b7l; }
+{ right[bTo + 32u] = b8l; }
+{ right[bTo + 36u] = b9l; }
+{ right[bTo + 40u] = b10l; }
+{ right[bTo + 44u] = b11l; }
+{ right[bTo + 48u] = b12l; }
+{ right[bTo + 52u] = b13l; }
+{ right[bTo + 56u] = b14l; }
+{ right[bTo + 60u] = b15l; }
+workgroupBarrier();
+for (var k = 0u; k < 32u; k++) { let l = (k) * 12u + 1u * ty; let r = (k) * 68u + 4u * tx;
+let a0 = left[l];
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0 * b0; }
+workgroupBarrier();
+}
+}
+for (var c = 0u; c < 4u; c++) {
+put(batch, row0 + 1u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
+}
+}

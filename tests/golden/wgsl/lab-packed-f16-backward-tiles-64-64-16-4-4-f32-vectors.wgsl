@@ -1,0 +1,76 @@
+struct Uniforms { m: u32, n: u32, skip: u32, k: u32, rowUnits: u32, width: u32, first: u32, factor: f32, }
+@group(0) @binding(0) var<uniform> u: Uniforms;
+@group(0) @binding(1) var<storage, read> dy: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> w: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read_write> result: array<f32>;
+var<workgroup> left: array<f32, 1088>;
+var<workgroup> right: array<f32, 1088>; fn whole(row: u32, sum: f32) -> f32 { return u.factor * sum; }
+fn put(piece: u32, row: u32, col: u32, sum: f32) {
+if (row >= u.m || col >= u.k) { return; }
+let at = row * u.k + col;
+result[at] = whole(row, sum);
+}
+@compute @workgroup_size(256, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
+@builtin(num_workgroups) groups: vec3u) {
+let row0 = group.y * 64u;
+let col0 = group.x * 64u;
+let tx = local.x % 16u;
+let ty = local.x / 16u;
+var c0_0 = vec4f(0);
+var c1_0 = vec4f(0);
+var c2_0 = vec4f(0);
+var c3_0 = vec4f(0);
+{
+let end = u.n;
+let aRun = local.x % 4u;
+let aNext = local.x / 4u;
+let aTo = aRun * 272u + aNext * 1u;
+let aAt = (row0 * u.width + u.first) / 4u + aRun * (1u) + aNext * (u.width / 4u);
+let bRun = local.x % 8u;
+let bNext = local.x / 8u;
+let bTo = bRun * 8u + bNext * 68u;
+let bAt = u.skip * u.rowUnits + col0 / 8u + bRun * (1u) + bNext * (u.rowUnits);
+for (var at = 0u; at < u.n; at += 16u) {
+let a0At = aAt + (at / 4u * (1u));
+let a0rl = dy[a0At];
+let a0In = (at + 4u * aRun < end);
+let a0l = vec4<f32>(select(vec4f(0), a0rl, a0In));
+{ left[aTo + 0u] = a0l[0];
+left[aTo + 68u] = a0l[1];
+left[aTo + 136u] = a0l[2];
+left[aTo + 204u] = a0l[3]; }
+if (local.x < 128u) {
+let b0At = bAt + (at * (u.rowUnits));
+let b0rwr = w[b0At];
+let b0rwl = vec4f(unpack2x16float(b0rwr.x), unpack2x16float(b0rwr.y));
+let b0rwh = vec4f(unpack2x16float(b0rwr.z), unpack2x16float(b0rwr.w));
+let b0rl = b0rwl; let b0rh = b0rwh;
+let b0In = (at + bNext + 0u < end);
+let b0l = vec4<f32>(select(vec4f(0), b0rl, b0In));
+let b0h = vec4<f32>(select(vec4f(0), b0rh, b0In)); right[bTo + 0u] = b0l[0];
+right[bTo + 1u] = b0l[1];
+right[bTo + 2u] = b0l[2];
+right[bTo + 3u] = b0l[3];
+right[bTo + 4u] = b0h[0];
+right[bTo + 5u] = b0h[1];
+right[bTo + 6u] = b0h[2];
+right[bTo + 7u] = b0h[3]; }
+workgroupBarrier();
+for (var k = 0u; k < 16u; k++) { let l = (k) * 68u + 4u * ty; let r = (k) * 68u + 4u * tx;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0; }
+workgroupBarrier();
+}
+}
+for (var c = 0u; c < 4u; c++) {
+put(group.z, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
+put(group.z, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, c1_0[c]);
+put(group.z, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, c2_0[c]);
+put(group.z, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, c3_0[c]);
+}
+}

@@ -1,0 +1,82 @@
+struct Uniforms { m: u32, n: u32, skip: u32, units: u32, rowUnits: u32, width: u32, first: u32, hasBias: u32, factor: f32, }
+@group(0) @binding(0) var<uniform> u: Uniforms;
+@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> w: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> bias: array<f32>;
+@group(0) @binding(4) var<storage, read_write> result: array<f32>;
+var<workgroup> left: array<f32, 576>;
+var<workgroup> right: array<f32, 576>; fn whole(row: u32, sum: f32) -> f32 { return u.factor * sum; }
+fn put(piece: u32, row: u32, col: u32, sum: f32) {
+if (row >= u.m || col >= u.n) { return; }
+var value = whole(row, sum);
+if (u.hasBias != 0u) { value += bias[u.first + col]; }
+let at = row * u.width + u.first + col;
+result[at] = value;
+}
+@compute @workgroup_size(64, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
+@builtin(num_workgroups) groups: vec3u) {
+let row0 = group.y * 32u;
+let col0 = group.x * 32u;
+let tx = local.x % 8u;
+let ty = local.x / 8u;
+var c0_0 = vec4f(0);
+var c1_0 = vec4f(0);
+var c2_0 = vec4f(0);
+var c3_0 = vec4f(0);
+{
+let end = (8u * u.units);
+let aRun = local.x % 2u;
+let aNext = local.x / 2u;
+let aTo = aRun * 288u + aNext * 1u;
+let aAt = row0 * u.units * 2u + aRun * (2u) + aNext * (2u * u.units);
+let bRun = local.x % 2u;
+let bNext = local.x / 2u;
+let bTo = bRun * 288u + bNext * 1u;
+let bAt = (u.skip + col0) * u.rowUnits + bRun * (1u) + bNext * (u.rowUnits);
+for (var at = 0u; at < (8u * u.units); at += 16u) {
+let a0At = aAt + (at / 8u * (2u));
+let a0rl = x[a0At]; let a0rh = x[a0At + 1u];
+let a0In = (at + 8u * aRun < end);
+let a0l = vec4<f32>(select(vec4f(0), a0rl, a0In));
+let a0h = vec4<f32>(select(vec4f(0), a0rh, a0In));
+let b0At = bAt + (at / 8u * (1u));
+let b0rwl = w[2u * (b0At)]; let b0rwh = w[2u * (b0At) + 1u];
+let b0rl = b0rwl; let b0rh = b0rwh;
+let b0In = (at + 8u * bRun < end);
+let b0l = vec4<f32>(select(vec4f(0), b0rl, b0In));
+let b0h = vec4<f32>(select(vec4f(0), b0rh, b0In));
+{ left[aTo + 0u] = a0l[0];
+left[aTo + 36u] = a0l[1];
+left[aTo + 72u] = a0l[2];
+left[aTo + 108u] = a0l[3];
+left[aTo + 144u] = a0h[0];
+left[aTo + 180u] = a0h[1];
+left[aTo + 216u] = a0h[2];
+left[aTo + 252u] = a0h[3]; }
+{ right[bTo + 0u] = b0l[0];
+right[bTo + 36u] = b0l[1];
+right[bTo + 72u] = b0l[2];
+right[bTo + 108u] = b0l[3];
+right[bTo + 144u] = b0h[0];
+right[bTo + 180u] = b0h[1];
+right[bTo + 216u] = b0h[2];
+right[bTo + 252u] = b0h[3]; }
+workgroupBarrier();
+for (var k = 0u; k < 16u; k++) { let l = (k) * 36u + 4u * ty; let r = (k) * 36u + 4u * tx;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0; }
+workgroupBarrier();
+}
+}
+for (var c = 0u; c < 4u; c++) {
+put(group.z, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
+put(group.z, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, c1_0[c]);
+put(group.z, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, c2_0[c]);
+put(group.z, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, c3_0[c]);
+}
+}

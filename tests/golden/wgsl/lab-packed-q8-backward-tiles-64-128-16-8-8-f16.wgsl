@@ -1,0 +1,357 @@
+enable f16;
+struct Uniforms { m: u32, n: u32, skip: u32, k: u32, rowUnits: u32, width: u32, first: u32, factor: f32, firstRow: u32, weightFactor: f32, }
+@group(0) @binding(0) var<uniform> u: Uniforms;
+@group(0) @binding(1) var<storage, read> dy: array<f32>;
+@group(0) @binding(2) var<storage, read> w: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read> scales: array<u32>;
+@group(0) @binding(4) var<storage, read> rowFactors: array<f32>;
+@group(0) @binding(5) var<storage, read_write> result: array<f32>;
+fn bytes(v: u32) -> vec4f { return vec4f((vec4i(bitcast<i32>(v)) << vec4u(24u, 16u, 8u, 0u)) >> vec4u(24u)); }
+fn scale(i: u32) -> f32 {
+let pair = unpack2x16float(scales[i >> 1u]);
+return select(pair.x, pair.y, (i & 1u) == 1u);
+}
+var<workgroup> left: array<f16, 1088>;
+var<workgroup> right: array<f16, 2112>; fn whole(row: u32, sum: f32) -> f32 {
+return u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row];
+}
+fn put(piece: u32, row: u32, col: u32, sum: f32) {
+if (row >= u.m || col >= u.k) { return; }
+let at = row * u.k + col;
+result[at] = whole(row, sum);
+}
+@compute @workgroup_size(128, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
+@builtin(num_workgroups) groups: vec3u) {
+let row0 = group.y * 64u;
+let col0 = group.x * 128u;
+let tx = local.x % 16u;
+let ty = local.x / 16u;
+var c0_0 = vec4f(0);
+var c0_1 = vec4f(0);
+var c1_0 = vec4f(0);
+var c1_1 = vec4f(0);
+var c2_0 = vec4f(0);
+var c2_1 = vec4f(0);
+var c3_0 = vec4f(0);
+var c3_1 = vec4f(0);
+var c4_0 = vec4f(0);
+var c4_1 = vec4f(0);
+var c5_0 = vec4f(0);
+var c5_1 = vec4f(0);
+var c6_0 = vec4f(0);
+var c6_1 = vec4f(0);
+var c7_0 = vec4f(0);
+var c7_1 = vec4f(0);
+{
+let end = u.n;
+let aRun = local.x % 16u;
+let aNext = local.x / 16u;
+let aTo = aRun * 68u + aNext * 1u;
+let aAt = (row0 * u.width + u.first) + aRun * (1u) + aNext * (u.width);
+let factor0 = rowFactors[u.firstRow + min(row0 + aNext + 0u, u.m - 1u)];
+let factor1 = rowFactors[u.firstRow + min(row0 + aNext + 8u, u.m - 1u)];
+let factor2 = rowFactors[u.firstRow + min(row0 + aNext + 16u, u.m - 1u)];
+let factor3 = rowFactors[u.firstRow + min(row0 + aNext + 24u, u.m - 1u)];
+let factor4 = rowFactors[u.firstRow + min(row0 + aNext + 32u, u.m - 1u)];
+let factor5 = rowFactors[u.firstRow + min(row0 + aNext + 40u, u.m - 1u)];
+let factor6 = rowFactors[u.firstRow + min(row0 + aNext + 48u, u.m - 1u)];
+let factor7 = rowFactors[u.firstRow + min(row0 + aNext + 56u, u.m - 1u)];
+let bRun = local.x % 16u;
+let bNext = local.x / 16u;
+let bTo = bRun * 8u + bNext * 132u;
+let bAt = u.skip * u.rowUnits + col0 / 8u + bRun * (1u) + bNext * (u.rowUnits);
+for (var at = 0u; at < u.n; at += 16u) {
+let a0At = aAt + (at / 1u * (1u));
+let a0rl = factor0 * dy[a0At];
+let a0In = (at + 1u * aRun < end);
+let a0l = f16(select(0.0, a0rl, a0In));
+let a1At = aAt + (at / 1u * (1u) + 8u * (u.width));
+let a1rl = factor1 * dy[a1At];
+let a1In = (at + 1u * aRun < end);
+let a1l = f16(select(0.0, a1rl, a1In));
+let a2At = aAt + (at / 1u * (1u) + 16u * (u.width));
+let a2rl = factor2 * dy[a2At];
+let a2In = (at + 1u * aRun < end);
+let a2l = f16(select(0.0, a2rl, a2In));
+let a3At = aAt + (at / 1u * (1u) + 24u * (u.width));
+let a3rl = factor3 * dy[a3At];
+let a3In = (at + 1u * aRun < end);
+let a3l = f16(select(0.0, a3rl, a3In));
+let a4At = aAt + (at / 1u * (1u) + 32u * (u.width));
+let a4rl = factor4 * dy[a4At];
+let a4In = (at + 1u * aRun < end);
+let a4l = f16(select(0.0, a4rl, a4In));
+let a5At = aAt + (at / 1u * (1u) + 40u * (u.width));
+let a5rl = factor5 * dy[a5At];
+let a5In = (at + 1u * aRun < end);
+let a5l = f16(select(0.0, a5rl, a5In));
+let a6At = aAt + (at / 1u * (1u) + 48u * (u.width));
+let a6rl = factor6 * dy[a6At];
+let a6In = (at + 1u * aRun < end);
+let a6l = f16(select(0.0, a6rl, a6In));
+let a7At = aAt + (at / 1u * (1u) + 56u * (u.width));
+let a7rl = factor7 * dy[a7At];
+let a7In = (at + 1u * aRun < end);
+let a7l = f16(select(0.0, a7rl, a7In));
+let b0At = bAt + (at * (u.rowUnits));
+let b0rwr = w[b0At]; let b0rwl = bytes(b0rwr.x); let b0rwh = bytes(b0rwr.y);
+let b0rl = scale((b0At) / 4u) * u.weightFactor * b0rwl; let b0rh = scale((b0At) / 4u) * u.weightFactor * b0rwh;
+let b0In = (at + bNext + 0u < end);
+let b0l = vec4<f16>(select(vec4f(0), b0rl, b0In));
+let b0h = vec4<f16>(select(vec4f(0), b0rh, b0In));
+let b1At = bAt + (at * (u.rowUnits) + 8u * (u.rowUnits));
+let b1rwr = w[b1At]; let b1rwl = bytes(b1rwr.x); let b1rwh = bytes(b1rwr.y);
+let b1rl = scale((b1At) / 4u) * u.weightFactor * b1rwl; let b1rh = scale((b1At) / 4u) * u.weightFactor * b1rwh;
+let b1In = (at + bNext + 8u < end);
+let b1l = vec4<f16>(select(vec4f(0), b1rl, b1In));
+let b1h = vec4<f16>(select(vec4f(0), b1rh, b1In));
+{ left[aTo + 0u] = a0l; }
+{ left[aTo + 8u] = a1l; }
+{ left[aTo + 16u] = a2l; }
+{ left[aTo + 24u] = a3l; }
+{ left[aTo + 32u] = a4l; }
+{ left[aTo + 40u] = a5l; }
+{ left[aTo + 48u] = a6l; }
+{ left[aTo + 56u] = a7l; }
+{ right[bTo + 0u] = b0l[0];
+right[bTo + 1u] = b0l[1];
+right[bTo + 2u] = b0l[2];
+right[bTo + 3u] = b0l[3];
+right[bTo + 4u] = b0h[0];
+right[bTo + 5u] = b0h[1];
+right[bTo + 6u] = b0h[2];
+right[bTo + 7u] = b0h[3]; }
+{ right[bTo + 1056u] = b1l[0];
+right[bTo + 1057u] = b1l[1];
+right[bTo + 1058u] = b1l[2];
+right[bTo + 1059u] = b1l[3];
+right[bTo + 1060u] = b1h[0];
+right[bTo + 1061u] = b1h[1];
+right[bTo + 1062u] = b1h[2];
+right[bTo + 1063u] = b1h[3]; }
+workgroupBarrier();
+for (var run = 0u; run < 2u; run++) {
+var h0_0 = vec4<f16>(0);
+var h0_1 = vec4<f16>(0);
+var h1_0 = vec4<f16>(0);
+var h1_1 = vec4<f16>(0);
+var h2_0 = vec4<f16>(0);
+var h2_1 = vec4<f16>(0);
+var h3_0 = vec4<f16>(0);
+var h3_1 = vec4<f16>(0);
+var h4_0 = vec4<f16>(0);
+var h4_1 = vec4<f16>(0);
+var h5_0 = vec4<f16>(0);
+var h5_1 = vec4<f16>(0);
+var h6_0 = vec4<f16>(0);
+var h6_1 = vec4<f16>(0);
+var h7_0 = vec4<f16>(0);
+var h7_1 = vec4<f16>(0);
+{ let l = (run * 8u + 0u) * 68u + 4u * ty; let r = (run * 8u + 0u) * 132u + 4u * tx;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f16>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+h0_0 += a0[0] * b0;
+h0_1 += a0[0] * b1;
+h1_0 += a0[1] * b0;
+h1_1 += a0[1] * b1;
+h2_0 += a0[2] * b0;
+h2_1 += a0[2] * b1;
+h3_0 += a0[3] * b0;
+h3_1 += a0[3] * b1;
+h4_0 += a1[0] * b0;
+h4_1 += a1[0] * b1;
+h5_0 += a1[1] * b0;
+h5_1 += a1[1] * b1;
+h6_0 += a1[2] * b0;
+h6_1 += a1[2] * b1;
+h7_0 += a1[3] * b0;
+h7_1 += a1[3] * b1; }
+{ let l = (run * 8u + 1u) * 68u + 4u * ty; let r = (run * 8u + 1u) * 132u + 4u * tx;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f16>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+h0_0 += a0[0] * b0;
+h0_1 += a0[0] * b1;
+h1_0 += a0[1] * b0;
+h1_1 += a0[1] * b1;
+h2_0 += a0[2] * b0;
+h2_1 += a0[2] * b1;
+h3_0 += a0[3] * b0;
+h3_1 += a0[3] * b1;
+h4_0 += a1[0] * b0;
+h4_1 += a1[0] * b1;
+h5_0 += a1[1] * b0;
+h5_1 += a1[1] * b1;
+h6_0 += a1[2] * b0;
+h6_1 += a1[2] * b1;
+h7_0 += a1[3] * b0;
+h7_1 += a1[3] * b1; }
+{ let l = (run * 8u + 2u) * 68u + 4u * ty; let r = (run * 8u + 2u) * 132u + 4u * tx;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f16>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+h0_0 += a0[0] * b0;
+h0_1 += a0[0] * b1;
+h1_0 += a0[1] * b0;
+h1_1 += a0[1] * b1;
+h2_0 += a0[2] * b0;
+h2_1 += a0[2] * b1;
+h3_0 += a0[3] * b0;
+h3_1 += a0[3] * b1;
+h4_0 += a1[0] * b0;
+h4_1 += a1[0] * b1;
+h5_0 += a1[1] * b0;
+h5_1 += a1[1] * b1;
+h6_0 += a1[2] * b0;
+h6_1 += a1[2] * b1;
+h7_0 += a1[3] * b0;
+h7_1 += a1[3] * b1; }
+{ let l = (run * 8u + 3u) * 68u + 4u * ty; let r = (run * 8u + 3u) * 132u + 4u * tx;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f16>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+h0_0 += a0[0] * b0;
+h0_1 += a0[0] * b1;
+h1_0 += a0[1] * b0;
+h1_1 += a0[1] * b1;
+h2_0 += a0[2] * b0;
+h2_1 += a0[2] * b1;
+h3_0 += a0[3] * b0;
+h3_1 += a0[3] * b1;
+h4_0 += a1[0] * b0;
+h4_1 += a1[0] * b1;
+h5_0 += a1[1] * b0;
+h5_1 += a1[1] * b1;
+h6_0 += a1[2] * b0;
+h6_1 += a1[2] * b1;
+h7_0 += a1[3] * b0;
+h7_1 += a1[3] * b1; }
+{ let l = (run * 8u + 4u) * 68u + 4u * ty; let r = (run * 8u + 4u) * 132u + 4u * tx;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f16>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+h0_0 += a0[0] * b0;
+h0_1 += a0[0] * b1;
+h1_0 += a0[1] * b0;
+h1_1 += a0[1] * b1;
+h2_0 += a0[2] * b0;
+h2_1 += a0[2] * b1;
+h3_0 += a0[3] * b0;
+h3_1 += a0[3] * b1;
+h4_0 += a1[0] * b0;
+h4_1 += a1[0] * b1;
+h5_0 += a1[1] * b0;
+h5_1 += a1[1] * b1;
+h6_0 += a1[2] * b0;
+h6_1 += a1[2] * b1;
+h7_0 += a1[3] * b0;
+h7_1 += a1[3] * b1; }
+{ let l = (run * 8u + 5u) * 68u + 4u * ty; let r = (run * 8u + 5u) * 132u + 4u * tx;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f16>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+h0_0 += a0[0] * b0;
+h0_1 += a0[0] * b1;
+h1_0 += a0[1] * b0;
+h1_1 += a0[1] * b1;
+h2_0 += a0[2] * b0;
+h2_1 += a0[2] * b1;
+h3_0 += a0[3] * b0;
+h3_1 += a0[3] * b1;
+h4_0 += a1[0] * b0;
+h4_1 += a1[0] * b1;
+h5_0 += a1[1] * b0;
+h5_1 += a1[1] * b1;
+h6_0 += a1[2] * b0;
+h6_1 += a1[2] * b1;
+h7_0 += a1[3] * b0;
+h7_1 += a1[3] * b1; }
+{ let l = (run * 8u + 6u) * 68u + 4u * ty; let r = (run * 8u + 6u) * 132u + 4u * tx;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f16>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+h0_0 += a0[0] * b0;
+h0_1 += a0[0] * b1;
+h1_0 += a0[1] * b0;
+h1_1 += a0[1] * b1;
+h2_0 += a0[2] * b0;
+h2_1 += a0[2] * b1;
+h3_0 += a0[3] * b0;
+h3_1 += a0[3] * b1;
+h4_0 += a1[0] * b0;
+h4_1 += a1[0] * b1;
+h5_0 += a1[1] * b0;
+h5_1 += a1[1] * b1;
+h6_0 += a1[2] * b0;
+h6_1 += a1[2] * b1;
+h7_0 += a1[3] * b0;
+h7_1 += a1[3] * b1; }
+{ let l = (run * 8u + 7u) * 68u + 4u * ty; let r = (run * 8u + 7u) * 132u + 4u * tx;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f16>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+h0_0 += a0[0] * b0;
+h0_1 += a0[0] * b1;
+h1_0 += a0[1] * b0;
+h1_1 += a0[1] * b1;
+h2_0 += a0[2] * b0;
+h2_1 += a0[2] * b1;
+h3_0 += a0[3] * b0;
+h3_1 += a0[3] * b1;
+h4_0 += a1[0] * b0;
+h4_1 += a1[0] * b1;
+h5_0 += a1[1] * b0;
+h5_1 += a1[1] * b1;
+h6_0 += a1[2] * b0;
+h6_1 += a1[2] * b1;
+h7_0 += a1[3] * b0;
+h7_1 += a1[3] * b1; }
+c0_0 += vec4f(h0_0);
+c0_1 += vec4f(h0_1);
+c1_0 += vec4f(h1_0);
+c1_1 += vec4f(h1_1);
+c2_0 += vec4f(h2_0);
+c2_1 += vec4f(h2_1);
+c3_0 += vec4f(h3_0);
+c3_1 += vec4f(h3_1);
+c4_0 += vec4f(h4_0);
+c4_1 += vec4f(h4_1);
+c5_0 += vec4f(h5_0);
+c5_1 += vec4f(h5_1);
+c6_0 += vec4f(h6_0);
+c6_1 += vec4f(h6_1);
+c7_0 += vec4f(h7_0);
+c7_1 += vec4f(h7_1);
+}
+workgroupBarrier();
+}
+}
+for (var c = 0u; c < 4u; c++) {
+put(group.z, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
+put(group.z, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 64u, c0_1[c]);
+put(group.z, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, c1_0[c]);
+put(group.z, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 64u, c1_1[c]);
+put(group.z, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, c2_0[c]);
+put(group.z, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 64u, c2_1[c]);
+put(group.z, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, c3_0[c]);
+put(group.z, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 64u, c3_1[c]);
+put(group.z, row0 + 4u * ty + 32u, col0 + 4u * tx + c + 0u, c4_0[c]);
+put(group.z, row0 + 4u * ty + 32u, col0 + 4u * tx + c + 64u, c4_1[c]);
+put(group.z, row0 + 4u * ty + 33u, col0 + 4u * tx + c + 0u, c5_0[c]);
+put(group.z, row0 + 4u * ty + 33u, col0 + 4u * tx + c + 64u, c5_1[c]);
+put(group.z, row0 + 4u * ty + 34u, col0 + 4u * tx + c + 0u, c6_0[c]);
+put(group.z, row0 + 4u * ty + 34u, col0 + 4u * tx + c + 64u, c6_1[c]);
+put(group.z, row0 + 4u * ty + 35u, col0 + 4u * tx + c + 0u, c7_0[c]);
+put(group.z, row0 + 4u * ty + 35u, col0 + 4u * tx + c + 64u, c7_1[c]);
+}
+}

@@ -1,0 +1,88 @@
+struct Uniforms { m: u32, n: u32, skip: u32, units: u32, rowUnits: u32, width: u32, first: u32, hasBias: u32, factor: f32, }
+@group(0) @binding(0) var<uniform> u: Uniforms;
+@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> w: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read> scales: array<u32>;
+@group(0) @binding(4) var<storage, read> bias: array<f32>;
+@group(0) @binding(5) var<storage, read_write> result: array<f32>;
+fn bytes(v: u32) -> vec4f { return vec4f((vec4i(bitcast<i32>(v)) << vec4u(24u, 16u, 8u, 0u)) >> vec4u(24u)); }
+fn scale(i: u32) -> f32 {
+let pair = unpack2x16float(scales[i >> 1u]);
+return select(pair.x, pair.y, (i & 1u) == 1u);
+}
+var<workgroup> left: array<f32, 1088>;
+var<workgroup> right: array<f32, 1088>; fn whole(row: u32, sum: f32) -> f32 { return u.factor * sum; }
+fn put(piece: u32, row: u32, col: u32, sum: f32) {
+if (row >= u.m || col >= u.n) { return; }
+var value = whole(row, sum);
+if (u.hasBias != 0u) { value += bias[u.first + col]; }
+let at = row * u.width + u.first + col;
+result[at] = value;
+}
+@compute @workgroup_size(256, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
+@builtin(num_workgroups) groups: vec3u) {
+let row0 = group.y * 64u;
+let col0 = group.x * 64u;
+let tx = local.x % 16u;
+let ty = local.x / 16u;
+var c0_0 = vec4f(0);
+var c1_0 = vec4f(0);
+var c2_0 = vec4f(0);
+var c3_0 = vec4f(0);
+{
+let end = (8u * u.units);
+let aRun = local.x % 2u;
+let aNext = local.x / 2u;
+let aTo = aRun * 544u + aNext * 1u;
+let aAt = row0 * u.units * 2u + aRun * (2u) + aNext * (2u * u.units);
+let bRun = local.x % 2u;
+let bNext = local.x / 2u;
+let bTo = bRun * 544u + bNext * 1u;
+let bAt = (u.skip + col0) * u.rowUnits + bRun * (1u) + bNext * (u.rowUnits);
+for (var at = 0u; at < (8u * u.units); at += 16u) {
+if (local.x < 128u) {
+let a0At = aAt + (at / 8u * (2u));
+let a0rl = x[a0At]; let a0rh = x[a0At + 1u];
+let a0In = (at + 8u * aRun < end);
+let a0l = vec4<f32>(select(vec4f(0), a0rl, a0In));
+let a0h = vec4<f32>(select(vec4f(0), a0rh, a0In)); left[aTo + 0u] = a0l[0];
+left[aTo + 68u] = a0l[1];
+left[aTo + 136u] = a0l[2];
+left[aTo + 204u] = a0l[3];
+left[aTo + 272u] = a0h[0];
+left[aTo + 340u] = a0h[1];
+left[aTo + 408u] = a0h[2];
+left[aTo + 476u] = a0h[3]; }
+if (local.x < 128u) {
+let b0At = bAt + (at / 8u * (1u));
+let b0rwr = w[b0At]; let b0rwl = bytes(b0rwr.x); let b0rwh = bytes(b0rwr.y);
+let b0rl = scale((b0At) / 4u) * b0rwl; let b0rh = scale((b0At) / 4u) * b0rwh;
+let b0In = (at + 8u * bRun < end);
+let b0l = vec4<f32>(select(vec4f(0), b0rl, b0In));
+let b0h = vec4<f32>(select(vec4f(0), b0rh, b0In)); right[bTo + 0u] = b0l[0];
+right[bTo + 68u] = b0l[1];
+right[bTo + 136u] = b0l[2];
+right[bTo + 204u] = b0l[3];
+right[bTo + 272u] = b0h[0];
+right[bTo + 340u] = b0h[1];
+right[bTo + 408u] = b0h[2];
+right[bTo + 476u] = b0h[3]; }
+workgroupBarrier();
+for (var k = 0u; k < 16u; k++) { let l = (k) * 68u + 4u * ty; let r = (k) * 68u + 4u * tx;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0; }
+workgroupBarrier();
+}
+}
+for (var c = 0u; c < 4u; c++) {
+put(group.z, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
+put(group.z, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, c1_0[c]);
+put(group.z, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, c2_0[c]);
+put(group.z, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, c3_0[c]);
+}
+}
