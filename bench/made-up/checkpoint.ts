@@ -143,7 +143,7 @@ function randomPool(): Float32Array {
 
 /** Scale and offset that keep activations of a deep random model in range. */
 function spread(name: string, shape: readonly number[]): { readonly scale: number; readonly offset: number } {
-  if (/norm[^.]*\.weight$|layernorm\.weight$|^mlp1\.0\.weight$|output_upscaling\.1\.weight$/.test(name))
+  if (/norm[^.]*\.weight$|layernorm\.weight$|\.ln_q\.weight$|^mlp1\.0\.weight$|output_upscaling\.1\.weight$/.test(name))
     return { scale: 0.1, offset: 1 };
   if (/\.ls[12]$/.test(name)) return { scale: 0.05, offset: 0.1 };
   if (shape.length < 2) return { scale: 0.02, offset: 0 };

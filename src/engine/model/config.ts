@@ -3,7 +3,7 @@ import { isRecord } from "../bytes/json.ts";
 import { LabError, quote } from "../errors.ts";
 import { TEMPLATES, type TemplateName } from "../text/template.ts";
 import { type Fields, fieldsOf } from "./config-fields.ts";
-import type { FamilyConfig, FamilyReader } from "./families/family-config.ts";
+import type { FamilyConfig, FamilyReader, RegionPrompt } from "./families/family-config.ts";
 import { INTERNVL } from "./families/internvl/config.ts";
 import { QWEN_VL } from "./families/qwen-vl/config.ts";
 import { type LanguageConfig, parseLanguageConfig } from "./language/config-language.ts";
@@ -16,6 +16,14 @@ export type { LanguageConfig, LanguageFamily } from "./language/config-language.
 
 /** The families that the lab loads; their code is listed in families/registry.ts. */
 const FAMILIES: readonly FamilyReader[] = [INTERNVL, QWEN_VL];
+
+/** How regions are shown: as chosen, or in the form that the model's family understands. */
+export function regionPromptOf(
+  { regionPrompt }: Pick<FamilyConfig, "regionPrompt">,
+  chosen: RegionPrompt | "auto",
+): RegionPrompt {
+  return chosen === "auto" ? regionPrompt : chosen;
+}
 
 /** The sizes of published checkpoints, which do not state them. */
 export const HIERA_L_DECODER: DecoderSizes = { mlp: 2048, iouHidden: 256, maskIn: 16 };

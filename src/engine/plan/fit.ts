@@ -3,7 +3,7 @@ import { groupsPerStep, needsReference, samples } from "../config/derived.ts";
 import type { LabConfig } from "../config/table.ts";
 import type { Throughput } from "../gpu/runtime/throughput.ts";
 import { trainableBlocks } from "../model/adapter/trainable.ts";
-import type { Sa2vaConfig } from "../model/config.ts";
+import { regionPromptOf, type Sa2vaConfig } from "../model/config.ts";
 import type { StorageChoice } from "../model/weights/storage-choice.ts";
 import { type GroupShape, type TransientForecast, transientForecast } from "./transient.ts";
 import { type TrainableForecast, trainableForecast, type WeightForecast, weightForecast } from "./weights.ts";
@@ -128,8 +128,10 @@ export function groupShape(model: Sa2vaConfig, config: LabConfig, clips = false)
   const most = Math.min(config.maxTiles, model.maxTiles);
   const frames = clips ? config.clipFrames : 1;
   const tiles = clips ? frames : most > 1 && model.useThumbnail ? most + 1 : most;
-  // Every frame repeats the region and the sentence around it.
-  const region = frames * Math.ceil(model.tokensPerTile / 4) + (frames - 1) * FRAME_WORDS;
+  const draws = regionPromptOf(model, config.regionPrompt) !== "tokens";
+  const described = ["candidates", "pathwise"].includes(config.maskPolicy) ? 3 : config.groupSize;
+  // Every frame repeats the region and the sentence around it; a drawn region has no tokens.
+  const region = draws ? 0 : frames * Math.ceil(model.tokensPerTile / 4) + (frames - 1) * FRAME_WORDS;
   return {
     tiles,
     frames,
@@ -137,9 +139,11 @@ export function groupShape(model: Sa2vaConfig, config: LabConfig, clips = false)
     rollouts: config.groupSize,
     newTokens: config.maxNewTokens,
     groups: groupsPerStep(config),
-    described: ["candidates", "pathwise"].includes(config.maskPolicy) ? 3 : config.groupSize,
-    // The prompts of a picture's masks share everything before the first region; in a clip, that is one frame.
-    tailTokens: (frames - 1) * model.tokensPerTile + region + PROMPT_WORDS,
+    described,
+    drawn: draws ? described : 0,
+    // The prompts of a picture's masks share everything before the first region; in a clip, that is one frame. Pictures
+    // with different drawings share nothing.
+    tailTokens: (draws ? tiles : frames - 1) * model.tokensPerTile + region + PROMPT_WORDS,
     answerTokens: config.partnerMaxTokens,
     tried: triedPrompts(config),
     softTokens:

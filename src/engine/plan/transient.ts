@@ -102,6 +102,8 @@ export interface GroupShape {
   readonly answerTokens: number;
   /** Prompts that the mask policy decodes at a time, besides the phrase's. */
   readonly tried: number;
+  /** Passes of the vision tower per group and step over pictures with a drawn region; 0 where regions are copied tokens. */
+  readonly drawn: number;
   /** Tokens of the pass for the caption's likelihood through the soft mask; 0 for policies without it. */
   readonly softTokens: number;
 }
@@ -157,7 +159,9 @@ export function transientForecast(
   shape: GroupShape,
   options: TransientOptions,
 ): TransientForecast {
-  const picture = featureBytes(config, shape.tiles, shape.frames);
+  // The tokens of a picture exist twice if a region is drawn into it.
+  const twice = shape.drawn > 0 ? F32 * shape.tiles * visionFamily(config).sizes(config).features : 0;
+  const picture = featureBytes(config, shape.tiles, shape.frames) + twice;
   // All pictures of a loop are on the GPU while its groups are sampled.
   const features = shape.groups * picture;
   const { groups, promptTokens, tailTokens, described } = shape;

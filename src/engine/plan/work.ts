@@ -56,7 +56,9 @@ export function stepWork(config: Sa2vaConfig, shape: GroupShape, options: WorkOp
     : 0;
   const loop2 = options.masks ? prompt + decoder + describe + options.passes * backward * (prompt + decoder) : 0;
   const towers = options.newPictures * options.loops * towerFlops(config, shape.tiles, shape.frames);
-  const flops = shape.groups * (loop1 + loop2 + towers);
+  const drawings = (options.masks ? shape.drawn : 0) + (options.captions && shape.drawn > 0 ? options.newPictures : 0);
+  const drawn = drawings * shape.tiles * visionFamily(config).work(config);
+  const flops = shape.groups * (loop1 + loop2 + towers + drawn);
   const decodeSteps = (options.captions ? shape.newTokens : 0) + (options.masks ? shape.answerTokens : 0);
   const passes = shape.groups * options.loops * options.passes * (2 + backward);
   return { flops, dispatches: 24 * layers * (decodeSteps + passes) };

@@ -4,25 +4,17 @@
  */
 import type { LabConfig } from "../config/table.ts";
 import type { RgbImage } from "../data/sample.ts";
-import type { RegionPrompt, Sa2vaConfig } from "../model/config.ts";
+import { type RegionPrompt, regionPromptOf, type Sa2vaConfig } from "../model/config.ts";
 
 /** A mark that is drawn. */
 export type RegionMark = Exclude<RegionPrompt, "tokens">;
-
-/** How a run shows regions: the setting, or the form that the model's family understands. */
-export function regionPromptOf(
-  model: Pick<Sa2vaConfig, "regionPrompt">,
-  { regionPrompt }: Pick<LabConfig, "regionPrompt">,
-): RegionPrompt {
-  return regionPrompt === "auto" ? model.regionPrompt : regionPrompt;
-}
 
 /** The settings that decide how pictures become features. */
 export function pictureSettings(
   model: Pick<Sa2vaConfig, "regionPrompt">,
   config: Pick<LabConfig, "regionPrompt" | "resizeTwice">,
 ): { readonly regionPrompt: RegionPrompt; readonly resizeTwice: boolean } {
-  return { regionPrompt: regionPromptOf(model, config), resizeTwice: config.resizeTwice };
+  return { regionPrompt: regionPromptOf(model, config.regionPrompt), resizeTwice: config.resizeTwice };
 }
 
 /** Colour of an outline. */

@@ -128,7 +128,7 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
     checkpointBytes: 4 * F32 * trainableParameters,
     fit,
     problems: [...problemsOf(model, config, device), ...startProblems(config, extras), ...fitProblems(fit)],
-    warnings: warningsOf(config, device),
+    warnings: warningsOf(model, config, device),
   };
 }
 
@@ -235,8 +235,13 @@ function problemsOf(model: Sa2vaModel, config: LabConfig, device: EngineDevice):
   return problems;
 }
 
-function warningsOf(config: LabConfig, device: EngineDevice): string[] {
+function warningsOf(model: Sa2vaModel, config: LabConfig, device: EngineDevice): string[] {
   const warnings: string[] = [];
+  if (config.regionPrompt === "tokens" && model.config.regionPrompt !== "tokens" && config.mode === "rl") {
+    warnings.push(
+      "This model was not trained on copied tokens of regions, so its captions do not depend on the region yet: train a supervised run with regionPrompt tokens first, or draw regions with outline",
+    );
+  }
   if (device.report.software) warnings.push("This is a software adapter: correct, but many times slower than a GPU");
   if (config.groupSize === 2)
     warnings.push("With two rollouts per group, every advantage is ±0.71, whatever the difference of rewards");

@@ -61,7 +61,7 @@ export function recomputing(weights: Weights, trainable: ParameterSet): Weights 
  * @param dropout of the low-rank branches, for a training pass
  */
 export function weightsView(
-  frozen: FrozenWeights,
+  frozen: Pick<FrozenWeights, "get">,
   trainable: ParameterSet | (() => ParameterSet),
   loraScale: number,
   arithmetic: Arithmetic = "f32",

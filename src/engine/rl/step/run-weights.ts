@@ -18,5 +18,7 @@ export function runWeights(
 ): Weights {
   const { halfProducts, loraDropout: share } = config;
   const dropout = key === undefined || share === 0 ? undefined : { share, key };
-  return weightsView(model.frozen, trainable, loraScale, halfProducts ? "f16" : "f32", dropout);
+  // Parts that could train and do not are read as published.
+  const published = { get: (name: string) => model.base.get(name) ?? model.frozen.get(name) };
+  return weightsView(published, trainable, loraScale, halfProducts ? "f16" : "f32", dropout);
 }

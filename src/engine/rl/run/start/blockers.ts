@@ -4,6 +4,7 @@ import type { LabConfig } from "../../../config/table.ts";
 import { parseRowFilter } from "../../../data/row-filter.ts";
 import { parseSources } from "../../../data/sources.ts";
 import { LabError } from "../../../errors.ts";
+import { type RegionPrompt, regionPromptOf } from "../../../model/config.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import { checkSampler, samplerSettings } from "../../../policy/decode/sampler.ts";
 import { rewardPlan } from "../../../rewards/composer/plan.ts";
@@ -14,7 +15,9 @@ export interface Blocker {
   readonly sentence: string;
 }
 
-type Shape = Pick<Sa2vaModel, "tiling"> & { readonly config: { readonly sam2: { readonly imageSize: number } } };
+type Shape = Pick<Sa2vaModel, "tiling"> & {
+  readonly config: { readonly sam2: { readonly imageSize: number }; readonly regionPrompt?: RegionPrompt };
+};
 
 /** Settings that make every step fail; the same checks as in a step. */
 export function settingBlockers(model: Shape, config: LabConfig): readonly Blocker[] {
@@ -48,6 +51,11 @@ export function settingBlockers(model: Shape, config: LabConfig): readonly Block
   if (adaptiveEntropy && least > most) {
     const sentence = `The entropy bonus has a minimum of ${least} above its maximum of ${most}; lower entropyCoefficientMin`;
     found.push({ setting: "entropyCoefficientMin", sentence });
+  }
+  const shown = regionPromptOf({ regionPrompt: "tokens", ...model.config }, config.regionPrompt);
+  if (samples(config, "mask") && config.maskPolicy === "pathwise" && shown !== "tokens") {
+    const sentence = `The pathwise mask policy shows its mask through copied visual tokens; set regionPrompt to tokens (it is ${shown}) or choose another maskPolicy`;
+    found.push({ setting: "regionPrompt", sentence });
   }
   const maskSide = model.config.sam2.imageSize / 4;
   const usesField = config.maskPolicy === "field" || config.maskPolicy === "imitation";
