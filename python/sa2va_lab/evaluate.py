@@ -44,7 +44,7 @@ def score_row(context: Context, index: int) -> Scores | None:
     with context.model.values(context.state.ema):
         # The true caption and the true mask come last: the partner's answers to them are compared with the policy's.
         *found, partner = actor.find(features, [*(own.text for own in said), row.caption], height, width)
-        *told, described = actor.describe(features, [*(own.mask for own in masks), row.mask])
+        *told, described = actor.describe([(features, [*(own.mask for own in masks), row.mask], None)])[0]
     facts = {1: text_facts(context, 1, row, row.caption, said, found), 2: told_facts(context, row, masks, [told])[0]}
     if 3 in s.active_loops and row.questions:
         question, answer = row.exchange(3, 0)
@@ -94,7 +94,7 @@ def _drawn(sampled: list[Facts], scores: list[float] | None, weights: list[float
 def _texts_of(context: Context, asked: Asked, address: Address) -> list[Completion]:
     """The greedy answer of the policy to a prompt, followed by sampled ones."""
     draws = context.contract.evaluation["draws"]
-    return context.actor.texts(asked, 1, None) + context.actor.texts(asked, draws, address)
+    return context.actor.texts([asked], 1, None)[0] + context.actor.texts([asked], draws, [address])[0]
 
 
 def _own_rewards(context: Context, facts: dict[int, list[Facts]], weights: list[float] | None) -> Scores:

@@ -114,6 +114,14 @@ class RunFolder:
         taken.append(self.manifest.get("judgeDropped") or {"calls": 0, "cost": 0})
         return sum(own["calls"] for own in taken), sum(own["cost"] for own in taken)
 
+    def earlier_settings(self, step: int) -> dict[str, Any]:
+        """Settings that later parts of the run changed, as they were in the step after this one."""
+        found: dict[str, Any] = {}
+        for segment in reversed(self.manifest.get("segments", [])):
+            if segment["fromStep"] > step:
+                found |= {name: change["from"] for name, change in segment.get("changed", {}).items()}
+        return found
+
     def truncate_after(self, step: int) -> None:
         """
         Removes lines, rollouts and checkpoints after a step, so that no step exists twice.

@@ -5,9 +5,9 @@ from inspect import signature
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 import transformers
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 from transformers import DynamicCache
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
@@ -56,14 +56,17 @@ class Slots(DynamicCache):  # type: ignore[misc]
             buffer.index_copy_(2, places, x)
         return tuple(self.buffers[layer_idx])
 
-    def spread(self, rows: int, length: int) -> "Slots":
-        """The one sequence repeated `rows` times, with room up to `length`."""
-        made = Slots(rows, length)
-        made.at = self.at
-        for layer, own in self.buffers.items():
-            made.buffers[layer] = [
-                F.pad(x[:, :, : self.at], (0, 0, 0, length - self.at)).repeat(rows, 1, 1, 1) for x in own
-            ]
+    @staticmethod
+    def joined(prompts: list["Slots"], rows: list[int], first: int, length: int) -> "Slots":
+        """Each prompt repeated for its rows, ending before slot `first`, with room up to `length`."""
+        made, ends = Slots(sum(rows), length), [sum(rows[: at + 1]) for at in range(len(rows))]
+        made.at = first
+        for layer in next((own.buffers for own in prompts if own.buffers), {}):
+            like = next(own.buffers[layer] for own in prompts if own.buffers)
+            made.buffers[layer] = [x.new_zeros(made.rows, x.shape[1], length, x.shape[3]) for x in like]
+            for own, count, end in zip(prompts, rows, ends, strict=True):
+                for buffer, x in zip(made.buffers[layer], own.buffers.get(layer, ()), strict=False):
+                    buffer[end - count : end, :, first - own.at : first] = x[:, :, : own.at]
         return made
 
 
@@ -170,6 +173,50 @@ def language_model(config: dict[str, Any]) -> nn.Module:
 
 # transformers 5.24 renamed the argument of layers that holds the cache.
 CACHE = "cache" if "cache" in signature(LlamaAttention.forward).parameters else "past_key_values"
+
+
+class _Later(DynamicCache):  # type: ignore[misc]
+    """The keys and values of one layer's pass, after those of earlier passes."""
+
+    def __init__(self, earlier: tuple[Tensor, Tensor] | None) -> None:
+        super().__init__()
+        self.earlier, self.own = earlier, tuple[Tensor, ...]()
+
+    def update(self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, ...]:
+        self.own = (key_states, value_states)
+        return self.own if self.earlier is None else tuple(map(_behind, self.earlier, self.own))
+
+
+def _behind(earlier: Tensor, own: Tensor) -> Tensor:
+    return torch.cat([earlier, own], -2)
+
+
+def recompute(layer: Any) -> None:
+    """
+    Makes a decoder layer keep only its input for a backward pass, which computes the rest again.
+
+    transformers does the same without a cache only; here the prompt's keys and values stay, with their gradients.
+    """
+    inner, at = layer.forward, layer.self_attn.layer_idx
+
+    def forward(hidden_states: Tensor, *args: Any, **given: Any) -> Any:
+        cache = given.get(CACHE)
+        if not torch.is_grad_enabled():
+            return inner(hidden_states, *args, **given)
+        if cache is None:
+            return checkpoint(inner, hidden_states, *args, use_reentrant=False, preserve_rng_state=False, **given)
+        known = at < len(cache.layers) and cache.layers[at].is_initialized
+        earlier = (cache.layers[at].keys, cache.layers[at].values) if known else None
+
+        def part(x: Tensor) -> tuple[Any, tuple[Tensor, ...]]:
+            later = _Later(earlier)
+            return inner(x, *args, **given | {CACHE: later}), later.own
+
+        out, own = checkpoint(part, hidden_states, use_reentrant=False, preserve_rng_state=False)
+        cache.update(*own, at)
+        return out
+
+    layer.forward = forward
 
 
 class _FusedAttention(LlamaAttention):  # type: ignore[misc]

@@ -1,31 +1,32 @@
 """A Sa2VA checkpoint: language model and SAM2's blocks of transformers, the adapter of PEFT, the published names."""
 
+import json
 import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
+from accelerate import init_empty_weights
 from peft import LoraConfig, inject_adapter_in_model
-from safetensors import safe_open
+from peft.tuners.lora import LoraLayer
 from torch import Tensor, nn
 from transformers import DynamicCache
 
 from .data import Rgb
-from .errors import LabError
-from .language import CACHE, Rotation, Slots, language_model, language_names, visibility, window_of
+from .errors import FORM, LabError, reading
+from .language import CACHE, Rotation, Slots, language_model, language_names, recompute, visibility, window_of
 from .pictures import bicubic, normalise, tiles_of
-from .sam2 import SAM2_NAMES, Levels, Sam2Model
+from .sam2 import HIERA_L, SAM2_NAMES, Levels, Sam2Model
 from .settings import read_json
+from .shard import Lockstep
 from .vision import VISION_NAMES, VisionTower, pixel_shuffle
 
-if TYPE_CHECKING:
-    from .shard import Lockstep
-
-LANGUAGE = "language_model."
+LANGUAGE, TOWERS = "language_model.", ("vision_model.", "grounding_encoder.sam2_model.image_encoder.")
 _PREFIXES = {
     "projector": "mlp1.",
     "lora": LANGUAGE,
@@ -35,6 +36,8 @@ _PREFIXES = {
 }
 _LINEARS = ("q_proj", "k_proj", "v_proj", "qkv_proj", "o_proj", "gate_proj", "up_proj", "gate_up_proj", "down_proj",
             "wqkv", "wo", "w1", "w3", "w2")  # fmt: skip
+
+_NEEDED = ("vision_config", "llm_config", "force_image_size", "downsample_ratio", "select_layer", "template")
 
 Values = list[Tensor]
 """Values of the trainable tensors in order."""
@@ -80,6 +83,11 @@ def renamed(name: str, patterns: dict[str, str]) -> str:
     return name
 
 
+def _adapted(base: nn.Module, down: Tensor, up: Tensor, x: Tensor) -> Tensor:
+    out: Tensor = base(x)
+    return torch.addmm(out.flatten(0, -2), x.flatten(0, -2) @ down, up).view_as(out)
+
+
 class Sa2va(nn.Module):
     """The whole model; its state dict has the published names."""
 
@@ -87,7 +95,8 @@ class Sa2va(nn.Module):
         """`config` is the checkpoint's config.json."""
         super().__init__()
         self.config = config
-        vision, language, sam2 = config["vision_config"], config["llm_config"], config["sam2_config"]
+        vision, language = config["vision_config"], config["llm_config"]
+        sam2 = HIERA_L | (config.get("sam2_config") or {})
         self.vision_model: Any = VisionTower(vision, config["select_layer"])
         self.language_model: Any = language_model(language)
         self.side = int(config["force_image_size"] // vision["patch_size"] * config["downsample_ratio"])
@@ -149,10 +158,34 @@ class Sa2va(nn.Module):
             parameter.requires_grad_(True)
             parameter.data = parameter.data.to(self.mlp1[1].weight.dtype)
 
+    def recompute(self) -> None:
+        """Backward passes compute the decoder's layers again instead of keeping their activations."""
+        for layer in self.language_model.model.layers:
+            recompute(layer)
+
     def _place(self, name: str) -> tuple[int, int, int, str]:
         """Names block by block; adapters in the order of the forward pass: layer by layer, A before B."""
         parts, block = name.split("."), list(_PREFIXES).index(self.block_of(name))
         return (block, int(parts[3]), _LINEARS.index(parts[-3]), parts[-2]) if ".lora_" in name else (block, 0, 0, name)
+
+    @contextmanager
+    def sampling(self) -> Iterator[None]:
+        """
+        Within the block adapters have the base's precision and two products each, without gradient.
+
+        Merged into a base in half precision, small adapters would round away.
+        """
+        layers = [own for own in self.language_model.modules() if isinstance(own, LoraLayer)]
+        for layer in layers:
+            base, scale = layer.get_base_layer(), layer.scaling["default"]
+            down = layer.lora_A["default"].weight.detach().to(base.weight.dtype)
+            up = (layer.lora_B["default"].weight.detach() * scale).to(base.weight.dtype)
+            layer.forward = partial(_adapted, base, down.T, up.T)
+        try:
+            yield
+        finally:
+            for layer in layers:
+                del layer.forward
 
     @contextmanager
     def values(self, values: Values) -> Iterator[None]:
@@ -177,7 +210,14 @@ class Sa2va(nn.Module):
         states = pixel_shuffle(self.vision_model(tiles), self.config.get("ps_version", "v2"))
         encoder = self.sam2.image_encoder
         whole = normalise(bicubic(rgb, self.sam_size, self.sam_size)[None]).to(encoder.trunk.pos_embed)
-        return Features(states.to(self.mlp1[1].weight.dtype), encoder(whole))
+        before = torch.backends.cuda.matmul.allow_tf32
+        # Of a CUDA device only. A base in half precision rounds more than this does.
+        torch.backends.cuda.matmul.allow_tf32 = weight.dtype == torch.bfloat16
+        try:
+            levels = encoder(whole)
+        finally:
+            torch.backends.cuda.matmul.allow_tf32 = before
+        return Features(states.to(self.mlp1[1].weight.dtype), levels)
 
     def project(self, features: Features) -> Tensor:
         """Visual tokens [tiles, tokens, D] from the trainable projector."""
@@ -237,49 +277,70 @@ class Sa2va(nn.Module):
         return out
 
 
-def load_model(folder: Path, frozen: torch.dtype = torch.float32, trained: torch.dtype = torch.float32) -> Sa2va:
+def load_model(
+    folder: Path,
+    frozen: torch.dtype = torch.float32,
+    trained: torch.dtype = torch.float32,
+    device: torch.device | None = None,
+    halves: tuple[str, ...] = (),
+) -> Sa2va:
     """
     Loads a checkpoint folder in the HuggingFace Sa2VA layout, frozen parts and the rest in these precisions.
 
-    Raises LabError naming a tensor that is missing or has another shape.
+    Matrices whose names start with one of `halves` are rounded to half precision first, as the lab stores them there.
+    Tensors are read one by one from the mapped files to their device, so host memory holds a frozen tensor only in
+    another precision than its file's, or not at all. Raises LabError naming a tensor that is missing or has another
+    shape.
     """
     config = read_json(folder / "config.json")
-    if "sam2_config" not in config:
-        raise LabError(
-            f"{folder / 'config.json'} has no sam2_config; convert the checkpoint with the lab's export merged"
-        )
-    model = Sa2va(config)
-    wanted: dict[str, list[Tensor]] = {}
-    buffers = model.grounding_encoder.named_buffers("grounding_encoder")
-    for name, own in (*model.named_parameters(), *buffers):
-        wanted.setdefault(model.published(name), []).append(own)
-    head = model.language_model.get_output_embeddings()
-    tied = next(name for name, (own, *_) in wanted.items() if own is head.weight)
+    lacking = [name for name in _NEEDED if name not in config]
+    if lacking:
+        raise LabError(f"{folder / 'config.json'} lacks {lacking[0]}; this package runs Sa2VA on InternVL's towers")
+    with init_empty_weights(include_buffers=False):
+        model = Sa2va(config)
+    places = _places(model)
+    language: Any = model.language_model
+    head, table = language.get_output_embeddings(), language.get_input_embeddings()
     found = set()
     for path in _weight_files(folder):
-        with safe_open(path, "pt") as file:
-            for name in wanted.keys() & file.keys():
-                value, targets = file.get_tensor(name), wanted[name]
-                if value.numel() != sum(target.numel() for target in targets):
-                    shape = [len(targets) * targets[0].shape[0], *targets[0].shape[1:]]
-                    raise LabError(f"{name} has shape {list(value.shape)}, config.json asks for {shape}; not loaded")
-                for part, target in zip(value.chunk(len(targets)), targets, strict=True):
-                    target.data = part.reshape(target.shape)
-                found.add(name)
-    if tied not in found:
-        head.weight = model.language_model.get_input_embeddings().weight
-        found.add(tied)
-    missing = sorted(wanted.keys() - found)
+        with reading(path, *FORM):
+            file = mapped(path)
+        for name in places.keys() & file.keys():
+            value, targets = file[name], places[name]
+            if value.dim() == 2 and name.startswith(halves) and name.endswith(".weight"):
+                value = value.half()
+            wanted = [target.shape for target, *_ in targets]
+            if value.numel() != sum(map(math.prod, wanted)):
+                shape = [len(wanted) * wanted[0][0], *wanted[0][1:]] if wanted[0] else []
+                raise LabError(f"{name} has shape {list(value.shape)}, config.json asks for {shape}; not loaded")
+            parts = value.chunk(len(targets)) if len(targets) > 1 else [value]
+            for part, (target, module, own) in zip(parts, targets, strict=True):
+                whole = name.startswith((LANGUAGE, "vision_model."))
+                # A trained tensor must not share memory with the mapped file.
+                placed = part.reshape(target.shape).to(device, frozen if whole else trained, copy=not whole)
+                kept = nn.Parameter(placed, requires_grad=False) if isinstance(target, nn.Parameter) else placed
+                setattr(module, own, kept)
+            found.add(name)
+    tied = next(name for name, targets in places.items() if any(module is head for _, module, _ in targets))
+    missing = sorted(places.keys() - found - {tied})
     if missing:
         raise LabError(f"{folder} lacks {missing[0]} and {len(missing) - 1} more tensors; the model was not loaded")
-    for part in (model.mlp1, model.text_hidden_fcs, model.grounding_encoder):
-        part.to(trained)
-    for parameter in (*model.language_model.parameters(), *model.vision_model.parameters()):
-        # Buffers keep their precision, because rotary frequencies in half precision would give other angles.
-        parameter.data = parameter.data.to(frozen)
+    if head.weight.is_meta:
+        head.weight = table.weight
     if frozen == torch.float64:
         _widen_norms(model)
-    return model.eval()
+    return model.to(device).eval()
+
+
+def _places(model: Sa2va) -> dict[str, list[tuple[Tensor, nn.Module, str]]]:
+    """Where the tensors of a checkpoint belong: by published name, the tensors to fill with their modules and names."""
+    found: dict[str, list[tuple[Tensor, nn.Module, str]]] = {}
+    for path, module in model.named_modules():
+        # Buffers of the language model are computed, those of SAM2 are published.
+        buffers = module.named_buffers(recurse=False) if path.startswith("grounding_encoder") else ()
+        for name, own in (*module.named_parameters(recurse=False), *buffers):
+            found.setdefault(model.published(f"{path}.{name}"), []).append((own, module, name))
+    return found
 
 
 def _widen_norms(model: Any) -> None:
@@ -290,6 +351,28 @@ def _widen_norms(model: Any) -> None:
                 own = nn.RMSNorm(len(child.weight), child.variance_epsilon)
                 own.weight = child.weight
                 setattr(parent, name, own)
+
+
+_TYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
+
+
+def mapped(path: Path) -> dict[str, Tensor]:
+    """
+    Tensors of a safetensors file in the mapped file itself, which the machine's processes share; writes stay private.
+
+    The library's own reader copies each tensor.
+    """
+    with path.open("rb") as file:
+        begin = 8 + int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(begin - 8))
+    whole = torch.from_file(str(path), shared=False, size=path.stat().st_size, dtype=torch.uint8)
+    found = {}
+    for name, about in header.items():
+        if about.get("dtype") in _TYPES:
+            start, end = (begin + at for at in about["data_offsets"])
+            dtype, part = _TYPES[about["dtype"]], whole[start:end]
+            found[name] = (part.clone() if start % dtype.itemsize else part).view(dtype).reshape(about["shape"])
+    return found
 
 
 def _weight_files(folder: Path) -> list[Path]:

@@ -1,7 +1,7 @@
 """Rollouts of both loops: the policy acts, its partner answers, the reward compares."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from .masks import Mask, Rle, encode_rle, nearest, region_cells
 from .model import Features, Sa2va, halved
 from .order import RowOrder
 from .philox import Address, uniform
-from .policy import Actor, Completion, Found, Likelihood
+from .policy import Actor, Asked, Completion, Found, Likelihood
 from .rewards import Facts, Reward, Scorer, mean_scores, score_group, wants_likelihood
 from .settings import Contract, Settings
 from .state import State, Update
@@ -25,7 +25,8 @@ from .step_metrics import Played, caption_metrics, mask_metrics, pair_metrics
 
 Auxiliary = dict[str, tuple[float, Tensor]]
 """Auxiliary losses by name: weight and value."""
-Score = Callable[[], tuple[Tensor, Tensor, Auxiliary]]
+Score = Callable[[slice], tuple[Tensor, Tensor, Auxiliary]]
+_ALL = slice(None)
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,15 @@ class Live:
 
     played: Played
     score: Score
+    """Takes the rollouts to score; a mask policy always scores all."""
+    parts: tuple[slice, ...] = (_ALL,)
+    """Rollouts of each backward pass."""
+
+    @torch.no_grad()
+    def values(self) -> tuple[Tensor, Tensor]:
+        """Log-probabilities and entropies [N, T] without gradient."""
+        logps, entropies = zip(*(self.score(part)[:2] for part in self.parts), strict=True)
+        return torch.cat(logps), torch.cat(entropies)
 
 
 @dataclass
@@ -50,6 +60,8 @@ class Context:
     features: dict[str, Features] = field(default_factory=dict)
     rounding: float = 0.0
     """Largest error of the pictures used in this step."""
+    at_once: int = 0
+    """Groups that are decoded in one batch; 0 for all of the process."""
     between: Callable[[Update, int], None] | None = None
     """Called after each update of a step with the number of remaining updates."""
 
@@ -149,9 +161,9 @@ def told_facts(context: Context, row: Row, masks: list[Found], texts: list[list[
     ]
 
 
-def text_group(context: Context, loop: int, group: int) -> Live:
+def text_group(context: Context, loop: int, group: int) -> Generator[Asked, list[Completion], Live]:
     """
-    A group whose actions are the tokens of texts for one prompt.
+    A group whose actions are the tokens of texts for one prompt; yields the prompt and takes the texts.
 
     Loop 1: captions of a row's mask, for which the partner finds masks. Loop 3: answers to a question about its region,
     compared with the row's answer.
@@ -161,7 +173,7 @@ def text_group(context: Context, loop: int, group: int) -> Live:
     features, cells = context.look(row), region_cells(row.mask, context.model.side, s.smallRegions == "force")
     question, reference = row.exchange(loop, context.step)
     asked = actor.asked(features, cells, question)
-    said = actor.texts(asked, s.groupSize, context.address(loop, group, "token"), True)
+    said = yield asked
     captions, found = [own.text for own in said], list[Found | None]()
     if loop == 1:
         with context.model.values(context.state.ema):
@@ -190,10 +202,11 @@ def text_group(context: Context, loop: int, group: int) -> Live:
         metrics,
     )  # fmt: skip
 
-    def score() -> tuple[Tensor, Tensor, Auxiliary]:
-        return (*actor.text_scores(asked, [own.ids for own in said], longest, s.temperature, s.maxNewTokens), {})
+    def score(rows: slice) -> tuple[Tensor, Tensor, Auxiliary]:
+        return (*actor.text_scores(asked, [own.ids for own in said[rows]], longest, s.temperature, s.maxNewTokens), {})
 
-    return Live(played, score)
+    size = s.microRollouts or len(said)
+    return Live(played, score, tuple(slice(at, at + size) for at in range(0, len(said), size)))
 
 
 @torch.no_grad()
@@ -225,18 +238,14 @@ def _shares(rewards: list[Reward]) -> list[float]:
     return [score / total if total > 0 else 1 / len(scores) for score in scores]
 
 
-def _partner_captions(context: Context, group: int, features: Features, masks: list[Mask]) -> list[list[str | None]]:
-    """The partner's likeliest captions of the masks, or several sampled ones for each."""
-    s, actor, address = context.settings, context.actor, context.address(2, group, "token")
-    with context.model.values(context.state.ema):
-        if s.partnerTemperature == 0:
-            return [actor.describe(features, masks)]
-        said = actor.describe(features, masks * s.partnerSamples, s.partnerTemperature, address)
-    return [said[draw * len(masks) : (draw + 1) * len(masks)] for draw in range(s.partnerSamples)]
+def segment_group(
+    context: Context, group: int
+) -> Generator[tuple[Features, list[Mask], Address | None], list[str | None], Live]:
+    """
+    Loop 2: the policy's masks for a row's caption; yields them for the partner and takes its captions.
 
-
-def segment_group(context: Context, group: int) -> Live:
-    """Loop 2: the policy's masks for a row's caption, and the partner's captions of these masks."""
+    The partner gives the likeliest caption of each mask, or several sampled ones.
+    """
     s, actor, words = context.settings, context.actor, context.actor.words
     row = draw_row(context, 2, group)
     features = context.look(row)
@@ -247,7 +256,9 @@ def segment_group(context: Context, group: int) -> Live:
     found = actor.sized(drawn.logits, height, width)
     greedy = actor.sized(drawn.greedy, height, width)[0]
     masks = [own.mask for own in found]
-    texts = _partner_captions(context, group, features, masks)
+    draws = s.partnerSamples if s.partnerTemperature > 0 else 1
+    told = yield features, masks * draws, context.address(2, group, "token") if s.partnerTemperature > 0 else None
+    texts = [told[draw * len(masks) : (draw + 1) * len(masks)] for draw in range(draws)]
     scored = [score_group(own, 2, s, context.scorer) for own in told_facts(context, row, found, texts)]
     rewards, terms = mean_scores(scored, texts)
     captions = texts[0]
@@ -268,7 +279,7 @@ def segment_group(context: Context, group: int) -> Live:
         observed | mask_metrics(masks, row.mask) | pair_metrics(masks, captions), start,
     )  # fmt: skip
 
-    def score() -> tuple[Tensor, Tensor, Auxiliary]:
+    def score(_: slice) -> tuple[Tensor, Tensor, Auxiliary]:
         output = Output(actor, features, row.caption)
         extra: Auxiliary = {}
         if anchor is not None:
@@ -292,6 +303,31 @@ def reward_order(context: Context, loop: int, group: int, count: int) -> list[in
     return order
 
 
-def play(context: Context, loop: int, group: int) -> Live:
-    """Samples one group of a loop."""
-    return segment_group(context, group) if loop == 2 else text_group(context, loop, group)
+def play(context: Context, loop: int, groups: list[int]) -> list[Live]:
+    """Samples groups of a loop, `at_once` of them in one batch."""
+    size = context.at_once or len(groups)
+    return [
+        own for at in range(0, len(groups), max(1, size)) for own in _together(context, loop, groups[at : at + size])
+    ]
+
+
+def _together(context: Context, loop: int, groups: list[int]) -> list[Live]:
+    s, actor = context.settings, context.actor
+    games: list[Generator[Any, Any, Live]]
+    answers: Sequence[object]
+    if loop == 2:
+        games = [segment_group(context, group) for group in groups]
+        pictures = [next(game) for game in games]
+        with context.model.values(context.state.ema):
+            answers = actor.describe(pictures, s.partnerTemperature or 1.0)
+    else:
+        games = [text_group(context, loop, group) for group in groups]
+        addresses = [context.address(loop, group, "token") for group in groups]
+        answers = actor.texts([next(game) for game in games], s.groupSize, addresses, True)
+    found = []
+    for game, answer in zip(games, answers, strict=True):
+        try:
+            game.send(answer)
+        except StopIteration as over:
+            found.append(over.value)
+    return found

@@ -14,7 +14,7 @@ from transformers import DynamicCache
 from .language import Slots
 from .masks import Mask, region_cells
 from .model import Features, Sa2va
-from .philox import Address, uniform
+from .philox import Address, uniforms
 from .sam2 import Decoded
 from .sampler import Drawn, Sampler, draw
 from .settings import Settings
@@ -62,6 +62,25 @@ class Found:
     confidence: float | None
 
 
+@dataclass(frozen=True)
+class Start:
+    """A prompt whose tails [t, D] follow one prefix [P, D]; drawn at an address each, or greedily."""
+
+    prefix: Tensor
+    tails: list[Tensor]
+    addresses: list[Address] | None
+    prompt: list[int] = field(default_factory=list)
+    """Ids with a repetition penalty."""
+
+    def rows(self) -> list["Start"]:
+        """The tails as prompts of their own."""
+        drawn = self.addresses or [None] * len(self.tails)
+        return [
+            Start(self.prefix, [tail], address and [address], self.prompt)
+            for tail, address in zip(self.tails, drawn, strict=True)
+        ]
+
+
 class Actor:
     """A model with its tokenizer; it uses the model's current weights."""
 
@@ -99,77 +118,45 @@ class Actor:
     def _embedded(self, asked: Asked) -> Tensor:
         return self._spliced(asked.prompt.ids, asked.features, asked.cells)
 
-    def draw(self, logits: Tensor, sampler: Sampler, address: Address | None, seen: list[int]) -> Drawn:
-        """One token; without an address the likeliest."""
-        return draw(logits, sampler, None if address is None else uniform(address), seen)
+    def draw(
+        self, logits: Tensor, sampler: Sampler, u: Tensor | None, seen: Tensor | None, addresses: list[Address]
+    ) -> Drawn:
+        """One token of each row; `addresses` name their draws, or are empty for the likeliest tokens."""
+        return draw(logits, sampler, u, seen)
 
     @torch.no_grad()
     def decode(
-        self, prefix: Tensor, tails: list[Tensor], most: int, sampler: Sampler, addresses: list[Address] | None,
-        prompt: list[int], one_length: bool = False,
-    ) -> list[Completion]:  # fmt: skip
+        self, starts: list["Start"], most: int, sampler: Sampler, one_length: bool = False
+    ) -> list[list[Completion]]:
         """
-        Completes tails [t, D] that follow one prefix [P, D]; greedily without `addresses`.
+        Completes the tails of all prompts in one batch, at most `most` tokens each.
 
-        `prompt` counts for a repetition penalty. With `one_length` everything is rotated as in the longest sequence;
-        otherwise the length grows token by token.
+        With `one_length` everything is rotated as in the longest sequence; otherwise the length grows token by token.
         """
-        rows, width, first = len(tails), max(len(tail) for tail in tails), len(prefix)
-        turning, shortest = self.model.rotation, min(len(tail) for tail in tails)
-        if turning and shortest < width and not turning.alike([first + shortest, first + width + most]):
-            return [
-                self.decode(prefix, [tail], most, sampler, addresses and [addresses[row]], prompt, one_length)[0]
-                for row, tail in enumerate(tails)
-            ]
-        length, device = first + width + most - 1, prefix.device
-        # Slots of the prefix, of the tails (shorter ones are padded in front), and of generated tokens.
-        short = torch.tensor([width - len(tail) for tail in tails], device=device)[:, None]
-        slots = torch.arange(length, device=device)[None]
-        keys = torch.where(slots < first, slots, (slots - short).clamp_min(0))
-        there = (slots < first) | (slots >= first + short)
-        cache, whole = Slots(1, max(1, first)), first + width + (most if one_length else 0)
-        if first:
-            every = slots[:, :first]
-            real = torch.ones_like(every, dtype=torch.bool)
-            self.model.decoding_states(prefix[None], cache, every, every, real, whole)
-        cache = cache.spread(rows, length)
-        x = torch.stack([F.pad(tail, (0, 0, width - len(tail), 0)) for tail in tails])
-        done = first + width
-        hidden = self.model.decoding_states(x, cache, keys[:, first:done], keys, there & (slots < done), whole)
-        step = TokenStep(self.model, cache, keys, there)
-        said = [Completion() for _ in tails]
-        for position in range(most):
-            logits = self.model.logits(hidden[:, -1]).double().cpu()
-            for row, own in enumerate(said):
-                if own.ended or own.broken:
-                    continue
-                address = None if addresses is None else addresses[row].at(addresses[row].rollout, position)
-                drawn = self.draw(logits[row], sampler, address, prompt + own.ids)
-                own.broken = drawn.id < 0
-                if not own.broken:
-                    own.ids.append(drawn.id)
-                    own.logps.append(drawn.logp)
-                    own.clips += drawn.clips
-                    own.ended = self.words.ended(own.ids)
-            if all(own.ended or own.broken for own in said) or position + 1 == most:
-                break
-            x = self.model.embed([[own.ids[-1] if own.ids else 0] for own in said])
-            hidden = step(x, done, whole if one_length else done + 1)
-            done += 1
-        for own in said:
-            own.text = self.words.answer(own.ids)
-        return said
+        turning = self.model.rotation
+        ends = [len(own.prefix) + max(map(len, own.tails)) for own in starts]
+        begins = [] if one_length else [len(own.prefix) + min(map(len, own.tails)) for own in starts]
+        if turning and not turning.alike([*begins, *(end + most for end in ends)]):
+            if len(starts) > 1:
+                return [self.decode([own], most, sampler, one_length)[0] for own in starts]
+            if len(set(map(len, starts[0].tails))) > 1:
+                return [[self.decode([own], most, sampler, one_length)[0][0] for own in starts[0].rows()]]
+        return _Decoding(self, starts, most, sampler, max(ends), one_length).run()
 
     @torch.no_grad()
-    def texts(self, asked: Asked, rollouts: int, address: Address | None, one_length: bool = False) -> list[Completion]:
-        """Answers to one prompt, drawn at an address of their group, or greedy; `one_length` as in `decode`."""
-        s, whole = self.settings, self._embedded(asked)
-        sampler, addresses = Sampler(guard=s.logitGuard), None
-        if address is not None:
+    def texts(
+        self, asked: list[Asked], rollouts: int, addresses: list[Address] | None, one_length: bool = False
+    ) -> list[list[Completion]]:
+        """Answers to prompts, drawn at an address of each group, or greedy; `one_length` as in `decode`."""
+        s, starts = self.settings, list[Start]()
+        for at, own in enumerate(asked):
+            whole = self._embedded(own)
+            drawn = None if addresses is None else [addresses[at].at(n) for n in range(rollouts)]
+            starts.append(Start(whole[:-1], [whole[-1:]] * rollouts, drawn, own.prompt.ids))
+        sampler = Sampler(guard=s.logitGuard)
+        if addresses is not None:
             sampler = Sampler(s.temperature, s.logitGuard, s.topK, s.topP, s.minP, s.repetitionPenalty)
-            addresses = [address.at(n) for n in range(rollouts)]
-        tails = [whole[-1:]] * rollouts
-        return self.decode(whole[:-1], tails, s.maxNewTokens, sampler, addresses, asked.prompt.ids, one_length)
+        return self.decode(starts, s.maxNewTokens, sampler, one_length)
 
     def seen(self, mask: Mask) -> Mask | None:
         """Visual tokens that a mask covers; None where it covers none."""
@@ -178,24 +165,32 @@ class Actor:
 
     @torch.no_grad()
     def describe(
-        self, features: Features, masks: list[Mask], temperature: float = 1.0, address: Address | None = None
-    ) -> list[str | None]:
-        """Captions of masks, drawn at an address of their group, or greedy; None if a mask covers no visual token."""
-        captions: list[str | None] = [None] * len(masks)
-        cells = {at: own for at, mask in enumerate(masks) if (own := self.seen(mask)) is not None}
-        if not cells:
-            return captions
-        asked = [self.asked(features, own) for own in cells.values()]
-        wholes = [self._embedded(own) for own in asked]
-        # The shared part ends with the picture's tokens, because region tokens differ in content.
-        shared = asked[0].prompt.ids.index(self.words.context) + features.tiles * self.model.side**2
-        sampler = Sampler(temperature, self.settings.logitGuard)
-        addresses = None if address is None else [address.at(at) for at in cells]
-        tails, most = [whole[shared:] for whole in wholes], self.settings.partnerMaxTokens
-        said = self.decode(wholes[0][:shared], tails, most, sampler, addresses, [])
-        for at, completion in zip(cells, said, strict=True):
-            captions[at] = completion.text
-        return captions
+        self, pictures: list[tuple[Features, list[Mask], Address | None]], temperature: float = 1.0
+    ) -> list[list[str | None]]:
+        """
+        Captions of the masks of pictures, drawn at an address of their group, or greedy without it.
+
+        None if a mask covers no visual token.
+        """
+        found: list[list[str | None]] = [[None] * len(masks) for _, masks, _ in pictures]
+        starts, places = list[Start](), list[tuple[int, list[int]]]()
+        for picture, (features, masks, address) in enumerate(pictures):
+            cells = {at: own for at, mask in enumerate(masks) if (own := self.seen(mask)) is not None}
+            if not cells:
+                continue
+            asked = [self.asked(features, own) for own in cells.values()]
+            wholes = [self._embedded(own) for own in asked]
+            # The shared part ends with the picture's tokens, because region tokens differ in content.
+            shared = asked[0].prompt.ids.index(self.words.context) + features.tiles * self.model.side**2
+            drawn = None if address is None else [address.at(at) for at in cells]
+            starts.append(Start(wholes[0][:shared], [whole[shared:] for whole in wholes], drawn))
+            places.append((picture, list(cells)))
+        if starts:
+            said = self.decode(starts, self.settings.partnerMaxTokens, Sampler(temperature, self.settings.logitGuard))
+            for (picture, rows), own in zip(places, said, strict=True):
+                for at, completion in zip(rows, own, strict=True):
+                    found[picture][at] = completion.text
+        return found
 
     @torch.no_grad()
     def likelihoods(
@@ -293,3 +288,95 @@ class Actor:
     def inside(self, logits: Tensor) -> Mask:
         """The mask of logits [h, w]."""
         return (logits > 0).cpu().numpy().astype(np.uint8)
+
+
+class _Decoding:
+    """One batch of prompts of different lengths, padded in front."""
+
+    def __init__(
+        self, actor: Actor, starts: list[Start], most: int, sampler: Sampler, end: int, one_length: bool
+    ) -> None:
+        """`end` is the longest prompt with its tail."""
+        self.actor, self.starts, self.most, self.sampler = actor, starts, most, sampler
+        self.end, self.one_length = end, one_length
+        self.said = [[Completion() for _ in own.tails] for own in starts]
+        self.addresses = [address for own in starts for address in own.addresses or ()]
+
+    def _length(self, drawn: int) -> int:
+        """Length of the longest sequence, or of what it will be."""
+        return self.end + (self.most if self.one_length else drawn)
+
+    def _draws(self, device: torch.device) -> tuple[Tensor | None, Tensor | None]:
+        """Uniform numbers [most, n] of all draws, and the penalised tokens [n, V] of the prompts."""
+        drawn, seen = None, None
+        if self.addresses:
+            drawn = torch.from_numpy(np.stack([uniforms(own, self.most) for own in self.addresses], 1)).to(device)
+        if self.sampler.penalty != 1:
+            width = self.actor.model.language_model.get_output_embeddings().weight.shape[0]
+            seen = torch.zeros(sum(map(len, self.said)), width, dtype=torch.bool, device=device)
+            ids = [own.prompt for own in self.starts for _ in own.tails]
+            for row, prompt in enumerate(ids):
+                seen[row, torch.tensor(sorted(set(prompt)), device=device, dtype=torch.long)] = True
+        return drawn, seen
+
+    def _begun(self) -> tuple[Tensor, TokenStep, int]:
+        """States after the tails, the pass of a token, and the slots in use."""
+        model, starts = self.actor.model, self.starts
+        device, counts = starts[0].prefix.device, [len(own.tails) for own in starts]
+        first = max(len(own.prefix) for own in starts)
+        tails = [tail for own in starts for tail in own.tails]
+        width = max(map(len, tails))
+        length, done = first + width + self.most - 1, first + width
+        # Slots of prefixes and tails (shorter ones are padded in front), and of generated tokens.
+        slots = torch.arange(length, device=device)[None]
+        gaps = [first - len(own.prefix) for own in starts for _ in own.tails]
+        before = torch.tensor(gaps, device=device)[:, None]
+        between = torch.tensor([width - len(tail) for tail in tails], device=device)[:, None]
+        shared = slots < first
+        keys = torch.where(shared, slots - before, slots - before - between).clamp_min(0)
+        there = torch.where(shared, slots >= before, slots >= first + between)
+        prompts = []
+        for own in starts:
+            cache, every = Slots(1, max(1, len(own.prefix))), slots[:, : len(own.prefix)]
+            if len(own.prefix):
+                real = torch.ones_like(every, dtype=torch.bool)
+                model.decoding_states(own.prefix[None], cache, every, every, real, self._length(0))
+            prompts.append(cache)
+        cache = Slots.joined(prompts, counts, first, length)
+        x = torch.stack([F.pad(tail, (0, 0, width - len(tail), 0)) for tail in tails])
+        hidden = model.decoding_states(x, cache, keys[:, first:done], keys, there & (slots < done), self._length(0))
+        return hidden, TokenStep(model, cache, keys, there), done
+
+    def run(self) -> list[list[Completion]]:
+        """All completions by prompt; one value of each row is read back per token."""
+        actor, rows = self.actor, [own for group in self.said for own in group]
+        with actor.model.sampling():
+            hidden, step, done = self._begun()
+            drawn, seen = self._draws(hidden.device)
+            for position in range(self.most):
+                logits = actor.model.logits(hidden[:, -1]).double()
+                places = [own.at(own.rollout, position) for own in self.addresses]
+                now = actor.draw(logits, self.sampler, None if drawn is None else drawn[position], seen, places)
+                ids = now.ids.clamp_min(0)[:, None]
+                if seen is not None:
+                    seen.scatter_(1, ids, True)
+                self._take(rows, torch.stack([own.double() for own in now], 1).tolist())
+                if all(own.ended or own.broken for own in rows) or position + 1 == self.most:
+                    break
+                hidden = step(actor.model.embed(ids), done, self._length(position + 1))
+                done += 1
+        for own in rows:
+            own.text = actor.words.answer(own.ids)
+        return self.said
+
+    def _take(self, rows: list[Completion], values: list[list[float]]) -> None:
+        """Adds the drawn tokens to the rows that are not over."""
+        for own, (token, logp, clips) in zip(rows, values, strict=True):
+            if own.ended or own.broken:
+                continue
+            own.broken = token < 0
+            if not own.broken:
+                own.ids.append(int(token))
+                own.logps.append(logp)
+                own.clips += int(clips)
+                own.ended = self.actor.words.ended(own.ids)

@@ -16,12 +16,12 @@ from .fingerprint import model_hash
 from .folder import RunFolder, step_name
 from .judge import CaptionJudge
 from .meteor import Meteor, Wordnet
-from .model import Sa2va, load_model
+from .model import LANGUAGE, TOWERS, Sa2va, load_model
 from .order import RowOrder
 from .play import Context
 from .policy import Actor
 from .rewards import Scorer
-from .settings import Settings, parse_settings, read_contract
+from .settings import Settings, parse_settings, read_contract, read_json
 from .sft import sft_step
 from .shard import check_shares, split
 from .state import State, fresh_state, init_adapter
@@ -29,6 +29,8 @@ from .step import Outcome, grpo_step
 from .team import Team
 from .text import Words
 
+SIZES = {"promptsPerStep": (1, 64), "groupSize": (2, 64)}
+"""Settings that a command line may change, with the lab's ranges."""
 DTYPES = {"bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
 
 
@@ -50,6 +52,8 @@ class OpenRun:
     step: int
     """Steps done."""
     dtype: str
+    changed: dict[str, dict[str, Any]]
+    """Settings changed from here on: values before and after."""
 
     @property
     def settings(self) -> Settings:
@@ -66,44 +70,61 @@ def arguments(about: str | None) -> argparse.ArgumentParser:
     parser.add_argument(
         "--dtype",
         choices=list(DTYPES),
-        help="precision of the frozen model; default: bf16 on a GPU, f32 elsewhere and in replays",
+        help="precision of the frozen model; default: that of the run's last part, else bf16 for a bf16 checkpoint "
+        "on a GPU and f32 otherwise",
     )
     parser.add_argument("--shard", choices=["fsdp2"], help="splits the frozen language model over the processes")
+    parser.add_argument(
+        "--groups-at-once", type=int, default=0, help="groups that a process decodes in one batch; default: all its own"
+    )
     parser.add_argument("--graphs", action="store_true", help="decodes with CUDA graphs")
     parser.add_argument("--reward", type=Path, help="Python file with reward(rollout) in place of the custom reward")
     return parser
 
 
-def open_run(given: argparse.Namespace, team: Team, step: int | None = None) -> OpenRun:
+def open_run(
+    given: argparse.Namespace,
+    team: Team,
+    step: int | None = None,
+    change: dict[str, int] | None = None,
+    widen: bool = False,
+) -> OpenRun:
     """
     Opens a run at its newest checkpoint, at `step`, or at its start. `given` holds the values of `arguments`.
 
-    Raises LabError when model or shards are not those of the run.
+    `change` replaces settings of SIZES; `widen` raises promptsPerStep until each process has a group. Raises LabError
+    when model or shards are not those of the run.
     """
     path: Path = given.run
     model_folder: Path = given.model
-    dtype = given.dtype or ("bf16" if team.device.type == "cuda" else "f32")
     folder = RunFolder(path)
     if step and step not in folder.checkpoints():
         raise LabError(f"{path} has no checkpoint of step {step}, only of {folder.checkpoints()}; nothing was changed")
     contract = read_contract(path)
     with reading(path, *FORM):
-        config = dict(folder.manifest["config"])
+        config = dict(folder.manifest["config"]) | ({} if step is None else folder.earlier_settings(step))
         name, fingerprint = (folder.manifest["model"][key] for key in ("name", "hash"))
         spent = folder.spending()
-    settings = parse_settings(config, contract.defaults, given.reward is not None)
-    if settings.groups < team.world:
-        raise LabError(f"{team.world} processes are more than the {settings.groups} groups per loop of a step")
+    own_reward = given.reward is not None
+    settings = parse_settings(config, contract.defaults, own_reward)
+    changed = _changes(settings, team, change or {}, widen)
+    settings = parse_settings(config | {key: own["to"] for key, own in changed.items()}, contract.defaults, own_reward)
+    dtype = _precision(given, folder, settings, team)
     if model_hash(model_folder) != fingerprint:
         raise LabError(f"--model holds another checkpoint than {name}, which the run was trained on")
     data = RunData(path, given.shards)
     trained = torch.float64 if dtype == "f64" else torch.float32
-    model = load_model(model_folder, DTYPES[dtype], trained)
-    model.add_adapter(settings.loraRank, settings.loraAlpha)
-    init_adapter(model, settings.seed, contract.streams["init"])
     if given.shard is not None:
         check_shares(settings, team)
-        split(model, team)
+    # Shares of a split layer leave the mapped files layer by layer.
+    device = team.device if given.shard is None else None
+    model = load_model(model_folder, DTYPES[dtype], trained, device, _halves(settings))
+    model.add_adapter(settings.loraRank, settings.loraAlpha)
+    init_adapter(model, settings.seed, contract.streams["init"])
+    if settings.recompute:
+        model.recompute()
+    if given.shard is not None:
+        model.lockstep = split(model.language_model, team)
     model.to(team.device)
     model.graphs = given.graphs
     folder.load_start(model)
@@ -120,7 +141,51 @@ def open_run(given: argparse.Namespace, team: Team, step: int | None = None) -> 
     order = RowOrder(data.known(contract.streams), settings)
     custom = None if given.reward is None else _own_reward(given.reward)
     scorer = Scorer(Meteor(Wordnet(path / "scale" / "wordnet30.txt")), judge, custom)
-    return OpenRun(folder, Context(actor, contract, data, state, scorer, order, at + 1), at, dtype)
+    context = Context(actor, contract, data, state, scorer, order, at + 1, at_once=given.groups_at_once)
+    return OpenRun(folder, context, at, dtype, changed)
+
+
+def _changes(settings: Settings, team: Team, change: dict[str, int], widen: bool) -> dict[str, dict[str, Any]]:
+    """Settings that change, with their values before and after. Raises LabError for too few groups per step."""
+    prompts = change.get("promptsPerStep", settings.promptsPerStep)
+    per_prompt = settings.groups // settings.promptsPerStep
+    enough = -(-team.world // per_prompt)
+    if prompts < enough and not widen:
+        raise LabError(
+            f"{team.world} processes are more than the {prompts * per_prompt} groups per loop of a step; start fewer, "
+            f"or widen the batch with --prompts-per-step {enough}"
+        )
+    asked = change | ({"promptsPerStep": max(prompts, enough)} if widen else {})
+    for key, value in asked.items():
+        if not SIZES[key][0] <= value <= SIZES[key][1]:
+            raise LabError(f"{key} {value} is not from {SIZES[key][0]} to {SIZES[key][1]}; nothing was changed")
+    before = vars(settings)
+    return {key: {"from": before[key], "to": value} for key, value in asked.items() if before[key] != value}
+
+
+def _halves(settings: Settings) -> tuple[str, ...]:
+    """Prefixes of the tensors whose matrices the lab rounds to half precision."""
+    towers = settings.weightStorage if settings.towerStorage == "same" else settings.towerStorage
+    return (*([LANGUAGE] if settings.weightStorage == "f16" else []), *(TOWERS if towers == "f16" else ()))
+
+
+def _precision(given: argparse.Namespace, folder: RunFolder, settings: Settings, team: Team) -> str:
+    """Precision of the frozen model. Raises LabError where the base would silently be another one than so far."""
+    parts = folder.manifest.get("segments", [])
+    before = parts[-1].get("dtype") if parts else None
+    chosen: str | None = given.dtype or before
+    packed = {"weightStorage": settings.weightStorage, "towerStorage": settings.towerStorage}
+    for name, storage in packed.items():
+        if chosen is None and storage in ("q8", "q4") and folder.checkpoints():
+            raise LabError(
+                f"The run's steps used weights in {storage} ({name}), which this package does not have; "
+                "add --dtype bf16 or --dtype f32 to continue on the unpacked base. Nothing was changed"
+            )
+    if chosen is not None:
+        return chosen
+    config = read_json(given.model / "config.json")
+    half = "bfloat16" in (config.get("torch_dtype"), config.get("dtype"))
+    return "bf16" if half and team.device.type == "cuda" else "f32"
 
 
 def _restored(folder: RunFolder, model: Sa2va, state: State, team: Team) -> int:

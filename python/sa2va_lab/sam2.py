@@ -26,6 +26,14 @@ SAM2_NAMES = {
 """Patterns of the names of transformers and their replacements in checkpoints, in order."""
 
 
+HIERA_L = {
+    "image_size": 1024, "embed_dim": 144, "num_heads": 2, "stages": [2, 6, 36, 4], "global_att_blocks": [23, 33, 43],
+    "window_spec": [8, 4, 16, 8], "window_pos_embed_bkg_spatial_size": [7, 7], "hidden_dim": 256, "decoder_depth": 2,
+    "decoder_num_heads": 8, "decoder_mlp_dim": 2048, "iou_head_hidden_dim": 256, "mask_in_chans": 16,
+}  # fmt: skip
+"""Sizes of published checkpoints, which do not state them (docs/spec/sa2va.md#3-checkpoint-files)."""
+
+
 class Decoded(NamedTuple):
     """Mask logits [n, 3, h, w] and predicted IoU [n, 3]."""
 
@@ -42,7 +50,7 @@ class ImageEncoder(nn.Module):
     """The frozen tower over the whole picture."""
 
     def __init__(self, c: dict[str, Any]) -> None:
-        """`c` is config.json's sam2_config."""
+        """`c` has the sizes of HIERA_L."""
         super().__init__()
         widths, heads = ([c[name] * 2**stage for stage in range(4)] for name in ("embed_dim", "num_heads"))
         config = Sam2HieraDetConfig(
@@ -80,7 +88,7 @@ class PromptEncoder(nn.Module):
     """Constant prompts; no loss reaches its mask and point branches, but they belong to the trained set."""
 
     def __init__(self, c: dict[str, Any]) -> None:
-        """`c` is config.json's sam2_config."""
+        """`c` has the sizes of HIERA_L."""
         super().__init__()
         width = c["hidden_dim"]
         config = Sam2PromptEncoderConfig(hidden_size=width, mask_input_channels=c["mask_in_chans"])
@@ -105,7 +113,7 @@ class Sam2Model(nn.Module):
     """The used parts of SAM2, under their published names."""
 
     def __init__(self, c: dict[str, Any]) -> None:
-        """`c` is config.json's sam2_config."""
+        """`c` has the sizes of HIERA_L."""
         super().__init__()
         self.image_encoder = ImageEncoder(c)
         self.sam_prompt_encoder = PromptEncoder(c)

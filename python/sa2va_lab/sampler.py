@@ -1,12 +1,12 @@
-"""Draws a token in double precision, in the lab's order of steps, with the filters of transformers."""
+"""Draws tokens in double precision, in the lab's order of steps, with the filters of transformers."""
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from transformers import MinPLogitsWarper, RepetitionPenaltyLogitsProcessor, TopKLogitsWarper
+from transformers import MinPLogitsWarper, TopKLogitsWarper
 
 
 @dataclass(frozen=True)
@@ -43,36 +43,37 @@ class Sampler:
         return scores.masked_fill(drop.scatter(-1, places, drop), -math.inf)
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """A token with its log-probability in the full guarded distribution; id -1 for logits that are not finite."""
+class Drawn(NamedTuple):
+    """Tokens of several rows, [n] each, on the device of their logits."""
 
-    id: int
-    logp: float
-    clips: int = 0
+    ids: Tensor
+    """-1 where logits are not finite."""
+    logps: Tensor
+    """Log-probabilities in the full guarded distribution."""
+    clips: Tensor
     """Logits that the guard clipped."""
 
 
-def draw(logits: Tensor, sampler: Sampler, u: float | None, seen: list[int]) -> Drawn:
+def draw(logits: Tensor, sampler: Sampler, u: Tensor | None, seen: Tensor | None) -> Drawn:
     """
-    The first token in vocabulary order whose running sum of probabilities exceeds `u`; `logits` are [V] doubles.
+    Of each row the first token in vocabulary order whose running sum of probabilities exceeds `u` [n].
 
-    Without `u`, the likeliest token before the guard, the first of equal ones.
+    `logits` are [n, V] doubles; `seen` [n, V] marks tokens with a repetition penalty. Without `u`, the likeliest token
+    before the guard, the first of equal ones. Nothing is read back to the host.
     """
-    if logits.isnan().any():
-        return Drawn(-1, math.nan)
-    own = logits[None]
-    if sampler.penalty != 1:
-        own = RepetitionPenaltyLogitsProcessor(float(sampler.penalty))(torch.tensor([seen], dtype=torch.long), own)
+    own = logits
+    if sampler.penalty != 1 and seen is not None:
+        own = torch.where(seen, torch.where(own < 0, own * sampler.penalty, own / sampler.penalty), own)
     if u is None:
-        token = int(own.argmax())
+        ids = own.argmax(-1)
     else:
         scores = sampler.guarded(own)
         for drop in sampler.filters:
             scores = drop(None, scores)
-        shares = scores[0].softmax(-1)
-        at = int(torch.searchsorted(shares.cumsum(0), u, right=True))
-        token = min(at, int(shares.nonzero()[-1]))
-    logs = sampler.guarded(logits).log_softmax(-1)
-    clips = int((logits.abs() > sampler.guard).sum())
-    return Drawn(token, float(logs[token]), clips)
+        shares = scores.softmax(-1)
+        # A sum of rounded probabilities may stay below u: the last possible token then.
+        last = shares.shape[-1] - 1 - (shares > 0).flip(-1).int().argmax(-1)
+        ids = torch.minimum(torch.searchsorted(shares.cumsum(-1), u[:, None], right=True)[:, 0], last)
+    logps = sampler.guarded(logits).log_softmax(-1).gather(-1, ids[:, None])[:, 0]
+    broken = logits.isnan().any(-1)
+    return Drawn(ids.masked_fill(broken, -1), logps, (logits.abs() > sampler.guard).sum(-1))

@@ -6,13 +6,14 @@ those of an unsplit model. A layer's weights are gathered while it computes, whi
 time; a process without work takes part with an empty pass.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 
 from .errors import LabError
-from .model import Sa2va
 from .settings import Settings
 from .team import Team
 
@@ -33,9 +34,9 @@ def check_shares(settings: Settings, team: Team) -> None:
 class Lockstep:
     """Keeps the passes of all processes through a split model in step."""
 
-    def __init__(self, model: Sa2va, team: Team) -> None:
-        """`model` is split already."""
-        self._model, self._team = model, team
+    def __init__(self, language_model: Any, team: Team) -> None:
+        """`language_model` is split already."""
+        self._language_model = language_model
         self._flag = torch.ones(1, device=team.device)
 
     def enter(self, own: bool = True) -> bool:
@@ -47,17 +48,16 @@ class Lockstep:
     @torch.no_grad()
     def settle(self) -> None:
         """Takes part in the passes of other processes until all have arrived here."""
-        table = self._model.language_model.get_input_embeddings().weight
+        table = self._language_model.get_input_embeddings().weight
         nothing: Tensor = table.new_zeros(1, 1, table.shape[1])
         while self.enter(False):
-            self._model.language_model.model(inputs_embeds=nothing, use_cache=False)
+            self._language_model.model(inputs_embeds=nothing, use_cache=False)
 
 
-def split(model: Sa2va, team: Team) -> None:
+def split(language_model: Any, team: Team) -> Lockstep:
     """Splits the frozen weights of every decoder layer over the processes and moves the shares to their device."""
     mesh = init_device_mesh(team.device.type, (team.world,))
-    trained = set(model.trained)
-    for layer in model.language_model.model.layers:
-        whole = {own for own in layer.parameters() if own in trained}
+    for layer in language_model.model.layers:
+        whole = {own for own in layer.parameters() if own.requires_grad}
         fully_shard(layer, mesh=mesh, reshard_after_forward=True, ignored_params=whole)
-    model.lockstep = Lockstep(model, team)
+    return Lockstep(language_model, team)

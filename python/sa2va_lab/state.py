@@ -1,6 +1,7 @@
 """The state that a step changes (weights, their moving average, moments and counters), and the update."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -141,8 +142,11 @@ def _joined(loops: Gradients, model: Sa2va, team: Team) -> Gradients:
     return {loop: found[at * size : (at + 1) * size] for at, loop in enumerate(loops)}
 
 
-def _square(gradient: Tensor | None) -> float:
-    return 0.0 if gradient is None else float(gradient.double().square().sum())
+def _squares(values: Sequence[Tensor | None]) -> list[float]:
+    """Sums of squares in double precision, read back at once; 0 for None."""
+    sums = [value.double().square().sum() for value in values if value is not None]
+    known = iter(torch.stack(sums).tolist() if sums else [])
+    return [0.0 if value is None else next(known) for value in values]
 
 
 def _clip_factor(norm: float, most: float) -> float:
@@ -157,14 +161,14 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
     A gradient that is not finite skips the step on all processes. Raises LabError if the run must stop then.
     """
     loops, most = _joined(gradients, model, team), settings.maxGradNorm
-    norms = {loop: math.sqrt(sum(map(_square, own))) for loop, own in loops.items()}
+    norms = {loop: math.sqrt(sum(_squares(own))) for loop, own in loops.items()}
     apart = len(loops) > 1 and settings.clipScope == "loop"
     factors = {loop: _clip_factor(norm, most) if apart else 1.0 for loop, norm in norms.items()}
     total: list[Tensor | None] = []
     for given in zip(*loops.values(), strict=True):
         parts = [g * share for g, share in zip(given, factors.values(), strict=True) if g is not None]
         total.append(torch.stack(parts).sum(0) if parts else None)
-    there, squares = [gradient is not None for gradient in total], list(map(_square, total))
+    there, squares = [gradient is not None for gradient in total], _squares(total)
     whole, blocks = math.sqrt(sum(squares)), dict[str, float]()
     for name, square, arrived in zip(model.names, squares, there, strict=True):
         if arrived:
@@ -181,11 +185,14 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
         return Update(False, metrics | {"skipped_steps": state.skipped_steps}, zeros, 0.0, there)
     factor = 1.0 if apart else _clip_factor(whole, most)
     state.optimiser_steps += 1
-    for gradient, first, second in zip(total, state.first, state.second, strict=True):
-        if gradient is not None:
-            clipped, (b1, b2) = gradient * factor, (settings.adamBeta1, settings.adamBeta2)
-            first.mul_(b1).add_(clipped, alpha=1 - b1)
-            second.mul_(b2).addcmul_(clipped, clipped, value=1 - b2)
+    reached = [at for at, gradient in enumerate(total) if gradient is not None]
+    clipped = [gradient * factor for gradient in total if gradient is not None]
+    if reached:
+        first, second = ([own[at] for at in reached] for own in (state.first, state.second))
+        torch._foreach_mul_(first, settings.adamBeta1)
+        torch._foreach_add_(first, clipped, alpha=1 - settings.adamBeta1)
+        torch._foreach_mul_(second, settings.adamBeta2)
+        torch._foreach_addcmul_(second, clipped, clipped, value=1 - settings.adamBeta2)
     values = [parameter.data for parameter in model.trained]
     move(model, values, (state.first, state.second), state.optimiser_steps, settings, rate, there)
     decay, distance = average(values, state.ema, state.optimiser_steps, settings)
@@ -196,7 +203,7 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
 
 def _dot(a: list[Tensor | None], b: list[Tensor | None]) -> float:
     both = [(one, other) for one, other in zip(a, b, strict=True) if one is not None and other is not None]
-    return sum(float((one.double() * other.double()).sum()) for one, other in both)
+    return sum(torch.stack([(one.double() * other.double()).sum() for one, other in both]).tolist()) if both else 0.0
 
 
 def _loop_metrics(
@@ -225,27 +232,34 @@ def move(
     rate: float,
     there: list[bool],
 ) -> None:  # fmt: skip
-    """AdamW's `count`-th step, one count for all tensors; tensors without a gradient keep their weights."""
-    for name, value, first, second, reached in zip(model.names, values, *moments, there, strict=True):
+    """
+    AdamW's `count`-th step, one count for all tensors; tensors without a gradient keep their weights.
+
+    torch.optim.AdamW counts steps per tensor and decays those whose gradient is zero.
+    """
+    rates: dict[tuple[float, bool], list[int]] = {}
+    for at, (name, value, reached) in enumerate(zip(model.names, values, there, strict=True)):
         if not reached:
             continue
         block = model.block_of(name)
         factor = s.projectorRateFactor if block == "projector" else 1.0 if block == "lora" else s.maskRateFactor
-        lr, root = rate * factor, second.sqrt() / math.sqrt(1 - s.adamBeta2**count) + s.adamEps
-        if value.dim() >= 2:
-            value.mul_(1 - lr * s.weightDecay)
-        value.addcdiv_(first, root, value=-lr / (1 - s.adamBeta1**count))
+        rates.setdefault((rate * factor, value.dim() >= 2), []).append(at)
+    for (lr, decays), places in rates.items():
+        moved, first, second = ([own[at] for at in places] for own in (values, *moments))
+        roots = torch._foreach_sqrt(second)
+        torch._foreach_div_(roots, math.sqrt(1 - s.adamBeta2**count))
+        torch._foreach_add_(roots, s.adamEps)
+        if decays:
+            torch._foreach_mul_(moved, 1 - lr * s.weightDecay)
+        torch._foreach_addcdiv_(moved, first, roots, value=-lr / (1 - s.adamBeta1**count))
 
 
 @torch.no_grad()
 def average(values: Values, ema: Values, count: int, s: Settings) -> tuple[float, float]:
     """Moves the partner towards the weights; returns its decay and its distance from them afterwards."""
     decay = min(s.emaDecay, (1 + count) / (10 + count)) if s.emaRamp else s.emaDecay
-    square = 0.0
-    for own, value in zip(ema, values, strict=True):
-        own += (1 - decay) * (value - own)
-        square += float((value - own).double().square().sum())
-    return decay, math.sqrt(square)
+    torch._foreach_add_(ema, torch._foreach_sub(values, ema), alpha=1 - decay)
+    return decay, math.sqrt(sum(_squares(torch._foreach_sub(values, ema))))
 
 
 def _synchronise(model: Sa2va, state: State, s: Settings) -> None:

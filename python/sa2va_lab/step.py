@@ -74,9 +74,9 @@ def _compare(context: Context, own: Live) -> None:
     own.played.from_start = s.needs_reference and values is state.start
     if s.needs_reference and (own.played.reference is None or not own.played.from_start):
         with context.model.values(values):
-            own.played.reference = loss.as_array(own.score()[0])
+            own.played.reference = loss.as_array(own.values()[0])
     if own.played.place not in s.window(0):
-        own.played.first = loss.as_array(own.score()[0])
+        own.played.first = loss.as_array(own.values()[0])
 
 
 def _still(context: Context, live: dict[int, list[Live]]) -> tuple[bool, bool]:
@@ -110,7 +110,13 @@ def _backward(context: Context, own: Live, settings: loss.LossSettings, still: t
     """
     s, played = context.settings, own.played
     played.old = played.reference if s.objective == "notes" else played.first
-    logps, entropies, extra = own.score()
+    apart = len(own.parts) > 1
+    if apart:
+        # The loss depends on all rollouts of a group, so its derivatives come first and then flow back part by part.
+        logps, entropies = (values.requires_grad_() for values in own.values())
+        extra: dict[str, tuple[float, Tensor]] = {}
+    else:
+        logps, entropies, extra = own.score(own.parts[0])
     given = _inputs(played, logps, entropies, played.old)
     silent = not any(played.advantages)
     if silent and still[0] and given.reference is not None:
@@ -120,6 +126,10 @@ def _backward(context: Context, own: Live, settings: loss.LossSettings, still: t
         if not (silent and still[1] and name == "mask_anchor" and s.maskAnchor == "start"):
             whole = whole + value * (weight / settings.groups)
     torch.autograd.backward(whole * s.loop_weights[played.loop])
+    for part in own.parts if apart else ():
+        pairs = zip(own.score(part), (logps.grad, entropies.grad), strict=False)
+        reached = [(values, gradient[part]) for values, gradient in pairs if gradient is not None]
+        torch.autograd.backward([values for values, _ in reached], [gradient for _, gradient in reached])
     played.auxiliary = {name: float(value.detach()) for name, (_, value) in extra.items()}
     seen = loss.as_array(logps), loss.as_array(entropies)
     old = played.sampling if played.old is None else played.old
@@ -136,7 +146,8 @@ def _played(context: Context, team: Team, loop: int) -> tuple[list[Live], list[L
     Dynamic sampling replaces groups with equal rewards by groups of other rows, in their places.
     """
     s = context.settings
-    chosen = {place: play(context, loop, place) for place in team.own(s.groups)}
+    own = team.own(s.groups)
+    chosen = dict(zip(own, play(context, loop, own), strict=True))
     context.model.settle()
     everything = list(chosen.values())
 
@@ -151,7 +162,8 @@ def _played(context: Context, team: Team, loop: int) -> tuple[list[Live], list[L
         if not dull:
             break
         first = round * s.groups
-        more = {first + at: play(context, loop, first + at) for at in team.own(len(dull))}
+        fresh = [first + at for at in team.own(len(dull))]
+        more = dict(zip(fresh, play(context, loop, fresh), strict=True))
         everything += more.values()
         for place, group in zip(dull, of_everyone(more, True), strict=False):
             chosen.pop(place, None)

@@ -4,12 +4,12 @@ python -m sa2va_lab.train RUN --model DIR --shards DIR: continues a run from its
 Under torchrun or accelerate every process samples its share of the groups; the first one writes the run folder.
 """
 
-import os
 import signal
 import sys
 import threading
 import time
 from datetime import datetime, timezone
+from typing import Any
 
 import accelerate
 import torch
@@ -18,6 +18,7 @@ import transformers
 from .errors import LabError
 from .evaluate import best_step, due, evaluate
 from .folder import step_name
+from .launch import refuse
 from .records import write_rollouts
 from .run import OpenRun, arguments, open_run, step_of
 from .step import Outcome
@@ -32,14 +33,17 @@ _MOST_STEPS = 100_000
 """Maximum length of a run in the lab."""
 
 
-def _segment(team: Team, step: int, dtype: str) -> dict[str, object]:
-    """Environment of a part of the run; run.json keeps one entry per part."""
+def _segment(run: OpenRun, team: Team, replaced: list[dict[str, Any]]) -> dict[str, object]:
+    """Environment of a part of the run; run.json keeps one entry per part. `replaced` parts left no step."""
+    changed: dict[str, dict[str, object]] = {}
+    for own in (*(part.get("changed", {}) for part in replaced), run.changed):
+        changed |= {name: change | {"from": changed.get(name, change)["from"]} for name, change in own.items()}
     versions = {library.__name__: str(library.__version__) for library in (torch, transformers, accelerate)}
     device = torch.cuda.get_device_name() if team.device.type == "cuda" else team.device.type
     return {
-        "fromStep": step, "engine": "sa2va_lab", "world": team.world, "device": device, "dtype": dtype,
+        "fromStep": run.step, "engine": "sa2va_lab", "world": team.world, "device": device, "dtype": run.dtype,
         "began": datetime.now(timezone.utc).isoformat(timespec="seconds"), "versions": versions,
-    }  # fmt: skip
+    } | ({"changed": changed} if changed else {})  # fmt: skip
 
 
 def _store(run: OpenRun, step: int, outcome: Outcome, seconds: float, trained: int) -> None:
@@ -86,8 +90,15 @@ def train(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
     folder = run.folder
     if team.first:
         folder.truncate_after(run.step)
-        segments = [own for own in folder.manifest.get("segments", []) if own["fromStep"] < run.step]
-        folder.update(state="running", segments=[*segments, _segment(team, run.step, run.dtype)])
+        if run.step < last:
+            parts: list[dict[str, Any]] = folder.manifest.get("segments", [])
+            kept = [own for own in parts if own["fromStep"] < run.step]
+            segment = _segment(run, team, parts[len(kept) :])
+            config = folder.manifest["config"] | {name: change["to"] for name, change in run.changed.items()}
+            folder.update(state="running", segments=[*kept, segment], config=config)
+            words = [f"{name} {change['from']} → {change['to']}" for name, change in run.changed.items()]
+            shown = [f"continues after step {run.step} of {run.settings.steps}", f"{team.world} processes", run.dtype]
+            print(", ".join([*shown, *words]), flush=True)
         if run.context.scorer.judge is not None:
             folder.record_judge(run.step, run.context.scorer.judge.described)
     team.wait()
@@ -156,10 +167,15 @@ def main() -> int:
     parser = arguments(__doc__)
     parser.add_argument("--until", type=int, help="stops after this step with a checkpoint")
     parser.add_argument("--steps", type=int, help="changes the run's number of steps")
+    parser.add_argument("--prompts-per-step", type=int, help="changes promptsPerStep from here on, also in the lab")
+    parser.add_argument("--widen", action="store_true", help="raises promptsPerStep until each process has a group")
+    parser.add_argument("--group-size", type=int, help="changes groupSize from here on, also in the lab")
     given = parser.parse_args()
     team, stop = Team(), stopping()
     try:
-        run = open_run(given, team)
+        sizes = {"promptsPerStep": given.prompts_per_step, "groupSize": given.group_size}
+        asked = {name: size for name, size in sizes.items() if size is not None}
+        run = open_run(given, team, change=asked, widen=given.widen)
         if given.steps is not None:
             extend(run, team, given.steps)
         last = run.settings.steps if given.until is None else min(given.until, run.settings.steps)
@@ -167,10 +183,7 @@ def main() -> int:
             print(f"The run has {run.step} steps already; no step is left up to step {last}", flush=True)
         train(run, team, last, stop)
     except LabError as wrong:
-        print(wrong, file=sys.stderr, flush=True)
-        if "TORCHELASTIC_RUN_ID" in os.environ:
-            # The launcher would start all processes again, to end in the same way.
-            os.kill(os.getppid(), signal.SIGTERM)
+        refuse(str(wrong))
         return 2
     team.leave()
     return 0

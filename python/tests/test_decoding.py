@@ -1,6 +1,9 @@
 """Decoding token by token in buffers of fixed length, compared with passes over the whole, on the lab's tiny models."""
 
+import json
 import runpy
+import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,13 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from accelerate import init_empty_weights
 from torch.nn.functional import pad
+from transformers import RepetitionPenaltyLogitsProcessor
 
+from sa2va_lab.errors import LabError
 from sa2va_lab.language import Slots
 from sa2va_lab.masks import Mask, encode_rle
-from sa2va_lab.model import load_model, renamed
-from sa2va_lab.policy import Actor
+from sa2va_lab.model import Sa2va, load_model, renamed
+from sa2va_lab.philox import Address, uniform
+from sa2va_lab.policy import Actor, Start
 from sa2va_lab.sam2 import SAM2_NAMES, Sam2Model
+from sa2va_lab.sampler import Sampler
 from sa2va_lab.settings import read_json
 from sa2va_lab.token_step import TokenStep
 
@@ -43,7 +51,7 @@ def test_a_token_sees_what_a_whole_pass_sees(folder: Path, device: str) -> None:
     every = slots[:, :PREFIX]
     cache = Slots(1, PREFIX)
     model.decoding_states(prefix, cache, every, every, torch.ones_like(every, dtype=torch.bool), PREFIX)
-    cache, done = cache.spread(rows, length), PREFIX + width
+    cache, done = Slots.joined([cache], [rows], PREFIX, length), PREFIX + width
     filled = [pad(x[:, :own], (0, 0, width - own, 0)) for x, own in zip(said, TAILS, strict=True)]
     tails = torch.cat(filled)
     model.decoding_states(tails, cache, keys[:, PREFIX:done], keys, there & (slots < done), done)
@@ -114,3 +122,141 @@ def test_a_replay_takes_the_nearest_recorded_mask() -> None:
     assert record.pixels == 0
     assert record.inside(torch.tensor([[9.0, 9.0, 1e-7]])).tolist() == [[1, 1, 0]]
     assert record.pixels == 1
+
+
+@pytest.mark.parametrize("folder", MODELS, ids=lambda folder: folder.name)
+def test_recomputed_layers_give_the_gradient_of_kept_ones_and_keep_less(folder: Path) -> None:
+    found = []
+    for recomputed in (False, True):
+        model = load_model(folder, torch.float64, torch.float64)
+        model.add_adapter(2, 4)
+        torch.manual_seed(3)
+        for own in model.trained:
+            own.data.normal_(std=0.05)
+        if recomputed:
+            model.recompute()
+        size = model.language_model.get_input_embeddings().weight.shape[1]
+        prefix = torch.randn(9, size, dtype=torch.float64, requires_grad=True)
+        tails = torch.randn(3, 4, size, dtype=torch.float64)
+        unused: Any = SimpleNamespace()
+        kept: dict[int, int] = {}
+
+        def keep(value: torch.Tensor, kept: dict[int, int] = kept) -> torch.Tensor:
+            kept[value.untyped_storage().data_ptr()] = value.untyped_storage().nbytes()
+            return value
+
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda value: value):
+            states = Actor(model, unused, unused)._behind(prefix, tails, 13)
+        states.square().sum().backward()  # type: ignore[no-untyped-call]
+        weights = {own.untyped_storage().data_ptr() for own in model.parameters()}
+        bytes_kept = sum(size for place, size in kept.items() if place not in weights)
+        found.append(([prefix.grad, *(own.grad for own in model.trained)], bytes_kept))
+    (wanted, whole), (own, small) = found
+    for a, b in zip(own, wanted, strict=True):
+        assert (a is None) == (b is None)
+        if a is not None and b is not None:
+            torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-12)
+    assert small < whole / 2
+
+
+def test_a_published_config_has_the_sizes_of_hiera_l(tmp_path: Path) -> None:
+    own = json.loads((MODELS[0] / "config.json").read_text())
+    del own["sam2_config"]
+    with init_empty_weights(include_buffers=False):
+        model = Sa2va(own)
+    assert model.sam_size == 1024
+    shapes = {model.published(name): list(value.shape) for name, value in model.named_parameters()}
+    trunk = "grounding_encoder.sam2_model.image_encoder.trunk."
+    assert shapes[f"{trunk}pos_embed"] == [1, 144, 7, 7]
+    assert len({name.split(".")[5] for name in shapes if name.startswith(f"{trunk}blocks.")}) == 48
+    assert shapes["grounding_encoder.sam2_model.sam_mask_decoder.iou_prediction_head.layers.0.weight"] == [256, 256]
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(LabError, match="lacks vision_config"):
+        load_model(tmp_path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_frozen_tensor_stays_in_the_mapped_file() -> None:
+    model = load_model(MODELS[0], torch.float16)
+    maps = Path("/proc/self/maps").read_text().splitlines()
+    files = [line.split()[0].split("-") for line in maps if line.endswith(str(MODELS[0] / "model.safetensors"))]
+
+    def mapped(value: torch.Tensor) -> bool:
+        return any(int(start, 16) <= value.data_ptr() < int(end, 16) for start, end in files)
+
+    assert mapped(model.language_model.get_input_embeddings().weight)
+    assert not mapped(model.mlp1[1].weight)
+    wide, halved = load_model(MODELS[1]), load_model(MODELS[1], halves=("language_model.",))
+    for name, whole in wide.named_parameters():
+        own = dict(halved.named_parameters())[name]
+        rounded = whole.dim() == 2 and name.startswith("language_model.")
+        assert torch.equal(own, whole.half().float() if rounded else whole)
+
+
+def one_by_one(
+    actor: Actor, start: Start, row: int, sampler: Sampler, one_length: int | None
+) -> tuple[list[int], list[float]]:
+    """A row by whole passes over what it has, and the filters of transformers for one row."""
+    ids: list[int] = []
+    logps: list[float] = []
+    for position in range(MOST):
+        said = actor.model.embed(ids) if ids else start.tails[row][:0]
+        whole = torch.cat([start.prefix, start.tails[row], said])
+        hidden = actor.model.states(whole[None], length=one_length or len(whole))
+        logits = actor.model.logits(hidden[:, -1]).double()
+        scores = logits
+        if sampler.penalty != 1:
+            penalty = RepetitionPenaltyLogitsProcessor(sampler.penalty)
+            scores = penalty(torch.tensor([start.prompt + ids], dtype=torch.long), logits)
+        if start.addresses is None:
+            token = int(scores.argmax())
+        else:
+            address = start.addresses[row]
+            scores = sampler.guarded(scores)
+            for drop in sampler.filters:
+                scores = drop(None, scores)
+            shares = scores[0].softmax(-1)
+            at = int(torch.searchsorted(shares.cumsum(0), uniform(address.at(address.rollout, position)), right=True))
+            token = min(at, int(shares.nonzero()[-1]))
+        ids.append(token)
+        logps.append(float(sampler.guarded(logits).log_softmax(-1)[0, token]))
+    return ids, logps
+
+
+@pytest.mark.parametrize("one_length", [False, True])
+@pytest.mark.parametrize("folder", MODELS, ids=lambda folder: folder.name)
+@torch.no_grad()
+def test_groups_decoded_together_give_the_rollouts_of_rows_alone(folder: Path, one_length: bool) -> None:
+    model = load_model(folder, torch.float64, torch.float64)
+    model.add_adapter(2, 4)
+    torch.manual_seed(13)
+    for own in model.trained:
+        if own.dim() == 2:
+            own.data.normal_(std=0.2)
+    words: Any = SimpleNamespace(ended=lambda ids: False, answer=str)
+    unused: Any = None
+    actor, size = Actor(model, words, unused), model.mlp1[1].weight.shape[0]
+
+    def random(*sizes: int) -> torch.Tensor:
+        return torch.randn(*sizes, size, dtype=torch.float64)
+
+    address = Address(3, 1, 1, 0, 0)
+    drawn = [
+        Start(
+            random(length),
+            [random(own) for own in tails],
+            [replace(address, row=length).at(n) for n in range(2)],
+            [5, 7],
+        )
+        for length, tails in ((9, [1, 1]), (4, [3, 2]), (6, [1, 1]))
+    ]
+    filters = Sampler(1.3, 30.0, 20, 0.8, 0.01, 1.4)
+    greedy = [replace(own, addresses=None) for own in drawn]
+    for starts, sampler in ((drawn, filters), (drawn, Sampler(0.7)), (greedy, Sampler())):
+        found = actor.decode(starts, MOST, sampler, one_length)
+        for start, group in zip(starts, found, strict=True):
+            length = len(start.prefix) + max(map(len, start.tails)) + MOST if one_length else None
+            for row, own in enumerate(group):
+                ids, logps = one_by_one(actor, start, row, sampler, length)
+                assert own.ids == ids
+                assert own.logps == pytest.approx(logps, abs=1e-9)

@@ -20,5 +20,5 @@ def test_ctrl_c_ends_all_processes_with_a_sentence(tmp_path: Path) -> None:
         launcher.send_signal(signal.SIGINT)
         said = launcher.stderr.read()
     assert launcher.returncode == 1
-    assert said.endswith("SIGINT ended all processes; the run continues from its newest checkpoint\n")
+    assert said.endswith("SIGINT ended all processes; started again, the run continues from its newest checkpoint\n")
     assert "Traceback" not in said

@@ -106,17 +106,23 @@ def test_meteor_is_that_of_nltk() -> None:
 
 def test_a_token_is_drawn_in_vocabulary_order() -> None:
     logits = torch.tensor([0.2, 0.3, 0.5], dtype=torch.float64).log()
-    sampler = Sampler()
-    assert [draw(logits, sampler, u, []).id for u in (0.1, 0.19, 0.21, 0.49, 0.51, 0.999)] == [0, 0, 1, 1, 2, 2]
-    assert draw(logits, sampler, None, []).id == 2
-    assert draw(logits, Sampler(top_k=1), 0.1, []).id == 2
-    assert draw(logits, Sampler(top_p=0.5), 0.1, []).id == 2
-    assert draw(logits, Sampler(penalty=10), None, [2]).id != 2
-    assert draw(logits, sampler, 0.1, []).logp == pytest.approx(np.log(0.2))
-    assert draw(torch.tensor([0.0, np.nan]), sampler, 0.5, []).id == -1
+    many = [0.1, 0.19, 0.21, 0.49, 0.51, 0.999]
+
+    def drawn(sampler: Sampler, *us: float, seen: list[int] | None = None) -> list[int]:
+        rows, marked = logits.expand(max(1, len(us)), 3), torch.zeros(max(1, len(us)), 3, dtype=torch.bool)
+        marked[:, seen or []] = True
+        return draw(rows, sampler, torch.tensor(us, dtype=torch.float64) if us else None, marked).ids.tolist()
+
+    assert drawn(Sampler(), *many) == [0, 0, 1, 1, 2, 2]
+    assert drawn(Sampler()) == drawn(Sampler(top_k=1), 0.1) == drawn(Sampler(top_p=0.5), 0.1) == [2]
+    assert drawn(Sampler(penalty=10), seen=[2]) != [2]
+    rows = torch.stack([logits, torch.tensor([0.0, np.nan, 1.0])])
+    found = draw(rows, Sampler(), torch.tensor([0.1, 0.5], dtype=torch.float64), None)
+    assert found.ids.tolist() == [0, -1]
+    assert float(found.logps[0]) == pytest.approx(np.log(0.2))
 
 
 def test_of_equal_tokens_top_p_drops_the_first() -> None:
     # The guard makes all scores equal, whatever their logits.
     logits = torch.linspace(60, 31, 1000, dtype=torch.float64)
-    assert draw(logits, Sampler(top_p=0.4995), 1e-9, []).id == 500
+    assert draw(logits[None], Sampler(top_p=0.4995), torch.full((1,), 1e-9).double(), None).ids.tolist() == [500]

@@ -76,7 +76,7 @@ def opened(folder: RunFolder, team: Any, **change: object) -> OpenRun:
         step=at + 1,
         scorer=SimpleNamespace(judge=None),
     )
-    return OpenRun(folder, context, at, "f32")
+    return OpenRun(folder, context, at, "f32", {})
 
 
 def a_step(run: OpenRun, team: Any) -> Outcome:

@@ -358,7 +358,7 @@ def test_slots_give_what_a_growing_cache_gives() -> None:
     cache = Slots(1, 3)
     cache.update(keys[:, :, :3], keys[:, :, :3], 0)
     cache.at = 3
-    wide = cache.spread(2, 5)
+    wide = Slots.joined([cache], [2], 3, 5)
     wide.update(keys[:, :, 3:].repeat(2, 1, 1, 1), keys[:, :, 3:].repeat(2, 1, 1, 1), 0)
     assert torch.equal(wide.buffers[0][0], keys.repeat(2, 1, 1, 1))
     places = torch.arange(5)[None]

@@ -20,7 +20,7 @@ from sa2va_lab.errors import LabError
 from sa2va_lab.folder import step_name
 from sa2va_lab.masks import Mask, decode_rle
 from sa2va_lab.model import Values
-from sa2va_lab.philox import Address, uniform
+from sa2va_lab.philox import Address
 from sa2va_lab.policy import Actor
 from sa2va_lab.records import rollout_rows
 from sa2va_lab.run import OpenRun, arguments, open_run, step_of
@@ -94,17 +94,20 @@ class Recorded(Actor):
         self.pixels, self.draws = 0, 0
         """Pixels and tokens decided by the record."""
 
-    def draw(self, logits: Tensor, sampler: Sampler, address: Address | None, seen: list[int]) -> Drawn:
-        """A token, or the recorded one if a border to it is near."""
-        drawn = super().draw(logits, sampler, address, seen)
-        if address is None or address.loop == 2:
+    def draw(
+        self, logits: Tensor, sampler: Sampler, u: Tensor | None, seen: Tensor | None, addresses: list[Address]
+    ) -> Drawn:
+        """Tokens, or the recorded ones if a border to them is near."""
+        drawn = super().draw(logits, sampler, u, seen, addresses)
+        if u is None or addresses[0].loop == 2:
             return drawn
-        known = self._ids.get((address.loop, address.row, address.rollout), [])[address.position :]
-        for u in (uniform(address) - _SUM, uniform(address) + _SUM):
-            other = draw(logits, sampler, u, seen)
-            if known and drawn.id != known[0] == other.id:
-                self.draws += 1
-                return other
+        known = [self._ids.get((own.loop, own.row, own.rollout), [])[own.position :] for own in addresses]
+        wanted = drawn.ids.new_tensor([own[0] if own else -1 for own in known])
+        for near in (u - _SUM, u + _SUM):
+            other = draw(logits, sampler, near, seen)
+            taken = (wanted >= 0) & (drawn.ids != wanted) & (other.ids == wanted)
+            self.draws += int(taken.sum())
+            drawn = Drawn(*(torch.where(taken, b, a) for a, b in zip(drawn, other, strict=True)))
         return drawn
 
     def inside(self, logits: Tensor) -> Mask:

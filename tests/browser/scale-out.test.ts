@@ -99,7 +99,10 @@ describe.skipIf(needed.code !== 0)("a run from the page to two processes and bac
     await finished(from);
     await show(page, { screen: "runs" });
     const back = await recordsOf(await saved());
-    expect(back.manifest.segments).toMatchObject([{ fromStep: 3, engine: "sa2va_lab", world: 2 }]);
+    expect(back.manifest.segments).toMatchObject([
+      { fromStep: 3, engine: "sa2va_lab", world: 2 },
+      { fromStep: 6, engine: "lab" },
+    ]);
     expect(back.steps).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
     expect(back.evaluations.map(({ report }) => [report.step, report.baseline])).toEqual([
       [0, undefined],

@@ -1,6 +1,5 @@
-/** Launch files of a run for many GPUs, with the memory and time that it needs computed from its sizes. */
+/** Launch files of a run for many GPUs, with the memory that it needs computed from its sizes. */
 import { groupsPerStep } from "../config/derived.ts";
-import { CARDS, manyGpuStep, shapeOf } from "../plan/many-gpus.ts";
 import type { RunManifest } from "../runs/manifest.ts";
 
 const GIB = 2 ** 30;
@@ -14,18 +13,23 @@ export function launchFiles(manifest: RunManifest): Readonly<Record<string, stri
   const { id } = manifest;
   const folders = `--model "\${MODEL:?names no folder}" --shards "\${SHARDS:?names no folder}"`;
   const program = `-m sa2va_lab.train "$RUN" ${folders}`;
-  const script = (about: string, command: string): string =>
-    `#!/bin/sh\n# ${about}\n# MODEL=<folder> SHARDS=<folder> sh ${about.split(":")[0]}\nset -e\nRUN=$(cd "$(dirname "$0")/../.." && pwd)\nexec ${command} "$@"\n`;
+  const script = (about: string, command: string, before = ""): string =>
+    `#!/bin/sh\n# ${about}\n# MODEL=<folder> SHARDS=<folder> sh ${about.split(":")[0]}\nset -e\nRUN=$(cd "$(dirname "$0")/../.." && pwd)\n${before}exec ${command} "$@"\n`;
   const nodes = `python -m sa2va_lab.launch --nnodes 2 --nproc_per_node "\${GPUS:-8}" --max-restarts 3 --rdzv_backend c10d --rdzv_id ${id} --rdzv_endpoint "\${HEAD:?names no machine}:29500"`;
   return {
-    "launch/1gpu.sh": script("1gpu.sh: one process", `python ${program}`),
+    "launch/1gpu.sh": script(
+      "1gpu.sh: one process; OMP_NUM_THREADS sets its threads",
+      `python ${program}`,
+      // As torchrun does: threads without a free core wait for each other.
+      `export OMP_NUM_THREADS="\${OMP_NUM_THREADS:-1}"\n`,
+    ),
     "launch/8gpu.sh": script(
       "8gpu.sh: eight processes on this machine, or GPUS processes; if one dies, the run restarts from its last checkpoint",
-      `python -m sa2va_lab.launch --standalone --nproc_per_node "\${GPUS:-8}" --max-restarts 3 ${program}`,
+      `python -m sa2va_lab.launch --standalone --nproc_per_node "\${GPUS:-8}" --max-restarts 3 ${program} --widen`,
     ),
     "launch/2x8gpu.sh": script(
       "2x8gpu.sh: on each of two machines, HEAD names the first; eight processes on each, or GPUS processes",
-      `${nodes} ${program}`,
+      `${nodes} ${program} --widen`,
     ),
     "launch/2x8.slurm": [
       "#!/bin/sh",
@@ -40,18 +44,6 @@ export function launchFiles(manifest: RunManifest): Readonly<Record<string, stri
     ].join("\n"),
     "README.md": readme(manifest),
   };
-}
-
-/** Seconds per step on each launch file's number of GPUs. */
-function times({ model, config }: Pick<RunManifest, "model" | "config">): string {
-  const shape = shapeOf(model.parameters, model.trainableParameters);
-  const told = [1, 8, 16].map((gpus) => {
-    const seconds = CARDS.map(
-      (card) => `${manyGpuStep(shape, config, gpus, card).seconds.toFixed(1)} s on ${card.name}`,
-    );
-    return `${gpus} GPU${gpus === 1 ? "" : "s"} ${seconds.join(", ")}`;
-  });
-  return told.join("; ");
 }
 
 function readme({ id, model, data, config }: RunManifest): string {
@@ -71,14 +63,17 @@ The folder above is the run as the lab stores it. \`pip install ./python\` in th
 
 - MODEL: folder of the checkpoint "${model.name}" (hash ${model.hash.slice(0, 16)}…). SHARDS: folder of "${data.name}",
   ${data.rows} rows (hash ${data.hash.slice(0, 16)}…). Both are checked before the first step.
-- A step samples ${groups} groups of ${config.groupSize} rollouts per loop, whatever the number of GPUs. More processes than
-  ${groups} are refused; \`GPUS=2\` before a command starts two on each machine.
+- A step samples ${groups} groups of ${config.groupSize} rollouts per loop. \`GPUS=2\` before a command starts two processes on each
+  machine. With more processes than groups, 8gpu.sh and 2x8gpu.sh raise promptsPerStep (now ${config.promptsPerStep}) until each has
+  one (\`--widen\`); \`--prompts-per-step N\` sets it. A larger batch draws other rows and is another experiment: run.json records it under
+  \`segments\`, and the lab continues with it.
 - The run has ${config.steps} steps. \`--steps N\` after a command changes their number; other options of
   \`python -m sa2va_lab.train --help\` go there as well.
 - Memory per card, computed, not measured: ${gib(frozen)} GiB for the frozen model in bf16, ${gib(trained)} GiB for trained tensors,
-  and the activations of one group.
-- Time per step, computed, not measured, within a factor of two: ${times({ model, config })}. It assumes 256 tokens a
-  tile and 32 layers; \`phases.jsonl\` has the measured time after the first step.
+  the keys and values of all groups that a process decodes together (\`--groups-at-once N\` bounds them), and the
+  activations of one group (recompute and microRollouts bound them, as in the lab).
+- Time per step: no GPU has run this, so no number is given. \`python tools/forecast.py\` of the package counts the operations of
+  a step from config.json; \`phases.jsonl\` has the measured time after the first step.
 - The same seed draws the same captions and masks on any number of GPUs; sums differ in their last bits.
 - To continue in the lab, copy the folder back, or drop it on the page that exported it. \`python -m sa2va_lab.serve\` shows a running run.
 `;

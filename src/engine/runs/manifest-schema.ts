@@ -40,6 +40,7 @@ const MANIFEST = z.looseObject({
   }),
   selfTest: z.optional(z.looseObject({ checks: count, failed: z.array(z.string()) })),
   lengths: z.optional(z.array(z.looseObject({ afterStep: count, from: count, to: count }))),
+  segments: z.optional(z.array(z.looseObject({ fromStep: count, engine: z.string() }))),
   smaller: z.optional(z.array(z.looseObject({ afterStep: count, settings: z.array(z.string()) }))),
   judgeDropped: z.optional(z.looseObject({ calls: count, cost: z.number() })),
   forkedFrom: z.optional(z.looseObject({ run: z.string(), step: count })),

@@ -50,6 +50,15 @@ export interface RunManifest {
   readonly state: "running" | "paused" | "finished" | "failed";
   /** Changes of the number of steps; `config` has the current one. Absent if there were none. */
   readonly lengths?: readonly { readonly afterStep: number; readonly from: number; readonly to: number }[];
+  /**
+   * Programs that computed parts of the run, by the step before each part, once another program than the lab has. `changed`
+   * has the settings that a part changed, `config` their current values. Absent if only the lab computed it.
+   */
+  readonly segments?: readonly {
+    readonly fromStep: number;
+    readonly engine: string;
+    readonly [detail: string]: unknown;
+  }[];
   /** Settings that were made smaller because the GPU ran out of memory, by name; `config` has the current ones. Absent if none were. */
   readonly smaller?: readonly { readonly afterStep: number; readonly settings: readonly string[] }[];
   /** Judge costs of steps and evaluations that resumes dropped from the log; absent if there are none. */

@@ -31,7 +31,9 @@ export interface RunFolder {
   manifest(): RunManifest;
   /** Rewrites run.json with the changes; concurrent changes by other workers are kept. */
   update(
-    change: Partial<Pick<RunManifest, "title" | "state" | "config" | "lengths" | "smaller" | "judgeDropped">>,
+    change: Partial<
+      Pick<RunManifest, "title" | "state" | "config" | "lengths" | "segments" | "smaller" | "judgeDropped">
+    >,
   ): Promise<RunManifest>;
   /** Adds one line to metrics.jsonl; `step` becomes its first field. */
   appendStep(step: number, metrics: StepMetrics): Promise<void>;

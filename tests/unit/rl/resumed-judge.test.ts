@@ -7,7 +7,7 @@ import type { Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import type { Spending } from "../../../src/engine/rewards/judge/budget.ts";
 import type { SessionDeps } from "../../../src/engine/rl/run/session-types.ts";
 import { dropLaterSteps, runSpending } from "../../../src/engine/rl/run/start/judge-spending.ts";
-import { prepareFork, prepareStored } from "../../../src/engine/rl/run/start/prepare-run.ts";
+import { partOf, prepareFork, prepareStored } from "../../../src/engine/rl/run/start/prepare-run.ts";
 import { type CheckpointState, writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
@@ -49,6 +49,18 @@ async function stored() {
   const deps = { store, scorer: { begin }, emit: () => undefined } as unknown as SessionDeps;
   return { store, told, deps, loaded: { model, hash: manifest().model.hash } };
 }
+
+it("names itself for its steps behind those of another program", () => {
+  const [other, lab] = [
+    { fromStep: 3, engine: "sa2va_lab", world: 2 },
+    { fromStep: 6, engine: "lab" },
+  ];
+  expect(partOf({}, 6)).toEqual({});
+  expect(partOf({ segments: [other] }, 6)).toMatchObject({ segments: [other, lab] });
+  expect(partOf({ segments: [other, lab] }, 8)).toEqual({});
+  // A part whose steps are dropped leaves the list.
+  expect(partOf({ segments: [other, lab, { ...other, fromStep: 8 }] }, 8)).toEqual({ segments: [other, lab] });
+});
 
 it("counts every logged step, also those after the checkpoint", async () => {
   const { deps, told, loaded } = await stored();

@@ -31,11 +31,18 @@ it("keeps the title of the stored run, and evaluations that the other machine ha
   await run.update({ title: "My name" });
   await writeEvaluations(store, ID, [evaluation(0, 0.25), evaluation(1, 0.5)]);
   const { store: far } = await runOf(4);
-  await far.write(`${ID}/run.json`, JSON.stringify({ ...manifest(), state: "finished", segments: [7] }));
+  await far.write(
+    `${ID}/run.json`,
+    JSON.stringify({ ...manifest(), state: "finished", segments: [{ fromStep: 7, engine: "other" }] }),
+  );
   await far.write(`${ID}/metrics.csv`, "of an export");
   await writeEvaluations(far, ID, [evaluation(0, 0.25), evaluation(3, 0.75)]);
   await takeOver(store, far, ID);
-  expect((await openRun(store, ID)).manifest()).toMatchObject({ title: "My name", state: "finished", segments: [7] });
+  expect((await openRun(store, ID)).manifest()).toMatchObject({
+    title: "My name",
+    state: "finished",
+    segments: [{ fromStep: 7, engine: "other" }],
+  });
   const scored = (await readEvaluations(store, ID)).map(({ report }) => [report.step, report.means.loop1_greedy]);
   expect(scored.map(([step]) => step)).toEqual([0, 1, 3]);
   expect(scored[1]?.[1]).toBeCloseTo(0.5);

@@ -12,7 +12,7 @@ import { checkFiles } from "../../../runs/checkpoint/checkpoint.ts";
 import { keepDifficulty, keptDifficulty, needsDifficulty, type RowDifficulty } from "../../../runs/difficulty.ts";
 import { writeEvaluations } from "../../../runs/evaluations/evaluations.ts";
 import { type Fork, forkRun } from "../../../runs/library/fork.ts";
-import type { RunManifest } from "../../../runs/manifest.ts";
+import { type RunManifest, VERSION } from "../../../runs/manifest.ts";
 import { createRun, openRun, type RunFolder } from "../../../runs/run-folder.ts";
 import { type RowList, type RunRows, runRows } from "../../../runs/run-rows.ts";
 import { keepTable, keptTable, type TuningTable } from "../../../tuning/table.ts";
@@ -30,6 +30,9 @@ import { keepAdapter, keptAdapter } from "./kept-adapters.ts";
 import { describeData, holdOrRefuse, newRun, parameterCounts, rowsOfSameRun, runId } from "./run-facts.ts";
 import { adapterBlocker, resumeState, startState } from "./start-run.ts";
 import { usableCheckpoint } from "./usable-checkpoint.ts";
+
+/** This program's name in the segments of a run. */
+const LAB = "lab";
 
 export interface PreparedRun {
   readonly run: RunFolder;
@@ -163,6 +166,17 @@ function lengthOf(
   return { config, lengths: [...(manifest.lengths ?? []), { afterStep: done, from, to }] };
 }
 
+/** Fields of run.json for the lab's steps after `done`, if another program computed steps before; empty otherwise. */
+export function partOf(
+  { segments = [] }: Pick<RunManifest, "segments">,
+  done: number,
+): Pick<Partial<RunManifest>, "segments"> {
+  const before = segments.filter(({ fromStep }) => fromStep < done);
+  if (segments.length === 0) return {};
+  if (before.at(-1)?.engine === LAB) return before.length === segments.length ? {} : { segments: before };
+  return { segments: [...before, { fromStep: done, engine: LAB, version: VERSION }] };
+}
+
 /**
  * Opens a stored run at its newest usable checkpoint and drops data of later steps from its folder.
  * @param steps new total length; unchanged by default
@@ -201,7 +215,7 @@ export async function prepareStored(
     try {
       await dropLaterSteps(run, step);
       await judge.store();
-      await run.update({ state: "running", ...length });
+      await run.update({ state: "running", ...length, ...partOf(manifest, step) });
       if (passedOver !== null) {
         await raiseAlarm(run, emit, { id: "checkpoint-damaged", step, severity: "warning", message: passedOver });
       }
