@@ -6,15 +6,14 @@
  *                     [--fresh] [--json]
  *
  * `merged` needs the base model (--model) and verifies the written checkpoint before it is accepted. `sa2va` takes the
- * run's shards (--shards) for annotations and pictures of its training rows, and --model for a run of an older
- * version. `proof` needs the shards for the held-out rows; `python tests/oracle/prove_run.py --proof DIR --base DIR`
+ * run's shards (--shards) for annotations and pictures of its training rows. `proof` needs the shards for the held-out rows; `python tests/oracle/prove_run.py --proof DIR --base DIR`
  * recomputes it. `report`, `csv` and `tfevents` take shards for the pictures under the masks. In `csv`, text that begins
  * with = + - @ has a leading apostrophe, so that no spreadsheet runs it. `scale-out` needs the shards for the order of
  * the rows; --fresh exports a run without a checkpoint. --out appears only once it is complete.
  */
 import { basename, join, resolve } from "node:path";
 import * as z from "zod/mini";
-import { parseJsonAs, readJson } from "../src/engine/bytes/json.ts";
+import { parseJsonAs } from "../src/engine/bytes/json.ts";
 import { subFolder } from "../src/engine/bytes/memory.ts";
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { isStoredRow, rowsHash } from "../src/engine/data/open-rows.ts";
@@ -25,10 +24,7 @@ import { below, type ExportFiles } from "../src/engine/export/export-file.ts";
 import { exportFiles } from "../src/engine/export/formats.ts";
 import { mergedFiles } from "../src/engine/export/merged.ts";
 import { type ExportRows, exportRows } from "../src/engine/export/rows.ts";
-import type { ModelFacts } from "../src/engine/export/sa2va.ts";
 import { scaleOutFiles } from "../src/engine/export/scale-out.ts";
-import { modelFacts } from "../src/engine/model/base-mllm.ts";
-import { parseSa2vaConfig } from "../src/engine/model/config.ts";
 import { parseFloatDtype } from "../src/engine/model/weights/narrow.ts";
 import { weightsHash } from "../src/engine/model/weights/weights-hash.ts";
 import { readTrained, type TrainedTensors } from "../src/engine/runs/checkpoint/trained.ts";
@@ -51,7 +47,7 @@ const WITH_PICTURES: readonly Format[] = ["report", "csv", "tfevents"];
 const USED_BY: Readonly<Record<string, readonly Format[]>> = {
   step: ["peft", "merged", "trl", "sa2va", "scale-out"],
   weights: ["peft", "merged", "trl", "sa2va"],
-  model: ["merged", "sa2va"],
+  model: ["merged"],
   dtype: ["merged"],
   shards: [...WITH_ROWS, ...WITH_PICTURES, "scale-out"],
   fresh: ["scale-out"],
@@ -100,9 +96,7 @@ async function write(parsed: Parsed, format: Format, run: RunFolder, out: OutFol
   }
   const rows = WITH_ROWS.includes(format) ? await rowsOf(parsed, run) : null;
   const pictures = WITH_PICTURES.includes(format) ? await picturesOf(parsed, run) : null;
-  const folder = format === "sa2va" ? one(parsed, "model") : undefined;
-  const model = folder === undefined ? null : await factsOf(await nodeFolder(folder));
-  await out.add(await exportFiles(run, format, rows, pictures, { step, side, model }));
+  await out.add(await exportFiles(run, format, rows, pictures, { step, side }));
 }
 
 async function scaleOut(parsed: Parsed, run: RunFolder): Promise<ExportFiles> {
@@ -189,12 +183,6 @@ async function openRunAt(directory: string): Promise<RunFolder> {
 /** The folder may have been renamed; the manifest has the run's id. */
 function runIdOf(file: string): string {
   return parseJsonAs(readTextFile(file), z.looseObject({ id: z.string().check(z.minLength(1)) }), file).id;
-}
-
-async function factsOf(model: ByteFolder): Promise<ModelFacts> {
-  const source = model.get("config.json");
-  if (source === undefined) throw badInput("The folder of --model has no config.json", "model");
-  return modelFacts(parseSa2vaConfig(await readJson(source)));
 }
 
 async function rowsOf(parsed: Parsed, run: RunFolder): Promise<ExportRows | null> {

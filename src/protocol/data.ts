@@ -122,8 +122,8 @@ export interface DataCalls {
   runGroups(runId: string, step: number): Promise<readonly GroupRecord[]>;
   /** Held-out evaluations of a run, oldest first. */
   evaluations(runId: string): Promise<readonly StoredEvaluation[]>;
-  /** Alarms of a run, oldest first; null for a run of a version that stored none. */
-  alarms(runId: string): Promise<readonly Alarm[] | null>;
+  /** Alarms of a run, oldest first. */
+  alarms(runId: string): Promise<readonly Alarm[]>;
   /** Costs of the steps of a run by phase, ascending; empty for a run that stored none. */
   costs(runId: string): Promise<readonly StepCosts[]>;
   /** Stored runs by a held-out score, over the same rows. */

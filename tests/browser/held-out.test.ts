@@ -1,6 +1,5 @@
-/** Held-out rows and alarms in the page: of a run just trained, after a reload, and of older runs. */
+/** Held-out rows and alarms in the page: of a run just trained and after a reload. */
 
-import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violations } from "../support/axe.ts";
 import { CHEAP_RUN, type OpenPage, openFollowed, problems, show, untilEvent } from "../support/page.ts";
@@ -29,79 +28,6 @@ beforeAll(async () => {
 });
 afterAll(() => lab.close());
 
-interface Evaluation {
-  readonly report: Record<string, unknown>;
-  readonly rows: readonly Record<string, unknown>[];
-}
-
-/** Stores the recorded run under another id as an older version wrote it: held-out rows undivided, no alarms stored. */
-async function storeOlder(page: Page, id: string): Promise<void> {
-  await page.evaluate(async (copy) => {
-    const base = new URL("pocket/recorded/", document.baseURI);
-    const files = (await (await fetch(new URL("files.json", base))).json()) as { readonly path: string }[];
-    const store = await (await navigator.storage.getDirectory()).getDirectoryHandle("runs", { create: true });
-    const folder = await store.getDirectoryHandle(copy, { create: true });
-    const without = (record: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> =>
-      Object.fromEntries(Object.entries(record).filter(([key]) => !keys.includes(key)));
-    const older: Readonly<Record<string, (text: string) => string>> = {
-      "run.json": (text) => {
-        const manifest = JSON.parse(text) as Record<string, unknown>;
-        const config = without(manifest.config as Record<string, unknown>, [
-          "splitSeed",
-          "selectionShare",
-          "bestMetric",
-        ]);
-        return JSON.stringify({ ...manifest, id: copy, title: "older", config });
-      },
-      "eval.jsonl": (text) =>
-        text
-          .split("\n")
-          .filter((line) => line !== "")
-          .map((line) => {
-            const { report, rows } = JSON.parse(line) as Evaluation;
-            const kept = rows.map((row) => without(row, ["part", "rewards", "imageId"]));
-            const told = without(report, ["reward", "selection", "maskPolicy", "baseline"]);
-            return `${JSON.stringify({ report: told, rows: kept })}\n`;
-          })
-          .join(""),
-      "metrics.jsonl": (text) => text,
-    };
-    for (const { path } of files) {
-      const name = path.split("/")[1] ?? "";
-      const change = older[name];
-      if (change === undefined) continue;
-      const writer = await (await folder.getFileHandle(name, { create: true })).createWritable();
-      await writer.write(change(await (await fetch(new URL(path, base))).text()));
-      await writer.close();
-    }
-  }, id);
-}
-
-describe("an older run", () => {
-  it("opens and says what it lacks", async () => {
-    const { page } = lab;
-    await storeOlder(page, "older");
-    await show(page, { screen: "eval", run: "older" });
-    const line = page.getByTestId("eval-selection");
-    await line.waitFor();
-    await expect
-      .poll(() => line.textContent())
-      .toMatch(/^This evaluation is from an older version, which did not score the run/);
-    await expect
-      .poll(() => page.getByTestId("eval-where").textContent())
-      .toMatch(/^\d+ held-out rows, after 25 steps$/);
-    expect(
-      await page
-        .locator("[data-testid=screen-eval] fieldset")
-        .getByRole("button", { name: /reward/ })
-        .count(),
-    ).toBe(0);
-    await show(page, { screen: "train", run: "older" });
-    await page.getByTestId("no-alarms").waitFor();
-    expect(await problems(page)).toEqual([]);
-  });
-});
-
 describe("the recorded run", () => {
   it("names the score that chooses, and its alarms are known", async () => {
     const { page } = lab;
@@ -116,7 +42,6 @@ describe("the recorded run", () => {
       .toMatch(/chosen by run reward, sampled on 16 selection/);
     await show(page, { screen: "train", run: id ?? "" });
     await page.getByTestId("live-strip").waitFor();
-    await expect.poll(() => page.getByTestId("no-alarms").count()).toBe(0);
     await expect.poll(() => page.getByText("Alarms could not be read").count()).toBe(0);
     expect(await problems(page)).toEqual([]);
   });

@@ -142,13 +142,13 @@ describe("the evaluations of a run", () => {
   });
 
   it("choose the checkpoint that is kept beside the last", async () => {
-    const best = bestOf(await readEvaluations(lab.store, whole), "both", [1, 2, 3])?.step;
+    const best = bestOf(await readEvaluations(lab.store, whole), [1, 2, 3])?.step;
     expect(best).not.toBe(3);
     expect(await listCheckpoints(lab.store, whole)).toEqual([best, 3]);
     // Also for a resumed run.
     const longer = await lab.resume(whole, 4);
     expect(await longer.done).toBe("finished");
-    const overall = bestOf(await readEvaluations(lab.store, whole), "both", [1, 2, 3, 4])?.step as number;
+    const overall = bestOf(await readEvaluations(lab.store, whole), [1, 2, 3, 4])?.step as number;
     expect(await listCheckpoints(lab.store, whole)).toEqual([...new Set([overall, 4])]);
   });
 });

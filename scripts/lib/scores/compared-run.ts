@@ -10,6 +10,7 @@ import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-
 import { fewPicturesText, markedDifference } from "../../../src/engine/runs/evaluations/difference-text.ts";
 import {
   lackingText,
+  reportPictures,
   SCORES,
   type Score,
   type ScoreId,
@@ -22,7 +23,6 @@ import {
   readEvaluations,
   type Selection,
 } from "../../../src/engine/runs/evaluations/evaluations.ts";
-import { imageOf, reportPictures } from "../../../src/engine/runs/evaluations/row-image.ts";
 import { parseManifest } from "../../../src/engine/runs/manifest-schema.ts";
 import { parseMetricsLine } from "../../../src/engine/runs/numbers-json.ts";
 import type { StepMetrics } from "../../../src/engine/runs/rollouts/records.ts";
@@ -38,17 +38,15 @@ export interface ComparedRun {
   /** Report rows, and a hash of their ids and pictures: runs with the same hash are scored on the same rows. */
   readonly n: number;
   readonly rowsHash: string;
-  readonly maskPolicy: string | null;
-  /** Whether the judge's verdicts are part of the run reward; null for a run of an older version. */
-  readonly judge: JudgeUse | null;
+  readonly maskPolicy: string;
+  /** Whether the judge's verdicts are part of the run reward. */
+  readonly judge: JudgeUse;
   /** Rows of each score, its mean at the start and its difference, all over the same rows. */
   readonly rows: Readonly<Partial<Record<ScoreId, number>>>;
   readonly start: Readonly<Partial<Record<ScoreId, number>>>;
   readonly difference: Readonly<Partial<Record<ScoreId, NonNullable<Score["difference"]>>>>;
   /** The best checkpoint and the score that chose it, computed from rows that no other number here uses. */
   readonly best: { readonly step: number; readonly by: string; readonly selection: Selection | null } | null;
-  /** What a run of an older version lacks; null for others. */
-  readonly lacks: string | null;
   /** Mean share of zero-spread groups of each loop over the run; absent when the loop did not run. */
   readonly zeroSpread: Readonly<Record<string, number>>;
   /** Mean norm of each module's gradient before clipping. */
@@ -57,9 +55,6 @@ export interface ComparedRun {
   readonly stepTime: number;
   readonly evaluations: readonly EvalReport[];
 }
-
-const LACKS =
-  "older version: the same rows chose its best checkpoint and are reported, loop 2 chose among SAM2's candidates, run rewards were not scored";
 
 /**
  * @param folder of the run
@@ -74,7 +69,7 @@ export async function comparedRun(folder: string, at: "last" | "best"): Promise<
   if ("problem" in parsed) throw badInput(`${path}: ${parsed.problem}`, path);
   const { config } = parsed.manifest;
   const evaluations = await readEvaluations(store, id);
-  const chosen = bestOf(evaluations, config.loops, await listCheckpoints(store, id));
+  const chosen = bestOf(evaluations, await listCheckpoints(store, id));
   const shown = at === "last" ? evaluations.at(-1) : evaluations.find(({ report }) => report.step === chosen?.step);
   if (shown === undefined) return evaluations.length === 0 ? "has no evaluation" : "has no best checkpoint";
   const { report } = shown;
@@ -93,14 +88,13 @@ export async function comparedRun(folder: string, at: "last" | "best"): Promise<
     step: report.step,
     pictures: reportPictures(shown.rows),
     n: report.n,
-    rowsHash: (await rowsHash(reported.map((row) => [row.rowId, imageOf(row)]))).slice(0, 16),
-    maskPolicy: report.maskPolicy ?? null,
-    judge: report.reward?.judge ?? null,
+    rowsHash: (await rowsHash(reported.map((row) => [row.rowId, row.imageId]))).slice(0, 16),
+    maskPolicy: report.maskPolicy,
+    judge: report.reward.judge,
     rows: scores(report, ({ n, difference }) => (difference === null ? null : n)),
     start: scores(report, ({ start }) => start),
     difference: scores(report, ({ difference }) => difference),
-    best: chosen === null ? null : { ...chosen, by: chosen.selection === null ? "older rule" : selectionName(report) },
-    lacks: report.selection === undefined ? LACKS : null,
+    best: chosen === null ? null : { ...chosen, by: selectionName(report) },
     zeroSpread: means(/^loop\d\/frac_reward_zero_std$/),
     gradNorm: means(/^grad_norm\/[^/]+$/),
     stepTime: times[Math.floor(times.length / 2)] ?? Number.NaN,
@@ -155,12 +149,12 @@ export function compareTable(rows: readonly ComparedRun[]): string {
     );
     return `${run}: ${each.join(", ")}`;
   });
-  const notes = rows.flatMap(({ run, lacks, judge, pictures, n, rows: scored }) => {
+  const notes = rows.flatMap(({ run, judge, pictures, n, rows: scored }) => {
     const lacking = shown
       .filter((id) => (scored[id] ?? n) < n)
       .map((id) => `${id}: ${lackingText(scored[id] ?? n, n)}`);
     const without = judge === "left-out" ? "run rewards are without judge" : "";
-    const known = [lacks ?? "", without, ...lacking, fewPicturesText(pictures)];
+    const known = [without, ...lacking, fewPicturesText(pictures)];
     return known.filter((note) => note !== "").map((note) => `${run}: ${note}`);
   });
   const gradients = norms.length === 0 ? [] : ["Gradient norms: ", ...norms];

@@ -25,10 +25,10 @@ export function isSampled(id: ScoreId): boolean {
   return id.endsWith("_sampled");
 }
 
-/** The sampled answers of a sampled score, else the greedy one; older versions kept only the greedy one. */
+/** The sampled answers of a sampled score, else the greedy one. */
 export function answersOf(row: RowScores, id: ScoreId): readonly RowAnswer[] {
   const loop = loopOf(id);
-  const drawn = isSampled(id) && loop !== null ? row.drawn?.[loop] : undefined;
+  const drawn = isSampled(id) && loop !== null ? row.drawn[loop] : undefined;
   return drawn === undefined
     ? [greedyAnswer(row, id)]
     : drawn.map(({ caption, mask, score }) => ({ caption, mask, maskOf: maskOwner(id), score, greedy: false }));
@@ -43,18 +43,18 @@ export function greedyAnswer(row: RowScores, id: ScoreId): RowAnswer {
     : { caption: row.captionGreedy, mask: row.maskPrime, maskOf, score, greedy: true };
 }
 
-/** The partner's own answer for a truth score; null for other scores and in evaluations of older versions. */
+/** The partner's own answer for a truth score; null for other scores. */
 export function partnerAnswer(row: RowScores, id: ScoreId): RowAnswer | null {
-  if (id === "grounding_iou" && row.partnerMask !== undefined) {
+  if (id === "grounding_iou") {
     return {
       caption: row.caption,
       mask: row.partnerMask,
       maskOf: "partner",
-      score: row.partnerIou ?? null,
+      score: row.partnerIou,
       greedy: true,
     };
   }
-  if (id === "caption_meteor" && row.partnerCaption !== undefined) {
+  if (id === "caption_meteor") {
     return {
       caption: row.partnerCaption,
       mask: null,

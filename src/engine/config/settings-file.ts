@@ -2,7 +2,6 @@
 import { Lexer, parseDocument } from "yaml";
 import { isRecord, parseJson } from "../bytes/json.ts";
 import { badInput, LabError, plainLine, thrownText } from "../errors.ts";
-import { withOlderMeaning } from "./stored-settings.ts";
 
 /** Maximum characters of a file; the longest settings are prompts, prepared questions and a custom reward. */
 const MAX_LENGTH = 2 ** 21;
@@ -17,7 +16,7 @@ const MAX_TOKENS = 20_000;
 export function readSettingsFile(text: string, name: string): Readonly<Record<string, unknown>> {
   const value = readRecordFile(text, name);
   // A run.json has its settings under "config".
-  const settings = isRecord(value.config) ? withOlderMeaning(value.config) : value;
+  const settings = isRecord(value.config) ? value.config : value;
   return flattened(settings);
 }
 

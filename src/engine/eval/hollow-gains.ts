@@ -7,7 +7,6 @@ import type { Alarm } from "../runs/alarms.ts";
 import { differenceText } from "../runs/evaluations/difference-text.ts";
 import type { EvalMetric } from "../runs/evaluations/evaluation-metrics.ts";
 import type { EvalReport, Interval, RowScores, StoredEvaluation } from "../runs/evaluations/evaluations.ts";
-import { imageOf } from "../runs/evaluations/row-image.ts";
 import { bootstrapMean } from "./bootstrap.ts";
 
 export interface HollowGain {
@@ -62,7 +61,7 @@ function carrier(rows: readonly RowScores[], before: readonly RowScores[], loop:
   const gains = names.flatMap((name) => {
     const both = reported.flatMap((row) => {
       const [now, then] = [row.parts?.[loop]?.[name], start.get(row.rowId)?.parts?.[loop]?.[name]];
-      return now === undefined || then === undefined ? [] : [{ image: imageOf(row), gain: now - then }];
+      return now === undefined || then === undefined ? [] : [{ image: row.imageId, gain: now - then }];
     });
     if (both.length === 0) return [];
     const images = both.map(({ image }) => image);

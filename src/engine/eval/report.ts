@@ -21,7 +21,6 @@ import {
   type TruthMetric,
   writeEvaluations,
 } from "../runs/evaluations/evaluations.ts";
-import { imageOf } from "../runs/evaluations/row-image.ts";
 import type { RunStore } from "../storage/store.ts";
 import { bootstrapMean } from "./bootstrap.ts";
 import { segmentationScores } from "./segmentation.ts";
@@ -44,7 +43,7 @@ type Rows = readonly RowScores[];
 export function evalReport(step: number, rows: Rows, terms: EvalTerms, baseline: StoredEvaluation | null): EvalReport {
   const scores = partOf(rows, "report");
   const first = baseline === null ? null : paired(scores, partOf(baseline.rows, "report"));
-  const images = scores.map(imageOf);
+  const images = scores.map(({ imageId }) => imageId);
   const intervals = EVAL_METRICS.map((metric) => {
     const values = scores.map((row) => row[metric]);
     return [metric, bootstrapMean(values, images, SEED)] as const;
@@ -53,9 +52,7 @@ export function evalReport(step: number, rows: Rows, terms: EvalTerms, baseline:
     const values = scores.map((row, at) => row[metric] - (before[at] as RowScores)[metric]);
     return bootstrapMean(values, images, SEED);
   };
-  const segmentation = segmentationScores(scores, first, SEED);
-  const partner = partnerScores(scores);
-  const sameJudge = baseline?.report.reward?.judge === terms.judge;
+  const sameJudge = baseline?.report.reward.judge === terms.judge;
   const sources = sourceMeans(scores, terms.mixSources ?? "");
   const rewards = REWARD_METRICS.map((metric) => [metric, rewardScore(metric, scores, sameJudge ? first : null)]);
   return {
@@ -71,8 +68,8 @@ export function evalReport(step: number, rows: Rows, terms: EvalTerms, baseline:
         : (Object.fromEntries(EVAL_METRICS.map((metric) => [metric, difference(metric, first)])) as Readonly<
             Record<EvalMetric, Interval>
           >),
-    ...(segmentation === undefined ? {} : { segmentation }),
-    ...(partner === null ? {} : { partner }),
+    segmentation: segmentationScores(scores, first, SEED),
+    partner: partnerScores(scores),
     ...(sources === null ? {} : { sources }),
     reward: { judge: terms.judge, scores: Object.fromEntries(rewards) as Record<RewardMetric, RewardScore | null> },
     selection: selectionOf(partOf(rows, "selection"), terms),
@@ -81,20 +78,18 @@ export function evalReport(step: number, rows: Rows, terms: EvalTerms, baseline:
   };
 }
 
-/** Null if a row lacks the partner's answers. */
-function partnerScores(rows: Rows): NonNullable<EvalReport["partner"]> | null {
-  const images = rows.map(imageOf);
-  const found = Object.entries(PARTNER_SCORES).flatMap(([name, field]) => {
-    const metric = name as TruthMetric;
-    const values = rows.flatMap((row) => row[field] ?? []);
-    if (values.length < rows.length) return [];
-    const gains = values.map((value, at) => value - (rows[at] as RowScores)[metric]);
-    const difference = bootstrapMean(gains, images, SEED);
-    return [[metric, { ...bootstrapMean(values, images, SEED), difference }] as const];
+function partnerScores(rows: Rows): EvalReport["partner"] {
+  const images = rows.map(({ imageId }) => imageId);
+  const found = Object.entries(PARTNER_SCORES).map(([name, field]) => {
+    const gains = rows.map((row) => row[field] - row[name as TruthMetric]);
+    const score = bootstrapMean(
+      rows.map((row) => row[field]),
+      images,
+      SEED,
+    );
+    return [name, { ...score, difference: bootstrapMean(gains, images, SEED) }] as const;
   });
-  return found.length < Object.keys(PARTNER_SCORES).length
-    ? null
-    : (Object.fromEntries(found) as EvalReport["partner"] & {});
+  return Object.fromEntries(found) as EvalReport["partner"];
 }
 
 /** Scores of the report rows by source of the mix; null without one. */
@@ -121,10 +116,7 @@ function paired(scores: Rows, before: Rows): Rows | null {
   return found.length === scores.length ? found : null;
 }
 
-/**
- * The earliest evaluation with the same report rows and mask policy, the baseline of differences. Evaluations of older
- * versions do not qualify, because their rows have no parts.
- */
+/** The earliest evaluation with the same report rows and mask policy, the baseline of differences. */
 export function baselineOf(
   earlier: readonly StoredEvaluation[],
   rows: Rows,
@@ -140,10 +132,10 @@ export function baselineOf(
 
 /** Over the rows that have this reward in both evaluations, else over those that have it now; null where none has. */
 function rewardScore(metric: RewardMetric, rows: Rows, before: Rows | null): RewardScore | null {
-  const value = (row: RowScores | undefined): number | null => row?.rewards?.[metric] ?? null;
+  const value = (row: RowScores | undefined): number | null => row?.rewards[metric] ?? null;
   const known = rows.flatMap((row, at) => {
     const now = value(row);
-    return now === null ? [] : [{ image: imageOf(row), now, start: value(before?.[at]) }];
+    return now === null ? [] : [{ image: row.imageId, now, start: value(before?.[at]) }];
   });
   const gains = known.flatMap(({ image, now, start }) => (start === null ? [] : [{ image, now, gain: now - start }]));
   const own = gains.length === 0 ? known : gains;
@@ -177,8 +169,8 @@ function rowValue(row: RowScores, metric: SelectionMetric, trained: readonly Loo
   // A row that a loop cannot sample has no value for it.
   const names = trained
     .map((loop) => `reward${loop}_${kind}` as const)
-    .filter((name) => row.rewards?.[name] !== undefined);
-  const values = names.flatMap((name) => row.rewards?.[name] ?? []);
+    .filter((name) => row.rewards[name] !== undefined);
+  const values = names.flatMap((name) => row.rewards[name] ?? []);
   if (values.length === 0 || values.length < names.length) return null;
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

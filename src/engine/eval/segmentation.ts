@@ -9,7 +9,6 @@ import {
   type SegmentationMetric,
   type SegmentationScore,
 } from "../runs/evaluations/evaluations.ts";
-import { imageOf } from "../runs/evaluations/row-image.ts";
 import { bootstrapClusters, type ClusterStatistic, type Clusters, clustersBy, meanOf, ratio } from "./bootstrap.ts";
 
 type Rows = readonly RowScores[];
@@ -22,7 +21,7 @@ const reaching =
 const STATISTICS: Readonly<Record<SegmentationMetric, (rows: Rows, clusters: Clusters) => ClusterStatistic>> = {
   giou: (rows, clusters) => meanOf(rows, clusters, (row) => row.grounding_iou),
   ciou: (rows, clusters) => {
-    const pixels = ratio(rows, clusters, ({ groundingPixels: [sum, weight] = [0, 0] }) => ({ sum, weight }));
+    const pixels = ratio(rows, clusters, ({ groundingPixels: [sum, weight] }) => ({ sum, weight }));
     // 0 if no row has a pixel in either mask; without rows there is no value, as for the other metrics.
     return (drawn) => pixels(drawn) || (drawn.length === 0 ? Number.NaN : 0);
   },
@@ -34,21 +33,18 @@ const STATISTICS: Readonly<Record<SegmentationMetric, (rows: Rows, clusters: Clu
 /**
  * @param scores at least one row
  * @param first scores of the same rows at the start, for paired differences
- * @returns undefined if rows were scored without pixel counts
  */
 export function segmentationScores(
   scores: Rows,
   first: Rows | null,
   seed: number,
-): Readonly<Record<SegmentationMetric, SegmentationScore>> | undefined {
-  const counted = (rows: Rows): boolean => rows.every(({ groundingPixels }) => groundingPixels !== undefined);
-  if (!counted(scores)) return undefined;
-  const clusters = clustersBy(scores.map(imageOf));
+): Readonly<Record<SegmentationMetric, SegmentationScore>> {
+  const clusters = clustersBy(scores.map(({ imageId }) => imageId));
   const { length } = clusters.names;
   const statistics = (rows: Rows): ClusterStatistic[] =>
     SEGMENTATION_METRICS.map((metric) => STATISTICS[metric](rows, clusters));
   const now = statistics(scores);
-  const before = first !== null && counted(first) ? statistics(first) : null;
+  const before = first === null ? null : statistics(first);
   const gains = now.map(
     (statistic, at): ClusterStatistic =>
       (drawn) =>

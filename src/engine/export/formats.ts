@@ -15,7 +15,7 @@ import type { RunExport } from "./export-names.ts";
 import { proofFiles } from "./proof.ts";
 import { reportFiles } from "./report/run-report.ts";
 import type { ExportRows } from "./rows.ts";
-import { type ModelFacts, sa2vaFiles } from "./sa2va.ts";
+import { sa2vaFiles } from "./sa2va.ts";
 import { trlFiles } from "./trl.ts";
 
 /** Choices of the user about an export. */
@@ -24,8 +24,6 @@ export interface Chosen {
   readonly step?: number | null;
   /** Weights to export; the policy's if absent, unless the format names them. */
   readonly side?: "policy" | "ema";
-  /** Facts of the checkpoint, for runs of older versions. */
-  readonly model?: ModelFacts | null;
 }
 
 /**
@@ -38,7 +36,7 @@ export async function exportFiles(
   format: RunExport,
   rows: ExportRows | null,
   pictureOf: PictureOf | null,
-  { step = null, side = "policy", model = null }: Chosen = {},
+  { step = null, side = "policy" }: Chosen = {},
 ): Promise<ExportFiles> {
   const trained = () => readTrained(run.store, run.id, step, format === "peft-ema" ? "ema" : side);
   switch (format) {
@@ -56,7 +54,7 @@ export async function exportFiles(
       return trlFiles(run, known.length === 0 ? null : await trained());
     }
     case "sa2va":
-      return sa2vaFiles(run, await trained(), model, rows);
+      return sa2vaFiles(run, await trained(), rows);
     case "proof":
       return proofFiles(run, rows);
     default:

@@ -16,28 +16,13 @@ import { below, type ExportFiles, wholeFile } from "./export-file.ts";
 import { type ExportRows, pictureName } from "./rows.ts";
 import { MERGED_PTH, sa2vaConfigText } from "./sa2va-config.ts";
 
-/** Facts of the checkpoint that are missing in run.json of older versions. */
-export type ModelFacts = Pick<RunManifest["model"], "template" | "base">;
-
 /**
- * @param model facts of the checkpoint, for runs of older versions; null if unknown
  * @param rows null leaves out annotations and pictures
- * @throws LabError("bad-input") when nothing names the chat template, or the run trained no adapter
+ * @throws LabError("bad-input") when the run trained no adapter
  */
-export async function* sa2vaFiles(
-  run: RunFolder,
-  trained: TrainedTensors,
-  model: ModelFacts | null,
-  rows: ExportRows | null,
-): ExportFiles {
+export async function* sa2vaFiles(run: RunFolder, trained: TrainedTensors, rows: ExportRows | null): ExportFiles {
   const manifest = run.manifest();
-  const { template, base } = { ...model, ...manifest.model };
-  if (template === undefined) {
-    throw badInput(
-      `Run "${manifest.id}" was made by an older version and does not name its chat template; export it with npm run export and --model DIR`,
-      manifest.id,
-    );
-  }
+  const { template, base } = manifest.model;
   if (trained.lora === null) throw badInput(`Run "${manifest.id}" trained no adapter`, manifest.id);
   yield wholeFile("run.json", `${JSON.stringify(manifest, null, 2)}\n`);
   const settings = {

@@ -142,7 +142,7 @@ const README = `# A run for TRL
   counterpart for the EMA reference, the clamp of the KL, other KL estimators and a clip per loop, and synchronises a
   reference only without PEFT.
 - \`completions/\`: one JSON object per rollout under TRL's column names. \`prompt\` has every visual token;
-  \`prompt_ids\` and \`completion_ids\` are the token ids of prompt and answer (null in runs of older versions);
+  \`prompt_ids\` and \`completion_ids\` are the token ids of prompt and answer;
   \`action_ids\` with \`sampling_logps\` and \`ref_logps\` are the actions in the loss: tokens where a loop samples text, parts
   of the mask where it samples masks. \`load_dataset("DIR")\` of this folder reads them, with the types at the top of this
   file.

@@ -26,7 +26,7 @@ const ALARM = z.looseObject({
 const pathOf = (runId: string): string => `${runId}/alarms.jsonl`;
 const lineOf = (alarm: Alarm): string => `${JSON.stringify(alarm)}\n`;
 
-/** Creates the file of a new run, to distinguish a run without alarms from one of a version that stored none. */
+/** Creates the file of a new run. */
 export async function beginAlarms(store: RunStore, runId: string): Promise<void> {
   await store.write(pathOf(runId), "");
 }
@@ -37,12 +37,11 @@ export async function appendAlarm(store: RunStore, runId: string, alarm: Alarm):
 
 /**
  * Alarms so far, oldest first; a last line that a crash truncated is skipped.
- * @returns null for a run of a version that stored no alarms
  * @throws LabError("bad-input") naming a line that is damaged
  */
-export async function readAlarms(store: RunStore, runId: string): Promise<readonly Alarm[] | null> {
+export async function readAlarms(store: RunStore, runId: string): Promise<readonly Alarm[]> {
   const path = pathOf(runId);
-  if ((await store.size(path)) === null) return null;
+  if ((await store.size(path)) === null) return [];
   const lines = (await store.readText(path)).split("\n").slice(0, -1);
   return lines.map((line, n) => parseLine(line, `${path} line ${n + 1}`));
 }
@@ -63,7 +62,6 @@ function parseLine(line: string, place: string): Alarm {
 /** Removes the alarms of later steps. @throws LabError("bad-input") naming a line that is damaged */
 export async function truncateAlarms(store: RunStore, runId: string, step: number): Promise<void> {
   const all = await readAlarms(store, runId);
-  if (all === null) return;
   const kept = all.filter((alarm) => alarm.step <= step);
   await store.write(pathOf(runId), kept.map(lineOf).join(""));
 }

@@ -1,8 +1,7 @@
-/** Schema of `run.json`: turns a file of any version into a complete manifest or an error sentence. */
+/** Schema of `run.json`: turns a file into a complete manifest or an error sentence. */
 import * as z from "zod/mini";
 import { isRecord, shapeOf } from "../bytes/json.ts";
 import { parseConfig } from "../config/parse.ts";
-import { withOlderMeaning } from "../config/stored-settings.ts";
 import { plainLine } from "../errors.ts";
 import type { RunManifest } from "./manifest.ts";
 
@@ -26,7 +25,7 @@ const MANIFEST = z.looseObject({
     hash: z.string(),
     parameters: count,
     trainableParameters: count,
-    template: z.optional(name),
+    template: name,
     base: z.optional(name),
   }),
   startAdapter: z.optional(z.looseObject({ name: z.string(), hash: z.string() })),
@@ -55,7 +54,7 @@ export function parseManifest(value: unknown): { readonly manifest: RunManifest 
   }
   const parsed = shapeOf(value, MANIFEST);
   if ("problem" in parsed) return parsed;
-  const { config, problems } = parseConfig(withOlderMeaning(parsed.value.config));
+  const { config, problems } = parseConfig(parsed.value.config);
   if (problems.length > 0) return { problem: problems.join("; ") };
   const { id, title } = parsed.value;
   // Links show the title, so a run without one shows its id.

@@ -21,8 +21,8 @@ export interface RunManifest {
     readonly hash: string;
     readonly parameters: number;
     readonly trainableParameters: number;
-    /** Chat template named in config.json; absent in runs of older versions. */
-    readonly template?: string;
+    /** Chat template named in config.json. */
+    readonly template: string;
     /** InternVL checkpoint that the model was made from; absent if its sizes were never published. */
     readonly base?: string;
   };

@@ -42,7 +42,7 @@ export async function runEvents(run: RunFolder, start: number, pictureOf: Pictur
       texts: { [`loop${group.loop}/captions`]: groupText(group) },
     });
   }
-  const alarms = (await readAlarms(run.store, run.id)) ?? [];
+  const alarms = await readAlarms(run.store, run.id);
   const alarmed = [...new Set(alarms.map(({ step }) => step))].map((step): RunEvent => {
     const own = alarms.filter((alarm) => alarm.step === step);
     return { wallTime: timeOf(step), step, texts: { alarms: alarmsText(own) } };

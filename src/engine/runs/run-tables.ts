@@ -7,16 +7,16 @@ import type { GroupRecord, StepMetrics } from "./rollouts/records.ts";
 import { evaluationValues } from "./run-events.ts";
 import type { RunFolder } from "./run-folder.ts";
 
-/** Tables by file name, without alarms for runs of a version that stored none, and without evaluations if there are none. */
+/** Tables by file name, without evaluations if there are none. */
 export async function runTables(run: RunFolder): Promise<Readonly<Record<string, string>>> {
   const evaluations = await readEvaluations(run.store, run.id);
   const alarms = await readAlarms(run.store, run.id);
   const metrics = withEvaluations((await run.readMetrics()).map(withAliases), evaluations);
-  const alarmRows = alarms?.map(({ step, severity, id, message, rollouts = [] }) => {
+  const alarmRows = alarms.map(({ step, severity, id, message, rollouts = [] }) => {
     return [step, severity, id, message, rollouts.join(" ")];
   });
   return {
-    ...(alarmRows && { "alarms.csv": tableCsv(["step", "severity", "alarm", "message", "rollouts"], alarmRows) }),
+    "alarms.csv": tableCsv(["step", "severity", "alarm", "message", "rollouts"], alarmRows),
     ...(evaluations.length > 0 && { "evaluations.csv": evaluationsCsv(evaluations) }),
     "metrics.csv": metricsCsv(metrics),
     "settings.csv": tableCsv(["setting", "value"], Object.entries(run.manifest().config)),

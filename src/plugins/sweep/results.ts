@@ -4,7 +4,6 @@ import { bootstrapMean, runInterval } from "../../engine/eval/bootstrap.ts";
 import { crossedBootstrap } from "../../engine/eval/crossed-bootstrap.ts";
 import { rowScoreOf, type ScoreId } from "../../engine/runs/evaluations/evaluation-scores.ts";
 import type { EvalReport, Interval, RowScores, StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
-import { imageOf } from "../../engine/runs/evaluations/row-image.ts";
 import type { SweepJob } from "./plan.ts";
 
 const SEED = 1;
@@ -75,7 +74,7 @@ export function variantResults(jobs: readonly DoneJob[], metrics: readonly Score
     if (other !== undefined) {
       throw badInput(`${first.job.name} and ${other.job.name} are scored on different rows`, other.job.name);
     }
-    const images = first.before.map(imageOf);
+    const images = first.before.map(({ imageId }) => imageId);
     const found = metrics.flatMap((metric) => {
       const result = metricResult(own, images, metric);
       return result === null ? [] : [[metric, result] as const];

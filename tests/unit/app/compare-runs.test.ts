@@ -10,7 +10,7 @@ import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { EVAL_METRICS, type StoredEvaluation } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
-import { evaluation, olderEvaluation } from "../runs/sample-evaluations.ts";
+import { evaluation } from "../runs/sample-evaluations.ts";
 import { group } from "../runs/sample-run.ts";
 
 function storeOf(rows: readonly (readonly [step: number, metrics: Readonly<Record<string, number>>])[]): MetricStore {
@@ -125,7 +125,7 @@ describe("differences of runs", () => {
       Object.fromEntries(EVAL_METRICS.map((name) => [name, value])) as never;
     const at = (step: number, mean: number): StoredEvaluation => ({
       report: {
-        step,
+        ...evaluation(step, mean).report,
         n: 2,
         means: scores(mean),
         ci: scores([0, 1] as const),
@@ -167,8 +167,6 @@ describe("differences of runs", () => {
     expect(counts).toMatchObject({ label: "Rows of the run", group: expect.stringMatching(/were evaluated on: 2$/) });
     expect(first?.values[0]).toBe(first?.values[1]);
     expect(heldOutRows([run("a"), run("b")]).map(({ label }) => label)).toEqual(["Rows of the run", "Best checkpoint"]);
-    const older = { evaluations: [olderEvaluation(4, 0.25)], best: { step: 4, selection: null } };
-    expect(heldOutRows([older, older]).at(-1)?.values[0]).toBe("step 4, by the rows above (older version)");
   });
 });
 

@@ -478,7 +478,7 @@ describe("what changed between runs", () => {
     created,
     version: "1",
     config: defaultConfig(),
-    model: { name: "pocket", hash: "m", parameters: 1, trainableParameters: 1 },
+    model: { name: "pocket", hash: "m", parameters: 1, trainableParameters: 1, template: "qwen_chat" },
     data: { name: "rows", rows: 1, trainRows: 1, heldOutRows: 0, hash: "d" },
     adapter: { vendor: "", architecture: "", description: "", software: true },
     state: "finished",

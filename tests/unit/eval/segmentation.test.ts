@@ -61,14 +61,6 @@ it("is one number for cIoU and gIoU where all regions are of one size, and withi
   );
 });
 
-it("is left out for rows that were scored without pixel counts, and has no difference to them", async () => {
-  const store = memoryStore();
-  const old = before.map(({ groundingPixels: _, ...kept }) => kept);
-  expect((await storeEvaluation(store, "run", 0, old, TERMS)).segmentation).toBeUndefined();
-  const { segmentation } = await storeEvaluation(store, "run", 5, after, TERMS);
-  expect(segmentation?.ciou).toEqual({ value: 459 / 610, difference: null });
-});
-
 it("refuses damaged counts when evaluations are read", async () => {
   const store = memoryStore();
   await storeEvaluation(store, "run", 0, before, TERMS);

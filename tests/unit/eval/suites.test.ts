@@ -611,7 +611,7 @@ test("an evaluation continues in its folder, a cut line is asked again, another 
   await again.add(rows.slice(1));
   expect(await readFile(file, "utf8")).toBe(text);
   await expect(openEvalFolder(store, "out", { ...facts, rowsHash: "3" })).rejects.toThrow(
-    "out holds a different evaluation (different rows, or an older version); name another folder",
+    "out holds a different evaluation (different rows); name another folder",
   );
   const stored = join(place, "out", "eval.json");
   const turned = (value: object): object => Object.fromEntries(Object.entries(value).reverse());

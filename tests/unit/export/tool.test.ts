@@ -119,7 +119,7 @@ test("tables and the hand-over to TRL", async () => {
 
 test("the hand-over to Sa2VA's own code", async () => {
   const out = join(scratch, "sa2va");
-  const made = await tool("--run", run, "--format", "sa2va", "--model", GOLDEN, "--shards", SHARDS, "--out", out);
+  const made = await tool("--run", run, "--format", "sa2va", "--shards", SHARDS, "--out", out);
   expect(made.code, made.err).toBe(0);
   const { set } = await openNodeRows([SHARDS]);
   const split = JSON.parse(await readFile(join(out, "split.json"), "utf8")) as RowSplit;
@@ -149,11 +149,10 @@ test("one sentence and code 2 for what is wrong, and nothing left behind", async
     [/has no complete checkpoint of step 9; it has 3/, ["--run", run, "--format", "peft", "--step", "9", "--out", out]],
     [/--model DIR is needed/, ["--run", run, "--format", "merged", "--out", out]],
     [/names another checkpoint/, ["--run", run, "--format", "merged", "--model", GOLDEN, "--out", out]],
-    [/has other rows/, ["--run", run, "--format", "sa2va", "--model", GOLDEN, "--shards", POCKET_SHARDS, "--out", out]],
+    [/has other rows/, ["--run", run, "--format", "sa2va", "--shards", POCKET_SHARDS, "--out", out]],
     [/^--dtype has no effect on format peft$/m, ["--run", run, "--format", "peft", "--dtype", "f16", "--out", out]],
     [/^--step has no effect on format csv$/m, ["--run", run, "--format", "csv", "--step", "3", "--out", out]],
     [/^--shards has no effect on format trl$/m, ["--run", run, "--format", "trl", "--shards", SHARDS, "--out", out]],
-    [/--model DIR/, ["--run", run, "--format", "sa2va", "--out", out]],
     [/holds no run.json/, ["--run", GOLDEN, "--format", "csv", "--out", out]],
   ];
   for (const [expected, words] of cases) {

@@ -136,12 +136,6 @@ test("completions hold the prompt's tokens, not their number", async () => {
   expect(rows.map((row) => row.prompt_ids)).toEqual([0, 0, 1, 1].map((at) => prompts[at]?.ids));
   expect(rows.map((row) => row.completion_ids)).toEqual([0, 0, 1, 1].map((at) => answers[at]));
   for (const row of rows) expect((row.sampling_logps as number[]).length).toBe((row.action_ids as number[]).length);
-  // A run of an older version has no ids; the text is whole all the same.
-  await run.appendGroups(4, [{ ...group(4, 1, 1, 1), rollouts: sampled(1, prompts[0] as Prompt, [1]).rollouts }]);
-  const later = await collectFiles(await exportFiles(run, "trl", null, null));
-  const [old] = new TextDecoder().decode(later["completions/completions_00004.jsonl"]).split("\n");
-  expect(JSON.parse(old as string)).toMatchObject({ prompt: prompts[0]?.full, prompt_ids: null });
-  await run.store.remove("for-trl/rollouts/step-000004.arrow");
 });
 
 test("a step without rollouts has no file of completions", async () => {

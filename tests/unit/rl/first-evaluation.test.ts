@@ -11,7 +11,7 @@ const manifest = (change: Partial<RunManifest> = {}): RunManifest => ({
   created: "2026-01-01T00:00:00Z",
   version: "0.1.0",
   config: defaultConfig(),
-  model: { name: "m", hash: "h", parameters: 1, trainableParameters: 1 },
+  model: { name: "m", hash: "h", parameters: 1, trainableParameters: 1, template: "qwen_chat" },
   data: { name: "d", rows: 4, trainRows: 2, heldOutRows: 2, hash: "r" },
   adapter: { vendor: "v", architecture: "a", description: "gpu", software: true },
   state: "finished",

@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
-import { readSettingsFile } from "../../../src/engine/config/settings-file.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { rowsHash } from "../../../src/engine/data/open-rows.ts";
-import { splitByImage } from "../../../src/engine/data/splits.ts";
 import { parseManifest } from "../../../src/engine/runs/manifest-schema.ts";
 import { evaluatedRows, type RowList, runRows, storedRunRows, usedHash } from "../../../src/engine/runs/run-rows.ts";
 import { manifest as sampleManifest } from "./sample-run.ts";
@@ -122,16 +120,6 @@ describe("the rows of a stored run", () => {
   it("are those it was trained on", async () => {
     const settings = config({ seed: 5, splitSeed: 9, selectionShare: 0.5 });
     expect(await storedRunRows(await manifest(settings), LIST)).toEqual(runRows(LIST, settings));
-  });
-
-  it("of a version without a split seed are those of its training seed", async () => {
-    const { splitSeed: _, selectionShare: __, ...older } = config({ seed: 5 });
-    const { train, heldOut } = await storedRunRows(await manifest(older), LIST);
-    const images = LIST.rows.map(([, imageId]) => ({ imageId }));
-    expect({ train, heldOut }).toEqual(splitByImage(images, 0.2, 5));
-    // Its settings as a file keep the rows as well, also under another training seed.
-    const settings = readSettingsFile(JSON.stringify({ ...sampleManifest(), config: older }), "run.json");
-    expect(settings.splitSeed).toBe(5);
   });
 
   it("are those that its filter chose, and refused where captions have changed the choice", async () => {

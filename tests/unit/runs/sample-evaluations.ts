@@ -12,12 +12,19 @@ export const TERMS: EvalTerms = { loops: [1, 2], bestMetric: "reward", maskPolic
 export function row(rowId: string, value: number, change: Partial<RowScores> = {}): RowScores {
   return {
     rowId,
+    imageId: rowId,
     part: "report",
     caption: "a red chair",
     captionPrime: "",
     maskPrime: null,
     maskGreedy: { size: [1, 1], counts: "1" },
     captionGreedy: "a chair",
+    groundingPixels: [1, 1],
+    partnerMask: null,
+    partnerIou: value,
+    partnerCaption: "a chair",
+    partnerMeteor: value,
+    drawn: {},
     ...(Object.fromEntries(EVAL_METRICS.map((metric) => [metric, value])) as Record<EvalMetric, number>),
     rewards: { reward1_sampled: value, reward1_greedy: value, reward2_sampled: value, reward2_greedy: value },
     ...change,
@@ -40,14 +47,4 @@ export function evaluation(
   const chosen = [row("4", own, { part: "selection" }), row("5", own, { part: "selection" })];
   const rows = [...reported, ...chosen];
   return { report: evalReport(step, rows, TERMS, null), rows };
-}
-
-/** The same as a version wrote it that did not divide held-out rows. */
-export function olderEvaluation(...args: Parameters<typeof evaluation>): StoredEvaluation {
-  const { report, rows } = evaluation(...args);
-  const { reward: _, selection: __, maskPolicy: ___, ...older } = report;
-  return {
-    report: older,
-    rows: rows.filter(({ part }) => part === "report").map(({ part: _part, rewards: _rewards, ...kept }) => kept),
-  };
 }

@@ -11,7 +11,7 @@ export function manifest(id = "brave-otter", change: Partial<RunManifest> = {}):
     created: "2026-03-04T05:06:07.000Z",
     version: "0.1.0",
     config: defaultConfig(),
-    model: { name: "pocket", hash: "ab", parameters: 1000, trainableParameters: 100 },
+    model: { name: "pocket", hash: "ab", parameters: 1000, trainableParameters: 100, template: "qwen_chat" },
     data: { name: "shapes", rows: 10, trainRows: 9, heldOutRows: 1, hash: "cd" },
     adapter: { vendor: "v", architecture: "a", description: "d", software: true },
     state: "running",
@@ -99,7 +99,7 @@ export function group(step: number, loop: LoopId, number: number, size = 3): Gro
     rewardMean: number === 0 ? Number.NaN : 0.3,
     rewardStd: 0.1,
     zeroSpread: number === 1,
-    // As in a run of an older version, the second group has none.
+    // As imported rollouts, the second group has none.
     ...(number === 1 ? {} : { promptIds: [1, ...new Array<number>(49).fill(7), 2, 7, 7, 3] }),
     ...(number === 1 || loop === 1 ? {} : { answerIds: [4, 5] }),
     rollouts: Array.from({ length: size }, (_, index) => rollout(step, loop, number, index)),

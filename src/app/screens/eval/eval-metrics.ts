@@ -2,7 +2,7 @@
 import type { LoopAbout } from "../../../engine/rl/loops/about.ts";
 import { aboutLoop, HELD_OUT_LOOPS, LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import type { ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
-import type { EvalReport } from "../../../engine/runs/evaluations/evaluations.ts";
+import type { JudgeUse } from "../../../engine/runs/evaluations/evaluations.ts";
 
 export interface EvalMetricText {
   readonly id: ScoreId;
@@ -57,19 +57,12 @@ export function scoreTitle(id: ScoreId): string {
   return TEXTS.find((text) => text.id === id)?.title ?? id;
 }
 
-/** Help for evaluations of older versions, whose sampling ignored the run's settings. */
-const OLDER_HELP: Readonly<Partial<Record<ScoreId, string>>> = {
-  loop1_sampled: "mask → caption → mask′: IoU for four captions per row, sampled at temperature 1",
-  loop2_sampled: "caption → mask → caption′: METEOR over SAM2's candidates, weighted by their probability",
-};
-
-/** Titles and help for an evaluation: they depend on its version and on whether the judge is counted. */
-export function evalTexts({ reward, maskPolicy }: Pick<EvalReport, "reward" | "maskPolicy">): EvalMetricText[] {
+/** Titles and help for an evaluation: they depend on whether the judge is counted. */
+export function evalTexts(judge: JudgeUse): EvalMetricText[] {
   return TEXTS.map((text) => {
-    if (text.id.startsWith("reward") && reward?.judge === "left-out") {
+    if (text.id.startsWith("reward") && judge === "left-out") {
       return { ...text, title: `${text.title}, without judge`, help: `${text.help}; the judge was not used` };
     }
-    const older = maskPolicy === undefined ? OLDER_HELP[text.id] : undefined;
-    return older === undefined ? text : { ...text, help: older };
+    return text;
   });
 }

@@ -10,7 +10,7 @@ import { useClipFrame } from "../../components/clip/use-clip.ts";
 import type { MaskLayer } from "../../components/mask/layers.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { CaptionDiff } from "../../components/rollout/reward/caption-diff.tsx";
-import { answersOf, greedyAnswer, isSampled, partnerAnswer, type RowAnswer } from "../../components/row-answers.ts";
+import { answersOf, greedyAnswer, partnerAnswer, type RowAnswer } from "../../components/row-answers.ts";
 import { useSession } from "../../stores/session.ts";
 import { fixed } from "../../styles/format.ts";
 import styles from "./eval.module.css";
@@ -111,7 +111,6 @@ export function RowDetails({ pair, metric, open }: RowProps): ReactNode {
       })),
     [pair, metric],
   );
-  const stored = !isSampled(metric) || SIDES.every((side) => pair[side].drawn !== undefined);
   return (
     <div className="grid gap-4" data-testid="eval-row-details">
       <p className="row wrap gap-2-4 large">
@@ -119,9 +118,6 @@ export function RowDetails({ pair, metric, open }: RowProps): ReactNode {
         <Change value={pair.change} />
         <span className="muted small">{after.rowId}</span>
       </p>
-      {!stored && (
-        <p className="muted">This evaluation is from an older version, which kept only the answer without sampling</p>
-      )}
       {given !== undefined && <ClipPlayer rowId={after.rowId} given={given} tracks={tracks} fileName="held-out-row" />}
       {columnsOf(pair, metric).map(({ name, row, answers, score }) => {
         const shown = answers.some(({ greedy }) => greedy) ? answers : [greedyAnswer(row, metric), ...answers];

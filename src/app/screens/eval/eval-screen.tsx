@@ -1,8 +1,7 @@
 import { lazy, type ReactNode, Suspense, useState } from "react";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
-import { type ScoreId, scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import { reportPictures, type ScoreId, scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
-import { reportPictures } from "../../../engine/runs/evaluations/row-image.ts";
 import { baselineIn } from "../../../engine/runs/library/run-result.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
@@ -151,7 +150,7 @@ function Comparison(props: {
   readonly last: StoredEvaluation;
 }): ReactNode {
   const { run, list, first, last } = props;
-  const texts = evalTexts(last.report).filter(({ id }) => scoreOf(last.report, id) !== null);
+  const texts = evalTexts(last.report.reward.judge).filter(({ id }) => scoreOf(last.report, id) !== null);
   const [chosen, setChosen] = useState<ScoreId | null>(null);
   const text = texts.find(({ id }) => id === chosen) ?? texts[0];
   if (text === undefined) return null;

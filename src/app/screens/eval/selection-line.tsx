@@ -1,9 +1,8 @@
 import type { ReactNode } from "react";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import { fewPicturesText } from "../../../engine/runs/evaluations/difference-text.ts";
-import { selectionName } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import { reportPictures, selectionName } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { EvalReport, StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
-import { reportPictures } from "../../../engine/runs/evaluations/row-image.ts";
 import { counted, fixed } from "../../styles/format.ts";
 
 /** How the best checkpoint was chosen, and whether the report rows are few; no number includes the selection rows. */
@@ -23,14 +22,10 @@ export function SelectionLine(props: {
 
 function selectionSentence(report: EvalReport, best: BestCheckpoint | null): string {
   const { selection } = report;
-  if (selection === undefined) {
-    const chosen = best === null ? "" : ` Its best checkpoint, step ${best.step}, was chosen on the rows shown here.`;
-    return `This evaluation is from an older version, which did not score the run's reward, sampled loop 2 from SAM2's candidates and had no selection rows.${chosen}`;
-  }
   if (selection === null) return "There are no selection rows, so no best checkpoint is chosen.";
   const name = selectionName(report);
   const rows = `${counted(selection.n, "selection row")}. Scores below leave ${selection.n === 1 ? "it" : "them"} out.`;
-  if (best?.selection === null || best?.selection === undefined) {
+  if (best === null) {
     return `Best checkpoint: none, because no step with a checkpoint was evaluated. It is chosen by ${name} on ${rows}`;
   }
   return `Best checkpoint: step ${best.step}, with ${name} ${fixed(best.selection.value, 3)} on ${rows}`;

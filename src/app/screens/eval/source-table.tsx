@@ -10,7 +10,7 @@ import { evalTexts } from "./eval-metrics.ts";
 export function SourceTable(props: { readonly first: EvalReport; readonly last: EvalReport }): ReactNode {
   const { first, last } = props;
   if (last.sources === undefined) return null;
-  const titles = new Map(evalTexts(last).map(({ id, title }) => [id, title]));
+  const titles = new Map(evalTexts(last.reward.judge).map(({ id, title }) => [id, title]));
   const names = EVAL_METRICS.map((metric) => titles.get(metric) ?? metric);
   return (
     <div className={`scroll-x ${styles.segmentation}`}>

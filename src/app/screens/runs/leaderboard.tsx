@@ -16,7 +16,7 @@ import { evalTexts } from "../eval/eval-metrics.ts";
 import styles from "./board.module.css";
 
 /** Scores of greedy answers, which rank the runs; the sampled score of the same name is shown beside them. */
-const SCORES = evalTexts({ maskPolicy: "candidates" }).flatMap(({ id, title }) => {
+const SCORES = evalTexts("none").flatMap(({ id, title }) => {
   const value = EVAL_METRICS.find((metric) => metric === id && !metric.endsWith("_sampled"));
   return value === undefined ? [] : [{ value, label: title.replace(", greedy", "") }];
 });

@@ -57,6 +57,5 @@ export function evaluationText({ done, total }: { readonly done: number; readonl
 
 /** How the best checkpoint was chosen. */
 function bestText({ selection }: BestCheckpoint): string {
-  if (selection === null) return "best by the reported rows (older version)";
   return `best by ${SELECTION_NAMES[selection.metric]} ${fixed(selection.value, 3)} on ${counted(selection.n, "selection row")}`;
 }

@@ -20,16 +20,9 @@ const LINKED = 4;
 
 /** Alarms of a run, newest first, with links to their step and rollouts. */
 export function Alarms({ run, alarms }: { readonly run: ViewedRun; readonly alarms: RunAlarms }): ReactNode {
-  const { list, unknown, problem } = alarms;
+  const { list, problem } = alarms;
   const [all, setAll] = useState(false);
   if (problem !== null) return <p className="bad">Alarms could not be read: {problem}</p>;
-  if (unknown && !run.live && run.manifest !== null) {
-    return (
-      <p className={`muted ${styles.noAlarms}`} data-testid="no-alarms">
-        This run is from an older version, which stored no alarms
-      </p>
-    );
-  }
   if (list.length === 0) return null;
   const shown = run.live ? SHOWN.live : SHOWN.past;
   return (

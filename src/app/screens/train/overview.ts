@@ -190,7 +190,7 @@ function movedBy(config: LabConfig, loops: readonly LoopId[]): ChartSpec {
   };
 }
 
-/** Without the gain over the start where a run does not measure it: no KL to the start, or an older version. */
+/** Without the gain over the start where a run does not measure it: no KL to the start. */
 export function measuredCharts(charts: readonly ChartSpec[], names: readonly string[]): readonly ChartSpec[] {
   const measured = names.length === 0 || names.some((name) => name.endsWith("/reward_over_start"));
   return measured ? charts : charts.filter(({ id }) => id !== "over-start");

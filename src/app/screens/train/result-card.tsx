@@ -1,10 +1,14 @@
 import { type ReactNode, useMemo } from "react";
 import { activeLoops } from "../../../engine/config/derived.ts";
 import { fewPicturesText } from "../../../engine/runs/evaluations/difference-text.ts";
-import { lackingText, SCORES, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import {
+  lackingText,
+  reportPictures,
+  SCORES,
+  type ScoreId,
+} from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { type Gain, gainsOf } from "../../../engine/runs/evaluations/gains.ts";
-import { reportPictures } from "../../../engine/runs/evaluations/row-image.ts";
 import { type RunResult, runResult } from "../../../engine/runs/library/run-result.ts";
 import { GainNumbers } from "../../components/gain-numbers.tsx";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";

@@ -8,8 +8,6 @@ import { alarmKey, useRun } from "../../stores/run/run.ts";
 export interface RunAlarms {
   /** Newest first, without dismissed alarms. */
   readonly list: readonly Alarm[];
-  /** Whether the run was made by a version that stored no alarms. */
-  readonly unknown: boolean;
   readonly loading: boolean;
   readonly problem: string | null;
 }
@@ -29,6 +27,6 @@ export function useAlarms({ runId, live, steps }: ViewedRun): RunAlarms {
     for (const alarm of [...(kept ?? []), ...(live ? arrived : [])]) all.set(alarmKey(alarm), alarm);
     if (live) for (const key of dismissed) all.delete(key);
     const list = [...all.values()].sort((a, b) => b.step - a.step);
-    return { list, unknown: kept === null, loading, problem };
+    return { list, loading, problem };
   }, [kept, loading, problem, live, arrived, dismissed]);
 }

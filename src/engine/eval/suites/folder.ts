@@ -76,7 +76,7 @@ export async function openEvalFolder(store: RunStore, name: string, facts: EvalF
       (key) => sortedJson(before?.[key]) !== sortedJson(now?.[key]),
     );
     if (other !== undefined) {
-      const what = other === "rowsHash" ? "different rows, or an older version" : `different ${other}`;
+      const what = other === "rowsHash" ? "different rows" : `different ${other}`;
       throw badInput(`${name} holds a different evaluation (${what}); name another folder`, name);
     }
   }

@@ -6,7 +6,6 @@ import { type WrittenColumn, writeParquet } from "../../data/parquet/write.ts";
 import { badInput } from "../../errors.ts";
 import { tableCsv } from "../../runs/csv.ts";
 import { EVAL_METRICS, type EvalMetric, type StoredEvaluation } from "../../runs/evaluations/evaluations.ts";
-import { imageOf } from "../../runs/evaluations/row-image.ts";
 import type { AnsweredItem, Suite } from "./suite.ts";
 
 /** A row as one evaluation scored it. */
@@ -54,7 +53,7 @@ export function runColumn(name: string, { report, rows }: StoredEvaluation, metr
     name: `${name} step ${report.step} ${metric}`,
     cells: rows.flatMap((row) => {
       const { rowId: id, caption: text, part } = row;
-      return part === "selection" ? [] : [{ id, imageId: imageOf(row), text, score: row[metric] }];
+      return part === "selection" ? [] : [{ id, imageId: row.imageId, text, score: row[metric] }];
     }),
   };
 }

@@ -6,10 +6,9 @@ import { SETTINGS } from "../../config/table.ts";
 import { HELD_OUT_LOOPS, LOOP_IDS, LOOPS } from "../../rl/loops/abouts.ts";
 import { readAlarms } from "../../runs/alarms.ts";
 import { fewPicturesText, rangeText, signed, verdict } from "../../runs/evaluations/difference-text.ts";
-import { type ScoreId, scoreOf } from "../../runs/evaluations/evaluation-scores.ts";
+import { reportPictures, type ScoreId, scoreOf } from "../../runs/evaluations/evaluation-scores.ts";
 import { readEvaluations, type StoredEvaluation } from "../../runs/evaluations/evaluations.ts";
 import { gainsOf } from "../../runs/evaluations/gains.ts";
-import { reportPictures } from "../../runs/evaluations/row-image.ts";
 import { type RowPair, type RunResult, rowPairs, runResult, type ScoreResult } from "../../runs/library/run-result.ts";
 import type { RunManifest } from "../../runs/manifest.ts";
 import { type RunNotes, readNotes } from "../../runs/notes.ts";
@@ -52,7 +51,7 @@ export async function runReport(run: RunFolder, pictureOf: PictureOf | null): Pr
   const manifest = run.manifest();
   const metrics = await run.readMetrics();
   const evaluations = await readEvaluations(run.store, run.id);
-  const alarms = (await readAlarms(run.store, run.id)) ?? [];
+  const alarms = await readAlarms(run.store, run.id);
   const result = runResult(evaluations);
   return htmlDocument(manifest.title, [
     `<h1>${escaped(manifest.title)}</h1>`,

@@ -159,7 +159,7 @@ export async function readCheckpoint(store: RunStore, runId: string, step: numbe
 const NEEDED = [MODULES_FILE, OPTIMIZER_FILE, STATE_FILE];
 
 const count = z.number().check(z.int(), z.gte(0));
-/** The marker: bytes and hash of every file. Checkpoints of older versions have no hashes. */
+/** The marker: bytes and hash of every file. Without hashes, only the sizes are checked. */
 const MARKER_SHAPE = z.object({
   format: z.literal(FORMAT),
   step: count,

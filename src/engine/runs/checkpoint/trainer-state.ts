@@ -2,7 +2,6 @@
 import * as z from "zod/mini";
 import { isRecord, shapeOf } from "../../bytes/json.ts";
 import { requireConfig } from "../../config/parse.ts";
-import { withOlderMeaning } from "../../config/stored-settings.ts";
 import { badInput, type LabError } from "../../errors.ts";
 import { exactJson, type Json, parseExactJson } from "../numbers-json.ts";
 import type { StepMetrics } from "../rollouts/records.ts";
@@ -93,7 +92,7 @@ export function parseTrainerState(text: string, path: string): Parsed {
   return {
     step: shape.value.global_step,
     optimiserStep,
-    config: requireConfig(withOlderMeaning(config), undefined, path),
+    config: requireConfig(config, undefined, path),
     // Validated when it was written.
     trainer: trainer as Json,
     lora,

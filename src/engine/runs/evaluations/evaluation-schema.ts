@@ -1,6 +1,6 @@
 /**
  * Schema of `eval.jsonl`: everything that the views of an evaluation need. A number that is not finite is stored as
- * null. Fields that older versions did not write are optional.
+ * null.
  */
 import * as z from "zod/mini";
 import { EVAL_METRICS, PARTNER_SCORES, REWARD_METRICS, SEGMENTATION_METRICS } from "./evaluation-metrics.ts";
@@ -13,33 +13,30 @@ const of = <T extends z.ZodMiniType>(names: readonly string[], shape: T) =>
 
 const REPORT = z.looseObject({
   step: count,
-  n: z.optional(count),
+  n: count,
   means: of(EVAL_METRICS, number),
   ci: of(EVAL_METRICS, z.tuple([number, number])),
   difference: z.nullable(of(EVAL_METRICS, interval)),
-  segmentation: z.optional(
-    of(SEGMENTATION_METRICS, z.looseObject({ value: number, difference: z.nullable(interval) })),
-  ),
-  partner: z.optional(
-    of(Object.keys(PARTNER_SCORES), z.looseObject({ mean: number, low: number, high: number, difference: interval })),
+  segmentation: of(SEGMENTATION_METRICS, z.looseObject({ value: number, difference: z.nullable(interval) })),
+  partner: of(
+    Object.keys(PARTNER_SCORES),
+    z.looseObject({ mean: number, low: number, high: number, difference: interval }),
   ),
   sources: z.optional(z.record(z.string(), z.looseObject({ n: count, means: of(EVAL_METRICS, number) }))),
-  reward: z.optional(
-    z.looseObject({
-      judge: z.enum(["asked", "left-out", "none"]),
-      scores: of(
-        REWARD_METRICS,
-        // Files of versions with fewer loops lack some.
-        z.optional(
-          z.nullable(
-            z.looseObject({ mean: number, low: number, high: number, n: count, difference: z.nullable(interval) }),
-          ),
+  reward: z.looseObject({
+    judge: z.enum(["asked", "left-out", "none"]),
+    scores: of(
+      REWARD_METRICS,
+      // Builds with fewer loops write fewer.
+      z.optional(
+        z.nullable(
+          z.looseObject({ mean: number, low: number, high: number, n: count, difference: z.nullable(interval) }),
         ),
       ),
-    }),
-  ),
-  selection: z.optional(z.nullable(z.looseObject({ metric: z.string(), n: count, value: number }))),
-  maskPolicy: z.optional(z.string()),
+    ),
+  }),
+  selection: z.nullable(z.looseObject({ metric: z.string(), n: count, value: number })),
+  maskPolicy: z.string(),
   baseline: z.optional(count),
 });
 
@@ -55,15 +52,15 @@ const DRAWN = z.array(
 
 const ROW = z.extend(of(EVAL_METRICS, number), {
   rowId: z.string(),
-  imageId: z.optional(z.string()),
-  groundingPixels: z.optional(z.tuple([z.int(), z.int()])),
-  part: z.optional(z.enum(["selection", "report"])),
-  partnerMask: z.optional(z.nullable(MASK)),
-  partnerIou: z.optional(number),
-  partnerCaption: z.optional(z.string()),
-  partnerMeteor: z.optional(number),
-  drawn: z.optional(z.record(z.string(), DRAWN)),
-  rewards: z.optional(of(REWARD_METRICS, z.optional(number))),
+  imageId: z.string(),
+  groundingPixels: z.tuple([z.int(), z.int()]),
+  part: z.enum(["selection", "report"]),
+  partnerMask: z.nullable(MASK),
+  partnerIou: number,
+  partnerCaption: z.string(),
+  partnerMeteor: number,
+  drawn: z.record(z.string(), DRAWN),
+  rewards: of(REWARD_METRICS, z.optional(number)),
   parts: z.optional(z.record(z.string(), z.record(z.string(), z.number()))),
   judge: z.optional(z.looseObject({ calls: count, cost: z.number() })),
 });

@@ -19,11 +19,10 @@ export interface Score extends Interval {
 const isReward = (id: ScoreId): id is RewardMetric => (REWARD_METRICS as readonly string[]).includes(id);
 
 /**
- * Null if the report lacks it: an older version, a loop that does not train, no verdict for any row, or a mean that was not
- * finite.
+ * Null if the report lacks it: a loop that does not train, no verdict for any row, or a mean that was not finite.
  */
 export function scoreOf(report: EvalReport, id: ScoreId): Score | null {
-  const score = isReward(id) ? report.reward?.scores[id] : meanOf(report, id);
+  const score = isReward(id) ? report.reward.scores[id] : meanOf(report, id);
   if (!isKnown(score)) return null;
   const difference = isKnown(score.difference) ? score.difference : null;
   return { ...score, difference, start: difference === null ? null : score.mean - difference.mean };
@@ -46,7 +45,7 @@ function isKnown<T extends Interval>(interval: T | null | undefined): interval i
 
 /** A row's score; null if it has none. */
 export function rowScoreOf(row: RowScores, id: ScoreId): number | null {
-  return isReward(id) ? (row.rewards?.[id] ?? null) : row[id];
+  return isReward(id) ? (row.rewards[id] ?? null) : row[id];
 }
 
 /** The choices of the setting bestMetric, as used in a sentence. */
@@ -65,16 +64,20 @@ export const SELECTION_NAMES: Readonly<Record<Selection["metric"], string>> = {
 
 /** The score that chooses the best checkpoint, plus ", without judge" if the reward's judge was not called. */
 export function selectionName({ selection, reward }: Pick<EvalReport, "selection" | "reward">): string {
-  if (selection === null || selection === undefined) return "none";
+  if (selection === null) return "none";
   const own = selection.metric === "reward" || selection.metric === "reward_greedy";
-  return `${SELECTION_NAMES[selection.metric]}${own && reward?.judge === "left-out" ? ", without judge" : ""}`;
+  return `${SELECTION_NAMES[selection.metric]}${own && reward.judge === "left-out" ? ", without judge" : ""}`;
 }
 
 /** One clause that says how an evaluation chooses the best checkpoint. */
 export function selectionText(report: EvalReport): string {
   const { selection } = report;
-  if (selection === undefined) return "an older version chose the best checkpoint on the rows that it reported";
   if (selection === null) return "no rows choose the best checkpoint";
   const value = selection.value === null ? "missing" : selection.value.toFixed(3);
   return `${selectionName(report)} of the selection rows is ${value}`;
+}
+
+/** Number of pictures of the report rows. */
+export function reportPictures(rows: readonly RowScores[]): number {
+  return new Set(rows.filter(({ part }) => part === "report").map(({ imageId }) => imageId)).size;
 }

@@ -9,13 +9,7 @@ import type { Rle } from "../../data/mask/rle.ts";
 import { badInput, type LabError } from "../../errors.ts";
 import type { LoopId } from "../../rl/loops/abouts.ts";
 import type { RunStore } from "../../storage/store.ts";
-import {
-  type EvalMetric,
-  REWARD_METRICS,
-  type RewardMetric,
-  type SegmentationMetric,
-  type TruthMetric,
-} from "./evaluation-metrics.ts";
+import type { EvalMetric, RewardMetric, SegmentationMetric, TruthMetric } from "./evaluation-metrics.ts";
 import { EVALUATION } from "./evaluation-schema.ts";
 
 export * from "./evaluation-metrics.ts";
@@ -35,20 +29,15 @@ export type RowPart = "selection" | "report";
 
 /** Scores of one held-out row, with its texts and masks. */
 export type RowScores = Readonly<Record<EvalMetric, number>> & {
-  /** Absent in evaluations of older versions, whose rows served both purposes. */
-  readonly part?: RowPart;
-  /**
-   * The run's reward; null for a loop that does not train, and if no rollout got a verdict. Absent in evaluations of
-   * older versions.
-   */
-  readonly rewards?: Readonly<Partial<Record<RewardMetric, number | null>>>;
-  /** By loop, what each weighted term adds to the reward of the sampled rollouts; absent in older evaluations. */
+  readonly part: RowPart;
+  /** The run's reward; null for a loop that does not train, and if no rollout got a verdict. */
+  readonly rewards: Readonly<Partial<Record<RewardMetric, number | null>>>;
+  /** By loop, what each weighted term adds to the reward of the sampled rollouts; the Python package does not store it. */
   readonly parts?: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** Requests to the judge and their cost; absent if none was sent. */
   readonly judge?: { readonly calls: number; readonly cost: number };
   readonly rowId: string;
-  /** Absent in evaluations of older versions. */
-  readonly imageId?: string;
+  readonly imageId: string;
   readonly caption: string;
   /** The policy's caption without sampling. */
   readonly captionGreedy: string;
@@ -56,17 +45,17 @@ export type RowScores = Readonly<Record<EvalMetric, number>> & {
   readonly maskPrime: Rle | null;
   /** The policy's mask for the true caption. */
   readonly maskGreedy: Rle;
-  /** Intersection and union of this mask and the true one, in pixels; absent in evaluations of older versions. */
-  readonly groundingPixels?: readonly [intersection: number, union: number];
+  /** Intersection and union of this mask and the true one, in pixels. */
+  readonly groundingPixels: readonly [intersection: number, union: number];
   /** caption′: the partner's caption of that mask. */
   readonly captionPrime: string;
-  /** The partner's mask for the true caption, its IoU, its caption of the true mask and METEOR; absent in older versions. */
-  readonly partnerMask?: Rle | null;
-  readonly partnerIou?: number;
-  readonly partnerCaption?: string;
-  readonly partnerMeteor?: number;
-  /** Sampled rollouts of each loop; their mean is its sampled score. Absent in evaluations of older versions. */
-  readonly drawn?: Readonly<Partial<Record<LoopId, readonly Drawn[]>>>;
+  /** The partner's mask for the true caption, its IoU, its caption of the true mask and METEOR. */
+  readonly partnerMask: Rle | null;
+  readonly partnerIou: number;
+  readonly partnerCaption: string;
+  readonly partnerMeteor: number;
+  /** Sampled rollouts of each loop; their mean is its sampled score. */
+  readonly drawn: Readonly<Partial<Record<LoopId, readonly Drawn[]>>>;
 };
 
 /** A sampled rollout of a held-out row. */
@@ -116,27 +105,27 @@ export interface EvalReport {
   readonly ci: Readonly<Record<EvalMetric, readonly [number, number]>>;
   /** Mean paired difference from the baseline with its interval; null for the baseline itself. */
   readonly difference: Readonly<Record<EvalMetric, Interval>> | null;
-  /** Scores of masks for true captions, computed as in segmentation papers; absent in reports of older versions. */
-  readonly segmentation?: Readonly<Record<SegmentationMetric, SegmentationScore>>;
+  /** Scores of masks for true captions, computed as in segmentation papers. */
+  readonly segmentation: Readonly<Record<SegmentationMetric, SegmentationScore>>;
   /**
    * The partner's (EMA) scores on the data set's captions and masks, over the report rows, with the paired difference
-   * from the policy's; absent in reports of older versions.
+   * from the policy's.
    */
-  readonly partner?: Readonly<Record<TruthMetric, Interval & { readonly difference: Interval }>>;
+  readonly partner: Readonly<Record<TruthMetric, Interval & { readonly difference: Interval }>>;
   /** Report rows and mean scores by source of the mix; absent without one. */
   readonly sources?: Readonly<
     Record<string, { readonly n: number; readonly means: Readonly<Record<EvalMetric, number>> }>
   >;
-  /** Absent in reports of older versions; a loop that does not train has null. */
-  readonly reward?: {
+  /** A loop that does not train has null. */
+  readonly reward: {
     readonly judge: JudgeUse;
     readonly scores: Readonly<Record<RewardMetric, RewardScore | null>>;
   };
-  /** Null if there are no selection rows; absent in reports of older versions. */
-  readonly selection?: Selection | null;
-  /** Mask policy that sampled loop 2; older versions always used the candidates. */
-  readonly maskPolicy?: LabConfig["maskPolicy"];
-  /** Step of the baseline of differences; by default the first evaluation of the run. */
+  /** Null if there are no selection rows. */
+  readonly selection: Selection | null;
+  /** Mask policy that sampled loop 2. */
+  readonly maskPolicy: LabConfig["maskPolicy"];
+  /** Step of the baseline of differences; absent in the baseline itself. */
   readonly baseline?: number;
 }
 
@@ -155,35 +144,7 @@ export async function readEvaluations(store: RunStore, runId: string): Promise<r
   const path = pathOf(runId);
   if ((await store.size(path)) === null) return [];
   const lines = (await store.readText(path)).split("\n");
-  return pairedRewards(lines.flatMap((line, n) => (line === "" ? [] : [parseLine(line, `${path} line ${n + 1}`)])));
-}
-
-/**
- * The evaluations with every reward's mean over the rows of its difference. Older versions took the mean over all rows with a verdict, the
- * difference over those that also had one in the baseline. The mean then has no interval, which takes draws.
- */
-function pairedRewards(all: readonly StoredEvaluation[]): StoredEvaluation[] {
-  return all.map((evaluation) => {
-    const { report } = evaluation;
-    const { baseline, reward } = report;
-    const first = all.find(({ report: { step } }) => step === baseline);
-    if (reward === undefined || first === undefined) return evaluation;
-    const before = new Map(first.rows.map((row) => [row.rowId, row]));
-    const scores = REWARD_METRICS.map((metric) => {
-      const score = reward.scores[metric];
-      const value = (row: RowScores | undefined): number | null => row?.rewards?.[metric] ?? null;
-      const pairs = evaluation.rows.flatMap((row) => {
-        const now = row.part === "report" && value(before.get(row.rowId)) !== null ? value(row) : null;
-        return now ?? [];
-      });
-      // Reports of fewer loops lack some scores.
-      if (score?.difference == null || pairs.length === 0 || pairs.length === score.n) return [metric, score];
-      const mean = pairs.reduce((sum, now) => sum + now, 0) / pairs.length;
-      return [metric, { ...score, mean, low: mean, high: mean, n: pairs.length } satisfies RewardScore];
-    });
-    const paired = Object.fromEntries(scores) as NonNullable<EvalReport["reward"]>["scores"];
-    return { ...evaluation, report: { ...report, reward: { ...reward, scores: paired } } };
-  });
+  return lines.flatMap((line, n) => (line === "" ? [] : [parseLine(line, `${path} line ${n + 1}`)]));
 }
 
 function parseLine(line: string, place: string): StoredEvaluation {
@@ -196,11 +157,10 @@ function parseLine(line: string, place: string): StoredEvaluation {
     throw bad("valid JSON", thrown);
   }
   if (!fits(value, EVALUATION)) throw bad("an evaluation with its step, means, intervals and rows");
-  const { report, rows, ...others } = value as unknown as StoredEvaluation;
-  // Older versions did not count the rows.
-  const n = report.n ?? rows.length;
-  if (n > rows.length) throw bad(`whole: it reports ${n} rows and holds ${rows.length}`);
-  return { ...others, report: { ...report, n }, rows };
+  const stored = value as unknown as StoredEvaluation;
+  const [{ n }, { length }] = [stored.report, stored.rows];
+  if (n > length) throw bad(`whole: it reports ${n} rows and holds ${length}`);
+  return stored;
 }
 
 /** Removes the evaluations of later steps. @throws LabError("bad-input") naming a line that is damaged */

@@ -9,8 +9,8 @@ import type { RunStore } from "../../storage/store.ts";
 import { type BestCheckpoint, bestOf } from "../checkpoint/best-checkpoint.ts";
 import { listCheckpoints } from "../checkpoint/checkpoint-folder.ts";
 import type { ScoreId } from "../evaluations/evaluation-scores.ts";
+import { reportPictures } from "../evaluations/evaluation-scores.ts";
 import { type EvalReport, type Interval, readEvaluations } from "../evaluations/evaluations.ts";
-import { reportPictures } from "../evaluations/row-image.ts";
 import type { RunManifest } from "../manifest.ts";
 import { NO_NOTES, type RunNotes, readNotes } from "../notes.ts";
 import { listRuns, type RunFolder, readEach, runFolder } from "../run-folder.ts";
@@ -141,7 +141,7 @@ async function computed(
   const { curve, gains, bytes, scored } = kept;
   const manifest = run.manifest();
   const reports = scored.map((report) => ({ report }));
-  const best = bestOf(reports, manifest.config.loops, checkpoints);
+  const best = bestOf(reports, checkpoints);
   const notes = names.includes("notes.json") ? await notesOrNone(run) : NO_NOTES;
   const evaluated = scored.map(({ step }) => step);
   const { step: steps, seconds, points } = curve;
@@ -179,9 +179,7 @@ async function scoresOf(run: RunFolder, evaluated: boolean): Promise<Pick<Rememb
   const evaluations = evaluated ? await orElse(readEvaluations(run.store, run.id), []) : [];
   const result = runResult(evaluations);
   return {
-    scored: evaluations.map(({ report: { step, means, selection } }) =>
-      selection === undefined ? { step, means } : { step, means, selection },
-    ),
+    scored: evaluations.map(({ report: { step, means, selection } }) => ({ step, means, selection })),
     gains: (result?.scores ?? []).map(({ id, score: { difference, n } }) => ({
       score: id,
       rows: n,

@@ -5,7 +5,7 @@ import { LabError } from "../../errors.ts";
 import type { RunStore } from "../../storage/store.ts";
 import { checkFiles } from "../checkpoint/checkpoint.ts";
 import { inCopyOrder } from "../checkpoint/checkpoint-folder.ts";
-import { readEvaluations, writeEvaluations } from "../evaluations/evaluations.ts";
+import { type EvalReport, REWARD_METRICS, readEvaluations, writeEvaluations } from "../evaluations/evaluations.ts";
 import type { RunManifest } from "../manifest.ts";
 import { createRun, openRun, type RunFolder } from "../run-folder.ts";
 import { stepFromName, stepName } from "../step-name.ts";
@@ -122,10 +122,11 @@ function scoresOtherwise(parent: LabConfig, config: LabConfig): boolean {
 async function forgetRewards(store: RunStore, id: string): Promise<void> {
   const all = await readEvaluations(store, id);
   if (all.length === 0) return;
-  const without = all.map(({ report: { reward: _reward, ...report }, rows, ...others }) => ({
+  const none = Object.fromEntries(REWARD_METRICS.map((name) => [name, null])) as EvalReport["reward"]["scores"];
+  const without = all.map(({ report, rows, ...others }) => ({
     ...others,
-    report: { ...report, selection: null },
-    rows: rows.map(({ rewards: _rewards, ...row }) => row),
+    report: { ...report, reward: { ...report.reward, scores: none }, selection: null },
+    rows: rows.map((row) => ({ ...row, rewards: {} })),
   }));
   await writeEvaluations(store, id, without);
 }

@@ -27,8 +27,8 @@ export interface RunLibrary {
   groups(id: string, step: number): Promise<readonly GroupRecord[]>;
   /** Held-out evaluations, oldest first. */
   evaluations(id: string): Promise<readonly StoredEvaluation[]>;
-  /** Alarms, oldest first; null for a run of a version that stored none. */
-  alarms(id: string): Promise<readonly Alarm[] | null>;
+  /** Alarms, oldest first. */
+  alarms(id: string): Promise<readonly Alarm[]>;
   /** Costs of its steps by phase, in order of steps; empty for a run that stored none. */
   costs(id: string): Promise<readonly StepCosts[]>;
   rename(id: string, title: string): Promise<void>;

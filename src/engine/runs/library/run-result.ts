@@ -25,12 +25,10 @@ export interface RunResult {
   readonly scores: readonly ScoreResult[];
 }
 
-/** The baseline of an evaluation: itself if it is the first of its kind; older versions always used the first. */
+/** The baseline of an evaluation: itself if it is the first of its kind. */
 export function baselineIn(list: readonly StoredEvaluation[], shown: StoredEvaluation): StoredEvaluation {
-  const { difference, baseline } = shown.report;
-  if (difference === null) return shown;
-  const found = baseline === undefined ? list[0] : list.find(({ report }) => report.step === baseline);
-  return found ?? shown;
+  const { baseline } = shown.report;
+  return list.find(({ report }) => report.step === baseline) ?? shown;
 }
 
 /** The report rows that both evaluations have with this score, in the order of the later one. */

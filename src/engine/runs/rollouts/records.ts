@@ -73,7 +73,7 @@ export interface RolloutRecord extends Rollout {
   readonly index: number;
   readonly advantage: number;
   readonly actions: readonly ActionRecord[];
-  /** Number of frames stacked in each mask; absent for a picture and in runs of older versions. */
+  /** Number of frames stacked in each mask; absent for a picture. */
   readonly frames?: number;
 }
 
@@ -87,9 +87,9 @@ export interface GroupRecord {
   readonly rewardStd: number;
   /** All rewards are equal: this group gives no learning signal. */
   readonly zeroSpread: boolean;
-  /** Token ids of the policy's prompt, including visual tokens; absent in runs of older versions. */
+  /** Token ids of the policy's prompt, including visual tokens; absent for imported rollouts. */
   readonly promptIds?: readonly number[];
-  /** Loop 2: token ids of the forced answer that follows the prompt; absent in loop 1 and in runs of older versions. */
+  /** Loop 2: token ids of the forced answer that follows the prompt; absent in loop 1. */
   readonly answerIds?: readonly number[];
   readonly rollouts: readonly RolloutRecord[];
   /** Of the running step, without advantages yet and without what later phases compute; never stored. */

@@ -126,7 +126,7 @@ function fromRow(cells: ReadonlyMap<string, Cell>): { header: Omit<GroupRecord, 
 /** Maximum tokens of a prompt, far above any context length; a limit for damaged files. */
 const MOST_PROMPT_IDS = 2 ** 20;
 
-/** Token ids of prompt and answer, in columns that files of older versions lack. */
+/** Token ids of prompt and answer, as far as the file has them. */
 function tokenIds(cells: ReadonlyMap<string, Cell>): Pick<GroupRecord, "promptIds" | "answerIds"> {
   const runs = (cells.get("prompt_runs") ?? null) as readonly number[] | null;
   const answerIds = (cells.get("answer_ids") ?? null) as readonly number[] | null;

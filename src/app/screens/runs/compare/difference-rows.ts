@@ -67,7 +67,7 @@ export function heldOutRows(runs: readonly HeldOut[]): ComparedRow[] {
   // Means over different rows cannot be compared, so only the shared rows count.
   const alike = evaluated.every((own) => own.size === common.length);
   const group = alike ? REPORTED : `${REPORTED_COMMON}: ${common.length}`;
-  const scores = evalTexts(newest).flatMap(({ id, title }): ComparedRow[] => {
+  const scores = evalTexts(newest.reward.judge).flatMap(({ id, title }): ComparedRow[] => {
     const values = reports.map((report, at) => {
       if (!alike) return meanText(common.map((row) => rowValue(rows[at]?.get(row), id)));
       const score = report === undefined ? null : scoreOf(report, id);
@@ -105,6 +105,5 @@ function meanText(values: readonly (number | null)[]): string {
 function bestText(best: BestCheckpoint | null): string {
   if (best === null) return NONE;
   const { step, selection } = best;
-  if (selection === null) return `step ${step}, by the rows above (older version)`;
   return `step ${step}, by ${SELECTION_NAMES[selection.metric]} ${fixed(selection.value, 3)}, ${counted(selection.n, "row")}`;
 }

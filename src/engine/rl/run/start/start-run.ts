@@ -117,7 +117,7 @@ function parseCounters(
     if (typeof value === "number" && Number.isInteger(value) && value >= 0) return value;
     throw badInput(`trainer_state.json has no usable "${name}"; the run was not resumed`, name);
   };
-  // Checkpoints of older versions lack entropy bonuses, or those of some loops.
+  // Only runs with adaptive entropy store it, for the loops of their build.
   const entropy = { ...freshEntropy(config), ...(record.entropy as Partial<TrainingState["entropy"]> | undefined) };
   return {
     optimiserSteps: whole("optimiserSteps"),
