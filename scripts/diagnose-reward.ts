@@ -11,9 +11,10 @@ import { appendFileSync } from "node:fs";
 import { badInput, LabError } from "../src/engine/errors.ts";
 import { storageChoice } from "../src/engine/loading/storage-settings.ts";
 import { isLoop, LOOP_IDS } from "../src/engine/rl/loops/abouts.ts";
-import type { BenchGroup } from "../src/engine/runs/bench/bench-group.ts";
-import { diagnose } from "../src/engine/runs/bench/diagnosis.ts";
 import { difficultyText, measuredRows } from "../src/engine/runs/difficulty.ts";
+import type { BenchGroup } from "../src/plugins/reward-bench/bench-group.ts";
+import { diagnose } from "../src/plugins/reward-bench/diagnosis.ts";
+import { benchFromStart } from "../src/plugins/reward-bench/sample-bench.ts";
 import { one, parseArguments, requireWritable, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { openNodeDevice } from "./lib/node/node-gpu.ts";
@@ -54,7 +55,9 @@ await runTool(async () => {
     const groups: BenchGroup[] = [];
     // Rows are spread over the shards, so that they come from many pictures.
     const indices = Array.from({ length: count }, (_, at) => Math.floor((at * list.rows.length) / count));
-    await session.bench(config, indices, [loop], (group) => groups.push(group), new AbortController().signal);
+    const input = { indices, loops: [loop], onGroup: (group: BenchGroup) => groups.push(group) };
+    const { signal } = new AbortController();
+    await session.fromStart("bench", config, (start) => benchFromStart(start, input, signal));
     if (file !== undefined) appendFileSync(file, difficultyText(measuredRows(groups)));
     const found = diagnose(groups);
     if (parsed.has("json")) process.stdout.write(`${JSON.stringify(found)}\n`);

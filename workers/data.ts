@@ -28,14 +28,15 @@ import { suitePart } from "../src/engine/eval/suites/part.ts";
 import { rowPictures } from "../src/engine/eval/suites/row-pictures.ts";
 import type { SuiteRows } from "../src/engine/eval/suites/suite.ts";
 import { keepDifficulty, keptDifficulty, mergedDifficulty } from "../src/engine/runs/difficulty.ts";
-import { importRollouts } from "../src/engine/runs/rollouts/import-rollouts.ts";
 import type { PictureOf } from "../src/engine/runs/rollouts/rollout-picture.ts";
 import { rowList, runRows } from "../src/engine/runs/run-rows.ts";
 import { heldRuns } from "../src/engine/storage/lock.ts";
 import { oneAtATime } from "../src/engine/storage/one-at-a-time.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
+import { DATA_CALLS } from "../src/plugins/data-calls.ts";
 import type { DataCalls, RowCalls } from "../src/protocol/data.ts";
+import type { DataPlace } from "../src/protocol/plugin-calls.ts";
 import { connect, type Handlers, Moved } from "../src/protocol/rpc.ts";
 import { elsewhereCalls } from "./elsewhere.ts";
 import { exportZip, runZip, scaleOutZip } from "./exports.ts";
@@ -44,9 +45,6 @@ import { runCalls } from "./stored-runs.ts";
 
 /** Bytes of decoded pixels kept: about 250 pictures of 640 x 480. */
 const PICTURE_BYTES = 256 * 2 ** 20;
-
-/** Maximum bytes of a file of rollouts, which is read at once. */
-const MAX_ROLLOUT_BYTES = 256 * 2 ** 20;
 
 /** End of the sentence that says why files were refused. */
 const KEPT = "; the open rows are kept";
@@ -182,6 +180,9 @@ async function allFinished(store: RunStore): Promise<FinishedEvaluation[]> {
   return finishedEvaluations(store, await store.names(""));
 }
 
+const sources: DataPlace["sources"] = new Map();
+const place: DataPlace = { files: () => files, pixels: picture, sources };
+
 const dataCalls: Handlers<DataCalls> = {
   ...runCalls,
   open,
@@ -236,12 +237,6 @@ const dataCalls: Handlers<DataCalls> = {
     if (format !== "zip") return exportZip(store, runId, format, set, pictureOf, progress);
     return runZip(store, runId, progress);
   },
-  async rollouts(file, name) {
-    if (file.size > MAX_ROLLOUT_BYTES) {
-      throw badInput(`${name} has ${file.size} bytes, more than ${MAX_ROLLOUT_BYTES}`, name);
-    }
-    return importRollouts(new Uint8Array(await file.arrayBuffer()), name);
-  },
   // Imported on demand: the shapes of language models come with the code that computes them, which would be four fifths
   // of this worker.
   remote: async (address) => (await import("../src/engine/loading/remote/listing.ts")).askRemote(address),
@@ -270,4 +265,4 @@ const dataCalls: Handlers<DataCalls> = {
   serveRows: (port) => void connect(port, rowCalls),
 };
 
-connect(self, dataCalls);
+connect(self, Object.assign({}, dataCalls, ...DATA_CALLS.map((served) => served(async () => place))));

@@ -180,8 +180,6 @@ const calls: Handlers<TrainerCalls> = {
   async evaluate(runId, list, step, onRows, signal) {
     await (await started()).lab.evaluate({ id: runId, list, step, onRows, signal });
   },
-  bench: async (config, indices, loops, onGroup, signal) =>
-    (await started()).lab.bench(config, indices, loops, onGroup, signal),
   async openAdapter(folder, role) {
     const { lab } = await started();
     if (folder === null) {

@@ -5,6 +5,7 @@ import type { PluginPanel } from "../app/components/place/page-plugin.ts";
 export const PANELS: readonly PluginPanel[] = [
   { plugin: "judge-workshop", at: "judge", Panel: lazy(() => import("./judge-workshop/workshop-panels.tsx")) },
   { plugin: "whole-run", at: "whole-run", Panel: lazy(() => import("./whole-run/across-view.tsx")) },
+  { plugin: "reward-bench", at: "rewards", Panel: lazy(() => import("./reward-bench/bench-panel.tsx")) },
   { plugin: "tuner", at: "system", Panel: lazy(() => import("./tuner/tuning-panel.tsx")) },
   { plugin: "card", at: "system", Panel: lazy(() => import("./card/card-panel.tsx")) },
 ];

@@ -16,7 +16,6 @@ import type { RemoteAddress } from "../engine/loading/remote/address.ts";
 import type { Asked } from "../engine/loading/remote/listing.ts";
 import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
 import type { Alarm } from "../engine/runs/alarms.ts";
-import type { BenchGroup } from "../engine/runs/bench/bench-group.ts";
 import type { RowDifficulty } from "../engine/runs/difficulty.ts";
 import type { StoredEvaluation } from "../engine/runs/evaluations/evaluations.ts";
 import type { RunDigest } from "../engine/runs/library/digest.ts";
@@ -150,8 +149,6 @@ export interface DataCalls {
   setNotes(runId: string, changes: Partial<RunNotes>): Promise<RunNotes>;
   /** Removes the frozen features stored by runs. */
   deleteFeatures(): Promise<void>;
-  /** Rollouts of a file for the reward bench, not yet scored. */
-  rollouts(file: Blob, name: string): Promise<readonly BenchGroup[]>;
   /**
    * Sizes of a checkpoint on a server; the page connects to no server but its own.
    * @throws LabError like `askRemote`

@@ -1,4 +1,6 @@
 /** What the calls of plug-ins get from the worker that serves them. */
+import type { ByteFolder } from "../engine/bytes/source.ts";
+import type { RegionSample, RgbImage } from "../engine/data/sample.ts";
 import type { ModelCache } from "../engine/loading/model-cache.ts";
 import type { Session } from "../engine/session/session.ts";
 import type { RunStore } from "../engine/storage/store.ts";
@@ -12,6 +14,19 @@ export interface TrainerPlace {
   /** Of runs. */
   readonly store: RunStore;
   readonly rows: Calls<RowCalls>;
+}
+
+/** Pixels of a picture outside the open rows, by its index in the source that a plug-in opened, and its id. */
+export type PictureSource = (index: number) => Promise<{ readonly id: string; readonly rgb: RgbImage }>;
+
+/** The open files of the data worker. */
+export interface DataPlace {
+  /** Files of the last opened folders, even without training rows; null before. */
+  readonly files: () => ByteFolder | null;
+  /** Pixels of an encoded picture, from the cache of the worker. */
+  readonly pixels: (picture: Pick<RegionSample, "imageId" | "image">) => Promise<RgbImage>;
+  /** Sources of plug-ins by name, which requests for pictures name; opening files forgets them. */
+  readonly sources: Map<string, PictureSource>;
 }
 
 /** Calls of a plug-in on a worker. @param place resolves when the worker is ready; rejects with the reason if it cannot be */

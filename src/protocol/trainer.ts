@@ -7,7 +7,6 @@ import type { Sa2vaModel } from "../engine/model/sa2va.ts";
 import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
 import type { TowerPart } from "../engine/policy/features.ts";
 import type { TrainerEvent } from "../engine/rl/run/events.ts";
-import type { BenchGroup } from "../engine/runs/bench/bench-group.ts";
 import type { Fork } from "../engine/runs/library/fork.ts";
 import type { LoopId } from "../engine/runs/rollouts/records.ts";
 import type { SelfCheck } from "../engine/self-test/self-check.ts";
@@ -108,14 +107,6 @@ export interface TrainerCalls {
     rows: RowSelection,
     step: number,
     onRows: (done: number, total: number) => void,
-    signal: AbortSignal,
-  ): Promise<void>;
-  /** Samples groups of rows for the reward bench. @throws LabError("cancelled") when the signal aborts */
-  bench(
-    config: LabConfig,
-    indices: readonly number[],
-    loops: readonly LoopId[],
-    onGroup: (group: BenchGroup) => void,
     signal: AbortSignal,
   ): Promise<void>;
   /** Opens a PEFT adapter folder as the start of new runs and try-outs, or to compute likelihoods; null closes it. */

@@ -7,11 +7,12 @@ import { nodeWordnet } from "../../scripts/lib/node/node-rows.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { rewardPlan } from "../../src/engine/rewards/composer/plan.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
-import type { BenchGroup } from "../../src/engine/runs/bench/bench-group.ts";
-import { importRollouts } from "../../src/engine/runs/rollouts/import-rollouts.ts";
 import { factsOf } from "../../src/engine/runs/rollouts/rollout-facts.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
-import { scoredGroup, withAdvantages } from "../../src/engine/session/bench-scores.ts";
+import type { BenchGroup } from "../../src/plugins/reward-bench/bench-group.ts";
+import { scoredGroup, withAdvantages } from "../../src/plugins/reward-bench/bench-scores.ts";
+import { importRollouts } from "../../src/plugins/reward-bench/import-rollouts.ts";
+import { benchFromStart } from "../../src/plugins/reward-bench/sample-bench.ts";
 import { cheapConfig, openTestLab, type TestLab } from "../support/session.ts";
 
 let lab: TestLab;
@@ -24,13 +25,9 @@ beforeAll(async () => {
 async function bench(indices: readonly number[], loops: readonly (1 | 2)[] = [1, 2], seed = 0): Promise<BenchGroup[]> {
   const groups: BenchGroup[] = [];
   const { signal } = new AbortController();
-  await lab.session.bench(
-    cheapConfig({ seed, maskPolicy: "candidates", loop1RepetitionCost: 0 }),
-    indices,
-    loops,
-    (group) => groups.push(group),
-    signal,
-  );
+  const config = cheapConfig({ seed, maskPolicy: "candidates", loop1RepetitionCost: 0 });
+  const onGroup = (group: BenchGroup): void => void groups.push(group);
+  await lab.session.fromStart("bench", config, (start) => benchFromStart(start, { indices, loops, onGroup }, signal));
   return groups;
 }
 
@@ -80,15 +77,12 @@ describe("the reward bench", () => {
   it("stops when asked, keeps what is there, and lets nothing else in meanwhile", async () => {
     const stop = new AbortController();
     const groups: BenchGroup[] = [];
-    const work = lab.session.bench(
-      cheapConfig(),
-      [0, 1, 2, 3],
-      [1],
-      (group) => {
-        groups.push(group);
-        stop.abort();
-      },
-      stop.signal,
+    const onGroup = (group: BenchGroup): void => {
+      groups.push(group);
+      stop.abort();
+    };
+    const work = lab.session.fromStart("bench", cheapConfig(), (start) =>
+      benchFromStart(start, { indices: [0, 1, 2, 3], loops: [1], onGroup }, stop.signal),
     );
     await expect(lab.start()).rejects.toThrow("The reward bench is sampling");
     await expect(work).rejects.toMatchObject({ code: "cancelled" });

@@ -84,6 +84,7 @@ const LISTS: Readonly<Record<string, RegExp>> = {
   "src/plugins/list.ts": /^src\//,
   "src/plugins/loops.ts": /^src\/engine\/rl\//,
   "src/plugins/panels.ts": /^src\/app\//,
+  "src/plugins/data-calls.ts": /^workers\//,
   "src/plugins/trainer-calls.ts": /^workers\//,
 };
 

@@ -1,11 +1,10 @@
-/** The difficulty of rows: rewards of groups that the reward bench sampled (settings curriculum and zeroSpreadRows). */
+/** The difficulty of rows: rewards of groups that were sampled before the run (settings curriculum and zeroSpreadRows). */
 import { isRecord, parseJson } from "../bytes/json.ts";
 import type { LabConfig } from "../config/table.ts";
 import { badInput } from "../errors.ts";
 import { isLoop } from "../rl/loops/abouts.ts";
 import type { RunStore } from "../storage/store.ts";
-import type { BenchGroup } from "./bench/bench-group.ts";
-import type { LoopId } from "./rollouts/records.ts";
+import type { GroupRecord, LoopId } from "./rollouts/records.ts";
 
 /** A measured row. */
 export interface RowDifficulty {
@@ -23,7 +22,9 @@ export function needsDifficulty({ curriculum, zeroSpreadRows }: Pick<LabConfig, 
 }
 
 /** The difficulty of the rows of these groups, without groups that have no reward. */
-export function measuredRows(groups: readonly BenchGroup[]): RowDifficulty[] {
+export function measuredRows(
+  groups: readonly Pick<GroupRecord, "rowId" | "loop" | "rewardMean" | "zeroSpread">[],
+): RowDifficulty[] {
   return groups.flatMap(({ rowId, loop, rewardMean: reward, zeroSpread }) =>
     Number.isFinite(reward) ? [{ rowId, loop, reward, zeroSpread }] : [],
   );

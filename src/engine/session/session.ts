@@ -25,10 +25,8 @@ import {
   prepareStored,
 } from "../rl/run/start/prepare-run.ts";
 import type { Trainer } from "../rl/run/trainer.ts";
-import type { BenchGroup } from "../runs/bench/bench-group.ts";
 import type { Fork } from "../runs/library/fork.ts";
 import { type RunManifest, VERSION } from "../runs/manifest.ts";
-import type { LoopId } from "../runs/rollouts/records.ts";
 import type { RowList } from "../runs/run-rows.ts";
 import type { RunStore } from "../storage/store.ts";
 import type { TuningTable } from "../tuning/table.ts";
@@ -41,7 +39,6 @@ import { memoryReport, type SystemReport } from "./memory-report.ts";
 import { type Plan, planRun, withinPlan } from "./plan.ts";
 import type { RepeatingWork } from "./replay.ts";
 import { type Asked, Question } from "./request.ts";
-import { benchFromStart } from "./reward-bench.ts";
 import { SessionLock, type Use } from "./session-lock.ts";
 import type { Outside, TryAnswer, TryContext } from "./try-out.ts";
 
@@ -49,6 +46,18 @@ export type { AdapterRole, RunControl, SessionDeps, StartedRun } from "../rl/run
 
 type Own = Pick<SessionDeps, "store" | "emit">;
 type OpenOptions = Omit<OpenModelOptions, "cache" | "beforeWeights">;
+
+/** What a run starts from. */
+export interface RunStart extends Pick<SessionDeps, "scorer" | "rows"> {
+  readonly model: Sa2vaModel;
+  readonly config: LabConfig;
+  /** The loaded adapter, if any. */
+  readonly adapter: StartAdapter | undefined;
+  /** The opened adapter that computes likelihoods. */
+  readonly captioner: StartAdapter | undefined;
+  /** @throws LabError when the device reported an error */
+  readonly checkDevice: () => void;
+}
 
 export class Session {
   readonly #deps: SessionDeps;
@@ -258,22 +267,16 @@ export class Session {
   }
 
   /**
-   * Samples groups of rows with the weights a run would start from, for the reward bench.
-   * @throws LabError("cancelled") when the signal aborts
+   * Work with what a run with these settings would start from, while nothing else uses the device.
+   * @throws LabError naming the current use, or like the work
    */
-  async bench(
-    config: LabConfig,
-    indices: readonly number[],
-    loops: readonly LoopId[],
-    onGroup: (group: BenchGroup) => void,
-    signal: AbortSignal,
-  ): Promise<void> {
-    await this.whileIdle("bench", async () => {
+  async fromStart<T>(use: Use, config: LabConfig, work: (start: RunStart) => Promise<T>): Promise<T> {
+    return this.whileIdle(use, async () => {
       const [device, { rows, scorer }, { start: adapter, captioner }] = [this.#device, this.#deps, this.#adapters];
       const { model } = this.#loaded();
-      const from = { model, config, adapter, captioner, scorer, signal };
-      const input = { rows, indices, loops, onGroup, checkDevice: () => device.check() };
-      await withinPlan(model, config, device, () => benchFromStart(from, input));
+      const checkDevice = (): void => device.check();
+      const start = { model, config, adapter, captioner, scorer, rows, checkDevice };
+      return withinPlan(model, config, device, () => work(start));
     });
   }
 

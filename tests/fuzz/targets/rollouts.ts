@@ -2,10 +2,10 @@
 import { readdirSync } from "node:fs";
 import { decodeRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
 import { LOOP_IDS } from "../../../src/engine/rl/loops/abouts.ts";
-import { importRollouts } from "../../../src/engine/runs/rollouts/import-rollouts.ts";
 import type { GroupRecord } from "../../../src/engine/runs/rollouts/records.ts";
 import { factsOf } from "../../../src/engine/runs/rollouts/rollout-facts.ts";
 import { groupsFromArrow, groupsToArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";
+import { importRollouts } from "../../../src/plugins/reward-bench/import-rollouts.ts";
 import { boxMask } from "../../unit/data/make.ts";
 import { group } from "../../unit/runs/sample-run.ts";
 import { ARROW_DAMAGE } from "../arrow-stream.ts";

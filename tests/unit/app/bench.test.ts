@@ -1,16 +1,16 @@
 /** The reward bench's logic, with files and scores by the engine's own code; the test replaces the trainer. */
 import { readFile } from "node:fs/promises";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { benchWork } from "../../../src/app/clients/bench-work.ts";
-import { addBenchGroup, isOutdated, useBench } from "../../../src/app/stores/bench.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import { rewardScorer } from "../../../src/engine/rewards/scorer.ts";
 import { parseWordnet } from "../../../src/engine/rewards/wordnet.ts";
-import { type BenchGroup, rolloutOf, UNSCORED } from "../../../src/engine/runs/bench/bench-group.ts";
-import { importRollouts } from "../../../src/engine/runs/rollouts/import-rollouts.ts";
-import { scoredGroup } from "../../../src/engine/session/bench-scores.ts";
+import { type BenchGroup, rolloutOf, UNSCORED } from "../../../src/plugins/reward-bench/bench-group.ts";
+import { scoredGroup } from "../../../src/plugins/reward-bench/bench-scores.ts";
+import { addBenchGroup, isOutdated, useBench } from "../../../src/plugins/reward-bench/bench-store.ts";
+import { benchWork } from "../../../src/plugins/reward-bench/bench-work.ts";
+import { importRollouts } from "../../../src/plugins/reward-bench/import-rollouts.ts";
 
 const table = new Uint8Array(await readFile(new URL("../../../public/wordnet/wordnet30.txt", import.meta.url)));
 const scorer = rewardScorer({ wordnet: parseWordnet(table) });

@@ -2,9 +2,11 @@
 import { afterAll, vi } from "vitest";
 import type { StoreApi } from "zustand/vanilla";
 import { startLab } from "../../../src/app/clients/lab.ts";
-import { useBench } from "../../../src/app/stores/bench.ts";
 import { useRun } from "../../../src/app/stores/run/run.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
+import type { BenchCalls } from "../../../src/plugins/reward-bench/bench-calls.ts";
+import { useBench } from "../../../src/plugins/reward-bench/bench-store.ts";
+import type { RolloutCalls } from "../../../src/plugins/reward-bench/rollout-calls.ts";
 import type { DataCalls } from "../../../src/protocol/data.ts";
 import type { RewardCalls } from "../../../src/protocol/reward.ts";
 import { type Calls, connect, type Handlers, type Tells } from "../../../src/protocol/rpc.ts";
@@ -14,8 +16,8 @@ type Some<M> = Partial<Handlers<Calls<M>>>;
 
 /** What the stand-ins answer; any other call of the page is rejected. */
 export interface StandIns {
-  readonly data?: Some<DataCalls>;
-  readonly trainer?: Some<TrainerCalls>;
+  readonly data?: Some<DataCalls & RolloutCalls>;
+  readonly trainer?: Some<TrainerCalls & BenchCalls>;
   readonly reward?: Some<RewardCalls>;
 }
 

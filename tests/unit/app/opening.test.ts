@@ -1,16 +1,16 @@
 /** Opening rows while others are being read, and what is measured on rows that give way. */
 import { beforeEach, describe, expect, it } from "vitest";
-import { bench } from "../../../src/app/clients/bench.ts";
 import { cancelOpening, openData } from "../../../src/app/clients/loading.ts";
-import { useBench } from "../../../src/app/stores/bench.ts";
 import { checkpointEvaluationStore } from "../../../src/app/stores/run/checkpoint-evaluation.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
 import { badInput, LabError } from "../../../src/engine/errors.ts";
-import { type BenchGroup, rolloutOf, UNSCORED } from "../../../src/engine/runs/bench/bench-group.ts";
 import type { RowDifficulty } from "../../../src/engine/runs/difficulty.ts";
 import type { Plan as RunPlan } from "../../../src/engine/session/plan.ts";
+import { bench } from "../../../src/plugins/reward-bench/bench.ts";
+import { type BenchGroup, rolloutOf, UNSCORED } from "../../../src/plugins/reward-bench/bench-group.ts";
+import { useBench } from "../../../src/plugins/reward-bench/bench-store.ts";
 import type { FolderRef } from "../../../src/protocol/common.ts";
 import type { ModelInfo } from "../../../src/protocol/trainer.ts";
 import { openFakeLab } from "./fake-lab.ts";

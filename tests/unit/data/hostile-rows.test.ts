@@ -5,7 +5,7 @@ import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { captionsOf } from "../../../src/engine/data/captions.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
-import { importRollouts } from "../../../src/engine/runs/rollouts/import-rollouts.ts";
+import { importRollouts } from "../../../src/plugins/reward-bench/import-rollouts.ts";
 import { boxMask, png, row } from "./make.ts";
 
 /** Fields of a struct, as Arrow types. */

@@ -1,11 +1,15 @@
 /** Numbers of the bench worked by hand, and files of other programs. */
 import { describe, expect, it } from "vitest";
-import { withOpenRow } from "../../../src/app/clients/bench-rows.ts";
 import { grown, paintLine } from "../../../src/app/screens/rewards/brush.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
-import { type BenchGroup, rolloutOf, UNSCORED } from "../../../src/engine/runs/bench/bench-group.ts";
+import { factsOf } from "../../../src/engine/runs/rollouts/rollout-facts.ts";
+import { groupsToArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";
+import { type BenchGroup, rolloutOf, UNSCORED } from "../../../src/plugins/reward-bench/bench-group.ts";
+import { withOpenRow } from "../../../src/plugins/reward-bench/bench-rows.ts";
+import { scoredGroup } from "../../../src/plugins/reward-bench/bench-scores.ts";
+import { importRollouts } from "../../../src/plugins/reward-bench/import-rollouts.ts";
 import {
   correlation,
   histogram,
@@ -14,11 +18,7 @@ import {
   measuresOf,
   rankGroups,
   summarise,
-} from "../../../src/engine/runs/bench/statistics.ts";
-import { importRollouts } from "../../../src/engine/runs/rollouts/import-rollouts.ts";
-import { factsOf } from "../../../src/engine/runs/rollouts/rollout-facts.ts";
-import { groupsToArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";
-import { scoredGroup } from "../../../src/engine/session/bench-scores.ts";
+} from "../../../src/plugins/reward-bench/statistics.ts";
 import { group as record } from "../runs/sample-run.ts";
 
 const FACTS = {

@@ -1,9 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { normal } from "../../../src/engine/gpu/random.ts";
-import { type BenchGroup, type GroupBounds, rolloutOf, UNSCORED } from "../../../src/engine/runs/bench/bench-group.ts";
-import { diagnose } from "../../../src/engine/runs/bench/diagnosis.ts";
-import { scoredGroup } from "../../../src/engine/session/bench-scores.ts";
+import {
+  type BenchGroup,
+  type GroupBounds,
+  rolloutOf,
+  UNSCORED,
+} from "../../../src/plugins/reward-bench/bench-group.ts";
+import { scoredGroup } from "../../../src/plugins/reward-bench/bench-scores.ts";
+import { diagnose } from "../../../src/plugins/reward-bench/diagnosis.ts";
 
 const FACTS = {
   loop: 2,

@@ -1,6 +1,6 @@
 /** Stored groups on the reward bench. */
 import { expect, it } from "vitest";
-import { importRollouts } from "../../../src/engine/runs/rollouts/import-rollouts.ts";
+import { importRollouts } from "../../../src/plugins/reward-bench/import-rollouts.ts";
 import type { LoopId, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
 import { groupsToArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";
 import { group } from "./sample-run.ts";

@@ -1,12 +1,23 @@
 /** The places of the page that show panels of plug-ins, with what each gives to a panel. */
 import type { ComponentType } from "react";
+import type { Rle } from "../../../engine/data/mask/rle.ts";
 import type { Scan, ViewedRun } from "../rollout/use-viewed-run.ts";
+
+/** A row with an editable caption and mask. */
+export interface Trial {
+  readonly rowId: string;
+  readonly imageId: string;
+  readonly caption: string;
+  readonly mask: Rle | null;
+}
 
 type Nothing = Readonly<Record<never, never>>;
 
 export interface Places {
   /** Beside the settings of the judge. */
   readonly judge: Nothing;
+  /** Below the composer of the Rewards screen; `onTrial` puts a rollout into its try-out. */
+  readonly rewards: { readonly onTrial: (trial: Trial) => void };
   /** Beside the self-test on the System screen. */
   readonly system: Nothing;
   /** The view *Whole run* of the Rollouts screen. */

@@ -1,10 +1,11 @@
 import { type ReactNode, useCallback, useRef, useState } from "react";
+import type { Trial } from "../../components/place/page-plugin.ts";
+import { PluginPanels } from "../../components/place/place.tsx";
 import { isActive, useRun } from "../../stores/run/run.ts";
-import { BenchPanel } from "./bench-panel.tsx";
 import { Composer } from "./composer.tsx";
 import { CustomReward } from "./custom-reward.tsx";
 import styles from "./rewards-screen.module.css";
-import { type Trial, TryOut } from "./try-out.tsx";
+import { TryOut } from "./try-out.tsx";
 
 /** Compose a reward and try it on rows and on a whole shard before training. */
 export function RewardsScreen(): ReactNode {
@@ -30,7 +31,7 @@ export function RewardsScreen(): ReactNode {
           <TryOut trial={trial} onTrial={setTrial} />
         </div>
       </div>
-      <BenchPanel onTrial={tryOut} />
+      <PluginPanels at="rewards" given={{ onTrial: tryOut }} />
     </div>
   );
 }

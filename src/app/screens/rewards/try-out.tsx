@@ -4,6 +4,7 @@ import { isStoredRow } from "../../../engine/data/open-rows.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import type { ScoredRollout } from "../../../engine/rewards/types.ts";
 import { LOOP_IDS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
+import type { Trial } from "../../components/place/page-plugin.ts";
 import { MeteorDetails } from "../../components/rollout/reward/reward-details.tsx";
 import { splitTerms, termContribution, termName } from "../../components/rollout/rollout-view.ts";
 import { Button } from "../../components/ui/button.tsx";
@@ -16,14 +17,6 @@ import { fixed, formatCount, NONE } from "../../styles/format.ts";
 import { MaskPainter } from "./mask-painter.tsx";
 import styles from "./try-out.module.css";
 import { useLiveScore } from "./use-live-score.ts";
-
-/** A row with an editable caption and mask. */
-export interface Trial {
-  readonly rowId: string;
-  readonly imageId: string;
-  readonly caption: string;
-  readonly mask: Rle | null;
-}
 
 /** One row with a hand-painted mask and a hand-written caption; shows the reward of both loops live. */
 export function TryOut(props: { readonly trial: Trial | null; readonly onTrial: (trial: Trial) => void }): ReactNode {

@@ -2,8 +2,12 @@
 import type { Rle } from "../../data/mask/rle.ts";
 import type { RolloutFacts } from "../../rewards/term.ts";
 import { aboutLoop, type LoopId } from "../../rl/loops/abouts.ts";
-import type { BenchRollout } from "../bench/bench-group.ts";
 import type { ActionRecord, Rollout, RolloutRecord } from "./records.ts";
+
+/** Fields that an imported rollout lacks; they then hold an empty text or mask. */
+export interface Lacking {
+  readonly lacks?: readonly ("caption" | "reference" | "given")[];
+}
 
 /** The generated text that is rewarded; null when there was nothing to describe. */
 export function generatedText(loop: LoopId, rollout: Pick<Rollout, "caption" | "captionPrime">): string | null {
@@ -35,7 +39,7 @@ export function noisyMask(rollout: MaskFields): Rle | null {
   return predictedMask === null || drawn === null || predictedMask.counts === drawn.counts ? null : predictedMask;
 }
 
-export function factsOf(loop: LoopId, rollout: Rollout & Pick<BenchRollout, "lacks">): RolloutFacts {
+export function factsOf(loop: LoopId, rollout: Rollout & Lacking): RolloutFacts {
   const { lacks = [] } = rollout;
   const value = (name: string): number | null => rollout.terms.find((term) => term.name === name)?.value ?? null;
   const likelihood = value("likelihood");

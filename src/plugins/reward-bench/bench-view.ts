@@ -1,8 +1,9 @@
 /** Selection of the bench: the groups and rollouts behind a number. */
-import type { BenchGroup, BenchRollout } from "../../../engine/runs/bench/bench-group.ts";
-import { type Bin, inBin, isFlat, type Measure, measureOf } from "../../../engine/runs/bench/statistics.ts";
-import { termName } from "../../components/rollout/rollout-view.ts";
-import { fixed } from "../../styles/format.ts";
+
+import { termName } from "../../app/components/rollout/rollout-view.ts";
+import { fixed } from "../../app/styles/format.ts";
+import type { BenchGroup, BenchRollout } from "./bench-group.ts";
+import { type Bin, inBin, isFlat, type Measure, measureOf } from "./statistics.ts";
 
 /** The number that was clicked. */
 export type Selection =

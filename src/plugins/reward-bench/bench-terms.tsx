@@ -1,10 +1,10 @@
 import { type ReactNode, useMemo } from "react";
-import { histogram, type Measure, summarise } from "../../../engine/runs/bench/statistics.ts";
-import { TableHead } from "../../components/ui/table-head.tsx";
-import { fixed, percent } from "../../styles/format.ts";
+import { TableHead } from "../../app/components/ui/table-head.tsx";
+import { fixed, percent } from "../../app/styles/format.ts";
 import styles from "./bench.module.css";
 import look from "./bench-terms.module.css";
 import { type MeasuresProps, measureName } from "./bench-view.ts";
+import { histogram, type Measure, summarise } from "./statistics.ts";
 
 const BINS = 16;
 

@@ -1,14 +1,12 @@
 /** Groups of the reward bench: records of groups that were not trained on. */
-import { rleFromRuns } from "../../data/mask/rle.ts";
-import type { RewardTerm, RolloutFacts } from "../../rewards/term.ts";
-import { aboutLoop } from "../../rl/loops/abouts.ts";
-import type { GroupRecord, RolloutRecord } from "../rollouts/records.ts";
+import { rleFromRuns } from "../../engine/data/mask/rle.ts";
+import type { RewardTerm, RolloutFacts } from "../../engine/rewards/term.ts";
+import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
+import type { GroupRecord, RolloutRecord } from "../../engine/runs/rollouts/records.ts";
+import type { Lacking } from "../../engine/runs/rollouts/rollout-facts.ts";
 
 /** A rollout without actions. */
-export interface BenchRollout extends RolloutRecord {
-  /** Fields that an imported file lacks; they then hold an empty text or mask. */
-  readonly lacks?: readonly ("caption" | "reference" | "given")[];
-}
+export interface BenchRollout extends RolloutRecord, Lacking {}
 
 /** The rollouts of one prompt; without rewards and advantages until they are scored. */
 export interface BenchGroup extends Omit<GroupRecord, "rollouts"> {

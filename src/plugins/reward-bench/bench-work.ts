@@ -8,11 +8,11 @@ import { composeGroup } from "../../engine/rewards/composer/compose-group.ts";
 import { rewardPlan, withoutJudge } from "../../engine/rewards/composer/plan.ts";
 import type { RewardTerm } from "../../engine/rewards/term.ts";
 import type { RewardScorer } from "../../engine/rewards/types.ts";
-import type { BenchGroup } from "../../engine/runs/bench/bench-group.ts";
 import type { LoopId } from "../../engine/runs/rollouts/records.ts";
 import { factsOf } from "../../engine/runs/rollouts/rollout-facts.ts";
-import { scoredGroup, withAdvantages } from "../../engine/session/bench-scores.ts";
-import { type BenchState, isOutdated, useBench } from "../stores/bench.ts";
+import type { BenchGroup } from "./bench-group.ts";
+import { scoredGroup, withAdvantages } from "./bench-scores.ts";
+import { type BenchState, isOutdated, useBench } from "./bench-store.ts";
 
 /** What the bench needs from the page and its workers. */
 export interface BenchParts {

@@ -2,34 +2,31 @@
  * Sampling of the reward bench: groups of rollouts of selected rows from the loaded weights, scored as in a run, without
  * loss or update.
  */
-import type { LabConfig } from "../config/table.ts";
-import { clipFact, rowSize } from "../data/clips/row-frames.ts";
-import { decodeRle, type Rle } from "../data/mask/rle.ts";
-import type { TrainingRow } from "../data/training-row.ts";
-import { LabError } from "../errors.ts";
-import { trimPool } from "../gpu/runtime/pool.ts";
-import { tf } from "../gpu/tf.ts";
-import type { StartAdapter } from "../model/adapter/start-adapter.ts";
-import type { Sa2vaModel } from "../model/sa2va.ts";
-import { likelihoodFact, wantedLikelihoods } from "../policy/caption-likelihood.ts";
-import { createFeatureCache, disposeFeatures } from "../policy/features.ts";
-import { describePictures } from "../policy/partner.ts";
-import { rowCells } from "../policy/prompts.ts";
-import { pictureSettings } from "../policy/region-marks.ts";
-import { rewardPlan } from "../rewards/composer/plan.ts";
-import type { RolloutFacts } from "../rewards/term.ts";
-import type { RewardScorer } from "../rewards/types.ts";
-import { aboutLoop } from "../rl/loops/abouts.ts";
-import { LOOP_CODE } from "../rl/loops/registry.ts";
-import { disposeState } from "../rl/optim/training-state.ts";
-import { captionerOf, requireCaptioner } from "../rl/run/start/captioner.ts";
-import { adapterBlocker, startState } from "../rl/run/start/start-run.ts";
-import { stepRows } from "../rl/step/clip-frames.ts";
-import type { StepContext } from "../rl/step/context.ts";
-import type { Group } from "../rl/step/group.ts";
-import { runWeights } from "../rl/step/run-weights.ts";
-import { type BenchGroup, type GroupBounds, UNSCORED } from "../runs/bench/bench-group.ts";
-import type { LoopId } from "../runs/rollouts/records.ts";
+import { clipFact, rowSize } from "../../engine/data/clips/row-frames.ts";
+import { decodeRle, type Rle } from "../../engine/data/mask/rle.ts";
+import type { TrainingRow } from "../../engine/data/training-row.ts";
+import { LabError } from "../../engine/errors.ts";
+import { trimPool } from "../../engine/gpu/runtime/pool.ts";
+import { tf } from "../../engine/gpu/tf.ts";
+import { likelihoodFact, wantedLikelihoods } from "../../engine/policy/caption-likelihood.ts";
+import { createFeatureCache, disposeFeatures } from "../../engine/policy/features.ts";
+import { describePictures } from "../../engine/policy/partner.ts";
+import { rowCells } from "../../engine/policy/prompts.ts";
+import { pictureSettings } from "../../engine/policy/region-marks.ts";
+import { rewardPlan } from "../../engine/rewards/composer/plan.ts";
+import type { RolloutFacts } from "../../engine/rewards/term.ts";
+import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
+import { LOOP_CODE } from "../../engine/rl/loops/registry.ts";
+import { disposeState } from "../../engine/rl/optim/training-state.ts";
+import { captionerOf, requireCaptioner } from "../../engine/rl/run/start/captioner.ts";
+import { adapterBlocker, startState } from "../../engine/rl/run/start/start-run.ts";
+import { stepRows } from "../../engine/rl/step/clip-frames.ts";
+import type { StepContext } from "../../engine/rl/step/context.ts";
+import type { Group } from "../../engine/rl/step/group.ts";
+import { runWeights } from "../../engine/rl/step/run-weights.ts";
+import type { LoopId } from "../../engine/runs/rollouts/records.ts";
+import type { RunStart } from "../../engine/session/session.ts";
+import { type BenchGroup, type GroupBounds, UNSCORED } from "./bench-group.ts";
 import { scoredGroup } from "./bench-scores.ts";
 
 export interface BenchInput {
@@ -47,24 +44,16 @@ export interface BenchInput {
 /** Host bytes of cached frozen features: a bench uses each row once. */
 const BENCH_FEATURE_BYTES = 64 * 2 ** 20;
 
-/** Inputs of a bench. */
-export interface BenchStart {
-  readonly model: Sa2vaModel;
-  readonly config: LabConfig;
-  /** The loaded adapter, if any. */
-  readonly adapter: StartAdapter | undefined;
-  /** The opened adapter that computes likelihoods. */
-  readonly captioner: StartAdapter | undefined;
-  readonly scorer: RewardScorer;
-  readonly signal: AbortSignal;
-}
-
 /**
  * Samples with the start weights of a run with these settings, and frees everything it allocated.
  * @throws LabError("cancelled") when the signal aborts, LabError("bad-config") when the adapter does not fit the settings
  */
-export async function benchFromStart(start: BenchStart, input: Omit<BenchInput, "context">): Promise<void> {
-  const { model, config, adapter, scorer, signal } = start;
+export async function benchFromStart(
+  start: RunStart,
+  input: Pick<BenchInput, "indices" | "loops" | "onGroup">,
+  signal: AbortSignal,
+): Promise<void> {
+  const { model, config, adapter, scorer, rows, checkDevice } = start;
   const blocker = adapter === undefined ? null : adapterBlocker(adapter, config);
   if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraRank" });
   const judge = requireCaptioner(config, start.captioner);
@@ -84,7 +73,7 @@ export async function benchFromStart(start: BenchStart, input: Omit<BenchInput, 
     await scorer.begin(config);
     const own = { policy: weights, partner: weights, start: weights, captioner: other?.weights };
     const context = { model, config, ...own, features, scorer, signal };
-    await sampleBench({ ...input, context });
+    await sampleBench({ ...input, rows, checkDevice, context });
   } finally {
     features.clear();
     disposeState(state);

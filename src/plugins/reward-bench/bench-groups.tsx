@@ -1,20 +1,20 @@
 import { type ReactNode, useMemo, useState } from "react";
-import { isStoredRow } from "../../../engine/data/open-rows.ts";
-import type { BenchGroup } from "../../../engine/runs/bench/bench-group.ts";
-import { type Order, rankGroups } from "../../../engine/runs/bench/statistics.ts";
-import { factsOf } from "../../../engine/runs/rollouts/rollout-facts.ts";
-import { MaskFigure } from "../../components/mask/mask-figure.tsx";
-import { Caption, CaptionDiff } from "../../components/rollout/reward/caption-diff.tsx";
-import { RewardDetails } from "../../components/rollout/reward/reward-details.tsx";
-import { textTitle } from "../../components/rollout/rollout-view.ts";
-import { Button } from "../../components/ui/button.tsx";
-import { Select } from "../../components/ui/controls.tsx";
-import { useSession } from "../../stores/session.ts";
-import { fixed, signed } from "../../styles/format.ts";
+import { MaskFigure } from "../../app/components/mask/mask-figure.tsx";
+import type { Trial } from "../../app/components/place/page-plugin.ts";
+import { Caption, CaptionDiff } from "../../app/components/rollout/reward/caption-diff.tsx";
+import { RewardDetails } from "../../app/components/rollout/reward/reward-details.tsx";
+import { textTitle } from "../../app/components/rollout/rollout-view.ts";
+import { Button } from "../../app/components/ui/button.tsx";
+import { Select } from "../../app/components/ui/controls.tsx";
+import { useSession } from "../../app/stores/session.ts";
+import { fixed, signed } from "../../app/styles/format.ts";
+import { isStoredRow } from "../../engine/data/open-rows.ts";
+import { factsOf } from "../../engine/runs/rollouts/rollout-facts.ts";
 import styles from "./bench.module.css";
+import type { BenchGroup } from "./bench-group.ts";
 import look from "./bench-groups.module.css";
 import { isSelected, type Selection } from "./bench-view.ts";
-import type { Trial } from "./try-out.tsx";
+import { type Order, rankGroups } from "./statistics.ts";
 
 const PAGE = 12;
 const ORDERS: Readonly<Record<Order, string>> = {

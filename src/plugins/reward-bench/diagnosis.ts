@@ -1,5 +1,5 @@
 /** Diagnosis of a reward before training: whether it follows the masks inside groups, and the possible gain. */
-import type { RewardTerm } from "../../rewards/term.ts";
+import type { RewardTerm } from "../../engine/rewards/term.ts";
 import type { BenchGroup } from "./bench-group.ts";
 import { correlation, type Measure, measureOf, measuresOf, summarise } from "./statistics.ts";
 

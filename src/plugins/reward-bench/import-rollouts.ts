@@ -2,14 +2,14 @@
  * Reads rollouts of other programs, or of a stored run, as groups for the reward bench: our own Arrow files, or one
  * JSON object per line.
  */
-import { isRecord, parseJson } from "../../bytes/json.ts";
-import { parseRle, type Rle } from "../../data/mask/rle.ts";
-import { badInput, dropUnseen, type LabError, quote, thrownText, toLabError } from "../../errors.ts";
-import { aboutLoop, isLoop, LOOP_IDS } from "../../rl/loops/abouts.ts";
-import { type BenchGroup, type BenchRollout, rolloutOf, UNSCORED } from "../bench/bench-group.ts";
-import type { GroupRecord } from "./records.ts";
-import { choosesMask, factsOf } from "./rollout-facts.ts";
-import { groupsFromArrow } from "./rollouts-arrow.ts";
+import { isRecord, parseJson } from "../../engine/bytes/json.ts";
+import { parseRle, type Rle } from "../../engine/data/mask/rle.ts";
+import { badInput, dropUnseen, type LabError, quote, thrownText, toLabError } from "../../engine/errors.ts";
+import { aboutLoop, isLoop, LOOP_IDS } from "../../engine/rl/loops/abouts.ts";
+import type { GroupRecord } from "../../engine/runs/rollouts/records.ts";
+import { choosesMask, factsOf } from "../../engine/runs/rollouts/rollout-facts.ts";
+import { groupsFromArrow } from "../../engine/runs/rollouts/rollouts-arrow.ts";
+import { type BenchGroup, type BenchRollout, rolloutOf, UNSCORED } from "./bench-group.ts";
 
 /** Groups of a file in either form. @throws LabError("bad-input") naming file, line and cause */
 export async function importRollouts(bytes: Uint8Array, name: string): Promise<readonly BenchGroup[]> {

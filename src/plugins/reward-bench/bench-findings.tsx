@@ -1,15 +1,15 @@
 import { type ReactNode, useMemo, useState } from "react";
-import type { BenchGroup } from "../../../engine/runs/bench/bench-group.ts";
-import { diagnose, type TermFinding } from "../../../engine/runs/bench/diagnosis.ts";
-import { measuresOf, summarise } from "../../../engine/runs/bench/statistics.ts";
-import { Button } from "../../components/ui/button.tsx";
-import { fixed, percent } from "../../styles/format.ts";
+import type { Trial } from "../../app/components/place/page-plugin.ts";
+import { Button } from "../../app/components/ui/button.tsx";
+import { fixed, percent } from "../../app/styles/format.ts";
 import styles from "./bench.module.css";
 import { BenchCorrelation } from "./bench-correlation.tsx";
+import type { BenchGroup } from "./bench-group.ts";
 import { BenchGroups } from "./bench-groups.tsx";
 import { BenchTerms } from "./bench-terms.tsx";
 import { measureName, type Selection, selectedGroups, selectionName } from "./bench-view.ts";
-import type { Trial } from "./try-out.tsx";
+import { diagnose, type TermFinding } from "./diagnosis.ts";
+import { measuresOf, summarise } from "./statistics.ts";
 
 /** Statistics of the reward over the groups of one loop; every number links to its rollouts. */
 export function BenchFindings(props: {

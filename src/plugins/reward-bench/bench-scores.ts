@@ -1,8 +1,8 @@
 /** Rewards and advantages of the bench's groups, as in a run. */
-import { addTo } from "../bytes/lists.ts";
-import type { ScoredRollout } from "../rewards/types.ts";
-import { type AdvantageConfig, scoreGroups } from "../rl/objective/group-advantages.ts";
-import type { BenchGroup } from "../runs/bench/bench-group.ts";
+import { addTo } from "../../engine/bytes/lists.ts";
+import type { ScoredRollout } from "../../engine/rewards/types.ts";
+import { type AdvantageConfig, scoreGroups } from "../../engine/rl/objective/group-advantages.ts";
+import type { BenchGroup } from "./bench-group.ts";
 
 /** @param scores one per rollout. The advantages are for a batch of this group alone; see `withAdvantages` */
 export function scoredGroup(group: BenchGroup, scores: readonly ScoredRollout[], config: AdvantageConfig): BenchGroup {

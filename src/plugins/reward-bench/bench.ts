@@ -1,14 +1,16 @@
 /** The bench of the Rewards screen, run with the page's workers. */
 
-import type { BenchGroup } from "../../engine/runs/bench/bench-group.ts";
+import { lab, pluginCalls } from "../../app/clients/lab.ts";
+import { openRowsSignal } from "../../app/clients/loading.ts";
+import { requireAgreed } from "../../app/clients/run/agreed.ts";
+import { useSession } from "../../app/stores/session.ts";
 import { measuredRows } from "../../engine/runs/difficulty.ts";
-import { addBenchGroup } from "../stores/bench.ts";
-import { useSession } from "../stores/session.ts";
+import type { BenchCalls } from "./bench-calls.ts";
+import type { BenchGroup } from "./bench-group.ts";
 import { withOpenRow } from "./bench-rows.ts";
+import { addBenchGroup } from "./bench-store.ts";
 import { benchWork } from "./bench-work.ts";
-import { lab } from "./lab.ts";
-import { openRowsSignal } from "./loading.ts";
-import { requireAgreed } from "./run/agreed.ts";
+import type { RolloutCalls } from "./rollout-calls.ts";
 
 let sampling = new AbortController();
 
@@ -23,7 +25,13 @@ export const bench = benchWork({
       addBenchGroup(group);
     };
     try {
-      await lab().trainer.bench(config, indices, loops, onGroup, AbortSignal.any([sampling.signal, rows]));
+      await pluginCalls<BenchCalls>("trainer").bench(
+        config,
+        indices,
+        loops,
+        onGroup,
+        AbortSignal.any([sampling.signal, rows]),
+      );
     } finally {
       // Difficulty is stored for the open rows.
       if (!rows.aborted) await lab().data.keepDifficulty(measuredRows(groups));
@@ -31,7 +39,7 @@ export const bench = benchWork({
   },
   stop: () => sampling.abort(),
   rollouts: async (file) => {
-    const groups = await lab().data.rollouts(file, file.name);
+    const groups = await pluginCalls<RolloutCalls>("data").rollouts(file, file.name);
     const { rows } = useSession.getState();
     return groups.map((group) => withOpenRow(group, rows));
   },

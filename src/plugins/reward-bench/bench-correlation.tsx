@@ -1,10 +1,10 @@
 import { type CSSProperties, type ReactNode, useMemo, useState } from "react";
-import { correlation, type Measure, measureOf, summarise } from "../../../engine/runs/bench/statistics.ts";
-import { Segmented } from "../../components/ui/controls.tsx";
-import { fixed, NONE } from "../../styles/format.ts";
+import { Segmented } from "../../app/components/ui/controls.tsx";
+import { fixed, NONE } from "../../app/styles/format.ts";
 import styles from "./bench.module.css";
 import look from "./bench-correlation.module.css";
 import { type MeasurePair, type MeasuresProps, measureName } from "./bench-view.ts";
+import { correlation, type Measure, measureOf, summarise } from "./statistics.ts";
 
 /** Ground truth from the data set. */
 const TRUTH: readonly Measure[] = ["iou", "meteor"];

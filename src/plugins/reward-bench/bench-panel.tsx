@@ -1,26 +1,26 @@
 import { type ReactNode, useEffect, useMemo, useState } from "react";
-import { LOOP_IDS, LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
-import type { BenchGroup } from "../../../engine/runs/bench/bench-group.ts";
-import { bench as benchWork } from "../../clients/bench.ts";
-import { report } from "../../clients/lab.ts";
-import { startBlocker } from "../../clients/run/blockers.ts";
-import { Button } from "../../components/ui/button.tsx";
-import { Segmented } from "../../components/ui/controls.tsx";
-import { FileButton } from "../../components/ui/file-button.tsx";
-import { Panel } from "../../components/ui/panel/panel.tsx";
-import { isOutdated, useBench } from "../../stores/bench.ts";
-import { isActive, useRun } from "../../stores/run/run.ts";
-import { useSession } from "../../stores/session.ts";
-import { counted, formatCount } from "../../styles/format.ts";
+import { report } from "../../app/clients/lab.ts";
+import { startBlocker } from "../../app/clients/run/blockers.ts";
+import type { Trial } from "../../app/components/place/page-plugin.ts";
+import { Button } from "../../app/components/ui/button.tsx";
+import { Segmented } from "../../app/components/ui/controls.tsx";
+import { FileButton } from "../../app/components/ui/file-button.tsx";
+import { Panel } from "../../app/components/ui/panel/panel.tsx";
+import { isActive, useRun } from "../../app/stores/run/run.ts";
+import { useSession } from "../../app/stores/session.ts";
+import { counted, formatCount } from "../../app/styles/format.ts";
+import { LOOP_IDS, LOOPS, type LoopId } from "../../engine/rl/loops/abouts.ts";
 import styles from "./bench.module.css";
+import { bench as benchWork } from "./bench.ts";
 import { BenchFindings } from "./bench-findings.tsx";
-import type { Trial } from "./try-out.tsx";
+import type { BenchGroup } from "./bench-group.ts";
+import { isOutdated, useBench } from "./bench-store.ts";
 
 /** Default number of rows: quick on any adapter. */
 const FIRST_ROWS = 16;
 
 /** Rewards over a whole shard without training: sampled with the loaded model, or read from a file. */
-export function BenchPanel({ onTrial }: { readonly onTrial: (trial: Trial) => void }): ReactNode {
+export default function BenchPanel({ onTrial }: { readonly onTrial: (trial: Trial) => void }): ReactNode {
   const bench = useBench((state) => state);
   const config = useSession((session) => session.config);
   useRescoring();

@@ -2,8 +2,8 @@
 import { create } from "zustand";
 import type { LabConfig } from "../../engine/config/table.ts";
 import { couplesGroups } from "../../engine/rl/objective/group-advantages.ts";
-import type { BenchGroup } from "../../engine/runs/bench/bench-group.ts";
-import { withAdvantages } from "../../engine/session/bench-scores.ts";
+import type { BenchGroup } from "./bench-group.ts";
+import { withAdvantages } from "./bench-scores.ts";
 
 export interface BenchState {
   /** "scoring": the groups are scored with other settings; "importing" and "judging" score as well. */
