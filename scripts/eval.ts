@@ -23,13 +23,20 @@ import { basename, dirname, resolve } from "node:path";
 import { isRecord, parseJson } from "../src/engine/bytes/json.ts";
 import type { Clip } from "../src/engine/data/clips/clip-set.ts";
 import { badInput, LabError } from "../src/engine/errors.ts";
-import { SUITES, suiteOf } from "../src/engine/eval/suites/all.ts";
-import { looksAt } from "../src/engine/eval/suites/finished.ts";
-import { openEvalFolder, suiteRowsHash } from "../src/engine/eval/suites/folder.ts";
-import { judgePictures } from "../src/engine/eval/suites/judge-pictures.ts";
-import { SUITE_PARTS, type SuitePart, suitePart } from "../src/engine/eval/suites/part.ts";
-import { looksText, type SuiteReport, suiteReport } from "../src/engine/eval/suites/report.ts";
-import { answerRows, type SuiteWork, type System } from "../src/engine/eval/suites/run-suite.ts";
+import { openModelFolder } from "../src/engine/loading/open-model.ts";
+import { readStartAdapter } from "../src/engine/model/adapter/start-adapter.ts";
+import { type FollowSettings, followExpressions } from "../src/engine/policy/clip/follow.ts";
+import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
+import { intervalJson } from "../src/engine/runs/evaluations/difference-text.ts";
+import { type TryContext, tryFeatures, tryOut, weightsOf } from "../src/engine/session/try-out.ts";
+import { memoryStore } from "../src/engine/storage/memory-store.ts";
+import { SUITES, suiteOf } from "../src/plugins/suites/all.ts";
+import { looksAt } from "../src/plugins/suites/finished.ts";
+import { openEvalFolder, suiteRowsHash } from "../src/plugins/suites/folder.ts";
+import { judgePictures } from "../src/plugins/suites/judge-pictures.ts";
+import { SUITE_PARTS, type SuitePart, suitePart } from "../src/plugins/suites/part.ts";
+import { looksText, type SuiteReport, suiteReport } from "../src/plugins/suites/report.ts";
+import { answerRows, type SuiteWork, type System } from "../src/plugins/suites/run-suite.ts";
 import type {
   AnswerMode,
   Suite,
@@ -38,15 +45,8 @@ import type {
   SuiteRows,
   SuiteTask,
   SuiteTools,
-} from "../src/engine/eval/suites/suite.ts";
-import { openModelFolder } from "../src/engine/loading/open-model.ts";
-import { readStartAdapter } from "../src/engine/model/adapter/start-adapter.ts";
-import { type FollowSettings, followExpressions } from "../src/engine/policy/clip/follow.ts";
-import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
-import { intervalJson } from "../src/engine/runs/evaluations/difference-text.ts";
-import { ANSWER_TOKENS, suiteAnswersOf, tryTaskOf } from "../src/engine/session/suite-ask.ts";
-import { type TryContext, tryFeatures, tryOut, weightsOf } from "../src/engine/session/try-out.ts";
-import { memoryStore } from "../src/engine/storage/memory-store.ts";
+} from "../src/plugins/suites/suite.ts";
+import { ANSWER_TOKENS, suiteAnswersOf, tryTaskOf } from "../src/plugins/suites/suite-ask.ts";
 import { one, type Parsed, parseArguments, refuseIdle, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { clipPictures, framesMark } from "./lib/clip-run.ts";

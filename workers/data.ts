@@ -14,26 +14,12 @@ import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts"
 import type { RegionSummary, RgbImage } from "../src/engine/data/sample.ts";
 import { describeSet } from "../src/engine/data/set-info.ts";
 import { badInput, LabError, LONGEST_SENTENCE, shortened, toLabError } from "../src/engine/errors.ts";
-import { suiteOf } from "../src/engine/eval/suites/all.ts";
-import {
-  evaluationColumns,
-  type FinishedEvaluation,
-  finishedEvaluations,
-  looksAt,
-  storedSuites as suitesIn,
-} from "../src/engine/eval/suites/finished.ts";
-import { type EvalFolder, evalId, openEvalFolder, suiteRowsHash } from "../src/engine/eval/suites/folder.ts";
-import { ledgerCsv, ledgerParquet } from "../src/engine/eval/suites/ledger.ts";
-import { suitePart } from "../src/engine/eval/suites/part.ts";
-import { rowPictures } from "../src/engine/eval/suites/row-pictures.ts";
-import type { SuiteRows } from "../src/engine/eval/suites/suite.ts";
 import { keepDifficulty, keptDifficulty, mergedDifficulty } from "../src/engine/runs/difficulty.ts";
 import type { PictureOf } from "../src/engine/runs/rollouts/rollout-picture.ts";
 import { rowList, runRows } from "../src/engine/runs/run-rows.ts";
 import { heldRuns } from "../src/engine/storage/lock.ts";
 import { oneAtATime } from "../src/engine/storage/one-at-a-time.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
-import type { RunStore } from "../src/engine/storage/store.ts";
 import { DATA_CALLS } from "../src/plugins/data-calls.ts";
 import type { DataCalls, RowCalls } from "../src/protocol/data.ts";
 import type { DataPlace } from "../src/protocol/plugin-calls.ts";
@@ -41,7 +27,7 @@ import { connect, type Handlers, Moved } from "../src/protocol/rpc.ts";
 import { elsewhereCalls } from "./elsewhere.ts";
 import { exportZip, runZip, scaleOutZip } from "./exports.ts";
 import { folderName, openFolders } from "./folders.ts";
-import { runCalls } from "./stored-runs.ts";
+import { runCalls, runs } from "./stored-runs.ts";
 
 /** Bytes of decoded pixels kept: about 250 pictures of 640 x 480. */
 const PICTURE_BYTES = 256 * 2 ** 20;
@@ -61,8 +47,8 @@ const picture = pictureCache(decodeInBrowser, PICTURE_BYTES);
 let opened: OpenSet | null = null;
 /** Files of the last opened folders, even if they contain no training rows. */
 let files: ByteFolder | null = null;
-let suite: SuiteRows | null = null;
-const evaluations = new Map<string, EvalFolder>();
+/** Pictures that plug-ins opened in these files. */
+const sources: DataPlace["sources"] = new Map();
 let opening = new AbortController();
 const inOrder = inTurn();
 const openSet: Open = async (folders, mapping, onProgress, onRows, signal) => {
@@ -70,8 +56,10 @@ const openSet: Open = async (folders, mapping, onProgress, onRows, signal) => {
   const folder = await openFolders(folders);
   const seen = new Set<string>();
   const byId = new Map<string, RegionSummary>();
-  const before = { opened, files, suite };
-  [opened, files, suite] = [null, folder, null];
+  const before = { opened, files };
+  const pictures = [...sources];
+  [opened, files] = [null, folder];
+  sources.clear();
   const set = await openRegionSet(folder, {
     signal,
     ...(mapping === null ? {} : { mapping }),
@@ -84,7 +72,8 @@ const openSet: Open = async (folders, mapping, onProgress, onRows, signal) => {
       onRows(rows);
     },
   }).catch((thrown: unknown) => {
-    ({ opened, files, suite } = before);
+    ({ opened, files } = before);
+    for (const [name, source] of pictures) sources.set(name, source);
     throw thrown;
   });
   // A table with wrongly mapped columns can be corrected, so it replaces the open set; a damaged one without rows cannot.
@@ -139,19 +128,19 @@ const pictureOf: PictureOf = async (rowId, imageId) => {
 
 const idsOfRows = () => current().set.summaries.map(({ id, imageId }) => [id, imageId] as const);
 
-async function suitePixels(index: number) {
-  const item = suite?.items[index];
-  if (suite === null || item === undefined) throw badInput("The evaluation suite is not open");
-  const image = await suite.picture(index);
-  return { item, image, rgb: await picture({ imageId: item.imageId, image }) };
+/** A picture that a plug-in opened. */
+async function sourcePicture(name: string, index: number) {
+  const source = sources.get(name);
+  if (source === undefined) throw badInput(`The files of the ${name} are no longer open; open them again`);
+  return source(index);
 }
 
 const rowCalls: Handlers<RowCalls> = {
   ...elsewhereCalls,
-  async suitePicture(index) {
-    const { item, rgb } = await suitePixels(index);
+  async sourcePicture(source, index) {
+    const { id, rgb } = await sourcePicture(source, index);
     const own = { ...rgb, data: new Uint8Array(rgb.data) };
-    return new Moved({ id: item.imageId, rgb: own }, own.data.buffer);
+    return new Moved({ id, rgb: own }, own.data.buffer);
   },
   async row(index) {
     const { set } = current();
@@ -165,67 +154,25 @@ const rowCalls: Handlers<RowCalls> = {
   },
 };
 
-function evaluation(id: string): EvalFolder {
-  const folder = evaluations.get(id);
-  if (folder === undefined) throw new LabError("internal", `Evaluation ${id} is not open`);
-  return folder;
-}
-
 /** Store path of the open rows' difficulty. */
 async function difficultyFile() {
   return { store: await openOpfsStore("difficulty"), name: (await rowsHash(idsOfRows())).slice(0, 32) };
 }
 
-async function allFinished(store: RunStore): Promise<FinishedEvaluation[]> {
-  return finishedEvaluations(store, await store.names(""));
-}
-
-const sources: DataPlace["sources"] = new Map();
-const place: DataPlace = { files: () => files, pixels: picture, sources };
+const place: DataPlace = { files: () => files, pixels: picture, sources, store: openOpfsStore, library: runs };
 
 const dataCalls: Handlers<DataCalls> = {
   ...runCalls,
   open,
   async image(rowId, imageId, maxSide, frame) {
-    const item = /^suite (\d+)$/.exec(rowId)?.[1];
-    const row = item === undefined ? findRow(current().byId, rowId, imageId) : undefined;
-    const rgb = row === undefined ? (await suitePixels(Number(item))).rgb : await pixelsOf(current().set, row.index);
+    const [, source = "", item] = /^(\w+) (\d+)$/.exec(rowId) ?? [];
+    const row = sources.has(source) ? undefined : findRow(current().byId, rowId, imageId);
+    const rgb =
+      row === undefined ? (await sourcePicture(source, Number(item))).rgb : await pixelsOf(current().set, row.index);
     const shown = frame === null ? rgb : framePixels(rgb, row?.frames ?? 1, frame);
     const bitmap = await displayBitmap(shown, maxSide);
     return new Moved(bitmap, bitmap);
   },
-  async openSuite(name, split, part, signal) {
-    const wanted = suiteOf(name);
-    if (wanted === undefined) throw new LabError("internal", `There is no suite ${name}`);
-    if (files === null) throw badInput("No data set is open; open the files of the suite first");
-    suite = suitePart(await wanted.open(files, split ?? undefined, signal), part);
-    const { items, leftOut } = suite;
-    return { items, leftOut, rowsHash: await suiteRowsHash(wanted, items) };
-  },
-  judgePictures: async (name, index) => rowPictures(name, await suitePixels(index)),
-  async openEvaluation(facts) {
-    const id = await evalId(facts);
-    const store = await openOpfsStore("evaluations");
-    const folder = await openEvalFolder(store, id, facts);
-    await folder.items(suite?.items.slice(0, facts.rows) ?? []);
-    evaluations.set(id, folder);
-    return { id, answers: [...folder.answers.values()], looks: looksAt(facts, id, await allFinished(store)) };
-  },
-  async storedSuites() {
-    const store = await openOpfsStore("evaluations");
-    return suitesIn(store, await store.names(""));
-  },
-  async deleteEvaluation(id) {
-    evaluations.delete(id);
-    await (await openOpfsStore("evaluations")).remove(id);
-  },
-  async ledger(ids, format) {
-    const store = await openOpfsStore("evaluations");
-    const columns = (await Promise.all(ids.map((id) => evaluationColumns(store, id)))).flat();
-    return new Blob([format === "csv" ? ledgerCsv(columns) : ledgerParquet(columns)]);
-  },
-  keepAnswers: async (id, rows) => evaluation(id).add(rows),
-  keepReport: async (id, report) => evaluation(id).report(report),
   trainRows: async (settings) => runRows(rowList("the open data set", current().set.summaries), settings).train.length,
   rawRow(rowId) {
     const { file, row } = findRow(current().byId, rowId, null);

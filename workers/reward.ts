@@ -4,15 +4,13 @@
 import { memorySource } from "../src/engine/bytes/memory.ts";
 import { fetchBytes } from "../src/engine/data/blob-source.ts";
 import { LabError } from "../src/engine/errors.ts";
-import { suiteOf } from "../src/engine/eval/suites/all.ts";
-import { suiteReport } from "../src/engine/eval/suites/report.ts";
-import { answerKey } from "../src/engine/eval/suites/run-suite.ts";
 import { type Consent, consentedRewards } from "../src/engine/rewards/consent.ts";
 import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
 import { rewardScorer } from "../src/engine/rewards/scorer.ts";
 import type { RewardScorer } from "../src/engine/rewards/types.ts";
 import { userRewards } from "../src/engine/rewards/user/watched.ts";
 import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
+import { REWARD_CALLS } from "../src/plugins/reward-calls.ts";
 import type { RewardCalls, RewardHost, ScoreCalls } from "../src/protocol/reward.ts";
 import { connect, type Handlers } from "../src/protocol/rpc.ts";
 import { workerJudgeHost } from "./judge-host.ts";
@@ -31,15 +29,14 @@ const user = consentedRewards(userRewards(openSandbox, watch), consent);
 interface Scorers {
   readonly page: RewardScorer;
   readonly trainer: RewardScorer;
+  readonly meteor: Meteor;
 }
 let scorers: Promise<Scorers> | null = null;
-let meteor: Meteor | null = null;
 
 async function loadScorers(url: string): Promise<Scorers> {
   const wordnet = await loadWordnet(memorySource(url, await fetchBytes(url)));
-  meteor = new Meteor(wordnet);
   const parts = { wordnet, judgeHost, user };
-  return { page: rewardScorer(parts), trainer: rewardScorer(parts) };
+  return { page: rewardScorer(parts), trainer: rewardScorer(parts), meteor: new Meteor(wordnet) };
 }
 
 async function ready(): Promise<Scorers> {
@@ -47,7 +44,7 @@ async function ready(): Promise<Scorers> {
   return scorers;
 }
 
-const scoreCalls = (caller: keyof Scorers): Handlers<ScoreCalls> => ({
+const scoreCalls = (caller: "page" | "trainer"): Handlers<ScoreCalls> => ({
   score: async (pairs) => (await ready())[caller].score(pairs),
   scoreGroup: async (group, plan, signal) => (await ready())[caller].scoreGroup(group, plan, signal),
   begin: async (...given) => (await ready())[caller].begin(...given),
@@ -71,16 +68,11 @@ const calls: Handlers<RewardCalls> = {
   setKey: (key, origin) => judgeHost.setKey(key, origin),
   tryJudge: (config, pairs, how, signal) => tryJudge(config, pairs, how, judgeHost, signal),
   judgeModels: (config, signal) => judgeModels(config, judgeHost, signal),
-  async suiteReport({ suite: name, ...evaluated }, rows) {
-    await ready();
-    const [suite, words] = [suiteOf(name), meteor];
-    if (suite === undefined || words === null) throw new LabError("internal", `There is no suite ${name}`);
-    const answers = new Map(rows.map((row) => [answerKey(row.system, row.rowId), row]));
-    const tools = { meteor: (reference: string, caption: string) => words.score(reference, caption).score };
-    return suiteReport({ ...evaluated, suite }, answers, tools);
-  },
   forgetReplies: () => judgeHost.forget(),
 };
 
-const page = connect<RewardHost, RewardCalls>(self, calls);
+const page = connect<RewardHost, RewardCalls>(
+  self,
+  Object.assign({}, calls, ...REWARD_CALLS.map((served) => served(ready))),
+);
 const judgeHost = workerJudgeHost(consent.judge, page);

@@ -1,7 +1,5 @@
 /** Lists, opens, renames, compares and deletes the runs stored in this browser and those read from elsewhere. */
 import { badInput } from "../src/engine/errors.ts";
-import { type BoardEntry, BoardReader, boardColumns, leaderboards } from "../src/engine/eval/leaderboard.ts";
-import { ledgerCsv } from "../src/engine/eval/suites/ledger.ts";
 import { remoteAddress } from "../src/engine/loading/remote/address.ts";
 import { type RunLibrary, runLibrary } from "../src/engine/runs/library/library.ts";
 import { listRuns } from "../src/engine/runs/run-folder.ts";
@@ -17,7 +15,7 @@ import { runIn } from "./import-run.ts";
 let library: Promise<RunLibrary> | null = null;
 
 /** The library; if the store could not be opened, the next request tries again. */
-async function runs(): Promise<RunLibrary> {
+export async function runs(): Promise<RunLibrary> {
   library ??= openOpfsStore().then((store) => runLibrary(store));
   try {
     return await library;
@@ -42,13 +40,6 @@ async function holding(runId: string): Promise<RunLibrary> {
 async function refuseStored(runId: string): Promise<void> {
   if ((await (await openOpfsStore()).size(`${runId}/run.json`)) === null) return;
   throw badInput(`Run "${runId}" is stored in this browser too; export and delete it here first`, runId);
-}
-
-let boards: BoardReader | null = null;
-
-async function boardEntries(): Promise<BoardEntry[]> {
-  boards ??= new BoardReader(await openOpfsStore());
-  return boards.read((await (await runs()).list()).runs);
 }
 
 export const runCalls = {
@@ -80,9 +71,6 @@ export const runCalls = {
   evaluations: async (runId) => (await holding(runId)).evaluations(runId),
   alarms: async (runId) => (await holding(runId)).alarms(runId),
   costs: async (runId) => (await holding(runId)).costs(runId),
-  leaderboards: async (asked) => leaderboards(await boardEntries(), asked),
-  boardRows: async (asked, hash) =>
-    new Blob([ledgerCsv(await boardColumns(await boardEntries(), asked, hash))], { type: "text/csv" }),
   deleteRun: async (runId) => (await runs()).remove(runId),
   renameRun: async (runId, title) => (await runs()).rename(runId, title),
   setNotes: async (runId, changes) => (await runs()).setNotes(runId, changes),

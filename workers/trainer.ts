@@ -21,7 +21,7 @@ import { TRAINER_CALLS } from "../src/plugins/trainer-calls.ts";
 import type { RowCalls } from "../src/protocol/data.ts";
 import type { TrainerPlace } from "../src/protocol/plugin-calls.ts";
 import type { ScoreCalls } from "../src/protocol/reward.ts";
-import { type Calls, connect, type Handlers, toWire } from "../src/protocol/rpc.ts";
+import { connect, type Handlers, toWire } from "../src/protocol/rpc.ts";
 import type { Started, TrainerCalls, TrainerHost, TrainerMessage } from "../src/protocol/trainer.ts";
 import { folderName, openFolder, openModelRef } from "./folders.ts";
 import { mergeInto } from "./merge.ts";

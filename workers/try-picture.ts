@@ -1,4 +1,4 @@
-/** Pictures of questions to the loaded model: a row of the open set, an item of a suite, or the user's picture. */
+/** Pictures of questions to the loaded model: a row of the open set, a picture that a plug-in opened, or the user's picture. */
 import { sha256Hex } from "../src/engine/bytes/hash.ts";
 import type { RgbImage } from "../src/engine/data/sample.ts";
 import { badInput, LabError } from "../src/engine/errors.ts";
@@ -7,12 +7,12 @@ import type { RowCalls } from "../src/protocol/data.ts";
 import { MAX_OWN_SIDE, type TryPicture } from "../src/protocol/trainer.ts";
 
 /** Fetches or decodes a picture; equal pictures have equal ids. @throws LabError("bad-input") when it cannot be decoded */
-export async function tryPicture(picture: TryPicture, { row, suitePicture }: RowCalls): Promise<AskedPicture> {
+export async function tryPicture(picture: TryPicture, { row, sourcePicture }: RowCalls): Promise<AskedPicture> {
   if (picture.kind === "row") {
     const { summary, rgb } = await row(picture.index);
     return { id: summary.imageId, rgb, frames: summary.frames };
   }
-  if (picture.kind === "suite") return suitePicture(picture.index);
+  if (picture.kind === "source") return sourcePicture(picture.source, picture.index);
   const bytes = new Uint8Array(await picture.file.arrayBuffer());
   return { id: `own ${await sha256Hex(bytes)}`, rgb: await decodeOwn(picture.file) };
 }

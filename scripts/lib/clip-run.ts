@@ -7,7 +7,6 @@ import { framePicture } from "../../src/engine/data/clips/frame-picture.ts";
 import { decodeRle, parseRle, type Rle } from "../../src/engine/data/mask/rle.ts";
 import type { RgbImage } from "../../src/engine/data/sample.ts";
 import { badInput } from "../../src/engine/errors.ts";
-import { checkMaskSizes, maskletScore } from "../../src/engine/eval/video/masklet-score.ts";
 import { openSafetensors } from "../../src/engine/formats/safetensors.ts";
 import { writeSafetensors } from "../../src/engine/formats/safetensors-write.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
@@ -16,6 +15,7 @@ import { weightsView } from "../../src/engine/model/weights/weights.ts";
 import { type FollowKeeper, type FollowSettings, followExpressions } from "../../src/engine/policy/clip/follow.ts";
 import type { ClipPictures } from "../../src/engine/policy/clip/masklets.ts";
 import type { RunStore } from "../../src/engine/storage/store.ts";
+import { checkMaskSizes, maskletScore } from "../../src/plugins/suites/masklet-score.ts";
 import { decodeImage } from "./node/node-images.ts";
 import { nodeStore } from "./node/node-store.ts";
 

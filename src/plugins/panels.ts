@@ -6,6 +6,9 @@ export const PANELS: readonly PluginPanel[] = [
   { plugin: "judge-workshop", at: "judge", Panel: lazy(() => import("./judge-workshop/workshop-panels.tsx")) },
   { plugin: "whole-run", at: "whole-run", Panel: lazy(() => import("./whole-run/across-view.tsx")) },
   { plugin: "reward-bench", at: "rewards", Panel: lazy(() => import("./reward-bench/bench-panel.tsx")) },
+  { plugin: "leaderboard", at: "runs", Panel: lazy(() => import("./leaderboard/leaderboard-panel.tsx")) },
+  { plugin: "suites", at: "suites", Panel: lazy(() => import("./suites/suite-screen.tsx")) },
+  { plugin: "suites", at: "stopped-work", Panel: lazy(() => import("./suites/stopped-suites.tsx")) },
   { plugin: "tuner", at: "system", Panel: lazy(() => import("./tuner/tuning-panel.tsx")) },
   { plugin: "card", at: "system", Panel: lazy(() => import("./card/card-panel.tsx")) },
 ];

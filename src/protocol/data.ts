@@ -4,13 +4,6 @@ import type { RegionSummary, RgbImage } from "../engine/data/sample.ts";
 import type { SetInfo } from "../engine/data/set-info.ts";
 import type { DataMapping } from "../engine/data/tables/mapping.ts";
 import type { RowSource } from "../engine/data/training-row.ts";
-import type { Board, BoardAsked } from "../engine/eval/leaderboard.ts";
-import type { StoredSuite } from "../engine/eval/suites/finished.ts";
-import type { EvalFacts } from "../engine/eval/suites/folder.ts";
-import type { SuitePart } from "../engine/eval/suites/part.ts";
-import type { SuiteReport } from "../engine/eval/suites/report.ts";
-import type { SuiteRow } from "../engine/eval/suites/run-suite.ts";
-import type { SuiteItem } from "../engine/eval/suites/suite.ts";
 import type { RunExport } from "../engine/export/export-names.ts";
 import type { RemoteAddress } from "../engine/loading/remote/address.ts";
 import type { Asked } from "../engine/loading/remote/listing.ts";
@@ -40,16 +33,9 @@ export type StoredRuns = Awaited<ReturnType<RunLibrary["list"]>> & {
 };
 export type StoredRun = Awaited<ReturnType<RunLibrary["open"]>>;
 
-/** Rows of a suite as sent to the page. */
-export interface OpenSuite {
-  readonly items: readonly SuiteItem[];
-  readonly leftOut: readonly string[];
-  readonly rowsHash: string;
-}
-
-/** Replaces a row's id in a request for the picture of a suite's item. */
-export function suitePictureId(index: number): string {
-  return `suite ${index}`;
+/** Replaces a row's id in a request for the picture of a source that a plug-in opened. */
+export function sourcePictureId(source: string, index: number): string {
+  return `${source} ${index}`;
 }
 
 export interface RemoteCopy {
@@ -76,24 +62,6 @@ export interface DataCalls {
    * @param frame frame of a clip; null for all frames below each other
    */
   image(rowId: string, imageId: string | null, maxSide: number, frame: number | null): Promise<ImageBitmap>;
-  /** Rows of an evaluation suite in the open files; `suitePictureId` identifies their pictures. */
-  openSuite(suite: string, split: string | null, part: SuitePart, signal: AbortSignal): Promise<OpenSuite>;
-  /**
-   * The pictures of a row of the open suite that a judge receives, as data URLs.
-   * @throws LabError like the calls for pictures
-   */
-  judgePictures(suite: string, index: number): Promise<readonly string[]>;
-  /** Opens or continues an evaluation of the open suite. Returns its id and the answers so far. */
-  openEvaluation(
-    facts: EvalFacts,
-  ): Promise<{ readonly id: string; readonly answers: readonly SuiteRow[]; readonly looks: number }>;
-  /** Finished and stopped evaluations of suites, by name. */
-  storedSuites(): Promise<readonly StoredSuite[]>;
-  deleteEvaluation(id: string): Promise<void>;
-  /** Finished evaluations of the same rows as one table. @throws LabError("bad-input") naming one of other rows */
-  ledger(ids: readonly string[], format: "csv" | "parquet"): Promise<Blob>;
-  keepAnswers(id: string, rows: readonly SuiteRow[]): Promise<void>;
-  keepReport(id: string, report: SuiteReport): Promise<void>;
   /** Number of open rows that a run with these settings trains on. @throws LabError when none is left */
   trainRows(settings: SplitSettings): Promise<number>;
   /** The row's record as JSON text, picture bytes left out. */
@@ -125,13 +93,6 @@ export interface DataCalls {
   alarms(runId: string): Promise<readonly Alarm[]>;
   /** Costs of the steps of a run by phase, ascending; empty for a run that stored none. */
   costs(runId: string): Promise<readonly StepCosts[]>;
-  /** Stored runs by a held-out score, over the same rows. */
-  leaderboards(asked: BoardAsked): Promise<readonly Board[]>;
-  /**
-   * The rows behind a leaderboard as CSV, one column per run.
-   * @param hash hash of the rows
-   */
-  boardRows(asked: BoardAsked, hash: string): Promise<Blob>;
   /**
    * The whole run folder, or one of its exports, as one zip.
    * @param onBytes called with the bytes so far @throws LabError("cancelled") when the signal aborts
@@ -173,6 +134,9 @@ export interface RowCalls {
   bytesElsewhere(runId: string, path: string, start: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
   /** A row of the open set; pixels and mask are transferred. */
   row: RowSource;
-  /** Picture of an item of the open suite; the pixels are transferred. */
-  suitePicture(index: number): Promise<{ readonly id: string; readonly rgb: RgbImage }>;
+  /**
+   * Picture of a source that a plug-in opened; the pixels are transferred.
+   * @param source its name
+   */
+  sourcePicture(source: string, index: number): Promise<{ readonly id: string; readonly rgb: RgbImage }>;
 }

@@ -2,6 +2,8 @@
 import type { ByteFolder } from "../engine/bytes/source.ts";
 import type { RegionSample, RgbImage } from "../engine/data/sample.ts";
 import type { ModelCache } from "../engine/loading/model-cache.ts";
+import type { Meteor } from "../engine/rewards/meteor/meteor.ts";
+import type { RunLibrary } from "../engine/runs/library/library.ts";
 import type { Session } from "../engine/session/session.ts";
 import type { RunStore } from "../engine/storage/store.ts";
 import type { RowCalls } from "./data.ts";
@@ -27,6 +29,15 @@ export interface DataPlace {
   readonly pixels: (picture: Pick<RegionSample, "imageId" | "image">) => Promise<RgbImage>;
   /** Sources of plug-ins by name, which requests for pictures name; opening files forgets them. */
   readonly sources: Map<string, PictureSource>;
+  /** A store of the private file system by name; of runs without one. */
+  readonly store: (name?: "evaluations" | "runs") => Promise<RunStore>;
+  /** Runs stored in this browser. */
+  readonly library: () => Promise<RunLibrary>;
+}
+
+/** The reward worker once the WordNet table is read. */
+export interface RewardPlace {
+  readonly meteor: Meteor;
 }
 
 /** Calls of a plug-in on a worker. @param place resolves when the worker is ready; rejects with the reason if it cannot be */

@@ -1,7 +1,5 @@
 /** Page and trainer → reward worker: scoring, and for the page the judge. */
 import type { LabConfig } from "../engine/config/table.ts";
-import type { Evaluated, SuiteReport } from "../engine/eval/suites/report.ts";
-import type { SuiteRow } from "../engine/eval/suites/run-suite.ts";
 import type { JudgeDescription } from "../engine/rewards/judge/description.ts";
 import type { ReachReport } from "../engine/rewards/judge/providers/diagnosis.ts";
 import type { RewardTerm } from "../engine/rewards/term.ts";
@@ -10,9 +8,6 @@ import type { WireError } from "./rpc.ts";
 
 /** Requests that both the page and the trainer send. */
 export type ScoreCalls = RewardScorer;
-
-/** An evaluation with the name of its suite. */
-export type EvaluatedSuite = Omit<Evaluated, "suite"> & { readonly suite: string };
 
 export interface RewardCalls extends ScoreCalls {
   /**
@@ -32,8 +27,6 @@ export interface RewardCalls extends ScoreCalls {
   /** Sends pairs to the judge of a configuration; a run's judge and budget are not affected. */
   tryJudge(config: LabConfig, pairs: readonly CaptionPair[], how: JudgeTry, signal: AbortSignal): Promise<Judged>;
   judgeModels(config: LabConfig, signal: AbortSignal): Promise<readonly string[]>;
-  /** Scores of an evaluation, with METEOR; it does not touch runs. */
-  suiteReport(evaluated: EvaluatedSuite, rows: readonly SuiteRow[]): Promise<SuiteReport>;
   /** Forgets all replies of earlier runs. */
   forgetReplies(): Promise<void>;
 }

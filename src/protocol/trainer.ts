@@ -8,7 +8,6 @@ import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
 import type { TowerPart } from "../engine/policy/features.ts";
 import type { TrainerEvent } from "../engine/rl/run/events.ts";
 import type { Fork } from "../engine/runs/library/fork.ts";
-import type { LoopId } from "../engine/runs/rollouts/records.ts";
 import type { SelfCheck } from "../engine/self-test/self-check.ts";
 import type { DryRun, DryRunPlace } from "../engine/session/dry-run.ts";
 import type { FollowTask, OnFollow } from "../engine/session/follow-clip.ts";
@@ -198,8 +197,8 @@ export const MAX_OWN_SIDE = 4096;
 /** A row of the open data set, or the user's encoded picture. */
 export type TryPicture =
   | { readonly kind: "row"; readonly index: number }
-  /** An item of the open evaluation suite. */
-  | { readonly kind: "suite"; readonly index: number }
+  /** A picture of a source that a plug-in opened. */
+  | { readonly kind: "source"; readonly source: string; readonly index: number }
   | { readonly kind: "own"; readonly file: Blob };
 
 /** An adapter as shown on the page. */

@@ -85,11 +85,12 @@ const LISTS: Readonly<Record<string, RegExp>> = {
   "src/plugins/loops.ts": /^src\/engine\/rl\//,
   "src/plugins/panels.ts": /^src\/app\//,
   "src/plugins/data-calls.ts": /^workers\//,
+  "src/plugins/reward-calls.ts": /^workers\//,
   "src/plugins/trainer-calls.ts": /^workers\//,
 };
 
 /** Plug-ins that a plug-in imports. */
-const NEEDS: Readonly<Record<string, readonly string[]>> = {};
+const NEEDS: Readonly<Record<string, readonly string[]>> = { leaderboard: ["suites"] };
 
 /** Packages by the part that may use them; a part that is absent may use none. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {

@@ -5,13 +5,13 @@
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { readEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import {
   evaluationColumns,
   type FinishedEvaluation,
   finishedEvaluations,
-} from "../../../src/engine/eval/suites/finished.ts";
-import { type LedgerColumn, ledgerCsv, ledgerParquet, runColumns } from "../../../src/engine/eval/suites/ledger.ts";
-import { readEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
+} from "../../../src/plugins/suites/finished.ts";
+import { type LedgerColumn, ledgerCsv, ledgerParquet, runColumns } from "../../../src/plugins/suites/ledger.ts";
 import { nodeStore } from "../node/node-store.ts";
 
 /**

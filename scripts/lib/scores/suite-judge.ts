@@ -2,7 +2,10 @@
 import { isRecord, parseJson } from "../../../src/engine/bytes/json.ts";
 import { requireConfig } from "../../../src/engine/config/parse.ts";
 import { badInput, LabError } from "../../../src/engine/errors.ts";
-import type { EvalFolder } from "../../../src/engine/eval/suites/folder.ts";
+import { openJudge } from "../../../src/engine/rewards/judge/setup.ts";
+import type { RewardTerm } from "../../../src/engine/rewards/term.ts";
+import type { CaptionPair } from "../../../src/engine/rewards/types.ts";
+import type { EvalFolder } from "../../../src/plugins/suites/folder.ts";
 import {
   judgeAnswers,
   judgeName,
@@ -10,12 +13,9 @@ import {
   liveVerdicts,
   newFailures,
   repliedVerdict,
-} from "../../../src/engine/eval/suites/judged.ts";
-import { answerKey, type SuiteRow, type System } from "../../../src/engine/eval/suites/run-suite.ts";
-import type { SuiteItem, Verdict } from "../../../src/engine/eval/suites/suite.ts";
-import { openJudge } from "../../../src/engine/rewards/judge/setup.ts";
-import type { RewardTerm } from "../../../src/engine/rewards/term.ts";
-import type { CaptionPair } from "../../../src/engine/rewards/types.ts";
+} from "../../../src/plugins/suites/judged.ts";
+import { answerKey, type SuiteRow, type System } from "../../../src/plugins/suites/run-suite.ts";
+import type { SuiteItem, Verdict } from "../../../src/plugins/suites/suite.ts";
 import { one, type Parsed } from "../arguments.ts";
 import { commandLineConsent } from "../node/node-consent.ts";
 import { readTextFile } from "../node/node-files.ts";

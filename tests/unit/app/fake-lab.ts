@@ -7,6 +7,8 @@ import { useSession } from "../../../src/app/stores/session.ts";
 import type { BenchCalls } from "../../../src/plugins/reward-bench/bench-calls.ts";
 import { useBench } from "../../../src/plugins/reward-bench/bench-store.ts";
 import type { RolloutCalls } from "../../../src/plugins/reward-bench/rollout-calls.ts";
+import type { ReportCalls } from "../../../src/plugins/suites/report-calls.ts";
+import type { SuiteCalls } from "../../../src/plugins/suites/suite-calls.ts";
 import type { DataCalls } from "../../../src/protocol/data.ts";
 import type { RewardCalls } from "../../../src/protocol/reward.ts";
 import { type Calls, connect, type Handlers, type Tells } from "../../../src/protocol/rpc.ts";
@@ -16,9 +18,9 @@ type Some<M> = Partial<Handlers<Calls<M>>>;
 
 /** What the stand-ins answer; any other call of the page is rejected. */
 export interface StandIns {
-  readonly data?: Some<DataCalls & RolloutCalls>;
+  readonly data?: Some<DataCalls & RolloutCalls & SuiteCalls>;
   readonly trainer?: Some<TrainerCalls & BenchCalls>;
-  readonly reward?: Some<RewardCalls>;
+  readonly reward?: Some<RewardCalls & ReportCalls>;
 }
 
 /** An address that is set and read, without history. */

@@ -2,13 +2,13 @@
 import { afterEach, expect, test, vi } from "vitest";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { badInput } from "../../../src/engine/errors.ts";
-import { isFinished, storedSuites } from "../../../src/engine/eval/suites/finished.ts";
-import type { EvalFacts } from "../../../src/engine/eval/suites/folder.ts";
-import type { SuiteReport } from "../../../src/engine/eval/suites/report.ts";
-import type { SuiteRow } from "../../../src/engine/eval/suites/run-suite.ts";
-import type { SuiteItem } from "../../../src/engine/eval/suites/suite.ts";
 import type { CaptionPair } from "../../../src/engine/rewards/types.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { isFinished, storedSuites } from "../../../src/plugins/suites/finished.ts";
+import type { EvalFacts } from "../../../src/plugins/suites/folder.ts";
+import type { SuiteReport } from "../../../src/plugins/suites/report.ts";
+import type { SuiteRow } from "../../../src/plugins/suites/run-suite.ts";
+import type { SuiteItem } from "../../../src/plugins/suites/suite.ts";
 
 const LAB = "../../../src/app/clients/lab.ts";
 const items: SuiteItem[] = ["1", "2"].map((id) => ({
@@ -63,9 +63,11 @@ async function page() {
     },
     suiteReport: async () => REPORT,
   };
-  vi.doMock(LAB, () => ({ lab: () => ({ data, trainer, reward }), report: () => undefined, builtIn: String }));
-  const { continueSuite, runSuite } = await import("../../../src/app/clients/suite.ts");
-  const { chooseSuite, showReport, useSuite } = await import("../../../src/app/stores/suite.ts");
+  const lab = { data, trainer, reward };
+  const pluginCalls = (worker: keyof typeof lab) => lab[worker];
+  vi.doMock(LAB, () => ({ lab: () => lab, pluginCalls, report: () => undefined, builtIn: String }));
+  const { continueSuite, runSuite } = await import("../../../src/plugins/suites/suite-work.ts");
+  const { chooseSuite, showReport, useSuite } = await import("../../../src/plugins/suites/suite-store.ts");
   const { changeConfig, useSession } = await import("../../../src/app/stores/session.ts");
   const { useTry } = await import("../../../src/app/stores/try-out.ts");
   const { useConsent } = await import("../../../src/app/stores/consent.ts");

@@ -6,7 +6,7 @@ import { chooseSplits, namedSplit } from "../../../src/engine/data/file-splits.t
 import { rleFromBox } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet, type RegionSetOptions } from "../../../src/engine/data/region-set.ts";
 import { mappingText } from "../../../src/engine/data/tables/mapping.ts";
-import { regionRows } from "../../../src/engine/eval/suites/rows.ts";
+import { regionRows } from "../../../src/plugins/suites/rows.ts";
 import { jpg } from "./make.ts";
 
 test.each([

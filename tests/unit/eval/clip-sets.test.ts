@@ -8,12 +8,12 @@ import { root } from "../../../scripts/lib/ensure.mjs";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { nodeStore } from "../../../scripts/lib/node/node-store.ts";
 import { decodeRle, encodeRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
-import { suiteOf } from "../../../src/engine/eval/suites/all.ts";
-import { openEvalFolder, suiteRowsHash } from "../../../src/engine/eval/suites/folder.ts";
-import { suiteReport } from "../../../src/engine/eval/suites/report.ts";
-import type { SuiteRow } from "../../../src/engine/eval/suites/run-suite.ts";
-import type { Suite } from "../../../src/engine/eval/suites/suite.ts";
 import { uniform } from "../../../src/engine/gpu/random.ts";
+import { suiteOf } from "../../../src/plugins/suites/all.ts";
+import { openEvalFolder, suiteRowsHash } from "../../../src/plugins/suites/folder.ts";
+import { suiteReport } from "../../../src/plugins/suites/report.ts";
+import type { SuiteRow } from "../../../src/plugins/suites/run-suite.ts";
+import type { Suite } from "../../../src/plugins/suites/suite.ts";
 
 const PYTHON = process.env.PYTHON || "python3";
 const PROGRAM = join(root, "tests/oracle/clip_sets.py");

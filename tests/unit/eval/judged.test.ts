@@ -2,16 +2,16 @@
 import { expect, test } from "vitest";
 import { judgeRows, type SuiteJudge } from "../../../scripts/lib/scores/suite-judge.ts";
 import { LabError } from "../../../src/engine/errors.ts";
-import { suiteOf } from "../../../src/engine/eval/suites/all.ts";
-import { judgeAnswers } from "../../../src/engine/eval/suites/judged.ts";
+import { suiteOf } from "../../../src/plugins/suites/all.ts";
+import { judgeAnswers } from "../../../src/plugins/suites/judged.ts";
 import {
   answerKey,
   parseSuiteRow,
   type SuiteRow,
   type System,
   suiteScores,
-} from "../../../src/engine/eval/suites/run-suite.ts";
-import type { AnsweredItem, Suite, SuiteItem, Verdict } from "../../../src/engine/eval/suites/suite.ts";
+} from "../../../src/plugins/suites/run-suite.ts";
+import type { AnsweredItem, Suite, SuiteItem, Verdict } from "../../../src/plugins/suites/suite.ts";
 
 const dlc = suiteOf("dlc") as Suite;
 const item = (id: string, question = "Is it red?"): SuiteItem => ({

@@ -1,11 +1,16 @@
 /** Runs by a held-out score over the same rows. */
 import { expect, test } from "vitest";
-import { type BoardAsked, BoardReader, boardColumns, leaderboards } from "../../../src/engine/eval/leaderboard.ts";
 import { storeEvaluation } from "../../../src/engine/eval/report.ts";
 import { readEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { listDigests } from "../../../src/engine/runs/library/digest.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import {
+  type BoardAsked,
+  BoardReader,
+  boardColumns,
+  leaderboards,
+} from "../../../src/plugins/leaderboard/leaderboard.ts";
 import { row, TERMS } from "../runs/sample-evaluations.ts";
 import { manifest } from "../runs/sample-run.ts";
 

@@ -16,16 +16,16 @@ import { suiteJudge } from "../../../scripts/lib/scores/suite-judge.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { decodeRle, parseRle, type Rle, rleArea, rleFromBox } from "../../../src/engine/data/mask/rle.ts";
 import { writeParquet } from "../../../src/engine/data/parquet/write.ts";
-import { ptbTokens } from "../../../src/engine/eval/benchmarks/ptb-tokens.ts";
-import { SUITES, suiteOf } from "../../../src/engine/eval/suites/all.ts";
-import { looksAt } from "../../../src/engine/eval/suites/finished.ts";
-import { type EvalFacts, openEvalFolder, suiteRowsHash } from "../../../src/engine/eval/suites/folder.ts";
-import { judgePictures } from "../../../src/engine/eval/suites/judge-pictures.ts";
-import { repliedVerdict } from "../../../src/engine/eval/suites/judged.ts";
-import { ledgerRows, runColumns } from "../../../src/engine/eval/suites/ledger.ts";
-import { SUITE_PARTS, suitePart } from "../../../src/engine/eval/suites/part.ts";
-import { looksText, suiteReport } from "../../../src/engine/eval/suites/report.ts";
-import { answerKey, answerRows, type SuiteRow } from "../../../src/engine/eval/suites/run-suite.ts";
+import { SUITES, suiteOf } from "../../../src/plugins/suites/all.ts";
+import { ptbTokens } from "../../../src/plugins/suites/benchmarks/ptb-tokens.ts";
+import { looksAt } from "../../../src/plugins/suites/finished.ts";
+import { type EvalFacts, openEvalFolder, suiteRowsHash } from "../../../src/plugins/suites/folder.ts";
+import { judgePictures } from "../../../src/plugins/suites/judge-pictures.ts";
+import { repliedVerdict } from "../../../src/plugins/suites/judged.ts";
+import { ledgerRows, runColumns } from "../../../src/plugins/suites/ledger.ts";
+import { SUITE_PARTS, suitePart } from "../../../src/plugins/suites/part.ts";
+import { looksText, suiteReport } from "../../../src/plugins/suites/report.ts";
+import { answerKey, answerRows, type SuiteRow } from "../../../src/plugins/suites/run-suite.ts";
 import type {
   AnsweredItem,
   Suite,
@@ -33,7 +33,7 @@ import type {
   SuiteRows,
   SuiteTask,
   SuiteTools,
-} from "../../../src/engine/eval/suites/suite.ts";
+} from "../../../src/plugins/suites/suite.ts";
 import { suiteValues } from "../../../tools/parity/evaluation/suite-values.ts";
 import { judgeServer } from "../../support/judge-server.ts";
 import { evaluation } from "../runs/sample-evaluations.ts";

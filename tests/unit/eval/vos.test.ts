@@ -2,10 +2,10 @@
 import { expect, it } from "vitest";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { encodeRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
-import { suiteOf } from "../../../src/engine/eval/suites/all.ts";
-import { suiteReport } from "../../../src/engine/eval/suites/report.ts";
-import { answerKey, type SuiteRow, type System } from "../../../src/engine/eval/suites/run-suite.ts";
-import type { Suite, SuiteRows } from "../../../src/engine/eval/suites/suite.ts";
+import { suiteOf } from "../../../src/plugins/suites/all.ts";
+import { suiteReport } from "../../../src/plugins/suites/report.ts";
+import { answerKey, type SuiteRow, type System } from "../../../src/plugins/suites/run-suite.ts";
+import type { Suite, SuiteRows } from "../../../src/plugins/suites/suite.ts";
 import { png } from "../data/make.ts";
 
 const mask = (...pixels: number[]): Rle => encodeRle(pixels, 2, 2);

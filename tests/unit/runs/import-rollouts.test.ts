@@ -1,8 +1,8 @@
 /** Stored groups on the reward bench. */
 import { expect, it } from "vitest";
-import { importRollouts } from "../../../src/plugins/reward-bench/import-rollouts.ts";
 import type { LoopId, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
 import { groupsToArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";
+import { importRollouts } from "../../../src/plugins/reward-bench/import-rollouts.ts";
 import { group } from "./sample-run.ts";
 
 /** The weights of a group whose rollouts have one action each, of these names. */

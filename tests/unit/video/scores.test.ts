@@ -2,14 +2,14 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { boundaryScore, regionSimilarity } from "../../../src/engine/data/mask/boundary.ts";
+import { clipOrder } from "../../../src/engine/model/sam2/video/clip.ts";
 import {
   maskletScore,
   meanScore,
   roundedScore,
   scoreByType,
   scoreLine,
-} from "../../../src/engine/eval/video/masklet-score.ts";
-import { clipOrder } from "../../../src/engine/model/sam2/video/clip.ts";
+} from "../../../src/plugins/suites/masklet-score.ts";
 import { videoScoresParity } from "../../../tools/parity/video/video-scores.ts";
 
 const GOLDEN = fileURLToPath(new URL("../../golden/video/", import.meta.url));

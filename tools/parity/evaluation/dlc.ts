@@ -1,6 +1,6 @@
 /** The suite of DLC-Bench against published runs and their standard errors. */
-import type { SuiteScore } from "../../../src/engine/eval/suites/run-suite.ts";
-import type { AnsweredItem } from "../../../src/engine/eval/suites/suite.ts";
+import type { SuiteScore } from "../../../src/plugins/suites/run-suite.ts";
+import type { AnsweredItem } from "../../../src/plugins/suites/suite.ts";
 import { CaseCheck } from "../case-check.ts";
 import type { ParityRow } from "../row.ts";
 import { type Json, object, objects, text } from "./golden.ts";

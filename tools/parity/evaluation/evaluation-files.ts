@@ -17,7 +17,7 @@ import { maskOf } from "../../../src/engine/data/readers/segmentation.ts";
 import { readPickle } from "../../../src/engine/data/records/pickle.ts";
 import { openRecords } from "../../../src/engine/data/records/records.ts";
 import { layoutOf } from "../../../src/engine/data/tables/identify.ts";
-import { overlapOf } from "../../../src/engine/eval/suites/masks.ts";
+import { overlapOf } from "../../../src/plugins/suites/masks.ts";
 import { CaseCheck } from "../case-check.ts";
 import type { ParityRow } from "../row.ts";
 import { parseColumns } from "./column-text.ts";

@@ -1,9 +1,9 @@
 /** Scores of the evaluation golden set: masks, captions, grounded answers, DLC-Bench, words, intervals. */
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
-import { cleanRegionCaption, parseGcgAnswer } from "../../../src/engine/eval/benchmarks/answer-text.ts";
-import { cider } from "../../../src/engine/eval/benchmarks/cider.ts";
-import { wordIou } from "../../../src/engine/eval/benchmarks/gcg.ts";
-import { ptbTokens } from "../../../src/engine/eval/benchmarks/ptb-tokens.ts";
+import { cleanRegionCaption, parseGcgAnswer } from "../../../src/plugins/suites/benchmarks/answer-text.ts";
+import { cider } from "../../../src/plugins/suites/benchmarks/cider.ts";
+import { wordIou } from "../../../src/plugins/suites/benchmarks/gcg.ts";
+import { ptbTokens } from "../../../src/plugins/suites/benchmarks/ptb-tokens.ts";
 import { CaseCheck } from "../case-check.ts";
 import type { ParityRow } from "../row.ts";
 import { clusterRows } from "./clusters.ts";

@@ -1,16 +1,16 @@
 /** Grounded conversations against the released script: IoU matrices, matches, mIoU, AP, recall. */
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import { parseRle } from "../../../src/engine/data/mask/rle.ts";
+import { clustersBy } from "../../../src/engine/eval/bootstrap.ts";
 import {
   averagePrecision,
   type GcgPicture,
   iouMatrix,
   matchedLabels,
   pictureMiou,
-} from "../../../src/engine/eval/benchmarks/gcg.ts";
-import { clustersBy } from "../../../src/engine/eval/bootstrap.ts";
-import { gcgPicture } from "../../../src/engine/eval/suites/gcg.ts";
-import type { AnsweredItem } from "../../../src/engine/eval/suites/suite.ts";
+} from "../../../src/plugins/suites/benchmarks/gcg.ts";
+import { gcgPicture } from "../../../src/plugins/suites/gcg.ts";
+import type { AnsweredItem } from "../../../src/plugins/suites/suite.ts";
 import { CaseCheck } from "../case-check.ts";
 import type { ParityRow } from "../row.ts";
 import { goldenJson, type Json, masks, object, objects, pictureId, text, texts } from "./golden.ts";

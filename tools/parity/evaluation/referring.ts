@@ -1,9 +1,9 @@
 /** Counting of referring segmentation, compared with recorded evaluators. */
 import { isRecord } from "../../../src/engine/bytes/json.ts";
 import { clustersBy } from "../../../src/engine/eval/bootstrap.ts";
-import { type GresRow, gresIou, gresMetrics, gresPixels, gresRow } from "../../../src/engine/eval/suites/grefcoco.ts";
-import { overlapOf } from "../../../src/engine/eval/suites/masks.ts";
-import type { AnsweredItem } from "../../../src/engine/eval/suites/suite.ts";
+import { type GresRow, gresIou, gresMetrics, gresPixels, gresRow } from "../../../src/plugins/suites/grefcoco.ts";
+import { overlapOf } from "../../../src/plugins/suites/masks.ts";
+import type { AnsweredItem } from "../../../src/plugins/suites/suite.ts";
 import { CaseCheck } from "../case-check.ts";
 import type { ParityRow } from "../row.ts";
 import { type Json, object, objects } from "./golden.ts";

@@ -1,9 +1,9 @@
 /** A suite's scores of recorded rows. */
 import { parseRle } from "../../../src/engine/data/mask/rle.ts";
 import { LabError } from "../../../src/engine/errors.ts";
-import { suiteOf } from "../../../src/engine/eval/suites/all.ts";
-import { type SuiteScores, suiteScores } from "../../../src/engine/eval/suites/run-suite.ts";
-import type { AnsweredItem, SuiteItem, SuiteTools } from "../../../src/engine/eval/suites/suite.ts";
+import { suiteOf } from "../../../src/plugins/suites/all.ts";
+import { type SuiteScores, suiteScores } from "../../../src/plugins/suites/run-suite.ts";
+import type { AnsweredItem, SuiteItem, SuiteTools } from "../../../src/plugins/suites/suite.ts";
 import { masks } from "./golden.ts";
 
 const NO_TOOLS: SuiteTools = { meteor: () => 0 };

@@ -2,7 +2,7 @@
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import { boundaryScore, type FrameMask, regionSimilarity } from "../../../src/engine/data/mask/boundary.ts";
 import { decodeRle, parseRle } from "../../../src/engine/data/mask/rle.ts";
-import { maskletScore } from "../../../src/engine/eval/video/masklet-score.ts";
+import { maskletScore } from "../../../src/plugins/suites/masklet-score.ts";
 import { CaseCheck } from "../case-check.ts";
 import { goldenJson, number, objects, text } from "../evaluation/golden.ts";
 import { openArrays } from "../golden-arrays.ts";

@@ -1,6 +1,7 @@
 /** The places of the page that show panels of plug-ins, with what each gives to a panel. */
 import type { ComponentType } from "react";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
+import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import type { Scan, ViewedRun } from "../rollout/use-viewed-run.ts";
 
 /** A row with an editable caption and mask. */
@@ -18,6 +19,12 @@ export interface Places {
   readonly judge: Nothing;
   /** Below the composer of the Rewards screen; `onTrial` puts a rollout into its try-out. */
   readonly rewards: { readonly onTrial: (trial: Trial) => void };
+  /** Below the list of the Runs screen, with the runs that it shows. */
+  readonly runs: { readonly runs: readonly RunDigest[] };
+  /** Where work that was stopped is offered again: on the Home screen and beside held-out rows. */
+  readonly "stopped-work": Nothing;
+  /** The part *Suites* of the Eval screen. */
+  readonly suites: Nothing;
   /** Beside the self-test on the System screen. */
   readonly system: Nothing;
   /** The view *Whole run* of the Rollouts screen. */

@@ -6,9 +6,9 @@ import { baselineIn } from "../../../engine/runs/library/run-result.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
+import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { useNoRun, useViewedRun } from "../../components/rollout/use-viewed-run.ts";
-import { StoppedSuites } from "../../components/stopped-suites.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select } from "../../components/ui/controls.tsx";
 import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
@@ -25,9 +25,6 @@ import { SegmentationTable } from "./segmentation-table.tsx";
 import { SelectionLine } from "./selection-line.tsx";
 import { SourceTable } from "./source-table.tsx";
 
-const SuiteScreen = lazy(() =>
-  import("./suites/suite-screen.tsx").then(({ SuiteScreen: Shown }) => ({ default: Shown })),
-);
 const EvalCurve = lazy(() => import("./eval-curve.tsx"));
 
 const PARTS = { run: "Held-out rows", suites: "Suites" } as const;
@@ -38,20 +35,18 @@ export function EvalScreen(): ReactNode {
   const part = useRoute((route) => route.part);
   return (
     <div className="screen" data-testid="screen-eval">
-      <div>
-        <Segmented label="Evaluation" options={PARTS} value={part} onChange={(value) => navigate({ part: value })} />
-      </div>
-      {part === "run" ? (
+      {hasPanels("suites") && (
+        <div>
+          <Segmented label="Evaluation" options={PARTS} value={part} onChange={(value) => navigate({ part: value })} />
+        </div>
+      )}
+      {part === "suites" && hasPanels("suites") ? (
+        <PluginPanels at="suites" given={{}} />
+      ) : (
         <>
-          <StoppedSuites />
+          <PluginPanels at="stopped-work" given={{}} />
           <HeldOut />
         </>
-      ) : (
-        <ErrorBoundary>
-          <Suspense fallback={null}>
-            <SuiteScreen />
-          </Suspense>
-        </ErrorBoundary>
       )}
     </div>
   );

@@ -8,9 +8,9 @@ import { startBlocker } from "../../clients/run/blockers.ts";
 import { act } from "../../clients/run/run-actions.ts";
 import { BeforeAfter } from "../../components/before-after.tsx";
 import { GuideCards } from "../../components/guide/guide-cards.tsx";
+import { PluginPanels } from "../../components/place/place.tsx";
 import { NewestRun } from "../../components/rollout/newest-run.tsx";
 import { titleOf, useNoRun, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
-import { StoppedSuites } from "../../components/stopped-suites.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPause, IconPlay } from "../../components/ui/icons.tsx";
 import { useEvaluations } from "../../components/use-evaluations.ts";
@@ -39,7 +39,7 @@ export function HomeScreen(): ReactNode {
             Train a Sa2VA checkpoint with dual-loop GRPO in this tab, on your own GPU. Nothing is uploaded.
           </p>
           <Begin />
-          <StoppedSuites />
+          <PluginPanels at="stopped-work" given={{}} />
         </div>
         {run !== null && <RewardCurve run={run} step={playback.step} evaluations={evaluations} />}
       </section>

@@ -6,6 +6,7 @@ import { lab, report } from "../../clients/lab.ts";
 import { loadedBlocker } from "../../clients/run/blockers.ts";
 import { resumeNeeds } from "../../clients/run/resume.ts";
 import { evaluateCheckpoint } from "../../clients/run/start-run.ts";
+import { PluginPanels } from "../../components/place/place.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import { useAsync } from "../../components/use-async.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
@@ -17,7 +18,6 @@ import { ComparePanel } from "./compare/compare-panel.tsx";
 import { MOST_RUNS, type NamedRun } from "./compare/compare-specs.ts";
 import { SideBySide } from "./compare/side-by-side.tsx";
 import { exportRun } from "./export-run.ts";
-import { Leaderboard } from "./leaderboard.tsx";
 import { Ongoing } from "./ongoing.tsx";
 import { OpenAddress } from "./open-address.tsx";
 import { continueRun, RunDialog, type RunQuestion } from "./run-dialog.tsx";
@@ -206,7 +206,7 @@ export function RunsScreen(): ReactNode {
         </div>
       )}
       <Ongoing />
-      <Leaderboard runs={listed} />
+      <PluginPanels at="runs" given={{ runs: listed }} />
       <RunsElsewhere
         runs={elsewhere}
         blockerOf={(run) => blockerOf(run, null)}
