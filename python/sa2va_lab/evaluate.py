@@ -20,7 +20,7 @@ from .team import Team
 
 def due(settings: Settings, step: int, rows: int) -> bool:
     """Whether held-out rows are evaluated at a step."""
-    return settings.evalSteps > 0 and rows > 0 and (step % settings.evalSteps == 0 or step == settings.steps)
+    return settings.eval_steps > 0 and rows > 0 and (step % settings.eval_steps == 0 or step == settings.steps)
 
 
 @torch.no_grad()
@@ -100,10 +100,10 @@ def _texts_of(context: Context, asked: Asked, address: Address) -> list[Completi
 def _own_rewards(context: Context, facts: dict[int, list[Facts]], weights: list[float] | None) -> Scores:
     """The run's reward of the greedy and the sampled rollouts of both loops, and the judge's cost."""
     s, scorer = context.settings, context.scorer
-    if not s.evalJudge:
+    if not s.eval_judge:
         scorer = replace(scorer, judge=None)
     # METEOR instead of a verdict would be another score.
-    own = s.changed(missingVerdict="pause" if s.missingVerdict == "pause" else "drop")
+    own = s.changed(missing_verdict="pause" if s.missing_verdict == "pause" else "drop")
     out: dict[str, Reward] = {name: None for name in REWARDS if int(name[6]) in facts}
     rows: list[list[Term]] = []
     for loop in (loop for loop in s.active_loops if loop in facts):
@@ -120,9 +120,9 @@ def _own_rewards(context: Context, facts: dict[int, list[Facts]], weights: list[
 def evaluate(context: Context, folder: RunFolder, team: Team, step: int) -> None:
     """Scores held-out rows on all processes and stores the report; an evaluation at or past the step is replaced."""
     s, data = context.settings, context.data
-    chosen = max(1, math.floor(s.evalRows * s.selectionShare + 0.5)) if data.selection else 0
+    chosen = max(1, math.floor(s.eval_rows * s.selection_share + 0.5)) if data.selection else 0
     first = context.order.evaluated
-    places = [(index, "report") for index in first(data.report, s.evalRows - chosen)]
+    places = [(index, "report") for index in first(data.report, s.eval_rows - chosen)]
     places += [(index, "selection") for index in first(data.selection, chosen)]
     mine = []
     for at in team.own(len(places)):

@@ -55,28 +55,28 @@ class CaptionJudge:
         Raises LabError without an address.
         """
         s = settings
-        if not s.judgeUrl.strip():
+        if not s.judge_url.strip():
             raise LabError("judge is on, but judgeUrl is empty; set the address of a server or turn the judge off")
-        own = {"questions": s.judgeQuestionsPrompt, "answers": s.judgeAnswersPrompt, "dlc": s.judgeDlcPrompt}
+        own = {"questions": s.judge_questions_prompt, "answers": s.judge_answers_prompt, "dlc": s.judge_dlc_prompt}
         self._prompts = {name: own[name] or prompts[name] for name in own}
         self._s, self._path, (rank, world) = s, replies, place
         text = compact([self._prompts[name] for name in ("questions", "answers", "dlc")])
         self._version = sha256(text.encode()).hexdigest()[:16]
-        self._server = Server(s.judgeUrl, s.judgeModel.strip(), s.judgeTimeout, os.environ.get(KEY, "").strip())
+        self._server = Server(s.judge_url, s.judge_model.strip(), s.judge_timeout, os.environ.get(KEY, "").strip())
         self._server.model = self._server.model or self._server.first_model()
-        self._written = q.prepared_questions(s.judgeWritten) if s.judge == "dlc" else None
-        self._pool = ThreadPoolExecutor(max(1, s.judgeParallel // world))
+        self._written = q.prepared_questions(s.judge_written) if s.judge == "dlc" else None
+        self._pool = ThreadPoolExecutor(max(1, s.judge_parallel // world))
         self._lock, self._replies = threading.Lock(), self._stored()
-        calls = max(0, s.judgeMaxCalls - int(spent[0]))
-        self._calls = calls // world + (rank < calls % world) if s.judgeMaxCalls > 0 else math.inf
-        self._cost = (s.judgeMaxCost - spent[1]) / world if s.judgeMaxCost > 0 else math.inf
+        calls = max(0, s.judge_max_calls - int(spent[0]))
+        self._calls = calls // world + (rank < calls % world) if s.judge_max_calls > 0 else math.inf
+        self._cost = (s.judge_max_cost - spent[1]) / world if s.judge_max_cost > 0 else math.inf
 
     @property
     def described(self) -> dict[str, Any]:
         """The judge without its key, as in the run folder's judge.json."""
         return {
             "instrument": self._s.judge, "place": self._server.place,
-            "model": self._server.model, "temperature": 0, "range": self._s.judgeRange, "version": self._version,
+            "model": self._server.model, "temperature": 0, "range": self._s.judge_range, "version": self._version,
             "prompts": self._prompts,
         }  # fmt: skip
 
@@ -92,14 +92,14 @@ class CaptionJudge:
         return found
 
     def _price(self, prompt: float, reply: float) -> float:
-        return float(prompt * self._s.judgePromptPrice + reply * self._s.judgeReplyPrice) / 1e6
+        return float(prompt * self._s.judge_prompt_price + reply * self._s.judge_reply_price) / 1e6
 
     def _reserve(self, asked: _Asked, bound: float) -> None:
         """Reserves a call of at most this price from the budget."""
         s = self._s
         with self._lock:
             if self._calls < 1 or self._cost < bound:
-                limit = f"{s.judgeMaxCalls} calls" if self._calls < 1 else f"{s.judgeMaxCost:g}"
+                limit = f"{s.judge_max_calls} calls" if self._calls < 1 else f"{s.judge_max_cost:g}"
                 raise JudgeFailure("budget", f"The judge's budget of {limit} is used up; raise it to continue")
             self._calls -= 1
             self._cost -= bound
@@ -123,7 +123,7 @@ class CaptionJudge:
             except JudgeFailure as failure:
                 guess = failure.again
                 if guess is None:
-                    last = repeat == s.judgeRetries or (failure.kind == "timeout" and repeat >= 1)
+                    last = repeat == s.judge_retries or (failure.kind == "timeout" and repeat >= 1)
                     if last or not failure.passing or (failure.wait or 0) > _LONGEST_ASKED:
                         raise
                     wait = failure.wait if failure.wait is not None else min(_LONGEST_WAIT, _WAIT * 2**repeat)
@@ -195,11 +195,11 @@ class CaptionJudge:
         described = q.plain_caption(reference)
         if not described:
             raise JudgeFailure("no-questions", "The reference caption is empty, so there is nothing to ask")
-        counts = {"positives": str(s.judgePositives), "negatives": str(s.judgeNegatives)}
+        counts = {"positives": str(s.judge_positives), "negatives": str(s.judge_negatives)}
         prompt = q.fill(self._prompts["questions"], reference=described, **counts)
         return self._reply(
-            asked, prompt, q.question_schema(s.judgePositives, s.judgeNegatives), s.judgeMaxTokens,
-            lambda text, _: q.read_questions(text, s.judgePositives, s.judgeNegatives, prompt), _LONGER,
+            asked, prompt, q.question_schema(s.judge_positives, s.judge_negatives), s.judge_max_tokens,
+            lambda text, _: q.read_questions(text, s.judge_positives, s.judge_negatives, prompt), _LONGER,
         )  # fmt: skip
 
     def _answers(self, asked: _Asked, questions: list[Question], caption: str) -> list[str]:
@@ -207,7 +207,7 @@ class CaptionJudge:
             return [self._chosen(asked, caption, own) for own in questions]
         listed = q.question_text(questions)
         prompt = q.fill(self._prompts["answers"], caption=q.plain_caption(caption), questions=listed)
-        schema, most = q.answer_schema(questions), self._s.judgeMaxTokens
+        schema, most = q.answer_schema(questions), self._s.judge_max_tokens
         return self._reply(asked, prompt, schema, most, lambda text, _: q.read_letters(text, questions), _LONGER)
 
     def _chosen(self, asked: _Asked, caption: str, own: Question) -> str:
@@ -224,7 +224,7 @@ class CaptionJudge:
         return self._reply(asked, q.fill(self._prompts["dlc"], **about), None, _DLC_TOKENS, read, _BRIEFER)
 
     def _ranged(self, score: float) -> float:
-        return {"raw": score, "clamp": max(0.0, score), "rescale": (score + 1) / 2}[self._s.judgeRange]
+        return {"raw": score, "clamp": max(0.0, score), "rescale": (score + 1) / 2}[self._s.judge_range]
 
     def _term(self, pair: tuple[str, str]) -> dict[str, Any]:
         asked, (reference, caption) = _Asked(), pair

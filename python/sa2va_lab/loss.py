@@ -55,8 +55,8 @@ class LossSettings:
     @property
     def preset(self) -> tuple[str, str, str]:
         """Objective, aggregation and level of the ratio."""
-        objective, aggregation, level = _PRESETS["notes" if self.notes else self.settings.lossType]
-        return objective, aggregation, "sequence" if self.settings.importanceLevel == "sequence" else level
+        objective, aggregation, level = _PRESETS["notes" if self.notes else self.settings.loss_type]
+        return objective, aggregation, "sequence" if self.settings.importance_level == "sequence" else level
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,10 @@ class LossInputs:
 
 def kl_term(gap: Tensor, settings: LossSettings) -> tuple[Tensor, Tensor]:
     """Estimate of KL from the log-ratio to the reference, and where one of its bounds took effect."""
-    kind = "notes" if settings.notes else settings.settings.klEstimator
+    kind = "notes" if settings.notes else settings.settings.kl_estimator
     if kind != "k3":
         return {"k1": gap, "notes": -gap, "k2": gap.square() / 2}[kind], torch.zeros_like(gap)
-    difference, largest = (20.0, 10.0) if settings.settings.klClamp else (math.inf, math.inf)
+    difference, largest = (20.0, 10.0) if settings.settings.kl_clamp else (math.inf, math.inf)
     q = (-gap).clamp(-difference, difference)
     free = torch.expm1(q) - q
     return free.clamp(max=largest), (q != -gap) | (free > largest)
@@ -110,7 +110,7 @@ def ratios_of(inputs: LossInputs, settings: LossSettings) -> Ratios:
     if inputs.reference is None:
         return Ratios(logps, gap, ratio, None, torch.zeros_like(gap))
     kl, clamped = kl_term(logps - torch.where(seen, inputs.reference, 0.0), settings)
-    return Ratios(logps, gap, ratio, kl * ratio if settings.settings.biasCorrectedKl else kl, clamped)
+    return Ratios(logps, gap, ratio, kl * ratio if settings.settings.bias_corrected_kl else kl, clamped)
 
 
 @dataclass(frozen=True)
@@ -137,10 +137,10 @@ def effect_of(inputs: LossInputs, settings: LossSettings) -> Effect:
     s, seen, a, found = settings.settings, inputs.mask > 0.5, inputs.advantages[:, None], ratios_of(inputs, settings)
     ratio = torch.where(seen, found.ratio, 1.0)
     capped = ratio.clamp(max=s.delta) if s.delta > 0 else ratio
-    high = seen & (a > 0) & (capped > 1 + s.epsilonHigh)
-    low = seen & (a < 0) & (ratio < 1 - s.epsilonLow)
+    high = seen & (a > 0) & (capped > 1 + s.epsilon_high)
+    low = seen & (a < 0) & (ratio < 1 - s.epsilon_low)
     # With a < 0 the minimum takes the clipped ratio, which keeps its gradient up to 1 + ε.
-    delta = seen & (capped < ratio) & torch.where(a > 0, ~high, (a < 0) & (ratio > 1 + s.epsilonHigh))
+    delta = seen & (capped < ratio) & torch.where(a > 0, ~high, (a < 0) & (ratio > 1 + s.epsilon_high))
     kl = torch.zeros_like(ratio) if found.kl is None else torch.where(seen, found.kl, 0.0)
     weight = as_array(vespo_weight(found.gap, a, s)) if settings.preset[0] == "vespo" else None
     return Effect(*map(as_array, (ratio, kl, low, high, delta, found.clamped)), *[weight])
@@ -150,13 +150,13 @@ def _objective(inputs: LossInputs, found: Ratios, settings: LossSettings) -> Ten
     s, kind, a, ratio = settings.settings, settings.preset[0], inputs.advantages[:, None], found.ratio
     if kind == "clip":
         capped = ratio.clamp(max=s.delta) if s.delta > 0 else ratio
-        whole, bounded = capped * a, ratio.clamp(1 - s.epsilonLow, 1 + s.epsilonHigh) * a
+        whole, bounded = capped * a, ratio.clamp(1 - s.epsilon_low, 1 + s.epsilon_high) * a
         # At a tie the ratio keeps its gradient, as with a bound of 1 on the policy; `minimum` would halve it.
         return -torch.where(whole <= bounded, whole, bounded)
     if kind == "cispo":
-        return -ratio.detach().clamp(0, s.epsilonHigh) * a * found.logps
+        return -ratio.detach().clamp(0, s.epsilon_high) * a * found.logps
     if kind == "sapo":
-        k = torch.where(a > 0, s.sapoTemperaturePositive, s.sapoTemperatureNegative)
+        k = torch.where(a > 0, s.sapo_temperature_positive, s.sapo_temperature_negative)
         return -(4 / k) * torch.sigmoid(k * (ratio - 1)) * a
     return -vespo_weight(found.gap.detach(), a, s) * a * found.logps
 
@@ -164,8 +164,8 @@ def _objective(inputs: LossInputs, found: Ratios, settings: LossSettings) -> Ten
 def vespo_weight(token_ratio: Tensor, advantages: Tensor, s: Settings) -> Tensor:
     """φ of the row's summed log-ratio, [N, 1]."""
     good = advantages >= 0
-    k = torch.where(good, s.vespoKPositive, s.vespoKNegative)
-    rate = torch.where(good, max(1e-4, s.vespoLambdaPositive), max(1e-4, s.vespoLambdaNegative))
+    k = torch.where(good, s.vespo_k_positive, s.vespo_k_negative)
+    rate = torch.where(good, max(1e-4, s.vespo_lambda_positive), max(1e-4, s.vespo_lambda_negative))
     summed = token_ratio.clamp(-20, 20).sum(1, keepdim=True).clamp(math.log(1e-8), 20)
     phi = (rate + k * summed - rate * summed.exp()).exp()
     return torch.where(phi.isfinite(), phi, 0.0)
@@ -199,11 +199,11 @@ def top_entropy(entropies: Tensor, mask: Tensor, share: float) -> Tensor:
 def policy_loss(inputs: LossInputs, settings: LossSettings) -> tuple[Tensor, Tensor]:
     """Loss of one group and its policy part; the gradient flows into log-probabilities and entropies."""
     s, mask, found = settings.settings, inputs.mask, ratios_of(inputs, settings)
-    kept = top_entropy(inputs.entropies, mask, s.topEntropyQuantile)
-    keep = kept if s.topEntropyQuantile < 1 else torch.ones_like(mask)
-    if s.offPolicyThreshold > 0:
+    kept = top_entropy(inputs.entropies, mask, s.top_entropy_quantile)
+    keep = kept if s.top_entropy_quantile < 1 else torch.ones_like(mask)
+    if s.off_policy_threshold > 0:
         drift = -(found.gap.detach() * mask).sum(1, keepdim=True) / mask.sum(1, keepdim=True).clamp_min(1)
-        left = (inputs.advantages[:, None] < 0) & (drift > s.offPolicyThreshold)
+        left = (inputs.advantages[:, None] < 0) & (drift > s.off_policy_threshold)
         keep = keep * (~left).to(mask.dtype)
     weights = _aggregation(mask, settings)
     if inputs.weights is not None:
@@ -259,9 +259,9 @@ class GroupScores:
 
 def inputs_of(group: RewardGroup, s: Settings) -> list[Reward]:
     """Inputs of a group's advantages and spread: its rewards, or sums of their parts normalised in the group."""
-    if s.rewardAggregation != "normalize_then_sum":
+    if s.reward_aggregation != "normalize_then_sum":
         return group.rewards
-    eps = s.advantageEps
+    eps = s.advantage_eps
     columns: list[list[Reward]] = []
     for weight, values in group.parts:
         own = spread_of(values, group.weights)
@@ -281,7 +281,7 @@ def group_scores(groups: list[RewardGroup], s: Settings) -> list[GroupScores]:
     """Advantages of all groups of one loop in a step. Raises LabError for a reward that is not finite."""
     if any(reward is not None and not math.isfinite(reward) for group in groups for reward in group.rewards):
         raise LabError("A reward is not finite; no advantage was computed")
-    apart = s.rewardAggregation == "normalize_then_sum"
+    apart = s.reward_aggregation == "normalize_then_sum"
     rows = [inputs_of(group, s) for group in groups]
     shares: list[float] | None = None
     if any(group.weights is not None for group in groups):
@@ -295,9 +295,9 @@ def group_scores(groups: list[RewardGroup], s: Settings) -> list[GroupScores]:
     for group, own in zip(groups, rows, strict=True):
         spread = spread_of(own, group.weights)
         centre = batch.mean if apart else spread.mean
-        std = batch.std if apart or s.scaleRewards == "batch" else spread.std
-        divisor = 1.0 if not apart and s.scaleRewards == "none" else std + s.advantageEps
-        others = not apart and s.advantageBaseline == "leave-one-out" and group.weights is None
+        std = batch.std if apart or s.scale_rewards == "batch" else spread.std
+        divisor = 1.0 if not apart and s.scale_rewards == "none" else std + s.advantage_eps
+        others = not apart and s.advantage_baseline == "leave-one-out" and group.weights is None
         factor = spread.present / (spread.present - 1) if others and spread.present > 1 else 1.0
         silent = spread.present < 2 or spread.zero or not divisor > 0
         values = [0.0 if r is None or silent else (r - centre) * factor / divisor for r in own]

@@ -95,7 +95,7 @@ def bernoulli_kl(logits: Tensor, reference: Tensor) -> Tensor:
 @torch.no_grad()
 def act(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
     """Draws masks with the policy of the settings; `address` names the group."""
-    policy = settings.maskPolicy
+    policy = settings.mask_policy
     draw = {"candidates": _candidates, "proposals": _proposals, "embedding": _embedding, "pixels": _pixels}
     drawn = draw.get(policy, _field)(output, settings, count, address)
     if policy != "imitation":
@@ -123,7 +123,7 @@ def _all_of(output: Output, masks: Tensor, name: str, logs_of: Callable[[Output]
 
 
 def _candidates(output: Output, settings: Settings, _count: int, _address: Address) -> MaskActions:
-    temperature = settings.candidateTemperature
+    temperature = settings.candidate_temperature
     return _all_of(output, output.candidates(), "candidate", lambda other: other.shares(temperature))
 
 
@@ -154,7 +154,7 @@ def _noise(
 
 
 def _field(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
-    n, index = settings.fieldGrid, output.best()
+    n, index = settings.field_grid, output.best()
     greedy = output.chosen(index)
     height, width = greedy.shape[1:]
     if height % n or width % n:
@@ -163,10 +163,10 @@ def _field(output: Output, settings: Settings, count: int, address: Address) -> 
     def pooled(own: Tensor) -> Tensor:
         return F.avg_pool2d(own[None], (height // n, width // n)).reshape(1, n * n)
 
-    deviation = _deviation(settings.fieldSigma, settings.noiseUnit, greedy, 1e-3)
-    noise, logps = _noise(address, count, n * n, deviation, greedy, settings.antitheticNoise)
+    deviation = _deviation(settings.field_sigma, settings.noise_unit, greedy, 1e-3)
+    noise, logps = _noise(address, count, n * n, deviation, greedy, settings.antithetic_noise)
     # Certain cells get no noise and are not actions.
-    acts = (pooled(greedy).abs() < (settings.fieldBand or math.inf)).to(noise)
+    acts = (pooled(greedy).abs() < (settings.field_band or math.inf)).to(noise)
     noise = noise * acts
     field = noise.reshape(count, 1, n, n)
     enlarged = F.interpolate(field, (height, width), mode="bilinear", align_corners=False)[:, 0]
@@ -183,8 +183,8 @@ def _field(output: Output, settings: Settings, count: int, address: Address) -> 
 def _embedding(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
     language = output.language
     width = language.shape[1]
-    deviation = _deviation(settings.embeddingSigma, settings.noiseUnit, language, 1e-4)
-    noise, logps = _noise(address, count, width, deviation, language, settings.antitheticNoise)
+    deviation = _deviation(settings.embedding_sigma, settings.noise_unit, language, 1e-4)
+    noise, logps = _noise(address, count, width, deviation, language, settings.antithetic_noise)
     action = language + noise
     noisy, index = output.actor.decoded(output.features, action), output.best()
     of_mean = _gaussian(action, deviation)
@@ -196,24 +196,24 @@ def _embedding(output: Output, settings: Settings, count: int, address: Address)
 def _proposals(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
     """Distinct masks of the phrase, of noisy [SEG] states and, if set, of other phrases, each with its probability."""
     language, tries = output.language, 2 * count
-    deviation = _deviation(settings.embeddingSigma, settings.noiseUnit, language, 1e-4)
-    noise, _ = _noise(address, tries, language.shape[1], deviation, language, settings.antitheticNoise)
+    deviation = _deviation(settings.embedding_sigma, settings.noise_unit, language, 1e-4)
+    noise, _ = _noise(address, tries, language.shape[1], deviation, language, settings.antithetic_noise)
     prompts = language + noise
-    if settings.proposalPhrases and output.others:
+    if settings.proposal_phrases and output.others:
         prompts = torch.cat([output.actor.phrase_prompts(output.features, list(output.others)), prompts])
     tried = output.actor.decoded(output.features, prompts).masks.flatten(0, 1)
     known, clicks = 3 * (len(prompts) - len(noise)), tried[:0]
-    if settings.proposalPoints:
-        points = cell_centres(settings.proposalPoints)
+    if settings.proposal_points:
+        points = cell_centres(settings.proposal_points)
         clicks = output.actor.decoded(output.features, points, True).masks.flatten(0, 1)
     pool = torch.cat([output.decoded.best, output.candidates(), tried[:known], clicks, tried[known:]])
-    logits = pool[_distinct(pool > 0, settings.proposalOverlap, count)]
+    logits = pool[_distinct(pool > 0, settings.proposal_overlap, count)]
     bits = (logits > 0).to(logits.dtype).flatten(1)
     area = (bits.sum() / len(bits)).clamp_min(1)
 
     def logs_of(other: Output) -> Tensor:
-        inside = other.candidates().flatten(1) @ bits.T / (area * settings.proposalTemperature)
-        logs: Tensor = (inside.log_softmax(-1) + other.shares(settings.candidateTemperature)[:, None]).logsumexp(0)
+        inside = other.candidates().flatten(1) @ bits.T / (area * settings.proposal_temperature)
+        logs: Tensor = (inside.log_softmax(-1) + other.shares(settings.candidate_temperature)[:, None]).logsumexp(0)
         return logs
 
     return _all_of(output, logits, "proposal", logs_of)
@@ -232,7 +232,7 @@ def _distinct(masks: Tensor, overlap: float, most: int) -> list[int]:
 
 
 def _pixels(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
-    index, temperature = output.best(), settings.pixelTemperature
+    index, temperature = output.best(), settings.pixel_temperature
     greedy = output.chosen(index)
     _, height, width = greedy.shape
     coins = Bernoulli(logits=greedy.reshape(1, -1).double().cpu() / temperature, validate_args=False)

@@ -85,14 +85,14 @@ class LoopOrder:
     def __init__(self, known: Known, s: Settings, loop: int) -> None:
         """Raises LabError when the settings leave no row, or need a difficulty that was not measured."""
         self._s, self._loop, self._streams = s, loop, known.streams
-        self._mix = parse_sources(s.mixSources)
+        self._mix = parse_sources(s.mix_sources)
         measured = {own["rowId"]: own for own in known.difficulty if own["loop"] == loop}
-        wanted = s.curriculum != "off" or s.zeroSpreadRows == "skip"
+        wanted = s.curriculum != "off" or s.zero_spread_rows == "skip"
         if wanted and not any(known.ids[index] in measured for index in known.train):
             raise LabError(f"difficulty.jsonl lacks the training rows of loop {loop}; export the run again")
 
         def drawn(index: int) -> bool:
-            skipped = s.zeroSpreadRows == "skip" and measured.get(known.ids[index], {}).get("zeroSpread", False)
+            skipped = s.zero_spread_rows == "skip" and measured.get(known.ids[index], {}).get("zeroSpread", False)
             return not skipped and (not self._mix or self._mix[source_at(self._mix, known.ids[index])][1] > 0)
 
         self.rows = [index for index in known.train if drawn(index)]
@@ -105,7 +105,7 @@ class LoopOrder:
             places = [source_at(self._mix, known.ids[index]) for index in self.rows]
             self._by_source = [[place for place in whole if places[place] == at] for at in range(len(self._mix))]
         self._amounts = [amount for _, amount in self._mix] or [1.0]
-        self._lengths = [known.words[index] for index in self.rows] if s.lengthGrouping else None
+        self._lengths = [known.words[index] for index in self.rows] if s.length_grouping else None
         self._ranking = whole
         if s.curriculum != "off":
             rewards = [measured.get(known.ids[index], {}).get("reward") for index in self.rows]
@@ -118,7 +118,7 @@ class LoopOrder:
         self._epoch = lru_cache(maxsize=8)(self._epoch_of)
         self._sums = lru_cache(maxsize=2)(self._sums_of)
         self._length = len(self._slots(0, 0))
-        if self._length == 0 and s.mixBy == "repeats":
+        if self._length == 0 and s.mix_by == "repeats":
             raise LabError("mixSources gives an epoch without rows; raise one of its numbers")
 
     def _address(self, stream: str, step: int, round: int, position: int) -> Address:
@@ -145,15 +145,15 @@ class LoopOrder:
         """Running sums of the weights of the first rows in the ranking."""
         weights = np.zeros(len(self.rows))
         for places, amount in zip(self._by_source, self._amounts, strict=True):
-            weights[places] = amount / max(1, len(places)) if self._s.mixBy == "weights" else amount
+            weights[places] = amount / max(1, len(places)) if self._s.mix_by == "weights" else amount
         return np.cumsum(weights[self._ranking[:size]])
 
     def place(self, n: int, step: int, round: int = 0) -> int:
         """Index in `rows` of the loop's n-th prompt; `step` from 1, `round` of dynamic sampling."""
         s, share = self._s, 1.0
         if s.curriculum != "off":
-            share = s.curriculumStart + (1 - s.curriculumStart) * (step - 1) / s.curriculumSteps
-        if share >= 1 and not (self._mix and s.mixBy == "weights"):
+            share = s.curriculum_start + (1 - s.curriculum_start) * (step - 1) / s.curriculum_steps
+        if share >= 1 and not (self._mix and s.mix_by == "weights"):
             return self._epoch(n // self._length, round)[n % self._length]
         size = max(1, math.ceil(share * len(self.rows))) if share < 1 else len(self.rows)
         sums = self._sums(size)
@@ -167,7 +167,7 @@ class RowOrder:
 
     def __init__(self, known: Known, settings: Settings) -> None:
         """Computes a loop's order when it is first requested."""
-        self._known, self._mix = known, parse_sources(settings.mixSources)
+        self._known, self._mix = known, parse_sources(settings.mix_sources)
         self.of = cache(partial(LoopOrder, known, settings))
         """The order of a loop."""
 

@@ -80,8 +80,8 @@ class Context:
         if row.image_id not in self.features:
             if len(self.features) >= 64:
                 self.features.pop(next(iter(self.features)))
-            features = self.model.look(row.rgb, self.settings.maxTiles)
-            if self.settings.featureStorage == "f16":
+            features = self.model.look(row.rgb, self.settings.max_tiles)
+            if self.settings.feature_storage == "f16":
                 features = halved(features)
             self.features[row.image_id] = features
         self.rounding = max(self.rounding, self.features[row.image_id].error)
@@ -100,7 +100,7 @@ def draw_row(context: Context, loop: int, group: int) -> Row:
     place = order.place((context.step - 1) * s.groups + at, context.step, round)
     for tried in range(len(order.rows)):
         row = data.row(order.rows[(place + tried) % len(order.rows)])
-        seen = s.smallRegions == "force" or region_cells(row.mask, side, False).any()
+        seen = s.small_regions == "force" or region_cells(row.mask, side, False).any()
         if seen and (loop != 3 or row.questions):
             return row
     if loop == 3:
@@ -130,7 +130,7 @@ def likelihoods_of(
     """Likelihood of the row's caption for masks, under the weights in the settings; False if no reward needs it."""
     if not wants_likelihood(context.settings, loop):
         return [False] * len(masks)
-    judge = context.state.start if context.settings.likelihoodJudge == "start" else context.state.ema
+    judge = context.state.start if context.settings.likelihood_judge == "start" else context.state.ema
     with context.model.values(judge):
         return context.actor.likelihoods(context.look(row), masks, row.caption, row.others)
 
@@ -170,7 +170,7 @@ def text_group(context: Context, loop: int, group: int) -> Generator[Asked, list
     """
     s, actor, words = context.settings, context.actor, context.actor.words
     row = draw_row(context, loop, group)
-    features, cells = context.look(row), region_cells(row.mask, context.model.side, s.smallRegions == "force")
+    features, cells = context.look(row), region_cells(row.mask, context.model.side, s.small_regions == "force")
     question, reference = row.exchange(loop, context.step)
     asked = actor.asked(features, cells, question)
     said = yield asked
@@ -181,7 +181,7 @@ def text_group(context: Context, loop: int, group: int) -> Generator[Asked, list
     rewards, terms = score_group(text_facts(context, loop, row, reference, said, found), loop, s, context.scorer)
     masks = [own.mask if own else None for own in found] or [None] * len(said)
     longest = max(1, *(len(own.ids) for own in said))
-    counts = [[1.0 if own.ended or not s.maskTruncated else 0.0] * len(own.ids) for own in said]
+    counts = [[1.0 if own.ended or not s.mask_truncated else 0.0] * len(own.ids) for own in said]
     drafts = [
         _draft(
             row, asked.prompt.text, rewards[n], terms[n], completion=words.decode(own.ids, True), caption=own.text,
@@ -203,9 +203,12 @@ def text_group(context: Context, loop: int, group: int) -> Generator[Asked, list
     )  # fmt: skip
 
     def score(rows: slice) -> tuple[Tensor, Tensor, Auxiliary]:
-        return (*actor.text_scores(asked, [own.ids for own in said[rows]], longest, s.temperature, s.maxNewTokens), {})
+        return (
+            *actor.text_scores(asked, [own.ids for own in said[rows]], longest, s.temperature, s.max_new_tokens),
+            {},
+        )
 
-    size = s.microRollouts or len(said)
+    size = s.micro_rollouts or len(said)
     return Live(played, score, tuple(slice(at, at + size) for at in range(0, len(said), size)))
 
 
@@ -215,8 +218,8 @@ def _ask_start(
 ) -> tuple[Grid | None, Callable[[Output], Tensor] | None]:
     """If the settings need them: log-probabilities under the starting weights, and the anchor's loss."""
     s = context.settings
-    anchored = s.maskAnchor != "none" and s.maskAnchorWeight != 0
-    referred = s.needs_reference and s.reference == "start" and not s.syncReference
+    anchored = s.mask_anchor != "none" and s.mask_anchor_weight != 0
+    referred = s.needs_reference and s.reference == "start" and not s.sync_reference
     if not anchored and not referred:
         return None, None
     with context.model.values(context.state.start):
@@ -225,7 +228,7 @@ def _ask_start(
         if not anchored:
             return start, None
         logits, index = output.candidates(), output.best()
-    if s.maskAnchor == "start":
+    if s.mask_anchor == "start":
         return start, lambda own: bernoulli_kl(own.candidates(), logits).mean()
     truth = torch.from_numpy(nearest(row.mask, *logits.shape[1:]))[None].to(logits)
     return start, lambda own: mask_loss(own.chosen(index), truth)
@@ -252,12 +255,12 @@ def segment_group(
     height, width = row.mask.shape
     with torch.no_grad():
         output = Output(actor, features, row.caption, row.others)
-        drawn = act(output, s, s.groupSize, context.address(2, group, "mask"))
+        drawn = act(output, s, s.group_size, context.address(2, group, "mask"))
     found = actor.sized(drawn.logits, height, width)
     greedy = actor.sized(drawn.greedy, height, width)[0]
     masks = [own.mask for own in found]
-    draws = s.partnerSamples if s.partnerTemperature > 0 else 1
-    told = yield features, masks * draws, context.address(2, group, "token") if s.partnerTemperature > 0 else None
+    draws = s.partner_samples if s.partner_temperature > 0 else 1
+    told = yield features, masks * draws, context.address(2, group, "token") if s.partner_temperature > 0 else None
     texts = [told[draw * len(masks) : (draw + 1) * len(masks)] for draw in range(draws)]
     scored = [score_group(own, 2, s, context.scorer) for own in told_facts(context, row, found, texts)]
     rewards, terms = mean_scores(scored, texts)
@@ -283,7 +286,7 @@ def segment_group(
         output = Output(actor, features, row.caption)
         extra: Auxiliary = {}
         if anchor is not None:
-            extra["mask_anchor"] = (s.maskAnchorWeight, anchor(output))
+            extra["mask_anchor"] = (s.mask_anchor_weight, anchor(output))
         if drawn.imitate is not None:
             order = reward_order(context, 2, group, len(rewards))
             extra["imitation"] = (1.0, drawn.imitate(output, _shares([rewards[n] for n in order])))
@@ -295,7 +298,7 @@ def segment_group(
 def reward_order(context: Context, loop: int, group: int, count: int) -> list[int]:
     """The rollout whose reward trains each action: its own, or in the control experiment another one."""
     order = list(range(count))
-    if context.settings.shuffleRewards:
+    if context.settings.shuffle_rewards:
         address = context.address(loop, group, "shuffle")
         for last in range(count - 1, 0, -1):
             other = math.floor(uniform(address.at(last)) * (last + 1))
@@ -319,11 +322,11 @@ def _together(context: Context, loop: int, groups: list[int]) -> list[Live]:
         games = [segment_group(context, group) for group in groups]
         pictures = [next(game) for game in games]
         with context.model.values(context.state.ema):
-            answers = actor.describe(pictures, s.partnerTemperature or 1.0)
+            answers = actor.describe(pictures, s.partner_temperature or 1.0)
     else:
         games = [text_group(context, loop, group) for group in groups]
         addresses = [context.address(loop, group, "token") for group in groups]
-        answers = actor.texts([next(game) for game in games], s.groupSize, addresses, True)
+        answers = actor.texts([next(game) for game in games], s.group_size, addresses, True)
     found = []
     for game, answer in zip(games, answers, strict=True):
         try:

@@ -74,9 +74,9 @@ class Start:
 
     def rows(self) -> list["Start"]:
         """The tails as prompts of their own."""
-        drawn = self.addresses or [None] * len(self.tails)
+        drawn: Sequence[Address | None] = self.addresses or [None] * len(self.tails)
         return [
-            Start(self.prefix, [tail], address and [address], self.prompt)
+            Start(self.prefix, [tail], None if address is None else [address], self.prompt)
             for tail, address in zip(self.tails, drawn, strict=True)
         ]
 
@@ -153,14 +153,14 @@ class Actor:
             whole = self._embedded(own)
             drawn = None if addresses is None else [addresses[at].at(n) for n in range(rollouts)]
             starts.append(Start(whole[:-1], [whole[-1:]] * rollouts, drawn, own.prompt.ids))
-        sampler = Sampler(guard=s.logitGuard)
+        sampler = Sampler(guard=s.logit_guard)
         if addresses is not None:
-            sampler = Sampler(s.temperature, s.logitGuard, s.topK, s.topP, s.minP, s.repetitionPenalty)
-        return self.decode(starts, s.maxNewTokens, sampler, one_length)
+            sampler = Sampler(s.temperature, s.logit_guard, s.top_k, s.top_p, s.min_p, s.repetition_penalty)
+        return self.decode(starts, s.max_new_tokens, sampler, one_length)
 
     def seen(self, mask: Mask) -> Mask | None:
         """Visual tokens that a mask covers; None where it covers none."""
-        cells = region_cells(mask, self.model.side, self.settings.smallRegions == "force")
+        cells = region_cells(mask, self.model.side, self.settings.small_regions == "force")
         return cells if cells.any() else None
 
     @torch.no_grad()
@@ -186,9 +186,11 @@ class Actor:
             starts.append(Start(wholes[0][:shared], [whole[shared:] for whole in wholes], drawn))
             places.append((picture, list(cells)))
         if starts:
-            said = self.decode(starts, self.settings.partnerMaxTokens, Sampler(temperature, self.settings.logitGuard))
-            for (picture, rows), own in zip(places, said, strict=True):
-                for at, completion in zip(rows, own, strict=True):
+            said = self.decode(
+                starts, self.settings.partner_max_tokens, Sampler(temperature, self.settings.logit_guard)
+            )
+            for (picture, rows), completions in zip(places, said, strict=True):
+                for at, completion in zip(rows, completions, strict=True):
                     found[picture][at] = completion.text
         return found
 
@@ -224,7 +226,7 @@ class Actor:
         first = whole[-1:].expand(len(completions), 1, -1)
         tails = torch.cat([first, self.model.embed(targets[:, :-1])], 1)
         logits = self.model.logits(self._behind(whole[:-1], tails, len(whole) + most))
-        guard = self.settings.logitGuard
+        guard = self.settings.logit_guard
         logs = (logits.clamp(-guard, guard) / temperature).log_softmax(-1)
         return logs.gather(-1, targets[..., None])[..., 0], -(logs.exp() * logs).sum(-1)
 

@@ -83,7 +83,7 @@ def _baseline(earlier: list[Scores], rows: list[Scores], policy: str) -> tuple[S
 def report_of(step: int, rows: list[Scores], settings: Settings, earlier: list[Scores]) -> Scores:
     """The report of an evaluation, paired with the first one of the same rows and mask policy."""
     scores = _part(rows, "report")
-    baseline, first = _baseline(earlier, scores, settings.maskPolicy)
+    baseline, first = _baseline(earlier, scores, settings.mask_policy)
     images = [row["imageId"] for row in scores]
 
     def column(name: str) -> Interval:
@@ -105,10 +105,10 @@ def report_of(step: int, rows: list[Scores], settings: Settings, earlier: list[S
         },
         "reward": _rewards(scores, judge_use(settings), baseline, first),
         "selection": _selection(_part(rows, "selection"), settings),
-        "maskPolicy": settings.maskPolicy,
+        "maskPolicy": settings.mask_policy,
     }
-    if settings.mixSources:
-        found["sources"] = _sources(scores, settings.mixSources)
+    if settings.mix_sources:
+        found["sources"] = _sources(scores, settings.mix_sources)
     return found if baseline is None else found | {"baseline": baseline["step"]}
 
 
@@ -136,7 +136,7 @@ def judge_use(settings: Settings) -> str:
     """Whether the run's reward of held-out rows includes verdicts of the judge."""
     if settings.judge == "off" or all(settings.weights[loop]["judge"] == 0 for loop in settings.active_loops):
         return "none"
-    return "asked" if settings.evalJudge else "left-out"
+    return "asked" if settings.eval_judge else "left-out"
 
 
 def _rewards(rows: list[Scores], judge: str, baseline: Scores | None, first: list[Scores] | None) -> Scores:
@@ -165,14 +165,14 @@ def _selection(rows: list[Scores], s: Settings) -> Scores | None:
     values = [_row_value(row, s) for row in rows]
     known = [value for value in values if value is not None]
     whole = sum(known) / len(known) if len(known) == len(rows) else None
-    return {"metric": s.bestMetric, "n": len(known), "value": whole}
+    return {"metric": s.best_metric, "n": len(known), "value": whole}
 
 
 def _row_value(row: Scores, s: Settings) -> Reward:
-    if s.bestMetric not in ("reward", "reward_greedy"):
-        score: float = row[s.bestMetric]
+    if s.best_metric not in ("reward", "reward_greedy"):
+        score: float = row[s.best_metric]
         return score
-    kind = "sampled" if s.bestMetric == "reward" else "greedy"
+    kind = "sampled" if s.best_metric == "reward" else "greedy"
     # A row that a loop cannot sample has no entry for it.
     found = [row["rewards"].get(f"reward{loop}_{kind}", False) for loop in s.active_loops]
     values = [value for value in found if value is not False]

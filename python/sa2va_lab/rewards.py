@@ -56,10 +56,10 @@ def _iou_term(facts: Facts, settings: Settings) -> Term:
     both, either = overlap(facts.given, facts.predicted)
     counts = {"intersection": both, "union": either}
     if either == 0:
-        return _term("iou", settings.emptyPairReward, "both masks empty", iou=counts)
+        return _term("iou", settings.empty_pair_reward, "both masks empty", iou=counts)
     share = both / either
     tiers = sum(share >= tier for tier in _TIERS) / len(_TIERS)
-    value = {"plain": share, "squared": share * share, "tiered": tiers}[settings.iouShape]
+    value = {"plain": share, "squared": share * share, "tiered": tiers}[settings.iou_shape]
     return _term("iou", value, "" if facts.predicted.any() else "empty mask", iou=counts)
 
 
@@ -116,7 +116,7 @@ def _seen(facts: Facts) -> list[Term]:
 def _measured(facts: Facts, settings: Settings, meteor: Meteor) -> list[Term]:
     """Terms that need only the rollout, in the order of the lab's matrix."""
     caption, sure = facts.caption or "", facts.confidence
-    leaked = leaked_words(caption, settings.leakWords)
+    leaked = leaked_words(caption, settings.leak_words)
     return [
         _iou_term(facts, settings),
         _meteor_term(facts, meteor),
@@ -124,8 +124,8 @@ def _measured(facts: Facts, settings: Settings, meteor: Meteor) -> list[Term]:
         _term("confidence", 0.0 if sure is None else sure, "no mask" if sure is None else ""),
         _of_masks("box", facts, box_iou),
         _of_masks("centre", facts, centre_score),
-        _term("length", length_cost(caption, facts.reference, settings.lengthRatio)),
-        _term("repetition", repetition_cost(caption, settings.repetitionGram)),
+        _term("length", length_cost(caption, facts.reference, settings.length_ratio)),
+        _term("repetition", repetition_cost(caption, settings.repetition_gram)),
         _term("leak", float(bool(leaked)), ", ".join(leaked)),
     ]
 
@@ -185,15 +185,15 @@ def _composed(
 ) -> tuple[list[Reward], list[list[Term]]]:
     failed = [term for row in rows for term in row if term["name"] == "judge" and term["value"] is None]
     lost = bool(failed) and weights["judge"] != 0
-    if lost and settings.missingVerdict == "pause":
+    if lost and settings.missing_verdict == "pause":
         raise LabError(
             f"The judge gave no verdict ({failed[0].get('note', 'no verdict')}); nothing of this step was kept"
         )
-    if lost and settings.missingVerdict == "meteor":
+    if lost and settings.missing_verdict == "meteor":
         _without_judge(weights)
     terms = [[term | {"weight": weights[term["name"]]} for term in row] for row in rows]
     rewards = [_sum(row, weights) for row in terms]
-    if lost and settings.missingVerdict == "group":
+    if lost and settings.missing_verdict == "group":
         rewards = [None] * len(rewards)
     return rewards, terms
 

@@ -21,7 +21,7 @@ from .order import RowOrder
 from .play import Context
 from .policy import Actor
 from .rewards import Scorer
-from .settings import Settings, parse_settings, read_contract, read_json
+from .settings import Settings, attribute, parse_settings, read_contract, read_json
 from .sft import sft_step
 from .shard import check_shares, split
 from .state import State, fresh_state, init_adapter
@@ -38,7 +38,7 @@ def step_of(run: "OpenRun", team: Team) -> Outcome:
     """The next step of a run under its settings."""
     run.context.rounding = 0.0
     outcome = (sft_step if run.settings.mode == "sft" else grpo_step)(run.context, team)
-    if run.settings.featureStorage == "f16":
+    if run.settings.feature_storage == "f16":
         outcome.metrics["features/rounding"] = max(team.all_of([run.context.rounding]))
     return outcome
 
@@ -119,7 +119,7 @@ def open_run(
     # Shares of a split layer leave the mapped files layer by layer.
     device = team.device if given.shard is None else None
     model = load_model(model_folder, DTYPES[dtype], trained, device, _halves(settings))
-    model.add_adapter(settings.loraRank, settings.loraAlpha)
+    model.add_adapter(settings.lora_rank, settings.lora_alpha)
     init_adapter(model, settings.seed, contract.streams["init"])
     if settings.recompute:
         model.recompute()
@@ -147,8 +147,8 @@ def open_run(
 
 def _changes(settings: Settings, team: Team, change: dict[str, int], widen: bool) -> dict[str, dict[str, Any]]:
     """Settings that change, with their values before and after. Raises LabError for too few groups per step."""
-    prompts = change.get("promptsPerStep", settings.promptsPerStep)
-    per_prompt = settings.groups // settings.promptsPerStep
+    prompts = change.get("promptsPerStep", settings.prompts_per_step)
+    per_prompt = settings.groups // settings.prompts_per_step
     enough = -(-team.world // per_prompt)
     if prompts < enough and not widen:
         raise LabError(
@@ -159,14 +159,14 @@ def _changes(settings: Settings, team: Team, change: dict[str, int], widen: bool
     for key, value in asked.items():
         if not SIZES[key][0] <= value <= SIZES[key][1]:
             raise LabError(f"{key} {value} is not from {SIZES[key][0]} to {SIZES[key][1]}; nothing was changed")
-    before = vars(settings)
+    before = {key: getattr(settings, attribute(key)) for key in asked}
     return {key: {"from": before[key], "to": value} for key, value in asked.items() if before[key] != value}
 
 
 def _halves(settings: Settings) -> tuple[str, ...]:
     """Prefixes of the tensors whose matrices the lab rounds to half precision."""
-    towers = settings.weightStorage if settings.towerStorage == "same" else settings.towerStorage
-    return (*([LANGUAGE] if settings.weightStorage == "f16" else []), *(TOWERS if towers == "f16" else ()))
+    towers = settings.weight_storage if settings.tower_storage == "same" else settings.tower_storage
+    return (*([LANGUAGE] if settings.weight_storage == "f16" else []), *(TOWERS if towers == "f16" else ()))
 
 
 def _precision(given: argparse.Namespace, folder: RunFolder, settings: Settings, team: Team) -> str:
@@ -174,7 +174,7 @@ def _precision(given: argparse.Namespace, folder: RunFolder, settings: Settings,
     parts = folder.manifest.get("segments", [])
     before = parts[-1].get("dtype") if parts else None
     chosen: str | None = given.dtype or before
-    packed = {"weightStorage": settings.weightStorage, "towerStorage": settings.towerStorage}
+    packed = {"weightStorage": settings.weight_storage, "towerStorage": settings.tower_storage}
     for name, storage in packed.items():
         if chosen is None and storage in ("q8", "q4") and folder.checkpoints():
             raise LabError(

@@ -1,49 +1,56 @@
 """The run's settings and the texts that both sides share, from run.json and `scale/contract.json`."""
 
 import json
-from dataclasses import dataclass, fields
+import re
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from .errors import FORM, LabError, reading
+from .table import Table
 
 # Settings that are used, settings of the page that have no effect here, refused ones, and the known choices.
 _KNOWN: dict[str, Any] = json.loads(Path(__file__).with_name("settings.json").read_text(encoding="utf-8"))
 LOOPS = (1, 2, 3)
 
 
-class Settings(SimpleNamespace):
-    """The settings that settings.json lists as used, by their names in the lab (docs/settings.md there)."""
+def attribute(name: str) -> str:
+    """Name in this package of a setting of the lab."""
+    return re.sub("([A-Z])", r"_\1", name).lower()
+
+
+@dataclass(frozen=True)
+class Settings(Table):
+    """The settings that have an effect here (docs/settings.md in the lab); others cannot be read."""
 
     weights: dict[int, dict[str, float]]
     """Of the reward terms by loop, negative for costs."""
 
     def changed(self, **change: Any) -> "Settings":
         """The same settings with changes."""
-        return Settings(**vars(self) | change)
+        return replace(self, **change)
 
     @property
     def active_loops(self) -> list[int]:
         """Loops that train."""
         if self.loops != "both":
             return [int(self.loops)]
-        return [1, 2, 3] if self.loop3Weight > 0 else [1, 2]
+        return [1, 2, 3] if self.loop3_weight > 0 else [1, 2]
 
     @property
     def loop_weights(self) -> dict[int, float]:
         """Weights of the loops' losses in the sum."""
-        return {1: self.loop1Weight, 2: self.loop2Weight, 3: self.loop3Weight}
+        return {1: self.loop1_weight, 2: self.loop2_weight, 3: self.loop3_weight}
 
     @property
     def windows(self) -> int:
         """Accumulation windows per set of rollouts."""
-        return max(1, int(self.stepsPerGeneration // self.accumulation))
+        return max(1, int(self.steps_per_generation // self.accumulation))
 
     @property
     def groups(self) -> int:
         """Groups that each loop samples in a step, over all processes."""
-        return self.windows * int(self.accumulation * self.promptsPerStep)
+        return self.windows * int(self.accumulation * self.prompts_per_step)
 
     def window(self, turn: int) -> range:
         """Indices of the groups that an update trains; `turn` counts the updates of a step."""
@@ -77,7 +84,7 @@ def parse_settings(config: dict[str, Any], defaults: dict[str, Any], own_reward:
         loop: {term: 0 - given[key] if term in COSTS else given[key] for term, key in own.items()}
         for loop, own in keys.items()
     }
-    settings = Settings(**{name: given[name] for name in names}, weights=weights)
+    settings = Settings(**{attribute(name): given[name] for name in names}, weights=weights)
     reasons = _refusals(given, defaults, names | terms)
     if not own_reward and any(weights[loop]["user"] != 0 for loop in settings.active_loops):
         reasons.append("userReward (the lab runs JavaScript; give the same function in Python by --reward)")

@@ -51,12 +51,12 @@ def row_loss(context: Context, row: Row, at: int) -> tuple[Tensor, Metrics]:
     side = logits.shape[-1]
     truth = torch.from_numpy(nearest(row.mask, side, side))[None].to(logits)
     address = Address(s.seed, context.step, _SUPERVISED, at, context.contract.streams["mask"])
-    if side * side > s.sftPoints and s.loops != "1":
-        points = _points(logits, s.sftPoints, address)
+    if side * side > s.sft_points and s.loops != "1":
+        points = _points(logits, s.sft_points, address)
         bce, dice = mask_parts(_sample(logits, points), _sample(truth, points), _COUNT_EPS)
     else:
         bce, dice = mask_parts(logits.flatten(1), truth.flatten(1))
-    weights = (0 if s.loops == "2" else 1, *((0, 0) if s.loops == "1" else (s.sftBceWeight, s.sftDiceWeight)))
+    weights = (0 if s.loops == "2" else 1, *((0, 0) if s.loops == "1" else (s.sft_bce_weight, s.sft_dice_weight)))
     loss = token * weights[0] + bce * weights[1] + dice * weights[2]
     numbers = {
         "sft/loss": float(loss.detach()),
@@ -73,7 +73,7 @@ def row_loss(context: Context, row: Row, at: int) -> tuple[Tensor, Metrics]:
 def sft_step(context: Context, team: Team) -> Outcome:
     """Runs one optimiser step and changes weights and state."""
     s, seconds, order = context.settings, dict[str, float](), context.order.of(1)
-    count = s.accumulation * s.promptsPerStep
+    count = s.accumulation * s.prompts_per_step
     found: list[tuple[str | None, Metrics]] = []
     for at in team.own(count):
         row = context.data.row(order.rows[order.place((context.step - 1) * count + at, context.step)])

@@ -22,9 +22,9 @@ def check_shares(settings: Settings, team: Team) -> None:
     """Raises LabError for one process, and if several would run different numbers of backward passes."""
     if team.world == 1:
         raise LabError("--shard fsdp2 splits the model over processes; start several by torchrun")
-    if settings.resampleRounds > 0:
+    if settings.resample_rounds > 0:
         raise LabError("--shard fsdp2 cannot sample groups again; set resampleRounds to 0 in the lab")
-    groups = settings.accumulation * settings.promptsPerStep
+    groups = settings.accumulation * settings.prompts_per_step
     if groups % team.world != 0:
         raise LabError(
             f"--shard fsdp2 needs a multiple of {team.world} groups per step, one share per process, not {groups}"

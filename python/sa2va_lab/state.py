@@ -41,17 +41,17 @@ class EntropyBonus:
 
     def applied(self, s: Settings) -> float:
         """Weight in the coming update: with a target, only while the last entropy was at or below it."""
-        if not s.adaptiveEntropy:
-            return float(s.entropyCoefficient)
-        return self.coefficient if self.last is not None and self.last <= s.entropyTarget else 0.0
+        if not s.adaptive_entropy:
+            return float(s.entropy_coefficient)
+        return self.coefficient if self.last is not None and self.last <= s.entropy_target else 0.0
 
     def after(self, entropy: float, s: Settings) -> "EntropyBonus":
         """The state after an update with this mean entropy; a value that is not finite changes nothing."""
-        if not s.adaptiveEntropy or not math.isfinite(entropy):
+        if not s.adaptive_entropy or not math.isfinite(entropy):
             return self
-        if entropy <= s.entropyTarget:
-            return EntropyBonus(min(s.entropyCoefficientMax, self.coefficient + s.entropyStep), entropy)
-        return EntropyBonus(max(s.entropyCoefficientMin, self.coefficient - s.entropyStep), entropy)
+        if entropy <= s.entropy_target:
+            return EntropyBonus(min(s.entropy_coefficient_max, self.coefficient + s.entropy_step), entropy)
+        return EntropyBonus(max(s.entropy_coefficient_min, self.coefficient - s.entropy_step), entropy)
 
 
 Gradients = dict[int, list[Tensor | None]]
@@ -95,7 +95,7 @@ def copies(values: list[Tensor] | list[torch.nn.Parameter]) -> Values:
 def fresh_state(model: Sa2va, settings: Settings) -> State:
     """State at the start of a run; the model has the starting weights."""
     zeros = [torch.zeros_like(parameter.data) for parameter in model.trained]
-    entropy = {loop: EntropyBonus(settings.entropyCoefficient) for loop in LOOPS}
+    entropy = {loop: EntropyBonus(settings.entropy_coefficient) for loop in LOOPS}
     return State(copies(model.trained), copies(model.trained), zeros, copies(zeros), entropy=entropy)
 
 
@@ -104,7 +104,7 @@ def taken(model: Sa2va, loop: int, settings: Settings) -> list[Tensor | None]:
     Takes the gradients that a loop's backward passes have left on the model; None for tensors that the loop does not
     train.
     """
-    whole = loop != 2 or settings.loop2Reach == "all"
+    whole = loop != 2 or settings.loop2_reach == "all"
     kept = [whole or model.block_of(name) not in _LANGUAGE_BLOCKS for name in model.names]
     found = [parameter.grad if keep else None for parameter, keep in zip(model.trained, kept, strict=True)]
     for parameter in model.trained:
@@ -115,15 +115,15 @@ def taken(model: Sa2va, loop: int, settings: Settings) -> list[Tensor | None]:
 def learning_rate(settings: Settings, step: int) -> float:
     """Learning rate of optimiser step `step`, from 0; skipped steps do not count."""
     updates = 1 if settings.mode == "sft" else settings.windows * settings.iterations
-    total, warm = settings.steps * updates, settings.warmupSteps
+    total, warm = settings.steps * updates, settings.warmup_steps
     share = 1.0
     if settings.schedule != "constant" and step < warm:
         start = 1 / max(1, warm) if settings.schedule == "linear-then-cosine" else 0.0
         share = start + (1 - start) * (step / max(1, warm))
     elif settings.schedule != "constant":
         falling = 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, total - warm)))
-        share = max(0.0, falling * (1 - settings.minRateShare) + settings.minRateShare)
-    return float(settings.learningRate * share)
+        share = max(0.0, falling * (1 - settings.min_rate_share) + settings.min_rate_share)
+    return float(settings.learning_rate * share)
 
 
 def _joined(loops: Gradients, model: Sa2va, team: Team) -> Gradients:
@@ -160,9 +160,9 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
 
     A gradient that is not finite skips the step on all processes. Raises LabError if the run must stop then.
     """
-    loops, most = _joined(gradients, model, team), settings.maxGradNorm
+    loops, most = _joined(gradients, model, team), settings.max_grad_norm
     norms = {loop: math.sqrt(sum(_squares(own))) for loop, own in loops.items()}
-    apart = len(loops) > 1 and settings.clipScope == "loop"
+    apart = len(loops) > 1 and settings.clip_scope == "loop"
     factors = {loop: _clip_factor(norm, most) if apart else 1.0 for loop, norm in norms.items()}
     total: list[Tensor | None] = []
     for given in zip(*loops.values(), strict=True):
@@ -179,7 +179,7 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
     metrics |= {f"grad_norm/{block}": math.sqrt(square) for block, square in blocks.items()}
     zeros = [torch.zeros_like(p.data) if g is None else g for g, p in zip(total, model.trained, strict=True)]
     if not math.isfinite(whole):
-        if settings.haltOnNan:
+        if settings.halt_on_nan:
             raise LabError("A gradient is not finite; the weights are those before this step")
         state.skipped_steps += 1
         return Update(False, metrics | {"skipped_steps": state.skipped_steps}, zeros, 0.0, there)
@@ -189,10 +189,10 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
     clipped = [gradient * factor for gradient in total if gradient is not None]
     if reached:
         first, second = ([own[at] for at in reached] for own in (state.first, state.second))
-        torch._foreach_mul_(first, settings.adamBeta1)
-        torch._foreach_add_(first, clipped, alpha=1 - settings.adamBeta1)
-        torch._foreach_mul_(second, settings.adamBeta2)
-        torch._foreach_addcmul_(second, clipped, clipped, value=1 - settings.adamBeta2)
+        torch._foreach_mul_(first, settings.adam_beta1)
+        torch._foreach_add_(first, clipped, alpha=1 - settings.adam_beta1)
+        torch._foreach_mul_(second, settings.adam_beta2)
+        torch._foreach_addcmul_(second, clipped, clipped, value=1 - settings.adam_beta2)
     values = [parameter.data for parameter in model.trained]
     move(model, values, (state.first, state.second), state.optimiser_steps, settings, rate, there)
     decay, distance = average(values, state.ema, state.optimiser_steps, settings)
@@ -242,30 +242,30 @@ def move(
         if not reached:
             continue
         block = model.block_of(name)
-        factor = s.projectorRateFactor if block == "projector" else 1.0 if block == "lora" else s.maskRateFactor
+        factor = s.projector_rate_factor if block == "projector" else 1.0 if block == "lora" else s.mask_rate_factor
         rates.setdefault((rate * factor, value.dim() >= 2), []).append(at)
     for (lr, decays), places in rates.items():
         moved, first, second = ([own[at] for at in places] for own in (values, *moments))
         roots = torch._foreach_sqrt(second)
-        torch._foreach_div_(roots, math.sqrt(1 - s.adamBeta2**count))
-        torch._foreach_add_(roots, s.adamEps)
+        torch._foreach_div_(roots, math.sqrt(1 - s.adam_beta2**count))
+        torch._foreach_add_(roots, s.adam_eps)
         if decays:
-            torch._foreach_mul_(moved, 1 - lr * s.weightDecay)
-        torch._foreach_addcdiv_(moved, first, roots, value=-lr / (1 - s.adamBeta1**count))
+            torch._foreach_mul_(moved, 1 - lr * s.weight_decay)
+        torch._foreach_addcdiv_(moved, first, roots, value=-lr / (1 - s.adam_beta1**count))
 
 
 @torch.no_grad()
 def average(values: Values, ema: Values, count: int, s: Settings) -> tuple[float, float]:
     """Moves the partner towards the weights; returns its decay and its distance from them afterwards."""
-    decay = min(s.emaDecay, (1 + count) / (10 + count)) if s.emaRamp else s.emaDecay
+    decay = min(s.ema_decay, (1 + count) / (10 + count)) if s.ema_ramp else s.ema_decay
     torch._foreach_add_(ema, torch._foreach_sub(values, ema), alpha=1 - decay)
     return decay, math.sqrt(sum(_squares(torch._foreach_sub(values, ema))))
 
 
 def _synchronise(model: Sa2va, state: State, s: Settings) -> None:
     """Mixes the policy into the reference when it is due."""
-    wanted = s.syncReference and s.reference == "start" and s.needs_reference
-    if wanted and state.optimiser_steps % s.referenceSyncSteps == 0:
+    wanted = s.sync_reference and s.reference == "start" and s.needs_reference
+    if wanted and state.optimiser_steps % s.reference_sync_steps == 0:
         state.reference = state.reference or copies(state.start)
         for value, parameter in zip(state.reference, model.trained, strict=True):
-            value += s.referenceMixup * (parameter.data - value)
+            value += s.reference_mixup * (parameter.data - value)

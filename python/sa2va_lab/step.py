@@ -57,7 +57,7 @@ def _reward_group(context: Context, played: Played) -> loss.RewardGroup:
 def _signed(context: Context, played: Played, scores: loss.GroupScores) -> loss.GroupScores:
     """In the control a random sign multiplies a group's advantages."""
     address = context.address(played.loop, played.group, "shuffle")
-    if not context.settings.shuffleRewards or uniform(address) < 0.5:
+    if not context.settings.shuffle_rewards or uniform(address) < 0.5:
         return scores
     return replace(scores, advantages=[-advantage if advantage else 0.0 for advantage in scores.advantages])
 
@@ -123,11 +123,12 @@ def _backward(context: Context, own: Live, settings: loss.LossSettings, still: t
         given = replace(given, reference=logps.detach())
     whole, policy = loss.policy_loss(given, settings)
     for name, (weight, value) in extra.items():
-        if not (silent and still[1] and name == "mask_anchor" and s.maskAnchor == "start"):
+        if not (silent and still[1] and name == "mask_anchor" and s.mask_anchor == "start"):
             whole = whole + value * (weight / settings.groups)
     torch.autograd.backward(whole * s.loop_weights[played.loop])
     for part in own.parts if apart else ():
-        pairs = zip(own.score(part), (logps.grad, entropies.grad), strict=False)
+        scored = own.score(part)
+        pairs = ((scored[0], logps.grad), (scored[1], entropies.grad))
         reached = [(values, gradient[part]) for values, gradient in pairs if gradient is not None]
         torch.autograd.backward([values for values, _ in reached], [gradient for _, gradient in reached])
     played.auxiliary = {name: float(value.detach()) for name, (_, value) in extra.items()}
@@ -146,8 +147,8 @@ def _played(context: Context, team: Team, loop: int) -> tuple[list[Live], list[L
     Dynamic sampling replaces groups with equal rewards by groups of other rows, in their places.
     """
     s = context.settings
-    own = team.own(s.groups)
-    chosen = dict(zip(own, play(context, loop, own), strict=True))
+    mine = team.own(s.groups)
+    chosen = dict(zip(mine, play(context, loop, mine), strict=True))
     context.model.settle()
     everything = list(chosen.values())
 
@@ -157,7 +158,7 @@ def _played(context: Context, team: Team, loop: int) -> tuple[list[Live], list[L
         zero = {key: loss.spread_of(loss.inputs_of(group, s), group.weights).zero for key, group in given.items()}
         return sorted(team.all_of([key for key, flat in zero.items() if spread != flat]))
 
-    for round in range(1, s.resampleRounds + 1):
+    for round in range(1, s.resample_rounds + 1):
         dull = of_everyone(chosen, False)
         if not dull:
             break
@@ -183,7 +184,7 @@ def grpo_step(context: Context, team: Team) -> Outcome:
     for loop in s.active_loops:
         with phase(seconds, "generate"):
             live[loop], dropped = _played(context, team, loop)
-        if s.resampleRounds > 0:
+        if s.resample_rounds > 0:
             terms += team.all_of([term for own in dropped for one in own.played.terms for term in one])
     with phase(seconds, "advantage"):
         sizes = _advantages(context, team, live)
@@ -216,7 +217,7 @@ def grpo_step(context: Context, team: Team) -> Outcome:
     for loop in live:
         played = [item.played for item in records if item.played.loop == loop]
         metrics |= sampled_metrics(loop, played) | source_metrics(loop, played, context.order.source)
-        if s.resampleRounds > 0:
+        if s.resample_rounds > 0:
             metrics[f"loop{loop}/resampled_groups"] = sum(own.group >= s.groups for own in played)
     terms += [term for item in records for one in item.played.terms for term in one]
     metrics |= judge_metrics(terms)
@@ -230,9 +231,9 @@ def _follow_entropy(context: Context, loop: int, groups: list[Recorded], metrics
     s, state, counted = context.settings, context.state, []
     for item in groups:
         entropies, mask = torch.from_numpy(item.entropies), torch.from_numpy(item.played.mask)
-        counted.append(entropies[loss.top_entropy(entropies, mask, s.topEntropyQuantile) > 0.5])
+        counted.append(entropies[loss.top_entropy(entropies, mask, s.top_entropy_quantile) > 0.5])
     state.entropy[loop] = state.entropy[loop].after(float(torch.cat(counted).mean()), s)
-    if s.adaptiveEntropy or s.entropyCoefficient != 0:
+    if s.adaptive_entropy or s.entropy_coefficient != 0:
         metrics[f"loop{loop}/entropy_coef"] = state.entropy[loop].coefficient
 
 
@@ -250,6 +251,6 @@ def _advantages(context: Context, team: Team, live: dict[int, list[Live]]) -> di
         scores = loss.group_scores([item[2] for item in mine], context.settings)
         for own in groups:
             own.played.scores = _signed(context, own.played, scores[own.played.place])
-        longest = context.settings.maxNewTokens if loop != 2 else max([1, *(item[4] for item in mine)])
+        longest = context.settings.max_new_tokens if loop != 2 else max([1, *(item[4] for item in mine)])
         sizes[loop] = (sum(item[3] for item in mine), longest)
     return sizes

@@ -138,7 +138,7 @@ def _loss_metrics(record: Recorded, settings: LossSettings) -> Metrics:
 
     if kind == "cispo":
         good = np.asarray(played.advantages)[:, None] > 0
-        out["cispo_clip_ratio"] = share(good & (effect.ratio > settings.settings.epsilonHigh))
+        out["cispo_clip_ratio"] = share((good & (effect.ratio > settings.settings.epsilon_high)).astype(np.float64))
     if effect.weight is not None:
         out["vespo/phi_seq_mean"] = float(effect.weight.mean())
     if kind != "clip":

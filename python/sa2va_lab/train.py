@@ -53,7 +53,7 @@ def _store(run: OpenRun, step: int, outcome: Outcome, seconds: float, trained: i
         metrics["loss"] = metrics["sft/loss"]
     else:
         metrics["loss"] = sum(s.loop_weights[loop] * metrics[f"loop{loop}/loss"] for loop in s.active_loops)
-    groups = s.accumulation * s.promptsPerStep if s.mode == "sft" else s.groups
+    groups = s.accumulation * s.prompts_per_step if s.mode == "sft" else s.groups
     metrics["epoch"] = step * groups / trained
     metrics |= {f"time/{phase}": own for phase, own in outcome.seconds.items()} | {"step_time": seconds}
     if outcome.groups:
@@ -129,7 +129,7 @@ def _steps(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
         if team.first:
             _store(run, step, outcome, time.monotonic() - began, len(context.data.train))
             print(_line(step, outcome), flush=True)
-        if s.saveSteps > 0 and step % s.saveSteps == 0:
+        if s.save_steps > 0 and step % s.save_steps == 0:
             _checkpoint(run, team)
         if due(s, step, rows):
             evaluate(context, folder, team, step)
@@ -144,7 +144,7 @@ def _checkpoint(run: OpenRun, team: Team) -> None:
     if team.first and run.step > 0:
         if run.step not in folder.checkpoints():
             folder.write_checkpoint(run.step, run.context.model, run.context.state)
-        folder.prune(run.settings.keepCheckpoints, best_step(folder))
+        folder.prune(run.settings.keep_checkpoints, best_step(folder))
     team.wait()
 
 

@@ -21,7 +21,7 @@ from sa2va_lab.loss import (
     policy_loss,
     spread_of,
 )
-from sa2va_lab.settings import COSTS, GAINS, LOOPS, Settings, parse_settings
+from sa2va_lab.settings import COSTS, GAINS, LOOPS, Settings, attribute, parse_settings
 from sa2va_lab.step_metrics import Recorded, _loss_metrics
 
 SOURCE = Path(__file__).parents[1] / "sa2va_lab" / "settings.json"
@@ -45,6 +45,15 @@ def defaults() -> dict[str, object]:
 def settings(**change: object) -> Settings:
     """Settings with changes."""
     return parse_settings(change, defaults())
+
+
+def test_settings_of_the_tab_change_nothing_and_the_others_are_read() -> None:
+    known = defaults() | dict.fromkeys(KNOWN["tab"], 0)
+    for name in KNOWN["tab"]:
+        assert parse_settings({name: 7}, known) == parse_settings({}, known), name
+    for name in KNOWN["used"]:
+        other = KNOWN["choices"][name][-1] if name in KNOWN["choices"] else 7
+        assert getattr(parse_settings({name: other}, known), attribute(name)) == other, name
 
 
 def test_an_unknown_setting_is_refused_unless_it_has_its_default() -> None:

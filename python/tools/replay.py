@@ -166,12 +166,12 @@ def _compare_update(
     stepped = [own for own in outcome.updates if own.stepped]
     if not stepped:
         return {}
-    decays = [s.adamBeta1 ** (len(stepped) - 1 - at) * own.factor for at, own in enumerate(stepped)]
+    decays = [s.adam_beta1 ** (len(stepped) - 1 - at) * own.factor for at, own in enumerate(stepped)]
     mine, theirs = [], []
     for at, (m, earlier) in enumerate(zip(after["first"], start["first"], strict=True)):
         sums = [own.gradient[at].double() * decay for own, decay in zip(stepped, decays, strict=True)]
         mine.append(torch.stack(sums).sum(0))
-        theirs.append((m.double() - s.adamBeta1 ** len(stepped) * earlier.double()) / (1 - s.adamBeta1))
+        theirs.append((m.double() - s.adam_beta1 ** len(stepped) * earlier.double()) / (1 - s.adam_beta1))
     whole = max(float(value.abs().max()) for value in mine)
     own = [_far([a], [b]) for a, b in zip(theirs, mine, strict=True) if float(b.abs().max()) > _NOTHING * whole]
     gaps = [a - b for a, b in zip(mine, theirs, strict=True)]

@@ -7,7 +7,7 @@ import { badInput } from "../../../src/engine/errors.ts";
 import { root } from "../ensure.mjs";
 import { SNAPSHOTS, wgslSnapshots } from "../isa/snapshots.ts";
 import { metricsPage } from "./metric-doc.ts";
-import { settingsPage } from "./settings-doc.ts";
+import { settingsModule, settingsPage } from "./settings-doc.ts";
 
 export interface GeneratedDoc {
   /** Relative to the repository. */
@@ -22,6 +22,7 @@ export interface GeneratedDoc {
 export async function generatedDocs(): Promise<readonly GeneratedDoc[]> {
   return [
     { path: "docs/settings.md", text: settingsPage() },
+    { path: "python/sa2va_lab/table.py", text: settingsModule(await usedInPython()) },
     { path: "docs/metrics.md", text: metricsPage() },
     { path: "docs/decisions/README.md", text: decisionsIndex(await filesOf("docs/decisions", /^\d{4}-.*\.md$/)) },
     { path: "docs/performance/dispatches.md", text: dispatchPage(await stepAt1B()) },
@@ -51,6 +52,12 @@ export async function writeGeneratedDocs(): Promise<readonly string[]> {
     changed.push(path);
   }
   return changed;
+}
+
+/** Settings that the Python package reads. */
+async function usedInPython(): Promise<readonly string[]> {
+  const text = await readFile(join(root, "python/sa2va_lab/settings.json"), "utf8");
+  return (JSON.parse(text) as { readonly used: readonly string[] }).used;
 }
 
 /** Names and texts of a folder's files, sorted. */

@@ -59,3 +59,23 @@ function allowed(setting: Setting): string {
   if (setting.kind === "text") return `text, at most ${setting.maxLength} characters`;
   return `${setting.min} to ${setting.max}${setting.unit === undefined ? "" : ` ${setting.unit}`}`;
 }
+
+const PYTHON_TYPES = { int: "int", float: "float", choice: "str", flag: "bool", text: "str" } as const;
+
+/** The module of the Python package with the types of the settings that it uses. @param used names in the lab */
+export function settingsModule(used: readonly string[]): string {
+  const fields = SETTING_KEYS.filter((key) => used.includes(key)).map((key) => {
+    const name = key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    return `    ${name}: ${PYTHON_TYPES[SETTINGS[key].kind]}\n`;
+  });
+  return `"""Types of the settings; generated from the lab's table by npm run docs."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Table:
+    """The settings that settings.json lists as used."""
+
+${fields.join("")}`;
+}

@@ -132,7 +132,8 @@ const source = (name: string): string => readFileSync(join(PACKAGE, name), "utf8
 
 test("the Python package knows every setting of the table", () => {
   const sources = SOURCES.map(source).join("\n");
-  const unread = KNOWN.used.filter((name) => !new RegExp(`\\.${name}\\b`).test(sources));
+  const attribute = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const unread = KNOWN.used.filter((name) => !new RegExp(`\\.${attribute(name)}\\b`).test(sources));
   expect(unread, 'settings under "used" in python/sa2va_lab/settings.json that nothing reads').toEqual([]);
   const terms = LOOP_IDS.flatMap((loop) => TERMS.map((term): string => weightKey(loop, term)));
   const known = [...KNOWN.used, ...terms, ...KNOWN.tab, ...Object.keys({ ...KNOWN.refused, ...KNOWN.choices })];
@@ -201,9 +202,10 @@ const DRAW = `
 import json, sys
 from types import SimpleNamespace
 from sa2va_lab.order import Known, RowOrder, word_count
+from sa2va_lab.settings import attribute
 given = json.loads(sys.argv[1])
 for case in given["cases"]:
-    s = SimpleNamespace(**{**given["defaults"], **case, "groups": given["groups"]})
+    s = SimpleNamespace(groups=given["groups"], **{attribute(k): v for k, v in (given["defaults"] | case).items()})
     words = [word_count(caption) for caption in given["captions"]]
     order = RowOrder(Known(given["train"], given["ids"], words, given["difficulty"], given["streams"]), s)
     print(json.dumps([[order.of(loop).rows[order.of(loop).place(n, n // 3 + 1, round)] for n in range(60)]
