@@ -35,7 +35,13 @@ export function qwenConfig(release: QwenRelease): Json {
     ? { mrope_section: [24, 20, 20], mrope_interleaved: true, rope_type: "default" }
     : { mrope_section: [16, 24, 24], rope_type: "default" };
   const tower = newer
-    ? { depth: 24, hidden_size: 1024, intermediate_size: 4096, num_position_embeddings: 2304, deepstack_visual_indexes: [5, 11, 17] }
+    ? {
+        depth: 24,
+        hidden_size: 1024,
+        intermediate_size: 4096,
+        num_position_embeddings: 2304,
+        deepstack_visual_indexes: [5, 11, 17],
+      }
     : { depth: 32, hidden_size: 1280, intermediate_size: 3420, fullatt_block_indexes: [7, 15, 23, 31] };
   return {
     ...CLASS,
@@ -53,7 +59,13 @@ export function qwenConfig(release: QwenRelease): Json {
       rope_theta: newer ? 5e6 : 1e6,
       rope_scaling: rope,
     },
-    vision_config: { ...TOWERS[newer ? "qwen3" : "qwen2.5"], ...PATCHES, ...tower, num_heads: 16, out_hidden_size: hidden },
+    vision_config: {
+      ...TOWERS[newer ? "qwen3" : "qwen2.5"],
+      ...PATCHES,
+      ...tower,
+      num_heads: 16,
+      out_hidden_size: hidden,
+    },
   };
 }
 

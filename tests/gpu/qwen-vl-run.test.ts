@@ -35,17 +35,20 @@ describe.each(["qwen3", "qwen2.5"] as const)("a tiny model on %s-VL", (family) =
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it.each(["auto", "dim", "tokens"] as const)("takes two steps of both loops with the region prompt %s", async (regionPrompt) => {
-    const rows = await lab.train({ ...BOTH, regionPrompt });
-    expect(rows.map(({ step }) => step)).toEqual([1, 2]);
-    for (const row of rows) {
-      for (const [name, value] of Object.entries(row)) expect(Number.isFinite(value), name).toBe(true);
-      expect(row["loop1/logp_train_vs_sampling/max"]).toBeLessThan(1e-4);
-      expect(row["loop2/logp_train_vs_sampling/max"]).toBeLessThan(1e-4);
-      expect(row.grad_norm).toBeGreaterThan(0);
-    }
-    expect(rows[1]?.["memory/num_tensors"]).toBe(rows[0]?.["memory/num_tensors"]);
-  });
+  it.each(family === "qwen3" ? (["auto", "dim", "tokens"] as const) : (["auto"] as const))(
+    "takes two steps of both loops with the region prompt %s",
+    async (regionPrompt) => {
+      const rows = await lab.train({ ...BOTH, regionPrompt });
+      expect(rows.map(({ step }) => step)).toEqual([1, 2]);
+      for (const row of rows) {
+        for (const [name, value] of Object.entries(row)) expect(Number.isFinite(value), name).toBe(true);
+        expect(row["loop1/logp_train_vs_sampling/max"]).toBeLessThan(1e-4);
+        expect(row["loop2/logp_train_vs_sampling/max"]).toBeLessThan(1e-4);
+        expect(row.grad_norm).toBeGreaterThan(0);
+      }
+      expect(rows[1]?.["memory/num_tensors"]).toBe(rows[0]?.["memory/num_tensors"]);
+    },
+  );
 
   it("takes supervised steps with a drawn region and with copied tokens", async () => {
     for (const regionPrompt of ["outline", "tokens"] as const) {
@@ -62,7 +65,9 @@ describe.each(["qwen3", "qwen2.5"] as const)("a tiny model on %s-VL", (family) =
     const files = await checkpointFiles(lab.store, id, BOTH.steps);
     const header = new TextDecoder().decode(files.get("adapter_model.safetensors")?.subarray(8, 4096));
     expect(header).toContain("base_model.model.model.language_model.layers.0.self_attn.q_proj.lora_A.weight");
-    const targets = JSON.parse(new TextDecoder().decode(files.get("adapter_config.json"))) as { target_modules: string };
+    const targets = JSON.parse(new TextDecoder().decode(files.get("adapter_config.json"))) as {
+      target_modules: string;
+    };
     expect(targets.target_modules).toMatch(/^model\\\.language_model\\\.\.\*/);
     const trained = await readTrained(lab.store, id, null, "policy");
     // The merger is frozen unless the settings say otherwise.

@@ -140,9 +140,9 @@ def make(kind, seed, out):
             eos_token_id=ROWS + 1, pad_token_id=0, **inputs,
         )
         own["greedy"] = greedy[0, len(prompt):].float()
-        # A second picture, for the places of clips.
-        two = torch.tensor([[*before, START, *[IMAGE] * tokens, END, 7, START, *[IMAGE] * 15, END, *after]])
-        several, _ = model.model.get_rope_index(two, torch.tensor([[1, *grid], [1, 6, 10]]))
+        # A second frame, for the places of clips.
+        two = torch.tensor([[*before, START, *[IMAGE] * tokens, END, 7, START, *[IMAGE] * tokens, END, *after]])
+        several, _ = model.model.get_rope_index(two, torch.tensor([[1, *grid], [1, *grid]]))
         own["several"] = several[:, 0].T.float().contiguous()
     # Sa2VA wraps the whole of Qwen-VL with PEFT, whose tower has layers of the same names.
     linears = "q_proj|k_proj|v_proj|o_proj|gate_proj|up_proj|down_proj"

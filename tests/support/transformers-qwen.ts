@@ -127,6 +127,14 @@ export async function compareWithTransformers(path: string, decode: typeof decod
     "positions",
     places.flatMap((place) => (typeof place === "number" ? [place, place, place] : [...place])),
   );
+  const again = start + tokens + 3;
+  const frameSpans = [prompt.imageSpan, { start: again, end: again + tokens }];
+  const [count] = file.info("several").shape as [number];
+  const clip = promptPlaces(language, { ...prompt, frameSpans }, count) ?? [];
+  await check(
+    "several",
+    clip.flatMap((place) => (typeof place === "number" ? [place, place, place] : [...place])),
+  );
   const last = places.at(-1) as number;
   expect(last + 1 - ids.length).toBe(Number(metadata.delta));
 

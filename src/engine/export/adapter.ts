@@ -10,6 +10,7 @@ import {
   isLora,
   MODULES_FILE,
   toPeftName,
+  wrappedName,
 } from "../formats/peft-names.ts";
 import { writeSafetensors } from "../formats/safetensors-write.ts";
 import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
@@ -34,7 +35,8 @@ export async function* adapterFiles(manifest: RunManifest, trained: TrainedTenso
   yield wholeFile("README.md", adapterCard(manifest, trained));
 }
 
-function adapterCard(manifest: RunManifest, { step, side, lora }: TrainedTensors): string {
+function adapterCard(manifest: RunManifest, { step, side, lora, tensors }: TrainedTensors): string {
+  const wrapped = wrappedName([...tensors.keys()].find(isLora) ?? "");
   const { model, data, config } = manifest;
   return `---
 base_model: ${JSON.stringify(model.name)}
@@ -48,14 +50,14 @@ LoRA of rank ${lora?.r ?? 0} (alpha ${lora?.alpha ?? 0}) on the language model o
     side === "ema" ? "the moving average" : "the policy"
   } after ${step} of ${config.steps} steps of dual-loop GRPO on ${data.name} (${data.trainRows} rows). Run \`${manifest.id}\`, started ${manifest.created}.
 
-Sa2VA wraps its \`language_model\`, so the adapter goes there, and the other trained tensors (projector, [SEG] prompt,
+Sa2VA wraps its \`${wrapped}\`, so the adapter goes there, and the other trained tensors (projector, [SEG] prompt,
 SAM2's mask decoder and prompt encoder) are loaded by name:
 
 \`\`\`python
 from peft import PeftModel
 from safetensors.torch import load_file
 
-model.language_model = PeftModel.from_pretrained(model.language_model, folder)
+model.${wrapped} = PeftModel.from_pretrained(model.${wrapped}, folder)
 missing, unexpected = model.load_state_dict(load_file(f"{folder}/modules.safetensors"), strict=False)
 assert not unexpected
 \`\`\`

@@ -8,6 +8,7 @@ import { maskPolygons } from "../data/mask/mask-polygons.ts";
 import { decodeRle } from "../data/mask/rle.ts";
 import type { RegionSample } from "../data/sample.ts";
 import { badInput } from "../errors.ts";
+import { requireInternVl } from "../model/base-mllm.ts";
 import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
 import type { RunManifest } from "../runs/manifest.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
@@ -23,6 +24,7 @@ import { MERGED_PTH, sa2vaConfigText } from "./sa2va-config.ts";
 export async function* sa2vaFiles(run: RunFolder, trained: TrainedTensors, rows: ExportRows | null): ExportFiles {
   const manifest = run.manifest();
   const { template, base } = manifest.model;
+  requireInternVl(base, "The exported configuration");
   if (trained.lora === null) throw badInput(`Run "${manifest.id}" trained no adapter`, manifest.id);
   yield wholeFile("run.json", `${JSON.stringify(manifest, null, 2)}\n`);
   const settings = {

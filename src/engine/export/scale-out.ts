@@ -9,6 +9,7 @@ import { SETTINGS } from "../config/table.ts";
 import type { RegionSet } from "../data/region-set.ts";
 import { badInput, LabError } from "../errors.ts";
 import { STREAM } from "../gpu/random.ts";
+import { requireInternVl } from "../model/base-mllm.ts";
 import { DEFAULT_PROMPTS } from "../rewards/judge/questions/prompts.ts";
 import { listCheckpoints } from "../runs/checkpoint/checkpoint-folder.ts";
 import { EVAL_DRAWS, EVAL_SEED, EVAL_STREAM } from "../runs/evaluations/evaluation-draws.ts";
@@ -41,6 +42,7 @@ const END = 2 ** 20;
 export async function* scaleOutFiles(run: RunFolder, scale: ScaleOut): ExportFiles {
   const { id, store } = run;
   const manifest = run.manifest();
+  requireInternVl(manifest.model.base, "The Python package");
   const files = await store.list(id);
   const known = await listCheckpoints(store, id);
   checkStep(id, known, scale);

@@ -52,6 +52,11 @@ export function fromPeftName(name: string): string | null {
   return wrapper.name + inside;
 }
 
+/** Attribute of Sa2VA that PEFT wraps for an adapter with this tensor. */
+export function wrappedName(name: string): string {
+  return (wrapperOf(name)?.name ?? "language_model.").slice(0, -1);
+}
+
 /**
  * Value of `target_modules`: last names, or a pattern where the wrapped sub-model has other layers of these names.
  * @param paths layers with an adapter, without ".weight"

@@ -61,7 +61,7 @@ export async function openModelFolder(
   name: string,
   options: OpenModelOptions = {},
 ): Promise<OpenedModel> {
-  return withTilingNote(await openFolder(folder, name, options));
+  return withPictureNote(await openFolder(folder, name, options));
 }
 
 async function openFolder(folder: ByteFolder, name: string, options: OpenModelOptions): Promise<OpenedModel> {
@@ -155,22 +155,14 @@ export async function openCachedModel(
   const lacksMemory = "The stored conversion has no tensors of SAM2's memory; open the model's folder to use them";
   const facts = { name, config, tokenizer, storage, bytes, lacksMemory };
   const model = await assembleSa2va(facts, storedPieces(cache, entry, options));
-  return withTilingNote({ model, hash: entry.hash, cached: "read" });
+  return withPictureNote({ model, hash: entry.hash, cached: "read" });
 }
 
-/** Adds a note if pictures get another number of tiles than in the published code. */
-function withTilingNote(opened: OpenedModel): OpenedModel {
-  const { maxTiles, minTiles, useThumbnail, dynamicImageSize } = opened.model.config;
-  const tiles = [
-    ...(minTiles === 1 ? [] : [`min_dynamic_patch ${minTiles}`]),
-    ...(maxTiles === PUBLISHED_MAX_TILES ? [] : [`max_dynamic_patch ${maxTiles}`]),
-    ...(useThumbnail ? [] : ["use_thumbnail false"]),
-  ];
-  const fields = dynamicImageSize ? tiles : ["dynamic_image_size false"];
-  if (fields.length === 0) return opened;
-  const note =
-    `config.json sets ${fields.join(", ")}, which is followed here. Sa2VA's published code ignores it and cuts pictures into ` +
-    `1 to ${PUBLISHED_MAX_TILES} tiles with a thumbnail, so its results can differ`;
+/** Adds a note if pictures become tokens in another way than in the published code. */
+function withPictureNote(opened: OpenedModel): OpenedModel {
+  const { config } = opened.model;
+  const note = visionFamily(config).note(config);
+  if (note === undefined) return opened;
   return { ...opened, note: opened.note === undefined ? note : `${opened.note}. ${note}` };
 }
 

@@ -1,4 +1,5 @@
-/** The InternVL checkpoints that the published Sa2VA checkpoints were made from (docs/spec/sa2va.md#2-model-family). */
+/** The checkpoints that the published Sa2VA checkpoints were made from (docs/spec/sa2va.md#2-model-family). */
+import { LabError } from "../errors.ts";
 import type { Sa2vaConfig } from "./config.ts";
 
 /** Language family, its hidden size and layers, and the hidden size of the vision tower. */
@@ -12,9 +13,13 @@ const PUBLISHED: readonly (readonly [family: string, hidden: number, layers: num
     ["qwen2", 3584, 28, 1024, "InternVL3-8B"],
     ["qwen2", 5120, 48, 1024, "InternVL3-14B"],
     ["phi3", 3072, 32, 1024, "InternVL2-4B"],
+    ["qwen3_vl_text", 2048, 28, 1024, "Qwen3-VL-2B-Instruct"],
+    ["qwen3_vl_text", 2560, 36, 1024, "Qwen3-VL-4B-Instruct"],
+    ["qwen2_5_vl_text", 2048, 36, 1280, "Qwen2.5-VL-3B-Instruct"],
+    ["qwen2_5_vl_text", 3584, 28, 1280, "Qwen2.5-VL-7B-Instruct"],
   ];
 
-/** Name of the InternVL checkpoint with these sizes; null if no published one has them. */
+/** Name of the checkpoint with these sizes; null if no published one has them. */
 export function baseMllm({ language, vision }: Pick<Sa2vaConfig, "language" | "vision">): string | null {
   const found = PUBLISHED.find(
     ([family, hidden, layers, width]) =>
@@ -24,6 +29,18 @@ export function baseMllm({ language, vision }: Pick<Sa2vaConfig, "language" | "v
       width === vision.hiddenSize,
   );
   return found?.[4] ?? null;
+}
+
+/**
+ * Some programs beside the lab only know Sa2VA on InternVL.
+ * @param base as stored with a run
+ * @throws LabError("unsupported") for a run of another family
+ */
+export function requireInternVl(base: string | undefined, program: string): void {
+  if (base === undefined || base.startsWith("InternVL")) return;
+  throw new LabError("unsupported", `${program} only trains Sa2VA on InternVL, this run trained one on ${base}`, {
+    subject: base,
+  });
 }
 
 /** Chat template and base model, as stored with runs. */

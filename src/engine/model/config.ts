@@ -11,7 +11,7 @@ import { parseSam2Config, type Sam2Config } from "./sam2/config.ts";
 
 export type { TemplateName } from "../text/template.ts";
 export type { RegionPrompt } from "./families/family-config.ts";
-export { PUBLISHED_MAX_TILES, type VisionConfig } from "./families/internvl/config.ts";
+export type { VisionConfig } from "./families/internvl/config.ts";
 export type { LanguageConfig, LanguageFamily } from "./language/config-language.ts";
 
 /** The families that the lab loads; their code is listed in families/registry.ts. */

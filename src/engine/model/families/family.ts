@@ -50,6 +50,8 @@ export interface VisionFamily {
   work(config: Sa2vaConfig): number;
   /** Elements of one tile's features, and of the tower's stream over it. */
   sizes(config: Sa2vaConfig): { readonly features: number; readonly stream: number };
-  /** Names of parts for the plan: whether a tensor belongs to the tower. */
+  /** Where the settings of config.json differ from what the published code does with pictures; undefined if nowhere. */
+  note(config: Sa2vaConfig): string | undefined;
+  /** Whether a tensor belongs to the tower. */
   isTower(name: string): boolean;
 }

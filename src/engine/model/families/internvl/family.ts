@@ -9,7 +9,7 @@ import { imageTiles } from "../../preprocess/tiling.ts";
 import { projectVisual } from "../../projector.ts";
 import { pixelShuffle, visionTower } from "../../vision.ts";
 import type { VisionFamily } from "../family.ts";
-import { internVit } from "./config.ts";
+import { internVit, PUBLISHED_MAX_TILES } from "./config.ts";
 import { projectorShapes, visionShapes } from "./shapes.ts";
 
 const gridOf = ({ tokenGridSide: side }: Sa2vaConfig) => ({ rows: side, cols: side });
@@ -55,6 +55,19 @@ export const internVl: VisionFamily = {
   },
   sizes({ tokensPerTile, tileSize, vision: { patchSize, hiddenSize } }) {
     return { features: tokensPerTile * 4 * hiddenSize, stream: ((tileSize / patchSize) ** 2 + 1) * hiddenSize };
+  },
+  note({ maxTiles, minTiles, useThumbnail, dynamicImageSize }) {
+    const tiles = [
+      ...(minTiles === 1 ? [] : [`min_dynamic_patch ${minTiles}`]),
+      ...(maxTiles === PUBLISHED_MAX_TILES ? [] : [`max_dynamic_patch ${maxTiles}`]),
+      ...(useThumbnail ? [] : ["use_thumbnail false"]),
+    ];
+    const fields = dynamicImageSize ? tiles : ["dynamic_image_size false"];
+    if (fields.length === 0) return undefined;
+    return (
+      `config.json sets ${fields.join(", ")}, which is followed here. Sa2VA's published code ignores it and cuts pictures into ` +
+      `1 to ${PUBLISHED_MAX_TILES} tiles with a thumbnail, so its results can differ`
+    );
   },
   isTower: (name) => name.startsWith("vision_model."),
 };

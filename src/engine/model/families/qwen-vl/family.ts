@@ -44,6 +44,7 @@ export const qwenVl: VisionFamily = {
     const stream = MERGE ** 2 * config.tokensPerTile * hiddenSize;
     return { features: (1 + deepstack.length) * stream, stream };
   },
+  note: () => undefined,
   isTower: (name) => name.startsWith(`${VISUAL}.`),
 };
 
