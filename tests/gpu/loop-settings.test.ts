@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { memoryFolder } from "../../src/engine/bytes/memory.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
+import { rleArea } from "../../src/engine/data/mask/rle.ts";
 import type { PassGroup } from "../../src/engine/rl/step/group.ts";
 import { STEP_LISTENERS } from "../../src/engine/rl/step/listeners.ts";
 import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
@@ -91,6 +92,48 @@ describe("likelihoods of the row's caption", () => {
     const evaluations = trained.events.flatMap((event) => (event.type === "eval" ? [event.report] : []));
     const scores = evaluations.at(-1)?.reward?.scores;
     for (const score of [scores?.reward1_sampled, scores?.reward2_greedy]) expect(score?.mean).toBeGreaterThan(0);
+  });
+});
+
+describe("sampled answers", () => {
+  const settings = { maskPolicy: "answer", loops: "2", loop2Reach: "all", maskAnchor: "none" } as const;
+  const drawn = { groupSize: 6, promptsPerStep: 2, temperature: 1.5, maxNewTokens: 8, beta: 0.01 } as const;
+  const rewards = { loop2Meteor: 0.5, loop2Judge: 0, loop2Form: 0.5, learningRate: 1e-3 } as const;
+  const rolloutsOf = () =>
+    trained.events
+      .flatMap((event) => (event.type === "group" ? event.group.rollouts : []))
+      .map((rollout) => {
+        return { ...rollout, form: rollout.terms.find(({ name }) => name === "form")?.value };
+      });
+
+  it("train text and masks by one log-probability, which both passes compute alike", async () => {
+    const rows = await train({ ...settings, ...drawn, ...rewards, steps: 2 }, trained);
+    for (const row of rows) {
+      expect(row["loop2/logp_train_vs_sampling/max"]).toBeLessThan(1e-3);
+      expect(row["loop2/ratio/max"]).toBeCloseTo(1, 3);
+      for (const block of ["seg-prompt", "mask-decoder", "projector", "lora"]) {
+        expect(row[`grad_norm/${block}`] ?? 0, block).toBeGreaterThan(0);
+      }
+    }
+    const rollouts = rolloutsOf();
+    expect(new Set(rollouts.map(({ completion }) => completion)).size).toBeGreaterThan(6);
+    for (const { completion, form, actions, predictedMask } of rollouts) {
+      // The pocket model answers with a description, so [SEG] is appended to it.
+      expect(completion.endsWith("[SEG]")).toBe(true);
+      expect(actions.at(-1)?.label).toBe("[SEG]");
+      expect(actions.length).toBeLessThanOrEqual(9);
+      expect(form).toBeLessThan(1);
+      expect(predictedMask).not.toBeNull();
+    }
+    const again = await train({ ...settings, ...drawn, ...rewards, steps: 1 }, trained);
+    expect(again[0]?.["loop2/reward"]).toBe(rows[0]?.["loop2/reward"]);
+  });
+
+  it("have no mask without [SEG] where none is appended", async () => {
+    await train({ ...settings, ...drawn, ...rewards, appendSegment: false, steps: 1 }, trained);
+    const without = rolloutsOf().filter(({ completion }) => !completion.includes("[SEG]"));
+    expect(without.length).toBeGreaterThan(0);
+    for (const { predictedMask } of without) expect(predictedMask === null || rleArea(predictedMask) === 0).toBe(true);
   });
 });
 

@@ -153,7 +153,7 @@ export function groupShape(model: Sa2vaConfig, config: LabConfig, clips = false)
 
 /** Prompts of one picture that the mask policy decodes at a time: noisy [SEG] states, or clicks. */
 function triedPrompts({ maskPolicy, groupSize, proposalPoints }: LabConfig): number {
-  if (maskPolicy === "embedding") return groupSize;
+  if (maskPolicy === "embedding" || maskPolicy === "answer") return groupSize;
   return maskPolicy === "proposals" ? Math.max(2 * groupSize, proposalPoints ** 2) : 0;
 }
 

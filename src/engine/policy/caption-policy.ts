@@ -7,6 +7,7 @@ import { languageLogits, languageScores } from "../model/language/language.ts";
 import { promptPlaces } from "../model/language/places.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Weights } from "../model/weights/weights.ts";
+import type { Prompt } from "../text/prompt.ts";
 import type { Completion } from "./decode/generate.ts";
 import type { PromptBatch } from "./decode/prefill.ts";
 import { likeliest, type SamplerSettings } from "./decode/sampler.ts";
@@ -15,12 +16,15 @@ import { batchPositions, embedIds, embedPrompt, projectImages, projectVision, sh
 import type { ImageFeatures } from "./features.ts";
 import { type CaptionPrompt, promptRegions } from "./prompts.ts";
 
+/** A prompt, with the cells of its region if it marks one. */
+export type AskedPrompt = Prompt & Partial<Pick<CaptionPrompt, "cells">>;
+
 /** Prompt of a group: all tokens except the last are shared; the last one is the tail of each rollout. */
 export function captionBatch(
   model: Sa2vaModel,
   weights: Weights,
   features: ImageFeatures,
-  prompt: CaptionPrompt,
+  prompt: AskedPrompt,
   rollouts: number,
 ): PromptBatch {
   const [prefix, tails] = tf.tidy(() => {
@@ -40,7 +44,7 @@ export function captionBatch(
 /** A group of captions of one region. */
 export interface CaptionGroup {
   readonly features: ImageFeatures;
-  readonly prompt: CaptionPrompt;
+  readonly prompt: AskedPrompt;
   /** All groups of a call have the same number. */
   readonly completions: readonly Completion[];
   /** Minimum width T of the group's result; by default its longest completion. */
@@ -89,7 +93,7 @@ export function captionScores(
 export async function tokenChoices(
   model: Sa2vaModel,
   weights: Weights,
-  about: { readonly features: ImageFeatures; readonly prompt: CaptionPrompt; readonly ids: readonly number[] },
+  about: { readonly features: ImageFeatures; readonly prompt: AskedPrompt; readonly ids: readonly number[] },
   sampler: SamplerSettings,
   maxNewTokens: number,
   count: number,

@@ -1,11 +1,17 @@
 /** Output of the weights for one phrase per picture, computed on first use, for several pictures in one batch. */
+
+import type { RandomKey } from "../gpu/random.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, decodeClicks } from "../model/sam2/mask-decoder.ts";
 import type { Weights } from "../model/weights/weights.ts";
+import { type CaptionScores, captionBatch, captionScores } from "./caption-policy.ts";
+import { type Completion, generate } from "./decode/generate.ts";
+import type { SamplerSettings } from "./decode/sampler.ts";
 import type { ImageFeatures } from "./features.ts";
 import { asStrips, decodeFrames, frameCount } from "./frame-masks.ts";
-import { phrasePromptsOf } from "./phrase-prompts.ts";
+import { phrasePromptsOf, promptStates } from "./phrase-prompts.ts";
+import { answerRule, segmentPrompt } from "./prompts.ts";
 
 export interface PhraseOutput {
   /** The [SEG] state as a prompt of the mask decoder, [1, C]. */
@@ -25,6 +31,32 @@ export interface PhraseOutput {
    * Prompts of the mask decoder for the picture's other phrases, [K, C], owned by the caller; null if there are none.
    */
   otherPrompts(): Tensor | null;
+  /** Sampled answers to the phrase; absent where there is no language model to ask. */
+  readonly text?: PhraseText;
+}
+
+/** Answers that the policy writes itself, up to [SEG], instead of the forced one. */
+export interface PhraseText {
+  /** Id of [SEG]. */
+  readonly segment: number;
+  word(id: number): string;
+  words(ids: readonly number[]): string;
+  /** Samples answers; one ends at its first [SEG]. @param options.key address of a rollout's draws */
+  sample(count: number, options: AnswerOptions & { key(rollout: number): RandomKey }): Promise<readonly Completion[]>;
+  /**
+   * Log-probabilities and entropies of the answers' tokens [N, T], and the states of their [SEG] as prompts of the mask
+   * decoder [N, C]; differentiable. @param places of [SEG] in each answer; below 0, the last token stands for it
+   */
+  score(
+    answers: readonly Completion[],
+    places: readonly number[],
+    options: AnswerOptions,
+  ): CaptionScores & { readonly language: Tensor };
+}
+
+interface AnswerOptions {
+  readonly sampler: SamplerSettings;
+  readonly maxNewTokens: number;
 }
 
 /** Outputs that are computed and freed together. */
@@ -85,6 +117,9 @@ export function phraseOutputs(model: Sa2vaModel, weights: Weights, about: readon
         }),
       otherPrompts: () =>
         others.length === 0 ? null : phrasePromptsOf(model, weights, [{ features, phrases: others }]),
+      get text() {
+        return phraseText(model, weights, about[at] as PhraseAbout);
+      },
       decoded() {
         kept ??= decodeAll();
         return kept[at] as DecodedMasks;
@@ -92,6 +127,37 @@ export function phraseOutputs(model: Sa2vaModel, weights: Weights, about: readon
     })),
     dispose() {
       tf.dispose([together, ...languages, ...(kept ?? []).flatMap((own) => Object.values(own) as Tensor[])]);
+    },
+  };
+}
+
+function phraseText(model: Sa2vaModel, weights: Weights, { features, phrase }: PhraseAbout): PhraseText {
+  const { tokenizer } = model;
+  const segment = tokenizer.special.seg;
+  const prompt = segmentPrompt(model, features, phrase);
+  return {
+    segment,
+    word: (id) => tokenizer.decode([id], { keepSpecial: true }),
+    words: (ids) => tokenizer.decode([...ids], { keepSpecial: true }),
+    async sample(count, { sampler, maxNewTokens, key }) {
+      const batch = captionBatch(model, weights, features, prompt, count);
+      const rule = answerRule(model);
+      const options = { sampler, maxNewTokens, greedy: false, oneLength: true };
+      const [generated] = await generate(model, weights, [batch], {
+        ...options,
+        key: (_, rollout) => key(rollout),
+        stop: (ids) => ids.at(-1) === segment || rule.reached(ids),
+      }).finally(() => tf.dispose([batch.prefix, batch.tails]));
+      return generated?.completions ?? [];
+    },
+    score(answers, places, { sampler, maxNewTokens }) {
+      const group = { features, prompt, completions: answers };
+      const scores = captionScores(model, weights, [group], sampler, maxNewTokens)[0] as CaptionScores;
+      const upTo = answers.map(({ ids }, n) => {
+        const place = places[n] as number;
+        return { ...prompt, forcedIds: [...prompt.ids, ...ids.slice(0, place < 0 ? ids.length : place + 1)] };
+      });
+      return { ...scores, language: promptStates(model, weights, features, upTo) };
     },
   };
 }

@@ -37,13 +37,13 @@ export function phrasePromptsOf(model: Sa2vaModel, weights: Weights, pictures: r
   }
   return tf.tidy(() =>
     tf.concat(
-      pictures.map(({ features }, at) => promptsApart(model, weights, features, prompts[at] as SegmentPrompt[])),
+      pictures.map(({ features }, at) => promptStates(model, weights, features, prompts[at] as SegmentPrompt[])),
     ),
   );
 }
 
-/** The prompts of one picture; prompts with equal rotation run together. */
-function promptsApart(
+/** The states [N, C] of one picture's answers up to [SEG]; prompts with equal rotation run together. */
+export function promptStates(
   model: Sa2vaModel,
   weights: Weights,
   features: ImageFeatures,

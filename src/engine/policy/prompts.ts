@@ -70,9 +70,9 @@ export interface CaptionPrompt extends Prompt {
   readonly cells: RegionCells;
 }
 
-/** The regions whose tokens a prompt copies: none if its region is drawn into the picture. */
-export function promptRegions({ cells, regionSpans }: CaptionPrompt): readonly RegionCells[] {
-  return regionSpans.length === 0 ? [] : [cells];
+/** The regions whose tokens a prompt copies: none if it has none, or draws its region into the picture. */
+export function promptRegions({ cells, regionSpans }: Prompt & Partial<CaptionPrompt>): readonly RegionCells[] {
+  return cells === undefined || regionSpans.length === 0 ? [] : [cells];
 }
 
 /** The tokens of a picture or clip, and how regions are drawn into it. */

@@ -9,10 +9,15 @@ export const MASK_SETTINGS = inGroup("mask", {
       choice("embedding", "Gaussian on the [SEG] embedding"),
       choice("proposals", "Choice among distinct proposals"),
       choice("pixels", "Independent pixels"),
+      choice("answer", "Sampled answer; the mask's log-probability joins [SEG] (VideoSEG-O3)"),
       choice("imitation", "No policy gradient: imitate masks, weighted by reward"),
       choice("pathwise", "No policy gradient: likelihood of the caption through the soft mask"),
     ],
     help: "Point of the model at which loop 2 samples. Only the modules before that point receive a policy gradient",
+  }),
+  appendSegment: flag("Append [SEG]", true, {
+    help: "Sampled answer: a text that ends without [SEG] gets one in place of its end token, as in a forced answer. If off, such an answer has no mask",
+    advanced: true,
   }),
   candidateTemperature: float("Candidate temperature", 0.1, [0.001, 10, 0.01], {
     help: "Temperature of the softmax over predicted IoU. Lower is greedier",

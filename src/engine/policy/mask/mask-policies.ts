@@ -1,5 +1,7 @@
 /** The mask policy that the settings name. */
 import type { LabConfig } from "../../config/table.ts";
+import { samplerSettings } from "../decode/sampler.ts";
+import { answerPolicy } from "./answer-policy.ts";
 import { candidatePolicy } from "./candidate-policy.ts";
 import { embeddingPolicy } from "./embedding-policy.ts";
 import { fieldPolicy } from "./field-policy.ts";
@@ -29,6 +31,8 @@ export function maskPolicyOf(config: LabConfig): MaskPolicy {
       });
     case "pixels":
       return pixelPolicy(config.pixelTemperature);
+    case "answer":
+      return answerPolicy(samplerSettings(config), config.maxNewTokens, config.appendSegment);
     case "pathwise":
       return pathwisePolicy(config.candidateTemperature);
     case "imitation":

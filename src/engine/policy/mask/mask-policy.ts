@@ -3,6 +3,7 @@
  * (docs/spec/grpo.md#20-making-a-mask-a-stochastic-action). A policy samples a few masks from the decoder's output and
  * can recompute the log-probability of those samples from the output of other weights.
  */
+import type { RandomKey } from "../../gpu/random.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { DecodedMasks } from "../../model/sam2/mask-decoder.ts";
 import type { PhraseOutput } from "../phrase-output.ts";
@@ -23,6 +24,10 @@ export interface MaskActions {
   readonly weights: readonly number[] | null;
   /** Whether log-probabilities depend on the decoded masks, not only on the [SEG] state. */
   readonly readsMasks: boolean;
+  /** [N·T] 1 where an action counts; all of them if absent. */
+  readonly active?: Float32Array;
+  /** Sampled answers of a policy whose actions are their tokens, one per rollout. */
+  readonly answers?: readonly SampledAnswer[];
   /** Log-probabilities and entropies [N, T] of the same actions under other weights; differentiable. */
   logProbs(output: PhraseOutput): { readonly logps: Tensor; readonly entropies: Tensor };
   /**
@@ -35,11 +40,21 @@ export interface MaskActions {
   dispose(): void;
 }
 
+export interface SampledAnswer {
+  readonly text: string;
+  /** Number of [SEG] in it. */
+  readonly segments: number;
+  /** Reached the length limit. */
+  readonly truncated: boolean;
+}
+
 /** Counter-based draws of a group: pure functions of their address. */
 export interface MaskDraws {
   normal(rollout: number, position: number): number;
   /** In (0, 1). */
   uniform(rollout: number, position: number): number;
+  /** Address of a rollout's token draws; absent where no text is sampled. */
+  readonly token?: (rollout: number) => RandomKey;
 }
 
 /** @param count rollouts of the group; ignored by a policy whose group is its whole action set */

@@ -92,5 +92,6 @@ export function maskDraws(
   return {
     normal: (rollout, position) => normal(key(rollout, position)),
     uniform: (rollout, position) => uniform(key(rollout, position)),
+    token: (rollout) => ({ ...key(rollout, 0), stream: STREAM.token }),
   };
 }

@@ -13,7 +13,7 @@ import type { MaskDraws } from "../../../policy/mask/mask-policy.ts";
 import { describePictures } from "../../../policy/partner.ts";
 import type { RolloutFacts } from "../../../rewards/term.ts";
 import { EVAL_DRAWS } from "../../../runs/evaluations/evaluation-draws.ts";
-import { factsOf, sampleMasks } from "./sample-masks.ts";
+import { type ActedMasks, factsOf, formOf, sampleMasks } from "./sample-masks.ts";
 
 export const evaluate: EvaluateLoop = async (deps, rows) => {
   const { model, config, partner, scorer, signal } = deps;
@@ -44,7 +44,8 @@ export const evaluate: EvaluateLoop = async (deps, rows) => {
       const meteor = (await scorer.score(pairs)).map(({ reward }) => reward ?? 0);
       const facts = (found[at] ?? []).map((one, n) => {
         const predicted = encodeRle(one.mask, height, width);
-        return factsOf(row, predicted, one, texts[n] ?? null, likelihoodFact(likelihoods[at], n));
+        const form = n === 0 ? {} : formOf((sampledMasks[at] as ActedMasks).actions, n - 1);
+        return factsOf(row, predicted, one, texts[n] ?? null, { ...likelihoodFact(likelihoods[at], n), ...form });
       });
       const [greedy, ...sampled] = facts as [RolloutFacts, ...RolloutFacts[]];
       const { iou, intersection, union } = maskIou(mask, row.mask);
@@ -65,5 +66,6 @@ function maskDraws(row: number): MaskDraws {
   return {
     normal: (rollout, position) => normal(evalKey(2, row, rollout, position)),
     uniform: (rollout, position) => uniform(evalKey(2, row, rollout, position)),
+    token: (rollout) => evalKey(2, row, rollout, 0),
   };
 }

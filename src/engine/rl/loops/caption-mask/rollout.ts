@@ -34,7 +34,7 @@ import { dataCaptionObservations, maskMetrics, pairMetrics } from "../../step/me
 import { type Loop, REGION_ROWS } from "../loop.ts";
 import { evaluate } from "./evaluate.ts";
 import { partnerCaptions } from "./partner-captions.ts";
-import { type ActedMasks, asked, factsOf, type Pictured, sampleMasks } from "./sample-masks.ts";
+import { type ActedMasks, asked, factsOf, formOf, type Pictured, sampleMasks } from "./sample-masks.ts";
 import { askStart, decodeFor, type StartAnswer } from "./start-answer.ts";
 
 export const captionMask: Loop = {
@@ -139,7 +139,10 @@ async function score(
   const { row, masks, predicted } = item;
   const draws = captions.map((own) => {
     const facts = masks.map((found, n) =>
-      factsOf(row, predicted[n] ?? null, found, own[n] ?? null, likelihoodFact(likelihoods, n)),
+      factsOf(row, predicted[n] ?? null, found, own[n] ?? null, {
+        ...likelihoodFact(likelihoods, n),
+        ...formOf(item.actions, n),
+      }),
     );
     return context.scorer.scoreGroup(facts, rewardPlan(context.config), context.signal);
   });
@@ -156,12 +159,12 @@ function drawnOf(context: StepContext, item: SampledMasks, captions: readonly (s
     group: groupNumber(context, item.group),
     row,
     promptIds: prompt.ids,
-    answerIds: prompt.forcedIds.slice(prompt.ids.length),
+    ...(item.actions.answers === undefined ? { answerIds: prompt.forcedIds.slice(prompt.ids.length) } : {}),
     rollouts: predicted.map((predictedMask, n) => ({
       rowId,
       imageId,
       prompt: prompt.text,
-      completion: prompt.answer,
+      completion: item.actions.answers?.[n]?.text ?? prompt.answer,
       caption,
       referenceCaption: caption,
       captionPrime: captions[n] ?? null,
@@ -171,7 +174,7 @@ function drawnOf(context: StepContext, item: SampledMasks, captions: readonly (s
       ...(item.actions.weights === null && item.actions.chosen === undefined ? {} : { chosen: true as const }),
       reward: null,
       terms: [],
-      truncated: false,
+      truncated: item.actions.answers?.[n]?.truncated ?? false,
     })),
   };
 }
@@ -197,7 +200,7 @@ function groupOf(
     ...drawn,
     actions: sampledMasks.actions,
     labels: sampledMasks.labels,
-    mask: new Float32Array(masks.length * sampledMasks.actions).fill(1),
+    mask: sampledMasks.active ?? new Float32Array(masks.length * sampledMasks.actions).fill(1),
     samplingLogps: sampledMasks.logps,
     weights,
     rollouts: drawn.rollouts.map((rollout, n) => {

@@ -71,7 +71,7 @@ export function factsOf(
   predicted: RolloutFacts["predicted"],
   { confidence }: Pick<FoundMask, "confidence">,
   text: string | null,
-  likelihood: { readonly likelihood?: MaskLikelihood | null },
+  measured: { readonly likelihood?: MaskLikelihood | null } & Partial<Pick<RolloutFacts, "segments" | "truncated">>,
 ): RolloutFacts {
   const { summary } = row;
   return {
@@ -83,7 +83,16 @@ export function factsOf(
     ...clipFact(row),
     // An empty mask has no pixels inside, so its confidence is 0.
     confidence: confidence ?? 0,
-    ...likelihood,
     truncated: false,
+    ...measured,
   };
+}
+
+/** The form of a sampled answer; empty where the answer is given. */
+export function formOf(
+  { answers }: MaskActions,
+  rollout: number,
+): Partial<Pick<RolloutFacts, "segments" | "truncated">> {
+  const own = answers?.[rollout];
+  return own === undefined ? {} : { segments: own.segments, truncated: own.truncated };
 }
