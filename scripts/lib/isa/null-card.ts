@@ -10,6 +10,7 @@ import { badInput, LabError } from "../../../src/engine/errors.ts";
 import { root } from "../ensure.mjs";
 import type { Counts } from "./assembly.ts";
 import type { ProgramClass } from "./card-programs.ts";
+import type { DryStep } from "./step-model.ts";
 
 const CACHE = join(root, ".cache", "isa");
 const PACKAGES = ["mesa-vulkan-drivers", "libdrm2", "libdrm-amdgpu1", "libvulkan-dev"];
@@ -141,30 +142,47 @@ export interface Compilation {
   readonly programs: readonly CompiledProgram[];
 }
 
+/** Runs a script on the null card of a family. @returns its output */
+function onCard(family: FamilyName, script: string, args: (log: string) => readonly string[]): string {
+  const { env, driver } = nullCard();
+  const log = join(CACHE, `${family}-${process.pid}.log`);
+  writeFileSync(log, "");
+  const { LAB_VK: _, LAB_LEAST: __, ...own } = process.env;
+  const child = join(root, "scripts", "lib", "isa", script);
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["--import", "tsx", child, ...args(log)], {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 2 ** 30,
+    env: { ...own, ...env, RADV_FORCE_FAMILY: nameIn(driver, family), NULLCARD_LOG: log },
+  });
+  rmSync(log);
+  if (status !== 0) {
+    const why =
+      stderr
+        .trim()
+        .split("\n")
+        .findLast((line) => /error/i.test(line)) ?? stderr.trim().split("\n").at(-1);
+    throw new LabError("unsupported", `Compiling for ${family} failed: ${why ?? ""}`);
+  }
+  return stdout;
+}
+
+/**
+ * Takes a dry step at the shapes of Sa2VA-1B on a family's null card.
+ * @param layers blocks per stage of the model
+ * @throws LabError("unsupported") where there is no null card
+ */
+export function dryStep(family: FamilyName, layers: number): DryStep {
+  const stdout = onCard(family, "step-child.ts", (log) => [log, join(CACHE, `step-${process.pid}`), String(layers)]);
+  return JSON.parse(stdout.trim().split("\n").at(-1) as string) as DryStep;
+}
+
 /**
  * Compiles the card programs whose names contain `only` for a family.
  * @throws LabError("unsupported") where there is no null card
  */
 export function compileFor(family: FamilyName, { only = "", assembly = false } = {}): Compilation {
-  const { env, driver } = nullCard();
-  const log = join(CACHE, `${family}-${process.pid}.log`);
-  writeFileSync(log, "");
-  const child = join(root, "scripts", "lib", "isa", "compile-child.ts");
-  const { LAB_VK: _, LAB_LEAST: __, ...own } = process.env;
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ["--import", "tsx", child, log, only, assembly ? "assembly" : ""],
-    {
-      cwd: root,
-      encoding: "utf8",
-      maxBuffer: 2 ** 30,
-      env: { ...own, ...env, RADV_FORCE_FAMILY: nameIn(driver, family), NULLCARD_LOG: log },
-    },
-  );
-  rmSync(log);
-  if (status !== 0) {
-    throw new LabError("unsupported", `Compiling for ${family} failed: ${stderr.trim().split("\n").at(-1) ?? ""}`);
-  }
+  const stdout = onCard(family, "compile-child.ts", (log) => [log, only, assembly ? "assembly" : ""]);
   const [first = "{}", ...lines] = stdout.trim().split("\n");
   const programs = lines.map((text): CompiledProgram => {
     const { statistics, ...line } = JSON.parse(text) as Line;

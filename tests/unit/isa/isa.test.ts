@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { readLog, workOf } from "../../../scripts/lib/isa/assembly.ts";
 import { BOUNDS, failuresOf } from "../../../scripts/lib/isa/bounds.ts";
 import { type Compilation, compileFor, type FamilyName } from "../../../scripts/lib/isa/null-card.ts";
+import { dispatchSeconds } from "../../../scripts/lib/isa/step-model.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 
 /** Undefined, with a reason, where there is no null card. */
@@ -41,7 +42,7 @@ describe("failures", () => {
     scratch: 0,
     local: 8192,
     waves: 10,
-    work: { vector: 300, multiplyAdds: 256, clamps: 8, localWords: 128, globalWords: 16 },
+    work: { vector: 300, multiplyAdds: 256, clamps: 4, localWords: 128, globalWords: 16 },
   } as const;
   const of = (changed: object): string[] =>
     failuresOf({ family: "navi23", adapter: "", programs: [{ ...good, ...changed }] });
@@ -51,10 +52,23 @@ describe("failures", () => {
     expect(of({ spills: 3 })).toEqual(["navi23: lab-product spills 3 registers, 0 B"]);
     expect(of({ waves: 3 })).toEqual(["navi23: lab-product has 3 waves per SIMD, not 4"]);
     expect(of({ threads: 8 })).toEqual(["navi23: lab-product has workgroups of 8 threads"]);
-    expect(of({ work: { ...good.work, vector: 512 } })).toEqual(["navi23: lab-product has a share of 0.50, not 0.7"]);
+    expect(of({ work: { ...good.work, vector: 512 } })).toEqual(["navi23: lab-product has a share of 0.50, not 0.68"]);
     expect(of({ work: { ...good.work, clamps: 128 } })).toEqual([
       "navi23: lab-product clamps 0.50 indices per multiply-add",
     ]);
+  });
+});
+
+describe("the model of a step", () => {
+  const card = { name: "", lanes: 1000, simds: 50, clock: 1, bandwidth: 100, launch: 1e-6 };
+  const group = { phase: "loss", name: "", dispatches: 2, workgroups: 100, threads: 64, multiplyAdds: 4e9, bytes: 0 };
+
+  it("takes the longest of arithmetic, memory and launch", () => {
+    expect(dispatchSeconds(group, 0.5, card)).toBeCloseTo(4e-3, 9);
+    // A quarter of the waves that keep the card busy.
+    expect(dispatchSeconds({ ...group, workgroups: 12.5 }, 0.5, card)).toBeCloseTo(16e-3, 9);
+    expect(dispatchSeconds({ ...group, bytes: 2e9 }, 0.5, card)).toBeCloseTo(10e-3, 9);
+    expect(dispatchSeconds({ ...group, multiplyAdds: 0 }, 0, card)).toBe(1e-6);
   });
 });
 
@@ -81,6 +95,14 @@ end
 
   it("is read with its statistics", () => {
     expect(log?.statistics).toEqual({ VGPRs: 24 });
+  });
+
+  it("counts a copy that some waves jump over by their share", () => {
+    const text = (log?.assembly ?? "")
+      .replace("BB1:", "\ts_cbranch_execz BB2\nBB1:")
+      .replace("\ts_cbranch_scc1 BB1\n", "");
+    const whole = workOf(text, { load: 1, multiply: 1 })?.globalWords;
+    expect([whole, workOf(text, { load: 0.5, multiply: 1 })?.globalWords]).toEqual([4, 2]);
   });
 
   it("is counted by loop, and weighted by trips", () => {

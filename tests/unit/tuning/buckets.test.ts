@@ -179,6 +179,18 @@ describe("the built-in table", () => {
     }
   });
 
+  it("gives cards large tiles, pieces of a long K where they are few, and small tiles where K is short", () => {
+    const of = (sizes: Partial<ProductSizes>, card: "nvidia" | "integrated" = "nvidia"): ProductName =>
+      BUILT_IN[card].product({ ...PRODUCT, batch: 1, m: 299, n: 896, k: 896, ...sizes });
+    const large = "tiles-64-128-16-8-8-vectors";
+    expect(of({ m: 2048, n: 4864 })).toBe(large);
+    expect([of({}), of({ epilogue: "packed", storage: "q4" })]).toEqual([`${large}-split-4`, `${large}-split-4`]);
+    expect(of({ m: 512 }, "integrated")).toBe(large);
+    expect([of({ k: 64 }), of({ epilogue: "low-rank" })]).toEqual(Array(2).fill("tiles-64-64-16-4-4-vectors"));
+    expect([of({ n: 16 }), of({ n: 16, epilogue: "part" })]).toEqual(["stock", "registers"]);
+    expect(BUILT_IN.software.product({ ...PRODUCT, m: 2048, n: 4864 })).toBe("registers");
+  });
+
   it("gives cards tiles for long attention, and software adapters none", () => {
     expect(BUILT_IN.nvidia.attention(ATTENTION)).toBe("tiles-32-32");
     expect(BUILT_IN.nvidia.attention({ ...ATTENTION, queries: 100, keys: 100 })).toBe("scores");

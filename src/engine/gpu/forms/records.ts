@@ -14,7 +14,7 @@ export interface RegisterForm {
 }
 
 /**
- * Products whose operands pass through workgroup memory (tiled-code.ts): results and steps of a workgroup's tile,
+ * Products whose operands pass through workgroup memory (tile-product.ts): results and steps of a workgroup's tile,
  * results of a thread.
  */
 export interface TileForm {

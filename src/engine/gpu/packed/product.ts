@@ -228,13 +228,14 @@ export function packedForward(
       const uniforms = [...sizes, block.unit, ...last(from)];
       if (pieces === 1) {
         runActivated({ program, inputs, values: into(y, run), uniforms, grid: grid(count) }, own, x);
+        countWork(count * block.rows * k);
       } else {
         const parts = unwritten([pieces, count, block.rows]);
         runProgram(program, inputs, [{ into: parts }], uniforms, grid(count));
+        countWork(count * block.rows * k);
         addPieces(parts, into(y, run), { width, first: block.first, bias, after: own });
         release(parts);
       }
-      countWork(count * block.rows * k);
     }
   }
   for (const own of factors) release(own);
@@ -271,13 +272,14 @@ export function packedBackward(dy: tf.TensorInfo, matrix: PackedMatrix, wanted: 
       const uniforms = [...sizes, ...last(from)];
       if (pieces === 1) {
         runProgram(program, inputs, [into(dx, run)], uniforms, grid(count));
+        countWork(count * block.rows * k);
       } else {
         const parts = unwritten([pieces, count, k]);
         runProgram(program, inputs, [{ into: parts }], uniforms, grid(count));
+        countWork(count * block.rows * k);
         addPieces(parts, into(dx, run), { adds: index > 0 });
         release(parts);
       }
-      countWork(count * block.rows * k);
     }
   });
   for (const own of factors) release(own);

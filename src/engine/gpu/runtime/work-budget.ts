@@ -53,10 +53,17 @@ export function rowRuns(rows: number, perRow: number, least = ROW_STEP): RowRang
 }
 
 let pending = 0;
+let counted = 0;
+
+/** Multiply-adds of all heavy dispatches since this thread began. */
+export function workCounted(): number {
+  return counted;
+}
 
 /** Call it after a heavy dispatch is recorded; submits once enough work is recorded. */
 export function countWork(multiplyAdds: number): void {
   pending += multiplyAdds;
+  counted += multiplyAdds;
   if (pending < (SUBMIT_WORK / DISPATCH_WORK) * budget) return;
   pending = 0;
   flushBackend();
