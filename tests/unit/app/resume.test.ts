@@ -28,7 +28,7 @@ describe("a stored run", () => {
 
   it("loads the stored conversion of its weights", () => {
     const needs = resumeNeeds(run, { ...open, ...other, storedModels: [{ ...kept, hash: "older" }, kept] });
-    expect(needs).toMatchObject({ label: "Load Sa2VA-1B (2.4 GB) and resume", blocker: null, asksRows: false });
+    expect(needs).toMatchObject({ label: "Load Sa2VA-1B (2.40 GB) and resume", blocker: null, asksRows: false });
     expect(needs.opens).toHaveLength(1);
   });
 

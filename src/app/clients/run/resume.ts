@@ -1,10 +1,10 @@
 /** Continuing a stored run in a page that has not opened its model or its rows yet. */
 import { PRESETS } from "../../../engine/config/presets.ts";
 import { quote } from "../../../engine/errors.ts";
+import { bytesText } from "../../../engine/plan/bytes-text.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { navigate } from "../../stores/route.ts";
 import { addProblem, type SessionState, useSession } from "../../stores/session.ts";
-import { formatBytes } from "../../styles/format.ts";
 import { builtIn, report } from "../lab.ts";
 import { DEMO_SETS, openData, openModel, openStoredModel, pocketModel } from "../loading.ts";
 import { busyBlocker, loadedBlocker } from "./blockers.ts";
@@ -12,7 +12,7 @@ import { resumeRun } from "./start-run.ts";
 
 /** What a stored run needs before it continues. */
 export interface ResumeNeeds {
-  /** What its button says, e.g. "Load Sa2VA-1B (2.4 GB) and resume". */
+  /** What its button says, e.g. "Load Sa2VA-1B (2.40 GB) and resume". */
   readonly label: string;
   /** Opens what the page can open by itself, one after the other. */
   readonly opens: readonly (() => Promise<void>)[];
@@ -29,7 +29,7 @@ const builtInName = (path: string): string => path.split("/").filter(Boolean).jo
 function modelOf(model: RunManifest["model"], storedModels: SessionState["storedModels"]) {
   const kept = storedModels.find(({ finished, hash }) => finished && hash === model.hash);
   if (kept !== undefined) {
-    return { text: `load ${kept.name} (${formatBytes(kept.bytes)})`, open: () => openStoredModel(kept.id) };
+    return { text: `load ${kept.name} (${bytesText(kept.bytes)})`, open: () => openStoredModel(kept.id) };
   }
   const preset = PRESETS.find(({ pocketModel: folder = "model" }) => builtInName(`pocket/${folder}`) === model.name);
   if (preset === undefined) return null;
