@@ -5,7 +5,13 @@ import { checkShape, parseJson } from "../bytes/json.ts";
 import { badInput, LabError, quote } from "../errors.ts";
 import type { FormTable } from "../gpu/forms/active.ts";
 import { familyOf } from "../gpu/forms/buckets.ts";
-import { ATTENTION_FORMS, type AttentionName, PRODUCT_FORMS, type ProductName } from "../gpu/forms/records.ts";
+import {
+  ATTENTION_FORMS,
+  type AttentionName,
+  FORMER_FORMS,
+  PRODUCT_FORMS,
+  type ProductName,
+} from "../gpu/forms/records.ts";
 import type { RunStore } from "../storage/store.ts";
 
 const text = z.string().check(z.maxLength(500));
@@ -48,20 +54,24 @@ export function emptyTable(of: TableIdentity): TuningTable {
 }
 
 /**
- * The table of a JSON text.
+ * The table of a JSON text. Buckets measured with a form of an earlier version are left out, so they have the built-in
+ * form.
  * @param file for messages
  * @throws LabError("bad-input") naming the file and the first field or bucket that is invalid
  */
 export function parseTable(json: string, file: string): TuningTable {
   const table = checkShape(parseJson(json, file), TABLE, file);
-  for (const { bucket, form, reference } of table.entries) {
+  const entries = table.entries.filter(
+    ({ form, reference }) => ![form, reference].some((name) => FORMER_FORMS.has(name)),
+  );
+  for (const { bucket, form, reference } of entries) {
     const family = familyOf(bucket);
     if (family === undefined) throw badInput(`${file}: ${quote(bucket)} is not a bucket`, file);
     const forms: object = family === "product" ? PRODUCT_FORMS : ATTENTION_FORMS;
     const unknown = [form, reference].find((name) => !Object.hasOwn(forms, name));
     if (unknown !== undefined) throw badInput(`${file}: ${quote(unknown)} is not a form of ${quote(bucket)}`, file);
   }
-  return table;
+  return { ...table, entries };
 }
 
 export function tableText(table: TuningTable): string {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { LabError } from "../../../src/engine/errors.ts";
+import { ATTENTION_FORMS, FORMER_FORMS, PRODUCT_FORMS } from "../../../src/engine/gpu/forms/records.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import {
   emptyTable,
@@ -41,6 +42,14 @@ describe("a tuning table", () => {
     expect(parseTable(tableText(TABLE), "forms.json")).toEqual(TABLE);
     expect(formsOf(TABLE).get(ENTRY.bucket)).toBe("tiles-64-64-16-4-4");
     expect(formsOf(TABLE).get("product nn plain f32 m8 n9 k7 b0")).toBeUndefined();
+  });
+
+  it("leaves out buckets that an earlier version measured with forms it had", () => {
+    const bucket = "attention causal f32 q10 k10 w6 h4 g1";
+    const former = { ...ENTRY, bucket, form: "runs", reference: "tiles-32-16" };
+    const old = { ...TABLE, entries: [former, ENTRY, { ...ENTRY, form: "tiles-128-64-16-8-4" }] };
+    expect(parseTable(JSON.stringify(old), "forms.json")).toEqual(TABLE);
+    expect([...FORMER_FORMS].filter((name) => name in PRODUCT_FORMS || name in ATTENTION_FORMS)).toEqual([]);
   });
 
   it("refuses what is no table with one sentence that names the file", () => {

@@ -81,6 +81,14 @@ export const PRODUCT_FORMS = {
 
 export type ProductName = keyof typeof PRODUCT_FORMS;
 
+/** Names of forms of earlier versions, which tables of that time hold. */
+export const FORMER_FORMS: ReadonlySet<string> = new Set([
+  "tiles-128-64-16-8-4",
+  "tiles-128-64-16-8-4-vectors",
+  "tiles-16-16",
+  "tiles-32-16",
+]);
+
 /**
  * Online softmax on tiles of queries and keys in workgroup memory (attention-tiles-code.ts): multiples of 8 queries and
  * of 16 keys.
