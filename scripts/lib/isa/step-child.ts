@@ -73,8 +73,11 @@ async function watch(): Promise<void> {
   device.createBindGroup = function (descriptor) {
     const group = createBindGroup.call(this, descriptor);
     let bytes = 0;
+    // A buffer in place of one that the program does not read counts once.
+    const found = new Set<GPUBuffer>();
     for (const { resource } of descriptor.entries) {
-      if (!("buffer" in resource)) continue;
+      if (!("buffer" in resource) || found.has(resource.buffer)) continue;
+      found.add(resource.buffer);
       bytes += resource.size ?? resource.buffer.size - (resource.offset ?? 0);
     }
     sizes.set(group, bytes);
@@ -115,7 +118,7 @@ try {
   mkdirSync(runs, { recursive: true });
   writeInputs(inputs, { layers: Number(layers) });
   const store = nodeStore(runs);
-  const settings = requireConfig(CHECK_SETTINGS, presetConfig("both"), "isa --step");
+  const settings = requireConfig(CHECK_SETTINGS, presetConfig("real"), "isa --step");
   const id = await takeSteps(inputs, settings, store, (event) => {
     if (event.type !== "phase") return;
     settle();
