@@ -5,7 +5,7 @@
  * npm run eval -- --ledger DIR… [--out FILE.csv|FILE.parquet]
  *
  * Scores a model, and with --adapter also the model with the adapter, on the same rows, with the counting rules of the
- * published evaluation programs. The suites are those of src/engine/eval/suites; suites of clips (vos, refytvos,
+ * published evaluation programs. The suites are those of src/plugins/suites; suites of clips (vos, refytvos,
  * mevis, revos, refdavis, refsav) take the decoder and frames of npm run masklets.
  * Answers are greedy: `free` asks the published question and takes the mask of every [SEG] in the answer, `forced`
  * appends [SEG] itself. --out keeps every answer, so an interrupted evaluation continues; report.json has the scores

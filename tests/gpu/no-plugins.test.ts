@@ -22,12 +22,12 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const jsonLines = (name: string): Record<string, unknown>[] =>
-  readFileSync(join(run, name), "utf8")
+  readFileSync(join(run, readdirSync(run)[0] as string, name), "utf8")
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-test("every list is emptied, and no folder of a plug-in is in the bundle", async () => {
+test("every list is emptied, and no loop of a plug-in is in the bundle", async () => {
   const lists = trackedFiles((path) => /^src\/plugins\/[^/]+\.ts$/.test(path) && !path.endsWith("/plugin.ts"));
   expect(lists.map(({ path }) => path.split("/").at(-1)).sort()).toEqual(Object.keys(EMPTY_LISTS).sort());
   expect(PLUGINS.length).toBeGreaterThan(0);
@@ -36,8 +36,9 @@ test("every list is emptied, and no folder of a plug-in is in the bundle", async
       .map((file) => readFileSync(join(tool, "..", file), "utf8"))
       .join(""),
   );
-  expect(all).toContain("#region src/plugins/question-answer/");
-  expect(core).not.toMatch(/#region src\/plugins\/[\w-]+\//);
+  expect(all?.includes("question → answer")).toBe(true);
+  expect(core?.includes("question → answer")).toBe(false);
+  expect(core?.includes("mask → caption")).toBe(true);
 });
 
 test("two steps train and are evaluated", () => {
@@ -48,6 +49,7 @@ test("two steps train and are evaluated", () => {
     expect(Object.keys(line).filter((name) => name.startsWith("loop3"))).toEqual([]);
   }
   expect(Object.keys(metrics[0] ?? {}).some((name) => name.startsWith("loop1/"))).toBe(true);
+  expect(jsonLines("eval.jsonl").length).toBeGreaterThan(1);
 });
 
 test.each(["peft", "csv"])("the run exports as %s", async (format) => {
