@@ -8,7 +8,11 @@ import { runChanges } from "../../../src/app/screens/runs/run-difference.ts";
 import { MetricStore } from "../../../src/app/stores/run/metrics.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
-import { EVAL_METRICS, type StoredEvaluation } from "../../../src/engine/runs/evaluations/evaluations.ts";
+import {
+  EVAL_METRICS,
+  type EvalReport,
+  type StoredEvaluation,
+} from "../../../src/engine/runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import { evaluation } from "../runs/sample-evaluations.ts";
 import { group } from "../runs/sample-run.ts";
@@ -126,6 +130,7 @@ describe("differences of runs", () => {
     const at = (step: number, mean: number): StoredEvaluation => ({
       report: {
         ...evaluation(step, mean).report,
+        reward: { judge: "none", scores: {} as EvalReport["reward"]["scores"] },
         n: 2,
         means: scores(mean),
         ci: scores([0, 1] as const),
