@@ -2,6 +2,7 @@
 import { repeatRows } from "../gpu/kernels/repeat.ts";
 import type { Place } from "../gpu/kernels/rope.ts";
 import { readOnce } from "../gpu/runtime/read-back.ts";
+import { atOnce } from "../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { languageLogits, languageScores } from "../model/language/language.ts";
 import { promptPlaces } from "../model/language/places.ts";
@@ -177,13 +178,16 @@ function statesOf(
               targets.map((row) => row.slice(0, -1)),
             ),
           ];
-    const hidden = statesBehind(
-      weights,
-      model.config.language,
-      starts.map(({ prefix }) => prefix),
-      sampled.length === 0 ? first : tf.concat([first, ...sampled], 1),
-      ropeLength,
-      { places: groups.map(({ prompt }) => promptPlaces(model.config.language, prompt, prompt.ids.length)) },
+    const places = groups.map(({ prompt }) => promptPlaces(model.config.language, prompt, prompt.ids.length));
+    const hidden = atOnce(
+      statesBehind(
+        weights,
+        model.config.language,
+        starts.map(({ prefix }) => prefix),
+        sampled.length === 0 ? first : tf.concat([first, ...sampled], 1),
+        ropeLength,
+        { places },
+      ),
     );
     return hidden.reshape([rows * width, -1]);
   });

@@ -3,7 +3,7 @@
  * the part of loop 2 that is differentiated.
  */
 import { type RandomKey, STREAM } from "../gpu/random.ts";
-import { keepPace } from "../gpu/runtime/work-budget.ts";
+import { inPace } from "../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, selectMask } from "../model/sam2/mask-decoder.ts";
@@ -16,7 +16,7 @@ import { FULL_SAMPLING } from "./decode/sampler.ts";
 import { embedTogether, projectVision, shownVision } from "./embedding.ts";
 import { type ImageFeatures, shownFeatures } from "./features.ts";
 import { decodeFrames, frameCount } from "./frame-masks.ts";
-import { type AskedPicture, phrasePromptsOf } from "./phrase-prompts.ts";
+import { type AskedPicture, phrasePrompts, phrasePromptsOf } from "./phrase-prompts.ts";
 import { answerRule, type CaptionPrompt, captionPrompt, countCells, regionCells } from "./prompts.ts";
 
 /**
@@ -56,12 +56,7 @@ export async function findInPictures(
     // All pictures of a batch need the same number of phrases: shorter lists repeat their first phrase.
     return { features, phrases: Array.from({ length: most }, (_, n) => own[n] ?? (own[0] as string)) };
   });
-  await keepPace(signal);
-  const prompts = tf.tidy(() => phrasePromptsOf(model, weights, even));
-  await keepPace(signal).catch((thrown: unknown) => {
-    prompts.dispose();
-    throw thrown;
-  });
+  const prompts = await inPace(phrasePrompts(model, weights, even), signal);
   const maps = tf.tidy(() => {
     const pictured = even.map(({ features }) => features);
     const decoded = decodeFrames(model, weights, pictured, prompts);

@@ -1,6 +1,7 @@
 /** Output of the weights for one phrase per picture, computed on first use, for several pictures in one batch. */
 
 import type { RandomKey } from "../gpu/random.ts";
+import { inPace } from "../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, decodeClicks } from "../model/sam2/mask-decoder.ts";
@@ -10,7 +11,7 @@ import { type Completion, generate } from "./decode/generate.ts";
 import type { SamplerSettings } from "./decode/sampler.ts";
 import type { ImageFeatures } from "./features.ts";
 import { asStrips, decodeFrames, frameCount } from "./frame-masks.ts";
-import { phrasePromptsOf, promptStates } from "./phrase-prompts.ts";
+import { type AskedPicture, phrasePrompts, phrasePromptsOf, promptStates } from "./phrase-prompts.ts";
 import { answerRule, segmentPrompt } from "./prompts.ts";
 
 export interface PhraseOutput {
@@ -74,15 +75,32 @@ export interface PhraseAbout {
   readonly others?: readonly string[];
 }
 
-/** Differentiable in every trainable tensor behind `weights`. */
-export function phraseOutputs(model: Sa2vaModel, weights: Weights, about: readonly PhraseAbout[]): PhraseOutputs {
-  const together = tf.tidy(() =>
-    phrasePromptsOf(
-      model,
-      weights,
-      about.map(({ features, phrase }) => ({ features, phrases: [phrase] })),
-    ),
-  );
+const askedIn = (about: readonly PhraseAbout[]): AskedPicture[] =>
+  about.map(({ features, phrase }) => ({ features, phrases: [phrase] }));
+
+/**
+ * `phraseOutputs` that waits for the GPU between the layers of the language model; not for a tape.
+ * @throws LabError("cancelled") when the signal is aborted
+ */
+export async function pacedPhraseOutputs(
+  model: Sa2vaModel,
+  weights: Weights,
+  about: readonly PhraseAbout[],
+  signal?: AbortSignal,
+): Promise<PhraseOutputs> {
+  return phraseOutputs(model, weights, about, await inPace(phrasePrompts(model, weights, askedIn(about)), signal));
+}
+
+/**
+ * Differentiable in every trainable tensor behind `weights`.
+ * @param together prompts of the phrases [N, C], which the outputs own; computed if absent
+ */
+export function phraseOutputs(
+  model: Sa2vaModel,
+  weights: Weights,
+  about: readonly PhraseAbout[],
+  together = phrasePromptsOf(model, weights, askedIn(about)),
+): PhraseOutputs {
   const decode = (features: ImageFeatures, prompts: Tensor): DecodedMasks =>
     tf.tidy(() => ({ ...asStrips(decodeFrames(model, weights, [features], prompts), frameCount(features)) }));
   const languages = about.length === 1 ? [together] : about.map((_, at) => rowsOf(together, at, 1));

@@ -5,9 +5,10 @@
 import { LabError } from "../../errors.ts";
 import { repeatRows } from "../../gpu/kernels/repeat.ts";
 import type { Place } from "../../gpu/kernels/rope.ts";
+import { type Paced, tidied } from "../../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { LanguageConfig } from "../../model/config.ts";
-import { languageForward } from "../../model/language/language.ts";
+import { languagePass } from "../../model/language/language.ts";
 import { inOrder, nextTo } from "../../model/language/places.ts";
 import { rotatedAlike } from "../../model/language/rope-scaling.ts";
 import type { Weights } from "../../model/weights/weights.ts";
@@ -32,27 +33,27 @@ export interface BehindOptions {
 }
 
 /**
- * Final states of rows that continue their group's prompt, [G · N, L, D].
+ * Final states of rows that continue their group's prompt, [G · N, L, D], one part of the recording per layer.
  * @param prefixes one per group, [1, P, D] of any P; of equal length where `batchesOf` requires it
  * @param tails [G · N, L, D], group after group, right-padded
  */
-export function statesBehind(
+export function* statesBehind(
   weights: Weights,
   language: LanguageConfig,
   prefixes: readonly Tensor[],
   tails: Tensor,
   ropeLength: number,
   { places = [], norm }: BehindOptions = {},
-): Tensor {
+): Paced<Tensor> {
   const [rows, length] = tails.shape as [number, number, number];
   const times = rows / prefixes.length;
   if (!Number.isInteger(times)) {
     throw new LabError("internal", `${rows} rows cannot follow ${prefixes.length} prompts`);
   }
-  return tf.tidy(() => {
+  return yield* tidied(function* () {
     const heads = prefixes.map((prefix) => prefix.shape[1] as number);
     const longest = Math.max(...heads);
-    const { cache } = languageForward(weights, language, padded(prefixes, longest), {
+    const { cache } = yield* languagePass(weights, language, padded(prefixes, longest), {
       ropeLength,
       ...prefixPositions(places, prefixes, longest),
     });
@@ -63,14 +64,14 @@ export function statesBehind(
     const mask = hiddenPlaces(head, longest, new Array<number>(rows).fill(length), longest + length);
     const shared = { past, ropeLength, ...(norm === undefined ? {} : { norm }) };
     if (mask === undefined && places.every((own) => own === undefined)) {
-      return languageForward(weights, language, tails, shared).hidden;
+      return (yield* languagePass(weights, language, tails, shared)).hidden;
     }
     const positions = head.map((own, row) => {
       const given = places[Math.floor(row / times)];
       return inOrder(given === undefined ? own : nextTo(given[own - 1] as Place), length);
     });
     const hidden = mask === undefined ? {} : { mask };
-    return languageForward(weights, language, tails, { ...shared, positions, ...hidden }).hidden;
+    return (yield* languagePass(weights, language, tails, { ...shared, positions, ...hidden })).hidden;
   });
 }
 

@@ -20,7 +20,7 @@ import {
 import type { ImageFeatures } from "../../../policy/features.ts";
 import { inBatches } from "../../../policy/in-batches.ts";
 import { maskPolicyOf } from "../../../policy/mask/mask-policies.ts";
-import { type PhraseOutput, phraseOutputs } from "../../../policy/phrase-output.ts";
+import { type PhraseOutput, pacedPhraseOutputs, phraseOutputs } from "../../../policy/phrase-output.ts";
 import { regionCells, segmentPrompt } from "../../../policy/prompts.ts";
 import { softCaptionLoss } from "../../../policy/soft-caption.ts";
 import { meanScores } from "../../../rewards/composer/mean-scores.ts";
@@ -43,7 +43,7 @@ export const captionMask: Loop = {
   evaluate,
   async look(context, row, features, { group, index, predictedMask }) {
     if (predictedMask === null || row.view !== undefined) return { mask: null };
-    const outputs = phraseOutputs(context.model, context.policy, [asked({ row, features })]);
+    const outputs = await pacedPhraseOutputs(context.model, context.policy, [asked({ row, features })]);
     try {
       const { config } = context;
       const [output] = outputs.all as [PhraseOutput];

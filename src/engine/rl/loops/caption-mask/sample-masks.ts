@@ -2,6 +2,7 @@
 import type { LabConfig } from "../../../config/table.ts";
 import { clipFact, rowSize } from "../../../data/clips/row-frames.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
+import { keepPace } from "../../../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import { type FoundMask, readMasks } from "../../../model/sam2/postprocess.ts";
@@ -10,7 +11,7 @@ import type { MaskLikelihood } from "../../../policy/caption-likelihood.ts";
 import type { ImageFeatures } from "../../../policy/features.ts";
 import { maskPolicyOf } from "../../../policy/mask/mask-policies.ts";
 import type { MaskActions, MaskDraws } from "../../../policy/mask/mask-policy.ts";
-import { type PhraseAbout, type PhraseOutput, phraseOutputs } from "../../../policy/phrase-output.ts";
+import { type PhraseAbout, type PhraseOutput, pacedPhraseOutputs } from "../../../policy/phrase-output.ts";
 import type { RolloutFacts } from "../../../rewards/term.ts";
 
 /** A row with its picture on the GPU. */
@@ -32,18 +33,29 @@ export function asked({ features, row }: Pictured): PhraseAbout {
   return { features, phrase: row.summary.caption, others: row.others ?? [] };
 }
 
-/** Samples the masks of a few rows in one batch. @param drawsOf random draws of the row at a place of the list */
+interface SamplingContext {
+  readonly model: Sa2vaModel;
+  readonly config: LabConfig;
+  readonly policy: Weights;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Samples the masks of a few rows in one batch. @param drawsOf random draws of the row at a place of the list
+ * @throws LabError("cancelled") when the signal is aborted
+ */
 export async function sampleMasks(
-  { model, config, policy }: { readonly model: Sa2vaModel; readonly config: LabConfig; readonly policy: Weights },
+  { model, config, policy, signal }: SamplingContext,
   pictures: readonly Pictured[],
   count: number,
   drawsOf: (at: number) => MaskDraws,
 ): Promise<ActedMasks[]> {
-  const outputs = phraseOutputs(model, policy, pictures.map(asked));
+  const outputs = await pacedPhraseOutputs(model, policy, pictures.map(asked), signal);
   const fresh: MaskActions[] = [];
   const maps: Tensor[] = [];
   try {
     for (const at of pictures.keys()) {
+      await keepPace(signal);
       const actions = await maskPolicyOf(config)(outputs.all[at] as PhraseOutput, count, drawsOf(at));
       fresh.push(actions);
       maps.push(actions.logits, actions.greedy);

@@ -4,7 +4,7 @@ import { ONE_PICTURE, viewed } from "../../../data/clips/film-strip.ts";
 import { rowSize } from "../../../data/clips/row-frames.ts";
 import { nearestMask } from "../../../model/preprocess/region-grid.ts";
 import { type MaskAnchor, maskAnchor, wantsAnchor } from "../../../policy/mask/mask-anchor.ts";
-import { type PhraseOutput, type PhraseOutputs, phraseOutputs } from "../../../policy/phrase-output.ts";
+import { type PhraseOutput, type PhraseOutputs, pacedPhraseOutputs } from "../../../policy/phrase-output.ts";
 import { readLogProbs } from "../../step/backward.ts";
 import type { StepContext } from "../../step/context.ts";
 import { type ActedMasks, asked, type Pictured } from "./sample-masks.ts";
@@ -34,7 +34,7 @@ export async function askStart(
     answers.push(...items.map(() => ({ anchor: null, startLogps: null })));
     return;
   }
-  const outputs = phraseOutputs(model, context.start, items.map(asked));
+  const outputs = await pacedPhraseOutputs(model, context.start, items.map(asked), context.signal);
   try {
     decodeFor(outputs, items, anchored);
     const startLogps = referred
