@@ -154,11 +154,20 @@ export function described(tree: Tree, id: string): Map<string, string> {
       const text = new TextDecoder().decode(bytes);
       if (path === "metrics.jsonl") return [path, rows(files).join("\n")] as const;
       if (path === "phases.jsonl") return [path, text.replaceAll(/^\{"step":(\d+),.*\}$/gm, "$1")] as const;
-      // A manifest that was read and written again has another order.
-      if (path === "run.json" && text !== "") return [path, sorted(JSON.parse(text))] as const;
+      // A manifest that was read and written again has another order; one that is cut off is completed when it is read.
+      if (path === "run.json" && isJson(text)) return [path, sorted(JSON.parse(text))] as const;
       return [path, createHash("sha256").update(bytes).digest("hex")] as const;
     }),
   );
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** JSON with the keys of every object in order. */
