@@ -176,40 +176,44 @@ describe("the language pass of phrases", () => {
   it.each([
     ["one", ["the red cup"]],
     ["several behind a common prompt", ["the red cup", "a dog"]],
-  ])("waits after every layer with the same numbers, and keeps nothing when it is cancelled: %s", async (_, phrases) => {
-    const model = await openSa2va(await nodeFolder(TINY), "m");
-    const weights = weightsView(model.frozen, Object.fromEntries(model.base), 0);
-    const features = await encodeImage(model, picture, 1);
-    const asked = [{ features, phrases }];
-    const { tensors } = memorySnapshot();
-    const whole = phrasePromptsOf(model, weights, asked);
-    let parts = 0;
-    function* counted(): Paced<tf.Tensor> {
-      const recording = phrasePrompts(model, weights, asked);
-      try {
-        for (;;) {
-          const step = recording.next();
-          if (step.done === true) return step.value;
-          parts++;
-          yield;
+  ])(
+    "waits after every layer with the same numbers, and keeps nothing when it is cancelled: %s",
+    async (_, phrases) => {
+      const model = await openSa2va(await nodeFolder(TINY), "m");
+      const weights = weightsView(model.frozen, Object.fromEntries(model.base), 0);
+      const features = await encodeImage(model, picture, 1);
+      const asked = [{ features, phrases }];
+      const { tensors } = memorySnapshot();
+      const whole = phrasePromptsOf(model, weights, asked);
+      let parts = 0;
+      function* counted(): Paced<tf.Tensor> {
+        const recording = phrasePrompts(model, weights, asked);
+        try {
+          for (;;) {
+            const step = recording.next();
+            if (step.done === true) return step.value;
+            parts++;
+            yield;
+          }
+        } finally {
+          recording.return(undefined as never);
         }
-      } finally {
-        recording.return(undefined as never);
       }
-    }
-    const paced = await inPace(counted());
-    expect(parts).toBeGreaterThanOrEqual(phrases.length === 1 ? model.config.language.layers : 2 * model.config.language.layers);
-    expectSameBits((await paced.data()) as Float32Array, (await whole.data()) as Float32Array);
-    tf.dispose([whole, paced]);
-    await expect(inPace(counted(), AbortSignal.abort())).rejects.toMatchObject({ code: "cancelled" });
-    expect(memorySnapshot().tensors).toBe(tensors);
-    disposeFeatures(features);
-    model.dispose();
-  });
+      const paced = await inPace(counted());
+      expect(parts).toBeGreaterThanOrEqual(
+        phrases.length === 1 ? model.config.language.layers : 2 * model.config.language.layers,
+      );
+      expectSameBits((await paced.data()) as Float32Array, (await whole.data()) as Float32Array);
+      tf.dispose([whole, paced]);
+      await expect(inPace(counted(), AbortSignal.abort())).rejects.toMatchObject({ code: "cancelled" });
+      expect(memorySnapshot().tensors).toBe(tensors);
+      disposeFeatures(features);
+      model.dispose();
+    },
+  );
 });
 
 describe("the towers", () => {
-
   it("hold no more memory for many tiles than for one, if the pool keeps nothing", async () => {
     const model = await openSa2va(await nodeFolder(TINY), "m");
     const large = { ...model, tiling: { ...model.tiling, tileSize: 16 * model.config.vision.patchSize } };

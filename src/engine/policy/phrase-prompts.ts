@@ -24,11 +24,7 @@ export interface AskedPicture {
  * The texts about a picture share everything up to where the phrases begin, which runs once; the rest is a right-padded
  * batch. Differentiable in every trainable tensor. One part of the recording per layer of the language model.
  */
-export function* phrasePrompts(
-  model: Sa2vaModel,
-  weights: Weights,
-  pictures: readonly AskedPicture[],
-): Paced<Tensor> {
+export function* phrasePrompts(model: Sa2vaModel, weights: Weights, pictures: readonly AskedPicture[]): Paced<Tensor> {
   const prompts = pictures.map(({ features, phrases }) =>
     phrases.map((phrase) => segmentPrompt(model, features, phrase)),
   );
