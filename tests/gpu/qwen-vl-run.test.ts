@@ -8,10 +8,15 @@ import { memoryFolder } from "../../src/engine/bytes/memory.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { checkMerged } from "../../src/engine/export/check-merged.ts";
 import { mergedFiles, openHolders } from "../../src/engine/export/merged.ts";
+import { tf } from "../../src/engine/gpu/tf.ts";
+import { openSa2va } from "../../src/engine/model/sa2va.ts";
+import { weightsView } from "../../src/engine/model/weights/weights.ts";
+import { disposeFeatures, encodeImage } from "../../src/engine/policy/features.ts";
+import { describePictures, segmentPictures } from "../../src/engine/policy/partner.ts";
 import { readTrained } from "../../src/engine/runs/checkpoint/trained.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { collectFiles } from "../support/collected-files.ts";
-import { checkpointFiles, openTestLab, type TestLab } from "../support/session.ts";
+import { checkpointFiles, expectSameFiles, openTestLab, type TestLab } from "../support/session.ts";
 import { writeTinyQwen } from "../support/tiny-qwen.ts";
 
 /** Confidence differs between any two masks, so that groups have a spread. */
@@ -50,6 +55,46 @@ describe.each(["qwen3", "qwen2.5"] as const)("a tiny model on %s-VL", (family) =
     },
   );
 
+  it("answers about pictures of different shapes together as about each alone", async () => {
+    const model = await openSa2va(await nodeFolder(folder), "tiny");
+    const weights = weightsView(model.frozen, Object.fromEntries(model.base), 0);
+    const pictures = await Promise.all(
+      [
+        [40, 60],
+        [90, 41],
+      ].map(async ([height = 0, width = 0], at) => {
+        const data = Uint8Array.from({ length: 3 * height * width }, (_, n) => (n * (37 + at) + (n >> 5)) % 256);
+        const mask = Uint8Array.from({ length: height * width }, (_, n) => Number(n % width > width / 2));
+        const features = await encodeImage(model, { height, width, data }, 1);
+        return { features, height, width, masks: [mask], phrases: ["a cup"] };
+      }),
+    );
+    const [one, other] = pictures.map(({ features }) => features.grid);
+    expect(one).not.toEqual(other);
+    const options = { maxNewTokens: 6, logitGuard: 30, keepTiny: true, signal: new AbortController().signal };
+    const said = await describePictures(model, weights, pictures, options);
+    const read = async (some: typeof pictures): Promise<Float32Array> => {
+      const { masks, iou, objectScore } = segmentPictures(model, weights, some);
+      const values = (await masks.data()) as Float32Array;
+      tf.dispose([masks, iou, objectScore]);
+      return values;
+    };
+    const together = await read(pictures);
+    const each = together.length / 2;
+    for (const [at, picture] of pictures.entries()) {
+      expect(await describePictures(model, weights, [picture], options)).toEqual([said[at]]);
+      const alone = await read([picture]);
+      const most = alone.reduce((top, value) => Math.max(top, Math.abs(value)), 0);
+      const gap = alone.reduce(
+        (top, value, n) => Math.max(top, Math.abs(value - (together[at * each + n] as number))),
+        0,
+      );
+      expect(gap / most).toBeLessThan(1e-4);
+    }
+    for (const { features } of pictures) disposeFeatures(features);
+    model.dispose();
+  });
+
   it("takes supervised steps with a drawn region and with copied tokens", async () => {
     for (const regionPrompt of ["outline", "tokens"] as const) {
       const rows = await lab.train({ mode: "sft", steps: 1, accumulation: 1, heldOutShare: 0, regionPrompt });
@@ -58,7 +103,7 @@ describe.each(["qwen3", "qwen2.5"] as const)("a tiny model on %s-VL", (family) =
     }
   });
 
-  it("exports an adapter under PEFT's names and a merged checkpoint under the published ones", async () => {
+  it("exports under the names of PEFT and of the release, and resumes to the same bits", async () => {
     const run = await lab.start({ ...BOTH, regionPrompt: "outline" });
     await run.done;
     const { id } = run.manifest;
@@ -80,5 +125,14 @@ describe.each(["qwen3", "qwen2.5"] as const)("a tiny model on %s-VL", (family) =
     const check = await checkMerged(base, trained, merged, null);
     expect(check.tokens).toBeLessThan(1e-4);
     expect((await openRun(lab.store, id)).manifest().config.regionPrompt).toBe("outline");
+
+    lab.watch = (event, session) => {
+      if (event.type === "step" && event.step === 1) session.trainer?.control.stop();
+    };
+    const cut = await lab.start({ ...BOTH, regionPrompt: "outline" });
+    expect(await cut.done).toBe("stopped");
+    lab.watch = () => undefined;
+    expect(await (await lab.resume(cut.manifest.id)).done).toBe("finished");
+    expectSameFiles(await checkpointFiles(lab.store, cut.manifest.id, BOTH.steps), files);
   });
 });

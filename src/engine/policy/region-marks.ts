@@ -1,5 +1,5 @@
 /**
- * Regions drawn into the picture that the vision tower sees, for models without a region prompt of their own. SAM2 sees
+ * Regions drawn into the picture that the vision tower sees, for models without region tokens. SAM2 sees
  * the plain picture (docs/spec/qwen-vl.md#8-region-prompt-for-loop-1).
  */
 import type { LabConfig } from "../config/table.ts";
