@@ -149,9 +149,11 @@ export function phraseOutputs(
   };
 }
 
-function phraseText(model: Sa2vaModel, weights: Weights, { features, phrase }: PhraseAbout): PhraseText {
+function phraseText(model: Sa2vaModel, weights: Weights, { features: all, phrase }: PhraseAbout): PhraseText {
   const { tokenizer } = model;
   const segment = tokenizer.special.seg;
+  // The question marks no region.
+  const { shown: _shown, ...features } = all;
   const prompt = segmentPrompt(model, features, phrase);
   return {
     segment,
