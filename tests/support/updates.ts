@@ -68,7 +68,65 @@ export interface Updates {
   readonly slow: readonly string[];
 }
 
-/** `pause` leaves and re-enters the arenas between the updates. */
+async function readMoments(state: AdamState, which: "first" | "second"): Promise<Record<string, Float32Array>> {
+  const set = state.moments(which);
+  return await readAll(set).finally(() => disposeSet(set));
+}
+
+/** The updates tensor by tensor on plain numbers in double precision, without arenas. */
+async function byHand({ shapes, groups, scale, slow }: Updates): Promise<Omit<Outcome, "distance">> {
+  const drawn = async (
+    seed: number,
+    size: number,
+    names?: readonly string[],
+  ): Promise<Record<string, Float32Array>> => {
+    const set = randomSet(shapes, seed, size, names);
+    return await readAll(set).finally(() => disposeSet(set));
+  };
+  const params = await drawn(1, 1);
+  const [ema, m, v] = [0, 1, 2].map((which) =>
+    Object.fromEntries(Object.entries(params).map(([name, of]) => [name, which === 0 ? of.slice() : of.map(() => 0)])),
+  ) as [typeof params, typeof params, typeof params];
+  const { beta1, beta2, eps } = ADAM_DEFAULTS;
+  let [norm, maxAbs] = [0, 0];
+  for (let step = 0; step < 3; step++) {
+    const sums: Record<string, Float64Array> = {};
+    for (const [at, names] of groups.entries()) {
+      for (const [name, values] of Object.entries(await drawn(10 * (at + 1) + step, scale, names))) {
+        const sum = sums[name] ?? new Float64Array(values.length);
+        sums[name] = sum;
+        for (const [i, value] of values.entries()) sum[i] = (sum[i] as number) + value;
+      }
+    }
+    const all = Object.values(sums).flatMap((values) => [...values]);
+    norm = Math.sqrt(all.reduce((total, value) => total + value * value, 0));
+    maxAbs = all.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    for (const [name, values] of Object.entries(params)) {
+      const [first, second, average] = [m[name], v[name], ema[name]] as [Float32Array, Float32Array, Float32Array];
+      const rate = 0.01 * (slow.includes(name) ? 0.5 : 1);
+      const decay = (shapes[name]?.length ?? 0) < 2 ? 0 : 0.1;
+      for (let i = 0; i < values.length; i++) {
+        const gradient = sums[name]?.[i];
+        let value = values[i] as number;
+        if (gradient !== undefined) {
+          const g = 0.25 * gradient;
+          first[i] = beta1 * (first[i] as number) + (1 - beta1) * g;
+          second[i] = beta2 * (second[i] as number) + (1 - beta2) * g * g;
+          const [mean, square] = [
+            (first[i] as number) / (1 - beta1 ** (step + 1)),
+            (second[i] as number) / (1 - beta2 ** (step + 1)),
+          ];
+          value = value * (1 - rate * decay) - (rate * mean) / (Math.sqrt(square) + eps);
+        }
+        values[i] = value;
+        average[i] = 0.9 * (average[i] as number) + 0.1 * value;
+      }
+    }
+  }
+  return { params, m, v, ema, norm, maxAbs };
+}
+
+/** `pause` reads the moments between the updates. */
 async function threeUpdates({ shapes, groups, scale, slow }: Updates, pause: boolean): Promise<Outcome> {
   let params: ParameterSet = randomSet(shapes, 1);
   let ema = copySet(params);
@@ -93,12 +151,12 @@ async function threeUpdates({ shapes, groups, scale, slow }: Updates, pause: boo
     ema = moved.next;
     far = await emaDistance(ema, params, moved.distance);
     // Reading leaves values with the tensors, which the next update must not use.
-    if (pause) await readAll(state.m);
+    if (pause) await readMoments(state, "first");
   }
   const outcome = {
     params: await readAll(params),
-    m: await readAll(state.m),
-    v: await readAll(state.v),
+    m: await readMoments(state, "first"),
+    v: await readMoments(state, "second"),
     ema: await readAll(ema),
     norm,
     maxAbs,
@@ -110,13 +168,17 @@ async function threeUpdates({ shapes, groups, scale, slow }: Updates, pause: boo
   return outcome;
 }
 
-/** Both forms of our passes, also where the moments are looked at in between, move what the stock ops move. */
+/**
+ * Both forms of our passes, also where the moments are looked at in between, and the stock ops over the same arenas move
+ * what an update by hand moves.
+ */
 export async function expectLikeStockUpdates(updates: Updates): Promise<void> {
   const before = tf.memory().numTensors;
   switchCustomKernels(false);
   const stock = await onCpu([], () => threeUpdates(updates, false));
   switchCustomKernels(true);
-  const outcomes: Outcome[] = [];
+  const wanted = await byHand(updates);
+  const outcomes: Outcome[] = [stock];
   for (const [software, pause] of [
     [true, false],
     [true, true],
@@ -129,18 +191,20 @@ export async function expectLikeStockUpdates(updates: Updates): Promise<void> {
   expect(tf.memory().numTensors).toBe(before);
   const moved = new Set(updates.groups.flat());
   for (const own of outcomes) {
-    for (const which of ["params", "m", "v", "ema"] as const) expectClose(own[which], stock[which], 3e-6);
-    for (const which of ["norm", "maxAbs", "distance"] as const) {
-      expect(Math.abs(own[which] / stock[which] - 1), which).toBeLessThan(1e-5);
+    for (const which of ["params", "m", "v", "ema"] as const) expectClose(own[which], wanted[which], 3e-6);
+    for (const which of ["norm", "maxAbs"] as const) {
+      expect(Math.abs(own[which] / wanted[which] - 1), which).toBeLessThan(1e-5);
     }
+    // In float32 it depends on the rounding of the weights, which double precision does not have.
+    expect(Math.abs(own.distance / stock.distance - 1)).toBeLessThan(1e-5);
     // Without gradient: unchanged bit for bit.
     for (const name of Object.keys(updates.shapes).filter((one) => !moved.has(one))) {
-      expect(own.params[name], name).toEqual(stock.params[name]);
+      expect(own.params[name], name).toEqual(wanted.params[name]);
       expect(own.m[name]?.every((value) => value === 0)).toBe(true);
     }
   }
   // Neither the kind of adapter nor reading the moments changes a bit of the elements.
-  for (const own of outcomes.slice(1)) {
-    for (const which of ["params", "m", "v", "ema"] as const) expectClose(own[which], outcomes[0]?.[which] ?? {}, 0);
+  for (const own of outcomes.slice(2)) {
+    for (const which of ["params", "m", "v", "ema"] as const) expectClose(own[which], outcomes[1]?.[which] ?? {}, 0);
   }
 }

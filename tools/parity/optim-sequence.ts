@@ -200,13 +200,18 @@ async function arrays(set: ParameterSet): Promise<Float32Array[]> {
   return result;
 }
 
+async function momentArrays({ adam }: Run, which: "first" | "second"): Promise<Float32Array[]> {
+  const set = adam.moments(which);
+  return await arrays(set).finally(() => disposeSet(set));
+}
+
 async function save(run: Run): Promise<Saved> {
   return {
     step: run.adam.step,
     params: await arrays(run.params),
     ema: await arrays(run.ema),
-    m: await arrays(run.adam.m),
-    v: await arrays(run.adam.v),
+    m: await momentArrays(run, "first"),
+    v: await momentArrays(run, "second"),
   };
 }
 

@@ -120,8 +120,14 @@ async function checkAdamwCase(item: Json, report: CaseReport): Promise<void> {
     disposeSet(given);
     params = next;
     report.compare(`step ${index + 1} parameter`, step.param, await (params.p as Tensor).data(), OPTIM_TOLERANCE);
-    report.compare(`step ${index + 1} m`, step.exp_avg, await (state.m.p as Tensor).data(), OPTIM_TOLERANCE);
-    report.compare(`step ${index + 1} v`, step.exp_avg_sq, await (state.v.p as Tensor).data(), OPTIM_TOLERANCE);
+    for (const [what, which, wanted] of [
+      ["m", "first", step.exp_avg],
+      ["v", "second", step.exp_avg_sq],
+    ] as const) {
+      const moments = state.moments(which);
+      report.compare(`step ${index + 1} ${what}`, wanted, await (moments.p as Tensor).data(), OPTIM_TOLERANCE);
+      disposeSet(moments);
+    }
   }
   disposeSet(params);
   state.dispose();

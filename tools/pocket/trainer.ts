@@ -124,12 +124,16 @@ export class SftTrainer {
   async vectors(): Promise<SftVectors> {
     const read = async (set: ParameterSet): Promise<Float32Array> =>
       Float32Array.from((await (set[PACKED] as Tensor).data()) as Float32Array);
+    const moments = async (which: "first" | "second"): Promise<Float32Array> => {
+      const set = this.#adam.moments(which);
+      return await read(set).finally(() => disposeSet(set));
+    };
     return {
       step: this.#steps,
       params: await read(this.#params),
       ema: await read(this.#ema),
-      m: await read(this.#adam.m),
-      v: await read(this.#adam.v),
+      m: await moments("first"),
+      v: await moments("second"),
     };
   }
 

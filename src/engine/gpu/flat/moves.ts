@@ -1,8 +1,12 @@
-/** Copies between sets of tensors and their arenas: buffer copies, without program or dispatch. */
+/**
+ * Copies between sets of tensors and their arenas: buffer copies, without program or dispatch. Without custom kernels,
+ * where a tensor cannot be written, the same arenas are joined from their tensors in stock ops.
+ */
+import { customKernels } from "../runtime/custom-kernels.ts";
 import { toTensor } from "../runtime/custom-op.ts";
 import { type BufferCopy, copyBuffers, unwritten } from "../runtime/program.ts";
 import { type Tensor, tf } from "../tf.ts";
-import type { Arena, FlatLayout } from "./layout.ts";
+import type { Arena, FlatLayout, Segment } from "./layout.ts";
 
 /** One float32 tensor [arena.length] per arena. */
 export type Flats = readonly Tensor[];
@@ -13,6 +17,37 @@ export type PartialSet = Readonly<Record<string, Tensor | undefined>>;
 /** A tensor that fills its arena can be used as the arena itself. */
 function alone({ segments, length }: Arena): boolean {
   return segments.length === 1 && segments[0]?.size === length;
+}
+
+/** The elements of a tensor in an arena, in stock ops. */
+export function partOf(flat: Tensor, { offset, size }: Segment): Tensor {
+  return flat.slice([offset], [size]);
+}
+
+/** An arena of values computed tensor by tensor in stock ops, from the parts of other arenas; gaps hold 0. */
+export function bySegment(
+  { segments, length }: Arena,
+  flats: Flats,
+  valuesOf: (segment: Segment, parts: readonly Tensor[]) => Tensor,
+): Tensor {
+  return tf.tidy(() => {
+    const pieces: Tensor[] = [];
+    let end = 0;
+    const fill = (to: number): void => {
+      if (to > end) pieces.push(tf.zeros([to - end]));
+    };
+    for (const segment of segments.filter(({ size }) => size > 0)) {
+      fill(segment.offset);
+      const values = valuesOf(
+        segment,
+        flats.map((flat) => partOf(flat, segment)),
+      );
+      pieces.push(values.toFloat().reshape([segment.size]));
+      end = segment.offset + segment.size;
+    }
+    fill(length);
+    return tf.concat(pieces);
+  });
 }
 
 /** Copies that put the tensors of a set into an arena. The elements of absent tensors keep their values. */
@@ -28,6 +63,9 @@ export function copiesInto(arena: Arena, set: PartialSet, flat: tf.TensorInfo): 
  * be written unless `own` is true. Elements of absent tensors are undefined.
  */
 export function gather(layout: FlatLayout, set: PartialSet, own = false): Tensor[] {
+  if (!customKernels()) {
+    return layout.arenas.map((arena) => bySegment(arena, [], ({ name, size }) => set[name] ?? tf.zeros([size])));
+  }
   const copies: BufferCopy[] = [];
   const flats = layout.arenas.map((arena) => {
     const only = alone(arena) && !own ? set[arena.segments[0]?.name as string] : undefined;
@@ -45,6 +83,16 @@ export function gather(layout: FlatLayout, set: PartialSet, own = false): Tensor
  * true.
  */
 export function scatter(layout: FlatLayout, flats: Flats, own = false): Record<string, Tensor> {
+  if (!customKernels()) {
+    const parts = layout.arenas.flatMap(({ segments }, a) => segments.map((segment) => ({ segment, flat: flats[a] })));
+    const inOrder = parts.sort((one, other) => one.segment.index - other.segment.index);
+    return Object.fromEntries(
+      inOrder.map(({ segment, flat }) => [
+        segment.name,
+        tf.tidy(() => partOf(flat as Tensor, segment).reshape([...segment.shape])),
+      ]),
+    );
+  }
   const copies: BufferCopy[] = [];
   const set: Record<string, Tensor> = {};
   const byIndex: [string, Tensor][] = [];

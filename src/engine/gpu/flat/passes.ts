@@ -1,16 +1,18 @@
 /**
  * Passes of an update over all tensors of a layout: one dispatch per arena, and one to fold sums. Not differentiable.
- * The order of every sum is fixed by the tensor's chunks, so results do not depend on other tensors in the arena.
+ * The order of every sum is fixed by the tensor's chunks, so results do not depend on other tensors in the arena. Without
+ * custom kernels the passes compute tensor by tensor in stock ops and return new arenas in place of written ones.
  */
 
-import type { AdamwNumbers } from "../kernels/optimiser.ts";
+import { type AdamwNumbers, adamwUpdate, moveTowards } from "../kernels/optimiser.ts";
 import { pointProgram, type RowProgram, runPoints, runRows } from "../rows-program.ts";
+import { customKernels } from "../runtime/custom-kernels.ts";
 import { toTensor } from "../runtime/custom-op.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
-import { flatGrid, runProgram, unwritten } from "../runtime/program.ts";
+import { copyBuffers, flatGrid, runProgram, unwritten } from "../runtime/program.ts";
 import { type Tensor, tf } from "../tf.ts";
-import { CHUNK, type FlatLayout, type Segment } from "./layout.ts";
-import type { Flats } from "./moves.ts";
+import { CHUNK, type FlatLayout, runsOf, type Segment } from "./layout.ts";
+import { bySegment, type Flats, partOf } from "./moves.ts";
 
 const THREADS = 64;
 
@@ -53,17 +55,25 @@ const ADAMW: GpuProgram = {
 /** The update's numbers for one tensor; undefined leaves the tensor and its moments unchanged. */
 export type SegmentNumbers = Pick<AdamwNumbers, "keep" | "stepSize"> | undefined;
 
+export interface AdamwFlats {
+  readonly params: Flats;
+  readonly first: Flats;
+  readonly second: Flats;
+}
+
 /**
- * One AdamW update (1711.05101). Moments change in place; the new parameters belong to the caller.
+ * One AdamW update (1711.05101). The new parameters belong to the caller. The moments change in place, or are new tensors
+ * that replace the given ones.
  * @param factor multiplier of every gradient, from clipping
  */
 export function adamwPass(
   layout: FlatLayout,
-  flats: { readonly params: Flats; readonly grads: Flats; readonly first: Flats; readonly second: Flats },
+  flats: AdamwFlats & { readonly grads: Flats },
   shared: Omit<AdamwNumbers, "keep" | "stepSize">,
   factor: number,
   numbersOf: (segment: Segment) => SegmentNumbers,
-): Tensor[] {
+): AdamwFlats {
+  if (!customKernels()) return stockAdamw(layout, flats, shared, factor, numbersOf);
   const rows = new Float32Array(3 * layout.count);
   for (const { segments } of layout.arenas) {
     for (const segment of segments) {
@@ -80,7 +90,30 @@ export function adamwPass(
     return toTensor(runProgram(ADAMW, inputs, outputs, uniforms, flatGrid(chunks))[0]);
   });
   table.dispose();
-  return next;
+  return { params: next, first: flats.first, second: flats.second };
+}
+
+function stockAdamw(...[layout, flats, shared, factor, numbersOf]: Parameters<typeof adamwPass>): AdamwFlats {
+  const arenas = layout.arenas.map((arena, a) =>
+    tf.tidy(() => {
+      const updated = new Map(
+        arena.segments.map((segment) => {
+          const part = (of: Flats): Tensor => partOf(of[a] as Tensor, segment);
+          const before: [Tensor, Tensor, Tensor] = [part(flats.params), part(flats.first), part(flats.second)];
+          const numbers = numbersOf(segment);
+          if (numbers === undefined) return [segment.name, before];
+          const [param, first, second] = before;
+          return [
+            segment.name,
+            adamwUpdate(param, part(flats.grads).mul(factor), first, second, { ...shared, ...numbers }),
+          ];
+        }),
+      );
+      return [0, 1, 2].map((which) => bySegment(arena, [], ({ name }) => updated.get(name)?.[which] as Tensor));
+    }),
+  );
+  const [params = [], first = [], second = []] = [0, 1, 2].map((which) => arenas.map((own) => own[which] as Tensor));
+  return { params, first, second };
 }
 
 const CHUNK_BOUNDS = `
@@ -179,6 +212,14 @@ export function movePass(
   goals: Flats,
   share: number,
 ): { readonly next: Tensor[]; readonly left: Tensor } {
+  if (!customKernels()) {
+    const next = layout.arenas.map((arena, a) =>
+      bySegment(arena, [averages[a] as Tensor, goals[a] as Tensor], (_, [average, goal]) =>
+        moveTowards(average as Tensor, goal as Tensor, share),
+      ),
+    );
+    return { next, left: summaryPass(layout, goals, next) };
+  }
   const parts = unfolded(layout);
   const next = layout.arenas.map(({ length, chunks, firstChunk }, a) => {
     const inputs = [averages[a] as Tensor, goals[a] as Tensor, layout.chunkTable(a)];
@@ -194,6 +235,19 @@ export function movePass(
  * @returns [segments, 3], owned by the caller; rows of absent segments are undefined
  */
 export function summaryPass(layout: FlatLayout, flats: Flats, minus?: Flats): Tensor {
+  if (!customKernels()) {
+    return tf.tidy(() => {
+      const rows: Tensor[] = [];
+      for (const [a, { segments }] of layout.arenas.entries()) {
+        for (const segment of segments) {
+          const part = partOf(flats[a] as Tensor, segment);
+          const x = minus === undefined ? part : part.sub(partOf(minus[a] as Tensor, segment));
+          rows[segment.index] = tf.stack([x.square().sum(), x.abs().max(), x.isFinite().logicalNot().toFloat().sum()]);
+        }
+      }
+      return tf.stack(rows);
+    });
+  }
   const parts = unfolded(layout);
   layout.arenas.forEach(({ chunks, firstChunk }, a) => {
     const x = flats[a] as Tensor;
@@ -211,7 +265,30 @@ const ADD = pointProgram({
   body: "total[u.begin + i] += more[u.begin + i];",
 });
 
-/** Adds elements `begin` to `end` of one arena to those of another, in place. */
-export function addPass(total: Tensor, more: Tensor, begin: number, end: number): void {
-  runPoints(ADD, [more], [{ into: total }], end - begin, [begin]);
+/**
+ * Adds arenas to sums, in place or as new tensors that replace the sums.
+ * @param change whether a tensor is added, takes the place of undefined values, or is absent from `more`
+ */
+export function addPass(
+  { arenas }: FlatLayout,
+  sums: Flats,
+  more: Flats,
+  change: (name: string) => "add" | "copy" | "keep",
+): Tensor[] {
+  return arenas.map((arena, a) => {
+    const [sum, from] = [sums[a] as Tensor, more[a] as Tensor];
+    const { segments } = arena;
+    if (!customKernels()) {
+      return bySegment(arena, [sum, from], ({ name }, [one, other]) => {
+        const how = change(name);
+        return (how === "add" ? one?.add(other as Tensor) : how === "copy" ? other : one) as Tensor;
+      });
+    }
+    const fresh = segments.filter(({ name }) => change(name) === "copy");
+    copyBuffers(fresh.map(({ offset, size }) => ({ from, fromAt: offset, into: sum, intoAt: offset, count: size })));
+    for (const { begin, end } of runsOf(segments, (name) => change(name) === "add")) {
+      runPoints(ADD, [from], [{ into: sum }], end - begin, [begin]);
+    }
+    return sum;
+  });
 }

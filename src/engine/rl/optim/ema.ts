@@ -6,13 +6,10 @@
 import { FlatLayout } from "../../gpu/flat/layout.ts";
 import { gather, scatter } from "../../gpu/flat/moves.ts";
 import { movePass } from "../../gpu/flat/passes.ts";
-import { moveTowards } from "../../gpu/kernels/optimiser.ts";
 import { summarise } from "../../gpu/kernels/summary.ts";
-import { customKernels } from "../../gpu/runtime/custom-kernels.ts";
-import { suits } from "../../gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { ParameterSet } from "../../model/weights/weights.ts";
-import { mapSet, member } from "./parameter-sets.ts";
+import { member } from "./parameter-sets.ts";
 
 /**
  * ema + (1 - decay)·(params - ema), after every optimiser step. In this form float32 still moves at decay 0.999.
@@ -35,10 +32,7 @@ export function moveAverage(
   layout?: FlatLayout,
 ): { readonly next: ParameterSet; readonly distance: Tensor | undefined } {
   for (const name of Object.keys(ema)) member(params, name);
-  if (!customKernels() || !suits(...Object.values(ema)) || Object.keys(ema).length === 0) {
-    const next = mapSet(ema, (average, name) => moveTowards(average, member(params, name), 1 - decay));
-    return { next, distance: undefined };
-  }
+  if (Object.keys(ema).length === 0) return { next: {}, distance: undefined };
   const places = layout ?? FlatLayout.of(ema);
   const [averages, goals] = [gather(places, ema), gather(places, params)];
   const { next, left } = movePass(places, averages, goals, 1 - decay);

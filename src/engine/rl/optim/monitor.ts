@@ -6,7 +6,7 @@ import { summaryPass } from "../../gpu/flat/passes.ts";
 import { summarise } from "../../gpu/kernels/summary.ts";
 import type { ParameterSet } from "../../model/weights/weights.ts";
 import { GradientSum } from "./gradient-sum.ts";
-import { disposeSet, member } from "./parameter-sets.ts";
+import { member } from "./parameter-sets.ts";
 
 export interface GradientReport {
   /** Norm over all tensors before clipping; NaN or Infinity if an element is not finite. */
@@ -66,7 +66,7 @@ interface SummaryRow {
 /** Σ g², max |g| and number of non-finite elements of every tensor with a gradient. */
 async function summaryRows(grads: ParameterSet | GradientSum): Promise<SummaryRow[]> {
   const sum = grads instanceof GradientSum ? grads : undefined;
-  const set = sum === undefined ? (grads as ParameterSet) : sum.flats === undefined ? sum.tensors() : {};
+  const set = sum === undefined ? (grads as ParameterSet) : {};
   const names = sum?.names ?? Object.keys(set);
   if (names.length === 0) return [];
   const flats = sum?.flats;
@@ -74,7 +74,6 @@ async function summaryRows(grads: ParameterSet | GradientSum): Promise<SummaryRo
     sum === undefined || flats === undefined
       ? summarise(names.map((name) => member(set, name)))
       : summaryPass(sum.layout, flats);
-  if (sum !== undefined) disposeSet(set);
   const numbers = await summary.data();
   summary.dispose();
   return names.map((name, k) => {

@@ -5,17 +5,14 @@
  * docs/spec/grpo.md#22-facts-about-tfjs-that-touch-this-code).
  */
 import { badInput, LabError } from "../../errors.ts";
-import { FlatLayout } from "../../gpu/flat/layout.ts";
+import { FlatLayout, type Segment } from "../../gpu/flat/layout.ts";
 import { type Flats, gather, scatter } from "../../gpu/flat/moves.ts";
 import { adamwPass } from "../../gpu/flat/passes.ts";
-import { type AdamwNumbers, adamwUpdate } from "../../gpu/kernels/optimiser.ts";
-import { customKernels } from "../../gpu/runtime/custom-kernels.ts";
-import { suits } from "../../gpu/runtime/custom-op.ts";
-import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { AdamwNumbers } from "../../gpu/kernels/optimiser.ts";
+import { tf } from "../../gpu/tf.ts";
 import type { ParameterSet } from "../../model/weights/weights.ts";
-import { scaleGradients } from "./clip.ts";
 import { GradientSum } from "./gradient-sum.ts";
-import { disposeSet, keepSet, member, zerosSet } from "./parameter-sets.ts";
+import { disposeSet, member, zerosSet } from "./parameter-sets.ts";
 
 export interface AdamSettings extends Pick<AdamwNumbers, "beta1" | "beta2" | "eps"> {
   readonly weightDecay: number;
@@ -33,14 +30,14 @@ export function isBiasOrNorm(_name: string, rank: number): boolean {
   return rank < 2;
 }
 
-/** Moments of a parameter set; owns its tensors, which are in arenas after the first pass of custom kernels. */
+/** Moments of a parameter set, in arenas; owns its tensors. */
 export class AdamState {
   /** Updates done. */
   step: number;
-  /** Layout of the moments in arenas; owned by the state. */
+  /** Layout of the moments; owned by the state. */
   readonly layout: FlatLayout;
-  #sets: { m: ParameterSet; v: ParameterSet } | undefined;
-  #flats: { m: Tensor[]; v: Tensor[] } | undefined;
+  #first: Flats;
+  #second: Flats;
 
   /** Takes ownership of the two sets. */
   constructor(step: number, first: ParameterSet, second: ParameterSet) {
@@ -48,7 +45,12 @@ export class AdamState {
       throw badInput(`The optimiser state has step ${step}, it must be a whole number of at least 0`);
     this.step = step;
     this.layout = FlatLayout.of(first);
-    this.#sets = { m: first, v: second };
+    const flat = (set: ParameterSet): Flats => {
+      const flats = gather(this.layout, set, true).map((tensor) => tf.keep(tensor));
+      disposeSet(set);
+      return flats;
+    };
+    [this.#first, this.#second] = [flat(first), flat(second)];
   }
 
   /** Zero moments for these parameters. */
@@ -56,67 +58,28 @@ export class AdamState {
     return new AdamState(0, zerosSet(params), zerosSet(params));
   }
 
-  /** First moments; still owned by the state, until its next update. */
-  get m(): ParameterSet {
-    return this.#asSets().m;
+  /** Copies of the first or second moments by name; owned by the caller. */
+  moments(which: "first" | "second"): ParameterSet {
+    return scatter(this.layout, this.held()[which], true);
   }
 
-  /** Second moments; still owned by the state, until its next update. */
-  get v(): ParameterSet {
-    return this.#asSets().v;
-  }
-
-  /** Every tensor of the state, in either layout. */
+  /** Every tensor of the state. */
   held(): { readonly first: Flats; readonly second: Flats; readonly tables: Flats } {
-    return {
-      first: this.#flats?.m ?? Object.values(this.#sets?.m ?? {}),
-      second: this.#flats?.v ?? Object.values(this.#sets?.v ?? {}),
-      tables: this.layout.tables,
-    };
+    return { first: this.#first, second: this.#second, tables: this.layout.tables };
   }
 
-  #asSets(): { m: ParameterSet; v: ParameterSet } {
-    if (this.#sets === undefined) {
-      const flats = this.#flats ?? { m: [], v: [] };
-      const set = (which: Tensor[]): ParameterSet => keepSet(scatter(this.layout, which, true));
-      this.#sets = { m: set(flats.m), v: set(flats.v) };
-      tf.dispose([...flats.m, ...flats.v]);
-      this.#flats = undefined;
-    }
-    return this.#sets;
-  }
-
-  /** The moments in the arenas of `layout`, for changes in place; owned by the state. */
-  flats(): { readonly m: Flats; readonly v: Flats } {
-    if (this.#flats === undefined) {
-      const { m, v } = this.#asSets();
-      const flat = (set: ParameterSet): Tensor[] => gather(this.layout, set, true).map((tensor) => tf.keep(tensor));
-      this.#flats = { m: flat(m), v: flat(v) };
-      disposeSet(m);
-      disposeSet(v);
-      this.#sets = undefined;
-    }
-    return this.#flats;
-  }
-
-  /** The state after one more update: takes ownership of the new sets and disposes the old ones. */
-  advance(first: ParameterSet, second: ParameterSet): void {
-    this.#end();
-    this.#sets = { m: first, v: second };
+  /** The state after one more update; frees what the new moments replace. */
+  advance(first: Flats, second: Flats): void {
+    for (const flat of [...first, ...second]) tf.keep(flat);
+    tf.dispose([...this.#first, ...this.#second].filter((flat) => !first.includes(flat) && !second.includes(flat)));
+    [this.#first, this.#second] = [first, second];
     this.step += 1;
   }
 
   dispose(): void {
-    this.#end();
-    this.#sets = { m: {}, v: {} };
+    tf.dispose([...this.#first, ...this.#second]);
+    [this.#first, this.#second] = [[], []];
     this.layout.dispose();
-  }
-
-  #end(): void {
-    for (const set of Object.values(this.#sets ?? {})) disposeSet(set);
-    for (const flats of Object.values(this.#flats ?? {})) tf.dispose(flats);
-    this.#sets = undefined;
-    this.#flats = undefined;
   }
 }
 
@@ -146,76 +109,26 @@ export function applyAdamw(
   settings: AdamSettings,
   factor = 1,
 ): ParameterSet {
+  const { layout } = state;
   const noDecay = settings.noDecay ?? isBiasOrNorm;
   const given = grads instanceof GradientSum ? grads : undefined;
-  const has = (name: string): boolean => given?.has(name) ?? (grads as ParameterSet)[name] !== undefined;
-  const numbersOf = (name: string, rank: number): AdamCoefficients | undefined => {
-    if (!has(name)) return undefined;
-    const rate = lr * (settings.rateFactor?.(name) ?? 1);
-    return adamCoefficients(state.step + 1, rate, settings, !noDecay(name, rank));
-  };
-  const ready =
-    customKernels() && suits(...Object.values(params)) && (given === undefined || given.flats !== undefined);
-  if (ready) return applyFlat(params, grads, state, settings, factor, numbersOf);
-  const set = given === undefined ? (grads as ParameterSet) : given.tensors();
-  const next = applyStock(params, set, state, settings, factor, numbersOf);
-  if (given !== undefined) disposeSet(set);
-  return next;
-}
-
-type NumbersOf = (name: string, rank: number) => AdamCoefficients | undefined;
-
-function applyFlat(
-  params: ParameterSet,
-  grads: ParameterSet | GradientSum,
-  state: AdamState,
-  settings: AdamSettings,
-  factor: number,
-  numbersOf: NumbersOf,
-): ParameterSet {
-  const { layout } = state;
   for (const name of Object.keys(params)) {
     if (layout.segment(name) === undefined) throw new LabError("internal", `The optimiser has no moments of "${name}"`);
   }
   for (const { segments } of layout.arenas) for (const { name } of segments) member(params, name);
-  const given = grads instanceof GradientSum ? grads.flats : undefined;
-  const own = given === undefined ? gather(layout, grads as ParameterSet) : [];
+  const numbersOf = ({ name, shape }: Segment): AdamCoefficients | undefined => {
+    if (!(given?.has(name) ?? (grads as ParameterSet)[name] !== undefined)) return undefined;
+    const rate = lr * (settings.rateFactor?.(name) ?? 1);
+    return adamCoefficients(state.step + 1, rate, settings, !noDecay(name, shape.length));
+  };
+  const gathered = given?.flats === undefined ? gather(layout, given === undefined ? (grads as ParameterSet) : {}) : [];
   const before = gather(layout, params);
-  const { m, v } = state.flats();
   const { rootScale } = adamCoefficients(state.step + 1, 0, settings, false);
   const { beta1, beta2, eps } = settings;
-  const flats = { params: before, grads: given ?? own, first: m, second: v };
-  const after = adamwPass(layout, flats, { beta1, beta2, eps, rootScale }, factor, ({ name, shape }) =>
-    numbersOf(name, shape.length),
-  );
-  const next = scatter(layout, after);
-  tf.dispose([...own, ...before, ...after]);
-  state.step += 1;
-  return next;
-}
-
-/** Tensor by tensor in stock ops. */
-function applyStock(
-  params: ParameterSet,
-  grads: ParameterSet,
-  state: AdamState,
-  { beta1, beta2, eps }: AdamSettings,
-  factor: number,
-  numbersOf: NumbersOf,
-): ParameterSet {
-  const next: Record<string, Tensor> = {};
-  const first: Record<string, Tensor> = {};
-  const second: Record<string, Tensor> = {};
-  const scaled = factor === 1 ? grads : scaleGradients(grads, factor);
-  for (const [name, param] of Object.entries(params)) {
-    const [m, v] = [member(state.m, name), member(state.v, name)];
-    const numbers = numbersOf(name, param.rank);
-    [next[name], first[name], second[name]] =
-      numbers === undefined
-        ? [param.clone(), m.clone(), v.clone()]
-        : adamwUpdate(param, member(scaled, name), m, v, { beta1, beta2, eps, ...numbers });
-  }
-  if (scaled !== grads) disposeSet(scaled);
-  state.advance(first, second);
+  const flats = { ...state.held(), params: before, grads: given?.flats ?? gathered };
+  const after = adamwPass(layout, flats, { beta1, beta2, eps, rootScale }, factor, numbersOf);
+  const next = scatter(layout, after.params);
+  state.advance(after.first, after.second);
+  tf.dispose([...gathered, ...before, ...after.params]);
   return next;
 }

@@ -31,12 +31,6 @@ export function zerosSet(set: ParameterSet): ParameterSet {
   return mapSet(set, (tensor) => tf.zerosLike(tensor));
 }
 
-/** The same set, which the current tidy does not dispose. */
-export function keepSet(set: ParameterSet): ParameterSet {
-  for (const tensor of Object.values(set)) tf.keep(tensor);
-  return set;
-}
-
 /** Disposes every tensor of a set. */
 export function disposeSet(set: ParameterSet): void {
   tf.dispose(Object.values(set));

@@ -4,8 +4,6 @@ import type { LabConfig } from "../../config/table.ts";
 import { badInput, LabError } from "../../errors.ts";
 import { FlatLayout } from "../../gpu/flat/layout.ts";
 import { readSet } from "../../gpu/flat/moves.ts";
-import { customKernels } from "../../gpu/runtime/custom-kernels.ts";
-import { suits } from "../../gpu/runtime/custom-op.ts";
 import { tf } from "../../gpu/tf.ts";
 import { isLanguageBlock } from "../../model/adapter/trainable.ts";
 import type { ParameterSet } from "../../model/weights/weights.ts";
@@ -18,7 +16,7 @@ import { emaDistance, moveAverage, rampedDecay } from "./ema.ts";
 import { GradientSum } from "./gradient-sum.ts";
 import { inspectGradients, judgeGradients } from "./monitor.ts";
 import { type AdamSettings, AdamState, applyAdamw } from "./optimiser.ts";
-import { copySet, disposeSet, member } from "./parameter-sets.ts";
+import { copySet, disposeSet } from "./parameter-sets.ts";
 import { learningRate, scheduleOf } from "./schedule.ts";
 import { gradientMetrics, type StepGradients } from "./step-gradients.ts";
 
@@ -217,7 +215,7 @@ export async function stateArrays(
     reference: state.reference === null ? null : await arrays(state.reference),
     params: await arrays(state.params),
     ema: await arrays(state.ema),
-    moments: { m: await arrays(state.adam.m), v: await arrays(state.adam.v) },
+    moments: { m: await momentArrays(state, "first"), v: await momentArrays(state, "second") },
     optimiserStep: state.adam.step,
   };
 }
@@ -268,17 +266,15 @@ export function restoreState(
   };
 }
 
+async function momentArrays({ adam }: TrainingState, which: "first" | "second"): Promise<TensorMap> {
+  const set = adam.moments(which);
+  return await arrays(set).finally(() => disposeSet(set));
+}
+
 /** Copies of the values of a set, independent of its tensors. */
 async function arrays(set: ParameterSet): Promise<TensorMap> {
   const map = new Map<string, TensorData>();
   const shapes = Object.entries(set).map(([name, { shape }]) => [name, shape] as const);
-  if (!customKernels() || !suits(...Object.values(set))) {
-    // data() may share its result with the tensor; a copy keeps the checkpoint independent.
-    for (const [name, shape] of shapes) {
-      map.set(name, { shape, data: Float32Array.from((await member(set, name).data()) as Float32Array) });
-    }
-    return map;
-  }
   const values = await readSet(new FlatLayout(shapes), set);
   for (const [name, shape] of shapes) map.set(name, { shape, data: values.get(name) as Float32Array });
   return map;

@@ -7,7 +7,7 @@ import type { ParameterSet } from "../../../model/weights/weights.ts";
 import type { LoopId } from "../../../runs/rollouts/records.ts";
 import { GradientSum } from "../../optim/gradient-sum.ts";
 import { adamCoefficients } from "../../optim/optimiser.ts";
-import { mapSet, member } from "../../optim/parameter-sets.ts";
+import { disposeSet, mapSet, member } from "../../optim/parameter-sets.ts";
 import { adamOf, type TrainingState } from "../../optim/training-state.ts";
 
 /** The gradient of one term of a loop, before any clip; owned by the list. */
@@ -40,10 +40,10 @@ export async function updateShares(update: MeasuredUpdate, config: LabConfig): P
   const { rootScale } = adamCoefficients(state.adam.step, 0, settings, false);
   const moved = new GradientSum(state.adam.layout);
   const scaled = new GradientSum(state.adam.layout);
+  const second = state.adam.moments("second");
   const metrics: Record<string, number> = {};
   try {
     moved.add(mapSet(state.params, (after, name) => after.sub(member(before, name))));
-    const second = state.adam.v;
     // The update times the derivative of the update by the gradient.
     scaled.add(
       mapSet(state.params, (after, name) => {
@@ -71,5 +71,6 @@ export async function updateShares(update: MeasuredUpdate, config: LabConfig): P
   } finally {
     moved.dispose();
     scaled.dispose();
+    disposeSet(second);
   }
 }
