@@ -27,7 +27,7 @@ function followed(loop: 1 | 2 | 3, changes: Partial<LabConfig>): Record<string, 
   const state = freshState(params, (name) => BLOCKS[name] as string, 1);
   // As an update replaces the average.
   state.ema = Object.fromEntries(Object.keys(BLOCKS).map((name) => [name, tf.ones([1])]));
-  const model = { frozen: new Map([[FROZEN, tf.scalar(7)]]) } as unknown as Sa2vaModel;
+  const model = { base: new Map(), frozen: new Map([[FROZEN, tf.scalar(7)]]) } as unknown as Sa2vaModel;
   const config = requireConfig(changes);
   const context = { model, config, partner: runWeights(model, () => state.ema, 1, config) } as unknown as StepContext;
   const own = partnerOf({ context, state }, loop);

@@ -1,4 +1,4 @@
-/** Optimiser steps of one tensor in stock operations: the oracle of the passes over many (../flat/passes.ts). */
+/** Optimiser steps of one tensor in stock operations, for the passes over many without custom kernels (../flat/passes.ts). */
 import { type Tensor, tf } from "../tf.ts";
 
 /** Numbers of one AdamW update, computed in double precision on the host. */
