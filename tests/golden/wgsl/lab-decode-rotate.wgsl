@@ -7,7 +7,8 @@ struct Uniforms { slots: u32, half4: u32, heads: u32, keyHeads: u32, stride4: u3
 @group(0) @binding(5) var<storage, read_write> keys: array<vec4<f32>>;
 @group(0) @binding(6) var<storage, read_write> values: array<vec4<f32>>;
 const ROW = 0u; const PAST_ROW = 1u; const HEAD = 2u; const TAIL = 3u; const COUNT = 4u; const ID = 5u;
-const DRAW = 6u; const KEY = 9u; const POSITION = 11u; const SLOT_WORDS = 12u;
+const DRAW = 6u; const KEY = 9u; const POSITION = 11u; const SHIFT = 12u;
+const SLOT_WORDS = 13u;
 const NO_TOKEN = 4294967295u;
 fn column(head: u32, first4: u32, perGroup: u32, stride4: u32) -> u32 {
 return first4 + (head / perGroup) * stride4 + (head % perGroup) * 2u * u.half4;
@@ -36,7 +37,7 @@ origin = column(head, u.valueFirst4, u.valueGroup, u.valueStride4);
 }
 let low = projected[slot * u.stride4 + origin + c];
 let high = projected[slot * u.stride4 + origin + u.half4 + c];
-let at = (state[s + HEAD] + state[s + TAIL] + state[s + COUNT]) * 2u * u.half4 + c;
+let at = (state[s + HEAD] + state[s + TAIL] + state[s + COUNT] + state[s + SHIFT]) * 2u * u.half4 + c;
 let cosine = angles[at];
 let sine = angles[at + u.half4];
 let a = low * cosine - high * sine;

@@ -38,7 +38,8 @@ workgroupBarrier();
 return workgroupUniformLoad(&shared_mass[0]);
 }
 const ROW = 0u; const PAST_ROW = 1u; const HEAD = 2u; const TAIL = 3u; const COUNT = 4u; const ID = 5u;
-const DRAW = 6u; const KEY = 9u; const POSITION = 11u; const SLOT_WORDS = 12u;
+const DRAW = 6u; const KEY = 9u; const POSITION = 11u; const SHIFT = 12u;
+const SLOT_WORDS = 13u;
 const NO_TOKEN = 4294967295u; const STRANGE = 2147483648u;
 fn multiplyHigh(a: u32, b: u32) -> u32 {
 let a0 = a & 0xffffu; let a1 = a >> 16u;

@@ -6,7 +6,8 @@ struct Uniforms { d4: u32, heads: u32, keyHeads: u32, places: u32, capacity: u32
 @group(0) @binding(4) var<storage, read> state: array<u32>;
 @group(0) @binding(5) var<storage, read_write> scores: array<f32>;
 const ROW = 0u; const PAST_ROW = 1u; const HEAD = 2u; const TAIL = 3u; const COUNT = 4u; const ID = 5u;
-const DRAW = 6u; const KEY = 9u; const POSITION = 11u; const SLOT_WORDS = 12u;
+const DRAW = 6u; const KEY = 9u; const POSITION = 11u; const SHIFT = 12u;
+const SLOT_WORDS = 13u;
 const NO_TOKEN = 4294967295u;
 @compute @workgroup_size(64, 1)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,

@@ -185,7 +185,7 @@ export function productFits(name: ProductName, epilogue: Epilogue, limits: FormL
   if (form.kind === "stock") return epilogue !== "part" && !packed;
   // Products with packed matrices choose the rows and columns of their registers themselves.
   if (form.kind === "registers") return !packed || form.rows === undefined;
-  // Up to eight rows of a packed matrix's product have a program of their own.
+  // Up to eight rows of a packed matrix's product have a separate program.
   if (packed && form.m <= 8) return false;
   const unit = form.matrices ? limits.unit : undefined;
   if (form.matrices && (unit === undefined || epilogue !== "half")) return false;
