@@ -1,18 +1,83 @@
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
 import { Button } from "../components/ui/button.tsx";
 import { IconKeys, IconWarning } from "../components/ui/icons.tsx";
 import { isAsking, useConsent } from "../stores/consent.ts";
 import { linkTo, navigate } from "../stores/route.ts";
 import { roughly, runSeconds } from "../stores/run/eta.ts";
+import { metricStore } from "../stores/run/metrics.ts";
 import { useOtherTabs } from "../stores/run/other-tabs.ts";
 import { PHASE_NAMES } from "../stores/run/phase-names.ts";
 import { isActive, type RunStoreState, useRun } from "../stores/run/run.ts";
-import { useSession } from "../stores/session.ts";
+import { setTheme, type Theme, useSession } from "../stores/session.ts";
 import { fixed, formatAge, formatBytes, formatCount, NONE } from "../styles/format.ts";
-import { GPU_BYTES, GPU_TENSORS, useLatestMetric } from "./device-metrics.ts";
 import { RunButtons, savesNow, useWritten } from "./run-buttons.tsx";
 import styles from "./status-strip.module.css";
-import { ThemeSwitch } from "./theme-switch.tsx";
+
+const NEXT: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
+
+/** Cycles through system, light and dark. */
+function ThemeSwitch(): ReactNode {
+  const theme = useSession((session) => session.theme);
+  return (
+    <Button
+      kind="quiet"
+      data-testid="theme"
+      aria-label={`Theme: ${theme}. Switch to ${NEXT[theme]}`}
+      title={`Theme: ${theme}`}
+      onClick={() => setTheme(NEXT[theme])}
+      icon={<ThemeIcon theme={theme} />}
+    />
+  );
+}
+
+function ThemeIcon(props: { readonly theme: Theme }): ReactNode {
+  return (
+    <svg
+      width="16"
+      height="16"
+      viewBox="0 0 16 16"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="1.5"
+      aria-hidden="true"
+    >
+      {props.theme === "dark" ? (
+        <path d="M13 9.5A5.5 5.5 0 1 1 6.5 3a4.5 4.5 0 0 0 6.5 6.5z" strokeLinejoin="round" />
+      ) : (
+        <>
+          <circle cx="8" cy="8" r={props.theme === "light" ? 3 : 5.5} />
+          {props.theme === "light" ? (
+            <path
+              d="M8 1.2v1.6M8 13.2v1.6M1.2 8h1.6M13.2 8h1.6M3.2 3.2l1.1 1.1M11.7 11.7l1.1 1.1M12.8 3.2l-1.1 1.1M4.3 11.7l-1.1 1.1"
+              strokeLinecap="round"
+            />
+          ) : (
+            <path d="M8 2.5a5.5 5.5 0 0 1 0 11z" fill="currentColor" stroke="none" />
+          )}
+        </>
+      )}
+    </svg>
+  );
+}
+
+const never = (): (() => void) => () => undefined;
+
+/** Newest value of the first of these metrics that the run has logged, or null. */
+function useLatestMetric(runId: string | null, names: readonly string[]): number | null {
+  const store = runId === null ? null : metricStore(runId);
+  return useSyncExternalStore(store === null ? never : (listener) => store.subscribe(listener), () => {
+    for (const name of names) {
+      const value = store?.latest(name) ?? null;
+      if (value !== null) return value;
+    }
+    return null;
+  });
+}
+
+/** Bytes that the run takes on the GPU: of all buffers if measured, else of live tensors. */
+const GPU_BYTES = ["memory/gpu_bytes_allocated", "memory/gpu_bytes"] as const;
+/** Live tensors after the step. */
+const GPU_TENSORS = ["memory/num_tensors"] as const;
 
 /** Status line: state, progress and speed of the run, and its buttons. */
 export function StatusStrip(props: { readonly onWarnings: () => void; readonly onKeys: () => void }): ReactNode {

@@ -6,7 +6,6 @@ import { badInput, LabError, LONGEST_SENTENCE, shortened, toLabError } from "../
 import { mountArchives } from "./archive/mount.ts";
 import { doubtsOf, type SetDoubts } from "./doubts.ts";
 import { chooseSplits, namedSplit } from "./file-splits.ts";
-import { handOut } from "./hand-out.ts";
 import { readImageHeader } from "./image/image-header.ts";
 import { type PictureProbe, pictureProbes } from "./image/picture.ts";
 import { pictureBytes } from "./image/picture-bytes.ts";
@@ -24,6 +23,31 @@ import { passMeter } from "./tables/read-meter.ts";
 import { type Adapter, partNames, schemaText, type WantedColumns } from "./tables/schema.ts";
 import type { Table } from "./tables/table.ts";
 import { type AnswerTally, answerTally } from "./talk/tally.ts";
+
+/** Minimum batch size after the first items. */
+const FEWEST = 8;
+/** Maximum batch size, which limits the time of one transfer. */
+const MOST = 8192;
+/** A batch is emitted when it reaches this share of the earlier items, which limits repeated copying. */
+const GROWTH = 1 / 4;
+
+/**
+ * Emits the new items of a growing list in growing batches, the first at once. A receiver that copies all n items at each
+ * call copies at most 5 n items up to 32,768, and n² / 16,384 beyond.
+ * @returns a function to call after the list has grown; with `all` it emits the rest
+ */
+export function handOut<T>(list: readonly T[], give: (added: readonly T[]) => void): (all?: boolean) => void {
+  let given = 0;
+  return (all = false) => {
+    const enough = given === 0 ? 1 : Math.min(MOST, Math.max(FEWEST, given * GROWTH));
+    if (list.length - given < enough && !all) return;
+    while (given < list.length) {
+      const added = list.slice(given, given + MOST);
+      given += added.length;
+      give(added);
+    }
+  };
+}
 
 /** An opened shard, for display. */
 export interface ShardInfo {

@@ -3,7 +3,7 @@ import { describe, expect, it, test } from "vitest";
 import { findSeries, joinedName, joinSources, otherMetrics } from "../../../src/app/components/charts/series.ts";
 import { chosenChart, compareCharts, shownMetrics } from "../../../src/app/screens/runs/compare/compare-specs.ts";
 import { differenceRows, heldOutRows } from "../../../src/app/screens/runs/compare/difference-rows.ts";
-import { findDraw, searchOrder } from "../../../src/app/screens/runs/compare/find-draw.ts";
+import { findDraw, searchOrder } from "../../../src/app/screens/runs/compare/side-by-side.tsx";
 import { runChanges } from "../../../src/app/screens/runs/run-difference.ts";
 import { MetricStore } from "../../../src/app/stores/run/metrics.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";

@@ -1,6 +1,6 @@
 /** Changed settings of a fork, as they are typed. */
 import { expect, it } from "vitest";
-import { readChanges } from "../../../src/app/screens/runs/fork-changes.ts";
+import { readChanges } from "../../../src/app/screens/runs/fork-run.tsx";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 
 const read = (text: string) => readChanges(text, presetConfig("demo"), 10);

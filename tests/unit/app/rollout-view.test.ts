@@ -25,10 +25,10 @@ import {
   sortRollouts,
   weightText,
 } from "../../../src/app/components/rollout/rollout-view.ts";
-import { edgeDecimals, rewardBins } from "../../../src/app/screens/rollouts/reward-bins.ts";
 import { rolloutColumns, sortByColumn } from "../../../src/app/screens/rollouts/rollout-columns.ts";
+import { edgeDecimals, rewardBins } from "../../../src/app/screens/rollouts/step-rewards.tsx";
 import { previousRun, runChanges } from "../../../src/app/screens/runs/run-difference.ts";
-import { phaseShares } from "../../../src/app/screens/train/phases.ts";
+import { phaseShares } from "../../../src/app/screens/train/phase-bar.tsx";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";

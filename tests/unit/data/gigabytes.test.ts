@@ -9,14 +9,7 @@ import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { flatReader } from "../../../src/engine/data/arrow/flatbuffer.ts";
 import { decodeRle } from "../../../src/engine/data/mask/rle.ts";
-import {
-  i32,
-  i64,
-  list,
-  struct as structOf,
-  type Thrift,
-  text,
-} from "../../../src/engine/data/parquet/thrift-write.ts";
+import { i32, i64, list, struct as structOf, type Thrift, text } from "../../../src/engine/data/parquet/write.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { boxMask, counting, row } from "./make.ts";
 

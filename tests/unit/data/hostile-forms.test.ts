@@ -12,7 +12,7 @@ import {
   type Thrift,
   text as thriftText,
   varint,
-} from "../../../src/engine/data/parquet/thrift-write.ts";
+} from "../../../src/engine/data/parquet/write.ts";
 import { readPickle } from "../../../src/engine/data/records/pickle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { adaptRow } from "../../../src/engine/data/row.ts";

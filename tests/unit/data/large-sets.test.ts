@@ -4,8 +4,7 @@ import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { inOrder } from "../../../src/engine/bytes/in-order.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
-import { handOut } from "../../../src/engine/data/hand-out.ts";
-import { openRegionSet } from "../../../src/engine/data/region-set.ts";
+import { handOut, openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { boxMask, jpg, row } from "./make.ts";
 
 const ROWS = 4000;

@@ -10,12 +10,15 @@ import { meanScores } from "../../../src/engine/rewards/composer/mean-scores.ts"
 import { rewardPlan } from "../../../src/engine/rewards/composer/plan.ts";
 import { rewardScorer } from "../../../src/engine/rewards/scorer.ts";
 import type { RolloutFacts } from "../../../src/engine/rewards/term.ts";
-import { boxIou } from "../../../src/engine/rewards/terms/box.ts";
-import { centreOfMass, centreScore } from "../../../src/engine/rewards/terms/centre.ts";
-import { leakedWords } from "../../../src/engine/rewards/terms/leak.ts";
-import { lengthCost } from "../../../src/engine/rewards/terms/length.ts";
-import { TERMS } from "../../../src/engine/rewards/terms/registry.ts";
-import { repetitionCost } from "../../../src/engine/rewards/terms/repetition.ts";
+import {
+  boxIou,
+  centreOfMass,
+  centreScore,
+  leakedWords,
+  lengthCost,
+  repetitionCost,
+  TERMS,
+} from "../../../src/engine/rewards/terms/registry.ts";
 import type { CaptionTermSource, ScoredRollout } from "../../../src/engine/rewards/types.ts";
 import { parseWordnet, type Wordnet } from "../../../src/engine/rewards/wordnet.ts";
 

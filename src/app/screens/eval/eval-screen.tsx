@@ -1,29 +1,130 @@
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
-import { reportPictures, type ScoreId, scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
-import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
-import { baselineIn } from "../../../engine/runs/library/run-result.ts";
+import { differenceText, fewPicturesText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
+import { EVAL_METRICS } from "../../../engine/runs/evaluations/evaluation-metrics.ts";
+import {
+  lackingText,
+  reportPictures,
+  type ScoreId,
+  scoreOf,
+  selectionName,
+} from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import type { EvalReport, SegmentationMetric, StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
+import { baselineIn, countChanges, rowPairs } from "../../../engine/runs/library/run-result.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
+import { useRowsOpen } from "../../components/rollout/use-rows-open.ts";
 import { useNoRun, useViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select } from "../../components/ui/controls.tsx";
 import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
+import { Dialog } from "../../components/ui/overlays.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
+import { TableHead } from "../../components/ui/table-head.tsx";
 import { useEvaluations } from "../../components/use-evaluations.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
-import { counted } from "../../styles/format.ts";
+import { counted, fixed, formatCount, NONE } from "../../styles/format.ts";
 import styles from "./eval.module.css";
-import { evalTexts } from "./eval-metrics.ts";
-import { EvalRows } from "./eval-rows.tsx";
-import { ScoreCard } from "./score-card.tsx";
-import { SegmentationTable } from "./segmentation-table.tsx";
-import { SelectionLine } from "./selection-line.tsx";
-import { SourceTable } from "./source-table.tsx";
+import { type EvalMetricText, evalTexts } from "./eval-metrics.ts";
+import { RowCard, RowDetails } from "./eval-row.tsx";
+import { RowCards } from "./row-cards.tsx";
+
+const ORDERS = { gains: "Gains first", losses: "Losses first" } as const;
+
+/**
+ * The report rows behind a score, largest change first, with captions and masks of the start and the newest weights.
+ */
+function EvalRows(props: {
+  /** Names the rows of the run; null while it is being read. */
+  readonly run: RunManifest | null;
+  readonly first: StoredEvaluation;
+  readonly last: StoredEvaluation;
+  readonly metric: ScoreId;
+}): ReactNode {
+  const { run, first, last, metric } = props;
+  const open = useRowsOpen(run);
+  const [order, setOrder] = useState<keyof typeof ORDERS>("gains");
+  const pairs = useMemo(() => rowPairs(first.rows, last.rows, metric), [first.rows, last.rows, metric]);
+  const sorted = useMemo(
+    () => [...pairs].sort((a, b) => (order === "gains" ? b.change - a.change : a.change - b.change)),
+    [pairs, order],
+  );
+  const [opened, setOpened] = useState<string | null>(null);
+  const chosen = pairs.find(({ after }) => after.rowId === opened);
+  const { better, worse, same } = useMemo(() => countChanges(pairs), [pairs]);
+  return (
+    <section className="grid gap-3 min-0">
+      <header className="row wrap gap-2-4 between">
+        <h2>
+          {better} better, {worse} worse, {same} the same
+        </h2>
+        <Segmented label="Order" options={ORDERS} value={order} onChange={setOrder} />
+      </header>
+      {open === false && (
+        <p className="muted" data-testid="eval-not-open">
+          {`The rows of this run${run === null ? "" : ` (${run.data.name})`} are not open, so pictures and given masks are missing`}
+        </p>
+      )}
+      <RowCards
+        rows={sorted}
+        keyOf={({ after }) => after.rowId}
+        card={(pair) => (
+          <RowCard pair={pair} metric={metric} open={open === true} onOpen={() => setOpened(pair.after.rowId)} />
+        )}
+      />
+      <Dialog title="Held-out row" wide open={chosen !== undefined} onOpenChange={() => setOpened(null)}>
+        {chosen !== undefined && <RowDetails pair={chosen} metric={metric} open={open === true} />}
+      </Dialog>
+    </section>
+  );
+}
+
+const NAMES: readonly { readonly id: SegmentationMetric; readonly name: string; readonly help: string }[] = [
+  { id: "giou", name: "gIoU", help: "Mean IoU over rows" },
+  { id: "ciou", name: "cIoU", help: "Total intersection over total union; large regions count more" },
+  { id: "precision_50", name: "P@0.5", help: "Share of rows with IoU of at least 0.5" },
+  { id: "precision_70", name: "P@0.7", help: "Share of rows with IoU of at least 0.7" },
+  { id: "precision_90", name: "P@0.9", help: "Share of rows with IoU of at least 0.9" },
+];
+
+/** Grounding in the metrics of referring segmentation; nothing for evaluations without pixel counts. */
+function SegmentationTable(props: {
+  readonly first: EvalReport;
+  readonly last: EvalReport;
+  readonly pictures: number;
+}): ReactNode {
+  const { first, last, pictures } = props;
+  const now = last.segmentation;
+  if (now === undefined) return null;
+  return (
+    <div className={`scroll-x ${styles.segmentation}`}>
+      <table data-testid="segmentation">
+        <caption className="muted small text-left">Referring-segmentation metrics</caption>
+        <TableHead columns={["Score", "Start", "Now", "Difference (95 %)"]} />
+        <tbody>
+          {NAMES.map(({ id, name, help }) => {
+            const { value, difference } = now[id];
+            const start = first.segmentation?.[id].value;
+            return (
+              <tr key={id} title={help}>
+                <th scope="row">{name}</th>
+                <td>{fixed(start, 3)}</td>
+                <td>{fixed(value, 3)}</td>
+                <td data-verdict={verdict(difference, pictures)}>
+                  {difference === null ? NONE : differenceText(difference)}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
 
 const EvalCurve = lazy(() => import("./eval-curve.tsx"));
 
@@ -203,4 +304,108 @@ function NoEvaluations({ loading, hasRun }: { readonly loading: boolean; readonl
       <p>Held-out rows are evaluated at the start, every N steps and at the end, with fixed seeds</p>
     </Empty>
   );
+}
+
+/** How the best checkpoint was chosen, and whether the report rows are few; no number includes the selection rows. */
+function SelectionLine(props: { readonly shown: StoredEvaluation; readonly best: BestCheckpoint | null }): ReactNode {
+  const { report, rows } = props.shown;
+  const few = fewPicturesText(reportPictures(rows));
+  return (
+    <p className="muted" data-testid="eval-selection">
+      {selectionSentence(report, props.best)}
+      {few !== "" && ` The report rows are few: ${few}.`}
+    </p>
+  );
+}
+
+function selectionSentence(report: EvalReport, best: BestCheckpoint | null): string {
+  const { selection } = report;
+  if (selection === null) return "There are no selection rows, so no best checkpoint is chosen.";
+  const name = selectionName(report);
+  const rows = `${counted(selection.n, "selection row")}. Scores below leave ${selection.n === 1 ? "it" : "them"} out.`;
+  if (best === null) {
+    return `Best checkpoint: none, because no step with a checkpoint was evaluated. It is chosen by ${name} on ${rows}`;
+  }
+  return `Best checkpoint: step ${best.step}, with ${name} ${fixed(best.selection.value, 3)} on ${rows}`;
+}
+
+/** Mean scores of the report rows by source of the mix, beside the scores of the start; nothing without a mix. */
+function SourceTable(props: { readonly first: EvalReport; readonly last: EvalReport }): ReactNode {
+  const { first, last } = props;
+  if (last.sources === undefined) return null;
+  const titles = new Map(evalTexts(last.reward.judge).map(({ id, title }) => [id, title]));
+  const names = EVAL_METRICS.map((metric) => titles.get(metric) ?? metric);
+  return (
+    <div className={`scroll-x ${styles.segmentation}`}>
+      <table data-testid="eval-sources">
+        <caption className="muted small text-left">Scores by source, start → now</caption>
+        <TableHead columns={["Source", "Rows", ...names]} />
+        <tbody>
+          {Object.entries(last.sources).map(([name, { n, means }]) => (
+            <tr key={name}>
+              <th scope="row">{name === "*" ? "other files" : name}</th>
+              <td>{formatCount(n)}</td>
+              {EVAL_METRICS.map((metric) => {
+                const start = first.sources?.[name]?.means[metric];
+                return (
+                  <td key={metric}>
+                    {start === undefined || first === last ? "" : `${fixed(start, 3)} → `}
+                    {fixed(means[metric], 3)}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** A score at the start and now, with the paired difference and its interval. */
+function ScoreCard(props: {
+  readonly text: EvalMetricText;
+  readonly last: EvalReport;
+  /** Pictures of the report rows. */
+  readonly pictures: number;
+  readonly chosen: boolean;
+  readonly onChoose: () => void;
+}): ReactNode {
+  const { text, last, pictures, chosen, onChoose } = props;
+  const score = scoreOf(last, text.id);
+  const difference = score?.difference ?? null;
+  const lacking = lackingText(score?.n ?? last.n, last.n);
+  const partner = text.id === "grounding_iou" || text.id === "caption_meteor" ? last.partner?.[text.id] : undefined;
+  return (
+    <button
+      type="button"
+      className="choice grid gap-2px p-2-3 framed round-l surface text-left pointer"
+      aria-pressed={chosen}
+      title={text.help}
+      onClick={onChoose}
+    >
+      <span className="muted small">{text.title}</span>
+      <span className={`flex gap-2 align-baseline ${styles.cardValue}`}>
+        <b>{fixed(score?.mean, 3)}</b>
+        {difference !== null && <small>from {fixed(score?.start, 3)}</small>}
+      </span>
+      <span className={styles.cardDifference} data-verdict={verdict(difference, pictures)}>
+        {difference === null ? noDifference(last) : differenceText(difference)}
+      </span>
+      {lacking !== "" && <span className="muted small">{lacking}</span>}
+      {partner !== undefined && (
+        <span
+          className="muted small"
+          title="Mean score of the EMA partner's own answers, and their paired difference to the policy's. Captions end at the partner caption length"
+        >
+          EMA partner {fixed(partner.mean, 3)}, {differenceText(partner.difference)}
+        </span>
+      )}
+    </button>
+  );
+}
+
+function noDifference({ step, difference }: EvalReport): string {
+  if (difference !== null) return "no start to compare with";
+  return step === 0 ? "before the first step" : "first evaluation with this score";
 }

@@ -1,9 +1,14 @@
 import { type ReactNode, useCallback, useMemo, useState } from "react";
+import type { LabConfig } from "../../../engine/config/table.ts";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
 import { isStoredRow } from "../../../engine/data/open-rows.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
+import { LabError } from "../../../engine/errors.ts";
+import { rewardPlan, withoutJudge } from "../../../engine/rewards/composer/plan.ts";
+import type { RolloutFacts } from "../../../engine/rewards/term.ts";
 import type { ScoredRollout } from "../../../engine/rewards/types.ts";
-import { LOOP_IDS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
+import { LOOP_IDS, type LoopId, perLoop } from "../../../engine/rl/loops/abouts.ts";
+import { lab } from "../../clients/lab.ts";
 import type { Trial } from "../../components/place/page-plugin.ts";
 import { MeteorDetails } from "../../components/rollout/reward/reward-details.tsx";
 import { splitTerms, termContribution, termName } from "../../components/rollout/rollout-view.ts";
@@ -12,11 +17,43 @@ import { TextInput } from "../../components/ui/controls.tsx";
 import { IconBack, IconChevron } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
+import { useAsync } from "../../components/use-async.ts";
 import { useSession } from "../../stores/session.ts";
 import { fixed, formatCount, NONE } from "../../styles/format.ts";
 import { MaskPainter } from "./mask-painter.tsx";
 import styles from "./try-out.module.css";
-import { useLiveScore } from "./use-live-score.ts";
+
+/** The score of a caption and a mask while they are edited; only the newest edit counts. */
+interface LiveScore {
+  readonly loops: Readonly<Record<LoopId, ScoredRollout>> | null;
+  readonly problem: string | null;
+  readonly busy: boolean;
+}
+
+/** Milliseconds without an edit before scoring. */
+const PAUSE_MS = 60;
+
+/** METEOR replaces the judge, so that keystrokes make no requests. */
+function useLiveScore(facts: Omit<RolloutFacts, "loop">, config: LabConfig): LiveScore {
+  const { value, problem, busy } = useAsync(
+    "score",
+    async (_, signal) => {
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      // A newer edit came first, so this score is dropped.
+      if (signal.aborted) return null;
+      const plan = withoutJudge(rewardPlan(config));
+      const one = async (loop: LoopId): Promise<ScoredRollout> => {
+        const [scored] = await lab().reward.scoreGroup([{ ...facts, loop }], plan);
+        if (scored === undefined) throw new LabError("internal", "A rollout got no score");
+        return scored;
+      };
+      const scored = await Promise.all(LOOP_IDS.map(one));
+      return perLoop((loop) => scored[LOOP_IDS.indexOf(loop)] as ScoredRollout);
+    },
+    [facts, config],
+  );
+  return { loops: value ?? null, problem, busy };
+}
 
 /** One row with a hand-painted mask and a hand-written caption; shows the reward of both loops live. */
 export function TryOut(props: { readonly trial: Trial | null; readonly onTrial: (trial: Trial) => void }): ReactNode {

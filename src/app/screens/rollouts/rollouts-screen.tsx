@@ -1,5 +1,7 @@
-import { type ReactNode, useMemo, useRef, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
+import type { ReplayReport } from "../../../engine/session/replay.ts";
+import { replayStep } from "../../clients/run/start-run.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
@@ -34,20 +36,32 @@ import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import { linkTo, navigate, openScreen, useRoute } from "../../stores/route.ts";
-import { counted } from "../../styles/format.ts";
+import { counted, fixed } from "../../styles/format.ts";
 import { CloserLook } from "./closer-look.tsx";
 import { FilterBar } from "./filter-bar.tsx";
-import { GroupTabs } from "./group-tabs.tsx";
 import { GroupView } from "./group-view.tsx";
 import { Nothing, RunProblem } from "./nothing.tsx";
-import { ReplayStep } from "./replay-step.tsx";
+import { Repeated } from "./repeated.tsx";
 import { RolloutTable } from "./rollout-table.tsx";
 import styles from "./rollouts.module.css";
 import { RowHistory } from "./row-history.tsx";
 import { StepList } from "./step-list.tsx";
 import { RewardHistogram } from "./step-rewards.tsx";
-import { useBlink } from "./use-blink.ts";
 import { useRolloutKeys } from "./use-rollout-keys.ts";
+
+/** Milliseconds per layer: fewer than two changes a second, safe for photosensitive users. */
+const BLINK_MS = 650;
+
+/** Alternates between given mask and answer while on, else null. */
+function useBlink(on: boolean): ReadonlySet<LayerKey> | null {
+  const [shown, setShown] = useState<LayerKey>("given");
+  useEffect(() => {
+    if (!on) return;
+    const timer = window.setInterval(() => setShown((now) => (now === "given" ? "answer" : "given")), BLINK_MS);
+    return () => window.clearInterval(timer);
+  }, [on]);
+  return useMemo(() => (on ? new Set([shown]) : null), [on, shown]);
+}
 
 const SYNC = "rollouts";
 
@@ -334,5 +348,79 @@ function pickGroup(groups: readonly GroupRecord[], key: string | null, rollout: 
     groups.find((group) => groupKey(group) === key) ??
     groups[0] ??
     null
+  );
+}
+
+/** The groups of a step, each with its loop and mean reward. */
+function GroupTabs(props: {
+  readonly groups: readonly GroupRecord[];
+  readonly selected: GroupRecord | null;
+  readonly onSelect: (group: GroupRecord) => void;
+}): ReactNode {
+  const { groups, selected, onSelect } = props;
+  return (
+    <ul className={`flex gap-2 m-0 scroll-x no-bullets ${styles.groups}`} aria-label="Groups of this step">
+      {groups.map((group) => (
+        <li key={groupKey(group)}>
+          <button
+            type="button"
+            className="flex align-baseline framed round-m surface nowrap pointer lit"
+            aria-current={group === selected}
+            data-loop={group.loop}
+            onClick={() => onSelect(group)}
+          >
+            Loop {group.loop}
+            <small className="muted">row {group.rowId.split("#").pop()}</small>
+            <b>{fixed(group.rewardMean, 2)}</b>
+            {group.zeroSpread && (
+              <small className="warn" title="All rewards are equal, so this group gives no learning signal">
+                no spread
+              </small>
+            )}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/**
+ * Repeats the step from its seeds and the checkpoint before it, and says whether the result equals the log bit for bit.
+ */
+function ReplayStep({ run, step }: { readonly run: ViewedRun; readonly step: number }): ReactNode {
+  return (
+    <div className="grid gap-3" data-testid="replay">
+      <Repeated
+        run={run}
+        step={step}
+        about="Repeats the step from its seeds and the checkpoint before it, and compares every metric, caption, mask and log-probability with the log; nothing is stored"
+        label={`Replay step ${step}`}
+        work={(manifest, onStep, signal) => replayStep(manifest, step, onStep, signal)}
+      >
+        {(report) => <Outcome report={report} />}
+      </Repeated>
+    </div>
+  );
+}
+
+function Outcome({ report }: { readonly report: ReplayReport }): ReactNode {
+  const run = useRoute((route) => route.run);
+  const { step, from, metrics, otherMetrics, rollouts, otherRollouts } = report;
+  const origin = from === 0 ? "the start" : `the checkpoint of step ${from}`;
+  const all = `${counted(rollouts, "rollout")} and ${counted(metrics, "metric")}`;
+  if (otherMetrics.length + otherRollouts.length === 0) {
+    return <b className="accent" role="status">{`Repeated from ${origin}: ${all} equal the log bit for bit`}</b>;
+  }
+  return (
+    <p className="muted" role="status">
+      {`Repeated from ${origin}: ${otherRollouts.length} of ${counted(rollouts, "rollout")} and ${otherMetrics.length} of ${counted(metrics, "metric")} differ: `}
+      {otherMetrics
+        .slice(0, 3)
+        .map(({ name, logged, now }) => `${name} ${logged} → ${now ?? "–"}`)
+        .join(", ")}
+      {otherRollouts[0] !== undefined && (
+        <a href={linkTo({ screen: "rollouts", run, step, rollout: otherRollouts[0] })}> first rollout</a>
+      )}
+    </p>
   );
 }

@@ -7,6 +7,7 @@ import { loadedBlocker } from "../../clients/run/blockers.ts";
 import { resumeNeeds } from "../../clients/run/resume.ts";
 import { evaluateCheckpoint } from "../../clients/run/start-run.ts";
 import { PluginPanels } from "../../components/place/place.tsx";
+import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import { useAsync } from "../../components/use-async.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
@@ -14,6 +15,7 @@ import { useExports } from "../../stores/run/exports.ts";
 import { useOtherTabs } from "../../stores/run/other-tabs.ts";
 import { isActive, retitleRun, useRun } from "../../stores/run/run.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
+import { counted, formatBytes } from "../../styles/format.ts";
 import { ComparePanel } from "./compare/compare-panel.tsx";
 import { MOST_RUNS, type NamedRun } from "./compare/compare-specs.ts";
 import { SideBySide } from "./compare/side-by-side.tsx";
@@ -26,7 +28,6 @@ import { TagFilter } from "./run-notes.tsx";
 import { OTHER_TAB, RunRow } from "./run-row.tsx";
 import styles from "./runs.module.css";
 import { RunsElsewhere } from "./runs-elsewhere.tsx";
-import { StorageMeter } from "./storage-meter.tsx";
 
 const COLUMNS = [
   "Run",
@@ -223,3 +224,37 @@ export function RunsScreen(): ReactNode {
 }
 
 const named = ({ manifest: { id, title } }: RunDigest): NamedRun => ({ id, title });
+
+/** Used browser storage, and the part that can be recomputed. */
+function StorageMeter(props: {
+  readonly stored: Pick<StoredRuns, "usage" | "quota" | "features">;
+  /** Whether a run, here or in another tab, is reading and adding features. */
+  readonly running: boolean;
+  readonly onDeleteFeatures: () => void;
+}): ReactNode {
+  const { usage, quota, features } = props.stored;
+  const share = quota > 0 ? Math.min(1, usage / quota) : 0;
+  return (
+    <div className={`row wrap gap-3 muted ${styles.storage}`}>
+      <span>
+        {formatBytes(usage)} of {formatBytes(quota)} used
+      </span>
+      <meter aria-label="Storage used" min={0} max={1} low={0.8} high={0.95} optimum={0} value={share} />
+      {features.pictures > 0 && (
+        <>
+          <span data-testid="kept-features">
+            including {formatBytes(features.bytes)} for cached features of {counted(features.pictures, "picture")}
+          </span>
+          <Button
+            data-testid="delete-features"
+            blocker={props.running ? "The run in progress uses the features" : null}
+            title="Deletes cached features; a run recomputes the features that it needs"
+            onClick={props.onDeleteFeatures}
+          >
+            Delete features
+          </Button>
+        </>
+      )}
+    </div>
+  );
+}

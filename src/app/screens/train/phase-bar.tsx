@@ -1,9 +1,9 @@
 import type { CSSProperties, ReactNode } from "react";
+import type { Phase, PhaseTimes } from "../../../engine/rl/run/events.ts";
 import { type Eta, evaluationSeconds, roughly } from "../../stores/run/eta.ts";
 import { PHASE_NAMES } from "../../stores/run/phase-names.ts";
 import { useRun } from "../../stores/run/run.ts";
 import { formatSeconds, percent } from "../../styles/format.ts";
-import { type PhaseShare, phaseShares } from "./phases.ts";
 import styles from "./train.module.css";
 
 /** Time of the last step by phase, and the current phase; in a first step, the number of compiled programs. */
@@ -81,4 +81,18 @@ function placeOf(shares: readonly PhaseShare[], at: number): CSSProperties {
 function evaluationLeft(eta: Eta): string | null {
   const rest = evaluationSeconds(eta, Date.now());
   return rest === null ? null : `${roughly(rest)} left`;
+}
+
+interface PhaseShare {
+  readonly phase: Phase;
+  readonly seconds: number;
+  /** Share of the whole step, 0..1. */
+  readonly share: number;
+}
+
+/** Shares of a step's time in the order of the phases; phases that took no time are left out. */
+export function phaseShares(times: PhaseTimes): PhaseShare[] {
+  const phases = (Object.keys(PHASE_NAMES) as Phase[]).filter((phase) => (times[phase] ?? 0) > 0);
+  const total = phases.reduce((sum, phase) => sum + (times[phase] ?? 0), 0);
+  return phases.map((phase) => ({ phase, seconds: times[phase] ?? 0, share: (times[phase] ?? 0) / total }));
 }
