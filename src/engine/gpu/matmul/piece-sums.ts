@@ -1,5 +1,5 @@
 /**
- * Sums of products over the pieces of a long K: workgroups of their own compute every piece, and this program adds them,
+ * Sums of products over the pieces of a long K: separate workgroups compute every piece, and this program adds them,
  * piece after piece, with what follows a product. Without atomics every run gives the same bits.
  */
 import type { TileForm } from "../forms/records.ts";
