@@ -44,14 +44,6 @@ describe("alarms.jsonl", () => {
     expect(await readAlarms(store, RUN)).toEqual([]);
   });
 
-  it("is unknown for a run of a version that kept none, also after a resume", async () => {
-    const { store, run } = await withAlarms();
-    await store.remove(FILE);
-    expect(await readAlarms(store, RUN)).toBeNull();
-    await run.truncateAfter(2);
-    expect(await readAlarms(store, RUN)).toBeNull();
-  });
-
   it("leaves out a line that a crash cut off, and names one that is damaged", async () => {
     const { store } = await withAlarms(alarm(3));
     await store.append(FILE, '{"id":"kl-1","st');

@@ -9,7 +9,7 @@ const MANIFEST = {
   created: "2026-01-01T00:00:00.000Z",
   version: "0.1.0",
   config: { ...defaultConfig(), steps: 7 },
-  model: { name: "m", hash: "h", parameters: 5, trainableParameters: 3 },
+  model: { name: "m", hash: "h", parameters: 5, trainableParameters: 3, template: "qwen_chat", base: "b" },
   data: { name: "d", rows: 4, trainRows: 3, heldOutRows: 1, hash: "h" },
   adapter: { vendor: "v", architecture: "", description: "", software: true },
   state: "paused",

@@ -91,6 +91,7 @@ test("a sweep and the line of an evaluation say that the pictures are few", () =
     means: each(0.5),
     ci: each([0.4, 0.6]),
     difference: each({ mean: 0.1, low: 0.1, high: 0.1 }),
+    reward: { judge: "none", scores: {} },
   } as unknown as EvalReport;
   const line = evalLine({ report, pictures: 1 }, false);
   expect(line).toContain("grounding_iou 0.500 from 0.400 at step 0, +0.100 (no interval)");
