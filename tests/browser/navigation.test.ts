@@ -249,7 +249,7 @@ describe("a field of Setup", () => {
     await page.keyboard.press("Tab");
     const refused = page.getByText(/^steps must be a whole number/);
     await expect.poll(() => refused.textContent()).toMatch(/; 25 is kept$/);
-    await page.getByTestId("preset-debug").click();
+    await page.getByTestId("preset-sft").click();
     await expect.poll(() => refused.count()).toBe(0);
     await page.getByTestId("preset-demo").click();
   });

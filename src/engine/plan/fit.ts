@@ -15,8 +15,6 @@ const GB = 1e9;
 const PROMPT_WORDS = 64;
 /** Text tokens around a frame and its region. */
 const FRAME_WORDS = 24;
-/** The search for a GPU's memory stops here. */
-export const MOST_GIGABYTES = 24;
 /** Reserve for drivers and page rendering. */
 const RESERVE = 0.08;
 

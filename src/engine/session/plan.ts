@@ -14,7 +14,7 @@ import type { Sa2vaConfig } from "../model/config.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { StorageChoice } from "../model/weights/storage-choice.ts";
 import type { Matrix } from "../model/weights/weights.ts";
-import { bytesText } from "../plan/bytes-text.ts";
+import { bytesText, MOST_GIGABYTES } from "../plan/bytes-text.ts";
 import {
   budgetBytes,
   type FitChange,
@@ -22,7 +22,6 @@ import {
   fittingChanges,
   fittingSettings,
   forecast,
-  MOST_GIGABYTES,
   nominalGigabytes,
 } from "../plan/fit.ts";
 import { settingBlockers } from "../rl/run/start/blockers.ts";

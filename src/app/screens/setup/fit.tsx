@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { MOST_GIGABYTES } from "../../../engine/plan/fit.ts";
+import { MOST_GIGABYTES } from "../../../engine/plan/bytes-text.ts";
 import type { Plan as RunPlan } from "../../../engine/session/plan.ts";
 import { findMemory } from "../../clients/card.ts";
 import { report } from "../../clients/lab.ts";
