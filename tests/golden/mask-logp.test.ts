@@ -23,7 +23,7 @@ interface Case {
     readonly at: readonly (readonly [number, number, number, number])[];
   };
 }
-const path = fileURLToPath(new URL("./mask-logp/cases.json", import.meta.url));
+const path = fileURLToPath(new URL("./mask-logp/values.json", import.meta.url));
 const CASES = JSON.parse(readFileSync(path, "utf8")) as readonly Case[];
 
 function waves({ height, width }: Case, [a, b, c]: readonly [number, number, number]): Tensor {

@@ -79,7 +79,7 @@ describe("the shapes of published models, recorded without running", () => {
   it.each([
     // 12 tiles and the thumbnail, and a text.
     ["1B", "tiles", [14, 2, 3456, 3456, 64]],
-    ["4B", "runs", [16, 2, 3456, 3456, 128]],
+    ["4B", "tiles", [16, 2, 3456, 3456, 128]],
     ["1B, 128 queries behind a prompt", "tiles", [14, 2, 128, 3456, 64]],
     ["a window of many heads", "tiles", [4096, 4096, 64, 64, 72]],
   ] as const)("%s in %s", async (_, kind, sizes) => {

@@ -40,8 +40,9 @@ it.each([
 });
 
 it("takes the packed program for large results of long sums, and no split anywhere", async () => {
-  const large = await programsOf(128, 2048, 128);
+  // From 32 rows and columns on, tiles of the lab are the choice.
+  const large = await programsOf(24, 2048, 512);
   expect(large.some((key) => key.startsWith("matMulPacked"))).toBe(true);
-  const small = await programsOf(40, 2048, 40);
+  const small = await programsOf(31, 2048, 31);
   expect([...large, ...small].filter((key) => /splitk/i.test(key))).toEqual([]);
 });

@@ -76,7 +76,7 @@ describe("a sweep", () => {
 
   it("continues with the job's own run", () => {
     expect(second.code, second.err).toBe(0);
-    expect(second.err).toMatch(/run-s1 resumes loop2-/);
+    expect(second.err).toMatch(/run-s1 resumes repair-/);
     expect(second.err).toContain("run-s2 starts");
     expect(readdirSync(runsOf("run-s1"))).toHaveLength(1);
     const sent = readFileSync(join(scratch, "sent"), "utf8").trim().split("\n");
@@ -129,7 +129,7 @@ describe("a sweep", () => {
     expect(again.err).not.toMatch(/starts|resumes/);
     await writeFile(
       join(scratch, "sweep.json"),
-      JSON.stringify({ ...SWEEP, settings: { ...SWEEP.settings, beta: 0 } }),
+      JSON.stringify({ ...SWEEP, settings: { ...SWEEP.settings, beta: 0.25 } }),
     );
     const other = await tool("sweep", words());
     expect(other.code).toBe(2);
