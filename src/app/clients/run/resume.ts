@@ -80,12 +80,20 @@ export async function resumeAndShow(run: RunManifest, pick: () => void, steps?: 
     await resumeRun(run, steps, from);
     navigate({ screen: "train", run: null, step: null, rollout: null });
   };
-  awaited = null;
   // Called at once: a browser opens its picker only within a click.
   if (asksRows) pick();
-  for (const open of opens) await open();
-  if (!asksRows) return await resume();
-  awaited = { run, resume };
+  const opened = (async () => {
+    for (const open of opens) await open();
+  })();
+  // The rows may be open before the model is.
+  awaited = asksRows ? { run, resume: () => opened.then(resume) } : null;
+  try {
+    await opened;
+  } catch (thrown) {
+    awaited = null;
+    throw thrown;
+  }
+  if (!asksRows) await resume();
 }
 
 /** Continues the awaited run when its rows are open; other rows end the wait. Called once. */
