@@ -1,7 +1,7 @@
 /**
  * Content security: scripts only from our own origin, and the page connects to nothing else. Judges and hubs are named
  * at run time, which a policy cannot anticipate: the workers, whose policy comes with their own files, connect to
- * origins that the user agreed to (docs/decisions/0026-settings-from-outside-need-consent.md). The development
+ * origins that the user agreed to (docs/decisions.md#nothing-runs-or-connects-because-a-file-says-so). The development
  * server injects inline modules for hot reload, so it gets a nonce-free relaxation there only.
  */
 

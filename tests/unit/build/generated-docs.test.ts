@@ -16,7 +16,6 @@ test("every kind of generated document is among them", () => {
     "docs/settings.md",
     "python/sa2va_lab/table.py",
     "docs/metrics.md",
-    "docs/decisions/README.md",
     "docs/performance/dispatches.md",
     "docs/performance/tables.md",
   ]);

@@ -4,7 +4,7 @@
  *   sample → partner → score → advantage → loss → update → EMA
  *
  * A step is a pure function of (weights, optimiser state, seed, step number, data). Sources: GRPO 2402.03300; the loss
- * forms and traps are listed in docs/decisions/README.md and tested against recorded numbers. Metrics, records and
+ * forms and traps are listed in docs/decisions.md and tested against recorded numbers. Metrics, records and
  * controllers listen to its events (listeners.ts).
  */
 import { activeLoops, needsReference, windowsPerStep } from "../../config/derived.ts";
