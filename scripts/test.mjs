@@ -1,9 +1,31 @@
-// `npm test`: all checks in order of cost, and a last line `N passed, N failed`.
+// `npm test`: types, lint, unit tests and those on a device or in a browser that guard the main job; `npm test -- --all`: all
+// tests. The last line is `N passed, N failed`.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { ensureChromium, ensurePackages, ensureVulkan, root } from "./lib/ensure.mjs";
+
+/** Open, train two steps, inspect, reload, resume; bad data; keys; the numbers of loss, kernels and decoding. */
+const MAIN_JOB = [
+  ...["unit", "policy", "golden", "fuzz"].map((kind) => `tests/${kind}/`),
+  ...["decode", "flat-update", "held-out", "kernels-attention", "kernels-fused", "kernels-matmul", "memory-report"].map(
+    onDevice,
+  ),
+  ...["model-language", "model-sam2", "model-vision", "no-plugins", "resume", "rl-golden", "session", "trainer"].map(
+    onDevice,
+  ),
+  ...["access", "bad-input", "bundle", "drop", "frame", "navigation", "page", "rollouts", "run"].map(inBrowser),
+];
+
+const all = process.argv.includes("--all");
+const unknown = process.argv.slice(2).filter((argument) => argument !== "--all");
+const missing = MAIN_JOB.filter((path) => !existsSync(join(root, path)));
+if (unknown.length > 0 || missing.length > 0) {
+  const problem = unknown.length > 0 ? `npm test takes --all only, not ${unknown[0]}` : `${missing[0]} does not exist`;
+  process.stderr.write(`${problem}\n`);
+  process.exit(2);
+}
 
 ensurePackages();
 const chromium = ensureChromium();
@@ -18,6 +40,14 @@ let passed = 0;
 let failed = 0;
 const failures = [];
 const bin = (name) => join(root, "node_modules", ".bin", name);
+
+function onDevice(name) {
+  return `tests/gpu/${name}.test.ts`;
+}
+
+function inBrowser(name) {
+  return `tests/browser/${name}.test.ts`;
+}
 
 /** A tool whose exit code is its result counts as one test. */
 function check(title, command, args) {
@@ -43,6 +73,7 @@ function vitest(projects) {
   const report = join(folder, "report.json");
   const args = [
     "run",
+    ...(all ? [] : MAIN_JOB),
     ...projects.flatMap((project) => ["--project", project]),
     "--reporter",
     "default",
@@ -84,6 +115,7 @@ check("lint", bin("biome"), ["check", "."]);
 vitest(["unit", "gpu", ...(chromium === null ? [] : ["browser"])]);
 if (chromium === null) failed++;
 
+if (!all) process.stdout.write("The tests of the main job ran; npm test -- --all runs every test\n");
 for (const line of failures) process.stdout.write(`failed: ${line}\n`);
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
 process.exit(failed === 0 ? 0 : 1);
