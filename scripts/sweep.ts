@@ -6,7 +6,7 @@
  * FILE is JSON or YAML, see `experiments/`. Jobs are processes of `npm run train` under DIR/jobs, one at a time unless
  * --processes is larger; jobs with the same start share its evaluation. Repeat the command after an interruption:
  * finished jobs are skipped, and a job with a checkpoint is resumed. At the end the table is printed and written to
- * DIR/table.md; DIR/report.html has the table, curves and rollouts. --report-only trains nothing. --commands names a
+ * DIR/table.md, the curves of all variants to DIR/curves.svg; DIR/report.html has both and rollouts. --report-only trains nothing. --commands names a
  * file with one command line per worker: each takes one job at a time, instead of processes on this machine
  * (docs/scale-out.md#many-jobs).
  */
@@ -15,7 +15,9 @@ import { join, resolve } from "node:path";
 import { isStoredRow } from "../src/engine/data/open-rows.ts";
 import { badInput } from "../src/engine/errors.ts";
 import { intervalJson } from "../src/engine/runs/evaluations/difference-text.ts";
+import { EVAL_METRICS } from "../src/engine/runs/evaluations/evaluation-metrics.ts";
 import { readEvaluations } from "../src/engine/runs/evaluations/evaluations.ts";
+import { curveSvg, variantCurves } from "../src/plugins/sweep/curve-svg.ts";
 import type { SweepPlan } from "../src/plugins/sweep/plan.ts";
 import { sweepReport } from "../src/plugins/sweep/report.ts";
 import { type DoneJob, doneJob, variantResults } from "../src/plugins/sweep/results.ts";
@@ -115,6 +117,8 @@ await runTool(async () => {
     const table = sweepTable(results, plan.metrics);
     mkdirSync(out, { recursive: true });
     writeFileSync(join(out, "table.md"), `${table}\n`);
+    const shown = EVAL_METRICS.filter((metric) => plan.metrics.includes(metric));
+    writeFileSync(join(out, "curves.svg"), curveSvg(variantCurves(results), shown));
     const { set, rows } = await openNodeRows(plan.shards ?? undefined);
     const places = new Map(set.summaries.map(({ id }, at) => [id, at]));
     const html = await sweepReport(plan, results, {

@@ -133,6 +133,6 @@ describe("a sweep", () => {
     );
     const other = await tool("sweep", words());
     expect(other.code).toBe(2);
-    expect(other.err).toContain("has settings that differ from this sweep");
+    expect(other.err).toContain("has other values of beta than this sweep");
   });
 });

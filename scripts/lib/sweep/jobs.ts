@@ -2,6 +2,8 @@
 import { spawn } from "node:child_process";
 import { createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import * as z from "zod/mini";
+import { parseJsonAs } from "../../../src/engine/bytes/json.ts";
 import { configDifference, defaultConfig } from "../../../src/engine/config/parse.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import { badInput, LabError } from "../../../src/engine/errors.ts";
@@ -11,6 +13,8 @@ import { type JobState, stateOfRuns } from "../../../src/plugins/sweep/run-jobs.
 import { root } from "../ensure.mjs";
 import { nodeStore } from "../node/node-store.ts";
 import { lockRun } from "../node/run-lock.ts";
+
+const STORED_JOB = z.looseObject({ settings: z.record(z.string(), z.unknown()) });
 
 export const INTERRUPTED = "The sweep was interrupted; run the same command again to continue";
 
@@ -30,6 +34,16 @@ function jobText({ preset, model, shards }: SweepPlan, { config }: SweepJob): st
   return `${JSON.stringify({ preset, model, shards, settings }, null, 1)}\n`;
 }
 
+/** Names whose values differ between the stored text of a job and the present one, sorted. */
+function differingNames(stored: string, now: string, subject: string): string[] {
+  const values = [stored, now].map((text) => {
+    const { settings, ...rest } = parseJsonAs(text, STORED_JOB, subject);
+    return { ...rest, ...settings } as Readonly<Record<string, unknown>>;
+  });
+  const names = [...new Set(values.flatMap(Object.keys))].sort();
+  return names.filter((name) => new Set(values.map((value) => JSON.stringify(value[name]))).size > 1);
+}
+
 /**
  * State of a job according to its folder.
  * @throws LabError("bad-config") when the folder holds a job of other settings
@@ -38,10 +52,11 @@ export async function jobState(out: string, plan: SweepPlan, job: SweepJob): Pro
   const folder = jobFolder(out, job);
   const path = join(folder, "job.json");
   if (!existsSync(path)) return { at: "new" };
-  if (readFileSync(path, "utf8") !== jobText(plan, job)) {
+  const names = differingNames(readFileSync(path, "utf8"), jobText(plan, job), path);
+  if (names.length > 0) {
     throw new LabError(
       "bad-config",
-      `${path} has settings that differ from this sweep's; remove the folder or name another --out, its runs are kept`,
+      `${path} has other values of ${names.join(", ")} than this sweep; remove the folder or name another --out, its runs are kept`,
       { subject: path },
     );
   }

@@ -1,15 +1,16 @@
-/**
- * Evaluations of several runs as one picture: one panel per metric, one line per run, as differences from the run's
- * start.
- */
+/** Evaluations as one picture: one panel per metric, one line per run or variant, as differences from the start. */
 import { escaped } from "../../engine/bytes/markup.ts";
 import { HELD_OUT_LOOPS } from "../../engine/rl/loops/abouts.ts";
-import { EVAL_METRICS, type EvalMetric, type EvalReport } from "../../engine/runs/evaluations/evaluations.ts";
+import { EVAL_METRICS, type EvalMetric, type Interval } from "../../engine/runs/evaluations/evaluations.ts";
+import type { VariantResult } from "./results.ts";
 
 export interface RunCurve {
   readonly name: string;
   /** In order of steps; the first is the start and has no difference. */
-  readonly evaluations: readonly EvalReport[];
+  readonly evaluations: readonly {
+    readonly step: number;
+    readonly difference: Readonly<Partial<Record<EvalMetric, Interval>>> | null;
+  }[];
 }
 
 const PANEL = { width: 300, height: 170, left: 46, top: 30, right: 12, bottom: 26 } as const;
@@ -27,19 +28,54 @@ const TITLES: Readonly<Record<EvalMetric, string>> = {
   caption_meteor: "mask to caption, METEOR",
 };
 
-/** An SVG document; whiskers are the 95 % interval of the last evaluation. All panels share one scale. */
-export function curveSvg(runs: readonly RunCurve[]): string {
+/**
+ * Variants of a sweep as curves: means over seeds at the steps that every seed was evaluated at; the last has the interval over
+ * seeds and pictures, or over pictures for a single seed.
+ */
+export function variantCurves(results: readonly VariantResult[]): RunCurve[] {
+  return results.map(({ variant, jobs, metrics }) => {
+    const [first] = jobs;
+    const bySeed = jobs.map(({ evaluations }) => new Map(evaluations.map((report) => [report.step, report])));
+    const steps = (first?.evaluations ?? [])
+      .map(({ step }) => step)
+      .filter((step) => bySeed.every((own) => own.has(step)));
+    const evaluations = steps.map((step) => {
+      const differences = bySeed.flatMap((own) => own.get(step)?.difference ?? []);
+      if (differences.length < bySeed.length) return { step, difference: null };
+      const means = EVAL_METRICS.map((metric) => {
+        const mean = differences.reduce((sum, difference) => sum + difference[metric].mean, 0) / differences.length;
+        const found = metrics[metric];
+        const interval = step === steps.at(-1) ? (found?.all ?? found?.seeds[0]?.difference) : undefined;
+        return [metric, interval ?? { mean, low: mean, high: mean }] as const;
+      });
+      return { step, difference: Object.fromEntries(means) };
+    });
+    return { name: variant, evaluations };
+  });
+}
+
+/**
+ * An SVG document; whiskers are the 95 % interval of the last evaluation. All panels share one scale.
+ * @param metrics a panel each
+ */
+export function curveSvg(runs: readonly RunCurve[], metrics: readonly EvalMetric[] = EVAL_METRICS): string {
   const points = runs.flatMap(({ evaluations }) => evaluations.flatMap(({ difference }) => difference ?? []));
-  const values = points.flatMap((point) => EVAL_METRICS.flatMap((metric) => [point[metric].low, point[metric].high]));
+  const values = points.flatMap((point) =>
+    metrics.flatMap((metric) => {
+      const interval = point[metric];
+      return interval === undefined ? [] : [interval.low, interval.high];
+    }),
+  );
   const scale = {
     low: Math.min(-0.05, ...values),
     high: Math.max(0.05, ...values),
     steps: Math.max(1, ...runs.map(({ evaluations }) => evaluations.at(-1)?.step ?? 0)),
   };
-  const rows = Math.ceil(EVAL_METRICS.length / COLUMNS);
-  const [width, height] = [COLUMNS * PANEL.width, rows * PANEL.height + 26];
-  const panels = EVAL_METRICS.map((metric, i) => {
-    const [x, y] = [(i % COLUMNS) * PANEL.width, Math.floor(i / COLUMNS) * PANEL.height];
+  const columns = Math.min(COLUMNS, metrics.length);
+  const rows = Math.ceil(metrics.length / columns);
+  const [width, height] = [columns * PANEL.width, rows * PANEL.height + 26];
+  const panels = metrics.map((metric, i) => {
+    const [x, y] = [(i % columns) * PANEL.width, Math.floor(i / columns) * PANEL.height];
     return `<g transform="translate(${x} ${y})">${panel(metric, runs, scale)}</g>`;
   });
   const legend = runs.map(
@@ -75,7 +111,7 @@ function panel(metric: EvalMetric, runs: readonly RunCurve[], { low, high, steps
     (step) => `<text x="${x(step)}" y="${PANEL.height - 10}" text-anchor="middle" fill="#444">${step}</text>`,
   );
   const lines = runs.map(({ evaluations }, i) => {
-    const line = evaluations.map(({ step, difference }) => `${x(step)},${y(difference?.[metric].mean ?? 0)}`);
+    const line = evaluations.map(({ step, difference }) => `${x(step)},${y(difference?.[metric]?.mean ?? 0)}`);
     const last = evaluations.at(-1);
     const interval = last?.difference?.[metric];
     // Side by side, so that whiskers of runs that end at the same step do not hide each other.

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { EVAL_METRICS, type EvalReport, type Interval } from "../../../src/engine/runs/evaluations/evaluations.ts";
-import { curveSvg } from "../../../src/plugins/sweep/curve-svg.ts";
+import { curveSvg, variantCurves } from "../../../src/plugins/sweep/curve-svg.ts";
+import type { VariantResult } from "../../../src/plugins/sweep/results.ts";
 
 const all = <T>(value: T) => Object.fromEntries(EVAL_METRICS.map((metric) => [metric, value])) as Record<never, T>;
 
@@ -61,5 +62,21 @@ describe("the picture of evaluations", () => {
     const svg = curveSvg([{ name: "new", evaluations: [report(0, null)] }]);
     expect(svg).not.toContain("NaN");
     expect(heights(svg)).toHaveLength(EVAL_METRICS.length);
+  });
+
+  it("of variants has means over seeds and the interval over seeds at the end, in the panels that are asked for", () => {
+    const all = { mean: 0.2, low: 0.1, high: 0.3 };
+    const results = [
+      { variant: "both", jobs: [run("a", 0.1), run("b", 0.3)], metrics: { loop1_greedy: { all, seeds: [] } } },
+    ] as unknown as VariantResult[];
+    const [curve] = variantCurves(results);
+    expect(curve?.evaluations.map(({ step }) => step)).toEqual([0, 10, 20]);
+    expect(curve?.evaluations[0]?.difference).toBeNull();
+    expect(curve?.evaluations[1]?.difference?.loop1_greedy?.mean).toBeCloseTo(0.1, 12);
+    expect(curve?.evaluations[2]?.difference?.loop1_greedy).toEqual(all);
+    expect(curve?.evaluations[2]?.difference?.grounding_iou?.mean).toBeCloseTo(0.2, 12);
+    const svg = curveSvg(variantCurves(results), ["loop1_greedy", "grounding_iou"]);
+    expect(heights(svg)).toHaveLength(2);
+    expect(svg).toContain('viewBox="0 0 600 ');
   });
 });
