@@ -20,11 +20,11 @@ import { isStoredRow, rowsHash } from "../src/engine/data/open-rows.ts";
 import { badInput } from "../src/engine/errors.ts";
 import { adapterFiles } from "../src/engine/export/adapter.ts";
 import { checkMerged } from "../src/engine/export/check-merged.ts";
-import { below, type ExportFiles } from "../src/engine/export/export-file.ts";
-import { exportFiles } from "../src/engine/export/formats.ts";
+import { below, type ExportSources } from "../src/engine/export/export-file.ts";
+import { RUN_EXPORTS, type RunExport } from "../src/engine/export/export-names.ts";
+import { EXPORT_FORMATS, exportFiles } from "../src/engine/export/formats.ts";
 import { mergedFiles } from "../src/engine/export/merged.ts";
 import { type ExportRows, exportRows } from "../src/engine/export/rows.ts";
-import { scaleOutFiles } from "../src/engine/export/scale-out.ts";
 import { parseFloatDtype } from "../src/engine/model/weights/narrow.ts";
 import { weightsHash } from "../src/engine/model/weights/weights-hash.ts";
 import { readTrained, type TrainedTensors } from "../src/engine/runs/checkpoint/trained.ts";
@@ -37,21 +37,23 @@ import { openNodeDevice } from "./lib/node/node-gpu.ts";
 import { nodeWordnetFile, openNodeRows } from "./lib/node/node-rows.ts";
 import { type OutFolder, writeOut } from "./lib/out-folder.ts";
 
-const FORMATS = ["report", "peft", "merged", "tfevents", "csv", "trl", "sa2va", "proof", "scale-out"] as const;
+/** Names of --format: those of `RUN_EXPORTS` (--weights chooses the partner's adapter), and the merged checkpoint. */
+const FORMATS = [...(Object.keys(RUN_EXPORTS) as RunExport[]).filter((name) => name !== "peft-ema"), "merged"] as const;
 type Format = (typeof FORMATS)[number];
-/** Formats that use the shards. */
-const WITH_ROWS: readonly Format[] = ["sa2va", "proof"];
-const WITH_PICTURES: readonly Format[] = ["report", "csv", "tfevents"];
 
-/** Formats that an option acts on. */
-const USED_BY: Readonly<Record<string, readonly Format[]>> = {
-  step: ["peft", "merged", "trl", "sa2va", "scale-out"],
-  weights: ["peft", "merged", "trl", "sa2va"],
-  model: ["merged"],
-  dtype: ["merged"],
-  shards: [...WITH_ROWS, ...WITH_PICTURES, "scale-out"],
-  fresh: ["scale-out"],
+/** What an option gives to an export. */
+const OPTIONS: Readonly<Record<string, readonly (keyof ExportSources)[]>> = {
+  step: ["step"],
+  weights: ["side"],
+  shards: ["rows", "dataSet", "pictureOf"],
+  fresh: ["fresh"],
 };
+const OF_MERGED: readonly string[] = ["step", "weights", "model", "dtype"];
+
+function acts(option: string, format: Format): boolean {
+  if (format === "merged") return OF_MERGED.includes(option);
+  return OPTIONS[option]?.some((source) => EXPORT_FORMATS[format].uses.includes(source)) ?? false;
+}
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
@@ -70,7 +72,7 @@ await runTool(async () => {
   });
   const format = FORMATS.find((known) => known === one(parsed, "format"));
   if (format === undefined) throw badInput(`--format must be one of ${FORMATS.join(", ")}`, "format");
-  const idle = Object.keys(USED_BY).filter((option) => !USED_BY[option]?.includes(format));
+  const idle = [...new Set([...Object.keys(OPTIONS), ...OF_MERGED])].filter((option) => !acts(option, format));
   refuseIdle(parsed, idle, `on format ${format}`);
   const run = await openRunAt(needed(parsed, "run"));
   const out = await writeOut(
@@ -90,21 +92,27 @@ async function write(parsed: Parsed, format: Format, run: RunFolder, out: OutFol
     say('TensorBoard takes a folder with "tfevents" in its name for an event file; rename it before you open it');
   }
   const [step, side] = [stepOf(parsed), sideOf(parsed)];
-  if (format === "scale-out") return await out.add(await scaleOut(parsed, run));
   if (format === "merged") {
     return await writeMerged(parsed, run, await readTrained(run.store, run.id, step, side), out);
   }
-  const rows = WITH_ROWS.includes(format) ? await rowsOf(parsed, run) : null;
-  const pictures = WITH_PICTURES.includes(format) ? await picturesOf(parsed, run) : null;
-  await out.add(await exportFiles(run, format, rows, pictures, { step, side }));
+  const { uses } = EXPORT_FORMATS[format];
+  const sources: ExportSources = {
+    step,
+    side,
+    rows: uses.includes("rows") ? await rowsOf(parsed, run) : null,
+    pictureOf: uses.includes("pictureOf") ? await picturesOf(parsed, run) : null,
+    dataSet: uses.includes("dataSet") ? await dataSetOf(parsed) : null,
+    wordnet: nodeWordnetFile,
+    fresh: uses.includes("fresh") ? parsed.has("fresh") : undefined,
+  };
+  await out.add(await exportFiles(run, format, sources));
 }
 
-async function scaleOut(parsed: Parsed, run: RunFolder): Promise<ExportFiles> {
+async function dataSetOf(parsed: Parsed): Promise<NonNullable<ExportSources["dataSet"]>> {
   const shards = parsed.get("shards");
   if (shards === undefined) throw badInput("--shards must name the data set that the run drew from", "shards");
   const { set, list } = await openNodeRows(shards);
-  const scale = { set, dataSet: list.dataSet, wordnet: await nodeWordnetFile(), step: stepOf(parsed) };
-  return scaleOutFiles(run, { ...scale, fresh: parsed.has("fresh") });
+  return { set, name: list.dataSet };
 }
 
 async function writeMerged(parsed: Parsed, run: RunFolder, trained: TrainedTensors, out: OutFolder): Promise<void> {

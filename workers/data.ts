@@ -25,7 +25,7 @@ import type { DataCalls, RowCalls } from "../src/protocol/data.ts";
 import type { DataPlace } from "../src/protocol/plugin-calls.ts";
 import { connect, type Handlers, Moved } from "../src/protocol/rpc.ts";
 import { elsewhereCalls } from "./elsewhere.ts";
-import { exportZip, runZip, scaleOutZip } from "./exports.ts";
+import { exportZip, runZip } from "./exports.ts";
 import { folderName, openFolders } from "./folders.ts";
 import { runCalls, runs } from "./stored-runs.ts";
 
@@ -180,8 +180,7 @@ const dataCalls: Handlers<DataCalls> = {
   },
   async exportRun(runId, format, wordnetUrl, onBytes, signal) {
     const [store, set, progress] = [await openOpfsStore(), opened?.set ?? null, { onBytes, signal }];
-    if (format === "scale-out") return scaleOutZip(store, runId, set, wordnetUrl, progress);
-    if (format !== "zip") return exportZip(store, runId, format, set, pictureOf, progress);
+    if (format !== "zip") return exportZip(store, runId, format, { set, pictureOf, wordnetUrl }, progress);
     return runZip(store, runId, progress);
   },
   // Imported on demand: the shapes of language models come with the code that computes them, which would be four fifths

@@ -2,12 +2,11 @@
 import { urlSource } from "../src/engine/data/blob-source.ts";
 import { rowsHash } from "../src/engine/data/open-rows.ts";
 import type { RegionSet } from "../src/engine/data/region-set.ts";
-import { badInput, LabError } from "../src/engine/errors.ts";
+import { LabError } from "../src/engine/errors.ts";
+import type { ExportSources } from "../src/engine/export/export-file.ts";
 import type { RunExport } from "../src/engine/export/export-names.ts";
-import { exportFiles } from "../src/engine/export/formats.ts";
-import { runReport } from "../src/engine/export/report/run-report.ts";
+import { EXPORT_FORMATS, exportFiles } from "../src/engine/export/formats.ts";
 import { exportRows } from "../src/engine/export/rows.ts";
-import { scaleOutFiles } from "../src/engine/export/scale-out.ts";
 import type { PictureOf } from "../src/engine/runs/rollouts/rollout-picture.ts";
 import { openRun } from "../src/engine/runs/run-folder.ts";
 import { zipFiles, zipRun } from "../src/engine/runs/zip.ts";
@@ -53,26 +52,6 @@ export async function runZip(store: RunStore, runId: string, progress: ZipProgre
   return { ...(await zipped(zipRun(store, runId), runId, progress)), note: null };
 }
 
-/**
- * The scale-out export of a run.
- * @throws LabError("bad-input") unless the run's rows are open
- */
-export async function scaleOutZip(
-  store: RunStore,
-  runId: string,
-  set: RegionSet | null,
-  wordnetUrl: string,
-  progress: ZipProgress,
-): Promise<ExportedFile> {
-  const run = await openRun(store, runId);
-  const { data, created } = run.manifest();
-  if (set === null) throw badInput(`Open ${data.name} first: the export lists the rows that the run used`, data.name);
-  const wordnet = urlSource("wordnet30.txt", wordnetUrl, await sizeOf(wordnetUrl));
-  const files = scaleOutFiles(run, { set, dataSet: data.name, wordnet, step: null });
-  const name = `${runId}-scale-out`;
-  return { ...(await zipped(zipFiles(files, name, new Date(created)), name, progress)), note: null };
-}
-
 async function sizeOf(url: string): Promise<number> {
   return (await (await fetch(url)).blob()).size;
 }
@@ -80,28 +59,34 @@ async function sizeOf(url: string): Promise<number> {
 /**
  * @param set the open rows; the export includes the training rows if these are the run's rows
  * @param pictureOf pictures of open rows
+ * @param wordnetUrl address of the WordNet table
  */
 export async function exportZip(
   store: RunStore,
   runId: string,
   format: RunExport,
-  set: RegionSet | null,
-  pictureOf: PictureOf,
+  { set, pictureOf, wordnetUrl }: { set: RegionSet | null; pictureOf: PictureOf; wordnetUrl: string },
   progress: ZipProgress,
 ): Promise<ExportedFile> {
   const run = await openRun(store, runId);
-  if (format === "report") {
-    const blob = new Blob([await runReport(run, pictureOf)], { type: "text/html" });
-    return { blob, fileName: `${runId}.html`, note: set === null ? "without pictures: no rows are open" : null };
-  }
-  const manifest = run.manifest();
+  const { data, created } = run.manifest();
   const open = set?.summaries.map(({ id, imageId }) => [id, imageId] as const) ?? [];
-  const same = set !== null && (await rowsHash(open)) === manifest.data.hash;
-  const rows = same ? await exportRows(manifest, set, manifest.data.name) : null;
+  const same = set !== null && (await rowsHash(open)) === data.hash;
+  const sources: ExportSources = {
+    rows: same ? await exportRows(run.manifest(), set, data.name) : null,
+    dataSet: set === null ? null : { set, name: data.name },
+    pictureOf,
+    wordnet: async () => urlSource("wordnet30.txt", wordnetUrl, await sizeOf(wordnetUrl)),
+  };
+  const { lacks, page } = EXPORT_FORMATS[format];
+  const note = lacks?.(run, sources) ?? null;
+  const files = await exportFiles(run, format, sources);
+  if (page !== undefined) {
+    const pieces: Uint8Array<ArrayBuffer>[] = [];
+    for await (const file of files) for await (const piece of file.pieces()) pieces.push(piece);
+    return { blob: new Blob(pieces, { type: page.type }), fileName: `${runId}.${page.ending}`, note };
+  }
   // TensorBoard treats a folder whose name contains "tfevents" as an event file.
   const name = `${runId}-${format === "tfevents" ? "tensorboard" : format}`;
-  const files = await exportFiles(run, format, rows, pictureOf);
-  const note =
-    rows === null && format === "sa2va" ? `without annotations: open ${manifest.data.name} to include them` : null;
-  return { ...(await zipped(zipFiles(files, name, new Date(manifest.created)), name, progress)), note };
+  return { ...(await zipped(zipFiles(files, name, new Date(created)), name, progress)), note };
 }

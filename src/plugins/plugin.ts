@@ -6,4 +6,6 @@ export interface Plugin {
   readonly name: string;
   /** Its loops; their code is in `loops.ts`. */
   readonly loops?: readonly LoopAbout[];
+  /** Display names of its exports of a run; their code is in `exports.ts`. */
+  readonly exports?: Readonly<Record<string, string>>;
 }

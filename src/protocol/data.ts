@@ -99,7 +99,7 @@ export interface DataCalls {
    */
   exportRun(
     runId: string,
-    format: "zip" | RunExport | "scale-out",
+    format: "zip" | RunExport,
     wordnetUrl: string,
     onBytes: (bytes: number) => void,
     signal: AbortSignal,

@@ -83,6 +83,7 @@ const LISTS: Readonly<Record<string, RegExp>> = {
   "src/plugins/plugin.ts": /^src\//,
   "src/plugins/list.ts": /^src\//,
   "src/plugins/loops.ts": /^src\/engine\/rl\//,
+  "src/plugins/exports.ts": /^src\/engine\/export\//,
   "src/plugins/panels.ts": /^src\/app\//,
   "src/plugins/data-calls.ts": /^workers\//,
   "src/plugins/reward-calls.ts": /^workers\//,

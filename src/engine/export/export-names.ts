@@ -1,13 +1,19 @@
-/** Display names of the exports that need no base checkpoint; a proof needs the rows of the run. */
-export const RUN_EXPORTS = {
-  report: "Report (one HTML file)",
+/** Display names of the exports that need no base checkpoint, those of plug-ins last. */
+import { PLUGINS, type PluginExport } from "../../plugins/list.ts";
+import type { Plugin } from "../../plugins/plugin.ts";
+
+export const CORE_EXPORTS = {
   peft: "Adapter of the policy (PEFT)",
   "peft-ema": "Adapter of the partner (PEFT)",
   csv: "Tables (CSV) and pictures",
   tfevents: "TensorBoard events",
-  trl: "For TRL",
-  sa2va: "For Sa2VA's own code",
-  proof: "Proof for PyTorch",
 } as const;
 
-export type RunExport = keyof typeof RUN_EXPORTS;
+export type CoreExport = keyof typeof CORE_EXPORTS;
+export type RunExport = CoreExport | PluginExport;
+
+export const RUN_EXPORTS = Object.assign(
+  {},
+  CORE_EXPORTS,
+  ...PLUGINS.map((plugin: Plugin) => plugin.exports ?? {}),
+) as Readonly<Record<RunExport, string>>;

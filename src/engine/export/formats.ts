@@ -1,7 +1,6 @@
 /** The exports that need no base checkpoint, by name. */
-import { LabError } from "../errors.ts";
+import { PLUGIN_EXPORTS } from "../../plugins/exports.ts";
 import { tfevents, tfeventsName } from "../formats/tfevents.ts";
-import { listCheckpoints } from "../runs/checkpoint/checkpoint.ts";
 import { readTrained } from "../runs/checkpoint/trained.ts";
 import type { GroupRecord } from "../runs/rollouts/records.ts";
 import type { PictureOf } from "../runs/rollouts/rollout-picture.ts";
@@ -10,56 +9,33 @@ import type { RunFolder } from "../runs/run-folder.ts";
 import { rolloutsCsv, runTables } from "../runs/run-tables.ts";
 import { stepName } from "../runs/step-name.ts";
 import { adapterFiles } from "./adapter.ts";
-import { type ExportFiles, wholeFile } from "./export-file.ts";
-import type { RunExport } from "./export-names.ts";
-import { proofFiles } from "./proof.ts";
-import { reportFiles } from "./report/run-report.ts";
-import type { ExportRows } from "./rows.ts";
-import { sa2vaFiles } from "./sa2va.ts";
-import { trlFiles } from "./trl.ts";
+import { type ExportFiles, type ExportFormat, type ExportSources, wholeFile } from "./export-file.ts";
+import type { CoreExport, RunExport } from "./export-names.ts";
 
-/** Choices of the user about an export. */
-export interface Chosen {
-  /** Checkpoint; the newest when null or absent. */
-  readonly step?: number | null;
-  /** Weights to export; the policy's if absent, unless the format names them. */
-  readonly side?: "policy" | "ema";
-}
+const CORE_FORMATS: Readonly<Record<CoreExport, ExportFormat>> = {
+  peft: {
+    uses: ["step", "side"],
+    files: async (run, { step = null, side = "policy" }) =>
+      adapterFiles(run.manifest(), await readTrained(run.store, run.id, step, side)),
+  },
+  "peft-ema": {
+    uses: ["step"],
+    files: async (run, { step = null }) =>
+      adapterFiles(run.manifest(), await readTrained(run.store, run.id, step, "ema")),
+  },
+  csv: { uses: ["pictureOf"], files: (run, { pictureOf = null }) => csvFiles(run, pictureOf) },
+  tfevents: { uses: ["pictureOf"], files: (run, { pictureOf = null }) => tfeventsFiles(run, pictureOf) },
+};
 
-/**
- * @param rows the run's training rows, for formats that contain them; null leaves them out
- * @param pictureOf pictures below drawn masks; null draws only the masks
- * @throws LabError("bad-input") when the run has no checkpoint, or no rows are given, and the format needs them
- */
+export const EXPORT_FORMATS: Readonly<Record<RunExport, ExportFormat>> = { ...CORE_FORMATS, ...PLUGIN_EXPORTS };
+
+/** @throws LabError("bad-input") when the format needs a checkpoint or rows that are missing */
 export async function exportFiles(
   run: RunFolder,
   format: RunExport,
-  rows: ExportRows | null,
-  pictureOf: PictureOf | null,
-  { step = null, side = "policy" }: Chosen = {},
+  sources: ExportSources = {},
 ): Promise<ExportFiles> {
-  const trained = () => readTrained(run.store, run.id, step, format === "peft-ema" ? "ema" : side);
-  switch (format) {
-    case "peft":
-    case "peft-ema":
-      return adapterFiles(run.manifest(), await trained());
-    case "report":
-      return reportFiles(run, pictureOf);
-    case "csv":
-      return csvFiles(run, pictureOf);
-    case "tfevents":
-      return tfeventsFiles(run, pictureOf);
-    case "trl": {
-      const known = await listCheckpoints(run.store, run.id);
-      return trlFiles(run, known.length === 0 ? null : await trained());
-    }
-    case "sa2va":
-      return sa2vaFiles(run, await trained(), rows);
-    case "proof":
-      return proofFiles(run, rows);
-    default:
-      throw new LabError("internal", `There is no export "${format as string}"`);
-  }
+  return await EXPORT_FORMATS[format].files(run, sources);
 }
 
 /**

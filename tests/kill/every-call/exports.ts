@@ -10,7 +10,6 @@ import { RUN_EXPORTS, type RunExport } from "../../../src/engine/export/export-n
 import { exportFiles } from "../../../src/engine/export/formats.ts";
 import { mergedFiles } from "../../../src/engine/export/merged.ts";
 import { type ExportRows, exportRows } from "../../../src/engine/export/rows.ts";
-import { scaleOutFiles } from "../../../src/engine/export/scale-out.ts";
 import { readTrained } from "../../../src/engine/runs/checkpoint/trained.ts";
 import { openRun, type RunFolder } from "../../../src/engine/runs/run-folder.ts";
 import { type Change, crashStates, type Tree } from "./changes.ts";
@@ -28,11 +27,12 @@ type Write = (run: RunFolder, out: OutFolder) => Promise<void>;
 /** What `npm run export` writes, by format. */
 async function writers({ model, set, list }: SmallRun, run: RunFolder): Promise<readonly (readonly [string, Write])[]> {
   const rows = fewer(await exportRows(run.manifest(), set, list.dataSet));
+  const dataSet = { set, name: list.dataSet };
+  const wordnet = async () => memorySource("wordnet30.txt", new Uint8Array(100));
   const formats = (Object.keys(RUN_EXPORTS) as RunExport[]).map((format): [string, Write] => [
     format,
-    async (source, out) => out.add(await exportFiles(source, format, rows, null)),
+    async (source, out) => out.add(await exportFiles(source, format, { rows, dataSet, wordnet })),
   ]);
-  const wordnet = memorySource("wordnet30.txt", new Uint8Array(100));
   return [
     ...formats,
     [
@@ -43,7 +43,6 @@ async function writers({ model, set, list }: SmallRun, run: RunFolder): Promise<
         await checkMerged(base, trained, await out.readBack(), null);
       },
     ],
-    ["scale-out", (source, out) => out.add(scaleOutFiles(source, { set, dataSet: list.dataSet, wordnet, step: null }))],
   ];
 }
 

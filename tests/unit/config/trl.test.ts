@@ -16,10 +16,10 @@ import { readSettingsFile, settingsText } from "../../../src/engine/config/setti
 import { type LabConfig, SETTINGS } from "../../../src/engine/config/table.ts";
 import { isTrlName } from "../../../src/engine/config/trl.ts";
 import { LabError } from "../../../src/engine/errors.ts";
-import { trlFiles } from "../../../src/engine/export/trl.ts";
 import { lossSettingsOf } from "../../../src/engine/rl/objective/loss-types.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { trlFiles } from "../../../src/plugins/handover/trl.ts";
 import { forAny } from "../../support/any.ts";
 import { collectFiles } from "../../support/collected-files.ts";
 import { manifest } from "../runs/sample-run.ts";

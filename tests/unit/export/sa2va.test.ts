@@ -18,13 +18,13 @@ import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { rowsHash } from "../../../src/engine/data/open-rows.ts";
 import { openRegionSet, type RegionSet } from "../../../src/engine/data/region-set.ts";
 import { evalReport } from "../../../src/engine/eval/report.ts";
-import { exportFiles } from "../../../src/engine/export/formats.ts";
 import { exportRows, type RowSplit } from "../../../src/engine/export/rows.ts";
-import { sa2vaConfigText } from "../../../src/engine/export/sa2va-config.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { type StoredEvaluation, writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import { createRun, openRun, type RunFolder } from "../../../src/engine/runs/run-folder.ts";
+import { HANDOVER_EXPORTS } from "../../../src/plugins/handover/formats.ts";
+import { sa2vaConfigText } from "../../../src/plugins/handover/sa2va-config.ts";
 import { exportZip } from "../../../workers/exports.ts";
 import { collectFiles } from "../../support/collected-files.ts";
 import { boxMask, jpg, png, row } from "../data/make.ts";
@@ -119,7 +119,13 @@ afterAll(() => rm(scratch, { recursive: true, force: true }));
 const PROGRESS = { onBytes: () => undefined, signal: new AbortController().signal };
 
 test("the page's export holds the run's training rows, and names the held-out ones", async () => {
-  const { blob } = await exportZip(run.store, run.id, "sa2va", set, async () => null, PROGRESS);
+  const { blob } = await exportZip(
+    run.store,
+    run.id,
+    "sa2va",
+    { set: set, pictureOf: async () => null, wordnetUrl: "" },
+    PROGRESS,
+  );
   const files = unzipSync(new Uint8Array(await blob.arrayBuffer()));
   const read = (name: string): string => new TextDecoder().decode(files[`boxes-sa2va/${name}`]);
   const split = JSON.parse(read("split.json")) as RowSplit;
@@ -144,7 +150,13 @@ test("the page's export holds the run's training rows, and names the held-out on
 
 test("other rows than the run's are left out of the page's export and refused by the tool's", async () => {
   const other = await openRegionSet(memoryFolder({ "boxes.arrow": writeRegionShard([row()]) }));
-  const { blob } = await exportZip(run.store, run.id, "sa2va", other, async () => null, PROGRESS);
+  const { blob } = await exportZip(
+    run.store,
+    run.id,
+    "sa2va",
+    { set: other, pictureOf: async () => null, wordnetUrl: "" },
+    PROGRESS,
+  );
   const names = Object.keys(unzipSync(new Uint8Array(await blob.arrayBuffer())));
   expect(names.some((name) => /annotations|images|split/.test(name))).toBe(false);
   await expect(exportRows(run.manifest(), other, "other")).rejects.toThrow(/has other rows/);
@@ -174,7 +186,7 @@ test.skipIf(missing)("MMEngine loads the configuration and trains from it on the
   // A name with a blank, as a download folder may have.
   const out = join(scratch, "my export");
   const rows = await exportRows(run.manifest(), set, "boxes");
-  await writeOut(out, async (target) => target.add(await exportFiles(run, "sa2va", rows, null)));
+  await writeOut(out, async (target) => target.add(await HANDOVER_EXPORTS.sa2va.files(run, { rows })));
   const read = spawnSync(PYTHON, [SCRIPT, out], {
     encoding: "utf8",
     maxBuffer: 2 ** 28,
@@ -218,10 +230,11 @@ test.skipIf(missing)("MMEngine loads the configuration and trains from it on the
 test("the proof of a run holds its evaluated rows as they are stored, both adapters and the records", async () => {
   const proven = await storeRun("proven", {}, true);
   const rows = await exportRows(proven.manifest(), set, "boxes");
-  const proof = async (given: typeof rows | null) => collectFiles(await exportFiles(proven, "proof", given, null));
+  const proof = async (given: typeof rows | null) =>
+    collectFiles(await HANDOVER_EXPORTS.proof.files(proven, { rows: given }));
   await expect(proof(null)).rejects.toThrow("Open boxes first: the proof contains its held-out rows");
   const continued = await storeRun("continued", {}, true, { startAdapter: { name: "earlier", hash: "0" } });
-  await expect(exportFiles(continued, "proof", rows, null).then(collectFiles)).rejects.toThrow(
+  await expect(Promise.resolve(HANDOVER_EXPORTS.proof.files(continued, { rows })).then(collectFiles)).rejects.toThrow(
     'Run "continued" started from the adapter earlier; a proof compares with',
   );
   const [left, ...asked] = rows.split.heldOut as [string, ...string[]];

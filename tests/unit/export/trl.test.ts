@@ -14,7 +14,6 @@ import { writeOut } from "../../../scripts/lib/out-folder.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import type { Setting } from "../../../src/engine/config/setting.ts";
 import { SETTINGS, type SettingKey } from "../../../src/engine/config/table.ts";
-import { exportFiles } from "../../../src/engine/export/formats.ts";
 import { initLora } from "../../../src/engine/model/adapter/lora.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
@@ -29,6 +28,7 @@ import {
   SEG_ANSWER,
 } from "../../../src/engine/text/prompt.ts";
 import { openTokenizer } from "../../../src/engine/text/tokenizer.ts";
+import { HANDOVER_EXPORTS } from "../../../src/plugins/handover/formats.ts";
 import { collectFiles } from "../../support/collected-files.ts";
 import { group, manifest } from "../runs/sample-run.ts";
 
@@ -114,7 +114,7 @@ async function variants(): Promise<string[]> {
             : [];
     for (const value of values) {
       const other = manifest(`variant-${paths.length}`, { config: { ...CONFIG, [key]: value } });
-      const files = await collectFiles(await exportFiles(await createRun(store, other), "trl", null, null));
+      const files = await collectFiles(await HANDOVER_EXPORTS.trl.files(await createRun(store, other), {}));
       const path = join(scratch, `${key}-${String(value)}.yaml`);
       await writeFile(path, files["trl_grpo.yaml"] as Uint8Array);
       paths.push(path);
@@ -124,7 +124,7 @@ async function variants(): Promise<string[]> {
 }
 
 test("completions hold the prompt's tokens, not their number", async () => {
-  const files = await collectFiles(await exportFiles(run, "trl", null, null));
+  const files = await collectFiles(await HANDOVER_EXPORTS.trl.files(run, {}));
   const text = new TextDecoder().decode(files["completions/completions_00003.jsonl"]);
   const rows = text
     .trim()
@@ -142,7 +142,7 @@ test("a step without rollouts has no file of completions", async () => {
   const supervised = await createRun(memoryStore(), manifest("supervised"));
   await supervised.appendGroups(2, []);
   expect(await supervised.groupSteps()).toEqual([2]);
-  const names = Object.keys(await collectFiles(await exportFiles(supervised, "trl", null, null)));
+  const names = Object.keys(await collectFiles(await HANDOVER_EXPORTS.trl.files(supervised, {})));
   expect(names.filter((name) => name.startsWith("completions/"))).toEqual([]);
 });
 
@@ -157,7 +157,7 @@ test.skipIf(missing)("TRL's parser and trainer take the configuration", async ()
     terms: [{ name: "iou", value: null, weight: 1 }],
   };
   await run.appendGroups(2, [{ ...first, rollouts: first.rollouts.map((own) => ({ ...own, ...nothing })) }]);
-  await writeOut(out, async (target) => target.add(await exportFiles(run, "trl", null, null)));
+  await writeOut(out, async (target) => target.add(await HANDOVER_EXPORTS.trl.files(run, {})));
   const more = await variants();
   const read = spawnSync(PYTHON, [SCRIPT, out, GOLDEN, ...more], {
     encoding: "utf8",

@@ -8,12 +8,11 @@ import { loadedFolder } from "../../clients/loading.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { type Exporting, useExports } from "../../stores/run/exports.ts";
 
-export type ExportChoice = "zip" | RunExport | "scale-out" | "merged";
+export type ExportChoice = "zip" | RunExport | "merged";
 
 export const EXPORT_CHOICES: readonly { readonly value: ExportChoice; readonly label: string }[] = [
   { value: "zip", label: "Whole run (zip)" },
   ...(Object.entries(RUN_EXPORTS) as [RunExport, string][]).map(([value, label]) => ({ value, label })),
-  { value: "scale-out", label: "For many GPUs (Python)" },
   { value: "merged", label: "Merged checkpoint…" },
 ];
 

@@ -7,7 +7,9 @@ import { MASK_CAPTION } from "./mask-caption/about.ts";
 export const LOOPS: readonly (typeof MASK_CAPTION | typeof CAPTION_MASK | PluginLoop)[] = [
   MASK_CAPTION,
   CAPTION_MASK,
-  ...PLUGINS.flatMap((plugin) => ("loops" in plugin ? plugin.loops : [])),
+  ...PLUGINS.flatMap((plugin): readonly PluginLoop[] =>
+    "loops" in plugin ? (plugin.loops as readonly PluginLoop[]) : [],
+  ),
 ];
 
 export type LoopId = (typeof LOOPS)[number]["id"];

@@ -2,9 +2,9 @@
  * A complete configuration of supervised fine-tuning for Sa2VA's own code (MMEngine, xtuner 0.1.23), with the run's
  * values. Classes and fields are those of its trainer and data set (docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
  */
-import { windowsPerStep } from "../config/derived.ts";
-import type { LabConfig } from "../config/table.ts";
-import type { LoraFields } from "../formats/peft-names.ts";
+import { windowsPerStep } from "../../engine/config/derived.ts";
+import type { LabConfig } from "../../engine/config/table.ts";
+import type { LoraFields } from "../../engine/formats/peft-names.ts";
 
 export interface Sa2vaSettings {
   readonly runId: string;

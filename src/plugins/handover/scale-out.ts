@@ -2,24 +2,24 @@
  * A run for many GPUs: the run folder itself, so that it can be copied back, plus `scale/` with everything that the
  * Python package (python/README.md) needs: rows, prompts, settings and launch files.
  */
-import { sha256Hex } from "../bytes/hash.ts";
-import { piecesOf } from "../bytes/memory.ts";
-import type { ByteSource } from "../bytes/source.ts";
-import { SETTINGS } from "../config/table.ts";
-import type { RegionSet } from "../data/region-set.ts";
-import { badInput, LabError } from "../errors.ts";
-import { STREAM } from "../gpu/random.ts";
-import { requireInternVl } from "../model/base-mllm.ts";
-import { DEFAULT_PROMPTS } from "../rewards/judge/questions/prompts.ts";
-import { listCheckpoints } from "../runs/checkpoint/checkpoint-folder.ts";
-import { EVAL_DRAWS, EVAL_SEED, EVAL_STREAM } from "../runs/evaluations/evaluation-draws.ts";
-import { VERSION } from "../runs/manifest.ts";
-import type { RunFolder } from "../runs/run-folder.ts";
-import { rowList, storedRunRows } from "../runs/run-rows.ts";
-import { stepName } from "../runs/step-name.ts";
-import { QUESTION_WORDING, REFERRING_WORDING, REGION_CAPTION_WORDING, SEG_ANSWER } from "../text/prompt.ts";
-import { TEMPLATES } from "../text/template.ts";
-import { type ExportFile, type ExportFiles, wholeFile } from "./export-file.ts";
+import { sha256Hex } from "../../engine/bytes/hash.ts";
+import { piecesOf } from "../../engine/bytes/memory.ts";
+import type { ByteSource } from "../../engine/bytes/source.ts";
+import { SETTINGS } from "../../engine/config/table.ts";
+import type { RegionSet } from "../../engine/data/region-set.ts";
+import { badInput, LabError } from "../../engine/errors.ts";
+import { type ExportFile, type ExportFiles, wholeFile } from "../../engine/export/export-file.ts";
+import { STREAM } from "../../engine/gpu/random.ts";
+import { requireInternVl } from "../../engine/model/base-mllm.ts";
+import { DEFAULT_PROMPTS } from "../../engine/rewards/judge/questions/prompts.ts";
+import { listCheckpoints } from "../../engine/runs/checkpoint/checkpoint-folder.ts";
+import { EVAL_DRAWS, EVAL_SEED, EVAL_STREAM } from "../../engine/runs/evaluations/evaluation-draws.ts";
+import { VERSION } from "../../engine/runs/manifest.ts";
+import type { RunFolder } from "../../engine/runs/run-folder.ts";
+import { rowList, storedRunRows } from "../../engine/runs/run-rows.ts";
+import { stepName } from "../../engine/runs/step-name.ts";
+import { QUESTION_WORDING, REFERRING_WORDING, REGION_CAPTION_WORDING, SEG_ANSWER } from "../../engine/text/prompt.ts";
+import { TEMPLATES } from "../../engine/text/template.ts";
 import { launchFiles } from "./scale-launch.ts";
 
 export interface ScaleOut {

@@ -1,24 +1,31 @@
 /** A run as one HTML file: result, curves, best and worst rollouts, held-out rows, settings. */
 
-import { base64 } from "../../bytes/base64.ts";
-import { escaped } from "../../bytes/markup.ts";
-import { activeLoops } from "../../config/derived.ts";
-import { defaultConfig, SETTING_KEYS } from "../../config/parse.ts";
-import { SETTINGS } from "../../config/table.ts";
-import { HELD_OUT_LOOPS, LOOP_IDS, LOOPS } from "../../rl/loops/abouts.ts";
-import { readAlarms } from "../../runs/alarms.ts";
-import { fewPicturesText, rangeText, signed, verdict } from "../../runs/evaluations/difference-text.ts";
-import { reportPictures, type ScoreId, scoreOf } from "../../runs/evaluations/evaluation-scores.ts";
-import { readEvaluations, type StoredEvaluation } from "../../runs/evaluations/evaluations.ts";
-import { gainsOf } from "../../runs/evaluations/gains.ts";
-import { type RowPair, type RunResult, rowPairs, runResult, type ScoreResult } from "../../runs/library/run-result.ts";
-import type { RunManifest } from "../../runs/manifest.ts";
-import { type RunNotes, readNotes } from "../../runs/notes.ts";
-import type { RolloutRecord, StepMetrics } from "../../runs/rollouts/records.ts";
-import { drawnMask, noisyMask } from "../../runs/rollouts/rollout-facts.ts";
-import { maskTiles, type PictureOf } from "../../runs/rollouts/rollout-picture.ts";
-import type { RunFolder } from "../../runs/run-folder.ts";
-import { type ExportFiles, wholeFile } from "../export-file.ts";
+import { base64 } from "../../engine/bytes/base64.ts";
+import { escaped } from "../../engine/bytes/markup.ts";
+import { activeLoops } from "../../engine/config/derived.ts";
+import { defaultConfig, SETTING_KEYS } from "../../engine/config/parse.ts";
+import { SETTINGS } from "../../engine/config/table.ts";
+import { type ExportFormat, wholeFile } from "../../engine/export/export-file.ts";
+import { HELD_OUT_LOOPS, LOOP_IDS, LOOPS } from "../../engine/rl/loops/abouts.ts";
+import { readAlarms } from "../../engine/runs/alarms.ts";
+import { fewPicturesText, rangeText, signed, verdict } from "../../engine/runs/evaluations/difference-text.ts";
+import { reportPictures, type ScoreId, scoreOf } from "../../engine/runs/evaluations/evaluation-scores.ts";
+import { readEvaluations, type StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
+import { gainsOf } from "../../engine/runs/evaluations/gains.ts";
+import {
+  type RowPair,
+  type RunResult,
+  rowPairs,
+  runResult,
+  type ScoreResult,
+} from "../../engine/runs/library/run-result.ts";
+import type { RunManifest } from "../../engine/runs/manifest.ts";
+import { type RunNotes, readNotes } from "../../engine/runs/notes.ts";
+import type { RolloutRecord, StepMetrics } from "../../engine/runs/rollouts/records.ts";
+import { drawnMask, noisyMask } from "../../engine/runs/rollouts/rollout-facts.ts";
+import { maskTiles, type PictureOf } from "../../engine/runs/rollouts/rollout-picture.ts";
+import type { RunFolder } from "../../engine/runs/run-folder.ts";
+import type { plugin } from "./index.ts";
 import { type ChartLine, lineChart } from "./line-chart.ts";
 
 /** Parts of a self-contained HTML document without external references. */
@@ -85,10 +92,16 @@ const OF_THE_STEP = [
   ["sft/loss", "Supervised loss"],
 ] as const;
 
-/** The report as the only file of an export. */
-export async function* reportFiles(run: RunFolder, pictureOf: PictureOf | null): ExportFiles {
-  yield wholeFile("report.html", await runReport(run, pictureOf));
-}
+export const REPORT_EXPORTS: Readonly<Record<keyof typeof plugin.exports, ExportFormat>> = {
+  report: {
+    uses: ["pictureOf"],
+    page: { ending: "html", type: "text/html" },
+    lacks: (_, { dataSet = null }) => (dataSet === null ? "without pictures: no rows are open" : null),
+    async *files(run, { pictureOf = null }) {
+      yield wholeFile("report.html", await runReport(run, pictureOf));
+    },
+  },
+};
 
 /** @param pictureOf pictures below drawn masks; null draws only the masks */
 export async function runReport(run: RunFolder, pictureOf: PictureOf | null): Promise<string> {

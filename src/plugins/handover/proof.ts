@@ -1,11 +1,11 @@
-import { badInput } from "../errors.ts";
-import { readTrained } from "../runs/checkpoint/trained.ts";
-import { readEvaluations } from "../runs/evaluations/evaluations.ts";
-import type { RunManifest } from "../runs/manifest.ts";
-import type { RunFolder } from "../runs/run-folder.ts";
-import { adapterFiles } from "./adapter.ts";
-import { below, type ExportFiles, wholeFile } from "./export-file.ts";
-import { type ExportRows, pictureName } from "./rows.ts";
+import { badInput } from "../../engine/errors.ts";
+import { adapterFiles } from "../../engine/export/adapter.ts";
+import { below, type ExportFiles, wholeFile } from "../../engine/export/export-file.ts";
+import { type ExportRows, pictureName } from "../../engine/export/rows.ts";
+import { readTrained } from "../../engine/runs/checkpoint/trained.ts";
+import { readEvaluations } from "../../engine/runs/evaluations/evaluations.ts";
+import type { RunManifest } from "../../engine/runs/manifest.ts";
+import type { RunFolder } from "../../engine/runs/run-folder.ts";
 
 const RECORDS = ["run.json", "eval.jsonl", "metrics.jsonl"];
 

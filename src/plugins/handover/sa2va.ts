@@ -3,18 +3,18 @@
  * (docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
  */
 
-import { toStored } from "../data/image/orient.ts";
-import { maskPolygons } from "../data/mask/mask-polygons.ts";
-import { decodeRle } from "../data/mask/rle.ts";
-import type { RegionSample } from "../data/sample.ts";
-import { badInput } from "../errors.ts";
-import { requireInternVl } from "../model/base-mllm.ts";
-import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
-import type { RunManifest } from "../runs/manifest.ts";
-import type { RunFolder } from "../runs/run-folder.ts";
-import { adapterFiles } from "./adapter.ts";
-import { below, type ExportFiles, wholeFile } from "./export-file.ts";
-import { type ExportRows, pictureName } from "./rows.ts";
+import { toStored } from "../../engine/data/image/orient.ts";
+import { maskPolygons } from "../../engine/data/mask/mask-polygons.ts";
+import { decodeRle } from "../../engine/data/mask/rle.ts";
+import type { RegionSample } from "../../engine/data/sample.ts";
+import { badInput } from "../../engine/errors.ts";
+import { adapterFiles } from "../../engine/export/adapter.ts";
+import { below, type ExportFiles, wholeFile } from "../../engine/export/export-file.ts";
+import { type ExportRows, pictureName } from "../../engine/export/rows.ts";
+import { requireInternVl } from "../../engine/model/base-mllm.ts";
+import type { TrainedTensors } from "../../engine/runs/checkpoint/trained.ts";
+import type { RunManifest } from "../../engine/runs/manifest.ts";
+import type { RunFolder } from "../../engine/runs/run-folder.ts";
 import { MERGED_PTH, sa2vaConfigText } from "./sa2va-config.ts";
 
 /**

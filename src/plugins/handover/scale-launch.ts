@@ -1,6 +1,6 @@
 /** Launch files of a run for many GPUs, with the memory that it needs computed from its sizes. */
-import { groupsPerStep } from "../config/derived.ts";
-import type { RunManifest } from "../runs/manifest.ts";
+import { groupsPerStep } from "../../engine/config/derived.ts";
+import type { RunManifest } from "../../engine/runs/manifest.ts";
 
 const GIB = 2 ** 30;
 /** A frozen parameter in bf16. */
