@@ -9,7 +9,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from .errors import LabError
+import sentencepiece
+
 from .settings import read_json
 
 _ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
@@ -32,13 +33,7 @@ class PiecesTokenizer:
     """The methods of a transformers tokenizer that this package calls."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises LabError without the sentencepiece library."""
-        try:
-            import sentencepiece  # noqa: PLC0415 – an extra of the package
-        except ImportError as cause:
-            raise LabError(
-                f"{folder / 'tokenizer.model'} needs sentencepiece: pip install sa2va-lab[pieces]"
-            ) from cause
+        """Reads the pieces and the tokens that were added to them."""
         self._whole: Any = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
         config = read_json(folder / "tokenizer_config.json")
         added = folder / "added_tokens.json"

@@ -4,14 +4,16 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import LabError
-from .judge import CaptionJudge
 from .masks import Mask, box_iou, centre_score, overlap
 from .meteor import Meteor, tokens
 from .policy import Likelihood
 from .settings import Settings
+
+if TYPE_CHECKING:
+    from .judge import CaptionJudge
 
 Term = dict[str, Any]
 Reward = float | None
@@ -41,7 +43,7 @@ class Scorer:
     """Dependencies of rewards."""
 
     meteor: Meteor
-    judge: CaptionJudge | None = None
+    judge: "CaptionJudge | None" = None
     custom: Callable[[dict[str, Any]], object] | None = None
     """A function of a rollout that replaces the lab's custom reward."""
 

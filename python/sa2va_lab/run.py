@@ -11,10 +11,9 @@ from typing import Any
 import torch
 
 from .data import RunData
-from .errors import FORM, LabError, reading
+from .errors import FORM, LabError, extra, reading
 from .fingerprint import model_hash
 from .folder import RunFolder, step_name
-from .judge import CaptionJudge
 from .meteor import Meteor, Wordnet
 from .model import LANGUAGE, TOWERS, Sa2va, load_model
 from .order import RowOrder
@@ -109,6 +108,7 @@ def open_run(
     settings = parse_settings(config, contract.defaults, own_reward)
     changed = _changes(settings, team, change or {}, widen)
     settings = parse_settings(config | {key: own["to"] for key, own in changed.items()}, contract.defaults, own_reward)
+    asked = None if settings.judge == "off" else extra("judge", f"judge {settings.judge}")
     dtype = _precision(given, folder, settings, team)
     if model_hash(model_folder) != fingerprint:
         raise LabError(f"--model holds another checkpoint than {name}, which the run was trained on")
@@ -135,9 +135,9 @@ def open_run(
     words = Words(model_folder, model.config, contract)
     actor = Actor(model, words, settings)
     judge = None
-    if settings.judge != "off":
+    if asked is not None:
         kept = path.parent / ".judge" / "replies.jsonl"
-        judge = CaptionJudge(settings, contract.judge, kept, (team.rank, team.world), spent)
+        judge = asked.CaptionJudge(settings, contract.judge, kept, (team.rank, team.world), spent)
     order = RowOrder(data.known(contract.streams), settings)
     custom = None if given.reward is None else _own_reward(given.reward)
     scorer = Scorer(Meteor(Wordnet(path / "scale" / "wordnet30.txt")), judge, custom)

@@ -14,12 +14,20 @@ import torch
 from torch import Tensor
 
 from . import loss
-from .judge import judge_metrics
 from .philox import uniform
 from .play import Context, Live, play, reward_order
 from .rewards import Reward
 from .state import Gradients, Update, taken, update
-from .step_metrics import Metrics, Played, Recorded, average, pass_metrics, sampled_metrics, source_metrics
+from .step_metrics import (
+    Metrics,
+    Played,
+    Recorded,
+    average,
+    judge_metrics,
+    pass_metrics,
+    sampled_metrics,
+    source_metrics,
+)
 from .team import Team
 
 

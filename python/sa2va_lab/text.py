@@ -8,8 +8,7 @@ from typing import Any
 
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from .errors import LabError
-from .pieces import PiecesTokenizer
+from .errors import LabError, extra
 from .settings import Contract
 
 # JavaScript's white space: Python's has other characters.
@@ -50,7 +49,7 @@ class Words:
         if (folder / "tokenizer.json").exists():
             self.tokenizer: Any = PreTrainedTokenizerFast.from_pretrained(str(folder))
         elif (folder / "tokenizer.model").exists():
-            self.tokenizer = PiecesTokenizer(folder)
+            self.tokenizer = extra("pieces", str(folder / "tokenizer.model")).PiecesTokenizer(folder)
         else:
             self.tokenizer = AutoTokenizer.from_pretrained(str(folder))
         self.context = self._id(_CONTEXT)

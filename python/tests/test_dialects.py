@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from test_rewards import ASKED, LETTERS, _Server, judge, server, whole
 
-from sa2va_lab.dialect import Dialect, ServerError
-from sa2va_lab.judge_server import plain
+from sa2va_lab.judge.dialect import Dialect, ServerError
+from sa2va_lab.judge.server import plain
 
 __all__ = ["server"]
 PAIR = ("a red ball", "the ball")

@@ -16,12 +16,12 @@ from test_loss import settings
 
 from sa2va_lab.errors import LabError
 from sa2va_lab.judge import CaptionJudge
-from sa2va_lab.judge_server import Server
+from sa2va_lab.judge.questions import Question, parse_answer, scored, waiting
+from sa2va_lab.judge.server import Server
 from sa2va_lab.language import Slots, visibility
 from sa2va_lab.meteor import Meteor, Wordnet
 from sa2va_lab.model import Features, halved
 from sa2va_lab.policy import Likelihood
-from sa2va_lab.questions import Question, parse_answer, scored, waiting
 from sa2va_lab.rewards import Facts, Scorer, mean_scores, score_group
 from sa2va_lab.run import _own_reward
 from sa2va_lab.state import EntropyBonus

@@ -12,12 +12,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ..errors import LabError
+from ..settings import Settings
 from . import questions as q
 from .dialect import Dialect
-from .errors import LabError
-from .judge_server import Cut, Server, compact, counted
 from .questions import JudgeFailure, Question
-from .settings import Settings
+from .server import Cut, Server, compact, counted
 
 T = TypeVar("T")
 KEY = "SA2VA_LAB_JUDGE_KEY"
@@ -278,20 +278,3 @@ def _remedy(cut: Cut | None, longer: str) -> str:
     if cut.why == "filter":
         return "choose another judgeModel"
     return "choose a judgeModel whose server allows more" if cut.own else longer
-
-
-def judge_metrics(terms: list[dict[str, Any]]) -> dict[str, float]:
-    """Metrics of the judge in one step, over all loops; none without a judge."""
-    own = [term for term in terms if term["name"] == "judge" and "judge" in term]
-    if not own:
-        return {}
-    details = [term["judge"] for term in own]
-    calls = sum(detail["calls"] for detail in details)
-    found = {
-        "judge/verdicts": sum(term["value"] is not None for term in own),
-        "judge/failures": sum(term["value"] is None for term in own),
-        "judge/calls": calls,
-        "judge/cache_hits": sum(detail["cached"] for detail in details),
-        "judge/cost": sum(detail["cost"] for detail in details),
-    }
-    return found | ({"judge/latency_ms": sum(detail["latencyMs"] for detail in details) / calls} if calls else {})

@@ -10,8 +10,8 @@ from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from typing import Any
 
+from ..errors import FORM, reading
 from .dialect import Dialect, ServerError
-from .errors import FORM, reading
 
 Choice = tuple[str, float | str]
 LETTERS = "ABCDE"

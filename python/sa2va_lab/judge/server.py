@@ -11,9 +11,9 @@ from http.client import HTTPException, HTTPResponse
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..errors import LabError
 from . import questions as q
 from .dialect import Dialect, ServerError, body_error, refuses_value
-from .errors import LabError
 from .questions import JudgeFailure
 
 _SHORTEST_KEY = 4

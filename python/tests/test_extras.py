@@ -1,0 +1,50 @@
+"""The core runs without the parts that are extras, and names the one that is missing."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sa2va_lab import text
+from sa2va_lab.errors import LabError, extra
+from sa2va_lab.settings import Contract
+
+PACKAGE = Path(__file__).parents[1] / "sa2va_lab"
+PARTS = ("judge", "serve", "pieces")
+
+
+def test_the_core_imports_none_of_its_parts(tmp_path: Path) -> None:
+    # A copy without their files: every module of the core still loads.
+    left_out = shutil.ignore_patterns("__pycache__", *PARTS, *(f"{part}.py" for part in PARTS))
+    shutil.copytree(PACKAGE, tmp_path / "sa2va_lab", ignore=left_out)
+    code = (
+        "import importlib, json, pkgutil, sa2va_lab as p; from sa2va_lab.errors import LabError, extra\n"
+        "said = {}\n"
+        "for own in pkgutil.iter_modules(p.__path__): importlib.import_module(f'sa2va_lab.{own.name}')\n"
+        "for part in ('judge', 'pieces'):\n"
+        "    try: extra(part, 'It')\n"
+        "    except LabError as wrong: said[part] = str(wrong)\n"
+        "print(json.dumps(said))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {
+        part: f'It needs the extra {part}: pip install "./python[{part}]"; nothing was changed'
+        for part in ("judge", "pieces")
+    }
+
+
+def test_a_tokenizer_of_pieces_names_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentencepiece", None)
+    monkeypatch.delitem(sys.modules, "sa2va_lab.pieces", raising=False)
+    (tmp_path / "tokenizer.model").write_bytes(b"")
+    contract = Contract({}, {"a": {"stopWords": [], "bos": False}}, {}, {}, {}, {})
+    with pytest.raises(LabError, match=r'tokenizer.model needs the extra pieces: pip install "\./python\[pieces\]"'):
+        text.Words(tmp_path, {"template": "a"}, contract)
+
+
+def test_an_extra_is_its_module() -> None:
+    assert extra("judge", "It").CaptionJudge.__name__ == "CaptionJudge"
