@@ -116,7 +116,8 @@ def _draft(row: Row, prompt: str, reward: Reward, terms: list[dict[str, Any]], *
     """Common fields of the rollouts of all loops."""
     return {
         "row_id": row.id, "image_id": row.image_id, "prompt": prompt, "reference_caption": row.caption,
-        "given_mask": row.rle, "reward": reward, "terms": terms, "greedy_mask": None, "caption_prime": None,
+        "given_mask": row.rle, "pixels": row.pixels, "reward": reward, "terms": terms,
+        "greedy_mask": None, "caption_prime": None,
     } | own  # fmt: skip
 
 

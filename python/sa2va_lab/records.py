@@ -24,7 +24,8 @@ _COLUMNS: list[tuple[str, pa.DataType]] = [
     ("given_mask", _MASK), ("predicted_mask", _MASK), ("greedy_mask", _MASK), ("reward", pa.float64()),
     ("advantage", pa.float64()), ("truncated", pa.bool_()), ("group_reward_mean", pa.float64()),
     ("group_reward_std", pa.float64()), ("group_zero_spread", pa.bool_()), ("prompt_runs", _WHOLES),
-    ("answer_ids", _WHOLES), ("actions", pa.list_(pa.field("item", _ACTION))), ("terms_json", pa.string()),
+    ("answer_ids", _WHOLES), ("pixels", pa.string()),
+    ("actions", pa.list_(pa.field("item", _ACTION))), ("terms_json", pa.string()),
 ]  # fmt: skip
 _DTYPES = {pa.string(): "string", pa.int32(): "int32", pa.float64(): "float64", pa.bool_(): "bool"}
 

@@ -1,7 +1,9 @@
 """Random numbers, masks and METEOR, compared with other implementations."""
 
 import io
+import runpy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import torch
 from nltk.translate.meteor_score import single_meteor_score
 from PIL import Image
 
-from sa2va_lab.data import pixels_of
+from sa2va_lab.data import Row, pixels_of
 from sa2va_lab.masks import decode_rle, encode_rle, overlap, region_cells
 from sa2va_lab.meteor import Meteor, Wordnet, tokens
 from sa2va_lab.philox import Address, philox, uniform, uniforms
@@ -126,3 +128,13 @@ def test_of_equal_tokens_top_p_drops_the_first() -> None:
     # The guard makes all scores equal, whatever their logits.
     logits = torch.linspace(60, 31, 1000, dtype=torch.float64)
     assert draw(logits[None], Sampler(top_p=0.4995), torch.full((1,), 1e-9).double(), None).ids.tolist() == [500]
+
+
+def test_pixels_have_the_lab_s_hash_and_other_ones_name_their_row() -> None:
+    row = Row("a#0", "i", "c", {"counts": "", "size": [1, 2]}, np.zeros((1, 2)), np.arange(6, dtype=np.uint8)[None])
+    # The lab's `crc32` of the bytes 0 to 5.
+    assert row.pixels == "30ebcf4a"
+    tool: Any = runpy.run_path(str(Path(__file__).parents[1] / "tools" / "replay.py"))["other_pixels"]
+    own = {n: {"row_id": f"r{n}", "pixels": "1"} for n in "abc"}
+    stored = {"a": {"row_id": "ra", "pixels": "1"}, "b": {"row_id": "rb", "pixels": "2"}, "c": {"row_id": "rc"}}
+    assert tool(stored, own) == {"rb": ("2", "1")}

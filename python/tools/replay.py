@@ -2,7 +2,8 @@
 python tools/replay.py RUN --model DIR --shards DIR --step N: repeats a stored step and compares it with the record.
 
 Rows, texts, masks and rewards must be equal; the gradient, read from the stored moments, and the weights after the
-update must be close. Use it to check a machine before a run continues there.
+update must be close. A row whose picture decodes to other pixels is named. Use it to check a machine before a run
+continues there.
 """
 
 import json
@@ -79,6 +80,15 @@ def compare_rollouts(stored: dict[str, dict[str, Any]], own: dict[str, dict[str,
         gaps = [abs((terms[0][name] or 0) - (terms[1][name] or 0)) for name in ("iou", "meteor")]
         out["terms"] = max(out["terms"], *gaps)
     return out
+
+
+def other_pixels(stored: dict[str, dict[str, Any]], own: dict[str, dict[str, Any]]) -> dict[str, tuple[str, str]]:
+    """
+    Rows whose picture decodes to other pixels here than in the record, with the hashes of both; files from before the
+    hash name none.
+    """
+    pairs = ((before["row_id"], before.get("pixels"), own[key]["pixels"]) for key, before in stored.items())
+    return {row: (there, here) for row, there, here in pairs if there not in (None, here)}
 
 
 class Recorded(Actor):
@@ -229,6 +239,13 @@ def replay(run: OpenRun, step: int, team: Team) -> tuple[dict[str, Any], Outcome
     outcome = step_of(run, team)
     rows = {row["id"]: row for group in outcome.groups for row in rollout_rows(step, group)}
     report = compare_rollouts(stored, rows) if stored else {}
+    report["pixels_differ"] = len(other := other_pixels(stored, rows) if stored else {})
+    for name, hashes in other.items() if team.first else ():
+        print(
+            f"Row {name} has the pixels {hashes[1]} here and had {hashes[0]} in the record: its picture was decoded by "
+            "another decoder. Convert the pictures to PNG to compare further",
+            file=sys.stderr,
+        )
     report["pixels_rounded"], report["draws_rounded"] = map(
         sum, zip(*team.all_of([(record.pixels, record.draws)]), strict=True)
     )
@@ -257,7 +274,7 @@ def main() -> int:
             torch.save(torch.cat([g.flatten() for g in outcome.updates[-1].gradient]), given.save)
         print(json.dumps(report))
     team.leave()
-    return int(any(report.get(f"{name}_differ", 0) for name in ("actions", *_EQUAL)))
+    return int(any(report.get(f"{name}_differ", 0) for name in ("actions", "pixels", *_EQUAL)))
 
 
 if __name__ == "__main__":

@@ -4,11 +4,12 @@
  * tests are skipped.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
+import { groupsFromArrow, groupsToArrow } from "../../src/engine/runs/rollouts/rollouts-arrow.ts";
 import { judgeServer } from "../support/judge-server.ts";
 import { expectNear, expectSameRun, recordsOf } from "../support/same-run.ts";
 import { launched, python, tool } from "../support/tools.ts";
@@ -142,6 +143,20 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
   it("repeats a step: field of uncertain cells, rows of a mix by length", async () => {
     const memory = { recompute: true, microRollouts: 2 };
     await expectStep("field", { fieldBand: 2, mixSources: "rows=1.5", lengthGrouping: true, ...memory });
+  });
+  it("names the row whose picture decodes to other pixels", async () => {
+    const run = await only(`${await only(join(scratch, "field"))}-scale`);
+    const folder = join(scratch, "other", basename(run));
+    await cp(run, folder, { recursive: true });
+    const file = join(folder, "rollouts", "step-000001.arrow");
+    const [first, ...rest] = await groupsFromArrow(await readFile(file), file);
+    if (first === undefined) throw new Error("no group was stored");
+    await writeFile(file, groupsToArrow([{ ...first, pixels: "00c0ffee" }, ...rest]));
+    const done = await python(REPLAY, folder, ...about(), "--step", "1");
+    expect(done.code).toBe(1);
+    expect(JSON.parse(done.out)).toMatchObject({ pixels_differ: 1, actions_differ: 0 });
+    const hashes = `the pixels ${first.pixels} here and had 00c0ffee in the record`;
+    expect(done.err).toContain(`Row ${first.rowId} has ${hashes}`);
   });
   it("repeats a step, supervised", async () =>
     await expectStep("supervised", { mode: "sft", weightDecay: 1, maskRateFactor: 1 }));

@@ -9,6 +9,7 @@ import {
   makeVector,
   Struct,
   tableFromIPC,
+  tableToIPC,
   Utf8,
 } from "apache-arrow";
 import { afterEach, expect, test, vi } from "vitest";
@@ -24,6 +25,15 @@ test("every field of every rollout survives, numbers bit for bit", async () => {
   expect(back).toStrictEqual(groups);
   expect(Object.is(back[0]?.rewardMean, Number.NaN)).toBe(true);
   expect(await groupsFromArrow(groupsToArrow([]), "x.arrow")).toEqual([]);
+});
+
+test("the hash of the pixels survives; files from before it lack it", async () => {
+  const hashed = { ...group(1, 1, 0), pixels: "00c0ffee" };
+  const bytes = groupsToArrow([hashed]);
+  expect(await groupsFromArrow(bytes, "x.arrow")).toStrictEqual([hashed]);
+  const table = tableFromIPC(bytes);
+  const older = table.select(table.schema.fields.map(({ name }) => name).filter((name) => name !== "pixels"));
+  expect(await groupsFromArrow(tableToIPC(older, "stream"), "x.arrow")).toStrictEqual([group(1, 1, 0)]);
 });
 
 test("a clip's rollouts say how many frames their masks hold, which divide them", async () => {

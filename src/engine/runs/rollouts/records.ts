@@ -91,6 +91,8 @@ export interface GroupRecord {
   readonly promptIds?: readonly number[];
   /** Loop 2: token ids of the forced answer that follows the prompt; absent in loop 1. */
   readonly answerIds?: readonly number[];
+  /** CRC-32 of the decoded picture's RGB bytes, 8 hexadecimal digits; absent before the update and in older files. */
+  readonly pixels?: string;
   readonly rollouts: readonly RolloutRecord[];
   /** Of the running step, without advantages yet and without what later phases compute; never stored. */
   readonly unfinished?: true;

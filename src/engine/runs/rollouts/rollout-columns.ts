@@ -90,6 +90,7 @@ export const COLUMNS = {
   group_zero_spread: flag((row) => row.groupOf.zeroSpread),
   prompt_runs: wholes((row) => (row.groupOf.promptIds === undefined ? null : toRuns(row.groupOf.promptIds))),
   answer_ids: wholes((row) => row.groupOf.answerIds ?? null),
+  pixels: text((row) => row.groupOf.pixels ?? null),
   actions,
   terms_json: text((row) => exactJson(row.terms as unknown as Json)),
 } as const satisfies Record<string, Column>;

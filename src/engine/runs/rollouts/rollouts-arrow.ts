@@ -95,7 +95,7 @@ function fromRow(cells: ReadonlyMap<string, Cell>): { header: Omit<GroupRecord, 
       rewardMean: cell("group_reward_mean"),
       rewardStd: cell("group_reward_std"),
       zeroSpread: cell("group_zero_spread"),
-      ...tokenIds(cells),
+      ...inputFacts(cells),
     },
     rollout: {
       id: cell("id"),
@@ -126,11 +126,16 @@ function fromRow(cells: ReadonlyMap<string, Cell>): { header: Omit<GroupRecord, 
 /** Maximum tokens of a prompt, far above any context length; a limit for damaged files. */
 const MOST_PROMPT_IDS = 2 ** 20;
 
-/** Token ids of prompt and answer, as far as the file has them. */
-function tokenIds(cells: ReadonlyMap<string, Cell>): Pick<GroupRecord, "promptIds" | "answerIds"> {
+/** Token ids of prompt and answer and the hash of the pixels, as far as the file has them. */
+function inputFacts(cells: ReadonlyMap<string, Cell>): Pick<GroupRecord, "promptIds" | "answerIds" | "pixels"> {
   const runs = (cells.get("prompt_runs") ?? null) as readonly number[] | null;
   const answerIds = (cells.get("answer_ids") ?? null) as readonly number[] | null;
-  return { ...(runs === null ? {} : { promptIds: fromRuns(runs) }), ...(answerIds === null ? {} : { answerIds }) };
+  const pixels = (cells.get("pixels") ?? null) as string | null;
+  return {
+    ...(runs === null ? {} : { promptIds: fromRuns(runs) }),
+    ...(answerIds === null ? {} : { answerIds }),
+    ...(pixels === null ? {} : { pixels }),
+  };
 }
 
 /** Number of frames of a clip, which must divide the given mask. */
