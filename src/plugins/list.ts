@@ -1,10 +1,11 @@
 /** The plug-ins with rows in the tables of the core. Without its lines here and in the lists beside it, a plug-in is gone. */
+import { plugin as exchange } from "./exchange/index.ts";
 import { plugin as handover } from "./handover/index.ts";
 import type { Plugin } from "./plugin.ts";
 import { plugin as questionAnswer } from "./question-answer/index.ts";
 import { plugin as report } from "./report/index.ts";
 
-export const PLUGINS = [questionAnswer, report, handover] as const satisfies readonly Plugin[];
+export const PLUGINS = [questionAnswer, report, handover, exchange] as const satisfies readonly Plugin[];
 
 type Listed = (typeof PLUGINS)[number];
 
