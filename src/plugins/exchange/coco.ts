@@ -1,6 +1,6 @@
 /**
  * A run's answers as COCO results, with the annotations that they answer, for pycocotools and pycocoevalcap. Each row of
- * the data set is an image of its own, because an expression asks for one region: with several rows on one image, COCOeval
+ * the data set is a separate image, because an expression asks for one region: with several rows on one image, COCOeval
  * would match an answer to the region of another expression.
  */
 import { type Rle, rleArea, rleBox } from "../../engine/data/mask/rle.ts";
@@ -88,7 +88,7 @@ async function* rolloutFiles(run: RunFolder): ExportFiles {
 /** `captions.json`, and `instances.json` if every mask is known. */
 async function* annotations(folder: string, rows: readonly Row[]): ExportFiles {
   const head = {
-    info: { description: "Rows of a run of sa2va-lab; every row is an image of its own" },
+    info: { description: "Rows of a run of sa2va-lab; every row is a separate image" },
     images: rows.map(({ rowId, imageId, size: [height, width] }, n) => ({
       ...{ id: n + 1, width, height, file_name: imageId, row_id: rowId },
     })),
@@ -125,7 +125,7 @@ const README = `# COCO results of a run
 - \`captions.json\` and \`instances.json\`: the answers of the data set. \`instances.json\` of held-out rows is written
   only while the run's data is open (in the page) or named (\`--shards\`).
 
-Each row is an image of its own, with the row's id in \`row_id\` and the picture's id in \`file_name\`.
+Each row is a separate image, with the row's id in \`row_id\` and the picture's id in \`file_name\`.
 
     from pycocotools.coco import COCO
     from pycocotools.cocoeval import COCOeval
