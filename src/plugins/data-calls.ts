@@ -1,7 +1,13 @@
 /** Calls of plug-ins that the data worker serves. */
 import type { DataPlace, ServedAt } from "../protocol/plugin-calls.ts";
+import { completionCalls } from "./exchange/trl-completions.ts";
 import { boardCalls } from "./leaderboard/board-calls.ts";
 import { rolloutCalls } from "./reward-bench/rollout-calls.ts";
 import { suiteCalls } from "./suites/suite-calls.ts";
 
-export const DATA_CALLS: readonly ServedAt<DataPlace, unknown>[] = [boardCalls, rolloutCalls, suiteCalls];
+export const DATA_CALLS: readonly ServedAt<DataPlace, unknown>[] = [
+  boardCalls,
+  completionCalls,
+  rolloutCalls,
+  suiteCalls,
+];

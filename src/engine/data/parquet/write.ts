@@ -43,15 +43,15 @@ export function varint(value: number): number[] {
   return [...bytes, rest];
 }
 
-/** A column of numbers (DOUBLE) or texts (UTF-8 BYTE_ARRAY), all of one kind; null for a missing value. */
+/** A column of numbers (DOUBLE), whole numbers (INT64) or texts (UTF-8 BYTE_ARRAY); null for a missing value. */
 export interface WrittenColumn {
   readonly name: string;
   readonly values: readonly (number | null)[] | readonly (string | null)[];
-  readonly kind: "number" | "text";
+  readonly kind: "number" | "whole" | "text";
 }
 
-const DOUBLE = 5;
-const BYTE_ARRAY = 6;
+/** Physical types by kind. */
+const TYPES = { number: 5, whole: 2, text: 6 } as const;
 const OPTIONAL = 1;
 const UTF8 = 0;
 const RLE = 3;
@@ -69,7 +69,7 @@ export function writeParquet(columns: readonly WrittenColumn[], createdBy: strin
     const [start, size] = [offset, header.bytes.length + page.length];
     parts.push(Uint8Array.from(header.bytes), page);
     offset += size;
-    const facts = { 1: i32(typeOf(column)), 2: list([i32(0), i32(RLE)]), 3: list([text(column.name)]), 4: i32(0) };
+    const facts = { 1: i32(TYPES[column.kind]), 2: list([i32(0), i32(RLE)]), 3: list([text(column.name)]), 4: i32(0) };
     const sizes = { 5: i64(rows), 6: i64(size), 7: i64(size), 9: i64(start) };
     return struct({ 2: i64(start), 3: struct({ ...facts, ...sizes }) });
   });
@@ -77,7 +77,7 @@ export function writeParquet(columns: readonly WrittenColumn[], createdBy: strin
     struct({ 4: text("table"), 5: i32(columns.length) }),
     ...columns.map((column) => {
       const utf8 = column.kind === "text" ? { 6: i32(UTF8) } : {};
-      return struct({ 1: i32(typeOf(column)), 3: i32(OPTIONAL), 4: text(column.name), ...utf8 });
+      return struct({ 1: i32(TYPES[column.kind]), 3: i32(OPTIONAL), 4: text(column.name), ...utf8 });
     }),
   ];
   const group = struct({ 1: list(chunks), 2: i64(offset - MAGIC.length), 3: i64(rows) });
@@ -88,12 +88,8 @@ export function writeParquet(columns: readonly WrittenColumn[], createdBy: strin
   return joinBytes([...parts, Uint8Array.from(footer), size, Uint8Array.from(MAGIC)]);
 }
 
-function typeOf({ kind }: WrittenColumn): number {
-  return kind === "number" ? DOUBLE : BYTE_ARRAY;
-}
-
 /** Definition levels, then the existing values. */
-function pageOf({ values }: WrittenColumn): Uint8Array {
+function pageOf({ values, kind }: WrittenColumn): Uint8Array {
   const groups = Math.ceil(values.length / 8);
   const bits = new Uint8Array(groups);
   for (const [at, value] of values.entries())
@@ -105,7 +101,10 @@ function pageOf({ values }: WrittenColumn): Uint8Array {
   const encoder = new TextEncoder();
   const written = values.flatMap((value): Uint8Array[] => {
     if (value === null) return [];
-    if (typeof value === "number") return [new Uint8Array(new Float64Array([value]).buffer)];
+    if (typeof value === "number") {
+      const stored = kind === "whole" ? new BigInt64Array([BigInt(value)]) : new Float64Array([value]);
+      return [new Uint8Array(stored.buffer)];
+    }
     const bytes = encoder.encode(value);
     return [new Uint8Array(new Uint32Array([bytes.length]).buffer), bytes];
   });
