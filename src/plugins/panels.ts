@@ -7,6 +7,7 @@ export const PANELS: readonly PluginPanel[] = [
   { plugin: "whole-run", at: "whole-run", Panel: lazy(() => import("./whole-run/across-view.tsx")) },
   { plugin: "reward-bench", at: "rewards", Panel: lazy(() => import("./reward-bench/bench-panel.tsx")) },
   { plugin: "leaderboard", at: "runs", Panel: lazy(() => import("./leaderboard/leaderboard-panel.tsx")) },
+  { plugin: "exchange", at: "runs", Panel: lazy(() => import("./exchange/completions-panel.tsx")) },
   { plugin: "suites", at: "suites", Panel: lazy(() => import("./suites/suite-screen.tsx")) },
   { plugin: "suites", at: "stopped-work", Panel: lazy(() => import("./suites/stopped-suites.tsx")) },
   { plugin: "tuner", at: "system", Panel: lazy(() => import("./tuner/tuning-panel.tsx")) },

@@ -116,7 +116,15 @@ function paired(scores: Rows, before: Rows): Rows | null {
   return found.length === scores.length ? found : null;
 }
 
-/** The earliest evaluation with the same report rows and mask policy, the baseline of differences. */
+/** Whether any row has a reward: a fork with other rewards keeps its parent's evaluations without them. */
+export function hasRewards(rows: Rows): boolean {
+  return rows.some(({ rewards }) => Object.values(rewards).some((reward) => reward !== null && reward !== undefined));
+}
+
+/**
+ * The earliest evaluation with the same report rows and mask policy, the baseline of differences; for rows with rewards
+ * the earliest one that has them, too.
+ */
 export function baselineOf(
   earlier: readonly StoredEvaluation[],
   rows: Rows,
@@ -127,7 +135,8 @@ export function baselineOf(
     const same = partOf(before, "report");
     return report.maskPolicy === maskPolicy && same.length === scores.length && paired(scores, same) !== null;
   };
-  return earlier.find(suits) ?? null;
+  const suitable = earlier.filter(suits);
+  return (hasRewards(rows) ? suitable.find((own) => hasRewards(own.rows)) : undefined) ?? suitable[0] ?? null;
 }
 
 /** Over the rows that have this reward in both evaluations, else over those that have it now; null where none has. */

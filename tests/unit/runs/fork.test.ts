@@ -2,6 +2,7 @@
 import { unzipSync } from "fflate";
 import { expect, it } from "vitest";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
+import { baselineOf } from "../../../src/engine/eval/report.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import {
@@ -10,6 +11,7 @@ import {
   writeEvaluations,
 } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { forkRun } from "../../../src/engine/runs/library/fork.ts";
+import { readNotes } from "../../../src/engine/runs/notes.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { zippedRun } from "../../support/zipped-run.ts";
@@ -77,6 +79,21 @@ it("keeps the evaluations of its parent, but for rewards that it scores otherwis
     ).toEqual([]);
   }
   expect(end?.report.means).toEqual(evaluation(1, 0.5).report.means);
+  // What comes is compared with the first evaluation that has the fork's rewards.
+  const { rows } = evaluation(1, 0.5);
+  expect(baselineOf([start!, { ...end!, rows }], rows, "field")?.report.step).toBe(1);
+  expect(baselineOf([start!, end!], rows, "field")?.report.step).toBe(0);
+});
+
+it("notes at its step what changed, with code by its name alone", async () => {
+  const store = await parent();
+  await forkRun(store, PARENT, fork());
+  expect((await readNotes(store, "copy")).steps).toEqual([]);
+  const changes = { learningRate: 0.001, userReward: "const reward = () => 1;" } as Partial<LabConfig>;
+  await forkRun(store, PARENT, { ...fork(changes), id: "other" });
+  const [note] = (await readNotes(store, "other")).steps;
+  expect(note?.step).toBe(1);
+  expect(note?.text).toBe("Fork: Custom reward changed, Learning rate 0.001");
 });
 
 it("leaves behind what the zip of its parent added", async () => {

@@ -5,6 +5,7 @@
 import { weightedLoops } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { LabError, toLabError } from "../../errors.ts";
+import { hasRewards } from "../../eval/report.ts";
 import { OutOfMemory } from "../../gpu/runtime/device.ts";
 import { trimPool, trimPoolToSmall } from "../../gpu/runtime/pool.ts";
 import { gpuFinished } from "../../gpu/runtime/work-budget.ts";
@@ -190,18 +191,24 @@ export class Trainer {
     this.#deps.emit({ type: "phase", step, loop, phase, programs: DEVICE_METER.counts().programs });
   }
 
-  /** Evaluates held-out rows at the interval, at the end and on request; the start after step 1. */
+  /**
+   * Evaluates held-out rows at the interval, at the end and on request; the start after step 1. A fork evaluates where it
+   * starts, unless its parent did so with the same rewards.
+   */
   async #evaluateDue(): Promise<void> {
     const { evalSteps, steps } = this.#config;
     const asked = this.#evaluationAsked;
     const never = evalSteps === 0 && !asked;
     if (never || this.#deps.evaluated.report.length === 0 || (this.#step === 0 && steps > 0)) return;
     this.#evaluationAsked = false;
-    const due = asked || this.#step % evalSteps === 0 || this.#step === steps;
+    const { store, id, manifest } = this.#deps.run;
+    const forked = this.#step === manifest().forkedFrom?.step;
+    const due = asked || forked || this.#step % evalSteps === 0 || this.#step === steps;
     if (!due && this.#startEvaluated) return;
-    const { store, id } = this.#deps.run;
-    const done = new Set((await readEvaluations(store, id)).map(({ report }) => report.step));
-    if (asked) done.delete(this.#step);
+    const evaluations = await readEvaluations(store, id);
+    const done = new Set(evaluations.map(({ report }) => report.step));
+    const rewarded = evaluations.some(({ report, rows }) => report.step === this.#step && hasRewards(rows));
+    if (asked || (forked && !rewarded)) done.delete(this.#step);
     for (const step of due ? [0, this.#step] : [0]) if (!done.has(step)) await this.#wholeEvaluation(step);
     this.#startEvaluated = true;
   }

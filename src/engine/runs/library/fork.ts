@@ -1,5 +1,5 @@
 /** Copies a stored run up to one of its checkpoints, as a separate run. */
-import { requireConfig } from "../../config/parse.ts";
+import { configDifference, isTextSetting, requireConfig } from "../../config/parse.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
 import type { RunStore } from "../../storage/store.ts";
@@ -7,6 +7,7 @@ import { checkFiles } from "../checkpoint/checkpoint.ts";
 import { inCopyOrder } from "../checkpoint/checkpoint-folder.ts";
 import { type EvalReport, REWARD_METRICS, readEvaluations, writeEvaluations } from "../evaluations/evaluations.ts";
 import type { RunManifest } from "../manifest.ts";
+import { writeNotes } from "../notes.ts";
 import { createRun, openRun, type RunFolder } from "../run-folder.ts";
 import { stepFromName, stepName } from "../step-name.ts";
 
@@ -84,6 +85,11 @@ export async function forkRun(store: RunStore, parent: string, fork: Fork, to: R
     }
     await run.truncateAfter(step);
     if (scoresOtherwise(manifest.config, config)) await forgetRewards(to, id);
+    const changed = Object.keys(configDifference(config, manifest.config)).map((key) =>
+      changeText(key as SettingKey, config),
+    );
+    // Curves show notes, so they mark the change.
+    if (changed.length > 0) await writeNotes(to, id, { steps: [{ step, text: `Fork: ${changed.join(", ")}` }] });
     // Written last, so that every fork that can be resumed is complete.
     for (const rest of copied) if (rest.startsWith(`checkpoints/${stepName(step)}/`)) await copy(rest);
     return run;
@@ -92,6 +98,12 @@ export async function forkRun(store: RunStore, parent: string, fork: Fork, to: R
     await to.remove(id).catch(() => undefined);
     throw thrown;
   }
+}
+
+/** A setting and its value; a text, which may be code, by its name alone. */
+function changeText(key: SettingKey, config: LabConfig): string {
+  const { label } = SETTINGS[key];
+  return isTextSetting(key) ? `${label} changed` : `${label} ${config[key]}`;
 }
 
 /** Reward settings that change no score: limits, prices and the control of training. */
