@@ -1,7 +1,10 @@
 /** Screenshots of every screen: light and dark, wide, middle and narrow. */
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { SCREENS } from "../../src/app/stores/route-text.ts";
+import { SCREENS, TRAIN_TABS } from "../../src/app/stores/route-text.ts";
+
+/** Every screen by its name, and the tabs of Train by theirs. */
+const PLACES = [...SCREENS, ...TRAIN_TABS.slice(1)];
 
 const SIZES = [
   { name: "", width: 1440, height: 900 },
@@ -26,9 +29,11 @@ export async function photographScreens(page: Page, folder: string, options: Pho
   for (const { name: size, width, height } of SIZES) {
     for (const dark of [false, true]) {
       await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
-      for (const screen of options.screens ?? SCREENS) {
+      for (const screen of options.screens ?? PLACES) {
         await page.setViewportSize({ width, height });
-        await page.evaluate(`location.hash = "#screen=${screen}"`);
+        const tab = TRAIN_TABS.find((name) => name === screen);
+        const place = tab === undefined ? `screen=${screen}` : `screen=train&tab=${tab}`;
+        await page.evaluate(`location.hash = "#${place}"`);
         // Curves and pictures are drawn a moment later.
         await page.waitForTimeout(900);
         const name = `${screen}${dark ? "-dark" : ""}${size}`;

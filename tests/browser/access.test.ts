@@ -82,7 +82,7 @@ describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
 
   it("a narrow window passes", async () => {
     await lab.page.setViewportSize(NARROW);
-    await show(lab.page, { screen: "rollouts" });
+    await show(lab.page, { screen: "train", tab: "rollouts" });
     await lab.page.waitForTimeout(500);
     expect(await violations(lab.page)).toEqual([]);
     await lab.page.setViewportSize(WIDE);

@@ -122,9 +122,9 @@ it("an exported run opens as a run, read-only, beside the rows that are open", a
   const scrolled = (): Promise<number> => page.evaluate("document.documentElement.scrollWidth - innerWidth");
   await page.getByRole("heading", { name: TITLE }).waitFor();
   await expect.poll(scrolled).toBe(0);
-  await show(page, { screen: "eval", run: "other" });
+  await show(page, { screen: "train", tab: "held-out", run: "other" });
   await expect.poll(() => page.getByTestId("eval-where").textContent()).toMatch(/48 report rows, after 25 steps/);
-  await show(page, { screen: "rollouts", run: "other", step: "10" });
+  await show(page, { screen: "train", tab: "rollouts", run: "other", step: "10" });
   await expect.poll(() => page.getByTestId("rollout-card").count()).toBe(8);
   // With a picture, since the run's training rows are open.
   await page.getByTestId("rollout-card").first().getByRole("img").waitFor();

@@ -88,16 +88,16 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
   });
 
   it("shows rollouts that arrive while it is viewed", async () => {
-    await show(lab.page, { screen: "rollouts", run: "far-1" });
-    const head = lab.page.getByTestId("screen-rollouts").locator("header");
+    await show(lab.page, { screen: "train", tab: "rollouts", run: "far-1" });
+    const head = lab.page.getByTestId("screen-train").locator("header");
     await head.getByText("step 1", { exact: true }).waitFor();
     await cp(join(scratch, LATER), join(run, "rollouts", LATER));
     await head.getByText("step 5", { exact: true }).waitFor();
   });
 
   it("shows evaluations as they are computed", async () => {
-    await show(lab.page, { screen: "eval", run: "far-1" });
-    const screen = lab.page.getByTestId("screen-eval");
+    await show(lab.page, { screen: "train", tab: "held-out", run: "far-1" });
+    const screen = lab.page.getByTestId("panel-held-out");
     await screen.getByText(/report rows, after 0 steps/).waitFor();
     const { step } = (JSON.parse(evaluations.at(-1) as string) as { report: { step: number } }).report;
     expect(step).toBeGreaterThan(0);

@@ -35,7 +35,7 @@ describe("the recorded run", () => {
       const files = await fetch(new URL("pocket/recorded/files.json", document.baseURI));
       return ((await files.json()) as { readonly path: string }[])[0]?.path.split("/")[0];
     });
-    await show(page, { screen: "eval", run: id ?? "" });
+    await show(page, { screen: "train", tab: "held-out", run: id ?? "" });
     await page.getByTestId("eval-selection").waitFor();
     await expect
       .poll(() => page.getByTestId("eval-selection").textContent())
@@ -59,7 +59,7 @@ describe("held-out rows of a run", () => {
 
   it("are reported apart from those that chose the best checkpoint, whose score is named", async () => {
     const { page } = lab;
-    await show(page, { screen: "eval" });
+    await show(page, { screen: "train", tab: "held-out" });
     const line = page.getByTestId("eval-selection");
     await line.waitFor();
     await expect.poll(() => page.getByTestId("eval-where").textContent()).toBe("2 report rows, after 5 steps");
@@ -68,7 +68,9 @@ describe("held-out rows of a run", () => {
       .toMatch(
         /^Best checkpoint: step 5, with run reward, sampled \d\.\d{3} on 2 selection rows\. Scores below leave them out\. The report rows are few: with fewer than 10 pictures no interval can be trusted\.$/,
       );
-    const titles = await page.locator("[data-testid=screen-eval] fieldset button > span:first-child").allTextContents();
+    const titles = await page
+      .locator("[data-testid=panel-held-out] fieldset button > span:first-child")
+      .allTextContents();
     expect(titles.slice(0, 5)).toEqual([
       "Loop 1 reward, greedy",
       "Loop 1 reward, sampled",
@@ -79,7 +81,7 @@ describe("held-out rows of a run", () => {
     expect(titles).toHaveLength(10);
     // The rows behind a score are the report rows.
     await page.getByRole("heading", { name: /better, \d worse/ }).waitFor();
-    await expect.poll(() => page.locator("[data-testid=screen-eval] ol > li").count()).toBe(2);
+    await expect.poll(() => page.locator("[data-testid=panel-held-out] ol > li").count()).toBe(2);
     expect(await violations(page)).toEqual([]);
   });
 
@@ -115,8 +117,18 @@ describe("held-out rows of a run", () => {
     await expect.poll(() => cell.first().textContent()).toMatch(/^4.*scores$/);
     await cell.first().getByRole("link").click();
     await expect.poll(() => page.getByTestId("eval-where").textContent()).toBe("2 report rows, after 4 steps");
-    const steps = page.getByTestId("eval-step").locator("option");
-    expect((await steps.allTextContents()).map((text) => text.split(",")[0])).toEqual(["Step 5", "Step 4", "Step 0"]);
+    // The time line stops at every evaluation.
+    const line = page.getByRole("slider", { name: "Step" });
+    await line.focus();
+    for (const [key, stop] of [
+      ["End", "step 5"],
+      ["Home", "step 0"],
+      ["ArrowRight", "step 4"],
+    ] as const) {
+      await page.keyboard.press(key);
+      await expect.poll(() => line.getAttribute("aria-valuetext")).toBe(stop);
+    }
+    await expect.poll(() => page.getByTestId("eval-where").textContent()).toBe("2 report rows, after 4 steps");
     // Against the start, like any other evaluation of the run.
     await page
       .getByText(/from \d\.\d{3}/)
@@ -160,7 +172,7 @@ describe("alarms", () => {
     const id = new URLSearchParams(((await link.getAttribute("href")) as string).slice(1)).get("rollout");
     expect(id).toMatch(/^5-1-0-\d$/);
     await link.click();
-    await page.locator("main[data-screen=rollouts]").waitFor();
+    await page.locator("[data-testid=panel-rollouts]").waitFor();
     await page.getByTestId("rollout-card").first().waitFor();
     expect(new URLSearchParams(new URL(page.url()).hash.slice(1)).get("run")).toBe(runId);
     expect(await problems(page)).toEqual([]);

@@ -214,7 +214,7 @@ describe("a run with the judge", () => {
     await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
     // Both steps were viewed on this screen as they ran; neither before its file was written.
     expect((await problems(page)).filter((text) => /rollouts/.test(text))).toEqual([]);
-    await show(page, { screen: "rollouts", step: "1" });
+    await show(page, { screen: "train", tab: "rollouts", step: "1" });
     const inspector = page.getByTestId("inspector");
     await inspector.waitFor();
     await inspector.getByRole("tab", { name: "Reward" }).click();

@@ -33,7 +33,7 @@ afterAll(() => lab.close());
 describe("held-out masks", () => {
   it("are counted as papers on referring segmentation do, with paired differences", async () => {
     const { page } = lab;
-    await show(page, { screen: "eval" });
+    await show(page, { screen: "train", tab: "held-out" });
     const grounding = page.getByRole("button", { name: /^Grounding/ });
     await grounding.waitFor();
     await expect.poll(() => page.getByTestId("segmentation").count()).toBe(0);
@@ -208,7 +208,7 @@ describe("a run that has done all its steps", () => {
       .getByTestId("pick-shard-files")
       .setInputFiles({ name: "other.zip", mimeType: "application/zip", buffer });
     await page.getByText("imported run, read-only").waitFor();
-    await show(page, { screen: "rollouts", run: "other", step: "1" });
+    await show(page, { screen: "train", tab: "rollouts", run: "other", step: "1" });
     await page.getByRole("tab", { name: "Recompute" }).click();
     await page.getByRole("button", { name: "Replay step 1" }).click();
     await page.getByText(/Repeated from the start: 4 rollouts and \d+ metrics equal the log bit for bit/).waitFor();
@@ -251,7 +251,7 @@ describe("a run that has done all its steps", () => {
     // Three steps were requested: the run pauses after its second.
     const paused = events.length;
     await untilEvent(events, from, ({ type, state, step }) => type === "state" && state === "paused" && step === 2);
-    await show(page, { screen: "eval" });
+    await show(page, { screen: "train", tab: "held-out" });
     const evaluate = page.getByTestId("evaluate-now");
     const evaluations = events.filter(({ type }) => type === "eval").length;
     await evaluate.click();

@@ -234,7 +234,7 @@ describe("the list of runs", () => {
   });
 
   it("says on Eval only that the run cannot be read, not that it has no evaluations", async () => {
-    await show(lab.page, { screen: "eval", run: "not-stored" });
+    await show(lab.page, { screen: "train", tab: "held-out", run: "not-stored" });
     await lab.page.getByText(/^Cannot read the evaluations: Run "not-stored" is not stored here/).waitFor();
     expect(await lab.page.getByText("This run has no evaluations").count()).toBe(0);
   });

@@ -66,14 +66,14 @@ test("the demo trains two steps and is evaluated", async () => {
   const steps = events.filter(({ type }) => type === "step");
   expect(steps).toHaveLength(2);
   for (const { metrics } of steps) expect(Number.isFinite(metrics?.loss)).toBe(true);
-  await show(lab.page, { screen: "eval" });
+  await show(lab.page, { screen: "train", tab: "held-out" });
   await expect.poll(() => lab.page.getByTestId("eval-where").textContent()).toContain("after 2 steps");
   expect(await lab.page.getByRole("radio", { name: "Suites" }).count()).toBe(0);
 });
 
 test("its rollouts are shown, and every other screen", async () => {
-  await show(lab.page, { screen: "rollouts" });
-  await lab.page.getByTestId("screen-rollouts").getByRole("heading", { level: 1 }).first().waitFor();
+  await show(lab.page, { screen: "train", tab: "rollouts" });
+  await lab.page.getByTestId("screen-train").getByRole("heading", { level: 1 }).first().waitFor();
   expect(await lab.page.getByRole("radio", { name: "Whole run" }).count()).toBe(0);
   expect(await lab.page.getByRole("radio", { name: "Table" }).count()).toBe(1);
   for (const screen of ["home", "data", "setup", "rewards", "judge", "system"]) await show(lab.page, { screen });

@@ -35,10 +35,10 @@ const notOpen = (): ReturnType<OpenPage["page"]["getByText"]> => lab.page.getByT
 describe("with the rows of the run open", () => {
   it("pictures and masks are shown", async () => {
     const { page } = lab;
-    await show(page, { screen: "rollouts", step: "25" });
+    await show(page, { screen: "train", tab: "rollouts", step: "25" });
     await page.getByTestId("rollout-card").first().waitFor();
-    await show(page, { screen: "eval" });
-    await page.locator("[data-testid=screen-eval] canvas").first().waitFor();
+    await show(page, { screen: "train", tab: "held-out" });
+    await page.locator("[data-testid=panel-held-out] canvas").first().waitFor();
     await openBench("25");
     await page.getByRole("button", { name: "Try it out" }).waitFor();
     await expect.poll(() => page.getByTestId("eval-not-open").count()).toBe(0);
@@ -62,7 +62,7 @@ describe("with rows of the same names open", () => {
   });
 
   it("rollouts say that their picture is not there", async () => {
-    await show(lab.page, { screen: "rollouts", step: "25" });
+    await show(lab.page, { screen: "train", tab: "rollouts", step: "25" });
     await lab.page.getByTestId("rollout-card").first().waitFor();
     await expect.poll(() => notOpen().count()).toBeGreaterThan(0);
     await expect
@@ -76,7 +76,7 @@ describe("with rows of the same names open", () => {
   });
 
   it("evaluations say so once and show neither pictures nor given masks", async () => {
-    await show(lab.page, { screen: "eval" });
+    await show(lab.page, { screen: "train", tab: "held-out" });
     await lab.page.getByTestId("eval-not-open").waitFor();
     await expect.poll(() => lab.page.getByTestId("eval-not-open").textContent()).toMatch(/\(shards\) are not open/);
   });

@@ -37,7 +37,7 @@ it("has curves and newest rollouts beside both loops", async () => {
 
 it("has its groups on Rollouts; the inspector shows question, answer, reward and tokens", async () => {
   const { page } = lab;
-  await show(page, { screen: "rollouts", step: "1" });
+  await show(page, { screen: "train", tab: "rollouts", step: "1" });
   await page
     .getByLabel("Groups of this step")
     .getByRole("button", { name: /^Loop 3/ })

@@ -57,7 +57,7 @@ describe("Let loop 2 repair masks", () => {
     await page.getByTestId("strip-start").click();
     await untilEvent(events, from, (event) => event.type === "step" && event.step === 2);
     await page.getByTestId("live-strip").getByTestId("rollout-card").first().getByRole("button").click();
-    await page.locator("main[data-screen=rollouts]").waitFor();
+    await page.locator("[data-testid=panel-rollouts]").waitFor();
     expect(await route("step")).not.toBeNull();
     const latest = page.getByTestId("follow-latest");
     await expect.poll(() => latest.textContent()).toMatch(/^Live: step \d+$/);

@@ -31,7 +31,7 @@ beforeAll(async () => {
     .split("\n")
     .map((line) => (line.includes('"step":20,') ? line.replace('"grad_norm":0.', '"grad_norm":9.') : line))
     .join("\n");
-  lab = await openPage({ screen: "rollouts" }, { bypassCSP: true }, async (page) => {
+  lab = await openPage({ screen: "train", tab: "rollouts" }, { bypassCSP: true }, async (page) => {
     await page.context().route(/metrics\.jsonl/, (route) => route.fulfill({ body: spiked }));
   });
   await lab.context.route(/rollouts\/step-\d+\.arrow/, (route) => {
@@ -51,7 +51,7 @@ describe("loop 2 of a policy with exploration noise", () => {
     expect(noisy).toBeDefined();
     const { step, group } = noisy as NonNullable<typeof noisy>;
     await page.setViewportSize({ width: 1440, height: 900 });
-    await show(page, { screen: "rollouts", step: String(step), group: `2-${group}` });
+    await show(page, { screen: "train", tab: "rollouts", step: String(step), group: `2-${group}` });
     const inspector = page.getByTestId("inspector");
     const figure = inspector.getByRole("img", { name: /mask without exploration noise covers/ }).first();
     await figure.waitFor();
@@ -70,7 +70,7 @@ describe("loop 2 of a policy with exploration noise", () => {
       const box = await part.boundingBox();
       expect((box?.y ?? Number.NaN) + (box?.height ?? Number.NaN)).toBeLessThanOrEqual(900);
     }
-    await show(page, { screen: "rollouts" });
+    await show(page, { screen: "train", tab: "rollouts" });
   });
 });
 
@@ -111,7 +111,7 @@ describe("a search in rollouts", () => {
       rollouts.filter(({ reward }) => loop === 1 && reward !== null && reward <= 0.3),
     );
     // The address contains the filter.
-    await show(page, { screen: "rollouts", view: "table", filter: "loop:1 reward:..0.3" });
+    await show(page, { screen: "train", tab: "rollouts", view: "table", filter: "loop:1 reward:..0.3" });
     const table = page.getByTestId("rollout-table");
     await expect.poll(() => table.getAttribute("aria-rowcount")).toBe(String(found.length));
     const [file] = await Promise.all([
@@ -126,7 +126,7 @@ describe("a search in rollouts", () => {
 
   it("goes from a bar of the rewards to exactly its rollouts, sorted by any column, and to one of them", async () => {
     const { page } = lab;
-    await show(page, { screen: "rollouts", view: "table", filter: "" });
+    await show(page, { screen: "train", tab: "rollouts", view: "table", filter: "" });
     const table = page.getByTestId("rollout-table");
     const all = groups.reduce((sum, { rollouts }) => sum + rollouts.length, 0);
     await expect.poll(() => table.getAttribute("aria-rowcount")).toBe(String(all));
@@ -167,7 +167,7 @@ describe("a search with words", () => {
       .filter(({ caption, captionPrime, referenceCaption, completion, rowId }) =>
         [caption, captionPrime, referenceCaption, completion, rowId].some((text) => text?.includes(word)),
       );
-    await show(page, { screen: "rollouts", view: "table", filter: word });
+    await show(page, { screen: "train", tab: "rollouts", view: "table", filter: word });
     await expect.poll(() => page.getByTestId("rollout-table").getAttribute("aria-rowcount")).toBe(String(found.length));
     const labels = await page
       .getByTestId("reward-histogram")
@@ -181,7 +181,7 @@ describe("a search with words", () => {
 describe("keys and gestures", () => {
   it("go to the control that uses them", async () => {
     const { page } = lab;
-    await show(page, { screen: "rollouts", step: "20", view: "", filter: "" });
+    await show(page, { screen: "train", tab: "rollouts", step: "20", view: "", filter: "" });
     const line = page.getByRole("slider", { name: "Step" });
     await expect.poll(() => line.getAttribute("aria-valuetext")).toBe("step 20");
     await line.focus();
@@ -198,7 +198,7 @@ describe("keys and gestures", () => {
 
   it("scroll the table, and change no step behind it", async () => {
     const { page } = lab;
-    await show(page, { screen: "rollouts", step: "20", view: "table", filter: "" });
+    await show(page, { screen: "train", tab: "rollouts", step: "20", view: "table", filter: "" });
     await page
       .getByTestId("rollout-table")
       .getByRole("button", { name: /^Rollout / })
@@ -212,9 +212,9 @@ describe("keys and gestures", () => {
       page.getByRole("region", { name: "Rollouts" }).evaluate((element) => element.scrollTop);
     await expect.poll(scrolled).toBeGreaterThan(0);
     expect(await place()).toBe(before);
-    await show(page, { screen: "rollouts", view: "table", filter: "nothing has these words" });
+    await show(page, { screen: "train", tab: "rollouts", view: "table", filter: "nothing has these words" });
     await page.getByRole("heading", { name: "No rollout matches the filters" }).waitFor();
-    await show(page, { screen: "rollouts", step: "1", view: "", filter: "" });
+    await show(page, { screen: "train", tab: "rollouts", step: "1", view: "", filter: "" });
   });
 
   it("include / where a keyboard has it on another key's upper half", async () => {
@@ -246,7 +246,7 @@ describe("keys and gestures", () => {
 
 it("in a narrow window rollouts and their rewards take no more than its width", async () => {
   const { page } = lab;
-  await show(page, { screen: "rollouts", step: "25", view: "", filter: "" });
+  await show(page, { screen: "train", tab: "rollouts", step: "25", view: "", filter: "" });
   await page.getByRole("tab", { name: "Reward" }).click();
   const inspector = page.getByTestId("inspector");
   const right = async (place: typeof inspector): Promise<number> => {
@@ -266,7 +266,7 @@ describe("a rollout", () => {
     const { page } = lab;
     const group = groups.find(({ step, loop }) => step === 1 && loop === 1);
     const rollout = group?.rollouts.find(({ reward }) => (reward ?? 0) > 0.5);
-    await show(page, { screen: "rollouts", step: "1", view: "", filter: "", rollout: rollout?.id ?? "" });
+    await show(page, { screen: "train", tab: "rollouts", step: "1", view: "", filter: "", rollout: rollout?.id ?? "" });
     await untilReady(page);
     await page.getByRole("tab", { name: "Recompute" }).click();
     await page.getByRole("button", { name: "Compute probabilities" }).click();
@@ -299,7 +299,12 @@ describe("a rollout", () => {
 describe("all steps of a run together", () => {
   it("show every row over the steps, and lead from a gradient spike, a silent row and a cell to its rollouts", async () => {
     const { page } = lab;
-    await show(page, { screen: "rollouts", view: "run", zoom: `5-15@across ${first?.path.split("/")[0]}` });
+    await show(page, {
+      screen: "train",
+      tab: "rollouts",
+      view: "run",
+      zoom: `5-15@across ${first?.path.split("/")[0]}`,
+    });
     await page.getByRole("button", { name: "Steps 5–15" }).click();
     await expect.poll(() => page.url()).not.toMatch(/zoom/);
     const map = page.getByRole("img", { name: /^Mean reward of \d+ rows over steps 1 to/ });
@@ -336,7 +341,7 @@ describe("all steps of a run together", () => {
 
 it("the table shows the steps that the view of the whole run has read", async () => {
   const { page } = lab;
-  await show(page, { screen: "rollouts", view: "run" });
+  await show(page, { screen: "train", tab: "rollouts", view: "run" });
   const steps = page.getByRole("status").getByText(/^\d+ steps$/);
   await steps.waitFor();
   await page.evaluate(`
@@ -356,12 +361,12 @@ describe("rollouts that cannot be read", () => {
     const { page } = lab;
     const main = page.locator("main");
     for (const view of ["run", ""]) {
-      await show(page, { screen: "rollouts", run: "nowhere", view });
+      await show(page, { screen: "train", tab: "rollouts", run: "nowhere", view });
       await expect.poll(() => main.textContent()).toMatch(/Cannot read this run: /);
       await expect.poll(() => main.textContent()).not.toMatch(/has no rollouts/);
     }
     broken.push(...files);
-    await show(page, { screen: "rollouts", view: "run" });
+    await show(page, { screen: "train", tab: "rollouts", view: "run" });
     await page.reload();
     await expect
       .poll(() => main.textContent())

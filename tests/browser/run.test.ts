@@ -224,7 +224,7 @@ describe("after a reload", () => {
 
   it("its rollouts are read back", async () => {
     const { page } = lab;
-    await show(page, { screen: "rollouts", run: runId, step: "1" });
+    await show(page, { screen: "train", tab: "rollouts", run: runId, step: "1" });
     await expect.poll(() => page.getByTestId("rollout-card").count()).toBe(2);
     await expect.poll(() => page.getByTestId("inspector").textContent()).toMatch(/reward/);
     await show(page, { screen: "train", run: runId });

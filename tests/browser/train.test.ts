@@ -193,7 +193,7 @@ describe("the recorded run, opened beside it", () => {
     const run = readdirSync(join(root, "public/pocket/recorded")).find((name) => name !== "files.json") ?? "";
     await show(page, { screen: "train", run });
     await page.getByTestId("live-strip").getByTestId("rollout-card").first().getByRole("button").click();
-    await page.locator("main[data-screen=rollouts]").waitFor();
+    await page.locator("[data-testid=panel-rollouts]").waitFor();
     const address = String(await page.evaluate("location.hash"));
     expect(new URLSearchParams(address.slice(1)).get("run")).toBe(run);
     await show(page, { screen: "train" });

@@ -66,7 +66,7 @@ describe("trying the model out", () => {
 
   it("scores the rows of a suite, continues after a stop and a reload, and shows the worst rows first", async () => {
     const { page } = lab;
-    await show(page, { screen: "eval", part: "suites" });
+    await show(page, { screen: "train", tab: "held-out", part: "suites" });
     await page.getByTestId("suite-rows").fill("16");
     await page.getByTestId("suite-rows").blur();
     await page.getByRole("radio", { name: "Forced [SEG]" }).click();

@@ -90,7 +90,7 @@ describe("the first screen", () => {
     await play.click();
     await expect.poll(() => play.textContent()).toBe("Play");
     await page.getByTestId("home-loop-1").getByRole("button").last().click();
-    await page.locator("main[data-screen=rollouts]").waitFor();
+    await page.locator("[data-testid=panel-rollouts]").waitFor();
     expect(page.url()).toMatch(/rollout=\d+-1-\d+-\d+/);
     await page.getByTestId("nav-home").click();
     await page.locator("main[data-screen=home]").waitFor();
@@ -141,8 +141,9 @@ describe("the guide", () => {
 
 describe("the time line", () => {
   const slider = () => lab.page.getByRole("slider", { name: "Step" });
+  const stop = () => slider().getAttribute("aria-valuetext");
 
-  it("moves curves and rollouts of every screen to one step, which is in the address", async () => {
+  it("moves curves and rollouts of every tab to one step, which is in the address", async () => {
     const { page } = lab;
     await show(page, { screen: "train", step: "20" });
     const strip = page.getByTestId("live-strip");
@@ -152,12 +153,12 @@ describe("the time line", () => {
     await expect.poll(() => strip.textContent()).toMatch(/step 25/);
     expect(page.url()).toMatch(/step=25/);
     const logged = await page.getByTestId("chart-reward").locator("li b").first().textContent();
-    await page.getByTestId("nav-rollouts").click();
-    await expect.poll(() => page.locator("button[aria-current=step]").textContent()).toBe("25");
+    await page.getByTestId("tab-rollouts").click();
+    await expect.poll(stop).toBe("step 25");
     await slider().focus();
     await page.keyboard.press("ArrowLeft");
-    await expect.poll(() => page.locator("button[aria-current=step]").textContent()).toBe("20");
-    await page.getByTestId("nav-train").click();
+    await expect.poll(stop).toBe("step 20");
+    await page.getByTestId("tab-curves").click();
     await expect.poll(() => strip.textContent()).toMatch(/step 20/);
     await expect.poll(() => page.getByTestId("chart-reward").locator("li b").first().textContent()).not.toBe(logged);
     await page.getByRole("button", { name: "Latest" }).click();
@@ -167,8 +168,8 @@ describe("the time line", () => {
 
   it("shows the nearest step with rollouts for one without, and says so", async () => {
     const { page } = lab;
-    await show(page, { screen: "rollouts", step: "17" });
-    await expect.poll(() => page.locator("button[aria-current=step]").textContent()).toBe("15");
+    await show(page, { screen: "train", tab: "rollouts", step: "17" });
+    await expect.poll(stop).toBe("step 15");
     await expect.poll(() => page.locator("main").textContent()).toMatch(/step 15, because step 17 has no rollouts/);
   });
 
@@ -233,7 +234,7 @@ describe("the curves of a run", () => {
     await page.waitForTimeout(600);
     expect(page.url()).toMatch(/screen=train/);
     await over.click({ position: { x: 60, y: 40 } });
-    await page.locator("main[data-screen=rollouts]").waitFor();
+    await page.locator("[data-testid=panel-rollouts]").waitFor();
   });
 
   it("stay where they are while the pointer moves over them", async () => {
@@ -323,7 +324,7 @@ describe("every panel", () => {
 describe("the rollouts of a run", () => {
   it("show the details of a rollout within the window", async () => {
     const { page } = lab;
-    await show(page, { screen: "rollouts", step: "25" });
+    await show(page, { screen: "train", tab: "rollouts", step: "25" });
     const tabs = page.getByTestId("inspector").getByRole("tablist");
     await tabs.waitFor();
     expect((await tabs.boundingBox())?.y).toBeLessThan(760);
@@ -391,7 +392,7 @@ describe("the rollouts of a run", () => {
     await page.mouse.move(700, 200);
     await page.mouse.wheel(0, 200);
     await expect.poll(scrolled).toBeGreaterThan(100);
-    await show(page, { screen: "rollouts" });
+    await show(page, { screen: "train", tab: "rollouts" });
     await expect.poll(scrolled).toBe(0);
     await page.setViewportSize({ width: 1440, height: 900 });
   });

@@ -39,7 +39,7 @@ async function untilStep(page: Page, least: number): Promise<void> {
 
 /** A click on the overlap over the frames shows the frame below the pointer. */
 async function clickCurve(page: Page): Promise<void> {
-  await show(page, { screen: "rollouts" });
+  await show(page, { screen: "train", tab: "rollouts" });
   const curve = page.getByTestId("frame-curve").first();
   for (const [at, part] of [0.99, 0.41, 0.01].entries()) {
     const { width, height } = (await curve.boundingBox()) ?? { width: 0, height: 0 };

@@ -3,7 +3,7 @@
 import { act, togglePlay } from "../clients/run/run-actions.ts";
 import { isCovered, isShortcut } from "../components/shortcuts.ts";
 import { openScreen } from "../stores/route.ts";
-import { HOME, SCREEN_LIST } from "./screens.tsx";
+import { GO_TO } from "./screens.tsx";
 
 export interface KeyHelp {
   readonly keys: readonly string[];
@@ -16,7 +16,7 @@ export const KEY_HELP: readonly { readonly place: string; readonly keys: readonl
     place: "Everywhere",
     keys: [
       { keys: ["?"], what: "Show this list" },
-      ...[HOME, ...SCREEN_LIST].map(({ key, label }) => ({ keys: ["G", key.toUpperCase()], what: `Go to ${label}` })),
+      ...GO_TO.map(({ key, label }) => ({ keys: ["G", key.toUpperCase()], what: `Go to ${label}` })),
       { keys: ["P"], what: "Start, pause or continue the run" },
       { keys: ["S"], what: "Run one step, then pause; without a run, start one" },
       { keys: ["F"], what: "Run one phase, then pause; without a run, start one and pause in its first step" },
@@ -69,12 +69,14 @@ export function listenForKeys(onHelp: () => void): () => void {
     const key = event.key.toLowerCase();
     if (event.timeStamp < goUntil) {
       goUntil = 0;
-      const screen = [HOME, ...SCREEN_LIST].find((entry) => entry.key === key);
-      if (screen === undefined) return;
+      const place = GO_TO.find((entry) => entry.key === key);
+      if (place === undefined) return;
       event.preventDefault();
       // Screens that listen for the same letter must ignore it.
       event.stopImmediatePropagation();
-      openScreen(screen.id);
+      openScreen(place.id, place.tab);
+      // The next Tab begins in the screen that was opened.
+      document.getElementById("main")?.focus();
     } else if (key === "g") goUntil = event.timeStamp + 1200;
     else if (key === "p") togglePlay();
     else if (key === "s") act("step");

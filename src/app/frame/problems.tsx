@@ -75,7 +75,7 @@ export function WarningsDialog(props: {
             className={`p-0 accent pointer clear borderless ${styles.step}`}
             onClick={() => {
               props.onOpenChange(false);
-              navigate({ screen: "rollouts", run: null, step: alarm.step, rollout: null });
+              navigate({ screen: "train", tab: "rollouts", run: null, step: alarm.step, rollout: null });
             }}
           >
             Step {alarm.step}

@@ -2,16 +2,14 @@
 import { type ComponentType, lazy, type ReactNode } from "react";
 import {
   IconData,
-  IconEval,
   IconJudge,
   IconRewards,
-  IconRollouts,
   IconRuns,
   IconSetup,
   IconSystem,
   IconTrain,
 } from "../components/ui/icons.tsx";
-import type { Screen } from "../stores/route.ts";
+import type { Route, Screen } from "../stores/route.ts";
 
 export interface ScreenEntry {
   readonly id: Screen;
@@ -26,9 +24,7 @@ export const SCREEN_LIST: readonly ScreenEntry[] = [
   { id: "setup", label: "Setup", key: "s", icon: <IconSetup size={18} /> },
   { id: "rewards", label: "Rewards", key: "w", icon: <IconRewards size={18} /> },
   { id: "train", label: "Train", key: "t", icon: <IconTrain size={18} /> },
-  { id: "rollouts", label: "Rollouts", key: "r", icon: <IconRollouts size={18} /> },
   { id: "judge", label: "Judge", key: "j", icon: <IconJudge size={18} /> },
-  { id: "eval", label: "Eval", key: "e", icon: <IconEval size={18} /> },
   { id: "runs", label: "Runs", key: "n", icon: <IconRuns size={18} /> },
   { id: "system", label: "System", key: "y", icon: <IconSystem size={18} /> },
 ];
@@ -40,15 +36,21 @@ const COMPONENTS: Readonly<Record<Screen, ComponentType>> = {
   setup: lazy(async () => ({ default: (await import("../screens/setup/setup-screen.tsx")).SetupScreen })),
   rewards: lazy(async () => ({ default: (await import("../screens/rewards/rewards-screen.tsx")).RewardsScreen })),
   train: lazy(async () => ({ default: (await import("../screens/train/train-screen.tsx")).TrainScreen })),
-  rollouts: lazy(async () => ({ default: (await import("../screens/rollouts/rollouts-screen.tsx")).RolloutsScreen })),
   judge: lazy(async () => ({ default: (await import("../screens/judge/judge-screen.tsx")).JudgeScreen })),
-  eval: lazy(async () => ({ default: (await import("../screens/eval/eval-screen.tsx")).EvalScreen })),
   runs: lazy(async () => ({ default: (await import("../screens/runs/runs-screen.tsx")).RunsScreen })),
   system: lazy(() => import("../screens/system/system-screen.tsx")),
 };
 
 /** Opened by the product name in the status strip; the rail lists the other screens. */
-export const HOME = { id: "home", label: "Home", key: "h" } as const;
+const HOME = { id: "home", label: "Home", key: "h" } as const;
+
+/** Where the keys after "g" lead. */
+export const GO_TO: readonly (Pick<ScreenEntry, "id" | "label" | "key"> & { readonly tab?: Route["tab"] })[] = [
+  HOME,
+  ...SCREEN_LIST,
+  { id: "train", tab: "rollouts", label: "Rollouts", key: "r" },
+  { id: "train", tab: "held-out", label: "Held-out rows", key: "e" },
+];
 
 export function screenComponent(id: Screen): ComponentType {
   return COMPONENTS[id];

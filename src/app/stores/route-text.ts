@@ -9,23 +9,27 @@ import { quote } from "../../engine/errors.ts";
 export const AXES = ["step", "time", "samples"] as const;
 export type Axis = (typeof AXES)[number];
 
-export const SCREENS = [
-  "home",
-  "data",
-  "setup",
-  "rewards",
-  "train",
-  "rollouts",
-  "judge",
-  "eval",
-  "runs",
-  "system",
-] as const;
+export const SCREENS = ["home", "data", "setup", "rewards", "train", "judge", "runs", "system"] as const;
+/** Parts of Train: what the run logged, what it sampled, and what it scored on held-out rows. */
+export const TRAIN_TABS = ["curves", "rollouts", "held-out"] as const;
 const VIEWS = ["step", "run", "table"] as const;
 export type Screen = (typeof SCREENS)[number];
 
+/** Screens of earlier addresses, by name, and where they are now. */
+const MOVED: Readonly<Record<string, Partial<Route>>> = {
+  rollouts: { screen: "train", tab: "rollouts" },
+  eval: { screen: "train", tab: "held-out" },
+};
+
+const movedTo = (params: URLSearchParams): Partial<Route> => {
+  const screen = params.get("screen") ?? "";
+  return Object.hasOwn(MOVED, screen) ? (MOVED[screen] as Partial<Route>) : {};
+};
+
 export interface Route {
   readonly screen: Screen;
+  /** Tab of Train. */
+  readonly tab: (typeof TRAIN_TABS)[number];
   /** Viewed run; null for the run of this page. */
   readonly run: string | null;
   /** Compared runs, in addition to `run`. */
@@ -41,9 +45,9 @@ export interface Route {
   readonly layers: readonly string[] | null;
   /** Metrics with additional charts; null for the default. */
   readonly metrics: readonly string[] | null;
-  /** Part of the Eval screen: held-out rows of a run, or evaluation suites. */
+  /** Part of the tab Held-out: held-out rows of a run, or evaluation suites. */
   readonly part: "run" | "suites";
-  /** Part of the Rollouts screen: the groups of one step, all steps together, or all rollouts as a table. */
+  /** Part of the tab Rollouts: the groups of one step, all steps together, or all rollouts as a table. */
   readonly view: (typeof VIEWS)[number];
   /** Whether the Train screen explains the phases of the step. */
   readonly explain: boolean;
@@ -59,8 +63,6 @@ export interface Route {
   readonly chart: string | null;
   /** Ids of charts with a logarithmic scale. */
   readonly log: readonly string[];
-  /** Tab of the inspected rollout; null for the first. */
-  readonly tab: string | null;
   /** Which rollouts are shown, as `filterText` writes it. */
   readonly filter: string | null;
   /** Which rows Data shows, as `rowFilterText` writes it. */
@@ -97,6 +99,7 @@ const oneOf = <T extends string>(values: readonly [T, ...T[]]): Key<T> => ({
 
 const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
   screen: oneOf(SCREENS),
+  tab: oneOf(TRAIN_TABS),
   run: text,
   compare: names,
   step: {
@@ -126,7 +129,6 @@ const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
   x: oneOf(AXES),
   chart: text,
   log: names,
-  tab: text,
   filter: text,
   rows: text,
 };
@@ -144,7 +146,8 @@ export function parseRoute(hash: string): Route {
     const key: Key<Route[K]> = KEYS[name];
     return value === null ? key.fallback : (key.read(value) ?? key.fallback);
   };
-  return Object.fromEntries(NAMES.map((name) => [name, read(name)])) as unknown as Route;
+  const route = Object.fromEntries(NAMES.map((name) => [name, read(name)])) as unknown as Route;
+  return { ...route, ...movedTo(params) };
 }
 
 /**
@@ -152,7 +155,10 @@ export function parseRoute(hash: string): Route {
  * @param isOther whether a name is known without being part of a route
  */
 export function routeProblems(hash: string, isOther: (name: string) => boolean): readonly string[] {
-  return [...new URLSearchParams(hash.replace(/^#/, ""))].flatMap(([name, value]) => {
+  const params = new URLSearchParams(hash.replace(/^#/, ""));
+  const moved = movedTo(params);
+  return [...params].flatMap(([name, value]) => {
+    if (Object.hasOwn(moved, name)) return [];
     if (!isKey(name)) return isOther(name) ? [] : [`${quote(name)} is neither a view nor a setting and is ignored`];
     const invalid = value !== "" && KEYS[name].read(value) === undefined;
     return invalid ? [`${name} cannot be ${quote(value)}; its default is used`] : [];

@@ -16,18 +16,18 @@ export { parseRoute, type Route, SCREENS, type Screen } from "./route-text.ts";
 
 export const useRoute = create<Route>()(() => FALLBACK);
 
-/** Navigates: a new screen, or another view of one, adds a history entry; other changes replace the current one. */
+/** Navigates: a new screen, or another tab or view of one, adds a history entry; other changes replace the current one. */
 export function navigate(to: Partial<Route>): void {
   const before = useRoute.getState();
   const after = { ...before, ...to };
   useRoute.setState(after);
-  writeHash(after.screen !== before.screen || after.view !== before.view);
+  writeHash(after.screen !== before.screen || after.tab !== before.tab || after.view !== before.view);
 }
 
 /** Opens a screen. A step that was inspected does not stay on Train while its run is in progress: Train is live again. */
-export function openScreen(screen: Route["screen"]): void {
+export function openScreen(screen: Route["screen"], tab = useRoute.getState().tab): void {
   const live = screen === "train" && useRoute.getState().run === null && isActive(useRun.getState().state);
-  navigate(live ? { screen, step: null, group: null, rollout: null } : { screen });
+  navigate(live ? { screen, tab, step: null, group: null, rollout: null } : { screen, tab });
 }
 
 /** Switches a chart between a linear and a logarithmic scale. */

@@ -172,7 +172,7 @@ function Line(props: {
   return (
     <tr>
       <th scope="row">
-        <a href={linkTo({ screen: "eval", run, step })} title="Rows behind this score">
+        <a href={linkTo({ screen: "train", tab: "held-out", run, step })} title="Rows behind this score">
           {title}
         </a>
       </th>

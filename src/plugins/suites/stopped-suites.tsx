@@ -16,7 +16,11 @@ export default function StoppedSuites(): ReactNode {
   if (stopped === 0) return null;
   return (
     <p>
-      <a className="screen-link" href={linkTo({ screen: "eval", part: "suites" })} data-testid="stopped-suites">
+      <a
+        className="screen-link"
+        href={linkTo({ screen: "train", tab: "held-out", part: "suites" })}
+        data-testid="stopped-suites"
+      >
         Continue {counted(stopped, "stopped evaluation suite")}
       </a>
     </p>

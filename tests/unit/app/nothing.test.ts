@@ -12,6 +12,6 @@ const shown = (mode: "rl" | "sft"): string => {
 };
 
 it("a supervised run leads to its held-out rows, which have masks and captions", () => {
-  expect(shown("sft")).toMatch(/href="[^"]*screen=eval[^"]*run=run-1[^"]*">held-out rows</);
+  expect(shown("sft")).toMatch(/href="[^"]*screen=train&amp;tab=held-out[^"]*run=run-1[^"]*">held-out rows</);
   expect(shown("rl")).toContain("This run has no rollouts");
 });

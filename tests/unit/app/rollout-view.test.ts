@@ -28,7 +28,7 @@ import {
 import { rolloutColumns, sortByColumn } from "../../../src/app/screens/rollouts/rollout-columns.ts";
 import { edgeDecimals, rewardBins } from "../../../src/app/screens/rollouts/step-rewards.tsx";
 import { previousRun, runChanges } from "../../../src/app/screens/runs/run-difference.ts";
-import { phaseShares } from "../../../src/app/screens/train/phase-bar.tsx";
+import { phaseShares } from "../../../src/app/screens/train/live.tsx";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";

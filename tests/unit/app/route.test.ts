@@ -11,7 +11,7 @@ describe("route", () => {
   it("comes back from its own text", () => {
     const route: Route = {
       ...FALLBACK,
-      screen: "rollouts",
+      screen: "train",
       run: "2026-brave-otter",
       compare: ["a", "b"],
       step: 12,
@@ -23,7 +23,7 @@ describe("route", () => {
       x: "time",
       chart: "reward",
       log: ["kl"],
-      tab: "actions",
+      tab: "held-out",
       view: "table",
       filter: "loop:1 reward:0.2..0.4 is:truncated red cup",
       rows: "category:chair area:0.01..0.2",
@@ -43,6 +43,19 @@ describe("route", () => {
     const { config } = parseConfig(Object.fromEntries(new URLSearchParams(hash.slice(1))));
     expect(config.rowFilter).toBe(rowFilter);
     expect(["rowFilter", "userReward", "mixSources", "seed"].map(isUnlinked)).toEqual([false, true, true, false]);
+  });
+
+  it("leads from the screens of earlier addresses to the tabs that they became, without a complaint", () => {
+    expect(parseRoute("#screen=rollouts&step=10&rollout=10-1-0-3&tab=raw")).toEqual({
+      ...FALLBACK,
+      screen: "train",
+      tab: "rollouts",
+      step: 10,
+      rollout: "10-1-0-3",
+    });
+    expect(parseRoute("#screen=eval")).toEqual({ ...FALLBACK, screen: "train", tab: "held-out" });
+    expect(routeProblems("#screen=rollouts&tab=raw", () => false)).toEqual([]);
+    expect(routeProblems("#screen=train&tab=raw", () => false)).toHaveLength(1);
   });
 
   it("ignores unknown keys and falls back on bad values", () => {

@@ -1,8 +1,7 @@
-import { type ReactNode, useMemo } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
-import { navigate, useRoute } from "../../stores/route.ts";
 import { fixed, signed } from "../../styles/format.ts";
 import { ClipPlayer } from "../clip/clip-player.tsx";
 import { LAYER_COLOURS, SAMPLED_COLOUR } from "../mask/layers.ts";
@@ -41,7 +40,7 @@ export function Inspector(props: {
   const { rollout, layers, onToggle, sync, advantage, more } = props;
   const zoom = useViews((state) => (state.views[sync] ?? WHOLE).zoom);
   const tracks = useMemo(() => groupTracks([rollout], rollout), [rollout]);
-  const asked = useRoute((route) => route.tab);
+  const [asked, setAsked] = useState("captions");
   const tabs = [
     { id: "captions", label: "Captions", content: <Captions rollout={rollout} /> },
     {
@@ -101,7 +100,7 @@ export function Inspector(props: {
           </span>
           {rollout.truncated && <span className="warn">truncated at the length limit</span>}
         </header>
-        <Tabs label="About this rollout" tabs={tabs} value={tab} onChange={(id) => navigate({ tab: id })} />
+        <Tabs label="About this rollout" tabs={tabs} value={tab} onChange={setAsked} />
       </div>
     </section>
   );

@@ -16,7 +16,7 @@ export function shownStep(steps: readonly number[], asked: number | null): numbe
 
 /** Slider over the steps of a run; curves and rollouts of every screen show its step, which is part of the address. */
 export function TimeLine(props: {
-  /** With rollouts, ascending. */
+  /** Where it can stop, ascending. */
   readonly steps: readonly number[];
   /** One of `steps`; null without any. */
   readonly selected: number | null;
@@ -70,18 +70,22 @@ export function TimeLine(props: {
 }
 
 /** The step that is shown, and why it is not the one in the address. */
-export function StepTitle({
-  shown,
-  asked,
-}: {
+export function StepTitle(props: {
   readonly shown: number | null;
   readonly asked: number | null;
+  /** What the step in the address lacks, such as "has no rollouts". */
+  readonly lacking: string;
 }): ReactNode {
+  const { shown, asked, lacking } = props;
   if (shown === null) return <span className="grow" />;
   return (
     <span className="grow muted large">
       <span className="nowrap">step {shown}</span>
-      {asked !== null && asked !== shown && <small>, because step {asked} has no rollouts</small>}
+      {asked !== null && asked !== shown && (
+        <small>
+          , because step {asked} {lacking}
+        </small>
+      )}
     </span>
   );
 }

@@ -46,8 +46,6 @@ export const IconSetup = path(
   "M2 5h7M13 5h1M2 11h1M7 11h7M11 3.2a1.8 1.8 0 1 0 0 3.6 1.8 1.8 0 0 0 0-3.6zM5 9.2a1.8 1.8 0 1 0 0 3.6 1.8 1.8 0 0 0 0-3.6z",
 );
 export const IconTrain = path("M2 2v12h12M4.5 10.5l3-3.5 2.5 2 4-5.5");
-export const IconRollouts = path("M2.5 2.5h4.5v4.5H2.5zM9 2.5h4.5v4.5H9zM2.5 9h4.5v4.5H2.5zM9 9h4.5v4.5H9z");
-export const IconEval = path("M2.5 13.5v-4M6.2 13.5v-7M9.8 13.5v-5M13.5 13.5v-11M2 5l3.5-2.5");
 export const IconRewards = path("M8 1.8l1.9 3.9 4.3.6-3.1 3 .7 4.3L8 11.6l-3.8 2 .7-4.3-3.1-3 4.3-.6z");
 export const IconRuns = path("M8 4.5V8l2.5 1.5M2.5 8a5.5 5.5 0 1 0 1.7-4M2.5 2.5v2.2h2.2");
 export const IconSystem = path(

@@ -13,19 +13,17 @@ import type { EvalReport, SegmentationMetric, StoredEvaluation } from "../../../
 import { baselineIn, countChanges, rowPairs } from "../../../engine/runs/library/run-result.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
-import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
-import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { useRowsOpen } from "../../components/rollout/use-rows-open.ts";
-import { useNoRun, useViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
-import { Segmented, Select } from "../../components/ui/controls.tsx";
+import { Segmented } from "../../components/ui/controls.tsx";
 import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
-import { useEvaluations } from "../../components/use-evaluations.ts";
-import { linkTo, navigate, useRoute } from "../../stores/route.ts";
+import type { Evaluations } from "../../components/use-evaluations.ts";
+import { linkTo } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { counted, fixed, formatCount, NONE } from "../../styles/format.ts";
 import styles from "./eval.module.css";
@@ -128,45 +126,26 @@ function SegmentationTable(props: {
 
 const EvalCurve = lazy(() => import("./eval-curve.tsx"));
 
-const PARTS = { run: "Held-out rows", suites: "Suites" } as const;
-
-/** Held-out evaluations of a run, and evaluation suites of the field. */
-export function EvalScreen(): ReactNode {
-  useHoldToHide();
-  const part = useRoute((route) => route.part);
-  return (
-    <div className="screen" data-testid="screen-eval">
-      {hasPanels("suites") && (
-        <div>
-          <Segmented label="Evaluation" options={PARTS} value={part} onChange={(value) => navigate({ part: value })} />
-        </div>
-      )}
-      {part === "suites" && hasPanels("suites") ? (
-        <PluginPanels at="suites" given={{}} />
-      ) : (
-        <>
-          <PluginPanels at="stopped-work" given={{}} />
-          <HeldOut />
-        </>
-      )}
-    </div>
-  );
-}
-
-/** Held-out evaluations of a run: fixed rows, fixed seeds, each evaluation paired with the first. */
-function HeldOut(): ReactNode {
-  const run = useViewedRun();
-  const noRun = useNoRun(run);
-  const { list, best, loading, problem } = useEvaluations(run);
-  const last = list.at(-1);
+/**
+ * Held-out evaluations of a run: fixed rows, fixed seeds, each evaluation paired with the first.
+ * @param props.step the evaluated step of the time line; null without any
+ */
+export function HeldOut(props: {
+  readonly run: ViewedRun;
+  readonly step: number | null;
+  readonly evaluations: Evaluations;
+}): ReactNode {
+  const { run, step, evaluations } = props;
+  const { list, best, loading, problem } = evaluations;
+  const shown = list.find(({ report }) => report.step === step);
   return (
     <>
-      {run?.live === true && <EvaluateNow />}
-      {run !== null && problem !== null && <p className="bad">Cannot read the evaluations: {problem}</p>}
-      {run === null || last === undefined ? (
-        problem === null && <NoEvaluations loading={run === null ? !noRun : loading} hasRun={run !== null} />
+      {run.live && <EvaluateNow />}
+      {problem !== null && <p className="bad">Cannot read the evaluations: {problem}</p>}
+      {shown === undefined ? (
+        problem === null && <NoEvaluations loading={loading} />
       ) : (
-        <Evaluated key={run.runId} runId={run.runId} run={run.manifest} list={list} last={last} best={best} />
+        <Evaluated run={run.manifest} list={list} shown={shown} best={best} />
       )}
     </>
   );
@@ -200,39 +179,19 @@ function EvaluateNow(): ReactNode {
   );
 }
 
-/** The evaluation of the step in the address, else the newest. */
 function Evaluated(props: {
-  readonly runId: string;
   readonly run: RunManifest | null;
   readonly list: readonly StoredEvaluation[];
-  readonly last: StoredEvaluation;
+  readonly shown: StoredEvaluation;
   readonly best: BestCheckpoint | null;
 }): ReactNode {
-  const { runId, run, list, last, best } = props;
-  const wanted = useRoute((route) => route.step);
-  const shown = list.find(({ report }) => report.step === wanted) ?? last;
-  const { step, n } = shown.report;
+  const { run, list, shown, best } = props;
+  const { step, n, selection } = shown.report;
   return (
     <>
-      <header className="flex wrap gap-2-3 align-baseline">
-        <h1>{run?.title ?? runId}</h1>
-        <span className="muted large" data-testid="eval-where">
-          {counted(n, shown.report.selection === undefined ? "held-out row" : "report row")}, after{" "}
-          {counted(step, "step")}
-        </span>
-        {list.length > 1 && (
-          <Select
-            label="Evaluated step"
-            testId="eval-step"
-            options={[...list].reverse().map(({ report }) => ({
-              value: String(report.step),
-              label: `Step ${report.step}${report === last.report ? ", newest" : ""}${report.step === best?.step ? ", best checkpoint" : ""}`,
-            }))}
-            value={String(step)}
-            onChange={(value) => navigate({ step: Number(value) })}
-          />
-        )}
-      </header>
+      <p className="large" data-testid="eval-where">
+        {counted(n, selection === undefined ? "held-out row" : "report row")}, after {counted(step, "step")}
+      </p>
       <SelectionLine shown={shown} best={best} />
       <Comparison run={run} list={list} first={baselineIn(list, shown)} last={shown} />
     </>
@@ -285,11 +244,11 @@ function Comparison(props: {
   );
 }
 
-function NoEvaluations({ loading, hasRun }: { readonly loading: boolean; readonly hasRun: boolean }): ReactNode {
+function NoEvaluations({ loading }: { readonly loading: boolean }): ReactNode {
   if (loading) return <p className="muted">Reading evaluations…</p>;
   return (
     <Empty
-      title={hasRun ? "This run has no evaluations" : "No run yet"}
+      title="This run has no evaluations"
       actions={
         <>
           <a className="screen-link" href={linkTo({ screen: "setup" })}>

@@ -224,8 +224,9 @@ function Playing({ run, playback }: { readonly run: ViewedRun; readonly playback
       </header>
       {supervised && (
         <p className="muted">
-          A supervised run has no rollouts; its <a href={linkTo({ screen: "eval", run: run.place })}>held-out rows</a>{" "}
-          have masks and captions
+          A supervised run has no rollouts; its{" "}
+          <a href={linkTo({ screen: "train", tab: "held-out", run: run.place })}>held-out rows</a> have masks and
+          captions
         </p>
       )}
       {groups.map((group) => (

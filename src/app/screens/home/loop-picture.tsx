@@ -25,7 +25,14 @@ export function LoopPicture({
   if (best === undefined) return null;
   const { samples, arrow } = aboutLoop(group.loop);
   const open = (rollout: RolloutRecord): void =>
-    navigate({ screen: "rollouts", run: runId, step: group.step, group: groupKey(group), rollout: rollout.id });
+    navigate({
+      screen: "train",
+      tab: "rollouts",
+      run: runId,
+      step: group.step,
+      group: groupKey(group),
+      rollout: rollout.id,
+    });
   return (
     <article className="grid gap-2 p-4 surface round-l" data-testid={`home-loop-${group.loop}`} key={best.id}>
       <span className="row gap-1">

@@ -23,7 +23,8 @@ export function Nothing(props: {
   if (run.manifest?.config.mode === "sft") {
     return (
       <Empty title="A supervised run has no rollouts">
-        Its <a href={linkTo({ screen: "eval", run: run.place })}>held-out rows</a> have masks and captions
+        Its <a href={linkTo({ screen: "train", tab: "held-out", run: run.place })}>held-out rows</a> have masks and
+        captions
       </Empty>
     );
   }

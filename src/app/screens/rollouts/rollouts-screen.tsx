@@ -3,7 +3,6 @@ import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/r
 import type { ReplayReport } from "../../../engine/session/replay.ts";
 import { replayStep } from "../../clients/run/start-run.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
-import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { filterText, parseFilter } from "../../components/rollout/filter-text.ts";
 import { unreadText } from "../../components/rollout/group-source.ts";
@@ -20,27 +19,21 @@ import {
   type SortBy,
   sortRollouts,
 } from "../../components/rollout/rollout-view.ts";
-import { StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
 import {
   groupKey,
   type Scan,
-  titleOf,
   useAllGroups,
-  useLiveStep,
-  useNoRun,
   useStepGroups,
-  useViewedRun,
   type ViewedRun,
 } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
-import { Empty } from "../../components/ui/panel/panel.tsx";
-import { linkTo, navigate, openScreen, useRoute } from "../../stores/route.ts";
+import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { counted, fixed } from "../../styles/format.ts";
 import { CloserLook } from "./closer-look.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { GroupView } from "./group-view.tsx";
-import { Nothing, RunProblem } from "./nothing.tsx";
+import { Nothing } from "./nothing.tsx";
 import { Repeated } from "./repeated.tsx";
 import { RolloutTable } from "./rollout-table.tsx";
 import styles from "./rollouts.module.css";
@@ -65,70 +58,60 @@ function useBlink(on: boolean): ReadonlySet<LayerKey> | null {
 
 const SYNC = "rollouts";
 
-/** Every rollout of a run, step by step. */
-export function RolloutsScreen(): ReactNode {
-  const run = useViewedRun();
-  const noRun = useNoRun(run);
+const VIEWS = { step: "One step", table: "Table", ...(hasPanels("whole-run") ? { run: "Whole run" } : {}) };
+
+/** The filter of the address and what it matches. */
+export interface Search {
+  readonly filter: RolloutFilter;
+  readonly filtered: boolean;
+  readonly scan: Scan;
+  /** Groups with a rollout that passes the filter; null without a filter. */
+  readonly matching: readonly GroupRecord[] | null;
+  /** Steps with rollouts that pass the filter, ascending. */
+  readonly steps: readonly number[];
+}
+
+/** Reads what the filter and the view need of all steps. @param wanted whether the tab Rollouts is shown */
+export function useSearch(run: ViewedRun, wanted: boolean): Search {
   const view = useRoute((route) => route.view);
   const written = useRoute((route) => route.filter);
   const filter = useMemo(() => parseFilter(written), [written]);
-  // Read here, so that the views share what was read.
-  const scan = useAllGroups(run, view !== "step" || filterCount(filter) > 0);
-  return (
-    <div className="screen" data-testid="screen-rollouts">
-      {noRun && (
-        <Empty
-          title="No rollouts yet"
-          actions={
-            <>
-              <a className="screen-link" href={linkTo({ screen: "train" })}>
-                Start a run
-              </a>
-              <a className="screen-link" href={linkTo({ screen: "runs" })}>
-                Open a stored run
-              </a>
-            </>
-          }
-        >
-          <p>Masks, captions and rewards of every rollout, step by step</p>
-        </Empty>
-      )}
-      {run !== null &&
-        (view === "run" && hasPanels("whole-run") ? (
-          <WholeRun run={run} scan={scan} />
-        ) : (
-          <Viewer key={run.runId} run={run} scan={scan} filter={filter} />
-        ))}
-    </div>
-  );
+  const filtered = filterCount(filter) > 0;
+  const scan = useAllGroups(run, wanted && (view !== "step" || filtered));
+  return useMemo(() => {
+    const matching = filtered ? filterGroups(scan.groups, filter) : null;
+    const steps =
+      matching === null ? run.steps : [...new Set(matching.map((group) => group.step))].sort((a, b) => a - b);
+    return { filter, filtered, scan, matching, steps };
+  }, [filter, filtered, scan, run.steps]);
 }
 
-const VIEWS = { step: "One step", table: "Table", ...(hasPanels("whole-run") ? { run: "Whole run" } : {}) };
+/** Every rollout of a run, step by step. @param props.step the step of the time line; null without any */
+export function Rollouts(props: {
+  readonly run: ViewedRun;
+  readonly step: number | null;
+  readonly search: Search;
+}): ReactNode {
+  const view = useRoute((route) => route.view);
+  if (view !== "run" || !hasPanels("whole-run")) return <Viewer {...props} />;
+  return (
+    <>
+      <div>
+        <ViewSwitch />
+      </div>
+      <PluginPanels key={props.run.runId} at="whole-run" given={{ run: props.run, scan: props.search.scan }} />
+    </>
+  );
+}
 
 function ViewSwitch(): ReactNode {
   const view = useRoute((route) => route.view);
   return <Segmented label="Rollouts of" options={VIEWS} value={view} onChange={(value) => navigate({ view: value })} />;
 }
 
-function WholeRun({ run, scan }: { readonly run: ViewedRun; readonly scan: Scan }): ReactNode {
-  const asked = useRoute((route) => route.step);
-  return (
-    <>
-      <header className="flex wrap gap-2-3 align-baseline">
-        <h1 className="grow">{titleOf(run)}</h1>
-        <ViewSwitch />
-      </header>
-      <TimeLine steps={run.steps} selected={shownStep(run.steps, asked)} asked={asked} live={useLiveStep(run)} />
-      <RunProblem run={run} />
-      <PluginPanels key={run.runId} at="whole-run" given={{ run, scan }} />
-    </>
-  );
-}
-
-function Viewer(props: { readonly run: ViewedRun; readonly scan: Scan; readonly filter: RolloutFilter }): ReactNode {
-  const { run, scan, filter } = props;
-  useHoldToHide();
-  const asked = useRoute((route) => route.step);
+function Viewer(props: { readonly run: ViewedRun; readonly step: number | null; readonly search: Search }): ReactNode {
+  const { run, step } = props;
+  const { filter, filtered, scan, matching, steps } = props.search;
   const askedGroup = useRoute((route) => route.group);
   const askedRollout = useRoute((route) => route.rollout);
   const layerNames = useRoute((route) => route.layers);
@@ -136,20 +119,8 @@ function Viewer(props: { readonly run: ViewedRun; readonly scan: Scan; readonly 
   const [sort, setSort] = useState<SortBy>("reward");
   const search = useRef<HTMLInputElement>(null);
   const inspector = useRef<HTMLDivElement>(null);
-  const liveStep = useLiveStep(run);
-
-  const filtered = filterCount(filter) > 0;
   const unread = unreadText(scan);
   const reading = scan.done < scan.total;
-  const matching = useMemo(
-    () => (filtered ? filterGroups(scan.groups, filter) : null),
-    [filtered, scan.groups, filter],
-  );
-  const steps = useMemo(
-    () => (matching === null ? run.steps : [...new Set(matching.map((group) => group.step))].sort((a, b) => a - b)),
-    [matching, run.steps],
-  );
-  const step = shownStep(steps, asked);
   const found = useStepGroups(run, step);
   const groups = useMemo(
     () => (filtered ? filterGroups(found.groups, filter) : found.groups),
@@ -198,16 +169,15 @@ function Viewer(props: { readonly run: ViewedRun; readonly scan: Scan; readonly 
     toggle,
     blink: () => setBlinking(!blinking),
     find: () => search.current?.focus(),
-    back: () => openScreen("train"),
+    back: () => navigate({ tab: "curves" }),
     open: () => inspector.current?.scrollIntoView({ block: "nearest" }),
   });
 
   return (
     <>
-      <header className="flex wrap gap-2-3 align-baseline">
-        <h1>{titleOf(run)}</h1>
-        {table ? <span className="grow" /> : <StepTitle shown={step} asked={asked} />}
+      <div className="row wrap gap-2-3">
         <ViewSwitch />
+        <span className="grow" />
         <FilterBar filter={filter} onChange={setFilter} search={search} />
         <Button
           title={
@@ -220,8 +190,7 @@ function Viewer(props: { readonly run: ViewedRun; readonly scan: Scan; readonly 
         >
           Save JSONL
         </Button>
-      </header>
-      {!table && <TimeLine steps={steps} selected={step} asked={asked} live={liveStep} />}
+      </div>
       {(filtered || table) && (
         <p className="row gap-3 muted" role="status">
           {counted(listed.length, "group")} in {counted(steps.length, "step")}
@@ -234,7 +203,6 @@ function Viewer(props: { readonly run: ViewedRun; readonly scan: Scan; readonly 
           {unread}
         </p>
       )}
-      <RunProblem run={run} />
       {table ? (
         <>
           <RewardHistogram title="Rewards" groups={scan.groups} filter={filter} onPick={pickRewards} />
@@ -419,7 +387,7 @@ function Outcome({ report }: { readonly report: ReplayReport }): ReactNode {
         .map(({ name, logged, now }) => `${name} ${logged} → ${now ?? "–"}`)
         .join(", ")}
       {otherRollouts[0] !== undefined && (
-        <a href={linkTo({ screen: "rollouts", run, step, rollout: otherRollouts[0] })}> first rollout</a>
+        <a href={linkTo({ screen: "train", tab: "rollouts", run, step, rollout: otherRollouts[0] })}> first rollout</a>
       )}
     </p>
   );

@@ -30,7 +30,7 @@ export function RunCheckpoints(props: {
             {now?.runId === manifest.id && now.step === step ? (
               <span className="muted small">{evaluationText(now)}</span>
             ) : evaluated.includes(step) ? (
-              <a href={linkTo({ screen: "eval", run: manifest.id, step })}>scores</a>
+              <a href={linkTo({ screen: "train", tab: "held-out", run: manifest.id, step })}>scores</a>
             ) : (
               <Button
                 kind="quiet"

@@ -54,7 +54,7 @@ export function RunGains({ run }: { readonly run: RunDigest }): ReactNode {
   return (
     <a
       className={`grid gap-1 ${styles.gains}`}
-      href={linkTo({ screen: "eval", run: manifest.id, step: evaluated.at(-1) ?? null })}
+      href={linkTo({ screen: "train", tab: "held-out", run: manifest.id, step: evaluated.at(-1) ?? null })}
       title="Rows behind these numbers"
     >
       {shown.map((gain) => (

@@ -1,17 +1,43 @@
 import { type ReactNode, useMemo, useState } from "react";
 import { remediesOf } from "../../../engine/rl/run/remedies.ts";
 import type { Alarm } from "../../../engine/runs/alarms.ts";
-import { report } from "../../clients/lab.ts";
+import { lab, report } from "../../clients/lab.ts";
 import { loadedBlocker } from "../../clients/run/blockers.ts";
 import { takeRemedy } from "../../clients/run/remedy.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconClose, IconWarning } from "../../components/ui/icons.tsx";
+import { useAsync } from "../../components/use-async.ts";
 import { linkTo, type Route } from "../../stores/route.ts";
-import { alarmKey, dismissAlarm } from "../../stores/run/run.ts";
+import { alarmKey, dismissAlarm, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
 import styles from "./train.module.css";
-import type { RunAlarms } from "./use-alarms.ts";
+
+interface RunAlarms {
+  /** Newest first, without dismissed alarms. */
+  readonly list: readonly Alarm[];
+  readonly loading: boolean;
+  readonly problem: string | null;
+}
+
+/** Alarms of a run: those in its folder, plus live ones. */
+export function useAlarms({ runId, live, steps }: ViewedRun): RunAlarms {
+  const arrived = useRun((run) => run.alarms);
+  const dismissed = useRun((run) => run.dismissed);
+  // The live run sends its alarms; a run of another tab is read again after each step.
+  const grown = live ? 0 : steps.length;
+  const stored = useAsync(runId, (id) => lab().data.alarms(id), [live, grown]);
+  const { value: kept, loading } = stored;
+  // The folder of a new run may not exist yet.
+  const problem = live ? null : stored.problem;
+  return useMemo(() => {
+    const all = new Map<string, Alarm>();
+    for (const alarm of [...(kept ?? []), ...(live ? arrived : [])]) all.set(alarmKey(alarm), alarm);
+    if (live) for (const key of dismissed) all.delete(key);
+    const list = [...all.values()].sort((a, b) => b.step - a.step);
+    return { list, loading, problem };
+  }, [kept, loading, problem, live, arrived, dismissed]);
+}
 
 /** Number of newest alarms that are shown. A finished run shows one, because its result and rollouts come first. */
 const SHOWN = { live: 3, past: 1 };
@@ -31,7 +57,9 @@ export function Alarms({ run, alarms }: { readonly run: ViewedRun; readonly alar
         {list.slice(0, all ? list.length : shown).map((alarm) => (
           <li key={alarmKey(alarm)} className="row gap-2 round-m" data-severity={alarm.severity}>
             <IconWarning />
-            <a href={linkTo({ screen: "rollouts", run: run.place, step: alarm.step })}>Step {alarm.step}</a>
+            <a href={linkTo({ screen: "train", tab: "rollouts", run: run.place, step: alarm.step })}>
+              Step {alarm.step}
+            </a>
             <span>
               {alarm.message}
               <span className="row wrap gap-2-4">
@@ -97,7 +125,10 @@ function RolloutLinks({ alarm, runId }: { readonly alarm: Alarm; readonly runId:
     <small className={`flex wrap align-baseline muted ${styles.alarmRollouts}`}>
       {rollouts.length === 1 ? "Rollout" : `${rollouts.length} rollouts, the first:`}
       {linked.map(({ id, place }) => (
-        <a key={id} href={linkTo({ screen: "rollouts", run: runId, step, group: place.group, rollout: id })}>
+        <a
+          key={id}
+          href={linkTo({ screen: "train", tab: "rollouts", run: runId, step, group: place.group, rollout: id })}
+        >
           {place.text}
         </a>
       ))}

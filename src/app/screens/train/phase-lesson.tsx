@@ -65,7 +65,16 @@ export function PhaseLesson({ run, step }: { readonly run: ViewedRun; readonly s
           )}
         </select>
         {!group.unfinished && (
-          <a href={linkTo({ screen: "rollouts", run: run.place, step, group: groupKey(group), rollout: rollout.id })}>
+          <a
+            href={linkTo({
+              screen: "train",
+              tab: "rollouts",
+              run: run.place,
+              step,
+              group: groupKey(group),
+              rollout: rollout.id,
+            })}
+          >
             Open this rollout
           </a>
         )}

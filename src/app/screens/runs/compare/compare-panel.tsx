@@ -162,7 +162,7 @@ function Charts(props: {
         {step === null ? "Click a point to open the rollouts of its step" : `Rollouts of step ${step} of `}
         {step !== null &&
           runs.map(({ id, title }) => (
-            <a key={id} href={linkTo({ screen: "rollouts", run: id, step })}>
+            <a key={id} href={linkTo({ screen: "train", tab: "rollouts", run: id, step })}>
               {title}
             </a>
           ))}

@@ -142,7 +142,14 @@ function Side(props: {
                 layers={LAYERS}
                 scale={advantageScale(group)}
                 onOpen={() =>
-                  navigate({ screen: "rollouts", run: run.id, step: group.step, group: null, rollout: rollout.id })
+                  navigate({
+                    screen: "train",
+                    tab: "rollouts",
+                    run: run.id,
+                    step: group.step,
+                    group: null,
+                    rollout: rollout.id,
+                  })
                 }
               />
             ))}

@@ -1,0 +1,284 @@
+/** The tab Curves: what a run logged, its gain on held-out rows, and its newest rollouts. */
+import { type ReactNode, useCallback, useId, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { activeLoops } from "../../../engine/config/derived.ts";
+import { fewPicturesText } from "../../../engine/runs/evaluations/difference-text.ts";
+import {
+  lackingText,
+  reportPictures,
+  SCORES,
+  type ScoreId,
+} from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
+import { type Gain, gainsOf } from "../../../engine/runs/evaluations/gains.ts";
+import { type RunResult, runResult } from "../../../engine/runs/library/run-result.ts";
+import { MOST_STEP_TEXT, type StepNote } from "../../../engine/runs/notes.ts";
+import { lab, report } from "../../clients/lab.ts";
+import { BeforeAfter } from "../../components/before-after.tsx";
+import { ChartOptions, MetricPicker, SaveCsv } from "../../components/charts/curve-controls.tsx";
+import { AllSteps, ChartGrid } from "../../components/charts/live-chart.tsx";
+import { alongAxis, loggedText, metricChart, metricsOf, otherMetrics } from "../../components/charts/series.ts";
+import { GainNumbers } from "../../components/gain-numbers.tsx";
+import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
+import { useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { TextInput } from "../../components/ui/controls.tsx";
+import { IconClose } from "../../components/ui/icons.tsx";
+import { CopyPanel } from "../../components/ui/panel/copy-panel.tsx";
+import { PanelButton } from "../../components/ui/panel/panel-button.tsx";
+import type { Evaluations } from "../../components/use-evaluations.ts";
+import { linkTo, navigate, useRoute } from "../../stores/route.ts";
+import { knowNotes, useStepNotes } from "../../stores/run/notes.ts";
+import { useRun } from "../../stores/run/run.ts";
+import { counted, NONE } from "../../styles/format.ts";
+import { Alarms, useAlarms } from "./alarms.tsx";
+import { PhaseBar, StepStrip, useLiveGroups } from "./live.tsx";
+import { arrangeCharts, measuredCharts, ofRun, overviewOf } from "./overview.ts";
+import { PhaseLesson } from "./phase-lesson.tsx";
+import styles from "./train.module.css";
+
+export function Curves(props: {
+  readonly run: ViewedRun;
+  /** The step of the time line, one with rollouts; null without any. */
+  readonly step: number | null;
+  readonly evaluations: Evaluations;
+}): ReactNode {
+  const { run, step } = props;
+  const axis = useRoute((route) => route.x);
+  const asked = useRoute((route) => route.step);
+  const explain = useRoute((route) => route.explain);
+  const begun = useRun((state) => state.step > 0);
+  const { groups: newest, complete } = useLiveGroups();
+  const arrived = newest.length > 0;
+  const starting = run.live && !arrived && !begun;
+  // Steps differ between runs and positions between axes, so each combination has its own zoom.
+  const sync = `train ${run.runId}${axis === "step" ? "" : ` ${axis}`}`;
+  const trainRows = run.manifest?.data.trainRows ?? 0;
+  const source = useMemo(() => alongAxis(run.metrics, axis, trainRows), [run.metrics, axis, trainRows]);
+  const notes = useStepNotes(run.runId);
+  const { config } = run.manifest ?? {};
+  const supervised = config?.mode === "sft";
+  const loops = useMemo(() => (config === undefined ? [] : activeLoops(config)), [config]);
+  const readOnly = run.recorded || run.imported || run.followed || run.otherTabs;
+  const { others, chosen, above, below, choose } = useCharts(run);
+  // What was known at the step of the time line.
+  const evaluations = useMemo(
+    () => props.evaluations.list.filter(({ report }) => asked === null || report.step <= asked),
+    [props.evaluations.list, asked],
+  );
+  const alarms = useAlarms(run);
+  const shown = useStepGroups(run, step);
+  // The last groups stay until those of another step are read.
+  const kept = useRef(shown.groups);
+  if (shown.groups.length > 0 || shown.problem !== null) kept.current = shown.groups;
+  // The lower charts wait for the groups of the first step, so that the groups do not push them down.
+  const waiting = run.live && !supervised && !complete;
+  // A stored run is drawn when all its parts are read, so that no part moves another.
+  const read = useRef(false);
+  if (!(run.loading || props.evaluations.loading || alarms.loading || shown.loading)) read.current = true;
+  const open = useCallback((step: number) => navigate({ tab: "rollouts", step, group: null, rollout: null }), []);
+  const drawn = { source, sync, step: asked, notes, onPick: open, onRemove: drop, className: styles.charts };
+  return (
+    <>
+      <div className="row wrap gap-2-3">
+        {!supervised && (
+          <Button aria-pressed={explain} onClick={() => navigate({ explain: !explain })}>
+            Explain the phases
+          </Button>
+        )}
+        <ChartOptions />
+        <MetricPicker names={others} chosen={chosen} onChange={choose} />
+        <StepNotes runId={run.runId} notes={notes} step={asked ?? run.metrics.steps.at(-1) ?? 0} readOnly={readOnly} />
+        <SaveCsv source={run.metrics} name={run.runId} />
+        <AllSteps sync={sync} axis={axis} />
+      </div>
+      {!run.live && !read.current && <p className="muted">Reading the run…</p>}
+      {(run.live || read.current) && (
+        <>
+          {run.live && <PhaseBar />}
+          {explain && !supervised && <PhaseLesson run={run} step={step} />}
+          <ResultCard run={run} evaluations={evaluations} />
+          {!run.live && <Alarms run={run} alarms={alarms} />}
+          <ChartGrid specs={above} {...drawn} />
+          {/* Below the curves, which would otherwise leave the window; the first evaluation precedes the first groups. */}
+          <BeforeAfter evaluations={evaluations} loops={loops} />
+          {!supervised && (
+            <div className="row wrap gap-2-4 between">
+              <h2>Rollouts</h2>
+              <OverlayControls />
+            </div>
+          )}
+          {starting && (
+            <p className={`muted round-m ${styles.waiting}`} role="status">
+              Curves and rollouts of the first step appear here as they arrive
+            </p>
+          )}
+          {!supervised && shown.problem !== null && <p className="bad">Cannot read these rollouts: {shown.problem}</p>}
+          {/* A resumed run has stored groups before its first new ones. */}
+          <StepStrip run={run} groups={run.live && asked === null && arrived ? newest : kept.current} />
+          {!waiting && <ChartGrid specs={below} {...drawn} />}
+          {run.live && <Alarms run={run} alarms={alarms} />}
+        </>
+      )}
+    </>
+  );
+}
+
+/** The default and the selected charts; the selection is stored in the address. */
+function useCharts({ manifest, metrics }: ViewedRun) {
+  const chosen = useRoute((route) => route.metrics) ?? NO_METRICS;
+  const config = manifest?.config;
+  const own = useMemo(() => ofRun(overviewOf(config?.mode, config?.maxGradNorm ?? 0), config), [config]);
+  const names = useSyncExternalStore(
+    (changed) => metrics.subscribe(changed),
+    () => loggedText(metrics),
+  );
+  return useMemo(() => {
+    const logged = names.split("\n").filter(Boolean);
+    const usual = measuredCharts(own, logged);
+    const others = otherMetrics(logged, metricsOf(usual));
+    // Metrics that this run did not log stay in the address, for runs that did.
+    const picked = chosen.filter((name) => others.includes(name)).map(metricChart);
+    const [above, below] = arrangeCharts(usual, picked);
+    return { others, chosen, above, below, choose: (list: readonly string[]) => navigate({ metrics: list }) };
+  }, [own, names, chosen]);
+}
+
+const NO_METRICS: readonly string[] = [];
+
+/** Removes the chart of a selected metric. */
+function drop(metric: string): void {
+  navigate({ metrics: (useRoute.getState().metrics ?? NO_METRICS).filter((name) => name !== metric) });
+}
+
+/**
+ * What a run achieved on held-out rows so far, and where to look at it. The run of this page has the card from its
+ * start, with dashes until it was evaluated twice, so that nothing moves when the result comes.
+ */
+function ResultCard(props: { readonly run: ViewedRun; readonly evaluations: readonly StoredEvaluation[] }): ReactNode {
+  const { run, evaluations: list } = props;
+  const holdsOut = useRun((state) => run.live && state.heldOutRows > 0);
+  const result = useMemo(() => runResult(list), [list]);
+  const { config } = run.manifest ?? {};
+  const expected = holdsOut && config !== undefined && config.mode !== "sft" && config.evalSteps > 0;
+  if (result === null && !expected) return null;
+  const pictures = result === null ? 0 : reportPictures(result.last.rows);
+  const few = result === null ? "" : fewPicturesText(pictures);
+  const known = result === null ? SCORES : result.scores.map(({ id }) => id);
+  const loops = config === undefined ? [] : activeLoops(config);
+  const gains = gainsOf(known, loops);
+  return (
+    <section className="grid gap-2" aria-label="Result" data-testid="result">
+      <div className={`grid ${styles.gains}`}>
+        {gains.map((gain) => (
+          <Headline key={gain.name} gain={gain} result={result} pictures={pictures} />
+        ))}
+      </div>
+      <p className="row wrap gap-2-4 muted">
+        <span>
+          Step {result?.first.report.step ?? 0} to {result?.last.report.step ?? NONE}, 95 % intervals
+        </span>
+        <a href={linkTo({ screen: "train", tab: "held-out", run: run.place })}>Best and worst rows</a>
+        <a href={linkTo({ screen: "runs" })}>Export</a>
+        <CopyPanel name="the result" />
+        {/* Last, so that it moves nothing when it comes. */}
+        {few !== "" && <span className="warn">{few}</span>}
+      </p>
+    </section>
+  );
+}
+
+/** A gain with its numbers. @param result null before the second evaluation */
+function Headline(props: {
+  readonly gain: Gain;
+  readonly result: RunResult | null;
+  readonly pictures: number;
+}): ReactNode {
+  const { gain, result, pictures } = props;
+  const found = (id: ScoreId) => result?.scores.find((score) => score.id === id);
+  const n = result?.last.report.n;
+  return (
+    <div className="grid gap-1">
+      <span>
+        {gain.name} on {n === undefined ? "held-out rows" : counted(n, "held-out row")}
+      </span>
+      <GainNumbers
+        className={`flex wrap ${styles.gain}`}
+        gain={gain}
+        of={(id) => found(id)?.score.difference ?? null}
+        pictures={pictures}
+        note={(id) => {
+          const own = found(id);
+          if (own === undefined) return "after the second evaluation";
+          const lacking = lackingText(own.score.n, n ?? own.score.n);
+          return ` · ${own.better} better, ${own.worse} worse${lacking === "" ? "" : ` · ${lacking}`}`;
+        }}
+      />
+    </div>
+  );
+}
+
+/** A button that lists the notes at steps of a run and adds one to the step that is shown. */
+function StepNotes(props: {
+  readonly runId: string;
+  readonly notes: readonly StepNote[];
+  /** Step of the time line, else the newest one. */
+  readonly step: number;
+  readonly readOnly: boolean;
+}): ReactNode {
+  const { runId, notes, step, readOnly } = props;
+  const id = useId();
+  const [text, setText] = useState("");
+  if (readOnly && notes.length === 0) return null;
+  const save = async (steps: readonly StepNote[]): Promise<void> =>
+    knowNotes(runId, (await lab().data.setNotes(runId, { steps })).steps);
+  return (
+    <PanelButton
+      label={`Notes${notes.length === 0 ? "" : ` · ${notes.length}`}`}
+      title="Notes at steps"
+      testId="step-notes"
+    >
+      <ul className="grid gap-1 m-0 p-0 no-bullets scroll">
+        {notes.map((note) => (
+          <li key={note.step} className="row gap-2">
+            <Button kind="quiet" onClick={() => navigate({ step: note.step, rollout: null })}>
+              Step {note.step}
+            </Button>
+            <span className="grow anywhere">{note.text}</span>
+            {!readOnly && (
+              <Button
+                kind="quiet"
+                icon={<IconClose size={12} />}
+                aria-label={`Remove the note at step ${note.step}`}
+                onClick={() => report(save(notes.filter((other) => other !== note)))}
+              />
+            )}
+          </li>
+        ))}
+      </ul>
+      {!readOnly && (
+        <form
+          className="grid gap-1"
+          onSubmit={(event) => {
+            event.preventDefault();
+            report(save([...notes, { step, text }]).then(() => setText("")));
+          }}
+        >
+          <label htmlFor={id}>Note at step {step}</label>
+          <div className="row gap-2">
+            <TextInput
+              id={id}
+              className="grow"
+              maxLength={MOST_STEP_TEXT}
+              placeholder="Text of the note"
+              value={text}
+              onChange={(event) => setText(event.currentTarget.value)}
+            />
+            <Button type="submit" kind="primary" disabled={text.trim() === ""}>
+              {notes.some((note) => note.step === step) ? "Replace" : "Add"}
+            </Button>
+          </div>
+        </form>
+      )}
+    </PanelButton>
+  );
+}

@@ -1,0 +1,232 @@
+/** What a run in progress shows: the time of its phases, and its newest groups as they arrive. */
+import { type CSSProperties, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
+import type { Phase, PhaseTimes } from "../../../engine/rl/run/events.ts";
+import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
+import { ClipPlayer } from "../../components/clip/clip-player.tsx";
+import { advantageScale, GroupTitle } from "../../components/rollout/group-title.tsx";
+import { RolloutCard } from "../../components/rollout/rollout-card.tsx";
+import { GIVEN_AND_ANSWER, groupTracks, sortRollouts } from "../../components/rollout/rollout-view.ts";
+import { groupKey, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { navigate } from "../../stores/route.ts";
+import { type Eta, evaluationSeconds, roughly } from "../../stores/run/eta.ts";
+import { PHASE_NAMES } from "../../stores/run/phase-names.ts";
+import { useRun } from "../../stores/run/run.ts";
+import { formatSeconds, percent } from "../../styles/format.ts";
+import styles from "./train.module.css";
+
+/** Groups of a small model arrive in bursts; only the last of a burst is drawn. */
+const QUIET_MS = 400;
+const LONGEST_MS = 4000;
+
+/** A phase this long shows the unfinished groups; with shorter ones they would flicker. */
+const LONG_MS = 2000;
+
+/**
+ * Groups of the run of this page, updated no faster than a person can view them; unfinished ones while a phase takes long
+ * or the run is paused.
+ * @returns `complete` true as soon as all groups of a step are among them
+ */
+export function useLiveGroups(): { readonly groups: readonly GroupRecord[]; readonly complete: boolean } {
+  const arrived = useRun((run) => run.groups);
+  const drawn = useRun((run) => run.drawn);
+  const paused = useRun((run) => run.state === "paused");
+  const stepped = useRun((run) => run.rolloutsPerMinute !== null);
+  const settled = useSettled(arrived, QUIET_MS, LONGEST_MS);
+  const slow = useSettled(drawn, LONG_MS, Infinity);
+  const complete = useRef(false);
+  if (stepped && settled === arrived) complete.current = true;
+  const step = (paused ? drawn : slow).at(-1)?.step ?? 0;
+  const groups = useMemo(() => {
+    if (step < (settled.at(-1)?.step ?? 1)) return settled;
+    return [...settled, ...arrived.filter((group) => group.step === step), ...drawn];
+  }, [settled, arrived, drawn, step]);
+  return { groups, complete: complete.current };
+}
+
+/** The last group of each loop; a rollout opens in the inspector while the run continues. @param groups of one step, or the newest */
+export function StepStrip(props: { readonly run: ViewedRun; readonly groups: readonly GroupRecord[] }): ReactNode {
+  const { run, groups } = props;
+  const newest = useMemo(
+    () =>
+      LOOP_IDS.flatMap((loop) => {
+        const group = groups.findLast((candidate) => candidate.loop === loop);
+        return group === undefined ? [] : [group];
+      }),
+    [groups],
+  );
+  if (newest.length === 0) return null;
+  return (
+    <section className={`grid gap-3 ${styles.strip}`} data-testid="live-strip" aria-label="Newest groups">
+      {newest.map((group) => (
+        <StripGroup key={group.loop} group={group} runId={run.place} />
+      ))}
+    </section>
+  );
+}
+
+/** Cards in a row, at most `most`, so that rows are equally long. */
+function perRow(count: number, most: number): number {
+  return Math.max(1, Math.ceil(count / Math.ceil(count / most)));
+}
+
+function StripGroup(props: { readonly group: GroupRecord; readonly runId: string | null }): ReactNode {
+  const { group, runId } = props;
+  const rollouts = useMemo(() => sortRollouts(group.rollouts, "reward"), [group]);
+  const scale = advantageScale(group);
+  const tracks = useMemo(() => groupTracks(rollouts, rollouts[0] ?? null), [rollouts]);
+  const [first] = rollouts;
+  return (
+    <article className={`min-0 framed round-l surface ${styles.stripGroup}`}>
+      <GroupTitle group={group} withStep />
+      {first !== undefined && (
+        <ClipPlayer
+          rowId={first.rowId}
+          imageId={first.imageId}
+          frames={first.frames}
+          given={first.givenMask}
+          tracks={tracks}
+        />
+      )}
+      <div
+        className={`grid gap-3 mt-3 align-start ${styles.cards}`}
+        style={{ "--wide": perRow(rollouts.length, 8), "--narrow": perRow(rollouts.length, 4) } as CSSProperties}
+      >
+        {rollouts.map((rollout) => (
+          <RolloutCard
+            key={rollout.id}
+            rollout={rollout}
+            layers={GIVEN_AND_ANSWER}
+            scale={scale}
+            onOpen={() =>
+              navigate({
+                screen: "train",
+                tab: "rollouts",
+                run: runId,
+                step: group.step,
+                group: groupKey(group),
+                rollout: rollout.id,
+              })
+            }
+          />
+        ))}
+      </div>
+    </article>
+  );
+}
+
+/**
+ * Debounces a value that changes in bursts, so that a burst causes one redraw.
+ * @param quiet milliseconds without a change before the value is passed on
+ * @param longest maximum milliseconds of delay while it keeps changing
+ */
+function useSettled<T>(value: T, quiet: number, longest: number): T {
+  const [settled, setSettled] = useState(value);
+  const since = useRef<number | null>(null);
+  useEffect(() => {
+    if (Object.is(value, settled)) {
+      since.current = null;
+      return;
+    }
+    const now = performance.now();
+    since.current ??= now;
+    const left = Math.max(0, Math.min(quiet, since.current + longest - now));
+    const timer = window.setTimeout(() => {
+      since.current = null;
+      setSettled(value);
+    }, left);
+    return () => window.clearTimeout(timer);
+  }, [value, settled, quiet, longest]);
+  return settled;
+}
+
+/** Time of the last step by phase, and the current phase; in a first step, the number of compiled programs. */
+export function PhaseBar(): ReactNode {
+  const times = useRun((run) => run.phaseTimes);
+  const phase = useRun((run) => run.phase);
+  const loop = useRun((run) => run.loop);
+  const programs = useRun((run) => run.programs);
+  const active = useRun((run) => run.state === "running" || run.state === "pausing");
+  const next = useRun((run) => (run.state === "paused" ? run.nextPhase : null));
+  const rows = useRun(({ eta }) => (eta.rows === null ? "" : ` · ${eta.rows.done}/${eta.rows.total} rows`));
+  const left = useRun(({ eta, state }) => (state === "running" ? evaluationLeft(eta) : null));
+  const shares = phaseShares(times);
+  const total = shares.reduce((sum, part) => sum + part.seconds, 0);
+  return (
+    <section className={`grid gap-3 align-centre ${styles.phases}`} aria-label="Time of the last step">
+      <p className={`flex between muted small nowrap ${styles.now}`}>
+        {active && phase !== null ? (
+          <span>
+            <b>{PHASE_NAMES[phase]}</b>
+            {phase === "eval" ? rows : loop === null ? "" : ` · loop ${loop}`}
+          </span>
+        ) : next !== null ? (
+          <span data-testid="paused-before">
+            Paused; next: <b>{PHASE_NAMES[next.phase]}</b>
+            {next.loop === null ? "" : ` · loop ${next.loop}`}
+          </span>
+        ) : (
+          "Last step"
+        )}
+        <span>{left ?? (shares.length === 0 ? "" : formatSeconds(total))}</span>
+      </p>
+      {shares.length === 0 ? (
+        <p className={`muted tiny round-s surface-2 ${styles.compiled}`}>
+          {programs > 0 ? `${programs} GPU programs compiled` : ""}
+        </p>
+      ) : (
+        <ol className={`relative m-0 p-0 clip round-s surface-2 no-bullets ${styles.bar}`}>
+          {shares.map((part, at) => (
+            <li
+              key={part.phase}
+              className="absolute clip surface-2 tiny nowrap"
+              data-fill
+              style={placeOf(shares, at)}
+              data-shade={at % 2}
+              data-now={active ? part.phase === phase : part.phase === next?.phase}
+              title={`${PHASE_NAMES[part.phase]}: ${formatSeconds(part.seconds)}, ${percent(part.share)}`}
+            >
+              <span className="block clip muted">
+                {PHASE_NAMES[part.phase]} <b>{percent(part.share)}</b>
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+/**
+ * Place and width of a phase in the bar. The place is a transform, because it changes with every step and must not move
+ * anything else. `--need` is the width of the label, which is hidden in a narrower phase.
+ */
+function placeOf(shares: readonly PhaseShare[], at: number): CSSProperties {
+  const { share, phase } = shares[at] as PhaseShare;
+  const before = shares.slice(0, at).reduce((sum, part) => sum + part.share, 0);
+  const length = PHASE_NAMES[phase].length + percent(share).length + 1;
+  return {
+    width: `${100 * share}%`,
+    transform: `translateX(${(100 * before) / share}%)`,
+    "--need": `calc(${0.9 * length}ch + 12px)`,
+  } as CSSProperties;
+}
+
+function evaluationLeft(eta: Eta): string | null {
+  const rest = evaluationSeconds(eta, Date.now());
+  return rest === null ? null : `${roughly(rest)} left`;
+}
+
+interface PhaseShare {
+  readonly phase: Phase;
+  readonly seconds: number;
+  /** Share of the whole step, 0..1. */
+  readonly share: number;
+}
+
+/** Shares of a step's time in the order of the phases; phases that took no time are left out. */
+export function phaseShares(times: PhaseTimes): PhaseShare[] {
+  const phases = (Object.keys(PHASE_NAMES) as Phase[]).filter((phase) => (times[phase] ?? 0) > 0);
+  const total = phases.reduce((sum, phase) => sum + (times[phase] ?? 0), 0);
+  return phases.map((phase) => ({ phase, seconds: times[phase] ?? 0, share: (times[phase] ?? 0) / total }));
+}
