@@ -65,6 +65,21 @@ def _iou_term(facts: Facts, settings: Settings) -> Term:
     return _term("iou", value, "" if facts.predicted.any() else "empty mask", iou=counts)
 
 
+def _banded_term(facts: Facts, s: Settings) -> Term:
+    plain = _iou_term(facts, s.changed(iou_shape="plain"))
+    value: float = plain["value"]
+    return plain | {
+        "name": "banded",
+        "value": min(s.band_high, max(s.band_low, s.band_slope * (value - s.band_centre))),
+    }
+
+
+def _target_term(facts: Facts) -> Term:
+    there, found = bool(facts.given.any()), facts.predicted is not None and bool(facts.predicted.any())
+    note = "no mask for the object" if there else "a mask without an object"
+    return _term("target", 1.0) if there == found else _term("target", 0.0, note)
+
+
 def _meteor_term(facts: Facts, meteor: Meteor) -> Term:
     found = meteor.score(facts.reference, facts.caption or "")
     empty = {"mask": facts.caption is None, "caption": not found["hypothesis"], "reference": not found["reference"]}
@@ -126,6 +141,9 @@ def _measured(facts: Facts, settings: Settings, meteor: Meteor) -> list[Term]:
         _term("confidence", 0.0 if sure is None else sure, "no mask" if sure is None else ""),
         _of_masks("box", facts, box_iou),
         _of_masks("centre", facts, centre_score),
+        _banded_term(facts, settings),
+        _target_term(facts),
+        _term("form", 1.0 - facts.truncated, "no end token" if facts.truncated else ""),
         _term("length", length_cost(caption, facts.reference, settings.length_ratio)),
         _term("repetition", repetition_cost(caption, settings.repetition_gram)),
         _term("leak", float(bool(leaked)), ", ".join(leaked)),

@@ -63,7 +63,8 @@ class Settings(Table):
         return bool(self.beta > 0 or self.objective == "notes")
 
 
-GAINS = ("iou", "meteor", "judge", "likelihood", "contrast", "confidence", "box", "centre", "user")
+GAINS = ("iou", "meteor", "judge", "likelihood", "contrast", "confidence", "box", "centre", "banded", "target",
+         "form", "user")  # fmt: skip
 COSTS = ("length", "repetition", "leak")
 
 

@@ -104,6 +104,10 @@ class Table:
     sft_dice_weight: float
     sft_points: int
     iou_shape: str
+    band_slope: float
+    band_centre: float
+    band_low: float
+    band_high: float
     empty_pair_reward: float
     likelihood_judge: str
     shuffle_rewards: bool

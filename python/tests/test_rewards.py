@@ -19,12 +19,15 @@ from sa2va_lab.judge import CaptionJudge
 from sa2va_lab.judge.questions import Question, parse_answer, scored, waiting
 from sa2va_lab.judge.server import Server
 from sa2va_lab.language import Slots, visibility
+from sa2va_lab.masks import Mask
 from sa2va_lab.meteor import Meteor, Wordnet
 from sa2va_lab.model import Features, halved
 from sa2va_lab.policy import Likelihood
 from sa2va_lab.rewards import Facts, Scorer, mean_scores, score_group
 from sa2va_lab.run import _own_reward
 from sa2va_lab.state import EntropyBonus
+
+TABLE = Path(__file__).parents[2] / "public" / "wordnet" / "wordnet30.txt"
 
 MASK = np.ones((4, 4), np.uint8)
 PROMPTS = {"questions": "Q {{reference}}", "answers": "A {{caption}} {{questions}}", "dlc": "{{question}}"}
@@ -364,3 +367,23 @@ def test_slots_give_what_a_growing_cache_gives() -> None:
     places = torch.arange(5)[None]
     seen = visibility(places, places, torch.tensor([[True, True, False, True, True]]), 2, keys)[0, 0] == 0
     assert seen.sum(1).tolist() == [1, 2, 1, 1, 2]
+
+
+def test_terms_of_a_band_of_no_object_and_of_an_end() -> None:
+    one, none = np.eye(2, dtype=np.uint8), np.zeros((2, 2), np.uint8)
+    s = settings(bandSlope=2, bandCentre=0.25, bandLow=-0.4, bandHigh=1, emptyPairReward=1, iouShape="squared")
+
+    def terms(given: Mask, predicted: Mask | None, truncated: bool = False) -> dict[str, tuple[float, str]]:
+        facts = Facts("a", "a", given, predicted, 0.5, truncated=truncated)
+        found = score_group([facts], 1, s, Scorer(Meteor(Wordnet(TABLE))))[1][0]
+        return {own["name"]: (own["value"], own.get("note", "")) for own in found}
+
+    half = np.array([[1, 0], [0, 0]], np.uint8)
+    assert terms(one, half)["banded"] == (0.5, "")
+    assert terms(one, None)["banded"] == (-0.4, "no mask")
+    assert terms(none, none)["banded"] == (1.0, "both masks empty")
+    assert terms(one, half)["target"] == terms(none, None)["target"] == (1.0, "")
+    assert terms(one, none)["target"] == (0.0, "no mask for the object")
+    assert terms(none, one)["target"] == (0.0, "a mask without an object")
+    assert terms(one, one)["form"] == (1.0, "")
+    assert terms(one, one, truncated=True)["form"] == (0.0, "no end token")

@@ -40,6 +40,8 @@ _ROUNDING = ("grad_cosine", "ema/distance", "judge/latency_ms")
 Metrics that rounding decides, beside the difference between training and sampling: the angle to a loop whose gradient
 vanishes, and the distance that Adam moved weights with such gradients.
 """
+_ROUNDED = {"likelihood", "contrast", "confidence"}
+"""Reward terms that are sums of floating-point numbers; the others are equal."""
 _LOGIT, _SUM = 1e-5, 1e-6
 """Rounding in single precision of a mask's logits, relative to the largest, and of a running sum of probabilities."""
 _NOTHING = 1e-9
@@ -77,8 +79,8 @@ def compare_rollouts(stored: dict[str, dict[str, Any]], own: dict[str, dict[str,
             for name in ("logp", "ref_logp", "entropy"):
                 out[name] = max(out[name], abs((a[name] or 0) - (b[name] or 0)))
         terms = [{t["name"]: t["value"] for t in json.loads(row["terms_json"])} for row in (before, now)]
-        gaps = [abs((terms[0][name] or 0) - (terms[1][name] or 0)) for name in ("iou", "meteor")]
-        out["terms"] = max(out["terms"], *gaps)
+        known = (terms[0].keys() & terms[1].keys()) - _ROUNDED
+        out["terms"] = max([out["terms"], *(abs((terms[0][name] or 0) - (terms[1][name] or 0)) for name in known)])
     return out
 
 

@@ -193,7 +193,7 @@ test.skipIf(interpreter.code !== 0)("a setting is run, or refused by one sentenc
     return name in KNOWN.refused || (name in KNOWN.choices && !KNOWN.choices[name]?.includes(value));
   };
   expect(
-    names.filter((label) => !isListed(label) && !/^loop\d(?:User|J|F|Banded|Target|Form|Utility)$/.test(label)),
+    names.filter((label) => !isListed(label) && !/^loop\d(?:User|J|F|Utility)$/.test(label)),
     "refused without a reason in the lists",
   ).toEqual([]);
 });
