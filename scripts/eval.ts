@@ -21,7 +21,6 @@
 
 import { basename, dirname, resolve } from "node:path";
 import { isRecord, parseJson } from "../src/engine/bytes/json.ts";
-import type { Clip } from "../src/engine/data/clips/clip-set.ts";
 import { badInput, LabError } from "../src/engine/errors.ts";
 import { openModelFolder } from "../src/engine/loading/open-model.ts";
 import { readStartAdapter } from "../src/engine/model/adapter/start-adapter.ts";
@@ -30,6 +29,7 @@ import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
 import { intervalJson } from "../src/engine/runs/evaluations/difference-text.ts";
 import { type TryContext, tryFeatures, tryOut, weightsOf } from "../src/engine/session/try-out.ts";
 import { memoryStore } from "../src/engine/storage/memory-store.ts";
+import type { Clip } from "../src/plugins/data-sets/clip-set.ts";
 import { SUITES, suiteOf } from "../src/plugins/suites/all.ts";
 import { looksAt } from "../src/plugins/suites/finished.ts";
 import { openEvalFolder, suiteRowsHash } from "../src/plugins/suites/folder.ts";

@@ -12,7 +12,6 @@
  */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Clip, type ClipExpression, openClips } from "../src/engine/data/clips/clip-set.ts";
 import { badInput, LabError } from "../src/engine/errors.ts";
 import type { Sa2vaConfig } from "../src/engine/model/config.ts";
 import { openSa2va } from "../src/engine/model/sa2va.ts";
@@ -20,6 +19,7 @@ import { weightsHash } from "../src/engine/model/weights/weights-hash.ts";
 import { decoderWork, encoderWork, pointerWork, TRACKED_TOKENS } from "../src/engine/plan/sam2-work.ts";
 import { bankBytes, mapsRead, pointersRead, trackingWork } from "../src/engine/plan/video.ts";
 import type { FollowSettings } from "../src/engine/policy/clip/follow.ts";
+import { type Clip, type ClipExpression, openClips } from "../src/plugins/data-sets/clip-set.ts";
 import { meanScore, scoreByType, scoreLine } from "../src/plugins/suites/masklet-score.ts";
 import { one, type Parsed, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";

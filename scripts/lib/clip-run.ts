@@ -2,8 +2,6 @@
 import { join } from "node:path";
 import { encode } from "fast-png";
 import { isRecord, parseJson } from "../../src/engine/bytes/json.ts";
-import type { Clip, ClipExpression } from "../../src/engine/data/clips/clip-set.ts";
-import { framePicture } from "../../src/engine/data/clips/frame-picture.ts";
 import { decodeRle, parseRle, type Rle } from "../../src/engine/data/mask/rle.ts";
 import type { RgbImage } from "../../src/engine/data/sample.ts";
 import { badInput } from "../../src/engine/errors.ts";
@@ -15,6 +13,8 @@ import { weightsView } from "../../src/engine/model/weights/weights.ts";
 import { type FollowKeeper, type FollowSettings, followExpressions } from "../../src/engine/policy/clip/follow.ts";
 import type { ClipPictures } from "../../src/engine/policy/clip/masklets.ts";
 import type { RunStore } from "../../src/engine/storage/store.ts";
+import type { Clip, ClipExpression } from "../../src/plugins/data-sets/clip-set.ts";
+import { framePicture } from "../../src/plugins/data-sets/frame-picture.ts";
 import { checkMaskSizes, maskletScore } from "../../src/plugins/suites/masklet-score.ts";
 import { decodeImage } from "./node/node-images.ts";
 import { nodeStore } from "./node/node-store.ts";

@@ -84,6 +84,7 @@ const LISTS: Readonly<Record<string, RegExp>> = {
   "src/plugins/list.ts": /^src\//,
   "src/plugins/loops.ts": /^src\/engine\/rl\//,
   "src/plugins/exports.ts": /^src\/engine\/export\//,
+  "src/plugins/readers.ts": /^src\/engine\/data\//,
   "src/plugins/panels.ts": /^src\/app\//,
   "src/plugins/data-calls.ts": /^workers\//,
   "src/plugins/reward-calls.ts": /^workers\//,
@@ -91,7 +92,7 @@ const LISTS: Readonly<Record<string, RegExp>> = {
 };
 
 /** Plug-ins that a plug-in imports. */
-const NEEDS: Readonly<Record<string, readonly string[]>> = { leaderboard: ["suites"] };
+const NEEDS: Readonly<Record<string, readonly string[]>> = { leaderboard: ["suites"], suites: ["data-sets"] };
 
 /** Packages by the part that may use them; a part that is absent may use none. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {

@@ -4,6 +4,7 @@
 export const EMPTY_LISTS: Readonly<Record<string, string>> = {
   "list.ts": "export const PLUGINS = [];",
   "loops.ts": "export const PLUGIN_LOOPS = {};",
+  "readers.ts": "export const PLUGIN_READERS = [];",
   "exports.ts": "export const PLUGIN_EXPORTS = {};",
   "data-calls.ts": "export const DATA_CALLS = [];",
   "reward-calls.ts": "export const REWARD_CALLS = [];",

@@ -1,8 +1,8 @@
 /** gRefCOCO: sentences for one, several or no objects, counted as ReLA does (docs/spec/evaluation.md#16-grefcoco-rela-evaluator-iougrefjson). */
 import { type Rle, rleArea } from "../../engine/data/mask/rle.ts";
-import { maskOfRef, readRefs } from "../../engine/data/readers/refs.ts";
 import { badInput } from "../../engine/errors.ts";
 import { type Clusters, meanOf, ratio } from "../../engine/eval/bootstrap.ts";
+import { maskOfRef, readRefs } from "../data-sets/refs.ts";
 import { type Overlap, overlapOf, segmentTask, unitedAnswer } from "./masks.ts";
 import { findFiles, type PictureItem, pictureRows, type SuiteFile } from "./rows.ts";
 import type { AnsweredItem, Suite, SuiteMetric } from "./suite.ts";

@@ -1,10 +1,10 @@
 /** Types of an evaluation suite: its rows, the tasks for the model, and the metrics of its answers. */
 import type { ByteFolder } from "../../engine/bytes/source.ts";
-import type { Clip } from "../../engine/data/clips/clip-set.ts";
 import type { Rle } from "../../engine/data/mask/rle.ts";
 import type { EncodedImage } from "../../engine/data/sample.ts";
 import type { ClusterStatistic, Clusters } from "../../engine/eval/bootstrap.ts";
 import type { JudgeQuestion } from "../../engine/rewards/judge-score.ts";
+import type { Clip } from "../data-sets/clip-set.ts";
 
 /** Name of the source of a suite's pictures. */
 export const SUITE = "suite";

@@ -1,10 +1,10 @@
 /** Masklets for expressions about clips, for the published data sets (docs/spec/video.md#11-scores). */
 import type { ByteFolder } from "../../engine/bytes/source.ts";
-import { emptyMask } from "../../engine/data/clips/clip-masks.ts";
-import { type Clip, openClips } from "../../engine/data/clips/clip-set.ts";
-import { clipSize } from "../../engine/data/clips/frame-picture.ts";
 import { badInput, LabError } from "../../engine/errors.ts";
 import { type ClusterStatistic, type Clusters, meanOf } from "../../engine/eval/bootstrap.ts";
+import { emptyMask } from "../data-sets/clip-masks.ts";
+import { type Clip, openClips } from "../data-sets/clip-set.ts";
+import { clipSize } from "../data-sets/frame-picture.ts";
 import { checkMaskSizes, type MaskletScore, maskletScore, pixelScores, roundedScore } from "./masklet-score.ts";
 import {
   type AnsweredItem,

@@ -2,10 +2,10 @@
 
 import { encode } from "fast-png";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
-import { openClips } from "../../../src/engine/data/clips/clip-set.ts";
-import { framePicture } from "../../../src/engine/data/clips/frame-picture.ts";
 import { decodeRle, encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { LabError } from "../../../src/engine/errors.ts";
+import { openClips } from "../../../src/plugins/data-sets/clip-set.ts";
+import { framePicture } from "../../../src/plugins/data-sets/frame-picture.ts";
 import { jpg } from "../../unit/data/make.ts";
 import { casesOf } from "../cases.ts";
 import { jsonDamage } from "../json.ts";

@@ -5,7 +5,6 @@ import { type ShardRow, writeRegionShard } from "../../../scripts/lib/build/writ
 import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
 import { openNodeRows } from "../../../scripts/lib/node/node-rows.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
-import { openClips } from "../../../src/engine/data/clips/clip-set.ts";
 import { frameMasks, maskletsJson, maskletsZip, stripOfMasks } from "../../../src/engine/data/clips/export-masklets.ts";
 import {
   checkFrames,
@@ -22,6 +21,7 @@ import { withFrames } from "../../../src/engine/data/clips/row-frames.ts";
 import { decodeRle, encodeRle, type Rle, rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import type { LabError } from "../../../src/engine/errors.ts";
+import { openClips } from "../../../src/plugins/data-sets/clip-set.ts";
 import { boxMask, jpg, png, row } from "./make.ts";
 
 const NAME = "data-00000-of-00001.arrow";

@@ -5,13 +5,13 @@ import { zipSync } from "fflate";
 import { describe, expect, it } from "vitest";
 import { crc32 } from "../../../src/engine/bytes/crc.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
-import { openClips } from "../../../src/engine/data/clips/clip-set.ts";
-import { framePicture } from "../../../src/engine/data/clips/frame-picture.ts";
 import { decodeRle, encodeRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
 import { recogniseRecords } from "../../../src/engine/data/readers/all.ts";
 import { signOf } from "../../../src/engine/data/readers/reader.ts";
 import { openRecords } from "../../../src/engine/data/records/records.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
+import { openClips } from "../../../src/plugins/data-sets/clip-set.ts";
+import { framePicture } from "../../../src/plugins/data-sets/frame-picture.ts";
 import { png } from "./make.ts";
 
 const rle = (...pixels: number[]): Rle => encodeRle(pixels, 2, 2);

@@ -1,31 +1,48 @@
 /** All readers of records in the order of trial: the first one that recognises a file reads it. */
-import { CLIPS } from "./clips.ts";
+import { PLUGIN_READERS } from "../../../plugins/readers.ts";
 import { cocoInstances, regionCaptions } from "./coco.ts";
-import { dam } from "./dam.ts";
-import { flickr, grandf, refcocogGcg } from "./gcg.ts";
-import { osprey } from "./osprey.ts";
-import { panoptic } from "./panoptic.ts";
-import type { Reader, Sign } from "./reader.ts";
-import { refSav } from "./ref-sav.ts";
-import { grefs, refs } from "./refs.ts";
+import { has, type Reader, type Sign } from "./reader.ts";
 import { rows } from "./rows.ts";
-import { sa2vaList } from "./sa2va-list.ts";
-import { WITHOUT_ROWS } from "./without-rows.ts";
 
+/** Known kinds of files without rows to train on; the message names them. */
+const WITHOUT_ROWS: readonly Reader[] = [
+  {
+    label: "coco-empty",
+    what: "COCO",
+    recognise: ({ shape, keys, values }) =>
+      shape === "object" &&
+      keys.includes("images") &&
+      values.some(({ key, value, item }) => key === "annotations" && Array.isArray(value) && item === undefined)
+        ? "images and an empty list of annotations"
+        : undefined,
+    open: "it has no annotations, so there is no mask to train on",
+  },
+  {
+    label: "texts-by-id",
+    what: "texts by id: predicted captions or class names",
+    recognise: ({ shape, values }) =>
+      shape === "object" && values.length > 0 && values.every(({ value }) => typeof value === "string")
+        ? "an object whose values are all text"
+        : undefined,
+    open: "it has neither pictures nor masks",
+  },
+  {
+    label: "llava",
+    what: "conversations about whole pictures (LLaVA form)",
+    recognise: ({ first, examples }) =>
+      has(first, "image", "conversations") &&
+      !examples.flatMap(Object.keys).some((name) => /mask|segment|annotation/.test(name))
+        ? "records with image and conversations and without masks"
+        : undefined,
+    open: "neither loop can use it: loop 1 needs a region to describe, loop 2 a mask to compare",
+  },
+];
+
+/** Readers of plug-ins come first: their kinds of files also have the fields of a more general kind. */
 export const READERS: readonly Reader[] = [
-  dam,
-  flickr,
+  ...PLUGIN_READERS.flatMap(({ readers }) => readers),
   regionCaptions,
   cocoInstances,
-  panoptic,
-  grandf,
-  refcocogGcg,
-  osprey,
-  sa2vaList,
-  refs,
-  grefs,
-  refSav,
-  ...CLIPS,
   ...WITHOUT_ROWS,
   rows,
 ];

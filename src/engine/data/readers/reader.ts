@@ -46,6 +46,8 @@ export interface ReadTable {
   /** What the file holds and the table does not. */
   readonly left?: readonly LeftOut[];
   readonly partition?: Partition;
+  /** Whether archives of samples in its directory hold its pictures. */
+  readonly ownsArchives?: boolean;
 }
 
 /** The partition of refs into splits by this file; another file may divide the same refs differently. */
@@ -69,6 +71,28 @@ export interface Reader {
    * @throws LabError as reading the records does
    */
   readonly open: ((context: ReadContext) => Promise<ReadTable>) | string;
+}
+
+/** What a plug-in adds to the data sets that are recognised. */
+export interface DataReaders {
+  /** In the order of trial. */
+  readonly readers: readonly Reader[];
+  /** Readers of samples: pictures with files of the same name. */
+  readonly samples: readonly SampleReader[];
+  /** Files that are left unread for their name, with the reason. */
+  readonly leaves: readonly { readonly path: RegExp; readonly reason: string }[];
+}
+
+export interface SampleReader {
+  readonly label: string;
+  readonly what: string;
+  /** The samples as a table; undefined if the first ones are of another kind. */
+  readonly open: (folder: ByteFolder, samples: readonly Sample[]) => Promise<Table | undefined>;
+}
+
+/** Files that share a name, by field: the rest of the base name, in lower case. */
+export interface Sample {
+  readonly fields: ReadonlyMap<string, string>;
 }
 
 /** Number of an object's values that are inspected. */

@@ -13,13 +13,8 @@ import type { Column } from "../tables/column-type.ts";
 import { valueMeter } from "../tables/read-meter.ts";
 import type { Cell, Table } from "../tables/table.ts";
 import { remembered, takeCost } from "./picture-table.ts";
-import { examplesOf } from "./reader.ts";
+import { examplesOf, type Sample } from "./reader.ts";
 import { columnsOf } from "./rows.ts";
-
-/** Files that share a name, by field: the rest of the base name, in lower case. */
-export interface Sample {
-  readonly fields: ReadonlyMap<string, string>;
-}
 
 const NAME = /^((?:.*\/|)[^./][^./]*)\.([^/]*)$/;
 /** Fields that are pictures. */

@@ -3,6 +3,7 @@
  * shards or directories.
  */
 
+import { PLUGIN_READERS } from "../../../plugins/readers.ts";
 import { refusePointer } from "../../bytes/git-lfs.ts";
 import { readJson } from "../../bytes/json.ts";
 import { addTo } from "../../bytes/lists.ts";
@@ -12,10 +13,9 @@ import { badInput, LONGEST_SENTENCE, shortened, toLabError } from "../../errors.
 import { ARCHIVE, type MountedFolder } from "../archive/mount.ts";
 import { recogniseRecords } from "../readers/all.ts";
 import { column, TEXT } from "../readers/picture-table.ts";
-import { type ReadTable, type Sign, signOf } from "../readers/reader.ts";
-import { reasonSegTable } from "../readers/reason-seg.ts";
+import { type ReadTable, type Sample, type Sign, signOf } from "../readers/reader.ts";
 import { fieldsText } from "../readers/rows.ts";
-import { recogniseSamples, type Sample, samplesOf, sampleTable } from "../readers/samples.ts";
+import { recogniseSamples, samplesOf, sampleTable } from "../readers/samples.ts";
 import { openRecords, type Records, unlessDamaged } from "../records/records.ts";
 import type { SkippedRow } from "../sample.ts";
 import { type DataMapping, mappingOf } from "./mapping.ts";
@@ -51,11 +51,6 @@ export interface TableList {
 /** Files of records, recognised by name. */
 export const RECORDS = /\.(json|jsonl|ndjson|p|pkl|pickle)$/i;
 const DESCRIBES = /(^|\/)(state|dataset_info|dataset_dict|files|data-mapping)\.json$/;
-/**
- * COCO instances of an evaluation whose captions are in another file; read as data, category names would become
- * captions.
- */
-const GCG_TRUTH = /_gcg_coco_mask_gt\.json$/;
 /** Work of opening a file or a set of samples besides reading it, in bytes. */
 const FILE_WORK = 2 ** 18;
 /** Maximum number of files of records that are inspected; a folder with more is not a data set. */
@@ -132,21 +127,16 @@ export async function listTables(
   }
   for (const [path, { samples, reason, archive }] of groups) {
     await pace(FILE_WORK);
-    const owner = tables.find(
-      ({ label, path: file }) => label === "dam-annotations" && path.startsWith(directoryOf(file)),
-    );
+    const owner = read.find(({ ownsArchives, table }) => ownsArchives && path.startsWith(directoryOf(table.path)));
     if (owner !== undefined && archive) {
-      ignored.push({ name: path, reason: `pictures of ${owner.path}` });
+      ignored.push({ name: path, reason: `pictures of ${owner.table.path}` });
       continue;
     }
     try {
-      const painted = await reasonSegTable(folder, samples);
-      const table = painted ?? (await sampleTable(folder, samples));
+      const known = await openKnown(folder, samples);
+      const table = known?.table ?? (await sampleTable(folder, samples));
       const bytes = samples.flatMap(filesOf).reduce((sum, file) => sum + (folder.get(file)?.size ?? 0), 0);
-      const [label, what] =
-        painted !== undefined
-          ? ["reasonseg", "ReasonSeg texts with painted shapes"]
-          : [archive ? "webdataset" : "samples", "samples"];
+      const { label, what } = known ?? { label: archive ? "webdataset" : "samples", what: "samples" };
       tables.push({ path, bytes, table, label, reason: `${what}: ${reason}`, split: undefined });
     } catch (thrown) {
       problem(path, thrown);
@@ -154,6 +144,15 @@ export async function listTables(
   }
   const told = ignored.map(({ name, reason }) => ({ name, reason: shortened(reason, LONGEST_SENTENCE) }));
   return { tables, ignored: told, problems, inSamples };
+}
+
+/** The table of the first reader of a plug-in that knows the samples. */
+async function openKnown(folder: ByteFolder, samples: readonly Sample[]) {
+  for (const { label, what, open } of PLUGIN_READERS.flatMap((plugin) => plugin.samples)) {
+    const table = await open(folder, samples);
+    if (table !== undefined) return { label, what, table };
+  }
+  return undefined;
 }
 
 /** A file of records with rows. */
@@ -175,7 +174,8 @@ async function openFile(
   { split, signal }: { readonly split?: string | undefined; readonly signal?: AbortSignal | undefined },
 ): Promise<{ readonly ignored: string } | ReadFile> {
   await refusePointer(source);
-  if (GCG_TRUTH.test(path)) return { ignored: "true masks of grounded conversations: it is for evaluation only" };
+  const left = PLUGIN_READERS.flatMap(({ leaves }) => leaves).find((one) => one.path.test(path));
+  if (left !== undefined) return { ignored: left.reason };
   const top = await openRecords(source, signal);
   if (top === undefined || top.length === 0) {
     if (top?.problem !== undefined) throw badInput(top.problem, path);

@@ -1,19 +1,8 @@
 /** Known kinds of files without rows to train on; the message names them. */
-import { firstOf, has, type Reader } from "./reader.ts";
+import { firstOf, has, type Reader } from "../../engine/data/readers/reader.ts";
 
 /** Kinds of files in the order of trial. */
 export const WITHOUT_ROWS: readonly Reader[] = [
-  {
-    label: "coco-empty",
-    what: "COCO",
-    recognise: ({ shape, keys, values }) =>
-      shape === "object" &&
-      keys.includes("images") &&
-      values.some(({ key, value, item }) => key === "annotations" && Array.isArray(value) && item === undefined)
-        ? "images and an empty list of annotations"
-        : undefined,
-    open: "it has no annotations, so there is no mask to train on",
-  },
   {
     label: "gcg-caption-gt",
     what: "true captions of grounded conversations",
@@ -31,15 +20,6 @@ export const WITHOUT_ROWS: readonly Reader[] = [
         ? "ids with lists of question, choices and type"
         : undefined,
     open: "it is for evaluation only",
-  },
-  {
-    label: "texts-by-id",
-    what: "texts by id: predicted captions or class names",
-    recognise: ({ shape, values }) =>
-      shape === "object" && values.length > 0 && values.every(({ value }) => typeof value === "string")
-        ? "an object whose values are all text"
-        : undefined,
-    open: "it has neither pictures nor masks",
   },
   {
     label: "reasonseg",
@@ -75,15 +55,5 @@ export const WITHOUT_ROWS: readonly Reader[] = [
         ? "records with mask_rles and choices, answer or predicate_name"
         : undefined,
     open: "it is for evaluation only",
-  },
-  {
-    label: "llava",
-    what: "conversations about whole pictures (LLaVA form)",
-    recognise: ({ first, examples }) =>
-      has(first, "image", "conversations") &&
-      !examples.flatMap(Object.keys).some((name) => /mask|segment|annotation/.test(name))
-        ? "records with image and conversations and without masks"
-        : undefined,
-    open: "neither loop can use it: loop 1 needs a region to describe, loop 2 a mask to compare",
   },
 ];

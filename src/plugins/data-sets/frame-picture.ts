@@ -1,7 +1,7 @@
-import type { ByteSource } from "../../bytes/source.ts";
-import { badInput, type LabError, toLabError } from "../../errors.ts";
-import { isCutOff, readImageHeader } from "../image/image-header.ts";
-import type { EncodedImage } from "../sample.ts";
+import type { ByteSource } from "../../engine/bytes/source.ts";
+import { isCutOff, readImageHeader } from "../../engine/data/image/image-header.ts";
+import type { EncodedImage } from "../../engine/data/sample.ts";
+import { badInput, type LabError, toLabError } from "../../engine/errors.ts";
 
 /**
  * Height and width of all frames, read from their headers.

@@ -4,18 +4,25 @@
  * order (docs/spec/evaluation.md#13-from-files-to-evaluation-rows-as-sa2va-does-code-run-here-referrowsjson).
  */
 
-import { isRecord } from "../../bytes/json.ts";
-import { addTo } from "../../bytes/lists.ts";
-import { type ByteFolder, directoryOf } from "../../bytes/source.ts";
-import { badInput, quote } from "../../errors.ts";
-import { inSplit, missingSplit } from "../file-splits.ts";
-import { openRecords, unlessDamaged } from "../records/records.ts";
-import type { LeftOut } from "../sample.ts";
-import { cocoInstances } from "./coco.ts";
-import { type CocoFile, type CocoImage, idText, openCoco } from "./coco-file.ts";
-import { maskType, type PictureRow, pictureTable, type Region } from "./picture-table.ts";
-import { has, type Partition, type ReadContext, type Reader, type ReadTable, signOf } from "./reader.ts";
-import { maskOf, unitedMask } from "./segmentation.ts";
+import { isRecord } from "../../engine/bytes/json.ts";
+import { addTo } from "../../engine/bytes/lists.ts";
+import { type ByteFolder, directoryOf } from "../../engine/bytes/source.ts";
+import { inSplit, missingSplit } from "../../engine/data/file-splits.ts";
+import { cocoInstances } from "../../engine/data/readers/coco.ts";
+import { type CocoFile, type CocoImage, idText, openCoco } from "../../engine/data/readers/coco-file.ts";
+import { maskType, type PictureRow, pictureTable, type Region } from "../../engine/data/readers/picture-table.ts";
+import {
+  has,
+  type Partition,
+  type ReadContext,
+  type Reader,
+  type ReadTable,
+  signOf,
+} from "../../engine/data/readers/reader.ts";
+import { maskOf, unitedMask } from "../../engine/data/readers/segmentation.ts";
+import { openRecords, unlessDamaged } from "../../engine/data/records/records.ts";
+import type { LeftOut } from "../../engine/data/sample.ts";
+import { badInput, quote } from "../../engine/errors.ts";
 
 /** A ref with its picture and masks. */
 export interface Ref {

@@ -1,7 +1,7 @@
 /** Finds folders of numbered pictures by their content, wherever they are. */
-import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
-import { withoutArchives } from "../archive/mount.ts";
-import { byName } from "../shards.ts";
+import type { ByteFolder, ByteSource } from "../../engine/bytes/source.ts";
+import { withoutArchives } from "../../engine/data/archive/mount.ts";
+import { byName } from "../../engine/data/shards.ts";
 import { paletteIndices } from "./palette.ts";
 
 export interface FrameDirectory {

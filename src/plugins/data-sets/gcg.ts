@@ -3,13 +3,13 @@
  * Flickr (COCO form with spans). Every grounded phrase is a region with the phrase as its caption
  * (docs/spec/evaluation.md#31-files).
  */
-import { isRecord } from "../../bytes/json.ts";
-import { badInput, quote } from "../../errors.ts";
-import type { LeftOut } from "../sample.ts";
-import { type CocoFile, type CocoImage, openCoco } from "./coco-file.ts";
-import { maskType, type PictureRow, pictureTable, type Region, RUNS } from "./picture-table.ts";
-import { firstOf, has, type Reader } from "./reader.ts";
-import { maskOf } from "./segmentation.ts";
+import { isRecord } from "../../engine/bytes/json.ts";
+import { type CocoFile, type CocoImage, openCoco } from "../../engine/data/readers/coco-file.ts";
+import { maskType, type PictureRow, pictureTable, type Region, RUNS } from "../../engine/data/readers/picture-table.ts";
+import { firstOf, has, type Reader } from "../../engine/data/readers/reader.ts";
+import { maskOf } from "../../engine/data/readers/segmentation.ts";
+import type { LeftOut } from "../../engine/data/sample.ts";
+import { badInput, quote } from "../../engine/errors.ts";
 
 /** A phrase of a caption with its mask and its position in the caption. */
 export interface Grounded {

@@ -1,15 +1,15 @@
 /** COCO panoptic segmentation: pictures whose colours are the ids of segments, and JSON that names their categories. */
-import { isRecord } from "../../bytes/json.ts";
-import type { ByteSource } from "../../bytes/source.ts";
-import { badInput, LabError, quote } from "../../errors.ts";
-import { decodePng } from "../image/png-decode.ts";
-import { labelRles } from "../mask/label-map.ts";
-import { labelsOf } from "../mask/mask-picture.ts";
-import type { Rle } from "../mask/rle.ts";
-import { siblingsOf } from "../siblings.ts";
-import { idText, openCoco } from "./coco-file.ts";
-import { type PictureRow, pictureTable, type Region, RUNS } from "./picture-table.ts";
-import { firstOf, has, type ReadContext, type Reader, type ReadTable } from "./reader.ts";
+import { isRecord } from "../../engine/bytes/json.ts";
+import type { ByteSource } from "../../engine/bytes/source.ts";
+import { decodePng } from "../../engine/data/image/png-decode.ts";
+import { labelRles } from "../../engine/data/mask/label-map.ts";
+import { labelsOf } from "../../engine/data/mask/mask-picture.ts";
+import type { Rle } from "../../engine/data/mask/rle.ts";
+import { idText, openCoco } from "../../engine/data/readers/coco-file.ts";
+import { type PictureRow, pictureTable, type Region, RUNS } from "../../engine/data/readers/picture-table.ts";
+import { firstOf, has, type ReadContext, type Reader, type ReadTable } from "../../engine/data/readers/reader.ts";
+import { siblingsOf } from "../../engine/data/siblings.ts";
+import { badInput, LabError, quote } from "../../engine/errors.ts";
 
 /** Maximum colours of a picture of segments; a picture with more is a photograph. */
 const MOST_SEGMENTS = 4096;

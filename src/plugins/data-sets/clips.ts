@@ -1,13 +1,13 @@
 /** Data sets of clips in their published layouts: a row for each expression whose masks are public. */
-import { isRecord } from "../../bytes/json.ts";
-import type { ByteSource } from "../../bytes/source.ts";
-import { type Clip, type ClipExpression, clipsOfFile } from "../clips/clip-set.ts";
-import { MAX_STRIP } from "../clips/film-strip.ts";
-import { clipSize } from "../clips/frame-picture.ts";
-import { valueMeter } from "../tables/read-meter.ts";
-import type { Cell, Table } from "../tables/table.ts";
-import { column, listOf, RUNS, remembered, TEXT } from "./picture-table.ts";
-import { has, type ReadContext, type Reader, type ReadTable } from "./reader.ts";
+import { isRecord } from "../../engine/bytes/json.ts";
+import type { ByteSource } from "../../engine/bytes/source.ts";
+import { MAX_STRIP } from "../../engine/data/clips/film-strip.ts";
+import { column, listOf, RUNS, remembered, TEXT } from "../../engine/data/readers/picture-table.ts";
+import { has, type ReadContext, type Reader, type ReadTable } from "../../engine/data/readers/reader.ts";
+import { valueMeter } from "../../engine/data/tables/read-meter.ts";
+import type { Cell, Table } from "../../engine/data/tables/table.ts";
+import { type Clip, type ClipExpression, clipsOfFile } from "./clip-set.ts";
+import { clipSize } from "./frame-picture.ts";
 
 /** Number of rows whose masks are cached, because the columns of a row are read one after the other. */
 const KEPT = 4;

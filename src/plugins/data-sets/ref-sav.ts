@@ -2,15 +2,15 @@
  * Ref-SAV as published: texts for objects of SA-V, whose videos are MP4 at 24 frames per second and whose masklets have
  * a mask for every fourth frame (docs/spec/video.md#12-data-layouts). One row per object.
  */
-import { isRecord } from "../../bytes/json.ts";
-import type { ByteFolder } from "../../bytes/source.ts";
-import { badInput, quote } from "../../errors.ts";
-import { openRecords, type Records } from "../records/records.ts";
-import { siblingsOf } from "../siblings.ts";
-import { valueMeter } from "../tables/read-meter.ts";
-import type { Cell, Table } from "../tables/table.ts";
-import { column, listOf, RUNS, remembered, TEXT } from "./picture-table.ts";
-import { has, type ReadContext, type Reader, type ReadTable } from "./reader.ts";
+import { isRecord } from "../../engine/bytes/json.ts";
+import type { ByteFolder } from "../../engine/bytes/source.ts";
+import { column, listOf, RUNS, remembered, TEXT } from "../../engine/data/readers/picture-table.ts";
+import { has, type ReadContext, type Reader, type ReadTable } from "../../engine/data/readers/reader.ts";
+import { openRecords, type Records } from "../../engine/data/records/records.ts";
+import { siblingsOf } from "../../engine/data/siblings.ts";
+import { valueMeter } from "../../engine/data/tables/read-meter.ts";
+import type { Cell, Table } from "../../engine/data/tables/table.ts";
+import { badInput, quote } from "../../engine/errors.ts";
 
 /** Distance in video frames from one frame with masks to the next. */
 const EVERY = 4;

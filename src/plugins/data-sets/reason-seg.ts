@@ -2,14 +2,14 @@
  * ReasonSeg: a picture and a JSON file of the same name with shapes and texts, all of which mean the same pixels
  * (docs/spec/evaluation.md#17-reasonseg-lisa-reasonseg).
  */
-import { isRecord, parseJson } from "../../bytes/json.ts";
-import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
-import { storedText } from "../../bytes/text.ts";
-import { badInput } from "../../errors.ts";
-import type { Table } from "../tables/table.ts";
-import { POLYGONS, pictureTable } from "./picture-table.ts";
-import { examplesOf } from "./reader.ts";
-import { PICTURE, type Sample, whole } from "./samples.ts";
+import { isRecord, parseJson } from "../../engine/bytes/json.ts";
+import type { ByteFolder, ByteSource } from "../../engine/bytes/source.ts";
+import { storedText } from "../../engine/bytes/text.ts";
+import { POLYGONS, pictureTable } from "../../engine/data/readers/picture-table.ts";
+import { examplesOf, type Sample } from "../../engine/data/readers/reader.ts";
+import { PICTURE, whole } from "../../engine/data/readers/samples.ts";
+import type { Table } from "../../engine/data/tables/table.ts";
+import { badInput } from "../../engine/errors.ts";
 
 /** A row: its picture and JSON as files. */
 interface ReasonSample {

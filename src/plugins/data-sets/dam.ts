@@ -3,17 +3,25 @@
  * `<id>.jpg` of tar shards, frames of videos (the subset SAV) `<id>.0.jpg`, `<id>.1.jpg`, …
  */
 
-import { isRecord } from "../../bytes/json.ts";
-import { addTo } from "../../bytes/lists.ts";
-import { type ByteFolder, type ByteSource, directoryOf } from "../../bytes/source.ts";
-import { badInput, quote } from "../../errors.ts";
-import { checkMaskCount } from "../clips/clip-row.ts";
-import type { Records } from "../records/records.ts";
-import { valueMeter } from "../tables/read-meter.ts";
-import type { Cell, Table } from "../tables/table.ts";
+import { isRecord } from "../../engine/bytes/json.ts";
+import { addTo } from "../../engine/bytes/lists.ts";
+import { type ByteFolder, type ByteSource, directoryOf } from "../../engine/bytes/source.ts";
+import { checkMaskCount } from "../../engine/data/clips/clip-row.ts";
+import {
+  column,
+  listOf,
+  type PictureRow,
+  pictureTable,
+  RUNS,
+  remembered,
+  TEXT,
+} from "../../engine/data/readers/picture-table.ts";
+import { has, type ReadContext, type Reader, type Sign } from "../../engine/data/readers/reader.ts";
+import type { Records } from "../../engine/data/records/records.ts";
+import { valueMeter } from "../../engine/data/tables/read-meter.ts";
+import type { Cell, Table } from "../../engine/data/tables/table.ts";
+import { badInput, quote } from "../../engine/errors.ts";
 import { framesOf } from "./clips.ts";
-import { column, listOf, type PictureRow, pictureTable, RUNS, remembered, TEXT } from "./picture-table.ts";
-import { has, type ReadContext, type Reader, type Sign } from "./reader.ts";
 
 /** Number of cached samples; the regions of a video are consecutive rows. */
 const KEPT = 4;
@@ -30,7 +38,7 @@ export const dam: Reader = {
       : undefined,
   open: async (context) => {
     const masks = (firstRegion(context.sign) as { readonly mask_rle?: unknown }).mask_rle;
-    return { table: isMasklet(masks) ? await clipTable(context) : regionTable(context) };
+    return { table: isMasklet(masks) ? await clipTable(context) : regionTable(context), ownsArchives: true };
   },
 };
 

@@ -1,9 +1,9 @@
 /** Masks of an expression over all frames of its clip. */
-import { isRecord } from "../../bytes/json.ts";
-import type { ByteSource } from "../../bytes/source.ts";
-import { badInput, type LabError, quote, toLabError } from "../../errors.ts";
-import { encodeRle, mergeRles, parseRle, type Rle, rleArea, rleIsEmpty } from "../mask/rle.ts";
-import type { Records } from "../records/records.ts";
+import { isRecord } from "../../engine/bytes/json.ts";
+import type { ByteSource } from "../../engine/bytes/source.ts";
+import { encodeRle, mergeRles, parseRle, type Rle, rleArea, rleIsEmpty } from "../../engine/data/mask/rle.ts";
+import type { Records } from "../../engine/data/records/records.ts";
+import { badInput, type LabError, quote, toLabError } from "../../engine/errors.ts";
 import type { FrameDirectory } from "./frame-folders.ts";
 import { clipSize } from "./frame-picture.ts";
 import { paletteIndices } from "./palette.ts";

@@ -1,7 +1,8 @@
 /** Reads a palette PNG as object numbers; a browser's decoder would give colours instead. */
-import { badInput } from "../../errors.ts";
-import { decodePng } from "../image/png-decode.ts";
-import { unpacked } from "../mask/mask-picture.ts";
+
+import { decodePng } from "../../engine/data/image/png-decode.ts";
+import { unpacked } from "../../engine/data/mask/mask-picture.ts";
+import { badInput } from "../../engine/errors.ts";
 
 export interface PaletteMask {
   readonly height: number;

@@ -1,0 +1,5 @@
+/** Readers of plug-ins: data sets that need code of their own. */
+import type { DataReaders } from "../engine/data/readers/reader.ts";
+import { dataSets } from "./data-sets/index.ts";
+
+export const PLUGIN_READERS: readonly DataReaders[] = [dataSets];
