@@ -7,14 +7,17 @@
  * implementation of tests/oracle where PYTHON names an interpreter that has torch. Takes some 12 GB of memory and, on a
  * software adapter, a quarter of an hour or more. --out (out/step-1b) holds checkpoint and run and is deleted at the end
  * without --keep; a finished step that lies there is not taken again; --layers cuts language model, vision tower and every stage of Hiera to N blocks, which takes minutes;
- * --phase towers runs the frozen towers alone over the picture and prints what they make and hold beside the forecast;
+ * --phase towers runs the frozen towers alone over the picture and prints what they make and hold beside the forecast,
+ * with --buffers also who held memory at the peak, with --tight within their own forecast instead of a step's; inputs of
+ * the same shapes that lie in --out are used again;
  * --small takes the golden model's shapes; --write writes docs/performance/1b-step.json and its page.
  */
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ALL_LAYERS, type MadeShapes, madeConfig, madePicture, writeInputs } from "../../bench/made-up/inputs.ts";
 import { CHECK_SETTINGS, readStep, takeSteps } from "../../bench/made-up/step.ts";
-import { one, parseArguments, runTool, whole } from "../../scripts/lib/arguments.ts";
+import { watchBuffers } from "../../bench/tool/held-buffers.ts";
+import { one, type Parsed, parseArguments, runTool, whole } from "../../scripts/lib/arguments.ts";
 import { writeGeneratedDocs } from "../../scripts/lib/build/generated-docs.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
@@ -25,7 +28,7 @@ import { presetConfig } from "../../src/engine/config/presets.ts";
 import { badInput, LabError } from "../../src/engine/errors.ts";
 import { countsBetween, gpuCounts, peakBytes } from "../../src/engine/gpu/runtime/counters.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
-import { trimPool } from "../../src/engine/gpu/runtime/pool.ts";
+import { setPlannedBytes, trimPool } from "../../src/engine/gpu/runtime/pool.ts";
 import { uploadsDone } from "../../src/engine/gpu/runtime/program.ts";
 import { openModelFolder } from "../../src/engine/loading/open-model.ts";
 import { storageChoice } from "../../src/engine/loading/storage-settings.ts";
@@ -34,7 +37,6 @@ import { forecast } from "../../src/engine/plan/fit.ts";
 import { disposeFeatures, encodeImage } from "../../src/engine/policy/features.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
 import { listRuns } from "../../src/engine/runs/run-folder.ts";
-import { withinPlan } from "../../src/engine/session/plan.ts";
 
 import { python } from "../support/tools.ts";
 
@@ -43,6 +45,8 @@ const OPTIONS = {
   layers: { takes: 1 },
   small: { takes: 0 },
   phase: { takes: 1 },
+  buffers: { takes: 0 },
+  tight: { takes: 0 },
   keep: { takes: 0 },
   write: { takes: 0 },
 } as const;
@@ -62,13 +66,16 @@ await runTool(async () => {
     const store = nodeStore(runs);
     const taken = (await listRuns(store)).runs.find(({ state }) => state === "finished")?.id;
     if (taken === undefined) {
-      const { bytes, parameters } = writeInputs(inputs, shapes);
-      say(`${parameters} parameters, ${bytes} bytes`);
+      const written = join(inputs.model, "config.json");
+      if (!existsSync(written) || readFileSync(written, "utf8") !== JSON.stringify(madeConfig(shapes))) {
+        const { bytes, parameters } = writeInputs(inputs, shapes);
+        say(`${parameters} parameters, ${bytes} bytes`);
+      }
     }
     const phase = one(parsed, "phase");
     if (phase !== undefined) {
       if (phase !== "towers") throw badInput(`--phase knows towers, not "${phase}"`);
-      process.stdout.write(`${JSON.stringify(await runTowers(inputs.model, shapes))}\n`);
+      process.stdout.write(`${JSON.stringify(await runTowers(inputs.model, shapes, parsed))}\n`);
       return 0;
     }
     const settings = requireConfig(CHECK_SETTINGS, presetConfig("real"), "step-1b");
@@ -102,7 +109,7 @@ await runTool(async () => {
  * Both towers over one picture within the plan of a run: bytes of buffers made, the most bytes held at a time on top of
  * the weights (destroyed buffers that the GPU still uses included) beside the forecasts, and the process's memory.
  */
-async function runTowers(folder: string, shapes: MadeShapes) {
+async function runTowers(folder: string, shapes: MadeShapes, options: Parsed) {
   const settings = requireConfig(CHECK_SETTINGS, presetConfig("real"), "step-1b");
   const choice = storageChoice(settings);
   const device = await openNodeDevice();
@@ -119,14 +126,18 @@ async function runTowers(folder: string, shapes: MadeShapes) {
       most = Math.max(most, process.memoryUsage.rss());
     }, 50);
     peakBytes();
-    const features = await withinPlan(model, settings, device, () => encodeImage(model, madePicture(shapes), 1));
+    const atPeak = options.has("buffers") ? watchBuffers(device.device) : undefined;
+    const { transient, peak } = forecast(model.config, settings, choice, null, device.report.software);
+    const planned = options.has("tight") ? held + transient.towers : peak;
+    setPlannedBytes(planned);
+    const features = await encodeImage(model, madePicture(shapes), 1);
+    setPlannedBytes();
     await uploadsDone();
     clearInterval(look);
     await device.checkAll();
     const allocated = peakBytes() - held;
     const { user, system } = process.cpuUsage(processor);
     const { bufferBytes, buffers, submits } = countsBetween(before, gpuCounts());
-    const { transient, peak, held: kept } = forecast(model.config, settings, choice, null, device.report.software);
     disposeFeatures(features);
     model.dispose();
     return {
@@ -135,13 +146,15 @@ async function runTowers(folder: string, shapes: MadeShapes) {
       allocated,
       forecast: transient.towers,
       ratio: transient.towers / allocated,
-      planned: peak - kept,
+      planned: planned - held,
+      overPlan: (held + allocated) / planned,
       made: bufferBytes,
       buffers,
       submits,
       rss: { before: rss, most: Math.max(most, process.memoryUsage.rss()) },
       seconds: (performance.now() - began) / 1000,
       processorSeconds: (user + system) / 1e6,
+      ...(atPeak === undefined ? {} : { atPeak: atPeak() }),
     };
   } finally {
     device.close();

@@ -73,7 +73,7 @@ const MASK_BYTES = (3 * F32) / 16;
 const SOFT_SCORES = 5.5;
 
 /** Without free buffers: measured at the widths of Sa2VA-1B. */
-const USED: Copies = { ...POOLED, token: 1.8, recompute: 1.7, beside: 0, decoder: 5.6, found: 1.6, tower: 19.1 };
+const USED: Copies = { ...POOLED, token: 1.8, recompute: 1.7, beside: 0, decoder: 5.6, found: 1.6, tower: 11.2 };
 
 /** Bytes of a pass: the buffers it uses and the free buffers it leaves, which the pool bounds. */
 function withFree(bytes: (copies: Copies) => number): number {

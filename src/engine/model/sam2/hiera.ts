@@ -5,7 +5,7 @@ import { attention } from "../../gpu/kernels/attention/attention.ts";
 import { conv2d } from "../../gpu/kernels/conv.ts";
 import { layerNorm } from "../../gpu/kernels/norm.ts";
 import { zerosBehind } from "../../gpu/kernels/repeat.ts";
-import type { Paced } from "../../gpu/runtime/work-budget.ts";
+import { type Paced, tidied } from "../../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Probe } from "../probe.ts";
 import { activatedLayer, linearLayer, linearPart } from "../weights/linear-layer.ts";
@@ -93,93 +93,140 @@ export function hieraPosition(w: Weights, height: number, width: number): Tensor
 }
 
 function* hieraBlock(w: Weights, path: string, block: HieraBlock, x: Tensor): Paced<Tensor> {
-  const attended = tf.tidy(() => {
+  const attended = yield* tidied(function* () {
     const y = layerNorm(x, w.get(`${path}.norm1.weight`), w.get(`${path}.norm1.bias`), NORM_EPS);
     // The projection of the shortcut acts on the normed input.
-    const shortcut = block.pool ? maxPool2x2(linearLayer(w, `${path}.proj`, y)) : x;
-    return shortcut.add(windowAttention(w, `${path}.attn`, block, y));
+    const shortcut = block.pool ? tf.tidy(() => maxPool2x2(linearLayer(w, `${path}.proj`, y))) : x;
+    yield;
+    const mixed = yield* windowAttention(w, `${path}.attn`, block, y);
+    return shortcut.add(mixed);
   });
   try {
     yield;
-    return tf.tidy(() => {
+    return yield* tidied(function* () {
       const y = layerNorm(attended, w.get(`${path}.norm2.weight`), w.get(`${path}.norm2.bias`), NORM_EPS);
-      return attended.add(mlp(w, `${path}.mlp.layers`, y));
+      return attended.add(yield* mlp(w, `${path}.mlp.layers`, y));
     });
   } finally {
     attended.dispose();
   }
 }
 
-/** Two linear layers with GELU between, in chunks of rows so that the hidden layer stays small. */
-function mlp(w: Weights, path: string, x: Tensor): Tensor {
-  return tf.tidy(() => {
-    const width = x.shape[3] as number;
-    const hidden = w.matrix(`${path}.0.weight`).shape[0] as number;
-    const parts = rowChunks(x.reshape([-1, width]), hidden * 4, (rows) =>
-      linearLayer(w, `${path}.1`, activatedLayer(w, `${path}.0`, rows, "gelu")),
+/** Two linear layers with GELU between, in chunks of rows so that the hidden layer stays small. Frees `x`. */
+function* mlp(w: Weights, path: string, x: Tensor): Paced<Tensor> {
+  const [width] = x.shape.slice(-1) as [number];
+  const count = x.size / width;
+  const hidden = w.matrix(`${path}.0.weight`).shape[0] as number;
+  const layers = (rows: Tensor): Tensor => linearLayer(w, `${path}.1`, activatedLayer(w, `${path}.0`, rows, "gelu"));
+  const step = Math.max(1, Math.floor(CHUNK_BYTES / (hidden * 4)));
+  const parts: Tensor[] = [];
+  for (let from = 0; from < count; from += step) {
+    const size = Math.min(step, count - from);
+    parts.push(
+      tf.tidy(() => {
+        const rows = x.reshape([count, width]);
+        return layers(size === count ? rows : rows.slice([from, 0], [size, width]));
+      }),
     );
-    return parts.reshape(x.shape);
-  });
+    yield;
+  }
+  x.dispose();
+  return tf.tidy(() => joined(parts, 0).reshape(x.shape));
 }
 
-function windowAttention(w: Weights, path: string, block: HieraBlock, x: Tensor): Tensor {
-  return tf.tidy(() => {
-    const [batch, height, width] = x.shape as [number, number, number];
-    const side: [number, number] = block.window > 0 ? [block.window, block.window] : [height, width];
-    const windows = cutWindows(x, side);
-    const [count] = windows.shape as [number];
-    const [queries, keys, values, outSide] = queryKeyValue(w, `${path}.qkv`, block, windows);
-    const mixed = headAttention(queries, keys, values);
+/** Parts of an array along an axis as one; frees them. */
+function joined(parts: readonly Tensor[], axis: number): Tensor {
+  if (parts.length === 1) return parts[0] as Tensor;
+  const whole = tf.concat([...parts], axis);
+  tf.dispose([...parts]);
+  return whole;
+}
+
+/** Frees `x`. */
+function* windowAttention(w: Weights, path: string, block: HieraBlock, x: Tensor): Paced<Tensor> {
+  const [batch, height, width] = x.shape as [number, number, number];
+  const side: [number, number] = block.window > 0 ? [block.window, block.window] : [height, width];
+  const windows = tf.tidy(() => cutWindows(x, side));
+  if (windows !== x) x.dispose();
+  const [count] = windows.shape as [number];
+  const [queries, keys, values, outSide] = yield* queryKeyValue(w, `${path}.qkv`, block, windows);
+  const mixed = yield* headAttention(queries, keys, values);
+  const shrink = block.pool ? 2 : 1;
+  const result = tf.tidy(() => {
     const projected = linearLayer(w, `${path}.proj`, mixed.reshape([count, ...outSide, -1]));
-    const shrink = block.pool ? 2 : 1;
     return joinWindows(projected, batch, Math.floor(height / shrink), Math.floor(width / shrink), side, [
       height,
       width,
     ]);
   });
+  mixed.dispose();
+  return result;
 }
 
 /**
  * Queries, keys and values from one stored linear layer, [N, H, T, d] each, and the side of the queries' windows after
  * pooling. For a large map each part is computed separately, because all three together would be the largest array of
- * the trunk.
+ * the trunk. Frees `x`.
  */
-function queryKeyValue(
+function* queryKeyValue(
   w: Weights,
   path: string,
   { heads, pool }: HieraBlock,
   x: Tensor,
-): [q: Tensor, k: Tensor, v: Tensor, side: [number, number]] {
+): Paced<[q: Tensor, k: Tensor, v: Tensor, side: [number, number]]> {
   const [count, height, width, channels] = x.shape as [number, number, number, number];
   const size = (w.matrix(`${path}.weight`).shape[0] as number) / 3;
   const bytes = (x.size / channels) * 3 * size * 4;
   const all = bytes <= CHUNK_BYTES ? linearLayer(w, path, x) : undefined;
   const byHeads = (part: number): Tensor =>
-    all === undefined
-      ? headsOfPart(linearPart(w, path, x, part * size, size), heads)
-      : headsOfPart(all, heads, part, 3);
-  const [k, v] = [byHeads(1), byHeads(2)];
-  if (!pool) return [byHeads(0), k, v, [height, width]];
-  const whole =
-    all === undefined ? linearPart(w, path, x, 0, size) : tf.slice(all, [0, 0, 0, 0], [count, height, width, size]);
-  const pooled = maxPool2x2(whole);
-  return [headsOfPart(pooled, heads), k, v, [pooled.shape[1] as number, pooled.shape[2] as number]];
+    tf.tidy(() =>
+      all === undefined
+        ? headsOfPart(linearPart(w, path, x, part * size, size), heads)
+        : headsOfPart(all, heads, part, 3),
+    );
+  const keys = byHeads(1);
+  yield;
+  const values = byHeads(2);
+  yield;
+  const queries = !pool
+    ? byHeads(0)
+    : tf.tidy(() => {
+        const whole =
+          all === undefined
+            ? linearPart(w, path, x, 0, size)
+            : tf.slice(all, [0, 0, 0, 0], [count, height, width, size]);
+        return headsOfPart(maxPool2x2(whole), heads);
+      });
+  tf.dispose(all === undefined ? [x] : [x, all]);
+  yield;
+  return [queries, keys, values, pool ? [Math.floor(height / 2), Math.floor(width / 2)] : [height, width]];
 }
 
-/** [N, H, T, d] ×3 → [N, Tq, H·d]; long queries are processed in chunks so that the scores stay below the limit. */
-function headAttention(queries: Tensor, keys: Tensor, values: Tensor): Tensor {
-  const [count, heads, , depth] = queries.shape as [number, number, number, number];
-  const length = queries.shape[2] as number;
+/**
+ * [N, H, T, d] ×3 → [N, Tq, H·d]; long queries are processed in chunks so that the scores stay below the limit. Frees
+ * all three.
+ */
+function* headAttention(queries: Tensor, keys: Tensor, values: Tensor): Paced<Tensor> {
+  const [count, heads, length, depth] = queries.shape as [number, number, number, number];
   const perQuery = count * heads * (keys.shape[2] as number) * 4;
   const step = Math.max(1, Math.floor(CHUNK_BYTES / perQuery));
   const parts: Tensor[] = [];
   for (let from = 0; from < length; from += step) {
     const size = Math.min(step, length - from);
-    const some = step >= length ? queries : queries.slice([0, 0, from, 0], [count, heads, size, depth]);
-    parts.push(attention(some, keys, values, 1 / Math.sqrt(depth)));
+    parts.push(
+      tf.tidy(() => {
+        const some = size === length ? queries : queries.slice([0, 0, from, 0], [count, heads, size, depth]);
+        return attention(some, keys, values, 1 / Math.sqrt(depth));
+      }),
+    );
+    yield;
   }
-  const whole = parts.length === 1 ? (parts[0] as Tensor) : tf.concat(parts, 2);
-  return whole.transpose([0, 2, 1, 3]).reshape([count, length, heads * depth]);
+  tf.dispose([queries, keys, values]);
+  return tf.tidy(() =>
+    joined(parts, 2)
+      .transpose([0, 2, 1, 3])
+      .reshape([count, length, heads * depth]),
+  );
 }
 
 /** Zero padding at the bottom and right to whole windows, then [B, h, w, C] → [B·windows, sh, sw, C]. */
@@ -213,15 +260,4 @@ function joinWindows(
 /** 2×2 max pooling with stride 2, [B, h, w, C] → [B, h/2, w/2, C]. */
 export function maxPool2x2(x: Tensor): Tensor {
   return tf.maxPool(x as tf.Tensor4D, 2, 2, "valid");
-}
-
-function rowChunks(x: Tensor, bytesPerRow: number, apply: (rows: Tensor) => Tensor): Tensor {
-  const [count, width] = x.shape as [number, number];
-  const step = Math.max(1, Math.floor(CHUNK_BYTES / bytesPerRow));
-  if (step >= count) return apply(x);
-  const parts: Tensor[] = [];
-  for (let from = 0; from < count; from += step) {
-    parts.push(tf.tidy(() => apply(x.slice([from, 0], [Math.min(step, count - from), width]))));
-  }
-  return tf.concat(parts, 0);
 }
