@@ -356,7 +356,7 @@ class _Decoding:
             hidden, step, done = self._begun()
             drawn, seen = self._draws(hidden.device)
             for position in range(self.most):
-                logits = actor.model.logits(hidden[:, -1]).double()
+                logits = actor.model.logits(hidden[:, -1])
                 places = [own.at(own.rollout, position) for own in self.addresses]
                 now = actor.draw(logits, self.sampler, None if drawn is None else drawn[position], seen, places)
                 ids = now.ids.clamp_min(0)[:, None]

@@ -1,12 +1,17 @@
 """Draws tokens in double precision, in the lab's order of steps, with the filters of transformers."""
 
-import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
-from transformers import MinPLogitsWarper, TopKLogitsWarper
+
+_BLOCK = 512
+"""Tokens whose running sum is computed only where a draw falls among them."""
+_CACHED = 2**18
+"""Numbers that a core of the CPU keeps close, so that it handles the rows in pieces of this size."""
 
 
 @dataclass(frozen=True)
@@ -21,26 +26,67 @@ class Sampler:
     penalty: float = 1.0
 
     def guarded(self, logits: Tensor) -> Tensor:
-        """Scores clipped to the guard, divided by the temperature."""
-        return logits.clamp(-self.guard, self.guard) / self.temperature
+        """Scores in double precision, clipped to the guard, divided by the temperature."""
+        scores = torch.clamp(logits.double(), -self.guard, self.guard)
+        return scores if self.temperature == 1 else scores.div_(self.temperature)
 
     @property
-    def filters(self) -> list[Any]:
-        """Filters that drop tokens, in order."""
-        filters = [TopKLogitsWarper(self.top_k)] if self.top_k > 0 else []
-        filters += [self._likeliest] if self.top_p < 1 else []
-        return filters + ([MinPLogitsWarper(self.min_p)] if self.min_p > 0 else [])
+    def filters(self) -> bool:
+        """Whether any filter drops tokens."""
+        return self.top_k > 0 or self.top_p < 1 or self.min_p > 0
 
-    def _likeliest(self, _seen: None, scores: Tensor) -> Tensor:
-        """
-        Drops the least likely tokens up to a mass of 1 − top_p; of equal ones, as the guard makes them, the first.
+    def penalised(self, logits: Tensor, seen: Tensor | None) -> Tensor:
+        """Logits with the repetition penalty of the tokens in `seen`."""
+        if self.penalty == 1 or seen is None:
+            return logits
+        own = logits.double()
+        return torch.where(seen, torch.where(own < 0, own * self.penalty, own / self.penalty), own)
 
-        The filter of transformers sorts equal scores in any order.
-        """
-        ascending, places = scores.sort(stable=True)
-        drop = ascending.softmax(-1).cumsum(-1) <= 1 - self.top_p
-        drop[:, -1] = False
-        return scores.masked_fill(drop.scatter(-1, places, drop), -math.inf)
+    def drop(self, scores: Tensor, weights: Tensor) -> None:
+        """Sets `weights` [n, V], exp(`scores`) up to a factor per row, to 0 for the tokens that the filters drop."""
+        if self.top_k > 0:
+            weights.masked_fill_(scores < scores.topk(min(self.top_k, scores.shape[-1])).values[:, -1:], 0)
+        if self.top_p < 1:
+            total = weights.sum(-1, keepdim=True)
+            least, ties = _least_kept(weights, total, (1 - self.top_p) * total)
+            # Of equal ones, as the guard makes them, the first are dropped; the filter of transformers takes any.
+            if weights.is_cuda or ties.any():
+                alike = weights == least
+                weights.masked_fill_(alike & (alike.cumsum(-1) <= ties), 0)
+            weights.masked_fill_(weights < least, 0)
+        if self.min_p > 0:
+            weights.masked_fill_(weights < self.min_p * weights.amax(-1, keepdim=True), 0)
+
+
+def _least_kept(weights: Tensor, total: Tensor, spare: Tensor) -> tuple[Tensor, Tensor]:
+    """
+    Of each row of [n, V] the least weight that stays if the lightest, of a sum of at most `spare` [n, 1], are dropped,
+    and how many of those equal to it are dropped, [n, 1] both.
+    """
+    if weights.device.type == "cpu":
+        pairs = map(_selected, weights.numpy(), total[:, 0].tolist(), spare[:, 0].tolist())
+        values = torch.tensor(list(pairs), dtype=torch.float64)
+        return values[:, :1], values[:, 1:]
+    ascending = weights.sort(-1).values
+    count = (ascending.cumsum(-1) <= spare).sum(-1, keepdim=True).clamp(max=weights.shape[-1] - 1)
+    least = ascending.gather(-1, count)
+    return least, count - (weights < least).sum(-1, keepdim=True)
+
+
+def _selected(weights: npt.NDArray[np.float64], total: float, spare: float) -> tuple[float, int]:
+    """`_least_kept` of one row without sorting it: by the leading bits of its numbers, then within those."""
+    # Even together, smaller ones do not exceed `spare`.
+    most = np.compress(weights > spare / len(weights), weights)
+    if not len(most):
+        return 0.0, 0
+    left, bits = spare - (total - most.sum()), most.view(np.int64) >> 42
+    bits -= bits.min()
+    sums = np.cumsum(np.bincount(bits, most))
+    at = min(int(np.searchsorted(sums, left, "right")), len(sums) - 1)
+    inside = np.sort(most[bits == at])
+    within = np.cumsum(inside) + (sums[at - 1] if at else 0.0)
+    gone = min(int(np.searchsorted(within, left, "right")), len(inside) - 1)
+    return float(inside[gone]), gone - int(np.searchsorted(inside, inside[gone]))
 
 
 class Drawn(NamedTuple):
@@ -58,22 +104,53 @@ def draw(logits: Tensor, sampler: Sampler, u: Tensor | None, seen: Tensor | None
     """
     Of each row the first token in vocabulary order whose running sum of probabilities exceeds `u` [n].
 
-    `logits` are [n, V] doubles; `seen` [n, V] marks tokens with a repetition penalty. Without `u`, the likeliest token
-    before the guard, the first of equal ones. Nothing is read back to the host.
+    `logits` are [n, V]; `seen` [n, V] marks tokens with a repetition penalty. Without `u`, the likeliest token before
+    the guard, the first of equal ones. Of a device nothing is read back to the host.
     """
-    own = logits
-    if sampler.penalty != 1 and seen is not None:
-        own = torch.where(seen, torch.where(own < 0, own * sampler.penalty, own / sampler.penalty), own)
+    size = max(1, _CACHED // logits.shape[-1]) if logits.device.type == "cpu" else max(1, len(logits))
+    given = [
+        [None] * -(-len(logits) // size) if own is None else list(own.split(size)) for own in (logits, u, seen)
+    ]  # fmt: skip
+    parts = [_draw(own, sampler, *more) for own, *more in zip(*given, strict=True) if own is not None]
+    return Drawn(*map(torch.cat, zip(*parts, strict=True)))
+
+
+def _draw(logits: Tensor, sampler: Sampler, u: Tensor | None, seen: Tensor | None) -> Drawn:
+    scores, width = sampler.guarded(logits), logits.shape[-1]
+    largest, clips = scores.amax(-1, keepdim=True), (logits.abs() > sampler.guard).count_nonzero(-1)
+    own = sampler.penalised(logits, seen)
+    # Whole blocks, without weight beyond the vocabulary.
+    wide = scores.new_empty(len(scores), -(-width // _BLOCK) * _BLOCK)
+    weights, blocks = wide[:, :width], wide.unflatten(-1, (-1, _BLOCK))
+    wide[:, width:] = 0
+    torch.sub(scores, largest, out=weights).exp_()
+    sums = blocks.sum(-1).cumsum(-1)
+    total = sums[:, -1:].log()
     if u is None:
-        ids = own.argmax(-1)
+        ids = own.argmax(-1, keepdim=True)
     else:
-        scores = sampler.guarded(own)
-        for drop in sampler.filters:
-            scores = drop(None, scores)
-        shares = scores.softmax(-1)
-        # A sum of rounded probabilities may stay below u: the last possible token then.
-        last = shares.shape[-1] - 1 - (shares > 0).flip(-1).int().argmax(-1)
-        ids = torch.minimum(torch.searchsorted(shares.cumsum(-1), u[:, None], right=True)[:, 0], last)
-    logps = sampler.guarded(logits).log_softmax(-1).gather(-1, ids[:, None])[:, 0]
-    broken = logits.isnan().any(-1)
-    return Drawn(ids.masked_fill(broken, -1), logps, (logits.abs() > sampler.guard).sum(-1))
+        if own is not logits:
+            scores = sampler.guarded(own)
+            torch.sub(scores, scores.amax(-1, keepdim=True), out=weights).exp_()
+        if own is not logits or sampler.filters:
+            sampler.drop(scores, weights)
+            sums = blocks.sum(-1).cumsum(-1)
+        # Of numbers that are not finite a place may lie beyond the vocabulary.
+        ids = _placed(blocks, sums, u[:, None]).clamp(max=width - 1)
+    chosen = sampler.guarded(logits.gather(-1, ids))
+    return Drawn(ids[:, 0].masked_fill(total[:, 0].isnan(), -1), (chosen - largest - total)[:, 0], clips)
+
+
+def _placed(weights: Tensor, sums: Tensor, u: Tensor) -> Tensor:
+    """
+    Of weights [n, blocks, B] the first whose running sum exceeds the share `u` [n, 1] of the whole, [n, 1]; `sums`
+    [n, blocks] are those up to the end of each block.
+    """
+    wanted = u * sums[:, -1:]
+    block = torch.searchsorted(sums, wanted, right=True).clamp(max=sums.shape[-1] - 1)
+    before = torch.where(block > 0, sums.gather(-1, (block - 1).clamp_min(0)), 0.0)
+    own = weights.gather(1, block[..., None].expand(-1, 1, weights.shape[-1]))[:, 0]
+    # A sum of rounded numbers may stay below the wanted one: the last possible token then.
+    last = own.shape[-1] - 1 - (own > 0).flip(-1).int().argmax(-1, keepdim=True)
+    inside = torch.minimum(torch.searchsorted(before + own.cumsum(-1), wanted, right=True), last)
+    return block * weights.shape[-1] + inside

@@ -185,16 +185,9 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
         return Update(False, metrics | {"skipped_steps": state.skipped_steps}, zeros, 0.0, there)
     factor = 1.0 if apart else _clip_factor(whole, most)
     state.optimiser_steps += 1
-    reached = [at for at, gradient in enumerate(total) if gradient is not None]
-    clipped = [gradient * factor for gradient in total if gradient is not None]
-    if reached:
-        first, second = ([own[at] for at in reached] for own in (state.first, state.second))
-        torch._foreach_mul_(first, settings.adam_beta1)
-        torch._foreach_add_(first, clipped, alpha=1 - settings.adam_beta1)
-        torch._foreach_mul_(second, settings.adam_beta2)
-        torch._foreach_addcmul_(second, clipped, clipped, value=1 - settings.adam_beta2)
+    clipped = [None if gradient is None else gradient * factor for gradient in total]
     values = [parameter.data for parameter in model.trained]
-    move(model, values, (state.first, state.second), state.optimiser_steps, settings, rate, there)
+    adamw(model, values, (state.first, state.second), clipped, state.optimiser_steps, settings, rate)
     decay, distance = average(values, state.ema, state.optimiser_steps, settings)
     _synchronise(model, state, settings)
     metrics |= {"grad_norm_clipped": float(min(factor, *factors.values()) < 1), "skipped_steps": state.skipped_steps}
@@ -223,35 +216,40 @@ def _loop_metrics(
 
 
 @torch.no_grad()
-def move(
+def adamw(
     model: Sa2va,
     values: Values,
     moments: tuple[Values, Values],
+    gradients: Sequence[Tensor | None],
     count: int,
     s: Settings,
     rate: float,
-    there: list[bool],
 ) -> None:  # fmt: skip
     """
-    AdamW's `count`-th step, one count for all tensors; tensors without a gradient keep their weights.
+    AdamW's `count`-th step on values and moments, in place, by PyTorch's fused kernel.
 
-    torch.optim.AdamW counts steps per tensor and decays those whose gradient is zero.
+    Tensors without a gradient keep weights and moments, and yet count the step, as in the lab.
     """
-    rates: dict[tuple[float, bool], list[int]] = {}
-    for at, (name, value, reached) in enumerate(zip(model.names, values, there, strict=True)):
-        if not reached:
-            continue
-        block = model.block_of(name)
-        factor = s.projector_rate_factor if block == "projector" else 1.0 if block == "lora" else s.mask_rate_factor
-        rates.setdefault((rate * factor, value.dim() >= 2), []).append(at)
-    for (lr, decays), places in rates.items():
-        moved, first, second = ([own[at] for at in places] for own in (values, *moments))
-        roots = torch._foreach_sqrt(second)
-        torch._foreach_div_(roots, math.sqrt(1 - s.adam_beta2**count))
-        torch._foreach_add_(roots, s.adam_eps)
-        if decays:
-            torch._foreach_mul_(moved, 1 - lr * s.weight_decay)
-        torch._foreach_addcdiv_(moved, first, roots, value=-lr / (1 - s.adam_beta1**count))
+    groups: dict[tuple[float, bool], list[int]] = {}
+    for at, (name, value, gradient) in enumerate(zip(model.names, values, gradients, strict=True)):
+        if gradient is not None:
+            block = model.block_of(name)
+            factor = s.projector_rate_factor if block == "projector" else 1.0 if block == "lora" else s.mask_rate_factor
+            groups.setdefault((rate * factor, value.dim() >= 2), []).append(at)
+    if not groups:
+        return
+    options = [
+        {"params": [values[at] for at in places], "lr": lr, "weight_decay": s.weight_decay if decays else 0.0}
+        for (lr, decays), places in groups.items()
+    ]
+    optimiser = torch.optim.AdamW(options, betas=(s.adam_beta1, s.adam_beta2), eps=s.adam_eps, fused=True)
+    for at in (at for places in groups.values() for at in places):
+        steps = torch.full((), count - 1.0, device=values[at].device)
+        optimiser.state[values[at]] = {"step": steps, "exp_avg": moments[0][at], "exp_avg_sq": moments[1][at]}
+        values[at].grad = gradients[at]
+    optimiser.step()
+    for value in values:
+        value.grad = None
 
 
 @torch.no_grad()

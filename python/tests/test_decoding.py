@@ -13,7 +13,7 @@ import pytest
 import torch
 from accelerate import init_empty_weights
 from torch.nn.functional import pad
-from transformers import RepetitionPenaltyLogitsProcessor
+from transformers import MinPLogitsWarper, RepetitionPenaltyLogitsProcessor, TopKLogitsWarper, TopPLogitsWarper
 
 from sa2va_lab.errors import LabError
 from sa2va_lab.language import Slots
@@ -213,8 +213,9 @@ def one_by_one(
         else:
             address = start.addresses[row]
             scores = sampler.guarded(scores)
-            for drop in sampler.filters:
-                scores = drop(None, scores)
+            for kind, limit in ((TopKLogitsWarper, sampler.top_k), (TopPLogitsWarper, sampler.top_p)):
+                scores = kind(limit)(None, scores) if limit not in (0, 1) else scores
+            scores = MinPLogitsWarper(sampler.min_p)(None, scores) if sampler.min_p else scores
             shares = scores[0].softmax(-1)
             at = int(torch.searchsorted(shares.cumsum(0), uniform(address.at(address.rollout, position)), right=True))
             token = min(at, int(shares.nonzero()[-1]))

@@ -10,6 +10,7 @@ import pytest
 import torch
 from nltk.translate.meteor_score import single_meteor_score
 from PIL import Image
+from transformers import MinPLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
 from sa2va_lab.data import Row, pixels_of
 from sa2va_lab.masks import decode_rle, encode_rle, overlap, region_cells
@@ -138,3 +139,37 @@ def test_pixels_have_the_lab_s_hash_and_other_ones_name_their_row() -> None:
     own = {n: {"row_id": f"r{n}", "pixels": "1"} for n in "abc"}
     stored = {"a": {"row_id": "ra", "pixels": "1"}, "b": {"row_id": "rb", "pixels": "2"}, "c": {"row_id": "rc"}}
     assert tool(stored, own) == {"rb": ("2", "1")}
+
+
+@pytest.mark.parametrize("kept", [{}, {"top_p": 0.9}, {"top_p": 0.3, "temperature": 0.7}, {"top_k": 5}, {"top_k": 40,
+                                  "top_p": 0.8, "min_p": 0.05}, {"top_p": 0.6, "penalty": 1.3}])  # fmt: skip
+def test_draws_are_those_of_the_filters_of_transformers_and_a_whole_sum(kept: dict[str, Any]) -> None:
+    sampler = Sampler(guard=1e6, **kept)
+    random = torch.Generator().manual_seed(5)
+    for width, spread in ((7, 0.1), (96, 3), (512, 1), (3000, 8)):
+        logits = spread * torch.randn(200, width, generator=random)
+        u = torch.rand(200, dtype=torch.float64, generator=random)
+        seen = torch.rand(200, width, generator=random) < 0.2
+        whole = logits.double()
+        scores = torch.where(seen & (sampler.penalty != 1), torch.where(whole < 0, whole * 1.3, whole / 1.3), whole)
+        scores = scores / sampler.temperature
+        if sampler.top_k:
+            scores = TopKLogitsWarper(sampler.top_k)(None, scores)
+        if sampler.top_p < 1:
+            scores = TopPLogitsWarper(sampler.top_p)(None, scores)
+        if sampler.min_p:
+            scores = MinPLogitsWarper(sampler.min_p)(None, scores)
+        found = draw(logits, sampler, u, seen)
+        ids = (scores.softmax(-1).cumsum(-1) <= u[:, None]).sum(-1).clamp(max=width - 1)
+        assert found.ids.tolist() == ids.tolist()
+        logps = (whole / sampler.temperature).log_softmax(-1).gather(-1, ids[:, None])[:, 0]
+        torch.testing.assert_close(found.logps, logps, rtol=0, atol=1e-11)
+
+
+def test_a_row_with_a_number_that_is_none_is_broken_and_clips_are_counted() -> None:
+    logits = torch.zeros(3, 600)
+    logits[0, 3], logits[1, :2] = torch.nan, torch.tensor([31.0, -40.0])
+    for u in (torch.full((3,), 0.5).double(), None):
+        found = draw(logits, Sampler(top_p=0.9), u, None)
+        assert (found.ids[0].item(), found.clips.tolist()) == (-1, [0, 2, 0])
+        assert (found.ids[1:] >= 0).all()

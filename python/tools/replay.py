@@ -26,7 +26,7 @@ from sa2va_lab.policy import Actor
 from sa2va_lab.records import rollout_rows
 from sa2va_lab.run import OpenRun, arguments, open_run, step_of
 from sa2va_lab.sampler import Drawn, Sampler, draw
-from sa2va_lab.state import Update, average, copies, learning_rate, move
+from sa2va_lab.state import Update, adamw, average, copies, learning_rate
 from sa2va_lab.step import Outcome
 from sa2va_lab.team import Team
 
@@ -133,12 +133,23 @@ class Recorded(Actor):
         return found
 
 
+def _moved(run: OpenRun, values: Values, after: dict[str, Values], count: int, there: list[bool]) -> None:
+    """AdamW's `count`-th step on values, whose moments afterwards are those in `after`."""
+    s, first = run.settings, after["first"]
+    # Moments and a gradient from which these follow.
+    second = [
+        (own - (1 - s.adam_beta2) * m.square()) / s.adam_beta2 for own, m in zip(after["second"], first, strict=True)
+    ]
+    gradients = [m.clone() if reached else None for m, reached in zip(first, there, strict=True)]
+    moments = (copies(first), second)
+    adamw(run.context.model, values, moments, gradients, count, s, learning_rate(s, count - 1))
+
+
 def _before_last(run: OpenRun, after: dict[str, Values], there: list[bool], count: int) -> Values:
     """The lab's weights before a step's last update, from those after it: an update is linear in the weights."""
-    s, model = run.settings, run.context.model
     zeros, ones = ([torch.full_like(own, value) for own in after["policy"]] for value in (0.0, 1.0))
     for values in (zeros, ones):
-        move(model, values, (after["first"], after["second"]), count, s, learning_rate(s, count - 1), there)
+        _moved(run, values, after, count, there)
     return [(end - zero) / (one - zero) for end, zero, one in zip(after["policy"], zeros, ones, strict=True)]
 
 
@@ -152,12 +163,12 @@ def _check_moments(
     run: OpenRun, outcome: Outcome, after: dict[str, Values], start: dict[str, Values], middle: Values | None
 ) -> dict[str, float]:
     """Relative error of AdamW and the average, computed from the lab's own moments and weights: only rounding."""
-    s, model, there = run.settings, run.context.model, outcome.updates[-1].there
+    s, there = run.settings, outcome.updates[-1].there
     count = run.context.state.optimiser_steps
     ema, found = copies(start["ema"]), {}
     if middle is None:
         values = copies(start["policy"])
-        move(model, values, (after["first"], after["second"]), count, s, learning_rate(s, count - 1), there)
+        _moved(run, values, after, count, there)
         found["policy_update"] = _far(values, after["policy"])
         average(values, ema, count, s)
     else:
