@@ -89,11 +89,11 @@ describe("held-out rows of a run", () => {
     const { page } = lab;
     await show(page, { screen: "runs" });
     const table = page.getByTestId("runs-table");
+    runId = (await table.locator("tbody tr").first().getAttribute("data-run")) as string;
+    await page.getByTestId("run-details").first().click();
     await expect
       .poll(() => table.textContent())
       .toMatch(/5 \(best\).*best by run reward, sampled \d\.\d{3} on 2 selection/);
-    const own = table.locator("tr").filter({ hasText: "best by run reward" });
-    runId = (await own.locator("th small").first().textContent()) as string;
     // The actions cover no other column.
     for (const width of [1440, 1439, 1280]) {
       await page.setViewportSize({ width, height: 860 });
@@ -105,11 +105,7 @@ describe("held-out rows of a run", () => {
 
   it("can be asked for of any checkpoint, and are then those of its step", async () => {
     const { page } = lab;
-    const cell = page
-      .getByTestId("runs-table")
-      .locator("tr")
-      .filter({ hasText: runId })
-      .locator("td[data-label=Checkpoints] li");
+    const cell = page.getByTestId("checkpoints").locator("li");
     await expect.poll(() => cell.allTextContents()).toEqual(["4Evaluate", expect.stringMatching(/^5 \(best\)scores$/)]);
     // The second click neither starts another evaluation nor removes the progress.
     await page.getByTestId("evaluate-checkpoint").dblclick();

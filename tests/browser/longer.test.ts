@@ -219,14 +219,17 @@ describe("a run that has done all its steps", () => {
   it("continues as a fork from an earlier checkpoint of the dropped run with the parent's next step; it saves and evaluates while paused", async () => {
     const { page } = lab;
     const parent = events.findLast(({ type }) => type === "step");
+    // The settings of the page are offered as a difference.
+    await show(page, { screen: "runs", beta: "0.2" });
     const dropped = page.getByTestId("runs-elsewhere").locator("tr").filter({ hasText: "2 / 2" });
     await dropped.getByRole("button", { name: "Fork…" }).click();
     const dialog = page.getByRole("dialog", { name: "Continue from a checkpoint" });
     await dialog.getByText(/^No step is left after step 2 of 2/).waitFor();
     await dialog.getByLabel("Checkpoint").selectOption("1");
-    await dialog.getByLabel("Changed settings").fill("loraRank=8");
-    await dialog.getByText(/^A fork keeps LoRA rank r/).waitFor();
-    await dialog.getByLabel("Changed settings").fill("steps=3");
+    const beta = dialog.getByTestId("fork-changes").getByRole("checkbox", { name: /^KL weight β .+ → 0\.2$/ });
+    await expect.poll(() => beta.isChecked()).toBe(true);
+    await beta.uncheck();
+    await dialog.getByLabel("Total steps").fill("3");
     expect(await violations(page)).toEqual([]);
     const from = events.length;
     // The page itself presses, so that a slow test does not let the step go on.
@@ -261,7 +264,8 @@ describe("a run that has done all its steps", () => {
     await page.getByTestId("stop").click();
     await untilEvent(events, from, ({ type, state }) => type === "state" && state === "finished");
     await show(page, { screen: "runs" });
-    await expect.poll(() => page.getByTestId("runs-table").textContent()).toMatch(/Fork of .*, step 1/);
+    await page.getByTestId("run-details").first().click();
+    await expect.poll(() => page.getByTestId("details-of-run").textContent()).toMatch(/Fork of .*, step 1/);
     expect(await problems(page)).toEqual([]);
     expect(lab.consoleErrors).toEqual([]);
   });

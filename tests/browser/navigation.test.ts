@@ -216,14 +216,16 @@ describe("the list of runs", () => {
     await page.getByRole("dialog").waitFor();
     await page.keyboard.press("Escape");
     await expect.poll(focused).toBe("more-of-run");
+    await page.getByTestId("run-details").first().click();
     await page.getByTestId("edit-notes").first().click();
     await page.getByRole("dialog").waitFor();
     await page.keyboard.press("Escape");
     await expect.poll(focused).toBe("edit-notes");
     for (const key of ["Escape", "Enter"]) {
-      await page.getByTitle("Rename").first().click();
+      await page.getByTestId("more-of-run").first().click();
+      await page.getByRole("menuitem", { name: "Rename…" }).click();
       await page.getByLabel("Title of the run").press(key);
-      await expect.poll(focused).toBe("BUTTON");
+      await expect.poll(focused).toBe("more-of-run");
     }
   });
 

@@ -213,7 +213,7 @@ describe("after a reload", () => {
   it("the run is listed", async () => {
     const row = lab.page.getByTestId("runs-table").locator("tbody tr");
     await expect.poll(() => row.count()).toBe(1);
-    runId = (await row.locator("small").first().textContent()) ?? "";
+    runId = (await row.getAttribute("data-run")) ?? "";
     expect(runId).toMatch(/^[a-z0-9-]+-\d{17}$/);
     await expect.poll(() => row.textContent()).toMatch(/1 \/ 2/);
     // Without a run in the address the recorded one is shown; a link leads back to this one.
@@ -288,7 +288,8 @@ describe("after a reload", () => {
 
   it("and takes another title, which stands everywhere at once", async () => {
     const { page } = lab;
-    await page.getByTestId("runs-table").getByTitle("Rename").click();
+    await page.getByTestId("more-of-run").click();
+    await page.getByRole("menuitem", { name: "Rename…" }).click();
     await page.getByLabel("Title of the run").fill("Larger groups");
     await page.keyboard.press("Enter");
     await page.locator("header").getByText("Larger groups", { exact: true }).waitFor();
@@ -320,7 +321,7 @@ describe("another start", () => {
       await expect.poll(() => entry.textContent()).toMatch(/training in another tab/);
     }
     await other.keyboard.press("Escape");
-    await row.getByRole("link", { name: "Open" }).click();
+    await row.getByTestId("open-run").click();
     await other.getByText("training in another tab, read-only").waitFor();
     const curve = other.getByTestId("chart-reward").getByRole("img").first();
     await expect.poll(() => curve.getAttribute("aria-label")).toMatch(/at step 1/);
@@ -358,7 +359,6 @@ describe("another start", () => {
     // The newest is the run with likelihoods.
     await expect.poll(() => boxes.count()).toBe(3);
     await boxes.nth(1).check();
-    await page.getByText("Select another run").waitFor();
     await boxes.nth(2).check();
     const same = page.getByText("Model, data and settings are identical");
     await same.waitFor();
@@ -388,7 +388,7 @@ describe("another start", () => {
     const chart = page.getByTestId("chart-compare-reward-1");
     await chart.locator(".u-over").click({ position: { x: 2, y: 40 } });
     await page
-      .getByTestId("compare")
+      .getByTestId("run-charts")
       .getByRole("link", { name: titles[0] as string })
       .click();
     await expect.poll(() => page.getByTestId("rollout-card").count()).toBe(2);

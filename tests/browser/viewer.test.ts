@@ -10,7 +10,7 @@ import { decodePng } from "../../src/engine/data/image/png-decode.ts";
 import { decodeRle, type Rle } from "../../src/engine/data/mask/rle.ts";
 import type { RowScores } from "../../src/engine/runs/evaluations/evaluations.ts";
 import { violations } from "../support/axe.ts";
-import { layoutShift, type OpenPage, openPage, problems, show } from "../support/page.ts";
+import { layoutShift, type OpenPage, openPage, problems, saveExport, show } from "../support/page.ts";
 import { greyFrames, junkFrames, videoFile } from "../support/videos.ts";
 import { boxMask } from "../unit/data/make.ts";
 
@@ -449,23 +449,36 @@ describe("runs of this browser", () => {
     const { page } = lab;
     await show(page, { screen: "runs", compare: "" });
     const rows = page.getByTestId("runs-table").locator("tbody tr");
-    const whole = rows.filter({ has: page.locator("th small", { hasText: /^whole$/ }) });
-    await whole.getByTestId("edit-notes").click();
+    await page.locator("tr[data-run=whole]").getByTestId("more-of-run").click();
+    await page.getByRole("menuitem", { name: "Notes and tags…" }).click();
     const dialog = page.getByRole("dialog", { name: "Notes" });
     await dialog.getByLabel("Tags").fill("long, baseline, long");
     await dialog.getByLabel("Notes").last().fill("The run of the page");
     expect(await violations(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Save" }).click();
-    await whole.getByText("The run of the page").waitFor();
-    await expect
-      .poll(() => page.getByTestId("tag-filter").getByRole("button").allTextContents())
-      .toEqual(["baseline", "long"]);
-    await page.getByTestId("tag-filter").getByRole("button", { name: "long" }).click();
+    const filters = page.getByTestId("tag-filter").getByRole("button");
+    await expect.poll(() => filters.allTextContents()).toEqual(["tag:baseline", "tag:long"]);
+    await filters.getByText("tag:long").click();
     await expect.poll(() => rows.count()).toBe(1);
-    expect(page.url()).toContain("tag=long");
+    expect(page.url()).toContain("find=tag:long");
     await page.reload();
     await expect.poll(() => rows.count()).toBe(1);
-    await page.getByTestId("tag-filter").getByRole("button", { name: "long" }).click();
+    await page.getByTestId("run-details").click();
+    await page.getByTestId("details-of-run").getByText("The run of the page").waitFor();
+    expect(await violations(page)).toEqual([]);
+    // A filter is saved in this browser; runs are grouped by their first tag.
+    await page.getByTestId("filter-runs").fill("tag:long state:finished");
+    await page.getByTestId("save-filter").click();
+    await page.getByTestId("filter-runs").fill("");
+    await expect.poll(() => rows.count()).toBe(4);
+    await page.reload();
+    await filters.getByText("tag:long state:finished").click();
+    await expect.poll(() => rows.count()).toBe(1);
+    await page.getByTestId("save-filter").click();
+    await page.getByTestId("filter-runs").fill("");
+    await page.getByLabel("Groups").selectOption("tag");
+    await expect.poll(() => rows.locator("th[scope=rowgroup]").allTextContents()).toHaveLength(2);
+    await page.getByLabel("Groups").selectOption("none");
     await expect.poll(() => rows.count()).toBe(3);
   });
 
@@ -551,6 +564,37 @@ describe("runs of this browser", () => {
     expect(await violations(page)).toEqual([]);
     await lines.first().getByRole("link").click();
     await expect.poll(() => page.getByTestId("eval-where").textContent()).toMatch(/after 25 steps$/);
+  });
+
+  it("have one line each with all columns and their curves beside them, which nothing on the page moves", async () => {
+    const { page } = lab;
+    await show(page, { screen: "runs", compare: "" });
+    const table = page.getByTestId("runs-table");
+    const lines = table.locator("tbody tr");
+    const tops = () => lines.evaluateAll((all) => all.map((row) => row.getBoundingClientRect().top));
+    await page.getByTestId("run-charts").waitFor();
+    expect(await table.evaluate((all) => all.scrollWidth - (all.parentElement?.clientWidth ?? 0))).toBeLessThanOrEqual(
+      0,
+    );
+    expect(Math.max(...(await lines.evaluateAll((all) => all.map((row) => row.clientHeight))))).toBeLessThan(60);
+    // The name opens the run; it is changed elsewhere.
+    expect(await lines.getByTestId("open-run").first().getAttribute("href")).toMatch(/screen=train/);
+    const before = await tops();
+    for (const run of ["whole", "short"]) await page.locator(`tr[data-run=${run}]`).getByRole("checkbox").check();
+    await page.getByText("2 runs compared").waitFor();
+    await page.getByTestId("held-out-sides").waitFor();
+    await saveExport(page, "Tables (CSV) and pictures");
+    await page
+      .getByTestId("exported")
+      .getByText(/was saved/)
+      .waitFor();
+    expect(await tops()).toEqual(before);
+    await page.getByRole("button", { name: "OK", exact: true }).click();
+    // Both drew a row in the newest step that they share.
+    await expect.poll(() => page.getByTestId("side-by-side").getByRole("region").count()).toBe(2);
+    await expect.poll(() => page.getByTestId("side-by-side").textContent()).not.toMatch(/No step|Searching/);
+    expect(await violations(page)).toEqual([]);
+    for (const run of ["whole", "short"]) await page.locator(`tr[data-run=${run}]`).getByRole("checkbox").uncheck();
   });
 
   it("keep their actions in a window of 1024 pixels", async () => {

@@ -13,6 +13,7 @@ export const SCREENS = ["home", "data", "setup", "rewards", "train", "judge", "r
 /** Parts of Train: what the run logged, what it sampled, and what it scored on held-out rows. */
 export const TRAIN_TABS = ["curves", "rollouts", "held-out"] as const;
 const VIEWS = ["step", "run", "table"] as const;
+const GROUPINGS = ["none", "tag", "data", "model"] as const;
 export type Screen = (typeof SCREENS)[number];
 
 /** Screens of earlier addresses, by name, and where they are now. */
@@ -51,8 +52,10 @@ export interface Route {
   readonly view: (typeof VIEWS)[number];
   /** Whether the Train screen explains the phases of the step. */
   readonly explain: boolean;
-  /** Tag of the listed runs; null lists all. */
-  readonly tag: string | null;
+  /** Filter of the listed runs; null lists all. */
+  readonly find: string | null;
+  /** What the listed runs are grouped by. */
+  readonly by: (typeof GROUPINGS)[number];
   /** Smoothing of curves, 0..0.999. */
   readonly smooth: number;
   /** Steps that charts are zoomed to, "from-to@charts"; null for all. */
@@ -115,7 +118,8 @@ const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
   part: oneOf(["run", "suites"]),
   view: oneOf(VIEWS),
   explain: flag,
-  tag: text,
+  find: text,
+  by: oneOf(GROUPINGS),
   smooth: {
     fallback: 0.6,
     read: (value) => (Number(value) >= 0 && Number(value) <= 0.999 ? Number(value) : undefined),

@@ -1,7 +1,7 @@
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
-import { RunGains } from "../../../src/app/screens/runs/run-numbers.tsx";
+import { AllGains } from "../../../src/app/screens/runs/run-row.tsx";
 import { evalReport } from "../../../src/engine/eval/report.ts";
 import { writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { runLibrary } from "../../../src/engine/runs/library/library.ts";
@@ -23,7 +23,7 @@ test.each([
   const last = rows(0.5).map((own, at) => (at === pictures - 1 ? { ...own, rewards: {} } : own));
   await writeEvaluations(store, "brave-otter", [start, { report: evalReport(4, last, TERMS, start), rows: last }]);
   const [run] = (await runLibrary(store).list()).runs;
-  const text = renderToStaticMarkup(createElement(RunGains, { run: run as NonNullable<typeof run> }));
+  const text = renderToStaticMarkup(createElement(AllGains, { run: run as NonNullable<typeof run> }));
   expect(text.includes("with fewer than 10 pictures no interval can be trusted")).toBe(few);
   expect(text).toContain(`1 of ${pictures} rows lack this score at a step and are left out`);
 });

@@ -1,19 +1,24 @@
-import { type ReactNode, useRef, useState } from "react";
+import type { ReactNode } from "react";
+import { activeLoops } from "../../../engine/config/derived.ts";
+import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import type { RunState } from "../../../engine/rl/run/events.ts";
+import { fewPicturesText, rangeText, signed, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
+import { lackingText, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import { gainsOf } from "../../../engine/runs/evaluations/gains.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
+import { Sparkline } from "../../components/charts/sparkline.tsx";
+import { GainNumbers } from "../../components/gain-numbers.tsx";
+import { loopStyle } from "../../components/rollout/loop-colour.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { IconDown, IconMore } from "../../components/ui/icons.tsx";
+import { IconChevron, IconMore, IconSave } from "../../components/ui/icons.tsx";
 import { Menu } from "../../components/ui/menu.tsx";
 import { linkTo } from "../../stores/route.ts";
 import { useExports } from "../../stores/run/exports.ts";
-import { formatBytes, formatSeconds } from "../../styles/format.ts";
+import { fixed, NONE } from "../../styles/format.ts";
 import { EXPORT_CHOICES, type ExportChoice } from "./export-run.ts";
-import { RunCheckpoints } from "./run-checkpoints.tsx";
 import type { RunQuestion } from "./run-dialog.tsx";
-import type { Change } from "./run-difference.ts";
-import { NotesOf } from "./run-notes.tsx";
-import { RunGains, RunRewards } from "./run-numbers.tsx";
+import type { Change } from "./run-list.ts";
 import styles from "./runs.module.css";
 
 /** Blocker of a run that another tab trains. */
@@ -24,6 +29,8 @@ const STATE_WORDS = { running: "running", paused: "stopped", finished: "finished
 
 const TONES = { running: "accent", paused: "warn", finished: "good", failed: "bad" } as const;
 
+export const COLUMNS = ["Run", "State", "Steps", "Reward, last 10", "Held-out gain", "Changed"];
+
 export interface RunRowProps {
   readonly run: RunDigest;
   /** Whether it is the run of this page. */
@@ -32,208 +39,258 @@ export interface RunRowProps {
   readonly state: RunState | null;
   /** Whether another tab trains it. */
   readonly otherTabs: boolean;
-  /** Differences to the previous run; null for the first run. */
+  /** Differences to the run that it changed; null for the first run. */
   readonly changes: readonly Change[] | null;
   /** Why it cannot be resumed now, or null. */
   readonly resumeBlocker: string | null;
   readonly forkBlocker: string | null;
+  /** Place of its colour in the charts; null if it is not on them. */
+  readonly colour: number | null;
   readonly compared: boolean;
   /** Why no other run can be added to the comparison, or null. */
   readonly compareBlocker: string | null;
   readonly onCompare: (on: boolean) => void;
-  readonly onRename: (title: string) => void;
   /** Whether all steps are done, so that it can only be extended. */
   readonly done: boolean;
   readonly onResume: () => void;
   readonly onAsk: (kind: RunQuestion["kind"]) => void;
+  readonly onTag: (tag: string) => void;
   readonly onSettings: () => void;
   readonly onExport: (choice: ExportChoice) => void;
-  /** Why no checkpoint can be evaluated now, or null. */
-  readonly evaluateBlocker: string | null;
-  readonly onEvaluate: (step: number) => void;
+  /** What the opened row shows below its line; null while it is closed. */
+  readonly details: ReactNode;
+  readonly onDetails: () => void;
 }
 
-/** One stored run and its actions. */
+/** One stored run on one line, and its details below it when they are open. */
 export function RunRow(props: RunRowProps): ReactNode {
-  const { run, live, state, otherTabs, changes, resumeBlocker, compared } = props;
-  const { manifest } = run;
-  const exporting = useExports((state) => state.ongoing.some(({ runId }) => runId === manifest.id));
+  const { run, live, state, otherTabs, resumeBlocker, compared, colour, details } = props;
+  const { manifest, notes } = run;
+  const { id, title } = manifest;
+  const exporting = useExports(({ ongoing }) => ongoing.some(({ runId }) => runId === id));
   const interrupted = manifest.state === "running" && state === null && !otherTabs;
   return (
-    <tr data-live={live}>
-      <td data-label="Compare" className={styles.compare}>
-        <input
-          type="checkbox"
-          aria-label={`Compare ${manifest.title}`}
-          title={props.compareBlocker ?? "Show on the same charts as the other selected runs"}
-          checked={compared}
-          disabled={!compared && props.compareBlocker !== null}
-          onChange={(event) => props.onCompare(event.currentTarget.checked)}
-        />
-      </td>
-      <th scope="row">
-        <RunTitle title={manifest.title} onRename={props.onRename} />
-        <small>{manifest.id}</small>
-        <small>
-          {manifest.model.name} · {manifest.data.name}
-        </small>
-        {manifest.forkedFrom !== undefined && (
-          <small className="block muted">
-            Fork of {manifest.forkedFrom.run}, step {manifest.forkedFrom.step}
-          </small>
-        )}
-        <NotesOf notes={run.notes} onEdit={() => props.onAsk("notes")} />
-      </th>
-      <td data-label="Started">
-        <time dateTime={manifest.created}>{startedAt(manifest.created)}</time>
-        <small title="Time of its steps, without pauses and evaluations">{formatSeconds(run.seconds || null)}</small>
-      </td>
-      <td data-label="State">
-        <Badge tone={interrupted || state === "paused" ? "warn" : TONES[manifest.state]}>
-          {otherTabs ? "in another tab" : interrupted ? "interrupted" : (state ?? STATE_WORDS[manifest.state])}
-        </Badge>
-      </td>
-      <td data-label="Steps" className={styles.number}>
-        {run.steps} / {manifest.config.steps}
-      </td>
-      <td data-label="Reward, last 10">
-        <RunRewards run={run} />
-      </td>
-      <td data-label="Held-out gain">
-        <RunGains run={run} />
-      </td>
-      <td data-label="Changed" className={`small ${styles.changes}`}>
-        <Changes changes={changes} />
-      </td>
-      <td data-label="Size" className={styles.number}>
-        {formatBytes(run.bytes)}
-      </td>
-      <td data-label="Checkpoints" className={styles.number}>
-        <RunCheckpoints run={run} blocker={props.evaluateBlocker} onEvaluate={props.onEvaluate} />
-      </td>
-      <td>
-        <div className={`flex wrap ${styles.actions}`}>
-          <a
-            className={`inline-flex align-centre min-control round-m medium ${styles.openLink}`}
-            href={linkTo({ screen: "train", run: live ? null : manifest.id })}
-          >
-            Open
-          </a>
-          <Button blocker={resumeBlocker} onClick={props.done ? () => props.onAsk("longer") : props.onResume}>
-            {props.done ? "Extend…" : "Resume"}
-          </Button>
-          <Menu
-            entries={EXPORT_CHOICES.map(({ value, label }) => ({ label, act: () => props.onExport(value) }))}
-            trigger={
-              <Button data-testid="export-run" disabled={exporting}>
-                {exporting ? "Exporting" : "Export"}
-                <IconDown />
-              </Button>
-            }
+    <>
+      <tr data-live={live} data-run={id}>
+        <td className={styles.compare}>
+          <input
+            type="checkbox"
+            aria-label={`Compare ${title}`}
+            title={props.compareBlocker ?? "Show on the same charts as the other selected runs"}
+            checked={compared}
+            disabled={!compared && props.compareBlocker !== null}
+            onChange={(event) => props.onCompare(event.currentTarget.checked)}
           />
-          <Menu
-            entries={[
-              { label: "Fork…", act: () => props.onAsk("fork"), blocker: props.forkBlocker },
-              {
-                label: "Use settings",
-                act: props.onSettings,
-                help: "Fills the Setup form with the settings of this run",
-              },
-              {
-                label: "Delete…",
-                act: () => props.onAsk("delete"),
-                danger: true,
-                blocker: otherTabs ? OTHER_TAB : state === null ? null : "Stop the run first",
-              },
-            ]}
-            trigger={
-              <Button
-                data-testid="more-of-run"
-                aria-label={`More actions for ${manifest.title}`}
-                title="More"
-                icon={<IconMore />}
-              />
-            }
-          />
-        </div>
-      </td>
-    </tr>
-  );
-}
-
-function Changes({ changes }: { readonly changes: readonly Change[] | null }): ReactNode {
-  if (changes === null) return <span className="muted">first run</span>;
-  if (changes.length === 0) return <span className="muted">nothing</span>;
-  return (
-    <ul>
-      {changes.slice(0, 4).map((change) => (
-        <li key={change.label}>
-          {change.label} <span className="muted">{change.before} →</span> <b>{change.after}</b>
-        </li>
-      ))}
-      {changes.length > 4 && (
-        <li title={changes.map(({ label, before, after }) => `${label}: ${before} → ${after}`).join("\n")}>
-          and {changes.length - 4} more
-        </li>
+        </td>
+        <th scope="row">
+          <span className="row gap-2 min-0">
+            {colour !== null && <i className={styles.line} style={{ background: `var(--run-${colour + 1})` }} />}
+            <a
+              className={`bold ${styles.name}`}
+              data-testid="open-run"
+              title={`${title}, ${id}`}
+              href={linkTo({ screen: "train", run: live ? null : id })}
+            >
+              {title}
+            </a>
+            {notes.tags.map((tag) => (
+              <TagButton key={tag} tag={tag} chosen={false} onClick={() => props.onTag(tag)} />
+            ))}
+          </span>
+        </th>
+        <td data-label="State">
+          <Badge tone={interrupted || state === "paused" ? "warn" : TONES[manifest.state]}>
+            {otherTabs ? "in another tab" : interrupted ? "interrupted" : (state ?? STATE_WORDS[manifest.state])}
+          </Badge>
+        </td>
+        <td data-label="Steps" className="nowrap">
+          {run.steps} / {manifest.config.steps}
+        </td>
+        <td data-label="Reward">
+          <Rewards run={run} />
+        </td>
+        <td data-label="Gain">
+          <FirstGain run={run} />
+        </td>
+        <td data-label="Changed" className={`small ${styles.changed}`}>
+          <Changed changes={props.changes} />
+        </td>
+        <td>
+          <div className={`row ${styles.actions}`}>
+            <Button blocker={resumeBlocker} onClick={props.done ? () => props.onAsk("longer") : props.onResume}>
+              {props.done ? "Extend…" : "Resume"}
+            </Button>
+            <Menu
+              entries={EXPORT_CHOICES.map(({ value, label }) => ({ label, act: () => props.onExport(value) }))}
+              trigger={
+                <Button
+                  kind="quiet"
+                  data-testid="export-run"
+                  disabled={exporting}
+                  aria-label={exporting ? `Exporting ${title}` : `Export ${title}`}
+                  title={exporting ? "Exporting" : "Export"}
+                  icon={<IconSave />}
+                />
+              }
+            />
+            <Menu
+              entries={[
+                { label: "Rename…", act: () => props.onAsk("rename") },
+                { label: "Notes and tags…", act: () => props.onAsk("notes") },
+                { label: "Fork…", act: () => props.onAsk("fork"), blocker: props.forkBlocker },
+                {
+                  label: "Use settings",
+                  act: props.onSettings,
+                  help: "Fills the Setup form with the settings of this run",
+                },
+                {
+                  label: "Delete…",
+                  act: () => props.onAsk("delete"),
+                  danger: true,
+                  blocker: otherTabs ? OTHER_TAB : state === null ? null : "Stop the run first",
+                },
+              ]}
+              trigger={
+                <Button
+                  kind="quiet"
+                  data-testid="more-of-run"
+                  aria-label={`More actions for ${title}`}
+                  title="More"
+                  icon={<IconMore />}
+                />
+              }
+            />
+            <Button
+              kind="quiet"
+              className={styles.opener ?? ""}
+              data-testid="run-details"
+              aria-expanded={details !== null}
+              aria-label={`Details of ${title}`}
+              title="Details"
+              icon={<IconChevron />}
+              onClick={props.onDetails}
+            />
+          </div>
+        </td>
+      </tr>
+      {details !== null && (
+        <tr className={styles.details} data-testid="details-of-run">
+          <td colSpan={COLUMNS.length + 2}>{details}</td>
+        </tr>
       )}
-    </ul>
+    </>
   );
 }
 
-function startedAt(iso: string): string {
-  const date = new Date(iso);
-  return Number.isNaN(date.getTime())
-    ? "–"
-    : date.toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+export function TagButton(props: {
+  readonly tag: string;
+  readonly chosen: boolean;
+  readonly onClick: () => void;
+}): ReactNode {
+  const { tag, chosen } = props;
+  return (
+    <button
+      type="button"
+      className={`small round-s pointer framed nowrap ${styles.tag}`}
+      aria-pressed={chosen}
+      title={chosen ? "List all runs" : `List the runs that fit ${tag}`}
+      onClick={props.onClick}
+    >
+      {tag}
+    </button>
+  );
 }
 
-/** A title that becomes a field on click; Enter or blur saves the text, Escape discards it. */
-function RunTitle(props: { readonly title: string; readonly onRename: (title: string) => void }): ReactNode {
-  const { title, onRename } = props;
-  const [draft, setDraft] = useState<string | null>(null);
-  /** Whether a key ended the editing: then the button takes the focus back. */
-  const byKey = useRef(false);
-  if (draft === null) {
-    return (
-      <button
-        ref={(element) => {
-          if (byKey.current) element?.focus();
-        }}
-        type="button"
-        className={`borderless round-s clear bold text-left ${styles.title}`}
-        title="Rename"
-        onBlur={() => {
-          byKey.current = false;
-        }}
-        onClick={() => setDraft(title)}
-      >
-        {title}
-      </button>
-    );
-  }
-  const keep = (): void => {
-    const next = draft.trim();
-    setDraft(null);
-    if (next !== "" && next !== title) onRename(next);
-  };
+/** Each loop's reward over the steps, and its mean over the last ten. */
+function Rewards({ run: { rewards, curve } }: { readonly run: RunDigest }): ReactNode {
+  const loops = LOOP_IDS.filter((loop) => rewards[loop] !== undefined);
+  if (loops.length === 0) return NONE;
   return (
-    <input
-      className={`full-width framed-control round-s surface bold ${styles.titleField}`}
-      aria-label="Title of the run"
-      maxLength={80}
-      value={draft}
-      // biome-ignore lint/a11y/noAutofocus: the field replaces the button that was just clicked
-      autoFocus
-      onFocus={(event) => event.currentTarget.select()}
-      onChange={(event) => setDraft(event.currentTarget.value)}
-      onBlur={keep}
-      onKeyDown={(event) => {
-        byKey.current = event.key === "Enter" || event.key === "Escape";
-        // Otherwise the same key press would activate the button.
-        if (byKey.current) event.preventDefault();
-        if (event.key === "Enter") keep();
-        if (event.key === "Escape") setDraft(null);
-      }}
-    />
+    <span className="row gap-2">
+      {loops.map((loop) => (
+        <span
+          key={loop}
+          className="row gap-1"
+          style={loopStyle(loop)}
+          title={`Loop ${loop}: mean reward of the last ten steps`}
+        >
+          <Sparkline
+            className={styles.curve ?? ""}
+            name={`Reward of loop ${loop}`}
+            values={curve.map((point) => point[loop] ?? Number.NaN)}
+          />
+          {fixed(rewards[loop], 2)}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+const knownGains = ({ gains, manifest: { config } }: RunDigest) =>
+  gainsOf(
+    gains.map(({ score }) => score),
+    config.mode === "sft" ? [] : activeLoops(config),
+  );
+
+/** The change of the first held-out score without sampling, or of the only one there is. */
+function FirstGain({ run }: { readonly run: RunDigest }): ReactNode {
+  const [first] = knownGains(run);
+  const [score] = first?.scores ?? [];
+  const found = run.gains.find((gain) => gain.score === score?.id);
+  if (first === undefined || score === undefined || found === undefined) return NONE;
+  return (
+    <a
+      className={`nowrap ${styles.gain}`}
+      href={linkTo({ screen: "train", tab: "held-out", run: run.manifest.id, step: run.evaluated.at(-1) ?? null })}
+      title={`${first.name}, ${score.answers}: ${rangeText(found)}. Opens the rows behind this number`}
+      data-verdict={verdict(found, found.pictures)}
+    >
+      {signed(found.mean)}
+    </a>
+  );
+}
+
+/** Changes of all held-out scores since the start, greedy first, with 95 % intervals. */
+export function AllGains({ run }: { readonly run: RunDigest }): ReactNode {
+  const found = (id: ScoreId) => run.gains.find(({ score }) => score === id);
+  const pictures = run.gains[0]?.pictures ?? 0;
+  const few = fewPicturesText(pictures);
+  const shown = knownGains(run);
+  if (shown.length === 0) return "No gain was measured";
+  return (
+    <>
+      {shown.map((gain) => (
+        <span key={gain.name} className="grid">
+          <span className="muted small">{gain.name}</span>
+          <GainNumbers
+            className="grid"
+            gain={gain}
+            of={(id) => found(id) ?? null}
+            pictures={pictures}
+            note={(id) => {
+              const own = found(id);
+              return own !== undefined && own.rows < own.of && ` ${lackingText(own.rows, own.of)}`;
+            }}
+          />
+        </span>
+      ))}
+      {few !== "" && <small className="warn">{few}</small>}
+    </>
+  );
+}
+
+/** The first change, and how many there are; all of them in the details. */
+function Changed({ changes }: { readonly changes: readonly Change[] | null }): ReactNode {
+  const [first] = changes ?? [];
+  if (first === undefined) return <span className="muted">{changes === null ? "first run" : "nothing"}</span>;
+  const all = (changes ?? []).map(({ label, before, after }) => `${label}: ${before} → ${after}`).join("\n");
+  const more = (changes?.length ?? 0) - 1;
+  return (
+    <span className="row gap-1 min-0" title={all}>
+      <span className={styles.change}>
+        {first.label} <b>{first.after}</b>
+      </span>
+      {more > 0 && <span className="muted nowrap">+{more}</span>}
+    </span>
   );
 }

@@ -5,7 +5,6 @@ import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { linkTo } from "../../stores/route.ts";
 import styles from "./board.module.css";
-import { NotesOf } from "./run-notes.tsx";
 
 /** Runs that are read-only here: served with the page, dropped, behind an address, or in a folder. */
 export function RunsElsewhere(props: {
@@ -33,7 +32,11 @@ export function RunsElsewhere(props: {
                 <tr key={manifest.id}>
                   <th scope="row" className={`anywhere ${styles.name}`}>
                     <a href={linkTo({ screen: "train", run: manifest.id })}>{manifest.title}</a>
-                    <NotesOf notes={notes} onEdit={null} />
+                    {(notes.text !== "" || notes.tags.length > 0) && (
+                      <small className="block muted normal">
+                        {[...notes.tags, notes.text].filter(Boolean).join(" · ")}
+                      </small>
+                    )}
                   </th>
                   <td>
                     {steps} / {manifest.config.steps}

@@ -1,45 +1,42 @@
-import { type ReactNode, useState } from "react";
+import { type FormEvent, Fragment, type ReactNode, useState } from "react";
 import { quote } from "../../../engine/errors.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import type { StoredRuns } from "../../../protocol/data.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { loadedBlocker } from "../../clients/run/blockers.ts";
+import { followRun } from "../../clients/run/follow-run.ts";
 import { resumeNeeds } from "../../clients/run/resume.ts";
 import { evaluateCheckpoint } from "../../clients/run/start-run.ts";
 import { PluginPanels } from "../../components/place/place.tsx";
 import { Button } from "../../components/ui/button.tsx";
+import { Select, TextInput } from "../../components/ui/controls.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
+import { PanelButton } from "../../components/ui/panel/panel-button.tsx";
 import { useAsync } from "../../components/use-async.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
-import { useExports } from "../../stores/run/exports.ts";
 import { useOtherTabs } from "../../stores/run/other-tabs.ts";
-import { isActive, retitleRun, useRun } from "../../stores/run/run.ts";
+import { isActive, useRun } from "../../stores/run/run.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { counted, formatBytes } from "../../styles/format.ts";
-import { ComparePanel } from "./compare/compare-panel.tsx";
-import { MOST_RUNS, type NamedRun } from "./compare/compare-specs.ts";
+import { Comparison, RunCharts } from "./compare/compare-panel.tsx";
+import { MOST_RUNS } from "./compare/compare-specs.ts";
 import { SideBySide } from "./compare/side-by-side.tsx";
 import { exportRun } from "./export-run.ts";
-import { Ongoing } from "./ongoing.tsx";
-import { OpenAddress } from "./open-address.tsx";
+import { Ongoing, RunDetails } from "./run-details.tsx";
 import { continueRun, RunDialog, type RunQuestion } from "./run-dialog.tsx";
-import { previousRun, runChanges } from "./run-difference.ts";
-import { TagFilter } from "./run-notes.tsx";
-import { OTHER_TAB, RunRow } from "./run-row.tsx";
+import {
+  fitsFilter,
+  GROUPINGS,
+  grouped,
+  previousRun,
+  runChanges,
+  savedFilters,
+  saveFilters,
+  tagFilter,
+} from "./run-list.ts";
+import { COLUMNS, OTHER_TAB, RunRow, TagButton } from "./run-row.tsx";
 import styles from "./runs.module.css";
 import { RunsElsewhere } from "./runs-elsewhere.tsx";
-
-const COLUMNS = [
-  "Run",
-  "Started",
-  "State",
-  "Steps",
-  "Reward, last 10",
-  "Held-out gain",
-  "Changed",
-  "Size",
-  "Checkpoints",
-];
 
 interface Listed {
   readonly stored: StoredRuns;
@@ -52,7 +49,7 @@ async function readRuns(): Promise<Listed> {
   return { stored, elsewhere };
 }
 
-/** Stored runs, newest first. */
+/** Stored runs, newest first, one a line, with the curves of the chosen ones beside them. */
 export function RunsScreen(): ReactNode {
   const liveId = useRun((run) => run.runId);
   const state = useRun((run) => run.state);
@@ -65,7 +62,6 @@ export function RunsScreen(): ReactNode {
   const recorded = useSession((session) => session.recordedRun);
   const otherTabs = useOtherTabs();
   const deleted = useSession((session) => session.deletedElsewhere);
-  const saved = useExports((state) => state.saved);
   const [changes, setChanges] = useState(0);
   // Read again when a run in any tab advances.
   const list = useAsync("runs", readRuns, [
@@ -79,19 +75,18 @@ export function RunsScreen(): ReactNode {
   ]);
   const { stored = null, elsewhere = [] } = list.last ?? {};
   const [question, setQuestion] = useState<RunQuestion | null>(null);
-  const tag = useRoute((route) => route.tag);
+  const [opened, setOpened] = useState<string | null>(null);
+  const filter = useRoute((route) => route.find) ?? "";
+  const grouping = useRoute((route) => route.by);
   const change = (work: Promise<unknown>): void => report(work.finally(() => setChanges((count) => count + 1)));
-  const rename = async (runId: string, title: string): Promise<void> => {
-    await lab().data.renameRun(runId, title);
-    retitleRun(runId, title);
-  };
   const runs = [...(stored?.runs ?? [])].sort((a, b) => b.manifest.created.localeCompare(a.manifest.created));
-  const listed = tag === null ? runs : runs.filter(({ notes }) => notes.tags.includes(tag));
-  const tags = [...new Set(runs.flatMap(({ notes }) => notes.tags))].sort((a, b) => a.localeCompare(b));
+  const listed = runs.filter((run) => fitsFilter(run, filter));
   const manifests = runs.map(({ manifest }) => manifest);
   const ticked = useRoute((route) => route.compare);
   // In the order of selection, which keeps a run's colour; deleted runs are left out.
   const compared = ticked.flatMap((id) => runs.find(({ manifest }) => manifest.id === id) ?? []).slice(0, MOST_RUNS);
+  // Without a choice the newest run is drawn.
+  const drawn = compared.length > 0 ? compared : listed.slice(0, 1);
   const tick = (id: string, on: boolean): void => {
     const others = compared.map(({ manifest }) => manifest.id).filter((other) => other !== id);
     navigate({ compare: on ? [...others, id] : others });
@@ -101,6 +96,51 @@ export function RunsScreen(): ReactNode {
     if (otherTabs.includes(id)) return OTHER_TAB;
     if (isActive(state) && id === liveId) return "This run is in progress";
     return lack ?? (isActive(state) ? "Another run is in progress" : unopened);
+  };
+  const rowOf = (run: RunDigest): ReactNode => {
+    const { manifest } = run;
+    const { id } = manifest;
+    const before = previousRun(manifest, manifests);
+    const own = before === null ? null : runChanges(manifest, before);
+    const unsaved = run.checkpoints.length === 0 ? "The run has no checkpoint" : null;
+    const ask = (kind: RunQuestion["kind"]): void => setQuestion({ kind, run });
+    return (
+      <RunRow
+        key={id}
+        run={run}
+        live={id === liveId}
+        state={id === liveId && isActive(state) ? state : null}
+        otherTabs={otherTabs.includes(id)}
+        changes={own}
+        resumeBlocker={blockerOf(run, unsaved, resumeNeeds(manifest, session).blocker)}
+        forkBlocker={blockerOf(run, unsaved)}
+        colour={drawn.includes(run) ? drawn.indexOf(run) : null}
+        compared={compared.includes(run)}
+        compareBlocker={compared.length < MOST_RUNS ? null : `At most ${MOST_RUNS} runs`}
+        onCompare={(on) => tick(id, on)}
+        done={manifest.state === "finished" && run.steps >= manifest.config.steps}
+        onResume={() => report(continueRun(run))}
+        onAsk={ask}
+        onTag={(tag) => navigate({ find: tagFilter(tag) })}
+        onSettings={() => {
+          changeConfig(manifest.config);
+          navigate({ screen: "setup" });
+        }}
+        onExport={(choice) => report(exportRun({ ...manifest, bytes: run.bytes }, choice))}
+        onDetails={() => setOpened(opened === id ? null : id)}
+        details={
+          opened === id ? (
+            <RunDetails
+              run={run}
+              changes={own}
+              evaluateBlocker={blockerOf(run, manifest.data.heldOutRows === 0 ? "The run holds out no rows" : null)}
+              onEvaluate={(step) => report(evaluateCheckpoint(manifest, step))}
+              onNotes={() => ask("notes")}
+            />
+          ) : null
+        }
+      />
+    );
   };
   return (
     <div className={`screen ${styles.screen}`} data-testid="screen-runs">
@@ -113,9 +153,7 @@ export function RunsScreen(): ReactNode {
             onDeleteFeatures={() => change(lab().data.deleteFeatures())}
           />
         )}
-        <p role="status" className="muted anywhere grow" data-testid="exported">
-          {saved}
-        </p>
+        <span className="grow" />
         <OpenAddress />
       </header>
       {list.problem !== null && <p className="bad">Cannot read the stored runs: {list.problem}</p>}
@@ -124,14 +162,6 @@ export function RunsScreen(): ReactNode {
           {stored.damaged.length === 1 ? "A stored run is" : `${stored.damaged.length} stored runs are`} damaged and not
           listed, but kept: {stored.damaged.map((id) => quote(id)).join(", ")}
         </p>
-      )}
-      <TagFilter tags={tags} />
-      {compared.length === 1 && (
-        <p className="muted">Select another run to compare both on the same charts and to list different settings</p>
-      )}
-      {compared.length > 1 && <ComparePanel runs={compared} onClose={() => navigate({ compare: [] })} />}
-      {compared.length > 0 && (
-        <SideBySide key={compared.map(({ manifest }) => manifest.id).join()} runs={compared.map(named)} />
       )}
       {stored !== null && runs.length === 0 ? (
         <Empty
@@ -150,69 +180,61 @@ export function RunsScreen(): ReactNode {
           </p>
         </Empty>
       ) : (
-        <div className={`scroll-x framed round-l surface ${styles.scroll}`}>
-          <table className={`full-width ${styles.table}`} data-testid="runs-table">
-            <thead>
-              <tr>
-                <th scope="col">
-                  <span className="visually-hidden">Compare</span>
-                </th>
-                {COLUMNS.map((column) => (
-                  <th scope="col" key={column}>
-                    {column}
-                  </th>
-                ))}
-                <th scope="col">
-                  <span className="visually-hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {listed.map((run) => {
-                const { manifest } = run;
-                const before = previousRun(manifest, manifests);
-                const unsaved = run.checkpoints.length === 0 ? "The run has no checkpoint" : null;
-                return (
-                  <RunRow
-                    key={manifest.id}
-                    run={run}
-                    live={manifest.id === liveId}
-                    state={manifest.id === liveId && isActive(state) ? state : null}
-                    otherTabs={otherTabs.includes(manifest.id)}
-                    changes={before === null ? null : runChanges(manifest, before)}
-                    resumeBlocker={blockerOf(run, unsaved, resumeNeeds(manifest, session).blocker)}
-                    forkBlocker={blockerOf(run, unsaved)}
-                    compared={compared.includes(run)}
-                    compareBlocker={compared.length < MOST_RUNS ? null : `At most ${MOST_RUNS} runs`}
-                    onCompare={(on) => tick(manifest.id, on)}
-                    onRename={(title) => change(rename(manifest.id, title))}
-                    done={manifest.state === "finished" && run.steps >= manifest.config.steps}
-                    onResume={() => report(continueRun(run))}
-                    onAsk={(kind) => setQuestion({ kind, run })}
-                    onSettings={() => {
-                      changeConfig(manifest.config);
-                      navigate({ screen: "setup" });
-                    }}
-                    onExport={(choice) => report(exportRun({ ...manifest, bytes: run.bytes }, choice))}
-                    evaluateBlocker={blockerOf(
-                      run,
-                      manifest.data.heldOutRows === 0 ? "The run holds out no rows" : null,
-                    )}
-                    onEvaluate={(step) => report(evaluateCheckpoint(manifest, step))}
-                  />
-                );
-              })}
-            </tbody>
-          </table>
-        </div>
+        <>
+          <Filters runs={runs} />
+          <div className={`grid gap-4 ${styles.halves}`}>
+            <div className={`framed round-l surface ${styles.list}`}>
+              <table className={`full-width ${styles.table}`} data-testid="runs-table">
+                <thead>
+                  <tr>
+                    <th scope="col">
+                      <span className="visually-hidden">Compare</span>
+                    </th>
+                    {COLUMNS.map((column) => (
+                      <th scope="col" key={column}>
+                        {column}
+                      </th>
+                    ))}
+                    <th scope="col">
+                      <span className="visually-hidden">Actions</span>
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {grouped(listed, grouping).map(([name, own]) => (
+                    <Fragment key={name}>
+                      {grouping !== "none" && (
+                        <tr className={styles.group}>
+                          <th scope="rowgroup" colSpan={COLUMNS.length + 2}>
+                            {name} <span className="muted normal">{own.length}</span>
+                          </th>
+                        </tr>
+                      )}
+                      {own.map(rowOf)}
+                    </Fragment>
+                  ))}
+                </tbody>
+              </table>
+              {stored !== null && listed.length === 0 && <p className="muted p-3 m-0">No run fits the filter</p>}
+            </div>
+            {drawn.length > 0 && <RunCharts runs={drawn} />}
+          </div>
+        </>
       )}
-      <Ongoing />
+      {compared.length > 1 && <Comparison runs={compared} onClose={() => navigate({ compare: [] })} />}
+      {compared.length > 0 && (
+        <SideBySide
+          key={compared.map(({ manifest }) => manifest.id).join()}
+          runs={compared.map(({ manifest: { id, title } }) => ({ id, title }))}
+        />
+      )}
       <PluginPanels at="runs" given={{ runs: listed }} />
       <RunsElsewhere
         runs={elsewhere}
         blockerOf={(run) => blockerOf(run, null)}
         onFork={(run) => setQuestion({ kind: "fork", run })}
       />
+      <Ongoing />
       <RunDialog
         question={question}
         readOnly={elsewhere.some(({ manifest }) => manifest.id === question?.run.manifest.id)}
@@ -223,7 +245,88 @@ export function RunsScreen(): ReactNode {
   );
 }
 
-const named = ({ manifest: { id, title } }: RunDigest): NamedRun => ({ id, title });
+/** The filter of the list, with those of tags and those that the user saved, and what the runs are grouped by. */
+function Filters({ runs }: { readonly runs: readonly RunDigest[] }): ReactNode {
+  const filter = useRoute((route) => route.find) ?? "";
+  const grouping = useRoute((route) => route.by);
+  const [saved, setSaved] = useState(savedFilters);
+  const tags = [...new Set(runs.flatMap(({ notes }) => notes.tags))].sort((a, b) => a.localeCompare(b)).map(tagFilter);
+  const choose = (find: string): void => navigate({ find: find === "" ? null : find });
+  const keep = (filters: readonly string[]): void => {
+    saveFilters(filters);
+    setSaved(filters);
+  };
+  const isSaved = saved.includes(filter);
+  return (
+    <div className="row wrap gap-2">
+      <TextInput
+        className={styles.find ?? ""}
+        aria-label="Filter runs"
+        placeholder="Filter: words, tag:x, state:stopped, beta=0.1"
+        data-testid="filter-runs"
+        value={filter}
+        onChange={(event) => choose(event.currentTarget.value)}
+      />
+      <Button
+        data-testid="save-filter"
+        blocker={filter.trim() === "" ? "Type a filter first" : null}
+        onClick={() => keep(isSaved ? saved.filter((one) => one !== filter) : [...saved, filter])}
+      >
+        {isSaved ? "Forget filter" : "Save filter"}
+      </Button>
+      <Select label="Groups" options={GROUPINGS} value={grouping} onChange={(by) => navigate({ by })} />
+      <span className="row wrap gap-1" data-testid="tag-filter">
+        {[...new Set([...saved, ...tags])].map((one) => (
+          <TagButton key={one} tag={one} chosen={one === filter} onClick={() => choose(one === filter ? "" : one)} />
+        ))}
+      </span>
+    </div>
+  );
+}
+
+/** Opens a run behind an address. The token stays in the worker that reads. */
+function OpenAddress(): ReactNode {
+  const [address, setAddress] = useState("");
+  const [token, setToken] = useState("");
+  const [opening, setOpening] = useState(false);
+  const open = async (): Promise<void> => {
+    setOpening(true);
+    try {
+      await followRun(address, token.trim());
+      setToken("");
+    } finally {
+      setOpening(false);
+    }
+  };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    report(open());
+  };
+  return (
+    <PanelButton label="Open from address" title="Run of another machine" testId="open-run-address" arrow>
+      <form className="grid gap-2" onSubmit={submit} data-testid="open-address">
+        <TextInput
+          aria-label="Address of a run"
+          placeholder="http://127.0.0.1:8765"
+          value={address}
+          onChange={(event) => setAddress(event.target.value)}
+          required
+        />
+        <TextInput
+          aria-label="Token"
+          placeholder="Token"
+          type="password"
+          autoComplete="off"
+          value={token}
+          onChange={(event) => setToken(event.target.value)}
+        />
+        <Button type="submit" disabled={opening || address.trim() === ""}>
+          Open run from address
+        </Button>
+      </form>
+    </PanelButton>
+  );
+}
 
 /** Used browser storage, and the part that can be recomputed. */
 function StorageMeter(props: {

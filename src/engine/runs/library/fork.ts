@@ -23,7 +23,7 @@ export interface Fork {
 }
 
 /** Settings that determine the shapes and storage of the weights, and the rows; a copy cannot change them. */
-const FIXED: readonly SettingKey[] = [
+export const FIXED: readonly SettingKey[] = [
   "mode",
   "loraRank",
   "loraAlpha",
@@ -55,7 +55,7 @@ export function forkConfig(parent: LabConfig, changes: Partial<LabConfig>, step:
   if (config.steps > step) return config;
   throw new LabError(
     "bad-config",
-    `No step is left after step ${step} of ${config.steps}; choose an earlier checkpoint, or fork with steps=${2 * step}`,
+    `No step is left after step ${step} of ${config.steps}; choose an earlier checkpoint, or fork with more steps`,
     { subject: "steps" },
   );
 }

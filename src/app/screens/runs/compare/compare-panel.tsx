@@ -3,6 +3,7 @@ import { toLabError } from "../../../../engine/errors.ts";
 import { LOOPS } from "../../../../engine/rl/loops/abouts.ts";
 import type { StoredEvaluation } from "../../../../engine/runs/evaluations/evaluations.ts";
 import type { RunDigest } from "../../../../engine/runs/library/digest.ts";
+import type { StepNote } from "../../../../engine/runs/notes.ts";
 import { lab } from "../../../clients/lab.ts";
 import { ChartOptions, MetricPicker, SaveCsv } from "../../../components/charts/curve-controls.tsx";
 import { AllSteps, ChartGrid } from "../../../components/charts/live-chart.tsx";
@@ -23,93 +24,122 @@ import { useRun } from "../../../stores/run/run.ts";
 import styles from "./compare.module.css";
 import { chosenChart, compareCharts, shownMetrics } from "./compare-specs.ts";
 import { type ComparedRow, differenceRows, heldOutRows } from "./difference-rows.ts";
+import { HeldOutSides } from "./held-out-sides.tsx";
 
 type Scores = ReadonlyMap<string, readonly StoredEvaluation[]>;
 
-interface Compared {
-  /** Curves of all runs as one source, which grows while they are read. */
-  readonly source: ReturnType<typeof joinSources>;
-  /** Held-out scores by run. */
-  readonly evaluations: Scores;
-  /** One sentence about the run that could not be read. */
-  readonly problem: string | null;
-}
-
-const NONE: Scores = new Map();
-
 /**
- * Curves and held-out scores of stored runs.
+ * Curves of stored runs as one source, which grows while they are read, and a sentence about the run that cannot be read.
  * @param key their ids, separated by commas @param rows their training rows, likewise
  */
-function useCompared(key: string, rows: string, axis: Axis): Compared {
-  const arrived = useRun((run) => run.evaluations);
+function useCurves(
+  key: string,
+  rows: string,
+  axis: Axis,
+): { readonly source: MetricSource; readonly problem: string | null } {
   const source = useMemo(() => {
     const counts = rows.split(",").map(Number);
     return joinSources(
       key.split(",").map((id, at) => ({ id, source: alongAxis(metricStore(id), axis, counts[at] ?? 0) })),
     );
   }, [key, rows, axis]);
-  // Each further evaluation causes a new read.
-  const { value } = useAsync(key, readAll, [arrived]);
-  return { source, evaluations: value?.evaluations ?? NONE, problem: value?.problem ?? null };
+  const { value } = useAsync(key, (ids) =>
+    eachRun(ids, async (id) => fillMetrics(id, (await lab().data.run(id)).metrics)),
+  );
+  return { source, problem: value ?? null };
 }
 
-async function readAll(key: string): Promise<Omit<Compared, "source">> {
-  const { data } = lab();
-  const evaluations = new Map<string, readonly StoredEvaluation[]>();
+/** Reads something of each run. @returns a sentence about the first one that cannot be read, or null */
+async function eachRun(key: string, read: (id: string) => Promise<void>): Promise<string | null> {
   let problem: string | null = null;
   for (const id of key.split(",")) {
     try {
-      fillMetrics(id, (await data.run(id)).metrics);
-      evaluations.set(id, await data.evaluations(id));
+      await read(id);
     } catch (thrown) {
       problem ??= `${id}: ${toLabError(thrown).message}`;
     }
   }
-  return { evaluations, problem };
+  return problem;
 }
+
+/** Held-out scores of stored runs, read again after each further evaluation. @param key their ids, separated by commas */
+function useScores(key: string): Scores {
+  const arrived = useRun((run) => run.evaluations);
+  const { value } = useAsync(
+    key,
+    async (ids) => {
+      const evaluations = new Map<string, readonly StoredEvaluation[]>();
+      // The curves report a run that cannot be read.
+      await eachRun(ids, async (id) => void evaluations.set(id, await lab().data.evaluations(id)));
+      return evaluations;
+    },
+    [arrived],
+  );
+  return value ?? NONE;
+}
+
+const NONE: Scores = new Map();
 
 /** Default selection if the address names none: text length in the first loop that samples text. */
 const FIRST_CHOICE = LOOPS.filter(({ samples }) => samples === "text")
   .slice(0, 1)
   .map(({ id }) => `loop${id}/completions/mean_length`);
 
-/** Several runs on one set of charts, and their differences. @param runs two or more, in the order of their colours */
-export function ComparePanel(props: { readonly runs: readonly RunDigest[]; readonly onClose: () => void }): ReactNode {
+/** Curves of runs on one set of charts. @param runs one or more, in the order of their colours */
+export function RunCharts(props: { readonly runs: readonly RunDigest[] }): ReactNode {
   const manifests = props.runs.map(({ manifest }) => manifest);
   const key = manifests.map(({ id }) => id).join(",");
   const axis = useRoute((route) => route.x);
   // Steps differ between runs and positions between axes, so each combination has its own zoom.
   const sync = `compare ${key}${axis === "step" ? "" : ` ${axis}`}`;
   const titles = manifests.map(({ title }) => title).join("\n");
-  const { source, evaluations, problem } = useCompared(key, manifests.map(({ data }) => data.trainRows).join(), axis);
+  const { source, problem } = useCurves(key, manifests.map(({ data }) => data.trainRows).join(), axis);
   const choice = useChoice(source);
   // biome-ignore lint/correctness/useExhaustiveDependencies: only ids and titles of a run are drawn
   const runs = useMemo(() => manifests.map(({ id, title }) => ({ id, title })), [key, titles]);
-  const scores = heldOutRows(
-    props.runs.map(({ manifest, best }) => ({ evaluations: evaluations.get(manifest.id) ?? [], best })),
+  // Where a fork changed a setting, its note marks the curves.
+  const notes = props.runs.flatMap(({ manifest: { title }, notes: own }) =>
+    own.steps.map(({ step, text }) => ({ step, text: props.runs.length > 1 ? `${title}: ${text}` : text })),
   );
-  const differences = differenceRows(manifests);
   return (
     <Panel
-      title={`${runs.length} runs compared`}
+      title={runs.length === 1 ? (runs[0]?.title ?? "") : `${runs.length} runs compared`}
       aside={
-        <div className="row wrap gap-3">
+        <div className="row wrap gap-2">
           <ChartOptions />
           <MetricPicker names={choice.others} chosen={choice.chosen} onChange={choice.choose} />
           <SaveCsv source={source} name="compared-runs" />
           <AllSteps sync={sync} axis={axis} />
-          <Button onClick={props.onClose}>Close</Button>
         </div>
       }
     >
-      <div className="column-flex gap-3" data-testid="compare">
+      <div className="column-flex gap-3" data-testid="run-charts">
         {problem !== null && <p className="bad">Cannot read this run: {problem}</p>}
-        <Charts runs={runs} source={source} sync={sync} choice={choice} key={key} />
-        {differences.length === 0 && <p className="muted">Model, data and settings are identical</p>}
-        <ComparedTable titles={runs.map(({ title }) => title)} rows={[...scores, ...differences]} />
+        <Charts runs={runs} source={source} sync={sync} choice={choice} notes={notes} key={key} />
       </div>
     </Panel>
+  );
+}
+
+/** What differs between runs: held-out scores, settings, and the rows with the largest differences. @param runs two or more */
+export function Comparison(props: { readonly runs: readonly RunDigest[]; readonly onClose: () => void }): ReactNode {
+  const manifests = props.runs.map(({ manifest }) => manifest);
+  const evaluations = useScores(manifests.map(({ id }) => id).join(","));
+  const scores = heldOutRows(
+    props.runs.map(({ manifest, best }) => ({ evaluations: evaluations.get(manifest.id) ?? [], best })),
+  );
+  const differences = differenceRows(manifests);
+  const [one, other] = props.runs.map(({ manifest: { id, title } }) => ({ title, list: evaluations.get(id) ?? [] }));
+  return (
+    <>
+      <Panel title="Differences" aside={<Button onClick={props.onClose}>Close</Button>}>
+        <div className="column-flex gap-3" data-testid="compare">
+          {differences.length === 0 && <p className="muted">Model, data and settings are identical</p>}
+          <ComparedTable titles={manifests.map(({ title }) => title)} rows={[...scores, ...differences]} />
+        </div>
+      </Panel>
+      {one !== undefined && other !== undefined && <HeldOutSides one={one} other={other} />}
+    </>
   );
 }
 
@@ -138,8 +168,9 @@ function Charts(props: {
   readonly source: MetricSource;
   readonly sync: string;
   readonly choice: Choice;
+  readonly notes: readonly StepNote[];
 }): ReactNode {
-  const { runs, source, sync } = props;
+  const { runs, source, sync, notes } = props;
   const { logged, others, chosen, choose } = props.choice;
   const [step, setStep] = useState<number | null>(null);
   const charts = useMemo(() => compareCharts(runs, logged), [runs, logged]);
@@ -154,6 +185,7 @@ function Charts(props: {
         specs={specs}
         source={source}
         sync={sync}
+        notes={notes}
         className={styles.charts}
         onPick={setStep}
         onRemove={(metric) => choose(chosen.filter((name) => name !== metric))}

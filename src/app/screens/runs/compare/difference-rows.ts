@@ -16,7 +16,7 @@ import type { RowScores, StoredEvaluation } from "../../../../engine/runs/evalua
 import type { RunManifest } from "../../../../engine/runs/manifest.ts";
 import { counted, fixed, NONE } from "../../../styles/format.ts";
 import { evalTexts } from "../../eval/eval-metrics.ts";
-import { settingText } from "../run-difference.ts";
+import { settingText } from "../run-list.ts";
 
 export interface ComparedRow {
   readonly group: string;

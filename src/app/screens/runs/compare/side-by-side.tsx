@@ -28,9 +28,15 @@ const NEAREST: Asked = { around: null, towards: "nearest" };
 export function SideBySide({ runs }: { readonly runs: readonly NamedRun[] }): ReactNode {
   const [first, ...others] = runs as readonly [NamedRun, ...NamedRun[]];
   const [asked, setAsked] = useState(NEAREST);
-  const [chosen, setChosen] = useState<string | null>(null);
+  const [picked, setChosen] = useState<string | null>(null);
   const steps = useSteps(first.id);
-  const around = asked.around ?? steps.value?.at(-1) ?? null;
+  // Opens on a row that all of them sampled, if there is one.
+  const shared = useAsync(others.length === 0 ? null : runs.map(({ id }) => id).join(), (_, signal) =>
+    findShared(first, others, signal),
+  );
+  const start = asked.around === null ? (shared.value ?? null) : null;
+  const chosen = picked ?? (start === null ? null : groupKey(start));
+  const around = asked.around ?? start?.step ?? (shared.loading ? null : (steps.value?.at(-1) ?? null));
   const step = around === null ? null : (searchOrder(steps.value ?? [], around, asked.towards)[0] ?? around);
   const groups = useAsync(step === null ? null : `${first.id} ${step}`, () =>
     storedGroups.step(first.id, step as number),
@@ -160,8 +166,42 @@ function Side(props: {
   );
 }
 
+const stepsOf = async (runId: string): Promise<readonly number[]> => (await lab().data.run(runId)).groupSteps;
+
 function useSteps(runId: string) {
-  return useAsync(runId, async (id) => (await lab().data.run(id)).groupSteps);
+  return useAsync(runId, stepsOf);
+}
+
+/** Steps of each run that are searched for a shared row. */
+const SEARCHED = 16;
+
+/** The newest group of a run whose row all others sampled too, at the same step or near it; null if none is found. */
+async function findShared(
+  first: NamedRun,
+  others: readonly NamedRun[],
+  signal: AbortSignal,
+): Promise<GroupRecord | null> {
+  const theirs = await Promise.all(others.map(async ({ id }) => ({ id, steps: await stepsOf(id) })));
+  const own = await stepsOf(first.id);
+  // Runs of one seed draw equal rows at equal steps, so steps that all have come first.
+  const common = own.filter((step) => theirs.every(({ steps }) => steps.includes(step)));
+  for (const step of [...new Set([...common.reverse(), ...[...own].reverse()])].slice(0, SEARCHED)) {
+    for (const group of await storedGroups.step(first.id, step)) {
+      const found = await Promise.all(
+        theirs.map(({ id, steps }) =>
+          findDraw(
+            searchOrder(steps, step, "nearest").slice(0, SEARCHED),
+            group,
+            (at) => storedGroups.step(id, at),
+            signal,
+          ),
+        ),
+      );
+      if (found.every((one) => one !== null)) return group;
+      if (signal.aborted) return null;
+    }
+  }
+  return null;
 }
 
 /** Direction of the search from a step. */

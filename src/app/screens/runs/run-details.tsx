@@ -1,0 +1,182 @@
+import type { ReactNode } from "react";
+import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
+import { SELECTION_NAMES } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import type { RunDigest } from "../../../engine/runs/library/digest.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { linkTo } from "../../stores/route.ts";
+import { useCheckpointEvaluation } from "../../stores/run/checkpoint-evaluation.ts";
+import { useExports } from "../../stores/run/exports.ts";
+import { counted, fixed, formatBytes, formatSeconds, NONE } from "../../styles/format.ts";
+import type { Change } from "./run-list.ts";
+import { AllGains } from "./run-row.tsx";
+import styles from "./runs.module.css";
+
+/** What the line of a run leaves out. */
+export function RunDetails(props: {
+  readonly run: RunDigest;
+  readonly changes: readonly Change[] | null;
+  /** Why no checkpoint can be evaluated now, or null. */
+  readonly evaluateBlocker: string | null;
+  readonly onEvaluate: (step: number) => void;
+  readonly onNotes: () => void;
+}): ReactNode {
+  const { run, changes } = props;
+  const { manifest, notes } = run;
+  const { forkedFrom } = manifest;
+  return (
+    <div className={`grid gap-4 small ${styles.facts}`}>
+      <section className="grid gap-1 align-start">
+        <h3 className="m-0">Run</h3>
+        <span className="anywhere">{manifest.id}</span>
+        <span>
+          {manifest.model.name} · {manifest.data.name}
+        </span>
+        <span title="Time of its steps, without pauses and evaluations">
+          <time dateTime={manifest.created}>{startedAt(manifest.created)}</time>, {formatSeconds(run.seconds || null)},{" "}
+          {formatBytes(run.bytes)}
+        </span>
+        {forkedFrom !== undefined && (
+          <span>
+            Fork of {forkedFrom.run}, step {forkedFrom.step}
+          </span>
+        )}
+        {notes.text !== "" && <p className={`m-0 anywhere ${styles.noteText}`}>{notes.text}</p>}
+        <Button kind="quiet" className={styles.editNotes} data-testid="edit-notes" onClick={props.onNotes}>
+          {notes.text === "" && notes.tags.length === 0 ? "Add notes…" : "Edit notes…"}
+        </Button>
+      </section>
+      <section className="grid gap-1 align-start">
+        <h3 className="m-0">Held-out gain</h3>
+        <AllGains run={run} />
+      </section>
+      <section className="grid gap-1 align-start">
+        <h3 className="m-0">Checkpoints</h3>
+        <Checkpoints run={run} blocker={props.evaluateBlocker} onEvaluate={props.onEvaluate} />
+      </section>
+      {changes !== null && changes.length > 0 && (
+        <section className="grid gap-1 align-start">
+          <h3 className="m-0">Changed</h3>
+          <Changes changes={changes} />
+        </section>
+      )}
+    </div>
+  );
+}
+
+export function Changes({ changes }: { readonly changes: readonly Change[] }): ReactNode {
+  return (
+    <ul className="no-bullets m-0 p-0">
+      {changes.map(({ label, before, after }) => (
+        <li key={label} className="anywhere">
+          {label} <span className="muted">{before} →</span> <b>{after}</b>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function startedAt(iso: string): string {
+  const date = new Date(iso);
+  const parts = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const;
+  return Number.isNaN(date.getTime()) ? NONE : date.toLocaleString("en-GB", parts);
+}
+
+/** Checkpoints of a run: each leads to its held-out scores, or has them computed. */
+function Checkpoints(props: {
+  readonly run: RunDigest;
+  readonly blocker: string | null;
+  readonly onEvaluate: (step: number) => void;
+}): ReactNode {
+  const { run, blocker, onEvaluate } = props;
+  const { manifest, checkpoints, evaluated, best } = run;
+  const now = useCheckpointEvaluation();
+  if (checkpoints.length === 0) return "None";
+  return (
+    <>
+      <ul className="no-bullets m-0 p-0" data-testid="checkpoints">
+        {checkpoints.map((step) => (
+          <li key={step} className={`row gap-2 ${styles.checkpoint}`}>
+            <span>
+              {step}
+              {step === best?.step && " (best)"}
+            </span>
+            {now?.runId === manifest.id && now.step === step ? (
+              <span className="muted">{evaluationText(now)}</span>
+            ) : evaluated.includes(step) ? (
+              <a href={linkTo({ screen: "train", tab: "held-out", run: manifest.id, step })}>scores</a>
+            ) : (
+              <Button
+                kind="quiet"
+                data-testid="evaluate-checkpoint"
+                aria-label={`Evaluate step ${step} of ${manifest.title}`}
+                blocker={now === null ? blocker : "Another checkpoint is being evaluated"}
+                onClick={() => onEvaluate(step)}
+              >
+                Evaluate
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {best !== null && <span className="muted">{bestText(best)}</span>}
+    </>
+  );
+}
+
+/** Progress of an evaluation. */
+function evaluationText({ done, total }: { readonly done: number; readonly total: number }): string {
+  return total === 0 ? "reading the checkpoint" : `${done} of ${total} rows`;
+}
+
+/** How the best checkpoint was chosen. */
+function bestText({ selection }: BestCheckpoint): string {
+  return `best by ${SELECTION_NAMES[selection.metric]} ${fixed(selection.value, 3)} on ${counted(selection.n, "selection row")}`;
+}
+
+/**
+ * The evaluation of a checkpoint and the exports that take a while, each with a button that stops it, and what was saved
+ * last. It lies over the foot of the screen, so that it moves nothing.
+ */
+export function Ongoing(): ReactNode {
+  const evaluation = useCheckpointEvaluation();
+  const saved = useExports((state) => state.saved);
+  const ongoing = useExports((state) => state.ongoing).filter(({ merged, done }) => merged || done > 0);
+  const nothing = evaluation === null && ongoing.length === 0 && saved === null;
+  return (
+    <div className={nothing ? "" : `grid gap-2 framed round-m surface p-3 ${styles.ongoing}`} role="status">
+      {evaluation !== null && (
+        <Line onStop={evaluation.stop}>
+          Evaluating step {evaluation.step} of {evaluation.title}: {evaluationText(evaluation)}
+        </Line>
+      )}
+      {ongoing.map((one) => (
+        <Line key={one.runId} onStop={one.merged && one.total > 0 && one.done === one.total ? null : one.stop}>
+          {one.merged ? "Merging" : "Exporting"} {one.title}: {one.merged ? mergeText(one) : zipText(one)}
+        </Line>
+      ))}
+      <p className="row wrap gap-2 between m-0 anywhere">
+        <span data-testid="exported">{saved}</span>
+        {saved !== null && <Button onClick={() => useExports.setState({ saved: null })}>OK</Button>}
+      </p>
+    </div>
+  );
+}
+
+function mergeText({ done, total }: { readonly done: number; readonly total: number }): string {
+  if (total === 0) return "reading the base model";
+  return done < total ? `${done} of ${total} tensors` : "comparing it with base and adapter";
+}
+
+function zipText({ done, total }: { readonly done: number; readonly total: number }): string {
+  return total === 0 ? formatBytes(done) : `${formatBytes(done)} of ${formatBytes(Math.max(done, total))}`;
+}
+
+/** @param props.onStop null while it cannot be stopped */
+function Line(props: { readonly children: ReactNode; readonly onStop: (() => void) | null }): ReactNode {
+  return (
+    <p className="row wrap gap-2 m-0">
+      {props.children}
+      {props.onStop !== null && <Button onClick={props.onStop}>Stop</Button>}
+    </p>
+  );
+}

@@ -1,0 +1,62 @@
+/** The list of runs: filters, groups, what a run changed, and what a fork takes from the page. */
+import { expect, it } from "vitest";
+import { chosenSettings, forkableChanges } from "../../../src/app/screens/runs/run-dialog.tsx";
+import { fitsFilter, grouped, runChanges, tagFilter } from "../../../src/app/screens/runs/run-list.ts";
+import { presetConfig } from "../../../src/engine/config/presets.ts";
+import type { LabConfig } from "../../../src/engine/config/table.ts";
+import type { RunDigest } from "../../../src/engine/runs/library/digest.ts";
+import { manifest } from "../runs/sample-run.ts";
+
+const demo = presetConfig("demo");
+const run = (id: string, tags: readonly string[] = [], changes: Partial<LabConfig> = {}): RunDigest =>
+  ({
+    manifest: manifest(id, { title: id.replace("-", " "), config: { ...demo, ...changes }, state: "paused" }),
+    notes: { text: "The run of the page", tags, steps: [] },
+  }) as unknown as RunDigest;
+
+it("fits a filter whose every word occurs or whose conditions hold", () => {
+  const otter = run("brave-otter", ["Long captions"], { beta: 0.25 });
+  for (const text of ["", "otter PAGE", 'tag:"long captions"', "state:stopped beta=0.25", "shapes"]) {
+    expect(fitsFilter(otter, text), text).toBe(true);
+  }
+  for (const text of ["otter heron", "tag:long", "state:finished", "beta=0.2", "groupSize=7"]) {
+    expect(fitsFilter(otter, text), text).toBe(false);
+  }
+  expect(fitsFilter(otter, tagFilter("Long captions"))).toBe(true);
+});
+
+it("is grouped by its first tag, in the order of the list", () => {
+  const runs = [run("a", ["x", "y"]), run("b"), run("c", ["x"])];
+  const names = (by: "none" | "tag") =>
+    grouped(runs, by).map(([name, own]) => [name, own.map((one) => one.manifest.id)]);
+  expect(names("tag")).toEqual([
+    ["x", ["a", "c"]],
+    ["no tag", ["b"]],
+  ]);
+  expect(names("none")).toEqual([["", ["a", "b", "c"]]]);
+});
+
+it("tells a custom reward by its name, never by code or hash", () => {
+  const hash = "0123456789abcdef".repeat(4);
+  const named = manifest("a", {
+    config: { ...demo, userReward: "// Short captions\nfunction reward() {}", userRewardHash: hash },
+  });
+  const bare = manifest("b", { config: { ...demo, userReward: "function reward(rollout) { return 1 }" } });
+  const told = (one: typeof named, before: typeof named) =>
+    runChanges(one, before).filter(({ label }) => label.startsWith("Custom reward"));
+  expect(told(named, manifest("c", { config: demo }))).toEqual([
+    { label: "Custom reward", before: "empty", after: "Short captions" },
+  ]);
+  const edited = manifest("d", { config: { ...bare.config, userReward: "function reward() { return 2 }" } });
+  expect(told(edited, bare)).toEqual([{ label: "Custom reward", before: "custom function", after: "edited" }]);
+});
+
+it("takes from the page what a fork can change, a custom reward with its hash", () => {
+  const page = { ...demo, loop1Iou: 0.8, loraRank: 8, steps: 99, userReward: "x", userRewardHash: "y" };
+  expect(forkableChanges(demo, page)).toEqual({ changes: ["userReward", "loop1Iou"], fixed: ["loraRank"] });
+  expect(chosenSettings(page, ["loop1Iou", "userReward"])).toEqual({
+    loop1Iou: 0.8,
+    userReward: "x",
+    userRewardHash: "y",
+  });
+});
