@@ -27,7 +27,7 @@ import { connect, type Handlers, Moved } from "../src/protocol/rpc.ts";
 import { elsewhereCalls } from "./elsewhere.ts";
 import { exportZip, runZip } from "./exports.ts";
 import { folderName, openFolders } from "./folders.ts";
-import { runCalls, runs } from "./stored-runs.ts";
+import { runCalls, runs, storedThumbnail } from "./stored-runs.ts";
 
 /** Bytes of decoded pixels kept: about 250 pictures of 640 x 480. */
 const PICTURE_BYTES = 256 * 2 ** 20;
@@ -166,6 +166,14 @@ const dataCalls: Handlers<DataCalls> = {
   open,
   async image(rowId, imageId, maxSide, frame) {
     const [, source = "", item] = /^(\w+) (\d+)$/.exec(rowId) ?? [];
+    const open = opened?.byId.get(rowId);
+    if (imageId !== null && !sources.has(source) && (open === undefined || !isStoredRow(open, { rowId, imageId }))) {
+      const small = await storedThumbnail(imageId);
+      if (small !== null) {
+        const bitmap = await createImageBitmap(small);
+        return new Moved(bitmap, bitmap);
+      }
+    }
     const row = sources.has(source) ? undefined : findRow(current().byId, rowId, imageId);
     const rgb =
       row === undefined ? (await sourcePicture(source, Number(item))).rgb : await pixelsOf(current().set, row.index);

@@ -24,6 +24,10 @@ export async function digestsElsewhere(): Promise<RunDigest[]> {
   return (await Promise.allSettled(read)).flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
 }
 
+/** The stores of such runs by id. */
+export const storesElsewhere = (): readonly (readonly [id: string, store: RunStore])[] =>
+  [...known].map(([id, { store }]) => [id, store]);
+
 /** Access to such a run for the trainer. */
 export const elsewhereCalls: Pick<Handlers<RowCalls>, "filesElsewhere" | "bytesElsewhere"> = {
   filesElsewhere: async (runId) => (await known.get(runId)?.store.list(runId)) ?? null,

@@ -2,13 +2,15 @@
 import { badInput } from "../src/engine/errors.ts";
 import { remoteAddress } from "../src/engine/loading/remote/address.ts";
 import { type RunLibrary, runLibrary } from "../src/engine/runs/library/library.ts";
+import { thumbnailPng } from "../src/engine/runs/rollouts/thumbnails.ts";
 import { listRuns } from "../src/engine/runs/run-folder.ts";
 import { addressStore } from "../src/engine/storage/address-store.ts";
 import { folderStore } from "../src/engine/storage/folder-store.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
+import type { RunStore } from "../src/engine/storage/store.ts";
 import type { DataCalls } from "../src/protocol/data.ts";
 import type { Handlers } from "../src/protocol/rpc.ts";
-import { addElsewhere, digestsElsewhere, libraryElsewhere } from "./elsewhere.ts";
+import { addElsewhere, digestsElsewhere, libraryElsewhere, storesElsewhere } from "./elsewhere.ts";
 import { openFolder } from "./folders.ts";
 import { runIn } from "./import-run.ts";
 
@@ -34,6 +36,24 @@ async function featuresKept(): Promise<{ readonly bytes: number; readonly pictur
 /** The library that contains a run: runs from elsewhere first, then runs stored here. */
 async function holding(runId: string): Promise<RunLibrary> {
   return libraryElsewhere(runId) ?? (await runs());
+}
+
+/** The run that had the last small picture: the next one is probably its, too. */
+let pictured: readonly [id: string, store: RunStore] | undefined;
+
+/** A small picture of a row that is not open, from any run that read it; null without one. */
+export async function storedThumbnail(imageId: string): Promise<Blob | null> {
+  const store = await openOpfsStore();
+  const ids = (await store.names("")).filter((name) => !name.startsWith("."));
+  const places = [...storesElsewhere(), ...ids.map((id) => [id, store] as const)];
+  for (const place of pictured === undefined ? places : [pictured, ...places]) {
+    const [id, from] = place;
+    const png = await thumbnailPng(from, id, imageId);
+    if (png === null) continue;
+    pictured = place;
+    return new Blob([png], { type: "image/png" });
+  }
+  return null;
 }
 
 /** A run from elsewhere would hide a stored one of the same id. */

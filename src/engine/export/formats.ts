@@ -4,6 +4,7 @@ import { tfevents, tfeventsName } from "../formats/tfevents.ts";
 import { readTrained } from "../runs/checkpoint/trained.ts";
 import type { GroupRecord } from "../runs/rollouts/records.ts";
 import type { PictureOf } from "../runs/rollouts/rollout-picture.ts";
+import { withThumbnails } from "../runs/rollouts/thumbnails.ts";
 import { drawnGroups, runEvents } from "../runs/run-events.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
 import { rolloutsCsv, runTables } from "../runs/run-tables.ts";
@@ -35,7 +36,8 @@ export async function exportFiles(
   format: RunExport,
   sources: ExportSources = {},
 ): Promise<ExportFiles> {
-  return await EXPORT_FORMATS[format].files(run, sources);
+  const pictureOf = withThumbnails(run.store, run.id, sources.pictureOf ?? null);
+  return await EXPORT_FORMATS[format].files(run, { ...sources, pictureOf });
 }
 
 /**

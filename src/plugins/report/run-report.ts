@@ -96,7 +96,7 @@ export const REPORT_EXPORTS: Readonly<Record<keyof typeof plugin.exports, Export
   report: {
     uses: ["pictureOf"],
     page: { ending: "html", type: "text/html" },
-    lacks: (_, { dataSet = null }) => (dataSet === null ? "without pictures: no rows are open" : null),
+    lacks: (_, { dataSet = null }) => (dataSet === null ? "with small pictures: its data is not open" : null),
     async *files(run, { pictureOf = null }) {
       yield wholeFile("report.html", await runReport(run, pictureOf));
     },

@@ -17,6 +17,7 @@ import { writeCheckpoint } from "../../runs/checkpoint/checkpoint.ts";
 import { readEvaluations } from "../../runs/evaluations/evaluations.ts";
 import { appendPhases } from "../../runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../runs/rollouts/records.ts";
+import { Thumbnails } from "../../runs/rollouts/thumbnails.ts";
 import { StorageFull } from "../../storage/store.ts";
 import { NonFiniteGradient, stateArrays } from "../optim/training-state.ts";
 import type { StepContext } from "../step/context.ts";
@@ -44,6 +45,7 @@ export class Trainer {
   readonly control: RunControl;
   readonly #deps: TrainerDeps;
   readonly #features: FeatureCache;
+  readonly #pictures: Thumbnails;
   #alarms: AlarmWatch;
   /** Reported, not yet stored. */
   readonly #reported: Alarm[] = [];
@@ -57,7 +59,14 @@ export class Trainer {
   #lastCheckpoint: number;
 
   constructor(deps: TrainerDeps) {
-    this.#deps = deps;
+    const pictures = new Thumbnails(deps.run.store, deps.run.id);
+    this.#pictures = pictures;
+    const rows: TrainerDeps["rows"] = async (index) => {
+      const row = await deps.rows(index);
+      await pictures.take(row);
+      return row;
+    };
+    this.#deps = { ...deps, rows };
     this.#settings = new MemorySettings(deps.config);
     this.#step = deps.doneSteps;
     this.#lastCheckpoint = deps.doneSteps;
@@ -106,6 +115,7 @@ export class Trainer {
 
   async #storeTold(): Promise<void> {
     const { store, id } = this.#deps.run;
+    await this.#stored(() => this.#pictures.store());
     for (const alarm of this.#reported.splice(0)) await this.#stored(() => appendAlarm(store, id, alarm));
   }
 

@@ -23,7 +23,7 @@ const GROUND = 24;
 
 /**
  * Draws the row's mask, then the mask of each rollout without exploration noise, with the outline of the sampled mask.
- * @param photo picture of the masks' size; null draws the masks alone
+ * @param photo picture of the masks' shape; null draws the masks alone
  */
 export function groupPicture(group: GroupRecord, photo: RgbImage | null): EventImage {
   const rollouts = group.rollouts.slice(0, MOST);
@@ -34,7 +34,7 @@ export function groupPicture(group: GroupRecord, photo: RgbImage | null): EventI
 /**
  * Tiles from left to right: the true mask in green; then each of the others in orange, with the outline of the true one
  * in green.
- * @param photo picture of the masks' size; null draws the masks alone
+ * @param photo picture of the masks' shape, of any size; null draws the masks alone
  * @param sampled drawn as a thin white outline over the mask of the same place
  */
 export function maskTiles(
@@ -47,7 +47,7 @@ export function maskTiles(
   const strip = rows >= 2 * columns;
   const scale = strip ? Math.min(TILE / columns, TALLEST / rows) : TILE / Math.max(rows, columns);
   const [height, width] = [Math.max(1, Math.round(rows * scale)), Math.max(1, Math.round(columns * scale))];
-  const picture = photo !== null && photo.width === columns && photo.height === rows ? photo : null;
+  const picture = photo !== null && sameShape(photo, rows, columns) ? photo : null;
   const total = width * (masks.length + 1);
   const data = new Uint8Array(total * height * 3);
   const given = tileOf(truth, width, height);
@@ -65,7 +65,8 @@ export function maskTiles(
               : noisy !== null && isEdge(noisy, x, y, width, height)
                 ? SAMPLED
                 : predicted?.[at] === 1 && PREDICTED;
-        const source = picture === null ? -1 : nearest(y, height, rows) * columns + nearest(x, width, columns);
+        const source =
+          picture === null ? -1 : nearest(y, height, picture.height) * picture.width + nearest(x, width, picture.width);
         for (let c = 0; c < 3; c++) {
           const base = picture === null ? GROUND : (picture.data[source * 3 + c] as number);
           const value = colour === false ? base : (base + (colour[c] as number)) >> 1;
@@ -75,6 +76,11 @@ export function maskTiles(
     }
   }
   return { width: total, height, png: encodePng({ width: total, height, data }) };
+}
+
+/** Whether a picture, perhaps a reduced one, has the shape of a mask: each side is off by less than a pixel. */
+function sameShape({ width, height }: RgbImage, rows: number, columns: number): boolean {
+  return Math.abs(width * rows - height * columns) < Math.max(rows, columns);
 }
 
 /** A mask scaled to a tile. */
