@@ -1,4 +1,4 @@
-/** Readers of plug-ins: data sets that need code of their own. */
+/** Readers of plug-ins: data sets that need their own code. */
 import type { DataReaders } from "../engine/data/readers/reader.ts";
 import { dataSets } from "./data-sets/index.ts";
 

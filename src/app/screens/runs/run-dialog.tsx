@@ -187,7 +187,7 @@ const KINDS = { fork: "As a new run", restore: "In this run" } as const;
 /** Settings of the page that differ from a run's: those that a fork can take, and those that it keeps. */
 export function forkableChanges(run: LabConfig, page: LabConfig): Record<"changes" | "fixed", readonly SettingKey[]> {
   const differs = configDifference(page, run);
-  // The number of steps has a field of its own; the hash belongs to the code.
+  // The number of steps has its own field; the hash belongs to the code.
   const keys = SETTING_KEYS.filter((key) => key in differs && key !== "steps" && key !== "userRewardHash");
   return {
     changes: keys.filter((key) => !FIXED.includes(key)),

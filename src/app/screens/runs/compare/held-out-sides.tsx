@@ -25,7 +25,7 @@ const SCORES = evalTexts("none").filter(({ id }) => !isSampled(id) && !id.starts
 
 /** Held-out rows on which two runs differ most at their newest evaluations, side by side. */
 export function HeldOutSides({ one, other }: { readonly one: Side; readonly other: Side }): ReactNode {
-  const [score, setScore] = useState<ScoreId>("loop1_greedy");
+  const [score, setScore] = useState<ScoreId>(SCORES[0]?.id ?? "grounding_iou");
   const pairs = useMemo(() => {
     const [mine, theirs] = [one.list.at(-1)?.rows ?? [], other.list.at(-1)?.rows ?? []];
     return rowPairs(mine, theirs, score).sort((a, b) => b.change - a.change);
