@@ -9,7 +9,7 @@
  *
  * --set sets any setting of docs/settings.md, also under its name in TRL or the design notes, and overrides flags and
  * file. Such a name is also an option (--kl_coef 0.1). The judge's key is read from the environment variable
- * JUDGE_API_KEY and typed into the field of the Judge screen, which binds it to the judge's origin. A judge or custom
+ * JUDGE_API_KEY and typed into the judge's field on Rewards, which binds it to the judge's origin. A judge or custom
  * reward that only a file names needs --allow-judge ORIGIN or --allow-custom-reward.
  */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -249,11 +249,8 @@ async function loadByAddress(page: Page, address: string, enabled: () => Promise
 /** Types the judge's key, if there is one, into its field. */
 async function enterKey(page: Page, key: string): Promise<void> {
   if (key === "") return;
-  await page.getByTestId("nav-judge").click();
-  const field = page.getByTestId("judge-key");
-  // Judges inside the browser have no key.
-  if ((await field.count()) === 0) return;
-  await field.fill(key);
+  await page.getByTestId("nav-rewards").click();
+  await page.getByTestId("judge-key").fill(key);
   await page.getByTestId("judge-key-use").click();
 }
 

@@ -10,7 +10,7 @@ import { passed } from "../src/engine/self-test/self-check.ts";
 import { countChecks, selfTest } from "../src/engine/self-test/self-test.ts";
 import { dryRun } from "../src/engine/session/dry-run.ts";
 import { lookAtRollout } from "../src/engine/session/look.ts";
-import { findMemory, fittedSettings, type Plan } from "../src/engine/session/plan.ts";
+import { findMemory, fittedSettings, type Plan, type PlannedRows } from "../src/engine/session/plan.ts";
 import { replayStep } from "../src/engine/session/replay.ts";
 import { Session, type StartedRun } from "../src/engine/session/session.ts";
 import { freeRoom } from "../src/engine/storage/free-room.ts";
@@ -88,9 +88,9 @@ async function started(): Promise<TrainerPlace> {
 const onClosed = (): void => tell({ type: "model-closed" });
 
 /** The plan, with a warning if the checkpoints would not fit into this browser's storage. */
-async function plan(config: LabConfig, clips: boolean): Promise<Plan> {
+async function plan(config: LabConfig, rows: PlannedRows): Promise<Plan> {
   const { lab, store } = await started();
-  const plan = await lab.plan(config, clips);
+  const plan = await lab.plan(config, rows);
   // No probing: it could take the space of a checkpoint that is being written.
   if ((await heldRuns()).size > 0) return plan;
   const wanted = checkpointsAtOnce(config) * plan.checkpointBytes;

@@ -1,6 +1,7 @@
-import { type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
 import styles from "./app.module.css";
 import { ErrorBoundary } from "./components/ui/error-boundary.tsx";
+import { Dialog } from "./components/ui/overlays.tsx";
 import { PageDrop, Pickers } from "./components/upload/pickers.tsx";
 import { Announcer } from "./frame/announcer.tsx";
 import { ConsentDialog } from "./frame/consent-dialog.tsx";
@@ -13,10 +14,13 @@ import { Rail } from "./frame/rail.tsx";
 import { screenComponent } from "./frame/screens.tsx";
 import { StatusStrip } from "./frame/status-strip.tsx";
 import { TrainerNotice } from "./frame/trainer-notice.tsx";
-import { useRoute } from "./stores/route.ts";
+import { navigate, useRoute } from "./stores/route.ts";
+
+const System = lazy(() => import("./screens/system/system.tsx"));
 
 export function App(): ReactNode {
   const screen = useRoute((route) => route.screen);
+  const system = useRoute((route) => route.panel === "system");
   const [keysOpen, setKeysOpen] = useState(false);
   const [warningsOpen, setWarningsOpen] = useState(false);
   useEffect(() => listenForKeys(() => setKeysOpen(true)), []);
@@ -64,6 +68,13 @@ export function App(): ReactNode {
       <Pickers />
       <PageDrop />
       <KeysDialog open={keysOpen} onOpenChange={setKeysOpen} />
+      <Dialog title="System" open={system} onOpenChange={(open) => !open && navigate({ panel: "none" })} wide>
+        <ErrorBoundary>
+          <Suspense fallback={<p className="muted">Loading…</p>}>
+            <System />
+          </Suspense>
+        </ErrorBoundary>
+      </Dialog>
       <ConsentDialog />
       <WarningsDialog open={warningsOpen} onOpenChange={setWarningsOpen} />
     </div>

@@ -10,6 +10,6 @@ export const PANELS: readonly PluginPanel[] = [
   { plugin: "exchange", at: "runs", Panel: lazy(() => import("./exchange/completions-panel.tsx")) },
   { plugin: "suites", at: "suites", Panel: lazy(() => import("./suites/suite-screen.tsx")) },
   { plugin: "suites", at: "stopped-work", Panel: lazy(() => import("./suites/stopped-suites.tsx")) },
-  { plugin: "tuner", at: "system", Panel: lazy(() => import("./tuner/tuning-panel.tsx")) },
-  { plugin: "card", at: "system", Panel: lazy(() => import("./card/card-panel.tsx")) },
+  { plugin: "tuner", at: "tools", Panel: lazy(() => import("./tuner/tuning-panel.tsx")) },
+  { plugin: "card", at: "tools", Panel: lazy(() => import("./card/card-panel.tsx")) },
 ];

@@ -13,7 +13,7 @@ import type { DryRun, DryRunPlace } from "../engine/session/dry-run.ts";
 import type { FollowTask, OnFollow } from "../engine/session/follow-clip.ts";
 import type { RolloutLook } from "../engine/session/look.ts";
 import type { SystemReport } from "../engine/session/memory-report.ts";
-import type { Plan as RunPlan } from "../engine/session/plan.ts";
+import type { PlannedRows, Plan as RunPlan } from "../engine/session/plan.ts";
 import type { ReplayReport } from "../engine/session/replay.ts";
 import type { AdapterRole, RunControl, StartedRun } from "../engine/session/session.ts";
 import type { TryAnswer, TryPhase, TryTask, TryWeights } from "../engine/session/try-out.ts";
@@ -45,7 +45,7 @@ export interface TrainerCalls {
   /** @returns the remaining conversions */
   removeStored(id: string): Promise<readonly CachedModel[]>;
   /** Sizes of the trainable set for a configuration, without starting. @param clips whether the open rows are clips */
-  plan(config: LabConfig, clips: boolean): Promise<RunPlan>;
+  plan(config: LabConfig, rows: PlannedRows): Promise<RunPlan>;
   /** Memory held on the device now, and its measured rate; answered even during a step. */
   system(): Promise<SystemReport>;
   /**

@@ -62,14 +62,14 @@ async function picture(name: string): Promise<void> {
 }
 
 const url = async (): Promise<string> => {
-  await show(lab.page, { screen: "judge" });
+  await show(lab.page, { screen: "rewards", panel: "judge" });
   return lab.page.getByTestId("judge-url").inputValue();
 };
 
 describe("settings of a file", () => {
   it("name a judge that is shown with what it would get, and get nothing before the user agrees", async () => {
     const { page } = lab;
-    await show(page, { screen: "judge" });
+    await show(page, { screen: "rewards", panel: "judge" });
     await page.getByTestId("judge-url").fill(good.url);
     await page.getByTestId("judge-key").fill(KEY);
     await page.getByTestId("judge-key-use").click();
@@ -175,7 +175,7 @@ describe("a link", () => {
     const { page } = lab;
     const open = async (): Promise<void> => {
       await page.goto("about:blank");
-      await page.goto(`${lab.url}#screen=judge&judge=questions`);
+      await page.goto(`${lab.url}#screen=rewards&panel=judge&judge=questions`);
       await page.getByTestId("consent").waitFor();
     };
     await open();

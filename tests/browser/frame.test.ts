@@ -19,7 +19,7 @@ async function listening(server: Server): Promise<Server> {
 const addressOf = (server: Server): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 
 beforeAll(async () => {
-  lab = await openPage({ screen: "system" });
+  lab = await openPage({ screen: "setup" });
   // The built page served by a host that sends no security headers.
   bare = await listening(
     createServer((request, response) => {

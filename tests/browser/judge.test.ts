@@ -31,7 +31,7 @@ beforeAll(async () => {
   // A server that answers, but whose answers no page may read.
   mute = createServer((_, response) => void response.writeHead(200).end("{}"));
   await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
-  const settings = { screen: "judge", ...CHEAP_RUN, loops: "2", judgeRetries: "0" };
+  const settings = { screen: "rewards", ...CHEAP_RUN, loops: "2", judgeRetries: "0" };
   ({ lab, events } = await openFollowed(settings, {}, async (page) => {
     page.context().on("request", (request) => seen.push(request.url(), JSON.stringify(request.postData() ?? "")));
     page.context().on("console", (message) => seen.push(message.text()));
@@ -57,7 +57,20 @@ const pressTest = async (): Promise<void> => {
   await lab.page.getByTestId("judge-result").or(lab.page.getByTestId("judge-problem")).first().waitFor();
 };
 
-describe("the Judge screen", () => {
+describe("the judge on Rewards", () => {
+  it("is hidden until it is asked for, by a button or an address of the screen that it once was", async () => {
+    const { page } = lab;
+    await page.getByTestId("show-judge").waitFor();
+    expect(await page.getByTestId("judge").count()).toBe(0);
+    await page.evaluate(`location.hash = "#screen=judge"`);
+    await page.getByTestId("judge").waitFor();
+    await page.locator("main[data-screen=rewards]").waitFor();
+    expect(await problems(page)).toEqual([]);
+    await page.goBack();
+    await page.getByTestId("show-judge").click();
+    await page.getByTestId("judge").waitFor();
+  });
+
   it("tests a server on three pairs with scores, latency and raw replies", async () => {
     const { page } = lab;
     await page.getByTestId("judge-kind").selectOption("questions");
@@ -132,7 +145,7 @@ describe("the Judge screen", () => {
     await expect.poll(() => newest.locator("summary").first().locator("b").textContent()).toBe("missing");
     await expect.poll(() => newest.textContent()).toMatch(/The server failed.*scripted 500/);
     judge.script(() => "good");
-    await page.getByRole("button", { name: "Clear", exact: true }).click();
+    await page.getByTestId("judge").getByRole("button", { name: "Clear", exact: true }).click();
     await expect.poll(() => page.getByTestId("pair-verdicts").count()).toBe(0);
   });
 
@@ -202,12 +215,12 @@ describe("the Judge screen", () => {
 describe("a run with the judge", () => {
   it("is scored by it, and the reward tab shows its questions", async () => {
     const { page } = lab;
-    await show(page, { screen: "judge" });
+    await show(page, { screen: "rewards" });
     judge.forget();
     const from = events.length;
     await page.getByTestId("strip-start").click();
     await untilEvent(events, from, (event) => event.type === "state" && event.state === "running");
-    await show(page, { screen: "judge" });
+    await show(page, { screen: "rewards" });
     const step = await untilEvent(events, from, (event) => event.type === "step");
     expect(step.metrics).toMatchObject({ "judge/failures": 0, "loop2/reward_missing": 0 });
     expect(step.metrics?.["judge/verdicts"]).toBeGreaterThan(0);
@@ -327,7 +340,7 @@ describe("a key", () => {
   };
 
   it("is gone with the page unless the user wants it remembered", async () => {
-    await show(lab.page, { screen: "judge" });
+    await show(lab.page, { screen: "rewards" });
     await enter("zk-first");
     expect(await stored()).toBeNull();
     expect(await reopen()).not.toMatch(/A key is set/);

@@ -41,10 +41,21 @@ describe("the way back", () => {
   });
 });
 
+describe("an address without settings", () => {
+  it("keeps those of the page", async () => {
+    const { page } = lab;
+    await page.evaluate(`location.hash = "#screen=runs&steps=77"`);
+    await page.evaluate(`location.hash = "#screen=setup"`);
+    await page.locator("main[data-screen=setup]").waitFor();
+    await expect.poll(() => page.getByLabel("Steps", { exact: true }).inputValue()).toBe("77");
+    await expect.poll(() => page.url()).toMatch(/steps=77/);
+  });
+});
+
 describe("a link of the page", () => {
   it("keeps settings that came after it was drawn, and leads back", async () => {
     const { page } = lab;
-    await show(page, { screen: "judge" });
+    await show(page, { screen: "rewards", panel: "judge" });
     await page.getByTestId("judge-url").fill("http://localhost:9/v1");
     await page.goto("about:blank");
     await page.goto(`${lab.url}#screen=runs&judge=questions`);
@@ -121,7 +132,7 @@ describe("forced colours", () => {
     const track = page.getByRole("slider").first().locator("xpath=../preceding-sibling::*").first();
     await expect.poll(() => bar.evaluate(adjust)).toBe("none");
     await expect.poll(() => track.evaluate(adjust)).toBe("none");
-    await show(page, { screen: "setup" });
+    await show(page, { screen: "rewards", panel: "judge" });
     const knob = page.getByRole("switch").first().locator("> *").first();
     await expect.poll(() => knob.evaluate(adjust)).toBe("none");
     await page.emulateMedia({ forcedColors: "none" });
@@ -242,6 +253,39 @@ describe("the list of runs", () => {
   });
 });
 
+describe("the fields of Setup", () => {
+  const names = (): Promise<string[]> => lab.page.getByTestId("settings").locator("label").allTextContents();
+
+  it("are about fifteen that the mode uses", async () => {
+    const { page } = lab;
+    await show(page, { screen: "setup" });
+    const cards = page.getByRole("region", { name: "Presets" }).getByRole("button");
+    await expect.poll(() => cards.filter({ visible: true }).count()).toBe(4);
+    await page.getByTestId("preset-demo").click();
+    await expect.poll(names).toContain("Group size G");
+    expect((await names()).length).toBeLessThan(20);
+    await page.getByTestId("preset-sft").click();
+    await expect.poll(names).toContain("Dice weight");
+    expect(await names()).not.toContain("Group size G");
+    expect((await names()).length).toBeLessThan(20);
+    await page.getByTestId("preset-demo").click();
+  });
+
+  it("are found by their words and by the names of other trainers, unless the mode does not use them", async () => {
+    const { page } = lab;
+    const search = page.getByTestId("search-settings");
+    await search.fill("num_generations");
+    await expect.poll(names).toEqual(["Group size G"]);
+    await page.getByTestId("settings").getByText("2 to 64 · TRL num_generations").waitFor();
+    await search.fill("field noise");
+    await expect.poll(names).toContain("Field noise σ");
+    await search.fill("candidate temperature");
+    await expect.poll(() => page.getByTestId("found-settings").textContent()).toMatch(/^0 settings/);
+    await page.getByRole("button", { name: "Show the main settings" }).click();
+    await expect.poll(names).toContain("Steps");
+  });
+});
+
 describe("a field of Setup", () => {
   it("says what it keeps of a refused number until its value is another", async () => {
     const { page } = lab;
@@ -315,11 +359,15 @@ describe("without WebGPU the page", () => {
     await expect.poll(() => page.getByText("went wrong").count()).toBe(0);
   });
 
-  it("says on System what helps, and still shows storage and browser", async () => {
-    await show(lab.page, { screen: "system" });
-    const screen = lab.page.getByTestId("screen-system");
-    await screen.getByText("chrome://gpu").waitFor();
-    const text = await screen.textContent();
+  it("says in System what helps, and still shows storage and browser", async () => {
+    const { page } = lab;
+    // Addresses of the screen that it once was lead to the dialog.
+    await page.evaluate(`location.hash = "#screen=system"`);
+    const system = page.getByTestId("system");
+    await system.getByText("chrome://gpu").waitFor();
+    let text = await system.textContent();
+    await page.getByRole("tab", { name: "Memory" }).click();
+    text += (await system.textContent()) ?? "";
     const said = await problems(lab.page);
     expect(said).toEqual([expect.not.stringMatching(/×/)]);
     expect(text).toMatch(/WebGPU found no graphics adapter|does not support WebGPU/);
@@ -329,14 +377,22 @@ describe("without WebGPU the page", () => {
 
   it("scrolls the costs of a stored run in their own frame, not the page with them", async () => {
     const { page } = lab;
-    await show(page, { screen: "system" });
+    await page.getByRole("tab", { name: "Step costs" }).click();
     await page.getByTestId("phase-costs").waitFor();
     // The narrower one is that of 1280 pixels at a zoom of 400 %.
     for (const width of [390, 320]) {
       await page.setViewportSize({ width, height: 844 });
       await expect.poll(() => page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+      const inside = page.getByRole("dialog").locator("> div");
+      await expect.poll(() => inside.evaluate((box) => box.scrollWidth - box.clientWidth)).toBeLessThanOrEqual(0);
     }
     await page.setViewportSize({ width: 1280, height: 860 });
+    await page.keyboard.press("Escape");
+    await page.getByTestId("system").waitFor({ state: "detached" });
+    await page.getByTestId("gpu-chip").click();
+    await page.getByTestId("system").waitFor();
+    await page.keyboard.press("Escape");
+    await expect.poll(() => page.getByTestId("gpu-chip").evaluate((chip) => chip.matches(":focus"))).toBe(true);
   });
 });
 

@@ -40,6 +40,18 @@ describe("the page", () => {
     ).toBe(0);
   });
 
+  it("has five places at the bottom of a phone, all in view, and a heading on each", async () => {
+    const { page } = lab;
+    await page.setViewportSize({ width: 390, height: 844 });
+    for (const screen of ["data", "setup", "rewards", "train", "runs"]) {
+      await page.getByTestId(`nav-${screen}`).click();
+      await expect.poll(() => page.locator("main h1:visible").count()).toBeGreaterThan(0);
+    }
+    const rail = page.getByRole("navigation", { name: "Screens" });
+    expect(await rail.evaluate((nav) => nav.scrollWidth - nav.clientWidth)).toBe(0);
+    await page.setViewportSize({ width: 1280, height: 860 });
+  });
+
   describe("with keys alone", () => {
     beforeAll(async () => {
       await show(lab.page, { screen: "data" });
@@ -81,6 +93,22 @@ describe("the page", () => {
       await lab.page.keyboard.press("g");
       await lab.page.keyboard.press("d");
       await lab.page.locator("main[data-screen=data]").waitFor();
+      // From the link that had the focus to the screen.
+      await lab.page.getByTestId("nav-runs").focus();
+      await lab.page.keyboard.press("g");
+      await lab.page.keyboard.press("t");
+      await lab.page.locator("main[data-screen=train]").waitFor();
+      expect(await lab.page.evaluate(() => document.activeElement?.id)).toBe("main");
+    });
+
+    it("closes the explanation of the phases by Escape", async () => {
+      const { page } = lab;
+      await show(page, { screen: "train", explain: "1" });
+      await page.keyboard.press("Escape");
+      await expect.poll(() => page.url()).not.toMatch(/explain/);
+      await page.keyboard.press("g");
+      await page.keyboard.press("d");
+      await page.locator("main[data-screen=data]").waitFor();
     });
 
     it("lists the keys by ? and closes the list by Escape", async () => {

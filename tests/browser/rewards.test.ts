@@ -32,6 +32,10 @@ describe("the composer", () => {
     await expect.poll(() => text("reward-formulas")).toMatch(/Loop 1r = IoU \+ METEOR.*no judge.*Loop 2r = METEOR$/);
     await page.getByTestId("reward-preset-standard").click();
     await expect.poll(() => text("reward-formulas")).toMatch(/Loop 1r = IoULoop 2r = METEOR/);
+    // The table has the terms in use, for the loops that train.
+    expect(await page.getByTestId("reward-matrix").locator("tbody tr").count()).toBe(3);
+    expect(await page.getByTestId("reward-matrix").locator("thead th").count()).toBe(3);
+    await page.getByTestId("add-term").selectOption("leak");
     await page.getByTestId("weight-loop1LeakCost").fill("0.5");
     await expect.poll(() => text("reward-formulas")).toMatch(/IoU − 0\.50 · Leak cost/);
     await expect.poll(() => page.url()).toMatch(/loop1LeakCost=0\.5/);
@@ -98,6 +102,15 @@ describe("a custom reward", () => {
     await page.getByTestId("try-caption").fill("0123456789");
     await page.getByTestId("reward-source").fill(OWN);
     await expect.poll(() => text("reward-hash")).toMatch(/^[0-9a-f]{12}$/);
+    // It has a value before it has a weight.
+    await expect.poll(() => text("custom-result")).toMatch(/^0\.100 for row 1 /);
+    await page.getByTestId("reward-source").fill("function reward() { return mine }");
+    await expect.poll(() => text("custom-result")).toMatch(/^The custom reward threw ReferenceError/);
+    expect(await text("custom-result")).not.toMatch(/of this step/);
+    // The other terms do not depend on it.
+    await expect.poll(() => text("try-loop1")).toMatch(/IoU/);
+    await page.getByTestId("reward-source").fill(OWN);
+    await expect.poll(() => text("custom-result")).toMatch(/^0\.100 /);
     await page.getByRole("button", { name: "Set weight 1 in loop 1" }).click();
     await expect.poll(() => text("try-loop1")).toMatch(/Custom reward 0\.10/);
     expect(page.url()).not.toContain("caption.length");
@@ -145,7 +158,8 @@ describe("a custom reward", () => {
     const { page } = lab;
     await page.evaluate(`location.hash += "&userRewardMs=300"`);
     await page.getByTestId("reward-source").fill(`function reward() { ${body} }`);
-    await expect.poll(() => text("try-problem")).toMatch(message);
+    await expect.poll(() => text("custom-result")).toMatch(message);
+    expect(await page.getByTestId("try-problem").count()).toBe(0);
     await page.getByTestId("reward-source").fill(OWN);
     await expect.poll(() => text("try-loop1")).toMatch(/Custom reward 0\.10/);
   });
@@ -153,11 +167,11 @@ describe("a custom reward", () => {
   it("pauses a run that it cannot score, and the run can be stopped", async () => {
     const { page } = lab;
     await page.getByTestId("reward-source").fill("function reward() { return fetch('https://example.org/run') }");
-    await expect.poll(() => text("try-problem")).toMatch(/reached for fetch/);
+    await expect.poll(() => text("custom-result")).toMatch(/reached for fetch/);
     await page.getByTestId("strip-start").click();
     await expect.poll(() => events.some((event) => event.state === "paused")).toBe(true);
     expect((await problems(page)).join()).toMatch(
-      /The custom reward reached for fetch; a reward has no network access/,
+      /The custom reward reached for fetch; a reward has no network access.*nothing of this step was kept/,
     );
     expect(events.some((event) => event.type === "step")).toBe(false);
     await page.getByTestId("stop").click();
@@ -198,6 +212,7 @@ describe("the bench", () => {
   it("scores again when a weight changes", async () => {
     const { page } = lab;
     const before = await text("bench-facts");
+    await page.getByTestId("add-term").selectOption("centre");
     await page.getByTestId("weight-loop1Centre").fill("2");
     await expect.poll(() => text("bench-facts")).not.toBe(before);
     await page.getByTestId("reward-preset-standard").click();

@@ -69,6 +69,7 @@ it("a dry run measures a step beside the forecast, can be cancelled, and stores 
   await expect.poll(() => page.getByTestId("start-reason").textContent()).toMatch(/^A dry run is in progress/);
   await page.getByTestId("dry-run-cancel").click();
   await button.click();
+  await page.getByTestId("fit-details").locator("summary").click();
   await reality.waitFor();
   expect((await reality.locator("tr").allTextContents()).map((row) => row.replace(/\d[\d.]*/g, "#"))).toEqual([
     expect.stringMatching(/^Held between steps# MB# MB$/),

@@ -1,10 +1,10 @@
-/** The System screen before, during and after a run. */
+/** The dialog System before, during and after a run. */
 import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { CHEAP_RUN, type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent } from "../support/page.ts";
+import { CHEAP_RUN, type OpenPage, openFollowed, problems, type RunEvent, untilEvent } from "../support/page.ts";
 
 interface Cost {
   readonly seconds: number;
@@ -16,9 +16,11 @@ interface Cost {
 let lab: OpenPage;
 let events: (RunEvent & { readonly costs?: Readonly<Record<string, Cost>> })[];
 beforeAll(async () => {
-  ({ lab, events } = await openFollowed({ screen: "system", ...CHEAP_RUN }));
+  ({ lab, events } = await openFollowed({ screen: "home", panel: "system", ...CHEAP_RUN }));
 });
 afterAll(() => lab.close());
+
+const tab = (name: string): Promise<void> => lab.page.getByRole("tab", { name, exact: true }).click();
 
 /** Texts of the cells of a table row, by the text that its first cell begins with. */
 async function cells(table: string, row: string): Promise<readonly string[]> {
@@ -30,16 +32,18 @@ describe("before a run", () => {
   it("names adapter, features, limits and storage, and the parts of the model with their tensors", async () => {
     const { page } = lab;
     await expect.poll(() => page.getByTestId("adapter").textContent()).toMatch(/Vendor\S+.*GFLOP\/s.*µs/);
-    const screen = await page.getByTestId("screen-system").textContent();
+    const screen = await page.getByTestId("system").textContent();
     expect(screen).toMatch(/timestamp-query/);
     expect(screen).toMatch(/Largest binding[\d.]+ [MG]B/);
     await expect
       .poll(() => page.getByTestId("page-facts").textContent())
       .toMatch(/Storage used[\d.]+ [kMG]?B of [\d.]+ GB/);
+    await tab("Memory");
     expect((await cells("owners", "Vision tower"))[0]).toMatch(/^\d+$/);
     const owned = await page.getByTestId("owners").locator("tbody td:nth-of-type(1)").allTextContents();
     const [all] = await cells("owners", "Tensors, as counted by the backend");
     expect(owned.reduce((sum, text) => sum + (Number(text) || 0), 0)).toBe(Number(all));
+    await tab("Step costs");
     // A stored run has the costs from its folder: the recorded one 25 lines.
     const [folder] = readdirSync(join(root, "public/pocket/recorded")).filter((name) => name !== "files.json");
     const lines = readFileSync(join(root, "public/pocket/recorded", folder ?? "", "phases.jsonl"), "utf8").trim();
@@ -52,6 +56,7 @@ describe("before a run", () => {
 
   it("tests the adapter on a press, with every check to be seen", async () => {
     const { page } = lab;
+    await tab("GPU");
     await page.getByTestId("self-test").click();
     await page.getByTestId("self-test-cancel").click();
     await page
@@ -75,6 +80,7 @@ describe("before a run", () => {
 describe("the measurement of the card", () => {
   it("ends after the present line when it is cancelled, and gives a whole report in small sizes", async () => {
     const { page } = lab;
+    await tab("Tools");
     const panel = page.getByRole("region", { name: "Measure this card" });
     await panel.getByRole("radio", { name: "Small" }).click();
     await page.getByTestId("card-measure").click();
@@ -105,14 +111,17 @@ describe("the measurement of the card", () => {
 describe("with a run", () => {
   it("shows what every phase cost, as the trainer told it, while the run continues", async () => {
     const { page } = lab;
+    await page.keyboard.press("Escape");
     await page.getByTestId("strip-start").click();
     await page.locator("main[data-screen=train]").waitFor();
     await page.getByText(/^[1-9]\d* GPU programs compiled$/).waitFor();
-    await show(page, { screen: "system" });
+    await page.getByTestId("gpu-chip").click();
+    await tab("Memory");
     await page.getByTestId("owners").getByText("Moving average φ").waitFor();
     const first = await untilEvent(events, 0, (event) => event.type === "step" && event.step === 1);
     const { costs = {} } = first as (typeof events)[number];
     expect(Object.keys(costs)).toEqual(expect.arrayContaining(["generate", "partner", "loss", "update", "ema"]));
+    await tab("Step costs");
     await page.getByTestId("phase-costs").waitFor();
     await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
     const last = (events.findLast((event) => event.type === "step") ?? {}) as (typeof events)[number];
@@ -128,22 +137,12 @@ describe("with a run", () => {
       .toContain(`Dispatches per step${total.toLocaleString("en-US")}`);
   });
 
-  it("explains a phase in a sentence when it is pressed", async () => {
-    const { page } = lab;
-    const phase = page.getByTestId("phase-costs").getByRole("button", { name: "partner answers" });
-    const words = page.getByText("The partner computes masks for the policy's captions");
-    await expect.poll(() => words.isVisible()).toBe(false);
-    await phase.click();
-    await expect.poll(() => words.isVisible()).toBe(true);
-    await phase.press("Enter");
-    await expect.poll(() => words.isVisible()).toBe(false);
-  });
-
   it("gives the run's memory back in the end, and scrolls wide tables in their own frame at 390 px", async () => {
     const { page } = lab;
+    await tab("Memory");
     await expect.poll(() => page.getByTestId("owners").getByText("Moving average φ").count()).toBe(0);
     await page.setViewportSize({ width: 390, height: 844 });
-    const overflow = () => page.evaluate("document.querySelector('main').scrollWidth - innerWidth");
+    const overflow = () => page.evaluate("document.querySelector('[role=dialog] > div').scrollWidth - innerWidth");
     await expect.poll(overflow).toBeLessThanOrEqual(0);
     await page.setViewportSize({ width: 1280, height: 860 });
     expect(await problems(page)).toEqual([]);
@@ -166,7 +165,7 @@ describe("with a run", () => {
 
   it("keeps a log of what happened, over reloads, and saves it with the report", async () => {
     const { page } = lab;
-    await show(page, { screen: "system" });
+    await tab("Log");
     const log = page.getByTestId("log");
     await expect.poll(() => log.textContent()).toMatch(/ is (finished|paused|running) at step \d+/);
     const [file] = await Promise.all([
@@ -184,6 +183,7 @@ describe("with a run", () => {
 describe("kernel forms", () => {
   it("are measured for the shapes of the run, kept when it is cancelled, exported and imported", async () => {
     const { page } = lab;
+    await tab("Tools");
     const panel = page.getByRole("region", { name: "Kernel forms" });
     await panel.getByText(/^\d+ shapes without a measurement/).waitFor();
     await page.getByTestId("tune").click();

@@ -106,39 +106,6 @@ describe("the first screen", () => {
   });
 });
 
-describe("the guide", () => {
-  it("closes for good, and by keys alone the help brings it back, whose cards lead to their screens", async () => {
-    const { page } = lab;
-    const guide = page.getByTestId("guide");
-    // How often it was added to the page.
-    await page.addInitScript(`{
-      let shown = false;
-      globalThis.guideShown = 0;
-      new MutationObserver(() => {
-        const now = document.querySelector("[data-testid=guide]") !== null;
-        if (now && !shown) globalThis.guideShown++;
-        shown = now;
-      }).observe(document, { subtree: true, childList: true });
-    }`);
-    await page.reload();
-    await page.getByTestId("home-loop-1").waitFor();
-    await expect.poll(() => guide.getByRole("link").count()).toBe(6);
-    expect(await page.evaluate("guideShown")).toBe(1);
-    await page.getByRole("button", { name: "Close the guide" }).click();
-    await page.reload();
-    await page.getByTestId("home-loop-1").waitFor();
-    await expect.poll(() => guide.count()).toBe(0);
-    await page.keyboard.press("?");
-    const summary = page.getByText("Guide in six steps");
-    await summary.focus();
-    await page.keyboard.press("Enter");
-    await guide.getByRole("link").nth(4).focus();
-    await page.keyboard.press("Enter");
-    await page.locator("main[data-screen=runs]").waitFor();
-    await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
-  });
-});
-
 describe("the time line", () => {
   const slider = () => lab.page.getByRole("slider", { name: "Step" });
   const stop = () => slider().getAttribute("aria-valuetext");
@@ -316,7 +283,8 @@ describe("every panel", () => {
     const group = page.getByTestId("live-strip").locator("article").filter({ hasText: "Loop 1" }).first();
     await expectPicture(group, 2000, press("the group of loop 1"));
     await expectPicture(page.getByTestId("result"), 20, press("the result"));
-    await show(page, { screen: "system" });
+    await show(page, { screen: "home", panel: "system" });
+    await page.getByRole("tab", { name: "Log" }).click();
     await expectPicture(page.getByRole("region", { name: "Log" }), 5, press("Log"));
   });
 });

@@ -19,7 +19,7 @@ export const CHEAP_RUN = {
 };
 
 /** Every screen of the page. */
-export const SCREENS = ["home", "data", "setup", "rewards", "train", "judge", "runs", "system"];
+export const SCREENS = ["home", "data", "setup", "rewards", "train", "runs"];
 
 export interface OpenPage extends WatchedPage {
   readonly url: string;
@@ -63,7 +63,7 @@ export async function untilReady(page: Page): Promise<void> {
   await page.locator("[data-testid=strip-start]:not([aria-disabled])").waitFor();
 }
 
-const ROUTE_KEYS = ["tab", "run", "step", "rollout", "group", "row"];
+const ROUTE_KEYS = ["tab", "run", "step", "rollout", "group", "row", "panel"];
 
 /** Opens a place of the page as an edited address does; the settings in it stay. */
 export async function show(page: Page, place: Readonly<Record<string, string>>): Promise<void> {

@@ -5,6 +5,7 @@ import type { RegionSummary } from "../../engine/data/sample.ts";
 import type { DataMapping } from "../../engine/data/tables/mapping.ts";
 import { badInput } from "../../engine/errors.ts";
 import { sameStorage, storageChoice } from "../../engine/loading/storage-settings.ts";
+import { ROW_SAMPLE } from "../../engine/session/row-warnings.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import type { LoadProgress, ModelInfo } from "../../protocol/trainer.ts";
 import { forgetPictures } from "../stores/picture-cache.ts";
@@ -300,8 +301,12 @@ export async function refreshPlan(): Promise<void> {
   const { model, config, rows } = useSession.getState();
   if (model === null || loads.pending) return;
   const asked = ++planAsked;
-  const clips = rows.some(({ frames }) => frames !== undefined);
-  const plan = await lab().trainer.plan(config, clips);
+  const step = Math.max(1, rows.length / ROW_SAMPLE);
+  const sample = Array.from({ length: Math.min(rows.length, ROW_SAMPLE) }, (_, at) => rows[Math.floor(at * step)]);
+  const plan = await lab().trainer.plan(config, {
+    clips: rows.some(({ frames }) => frames !== undefined),
+    captions: sample.flatMap((row) => row?.caption ?? []),
+  });
   if (asked === planAsked) useSession.setState({ plan });
 }
 

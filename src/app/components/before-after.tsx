@@ -1,4 +1,4 @@
-import { type ReactNode, useMemo } from "react";
+import { type ReactNode, useMemo, useRef } from "react";
 import type { LoopId } from "../../engine/rl/loops/abouts.ts";
 import { SCORES, type ScoreId } from "../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RowScores, StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
@@ -18,43 +18,82 @@ interface Sides {
   readonly after: RowScores;
 }
 
-/** Report rows of the last evaluation with the same rows of its baseline, spread evenly, so no score chooses them. */
-function spreadRows(list: readonly StoredEvaluation[]): readonly Sides[] {
+/**
+ * Report rows of the last evaluation with the same rows of its baseline, spread evenly, so no score chooses them.
+ * @param earlier rows that were shown, which stay where this evaluation has them too
+ */
+function spreadRows(list: readonly StoredEvaluation[], earlier: readonly RowScores[]): readonly Sides[] {
   const last = list.at(-1);
   if (last === undefined) return [];
   const first = new Map(baselineIn(list, last).rows.map((row) => [row.rowId, row]));
   const rows = last.rows.filter(({ part }) => part !== "selection");
   const count = Math.min(SHOWN, rows.length);
-  return Array.from({ length: count }, (_, at): Sides => {
-    const after = rows[Math.floor(((at + 0.5) * rows.length) / count)] as RowScores;
-    return { before: first.get(after.rowId) ?? after, after };
-  });
+  const kept = rows.filter(({ rowId }) => earlier.some((row) => row.rowId === rowId));
+  const spread = Array.from({ length: count }, (_, at) => rows[Math.floor(((at + 0.5) * rows.length) / count)]);
+  const chosen = new Set([...kept, ...spread.flatMap((row) => row ?? [])]);
+  return [...chosen].slice(0, count).map((after) => ({ before: first.get(after.rowId) ?? after, after }));
 }
 
-/** Answers without sampling for six held-out rows: at the start of the run and at its newest evaluation. */
+/**
+ * Answers without sampling for six held-out rows: at the start of the run and at its newest evaluation. A run without an
+ * evaluation has the rows that were shown before it, without answers.
+ */
 export function BeforeAfter(props: {
   readonly evaluations: readonly StoredEvaluation[];
   /** Loops that train: the first decides whether captions with the partner's masks are shown, or the policy's masks. */
   readonly loops: readonly LoopId[];
+  /** Heading and words above the rows. */
+  readonly children?: ReactNode;
 }): ReactNode {
-  const { evaluations, loops } = props;
-  const rows = useMemo(() => spreadRows(evaluations), [evaluations]);
+  const { evaluations, loops, children } = props;
+  const shown = useRef<readonly RowScores[]>([]);
+  const rows = useMemo(() => spreadRows(evaluations, shown.current), [evaluations]);
+  if (rows.length > 0) shown.current = rows.map(({ after }) => after);
   const last = evaluations.at(-1);
   const score = gainsOf(SCORES, loops, "loop")[0]?.scores[0]?.id;
-  if (last === undefined || rows.length === 0 || score === undefined) return null;
-  const [from, to] = [baselineIn(evaluations, last).report.step, last.report.step];
+  if (shown.current.length === 0 || score === undefined) return null;
+  const [from, to] = last === undefined ? [0, 0] : [baselineIn(evaluations, last).report.step, last.report.step];
+  const when = from === to ? `step ${to}; the next evaluation follows` : `step ${from} and step ${to}`;
   return (
-    <figure className="grid gap-2" data-testid="before-after">
-      <figcaption className="muted small">
-        {counted(rows.length, "held-out row")}, spread evenly over all, without sampling:{" "}
-        {from === to ? `step ${to}; the next evaluation follows` : `step ${from} and step ${to}`}
-      </figcaption>
-      <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.rows}`}>
-        {rows.map((sides) => (
-          <Row key={sides.after.rowId} {...sides} score={score} />
-        ))}
-      </ol>
-    </figure>
+    <section className="grid gap-2" aria-label="Before and after">
+      {children}
+      <figure className="grid gap-2" data-testid="before-after">
+        <figcaption className="muted small">
+          {counted(shown.current.length, "held-out row")}, spread evenly over all, without sampling:{" "}
+          {last === undefined ? "answered before the first step" : when}
+        </figcaption>
+        <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.rows}`}>
+          {last === undefined
+            ? shown.current.map((row) => <Waiting key={row.rowId} row={row} />)
+            : rows.map((sides) => <Row key={sides.after.rowId} {...sides} score={score} />)}
+        </ol>
+      </figure>
+    </section>
+  );
+}
+
+/** A row that is not answered yet. */
+function Waiting({ row: { rowId, imageId, maskGreedy } }: { readonly row: RowScores }): ReactNode {
+  const given = useSession(({ rows }) => rows.find(({ id }) => id === rowId)?.mask);
+  const [height, width] = maskGreedy.size;
+  const layers = useMemo(
+    (): readonly MaskLayer[] => (given === undefined ? [] : [{ role: "given", mask: given }]),
+    [given],
+  );
+  return (
+    <li className="grid gap-1 min-0 align-start">
+      <span className={`grid ${styles.pair}`}>
+        <MaskFigure
+          className={styles.figure ?? ""}
+          rowId={given === undefined ? null : rowId}
+          {...(imageId === undefined ? {} : { imageId })}
+          width={width}
+          height={height}
+          layers={layers}
+          label="Region of a held-out row"
+        />
+      </span>
+    </li>
   );
 }
 

@@ -1,12 +1,11 @@
 import { type ReactNode, useState } from "react";
-import { GuideCards } from "../components/guide/guide-cards.tsx";
 import { letterKeysOn, setLetterKeys } from "../components/shortcuts.ts";
 import { Switch } from "../components/ui/controls.tsx";
 import { Dialog } from "../components/ui/overlays.tsx";
 import { KEY_HELP } from "./keys.ts";
 import styles from "./keys-dialog.module.css";
 
-/** The guide, the list of keyboard shortcuts, and the switch for single letters. */
+/** The list of keyboard shortcuts, and the switch for single letters. */
 export function KeysDialog(props: {
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;
@@ -14,10 +13,6 @@ export function KeysDialog(props: {
   const [letters, setLetters] = useState(letterKeysOn);
   return (
     <Dialog title="Keyboard shortcuts" open={props.open} onOpenChange={props.onOpenChange}>
-      <details className="fold mb-3">
-        <summary>Guide in six steps</summary>
-        <GuideCards onGo={() => props.onOpenChange(false)} />
-      </details>
       <div className="row between">
         <label htmlFor="letter-keys">Single-letter shortcuts</label>
         <Switch

@@ -2,7 +2,7 @@
 
 import { act, togglePlay } from "../clients/run/run-actions.ts";
 import { isCovered, isShortcut } from "../components/shortcuts.ts";
-import { openScreen } from "../stores/route.ts";
+import { navigate, openScreen, useRoute } from "../stores/route.ts";
 import { GO_TO } from "./screens.tsx";
 
 export interface KeyHelp {
@@ -17,6 +17,7 @@ export const KEY_HELP: readonly { readonly place: string; readonly keys: readonl
     keys: [
       { keys: ["?"], what: "Show this list" },
       ...GO_TO.map(({ key, label }) => ({ keys: ["G", key.toUpperCase()], what: `Go to ${label}` })),
+      { keys: ["G", "Y"], what: "Open System" },
       { keys: ["P"], what: "Start, pause or continue the run" },
       { keys: ["S"], what: "Run one step, then pause; without a run, start one" },
       { keys: ["F"], what: "Run one phase, then pause; without a run, start one and pause in its first step" },
@@ -66,17 +67,22 @@ export function listenForKeys(onHelp: () => void): () => void {
       return;
     }
     if (event.repeat) return;
+    const { screen: shown, explain } = useRoute.getState();
+    if (event.key === "Escape" && shown === "train" && explain) return navigate({ explain: false });
     const key = event.key.toLowerCase();
     if (event.timeStamp < goUntil) {
       goUntil = 0;
       const place = GO_TO.find((entry) => entry.key === key);
-      if (place === undefined) return;
+      if (place === undefined && key !== "y") return;
       event.preventDefault();
       // Screens that listen for the same letter must ignore it.
       event.stopImmediatePropagation();
-      openScreen(place.id, place.tab);
-      // The next Tab begins in the screen that was opened.
-      document.getElementById("main")?.focus();
+      if (place === undefined) navigate({ panel: "system" });
+      else {
+        openScreen(place.id, place.tab);
+        // The next Tab begins in the screen that was opened.
+        document.getElementById("main")?.focus();
+      }
     } else if (key === "g") goUntil = event.timeStamp + 1200;
     else if (key === "p") togglePlay();
     else if (key === "s") act("step");

@@ -1,14 +1,6 @@
 /** The screens, in the order of the rail. */
 import { type ComponentType, lazy, type ReactNode } from "react";
-import {
-  IconData,
-  IconJudge,
-  IconRewards,
-  IconRuns,
-  IconSetup,
-  IconSystem,
-  IconTrain,
-} from "../components/ui/icons.tsx";
+import { IconData, IconRewards, IconRuns, IconSetup, IconTrain } from "../components/ui/icons.tsx";
 import type { Route, Screen } from "../stores/route.ts";
 
 export interface ScreenEntry {
@@ -24,9 +16,7 @@ export const SCREEN_LIST: readonly ScreenEntry[] = [
   { id: "setup", label: "Setup", key: "s", icon: <IconSetup size={18} /> },
   { id: "rewards", label: "Rewards", key: "w", icon: <IconRewards size={18} /> },
   { id: "train", label: "Train", key: "t", icon: <IconTrain size={18} /> },
-  { id: "judge", label: "Judge", key: "j", icon: <IconJudge size={18} /> },
   { id: "runs", label: "Runs", key: "n", icon: <IconRuns size={18} /> },
-  { id: "system", label: "System", key: "y", icon: <IconSystem size={18} /> },
 ];
 
 /** Loaded on demand, so that the first script holds only the frame. */
@@ -36,9 +26,7 @@ const COMPONENTS: Readonly<Record<Screen, ComponentType>> = {
   setup: lazy(async () => ({ default: (await import("../screens/setup/setup-screen.tsx")).SetupScreen })),
   rewards: lazy(async () => ({ default: (await import("../screens/rewards/rewards-screen.tsx")).RewardsScreen })),
   train: lazy(async () => ({ default: (await import("../screens/train/train-screen.tsx")).TrainScreen })),
-  judge: lazy(async () => ({ default: (await import("../screens/judge/judge-screen.tsx")).JudgeScreen })),
   runs: lazy(async () => ({ default: (await import("../screens/runs/runs-screen.tsx")).RunsScreen })),
-  system: lazy(() => import("../screens/system/system-screen.tsx")),
 };
 
 /** Opened by the product name in the status strip; the rail lists the other screens. */

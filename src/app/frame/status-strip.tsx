@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
 import { Button } from "../components/ui/button.tsx";
-import { IconKeys, IconWarning } from "../components/ui/icons.tsx";
+import { IconKeys, IconSystem, IconWarning } from "../components/ui/icons.tsx";
 import { isAsking, useConsent } from "../stores/consent.ts";
 import { linkTo, navigate } from "../stores/route.ts";
 import { roughly, runSeconds } from "../stores/run/eta.ts";
@@ -127,6 +127,7 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
             {warnings + problems}
           </Button>
         )}
+        <GpuChip />
         <ThemeSwitch />
         <Button
           kind="quiet"
@@ -159,20 +160,12 @@ function Facts(): ReactNode {
   const phase = useRun((run) => run.phase);
   const loop = useRun((run) => run.loop);
   const rate = useRun((run) => run.rolloutsPerMinute);
-  const bytes = useLatestMetric(runId, GPU_BYTES);
-  const tensors = useLatestMetric(runId, GPU_TENSORS);
   if (runId === null) return <Readiness />;
   const moving = state === "running" || state === "pausing";
   return (
     <dl className={`flex wrap min-0 grow ${styles.facts}`} tabIndex={0} data-run="true">
       <Fact name="step" value={`${formatCount(step)}/${formatCount(steps)}`} testId="step" />
       <Fact name="rollouts/min" value={fixed(rate, 1)} after />
-      <Fact
-        name="GPU"
-        value={bytes === null ? NONE : formatBytes(bytes)}
-        more={bytes === null ? "" : ` · ${formatCount(tensors)} tensors`}
-        title={`${formatCount(tensors)} tensors after the last step`}
-      />
       <CheckpointAge />
       {/* Facts that come and go are last, so that nothing else moves. */}
       {moving && phase !== null && (
@@ -183,19 +176,38 @@ function Facts(): ReactNode {
   );
 }
 
+/** The GPU, and after a step the memory that the run holds on it; opens System. */
+function GpuChip(): ReactNode {
+  const gpu = useSession((session) => session.gpu);
+  const error = useSession((session) => session.gpuError?.message);
+  const runId = useRun((run) => run.runId);
+  const bytes = useLatestMetric(runId, GPU_BYTES);
+  const tensors = useLatestMetric(runId, GPU_TENSORS);
+  const name = gpu === null ? "" : gpu.software ? "software adapter" : gpu.vendor || gpu.description;
+  const held = bytes === null ? "" : `, ${formatBytes(bytes)} and ${formatCount(tensors)} tensors after the last step`;
+  return (
+    <Button
+      kind="quiet"
+      className={styles.iconic ?? ""}
+      icon={<IconSystem />}
+      aria-label={`System: ${error ?? (name || "the GPU is opening")}${held}`}
+      title={`${error ?? name}${held}. System (G Y)`}
+      data-testid="gpu-chip"
+      onClick={() => navigate({ panel: "system" })}
+    >
+      {error === undefined ? (bytes === null ? name : formatBytes(bytes)) : "no GPU"}
+    </Button>
+  );
+}
+
 /** Before the first run: missing parts. */
 function Readiness(): ReactNode {
   const rows = useSession((session) => session.rows.length);
   const model = useSession((session) => session.model?.name ?? null);
-  const gpu = useSession((session) => session.gpu);
   return (
     <dl className={`flex wrap min-0 grow ${styles.facts}`} tabIndex={0}>
       <Fact name="rows" value={rows === 0 ? NONE : formatCount(rows)} />
       <Fact name="model" value={model ?? NONE} />
-      <Fact
-        name="GPU"
-        value={gpu === null ? NONE : gpu.software ? "software adapter" : gpu.vendor || gpu.description}
-      />
     </dl>
   );
 }
@@ -244,27 +256,16 @@ function useClock(wanted: boolean): number {
 function Fact(props: {
   readonly name: string;
   readonly value: string;
-  /** Whether it is hidden in a narrow window. */
-  readonly more?: string;
   /** Keeps its width while the text changes. */
   readonly wide?: boolean;
   /** The value is placed before its name, as with a unit. */
   readonly after?: boolean;
   readonly testId?: string;
-  readonly title?: string;
 }): ReactNode {
   return (
-    <div
-      className={`flex nowrap ${styles.fact}`}
-      title={props.title}
-      data-after={props.after === true}
-      data-wide={props.wide === true}
-    >
+    <div className={`flex nowrap ${styles.fact}`} data-after={props.after === true} data-wide={props.wide === true}>
       <dt className="muted">{props.name}</dt>
-      <dd data-testid={props.testId}>
-        {props.value}
-        {props.more !== undefined && <span className={styles.more}>{props.more}</span>}
-      </dd>
+      <dd data-testid={props.testId}>{props.value}</dd>
     </div>
   );
 }

@@ -9,9 +9,10 @@ import { quote } from "../../engine/errors.ts";
 export const AXES = ["step", "time", "samples"] as const;
 export type Axis = (typeof AXES)[number];
 
-export const SCREENS = ["home", "data", "setup", "rewards", "train", "judge", "runs", "system"] as const;
+export const SCREENS = ["home", "data", "setup", "rewards", "train", "runs"] as const;
 /** Parts of Train: what the run logged, what it sampled, and what it scored on held-out rows. */
 export const TRAIN_TABS = ["curves", "rollouts", "held-out"] as const;
+const PANELS = ["none", "system", "judge"] as const;
 const VIEWS = ["step", "run", "table"] as const;
 const GROUPINGS = ["none", "tag", "data", "model"] as const;
 export type Screen = (typeof SCREENS)[number];
@@ -20,6 +21,8 @@ export type Screen = (typeof SCREENS)[number];
 const MOVED: Readonly<Record<string, Partial<Route>>> = {
   rollouts: { screen: "train", tab: "rollouts" },
   eval: { screen: "train", tab: "held-out" },
+  judge: { screen: "rewards", panel: "judge" },
+  system: { screen: "home", panel: "system" },
 };
 
 const movedTo = (params: URLSearchParams): Partial<Route> => {
@@ -31,6 +34,8 @@ export interface Route {
   readonly screen: Screen;
   /** Tab of Train. */
   readonly tab: (typeof TRAIN_TABS)[number];
+  /** What is open beside the screen: the dialog System, or the judge on Rewards, which stays hidden while it is off. */
+  readonly panel: (typeof PANELS)[number];
   /** Viewed run; null for the run of this page. */
   readonly run: string | null;
   /** Compared runs, in addition to `run`. */
@@ -103,6 +108,7 @@ const oneOf = <T extends string>(values: readonly [T, ...T[]]): Key<T> => ({
 const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
   screen: oneOf(SCREENS),
   tab: oneOf(TRAIN_TABS),
+  panel: oneOf(PANELS),
   run: text,
   compare: names,
   step: {

@@ -16,18 +16,20 @@ export { parseRoute, type Route, SCREENS, type Screen } from "./route-text.ts";
 
 export const useRoute = create<Route>()(() => FALLBACK);
 
-/** Navigates: a new screen, or another tab or view of one, adds a history entry; other changes replace the current one. */
+/** Navigates: a new screen or panel, or another tab or view of one, adds a history entry; other changes replace the current one. */
 export function navigate(to: Partial<Route>): void {
   const before = useRoute.getState();
   const after = { ...before, ...to };
   useRoute.setState(after);
-  writeHash(after.screen !== before.screen || after.tab !== before.tab || after.view !== before.view);
+  const opened = after.panel !== "none" && after.panel !== before.panel;
+  const moved = after.screen !== before.screen || after.tab !== before.tab || after.view !== before.view;
+  writeHash(moved || opened);
 }
 
 /** Opens a screen. A step that was inspected does not stay on Train while its run is in progress: Train is live again. */
 export function openScreen(screen: Route["screen"], tab = useRoute.getState().tab): void {
   const live = screen === "train" && useRoute.getState().run === null && isActive(useRun.getState().state);
-  navigate(live ? { screen, tab, step: null, group: null, rollout: null } : { screen, tab });
+  navigate({ screen, tab, panel: "none", ...(live ? { step: null, group: null, rollout: null } : {}) });
 }
 
 /** Switches a chart between a linear and a logarithmic scale. */
@@ -73,7 +75,8 @@ function readHash(): void {
 }
 
 /**
- * Applies the settings in the address, and the preset's values for the others. A judge that a link switches on stays off
+ * Applies the settings in the address, and the preset's values for the others; an address with neither keeps those of the
+ * page. A judge that a link switches on stays off
  * until the user consents.
  * @param own whether this page wrote the address
  */
@@ -89,7 +92,8 @@ function readSettings(own: boolean): void {
   const parsed = parseConfig(Object.fromEntries(settings), { ...presetConfig(preset), ...textsOf(before) });
   const [now, then] = [judgeOf(parsed.config), judgeOf(before)];
   const asked = !own && now !== null && now !== then;
-  useSession.setState({ preset, config: asked ? { ...parsed.config, judge: "off" } : parsed.config });
+  if (!params.has("preset") && known.length === 0) writeHash(false);
+  else useSession.setState({ preset, config: asked ? { ...parsed.config, judge: "off" } : parsed.config });
   if (asked) {
     // The judge is left out, because after a reload the address counts as written by the page.
     writeHash(false);

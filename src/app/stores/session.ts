@@ -16,7 +16,7 @@ import type { FolderRef } from "../../protocol/common.ts";
 import type { OpeningProgress } from "../../protocol/data.ts";
 import type { WireError } from "../../protocol/rpc.ts";
 import type { LoadProgress, ModelInfo } from "../../protocol/trainer.ts";
-import { remember, remembered, rememberedFlag } from "./saved.ts";
+import { remember, remembered } from "./saved.ts";
 
 export interface ModelProgress extends LoadProgress {
   /** Bytes per second since the first bytes; 0 while unknown. */
@@ -80,7 +80,6 @@ export interface SessionState {
   readonly importedRuns: readonly string[];
   readonly problems: readonly Problem[];
   readonly theme: Theme;
-  readonly showAdvanced: boolean;
 }
 
 const isTheme = (value: unknown): value is Theme => value === "system" || value === "light" || value === "dark";
@@ -116,7 +115,6 @@ export const useSession = create<SessionState>()(() => ({
   importedRuns: [],
   problems: [],
   theme: remembered("theme", "system", isTheme),
-  showAdvanced: rememberedFlag("advanced", false),
 }));
 
 let nextProblem = 1;
@@ -146,11 +144,6 @@ export function settleProblems(...causes: readonly ProblemCause[]): void {
 export function setTheme(theme: Theme): void {
   remember("theme", theme);
   useSession.setState({ theme });
-}
-
-export function setShowAdvanced(showAdvanced: boolean): void {
-  remember("advanced", showAdvanced);
-  useSession.setState({ showAdvanced });
 }
 
 /** Whether a setting belongs to the user and not to a preset: texts, and the memory of the GPU. */

@@ -1,4 +1,6 @@
 /** Formats of numbers on screens; an unmeasured value is a dash, never 0. */
+import { signed as signedText } from "../../engine/runs/evaluations/difference-text.ts";
+
 export const NONE = "–";
 
 const isMissing = (value: number | null | undefined): value is null | undefined =>
@@ -13,10 +15,9 @@ export function fixed(value: number | null | undefined, decimals = 2): string {
   return value < 0 && Number(text) !== 0 ? `−${text}` : text;
 }
 
-/** A number with its sign always written, as for advantages. */
+/** A number with its sign always written, as for advantages; "±0.00" for one that rounds to 0. */
 export function signed(value: number | null | undefined, decimals: number): string {
-  const text = fixed(value, decimals);
-  return !isMissing(value) && Number(value.toFixed(decimals)) > 0 ? `+${text}` : text;
+  return isMissing(value) ? fixed(value, decimals) : signedText(value, decimals);
 }
 
 /** A value of any magnitude in short form: fixed decimals near 1, powers of ten far from 1. */

@@ -12,6 +12,8 @@ export interface Preset {
   readonly summary: string;
   /** Results of runs with this preset (docs/learning.md). */
   readonly evidence?: string;
+  /** Whether it is offered with others, behind the four main ones. */
+  readonly more?: true;
   /** Folder under public/pocket of the model that it trains, where that is not `model`. */
   readonly pocketModel?: string;
   readonly values: Partial<LabConfig>;
@@ -102,9 +104,28 @@ export const PRESETS: readonly Preset[] = [
       evalSteps: 5,
     },
   },
+  ...LOOPS.flatMap(({ id, presets = [] }: LoopAbout<LoopId>) =>
+    presets.map(({ values, ...texts }): Preset => {
+      return { ...texts, name: texts.name as PresetName, values: { ...POCKET, loops: `${id}`, ...values } };
+    }),
+  ),
+  {
+    name: "real",
+    title: "Real checkpoint",
+    summary:
+      "Both loops on a checkpoint of 1B or more, activations recomputed. Opening one chooses groups, rank, tiles and storage that fit the GPU's memory",
+    values: REAL,
+  },
+  {
+    name: "sft",
+    title: "Supervised",
+    summary: "Trains the same tensors on the captions and masks of the rows, without rollouts",
+    values: { ...SMALL, mode: "sft", learningRate: 5e-4, promptsPerStep: 8 },
+  },
   {
     name: "clips",
     title: "Demo clips",
+    more: true,
     pocketModel: "clip-model",
     summary: "Both loops on the pocket model for clips. Loop 1 trains on J&F of the masklet and half of METEOR",
     values: {
@@ -118,24 +139,6 @@ export const PRESETS: readonly Preset[] = [
       heldOutShare: 0.33,
       selectionShare: 0,
     },
-  },
-  ...LOOPS.flatMap(({ id, presets = [] }: LoopAbout<LoopId>) =>
-    presets.map(({ values, ...texts }): Preset => {
-      return { ...texts, name: texts.name as PresetName, values: { ...POCKET, loops: `${id}`, ...values } };
-    }),
-  ),
-  {
-    name: "sft",
-    title: "Supervised",
-    summary: "Trains the same tensors on the captions and masks of the rows, without rollouts",
-    values: { ...SMALL, mode: "sft", learningRate: 5e-4, promptsPerStep: 8 },
-  },
-  {
-    name: "real",
-    title: "Real checkpoint",
-    summary:
-      "Both loops on a checkpoint of 1B or more, activations recomputed. Opening one chooses groups, rank, tiles and storage that fit the GPU's memory",
-    values: REAL,
   },
 ];
 

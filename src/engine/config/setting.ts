@@ -6,10 +6,10 @@ interface Common {
   readonly help: string;
   /** Name of the same setting in TRL's GRPOConfig or PEFT's LoraConfig, for exports. */
   readonly trl?: string;
-  /** Shown only when "all settings" is open. */
-  readonly advanced?: true;
-  /** Screen with a control for the setting; the settings form leaves the setting out. */
-  readonly home?: "rewards" | "judge" | "setup";
+  /** Always on Setup; the others are found by its search. */
+  readonly main?: true;
+  /** A control elsewhere checks it before it is set, so that Setup leaves it out. */
+  readonly ownControl?: true;
 }
 
 export interface NumberSetting extends Common {

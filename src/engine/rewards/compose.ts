@@ -7,7 +7,7 @@ const LARGEST = 1e12;
 function tooLarge(name: string, value: number, weight: number): LabError {
   return new LabError(
     "held",
-    `The reward term "${name}" of ${value} with weight ${weight} is beyond ${LARGEST}; lower one of them. Nothing of this step was kept`,
+    `The reward term "${name}" of ${value} with weight ${weight} is beyond ${LARGEST}; lower one of them`,
     { subject: name },
   );
 }

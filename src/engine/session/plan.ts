@@ -27,6 +27,7 @@ import {
 import { settingBlockers } from "../rl/run/start/blockers.ts";
 import { asksCaptioner, NO_CAPTIONER } from "../rl/run/start/captioner.ts";
 import { adapterBlocker, type ShapedTrainable, trainableOf } from "../rl/run/start/start-run.ts";
+import { type RowWarning, rowWarnings } from "./row-warnings.ts";
 
 const F32 = 4;
 
@@ -81,6 +82,8 @@ export interface Plan {
   /** Reasons why the run cannot start; empty if it can. */
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
+  /** What the open rows ask of the model and the settings. */
+  readonly rows: readonly RowWarning[];
 }
 
 /** The forecast of a run's memory and time, and changes that make it fit. */
@@ -104,8 +107,16 @@ export interface PlanExtras {
   /** The opened adapter that computes likelihoods. */
   readonly captioner?: StartAdapter | undefined;
   readonly rate?: Throughput | undefined;
-  /** Whether the rows are clips. */
-  readonly clips?: boolean | undefined;
+  /** What is known of the open rows. */
+  readonly rows?: PlannedRows | undefined;
+}
+
+/** What a plan reads of the open rows. */
+export interface PlannedRows {
+  /** Whether they are clips. */
+  readonly clips: boolean;
+  /** At most ROW_SAMPLE captions. */
+  readonly captions: readonly string[];
 }
 
 /** @throws LabError("bad-config") when the trainable set is not the declared one */
@@ -119,7 +130,7 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
     const own = tensors.filter((tensor) => tensor.block === block);
     return { block, tensors: own.map(({ path, shape }) => ({ path, shape })), parameters: count(own) };
   });
-  const fit = fitReport(model, config, extras.rate, device.report.software, extras.clips === true);
+  const fit = fitReport(model, config, extras.rate, device.report.software, extras.rows?.clips === true);
   return {
     trainable,
     trainableParameters,
@@ -128,6 +139,7 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
     fit,
     problems: [...problemsOf(model, config, device), ...startProblems(config, extras), ...fitProblems(fit)],
     warnings: warningsOf(model, config, device),
+    rows: rowWarnings(model.tokenizer, extras.rows?.captions ?? [], config),
   };
 }
 

@@ -36,7 +36,7 @@ import type { FollowAsked, OnFollow } from "./follow-clip.ts";
 import { KernelForms } from "./kernel-forms.ts";
 import { launchRun, type RunHost } from "./launch-run.ts";
 import { memoryReport, type SystemReport } from "./memory-report.ts";
-import { type Plan, planRun, withinPlan } from "./plan.ts";
+import { type Plan, type PlannedRows, planRun, withinPlan } from "./plan.ts";
 import type { RepeatingWork } from "./replay.ts";
 import { type Asked, Question } from "./request.ts";
 import { SessionLock, type Use } from "./session-lock.ts";
@@ -181,11 +181,11 @@ export class Session {
     this.#adapters = { ...this.#adapters, [role]: undefined };
   }
 
-  /** Forecast of a run with this configuration on pictures or clips; the device's rate is measured once, while nothing runs. */
-  async plan(config: LabConfig, clips = false): Promise<Plan> {
+  /** Forecast of a run with this configuration on the open rows; the device's rate is measured once, while nothing runs. */
+  async plan(config: LabConfig, rows?: PlannedRows): Promise<Plan> {
     const { model } = this.#loaded();
     const rate = await this.#rate.measured(this.#uses.idle);
-    return planRun(model, config, this.#device, { ...this.#adapters, rate, clips });
+    return planRun(model, config, this.#device, { ...this.#adapters, rate, rows });
   }
 
   /** Memory by owner, and the measured rate of the device; can be called at any time. */

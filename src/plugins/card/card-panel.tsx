@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { report } from "../../app/clients/lab.ts";
+import { useDeviceBlocker } from "../../app/clients/run/blockers.ts";
 import { saveJson } from "../../app/clients/save-blob.ts";
 import { Badge } from "../../app/components/ui/badge.tsx";
 import { Button } from "../../app/components/ui/button.tsx";
@@ -7,9 +8,8 @@ import { Segmented } from "../../app/components/ui/controls.tsx";
 import { CopyText } from "../../app/components/ui/panel/copy-text.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table-head.tsx";
-import { browserName } from "../../app/screens/system/page-panel.tsx";
+import { browserName } from "../../app/screens/system/log.tsx";
 import styles from "../../app/screens/system/system.module.css";
-import { useBusy } from "../../app/screens/system/use-busy.ts";
 import { compact, formatSeconds } from "../../app/styles/format.ts";
 import type { CardLine, CardSizes, CardUnit } from "./card-line.ts";
 import { type CardReport, measureCard, stopMeasuring, useCardReport } from "./card-report.ts";
@@ -20,7 +20,7 @@ const SIZES: Readonly<Record<CardSizes, string>> = { "1B": "1B model", small: "S
 export default function CardPanel(): ReactNode {
   const { state, lines, total, sizes: measured } = useCardReport((own) => own);
   const [sizes, setSizes] = useState<CardSizes>("1B");
-  const busy = useBusy();
+  const busy = useDeviceBlocker();
   const running = state === "running";
   return (
     <Panel

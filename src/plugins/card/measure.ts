@@ -1,5 +1,5 @@
 /**
- * All measurements of a card that need no peer to compare with, the most important first. The System screen runs the
+ * All measurements of a card that need no peer to compare with, the most important first. System → Tools runs the
  * whole list; `npm run card-battery` runs it in calls of limited length and adds comparisons with peers.
  */
 import { LabError } from "../../engine/errors.ts";

@@ -6,7 +6,7 @@ import { Segmented } from "../../app/components/ui/controls.tsx";
 import { Facts } from "../../app/components/ui/facts.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table-head.tsx";
-import styles from "../../app/screens/judge/judge.module.css";
+import styles from "../../app/screens/rewards/judge.module.css";
 import { useJudge, useTryBlocker } from "../../app/stores/judge.ts";
 import { useSession } from "../../app/stores/session.ts";
 import { fixed } from "../../app/styles/format.ts";

@@ -1,4 +1,4 @@
-/** The stored steps that the Judge screen reads, and their groups. */
+/** The stored steps that the tests of the judge read, and their groups. */
 import { thrownText } from "../../engine/errors.ts";
 import type { GroupRecord } from "../../engine/runs/rollouts/records.ts";
 

@@ -5,7 +5,7 @@ import { JudgeAnswers } from "../../app/components/rollout/reward/judge-answers.
 import { Button } from "../../app/components/ui/button.tsx";
 import { Facts } from "../../app/components/ui/facts.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
-import judge from "../../app/screens/judge/judge.module.css";
+import judge from "../../app/screens/rewards/judge.module.css";
 import { useJudge, useTryBlocker } from "../../app/stores/judge.ts";
 import { fixed } from "../../app/styles/format.ts";
 import { promptsOf } from "../../engine/rewards/judge/asked.ts";

@@ -6,7 +6,7 @@ import { Badge } from "../../app/components/ui/badge.tsx";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table-head.tsx";
-import styles from "../../app/screens/judge/judge.module.css";
+import styles from "../../app/screens/rewards/judge.module.css";
 import { useJudge, useTryBlocker } from "../../app/stores/judge.ts";
 import { fixed } from "../../app/styles/format.ts";
 import { inOrder } from "../../engine/rewards/judge/test-pairs.ts";

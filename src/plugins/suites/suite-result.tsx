@@ -28,7 +28,7 @@ export function SuiteResult(): ReactNode {
         {counted(rows, "row")} of {counted(pictures, "picture")}, {report.interval}
         {judge === null ? "" : `; judge: ${judge}`}; {looksText(report)}
         {unjudged > 0
-          ? `; ${counted(unjudged, "caption")} without a verdict, whose rows are left out; see the Judge screen`
+          ? `; ${counted(unjudged, "caption")} without a verdict, whose rows are left out; see Rewards → Judge`
           : ""}
       </p>
       <div className="scroll-x">

@@ -1,12 +1,12 @@
 import { type ReactNode, useEffect } from "react";
 import { report } from "../../app/clients/lab.ts";
+import { useDeviceBlocker } from "../../app/clients/run/blockers.ts";
 import { Badge } from "../../app/components/ui/badge.tsx";
 import { Button } from "../../app/components/ui/button.tsx";
 import { FileButton } from "../../app/components/ui/file-button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table-head.tsx";
 import styles from "../../app/screens/system/system.module.css";
-import { useBusy } from "../../app/screens/system/use-busy.ts";
 import { useRun } from "../../app/stores/run/run.ts";
 import { useSession } from "../../app/stores/session.ts";
 import { counted, formatShare } from "../../app/styles/format.ts";
@@ -25,7 +25,7 @@ export default function TuningPanel(): ReactNode {
   }, [ready, loading, state]);
   const entries = tuning.report?.table.entries ?? [];
   const missing = tuning.report?.missing ?? 0;
-  const busy = useBusy();
+  const busy = useDeviceBlocker();
   const nothing =
     missing + entries.length === 0
       ? "Train a step or try the model first; tuning measures the shapes that were used"

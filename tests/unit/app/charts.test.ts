@@ -142,7 +142,7 @@ describe("numbers", () => {
 
   it("has fixed decimals, a true minus and no minus zero", () => {
     expect([fixed(0.5, 3), fixed(-1.25, 1), fixed(-0.0001, 2)]).toEqual(["0.500", "−1.3", "0.00"]);
-    expect([signed(0.62, 2), signed(-1.6, 1), signed(0.001, 2)]).toEqual(["+0.62", "−1.6", "0.00"]);
+    expect([signed(0.62, 2), signed(-1.6, 1), signed(0.001, 2)]).toEqual(["+0.62", "−1.6", "±0.00"]);
   });
 
   it("shortens what is far from 1", () => {

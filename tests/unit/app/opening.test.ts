@@ -53,7 +53,7 @@ openFakeLab({
     rollouts: async () => [group("of the file")],
   },
   trainer: {
-    async plan(_config, clips) {
+    async plan(_config, { clips }) {
       planned.push(clips);
       return { problems: [] } as unknown as RunPlan;
     },

@@ -102,7 +102,7 @@ describe("an address", () => {
     const { questions } = useConsent.getState();
     expect(questions.map(({ reach }) => reach.judge)).toEqual(["http://localhost:9"]);
     expect(useSession.getState().config.judge).toBe("off");
-    expect(location.hash).toBe("#screen=judge");
+    expect(location.hash).toBe("#screen=rewards&panel=judge");
     questions[0]?.answer("cancel");
     expect(useSession.getState().config.judge).toBe("off");
     useSession.setState(before, true);

@@ -108,7 +108,7 @@ describe("is stopped and named when it", () => {
     ["loops forever while it is read", "for (;;); function reward() { return 1 }"],
   ])("%s", async (_, code) => {
     expect(await stop(code, { milliseconds: 100 })).toBe(
-      "The custom reward ran longer than 100 ms on rollout 1 of its group; it was stopped and nothing of this step was kept",
+      "The custom reward ran longer than 100 ms on rollout 1 of its group",
     );
   });
 

@@ -1,4 +1,5 @@
-/** Why a run cannot begin now, in one sentence each. */
+/** Why a run cannot begin, or the device cannot be measured, in one sentence each. */
+import { isActive, useRun } from "../../stores/run/run.ts";
 import { type SessionState, useSession } from "../../stores/session.ts";
 
 /** What any run waits for, also a resumed run with stored settings; null for nothing. */
@@ -27,7 +28,19 @@ export function startBlocker(session: SessionState = useSession.getState()): str
   const missing = loadedBlocker(session);
   if (missing !== null) return missing;
   if (config.judge !== "off" && config.judgeUrl === "") {
-    return "The judge is on but has no address. Set one on the Judge screen or turn the judge off";
+    return "The judge is on but has no address. Set one under Rewards → Judge or turn the judge off";
   }
   return plan?.problems[0] ?? null;
+}
+
+/** Why the device cannot be measured now; null if it can. */
+export function useDeviceBlocker(): string | null {
+  const ready = useSession((session) => session.gpu !== null && session.gpuError === null);
+  const loading = useSession((session) => session.modelProgress !== null);
+  const dry = useSession((session) => session.dryRun !== null);
+  const active = useRun((run) => isActive(run.state));
+  if (!ready) return "There is no GPU device";
+  if (dry) return "A dry run is in progress; wait for it or cancel it";
+  if (active) return "A run is in progress. Stop it first";
+  return loading ? "A model is loading" : null;
 }

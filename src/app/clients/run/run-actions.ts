@@ -30,12 +30,12 @@ function evaluationBlocker(): string | null {
   return evaluationAsked ? "Held-out rows are evaluated after this step" : null;
 }
 
-/** Does an action when the state allows it. */
-export function act(action: RunAction): void {
+/** Does an action when the state allows it. @param stays whether a start leaves the screen as it is instead of showing Train */
+export function act(action: RunAction, stays = false): void {
   const { state } = useRun.getState();
   if (actionBlocker(action, state) !== null) return;
   if (action === "start" || !isActive(state)) {
-    navigate({ screen: "train", run: null, step: null, rollout: null });
+    navigate({ ...(stays ? {} : { screen: "train" }), run: null, step: null, rollout: null });
     const first = action === "step" || action === "phase" ? action : null;
     report(startRun().then(() => (first === null ? undefined : lab().trainer.control(first))));
     return;

@@ -25,8 +25,8 @@ export interface Places {
   readonly "stopped-work": Nothing;
   /** The part *Suites* of the Eval screen. */
   readonly suites: Nothing;
-  /** Beside the self-test on the System screen. */
-  readonly system: Nothing;
+  /** The tab *Tools* of System. */
+  readonly tools: Nothing;
   /** The view *Whole run* of the Rollouts screen. */
   readonly "whole-run": { readonly run: ViewedRun; readonly scan: Scan };
 }

@@ -3,6 +3,7 @@ import { parseSetting } from "../../../engine/config/parse.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
 import type { NumberSetting, Setting } from "../../../engine/config/setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
+import { aboutLoop, isLoop } from "../../../engine/rl/loops/abouts.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { Button } from "../ui/button.tsx";
 import { Select, Switch } from "../ui/controls.tsx";
@@ -61,10 +62,17 @@ export function Field(props: {
       </div>
       <p className={`muted small ${styles.help}`} id={`${id}-help`}>
         {setting.help}.{range !== null && <span className="nowrap"> · {range}</span>}
+        {setting.trl !== undefined && <span className="nowrap"> · TRL {setting.trl}</span>}
       </p>
       {children}
     </div>
   );
+}
+
+/** Whether a choice is a loop whose prompts are questions of the rows. */
+function asksRow(name: SettingKey, value: string): boolean {
+  const id = Number(value);
+  return name === "loops" && isLoop(id) && aboutLoop(id).promptOfRow === true;
 }
 
 function Control(props: {
@@ -74,6 +82,7 @@ function Control(props: {
   readonly value: Value;
 }): ReactNode {
   const { id, name, setting, value } = props;
+  const questions = useSession(({ rows }) => rows.some((row) => row.questions !== undefined));
   if (setting.kind === "flag") {
     return (
       <Switch
@@ -89,7 +98,9 @@ function Control(props: {
     return (
       <Select
         id={id}
-        options={setting.choices}
+        options={setting.choices.filter(
+          (option) => option.value === value || questions || !asksRow(name, option.value),
+        )}
         value={String(value)}
         onChange={(choice) => put(name, choice as Value)}
         testId={id}

@@ -1,7 +1,8 @@
-/** Text of setting values, and the fields that a configuration shows. */
+/** Text of setting values, and the search over all settings. */
 import { SETTING_KEYS } from "../../../engine/config/parse.ts";
-import { SETTING_GROUPS, type Setting, type SettingGroup } from "../../../engine/config/setting.ts";
+import { SETTING_GROUPS, type Setting } from "../../../engine/config/setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
+import { usesSetting } from "../../../engine/config/uses.ts";
 
 /** Small numbers in scientific form, such as 1e-4; others unchanged. */
 export function numberText(value: number): string {
@@ -24,22 +25,20 @@ export function rangeText(setting: Setting): string | null {
   return max === "" ? `from ${numberText(setting.min)}` : `${numberText(setting.min)}${max}`;
 }
 
-export interface FieldGroup {
-  readonly id: SettingGroup;
-  readonly title: string;
-  readonly keys: readonly SettingKey[];
-}
-
-/** Groups in table order; advanced settings that differ from the preset are always shown. */
-export function fieldGroups(config: LabConfig, base: LabConfig, all: boolean): readonly FieldGroup[] {
-  const shown = (key: SettingKey): boolean => {
-    const setting: Setting = SETTINGS[key];
-    return setting.home === undefined && (all || setting.advanced !== true || config[key] !== base[key]);
+/**
+ * Settings that a run with this configuration reads, by name, label, TRL's name, group or help; names first.
+ * @param query words that must all occur; "" takes all
+ */
+export function findSettings(query: string, config: LabConfig): readonly SettingKey[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const has = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));
+  const names = (key: SettingKey): string => {
+    const { label, trl = "" }: Setting = SETTINGS[key];
+    return `${key} ${label} ${trl}`;
   };
-  return (Object.keys(SETTING_GROUPS) as SettingGroup[])
-    .map((id) => {
-      const keys = SETTING_KEYS.filter((key) => SETTINGS[key].group === id && shown(key));
-      return { id, title: SETTING_GROUPS[id], keys };
-    })
-    .filter((group) => group.keys.length > 0);
+  const found = SETTING_KEYS.filter((key) => {
+    const { help, group, ownControl }: Setting = SETTINGS[key];
+    return ownControl !== true && usesSetting(key, config) && has(`${names(key)} ${SETTING_GROUPS[group]} ${help}`);
+  });
+  return [...found.filter((key) => has(names(key))), ...found.filter((key) => !has(names(key)))];
 }

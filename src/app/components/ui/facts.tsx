@@ -1,4 +1,5 @@
-import type { ReactNode } from "react";
+import { Fragment, type ReactNode } from "react";
+import styles from "./facts.module.css";
 
 /** Numbers with their names, side by side. */
 export function Facts({ entries }: { readonly entries: readonly (readonly [string, ReactNode])[] }): ReactNode {
@@ -9,6 +10,23 @@ export function Facts({ entries }: { readonly entries: readonly (readonly [strin
           <dt className="muted small">{name}</dt>
           <dd className="large bold">{value}</dd>
         </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Names with their values at the right. */
+export function FactList(props: {
+  readonly facts: readonly (readonly [name: string, value: ReactNode])[];
+  readonly testId?: string;
+}): ReactNode {
+  return (
+    <dl className={`grid ${styles.facts}`} data-testid={props.testId}>
+      {props.facts.map(([name, value]) => (
+        <Fragment key={name}>
+          <dt className="muted">{name}</dt>
+          <dd className="m-0 text-right anywhere">{value}</dd>
+        </Fragment>
       ))}
     </dl>
   );

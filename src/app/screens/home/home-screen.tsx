@@ -8,22 +8,14 @@ import { hasOwnModel, openDemoSet } from "../../clients/loading.ts";
 import { startBlocker } from "../../clients/run/blockers.ts";
 import { act } from "../../clients/run/run-actions.ts";
 import { BeforeAfter } from "../../components/before-after.tsx";
-import { GuideCards } from "../../components/guide/guide-cards.tsx";
 import { PluginPanels } from "../../components/place/place.tsx";
 import { NewestRun } from "../../components/rollout/newest-run.tsx";
-import {
-  titleOf,
-  useNoRun,
-  useStepGroups,
-  useViewedRun,
-  type ViewedRun,
-} from "../../components/rollout/use-viewed-run.ts";
+import { titleOf, useStepGroups, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPause, IconPlay } from "../../components/ui/icons.tsx";
 import { useEvaluations } from "../../components/use-evaluations.ts";
-import { linkTo, navigate } from "../../stores/route.ts";
+import { linkTo, navigate, openScreen } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
-import { remember, rememberedFlag } from "../../stores/saved.ts";
 import { choosePreset, useSession } from "../../stores/session.ts";
 import { formatCount } from "../../styles/format.ts";
 import styles from "./home.module.css";
@@ -72,99 +64,113 @@ function firstOfLoops(groups: readonly GroupRecord[]): readonly GroupRecord[] {
   );
 }
 
-/** The lab in one sentence and on real rows: the run of this page, or a playback of the recorded one. */
+/** The lab in one sentence and on real rows: a playback of the recorded run, or the run of this page with its result. */
 export function HomeScreen(): ReactNode {
   const run = useViewedRun();
   const playback = usePlayback(run);
-  const noRun = useNoRun(run);
   const { list: evaluations } = useEvaluations(run);
   return (
     <div className={`screen ${styles.screen}`} data-testid="screen-home">
       <section className={`grid align-centre ${styles.hero}`}>
         <div className={`grid gap-4 ${styles.words}`}>
-          <h1>A model learns to name regions and to find them again</h1>
-          <p className={`muted large ${styles.lead}`}>
-            Train a Sa2VA checkpoint with dual-loop GRPO in this tab, on your own GPU. Nothing is uploaded.
-          </p>
-          <Begin />
+          {run?.live === true ? <OwnRun run={run} /> : <Welcome />}
           <PluginPanels at="stopped-work" given={{}} />
         </div>
         {run !== null && <RewardCurve run={run} step={playback.step} evaluations={evaluations} />}
       </section>
-      {run !== null && evaluations.length > 0 && <Learnt run={run} evaluations={evaluations} />}
+      {/* Without a key, so that the rows of the recorded run are those of the run that follows it. */}
+      <Learnt run={run} evaluations={evaluations} />
       {run !== null && <Playing run={run} playback={playback} />}
-      {(noRun || playback.groups.length > 0) && <Guide />}
     </div>
   );
 }
 
 /** What held-out rows show of the training, and why it happens. */
-function Learnt(props: { readonly run: ViewedRun; readonly evaluations: readonly StoredEvaluation[] }): ReactNode {
+function Learnt(props: {
+  readonly run: ViewedRun | null;
+  readonly evaluations: readonly StoredEvaluation[];
+}): ReactNode {
   const { run, evaluations } = props;
-  if (run.manifest === null) return null;
-  const { config } = run.manifest;
-  const loops = config.mode === "sft" ? [] : activeLoops(config);
+  const config = run?.manifest?.config;
+  const loops = config === undefined || config.mode === "sft" ? [] : activeLoops(config);
   const why = loops[0] === undefined ? undefined : aboutLoop(loops[0]).why;
   return (
-    <section className="grid gap-2" aria-label="Before and after">
+    <BeforeAfter evaluations={evaluations} loops={loops}>
       <h2>Before and after</h2>
       {why !== undefined && <p className="muted">{why}.</p>}
-      <BeforeAfter evaluations={evaluations} loops={loops} />
-    </section>
+    </BeforeAfter>
   );
 }
 
-/** The guide until it is closed; the list of keyboard shortcuts also has it. */
-function Guide(): ReactNode {
-  const [open, setOpen] = useState(() => rememberedFlag("guide", true));
-  if (!open) return null;
+/** For a visitor without a run. */
+function Welcome(): ReactNode {
+  const missing = useSession(startBlocker);
+  const starting = useRun(({ state }) => isActive(state));
+  const blocker = starting ? "The run is starting" : missing;
   return (
-    <section className="grid gap-2" aria-label="Guide">
-      <header className="row between">
-        <h2>From rows to a trained adapter</h2>
-        <Button
-          kind="quiet"
-          title="The guide stays in the list of keyboard shortcuts (press ?)"
-          onClick={() => {
-            remember("guide", false);
-            setOpen(false);
-          }}
-        >
-          Close the guide
-        </Button>
-      </header>
-      <GuideCards />
-    </section>
-  );
-}
-
-/** The main button: starts a run, or leads to the run in progress. */
-function Begin(): ReactNode {
-  const active = useRun((run) => isActive(run.state));
-  const blocker = useSession(startBlocker);
-  return (
-    <div className="row wrap gap-2-3">
-      {active ? (
-        <Button kind="primary" className={styles.begin ?? ""} onClick={() => navigate({ screen: "train", run: null })}>
-          Watch your run
-        </Button>
-      ) : (
+    <>
+      <h1>A model learns to name regions and to find them again</h1>
+      <p className={`muted large ${styles.lead}`}>
+        Train a Sa2VA checkpoint with dual-loop GRPO in this tab, on your own GPU. Nothing is uploaded.
+      </p>
+      <div className="row wrap gap-2-3">
         <Button
           kind="primary"
           className={styles.begin ?? ""}
           icon={<IconPlay />}
           blocker={blocker}
           data-testid="train-it-yourself"
-          onClick={() => act("start")}
+          onClick={() => act("start", true)}
         >
           Train it yourself
         </Button>
-      )}
-      <a className="screen-link" href={linkTo({ screen: "data" })}>
-        Use your own data
-      </a>
-      {!active && <Repair />}
-    </div>
+        <a className="screen-link" href={linkTo({ screen: "data" })}>
+          Use your own data
+        </a>
+        <Repair />
+      </div>
+    </>
+  );
+}
+
+/** The run of this page: how far it is, and what can be done with its result. */
+function OwnRun({ run }: { readonly run: ViewedRun }): ReactNode {
+  const active = useRun(({ state }) => isActive(state));
+  const step = useRun((state) => state.step);
+  const recorded = useSession((session) => session.recordedRun);
+  const steps = run.manifest?.config.steps ?? null;
+  const compare = recorded == null || recorded === run.runId ? [run.runId] : [run.runId, recorded];
+  return (
+    <>
+      <h1>{active ? "Your run" : "Your run has ended"}</h1>
+      <p className={`muted large ${styles.lead}`} data-testid="home-run">
+        {titleOf(run)}: step {formatCount(step)} of {formatCount(steps)}
+        {active && ". The rows below are answered again at every evaluation"}
+      </p>
+      <div className="row wrap gap-2-3">
+        {active ? (
+          <Button kind="primary" className={styles.begin ?? ""} onClick={() => openScreen("train")}>
+            Watch its curves and rollouts
+          </Button>
+        ) : (
+          <>
+            <Button
+              kind="primary"
+              className={styles.begin ?? ""}
+              onClick={() => navigate({ screen: "data", row: null })}
+            >
+              Now your data
+            </Button>
+            <a className="screen-link" href={linkTo({ screen: "runs", compare })}>
+              Compare
+            </a>
+            <a className="screen-link" href={linkTo({ screen: "runs" })}>
+              Export
+            </a>
+          </>
+        )}
+      </div>
+    </>
   );
 }
 

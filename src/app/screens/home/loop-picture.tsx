@@ -61,7 +61,10 @@ export function LoopPicture({
             </>
           )}
         </Stage>
-        <Stage name={`The partner maps it back: ${samples === "text" ? "mask′" : "caption′"}`} step={2}>
+        <Stage
+          name={samples === "text" ? "What the partner finds by that caption" : "What the partner calls that mask"}
+          step={2}
+        >
           {samples === "text" ? (
             <RolloutFigure className={styles.figure ?? ""} rollout={best} layers={ANSWER} />
           ) : (

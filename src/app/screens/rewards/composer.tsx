@@ -1,21 +1,28 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { shownLoops } from "../../../engine/config/derived.ts";
 import { weightKey } from "../../../engine/config/groups/reward-weights.ts";
 import { REWARD_PRESETS, type RewardPreset } from "../../../engine/config/reward-presets.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
 import { actingWeights, rewardPlan } from "../../../engine/rewards/composer/plan.ts";
 import { isCost, TERMS, type TermName, termSpec } from "../../../engine/rewards/terms/registry.ts";
-import { LOOP_IDS, LOOPS } from "../../../engine/rl/loops/abouts.ts";
+import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
 import { Fields, NumberField } from "../../components/settings/field.tsx";
+import { Select } from "../../components/ui/controls.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { fixed } from "../../styles/format.ts";
 import styles from "./composer.module.css";
 
-/** The matrix loop × term, presets, and settings of the terms. */
+/** The matrix loop × term with the terms in use, presets, and settings of the terms. */
 export function Composer(): ReactNode {
   const config = useSession((session) => session.config);
+  const loops = shownLoops(config);
+  /** Terms that were added here; they stay while their weights are 0. */
+  const [added, setAdded] = useState<readonly TermName[]>([]);
+  const used = (term: TermName): boolean =>
+    added.includes(term) || loops.some((loop) => config[weightKey(loop, term)] !== 0);
+  const unused = TERMS.filter((term) => !used(term));
   return (
     <Panel title="Reward weights" aside={<span className="muted small">reward = Σ weight · value</span>}>
       <div className={`grid gap-2 ${styles.presets}`}>
@@ -26,7 +33,10 @@ export function Composer(): ReactNode {
             className="choice grid p-2-3 text-left pointer surface framed round-m gap-2px"
             aria-pressed={isChosen(entry, config)}
             data-testid={`reward-preset-${entry.name}`}
-            onClick={() => changeConfig(entry.values)}
+            onClick={() => {
+              setAdded([]);
+              changeConfig(entry.values);
+            }}
           >
             <b>{entry.title}</b>
             <span className="muted small">{entry.summary}</span>
@@ -37,22 +47,22 @@ export function Composer(): ReactNode {
         <thead>
           <tr>
             <th scope="col">Term</th>
-            {LOOPS.map(({ id, arrow }) => (
+            {loops.map((id) => (
               <th key={id} scope="col">
                 Loop {id}
-                <span>{arrow}</span>
+                <span>{aboutLoop(id).arrow}</span>
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {TERMS.map((term) => (
+          {TERMS.filter(used).map((term) => (
             <tr key={term} data-cost={isCost(term)}>
               <th scope="row" title={termSpec(term).help}>
                 {termName(term)}
                 <span className="block muted small normal">{termSpec(term).help}.</span>
               </th>
-              {LOOP_IDS.map((loop) => (
+              {loops.map((loop) => (
                 <td key={loop}>
                   <Weight name={weightKey(loop, term)} config={config} cost={isCost(term)} />
                 </td>
@@ -61,6 +71,18 @@ export function Composer(): ReactNode {
           ))}
         </tbody>
       </table>
+      <div className="mt-2">
+        <Select
+          label="Add term"
+          testId="add-term"
+          options={[
+            { value: "", label: "Add term…" },
+            ...unused.map((term) => ({ value: term as string, label: termName(term) })),
+          ]}
+          value=""
+          onChange={(term) => setAdded([...added, term as TermName])}
+        />
+      </div>
       <Formulas config={config} />
       <details className="fold mt-3">
         <summary>How terms are computed</summary>
@@ -72,14 +94,7 @@ export function Composer(): ReactNode {
   );
 }
 
-const HOW: readonly SettingKey[] = [
-  "iouShape",
-  "emptyPairReward",
-  "missingVerdict",
-  "lengthRatio",
-  "repetitionGram",
-  "leakWords",
-];
+const HOW: readonly SettingKey[] = ["iouShape", "emptyPairReward", "lengthRatio", "repetitionGram", "leakWords"];
 
 function isChosen(preset: RewardPreset, config: LabConfig): boolean {
   return Object.entries(preset.values).every(([key, value]) => config[key as SettingKey] === value);

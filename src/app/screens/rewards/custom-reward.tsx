@@ -9,6 +9,7 @@ import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { allowWritten } from "../../stores/consent.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
+import { fixed } from "../../styles/format.ts";
 import styles from "./custom-reward.module.css";
 
 let newest = "";
@@ -23,7 +24,14 @@ async function takeSource(userReward: string): Promise<void> {
 }
 
 /** Editor of the custom reward; it runs in an interpreter without network, clock or random numbers. */
-export function CustomReward(): ReactNode {
+export function CustomReward(props: {
+  /** Its value for the row that is tried out; null without a function, or if it fails. */
+  readonly value: number | null;
+  readonly problem: string | null;
+  /** Number of that row; null without rows. */
+  readonly row: number | null;
+}): ReactNode {
+  const { value, problem, row } = props;
   const config = useSession((session) => session.config);
   const [text, setText] = useState(config.userReward);
   useEffect(() => setText(config.userReward), [config.userReward]);
@@ -46,7 +54,7 @@ export function CustomReward(): ReactNode {
         without network, clock or random numbers. If it fails, the run pauses and shows the reason.
       </p>
       <textarea
-        className={`full-width mt-3 p-3 scroll-x surface-2 round-m framed-control ${styles.source}`}
+        className={`full-width mt-3 p-3 scroll-x surface round-m framed-control ${styles.source}`}
         aria-label="Source of the custom reward"
         data-testid="reward-source"
         spellCheck={false}
@@ -54,8 +62,25 @@ export function CustomReward(): ReactNode {
         rows={Math.min(24, Math.max(6, text.split("\n").length + 1))}
         value={text}
         placeholder={"function reward(rollout) {\n  return rollout.iou?.value ?? 0;\n}"}
+        aria-invalid={problem !== null}
+        aria-describedby="custom-result"
         onChange={(event) => change(event.currentTarget.value)}
       />
+      <p
+        id="custom-result"
+        className={`mt-2 ${problem === null ? "" : "p-2-3 bad bad-soft round-m anywhere"}`}
+        role={problem === null ? "status" : "alert"}
+        data-testid="custom-result"
+      >
+        {problem ??
+          (value === null || row === null ? (
+            <span className="muted">Its value for the row beside it appears here, also without a weight</span>
+          ) : (
+            <>
+              <b>{fixed(value, 3)}</b> <span className="muted">for row {row} with the caption and mask beside it</span>
+            </>
+          ))}
+      </p>
       <div className="row wrap gap-2 mt-2">
         {text.trim() === "" ? (
           <Button onClick={() => change(EXAMPLE_REWARD)}>Insert an example</Button>

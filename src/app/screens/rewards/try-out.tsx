@@ -1,14 +1,9 @@
-import { type ReactNode, useCallback, useMemo, useState } from "react";
-import type { LabConfig } from "../../../engine/config/table.ts";
+import { type ReactNode, useCallback, useState } from "react";
+import { shownLoops } from "../../../engine/config/derived.ts";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
-import { isStoredRow } from "../../../engine/data/open-rows.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
-import { LabError } from "../../../engine/errors.ts";
-import { rewardPlan, withoutJudge } from "../../../engine/rewards/composer/plan.ts";
-import type { RolloutFacts } from "../../../engine/rewards/term.ts";
 import type { ScoredRollout } from "../../../engine/rewards/types.ts";
-import { LOOP_IDS, type LoopId, perLoop } from "../../../engine/rl/loops/abouts.ts";
-import { lab } from "../../clients/lab.ts";
+import type { LoopId } from "../../../engine/rl/loops/abouts.ts";
 import type { Trial } from "../../components/place/page-plugin.ts";
 import { MeteorDetails } from "../../components/rollout/reward/reward-details.tsx";
 import { splitTerms, termContribution, termName } from "../../components/rollout/rollout-view.ts";
@@ -17,90 +12,29 @@ import { TextInput } from "../../components/ui/controls.tsx";
 import { IconBack, IconChevron } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
-import { useAsync } from "../../components/use-async.ts";
 import { useSession } from "../../stores/session.ts";
 import { fixed, formatCount, NONE } from "../../styles/format.ts";
 import { MaskPainter } from "./mask-painter.tsx";
 import styles from "./try-out.module.css";
+import type { LiveScore } from "./use-score.ts";
 
-/** The score of a caption and a mask while they are edited; only the newest edit counts. */
-interface LiveScore {
-  readonly loops: Readonly<Record<LoopId, ScoredRollout>> | null;
-  readonly problem: string | null;
-  readonly busy: boolean;
-}
-
-/** Milliseconds without an edit before scoring. */
-const PAUSE_MS = 60;
-
-/** METEOR replaces the judge, so that keystrokes make no requests. */
-function useLiveScore(facts: Omit<RolloutFacts, "loop">, config: LabConfig): LiveScore {
-  const { value, problem, busy } = useAsync(
-    "score",
-    async (_, signal) => {
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-      // A newer edit came first, so this score is dropped.
-      if (signal.aborted) return null;
-      const plan = withoutJudge(rewardPlan(config));
-      const one = async (loop: LoopId): Promise<ScoredRollout> => {
-        const [scored] = await lab().reward.scoreGroup([{ ...facts, loop }], plan);
-        if (scored === undefined) throw new LabError("internal", "A rollout got no score");
-        return scored;
-      };
-      const scored = await Promise.all(LOOP_IDS.map(one));
-      return perLoop((loop) => scored[LOOP_IDS.indexOf(loop)] as ScoredRollout);
-    },
-    [facts, config],
-  );
-  return { loops: value ?? null, problem, busy };
-}
-
-/** One row with a hand-painted mask and a hand-written caption; shows the reward of both loops live. */
-export function TryOut(props: { readonly trial: Trial | null; readonly onTrial: (trial: Trial) => void }): ReactNode {
-  const rows = useSession((session) => session.rows);
-  const { trial: given } = props;
-  const chosen = given === null ? undefined : rows.find((row) => isStoredRow(row, given));
-  const row = chosen ?? rows[0];
-  if (row === undefined) {
-    return (
-      <Panel title="Try out">
-        <p className="mt-2 muted small">Open shards to paint on their rows</p>
-      </Panel>
-    );
-  }
-  const trial = given === null || chosen === undefined ? trialOf(row) : given;
-  return <Trying key={row.id} row={row} rows={rows} trial={trial} onTrial={props.onTrial} />;
-}
-
-function trialOf(row: RegionSummary): Trial {
-  return { rowId: row.id, imageId: row.imageId, caption: row.caption, mask: row.mask };
-}
-
-function Trying(props: {
+/** One row with a hand-painted mask and a hand-written caption; shows the reward of each loop live. */
+export function TryOut(props: {
   readonly row: RegionSummary;
   readonly rows: readonly RegionSummary[];
   readonly trial: Trial;
+  readonly score: LiveScore;
+  readonly onRow: (row: RegionSummary) => void;
   readonly onTrial: (trial: Trial) => void;
 }): ReactNode {
-  const { row, rows, trial, onTrial } = props;
+  const { row, rows, trial, score, onRow, onTrial } = props;
   const config = useSession((session) => session.config);
-  const facts = useMemo(
-    () => ({
-      reference: row.caption,
-      caption: trial.caption,
-      given: row.mask,
-      predicted: trial.mask,
-      confidence: 1,
-      truncated: false,
-    }),
-    [row, trial],
-  );
-  const score = useLiveScore(facts, config);
+  const loops = shownLoops(config);
   const at = rows.indexOf(row);
   const [unknown, setUnknown] = useState(false);
   const show = (next: RegionSummary | undefined): void => {
     setUnknown(next === undefined);
-    if (next !== undefined && next !== row) onTrial(trialOf(next));
+    if (next !== undefined && next !== row) onRow(next);
   };
   const go = (by: number): void => show(rows[(at + by + rows.length) % rows.length]);
   const find = (text: string): void => show(rows.find(({ id }) => id === text) ?? rows[Number(text) - 1]);
@@ -153,22 +87,25 @@ function Trying(props: {
           {score.problem}
         </p>
       )}
+      {score.customProblem !== null && score.loops === null && (
+        <p className="mt-3 muted">No reward: the custom reward fails, as its panel says</p>
+      )}
       {score.loops !== null && (
         <div
           className={`grid mt-3 clip framed round-m ${styles.results}`}
           data-busy={score.busy}
           data-testid="try-results"
         >
-          {LOOP_IDS.map((loop) => (
+          {loops.map((loop) => (
             <Line key={loop} loop={loop} score={score.loops?.[loop]} />
           ))}
         </div>
       )}
-      {LOOP_IDS.some((loop) => config[`loop${loop}Confidence`] !== 0) && (
+      {loops.some((loop) => config[`loop${loop}Confidence`] !== 0) && (
         <p className="mt-2 muted small">A painted mask has confidence 1</p>
       )}
       {config.judge !== "off" && <p className="mt-2 muted small">The judge is not called here; METEOR replaces it</p>}
-      {terms.length > 0 && <Terms loops={score.loops} />}
+      {terms.length > 0 && <Terms loops={loops} score={score.loops} />}
       {meteor !== undefined && (
         <div className="mt-4">
           <MeteorDetails detail={meteor} />
@@ -195,28 +132,24 @@ function Line({ loop, score }: { readonly loop: LoopId; readonly score: ScoredRo
   );
 }
 
-function Terms({ loops }: { readonly loops: Readonly<Record<LoopId, ScoredRollout>> | null }): ReactNode {
-  const [open, setOpen] = useState(true);
-  if (loops === null) return null;
+function Terms(props: { readonly loops: readonly LoopId[]; readonly score: LiveScore["loops"] }): ReactNode {
+  const { loops, score } = props;
+  if (score === null) return null;
   return (
-    <details
-      className={`fold mt-3 ${styles.terms}`}
-      open={open}
-      onToggle={(event) => setOpen(event.currentTarget.open)}
-    >
+    <details className={`fold mt-3 ${styles.terms}`} open>
       <summary>All terms</summary>
       <table>
-        <TableHead columns={["Term", "Value", ...LOOP_IDS.map((loop) => `Loop ${loop}`)]} />
+        <TableHead columns={["Term", "Value", ...loops.map((loop) => `Loop ${loop}`)]} />
         <tbody>
-          {loops[1].terms.map((term, at) => (
+          {score[1].terms.map((term, at) => (
             <tr key={term.name}>
               <th scope="row">
                 {termName(term.name)}
                 {term.note !== undefined && <span className={`muted small ${styles.note}`}>{term.note}</span>}
               </th>
               <td>{fixed(term.value, 3)}</td>
-              {LOOP_IDS.map((loop) => {
-                const own = loops[loop].terms[at];
+              {loops.map((loop) => {
+                const own = score[loop].terms[at];
                 return (
                   <td key={loop}>{own === undefined || own.weight === 0 ? NONE : fixed(termContribution(own), 3)}</td>
                 );

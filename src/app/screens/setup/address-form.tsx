@@ -10,7 +10,7 @@ import { useAsync } from "../../components/use-async.ts";
 import { allowWritten } from "../../stores/consent.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { counted, formatBytes } from "../../styles/format.ts";
-import styles from "./address-form.module.css";
+import styles from "./setup.module.css";
 
 /** Opens a checkpoint by address: the first click checks its size, the second downloads it. */
 export function AddressForm(): ReactNode {

@@ -1,15 +1,20 @@
 import type { ReactNode } from "react";
 import { MOST_GIGABYTES } from "../../../engine/plan/bytes-text.ts";
+import type { MeasuredStep } from "../../../engine/session/dry-run.ts";
 import type { Plan as RunPlan } from "../../../engine/session/plan.ts";
 import { findMemory } from "../../clients/card.ts";
 import { report } from "../../clients/lab.ts";
 import { openModel } from "../../clients/loading.ts";
+import { startBlocker, useDeviceBlocker } from "../../clients/run/blockers.ts";
+import { actionBlocker } from "../../clients/run/run-actions.ts";
+import { dryRun } from "../../clients/run/start-run.ts";
 import { Button } from "../../components/ui/button.tsx";
+import { useMeasured } from "../../stores/measured.ts";
+import { PHASE_NAMES } from "../../stores/run/phase-names.ts";
+import { useRun } from "../../stores/run/run.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { formatBytes, formatSeconds } from "../../styles/format.ts";
-import { useBusy } from "../system/use-busy.ts";
-import styles from "./fit.module.css";
-import { DryRun, Reality } from "./reality.tsx";
+import styles from "./setup.module.css";
 
 type Fit = RunPlan["fit"];
 
@@ -63,8 +68,6 @@ export function FitTable(props: { readonly plan: RunPlan }): ReactNode {
         {fit.group.promptTokens} tokens and {fit.group.groups} × {fit.group.rollouts} captions of up to{" "}
         {fit.group.newTokens}
       </p>
-      <Changes fit={fit} />
-      <DryRun />
       <Reality fit={fit} />
     </section>
   );
@@ -112,7 +115,7 @@ function Fitted({ fit: { fitted } }: { readonly fit: Fit }): ReactNode {
 }
 
 function FindMemory(): ReactNode {
-  const busy = useBusy();
+  const busy = useDeviceBlocker();
   const software = useSession((session) => session.gpu?.software === true);
   const blocker = busy ?? (software ? "A software adapter uses the computer's memory" : null);
   return (
@@ -125,11 +128,12 @@ function FindMemory(): ReactNode {
   );
 }
 
-function Changes({ fit }: { readonly fit: Fit }): ReactNode {
+/** Changes of settings that make the run fit. */
+export function Changes({ fit }: { readonly fit: Fit }): ReactNode {
   const folder = useSession((session) => session.modelFolder);
   if (fit.changes.length === 0) return null;
   return (
-    <div className={`mt-3 ${styles.changes}`} data-testid="fit-changes">
+    <div className={styles.changes} data-testid="fit-changes">
       <h3>{fit.changes.length === 1 ? "This is enough" : "Each of these changes alone is enough"}</h3>
       <ul className="p-0 no-bullets">
         {fit.changes.slice(0, 6).map(({ label, values, reload, peak }) => (
@@ -151,5 +155,77 @@ function Changes({ fit }: { readonly fit: Fit }): ReactNode {
         ))}
       </ul>
     </div>
+  );
+}
+
+/** The button of the dry run; while it runs, its step and phase, and a button that ends it. */
+export function DryRun(): ReactNode {
+  const now = useSession((session) => session.dryRun);
+  const judged = useSession(({ config }) => config.judge !== "off");
+  const busy = useRun((run) => actionBlocker("start", run.state));
+  const missing = useSession(startBlocker);
+  if (now === null) {
+    return (
+      <p className="row wrap gap-2 muted small">
+        <Button data-testid="dry-run" blocker={busy ?? missing} onClick={() => report(dryRun())}>
+          Dry run
+        </Button>
+        Runs two steps{judged && " without the judge"} and stores nothing
+      </p>
+    );
+  }
+  const { place, stop } = now;
+  const words = place === null ? "Preparing" : `Step ${place.step} of 2: ${PHASE_NAMES[place.phase]}`;
+  return (
+    <p className="row wrap gap-2 muted small">
+      <Button
+        data-testid="dry-run-cancel"
+        blocker={stop === null ? "The dry run ends after this phase" : null}
+        onClick={() => stop?.()}
+      >
+        Cancel
+      </Button>
+      <span data-testid="dry-run-phase">
+        {words}
+        {place !== null && place.loop !== null && ` (loop ${place.loop})`}
+      </span>
+    </p>
+  );
+}
+
+const compiling = (step?: MeasuredStep): string => (step === undefined || step.programs === 0 ? "" : ", compiling");
+
+/** The forecast beside the measured values. */
+function Reality({ fit }: { readonly fit: RunPlan["fit"] }): ReactNode {
+  const judged = useSession(({ config }) => config.judge !== "off");
+  const measured = useMeasured();
+  if (measured === null) return null;
+  const { by, dryRun } = measured;
+  const rows: (readonly [string, string, string])[] = [
+    ["Held between steps", formatBytes(fit.held), formatBytes(measured.held)],
+    ["Peak", formatBytes(fit.peak), formatBytes(measured.peak)],
+    [`A step${compiling(dryRun?.second)}`, formatSeconds(fit.stepSeconds), formatSeconds(measured.seconds)],
+  ];
+  if (dryRun !== null) rows.push([`First step${compiling(dryRun.first)}`, "", formatSeconds(dryRun.first.seconds)]);
+  return (
+    <>
+      <table className={`full-width ${styles.bytes}`} data-testid="fit-reality">
+        <caption>Forecast and measured</caption>
+        <tbody>
+          {rows.map(([name, forecast, found]) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td>{forecast}</td>
+              <td>{found}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p className="mt-1 muted tiny">
+        {dryRun === null ? `Measured in the ${by} of the run` : "“A step” is the second step of the dry run"}
+        {dryRun !== null && judged && "; a run also waits for the judge"}
+      </p>
+      {dryRun?.smaller && <p className="mt-1 warn tiny">{dryRun.smaller}</p>}
+    </>
   );
 }

@@ -4,15 +4,15 @@ import { closeAdapter, openCaptioner } from "../../clients/adapters.ts";
 import { report } from "../../clients/lab.ts";
 import { openModel, openStoredModel, pocketModel, removeStoredModel, stopLoading } from "../../clients/loading.ts";
 import { Button } from "../../components/ui/button.tsx";
+import { FactList } from "../../components/ui/facts.tsx";
 import { IconFolder, IconGlobe } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { pick } from "../../components/upload/pickers.tsx";
 import { useSession } from "../../stores/session.ts";
 import { useTry } from "../../stores/try-out.ts";
 import { formatAge, formatBytes, formatCount } from "../../styles/format.ts";
-import { FactList } from "../system/fact-list.tsx";
 import { AddressForm } from "./address-form.tsx";
-import styles from "./side.module.css";
+import styles from "./setup.module.css";
 
 /** The adapter that runs start from, and the button to open one. */
 function AdapterLine(): ReactNode {
@@ -72,10 +72,9 @@ export function ModelPanel(): ReactNode {
   const progress = useSession((session) => session.modelProgress);
   const folder = useSession((session) => session.modelFolder);
   const wanted = storageChoice(useSession((session) => session.config));
-  const gpu = useSession((session) => session.gpu);
   const [byAddress, setByAddress] = useState(false);
   return (
-    <Panel title="Loaded model">
+    <Panel title="Model">
       {progress !== null ? (
         <div className={styles.progress} role="status">
           <progress
@@ -94,32 +93,31 @@ export function ModelPanel(): ReactNode {
       ) : model === null ? (
         <p className="muted">No model is loaded. Drop a checkpoint folder anywhere on the page.</p>
       ) : (
-        <FactList
-          testId="model-facts"
-          facts={[
-            ["Name", model.name],
-            ["Family", model.family],
-            ["Parameters", formatCount(model.parameters)],
-            ["Size", formatBytes(model.bytes)],
-            ["On the GPU", `${formatBytes(model.heldBytes)} in ${storageText(model.storage)}`],
-            [
-              "Weights read from",
-              <span key="from" data-testid="weights-from">
-                {WEIGHTS_FROM[model.cached]}
-              </span>,
-            ],
-            ["Visual tokens per tile", formatCount(model.visualTokensPerTile)],
-          ]}
-        />
+        <details className="fold">
+          <summary>
+            {model.name} · {formatCount(model.parameters)} parameters · {formatBytes(model.heldBytes)} in{" "}
+            {storageText(model.storage)}
+          </summary>
+          <FactList
+            testId="model-facts"
+            facts={[
+              ["Name", model.name],
+              ["Family", model.family],
+              ["On the GPU", `${formatBytes(model.heldBytes)} in ${storageText(model.storage)}`],
+              ["Parameters", formatCount(model.parameters)],
+              ["Size of the files", formatBytes(model.bytes)],
+              [
+                "Weights read from",
+                <span key="from" data-testid="weights-from">
+                  {WEIGHTS_FROM[model.cached]}
+                </span>,
+              ],
+              ["Visual tokens per tile", formatCount(model.visualTokensPerTile)],
+            ]}
+          />
+          {model.note !== null && <p className="mt-2 muted small">{model.note}</p>}
+        </details>
       )}
-      {progress === null && model?.note && <p className="mt-2 muted small">{model.note}</p>}
-      <p className="mt-2 muted small">
-        {gpu === null
-          ? "GPU: not open"
-          : `GPU: ${[gpu.vendor, gpu.architecture].filter(Boolean).join(" ") || gpu.description}${
-              gpu.software ? ", a software adapter: correct but slow" : ""
-            }`}
-      </p>
       <div className="flex wrap gap-2 mt-3">
         <Button icon={<IconFolder />} onClick={() => pick("model")}>
           Open folder…

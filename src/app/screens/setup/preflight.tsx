@@ -1,69 +1,163 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useMemo } from "react";
 import { passed } from "../../../engine/self-test/self-check.ts";
 import type { Plan as RunPlan, PlannedBlock as TrainableBlock } from "../../../engine/session/plan.ts";
-import { Badge } from "../../components/ui/badge.tsx";
-import { Panel } from "../../components/ui/panel/panel.tsx";
+import { startBlocker } from "../../clients/run/blockers.ts";
+import { act, actionBlocker } from "../../clients/run/run-actions.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { IconPlay } from "../../components/ui/icons.tsx";
+import { pick } from "../../components/upload/pickers.tsx";
+import { useMeasured } from "../../stores/measured.ts";
 import { linkTo } from "../../stores/route.ts";
+import { roughly } from "../../stores/run/eta.ts";
+import { useRun } from "../../stores/run/run.ts";
 import { useSelfTest } from "../../stores/self-test.ts";
-import { useSession } from "../../stores/session.ts";
-import { formatCount, formatShare } from "../../styles/format.ts";
-import { FitTable } from "./fit.tsx";
-import styles from "./side.module.css";
+import { changeConfig, useSession } from "../../stores/session.ts";
+import { counted, formatBytes, formatCount, formatSeconds, formatShare } from "../../styles/format.ts";
+import { Changes, DryRun, FitTable } from "./fit.tsx";
+import styles from "./setup.module.css";
 
-/** Trainable parts, memory and time of a run with these settings. */
+/** The start button with what keeps a run from starting or from learning, and its memory and time. */
 export function Preflight(): ReactNode {
+  const busy = useRun((run) => actionBlocker("start", run.state));
+  const missing = useSession(startBlocker);
   const plan = useSession((session) => session.plan);
-  const model = useSession((session) => session.model);
+  const warnings = useWarnings(plan);
+  const unfit = (plan?.rows.length ?? 0) > 0;
+  const blocker = busy ?? missing;
+  return (
+    <section className="grid gap-3 p-4 surface framed round-l" aria-label="Preflight" data-testid="preflight">
+      <div className="row gap-3">
+        <Button
+          kind="primary"
+          className={styles.start ?? ""}
+          icon={<IconPlay />}
+          blocker={blocker}
+          data-testid="start"
+          onClick={() => act("start")}
+        >
+          Start
+        </Button>
+        <p className={`min-0 ${blocker === null && unfit ? "warn" : "muted"}`} data-testid="start-reason">
+          {blocker ?? (unfit ? "These rows do not fit the model or its settings" : "Ready to start")}
+        </p>
+      </div>
+      {plan !== null && <Forecast plan={plan} />}
+      {plan?.problems
+        .filter((sentence) => sentence !== blocker)
+        .map((sentence) => (
+          <p key={sentence} className="p-2-3 bad bad-soft round-m">
+            {sentence}
+          </p>
+        ))}
+      {plan !== null && <Changes fit={plan.fit} />}
+      {warnings.length > 0 && <ul className="grid gap-2 m-0 p-0 no-bullets">{warnings}</ul>}
+      {plan !== null && (
+        <>
+          <DryRun />
+          <details className="fold" data-testid="fit-details">
+            <summary>Memory and time in detail</summary>
+            <FitTable plan={plan} />
+          </details>
+          <Trainable plan={plan} />
+        </>
+      )}
+    </section>
+  );
+}
+
+/** Memory and time in one line. */
+function Forecast({ plan: { fit } }: { readonly plan: RunPlan }): ReactNode {
+  const steps = useSession(({ config }) => config.steps);
+  const measured = useMeasured();
+  const seconds = measured?.seconds ?? fit.stepSeconds;
+  const over = fit.budget !== null && fit.peak > fit.budget;
+  return (
+    <p data-testid="forecast">
+      <b className={over ? "bad" : ""}>{formatBytes(measured?.peak ?? fit.peak)}</b> of GPU memory
+      {fit.budget !== null && ` of ${formatBytes(fit.budget)}`}
+      {seconds !== null && (
+        <>
+          , <b>{formatSeconds(seconds)}</b> a step, <b>{roughly(seconds * steps)}</b> in all
+        </>
+      )}
+      <span className="muted"> ({measured === null ? "forecast" : `measured in the ${measured.by}`})</span>
+    </p>
+  );
+}
+
+/** Warnings about the rows, the settings and the adapter, each with its remedy if there is one. */
+function useWarnings(plan: RunPlan | null): readonly ReactNode[] {
   const failed = useSelfTest(({ checks }) => checks.filter((check) => !passed(check)).length);
-  if (plan === null) {
-    return (
-      <Panel title="Preflight">
-        <p className="muted">{model === null ? "Load a model to see memory, time and trainable parts" : "Computing"}</p>
-      </Panel>
+  const dataInfo = useSession((session) => session.dataInfo);
+  const rows = useSession((session) => session.rows);
+  const lost = useMemo(
+    () => (dataInfo?.skipped ?? []).reduce((sum, { row, lost: own }) => sum + (own ?? (row < 0 ? 0 : 1)), 0),
+    [dataInfo],
+  );
+  const empty = useMemo(() => rows.filter(({ maskShare }) => maskShare === 0).length, [rows]);
+  const list: ReactNode[] = (plan?.rows ?? []).map(({ sentence, remedy }) => (
+    <Warning key={sentence}>
+      {sentence}{" "}
+      {remedy === "model" ? (
+        <Button data-testid="remedy" onClick={() => pick("model")}>
+          Load a checkpoint…
+        </Button>
+      ) : (
+        <Button data-testid="remedy" onClick={() => changeConfig(remedy.values)}>
+          {remedy.label}
+        </Button>
+      )}
+    </Warning>
+  ));
+  if (empty > 0) {
+    list.push(
+      <Warning key="empty">
+        {counted(empty, "row")} of {formatCount(rows.length)} have an empty mask: there is no region to describe{" "}
+        <Button onClick={() => changeConfig({ rowFilter: "area:0.00001..1" })}>Leave them out</Button>
+      </Warning>,
     );
   }
-  const warnings = plan.warnings.length + (failed > 0 ? 1 : 0);
-  const verdict =
-    plan.problems.length > 0 ? (
-      <Badge tone="bad">Cannot start</Badge>
-    ) : warnings > 0 ? (
-      <Badge tone="warn">{warnings === 1 ? "1 warning" : `${warnings} warnings`}</Badge>
-    ) : (
-      <Badge tone="good">Ready</Badge>
+  if (lost > 0) {
+    list.push(
+      <Warning key="lost">
+        {counted(lost, "row")} of the files cannot be used, for example without a mask or a caption.{" "}
+        <a href={linkTo({ screen: "data" })}>Data lists the reasons</a>
+      </Warning>,
     );
-  return (
-    <Panel title="Preflight" aside={verdict}>
-      {plan.problems.map((sentence) => (
-        <p key={sentence} className={`bad bad-soft ${styles.problem}`}>
-          {sentence}
-        </p>
-      ))}
-      {plan.warnings.map((sentence) => (
-        <p key={sentence} className={`warn warn-soft ${styles.warning}`}>
-          {sentence}
-        </p>
-      ))}
-      {failed > 0 && (
-        <p className={`warn warn-soft ${styles.warning}`}>
-          The <a href={linkTo({ screen: "system" })}>self-test</a> of this graphics adapter failed in {failed}{" "}
-          {failed === 1 ? "check" : "checks"}; its results may be wrong
-        </p>
-      )}
-      <FitTable plan={plan} />
-      <Trainable plan={plan} />
-    </Panel>
-  );
+  }
+  for (const { name, ok, blocks, detail } of dataInfo?.checks ?? []) {
+    if (ok || blocks) continue;
+    list.push(
+      <Warning key={name}>
+        {detail}. <a href={linkTo({ screen: "data" })}>Open Data</a>
+      </Warning>,
+    );
+  }
+  list.push(...(plan?.warnings ?? []).map((sentence) => <Warning key={sentence}>{sentence}</Warning>));
+  if (failed > 0) {
+    list.push(
+      <Warning key="self-test">
+        The <a href={linkTo({ screen: "setup", panel: "system" })}>self-test</a> of this graphics adapter failed in{" "}
+        {counted(failed, "check")}; its results may be wrong
+      </Warning>,
+    );
+  }
+  return list;
+}
+
+function Warning({ children }: { readonly children: ReactNode }): ReactNode {
+  return <li className="p-2-3 warn warn-soft round-m">{children}</li>;
 }
 
 function Trainable(props: { readonly plan: RunPlan }): ReactNode {
   const { trainable, trainableParameters, frozenParameters } = props.plan;
   const all = trainableParameters + frozenParameters;
   return (
-    <section className={`mt-4 ${styles.tree}`} aria-label="Trainable parts" data-testid="trainable">
-      <h3>
+    <details className="fold" data-testid="trainable">
+      <summary>
         {formatCount(trainableParameters)} trainable parameters
-        {all > 0 && <span className="muted normal"> · {formatShare(trainableParameters / all)} of all</span>}
-      </h3>
+        {all > 0 && ` · ${formatShare(trainableParameters / all)} of all`}
+      </summary>
       {trainable.map((block) => (
         <Block key={block.block} block={block} />
       ))}
@@ -71,7 +165,7 @@ function Trainable(props: { readonly plan: RunPlan }): ReactNode {
         <span>All other parameters are frozen</span>
         <span>{formatCount(frozenParameters)}</span>
       </p>
-    </section>
+    </details>
   );
 }
 
@@ -79,7 +173,7 @@ function Block(props: { readonly block: TrainableBlock }): ReactNode {
   const { block, tensors, parameters } = props.block;
   return (
     <details className={styles.block}>
-      <summary className="row gap-2 round-s pointer">
+      <summary className="flex gap-2 round-s pointer">
         <span className="grow anywhere">{block}</span>
         <span className="muted">{formatCount(parameters)}</span>
       </summary>

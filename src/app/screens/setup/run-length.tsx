@@ -8,7 +8,7 @@ import { useAsync } from "../../components/use-async.ts";
 import { useMeasured } from "../../stores/measured.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { counted } from "../../styles/format.ts";
-import styles from "./settings-form.module.css";
+import styles from "./setup.module.css";
 
 /** Rows that a step draws for each loop. */
 export function rowsPerStep(

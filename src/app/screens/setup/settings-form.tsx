@@ -1,56 +1,91 @@
 import { type ReactNode, useMemo, useState } from "react";
-import { weightKey } from "../../../engine/config/groups/reward-weights.ts";
+import { weightKey, weightKeys } from "../../../engine/config/groups/reward-weights.ts";
 import { requireConfig, SkippableSettings } from "../../../engine/config/parse.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
+import { SETTING_GROUPS, type Setting, type SettingGroup } from "../../../engine/config/setting.ts";
 import { readSettingsFile, settingsText } from "../../../engine/config/settings-file.ts";
-import type { LabConfig } from "../../../engine/config/table.ts";
+import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
-import { learningRate, scheduleOf, scheduleSteps } from "../../../engine/rl/optim/schedule.ts";
 import { report } from "../../clients/lab.ts";
 import { saveJson } from "../../clients/save-blob.ts";
 import { Field } from "../../components/settings/field.tsx";
-import { fieldGroups, numberText } from "../../components/settings/setting-values.ts";
+import { findSettings } from "../../components/settings/setting-values.ts";
 import { Button } from "../../components/ui/button.tsx";
-import { Switch } from "../../components/ui/controls.tsx";
+import { Select, TextInput } from "../../components/ui/controls.tsx";
 import { FileButton } from "../../components/ui/file-button.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { askConsent } from "../../stores/consent.ts";
-import { addProblem, changeConfig, setShowAdvanced, useSession } from "../../stores/session.ts";
+import { addProblem, changeConfig, useSession } from "../../stores/session.ts";
+import { counted } from "../../styles/format.ts";
 import { RunLength } from "./run-length.tsx";
-import styles from "./settings-form.module.css";
+import styles from "./setup.module.css";
 
-/** One field per row of the settings table, in its groups. */
+const WEIGHTS: readonly string[] = weightKeys();
+
+/** The main settings and those that differ from the preset; a search finds all that a run reads. */
 export function SettingsForm(): ReactNode {
   const config = useSession((session) => session.config);
   const preset = useSession((session) => session.preset);
-  const all = useSession((session) => session.showAdvanced);
   const base = useMemo(() => presetConfig(preset), [preset]);
-  const groups = fieldGroups(config, base, all);
+  const [query, setQuery] = useState("");
+  const [group, setGroup] = useState<SettingGroup | "">("");
+  const all = findSettings("", config);
+  const searches = query.trim() !== "" || group !== "";
+  const isShown = (key: SettingKey): boolean => {
+    const setting: Setting = SETTINGS[key];
+    if (searches) return group === "" || setting.group === group;
+    // The weights of rewards have their own table.
+    return setting.main === true || (config[key] !== base[key] && !WEIGHTS.includes(key));
+  };
+  const keys = (searches ? findSettings(query, config) : all).filter(isShown);
   return (
-    <>
-      <div className="row wrap gap-2-4 between">
-        <label className="inline-flex gap-2 align-centre pointer" htmlFor="all-settings">
-          <Switch id="all-settings" checked={all} onChange={setShowAdvanced} testId="all-settings" />
-          Show all settings
-        </label>
-        <ConfigFile />
-      </div>
-      <div className={styles.groups}>
-        {groups.map((group) => (
-          <Panel key={group.id} title={group.title}>
-            {group.id === "optimiser" && <ScheduleCurve config={config} />}
-            <div className="column-flex">
-              {group.keys.map((key) => (
-                <Field key={key} name={key} value={config[key]} base={base[key]}>
-                  {key === "steps" && <RunLength config={config} />}
-                </Field>
-              ))}
-            </div>
-          </Panel>
+    <Panel
+      title="Settings"
+      aside={
+        <div className={`flex wrap gap-2 ${styles.search}`} role="search">
+          <TextInput
+            type="search"
+            data-testid="search-settings"
+            aria-label="Search all settings"
+            placeholder={`Search ${all.length} settings`}
+            value={query}
+            onChange={(event) => setQuery(event.currentTarget.value)}
+          />
+          <Select
+            label="Group of settings"
+            options={[
+              { value: "", label: "Any group" },
+              ...Object.entries(SETTING_GROUPS).map(([value, label]) => ({ value: value as SettingGroup, label })),
+            ]}
+            value={group}
+            onChange={setGroup}
+          />
+        </div>
+      }
+    >
+      {searches && (
+        <p className="row wrap gap-2 mb-2 muted" role="status" data-testid="found-settings">
+          {counted(keys.length, "setting")} that a run with these settings reads
+          <Button
+            kind="quiet"
+            onClick={() => {
+              setQuery("");
+              setGroup("");
+            }}
+          >
+            Show the main settings
+          </Button>
+        </p>
+      )}
+      <div className={styles.fields} data-testid="settings">
+        {keys.map((key) => (
+          <Field key={key} name={key} value={config[key]} base={base[key]}>
+            {key === "steps" && <RunLength config={config} />}
+          </Field>
         ))}
       </div>
-    </>
+    </Panel>
   );
 }
 
@@ -79,7 +114,7 @@ interface Offer {
   readonly names: readonly string[];
 }
 
-function ConfigFile(): ReactNode {
+export function ConfigFile(): ReactNode {
   const [offer, setOffer] = useState<Offer | null>(null);
   const open = async (file: File): Promise<void> => {
     try {
@@ -116,51 +151,11 @@ function ConfigFile(): ReactNode {
         testId="pick-config"
         onFile={(file) => report(open(file))}
       >
-        Import…
+        Import settings…
       </FileButton>
       <Button data-testid="export-config" onClick={() => saveJson(useSession.getState().config, "settings.json")}>
-        Export
+        Export settings
       </Button>
     </span>
-  );
-}
-
-const WIDTH = 300;
-const HEIGHT = 56;
-const POINTS = 150;
-
-/** Sparkline of the learning rate over the steps of the run. */
-function ScheduleCurve(props: { readonly config: LabConfig }): ReactNode {
-  const { config } = props;
-  const schedule = scheduleOf(config);
-  const last = Math.max(1, config.steps - 1);
-  const count = Math.min(POINTS, last + 1);
-  const rates = Array.from({ length: count }, (_, index) => {
-    const step = Math.round((index / Math.max(1, count - 1)) * last);
-    return { step, rate: learningRate(config.learningRate, step * scheduleSteps(config), schedule) };
-  });
-  const peak = Math.max(config.learningRate, Number.MIN_VALUE);
-  const line = rates
-    .map(({ step, rate }) => `${((step / last) * WIDTH).toFixed(1)},${(HEIGHT - (rate / peak) * HEIGHT).toFixed(1)}`)
-    .join(" ");
-  const end = rates.at(-1)?.rate ?? 0;
-  return (
-    <figure className={`mb-3 ${styles.figure}`}>
-      <svg
-        className="block full-width"
-        viewBox={`0 -2 ${WIDTH} ${HEIGHT + 4}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`Learning rate: peak ${numberText(config.learningRate)}, warm-up ${config.warmupSteps} steps, ${numberText(Number(end.toPrecision(2)))} at step ${last}`}
-      >
-        <path className={styles.base} d={`M0 ${HEIGHT}H${WIDTH}`} />
-        <polyline className={styles.line} points={line} />
-      </svg>
-      <figcaption className={`flex between muted tiny ${styles.caption}`}>
-        <span>step 0</span>
-        <span>learning rate, peak {numberText(config.learningRate)}</span>
-        <span>{last}</span>
-      </figcaption>
-    </figure>
   );
 }

@@ -12,11 +12,10 @@ export const JUDGE_SETTINGS = inGroup("reward", {
   }),
   judgeUrl: text("Judge address", "", 2000, {
     help: "Address of an OpenAI-compatible server, for example http://localhost:11434/v1. It receives the captions. Do not include a key",
-    home: "judge",
+    ownControl: true,
   }),
   judgeModel: text("Judge model", "", 300, {
     help: "Name of the model. If empty, the first model that the server lists is used",
-    home: "judge",
   }),
   judgeRange: oneOf("Judge score range", "raw", {
     choices: [
@@ -25,69 +24,53 @@ export const JUDGE_SETTINGS = inGroup("reward", {
       choice("rescale", "0 to 1, shifted and halved"),
     ],
     help: "Conversion of the raw question score, which is between −1 and 1",
-    home: "judge",
   }),
   judgePositives: int("Positive questions", 4, [1, 12], {
     help: "Maximum number of questions about facts in the reference",
-    home: "judge",
   }),
   judgeNegatives: int("Negative questions", 2, [0, 6], {
     help: "Maximum number of questions about facts that are not in the reference. Keep it low: a caption that says nothing passes them all",
-    home: "judge",
   }),
   judgeMaxTokens: int("Maximum reply length", 800, [32, 32_768, 32], {
     unit: "tokens",
     help: "Raise it for reasoning models, which write their reasoning before the answer",
-    home: "judge",
-    advanced: true,
   }),
   judgeParallel: int("Concurrent requests", 4, [1, 64], {
     help: "Maximum concurrent judge requests",
-    home: "judge",
   }),
   judgeTimeout: float("Request timeout", 30, [0.1, 3600, 5], {
     unit: "s",
     help: "A request that takes longer is cancelled and repeated once",
-    home: "judge",
   }),
   judgeRetries: int("Retries", 3, [0, 10], {
     help: "Number of retries after a transient error (429, 5xx, connection lost), with growing delays",
-    home: "judge",
   }),
   judgeMaxCalls: int("Request budget", 10_000, [0, 10_000_000, 100], {
     help: "Maximum requests per run, retries included; 0 sets no limit. A resumed run counts what it spent before",
-    home: "judge",
   }),
   judgeMaxCost: float("Cost budget", 0, [0, 1_000_000], {
     help: "Maximum cost per run, in the currency of the two prices; 0 sets no limit. A resumed run counts what it spent before",
-    home: "judge",
   }),
   judgePromptPrice: float("Price per million prompt tokens", 0, [0, 100_000, 0.1], {
     help: "Price that the provider charges; it is used for the cost budget",
-    home: "judge",
   }),
   judgeReplyPrice: float("Price per million reply tokens", 0, [0, 100_000, 0.1], {
     help: "Price that the provider charges; it is used for the cost budget",
-    home: "judge",
   }),
   judgeQuestionsPrompt: text("Question prompt", "", 20_000, {
     help: "Prompt that generates the questions. It must contain {{reference}}; if it is empty, the built-in prompt is used",
-    home: "judge",
-    advanced: true,
+    ownControl: true,
   }),
   judgeAnswersPrompt: text("Answer prompt", "", 20_000, {
     help: "Prompt that answers the questions. It must contain {{caption}} and {{questions}}; if it is empty, the built-in prompt is used",
-    home: "judge",
-    advanced: true,
+    ownControl: true,
   }),
   judgeDlcPrompt: text("DLC prompt", "", 20_000, {
     help: "Prompt of one prepared question. It must contain {{caption}}, {{question}} and {{choices}}; if it is empty, the built-in prompt is used",
-    home: "judge",
-    advanced: true,
+    ownControl: true,
   }),
   judgeWritten: text("Prepared questions", "", 400_000, {
     help: "JSON list of {reference, questions} for the DLC-style judge",
-    home: "judge",
-    advanced: true,
+    ownControl: true,
   }),
 });

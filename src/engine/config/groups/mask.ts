@@ -14,10 +14,10 @@ export const MASK_SETTINGS = inGroup("mask", {
       choice("pathwise", "No policy gradient: likelihood of the caption through the soft mask"),
     ],
     help: "Point of the model at which loop 2 samples. Only the modules before that point receive a policy gradient",
+    main: true,
   }),
   appendSegment: flag("Append [SEG]", true, {
     help: "Sampled answer: a text that ends without [SEG] gets one in place of its end token, as in a forced answer. If off, such an answer has no mask",
-    advanced: true,
   }),
   candidateTemperature: float("Candidate temperature", 0.1, [0.001, 10, 0.01], {
     help: "Temperature of the softmax over predicted IoU. Lower is greedier",
@@ -25,21 +25,17 @@ export const MASK_SETTINGS = inGroup("mask", {
   proposalTemperature: float("Proposal temperature", 4, [0.01, 1000, 0.5], {
     unit: "logits",
     help: "Temperature of the choice among proposals, whose score is the policy's mean logit over a typical mask. A higher value samples other objects more often",
-    advanced: true,
   }),
   proposalOverlap: float("Proposal overlap", 0.5, [0, 1, 0.05], {
     unit: "IoU",
     help: "Masks above this IoU count as one proposal. A lower value keeps fewer, more different proposals",
-    advanced: true,
   }),
   proposalPhrases: flag("Proposals from other phrases", false, {
     help: "Also proposes the policy's masks for the captions of the picture's other objects, which noise alone may not reach",
-    advanced: true,
   }),
   proposalPoints: int("Proposals from clicks", 0, [0, 8], {
     unit: "points per side",
     help: "Also proposes SAM2's masks for clicks on a grid, without the phrase. Needs trained point prompts, as in published checkpoints; the pocket model's are untrained",
-    advanced: true,
   }),
   fieldGrid: int("Field grid", 8, [1, 64], {
     unit: "cells per side",
@@ -51,7 +47,6 @@ export const MASK_SETTINGS = inGroup("mask", {
   fieldBand: float("Uncertain cells", 0, [0, 1000, 0.5], {
     unit: "logits",
     help: "Only cells of the field whose mean logit is closer to 0 than this get noise; 0 adds noise to all. 1 to 3 leaves clear objects and background unchanged",
-    advanced: true,
   }),
   embeddingSigma: float("Embedding noise σ", 0.5, [0.01, 20, 0.05], {
     help: "Noise on the [SEG] embedding, in the noise unit. Proposals need strong noise, about 2 in the relative unit",
@@ -62,15 +57,12 @@ export const MASK_SETTINGS = inGroup("mask", {
       choice("absolute", "Logits, or the unit of the embedding"),
     ],
     help: "Relative noise grows with the logits, so the spread of samples stays the same when the policy becomes more certain. With absolute noise (0.3 to 0.5 logits for the field) the spread shrinks",
-    advanced: true,
   }),
   antitheticNoise: flag("Antithetic pairs", false, {
     help: "Every second rollout of the field or the embedding uses the negated noise of the previous one. The gradient stays unbiased and varies less where the reward is nearly linear in the noise",
-    advanced: true,
   }),
   pixelTemperature: float("Pixel temperature", 1, [0.01, 10, 0.1], {
     help: "Divides the logits before each pixel is sampled, or before the soft cells of the pathwise gradient (with 4, objects that the mask misses get a gradient)",
-    advanced: true,
   }),
   loop2Reach: oneOf("Loop 2 trains", "all", {
     choices: [

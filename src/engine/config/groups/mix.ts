@@ -9,7 +9,6 @@ export const MIX_SETTINGS = {
     default: "",
     maxLength: 4000,
     help: "Comma-separated sources, each with a number, as in refcoco=4, osprey=0.5. A row belongs to the source with the longest name that begins its file path, or a folder or file name in it; * stands for all other files, whose number is 1 by default. 0 leaves a source out. Empty: no mix",
-    advanced: true,
   },
   mixBy: {
     group: "data",
@@ -18,7 +17,6 @@ export const MIX_SETTINGS = {
     default: "repeats",
     choices: [choice("repeats", "Repeats per epoch"), choice("weights", "Weight per draw")],
     help: "repeats: how often each row of a source occurs in an epoch, fractions allowed. weights: relative share of the prompts for a source, whatever its size; rows are then drawn with replacement",
-    advanced: true,
   },
   lengthGrouping: {
     group: "data",
@@ -26,7 +24,6 @@ export const MIX_SETTINGS = {
     label: "Length grouping",
     default: false,
     help: "Puts rows with captions of similar length into the same step, longest first within 50 steps, so that less padding is computed. Only epochs are grouped, not draws with replacement",
-    advanced: true,
   },
   curriculum: {
     group: "data",
@@ -35,7 +32,6 @@ export const MIX_SETTINGS = {
     default: "off",
     choices: [choice("off", "Off"), choice("easy", "Easy rows first"), choice("hard", "Hard rows first")],
     help: "Starts with the rows of highest (easy) or lowest (hard) mean reward, as measured on the reward bench, then adds more and more. Unmeasured rows count as average",
-    advanced: true,
   },
   curriculumStart: {
     group: "data",
@@ -46,7 +42,6 @@ export const MIX_SETTINGS = {
     max: 1,
     step: 0.05,
     help: "Share of the rows that the curriculum uses in the first step",
-    advanced: true,
   },
   curriculumSteps: {
     group: "data",
@@ -58,7 +53,6 @@ export const MIX_SETTINGS = {
     max: 1000000,
     step: 10,
     help: "Steps until the curriculum uses all rows; the share grows linearly",
-    advanced: true,
   },
   zeroSpreadRows: {
     group: "data",
@@ -67,7 +61,6 @@ export const MIX_SETTINGS = {
     default: "keep",
     choices: [choice("keep", "Use"), choice("skip", "Leave out")],
     help: "skip leaves out rows whose groups had equal rewards on the reward bench; they give no gradient until the policy changes",
-    advanced: true,
   },
   resampleRounds: {
     group: "data",
@@ -79,6 +72,5 @@ export const MIX_SETTINGS = {
     max: 8,
     step: 1,
     help: "Rounds in which groups with equal rewards are replaced by groups of other rows, as in DAPO; 0 keeps them. Each round samples as many groups as had no spread",
-    advanced: true,
   },
 } as const satisfies Record<string, Setting>;

@@ -5,6 +5,7 @@ export const MODEL_SETTINGS = inGroup("model", {
   loraRank: int("LoRA rank r", 128, [1, 512], {
     trl: "lora_r",
     help: "Rank of the adapters on all linear layers of the language model",
+    main: true,
   }),
   loraAlpha: float("LoRA alpha", 256, [0.01, 4096], {
     trl: "lora_alpha",
@@ -13,7 +14,6 @@ export const MODEL_SETTINGS = inGroup("model", {
   loraDropout: float("LoRA dropout", 0, [0, 0.9, 0.01], {
     trl: "lora_dropout",
     help: "Share of an adapter's inputs that is dropped in training passes only, so above 0 the trained policy differs from the sampling policy. Use 0 for reinforcement learning",
-    advanced: true,
   }),
   maxTiles: int("Maximum tiles", 12, [1, 12], {
     help: "Maximum number of image tiles for the vision tower. For photographs this setting has the largest effect on cost",
@@ -30,20 +30,18 @@ export const MODEL_SETTINGS = inGroup("model", {
   trainProjector: oneOf("Train the projector", "auto", {
     choices: [choice("auto", "As in the published training"), choice("yes", "Yes"), choice("no", "No")],
     help: "Whether the layers between vision tower and language model train. The published training of Sa2VA on InternVL trains them; on Qwen-VL they are frozen",
-    advanced: true,
   }),
   resizeTwice: flag("Resize pictures twice", false, {
     help: "Resizes a picture to multiples of 28 pixels before the model's own resize, as the published inference on Qwen-VL does; its training resizes once. It has no effect on models that cut pictures into tiles",
-    advanced: true,
   }),
   gpuMemory: float("GPU memory", 0, [0, 1024], {
     unit: "GB",
     help: "Memory of your GPU, which a browser cannot read. A run that does not fit is refused. 0 means unknown",
+    main: true,
   }),
   outOfMemory: oneOf("Out of GPU memory", "pause", {
     choices: [choice("pause", "Pause before the step"), choice("smaller", "Repeat the step with a smaller setting")],
     help: "What a run does when the GPU refuses memory in a step. The step is undone, then repeated with one group at once, recomputation or one rollout per backward pass; results stay equal up to rounding. After a pause, continuing does the same",
-    advanced: true,
   }),
   recompute: flag("Recompute activations", false, {
     trl: "gradient_checkpointing",
@@ -67,30 +65,25 @@ export const MODEL_SETTINGS = inGroup("model", {
       choice("q4", "q4"),
     ],
     help: "Format of the vision tower and SAM2's image encoder, which run once per picture",
-    advanced: true,
   }),
   halfProducts: flag("Half-precision products", false, {
     trl: "fp16",
     help: "Multiplies frozen f16, q8 and q4 layers in half precision and sums in f32. Needs a GPU with shader-f16; otherwise it has no effect. Decoding, the head and all trained tensors stay f32",
-    advanced: true,
   }),
   hub: text("Model hub", "https://huggingface.co", 300, {
     help: "Base address for repository names such as owner/name. It is contacted only when you open such a name",
-    home: "setup",
+    ownControl: true,
   }),
   featureDisk: float("Feature cache", 2, [0, 1000], {
     unit: "GB",
     help: "Disk space for the outputs of the frozen towers, which the next epoch and the next run reuse; 0 turns the cache off",
-    advanced: true,
   }),
   featureStorage: oneOf("Feature storage", "f32", {
     choices: [choice("f32", "f32"), choice("f16", "f16, half the memory")],
     help: "Format of the outputs of the frozen towers in host memory and on disk. With f16 they are rounded before they are used; the metric features/rounding is the relative error",
-    advanced: true,
   }),
   smallRegions: oneOf("Tiny regions", "force", {
     choices: [choice("force", "Use the best-covered cell"), choice("skip", "Skip the row")],
     help: "What to do when a mask covers no cell of the visual-token grid",
-    advanced: true,
   }),
 });

@@ -24,7 +24,6 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
     trl: "importance_sampling_level",
     choices: [choice("token", "Per token"), choice("sequence", "Per sequence (GSPO)")],
     help: "Computes one ratio per token or one per rollout",
-    advanced: true,
   }),
   epsilonLow: float("Clip ε low", 0.2, [0, 0.99, 0.01], {
     trl: "epsilon",
@@ -37,30 +36,26 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
   delta: float("Two-sided clip δ", 0, [0, 100, 0.1], {
     trl: "delta",
     help: "Upper limit of the unclipped ratio, above 1; 0 is off",
-    advanced: true,
   }),
   beta: float("KL weight β", 0.04, [0, 10, 0.01], {
     trl: "beta",
     help: "Weight of the KL to the reference; 0 skips the reference pass",
+    main: true,
   }),
   klEstimator: oneOf("KL estimator", "k3", {
     choices: [choice("k3", "k3: exp(q) − q − 1"), choice("k2", "k2: q² / 2"), choice("k1", "k1: −q")],
     help: "k3 is the usual choice. As a loss, k1 has no gradient in expectation",
-    advanced: true,
   }),
   klClamp: flag("Clamp KL", true, {
     help: "Limits log-ratios to ±20 and the estimate to 10, so that one token cannot overflow",
-    advanced: true,
   }),
   reference: oneOf("Reference", "start", {
     choices: [choice("start", "Frozen start of the run"), choice("ema", "EMA partner")],
     help: "Weights to which the KL term pulls the policy",
-    advanced: true,
   }),
   iterations: int("Passes per batch μ", 1, [1, 8], {
     trl: "num_iterations",
     help: "Optimiser passes over one set of rollouts. Above 1, the ratio's denominator is the stored sampling log-probability",
-    advanced: true,
   }),
   scaleRewards: oneOf("Scale rewards", "group", {
     trl: "scale_rewards",
@@ -70,12 +65,10 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
       choice("none", "Centre only"),
     ],
     help: "Divisor of the advantages",
-    advanced: true,
   }),
   advantageBaseline: oneOf("Baseline", "mean", {
     choices: [choice("mean", "Mean of the group"), choice("leave-one-out", "Mean of the other rollouts (RLOO)")],
     help: "Value subtracted from each reward; with leave-one-out, advantages are unbiased and G / (G − 1) times larger",
-    advanced: true,
   }),
   rewardAggregation: oneOf("Combine rewards", "sum_then_normalize", {
     trl: "multi_objective_aggregation",
@@ -85,25 +78,20 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
       choice("rank_then_sum", "Rank each term in its group, then sum"),
     ],
     help: "GDPO normalises each term in its group and the sum over the batch, so that no term outweighs another. Ranks replace each term by its place in the group, from 0 to 1, so that neither its unit nor an outlier counts",
-    advanced: true,
   }),
   advantageEps: float("Advantage ε", 1e-4, [0, 1, 1e-4], {
     help: "Added to the standard deviation that divides advantages. Groups with equal rewards always give advantage 0",
-    advanced: true,
   }),
   captionWordsMin: int("Fewest words", 0, [0, 1000], {
     unit: "words",
     help: "A sampled caption with fewer words has advantage 0, whatever its reward; it still counts in its group's mean",
-    advanced: true,
   }),
   captionWordsMax: int("Most words", 0, [0, 1000], {
     unit: "words",
     help: "A sampled caption with more words has advantage 0, whatever its reward; it still counts in its group's mean. 0 sets no limit",
-    advanced: true,
   }),
   maskTruncated: flag("Mask truncated captions", false, {
     trl: "mask_truncated_completions",
     help: "Excludes rollouts that reach the length limit from the loss",
-    advanced: true,
   }),
 });

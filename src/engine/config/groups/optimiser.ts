@@ -5,6 +5,7 @@ export const OPTIMISER_SETTINGS = inGroup("optimiser", {
   learningRate: float("Learning rate", 1e-4, [0, 1, 1e-5], {
     trl: "learning_rate",
     help: "Peak learning rate of AdamW. Use about 1e-5 for 1B and larger; the pocket model needs more",
+    main: true,
   }),
   projectorRateFactor: float("Projector rate", 1, [0, 10, 0.05], {
     unit: "× learning rate",
@@ -32,27 +33,22 @@ export const OPTIMISER_SETTINGS = inGroup("optimiser", {
     unit: "× learning rate",
     trl: "lr_scheduler_kwargs.min_lr_rate",
     help: "Rate at which the cosine ends, as a share of the peak; 0.1 is common in long runs",
-    advanced: true,
   }),
   weightDecay: float("Weight decay", 0, [0, 1, 0.01], {
     trl: "weight_decay",
     help: "Decoupled weight decay of matrices. Biases and norms are not decayed",
-    advanced: true,
   }),
   adamBeta1: float("Adam β1", 0.9, [0, 0.9999, 0.01], {
     trl: "adam_beta1",
     help: "Decay of the first moment",
-    advanced: true,
   }),
   adamBeta2: float("Adam β2", 0.999, [0, 0.99999, 0.001], {
     trl: "adam_beta2",
     help: "Decay of the second moment",
-    advanced: true,
   }),
   adamEps: float("Adam ε", 1e-8, [1e-12, 0.1, 1e-8], {
     trl: "adam_epsilon",
     help: "Added to the bias-corrected root of the second moment",
-    advanced: true,
   }),
   maxGradNorm: float("Gradient clip", 1, [0, 1000, 0.1], {
     trl: "max_grad_norm",
@@ -61,15 +57,12 @@ export const OPTIMISER_SETTINGS = inGroup("optimiser", {
   clipScope: oneOf("Clip scope", "loop", {
     choices: [choice("loop", "Each loop's gradient"), choice("sum", "The sum of the loops")],
     help: "Clips each loop's gradient before the sum, so that neither loop outweighs the other, or clips the sum once",
-    advanced: true,
   }),
   gradientReport: int("Gradient report interval", 0, [0, 100000], {
     unit: "steps",
     help: "Logs each loop's signal-to-noise, the gradient norm of each reward term, and its share of the update. Such a step processes its groups one by one and needs one more backward pass per term; 0 is off. 10 is enough to monitor a run",
-    advanced: true,
   }),
   haltOnNan: flag("Stop on NaN", false, {
     help: "Stops the run when a gradient is not finite. If off, only that update is skipped",
-    advanced: true,
   }),
 });

@@ -25,7 +25,7 @@ const entries = LOOPS.flatMap(({ id, terms }) =>
       weightKey(id, term),
       {
         group: "reward",
-        ...float(`${label}, loop ${id}`, weights[term] ?? 0, [cost ? 0 : -10, 10, 0.05], { help, home: "rewards" }),
+        ...float(`${label}, loop ${id}`, weights[term] ?? 0, [cost ? 0 : -10, 10, 0.05], { help }),
       },
     ];
   }),

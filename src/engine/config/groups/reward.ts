@@ -8,23 +8,18 @@ export const REWARD_SETTINGS = inGroup("reward", {
   }),
   bandSlope: float("Banded IoU: slope", 2, [0.1, 100, 0.1], {
     help: "a in a · (IoU − b), the reward term banded",
-    advanced: true,
   }),
   bandCentre: float("Banded IoU: centre", 0.5, [0, 1, 0.05], {
     help: "b in a · (IoU − b): the overlap that earns 0",
-    advanced: true,
   }),
   bandLow: float("Banded IoU: lowest", -1, [-100, 0, 0.1], {
     help: "Lower end of the band, at most 0",
-    advanced: true,
   }),
   bandHigh: float("Banded IoU: highest", 1, [0, 100, 0.1], {
     help: "Upper end of the band, at least 0",
-    advanced: true,
   }),
   emptyPairReward: float("Both masks empty", 1, [0, 1], {
     help: "Reward when the given and the predicted mask are both empty",
-    advanced: true,
   }),
   likelihoodJudge: oneOf("Likelihood captioner", "partner", {
     choices: [
@@ -36,7 +31,6 @@ export const REWARD_SETTINGS = inGroup("reward", {
   }),
   shuffleRewards: flag("Shuffle rewards", false, {
     help: "Control experiment: shuffles the rewards within each group and flips the sign of its advantages at random, so that the policy cannot learn from them",
-    advanced: true,
   }),
   missingVerdict: oneOf("Missing judge score", "drop", {
     choices: [
@@ -50,41 +44,33 @@ export const REWARD_SETTINGS = inGroup("reward", {
   lengthRatio: float("Free length", 1.5, [0.1, 20, 0.1], {
     unit: "× reference",
     help: "Captions up to this multiple of the reference length cost nothing. The penalty reaches 1 one multiple later",
-    advanced: true,
   }),
   repetitionGram: int("Repetition n-gram", 3, [1, 10], {
     unit: "words",
     help: "The repetition penalty is the share of word sequences of this length that occurred earlier in the caption",
-    advanced: true,
   }),
   leakWords: text(
     "Leak words",
     "left, right, upper, lower, top left, top right, bottom left, bottom right, corner, centre, center, middle, leftmost, rightmost, topmost, bottommost, percent, pixel, pixels",
     2000,
     {
-      home: "rewards",
       help: "Comma-separated words and phrases that give away the position instead of describing the object",
-      advanced: true,
     },
   ),
   userReward: text("Custom reward", "", 20_000, {
-    home: "rewards",
+    ownControl: true,
     help: "TypeScript or JavaScript source with a function reward(rollout) that returns a number. Edit it on the Rewards screen",
-    advanced: true,
   }),
   userRewardHash: text("Custom reward: hash", "", 64, {
-    home: "rewards",
+    ownControl: true,
     help: "SHA-256 of the custom reward's source. A run does not start when the two differ",
-    advanced: true,
   }),
   userRewardMs: int("Custom reward: time limit", 1000, [1, 10_000, 10], {
     unit: "ms per rollout",
     help: "A call that takes longer is stopped, and the run pauses",
-    advanced: true,
   }),
   userRewardMb: int("Custom reward: memory limit", 64, [2, 512], {
     unit: "MiB",
     help: "A call that allocates more is stopped, and the run pauses",
-    advanced: true,
   }),
 });

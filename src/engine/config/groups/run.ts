@@ -15,6 +15,7 @@ export const RUN_SETTINGS = inGroup("run", {
   seed: int("Seed", 1, [0, 4294967295], {
     trl: "seed",
     help: "Determines data order, sampling and adapter initialisation. On the same GPU, the same seed repeats a run exactly",
+    main: true,
   }),
   mode: oneOf("Mode", "rl", {
     choices: [choice("rl", "Dual-loop GRPO"), choice("sft", "Supervised")],
@@ -23,26 +24,29 @@ export const RUN_SETTINGS = inGroup("run", {
   steps: int("Steps", 30, [1, 100000], {
     trl: "max_steps",
     help: "Number of optimiser steps",
+    main: true,
   }),
   loops: oneOf("Loops", "both", {
     choices: [choice("both", "Both loops"), ...LOOPS.map(({ id, task }) => choice(`${id}`, `Loop ${id}: ${task}`))],
     help: "Loops that train. “Both” sums their weighted losses in every step. In supervised mode, loop 1 trains captions and loop 2 trains masks",
+    main: true,
   }),
   ...LOOP_WEIGHTS,
   saveSteps: int("Checkpoint every", 10, [0, 100000], {
     unit: "steps",
     trl: "save_steps",
     help: "Saves weights, optimiser, EMA and trainer state to the run folder; 0 saves only at the end",
+    main: true,
   }),
   keepCheckpoints: int("Keep checkpoints", 2, [1, 100], {
     trl: "save_total_limit",
     help: "Number of recent checkpoints to keep. If held-out rows are evaluated, the best checkpoint is always kept",
-    advanced: true,
   }),
   evalSteps: int("Evaluate every", 0, [0, 100000], {
     unit: "steps",
     trl: "eval_steps",
     help: "Evaluates the held-out rows at the start, every N steps and at the end, with fixed seeds; 0 is off",
+    main: true,
   }),
   bestMetric: oneOf("Best checkpoint by", "reward", {
     choices: [
@@ -56,15 +60,12 @@ export const RUN_SETTINGS = inGroup("run", {
       choice("caption_meteor", "Caption METEOR"),
     ],
     help: "Score whose mean over the selection rows chooses the best checkpoint. The run reward is the reward that the run trains on, averaged over its loops; the other scores ignore the judge and custom rewards",
-    advanced: true,
   }),
   evalRows: int("Evaluation rows", 32, [2, 10000], {
     unit: "rows",
     help: "Held-out rows that an evaluation scores; selectionShare of them choose the best checkpoint, the rest are reported. More rows give narrower intervals",
-    advanced: true,
   }),
   evalJudge: flag("Judge held-out rows", true, {
     help: "Uses the judge in evaluations if the reward has a judge term; its requests count against the budget of training. If off, held-out rewards are labelled “without judge”",
-    advanced: true,
   }),
 });

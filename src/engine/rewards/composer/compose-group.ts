@@ -37,11 +37,9 @@ export function composeGroup(
       return rows.map((terms) => composed(terms, instead));
     }
     case "pause":
-      throw new LabError(
-        "held",
-        `The judge gave no verdict (${reason}). Nothing of this step was kept; continue when the judge answers again`,
-        { subject: "judge" },
-      );
+      throw new LabError("held", `The judge gave no verdict (${reason}); continue when it answers again`, {
+        subject: "judge",
+      });
   }
 }
 

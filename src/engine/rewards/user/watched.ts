@@ -87,9 +87,5 @@ export function userRewards(open: () => SandboxLink, watch: Watch): UserRewards 
 function stoppedError(reply: SandboxReply): LabError {
   const stopped = reply.type === "stopped" ? reply : { did: "gave no answer", index: null };
   const where = stopped.index === null ? "" : ` on rollout ${stopped.index + 1} of its group`;
-  return new LabError(
-    "held",
-    `The custom reward ${stopped.did}${where}; it was stopped and nothing of this step was kept`,
-    { subject: "userReward" },
-  );
+  return new LabError("held", `The custom reward ${stopped.did}${where}`, { subject: "userReward" });
 }

@@ -260,7 +260,9 @@ export class Trainer {
 
   #tellHeld(cause: LabError, step: number): void {
     const { code, subject } = cause;
-    const message = cause instanceof StorageFull ? `${cause.message}; free up space, then continue` : cause.message;
+    const after = cause instanceof StorageFull ? "; free up space, then continue" : "";
+    // A reward that is not available holds a step before its update.
+    const message = `${cause.message}${code === "held" ? "; nothing of this step was kept" : after}`;
     const error = subject === undefined ? { code, message } : { code, message, subject };
     this.#deps.emit({ type: "held", step, error });
   }

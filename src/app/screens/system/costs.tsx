@@ -1,10 +1,9 @@
-import { type ReactNode, useId, useMemo, useState } from "react";
+import { type ReactNode, useMemo } from "react";
 import type { Phase } from "../../../engine/rl/run/events.ts";
 import type { PhaseCost, StepCosts } from "../../../engine/runs/phase-lines.ts";
 import { lab } from "../../clients/lab.ts";
 import { titleOf, useViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Badge } from "../../components/ui/badge.tsx";
-import { IconChevron } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { useAsync } from "../../components/use-async.ts";
@@ -65,7 +64,7 @@ const NO_COSTS: readonly StepCosts[] = [];
  * GPU costs of every phase: the last step, and below it the median over the run. Costs of a stored run come from its
  * folder.
  */
-export function PhasesPanel(): ReactNode {
+export function CostsPanel(): ReactNode {
   const arrived = useRun((run) => run.costs);
   const viewed = useViewedRun();
   const other = viewed === null || viewed.live ? null : viewed;
@@ -74,7 +73,6 @@ export function PhasesPanel(): ReactNode {
   const active = useRun((run) => isActive(run.state));
   const now = useRun((run) => (run.state === "running" || run.state === "pausing" ? run.phase : null));
   const rows = useMemo(() => phaseRows(costs), [costs]);
-  const [open, setOpen] = useState<string | null>(null);
   const timed = useSession((session) => session.gpu === null || session.gpu.features.includes("timestamp-query"));
   if (rows === null) {
     return (
@@ -110,15 +108,13 @@ export function PhasesPanel(): ReactNode {
           <TableHead columns={["Phase", ...COLUMNS.map(({ label, help }) => ({ label, title: help }))]} />
           <tbody>
             {order.map((phase) => (
-              <PhaseLines
+              <PhaseLine
                 key={phase}
                 phase={phase}
                 row={rows.phases.get(phase) as PhaseRow}
                 longest={longest}
                 medians={costs.length > 1}
                 now={other === null && now === phase}
-                open={open === phase}
-                onToggle={() => setOpen(open === phase ? null : phase)}
               />
             ))}
           </tbody>
@@ -139,47 +135,26 @@ export function PhasesPanel(): ReactNode {
   );
 }
 
-function PhaseLines(props: {
+function PhaseLine(props: {
   readonly phase: Phase;
   readonly row: PhaseRow;
   readonly longest: number;
   readonly medians: boolean;
   readonly now: boolean;
-  readonly open: boolean;
-  readonly onToggle: () => void;
 }): ReactNode {
-  const { phase, row, longest, open } = props;
-  const words = useId();
+  const { phase, row, longest, medians, now } = props;
   const share = (value: number | null): string => `${longest > 0 ? (100 * (value ?? 0)) / longest : 0}%`;
   return (
-    <>
-      <tr>
-        <th scope="row" className={styles.name}>
-          <button
-            type="button"
-            className={`inline-flex align-centre round-s pointer clear borderless ${styles.phase}`}
-            data-now={props.now}
-            aria-expanded={open}
-            aria-controls={words}
-            onClick={props.onToggle}
-          >
-            <IconChevron size={12} />
-            <span>{PHASE_NAMES[phase]}</span>
-            {props.now && <Badge tone="accent">now</Badge>}
-          </button>
-          <span className={`block relative ${styles.share}`} aria-hidden="true">
-            <i data-fill style={{ width: share(row.seconds.last) }} />
-            <b data-fill style={{ width: share(Math.min(row.gpuSeconds.last ?? 0, row.seconds.last ?? 0)) }} />
-          </span>
-        </th>
-        <Cells row={row} medians={props.medians} />
-      </tr>
-      <tr id={words} className={styles.words} hidden={!open}>
-        <td colSpan={COLUMNS.length + 1}>
-          <p>{PHASE_TEXTS[phase]}</p>
-        </td>
-      </tr>
-    </>
+    <tr>
+      <th scope="row" className={styles.name}>
+        {PHASE_NAMES[phase]} {now && <Badge tone="accent">now</Badge>}
+        <span className={`block relative ${styles.share}`} aria-hidden="true">
+          <i data-fill style={{ width: share(row.seconds.last) }} />
+          <b data-fill style={{ width: share(Math.min(row.gpuSeconds.last ?? 0, row.seconds.last ?? 0)) }} />
+        </span>
+      </th>
+      <Cells row={row} medians={medians} />
+    </tr>
   );
 }
 
@@ -196,21 +171,3 @@ function Cells({ row, medians }: { readonly row: PhaseRow; readonly medians: boo
     </td>
   ));
 }
-
-/** One sentence about each phase. */
-const PHASE_TEXTS: Readonly<Record<Phase, string>> = {
-  sample: "Selects the rows of the step by seed and reads their pictures and masks from the data worker",
-  features: "Runs both frozen towers once per picture; features of known pictures come from the cache in host memory",
-  generate: "Samples captions of all groups in one batch and samples masks for the given captions",
-  partner: "The partner computes masks for the policy's captions, and captions for its masks",
-  reward:
-    "Compares outputs with the ground truth: IoU of masks, METEOR of captions, and the judge if one is set. Also computes the masks for the anchor",
-  advantage:
-    "Computes advantages from the rewards of each group in double precision, and the reference log-probabilities",
-  loss: "One forward and one backward pass per group: log-probabilities, loss, and the gradient of every trained tensor",
-  update: "Clips the gradient norm and updates the trained tensors with AdamW",
-  ema: "Updates the EMA partner",
-  log: "Writes rollouts and metrics to the run folder and releases free GPU buffers",
-  eval: "Evaluates the held-out rows with the current weights",
-  checkpoint: "Reads back and stores weights, moments and EMA",
-};

@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from "react";
 import type { SettingKey } from "../../../engine/config/table.ts";
+import { thrownText } from "../../../engine/errors.ts";
 import {
   checkPrompts,
   DEFAULT_PROMPTS,
@@ -14,7 +15,6 @@ import { Panel } from "../../components/ui/panel/panel.tsx";
 import { useAsync } from "../../components/use-async.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import styles from "./judge.module.css";
-import { problemOf } from "./problem-of.ts";
 
 type TextKey = "judgeQuestionsPrompt" | "judgeAnswersPrompt" | "judgeDlcPrompt";
 
@@ -170,4 +170,14 @@ function Written(): ReactNode {
 
 function writtenProblem(text: string): string | null {
   return problemOf(() => parseQuestionFile("The questions", text));
+}
+
+/** Message of the error that a check throws; null if it throws none. */
+export function problemOf(check: () => unknown): string | null {
+  try {
+    check();
+    return null;
+  } catch (thrown) {
+    return thrownText(thrown);
+  }
 }

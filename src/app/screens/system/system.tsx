@@ -1,95 +1,89 @@
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import type { SystemReport } from "../../../engine/session/memory-report.ts";
+import { lab, report as reported } from "../../clients/lab.ts";
 import { saveJson } from "../../clients/save-blob.ts";
-import { PluginPanels } from "../../components/place/place.tsx";
+import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { Segmented } from "../../components/ui/controls.tsx";
 import { CopyText } from "../../components/ui/panel/copy-text.tsx";
-import { Panel } from "../../components/ui/panel/panel.tsx";
-import { clearLog, useLog } from "../../stores/log.ts";
-import { useRun } from "../../stores/run/run.ts";
+import { Tabs } from "../../components/ui/tabs.tsx";
+import { useLog } from "../../stores/log.ts";
+import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSelfTest } from "../../stores/self-test.ts";
 import { useSession } from "../../stores/session.ts";
 import { formatBytes, formatCount, formatSeconds, percent } from "../../styles/format.ts";
-import { AdapterPanel } from "./adapter-panel.tsx";
+import { CostsPanel } from "./costs.tsx";
+import { AdapterPanel, SelfTestPanel } from "./gpu.tsx";
+import { browserName, LogPanel, type PageFacts, PagePanel, usePageFacts } from "./log.tsx";
 import { phaseRows } from "./medians.ts";
-import { MemoryPanel } from "./memory-panel.tsx";
-import { browserName, PagePanel } from "./page-panel.tsx";
-import { PhasesPanel } from "./phases-panel.tsx";
-import { SelfTestPanel } from "./self-test-panel.tsx";
+import { MemoryPanel } from "./memory.tsx";
 import styles from "./system.module.css";
-import { type PageFacts, usePageFacts, useSystemReport } from "./use-system.ts";
 
-const SHOWN = { all: "All", bad: "Warnings and errors" } as const;
+/** Milliseconds between two memory reports during a run. */
+const BEAT_MS = 2000;
 
-/** What happened in this browser, newest first. */
-function LogPanel(): ReactNode {
-  const lines = useLog((log) => log.lines);
-  const [shown, setShown] = useState<keyof typeof SHOWN>("all");
-  const listed = lines.filter(({ level }) => shown === "all" || level !== "info").toReversed();
-  return (
-    <Panel
-      title="Log"
-      aside={
-        <div className="row wrap gap-2">
-          <Segmented label="Lines" options={SHOWN} value={shown} onChange={setShown} />
-          <Button kind="quiet" disabled={lines.length === 0} onClick={clearLog}>
-            Clear
-          </Button>
-        </div>
-      }
-    >
-      {listed.length === 0 && <p className="muted">{shown === "all" ? "Nothing yet" : "No warnings and no errors"}</p>}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area must be reachable by keyboard */}
-      <ol className={`grid gap-1 m-0 p-0 no-bullets scroll ${styles.log}`} data-testid="log" tabIndex={0}>
-        {listed.map(({ at, level, text }, place) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: lines are only added and may be equal
-          <li key={`${at} ${lines.length - place}`} className="grid gap-3" data-level={level}>
-            <time className="muted nowrap" dateTime={new Date(at).toISOString()}>
-              {timeText(at)}
-            </time>
-            <span className="anywhere">{text}</span>
-          </li>
-        ))}
-      </ol>
-    </Panel>
-  );
+/** Memory held on the device: updated after every step, at an interval during a run, and when the model changes. */
+function useSystemReport(): SystemReport | null {
+  const ready = useSession((session) => session.gpu !== null && session.gpuError === null);
+  const model = useSession((session) => session.model);
+  const loading = useSession((session) => session.modelProgress !== null);
+  const state = useRun((run) => run.state);
+  const step = useRun((run) => run.step);
+  const [found, setFound] = useState<SystemReport | null>(null);
+  const active = isActive(state);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each of these changes the memory held
+  useEffect(() => {
+    if (!ready) return;
+    let current = true;
+    const ask = (): void =>
+      reported(
+        lab()
+          .trainer.system()
+          .then((answer) => {
+            if (current) setFound(answer);
+          }),
+      );
+    ask();
+    const timer = active ? setInterval(ask, BEAT_MS) : undefined;
+    return () => {
+      current = false;
+      clearInterval(timer);
+    };
+  }, [ready, model, loading, state, step, active]);
+  return ready ? found : null;
 }
 
-function timeText(at: number): string {
-  return new Date(at).toLocaleString("en-GB", {
-    day: "numeric",
-    month: "short",
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-  });
-}
-
-/** The adapter, the GPU costs of a step phase by phase, and memory by owner. */
-export default function SystemScreen(): ReactNode {
+/** Adapter, self-test, memory by owner, costs of a step and log; plug-ins add tools. */
+export default function System(): ReactNode {
   const report = useSystemReport();
   const page = usePageFacts();
+  const panels = (...content: readonly ReactNode[]): ReactNode => <div className="grid gap-3 min-0">{content}</div>;
+  const tools = {
+    id: "tools",
+    label: "Tools",
+    content: panels(<PluginPanels key="tools" at="tools" given={{}} />),
+  };
   return (
-    <div className="screen" data-testid="screen-system">
-      <header className="flex wrap gap-2-3 align-baseline between">
-        <h1>System</h1>
-        <CopyReport report={report} page={page} />
-      </header>
+    <div className={`grid gap-3 min-0 ${styles.system}`} data-testid="system">
       <Figures report={report} />
-      <PhasesPanel />
-      <div className={`grid gap-3 align-start ${styles.columns}`}>
-        <div className={`grid gap-3 min-0 ${styles.column}`}>
-          <MemoryPanel report={report} />
-          <LogPanel />
-        </div>
-        <div className={`grid gap-3 min-0 ${styles.column}`}>
-          <SelfTestPanel />
-          <PluginPanels at="system" given={{}} />
-          <AdapterPanel rate={report?.rate ?? null} />
-          <PagePanel facts={page} />
-        </div>
-      </div>
+      <Tabs
+        label="System"
+        tabs={[
+          {
+            id: "gpu",
+            label: "GPU",
+            content: panels(
+              <SelfTestPanel key="test" />,
+              <AdapterPanel key="adapter" rate={report?.rate ?? null} />,
+              <PagePanel key="page" facts={page} />,
+            ),
+          },
+          { id: "memory", label: "Memory", content: <MemoryPanel report={report} /> },
+          { id: "costs", label: "Step costs", content: <CostsPanel /> },
+          { id: "log", label: "Log", content: <LogPanel /> },
+          ...(hasPanels("tools") ? [tools] : []),
+        ]}
+      />
+      <CopyReport report={report} page={page} />
     </div>
   );
 }

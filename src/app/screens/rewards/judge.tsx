@@ -3,42 +3,79 @@ import { type LabConfig, SETTINGS } from "../../../engine/config/table.ts";
 import { originOf } from "../../../engine/rewards/consent.ts";
 import { parseEndpoint } from "../../../engine/rewards/judge/providers/endpoint.ts";
 import { keepKey, listJudgeModels, setJudgeKey } from "../../clients/judge-actions.ts";
-import { report } from "../../clients/lab.ts";
+import { lab, report } from "../../clients/lab.ts";
+import { PluginPanels } from "../../components/place/place.tsx";
+import { Fields } from "../../components/settings/field.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Select, Switch, TextInput } from "../../components/ui/controls.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { allowWritten } from "../../stores/consent.ts";
 import { useJudge } from "../../stores/judge.ts";
+import { navigate, useRoute } from "../../stores/route.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import styles from "./judge.module.css";
-import { problemOf } from "./problem-of.ts";
+import { PromptsPanel, problemOf } from "./judge-prompts.tsx";
 
 const KIND_HELP: Readonly<Record<LabConfig["judge"], string>> = {
-  off: "Runs use no judge. The tests on this screen use questions generated from the reference.",
+  off: "Runs use no judge; METEOR takes its weight. Tests use questions generated from the reference.",
   questions:
     "Questions are generated once from the reference and answered from the prediction. The score is the mean of the points per question.",
   dlc: "Prepared questions, one request each, scored as in the describe-anything benchmark.",
 };
 
-/** Kind of judge, server, model and key. */
-export function ConnectionPanel(): ReactNode {
-  const judge = useSession((session) => session.config.judge);
+/**
+ * The language model that judges captions: connection, prompts and limits; plug-ins test it. Hidden while none is set up,
+ * until it is asked for.
+ */
+export function Judge(): ReactNode {
+  const asked = useRoute((route) => route.panel === "judge");
+  const { judge, judgeUrl } = useSession((session) => session.config);
+  const shown = asked || judge !== "off" || judgeUrl !== "";
+  if (!shown) {
+    return (
+      <section className="row wrap gap-2-3 between p-4 surface framed round-l" aria-label="Judge">
+        <p className="muted">A language model can judge captions. None is set, so METEOR takes its weight</p>
+        <Button data-testid="show-judge" onClick={() => navigate({ panel: "judge" })}>
+          Set up a judge
+        </Button>
+      </section>
+    );
+  }
   return (
-    <Panel title="Judge" aside={judge === "off" ? <Badge>off</Badge> : <Badge tone="accent">on</Badge>}>
-      <div className={`grid gap-2-3 align-centre ${styles.form}`}>
-        <label htmlFor="judge-kind">Kind</label>
-        <Select
-          id="judge-kind"
-          testId="judge-kind"
-          options={SETTINGS.judge.choices}
-          value={judge}
-          onChange={(value) => changeConfig({ judge: value })}
-        />
-        <p className={styles.help}>{KIND_HELP[judge]}</p>
-        <ServerFields />
+    <div className={`grid gap-4 align-start ${styles.screen}`} data-testid="judge">
+      <div className="column-flex gap-4 min-0">
+        <Panel title="Judge" aside={judge === "off" ? <Badge>off</Badge> : <Badge tone="accent">on</Badge>}>
+          <div className={`grid gap-2-3 align-centre ${styles.form}`}>
+            <label htmlFor="judge-kind">Kind</label>
+            <Select
+              id="judge-kind"
+              testId="judge-kind"
+              options={SETTINGS.judge.choices}
+              value={judge}
+              onChange={(value) => changeConfig({ judge: value })}
+            />
+            <p className={styles.help}>{KIND_HELP[judge]}</p>
+            <ServerFields />
+          </div>
+          <details className="fold mt-3">
+            <summary>Limits</summary>
+            <Fields keys={["missingVerdict", "judgeParallel", "judgeTimeout", "judgeMaxCalls"]} />
+            <Button
+              kind="quiet"
+              title="Deletes the cached judge replies, so repeated requests are sent again"
+              onClick={() => report(lab().reward.forgetReplies())}
+            >
+              Clear the cache
+            </Button>
+          </details>
+        </Panel>
+        <PromptsPanel />
       </div>
-    </Panel>
+      <div className="column-flex gap-4 min-0">
+        <PluginPanels at="judge" given={{}} />
+      </div>
+    </div>
   );
 }
 
@@ -78,7 +115,7 @@ function ServerFields(): ReactNode {
         role={problem === null ? undefined : "alert"}
       >
         {problem ??
-          "Any OpenAI-compatible server: an https service, or vLLM, Ollama, LM Studio or llama.cpp on this machine. It receives captions, and pictures only if you choose so on the Eval screen."}
+          "Any OpenAI-compatible server: an https service, or vLLM, Ollama, LM Studio or llama.cpp on this machine. It receives captions, and pictures only if you choose so for held-out suites."}
       </p>
       <label htmlFor="judge-model">Model</label>
       <div className={`flex wrap gap-2 ${styles.withButton}`}>

@@ -1,0 +1,136 @@
+import { type ReactNode, useCallback, useEffect, useState } from "react";
+import { report } from "../../clients/lab.ts";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Segmented } from "../../components/ui/controls.tsx";
+import { FactList } from "../../components/ui/facts.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
+import { clearLog, useLog } from "../../stores/log.ts";
+import { useRun } from "../../stores/run/run.ts";
+import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
+import styles from "./system.module.css";
+
+const SHOWN = { all: "All", bad: "Warnings and errors" } as const;
+
+/** What happened in this browser, newest first. */
+export function LogPanel(): ReactNode {
+  const lines = useLog((log) => log.lines);
+  const [shown, setShown] = useState<keyof typeof SHOWN>("all");
+  const listed = lines.filter(({ level }) => shown === "all" || level !== "info").toReversed();
+  return (
+    <Panel
+      title="Log"
+      aside={
+        <div className="row wrap gap-2">
+          <Segmented label="Lines" options={SHOWN} value={shown} onChange={setShown} />
+          <Button kind="quiet" disabled={lines.length === 0} onClick={clearLog}>
+            Clear
+          </Button>
+        </div>
+      }
+    >
+      {listed.length === 0 && <p className="muted">{shown === "all" ? "Nothing yet" : "No warnings and no errors"}</p>}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area must be reachable by keyboard */}
+      <ol className={`grid gap-1 m-0 p-0 no-bullets scroll ${styles.log}`} data-testid="log" tabIndex={0}>
+        {listed.map(({ at, level, text }, place) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: lines are only added and may be equal
+          <li key={`${at} ${lines.length - place}`} className="grid gap-3" data-level={level}>
+            <time className="muted nowrap" dateTime={new Date(at).toISOString()}>
+              {timeText(at)}
+            </time>
+            <span className="anywhere">{text}</span>
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  );
+}
+
+function timeText(at: number): string {
+  return new Date(at).toLocaleString("en-GB", {
+    day: "numeric",
+    month: "short",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+  });
+}
+
+export interface PageFacts {
+  /** Bytes of this page's private storage in use, and its quota; null if the browser does not report them. */
+  readonly usage: number | null;
+  readonly quota: number | null;
+  /** Whether the storage is persistent: the browser does not clear it when disk space is low. */
+  readonly persisted: boolean | null;
+  /** Requests persistent storage. */
+  readonly persist: () => void;
+}
+
+/** Storage of the page, updated after every checkpoint. */
+export function usePageFacts(): PageFacts {
+  const checkpoint = useRun((run) => run.lastCheckpoint?.at);
+  const [storage, setStorage] = useState<Omit<PageFacts, "persist">>({ usage: null, quota: null, persisted: null });
+  const read = useCallback(async () => {
+    const [{ usage, quota }, persisted] = await Promise.all([
+      navigator.storage.estimate(),
+      navigator.storage.persisted(),
+    ]);
+    setStorage({ usage: usage ?? null, quota: quota ?? null, persisted });
+  }, []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a checkpoint uses storage
+  useEffect(() => report(read()), [read, checkpoint]);
+  const persist = useCallback(() => report(navigator.storage.persist().then(read)), [read]);
+  return { ...storage, persist };
+}
+
+/** The browser: storage, processor threads, isolation. */
+export function PagePanel({ facts }: { readonly facts: PageFacts }): ReactNode {
+  const { usage, quota, persisted, persist } = facts;
+  const share = usage === null || quota === null || quota === 0 ? null : Math.min(1, usage / quota);
+  return (
+    <Panel
+      title="Storage and browser"
+      aside={
+        persisted === null ? undefined : persisted ? (
+          <Badge tone="good">Storage is persistent</Badge>
+        ) : (
+          <Button kind="quiet" title="Otherwise the browser may clear it when disk space is low" onClick={persist}>
+            Make it persistent
+          </Button>
+        )
+      }
+    >
+      {share !== null && (
+        <meter
+          className="full-width mb-2"
+          aria-label="Storage used"
+          min={0}
+          max={1}
+          low={0.8}
+          high={0.95}
+          optimum={0}
+          value={share}
+        />
+      )}
+      <FactList
+        testId="page-facts"
+        facts={[
+          ["Storage used", `${formatBytes(usage)} of ${formatBytes(quota)}`],
+          ["Processor threads", formatCount(navigator.hardwareConcurrency)],
+          ["Cross-origin isolation", globalThis.crossOriginIsolated ? "yes: precise timers" : "no: rounded timers"],
+          ["Browser", browserName() ?? NONE],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** Name and version that the browser reports. */
+export function browserName(): string | null {
+  const found = /(Edg|OPR|Firefox|Chrome|Version)\/([\d.]+)/g;
+  const names: Readonly<Record<string, string>> = { Edg: "Edge", OPR: "Opera", Version: "Safari" };
+  const parts = [...navigator.userAgent.matchAll(found)];
+  // Chromium-based browsers list Chrome before their own name.
+  const last = parts.at(-1);
+  return last === undefined ? null : `${names[last[1] as string] ?? last[1]} ${last[2]}`;
+}

@@ -1,0 +1,96 @@
+/** Which settings a run reads: the form shows no others. */
+import { aboutLoop } from "../rl/loops/abouts.ts";
+import { activeLoops, needsReference, samples } from "./derived.ts";
+import type { SettingGroup } from "./setting.ts";
+import { type LabConfig, SETTINGS, type SettingKey } from "./table.ts";
+
+type Condition = (config: LabConfig) => boolean;
+
+/** The mask policies that read a setting. */
+const policy =
+  (...names: readonly LabConfig["maskPolicy"][]): Condition =>
+  ({ maskPolicy }) =>
+    names.includes(maskPolicy);
+const evaluates: Condition = ({ evalSteps }) => evalSteps > 0;
+const reinforces: Condition = ({ mode }) => mode === "rl";
+const masks: Condition = (config) => samples(config, "mask");
+const adapts: Condition = ({ adaptiveEntropy }) => adaptiveEntropy;
+const loss =
+  (name: LabConfig["lossType"]): Condition =>
+  ({ lossType }) =>
+    lossType === name;
+
+const GROUPS: { readonly [G in SettingGroup]?: Condition } = {
+  sampling: reinforces,
+  objective: reinforces,
+  reward: reinforces,
+  mask: (config) => reinforces(config) && masks(config),
+  supervised: ({ mode }) => mode === "sft",
+};
+
+const SETTING: { readonly [K in SettingKey]?: Condition } = {
+  bestMetric: evaluates,
+  evalRows: evaluates,
+  evalJudge: (config) => evaluates(config) && config.judge !== "off",
+  stepsPerGeneration: reinforces,
+  microRollouts: reinforces,
+  groupsAtOnce: reinforces,
+  resampleRounds: reinforces,
+  zeroSpreadRows: reinforces,
+  mixBy: ({ mixSources }) => mixSources !== "",
+  curriculumStart: ({ curriculum }) => curriculum !== "off",
+  curriculumSteps: ({ curriculum }) => curriculum !== "off",
+  klEstimator: needsReference,
+  klClamp: needsReference,
+  reference: needsReference,
+  biasCorrectedKl: needsReference,
+  syncReference: needsReference,
+  referenceMixup: ({ syncReference }) => syncReference,
+  referenceSyncSteps: ({ syncReference }) => syncReference,
+  entropyTarget: adapts,
+  entropyStep: adapts,
+  entropyCoefficientMin: adapts,
+  entropyCoefficientMax: adapts,
+  sapoTemperaturePositive: loss("sapo"),
+  sapoTemperatureNegative: loss("sapo"),
+  vespoKPositive: loss("vespo"),
+  vespoLambdaPositive: loss("vespo"),
+  vespoKNegative: loss("vespo"),
+  vespoLambdaNegative: loss("vespo"),
+  appendSegment: policy("answer"),
+  candidateTemperature: policy("candidates", "proposals", "pathwise"),
+  proposalTemperature: policy("proposals"),
+  proposalOverlap: policy("proposals"),
+  proposalPhrases: policy("proposals"),
+  proposalPoints: policy("proposals"),
+  fieldGrid: policy("field", "imitation"),
+  fieldSigma: policy("field", "imitation"),
+  fieldBand: policy("field", "imitation"),
+  embeddingSigma: policy("embedding", "proposals"),
+  noiseUnit: policy("field", "embedding", "proposals", "imitation"),
+  antitheticNoise: policy("field", "embedding", "proposals", "imitation"),
+  pixelTemperature: policy("pixels", "pathwise"),
+  maskAnchorWeight: ({ maskAnchor }) => maskAnchor !== "none",
+  partnerScope: reinforces,
+  partnerMaxTokens: masks,
+  partnerTemperature: (config) => reinforces(config) && masks(config),
+  partnerSamples: (config) => reinforces(config) && masks(config) && config.partnerTemperature > 0,
+  minRateShare: ({ schedule }) => schedule !== "constant",
+  clipScope: reinforces,
+  gradientReport: reinforces,
+};
+
+/** Whether a run with this configuration reads a setting. */
+export function usesSetting(key: SettingKey, config: LabConfig): boolean {
+  const loop = Number(/^loop(\d)/.exec(key)?.[1] ?? Number.NaN);
+  if (!Number.isNaN(loop) && !usesLoop(loop, key, config)) return false;
+  if (key.startsWith("judge") && key !== "judge" && config.judge === "off") return false;
+  return (GROUPS[SETTINGS[key].group]?.(config) ?? true) && (SETTING[key]?.(config) ?? true);
+}
+
+/** The weight of an optional loop also serves to switch it on, beside both loops. */
+function usesLoop(loop: number, key: SettingKey, config: LabConfig): boolean {
+  const trains = activeLoops(config).some((id) => id === loop);
+  const optional = aboutLoop(loop as Parameters<typeof aboutLoop>[0]).optional === true;
+  return trains || (optional && key === `loop${loop}Weight` && config.loops === "both" && config.mode === "rl");
+}
