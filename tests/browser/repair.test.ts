@@ -1,7 +1,38 @@
-/** From Home to a run that repairs masks: it starts by itself, leads with masks, and returns to its live step. */
+/** From Home to a run: one that stays there with its rows, and one that repairs masks and returns to its live step. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violations } from "../support/axe.ts";
-import { type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent } from "../support/page.ts";
+import { CHEAP_RUN, type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent } from "../support/page.ts";
+
+it("Train it yourself stays with the same rows, and ends with the result in place of the invitation", async () => {
+  const { lab, events } = await openFollowed({
+    screen: "home",
+    ...CHEAP_RUN,
+    steps: "1",
+    evalSteps: "1",
+    evalRows: "4",
+  });
+  const { page } = lab;
+  const heading = (): Promise<string | null> => page.getByRole("heading", { level: 1 }).textContent();
+  const rows = page.getByTestId("before-after").locator("li");
+  const caption = (): Promise<string | null> => page.getByTestId("before-after").locator("figcaption").textContent();
+  await expect.poll(() => rows.count()).toBe(6);
+  await expect.poll(heading).toMatch(/^A model learns/);
+  await page.getByTestId("train-it-yourself").click();
+  await untilEvent(events, 0, (event) => event.type === "state" && event.state === "running");
+  await page.locator("main[data-screen=home]").waitFor();
+  await expect.poll(heading).toBe("Your run");
+  await expect.poll(() => page.getByTestId("home-run").textContent()).toMatch(/step \d of 1/);
+  await expect.poll(() => rows.count()).toBeGreaterThan(1);
+  await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
+  await expect.poll(heading).toBe("Your run has ended");
+  await expect.poll(caption).toMatch(/: step 0 and step 1$/);
+  await expect.poll(() => page.getByTestId("home-curve").getByTestId("gain-numbers").textContent()).toMatch(/^greedy /);
+  for (const name of ["Compare", "Export"]) await page.getByRole("link", { name, exact: true }).waitFor();
+  await page.getByRole("button", { name: "Now your data" }).click();
+  await page.locator("main[data-screen=data]").waitFor();
+  expect(lab.consoleErrors).toEqual([]);
+  await lab.close();
+});
 
 let lab: OpenPage;
 let events: RunEvent[];

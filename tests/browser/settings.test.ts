@@ -2,9 +2,13 @@
  * Settings from an address and from files, under the names of other trainers, and the plan's text about the browser's
  * storage.
  */
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
 import { formatShare } from "../../src/app/styles/format.ts";
 import { CHEAP_RUN, type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
+
+const PHOTOGRAPHS = join(root, "tests", "fixtures", "photographs", "data-00000-of-00001.arrow");
 
 let lab: OpenPage;
 beforeAll(async () => {
@@ -86,6 +90,37 @@ it("a dry run measures a step beside the forecast, can be cancelled, and stores 
   await expect.poll(() => length.textContent()).not.toMatch(/dry run/);
   await expect.poll(runs).toEqual([]);
   expect(await problems(page)).toEqual(problemsBefore);
+});
+
+describe("the preflight", () => {
+  const reason = () => lab.page.getByTestId("start-reason").textContent();
+  const remedy = () => lab.page.getByTestId("remedy");
+
+  it("offers a longer limit where most captions do not fit", async () => {
+    const { page } = lab;
+    await show(page, { screen: "setup", maxNewTokens: "4" });
+    await expect.poll(reason).toMatch(/^These rows do not fit/);
+    await page.getByText(/^Captions of these rows have \d+ to \d+ tokens, but the model may write 4: /).waitFor();
+    await remedy().click();
+    await expect.poll(reason).toBe("Ready to start");
+    expect(Number((await settings()).maxNewTokens)).toBeGreaterThan(7);
+  });
+
+  it("does not call the pocket model ready for photographs, and offers to load a checkpoint", async () => {
+    const { page } = lab;
+    await show(page, { screen: "data" });
+    await page.getByTestId("pick-shard-files").setInputFiles([PHOTOGRAPHS]);
+    await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(/^3 rows/);
+    await show(page, { screen: "setup" });
+    await expect.poll(reason).toMatch(/^These rows do not fit/);
+    await page.getByText(/^The model has no tokens for ".*it was made for other pictures/).waitFor();
+    await expect.poll(() => remedy().allTextContents()).toEqual(["Load a checkpoint…"]);
+    await show(page, { screen: "data" });
+    await page.getByRole("button", { name: "Use demo shard" }).first().click();
+    await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(/^320 rows/);
+    await show(page, { screen: "setup" });
+    await expect.poll(reason).toBe("Ready to start");
+  });
 });
 
 it("a mix shows the rows and shares of its sources; it comes from a file, as addresses carry no texts", async () => {

@@ -68,7 +68,10 @@ export function listenForKeys(onHelp: () => void): () => void {
     }
     if (event.repeat) return;
     const { screen: shown, explain } = useRoute.getState();
-    if (event.key === "Escape" && shown === "train" && explain) return navigate({ explain: false });
+    if (event.key === "Escape" && shown === "train" && explain) {
+      navigate({ explain: false });
+      return;
+    }
     const key = event.key.toLowerCase();
     if (event.timeStamp < goUntil) {
       goUntil = 0;

@@ -43,7 +43,7 @@ export function SettingsForm(): ReactNode {
     <Panel
       title="Settings"
       aside={
-        <div className={`flex wrap gap-2 ${styles.search}`} role="search">
+        <div className={`flex wrap gap-2 ${styles.search}`}>
           <TextInput
             type="search"
             data-testid="search-settings"

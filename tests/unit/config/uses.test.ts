@@ -1,0 +1,35 @@
+/** Settings that a run reads. */
+import { expect, it } from "vitest";
+import { SETTING_KEYS } from "../../../src/engine/config/parse.ts";
+import { PRESETS, presetConfig } from "../../../src/engine/config/presets.ts";
+import type { Setting } from "../../../src/engine/config/setting.ts";
+import { SETTINGS, type SettingKey } from "../../../src/engine/config/table.ts";
+import { usesSetting } from "../../../src/engine/config/uses.ts";
+
+const demo = presetConfig("demo");
+
+it.each(PRESETS.map(({ name }) => name))("a preset sets no main setting in vain: %s", (name) => {
+  const config = presetConfig(name);
+  const main = SETTING_KEYS.filter((key) => (SETTINGS[key] as Setting).main === true && usesSetting(key, config));
+  expect(main.length).toBeGreaterThan(11);
+  expect(main.length).toBeLessThan(19);
+});
+
+it.each([
+  ["groupSize", {}, { mode: "sft" }],
+  ["sftDiceWeight", { mode: "sft" }, {}],
+  ["maskPolicy", {}, { loops: "1" }],
+  ["candidateTemperature", { maskPolicy: "proposals" }, { maskPolicy: "field" }],
+  ["fieldSigma", { maskPolicy: "imitation" }, { maskPolicy: "pixels" }],
+  ["loop1Iou", {}, { loops: "2" }],
+  ["loop3Weight", {}, { mode: "sft" }],
+  ["loop3Meteor", { loop3Weight: 1 }, {}],
+  ["judgeTimeout", { judge: "questions" }, {}],
+  ["evalRows", {}, { evalSteps: 0 }],
+  ["vespoKPositive", { lossType: "vespo" }, {}],
+  ["partnerSamples", { partnerTemperature: 1 }, {}],
+  ["klEstimator", { objective: "notes", beta: 0 }, { beta: 0 }],
+] as const)("%s is read with %j, not with %j", (key: SettingKey, used, unused) => {
+  expect(usesSetting(key, { ...demo, ...used })).toBe(true);
+  expect(usesSetting(key, { ...demo, ...unused })).toBe(false);
+});
