@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,8 @@ _LINEARS = ("q_proj", "k_proj", "v_proj", "qkv_proj", "o_proj", "gate_proj", "up
             "wqkv", "wo", "w1", "w3", "w2")  # fmt: skip
 
 _NEEDED = ("vision_config", "llm_config", "force_image_size", "downsample_ratio", "select_layer", "template")
+
+_HALVES = (torch.bfloat16, torch.float16)
 
 Values = list[Tensor]
 """Values of the trainable tensors in order."""
@@ -149,6 +151,10 @@ class Sa2va(nn.Module):
         """Adds adapters to every linear layer of the decoder and sets `names` and `trained`."""
         lora = LoraConfig(r=rank, lora_alpha=alpha, lora_dropout=0.0, bias="none", target_modules="all-linear")
         inject_adapter_in_model(lora, self.language_model)
+        if self.language_model.get_input_embeddings().weight.dtype in _HALVES:
+            for layer in (own for own in self.language_model.modules() if isinstance(own, LoraLayer)):
+                # PEFT would keep every input in f32 as well.
+                layer.cast_input_dtype_enabled = False
         self.requires_grad_(False)
         named = {self.published(name): own for name, own in self.named_parameters()}
         trains = (name for name in named if ".lora_" in name or not name.startswith(LANGUAGE))
@@ -243,7 +249,11 @@ class Sa2va(nn.Module):
         if self.lockstep is not None:
             self.lockstep.enter()
         extra: dict[str, Any] = {CACHE: cache, "use_cache": cache is not None, **more}
-        out: Tensor = self.language_model.model(inputs_embeds=x.to(table.weight.dtype), **extra).last_hidden_state
+        dtype = table.weight.dtype
+        # Adapters stay in f32 and compute in the precision of a base in half, as they do while sampling.
+        half = dtype in _HALVES and torch.amp.is_autocast_available(x.device.type)
+        with torch.autocast(x.device.type, dtype) if half else nullcontext():
+            out: Tensor = self.language_model.model(inputs_embeds=x.to(dtype), **extra).last_hidden_state
         return out
 
     def settle(self) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 from transformers import DynamicCache
 
 from .language import Slots
@@ -93,7 +94,7 @@ class Actor:
         visual = self.model.project(features)
         fill = [visual.flatten(0, 1)]
         if cells is not None:
-            fill.append(visual[-1][torch.from_numpy(cells.reshape(-1).astype(bool)).to(visual.device)])
+            fill.append(visual[-1][torch.from_numpy(np.flatnonzero(cells)).to(visual.device)])
         x = self.model.embed(ids)
         places = torch.tensor([at for at, token in enumerate(ids) if token == self.words.context], device=x.device)
         return x.index_put((places,), torch.cat(fill))
@@ -225,10 +226,22 @@ class Actor:
         targets = torch.tensor([(own + [0] * width)[:width] for own in completions], device=whole.device)
         first = whole[-1:].expand(len(completions), 1, -1)
         tails = torch.cat([first, self.model.embed(targets[:, :-1])], 1)
-        logits = self.model.logits(self._behind(whole[:-1], tails, len(whole) + most))
+        states = self._behind(whole[:-1], tails, len(whole) + most)
         guard = self.settings.logit_guard
-        logs = (logits.clamp(-guard, guard) / temperature).log_softmax(-1)
-        return logs.gather(-1, targets[..., None])[..., 0], -(logs.exp() * logs).sum(-1)
+
+        def scores(states: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+            logs = (self.model.logits(states).clamp(-guard, guard) / temperature).log_softmax(-1)
+            return logs.gather(-1, targets[..., None])[..., 0], -(logs.exp() * logs).sum(-1)
+
+        if not self.settings.recompute or not torch.is_grad_enabled():
+            return scores(states, targets)
+        # Scores of the vocabulary take more memory than all layers' inputs, so one answer's exist at a time.
+        rows = [
+            checkpoint(scores, *own, use_reentrant=False, preserve_rng_state=False)
+            for own in zip(states.split(1), targets.split(1), strict=True)
+        ]
+        logps, entropies = (torch.cat(own) for own in zip(*rows, strict=True))
+        return logps, entropies
 
     def answer_loss(self, asked: Asked, answer: list[int]) -> Tensor:
         """Mean cross-entropy of a given answer's tokens; differentiable."""
@@ -280,16 +293,14 @@ class Actor:
         side = (self.model.sam_size, self.model.sam_size)
         large = F.interpolate(maps[:, None], side, mode="bilinear", align_corners=False)
         logits = F.interpolate(large, (height, width), mode="bilinear", align_corners=False)[:, 0]
-        found = []
-        for own in logits:
-            mask = self.inside(own)
-            sure = own[torch.from_numpy(mask).to(own.device) > 0]
-            found.append(Found(mask, float(sure.sigmoid().mean()) if len(sure) else None))
-        return found
+        inside = self.inside(logits)
+        sums = torch.stack([(logits.sigmoid() * inside).sum((1, 2)), inside.sum((1, 2)).to(logits)]).tolist()
+        masks = inside.to(torch.uint8).cpu().numpy()
+        return [Found(mask, sure / size if size else None) for mask, sure, size in zip(masks, *sums, strict=True)]
 
-    def inside(self, logits: Tensor) -> Mask:
-        """The mask of logits [h, w]."""
-        return (logits > 0).cpu().numpy().astype(np.uint8)
+    def inside(self, logits: Tensor) -> Tensor:
+        """The masks of logits [n, h, w], on their device."""
+        return logits > 0
 
 
 class _Decoding:

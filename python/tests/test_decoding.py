@@ -82,8 +82,8 @@ def test_a_mask_decoder_of_any_depth_has_the_published_layers() -> None:
 
 def test_a_confidence_is_that_of_the_mask_which_a_replay_takes_from_the_record() -> None:
     class Recorded(Actor):
-        def inside(self, logits: torch.Tensor) -> Mask:
-            return np.ones(logits.shape, dtype=np.uint8)
+        def inside(self, logits: torch.Tensor) -> torch.Tensor:
+            return torch.ones_like(logits, dtype=torch.bool)
 
     unused: Any = None
     model: Any = SimpleNamespace(sam_size=4)
@@ -157,6 +157,75 @@ def test_recomputed_layers_give_the_gradient_of_kept_ones_and_keep_less(folder: 
         if a is not None and b is not None:
             torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-12)
     assert small < whole / 2
+
+
+def kept_bytes(model: Sa2va, run: Any) -> tuple[int, Any]:
+    """Bytes that a pass keeps for its backward pass, beside weights, and its result."""
+    kept: dict[int, int] = {}
+
+    def keep(value: torch.Tensor) -> torch.Tensor:
+        storage = value.untyped_storage()
+        kept[storage._cdata] = storage.nbytes()
+        return value
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda value: value):
+        out = run()
+    weights = {own.untyped_storage()._cdata for own in model.parameters()}
+    return sum(size for place, size in kept.items() if place not in weights), out
+
+
+def test_a_token_of_the_1b_model_keeps_little_when_layers_are_recomputed() -> None:
+    config = read_json(next(path for path in MODELS if path.name.endswith("qwen2")) / "config.json")
+    config["llm_config"] |= {
+        "hidden_size": 896, "intermediate_size": 4864, "num_hidden_layers": 24, "num_attention_heads": 14,
+        "num_key_value_heads": 2, "vocab_size": 151674, "max_position_embeddings": 32768,
+    }  # fmt: skip
+    with torch.device("meta"):
+        model = Sa2va(config)
+        model.add_adapter(128, 256)
+        # Tensors without values have no autocast, so adapters are in half as well.
+        model.language_model.to(torch.bfloat16)
+        model.recompute()
+        # Twelve tiles and the thumbnail; a hundred tokens of text.
+        whole = torch.empty(13 * 256 + 100, 896).requires_grad_()
+
+    class Prompted(Actor):
+        def _embedded(self, asked: Any) -> torch.Tensor:
+            return whole
+
+    rollouts, tokens = 8, 128
+    settings: Any = SimpleNamespace(logit_guard=30.0, recompute=True)
+    unused: Any = SimpleNamespace()
+    actor = Prompted(model, unused, settings)
+    said = [[1] * tokens] * rollouts
+    size, (logps, _) = kept_bytes(model, lambda: actor.text_scores(unused, said, tokens, 1.0, tokens))
+    assert logps.shape == (rollouts, tokens)
+    assert 1e4 < size / (len(whole) + rollouts * tokens) < 0.3e6
+
+
+def test_adapters_compute_in_the_precision_of_a_base_in_half_and_train_in_single() -> None:
+    found = []
+    for dtype in (torch.float32, torch.bfloat16):
+        model = load_model(MODELS[0], dtype)
+        model.add_adapter(2, 4)
+        torch.manual_seed(3)
+        for own in model.trained:
+            own.data.normal_(std=0.05)
+        width = model.language_model.get_input_embeddings().weight.shape[1]
+        x = torch.randn(2, 7, width)
+        size, states = kept_bytes(model, lambda model=model, x=x: model.states(x))
+        states.float().square().sum().backward()
+        with torch.no_grad(), model.sampling():
+            sampled = model.states(x)
+        gradients = [own.grad for name, own in zip(model.names, model.trained, strict=True) if ".lora_" in name]
+        assert {own.dtype for own in gradients if own is not None} == {torch.float32}
+        found.append((size, states.detach().float(), sampled.float(), torch.cat([g.flatten() for g in gradients])))
+    (whole, states, _, gradient), (half, own, sampled, other) = found
+    assert half < 0.8 * whole
+    scale = states.abs().max()
+    assert (own - sampled).abs().max() < 0.03 * scale
+    assert (own - states).abs().max() < 0.05 * scale
+    assert torch.nn.functional.cosine_similarity(gradient, other, dim=0) > 0.99
 
 
 def test_a_published_config_has_the_sizes_of_hiera_l(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import torch
 from torch import Tensor
@@ -122,9 +123,12 @@ class Recorded(Actor):
             drawn = Drawn(*(torch.where(taken, b, a) for a, b in zip(drawn, other, strict=True)))
         return drawn
 
-    def inside(self, logits: Tensor) -> Mask:
-        """A mask, or the nearest of the recorded ones from which it differs only where logits are near 0."""
-        mask, size = super().inside(logits), logits.abs()
+    def inside(self, logits: Tensor) -> Tensor:
+        """Masks, or the nearest recorded ones from which they differ only where logits are near 0."""
+        return torch.stack([torch.from_numpy(self._nearest(own)).to(own.device) > 0 for own in logits])
+
+    def _nearest(self, logits: Tensor) -> Mask:
+        mask, size = (logits > 0).cpu().numpy().astype(np.uint8), logits.abs()
         far = (size > _LOGIT * size.max()).cpu().numpy()
         gaps = ((mask != other, other) for other in self._masks if other.shape == mask.shape)
         alike = [(int(gap.sum()), other) for gap, other in gaps if not gap[far].any()]
