@@ -242,7 +242,8 @@ def adamw(
         {"params": [values[at] for at in places], "lr": lr, "weight_decay": s.weight_decay if decays else 0.0}
         for (lr, decays), places in groups.items()
     ]
-    optimiser = torch.optim.AdamW(options, betas=(s.adam_beta1, s.adam_beta2), eps=s.adam_eps, fused=True)
+    betas = float(s.adam_beta1), float(s.adam_beta2)
+    optimiser = torch.optim.AdamW(options, betas=betas, eps=s.adam_eps, fused=True)
     for at in (at for places in groups.values() for at in places):
         steps = torch.full((), count - 1.0, device=values[at].device)
         optimiser.state[values[at]] = {"step": steps, "exp_avg": moments[0][at], "exp_avg_sq": moments[1][at]}
