@@ -69,8 +69,8 @@ def arguments(about: str | None) -> argparse.ArgumentParser:
     parser.add_argument(
         "--dtype",
         choices=list(DTYPES),
-        help="precision of the frozen model; default: that of the run's last part, else bf16 for a bf16 checkpoint "
-        "on a GPU and f32 otherwise",
+        help="precision of the frozen model; default: that of the run's last part, else bf16 for a new run of a bf16 "
+        "checkpoint on a GPU and f32 otherwise",
     )
     parser.add_argument("--shard", choices=["fsdp2"], help="splits the frozen language model over the processes")
     parser.add_argument(
@@ -184,8 +184,13 @@ def _precision(given: argparse.Namespace, folder: RunFolder, settings: Settings,
     if chosen is not None:
         return chosen
     config = read_json(given.model / "config.json")
-    half = "bfloat16" in (config.get("torch_dtype"), config.get("dtype"))
-    return "bf16" if half and team.device.type == "cuda" else "f32"
+    half = "bfloat16" in (config.get("torch_dtype"), config.get("dtype")) and team.device.type == "cuda"
+    if half and folder.checkpoints():
+        raise LabError(
+            f"The run's steps used weights in {settings.weight_storage} (weightStorage); add --dtype f32 to keep that "
+            "base, or --dtype bf16 to continue on the checkpoint's own. Nothing was changed"
+        )
+    return "bf16" if half else "f32"
 
 
 def _restored(folder: RunFolder, model: Sa2va, state: State, team: Team) -> int:

@@ -4,6 +4,7 @@ python -m sa2va_lab.train RUN --model DIR --shards DIR: continues a run from its
 Under torchrun or accelerate every process samples its share of the groups; the first one writes the run folder.
 """
 
+import os
 import signal
 import sys
 import threading
@@ -97,7 +98,11 @@ def train(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
             config = folder.manifest["config"] | {name: change["to"] for name, change in run.changed.items()}
             folder.update(state="running", segments=[*kept, segment], config=config)
             words = [f"{name} {change['from']} → {change['to']}" for name, change in run.changed.items()]
-            shown = [f"continues after step {run.step} of {run.settings.steps}", f"{team.world} processes", run.dtype]
+            earlier = [own["dtype"] for own in kept if own.get("dtype") not in (None, run.dtype)][-1:]
+            words += [f"base {name} → {run.dtype}" for name in earlier]
+            attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+            begins = "continues" if attempt == "0" else f"restart {attempt} after a failure: continues"
+            shown = [f"{begins} after step {run.step} of {run.settings.steps}", f"{team.world} processes", run.dtype]
             print(", ".join([*shown, *words]), flush=True)
         if run.context.scorer.judge is not None:
             folder.record_judge(run.step, run.context.scorer.judge.described)

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -54,16 +55,18 @@ def test_parts_of_a_group_give_its_gradient(bonus: float) -> None:
         assert (loss, logps.tolist()) == (found[0][1], found[0][2].tolist())
 
 
-def parts(run: RunFolder, last: int, changed: dict[str, Any]) -> list[dict[str, Any]]:
+def parts(run: RunFolder, last: int, changed: dict[str, Any], dtype: str = "f32") -> list[dict[str, Any]]:
     """Trains to a step with changed settings; returns the segments."""
     team: Any = Alone()
     again = RunFolder(run.path)
-    train(replace(opened(again, team), changed=changed), team, last, threading.Event())
+    train(replace(opened(again, team), changed=changed, dtype=dtype), team, last, threading.Event())
     found: list[dict[str, Any]] = again.manifest["segments"]
     return found
 
 
-def test_a_wider_batch_is_recorded_with_its_part_and_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wider_batch_is_recorded_with_its_part_and_stays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = folder_of(tmp_path / "run")
     parts(run, 2, {})
     wide = {"promptsPerStep": {"from": 1, "to": 8}}
@@ -74,6 +77,16 @@ def test_a_wider_batch_is_recorded_with_its_part_and_stays(tmp_path: Path, capsy
     state = json.loads((run.path / "checkpoints" / "step-000004" / "trainer_state.json").read_text())
     assert state["sa2va_lab"]["config"]["promptsPerStep"] == 8
     assert (again.earlier_settings(1), again.earlier_settings(2)) == ({"promptsPerStep": 1}, {})
+    # A process that torchrun started again says so.
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "2")
+    parts(run, 5, {}, "bf16")
+    assert "restart 2 after a failure: continues after step 4 of 5, 1 processes, bf16, base f32 → bf16" in (
+        capsys.readouterr().out
+    )
+    monkeypatch.delenv("TORCHELASTIC_RESTART_COUNT")
+    shutil.rmtree(run.path / "checkpoints" / "step-000005")
+    again = RunFolder(run.path)
+    again.update(segments=again.manifest["segments"][:2])
     # A part without a step is none.
     assert len(parts(run, 3, {})) == 2
     # A part that left no checkpoint is replaced, and the change is still known.
@@ -100,6 +113,9 @@ def test_another_base_is_asked_for(tmp_path: Path) -> None:
     run = RunFolder(run.path)
     assert chosen(gpu) == "f32"
     run.update(segments=[])
+    assert chosen(cpu) == "f32"
+    with pytest.raises(LabError, match=r"weights in f16 \(weightStorage\); add --dtype f32 to keep that base"):
+        chosen(gpu)
     with pytest.raises(LabError, match=r"weights in q4 \(weightStorage\).*add --dtype bf16 or --dtype f32"):
         chosen(gpu, weightStorage="q4")
     with pytest.raises(LabError, match=r"weights in q8 \(towerStorage\)"):
