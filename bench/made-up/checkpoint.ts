@@ -5,9 +5,10 @@
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { parseSa2vaConfig } from "../../src/engine/model/config.ts";
+import { parseSa2vaConfig, type Sa2vaConfig } from "../../src/engine/model/config.ts";
+import { SAM, videoShapes } from "../../src/engine/model/sam2/video/video-shapes.ts";
 import { sam2Shapes } from "../../src/engine/model/sam2-shapes.ts";
-import { expectedShapes } from "../../src/engine/model/weights/tensor-shapes.ts";
+import { expectedShapes, type NamedShape } from "../../src/engine/model/weights/tensor-shapes.ts";
 
 type Json = Record<string, unknown>;
 
@@ -22,16 +23,33 @@ export const TOKENIZER_FILES = [
   "special_tokens_map.json",
 ] as const;
 
-/** config.json of Sa2VA-1B; with `small`, the golden model's. */
-export function trueConfig(small: boolean): Record<string, unknown> {
+/** Sizes of a made checkpoint: those of the golden model, or of a published one. */
+export type TrueSize = "small" | keyof typeof LANGUAGE;
+
+/** Language models of the published checkpoints on InternVL2.5. */
+const LANGUAGE = {
+  "1B": {
+    template: "qwen_chat",
+    sizes: { hidden_size: 896, intermediate_size: 4864, num_hidden_layers: 24, num_attention_heads: 14 },
+  },
+  "4B": {
+    template: "phi3_chat",
+    sizes: { hidden_size: 2048, intermediate_size: 11008, num_hidden_layers: 36, num_attention_heads: 16 },
+  },
+} as const;
+
+/** config.json of a checkpoint of this size. */
+export function trueConfig(size: TrueSize): Record<string, unknown> {
   const golden = JSON.parse(readFileSync(join(root, GOLDEN, "config.json"), "utf8")) as Record<string, unknown>;
-  if (small) return golden;
+  if (size === "small") return golden;
   const { sam2_config: _, ...rest } = golden;
+  const { template, sizes } = LANGUAGE[size];
   return {
     ...rest,
+    template,
     force_image_size: 448,
     max_dynamic_patch: 12,
-    hidden_size: 896,
+    hidden_size: sizes.hidden_size,
     vision_config: {
       ...(golden.vision_config as object),
       image_size: 448,
@@ -42,13 +60,13 @@ export function trueConfig(small: boolean): Record<string, unknown> {
     },
     llm_config: {
       ...(golden.llm_config as object),
+      ...sizes,
       vocab_size: 151679,
-      hidden_size: 896,
-      intermediate_size: 4864,
-      num_hidden_layers: 24,
-      num_attention_heads: 14,
       num_key_value_heads: 2,
       max_position_embeddings: 32768,
+      bos_token_id: 151643,
+      eos_token_id: 151645,
+      pad_token_id: 151643,
     },
   };
 }
@@ -62,32 +80,46 @@ export interface Written {
 /** Random numbers in ±1 that all tensors draw from, each at its own place. */
 const POOL = 2 ** 20;
 
-/** Parts that only video uses: they are in every published file and must not be read. */
-const VIDEO: readonly (readonly [name: string, shape: readonly number[]])[] = [
-  ["grounding_encoder.sam2_model.maskmem_tpos_enc", [7, 1, 1, 64]],
-  ["grounding_encoder.sam2_model.no_obj_ptr", [1, 256]],
-  ...[0, 1, 2, 3].map(
-    (layer) => [`grounding_encoder.sam2_model.memory_attention.layers.${layer}.linear1.weight`, [2048, 256]] as const,
-  ),
+/** Some parts that only video uses: they must not be read. */
+const VIDEO: readonly NamedShape[] = [
+  [`${SAM}.maskmem_tpos_enc`, [7, 1, 1, 64]],
+  [`${SAM}.no_obj_ptr`, [1, 256]],
+  ...[0, 1, 2, 3].map((layer): NamedShape => [`${SAM}.memory_attention.layers.${layer}.linear1.weight`, [2048, 256]]),
 ];
 
+/** Element types of language model, vision tower and the rest; which parts that only video uses are written. */
+interface Types {
+  readonly half: (name: string) => boolean;
+  readonly video: (config: Sa2vaConfig) => readonly NamedShape[];
+}
+const TYPES = {
+  F32: { half: (name) => /^(language_model|vision_model)\./.test(name), video: () => VIDEO },
+  BF16: { half: () => true, video: () => VIDEO },
+  published: {
+    half: (name) => name.startsWith("vision_model."),
+    video: ({ sam2 }) => [...videoShapes(sam2), [`${SAM}.no_mem_pos_enc`, [1, 1, sam2.hiddenDim]]],
+  },
+} as const satisfies Readonly<Record<string, Types>>;
+
 /**
- * @param shardBytes a new shard begins beyond this
- * @param sam element type of what is neither language model nor vision tower
+ * @param shardBytes a new shard begins beyond this; a single one is `model.safetensors`, without an index
+ * @param types BF16 for all; F32 but for language model and vision tower; or as published, F32 but for the vision tower,
+ * with all parts for video
  */
 export function writeSynthetic(
   directory: string,
   config: Json,
   shardBytes: number,
-  sam: "F32" | "BF16" = "F32",
+  types: keyof typeof TYPES = "F32",
 ): Written {
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, "config.json"), JSON.stringify(config));
   const parsed = parseSa2vaConfig(config);
-  const tensors = [...expectedShapes(parsed), ...sam2Shapes(parsed.sam2, parsed.decoderSizes), ...VIDEO]
+  const { half, video } = TYPES[types];
+  const tensors = [...expectedShapes(parsed), ...sam2Shapes(parsed.sam2, parsed.decoderSizes), ...video(parsed)]
     .map(([name, shape]) => ({ name, shape, count: shape.reduce((product, side) => product * side, 1) }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
-  const width = (name: string): number => (sam === "BF16" || /^(language_model|vision_model)\./.test(name) ? 2 : 4);
+  const width = (name: string): number => (half(name) ? 2 : 4);
   const shards: (typeof tensors)[] = [[]];
   let filled = 0;
   for (const tensor of tensors) {
@@ -103,7 +135,8 @@ export function writeSynthetic(
   let bytes = 0;
   shards.forEach((shard, index) => {
     const number = (at: number): string => String(at).padStart(5, "0");
-    const file = `model-${number(index + 1)}-of-${number(shards.length)}.safetensors`;
+    const file =
+      shards.length === 1 ? "model.safetensors" : `model-${number(index + 1)}-of-${number(shards.length)}.safetensors`;
     const header: Json = {};
     let at = 0;
     for (const { name, shape, count } of shard) {
@@ -124,10 +157,12 @@ export function writeSynthetic(
     for (const tensor of shard) writeTensor(handle, tensor.name, tensor.shape, tensor.count, width(tensor.name), pool);
     closeSync(handle);
   });
-  writeFileSync(
-    join(directory, "model.safetensors.index.json"),
-    JSON.stringify({ metadata: { total_size: bytes }, weight_map: weightMap }),
-  );
+  if (shards.length > 1) {
+    writeFileSync(
+      join(directory, "model.safetensors.index.json"),
+      JSON.stringify({ metadata: { total_size: bytes }, weight_map: weightMap }),
+    );
+  }
   return { bytes, parameters: tensors.reduce((sum, { count }) => sum + count, 0), shards: shards.length };
 }
 

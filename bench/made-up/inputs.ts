@@ -35,7 +35,7 @@ const SAM2 = {
 
 /** config.json of the made-up model. */
 export function madeConfig(shapes: MadeShapes): Record<string, unknown> {
-  return shapes === "small" ? trueConfig(true) : cut(trueConfig(false), shapes.layers);
+  return shapes === "small" ? trueConfig("small") : cut(trueConfig("1B"), shapes.layers);
 }
 
 /** Writes a checkpoint to `model` and a shard of one row to `shards`; both folders may be missing. */

@@ -49,8 +49,8 @@ async function serveBench(): Promise<Served> {
   return { url: `http://localhost:${address.port}/`, close: () => server.close() };
 }
 
-/** @throws LabError("unsupported") when it cannot be compiled here */
-function lavapipeLibrary(): string {
+/** Path of lavapipe.c, compiled, to preload. @throws LabError("unsupported") when it cannot be compiled here */
+export function lavapipeLibrary(): string {
   mkdirSync(CACHE, { recursive: true });
   const library = join(CACHE, "lavapipe.so");
   const source = join(root, "bench", "tool", "lavapipe.c");

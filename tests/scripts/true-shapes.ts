@@ -55,7 +55,7 @@ await runTool(async () => {
   let missed = 0;
   try {
     const model = join(directory, "model");
-    const written = writeSynthetic(model, trueConfig(small), small ? 200_000 : 1_000_000_000);
+    const written = writeSynthetic(model, trueConfig(small ? "small" : "1B"), small ? 200_000 : 1_000_000_000);
     for (const file of TOKENIZER_FILES) {
       writeFileSync(join(model, file), readFileSync(join(GOLDEN, file)));
     }

@@ -141,20 +141,21 @@ export async function openFollowed(
   return { lab, events };
 }
 
-/** Waits for an event after the first `from` ones. @throws Error when the run fails instead */
+/** Waits for an event after the first `from` ones, at most `wait` milliseconds. @throws Error when the run fails instead */
 export async function untilEvent(
   events: readonly RunEvent[],
   from: number,
   wanted: (event: RunEvent) => boolean,
+  wait = WAIT,
 ): Promise<RunEvent> {
-  const deadline = Date.now() + WAIT;
+  const deadline = Date.now() + wait;
   for (;;) {
     const fresh = events.slice(from);
     const found = fresh.find(wanted);
     if (found !== undefined) return found;
     const failed = fresh.find((event) => event.type === "failed");
     if (failed !== undefined) throw new Error(`The run failed: ${failed.error?.message}`);
-    if (Date.now() > deadline) throw new Error(`No such event within ${WAIT / 1000} s`);
+    if (Date.now() > deadline) throw new Error(`No such event within ${wait / 1000} s`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

@@ -14,7 +14,7 @@ const RENAMED = [
 
 /** Writes a model folder to an existing directory. */
 export function writeTinyQwen(directory: string, family: "qwen3" | "qwen2.5"): void {
-  const golden = trueConfig(true) as { llm_config: { vocab_size: number }; sam2_config: unknown };
+  const golden = trueConfig("small") as { llm_config: { vocab_size: number }; sam2_config: unknown };
   writeSynthetic(directory, tinyQwenConfig(family, golden.sam2_config, golden.llm_config.vocab_size), 1e9);
   for (const file of TOKENIZER_FILES) {
     let text = readFileSync(join(root, GOLDEN, file), "utf8");

@@ -1,0 +1,25 @@
+/** A folder like a published one, small: the way that tests/scripts/true-size.ts takes with one of true size. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { writePublished } from "../../bench/made-up/published.ts";
+import { WAIT } from "../support/hang.ts";
+import { walkTrueSize } from "../support/true-walk.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "lab-true-size-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+it("a dropped checkpoint trains, stops, and resumes after a reload from the step at which it stopped", async () => {
+  writePublished(folder, "small");
+  const walk = await walkTrueSize({ folder, wait: WAIT, settings: { weightStorage: "f16", towerStorage: "same" } });
+  expect(walk.consoleErrors).toEqual([]);
+  expect(walk.stoppedAt).toBe(1);
+  expect(walk.resumedAt).toBe(1);
+  const steps = walk.events.filter(({ type }) => type === "step").map(({ step }) => step);
+  expect(steps).toEqual([1, 2]);
+  for (const { what, megabytes } of walk.parts) {
+    expect(megabytes.renderer, what).toBeGreaterThan(10);
+    expect(megabytes.GPU, what).toBeGreaterThan(10);
+  }
+});

@@ -1,0 +1,69 @@
+/**
+ * npx tsx tests/scripts/true-size.ts [--size small|1B|4B] [--folder DIR] [--make] [--keep] [--memory GB] [--storage f32|f16|q8|q4]
+ *
+ * Makes a folder like a download of a published checkpoint (its names, shapes, element types and tokenizer, random
+ * weights; 4 GB for 1B), drops it on the built page in headless Chromium, takes a step of both loops with small settings,
+ * stops, reloads, resumes, and prints a table of the time and memory of every process. --folder (out/true-size-SIZE) is
+ * made where it is missing and deleted at the end without --keep; --make only makes it. --memory is the memory of the GPU
+ * as a person enters it. The adapter is Chromium's SwiftShader; LAB_VK=lavapipe takes lavapipe in its place, which is several
+ * times as fast. 1B needs 12 GB of memory and, with lavapipe, about half an hour.
+ */
+import { existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { writePublished } from "../../bench/made-up/published.ts";
+import { lavapipeLibrary } from "../../bench/tool/chromium-place.ts";
+import { one, parseArguments, runTool, whole } from "../../scripts/lib/arguments.ts";
+import { badInput } from "../../src/engine/errors.ts";
+import { type WalkPart, walkTrueSize } from "../support/true-walk.ts";
+
+const OPTIONS = {
+  size: { takes: 1 },
+  folder: { takes: 1 },
+  make: { takes: 0 },
+  keep: { takes: 0 },
+  memory: { takes: 1 },
+  storage: { takes: 1 },
+} as const;
+const SIZES = ["small", "1B", "4B"] as const;
+/** Most milliseconds of a part. */
+const WAIT = 3 * 3_600_000;
+
+function line({ what, seconds, megabytes, said = "" }: WalkPart): string {
+  const { renderer = 0, GPU = 0, ...others } = megabytes;
+  const rest = Math.max(0, ...Object.values(others));
+  return `| ${[what, seconds.toFixed(1), renderer, GPU, rest, said].join(" | ")} |\n`;
+}
+
+await runTool(async () => {
+  const parsed = parseArguments(process.argv.slice(2), OPTIONS);
+  const size = SIZES.find((name) => name === (one(parsed, "size") ?? "1B"));
+  if (size === undefined) throw badInput(`--size is ${SIZES.join(", ")}, not "${one(parsed, "size")}"`);
+  const folder = one(parsed, "folder") ?? join("out", `true-size-${size}`);
+  const print = (text: string): void => void process.stdout.write(text);
+  try {
+    if (!existsSync(join(folder, "config.json"))) {
+      const { parameters, bytes } = writePublished(folder, size);
+      print(`${parameters} parameters, ${bytes} bytes in ${folder}\n`);
+    }
+    if (parsed.has("make")) return 0;
+    const storage = one(parsed, "storage") ?? "f16";
+    print("\n| part | seconds | renderer, MB | GPU process, MB | largest other, MB | what the page says |\n");
+    print("| --- | ---: | ---: | ---: | ---: | --- |\n");
+    const walk = await walkTrueSize({
+      folder,
+      wait: WAIT,
+      settings: {
+        weightStorage: storage,
+        towerStorage: storage === "f32" || storage === "f16" ? "same" : "f16",
+        gpuMemory: String(whole(parsed, "memory", 0, 1000, 0)),
+      },
+      env: process.env.LAB_VK === "lavapipe" ? { LD_PRELOAD: lavapipeLibrary() } : {},
+      onPart: (part) => print(line(part)),
+    });
+    print(`\nStopped at step ${walk.stoppedAt}, resumed from step ${walk.resumedAt}\n`);
+    for (const error of walk.consoleErrors) print(`console: ${error}\n`);
+    return walk.resumedAt === walk.stoppedAt && walk.consoleErrors.length === 0 ? 0 : 1;
+  } finally {
+    if (!parsed.has("keep") && !parsed.has("make")) rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,142 @@
+/**
+ * The way of a checkpoint through the page, as a person takes it: drop the folder, start, one step, stop, reload, resume;
+ * with the time and the memory of every process of the browser after each part.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
+import type { CDPSession } from "playwright-core";
+import { type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent, untilReady } from "./page.ts";
+
+/** Settings of the walk: the least that takes both loops through a large model. */
+export const WALK_SETTINGS = {
+  steps: "2",
+  groupSize: "2",
+  promptsPerStep: "1",
+  groupsAtOnce: "1",
+  maxNewTokens: "4",
+  partnerMaxTokens: "4",
+  maxTiles: "1",
+  loraRank: "16",
+  loraAlpha: "32",
+  warmupSteps: "0",
+  saveSteps: "0",
+  evalSteps: "0",
+  recompute: "true",
+  featureStorage: "f16",
+};
+
+/** A part of the way: its seconds, and the most resident megabytes of each kind of process during it. */
+export interface WalkPart {
+  readonly what: string;
+  readonly seconds: number;
+  /** By the browser's name of the kind, e.g. "renderer" and "GPU"; the largest process of each. */
+  readonly megabytes: Readonly<Record<string, number>>;
+  /** What the page says at its end. */
+  readonly said?: string;
+}
+
+export interface WalkOptions {
+  /** Folder of the checkpoint. */
+  readonly folder: string;
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Environment of the browser. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Most milliseconds of a part. */
+  readonly wait: number;
+  readonly onPart?: (part: WalkPart) => void;
+}
+
+export interface Walk {
+  readonly parts: readonly WalkPart[];
+  /** Step at which the run was stopped, and from which it resumed. */
+  readonly stoppedAt: number;
+  readonly resumedAt: number;
+  readonly events: readonly RunEvent[];
+  readonly consoleErrors: readonly string[];
+}
+
+/** @throws Error when a part takes too long, or naming the problems that the page lists */
+export async function walkTrueSize({ folder, settings, env = {}, wait, onPart }: WalkOptions): Promise<Walk> {
+  const parts: WalkPart[] = [];
+  let lab: OpenPage | undefined;
+  try {
+    const began = performance.now();
+    const opened = await openFollowed({ screen: "setup", ...WALK_SETTINGS, ...settings }, { env });
+    lab = opened.lab;
+    const { events } = opened;
+    const { page, browser, context, consoleErrors } = lab;
+    page.setDefaultTimeout(wait);
+    const devtools = await browser.newBrowserCDPSession();
+    const drags = await context.newCDPSession(page);
+    let last = began;
+    const ended = async (what: string, said?: string): Promise<void> => {
+      const now = performance.now();
+      const part = { what, seconds: (now - last) / 1000, megabytes: await megabytes(devtools) };
+      parts.push(said === undefined ? part : { ...part, said });
+      onPart?.(parts.at(-1) as WalkPart);
+      const told = await problems(page);
+      if (told.length > 0) throw new Error(`After "${what}" the page says: ${told.join("; ")}`);
+      last = performance.now();
+    };
+    const stated = (from: number, state: string): Promise<RunEvent> =>
+      untilEvent(events, from, (event) => event.type === "state" && event.state === state, wait);
+    await ended("page with the pocket model");
+
+    const data = { items: [], files: [folder], dragOperationsMask: 1 };
+    for (const type of ["dragEnter", "dragOver", "drop"] as const)
+      await drags.send("Input.dispatchDragEvent", { type, x: 640, y: 430, data });
+    await page
+      .getByTestId("model-facts")
+      .filter({ hasText: basename(folder) })
+      .waitFor();
+    await page.getByTestId("fit").waitFor();
+    await untilReady(page);
+    const from = (await page.getByTestId("weights-from").textContent()) ?? "";
+    const fit = (await page.getByTestId("fit").locator("p").first().textContent()) ?? "";
+    await ended("drop to ready", `read from ${from}; ${fit}`);
+
+    let after = events.length;
+    await page.getByTestId("strip-start").click();
+    const { step: stoppedAt = 0 } = await untilEvent(events, after, ({ type }) => type === "step", wait);
+    await ended("Start to the end of step 1");
+    await page.getByTestId("stop").click();
+    await stated(after, "finished");
+    await ended("stop, with a checkpoint");
+
+    await page.reload();
+    await untilReady(page);
+    await ended("reload to ready");
+    await show(page, { screen: "runs" });
+    const resume = page.locator("main").getByRole("button", { name: /resume$/i });
+    const label = (await resume.textContent()) ?? "";
+    after = events.length;
+    await resume.click();
+    const { step: resumedAt = 0 } = await stated(after, "running");
+    await ended("resume to running", label);
+    await untilEvent(events, after, ({ type }) => type === "step", wait);
+    await ended("step 2");
+    await stated(after, "finished");
+    await ended("end of the run");
+    return { parts, stoppedAt, resumedAt, events, consoleErrors };
+  } finally {
+    await lab?.close();
+  }
+}
+
+/** Most resident megabytes of the browser's processes since the last call, by kind; of each kind the largest. */
+export async function megabytes(devtools: CDPSession): Promise<Record<string, number>> {
+  const { processInfo } = await devtools.send("SystemInfo.getProcessInfo");
+  const most: Record<string, number> = {};
+  for (const { type, id } of processInfo) {
+    try {
+      const kibibytes = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${id}/status`, "utf8"))?.[1] ?? 0);
+      most[type] = Math.max(most[type] ?? 0, Math.round((kibibytes * 1024) / 1e6));
+      // Linux then counts the most resident bytes from here.
+      writeFileSync(`/proc/${id}/clear_refs`, "5");
+    } catch (thrown) {
+      // The process has ended.
+      if (!["ENOENT", "ESRCH"].includes((thrown as NodeJS.ErrnoException).code ?? "")) throw thrown;
+    }
+  }
+  return most;
+}
