@@ -228,9 +228,14 @@ describe("a run with the judge", () => {
     // Both steps were viewed on this screen as they ran; neither before its file was written.
     expect((await problems(page)).filter((text) => /rollouts/.test(text))).toEqual([]);
     await show(page, { screen: "train", tab: "rollouts", step: "1" });
+    await page
+      .getByLabel("Groups of this step")
+      .getByRole("button", { name: /^Loop 2/ })
+      .first()
+      .click();
+    await page.getByTestId("rollout-card").first().getByRole("button").click();
     const inspector = page.getByTestId("inspector");
-    await inspector.waitFor();
-    await inspector.getByRole("tab", { name: "Reward" }).click();
+    await inspector.getByText("How the reward came about").click();
     await expect.poll(() => inspector.textContent()).toMatch(/Judge.*Is it likely that the description is about/s);
   });
 

@@ -209,6 +209,11 @@ describe("a run that has done all its steps", () => {
       .setInputFiles({ name: "other.zip", mimeType: "application/zip", buffer });
     await page.getByText("imported run, read-only").waitFor();
     await show(page, { screen: "train", tab: "rollouts", run: "other", step: "1" });
+    await page.getByTestId("rollout-card").first().getByRole("button").click();
+    await page
+      .getByTestId("inspector")
+      .getByText(/^More: /)
+      .click();
     await page.getByRole("tab", { name: "Recompute" }).click();
     await page.getByRole("button", { name: "Replay step 1" }).click();
     await page.getByText(/Repeated from the start: 4 rollouts and \d+ metrics equal the log bit for bit/).waitFor();

@@ -45,15 +45,15 @@ it("has its groups on Rollouts; the inspector shows question, answer, reward and
   await expect.poll(() => page.getByTestId("rollout-card").count()).toBe(2);
   await page.getByTestId("rollout-card").last().getByRole("button").last().click();
   const inspector = page.getByTestId("inspector");
-  await inspector.getByRole("tab", { name: "Captions" }).click();
   await expect
     .poll(() => inspector.textContent())
-    .toMatch(/Answer of the policy.*Please describe the marked region\./s);
+    .toMatch(/Please describe the marked region\..*Answer of the policy/s);
   await inspector.getByText("Please describe the marked region.").waitFor();
-  await expect.poll(() => inspector.getByText("Mask′ of the partner").count()).toBe(0);
-  await inspector.getByRole("tab", { name: "Reward" }).click();
+  await expect.poll(() => inspector.locator("[data-phase=partner]").count()).toBe(0);
+  await inspector.getByText("How the reward came about").click();
   await expect.poll(() => inspector.getByRole("table").first().textContent()).toMatch(/METEOR/);
-  await inspector.getByRole("tab", { name: "Tokens" }).click();
+  await inspector.getByText("How the reward came about").click();
+  await inspector.getByText("Tokens, prompt and completion").click();
   await inspector.getByRole("button", { name: /table/i }).click();
   await expect.poll(() => inspector.getByRole("table").first().locator("tbody tr").count()).toBeGreaterThan(0);
 });

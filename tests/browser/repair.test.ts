@@ -88,16 +88,25 @@ describe("Let loop 2 repair masks", () => {
     await page.getByTestId("strip-start").click();
     await untilEvent(events, from, (event) => event.type === "step" && event.step === 2);
     await page.getByTestId("live-strip").getByTestId("rollout-card").first().getByRole("button").click();
-    await page.locator("[data-testid=panel-rollouts]").waitFor();
-    expect(await route("step")).not.toBeNull();
-    const latest = page.getByTestId("follow-latest");
-    await expect.poll(() => latest.textContent()).toMatch(/^Live: step \d+$/);
-    await page.getByTestId("nav-train").click();
-    await page.locator("main[data-screen=train]").waitFor();
+    // The inspector does not stop the live view: training goes on, and so do the newest groups beside it.
+    const place = page.getByTestId("inspected-place");
+    const inspected = Number(/^step (\d+)/.exec((await place.textContent()) ?? "")?.[1]);
     expect(await route("step")).toBeNull();
+    const latest = page.getByTestId("follow-latest");
     await expect.poll(() => latest.textContent()).toBe("Live");
+    await untilEvent(events, from, (event) => event.type === "step" && (event.step ?? 0) > inspected + 1);
+    const newest = () => page.getByTestId("live-strip").textContent();
+    await expect.poll(async () => Number(/step (\d+)/.exec((await newest()) ?? "")?.[1])).toBeGreaterThan(inspected);
+    await expect.poll(() => place.textContent()).toMatch(new RegExp(`^step ${inspected} `));
     await page.getByRole("button", { name: "Previous step" }).click();
     await expect.poll(() => latest.textContent()).toMatch(/^Live: step \d+$/);
+    // At an earlier step every tab and the inspector show that step.
+    const earlier = await route("step");
+    await expect.poll(() => place.textContent()).toMatch(new RegExp(`^step ${earlier} `));
+    await page.getByTestId("tab-rollouts").click();
+    await page.locator("header", { hasText: `step ${earlier}` }).waitFor();
+    await page.getByTestId("tab-curves").click();
+    await expect.poll(newest).toMatch(new RegExp(`step ${earlier}`));
     await latest.click();
     expect(await route("step")).toBeNull();
     // Masks of the start are there before the second evaluation.

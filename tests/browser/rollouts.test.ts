@@ -52,13 +52,14 @@ describe("loop 2 of a policy with exploration noise", () => {
     const { step, group } = noisy as NonNullable<typeof noisy>;
     await page.setViewportSize({ width: 1440, height: 900 });
     await show(page, { screen: "train", tab: "rollouts", step: String(step), group: `2-${group}` });
+    await page.getByTestId("rollout-card").first().getByRole("button").click();
     const inspector = page.getByTestId("inspector");
     const figure = inspector.getByRole("img", { name: /mask without exploration noise covers/ }).first();
     await figure.waitFor();
     await expect
       .poll(() => page.getByTestId("noise-note").textContent())
       .toBe("Dashed: sampled mask (with exploration noise); rewards belong to it");
-    const layer = inspector.getByRole("button", { name: /Sampled mask \(with exploration noise\)/ });
+    const layer = inspector.getByRole("button", { name: /^\d Sampled$/ });
     await expect.poll(() => layer.getAttribute("aria-pressed")).toBe("true");
     const drawn = (): Promise<string> => figure.evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
     const before = await drawn();
@@ -66,7 +67,7 @@ describe("loop 2 of a policy with exploration noise", () => {
     await expect.poll(async () => (await drawn()) === before).toBe(false);
     await layer.click();
     // Picture, caption and reward need no scrolling.
-    for (const part of [figure, inspector.getByText("Caption′ of the partner"), inspector.locator("header")]) {
+    for (const part of [figure, inspector.locator("[data-phase=partner]"), inspector.locator("[data-phase=reward]")]) {
       const box = await part.boundingBox();
       expect((box?.y ?? Number.NaN) + (box?.height ?? Number.NaN)).toBeLessThanOrEqual(900);
     }
@@ -145,15 +146,8 @@ describe("a search in rollouts", () => {
       .first()
       .click();
     await page.getByTestId("inspector").waitFor();
-    const picture = page.getByTestId("inspector").getByRole("img").first();
-    const pixels = () => picture.evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
-    const both = await pixels();
-    await page.keyboard.press("b");
-    await expect.poll(pixels).not.toBe(both);
-    const one = await pixels();
-    await expect.poll(pixels).not.toBe(one);
-    await page.keyboard.press("b");
-    await expect.poll(pixels).toBe(both);
+    // The table stays beside it, with its row marked.
+    await expect.poll(() => table.locator("tr[data-now=true]").count()).toBe(1);
     expect(await violations(page)).toEqual([]);
   });
 });
@@ -187,8 +181,12 @@ describe("keys and gestures", () => {
     await line.focus();
     await page.keyboard.press("Home");
     await expect.poll(() => line.getAttribute("aria-valuetext")).toBe("step 1");
+    await page.getByTestId("rollout-card").first().getByRole("button").click();
+    await page
+      .getByTestId("inspector")
+      .getByText(/^More: /)
+      .click();
     await page.getByRole("tab", { name: "Raw" }).click();
-    expect(page.url()).toMatch(/tab=raw/);
     const record = page.getByTestId("inspector").locator("pre");
     await record.focus();
     await page.keyboard.press("ArrowDown");
@@ -247,8 +245,9 @@ describe("keys and gestures", () => {
 it("in a narrow window rollouts and their rewards take no more than its width", async () => {
   const { page } = lab;
   await show(page, { screen: "train", tab: "rollouts", step: "25", view: "", filter: "" });
-  await page.getByRole("tab", { name: "Reward" }).click();
+  await page.getByTestId("rollout-card").first().getByRole("button").click();
   const inspector = page.getByTestId("inspector");
+  await inspector.getByText("How the reward came about").click();
   const right = async (place: typeof inspector): Promise<number> => {
     const box = await place.boundingBox();
     return (box?.x ?? Number.NaN) + (box?.width ?? Number.NaN);
@@ -268,6 +267,10 @@ describe("a rollout", () => {
     const rollout = group?.rollouts.find(({ reward }) => (reward ?? 0) > 0.5);
     await show(page, { screen: "train", tab: "rollouts", step: "1", view: "", filter: "", rollout: rollout?.id ?? "" });
     await untilReady(page);
+    await page
+      .getByTestId("inspector")
+      .getByText(/^More: /)
+      .click();
     await page.getByRole("tab", { name: "Recompute" }).click();
     await page.getByRole("button", { name: "Compute probabilities" }).click();
     const alternatives = page.getByTestId("alternatives");
@@ -334,7 +337,7 @@ describe("all steps of a run together", () => {
     // At its right end every row has been drawn.
     const width = await map.evaluate((canvas) => canvas.clientWidth);
     await map.click({ position: { x: width - 4, y: 4 } });
-    await page.getByTestId("inspector").waitFor();
+    await page.getByTestId("rollout-card").first().waitFor();
     expect(await problems(page)).toEqual([]);
   });
 });

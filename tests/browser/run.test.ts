@@ -181,10 +181,11 @@ describe("the first step", () => {
     const shown = await difference.getAttribute("aria-pressed");
     await page.keyboard.press("d");
     await expect.poll(() => difference.getAttribute("aria-pressed")).toBe(shown === "true" ? "false" : "true");
-    await inspector.getByRole("tab", { name: "Reward" }).click();
+    await inspector.getByText("How the reward came about").click();
     const terms = inspector.getByRole("table").first();
     await expect.poll(() => terms.textContent()).toMatch(/IoU/);
-    await inspector.getByRole("tab", { name: "Tokens" }).click();
+    await inspector.getByText("How the reward came about").click();
+    await inspector.getByText("Tokens, prompt and completion").click();
     await inspector.getByRole("button", { name: /table/i }).click();
     const rows = inspector.getByRole("table").first().locator("tbody tr");
     await expect.poll(() => rows.count()).toBeGreaterThan(0);
@@ -226,6 +227,7 @@ describe("after a reload", () => {
     const { page } = lab;
     await show(page, { screen: "train", tab: "rollouts", run: runId, step: "1" });
     await expect.poll(() => page.getByTestId("rollout-card").count()).toBe(2);
+    await page.getByTestId("rollout-card").first().getByRole("button").click();
     await expect.poll(() => page.getByTestId("inspector").textContent()).toMatch(/reward/);
     await show(page, { screen: "train", run: runId });
     const chart = page.getByTestId("chart-reward").getByRole("img").first();

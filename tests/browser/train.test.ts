@@ -147,15 +147,17 @@ describe("a run", () => {
 
   it("shows the captions of a paused step before they have masks, and the masks before they have rewards", async () => {
     const { page } = lab;
-    await page.getByRole("button", { name: "Explain the phases" }).click();
+    // The button of a phase opens the inspector, which fills up.
     const lesson = page.getByTestId("lesson");
     const made = (phase: Phase) => lesson.locator(`[data-phase=${phase}]`).textContent();
     await playUntil("generate");
     await expect.poll(() => made("sample")).toMatch(/Given: one rowG = 2 rollouts of each prompt$/);
     await expect.poll(() => lesson.getByTestId("given-rows").locator("canvas").count()).toBe(1);
     await playUntil("partner");
-    await expect.poll(() => lesson.getByRole("heading").first().textContent()).toMatch(`Step ${(await steps()) + 1},`);
-    await expect.poll(() => made("generate")).toMatch(/The policy answers “/);
+    await expect
+      .poll(() => page.getByTestId("inspected-place").textContent())
+      .toMatch(`step ${(await steps()) + 1} · loop 1`);
+    await expect.poll(() => made("generate")).toMatch(/Caption of the policy/);
     expect(await made("partner")).toMatch(/next.*Not computed yet$/);
     const strip = page.getByTestId("live-strip");
     await expect.poll(() => strip.textContent()).toContain("not scored yet");
@@ -163,11 +165,12 @@ describe("a run", () => {
     await expect.poll(() => made("partner")).toMatch(/The partner draws (a|no) mask/);
     expect(await made("reward")).toMatch(/next.*Not computed yet$/);
     await playUntil("advantage");
-    await expect.poll(() => made("reward")).toMatch(/Reward \d/);
+    await expect.poll(() => made("reward")).toMatch(/^Reward\d/);
     await playUntil("loss");
     await expect.poll(() => made("advantage")).toMatch(/advantage|than its group/);
     await expect.poll(() => strip.textContent()).not.toContain("not scored yet");
-    await show(page, { screen: "train", explain: "" });
+    await page.keyboard.press("Escape");
+    await expect.poll(() => lesson.count()).toBe(0);
   });
 
   it("saves at the end of the step on a key while its weights are partly updated, and says so", async () => {
@@ -193,9 +196,10 @@ describe("the recorded run, opened beside it", () => {
     const run = readdirSync(join(root, "public/pocket/recorded")).find((name) => name !== "files.json") ?? "";
     await show(page, { screen: "train", run });
     await page.getByTestId("live-strip").getByTestId("rollout-card").first().getByRole("button").click();
-    await page.locator("[data-testid=panel-rollouts]").waitFor();
-    const address = String(await page.evaluate("location.hash"));
-    expect(new URLSearchParams(address.slice(1)).get("run")).toBe(run);
+    await page.getByTestId("inspector").waitFor();
+    const address = new URLSearchParams(String(await page.evaluate("location.hash.slice(1)")));
+    expect([address.get("run"), address.get("step")]).toEqual([run, null]);
+    expect(address.get("rollout")).toMatch(/^25-1-0-\d$/);
     await show(page, { screen: "train" });
   });
 });

@@ -90,8 +90,9 @@ describe("the first screen", () => {
     await play.click();
     await expect.poll(() => play.textContent()).toBe("Play");
     await page.getByTestId("home-loop-1").getByRole("button").last().click();
-    await page.locator("[data-testid=panel-rollouts]").waitFor();
+    await page.getByTestId("panel-rollouts").waitFor();
     expect(page.url()).toMatch(/rollout=\d+-1-\d+-\d+/);
+    await page.getByTestId("inspector").waitFor();
     await page.getByTestId("nav-home").click();
     await page.locator("main[data-screen=home]").waitFor();
   });
@@ -140,21 +141,25 @@ describe("the time line", () => {
     await expect.poll(() => page.locator("main").textContent()).toMatch(/step 15, because step 17 has no rollouts/);
   });
 
-  it("explains the phases of its step with the numbers of a rollout, and leads to it", async () => {
+  it("has the column of a rollout beside it, from what was given to the update", async () => {
     const { page } = lab;
-    await show(page, { screen: "train", step: "25" });
-    await page.getByRole("button", { name: "Explain the phases" }).click();
+    await show(page, { screen: "train", step: "20" });
+    const place = page.getByTestId("inspected-place");
+    await page.getByTestId("live-strip").getByTestId("rollout-card").nth(1).getByRole("button").click();
     const lesson = page.getByTestId("lesson");
-    await expect.poll(() => lesson.getByRole("listitem").count()).toBe(8);
-    await lesson.getByRole("combobox").selectOption({ index: 2 });
-    const advantage = await lesson.locator("[data-phase=advantage] code").textContent();
-    expect(page.url()).toMatch(/explain=1/);
-    await lesson.getByRole("link", { name: "Open this rollout" }).click();
-    await page.getByRole("tab", { name: "Reward" }).click();
-    const formula = page.getByTestId("advantage-formula").locator("p").first();
-    expect(`A = ${await formula.textContent()}`).toBe(advantage);
-    await show(page, { screen: "train", explain: "" });
-    await expect.poll(() => lesson.count()).toBe(0);
+    await expect.poll(() => lesson.locator("> li").count()).toBe(8);
+    await expect.poll(() => place.textContent()).toMatch(/^step 20 · loop 1/);
+    // The time line moves the open rollout too.
+    await slider().focus();
+    await page.keyboard.press("ArrowRight");
+    await expect.poll(() => place.textContent()).toMatch(/^step 25 · loop 1/);
+    // An earlier step of a tab takes the inspector with it, and Escape closes it.
+    await page.getByTestId("tab-rollouts").click();
+    await expect.poll(() => place.textContent()).toMatch(/^step 25 · loop 1/);
+    await page.keyboard.press("Escape");
+    await expect.poll(() => page.getByTestId("inspector").count()).toBe(0);
+    expect(page.url()).not.toMatch(/rollout=/);
+    await show(page, { screen: "train" });
   });
 });
 
@@ -201,7 +206,7 @@ describe("the curves of a run", () => {
     await page.waitForTimeout(600);
     expect(page.url()).toMatch(/screen=train/);
     await over.click({ position: { x: 60, y: 40 } });
-    await page.locator("[data-testid=panel-rollouts]").waitFor();
+    await page.getByTestId("panel-rollouts").waitFor();
   });
 
   it("stay where they are while the pointer moves over them", async () => {
@@ -273,7 +278,7 @@ describe("every panel", () => {
       await expect.poll(copyAgain).toMatchObject({ width, height, colourful: true });
     };
     const press = (name: string) => () => page.getByRole("button", { name: `Copy ${name} as a picture` }).click();
-    await show(page, { screen: "train", step: "20" });
+    await show(page, { screen: "train" });
     const chart = page.getByTestId("chart-kl");
     await expectPicture(chart, 20, async () => {
       await chart.hover();
@@ -293,16 +298,18 @@ describe("the rollouts of a run", () => {
   it("show the details of a rollout within the window", async () => {
     const { page } = lab;
     await show(page, { screen: "train", tab: "rollouts", step: "25" });
-    const tabs = page.getByTestId("inspector").getByRole("tablist");
-    await tabs.waitFor();
-    expect((await tabs.boundingBox())?.y).toBeLessThan(760);
-    await page.mouse.wheel(0, 400);
+    await page.getByTestId("rollout-card").first().getByRole("button").click();
+    const inspector = page.getByTestId("inspector");
+    // At 1440 × 900: picture, caption and reward.
+    for (const part of ["figure", "[data-phase=generate]", "[data-phase=reward]"]) {
+      const box = await inspector.locator(part).first().boundingBox();
+      expect((box?.y ?? Number.NaN) + (box?.height ?? Number.NaN), part).toBeLessThanOrEqual(900);
+    }
   });
 
   it("show the computation of their advantage", async () => {
     const { page } = lab;
-    await page.getByRole("tab", { name: "Reward" }).click();
-    const text = (await page.getByTestId("advantage-formula").textContent()) ?? "";
+    const text = (await page.getByTestId("lesson").locator("[data-phase=advantage] code").textContent()) ?? "";
     const [reward, mean, centred, std, advantage] = [...text.replaceAll("−", "-").matchAll(/[+-]?\d\.\d{3}/g)].map(
       Number,
     );
@@ -313,6 +320,10 @@ describe("the rollouts of a run", () => {
 
   it("show what other settings would give: as logged with the run's own, otherwise with others", async () => {
     const { page } = lab;
+    await page
+      .getByTestId("inspector")
+      .getByText(/^More: /)
+      .click();
     await page.getByRole("tab", { name: "What if" }).click();
     const loss = page.getByTestId("what-if-loss");
     const folder = join(root, "public/pocket/recorded");
@@ -341,7 +352,9 @@ describe("the rollouts of a run", () => {
     await page.getByText(/groups? in \d+ steps? match/).waitFor();
     await expect.poll(() => page.getByText("No rollout matches").count()).toBe(0);
     await expect.poll(() => page.getByTestId("rollout-card").count()).toBeGreaterThan(0);
-    await expect.poll(() => page.locator("button[aria-current=step]").count()).toBe(1);
+    await expect
+      .poll(() => page.getByRole("slider", { name: "Step" }).getAttribute("aria-valuetext"))
+      .toMatch(/^step /);
     await search.fill("");
   });
 

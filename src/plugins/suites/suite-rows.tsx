@@ -3,8 +3,8 @@ import { answerColour, type MaskLayer } from "../../app/components/mask/layers.t
 import { MaskFigure } from "../../app/components/mask/mask-figure.tsx";
 import { OverlayControls } from "../../app/components/rollout/overlay-controls.tsx";
 import { Segmented } from "../../app/components/ui/controls.tsx";
-import evalStyles from "../../app/screens/eval/eval.module.css";
-import { CardAnswer, RowCards } from "../../app/screens/eval/row-cards.tsx";
+import evalStyles from "../../app/screens/train/held-out.module.css";
+import { CardAnswer, RowCards } from "../../app/screens/train/held-out-rows.tsx";
 import { fixed } from "../../app/styles/format.ts";
 import { signed } from "../../engine/runs/evaluations/difference-text.ts";
 import { sourcePictureId } from "../../protocol/data.ts";

@@ -5,7 +5,7 @@ import { unreadText } from "../../app/components/rollout/group-source.ts";
 import { groupKey, type Scan, type ViewedRun } from "../../app/components/rollout/use-viewed-run.ts";
 import { Segmented } from "../../app/components/ui/controls.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
-import { Nothing } from "../../app/screens/rollouts/nothing.tsx";
+import { Nothing } from "../../app/screens/train/rollouts.tsx";
 import { navigate, useRoute } from "../../app/stores/route.ts";
 import { MetricStore } from "../../app/stores/run/metrics.ts";
 import { counted } from "../../app/styles/format.ts";

@@ -25,10 +25,14 @@ import {
   sortRollouts,
   weightText,
 } from "../../../src/app/components/rollout/rollout-view.ts";
-import { rolloutColumns, sortByColumn } from "../../../src/app/screens/rollouts/rollout-columns.ts";
-import { edgeDecimals, rewardBins } from "../../../src/app/screens/rollouts/step-rewards.tsx";
 import { previousRun, runChanges } from "../../../src/app/screens/runs/run-list.ts";
 import { phaseShares } from "../../../src/app/screens/train/live.tsx";
+import {
+  edgeDecimals,
+  rewardBins,
+  rolloutColumns,
+  sortByColumn,
+} from "../../../src/app/screens/train/rollout-table.tsx";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";

@@ -35,13 +35,16 @@ export function act(action: RunAction, stays = false): void {
   const { state } = useRun.getState();
   if (actionBlocker(action, state) !== null) return;
   if (action === "start" || !isActive(state)) {
-    navigate({ ...(stays ? {} : { screen: "train" }), run: null, step: null, rollout: null });
+    // Phase by phase, the inspector explains each one.
+    const shown = { run: null, step: null, rollout: null, explain: action === "phase" };
+    navigate(stays ? shown : { ...shown, screen: "train", tab: "curves" });
     const first = action === "step" || action === "phase" ? action : null;
     report(startRun().then(() => (first === null ? undefined : lab().trainer.control(first))));
     return;
   }
   if (action === "checkpoint") noteSaveAsked();
   if (action === "evaluate") noteEvaluationAsked();
+  if (action === "phase") navigate({ explain: true });
   report(lab().trainer.control(action));
 }
 

@@ -28,7 +28,7 @@ export function answerRole(loop: LoopId): MaskRole {
   return aboutLoop(loop).mask ?? "partner";
 }
 
-/** Title of the generated text, e.g. "Caption′ of the partner". */
+/** Title of the generated text, e.g. "Caption of the policy". */
 export function textTitle(loop: LoopId): string {
   const { textName, text } = aboutLoop(loop);
   return `${textName.charAt(0).toUpperCase()}${textName.slice(1)} of the ${text === "caption" ? "policy" : "partner"}`;
@@ -75,6 +75,29 @@ export function compareMasks(rollout: RolloutRecord, mask: Rle | null = drawnMas
   const pixels = maskIou(givenMask, mask);
   const [given, answer] = [rleArea(givenMask), rleArea(mask)];
   return { ...pixels, missed: given - pixels.intersection, extra: answer - pixels.intersection };
+}
+
+/** Where a rollout stands, from its id `<step>-<loop>-<group>-<index>`; null for any other text. */
+export function rolloutPlace(id: string | null): {
+  readonly step: number;
+  /** As in the address. */
+  readonly group: string;
+  readonly text: string;
+} | null {
+  const [, step, loop, group, index] = /^(\d+)-(\d)-(\d+)-(\d+)$/.exec(id ?? "") ?? [];
+  if (step === undefined) return null;
+  const text = `loop ${loop}, group ${Number(group) + 1}, #${Number(index) + 1}`;
+  return { step: Number(step), group: `${loop}-${group}`, text };
+}
+
+/** The end of a row's id that tells rows of a file apart: "#114"; the id itself where it has none. */
+export function shortRow(id: string): string {
+  return /#[^#]*$/.exec(id)?.[0] ?? id;
+}
+
+/** The rollout in the same place of another step. @param id null for none */
+export function movedRollout(id: string | null, step: number): string | null {
+  return id === null ? null : id.replace(/^\d+/, String(step));
 }
 
 /** Accessible name of a rollout's picture. */

@@ -1,7 +1,8 @@
 import type { ReactNode } from "react";
-import { navigate } from "../../stores/route.ts";
+import { navigate, useRoute } from "../../stores/route.ts";
 import { Button } from "../ui/button.tsx";
 import { IconBack, IconChevron } from "../ui/icons.tsx";
+import { movedRollout } from "./rollout-view.ts";
 import styles from "./time-line.module.css";
 
 /**
@@ -29,7 +30,9 @@ export function TimeLine(props: {
   const place = selected === null ? -1 : steps.indexOf(selected);
   const go = (to: number): void => {
     const step = steps[Math.min(steps.length - 1, Math.max(0, to))];
-    if (step !== undefined) navigate({ step, rollout: null });
+    if (step === undefined) return;
+    // An open rollout moves with the line.
+    navigate({ step, rollout: movedRollout(useRoute.getState().rollout, step) });
   };
   return (
     <div className={`grid align-centre gap-2px ${styles.line}`} data-testid="time-line">
@@ -61,7 +64,7 @@ export function TimeLine(props: {
         aria-pressed={asked === null}
         title={asked === null ? "The newest step is shown" : "Return to the newest step and follow it"}
         data-testid="follow-latest"
-        onClick={() => navigate({ step: null, rollout: null, group: null })}
+        onClick={() => navigate({ step: null, group: null })}
       >
         {live === null ? "Latest" : asked === null ? "Live" : `Live: step ${live}`}
       </Button>

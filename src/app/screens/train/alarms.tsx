@@ -4,11 +4,12 @@ import type { Alarm } from "../../../engine/runs/alarms.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { loadedBlocker } from "../../clients/run/blockers.ts";
 import { takeRemedy } from "../../clients/run/remedy.ts";
+import { rolloutPlace } from "../../components/rollout/rollout-view.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconClose, IconWarning } from "../../components/ui/icons.tsx";
 import { useAsync } from "../../components/use-async.ts";
-import { linkTo, type Route } from "../../stores/route.ts";
+import { linkTo } from "../../stores/route.ts";
 import { alarmKey, dismissAlarm, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
 import styles from "./train.module.css";
@@ -134,12 +135,4 @@ function RolloutLinks({ alarm, runId }: { readonly alarm: Alarm; readonly runId:
       ))}
     </small>
   );
-}
-
-/** The group of a rollout as in the address, and its name, from an id `<step>-<loop>-<group>-<index>`. */
-function rolloutPlace(id: string): { readonly group: NonNullable<Route["group"]>; readonly text: string } | null {
-  const found = /^\d+-(\d)-(\d+)-(\d+)$/.exec(id);
-  if (found === null) return null;
-  const [, loop, group, index] = found;
-  return { group: `${loop}-${group}`, text: `loop ${loop}, group ${Number(group) + 1}, #${Number(index) + 1}` };
 }

@@ -33,7 +33,6 @@ import { counted, NONE } from "../../styles/format.ts";
 import { Alarms, useAlarms } from "./alarms.tsx";
 import { PhaseBar, StepStrip, useLiveGroups } from "./live.tsx";
 import { arrangeCharts, measuredCharts, ofRun, overviewOf } from "./overview.ts";
-import { PhaseLesson } from "./phase-lesson.tsx";
 import styles from "./train.module.css";
 
 export function Curves(props: {
@@ -45,7 +44,6 @@ export function Curves(props: {
   const { run, step } = props;
   const axis = useRoute((route) => route.x);
   const asked = useRoute((route) => route.step);
-  const explain = useRoute((route) => route.explain);
   const begun = useRun((state) => state.step > 0);
   const { groups: newest, complete } = useLiveGroups();
   const arrived = newest.length > 0;
@@ -80,11 +78,6 @@ export function Curves(props: {
   return (
     <>
       <div className="row wrap gap-2-3">
-        {!supervised && (
-          <Button aria-pressed={explain} onClick={() => navigate({ explain: !explain })}>
-            Explain the phases
-          </Button>
-        )}
         <ChartOptions />
         <MetricPicker names={others} chosen={chosen} onChange={choose} />
         <StepNotes runId={run.runId} notes={notes} step={asked ?? run.metrics.steps.at(-1) ?? 0} readOnly={readOnly} />
@@ -95,8 +88,7 @@ export function Curves(props: {
       {(run.live || read.current) && (
         <>
           {run.live && <PhaseBar />}
-          {explain && !supervised && <PhaseLesson run={run} step={step} />}
-          <ResultCard run={run} evaluations={evaluations} />
+          <ResultCard run={run} evaluations={evaluations} evaluated={props.evaluations.list.length > 1} />
           {!run.live && <Alarms run={run} alarms={alarms} />}
           <ChartGrid specs={above} {...drawn} />
           {/* Below the curves, which would otherwise leave the window; the first evaluation precedes the first groups. */}
@@ -114,7 +106,7 @@ export function Curves(props: {
           )}
           {!supervised && shown.problem !== null && <p className="bad">Cannot read these rollouts: {shown.problem}</p>}
           {/* A resumed run has stored groups before its first new ones. */}
-          <StepStrip run={run} groups={run.live && asked === null && arrived ? newest : kept.current} />
+          <StepStrip groups={run.live && asked === null && arrived ? newest : kept.current} />
           {!waiting && <ChartGrid specs={below} {...drawn} />}
           {run.live && <Alarms run={run} alarms={alarms} />}
         </>
@@ -154,12 +146,18 @@ function drop(metric: string): void {
  * What a run achieved on held-out rows so far, and where to look at it. The run of this page has the card from its
  * start, with dashes until it was evaluated twice, so that nothing moves when the result comes.
  */
-function ResultCard(props: { readonly run: ViewedRun; readonly evaluations: readonly StoredEvaluation[] }): ReactNode {
-  const { run, evaluations: list } = props;
+function ResultCard(props: {
+  readonly run: ViewedRun;
+  /** Up to the step of the time line. */
+  readonly evaluations: readonly StoredEvaluation[];
+  /** Whether the run has a result at a later step. */
+  readonly evaluated: boolean;
+}): ReactNode {
+  const { run, evaluations: list, evaluated } = props;
   const holdsOut = useRun((state) => run.live && state.heldOutRows > 0);
   const result = useMemo(() => runResult(list), [list]);
   const { config } = run.manifest ?? {};
-  const expected = holdsOut && config !== undefined && config.mode !== "sft" && config.evalSteps > 0;
+  const expected = (holdsOut || evaluated) && config !== undefined && config.mode !== "sft" && config.evalSteps > 0;
   if (result === null && !expected) return null;
   const pictures = result === null ? 0 : reportPictures(result.last.rows);
   const few = result === null ? "" : fewPicturesText(pictures);

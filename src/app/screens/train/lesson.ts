@@ -67,6 +67,7 @@ const area = (rollout: RolloutRecord, own: "given" | "answer"): string => {
   const sampled = noisy === null ? "" : `; with exploration noise (dashed), ${share(noisy)}`;
   return `a mask over ${share(mask)} of the picture${sampled}`;
 };
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 /** Maximum characters of a quoted text. */
 const QUOTED = 240;
 export const quoted = (text: string | null): string =>
@@ -77,7 +78,7 @@ function sample({ rollout, groups }: LessonInput): Made {
   const drawn = groups.find(({ group }) => group === rollout.group)?.rollouts.length ?? 1;
   const given = text ? area(rollout, "given") : quoted(rollout.caption);
   return {
-    made: `Given: ${given}`,
+    made: sentence(given),
     formulas: [`G = ${drawn} rollouts of this prompt`],
     ...(text && { picture: "given" as const }),
   };

@@ -2,17 +2,23 @@
 import { type CSSProperties, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import type { Phase, PhaseTimes } from "../../../engine/rl/run/events.ts";
-import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
+import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { ClipPlayer } from "../../components/clip/clip-player.tsx";
 import { advantageScale, GroupTitle } from "../../components/rollout/group-title.tsx";
 import { RolloutCard } from "../../components/rollout/rollout-card.tsx";
-import { GIVEN_AND_ANSWER, groupTracks, sortRollouts } from "../../components/rollout/rollout-view.ts";
-import { groupKey, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
-import { navigate } from "../../stores/route.ts";
+import {
+  answerRole,
+  GIVEN_AND_ANSWER,
+  groupTracks,
+  type LayerKey,
+  sortRollouts,
+} from "../../components/rollout/rollout-view.ts";
+import { useRoute } from "../../stores/route.ts";
 import { type Eta, evaluationSeconds, roughly } from "../../stores/run/eta.ts";
 import { PHASE_NAMES } from "../../stores/run/phase-names.ts";
 import { useRun } from "../../stores/run/run.ts";
 import { formatSeconds, percent } from "../../styles/format.ts";
+import { inspect } from "./inspector.tsx";
 import styles from "./train.module.css";
 
 /** Groups of a small model arrive in bursts; only the last of a burst is drawn. */
@@ -45,8 +51,7 @@ export function useLiveGroups(): { readonly groups: readonly GroupRecord[]; read
 }
 
 /** The last group of each loop; a rollout opens in the inspector while the run continues. @param groups of one step, or the newest */
-export function StepStrip(props: { readonly run: ViewedRun; readonly groups: readonly GroupRecord[] }): ReactNode {
-  const { run, groups } = props;
+export function StepStrip({ groups }: { readonly groups: readonly GroupRecord[] }): ReactNode {
   const newest = useMemo(
     () =>
       LOOP_IDS.flatMap((loop) => {
@@ -59,7 +64,13 @@ export function StepStrip(props: { readonly run: ViewedRun; readonly groups: rea
   return (
     <section className={`grid gap-3 ${styles.strip}`} data-testid="live-strip" aria-label="Newest groups">
       {newest.map((group) => (
-        <StripGroup key={group.loop} group={group} runId={run.place} />
+        <GroupCards
+          key={group.loop}
+          group={group}
+          rollouts={sortRollouts(group.rollouts, "reward")}
+          layers={GIVEN_AND_ANSWER}
+          withStep
+        />
       ))}
     </section>
   );
@@ -70,15 +81,32 @@ function perRow(count: number, most: number): number {
   return Math.max(1, Math.ceil(count / Math.ceil(count / most)));
 }
 
-function StripGroup(props: { readonly group: GroupRecord; readonly runId: string | null }): ReactNode {
-  const { group, runId } = props;
-  const rollouts = useMemo(() => sortRollouts(group.rollouts, "reward"), [group]);
-  const scale = advantageScale(group);
-  const tracks = useMemo(() => groupTracks(rollouts, rollouts[0] ?? null), [rollouts]);
+/** The rollouts of a prompt side by side; a press opens one in the inspector. */
+export function GroupCards(props: {
+  readonly group: GroupRecord;
+  /** In the order shown. */
+  readonly rollouts: readonly RolloutRecord[];
+  readonly layers: ReadonlySet<LayerKey>;
+  readonly withStep?: boolean;
+  /** Between the title and the cards. */
+  readonly tools?: ReactNode;
+  /** Rollouts that a filter leaves out. */
+  readonly faded?: ReadonlySet<RolloutRecord>;
+  /** Beginning of the names of a clip's files; nothing is exported without one. */
+  readonly fileName?: string;
+  /** Figures with the same name zoom together. */
+  readonly sync?: string;
+}): ReactNode {
+  const { group, rollouts, layers, withStep = false, tools, faded, fileName, sync } = props;
+  const inspected = useRoute((route) => route.rollout);
   const [first] = rollouts;
+  const selected = rollouts.find(({ id }) => id === inspected) ?? first ?? null;
+  const tracks = useMemo(() => groupTracks(rollouts, selected), [rollouts, selected]);
+  const scale = advantageScale(group);
   return (
-    <article className={`min-0 framed round-l surface ${styles.stripGroup}`}>
-      <GroupTitle group={group} withStep />
+    <article className={`min-0 framed round-l surface ${styles.stripGroup}`} aria-label={`Group of step ${group.step}`}>
+      <GroupTitle group={group} withStep={withStep} />
+      {tools}
       {first !== undefined && (
         <ClipPlayer
           rowId={first.rowId}
@@ -86,6 +114,8 @@ function StripGroup(props: { readonly group: GroupRecord; readonly runId: string
           frames={first.frames}
           given={first.givenMask}
           tracks={tracks}
+          role={answerRole(group.loop)}
+          {...(fileName === undefined ? {} : { fileName })}
         />
       )}
       <div
@@ -93,22 +123,16 @@ function StripGroup(props: { readonly group: GroupRecord; readonly runId: string
         style={{ "--wide": perRow(rollouts.length, 8), "--narrow": perRow(rollouts.length, 4) } as CSSProperties}
       >
         {rollouts.map((rollout) => (
-          <RolloutCard
-            key={rollout.id}
-            rollout={rollout}
-            layers={GIVEN_AND_ANSWER}
-            scale={scale}
-            onOpen={() =>
-              navigate({
-                screen: "train",
-                tab: "rollouts",
-                run: runId,
-                step: group.step,
-                group: groupKey(group),
-                rollout: rollout.id,
-              })
-            }
-          />
+          <div key={rollout.id} data-faded={faded?.has(rollout) ?? false}>
+            <RolloutCard
+              rollout={rollout}
+              layers={layers}
+              scale={scale}
+              selected={rollout.id === inspected}
+              {...(sync === undefined ? {} : { sync })}
+              onOpen={() => inspect(rollout)}
+            />
+          </div>
         ))}
       </div>
     </article>

@@ -1,6 +1,6 @@
 /** The place where a run is watched: one time line over its curves, its rollouts and its held-out rows. */
 import { Tabs } from "radix-ui";
-import { type ReactNode, useMemo } from "react";
+import { type ReactNode, useLayoutEffect, useMemo, useRef } from "react";
 import { report } from "../../clients/lab.ts";
 import { startBlocker } from "../../clients/run/blockers.ts";
 import { resumeAndShow, resumeNeeds } from "../../clients/run/resume.ts";
@@ -27,9 +27,10 @@ import { linkTo, navigate, type Route, useRoute } from "../../stores/route.ts";
 import { TRAIN_TABS } from "../../stores/route-text.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
-import { HeldOut } from "../eval/eval-screen.tsx";
-import { Rollouts, useSearch } from "../rollouts/rollouts-screen.tsx";
 import { Curves } from "./curves.tsx";
+import { HeldOut } from "./held-out.tsx";
+import { Inspector, useInspected, useInspectorKeys } from "./inspector.tsx";
+import { Rollouts, useSearch, useStepView } from "./rollouts.tsx";
 import styles from "./train.module.css";
 
 const NAMES: Readonly<Record<Route["tab"], string>> = {
@@ -56,31 +57,24 @@ export function TrainScreen(): ReactNode {
   const suites = useRoute((route) => route.part === "suites") && tab === "held-out" && hasPanels("suites");
   return (
     <Tabs.Root
-      className="screen"
-      data-testid="screen-train"
+      asChild
       value={tab}
       onValueChange={(next) => navigate({ tab: TRAIN_TABS.find((one) => one === next) ?? "curves" })}
     >
-      {suites ? (
-        <>
-          <TabList />
-          <Tabs.Content value={tab} className="grid gap-3 min-0">
-            <EvaluationPart />
-            <PluginPanels at="suites" given={{}} />
-          </Tabs.Content>
-        </>
-      ) : run !== null ? (
+      {run !== null && !suites ? (
         <RunView key={run.runId} run={run} tab={tab} />
       ) : (
-        noRun && (
-          <>
-            <TabList />
-            <Tabs.Content value={tab} className="grid gap-3 min-0">
-              {tab === "held-out" && <EvaluationPart />}
-              {starting ? <Starting /> : <NoRun />}
-            </Tabs.Content>
-          </>
-        )
+        <div className="screen" data-testid="screen-train">
+          {(suites || noRun) && (
+            <>
+              <TabList />
+              <Tabs.Content value={tab} className="grid gap-3 min-0">
+                {tab === "held-out" && <EvaluationPart />}
+                {suites ? <PluginPanels at="suites" given={{}} /> : starting ? <Starting /> : <NoRun />}
+              </Tabs.Content>
+            </>
+          )}
+        </div>
       )}
     </Tabs.Root>
   );
@@ -122,29 +116,46 @@ function RunView({ run, tab }: { readonly run: ViewedRun; readonly tab: Route["t
   const stops = tab === "held-out" ? evaluated : tab === "rollouts" ? search.steps : run.steps;
   const step = shownStep(stops, asked);
   const readOnly = run.recorded || run.imported || run.followed || run.otherTabs;
+  const inspected = useInspected(run);
+  const view = useStepView(run, tab === "rollouts" ? step : null, search);
+  const table = useRoute((route) => tab === "rollouts" && route.view !== "step");
+  const field = useRef<HTMLInputElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a tab begins at its top
+  useLayoutEffect(() => void document.getElementById("main")?.scrollTo(0, 0), [tab]);
+  useInspectorKeys({
+    inspected,
+    offered: view.rollouts,
+    steps: stops,
+    step,
+    table,
+    find: () => field.current?.focus(),
+  });
   return (
-    <>
-      <header className="row wrap gap-2-3">
-        <h1>{titleOf(run)}</h1>
-        <span className="muted">{kindOf(run)}</span>
-        <NewestRun run={run} />
-        <StepTitle shown={asked === null && tab !== "rollouts" ? null : step} asked={asked} lacking={LACKING[tab]} />
-        {!readOnly && <ResumeButton run={run} />}
-      </header>
-      {run.problem !== null && <p className="bad">{run.problem}</p>}
-      {(run.live || stops.length > 1) && <TimeLine steps={stops} selected={step} asked={asked} live={liveStep} />}
-      <TabList />
-      <Tabs.Content value={tab} className={`grid gap-3 min-0 ${styles.tab}`} data-testid={`panel-${tab}`}>
-        {tab === "curves" && <Curves run={run} step={step} evaluations={evaluations} />}
-        {tab === "rollouts" && <Rollouts run={run} step={step} search={search} />}
-        {tab === "held-out" && (
-          <>
-            <EvaluationPart />
-            <HeldOut run={run} step={step} evaluations={evaluations} />
-          </>
-        )}
-      </Tabs.Content>
-    </>
+    <div className={styles.shell} data-testid="screen-train" data-inspecting={inspected !== null}>
+      <div className="screen">
+        <header className="row wrap gap-2-3">
+          <h1>{titleOf(run)}</h1>
+          <span className="muted">{kindOf(run)}</span>
+          <NewestRun run={run} />
+          <StepTitle shown={asked === null && tab !== "rollouts" ? null : step} asked={asked} lacking={LACKING[tab]} />
+          {!readOnly && <ResumeButton run={run} />}
+        </header>
+        {run.problem !== null && <p className="bad">{run.problem}</p>}
+        {(run.live || stops.length > 1) && <TimeLine steps={stops} selected={step} asked={asked} live={liveStep} />}
+        <TabList />
+        <Tabs.Content value={tab} className="grid gap-3 min-0" data-testid={`panel-${tab}`}>
+          {tab === "curves" && <Curves run={run} step={step} evaluations={evaluations} />}
+          {tab === "rollouts" && <Rollouts run={run} search={search} view={view} inspected={inspected} field={field} />}
+          {tab === "held-out" && (
+            <>
+              <EvaluationPart />
+              <HeldOut run={run} step={step} evaluations={evaluations} />
+            </>
+          )}
+        </Tabs.Content>
+      </div>
+      {inspected !== null && <Inspector run={run} inspected={inspected} />}
+    </div>
   );
 }
 

@@ -44,7 +44,7 @@ export function groupsAt(groups: readonly GroupRecord[], state: RunState, step: 
 }
 
 /**
- * Steps of the run of this page that have groups, ascending.
+ * Finished steps of the run of this page that have groups, ascending.
  * @param stored steps in the run folder when it was read; may include steps removed after a lost device
  * @param measured steps with metrics
  * @param groups groups in memory
@@ -56,6 +56,6 @@ export function liveSteps(
   groups: readonly GroupRecord[],
   done: number,
 ): readonly number[] {
-  const completed = [...stored, ...measured].filter((step) => step <= done);
-  return [...new Set([...completed, ...groups.map(({ step }) => step)])].sort((a, b) => a - b);
+  const known = [...stored, ...measured, ...groups.map(({ step }) => step)];
+  return [...new Set(known.filter((step) => step <= done))].sort((a, b) => a - b);
 }

@@ -14,8 +14,8 @@ import {
 } from "../../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RowScores, StoredEvaluation } from "../../../../engine/runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../../../../engine/runs/manifest.ts";
+import { evalTexts } from "../../../components/eval-metrics.ts";
 import { counted, fixed, NONE } from "../../../styles/format.ts";
-import { evalTexts } from "../../eval/eval-metrics.ts";
 import { settingText } from "../run-list.ts";
 
 export interface ComparedRow {

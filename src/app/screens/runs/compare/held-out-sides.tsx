@@ -9,7 +9,7 @@ import { Select } from "../../../components/ui/controls.tsx";
 import { Panel } from "../../../components/ui/panel/panel.tsx";
 import { useSession } from "../../../stores/session.ts";
 import { fixed, signed } from "../../../styles/format.ts";
-import { evalTexts } from "../../eval/eval-metrics.ts";
+import { evalTexts } from "../../../components/eval-metrics.ts";
 import styles from "./compare.module.css";
 
 interface Side {

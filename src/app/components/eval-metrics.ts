@@ -1,8 +1,8 @@
 /** Titles and help of the held-out scores. */
-import type { LoopAbout } from "../../../engine/rl/loops/about.ts";
-import { aboutLoop, HELD_OUT_LOOPS, LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
-import type { ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
-import type { JudgeUse } from "../../../engine/runs/evaluations/evaluations.ts";
+import type { LoopAbout } from "../../engine/rl/loops/about.ts";
+import { aboutLoop, HELD_OUT_LOOPS, LOOPS, type LoopId } from "../../engine/rl/loops/abouts.ts";
+import type { ScoreId } from "../../engine/runs/evaluations/evaluation-scores.ts";
+import type { JudgeUse } from "../../engine/runs/evaluations/evaluations.ts";
 
 export interface EvalMetricText {
   readonly id: ScoreId;

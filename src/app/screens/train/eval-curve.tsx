@@ -3,7 +3,7 @@ import { Area, CartesianGrid, ComposedChart, Line, ResponsiveContainer, Tooltip,
 import { type ScoreId, scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { fixed } from "../../styles/format.ts";
-import styles from "./eval.module.css";
+import styles from "./held-out.module.css";
 
 /** Mean of a score at each evaluation with its 95 % interval; loaded on demand because its library is large. */
 export default function EvalCurve(props: {

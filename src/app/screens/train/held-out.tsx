@@ -1,4 +1,6 @@
+/** The tab Held-out: scores of rows that never train, and the rows behind them. */
 import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
+import { rowsHash } from "../../../engine/data/open-rows.ts";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import { differenceText, fewPicturesText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
 import { EVAL_METRICS } from "../../../engine/runs/evaluations/evaluation-metrics.ts";
@@ -13,8 +15,8 @@ import type { EvalReport, SegmentationMetric, StoredEvaluation } from "../../../
 import { baselineIn, countChanges, rowPairs } from "../../../engine/runs/library/run-result.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
+import { type EvalMetricText, evalTexts } from "../../components/eval-metrics.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
-import { useRowsOpen } from "../../components/rollout/use-rows-open.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
@@ -22,14 +24,14 @@ import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
+import { useAsync } from "../../components/use-async.ts";
 import type { Evaluations } from "../../components/use-evaluations.ts";
 import { linkTo } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
+import { useSession } from "../../stores/session.ts";
 import { counted, fixed, formatCount, NONE } from "../../styles/format.ts";
-import styles from "./eval.module.css";
-import { type EvalMetricText, evalTexts } from "./eval-metrics.ts";
-import { RowCard, RowDetails } from "./eval-row.tsx";
-import { RowCards } from "./row-cards.tsx";
+import styles from "./held-out.module.css";
+import { RowCard, RowCards, RowDetails } from "./held-out-rows.tsx";
 
 const ORDERS = { gains: "Gains first", losses: "Losses first" } as const;
 
@@ -125,6 +127,18 @@ function SegmentationTable(props: {
 }
 
 const EvalCurve = lazy(() => import("./eval-curve.tsx"));
+
+/** Whether exactly the rows of a run are open; null while unknown. */
+function useRowsOpen(manifest: RunManifest | null): boolean | null {
+  const info = useSession((session) => session.dataInfo);
+  const rows = useSession((session) => session.rows);
+  const { value: hash } = useAsync(info === null ? null : rows, () =>
+    rowsHash(rows.map(({ id, imageId }) => [id, imageId] as const)),
+  );
+  if (info === null) return false;
+  if (manifest === null || hash === undefined) return null;
+  return hash === manifest.data.hash;
+}
 
 /**
  * Held-out evaluations of a run: fixed rows, fixed seeds, each evaluation paired with the first.
