@@ -12,6 +12,8 @@ it("is asked about during a run and while a run is exported or a video is made, 
   vi.stubGlobal("window", page);
   askBeforeLeaving();
   const asks = (): boolean => !page.dispatchEvent(new Event("beforeunload", { cancelable: true }));
+  // Tests of other files may have left a run.
+  useRun.setState({ state: "idle" });
   const work = { done: 0, total: 1, stop: () => undefined };
   expect(asks()).toBe(false);
   useExports.setState({ ongoing: [{ runId: "fox", title: "Fox", merged: false, ...work }] });
