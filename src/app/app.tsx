@@ -2,6 +2,7 @@ import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, use
 import styles from "./app.module.css";
 import { ErrorBoundary } from "./components/ui/error-boundary.tsx";
 import { Dialog } from "./components/ui/overlays.tsx";
+import { LastTime, MissingData } from "./components/upload/missing-data.tsx";
 import { PageDrop, Pickers } from "./components/upload/pickers.tsx";
 import { Announcer } from "./frame/announcer.tsx";
 import { ConsentDialog } from "./frame/consent-dialog.tsx";
@@ -54,6 +55,8 @@ export function App(): ReactNode {
       <div className={styles.notices}>
         <TrainerNotice />
         <InterruptedBanner />
+        <MissingData />
+        <LastTime />
         <ImportingNotice />
         <ProblemList onAll={() => setWarningsOpen(true)} />
       </div>

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { writeRegionShard } from "../../scripts/lib/build/write-shard.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
+import { violations } from "../support/axe.ts";
 import { type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
 import { row } from "../unit/data/make.ts";
 
@@ -30,7 +31,7 @@ const openBench = async (step: "20" | "25"): Promise<void> => {
   await expect.poll(() => page.getByTestId("bench-source").textContent()).toMatch(new RegExp(`^${name}`));
   await page.getByTestId("bench-groups").getByRole("button").filter({ hasText: SHARD }).first().click();
 };
-const notOpen = (): ReturnType<OpenPage["page"]["getByText"]> => lab.page.getByText(/Picture not available/);
+const notOpen = (): ReturnType<OpenPage["page"]["getByText"]> => lab.page.getByText("no picture");
 
 describe("with the rows of the run open", () => {
   it("pictures and masks are shown", async () => {
@@ -61,18 +62,17 @@ describe("with rows of the same names open", () => {
     await expect.poll(() => page.getByTestId("gallery").getByRole("button").count()).toBeGreaterThan(5);
   });
 
-  it("rollouts say that their picture is not there", async () => {
+  it("one line says that the rows are not there, with a button, and figures name no error", async () => {
     await show(lab.page, { screen: "train", tab: "rollouts", step: "25" });
     await lab.page.getByTestId("rollout-card").first().waitFor();
     await expect.poll(() => notOpen().count()).toBeGreaterThan(0);
-    await expect
-      .poll(() => notOpen().first().textContent())
-      .toMatch(/Row data-0000\d-of-00002\.arrow#\d+ .*(another picture|not in)/);
     // Cards are drawn once they are in view.
     for (const card of await lab.page.getByTestId("rollout-card").all()) {
       await card.scrollIntoViewIfNeeded();
-      await card.getByText(/not available/).waitFor();
+      await card.getByText("no picture").waitFor();
     }
+    await expect.poll(() => lab.page.getByTestId("missing-data").textContent()).toMatch(/shards, are not open/);
+    expect(await violations(lab.page)).toEqual([]);
   });
 
   it("evaluations say so once and show neither pictures nor given masks", async () => {
@@ -86,6 +86,17 @@ describe("with rows of the same names open", () => {
     await openBench("20");
     await page.getByText("This row is not open, so its picture cannot be shown").waitFor();
     await expect.poll(() => page.getByRole("button", { name: "Try it out" }).count()).toBe(0);
+  });
+
+  it("the button opens the rows of the run, and its pictures are there", async () => {
+    const { page } = lab;
+    await show(page, { screen: "train", tab: "rollouts", step: "25" });
+    await page
+      .getByTestId("missing-data")
+      .getByRole("button", { name: /^Open / })
+      .click();
+    await expect.poll(() => page.getByTestId("missing-data").count()).toBe(0);
+    await expect.poll(() => notOpen().count()).toBe(0);
   });
 
   it("nothing is listed as having failed", async () => {

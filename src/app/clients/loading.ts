@@ -352,6 +352,19 @@ export const DEMO_SETS = [
 ] as const;
 type DemoSet = (typeof DEMO_SETS)[number];
 
+/** Name of a folder that comes with the page, as manifests record it. */
+export const builtInName = (path: string): string => path.split("/").filter(Boolean).join(" ");
+
+/** The folder of rows of this name that comes with the page; undefined for rows of the user. */
+export function builtInRows(name: string): string | undefined {
+  return DEMO_SETS.find(({ rows }) => builtInName(rows) === name)?.rows;
+}
+
+/** Opens rows that come with the page. @param path as `builtInRows` gives it */
+export function openBuiltInRows(path: string): Promise<void> {
+  return openData([{ kind: "built-in", baseUrl: builtIn(path) }]);
+}
+
 /**
  * Opens a set's rows, and its model in place of another one that comes with the page. A user's model stays; so does the
  * open one if the page lacks the set's. A preset of another set is replaced by this set's, unless a setting was changed.
@@ -360,7 +373,7 @@ export async function openDemoSet(preset: DemoSet["preset"]): Promise<void> {
   const { rows } = DEMO_SETS.find((set) => set.preset === preset) as DemoSet;
   await requireIdle("the rows that are open");
   for (const other of DEMO_SETS) if (other.preset !== preset) replacePreset(other.preset, preset);
-  const data = isOpen(builtIn(rows)) ? null : openData([{ kind: "built-in", baseUrl: builtIn(rows) }]);
+  const data = isOpen(builtIn(rows)) ? null : openBuiltInRows(rows);
   await Promise.all([data, openPocketModel(preset)]);
 }
 

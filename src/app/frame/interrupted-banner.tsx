@@ -4,7 +4,7 @@ import { deleteRun, forgetInterrupted } from "../clients/run/interrupted.ts";
 import { resumeAndShow, resumeNeeds } from "../clients/run/resume.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconClose, IconPlay } from "../components/ui/icons.tsx";
-import { pick } from "../components/upload/pickers.tsx";
+import { openRowsOf } from "../components/upload/pickers.tsx";
 import { navigate } from "../stores/route.ts";
 import { useOtherTabs } from "../stores/run/other-tabs.ts";
 import { isActive, useRun } from "../stores/run/run.ts";
@@ -38,7 +38,7 @@ export function InterruptedBanner(): ReactNode {
         kind="primary"
         icon={<IconPlay />}
         blocker={saved === undefined ? "The run has no checkpoint" : blocker}
-        onClick={() => report(resumeAndShow(manifest, () => pick("shards")))}
+        onClick={() => report(resumeAndShow(manifest, openRowsOf))}
       >
         {label}
       </Button>

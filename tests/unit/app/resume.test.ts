@@ -42,7 +42,7 @@ describe("a stored run", () => {
     for (const rows of [[], open.rows.slice(1)]) {
       const needs = resumeNeeds(run, { ...open, rows });
       expect(needs).toEqual({
-        label: "Open the rows of photographs and resume",
+        label: "Open photographs and resume",
         opens: [],
         blocker: null,
         asksRows: true,
@@ -54,7 +54,7 @@ describe("a stored run", () => {
     const demo = { model: { name: "pocket vague-model", hash: "v" }, data: { name: "pocket shards", rows: 9 } };
     const needs = resumeNeeds(demo as RunManifest, open);
     expect(needs).toMatchObject({ blocker: null, asksRows: false });
-    expect(needs.label).toBe("Load the pocket vague-model, open the rows of pocket shards and resume");
+    expect(needs.label).toBe("Load the pocket vague-model, open pocket shards and resume");
     expect(needs.opens).toHaveLength(2);
   });
 

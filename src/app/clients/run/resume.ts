@@ -5,8 +5,8 @@ import { bytesText } from "../../../engine/plan/bytes-text.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { navigate } from "../../stores/route.ts";
 import { addProblem, type SessionState, useSession } from "../../stores/session.ts";
-import { builtIn, report } from "../lab.ts";
-import { DEMO_SETS, openData, openModel, openStoredModel, pocketModel } from "../loading.ts";
+import { report } from "../lab.ts";
+import { builtInName, builtInRows, openBuiltInRows, openModel, openStoredModel, pocketModel } from "../loading.ts";
 import { busyBlocker, loadedBlocker } from "./blockers.ts";
 import { resumeRun } from "./start-run.ts";
 
@@ -21,9 +21,6 @@ export interface ResumeNeeds {
   /** Whether all that is missing is a folder of rows, which only the user can open. */
   readonly asksRows: boolean;
 }
-
-/** Name of a folder that comes with the page, as manifests record it. */
-const builtInName = (path: string): string => path.split("/").filter(Boolean).join(" ");
 
 /** A stored conversion with the run's weights, else the pocket model of its name. */
 function modelOf(model: RunManifest["model"], storedModels: SessionState["storedModels"]) {
@@ -54,10 +51,10 @@ export function resumeNeeds(
     }
   }
   const sameRows = dataInfo?.name === data.name && rows.length === data.rows;
-  const set = sameRows ? undefined : DEMO_SETS.find(({ rows: path }) => builtInName(path) === data.name);
-  const asksRows = !sameRows && set === undefined;
-  if (set !== undefined) opens.push(() => openData([{ kind: "built-in", baseUrl: builtIn(set.rows) }]));
-  if (!sameRows) words.push(`open the rows of ${data.name}`);
+  const path = sameRows ? undefined : builtInRows(data.name);
+  const asksRows = !sameRows && path === undefined;
+  if (path !== undefined) opens.push(() => openBuiltInRows(path));
+  if (!sameRows) words.push(`open ${data.name}`);
   if (words.length === 0) return { label: "Resume", opens, blocker: lacking ?? loadedBlocker(session), asksRows };
   const [first = "", ...others] = words;
   const text = [`${first.charAt(0).toUpperCase()}${first.slice(1)}`, ...others].join(", ");
@@ -68,20 +65,25 @@ export function resumeNeeds(
 let awaited: { readonly run: RunManifest; readonly resume: () => Promise<void> } | null = null;
 
 /**
- * Continues a stored run and shows it, after it opened what the run needs. Where only the user can open the rows, `pick`
- * asks for their folder, and the run continues when it is read.
+ * Continues a stored run and shows it, after it opened what the run needs. Where only the user can open the rows,
+ * `openRows` opens or asks for their folder, and the run continues when it is read.
  * @param steps its new length; unchanged by default
  * @param from step of an earlier checkpoint; the steps after it are dropped
  * @throws LabError when it cannot
  */
-export async function resumeAndShow(run: RunManifest, pick: () => void, steps?: number, from?: number): Promise<void> {
+export async function resumeAndShow(
+  run: RunManifest,
+  openRows: (name: string) => Promise<void>,
+  steps?: number,
+  from?: number,
+): Promise<void> {
   const { opens, asksRows } = resumeNeeds(run);
   const resume = async (): Promise<void> => {
     await resumeRun(run, steps, from);
     navigate({ screen: "train", run: null, step: null, rollout: null });
   };
   // Called at once: a browser opens its picker only within a click.
-  if (asksRows) pick();
+  if (asksRows) report(openRows(run.data.name));
   const opened = (async () => {
     for (const open of opens) await open();
   })();

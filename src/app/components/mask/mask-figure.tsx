@@ -121,7 +121,11 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
         }}
         {...(sync === undefined ? {} : { tabIndex: 0, onKeyDown: (event) => viewKey(event, sync) })}
       />
-      {problem !== null && <span className={`tiny absolute ${styles.note}`}>Picture not available: {problem}</span>}
+      {problem !== null && (
+        <span className={`tiny absolute ${styles.note}`} title={problem}>
+          no picture
+        </span>
+      )}
     </figure>
   );
 }

@@ -4,20 +4,32 @@ import type { PickedFile } from "../../../protocol/common.ts";
 import { addProblem } from "../../stores/session.ts";
 import { distinctFiles } from "./distinct-files.ts";
 
+/** Files, and the handles that open them again; none where the browser gives none. */
+export interface Collected {
+  readonly files: readonly PickedFile[];
+  readonly handles: readonly FileSystemHandle[];
+}
+
 /**
  * All files of a drop, folders included, with their paths relative to what was dropped.
  * Call it synchronously in the drop handler: the list of items is empty after the first await.
  */
-export function collectDropped(items: DataTransferItemList): Promise<readonly PickedFile[]> {
-  const work: Promise<PickedFile[]>[] = [];
+export async function collectDropped(items: DataTransferItemList): Promise<Collected> {
+  const work: Promise<readonly [PickedFile[], FileSystemHandle | null]>[] = [];
   for (const item of items) {
     if (item.kind !== "file") continue;
-    const handle = (item as HandleItem).getAsFileSystemHandle?.() ?? null;
-    const entry = item.webkitGetAsEntry();
-    const file = item.getAsFile();
-    work.push(collectItem(handle, entry, file));
+    const handle = ((item as HandleItem).getAsFileSystemHandle?.() ?? Promise.resolve(null)).catch(() => null);
+    const files = collectItem(handle, item.webkitGetAsEntry(), item.getAsFile());
+    work.push(Promise.all([files, handle]));
   }
-  return Promise.all(work).then(distinctFiles);
+  const found = await Promise.all(work);
+  const handles = found.flatMap(([, handle]) => handle ?? []);
+  return { files: distinctFiles(found.map(([files]) => files)), handles: handles.length < found.length ? [] : handles };
+}
+
+/** All files of handles, folders included. */
+export async function collectHandles(handles: readonly FileSystemHandle[]): Promise<readonly PickedFile[]> {
+  return distinctFiles(await Promise.all(handles.map((handle) => fromHandle(handle, "").catch(leftOut(handle.name)))));
 }
 
 /** Chromium's persistent handle, which the type libraries lack. */
@@ -25,12 +37,12 @@ type HandleItem = DataTransferItem & { readonly getAsFileSystemHandle?: () => Pr
 
 /** The three ways to read an item, best first; a browser may lack any of them. */
 async function collectItem(
-  handle: Promise<FileSystemHandle | null> | null,
+  handle: Promise<FileSystemHandle | null>,
   entry: FileSystemEntry | null,
   file: File | null,
 ): Promise<PickedFile[]> {
-  const found = await handle?.catch(() => null);
-  if (found !== null && found !== undefined) return fromHandle(found, "").catch(leftOut(found.name));
+  const found = await handle;
+  if (found !== null) return fromHandle(found, "").catch(leftOut(found.name));
   if (entry !== null) return fromEntry(entry, "").catch(leftOut(entry.name));
   return file === null ? [] : [{ path: file.name, file }];
 }

@@ -1,7 +1,9 @@
 /** The page's file inputs, mounted once, and the drop zone, which covers the whole page. */
 import { type ReactNode, useEffect, useState } from "react";
+import { badInput, quote } from "../../../engine/errors.ts";
 import { report } from "../../clients/lab.ts";
-import { collectDropped, collectPicked } from "./collect.ts";
+import { collectDropped, collectHandles, collectPicked } from "./collect.ts";
+import { type KeptFolder, keptFolders } from "./kept-folders.ts";
 import styles from "./pickers.module.css";
 import { takeFiles } from "./take-files.ts";
 
@@ -18,9 +20,51 @@ const INPUTS: readonly { readonly kind: PickKind; readonly folder: boolean; read
 
 const inputs = new Map<PickKind, HTMLInputElement>();
 
-/** Opens the browser's file picker; must be called from a click or key event. */
+type PickDirectory = (options: { readonly mode: "read" }) => Promise<FileSystemDirectoryHandle>;
+
+/**
+ * Opens the browser's file picker; must be called from a click or key event. Folders of data and models are picked by
+ * handle where the browser can, so that they open again after a reload.
+ */
 export function pick(kind: PickKind): void {
-  inputs.get(kind)?.click();
+  const choose = (window as Window & { readonly showDirectoryPicker?: PickDirectory }).showDirectoryPicker;
+  if (choose === undefined || (kind !== "shards" && kind !== "model")) {
+    inputs.get(kind)?.click();
+    return;
+  }
+  const open = async (): Promise<void> => {
+    const handle = await choose.call(window, { mode: "read" }).catch((thrown: unknown) => {
+      if (thrown instanceof DOMException && thrown.name === "AbortError") return null;
+      throw thrown;
+    });
+    if (handle !== null) await takeFiles(await collectHandles([handle]), kind === "model" ? "model" : "any", [handle]);
+  };
+  report(open());
+}
+
+/** Permissions of handles, which the type libraries lack. */
+type Permitted = FileSystemHandle & {
+  readonly requestPermission?: (options: { readonly mode: "read" }) => Promise<PermissionState>;
+};
+
+/**
+ * Opens a kept folder again; call it within a click, because the browser may ask for permission.
+ * @throws LabError("bad-input") if the browser may not read it
+ */
+export async function openKept({ name, handles }: KeptFolder): Promise<void> {
+  for (const handle of handles) {
+    const answer = (await (handle as Permitted).requestPermission?.({ mode: "read" })) ?? "granted";
+    if (answer !== "granted")
+      throw badInput(`The browser may not read ${quote(name)}; open the folder again and allow it`);
+  }
+  await takeFiles(await collectHandles(handles), "any", handles);
+}
+
+/** Opens the rows of a data set: from its kept folder, else from the one that the user picks. */
+export async function openRowsOf(name: string): Promise<void> {
+  const kept = (await keptFolders()).find((one) => one.kind === "data" && one.name === name);
+  if (kept === undefined) pick("shards");
+  else await openKept(kept);
 }
 
 export function Pickers(): ReactNode {
@@ -69,7 +113,7 @@ export function PageDrop(): ReactNode {
       if (!hasFiles(event) || event.dataTransfer === null) return;
       event.preventDefault();
       setOver(false);
-      report(collectDropped(event.dataTransfer.items).then((files) => takeFiles(files, "any")));
+      report(collectDropped(event.dataTransfer.items).then(({ files, handles }) => takeFiles(files, "any", handles)));
     };
     // Listen on the window: rows that appear under the pointer replace the element that would receive the drop.
     const end = new AbortController();

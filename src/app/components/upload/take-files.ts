@@ -6,7 +6,9 @@ import { openData, openModel } from "../../clients/loading.ts";
 import { importRun } from "../../clients/run/follow-run.ts";
 import { navigate } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
+import { useSession } from "../../stores/session.ts";
 import { classifyPicked, isVisible, runFolders } from "./classify.ts";
+import { type KeptFolder, keepFolder } from "./kept-folders.ts";
 
 /** A download cache holds links, which browsers leave out of a folder. */
 const NO_FILES =
@@ -17,11 +19,13 @@ const NO_FILES =
  * Opens files as runs, data, a checkpoint or an adapter; `expected` is the kind that the clicked button
  * names. Runs open first. Data and a checkpoint open independently, each with its own problem; an
  * adapter opens after its checkpoint.
+ * @param handles open the same files again after a reload
  * @throws LabError("bad-input") when the files are not of the expected kind
  */
 export async function takeFiles(
   files: readonly PickedFile[],
   expected: "model" | "adapter" | "captioner" | "any",
+  handles: readonly FileSystemHandle[] = [],
 ): Promise<void> {
   if (!files.some(isVisible)) throw badInput(NO_FILES);
   const others = expected === "any" ? await importRuns(files) : files;
@@ -36,18 +40,31 @@ export async function takeFiles(
   }
   const model = onlyOne(models, "checkpoint");
   if (expected === "model") {
-    if (model !== undefined) return report(openModel(model));
+    if (model !== undefined) return report(openModel(model).then(() => keepModel(handles)));
     throw badInput("These files are not a checkpoint folder: config.json is missing. The open model is kept");
   }
   const adapter = onlyOne(adapters, "adapter");
   // An adapter is read into the model it was dropped with.
-  const opened = model === undefined ? Promise.resolve() : openModel(model);
+  const opened = model === undefined ? Promise.resolve() : openModel(model).then(() => keepModel(handles));
   report(opened.then(() => (adapter === undefined ? undefined : openAdapter(adapter))));
   if (shards.length > 0) {
     // Refused files change neither the rows nor the screen.
     const leads = !isActive(useRun.getState().state);
-    report(openData(shards, null, () => leads && navigate({ screen: "data", row: null })));
+    const data = openData(shards, null, () => leads && navigate({ screen: "data", row: null }));
+    report(data.then(() => keep("data", useSession.getState().dataInfo?.name, handles)));
   }
+}
+
+const keepModel = (handles: readonly FileSystemHandle[]): Promise<void> =>
+  keep("model", useSession.getState().model?.name, handles);
+
+/** Keeps what was opened under its name, unless other files have replaced it. */
+async function keep(
+  kind: KeptFolder["kind"],
+  name: string | undefined,
+  handles: readonly FileSystemHandle[],
+): Promise<void> {
+  if (name !== undefined) await keepFolder({ kind, name, handles, at: Date.now() });
 }
 
 /** Opens the runs among the files, and returns the other files. */

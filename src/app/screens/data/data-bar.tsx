@@ -1,6 +1,6 @@
 import { type ReactNode, useRef, useState } from "react";
 import { NO_FILTER, rowFilterText } from "../../../engine/data/row-filter.ts";
-import { cancelOpening } from "../../clients/loading.ts";
+import { builtInRows, cancelOpening } from "../../clients/loading.ts";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select } from "../../components/ui/controls.tsx";
@@ -9,7 +9,7 @@ import { useSession } from "../../stores/session.ts";
 import { counted, formatBytes, formatCount } from "../../styles/format.ts";
 import { ChecksDialog, checksWord } from "./checks.tsx";
 import styles from "./data-bar.module.css";
-import { OpenButtons } from "./open-buttons.tsx";
+import { DropZone, OpenButtons } from "./open-buttons.tsx";
 import { type FilterOptions, ROW_ORDERS, type RowOrder } from "./row-filter.ts";
 import { type FilteredRows, RowHistograms } from "./row-histograms.tsx";
 import { ShardsDialog, SkippedDialog } from "./side-tables.tsx";
@@ -33,6 +33,7 @@ export function DataBar(
   // A small window keeps its space for the pictures.
   const [unfolded, setUnfolded] = useState(() => matchMedia("(width >= 1024px)").matches);
   const info = useSession((session) => session.dataInfo);
+  const builtIn = info !== null && builtInRows(info.name) !== undefined;
   const search = useRef<HTMLInputElement>(null);
   useShortcuts((event) => {
     if (event.key !== "/") return;
@@ -45,9 +46,10 @@ export function DataBar(
         <h1 className={`clip large ellipsis nowrap ${styles.name}`}>{info?.name ?? "Opening"}</h1>
         <Counts shown={shown.length} />
         <div className={`flex wrap gap-2 ${styles.open}`}>
-          <OpenButtons />
+          <OpenButtons demo={builtIn} />
         </div>
       </div>
+      {builtIn && <DropZone />}
       <div className={`row wrap gap-2-3 ${styles.line}`} hidden={rows.length === 0}>
         <input
           ref={search}

@@ -14,7 +14,7 @@ import { storedGroups } from "../../components/rollout/stored-groups.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select, TextInput } from "../../components/ui/controls.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
-import { pick } from "../../components/upload/pickers.tsx";
+import { openRowsOf } from "../../components/upload/pickers.tsx";
 import { linkTo, navigate } from "../../stores/route.ts";
 import { forgetMetrics } from "../../stores/run/metrics.ts";
 import { retitleRun } from "../../stores/run/run.ts";
@@ -44,7 +44,7 @@ export async function continueRun({ manifest }: RunDigest, steps?: number, from?
     forgetMetrics(manifest.id);
     storedGroups.forget();
   }
-  await resumeAndShow(manifest, () => pick("shards"), steps, from);
+  await resumeAndShow(manifest, openRowsOf, steps, from);
 }
 
 interface Answered {

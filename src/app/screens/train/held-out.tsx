@@ -26,6 +26,7 @@ import { Empty } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { useAsync } from "../../components/use-async.ts";
 import type { Evaluations } from "../../components/use-evaluations.ts";
+import { useRowsOpen } from "../../components/use-rows-open.ts";
 import { linkTo } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
@@ -127,18 +128,6 @@ function SegmentationTable(props: {
 }
 
 const EvalCurve = lazy(() => import("./eval-curve.tsx"));
-
-/** Whether exactly the rows of a run are open; null while unknown. */
-function useRowsOpen(manifest: RunManifest | null): boolean | null {
-  const info = useSession((session) => session.dataInfo);
-  const rows = useSession((session) => session.rows);
-  const { value: hash } = useAsync(info === null ? null : rows, () =>
-    rowsHash(rows.map(({ id, imageId }) => [id, imageId] as const)),
-  );
-  if (info === null) return false;
-  if (manifest === null || hash === undefined) return null;
-  return hash === manifest.data.hash;
-}
 
 /**
  * Held-out evaluations of a run: fixed rows, fixed seeds, each evaluation paired with the first.

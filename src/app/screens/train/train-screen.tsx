@@ -21,7 +21,7 @@ import { Segmented } from "../../components/ui/controls.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import tabStyles from "../../components/ui/tabs.module.css";
-import { pick } from "../../components/upload/pickers.tsx";
+import { openRowsOf } from "../../components/upload/pickers.tsx";
 import { useEvaluations } from "../../components/use-evaluations.ts";
 import { linkTo, navigate, type Route, useRoute } from "../../stores/route.ts";
 import { TRAIN_TABS } from "../../stores/route-text.ts";
@@ -167,7 +167,7 @@ function ResumeButton({ run: { manifest, metrics } }: { readonly run: ViewedRun 
   if (manifest === null || busy || done === 0 || done >= manifest.config.steps) return null;
   const { label, blocker } = resumeNeeds(manifest, session);
   return (
-    <Button icon={<IconPlay />} blocker={blocker} onClick={() => report(resumeAndShow(manifest, () => pick("shards")))}>
+    <Button icon={<IconPlay />} blocker={blocker} onClick={() => report(resumeAndShow(manifest, openRowsOf))}>
       {label}
     </Button>
   );

@@ -2,6 +2,7 @@ import { type ReactNode, useMemo, useState } from "react";
 import type { ScoreId } from "../../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RowScores, StoredEvaluation } from "../../../../engine/runs/evaluations/evaluations.ts";
 import { rowPairs } from "../../../../engine/runs/library/run-result.ts";
+import { evalTexts } from "../../../components/eval-metrics.ts";
 import type { MaskLayer } from "../../../components/mask/layers.ts";
 import { MaskFigure } from "../../../components/mask/mask-figure.tsx";
 import { greedyAnswer, isSampled } from "../../../components/row-answers.ts";
@@ -9,7 +10,6 @@ import { Select } from "../../../components/ui/controls.tsx";
 import { Panel } from "../../../components/ui/panel/panel.tsx";
 import { useSession } from "../../../stores/session.ts";
 import { fixed, signed } from "../../../styles/format.ts";
-import { evalTexts } from "../../../components/eval-metrics.ts";
 import styles from "./compare.module.css";
 
 interface Side {
