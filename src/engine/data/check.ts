@@ -1,4 +1,4 @@
-import { badInput, LabError, toLabError } from "../errors.ts";
+import { badInput, LabError, quote, shortened, toLabError } from "../errors.ts";
 import { decodeSample } from "./clips/film-strip.ts";
 import { decodeRle, encodeRle, rleArea } from "./mask/rle.ts";
 import type { RegionSet } from "./region-set.ts";
@@ -17,6 +17,7 @@ export interface DataCheck {
     | "masks decode"
     | "captions found"
     | "words separated"
+    | "captions describe their mask"
     | "batch built"
     | "ready for training";
   readonly ok: boolean;
@@ -27,6 +28,8 @@ export interface DataCheck {
 }
 
 const BATCH = 4;
+/** A caption that begins with another mask, as `inWords` names it (talk/marks.ts). */
+const ABOUT_ANOTHER = /^(the other region|region \d+)\b/i;
 /** Masks with a smaller share of the picture, or with fewer pixels in a large picture, indicate a wrong format. */
 const NEXT_TO_NOTHING = 1e-4;
 const HANDFUL = { pixels: 16, share: 0.02 };
@@ -34,7 +37,7 @@ const HANDFUL = { pixels: 16, share: 0.02 };
 /**
  * The checks of a data set, in order: number of rows; columns against the data set's name; first, middle and last picture
  * decoded; every mask decoded and measured; share of rows with a caption; captions without spaces
- * between words, if there are any; one batch built and timed; the summary.
+ * between words, and captions about another mask, if there are any; one batch built and timed; the summary.
  * @param now milliseconds of any clock
  * @param names names of the opened folders
  */
@@ -64,6 +67,12 @@ export async function checkRegionSet(
     const share = ((100 * unspaced) / summaries.length).toFixed(1);
     const detail = `${share} % of the captions are ${WITHOUT_WORD_SPACES}`;
     checks.push({ name: "words separated", ok: false, blocks: false, detail });
+  }
+  const relations = summaries.filter(({ caption }) => ABOUT_ANOTHER.test(caption));
+  if (relations.length > 0) {
+    const [{ caption }] = relations as [(typeof relations)[0]];
+    const detail = `${relations.length} of ${summaries.length} captions describe another mask than theirs, such as ${quote(shortened(caption, 60))}: they say where the mask lies and name no object, so loop 1 cannot learn from them`;
+    checks.push({ name: "captions describe their mask", ok: false, blocks: false, detail });
   }
   checks.push(
     await attempt("batch built", async () => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { tool } from "../../support/tools.ts";
-import { row } from "./make.ts";
+import { boxMask, row } from "./make.ts";
 
 let directory = "";
 
@@ -81,6 +81,29 @@ test("captions without spaces between words are named with the consequence", asy
   const { code, out } = await run(place);
   expect(code).toBe(0);
   expect(out).toMatch(/^FAILED {2}words separated: 60\.0 % of the captions are written without spaces .* use a judge/m);
+});
+
+test("captions that describe another mask than theirs are counted, and the rows can still be used", async () => {
+  const place = join(directory, "relations");
+  await mkdir(place);
+  const masks = [boxMask(24, 32, 0, 0, 4, 4), boxMask(24, 32, 9, 9, 5, 5)];
+  const talk = (question: string, answer: string) => [
+    { from: "human", value: `<image>\n${question}` },
+    { from: "gpt", value: answer },
+  ];
+  const rows = [
+    row({
+      mask: masks,
+      conversations: talk("What is the relation between <Prompt1> and <Prompt0>?", "<Prompt1> is on <Prompt0>."),
+    }),
+    row({ mask: masks, conversations: talk("Describe both.", "<Prompt0>: a cup. <Prompt1>: a plate.") }),
+  ];
+  await writeFile(join(place, "data-00000-of-00001.arrow"), writeRegionShard(rows, { layout: "relation" }));
+  const { code, out } = await run(place);
+  expect(code).toBe(0);
+  expect(out).toMatch(
+    /^FAILED {2}captions describe their mask: 1 of 4 captions .*"The other region is on this region\."/m,
+  );
 });
 
 test("files that are ignored for the same reason share a line, records before pictures", async () => {

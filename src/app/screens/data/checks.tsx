@@ -75,6 +75,7 @@ const LABELS: Readonly<Record<Check["name"], string>> = {
   "masks decode": "Masks",
   "captions found": "Captions",
   "words separated": "Words",
+  "captions describe their mask": "Meaning",
   "batch built": "Batch",
   "ready for training": "Ready for training",
 };

@@ -29,7 +29,7 @@ const STATE_WORDS = { running: "running", paused: "stopped", finished: "finished
 
 const TONES = { running: "accent", paused: "warn", finished: "good", failed: "bad" } as const;
 
-export const COLUMNS = ["Run", "State", "Steps", "Reward, last 10", "Held-out gain", "Changed"];
+export const COLUMNS = ["Run", "State", "Steps", "Reward, last 10", "Gain", "Changed"];
 
 export interface RunRowProps {
   readonly run: RunDigest;
