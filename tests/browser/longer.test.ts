@@ -229,6 +229,9 @@ describe("a run that has done all its steps", () => {
     const dropped = page.getByTestId("runs-elsewhere").locator("tr").filter({ hasText: "2 / 2" });
     await dropped.getByRole("button", { name: "Fork…" }).click();
     const dialog = page.getByRole("dialog", { name: "Continue from a checkpoint" });
+    // After its last step a fork is longer.
+    await expect.poll(() => dialog.getByLabel("Total steps").inputValue()).toBe("4");
+    await dialog.getByLabel("Total steps").fill("2");
     await dialog.getByText(/^No step is left after step 2 of 2/).waitFor();
     await dialog.getByLabel("Checkpoint").selectOption("1");
     const beta = dialog.getByTestId("fork-changes").getByRole("checkbox", { name: /^KL weight β .+ → 0\.2$/ });

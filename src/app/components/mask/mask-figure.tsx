@@ -1,6 +1,7 @@
 import { type CSSProperties, type ReactNode, useEffect, useRef, useState } from "react";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
 import { isTooLarge, loadPicture, pictureSide } from "../../stores/picture-cache.ts";
+import { useSession } from "../../stores/session.ts";
 import { useClips } from "../clip/clip-store.ts";
 import { useClipFrame } from "../clip/use-clip.ts";
 import { useAsync } from "../use-async.ts";
@@ -63,13 +64,15 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
   const alone = of > 1 && isTooLarge(wanted) ? at : null;
   const side =
     box === null ? null : pictureSide(alone === null ? wanted : Math.min(shown, Math.max(width, height / of)));
+  // A picture that is not available may be there once its rows are open.
+  const data = useSession(({ dataInfo }) => dataInfo);
   const loaded = useAsync(
     rowId === null || side === null ? null : `${imageId} ${rowId}`,
     async () => ({
       picture: await loadPicture(rowId as string, imageId, side as number, alone),
       oneFrame: alone !== null,
     }),
-    [side, alone],
+    [side, alone, data],
   );
   const { problem } = loaded;
   const { picture, oneFrame } = loaded.value ?? NO_PICTURE;

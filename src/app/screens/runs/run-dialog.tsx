@@ -212,14 +212,16 @@ function Fork({ run, readOnly, onCancel, onWork }: Answered): ReactNode {
   const [taken, setTaken] = useState<readonly SettingKey[]>(() =>
     changes.filter((key) => page[key] !== presetConfig(preset)[key]),
   );
-  const [text, setText] = useState(String(manifest.config.steps));
+  const [typed, setText] = useState<string | null>(null);
+  const { steps } = manifest.config;
+  const text = typed ?? String(step < steps ? steps : 2 * steps);
   const parsed = readSteps(text);
   const given = {
     ...chosenSettings(
       page,
       taken.filter((key) => changes.includes(key)),
     ),
-    ...("steps" in parsed && parsed.steps !== manifest.config.steps ? { steps: parsed.steps } : {}),
+    ...("steps" in parsed && parsed.steps !== steps ? { steps: parsed.steps } : {}),
   };
   const problem =
     kind === "restore" ? null : "problem" in parsed ? parsed.problem : whyNot(manifest.config, given, step);
