@@ -1,6 +1,5 @@
 /** The tab Held-out: scores of rows that never train, and the rows behind them. */
 import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
-import { rowsHash } from "../../../engine/data/open-rows.ts";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import { differenceText, fewPicturesText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
 import { EVAL_METRICS } from "../../../engine/runs/evaluations/evaluation-metrics.ts";
@@ -24,12 +23,10 @@ import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
-import { useAsync } from "../../components/use-async.ts";
 import type { Evaluations } from "../../components/use-evaluations.ts";
 import { useRowsOpen } from "../../components/use-rows-open.ts";
 import { linkTo } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
-import { useSession } from "../../stores/session.ts";
 import { counted, fixed, formatCount, NONE } from "../../styles/format.ts";
 import styles from "./held-out.module.css";
 import { RowCard, RowCards, RowDetails } from "./held-out-rows.tsx";

@@ -75,7 +75,6 @@ export function RolloutTable(props: {
           {items.map((item) => {
             const rollout = sorted[item.index] as RolloutRecord;
             return (
-              // biome-ignore lint/a11y/useKeyWithClickEvents: the button in the first cell does the same
               <tr
                 key={item.key}
                 className="pointer lit"
