@@ -9,9 +9,8 @@
  */
 import { writeFile } from "node:fs/promises";
 import { resolve, sep } from "node:path";
-import { checkRegionSet, type DataCheck } from "../src/engine/data/check.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
-import { rolesText } from "../src/engine/data/set-info.ts";
+import { checkRegionSet, type DataCheck, rolesText } from "../src/engine/data/set-info.ts";
 import { mappingText } from "../src/engine/data/tables/mapping.ts";
 import { badInput, quote } from "../src/engine/errors.ts";
 import { one, parseArguments, refuseIdle, requireWritable, runTool, WORDS } from "./lib/arguments.ts";

@@ -8,7 +8,7 @@
  */
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { maskIou } from "../src/engine/data/mask/rle-compare.ts";
+import { maskIou } from "../src/engine/data/mask/rle.ts";
 import { openSa2va } from "../src/engine/model/sa2va.ts";
 import { weightsView } from "../src/engine/model/weights/weights.ts";
 import { disposeFeatures, encodeImage } from "../src/engine/policy/features.ts";

@@ -1,18 +1,15 @@
 /** Reads shards, decodes pictures and serves stored runs, so that neither the page nor the trainer waits. */
 
-import { inTurn } from "../src/engine/bytes/in-turn.ts";
+import { inTurn } from "../src/engine/bytes/pace.ts";
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
-import { checkRegionSet } from "../src/engine/data/check.ts";
 import { framePixels } from "../src/engine/data/clips/film-strip.ts";
-import { decodeInBrowser, displayBitmap } from "../src/engine/data/image/decode-bitmap.ts";
-import { pictureCache } from "../src/engine/data/image/picture-cache.ts";
+import { decodeInBrowser, displayBitmap, pictureCache } from "../src/engine/data/image/decode-bitmap.ts";
 import { decodeRle } from "../src/engine/data/mask/rle.ts";
 import { findRow, isStoredRow, rowsHash } from "../src/engine/data/open-rows.ts";
-import { otherCaptions } from "../src/engine/data/other-captions.ts";
-import { rawRow } from "../src/engine/data/raw-row.ts";
+import { otherCaptions, rawRow } from "../src/engine/data/raw-row.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
 import type { RegionSummary, RgbImage } from "../src/engine/data/sample.ts";
-import { describeSet } from "../src/engine/data/set-info.ts";
+import { checkRegionSet, describeSet } from "../src/engine/data/set-info.ts";
 import { badInput, LabError, LONGEST_SENTENCE, shortened, toLabError } from "../src/engine/errors.ts";
 import { keepDifficulty, keptDifficulty, mergedDifficulty } from "../src/engine/runs/difficulty.ts";
 import type { PictureOf } from "../src/engine/runs/rollouts/rollout-picture.ts";

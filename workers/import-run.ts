@@ -1,11 +1,10 @@
 /** Finds runs among picked files: an exported zip or a run folder, read in place. */
 import { isRecord, parseJson } from "../src/engine/bytes/json.ts";
-import { folderOf } from "../src/engine/bytes/memory.ts";
-import type { ByteSource } from "../src/engine/bytes/source.ts";
+import { type ByteSource, folderOf } from "../src/engine/bytes/source.ts";
 import { mountArchives } from "../src/engine/data/archive/mount.ts";
 import { badInput } from "../src/engine/errors.ts";
 import { runLibrary } from "../src/engine/runs/library/library.ts";
-import { folderStore } from "../src/engine/storage/folder-store.ts";
+import { folderStore } from "../src/engine/storage/address-store.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
 import type { FolderRef } from "../src/protocol/common.ts";
 import { openFolder } from "./folders.ts";

@@ -1,7 +1,7 @@
 /**
  * Scores captions in parallel with the trainer: METEOR needs the WordNet table and processor time, a judge the network.
  */
-import { memorySource } from "../src/engine/bytes/memory.ts";
+import { memorySource } from "../src/engine/bytes/source.ts";
 import { fetchBytes } from "../src/engine/data/blob-source.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { type Consent, consentedRewards } from "../src/engine/rewards/consent.ts";

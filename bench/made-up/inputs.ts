@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { encode } from "fast-png";
 import { writeRegionShard } from "../../scripts/lib/build/write-shard.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { encodeRle } from "../../src/engine/data/mask/rle-mask.ts";
+import { encodeRle } from "../../src/engine/data/mask/rle.ts";
 import type { RgbImage } from "../../src/engine/data/sample.ts";
 import { HIERA_L_DECODER } from "../../src/engine/model/config.ts";
 import { HIERA_L } from "../../src/engine/model/sam2/config.ts";

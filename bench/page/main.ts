@@ -3,7 +3,7 @@
  * `runBench` or `runFirst` and receives every row as it is measured.
  */
 import ortWasm from "onnxruntime-web/ort-wasm-simd-threaded.asyncify.wasm?url";
-import { memorySource } from "../../src/engine/bytes/memory.ts";
+import { memorySource } from "../../src/engine/bytes/source.ts";
 import { fetchBytes, fetchedFolder } from "../../src/engine/data/blob-source.ts";
 import { decodeInBrowser } from "../../src/engine/data/image/decode-bitmap.ts";
 import { decodeRle } from "../../src/engine/data/mask/rle.ts";

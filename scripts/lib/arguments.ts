@@ -1,8 +1,8 @@
 /** Command lines of the tools: `--name value…`, `--flag`; a mistake ends the tool with code 2 and one sentence. */
 import { closeSync, existsSync, openSync, readFileSync, rmSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { decimal } from "../../src/engine/bytes/decimal.ts";
-import { nearWords } from "../../src/engine/config/near-words.ts";
+import { decimal } from "../../src/engine/bytes/text.ts";
+import { nearWords } from "../../src/engine/config/parse.ts";
 import { badInput, LabError, thrownText } from "../../src/engine/errors.ts";
 import { fileFault } from "./node/file-fault.ts";
 import { guardTerminal } from "./terminal.ts";

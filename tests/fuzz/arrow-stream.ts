@@ -1,7 +1,7 @@
 /** Damage to Arrow streams that keeps the framing: integers of headers, contents of buffers, packed anew. */
 import fc, { type Arbitrary } from "fast-check";
 import * as fzstd from "fzstd";
-import { flatReader } from "../../src/engine/data/arrow/flatbuffer.ts";
+import { flatReader } from "../../src/engine/data/arrow/arrow-schema.ts";
 import { BYTE_DAMAGE, type Bytes, type Damage, joined, LIES, share, written } from "./bytes.ts";
 import { bomb, type Codec, packed } from "./codecs.ts";
 import { lz4Contents } from "./lz4.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
-import { memoryFolder } from "../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../src/engine/bytes/source.ts";
 import { evaluationFilesParity } from "../../tools/parity/evaluation/evaluation-files.ts";
 import { evaluationParity } from "../../tools/parity/evaluation/evaluation-metrics.ts";
 import { evaluationRowsParity } from "../../tools/parity/evaluation/evaluation-rows.ts";

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
-import { memoryFolder } from "../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../src/engine/bytes/source.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { grpoParity } from "../../tools/parity/grpo/grpo.ts";
 import type { ParityRow } from "../../tools/parity/row.ts";

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
-import { memoryFolder } from "../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../src/engine/bytes/source.ts";
 import { judgeParity } from "../../tools/parity/judge.ts";
 import type { ParityRow } from "../../tools/parity/row.ts";
 

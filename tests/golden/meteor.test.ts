@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
-import { memoryFolder } from "../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../src/engine/bytes/source.ts";
 import { meteorParity } from "../../tools/parity/meteor.ts";
 import type { ParityRow } from "../../tools/parity/row.ts";
 

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
-import { memoryFolder } from "../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../src/engine/bytes/source.ts";
 import { rleParity } from "../../tools/parity/rle.ts";
 
 const FOLDER = fileURLToPath(new URL("./rle/", import.meta.url));

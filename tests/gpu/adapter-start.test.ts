@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { openNodeRows } from "../../scripts/lib/node/node-rows.ts";
-import { memoryFolder } from "../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../src/engine/bytes/source.ts";
 import { decodeRle, type Rle } from "../../src/engine/data/mask/rle.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";

@@ -1,6 +1,6 @@
 /** Metrics and records report the settings with which a loop's loss was computed. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { memoryFolder } from "../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../src/engine/bytes/source.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { rleArea } from "../../src/engine/data/mask/rle.ts";
 import type { PassGroup } from "../../src/engine/rl/step/group.ts";

@@ -1,8 +1,7 @@
 /** Concurrent loads: two at once, and one with a run that begins meanwhile. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
-import { folderOf } from "../../src/engine/bytes/memory.ts";
-import type { ByteFolder, ByteSource } from "../../src/engine/bytes/source.ts";
+import { type ByteFolder, type ByteSource, folderOf } from "../../src/engine/bytes/source.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { loadModel } from "../../workers/models.ts";
 import { openTestLab, type TestLab } from "../support/session.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
-import { memoryFolder } from "../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../src/engine/bytes/source.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { checkMerged } from "../../src/engine/export/check-merged.ts";
 import { mergedFiles, openHolders } from "../../src/engine/export/merged.ts";

@@ -1,6 +1,6 @@
 /** A stopped and resumed run equals the undisturbed one. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { memoryFolder } from "../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../src/engine/bytes/source.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { encodeRle, maskIou } from "../../src/engine/data/mask/rle.ts";
 import { LabError } from "../../src/engine/errors.ts";
@@ -10,7 +10,7 @@ import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { lookAtRollout } from "../../src/engine/session/look.ts";
 import { replayStep } from "../../src/engine/session/replay.ts";
-import { folderStore } from "../../src/engine/storage/folder-store.ts";
+import { folderStore } from "../../src/engine/storage/address-store.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";
 import type { RunStore } from "../../src/engine/storage/store.ts";
 import { checkpointFiles, expectSameFiles, openTestLab, repeatable, type TestLab } from "../support/session.ts";

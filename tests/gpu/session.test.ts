@@ -1,8 +1,7 @@
 /** Pacing, stopping and failing: sessions whose run does not end normally. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
-import { folderOf } from "../../src/engine/bytes/memory.ts";
-import type { ByteSource } from "../../src/engine/bytes/source.ts";
+import { type ByteSource, folderOf } from "../../src/engine/bytes/source.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { Phase, TrainerEvent } from "../../src/engine/rl/run/events.ts";

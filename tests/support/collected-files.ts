@@ -1,4 +1,4 @@
-import { joinBytes } from "../../src/engine/bytes/memory.ts";
+import { joinBytes } from "../../src/engine/bytes/source.ts";
 import type { ExportFiles } from "../../src/engine/export/export-file.ts";
 
 /** All files of an export in memory. */

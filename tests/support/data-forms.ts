@@ -2,9 +2,8 @@
 
 import { encode as encodePng } from "fast-png";
 import { zipSync } from "fflate";
-import { memoryFolder } from "../../src/engine/bytes/memory.ts";
-import type { ByteFolder } from "../../src/engine/bytes/source.ts";
-import { maskPolygons } from "../../src/engine/data/mask/mask-polygons.ts";
+import { type ByteFolder, memoryFolder } from "../../src/engine/bytes/source.ts";
+import { maskPolygons } from "../../src/engine/data/mask/outline.ts";
 import { decodeRle } from "../../src/engine/data/mask/rle.ts";
 import type { RegionSample } from "../../src/engine/data/sample.ts";
 

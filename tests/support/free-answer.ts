@@ -1,7 +1,7 @@
 /** The path that answers freely, beside the greedy answers and masks of a whole-model golden folder. */
 import { expect } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
-import { encodeRle } from "../../src/engine/data/mask/rle-mask.ts";
+import { encodeRle } from "../../src/engine/data/mask/rle.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import type { FreeAnswer } from "../../src/engine/policy/free-answer.ts";
 import { loadDeps } from "../../tools/parity/deps.ts";

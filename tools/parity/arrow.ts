@@ -2,8 +2,7 @@ import { toHex } from "../../src/engine/bytes/hash.ts";
 import { isRecord, readJson } from "../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import { type ArrowTable, openArrow } from "../../src/engine/data/arrow/arrow-table.ts";
-import { typeName } from "../../src/engine/data/tables/column-type.ts";
-import { type Cell, isBinaryCell } from "../../src/engine/data/tables/table.ts";
+import { type Cell, isBinaryCell, typeName } from "../../src/engine/data/tables/table.ts";
 import type { ParityRow } from "./row.ts";
 
 const EXPECTED = ".expected.json";

@@ -1,7 +1,7 @@
 /** The pocket model's folder in the published layout. */
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TensorToWrite, writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
+import { type TensorToWrite, writeSafetensors } from "../../../src/engine/formats/safetensors.ts";
 import { toHalf } from "../../../src/engine/gpu/packed/quantise.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { openSa2va, type Sa2vaModel } from "../../../src/engine/model/sa2va.ts";

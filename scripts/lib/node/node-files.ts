@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { checkRange, folderOf } from "../../../src/engine/bytes/memory.ts";
-import { distinctNames } from "../../../src/engine/bytes/names.ts";
-import type { ByteFolder, ByteSource } from "../../../src/engine/bytes/source.ts";
+import { type ByteFolder, type ByteSource, checkRange, folderOf } from "../../../src/engine/bytes/source.ts";
+import { distinctNames } from "../../../src/engine/bytes/text.ts";
 import { badInput, LabError } from "../../../src/engine/errors.ts";
 import { fileCause } from "./file-fault.ts";
 

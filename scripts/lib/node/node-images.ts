@@ -1,5 +1,5 @@
 import { convertIndexedToRgb } from "fast-png";
-import { toRgb } from "../../../src/engine/data/image/orient.ts";
+import { toRgb } from "../../../src/engine/data/image/decode-bitmap.ts";
 import { decodePng } from "../../../src/engine/data/image/png-decode.ts";
 import { unpacked } from "../../../src/engine/data/mask/mask-picture.ts";
 import type { ImageDecoder } from "../../../src/engine/data/sample.ts";

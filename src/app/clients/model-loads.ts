@@ -1,6 +1,6 @@
 /** Loads that replace each other: only the newest counts. */
 
-import { inTurn } from "../../engine/bytes/in-turn.ts";
+import { inTurn } from "../../engine/bytes/pace.ts";
 import { LabError } from "../../engine/errors.ts";
 
 export class ModelLoads {

@@ -1,4 +1,4 @@
-import { Lru, remember } from "../../engine/bytes/lru.ts";
+import { Lru, remember } from "../../engine/bytes/collections.ts";
 
 /**
  * Fetches the picture of a row or one frame of a clip, its longer side at most `maxSide` device pixels. Rejects if the row has

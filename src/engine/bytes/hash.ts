@@ -25,3 +25,31 @@ export async function piecewiseHash(
   for (let at = 0; at < size; at += PIECE) digests.push(await sha256Hex(await read(at, Math.min(size, at + PIECE))));
   return sha256Hex(new TextEncoder().encode(digests.join("\n")));
 }
+
+/** Reflected polynomials: Castagnoli's for event files, the IEEE one for PNG and zip. */
+const crc32cTable = table(0x82f63b78);
+const crc32Table = table(0xedb88320);
+
+function table(polynomial: number): Uint32Array {
+  return Uint32Array.from({ length: 256 }, (_, byte) => {
+    let crc = byte;
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ polynomial : crc >>> 1;
+    return crc;
+  });
+}
+
+/** CRC-32C of bytes, 0 to 2^32 - 1. */
+export function crc32c(data: Uint8Array): number {
+  return checksum(crc32cTable, data);
+}
+
+/** CRC-32 of bytes, 0 to 2^32 - 1. @param before the checksum of the bytes before them */
+export function crc32(data: Uint8Array, before = 0): number {
+  return checksum(crc32Table, data, before);
+}
+
+function checksum(of: Uint32Array, data: Uint8Array, before = 0): number {
+  let crc = before ^ 0xffffffff;
+  for (const byte of data) crc = (crc >>> 8) ^ (of[(crc ^ byte) & 0xff] as number);
+  return (crc ^ 0xffffffff) >>> 0;
+}

@@ -1,8 +1,7 @@
 /** Reads foreign JSON: bounded, parsed, validated with a schema; errors are one sentence. */
 import * as z from "zod/mini";
 import { badInput, LabError, quote, shortened, thrownText } from "../errors.ts";
-import { IS_POINTER, isPointer } from "./git-lfs.ts";
-import type { ByteSource } from "./source.ts";
+import { type ByteSource, IS_POINTER, isPointer } from "./source.ts";
 
 // Without this, zod compiles code at run time, which the content security policy reports.
 z.config({ jitless: true });

@@ -5,7 +5,7 @@
 import { LabError } from "../errors.ts";
 
 /** Bytes of work between two turns of the event loop. */
-export const TURN_BYTES = 4 * 2 ** 20;
+const TURN_BYTES = 4 * 2 ** 20;
 
 /** Counts bytes of work. @throws LabError("cancelled") when the signal is aborted */
 export type Pace = (bytes: number) => Promise<void>;
@@ -59,4 +59,46 @@ export async function whileOpen<T>(
   } finally {
     signal?.removeEventListener("abort", abort);
   }
+}
+
+/** Result of one task: its value or the thrown error. */
+type Settled<T> = { readonly value: T } | { readonly thrown: unknown };
+
+/**
+ * Runs tasks 0 to `count` - 1, up to `width` at a time, and yields their results in order. When the caller stops
+ * iterating, running tasks finish and no new task starts.
+ */
+export async function* inOrder<T>(
+  count: number,
+  width: number,
+  work: (index: number) => Promise<T>,
+): AsyncGenerator<Settled<T>, void, undefined> {
+  const begun: Promise<Settled<T>>[] = [];
+  const begin = (index: number): void => {
+    const settled = work(index).then(
+      (value) => ({ value }),
+      (thrown: unknown) => ({ thrown }),
+    );
+    begun.push(settled);
+  };
+  for (let index = 0; index < Math.min(width, count); index++) begin(index);
+  for (let index = 0; index < count; index++) {
+    const next = await (begun.shift() as Promise<Settled<T>>);
+    if (index + width < count) begin(index + width);
+    yield next;
+  }
+}
+
+/**
+ * Runs work items one at a time, in the order of the calls; each starts when the previous ones have ended, even with an
+ * error.
+ * @returns a function that runs an item in its turn and settles as the item does
+ */
+export function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const turn = last.then(work, work);
+    last = turn;
+    return turn;
+  };
 }

@@ -1,10 +1,28 @@
 /** Parses a partial record (form, URL, JSON file, command line) to a LabConfig and error sentences. */
-import { decimal } from "../bytes/decimal.ts";
+import { decimal } from "../bytes/text.ts";
 import { LabError, quote } from "../errors.ts";
-import { nearWords } from "./near-words.ts";
 import type { Setting } from "./setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "./table.ts";
 import { inReadingOrder, isTrlName, readTrl, settingOf, withoutEffect } from "./trl.ts";
+
+/** Known words that a mistyped word may mean: at most two inserted, removed or replaced letters away. */
+export function nearWords(word: string, known: readonly string[]): readonly string[] {
+  return known.filter((other) => Math.abs(other.length - word.length) <= 2 && edits(other, word) <= 2);
+}
+
+/** Letters to insert, remove or replace between two words. */
+function edits(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min((row[j] as number) + 1, (next[j - 1] as number) + 1, replaced));
+    }
+    row = next;
+  }
+  return row[b.length] as number;
+}
 
 export const SETTING_KEYS = Object.keys(SETTINGS) as readonly SettingKey[];
 
@@ -48,7 +66,7 @@ function quoted(raw: unknown): string {
   return quote(typeof raw === "number" || typeof raw === "boolean" ? String(raw) : raw);
 }
 
-export interface ParsedConfig {
+interface ParsedConfig {
   readonly config: LabConfig;
   /** The given values under the lab's names. */
   readonly given: Partial<LabConfig>;

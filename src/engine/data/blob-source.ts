@@ -1,8 +1,7 @@
 /** Folders of files that the user selected or dropped, and of files that the page's origin serves. */
 import { isRecord } from "../bytes/json.ts";
-import { blobSource, checkRange, folderOf, memorySource } from "../bytes/memory.ts";
-import { distinctNames } from "../bytes/names.ts";
-import type { ByteFolder, ByteSource } from "../bytes/source.ts";
+import { type ByteFolder, type ByteSource, blobSource, checkRange, folderOf, memorySource } from "../bytes/source.ts";
+import { distinctNames } from "../bytes/text.ts";
 import { badInput } from "../errors.ts";
 
 /** Files up to this size are fetched whole at the first read, to avoid a request per small read. */

@@ -4,13 +4,12 @@ import type { Pace } from "../bytes/pace.ts";
 import { LabError } from "../errors.ts";
 import { smallestRegion } from "./captions.ts";
 import { isLabelMap } from "./mask/label-map.ts";
-import { isNumbers, splitMasks } from "./mask/mask-items.ts";
+import { isNumbers, splitMasks } from "./mask/mask-picture.ts";
 import { MOST_FRACTION } from "./mask/mask-read.ts";
 import { type Doubts, type RowContext, rowTurned } from "./row.ts";
 import { rowParts, turnsOf } from "./row-parts.ts";
-import { passMeter } from "./tables/read-meter.ts";
 import type { Adapter, Role } from "./tables/schema.ts";
-import { isBinaryCell, type Table } from "./tables/table.ts";
+import { isBinaryCell, passMeter, type Table } from "./tables/table.ts";
 
 /** A table of the data set. */
 export interface DoubtfulTable extends Required<Pick<RowContext, "find" | "probe">> {

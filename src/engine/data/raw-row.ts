@@ -1,5 +1,6 @@
 import { badInput, LabError } from "../errors.ts";
 import type { RegionSet } from "./region-set.ts";
+import type { RegionSummary } from "./sample.ts";
 import { type Cell, isBinaryCell } from "./tables/table.ts";
 
 /**
@@ -32,4 +33,14 @@ function plain(cell: Cell | LabError): unknown {
   if (isBinaryCell(cell)) return `(${cell.length} bytes)`;
   if (Array.isArray(cell)) return (cell as readonly Cell[]).map(plain);
   return Object.fromEntries(Object.entries(cell as Record<string, Cell>).map(([key, value]) => [key, plain(value)]));
+}
+
+/** Captions of the other regions of a row's picture, each once, in data-set order, without the row's caption. */
+export function otherCaptions(summaries: readonly RegionSummary[], index: number): string[] {
+  const own = summaries[index];
+  if (own === undefined) return [];
+  const found = new Set<string>();
+  for (const { imageId, caption } of summaries) if (imageId === own.imageId) found.add(caption);
+  found.delete(own.caption);
+  return [...found];
 }

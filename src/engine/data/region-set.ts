@@ -1,14 +1,12 @@
-import { inOrder } from "../bytes/in-order.ts";
-import { addTo } from "../bytes/lists.ts";
-import { paced, whileOpen } from "../bytes/pace.ts";
+import { addTo } from "../bytes/collections.ts";
+import { inOrder, paced, whileOpen } from "../bytes/pace.ts";
 import { type ByteFolder, type ByteSource, directoryOf } from "../bytes/source.ts";
 import { badInput, LabError, LONGEST_SENTENCE, shortened, toLabError } from "../errors.ts";
 import { mountArchives } from "./archive/mount.ts";
 import { doubtsOf, type SetDoubts } from "./doubts.ts";
 import { chooseSplits, namedSplit } from "./file-splits.ts";
 import { readImageHeader } from "./image/image-header.ts";
-import { type PictureProbe, pictureProbes } from "./image/picture.ts";
-import { pictureBytes } from "./image/picture-bytes.ts";
+import { type PictureProbe, pictureBytes, pictureProbes } from "./image/picture.ts";
 import { adaptRow, picturesOf } from "./row.ts";
 import { rowParts } from "./row-parts.ts";
 import type { EncodedImage, RegionSample, RegionSummary, SkippedRow } from "./sample.ts";
@@ -19,9 +17,8 @@ import { type Layout, layoutOf } from "./tables/identify.ts";
 import { type FoundTable, listTables, type TableList } from "./tables/list-tables.ts";
 import { type DataMapping, everyOf, MAPPING_FILE, mappingOf, readMapping } from "./tables/mapping.ts";
 import { openTable } from "./tables/open-table.ts";
-import { passMeter } from "./tables/read-meter.ts";
 import { type Adapter, partNames, schemaText, type WantedColumns } from "./tables/schema.ts";
-import type { Table } from "./tables/table.ts";
+import { passMeter, type Table } from "./tables/table.ts";
 import { type AnswerTally, answerTally } from "./talk/tally.ts";
 
 /** Minimum batch size after the first items. */

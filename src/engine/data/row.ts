@@ -1,19 +1,16 @@
 import { badInput, LabError, quote, toLabError } from "../errors.ts";
 import { exchangesOf, type PairFate, readTurns, regionsMeant } from "./captions.ts";
 import { clipRegion } from "./clips/clip-row.ts";
-import { type PictureProbe, pictureProbes } from "./image/picture.ts";
-import { pathIn } from "./image/picture-bytes.ts";
+import { type PictureProbe, pathIn, pictureProbes } from "./image/picture.ts";
 import { labelText, splitLabels } from "./mask/label-map.ts";
-import { bitmapOf } from "./mask/mask-bitmap.ts";
-import { isNumbers, type PictureSize, splitMasks } from "./mask/mask-items.ts";
+import { bitmapOf, isNumbers, type PictureSize, splitMasks } from "./mask/mask-picture.ts";
 import { type MaskContext, readMask } from "./mask/mask-read.ts";
 import { type Rle, rleArea } from "./mask/rle.ts";
 import { readLabels, rowCaptions, rowParts, turnsOf } from "./row-parts.ts";
 import type { RegionSummary, SkippedRow } from "./sample.ts";
 import type { FindFile } from "./siblings.ts";
-import type { ReadMeter } from "./tables/read-meter.ts";
 import type { Adapter, Role } from "./tables/schema.ts";
-import type { Table } from "./tables/table.ts";
+import type { ReadMeter, Table } from "./tables/table.ts";
 import { videoCells, videoProbes } from "./video/video-cells.ts";
 
 /** Maximum masks of one row. */

@@ -1,5 +1,5 @@
+import { addTo } from "../bytes/collections.ts";
 import { isRecord, readJson } from "../bytes/json.ts";
-import { addTo } from "../bytes/lists.ts";
 import { type ByteFolder, directoryOf } from "../bytes/source.ts";
 import { plainLine, shortened } from "../errors.ts";
 import type { SkippedRow } from "./sample.ts";

@@ -1,5 +1,5 @@
 /** Pictures stored next to a shard instead of inside it. */
-import { addTo } from "../bytes/lists.ts";
+import { addTo } from "../bytes/collections.ts";
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 import { badInput, quote } from "../errors.ts";
 import { withoutArchives } from "./archive/mount.ts";

@@ -1,5 +1,5 @@
 /** Sources of a mix: assigns rows to sources by their file paths (setting mixSources). */
-import { decimal } from "../bytes/decimal.ts";
+import { decimal } from "../bytes/text.ts";
 import { LabError, quote } from "../errors.ts";
 
 export interface Source {

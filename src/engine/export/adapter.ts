@@ -12,7 +12,7 @@ import {
   toPeftName,
   wrappedName,
 } from "../formats/peft-names.ts";
-import { writeSafetensors } from "../formats/safetensors-write.ts";
+import { writeSafetensors } from "../formats/safetensors.ts";
 import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
 import type { RunManifest } from "../runs/manifest.ts";
 import { type ExportFiles, wholeFile } from "./export-file.ts";

@@ -3,13 +3,18 @@
  * a time: W + scale · B A in double precision, stored in single by default, because bf16 loses most of a small update
  * (docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
  */
+
 import { checkShape, readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
 import { badInput, LabError } from "../errors.ts";
-import { isDtype } from "../formats/dtype.ts";
-import { openSafetensors, type Safetensors } from "../formats/safetensors.ts";
-import { type StreamedTensor, streamSafetensors } from "../formats/safetensors-stream.ts";
-import { tensorBytes } from "../formats/safetensors-write.ts";
+import {
+  type Described,
+  isDtype,
+  layOut,
+  openSafetensors,
+  type Safetensors,
+  tensorBytes,
+} from "../formats/safetensors.ts";
 import { MAX_CODE_BYTES, remoteCode } from "../model/remote-code.ts";
 import { WEIGHT_INDEX } from "../model/weights/checkpoint.ts";
 import { type FloatDtype, fromFloat32 } from "../model/weights/narrow.ts";
@@ -17,7 +22,35 @@ import type { TensorData } from "../runs/checkpoint/checkpoint-state.ts";
 import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
 import { type ExportFile, type ExportFiles, wholeFile } from "./export-file.ts";
 
-export interface MergeOptions {
+/**
+ * Writes safetensors files larger than memory: the header is computed from the sizes, then tensors follow one by one.
+ */
+interface StreamedTensor extends Described {
+  /** The elements' little-endian bytes in order; called once, when the tensor is written. */
+  pieces(): AsyncIterable<Uint8Array<ArrayBuffer>>;
+}
+
+/**
+ * The bytes of a file in order, equal to those of `writeSafetensors`.
+ * @throws LabError("internal") when a name repeats, or a tensor yields more or fewer bytes than its shape needs
+ */
+export async function* streamSafetensors(tensors: readonly StreamedTensor[]): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const { ordered, head } = layOut(tensors, { format: "pt" });
+  yield head;
+  for (const tensor of ordered) {
+    let written = 0;
+    for await (const piece of tensor.pieces()) {
+      written += piece.length;
+      yield piece;
+    }
+    const needed = tensorBytes(tensor);
+    if (written !== needed) {
+      throw new LabError("internal", `Tensor "${tensor.name}" has ${written} bytes, its shape needs ${needed}`);
+    }
+  }
+}
+
+interface MergeOptions {
   /** Element type of every float tensor; null keeps the type of the base and writes changed tensors as F32. */
   readonly dtype: FloatDtype | null;
   /** Bytes after which a new shard starts. */

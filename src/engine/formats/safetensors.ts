@@ -2,10 +2,83 @@
  * Reads safetensors: eight bytes of header length, a JSON header, then the raw elements. Opening reads only the header;
  * each tensor is fetched by its byte range.
  */
+
 import { isRecord, parseJson } from "../bytes/json.ts";
 import type { ByteSource } from "../bytes/source.ts";
 import { badInput, LabError, quote, shortened, thrownText } from "../errors.ts";
-import { DTYPE_BYTES, type Dtype, isDtype, toFloat32 } from "./dtype.ts";
+
+// Element types of safetensors files and their conversion to single precision.
+
+/** Supported types; reading a tensor of another type fails with its name. */
+export const DTYPE_BYTES = { F64: 8, F32: 4, F16: 2, BF16: 2, I64: 8, I32: 4, I16: 2, I8: 1, U8: 1, BOOL: 1 } as const;
+export type Dtype = keyof typeof DTYPE_BYTES;
+
+export function isDtype(name: string): name is Dtype {
+  return Object.hasOwn(DTYPE_BYTES, name);
+}
+
+/**
+ * Little-endian elements as f32. 64-bit types are rounded; F16 and BF16 convert exactly, NaN and infinity included.
+ * @param bytes a whole number of elements, at any alignment
+ */
+export function toFloat32(bytes: Uint8Array<ArrayBuffer>, dtype: Dtype): Float32Array<ArrayBuffer> {
+  const count = bytes.length / DTYPE_BYTES[dtype];
+  if (!Number.isInteger(count))
+    throw new LabError("internal", `${bytes.length} bytes are not a whole number of ${dtype}`);
+  // Typed views need an aligned start, which a slice of a file may not have.
+  const aligned = bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
+  const { buffer, byteOffset } = aligned;
+  switch (dtype) {
+    case "F32":
+      return new Float32Array(buffer, byteOffset, count);
+    case "F64":
+      return Float32Array.from(new Float64Array(buffer, byteOffset, count));
+    case "F16":
+      return halfToFloat(new Uint16Array(buffer, byteOffset, count));
+    case "BF16":
+      return brainToFloat(new Uint16Array(buffer, byteOffset, count));
+    case "I64":
+      return Float32Array.from(new BigInt64Array(buffer, byteOffset, count), Number);
+    case "I32":
+      return Float32Array.from(new Int32Array(buffer, byteOffset, count));
+    case "I16":
+      return Float32Array.from(new Int16Array(buffer, byteOffset, count));
+    case "I8":
+      return Float32Array.from(new Int8Array(buffer, byteOffset, count));
+    case "U8":
+    case "BOOL":
+      return Float32Array.from(aligned);
+  }
+}
+
+/** bfloat16 is the upper half of a float32. */
+function brainToFloat(words: Uint16Array): Float32Array<ArrayBuffer> {
+  const bits = new Uint32Array(words.length);
+  for (let at = 0; at < words.length; at++) bits[at] = (words[at] as number) << 16;
+  return new Float32Array(bits.buffer);
+}
+
+let halfTable: Uint32Array | undefined;
+
+/** Table of the single-precision bits of all 65,536 half-precision numbers. */
+function halfToFloat(words: Uint16Array): Float32Array<ArrayBuffer> {
+  halfTable ??= Uint32Array.from({ length: 0x10000 }, (_, half) => halfBits(half));
+  const bits = new Uint32Array(words.length);
+  for (let at = 0; at < words.length; at++) bits[at] = halfTable[words[at] as number] as number;
+  return new Float32Array(bits.buffer);
+}
+
+function halfBits(half: number): number {
+  const sign = (half & 0x8000) << 16;
+  const exponent = (half >>> 10) & 0x1f;
+  const fraction = half & 0x3ff;
+  if (exponent === 0x1f) return (sign | 0x7f800000 | (fraction << 13)) >>> 0;
+  if (exponent !== 0) return (sign | ((exponent + 112) << 23) | (fraction << 13)) >>> 0;
+  if (fraction === 0) return sign >>> 0;
+  // Subnormal: shift until the implicit leading one appears.
+  const shift = Math.clz32(fraction) - 21;
+  return (sign | ((113 - shift) << 23) | (((fraction << shift) & 0x3ff) << 13)) >>> 0;
+}
 
 /** The first four bytes of a zip archive, as a little-endian number. */
 const ZIP = 0x04034b50n;
@@ -13,7 +86,7 @@ const ZIP = 0x04034b50n;
 /** Same limit as the reference reader. */
 const MAX_HEADER = 100_000_000;
 
-export interface TensorInfo {
+interface TensorInfo {
   /** As the file spells it: "F32", "BF16", … */
   readonly dtype: string;
   readonly shape: readonly number[];
@@ -181,4 +254,87 @@ function checkLayout(entries: ReadonlyMap<string, Entry>, dataSize: number, fail
     }
   }
   return ordered.map(([name]) => name);
+}
+
+// Writes safetensors that the reference reader accepts: no holes, aligned tensors, header padded to 8 bytes.
+
+/** A tensor to write: f32 numbers, or stored bytes with their element type. */
+export interface TensorToWrite {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly data: Float32Array | { readonly dtype: Dtype; readonly bytes: Uint8Array };
+}
+
+/** The header of a tensor. */
+export interface Described {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly dtype: Dtype;
+}
+
+/**
+ * The bytes of a file.
+ * @throws LabError("internal") when a name repeats or data and shape disagree
+ */
+export function writeSafetensors(
+  entries: Iterable<TensorToWrite>,
+  metadata?: Readonly<Record<string, string>>,
+): Uint8Array<ArrayBuffer> {
+  const { ordered, head, bytes } = layOut([...entries].map(described), metadata);
+  const file = new Uint8Array(head.length + bytes);
+  file.set(head);
+  let at = head.length;
+  for (const tensor of ordered) {
+    file.set(tensor.bytes, at);
+    at += tensor.bytes.length;
+  }
+  return file;
+}
+
+/** Number of bytes that a tensor's shape needs. */
+export function tensorBytes({ shape, dtype }: Omit<Described, "name">): number {
+  return shape.reduce((product, side) => product * side, 1) * DTYPE_BYTES[dtype];
+}
+
+/**
+ * The tensors in file order, the bytes before them, and the tensors' size in bytes. The order is by decreasing element
+ * size, then by name, so that all are aligned and the file depends only on its content.
+ * @throws LabError("internal") when a name repeats
+ */
+export function layOut<T extends Described>(
+  tensors: readonly T[],
+  metadata?: Readonly<Record<string, string>>,
+): { readonly ordered: readonly T[]; readonly head: Uint8Array<ArrayBuffer>; readonly bytes: number } {
+  const ordered = [...tensors].sort(byAlignmentThenName);
+  const header: Record<string, unknown> = metadata === undefined ? {} : { __metadata__: metadata };
+  let bytes = 0;
+  for (const tensor of ordered) {
+    const { name, dtype, shape } = tensor;
+    if (Object.hasOwn(header, name)) throw new LabError("internal", `Tensor "${name}" would be written twice`);
+    const start = bytes;
+    bytes += tensorBytes(tensor);
+    header[name] = { dtype, shape, data_offsets: [start, bytes] };
+  }
+  const json = new TextEncoder().encode(JSON.stringify(header));
+  const head = new Uint8Array(8 + Math.ceil(json.length / 8) * 8).fill(0x20);
+  new DataView(head.buffer).setBigUint64(0, BigInt(head.length - 8), true);
+  head.set(json, 8);
+  return { ordered, head, bytes };
+}
+
+function described({ name, shape, data }: TensorToWrite): Described & { readonly bytes: Uint8Array } {
+  const [dtype, bytes] =
+    data instanceof Float32Array
+      ? (["F32", new Uint8Array(data.buffer, data.byteOffset, data.byteLength)] as const)
+      : ([data.dtype, data.bytes] as const);
+  const needed = tensorBytes({ shape, dtype });
+  if (bytes.length !== needed) {
+    throw new LabError("internal", `Tensor "${name}" has ${bytes.length} bytes, its shape needs ${needed}`);
+  }
+  return { name, shape, dtype, bytes };
+}
+
+function byAlignmentThenName(a: Described, b: Described): number {
+  const size = DTYPE_BYTES[b.dtype] - DTYPE_BYTES[a.dtype];
+  return size !== 0 ? size : a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }

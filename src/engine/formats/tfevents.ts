@@ -1,6 +1,6 @@
 /** TensorBoard event files: framed protobuf records with masked CRC-32C (docs/spec/formats.md#84-tfevents). */
-import { crc32c } from "../bytes/crc.ts";
-import { joinBytes } from "../bytes/memory.ts";
+import { crc32c } from "../bytes/hash.ts";
+import { joinBytes } from "../bytes/source.ts";
 
 export interface RunEvent {
   /** Unix seconds. */

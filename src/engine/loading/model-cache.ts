@@ -6,8 +6,7 @@
 import * as z from "zod/mini";
 import { sha256Hex } from "../bytes/hash.ts";
 import { intactJson } from "../bytes/json.ts";
-import { folderOf } from "../bytes/memory.ts";
-import type { ByteFolder, ByteSource } from "../bytes/source.ts";
+import { type ByteFolder, type ByteSource, folderOf } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 import { WEIGHT_STORAGES } from "../gpu/packed/storage.ts";
 import type { StorageChoice } from "../model/weights/storage-choice.ts";

@@ -2,7 +2,7 @@
 
 import * as z from "zod/mini";
 import { sha256Hex } from "../bytes/hash.ts";
-import { joinBytes } from "../bytes/memory.ts";
+import { joinBytes } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 import { blockBytes, WEIGHT_STORAGES } from "../gpu/packed/storage.ts";
 import type { WeightPiece } from "../model/weights/weight-pieces.ts";

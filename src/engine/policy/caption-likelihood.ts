@@ -2,6 +2,8 @@
  * Likelihood of a caption given a mask, by teacher forcing instead of decoding. It scores a mask by every token of the
  * caption, not by the words that decoding happens to produce.
  */
+
+import { inBatches } from "../bytes/collections.ts";
 import { needsLikelihood } from "../config/groups/reward-weights.ts";
 import type { LabConfig } from "../config/table.ts";
 import { rowSize } from "../data/clips/row-frames.ts";
@@ -16,7 +18,6 @@ import { type CaptionGroup, type CaptionScores, captionScores } from "./caption-
 import { FULL_SAMPLING } from "./decode/sampler.ts";
 import { type ImageFeatures, shownFeatures } from "./features.ts";
 import { fittedCaption } from "./fit-caption.ts";
-import { inBatches } from "./in-batches.ts";
 import type { DescribedPicture } from "./partner.ts";
 import { type CaptionPrompt, captionPrompt, countCells, regionCells } from "./prompts.ts";
 

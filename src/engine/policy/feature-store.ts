@@ -7,7 +7,7 @@
 import * as z from "zod/mini";
 import { sha256Hex } from "../bytes/hash.ts";
 import { intactJson } from "../bytes/json.ts";
-import { joinBytes } from "../bytes/memory.ts";
+import { joinBytes } from "../bytes/source.ts";
 import type { RgbImage } from "../data/sample.ts";
 import { FEATURE_NAMES, type HostFeatures, type HostTensor } from "./host-features.ts";
 

@@ -5,7 +5,7 @@
  * therefore returns to its baseline after every step, whatever the number of images.
  */
 import { type FrameView, frameOf, framePixels, ONE_PICTURE } from "../data/clips/film-strip.ts";
-import { encodeRle } from "../data/mask/rle-mask.ts";
+import { encodeRle } from "../data/mask/rle.ts";
 import type { RgbImage } from "../data/sample.ts";
 import { LabError } from "../errors.ts";
 import { readTogether } from "../gpu/runtime/read-back.ts";

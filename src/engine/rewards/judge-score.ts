@@ -5,7 +5,7 @@
  * never 0.
  */
 
-import { pythonStrip } from "../bytes/python-space.ts";
+import { pythonStrip } from "../bytes/text.ts";
 import { quote } from "../errors.ts";
 
 /** Meaning of an answer. `none` fits no choice and scores 0; `no-verdict` cannot be judged. */

@@ -15,7 +15,7 @@
  * A form is in the index of a part of speech when it is the lower-cased lemma of one of its synsets. Synsets without a
  * one-word lemma, and those whose lemmas are all in another synset, change no answer and are left out.
  */
-import { addTo } from "../bytes/lists.ts";
+import { addTo } from "../bytes/collections.ts";
 import type { ByteSource } from "../bytes/source.ts";
 import { badInput, LabError } from "../errors.ts";
 import { baseForms, PARTS_OF_SPEECH, type PartOfSpeech } from "./morphy.ts";

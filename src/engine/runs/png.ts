@@ -1,8 +1,8 @@
 /** Pictures as PNG: 8-bit RGB, every row with filter 0. */
 
 import { zlibSync } from "fflate";
-import { crc32 } from "../bytes/crc.ts";
-import { joinBytes } from "../bytes/memory.ts";
+import { crc32 } from "../bytes/hash.ts";
+import { joinBytes } from "../bytes/source.ts";
 import type { RgbImage } from "../data/sample.ts";
 
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];

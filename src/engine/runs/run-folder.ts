@@ -3,8 +3,8 @@
  * `rollouts/step-000123.arrow`, `checkpoints/step-000100/`. All views of a finished run read it.
  */
 
-import { inOrder } from "../bytes/in-order.ts";
 import { parseJson } from "../bytes/json.ts";
+import { inOrder } from "../bytes/pace.ts";
 import { badInput, LabError, quote, thrownText } from "../errors.ts";
 import { oneAtATime } from "../storage/one-at-a-time.ts";
 import { type RunStore, StorageFull } from "../storage/store.ts";

@@ -5,11 +5,10 @@
  */
 import type { LabConfig } from "../config/table.ts";
 import { rowsHash } from "../data/open-rows.ts";
-import { parseRowFilter, type RowFacts, rowMatcher } from "../data/row-filter.ts";
+import { parseRowFilter, type RowFacts, rowMatcher, wordCount } from "../data/row-filter.ts";
 import type { RegionSummary } from "../data/sample.ts";
 import { parseSources, sourceAt } from "../data/sources.ts";
 import { splitByImage } from "../data/splits.ts";
-import { wordCount } from "../data/word-count.ts";
 import { badInput, LabError, quote } from "../errors.ts";
 import type { RowDifficulty } from "./difficulty.ts";
 import type { RunManifest } from "./manifest.ts";

@@ -1,6 +1,6 @@
 /** Files as one zip, streamed: only the current piece is in memory. */
 import { Zip, ZipPassThrough } from "fflate";
-import { piecesOf } from "../bytes/memory.ts";
+import { piecesOf } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 import { tfevents, tfeventsName } from "../formats/tfevents.ts";
 import type { RunStore } from "../storage/store.ts";

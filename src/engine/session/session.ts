@@ -3,7 +3,7 @@
  * use this interface.
  */
 
-import { inTurn } from "../bytes/in-turn.ts";
+import { inTurn } from "../bytes/pace.ts";
 import type { ByteFolder } from "../bytes/source.ts";
 import { defaultConfig } from "../config/parse.ts";
 import type { LabConfig } from "../config/table.ts";

@@ -1,5 +1,5 @@
 /** Pictures or clips with described regions as the arrays a supervised step reads; host only. */
-import { joinBytes } from "../bytes/memory.ts";
+import { joinBytes } from "../bytes/source.ts";
 import { type FrameView, frameOf } from "../data/clips/film-strip.ts";
 import { badInput, LabError } from "../errors.ts";
 import { nearestMask } from "../model/preprocess/region-grid.ts";

@@ -4,10 +4,43 @@
  */
 
 import { isRecord } from "../bytes/json.ts";
-import { folderOf, joinBytes, memorySource } from "../bytes/memory.ts";
+import { type ByteFolder, type ByteSource, folderOf, joinBytes, memorySource } from "../bytes/source.ts";
 import { badInput, LabError } from "../errors.ts";
-import { folderStore } from "./folder-store.ts";
 import { comparePaths, isBelow, missingFile, namesIn, type RunStore, type StoredFile } from "./store.ts";
+
+// Read-only runs in a folder: the recorded run served with the page, or an exported run.
+
+/** @param folder paths as in a store: `<run>/run.json`, `<run>/metrics.jsonl`, … */
+export function folderStore(folder: ByteFolder): RunStore {
+  const source = (path: string): ByteSource => {
+    const found = folder.get(path);
+    if (found === undefined) throw missingFile(path);
+    return found;
+  };
+  const refuse = async (path: string): Promise<never> => {
+    throw new LabError("storage", `${path} belongs to a recorded run, which cannot be changed`, { subject: path });
+  };
+  const read = async (path: string) => {
+    const file = source(path);
+    return await file.read(0, file.size);
+  };
+  return {
+    write: refuse,
+    append: refuse,
+    remove: refuse,
+    read,
+    readText: async (path) => new TextDecoder().decode(await read(path)),
+    open: async (path) => source(path),
+    size: async (path) => folder.get(path)?.size ?? null,
+    list: async (prefix) =>
+      folder.paths
+        .filter((path) => isBelow(path, prefix))
+        .map((path) => ({ path, size: source(path).size }))
+        .sort(comparePaths),
+    names: async (of) => namesIn(folder.paths, of),
+    usage: async () => ({ usage: 0, quota: 0 }),
+  };
+}
 
 /** Bytes before the known end of a growing file that are read again, to notice a file that was rewritten. */
 const OVERLAP = 256;

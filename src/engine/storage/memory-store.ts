@@ -1,4 +1,4 @@
-import { joinBytes, memorySource } from "../bytes/memory.ts";
+import { joinBytes, memorySource } from "../bytes/source.ts";
 import {
   comparePaths,
   contentBytes,

@@ -2,9 +2,8 @@
  * Runs in the origin private file system (OPFS). Writing needs synchronous handles, which only dedicated workers have.
  * Content is written to a second file, flushed, and then renamed.
  */
-import { inOrder } from "../bytes/in-order.ts";
-import { blobSource } from "../bytes/memory.ts";
-import type { ByteSource } from "../bytes/source.ts";
+import { inOrder } from "../bytes/pace.ts";
+import { type ByteSource, blobSource } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 import {
   comparePaths,

@@ -3,13 +3,18 @@
  * first, and the text between them is encoded separately. In decoding, tokens outside the pieces are surrounded by
  * blanks. The classes of InternLM2 and Llama differ in the blanks around special tokens with a role.
  */
-import type { RawAddedToken } from "./added-tokens.ts";
-import { cleanUp } from "./clean-up.ts";
-import { furtherSpecialTokens, namedToken, namedTokens } from "./named-tokens.ts";
+import {
+  addedPattern,
+  cleanUp,
+  furtherSpecialTokens,
+  namedToken,
+  namedTokens,
+  type RawAddedToken,
+  splitAdded,
+  type TokenizerCore,
+} from "./added-tokens.ts";
 import { openSentencePiece, type SentencePiece } from "./sentencepiece.ts";
 import { BLANK_MARK } from "./sentencepiece-normalise.ts";
-import { addedPattern, splitAdded } from "./split-added.ts";
-import type { TokenizerCore } from "./tokenizer-core.ts";
 
 /**
  * @param data bytes of the model file

@@ -3,7 +3,7 @@
  * (docs/spec/sa2va.md#6-tokens-and-prompts).
  */
 import { badInput } from "../errors.ts";
-import type { TextRange } from "./split-added.ts";
+import type { TextRange } from "./added-tokens.ts";
 import { TEMPLATES, type TemplateName } from "./template.ts";
 import { type Tokenizer, VISUAL_TOKENS, type VisualMarks } from "./tokenizer.ts";
 

@@ -1,5 +1,5 @@
 /** Chat templates of the Sa2VA family; none sends a system message (docs/spec/sa2va.md#62-chat-templates). */
-import { pythonStrip } from "../bytes/python-space.ts";
+import { pythonStrip } from "../bytes/text.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 export type TemplateName = "qwen_chat" | "phi3_chat" | "internlm2_chat" | "llama3_chat";

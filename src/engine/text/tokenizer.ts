@@ -2,26 +2,209 @@
  * Tokenizers of a checkpoint folder with one interface: byte-level BPE and the other library models, SentencePiece, or
  * word-level for tiny models (docs/spec/sa2va.md#61-special-tokens).
  */
+
 import { Tokenizer as LibraryTokenizer } from "@huggingface/tokenizers";
 import * as z from "zod/mini";
 import { checkShape, isRecord, readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
 import { badInput, LabError, quote, thrownText } from "../errors.ts";
-import { LARGEST_ID, parseAddedTokens, type RawAddedToken } from "./added-tokens.ts";
+import {
+  addedPattern,
+  cleanUp,
+  LARGEST_ID,
+  namedToken,
+  parseAddedTokens,
+  type RawAddedToken,
+  spellsAdded,
+  splitAdded,
+  type TextRange,
+  type TokenizerCore,
+  WORD,
+} from "./added-tokens.ts";
 import { byteFallbackDecoder } from "./byte-fallback-decoder.ts";
-import { byteLevelDefinition } from "./byte-level-files.ts";
-import { cleanUp } from "./clean-up.ts";
-import { checkSteps } from "./definition-steps.ts";
-import { namedToken } from "./named-tokens.ts";
+import { patternProblem, QWEN2_SPLIT } from "./pattern-checks.ts";
 import { openPieces } from "./pieces-tokenizer.ts";
-import { sequenceStart } from "./sequence-start.ts";
-import { addedPattern, spellsAdded, splitAdded, type TextRange, WORD } from "./split-added.ts";
-import type { TokenizerCore } from "./tokenizer-core.ts";
-import { checkVocabulary } from "./vocabulary-checks.ts";
 import { openWordLevel } from "./word-level.ts";
 
+// Converts `vocab.json` and `merges.txt` of a slow Qwen2 tokenizer to the equivalent tokenizer.json
+// (docs/spec/sa2va.md#61-special-tokens).
+
+/**
+ * @param vocab vocab.json: id by token
+ * @param merges text of merges.txt, one pair per line after an optional version line
+ * @throws LabError("bad-input") naming the line or token that is wrong
+ */
+function byteLevelDefinition(vocab: Readonly<Record<string, unknown>>, merges: string): Record<string, unknown> {
+  for (const [token, id] of Object.entries(vocab)) {
+    if (typeof id !== "number" || !Number.isInteger(id) || id < 0) {
+      throw badInput(`vocab.json gives the token "${token}" no valid id`, "vocab.json");
+    }
+  }
+  const lines = merges.split("\n").map((line) => line.replace(/\r$/, ""));
+  const pairs = lines
+    .map((line, at) => [line, at] as const)
+    .filter(([line, at]) => line !== "" && !(at === 0 && line.startsWith("#version")))
+    .map(([line, at]) => pairOf(line, at, vocab));
+  return {
+    version: "1.0",
+    normalizer: { type: "NFC" },
+    pre_tokenizer: {
+      type: "Sequence",
+      pretokenizers: [
+        { type: "Split", pattern: { Regex: QWEN2_SPLIT }, behavior: "Isolated", invert: false },
+        { type: "ByteLevel", add_prefix_space: false, trim_offsets: false, use_regex: false },
+      ],
+    },
+    post_processor: null,
+    decoder: { type: "ByteLevel", add_prefix_space: false, trim_offsets: false, use_regex: false },
+    model: {
+      type: "BPE",
+      dropout: null,
+      unk_token: null,
+      continuing_subword_prefix: "",
+      end_of_word_suffix: "",
+      fuse_unk: false,
+      byte_fallback: false,
+      vocab,
+      merges: pairs,
+    },
+  };
+}
+
+function pairOf(line: string, at: number, vocab: Readonly<Record<string, unknown>>): [string, string] {
+  const [left, right, ...rest] = line.split(" ");
+  if (left === undefined || right === undefined || rest.length > 0) {
+    throw badInput(`merges.txt: line ${at + 1} is not a pair of tokens`, "merges.txt");
+  }
+  if (vocab[left + right] === undefined) {
+    throw badInput(
+      `merges.txt: line ${at + 1} makes ${quote(left + right)}, which vocab.json does not have`,
+      "merges.txt",
+    );
+  }
+  return [left, right];
+}
+
+// Checks the steps of a tokenizer.json before the library runs them.
+
+/** Maximum steps of a definition, and maximum factor by which all of them together may lengthen a text. */
+const STEPS = 64;
+const GROWTH = 1000;
+
+type Step = Readonly<Record<string, unknown>>;
+
+/** Steps in order, including those of nested sequences. */
+function steps(part: unknown, depth = 0): readonly Step[] {
+  if (!isRecord(part)) return [];
+  const inner = part.normalizers ?? part.pretokenizers ?? part.decoders;
+  if (!Array.isArray(inner)) return [part];
+  return depth > STEPS ? [] : inner.flatMap((step) => steps(step, depth + 1));
+}
+
+/** A byte becomes at most two bytes of UTF-8; a replacement may apply to every character. */
+function factor(step: Step): number {
+  if (step.type === "ByteLevel") return 4;
+  return typeof step.content === "string" ? Math.max(1, step.content.length) : 1;
+}
+
+/** Whether the library can apply a step's pattern; otherwise it would skip the step. */
+function hasPattern({ type, pattern }: Step): boolean {
+  if (type !== "Replace" && type !== "Split") return true;
+  return isRecord(pattern) && typeof (pattern.Regex ?? pattern.String) === "string";
+}
+
+/**
+ * @throws LabError when a step lacks the pattern it needs, or the steps are too many or would lengthen a text too much
+ */
+function checkSteps(definition: Step): void {
+  const bad = (cause: string): LabError => badInput(`tokenizer.json ${cause}; it is not loaded`, "tokenizer.json");
+  const all = [...steps(definition.normalizer), ...steps(definition.pre_tokenizer)];
+  if (all.length > STEPS) throw bad(`has ${all.length} steps`);
+  if (all.reduce((product, step) => product * factor(step), 1) > GROWTH) {
+    throw bad("may make a text more than a thousand times longer");
+  }
+  const every = [...all, ...steps(definition.decoder)];
+  const without = every.find((step) => !hasPattern(step));
+  if (without !== undefined) throw bad(`has a step ${String(without.type)} without a Regex or String to look for`);
+  for (const { type, pattern } of every) {
+    const regex = isRecord(pattern) && typeof pattern.Regex === "string" ? pattern.Regex : undefined;
+    const problem = regex === undefined ? undefined : patternProblem(regex);
+    if (problem === undefined) continue;
+    throw bad(`has a step ${String(type)} whose pattern ${quote(regex)} ${problem}, so a text could take it hours`);
+  }
+}
+
+// The token, if any, with which a tokenizer starts every text. Hugging Face specifies it in three places.
+
+/** Classes that start texts with the bos token unless their configuration differs. */
+const BEGINNING = /^(InternLM2?|Llama|CodeLlama)Tokenizer/;
+
+/** A folder's settings for the start of texts. */
+type SequenceStart = { readonly token: string } | "nothing" | "unsaid";
+
+/**
+ * Rules in order: `add_bos_token` if present; the template of tokenizer.json's post-processor; the class.
+ * @param postProcessor `post_processor` of tokenizer.json
+ * @throws LabError("bad-input") when texts must start with a token that has no name
+ */
+export function sequenceStart(config: Readonly<Record<string, unknown>>, postProcessor: unknown): SequenceStart {
+  const template = templateStart(postProcessor);
+  const switched = typeof config.tokenizer_class === "string" && BEGINNING.test(config.tokenizer_class);
+  // Only classes that have the switch respect it; a plain library tokenizer follows its template.
+  if (config.add_bos_token === false && (switched || template === undefined)) return "nothing";
+  const byClass = template === undefined && switched;
+  if (config.add_bos_token !== true && !byClass) return template === undefined ? "unsaid" : { token: template };
+  const bos = namedToken(config, "bos_token") ?? template;
+  if (bos !== undefined) return { token: bos };
+  throw badInput(
+    "tokenizer_config.json asks for a bos token in front of texts but names no bos_token",
+    "tokenizer_config.json",
+  );
+}
+
+/** The special token that a template puts before a single text. */
+function templateStart(value: unknown): string | undefined {
+  if (!isRecord(value)) return undefined;
+  if (value.type === "Sequence" && Array.isArray(value.processors)) {
+    return value.processors.map(templateStart).find((token) => token !== undefined);
+  }
+  if (value.type !== "TemplateProcessing" || !Array.isArray(value.single)) return undefined;
+  const first: unknown = value.single[0];
+  const special = isRecord(first) ? first.SpecialToken : undefined;
+  return isRecord(special) && typeof special.id === "string" ? special.id : undefined;
+}
+
+// Checks the vocabulary of a tokenizer.json before texts are encoded.
+
+/**
+ * @param model `model` of tokenizer.json; a vocabulary that is a list of scored pieces needs no check
+ * @throws LabError("bad-input") when two tokens share an id, or when a merge uses or makes a token that the vocabulary
+ * lacks, because decoded texts would have wrong or missing letters
+ */
+function checkVocabulary(model: Readonly<Record<string, unknown>>): void {
+  const { vocab, merges } = model;
+  if (!isRecord(vocab)) return;
+  const names = new Map<unknown, string>();
+  for (const [token, id] of Object.entries(vocab)) {
+    const other = names.get(id);
+    if (other !== undefined) throw damaged(`${quote(other)} and ${quote(token)} the same id ${id}`, token);
+    names.set(id, token);
+  }
+  const prefix = typeof model.continuing_subword_prefix === "string" ? model.continuing_subword_prefix.length : 0;
+  for (const merge of Array.isArray(merges) ? (merges as readonly (string | readonly string[])[]) : []) {
+    const [left = "", right = ""] = typeof merge === "string" ? merge.split(" ") : merge;
+    for (const token of [left, right, left + right.slice(prefix)]) {
+      if (!Object.hasOwn(vocab, token)) throw damaged(`${quote(token)} no id, which its merges need`, token);
+    }
+  }
+}
+
+function damaged(what: string, token: string): LabError {
+  return badInput(`tokenizer.json gives ${what}`, token);
+}
+
 /** Ids used in prompts. */
-export interface SpecialIds {
+interface SpecialIds {
   readonly eos: number;
   /** The end id if the tokenizer has no padding token. */
   readonly pad: number;

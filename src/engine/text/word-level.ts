@@ -3,10 +3,7 @@
  */
 import { isRecord } from "../bytes/json.ts";
 import { badInput, LabError, quote } from "../errors.ts";
-import type { RawAddedToken } from "./added-tokens.ts";
-import { cleanUp } from "./clean-up.ts";
-import { addedPattern, splitAdded, WORD } from "./split-added.ts";
-import type { TokenizerCore } from "./tokenizer-core.ts";
+import { addedPattern, cleanUp, type RawAddedToken, splitAdded, type TokenizerCore, WORD } from "./added-tokens.ts";
 
 type Text = (text: string) => string;
 type Split = (text: string) => string[];

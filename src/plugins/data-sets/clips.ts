@@ -2,10 +2,18 @@
 import { isRecord } from "../../engine/bytes/json.ts";
 import type { ByteSource } from "../../engine/bytes/source.ts";
 import { MAX_STRIP } from "../../engine/data/clips/film-strip.ts";
-import { column, listOf, RUNS, remembered, TEXT } from "../../engine/data/readers/picture-table.ts";
-import { has, type ReadContext, type Reader, type ReadTable } from "../../engine/data/readers/reader.ts";
-import { valueMeter } from "../../engine/data/tables/read-meter.ts";
-import type { Cell, Table } from "../../engine/data/tables/table.ts";
+import {
+  column,
+  has,
+  listOf,
+  type ReadContext,
+  type Reader,
+  type ReadTable,
+  RUNS,
+  remembered,
+  TEXT,
+} from "../../engine/data/readers/reader.ts";
+import { type Cell, type Table, valueMeter } from "../../engine/data/tables/table.ts";
 import { type Clip, type ClipExpression, clipsOfFile } from "./clip-set.ts";
 import { clipSize } from "./frame-picture.ts";
 

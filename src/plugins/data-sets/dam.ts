@@ -3,23 +3,25 @@
  * `<id>.jpg` of tar shards, frames of videos (the subset SAV) `<id>.0.jpg`, `<id>.1.jpg`, …
  */
 
+import { addTo } from "../../engine/bytes/collections.ts";
 import { isRecord } from "../../engine/bytes/json.ts";
-import { addTo } from "../../engine/bytes/lists.ts";
 import { type ByteFolder, type ByteSource, directoryOf } from "../../engine/bytes/source.ts";
 import { checkMaskCount } from "../../engine/data/clips/clip-row.ts";
 import {
   column,
+  has,
   listOf,
   type PictureRow,
   pictureTable,
+  type ReadContext,
+  type Reader,
   RUNS,
   remembered,
+  type Sign,
   TEXT,
-} from "../../engine/data/readers/picture-table.ts";
-import { has, type ReadContext, type Reader, type Sign } from "../../engine/data/readers/reader.ts";
+} from "../../engine/data/readers/reader.ts";
 import type { Records } from "../../engine/data/records/records.ts";
-import { valueMeter } from "../../engine/data/tables/read-meter.ts";
-import type { Cell, Table } from "../../engine/data/tables/table.ts";
+import { type Cell, type Table, valueMeter } from "../../engine/data/tables/table.ts";
 import { badInput, quote } from "../../engine/errors.ts";
 import { framesOf } from "./clips.ts";
 

@@ -4,10 +4,17 @@
  * (docs/spec/evaluation.md#31-files).
  */
 import { isRecord } from "../../engine/bytes/json.ts";
-import { type CocoFile, type CocoImage, openCoco } from "../../engine/data/readers/coco-file.ts";
-import { maskType, type PictureRow, pictureTable, type Region, RUNS } from "../../engine/data/readers/picture-table.ts";
-import { firstOf, has, type Reader } from "../../engine/data/readers/reader.ts";
-import { maskOf } from "../../engine/data/readers/segmentation.ts";
+import { type CocoFile, type CocoImage, maskOf, openCoco } from "../../engine/data/readers/coco.ts";
+import {
+  firstOf,
+  has,
+  maskType,
+  type PictureRow,
+  pictureTable,
+  type Reader,
+  type Region,
+  RUNS,
+} from "../../engine/data/readers/reader.ts";
 import type { LeftOut } from "../../engine/data/sample.ts";
 import { badInput, quote } from "../../engine/errors.ts";
 

@@ -1,11 +1,20 @@
 /** Osprey-724K: a list of pictures with the masks of their regions, and turns or descriptions. */
 import { isRecord } from "../../engine/bytes/json.ts";
 import { readTurns } from "../../engine/data/captions.ts";
-import { column, listOf, maskType, remembered, TEXT, takeCost } from "../../engine/data/readers/picture-table.ts";
-import { has, type ReadContext, type Reader, type ReadTable } from "../../engine/data/readers/reader.ts";
-import { maskOf } from "../../engine/data/readers/segmentation.ts";
-import { valueMeter } from "../../engine/data/tables/read-meter.ts";
-import type { Cell, Table } from "../../engine/data/tables/table.ts";
+import { maskOf } from "../../engine/data/readers/coco.ts";
+import {
+  column,
+  has,
+  listOf,
+  maskType,
+  type ReadContext,
+  type Reader,
+  type ReadTable,
+  remembered,
+  TEXT,
+  takeCost,
+} from "../../engine/data/readers/reader.ts";
+import { type Cell, type Table, valueMeter } from "../../engine/data/tables/table.ts";
 import { marksOf, segTokens } from "../../engine/data/talk/marks.ts";
 
 /** Number of cached rows, so that all columns of a row come from one read. */

@@ -5,9 +5,18 @@ import { decodePng } from "../../engine/data/image/png-decode.ts";
 import { labelRles } from "../../engine/data/mask/label-map.ts";
 import { labelsOf } from "../../engine/data/mask/mask-picture.ts";
 import type { Rle } from "../../engine/data/mask/rle.ts";
-import { idText, openCoco } from "../../engine/data/readers/coco-file.ts";
-import { type PictureRow, pictureTable, type Region, RUNS } from "../../engine/data/readers/picture-table.ts";
-import { firstOf, has, type ReadContext, type Reader, type ReadTable } from "../../engine/data/readers/reader.ts";
+import { idText, openCoco } from "../../engine/data/readers/coco.ts";
+import {
+  firstOf,
+  has,
+  type PictureRow,
+  pictureTable,
+  type ReadContext,
+  type Reader,
+  type ReadTable,
+  type Region,
+  RUNS,
+} from "../../engine/data/readers/reader.ts";
 import { siblingsOf } from "../../engine/data/siblings.ts";
 import { badInput, LabError, quote } from "../../engine/errors.ts";
 

@@ -5,8 +5,7 @@
 import { isRecord, parseJson } from "../../engine/bytes/json.ts";
 import type { ByteFolder, ByteSource } from "../../engine/bytes/source.ts";
 import { storedText } from "../../engine/bytes/text.ts";
-import { POLYGONS, pictureTable } from "../../engine/data/readers/picture-table.ts";
-import { examplesOf, type Sample } from "../../engine/data/readers/reader.ts";
+import { examplesOf, POLYGONS, pictureTable, type Sample } from "../../engine/data/readers/reader.ts";
 import { PICTURE, whole } from "../../engine/data/readers/samples.ts";
 import type { Table } from "../../engine/data/tables/table.ts";
 import { badInput } from "../../engine/errors.ts";

@@ -4,12 +4,20 @@
  */
 import { isRecord } from "../../engine/bytes/json.ts";
 import type { ByteFolder } from "../../engine/bytes/source.ts";
-import { column, listOf, RUNS, remembered, TEXT } from "../../engine/data/readers/picture-table.ts";
-import { has, type ReadContext, type Reader, type ReadTable } from "../../engine/data/readers/reader.ts";
+import {
+  column,
+  has,
+  listOf,
+  type ReadContext,
+  type Reader,
+  type ReadTable,
+  RUNS,
+  remembered,
+  TEXT,
+} from "../../engine/data/readers/reader.ts";
 import { openRecords, type Records } from "../../engine/data/records/records.ts";
 import { siblingsOf } from "../../engine/data/siblings.ts";
-import { valueMeter } from "../../engine/data/tables/read-meter.ts";
-import type { Cell, Table } from "../../engine/data/tables/table.ts";
+import { type Cell, type Table, valueMeter } from "../../engine/data/tables/table.ts";
 import { badInput, quote } from "../../engine/errors.ts";
 
 /** Distance in video frames from one frame with masks to the next. */

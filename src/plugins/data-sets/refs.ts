@@ -4,22 +4,31 @@
  * order (docs/spec/evaluation.md#13-from-files-to-evaluation-rows-as-sa2va-does-code-run-here-referrowsjson).
  */
 
+import { addTo } from "../../engine/bytes/collections.ts";
 import { isRecord } from "../../engine/bytes/json.ts";
-import { addTo } from "../../engine/bytes/lists.ts";
 import { type ByteFolder, directoryOf } from "../../engine/bytes/source.ts";
 import { inSplit, missingSplit } from "../../engine/data/file-splits.ts";
-import { cocoInstances } from "../../engine/data/readers/coco.ts";
-import { type CocoFile, type CocoImage, idText, openCoco } from "../../engine/data/readers/coco-file.ts";
-import { maskType, type PictureRow, pictureTable, type Region } from "../../engine/data/readers/picture-table.ts";
+import {
+  type CocoFile,
+  type CocoImage,
+  cocoInstances,
+  idText,
+  maskOf,
+  openCoco,
+  unitedMask,
+} from "../../engine/data/readers/coco.ts";
 import {
   has,
+  maskType,
   type Partition,
+  type PictureRow,
+  pictureTable,
   type ReadContext,
   type Reader,
   type ReadTable,
+  type Region,
   signOf,
 } from "../../engine/data/readers/reader.ts";
-import { maskOf, unitedMask } from "../../engine/data/readers/segmentation.ts";
 import { openRecords, unlessDamaged } from "../../engine/data/records/records.ts";
 import type { LeftOut } from "../../engine/data/sample.ts";
 import { badInput, quote } from "../../engine/errors.ts";

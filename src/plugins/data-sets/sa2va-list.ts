@@ -1,8 +1,7 @@
 /** The fine-tune example of Sa2VA: a list of {image, mask: polygons per object, text: one per object}. */
 import { isRecord } from "../../engine/bytes/json.ts";
-import { maskType, type PictureRow, pictureTable } from "../../engine/data/readers/picture-table.ts";
-import { has, type Reader } from "../../engine/data/readers/reader.ts";
-import { maskOf } from "../../engine/data/readers/segmentation.ts";
+import { maskOf } from "../../engine/data/readers/coco.ts";
+import { has, maskType, type PictureRow, pictureTable, type Reader } from "../../engine/data/readers/reader.ts";
 
 export const sa2vaList: Reader = {
   label: "sa2va-finetune",

@@ -1,7 +1,6 @@
 import { badInput } from "../../engine/errors.ts";
 import { adapterFiles } from "../../engine/export/adapter.ts";
-import { below, type ExportFiles, wholeFile } from "../../engine/export/export-file.ts";
-import { type ExportRows, pictureName } from "../../engine/export/rows.ts";
+import { below, type ExportFiles, type ExportRows, pictureName, wholeFile } from "../../engine/export/export-file.ts";
 import { readTrained } from "../../engine/runs/checkpoint/trained.ts";
 import { readEvaluations } from "../../engine/runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";

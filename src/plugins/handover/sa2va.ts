@@ -3,14 +3,13 @@
  * (docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
  */
 
-import { toStored } from "../../engine/data/image/orient.ts";
-import { maskPolygons } from "../../engine/data/mask/mask-polygons.ts";
+import { toStored } from "../../engine/data/image/decode-bitmap.ts";
+import { maskPolygons } from "../../engine/data/mask/outline.ts";
 import { decodeRle } from "../../engine/data/mask/rle.ts";
 import type { RegionSample } from "../../engine/data/sample.ts";
 import { badInput } from "../../engine/errors.ts";
 import { adapterFiles } from "../../engine/export/adapter.ts";
-import { below, type ExportFiles, wholeFile } from "../../engine/export/export-file.ts";
-import { type ExportRows, pictureName } from "../../engine/export/rows.ts";
+import { below, type ExportFiles, type ExportRows, pictureName, wholeFile } from "../../engine/export/export-file.ts";
 import { requireInternVl } from "../../engine/model/base-mllm.ts";
 import type { TrainedTensors } from "../../engine/runs/checkpoint/trained.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";

@@ -3,8 +3,7 @@
  * Python package (python/README.md) needs: rows, prompts, settings and launch files.
  */
 import { sha256Hex } from "../../engine/bytes/hash.ts";
-import { piecesOf } from "../../engine/bytes/memory.ts";
-import type { ByteSource } from "../../engine/bytes/source.ts";
+import { type ByteSource, piecesOf } from "../../engine/bytes/source.ts";
 import { SETTINGS } from "../../engine/config/table.ts";
 import type { RegionSet } from "../../engine/data/region-set.ts";
 import { badInput, LabError } from "../../engine/errors.ts";

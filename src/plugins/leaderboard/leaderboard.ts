@@ -1,7 +1,7 @@
 /**
  * Stored runs by a held-out score over the same rows: mean, and paired difference from their starts or from one run.
  */
-import { addTo } from "../../engine/bytes/lists.ts";
+import { addTo } from "../../engine/bytes/collections.ts";
 import { rowsHash } from "../../engine/data/open-rows.ts";
 import { bootstrapMean } from "../../engine/eval/bootstrap.ts";
 import {

@@ -1,5 +1,5 @@
 /** A line chart as SVG text. */
-import { escaped } from "../../engine/bytes/markup.ts";
+import { escaped } from "../../engine/bytes/text.ts";
 
 export interface ChartLine {
   readonly name: string;

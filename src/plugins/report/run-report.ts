@@ -1,7 +1,6 @@
 /** A run as one HTML file: result, curves, best and worst rollouts, held-out rows, settings. */
 
-import { base64 } from "../../engine/bytes/base64.ts";
-import { escaped } from "../../engine/bytes/markup.ts";
+import { base64, escaped } from "../../engine/bytes/text.ts";
 import { activeLoops } from "../../engine/config/derived.ts";
 import { defaultConfig, SETTING_KEYS } from "../../engine/config/parse.ts";
 import { SETTINGS } from "../../engine/config/table.ts";

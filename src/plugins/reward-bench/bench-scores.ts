@@ -1,5 +1,5 @@
 /** Rewards and advantages of the bench's groups, as in a run. */
-import { addTo } from "../../engine/bytes/lists.ts";
+import { addTo } from "../../engine/bytes/collections.ts";
 import type { ScoredRollout } from "../../engine/rewards/types.ts";
 import { type AdvantageConfig, scoreGroups } from "../../engine/rl/objective/group-advantages.ts";
 import type { BenchGroup } from "./bench-group.ts";

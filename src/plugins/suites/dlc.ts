@@ -1,7 +1,6 @@
 /** DLC-Bench: a judge answers prepared questions about captions (docs/spec/evaluation.md#22-dlc-bench-questions-choices-and-the-per-object-score-rewardsmd-3a). */
 import { isRecord } from "../../engine/bytes/json.ts";
-import { idText, openCoco } from "../../engine/data/readers/coco-file.ts";
-import { maskOf } from "../../engine/data/readers/segmentation.ts";
+import { idText, maskOf, openCoco } from "../../engine/data/readers/coco.ts";
 import { badInput } from "../../engine/errors.ts";
 import { meanOf } from "../../engine/eval/bootstrap.ts";
 import { readQuestion } from "../../engine/rewards/judge/questions/question-file.ts";

@@ -4,7 +4,7 @@
  */
 import { isRecord } from "../../engine/bytes/json.ts";
 import { type Rle, rleIsEmpty } from "../../engine/data/mask/rle.ts";
-import { idText, openCoco } from "../../engine/data/readers/coco-file.ts";
+import { idText, openCoco } from "../../engine/data/readers/coco.ts";
 import { type Clusters, meanOf, ratio } from "../../engine/eval/bootstrap.ts";
 import { parseGcgAnswer } from "./benchmarks/answer-text.ts";
 import {

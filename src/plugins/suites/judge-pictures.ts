@@ -2,7 +2,7 @@
  * Pictures of a row that a judge receives with the caption, as the published judges do
  * (docs/spec/evaluation.md#2-region-captioning).
  */
-import { base64 } from "../../engine/bytes/base64.ts";
+import { base64 } from "../../engine/bytes/text.ts";
 import { decodeRle, type Rle, rleBox } from "../../engine/data/mask/rle.ts";
 import type { EncodedImage, RgbImage } from "../../engine/data/sample.ts";
 import { encodePng } from "../../engine/runs/png.ts";

@@ -2,8 +2,7 @@
  * Masks for the captions of any rows, counted as referring segmentation: the pixels of all rows together (cIoU), the mean
  * of the rows' IoU (gIoU), the share of rows that reach a bound (P@x) (docs/spec/evaluation.md#15-counting).
  */
-import { mergeRles, type Rle, rleArea } from "../../engine/data/mask/rle.ts";
-import { maskIou } from "../../engine/data/mask/rle-compare.ts";
+import { maskIou, mergeRles, type Rle, rleArea } from "../../engine/data/mask/rle.ts";
 import { type Clusters, meanOf, ratio } from "../../engine/eval/bootstrap.ts";
 import { regionRows } from "./rows.ts";
 import type { AnsweredItem, AnswerMode, Suite, SuiteItem, SuiteMetric, SuiteTask } from "./suite.ts";

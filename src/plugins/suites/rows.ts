@@ -1,9 +1,8 @@
 /** Rows of suites from files: regions of any data set, or pictures that a file of records names. */
-import { addTo } from "../../engine/bytes/lists.ts";
+import { addTo } from "../../engine/bytes/collections.ts";
 import type { ByteFolder } from "../../engine/bytes/source.ts";
 import { mountArchives } from "../../engine/data/archive/mount.ts";
-import { probePicture } from "../../engine/data/image/picture.ts";
-import { pictureBytes } from "../../engine/data/image/picture-bytes.ts";
+import { pictureBytes, probePicture } from "../../engine/data/image/picture.ts";
 import { readMask } from "../../engine/data/mask/mask-read.ts";
 import type { Rle } from "../../engine/data/mask/rle.ts";
 import { recogniseRecords } from "../../engine/data/readers/all.ts";

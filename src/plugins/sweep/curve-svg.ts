@@ -1,5 +1,5 @@
 /** Evaluations as one picture: one panel per metric, one line per run or variant, as differences from the start. */
-import { escaped } from "../../engine/bytes/markup.ts";
+import { escaped } from "../../engine/bytes/text.ts";
 import { HELD_OUT_LOOPS } from "../../engine/rl/loops/abouts.ts";
 import { EVAL_METRICS, type EvalMetric, type Interval } from "../../engine/runs/evaluations/evaluations.ts";
 import type { VariantResult } from "./results.ts";

@@ -1,6 +1,5 @@
 /** A sweep as one self-contained HTML file: table, curves, and the rollouts behind the numbers. */
-import { base64 } from "../../engine/bytes/base64.ts";
-import { escaped } from "../../engine/bytes/markup.ts";
+import { base64, escaped } from "../../engine/bytes/text.ts";
 import { weightedLoops } from "../../engine/config/derived.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import type { Rle } from "../../engine/data/mask/rle.ts";

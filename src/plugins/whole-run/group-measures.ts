@@ -1,6 +1,6 @@
 /** Statistics of a run's stored groups beyond its metrics: measures of groups, rows over their draws, distributions. */
-import { addTo } from "../../engine/bytes/lists.ts";
-import { maskLikeness } from "../../engine/data/mask/rle-compare.ts";
+import { addTo } from "../../engine/bytes/collections.ts";
+import { maskLikeness } from "../../engine/data/mask/rle.ts";
 import type { LoopId } from "../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord, StepMetrics } from "../../engine/runs/rollouts/records.ts";
 import { generatedText } from "../../engine/runs/rollouts/rollout-facts.ts";

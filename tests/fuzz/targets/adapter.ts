@@ -3,9 +3,9 @@
 import { join } from "node:path";
 import { root } from "../../../scripts/lib/ensure.mjs";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { ADAPTER_CONFIG, ADAPTER_MODEL, MODULES_FILE } from "../../../src/engine/formats/peft-names.ts";
-import { writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
+import { writeSafetensors } from "../../../src/engine/formats/safetensors.ts";
 import { readStartAdapter } from "../../../src/engine/model/adapter/start-adapter.ts";
 import { isTrainableBase } from "../../../src/engine/model/adapter/trainable.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";

@@ -2,7 +2,7 @@
 import { CompressionType, compressionRegistry, RecordBatchStreamWriter, tableFromIPC } from "apache-arrow";
 import fc from "fast-check";
 import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
-import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder, memorySource } from "../../../src/engine/bytes/source.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { openTable } from "../../../src/engine/data/tables/open-table.ts";
 import { isBinaryCell } from "../../../src/engine/data/tables/table.ts";

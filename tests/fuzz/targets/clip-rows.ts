@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { type ShardRow, writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { decodeSample, frameOf, visibleFrames } from "../../../src/engine/data/clips/film-strip.ts";
 import { rowSize, withFrames } from "../../../src/engine/data/clips/row-frames.ts";
 import { decodeRle, rleArea } from "../../../src/engine/data/mask/rle.ts";

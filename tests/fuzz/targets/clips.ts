@@ -1,7 +1,7 @@
 /** Data sets of clips with damaged files, opened and read to the last mask. */
 
 import { encode } from "fast-png";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { decodeRle, encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import { openClips } from "../../../src/plugins/data-sets/clip-set.ts";

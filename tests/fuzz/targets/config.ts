@@ -1,7 +1,7 @@
 /** `config.json` of checkpoints, and the shapes derived from it. */
 
 import { readJson } from "../../../src/engine/bytes/json.ts";
-import { memorySource } from "../../../src/engine/bytes/memory.ts";
+import { memorySource } from "../../../src/engine/bytes/source.ts";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
 import { casesOf } from "../cases.ts";
 import { jsonDamage } from "../json.ts";

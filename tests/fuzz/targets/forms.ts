@@ -2,9 +2,8 @@
 
 import type { Arbitrary } from "fast-check";
 import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
-import { folderOf, memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { nextTurn } from "../../../src/engine/bytes/pace.ts";
-import type { ByteSource } from "../../../src/engine/bytes/source.ts";
+import { type ByteSource, folderOf, memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import type { RegionSample } from "../../../src/engine/data/sample.ts";
 import { LabError } from "../../../src/engine/errors.ts";

@@ -1,6 +1,6 @@
 /** Stored conversions: either read exactly as written, or refused and removed. */
 import { sha256Hex } from "../../../src/engine/bytes/hash.ts";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { blockBytes } from "../../../src/engine/gpu/packed/storage.ts";
 import { ModelCache } from "../../../src/engine/loading/model-cache.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";

@@ -1,8 +1,7 @@
 /** Weights: the header, every tensor, and ranges of them. */
 import fc, { type Arbitrary } from "fast-check";
-import { memorySource } from "../../../src/engine/bytes/memory.ts";
-import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
-import { writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
+import { memorySource } from "../../../src/engine/bytes/source.ts";
+import { openSafetensors, writeSafetensors } from "../../../src/engine/formats/safetensors.ts";
 import { type Bytes, type Damage, joined, LIES, written } from "../bytes.ts";
 import { casesOf } from "../cases.ts";
 import { type JsonPlace, jsonDamage } from "../json.ts";

@@ -1,6 +1,6 @@
 /** Tokenizer files: ids that exist, and a text that comes back. */
 import fc from "fast-check";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { openTokenizer } from "../../../src/engine/text/tokenizer.ts";
 import type { Damage } from "../bytes.ts";
 import { casesOf } from "../cases.ts";

@@ -1,8 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
-import { memorySource } from "../../../src/engine/bytes/memory.ts";
-import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
+import { type ByteFolder, memorySource } from "../../../src/engine/bytes/source.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { loadDeps } from "../../../tools/parity/deps.ts";
 import type { ParityRow } from "../../../tools/parity/row.ts";

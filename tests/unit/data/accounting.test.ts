@@ -5,7 +5,7 @@
 import { encode as encodePng } from "fast-png";
 import { expect, test } from "vitest";
 import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { writeParquet } from "../../../src/engine/data/parquet/write.ts";
 import { READERS } from "../../../src/engine/data/readers/all.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";

@@ -24,7 +24,7 @@ import {
 import fc, { type Arbitrary } from "fast-check";
 import { encode } from "fast-png";
 import { expect, test } from "vitest";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { decodeRle, encodeRle, rleRuns } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { forAny } from "../../support/any.ts";

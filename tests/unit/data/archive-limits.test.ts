@@ -2,14 +2,12 @@
 import { deflateRawSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
-import { crc32 } from "../../../src/engine/bytes/crc.ts";
-import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
+import { crc32 } from "../../../src/engine/bytes/hash.ts";
 import { nextTurn } from "../../../src/engine/bytes/pace.ts";
+import { memoryFolder, memorySource } from "../../../src/engine/bytes/source.ts";
 import { unpacker } from "../../../src/engine/data/archive/inflated.ts";
-import { MAX_MEMBERS } from "../../../src/engine/data/archive/members.ts";
-import { mountArchives } from "../../../src/engine/data/archive/mount.ts";
-import { readTar } from "../../../src/engine/data/archive/tar.ts";
-import { readZip } from "../../../src/engine/data/archive/zip.ts";
+import { mountArchives, readZip } from "../../../src/engine/data/archive/mount.ts";
+import { MAX_MEMBERS, readTar } from "../../../src/engine/data/archive/tar.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { linesForm, tar, zipped } from "../../support/data-forms.ts";
 import { type ZipMember, zipOf } from "../../support/zip-file.ts";

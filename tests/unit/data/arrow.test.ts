@@ -2,11 +2,10 @@ import { readFile } from "node:fs/promises";
 import * as arrow from "apache-arrow";
 import { expect, test } from "vitest";
 import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
-import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder, memorySource } from "../../../src/engine/bytes/source.ts";
 import { openArrow } from "../../../src/engine/data/arrow/arrow-table.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
-import { typeName } from "../../../src/engine/data/tables/column-type.ts";
-import { type Cell, isBinaryCell } from "../../../src/engine/data/tables/table.ts";
+import { type Cell, isBinaryCell, typeName } from "../../../src/engine/data/tables/table.ts";
 import { counting, png, row } from "./make.ts";
 
 async function plain(cell: Cell): Promise<unknown> {

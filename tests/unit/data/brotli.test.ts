@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { brotliCompressSync, constants } from "node:zlib";
 import { expect, test } from "vitest";
-import { decodeBrotli } from "../../../src/engine/data/parquet/brotli.ts";
-import { brotliWords } from "../../../src/engine/data/parquet/brotli-words.ts";
+import { brotliWords, decodeBrotli } from "../../../src/engine/data/parquet/brotli.ts";
 
 const words = brotliWords();
 const pack = (bytes: Uint8Array, quality: number, window: number): Uint8Array =>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { captionsOf, readTurns, type Turn } from "../../../src/engine/data/captions.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { png } from "./make.ts";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { type ShardRow, writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
 import { openNodeRows } from "../../../scripts/lib/node/node-rows.ts";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { frameMasks, maskletsJson, maskletsZip, stripOfMasks } from "../../../src/engine/data/clips/export-masklets.ts";
 import {
   checkFrames,

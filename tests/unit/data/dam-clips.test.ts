@@ -1,7 +1,7 @@
 /** Videos of describe-anything (SAV): frames in tar shards, a masklet and a caption per region. */
 import { expect, test } from "vitest";
 import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { decodeSample, framePixels, visibleFrames } from "../../../src/engine/data/clips/film-strip.ts";
 import { decodeRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet, type RegionSet } from "../../../src/engine/data/region-set.ts";

@@ -1,10 +1,10 @@
 /** Splits that file names give: a folder with a training split is trained on that alone. */
 import { expect, test } from "vitest";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
-import { checkRegionSet } from "../../../src/engine/data/check.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { chooseSplits, namedSplit } from "../../../src/engine/data/file-splits.ts";
 import { rleFromBox } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet, type RegionSetOptions } from "../../../src/engine/data/region-set.ts";
+import { checkRegionSet } from "../../../src/engine/data/set-info.ts";
 import { mappingText } from "../../../src/engine/data/tables/mapping.ts";
 import { regionRows } from "../../../src/plugins/suites/rows.ts";
 import { jpg } from "./make.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { samplesOf } from "../../../src/engine/data/readers/samples.ts";
 import { readPickle } from "../../../src/engine/data/records/pickle.ts";

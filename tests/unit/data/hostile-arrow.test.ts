@@ -5,12 +5,12 @@ import { Field, Int64, List, Struct, Table, tableToIPC, Utf8, vectorFromArray } 
 import { expect, it } from "vitest";
 import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { root } from "../../../scripts/lib/ensure.mjs";
-import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder, memorySource } from "../../../src/engine/bytes/source.ts";
 import { bufferReader } from "../../../src/engine/data/arrow/arrow-buffers.ts";
-import { DictionaryHistory } from "../../../src/engine/data/arrow/arrow-dictionaries.ts";
+import { DictionaryHistory } from "../../../src/engine/data/arrow/arrow-cells.ts";
 import type { ArrowBody } from "../../../src/engine/data/arrow/arrow-frames.ts";
+import { flatReader } from "../../../src/engine/data/arrow/arrow-schema.ts";
 import { openArrow } from "../../../src/engine/data/arrow/arrow-table.ts";
-import { flatReader } from "../../../src/engine/data/arrow/flatbuffer.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { row } from "./make.ts";
 

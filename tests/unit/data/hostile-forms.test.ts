@@ -1,8 +1,8 @@
 import { gzipSync, zipSync } from "fflate";
 import { expect, test } from "vitest";
-import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder, memorySource } from "../../../src/engine/bytes/source.ts";
+import { readZip } from "../../../src/engine/data/archive/mount.ts";
 import { readTar } from "../../../src/engine/data/archive/tar.ts";
-import { readZip } from "../../../src/engine/data/archive/zip.ts";
 import { openParquet } from "../../../src/engine/data/parquet/table.ts";
 import {
   i32,
@@ -17,9 +17,8 @@ import { readPickle } from "../../../src/engine/data/records/pickle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { adaptRow } from "../../../src/engine/data/row.ts";
 import { listTables } from "../../../src/engine/data/tables/list-tables.ts";
-import type { ReadMeter } from "../../../src/engine/data/tables/read-meter.ts";
 import { type Adapter, chooseAdapter } from "../../../src/engine/data/tables/schema.ts";
-import type { Table } from "../../../src/engine/data/tables/table.ts";
+import type { ReadMeter, Table } from "../../../src/engine/data/tables/table.ts";
 import { badInput } from "../../../src/engine/errors.ts";
 import { pickle, tar } from "../../support/data-forms.ts";
 import { png } from "./make.ts";

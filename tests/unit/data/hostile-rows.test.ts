@@ -2,7 +2,7 @@
 import { Binary, Field, Int64, List, Struct, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
 import { expect, it } from "vitest";
 import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { captionsOf } from "../../../src/engine/data/captions.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { importRollouts } from "../../../src/plugins/reward-bench/import-rollouts.ts";

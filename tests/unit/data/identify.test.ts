@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
-import { checkRegionSet } from "../../../src/engine/data/check.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
-import type { Column, ColumnType } from "../../../src/engine/data/tables/column-type.ts";
+import { checkRegionSet } from "../../../src/engine/data/set-info.ts";
 import { identify, type Layout, layoutOf } from "../../../src/engine/data/tables/identify.ts";
 import { chooseAdapter } from "../../../src/engine/data/tables/schema.ts";
+import type { Column, ColumnType } from "../../../src/engine/data/tables/table.ts";
 
 const text: ColumnType = { kind: "text", layout: "small" };
 const column = (name: string, type: ColumnType = text): Column => ({ name, type, nullable: true });

@@ -1,9 +1,8 @@
 /** The cost of an index of many rows, in reads and copies. */
 import { expect, it } from "vitest";
 import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
-import { inOrder } from "../../../src/engine/bytes/in-order.ts";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
-import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
+import { inOrder } from "../../../src/engine/bytes/pace.ts";
+import { type ByteFolder, memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { handOut, openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { boxMask, jpg, row } from "./make.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Lru, remember } from "../../../src/engine/bytes/lru.ts";
+import { Lru, remember } from "../../../src/engine/bytes/collections.ts";
 
 it("gives up what was used longest ago", () => {
   const kept = new Lru<string, string>(2);

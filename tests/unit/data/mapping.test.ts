@@ -1,6 +1,6 @@
 /** Corrections beside the files: columns and splits that a person names. */
 import { expect, test } from "vitest";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { rleFromBox } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { describeSet } from "../../../src/engine/data/set-info.ts";

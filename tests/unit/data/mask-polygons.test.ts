@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { maskPolygons } from "../../../src/engine/data/mask/mask-polygons.ts";
+import { maskPolygons } from "../../../src/engine/data/mask/outline.ts";
 import { decodeRle, rleFromPolygons } from "../../../src/engine/data/mask/rle.ts";
 
 /** A repeatable mask whose density and blockiness vary with the seed. */

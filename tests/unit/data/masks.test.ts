@@ -4,14 +4,14 @@ import { zlibSync } from "fflate";
 import { describe, expect, test } from "vitest";
 import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
-import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
-import { checkRegionSet } from "../../../src/engine/data/check.ts";
+import { memoryFolder, memorySource } from "../../../src/engine/bytes/source.ts";
 import { splitLabels } from "../../../src/engine/data/mask/label-map.ts";
-import { splitMasks } from "../../../src/engine/data/mask/mask-items.ts";
+import { splitMasks } from "../../../src/engine/data/mask/mask-picture.ts";
 import { readMask } from "../../../src/engine/data/mask/mask-read.ts";
 import { decodeRle, rleArea } from "../../../src/engine/data/mask/rle.ts";
-import { maskOf } from "../../../src/engine/data/readers/segmentation.ts";
+import { maskOf } from "../../../src/engine/data/readers/coco.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
+import { checkRegionSet } from "../../../src/engine/data/set-info.ts";
 import { siblingsOf } from "../../../src/engine/data/siblings.ts";
 import { boxMask, png, row } from "./make.ts";
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { nodeFolder, nodeSource } from "../../../scripts/lib/node/node-files.ts";
 import { toHex } from "../../../src/engine/bytes/hash.ts";
-import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder, memorySource } from "../../../src/engine/bytes/source.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { openTable } from "../../../src/engine/data/tables/open-table.ts";
 import { type Cell, isBinaryCell } from "../../../src/engine/data/tables/table.ts";

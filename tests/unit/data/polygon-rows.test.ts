@@ -1,6 +1,6 @@
 /** Rows whose mask column is a list of polygons: parts of one object, as in COCO, or an object for each text. */
 import { expect, test } from "vitest";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { jpg } from "./make.ts";
 

@@ -1,7 +1,7 @@
 /** Random conversations about one to four regions: no caption may belong to another mask, in any file form. */
 import { describe, expect, test } from "vitest";
 import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import type { Rle } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { boxMask, png } from "./make.ts";

@@ -1,8 +1,8 @@
 /** Videos in rows: what their containers tell, and one sentence for each that cannot be used. */
 import { expect, test } from "vitest";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
-import { openVideo } from "../../../src/engine/data/video/video-frames.ts";
+import { openVideo } from "../../../src/engine/data/video/video-cells.ts";
 import type { LabError } from "../../../src/engine/errors.ts";
 import { junkFrames, videoFile } from "../../support/videos.ts";
 import { boxMask } from "./make.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { bootstrapMean, runInterval } from "../../../src/engine/eval/bootstrap.ts";
-import { crossedBootstrap } from "../../../src/engine/eval/crossed-bootstrap.ts";
 import { normal } from "../../../src/engine/gpu/random.ts";
+import { crossedBootstrap } from "../../../src/plugins/sweep/results.ts";
 
 const draw = (count: number, seed: number): number[] =>
   Array.from({ length: count }, (_, position) =>

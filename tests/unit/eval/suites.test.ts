@@ -13,7 +13,7 @@ import { JUDGE_OPTIONS } from "../../../scripts/lib/node/node-judge.ts";
 import { nodeStore } from "../../../scripts/lib/node/node-store.ts";
 import { evalLedger, evaluationsBeside } from "../../../scripts/lib/scores/eval-ledger.ts";
 import { suiteJudge } from "../../../scripts/lib/scores/suite-judge.ts";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { decodeRle, parseRle, type Rle, rleArea, rleFromBox } from "../../../src/engine/data/mask/rle.ts";
 import { writeParquet } from "../../../src/engine/data/parquet/write.ts";
 import { SUITES, suiteOf } from "../../../src/plugins/suites/all.ts";

@@ -1,6 +1,6 @@
 /** The suite of clips: rows from a data set, scores from masklets. */
 import { expect, it } from "vitest";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { encodeRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
 import { suiteOf } from "../../../src/plugins/suites/all.ts";
 import { suiteReport } from "../../../src/plugins/suites/report.ts";

@@ -1,7 +1,7 @@
 /** Adapters of every language family as PEFT spells them: names, targets, and the way back. */
 import { expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { adapterFiles } from "../../../src/engine/export/adapter.ts";
 import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
 import { initLora, readAdapter } from "../../../src/engine/model/adapter/lora.ts";

@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
-import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
-import { checkMerged } from "../../../src/engine/export/check-merged.ts";
-import { checkTensors } from "../../../src/engine/export/check-tensors.ts";
+import { memoryFolder, memorySource } from "../../../src/engine/bytes/source.ts";
+import { checkMerged, checkTensors } from "../../../src/engine/export/check-merged.ts";
 import { addLowRank, mergedFiles } from "../../../src/engine/export/merged.ts";
-import { writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
+import { writeSafetensors } from "../../../src/engine/formats/safetensors.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { readAdapter } from "../../../src/engine/model/adapter/lora.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";

@@ -9,7 +9,7 @@ import { openNodeRows, POCKET_SHARDS } from "../../../scripts/lib/node/node-rows
 import { nodeStore } from "../../../scripts/lib/node/node-store.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { rowsHash } from "../../../src/engine/data/open-rows.ts";
-import type { RowSplit } from "../../../src/engine/export/rows.ts";
+import type { RowSplit } from "../../../src/engine/export/export-file.ts";
 import { readAdapter } from "../../../src/engine/model/adapter/lora.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";

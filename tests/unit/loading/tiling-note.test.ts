@@ -1,7 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
-import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
+import { type ByteFolder, memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { openModelFolder } from "../../../src/engine/loading/open-model.ts";
 

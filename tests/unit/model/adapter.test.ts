@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { readJson } from "../../../src/engine/bytes/json.ts";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import {
   ADAPTER_CONFIG,
   ADAPTER_MODEL,
@@ -9,8 +9,7 @@ import {
   fromPeftName,
   toPeftName,
 } from "../../../src/engine/formats/peft-names.ts";
-import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
-import { writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
+import { openSafetensors, writeSafetensors } from "../../../src/engine/formats/safetensors.ts";
 import { type Adapter, initLora, loraShapes, readAdapter } from "../../../src/engine/model/adapter/lora.ts";
 import { isTrainableBase, trainableSet } from "../../../src/engine/model/adapter/trainable.ts";
 import type { LanguageConfig } from "../../../src/engine/model/config.ts";

@@ -1,9 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
-import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
-import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
-import { type TensorToWrite, writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
+import { type ByteFolder, memoryFolder } from "../../../src/engine/bytes/source.ts";
+import { openSafetensors, type TensorToWrite, writeSafetensors } from "../../../src/engine/formats/safetensors.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
 import { isVideoOnly } from "../../../src/engine/model/sam2/video/video-shapes.ts";

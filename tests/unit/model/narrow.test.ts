@@ -1,9 +1,7 @@
 import { expect, test } from "vitest";
-import { memorySource } from "../../../src/engine/bytes/memory.ts";
-import { toFloat32 } from "../../../src/engine/formats/dtype.ts";
-import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
-import { streamSafetensors } from "../../../src/engine/formats/safetensors-stream.ts";
-import { writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
+import { memorySource } from "../../../src/engine/bytes/source.ts";
+import { streamSafetensors } from "../../../src/engine/export/merged.ts";
+import { openSafetensors, toFloat32, writeSafetensors } from "../../../src/engine/formats/safetensors.ts";
 import { fromFloat32, parseFloatDtype } from "../../../src/engine/model/weights/narrow.ts";
 
 const words = (bytes: Uint8Array): number[] =>

@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
-import { memorySource } from "../../../src/engine/bytes/memory.ts";
-import { toFloat32 } from "../../../src/engine/formats/dtype.ts";
-import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
-import { writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
+import { memorySource } from "../../../src/engine/bytes/source.ts";
+import { openSafetensors, toFloat32, writeSafetensors } from "../../../src/engine/formats/safetensors.ts";
 
 function fileOf(header: unknown, data: Uint8Array, declaredLength?: number): Uint8Array {
   const json = new TextEncoder().encode(typeof header === "string" ? header : JSON.stringify(header));

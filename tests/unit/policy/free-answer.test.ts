@@ -1,8 +1,8 @@
 /** Questions answered freely: every [SEG] of an answer has its mask, in order, with the phrase before it. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
-import { writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
+import { writeSafetensors } from "../../../src/engine/formats/safetensors.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { openSa2va } from "../../../src/engine/model/sa2va.ts";
 import { disposeFeatures, encodeImage } from "../../../src/engine/policy/features.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { pythonStrip } from "../../../src/engine/bytes/python-space.ts";
+import { pythonStrip } from "../../../src/engine/bytes/text.ts";
 import { alignTokens, countChunks } from "../../../src/engine/rewards/meteor/align.ts";
 import { Lexicon } from "../../../src/engine/rewards/meteor/lexicon.ts";
 import { Meteor } from "../../../src/engine/rewards/meteor/meteor.ts";

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { buildWordnet } from "../../../scripts/build-wordnet.ts";
-import { memorySource } from "../../../src/engine/bytes/memory.ts";
+import { memorySource } from "../../../src/engine/bytes/source.ts";
 import { loadWordnet, parseWordnet } from "../../../src/engine/rewards/wordnet.ts";
 
 const DATABASE = process.env.WORDNET ?? "/usr/share/wordnet";

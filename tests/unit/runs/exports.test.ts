@@ -1,8 +1,7 @@
 import { decode as decodePng } from "fast-png";
 import { unzipSync } from "fflate";
 import { expect, test } from "vitest";
-import { crc32c } from "../../../src/engine/bytes/crc.ts";
-import { toHex } from "../../../src/engine/bytes/hash.ts";
+import { crc32c, toHex } from "../../../src/engine/bytes/hash.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { type EventImage, tfevents, tfeventsName } from "../../../src/engine/formats/tfevents.ts";
 import { metricsCsv, tableCsv } from "../../../src/engine/runs/csv.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { encodeRle } from "../../../src/engine/data/mask/rle-mask.ts";
+import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import type { GroupRecord, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
 import {
   gradientSpikes,

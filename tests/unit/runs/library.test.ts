@@ -1,13 +1,13 @@
 import { unzipSync } from "fflate";
 import { expect, test } from "vitest";
-import { folderOf, memorySource } from "../../../src/engine/bytes/memory.ts";
+import { folderOf, memorySource } from "../../../src/engine/bytes/source.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { EVAL_METRICS, writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { runLibrary } from "../../../src/engine/runs/library/library.ts";
 import { NO_NOTES } from "../../../src/engine/runs/notes.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
-import { folderStore } from "../../../src/engine/storage/folder-store.ts";
+import { folderStore } from "../../../src/engine/storage/address-store.ts";
 import { heldRuns, hold, type RunLocks } from "../../../src/engine/storage/lock.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import type { RunStore } from "../../../src/engine/storage/store.ts";

@@ -5,10 +5,9 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
 import { nodeStore } from "../../../scripts/lib/node/node-store.ts";
-import { freeRoom } from "../../../src/engine/storage/free-room.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { escapeName, openOpfsStore, opfsStore } from "../../../src/engine/storage/opfs-store.ts";
-import type { RunStore } from "../../../src/engine/storage/store.ts";
+import { freeRoom, type RunStore } from "../../../src/engine/storage/store.ts";
 import { type FakeOptions, fakeOpfs } from "./fake-opfs.ts";
 
 const directories: string[] = [];

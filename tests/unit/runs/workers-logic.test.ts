@@ -2,8 +2,7 @@
 import { expect, test } from "vitest";
 import type { ByteSource } from "../../../src/engine/bytes/source.ts";
 import { fetchedFolder, mergeFolders, pickedFolder, urlSource } from "../../../src/engine/data/blob-source.ts";
-import { hideOrientation } from "../../../src/engine/data/image/decode-bitmap.ts";
-import { pictureCache } from "../../../src/engine/data/image/picture-cache.ts";
+import { hideOrientation, pictureCache } from "../../../src/engine/data/image/decode-bitmap.ts";
 import { rawRow } from "../../../src/engine/data/raw-row.ts";
 import type { EncodedImage, RgbImage } from "../../../src/engine/data/sample.ts";
 import { openTable } from "../../../src/engine/data/tables/open-table.ts";

@@ -1,6 +1,6 @@
 /** Vocabularies have more entries than a call takes arguments. */
 import { describe, expect, it } from "vitest";
-import { pieceCutter } from "../../../src/engine/text/sentencepiece-cut.ts";
+import { pieceCutter } from "../../../src/engine/text/sentencepiece.ts";
 import { PIECE, type SentencePieceModel } from "../../../src/engine/text/sentencepiece-model.ts";
 import { openWordLevel } from "../../../src/engine/text/word-level.ts";
 

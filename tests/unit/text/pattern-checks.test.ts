@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { patternProblem } from "../../../src/engine/text/pattern-checks.ts";
 import { openTokenizer } from "../../../src/engine/text/tokenizer.ts";
 

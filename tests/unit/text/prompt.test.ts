@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import {
   buildPrompt,
   cleanPhrase,

@@ -2,14 +2,12 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
-import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
+import { type ByteFolder, memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { parseSa2vaConfig, type Sa2vaConfig } from "../../../src/engine/model/config.ts";
 import { modelTokenizer } from "../../../src/engine/model/sa2va.ts";
+import { splitAdded, WORD } from "../../../src/engine/text/added-tokens.ts";
 import { buildPrompt } from "../../../src/engine/text/prompt.ts";
-import { sequenceStart } from "../../../src/engine/text/sequence-start.ts";
-import { splitAdded, WORD } from "../../../src/engine/text/split-added.ts";
-import { openTokenizer } from "../../../src/engine/text/tokenizer.ts";
+import { openTokenizer, sequenceStart } from "../../../src/engine/text/tokenizer.ts";
 
 const QWEN = "tests/golden/sa2va-tiny-qwen2";
 const INTERN = "tests/fixtures/text/internlm2-bpe";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { openTokenizer } from "../../../src/engine/text/tokenizer.ts";
 
 const SPECIAL = ["<|im_end|>", "<img>", "</img>", "<IMG_CONTEXT>", "[SEG]", "<vp>", "</vp>"];

@@ -1,5 +1,5 @@
 /** Column types from their text, as `list<struct<from: utf8, value: utf8>>`. */
-import type { Column, ColumnType } from "../../../src/engine/data/tables/column-type.ts";
+import type { Column, ColumnType } from "../../../src/engine/data/tables/table.ts";
 
 /** Columns of an object of names and type texts. */
 export function parseColumns(columns: Readonly<Record<string, unknown>>): Column[] {

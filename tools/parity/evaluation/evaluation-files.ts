@@ -3,16 +3,13 @@
  */
 import { sha256Hex } from "../../../src/engine/bytes/hash.ts";
 import { isRecord } from "../../../src/engine/bytes/json.ts";
-import { memorySource } from "../../../src/engine/bytes/memory.ts";
-import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
+import { type ByteFolder, memorySource } from "../../../src/engine/bytes/source.ts";
 import { tarEntries } from "../../../src/engine/data/archive/tar.ts";
-import { readMask } from "../../../src/engine/data/mask/mask-read.ts";
-import { paintedRle } from "../../../src/engine/data/mask/painted-shapes.ts";
+import { paintedRle, readMask } from "../../../src/engine/data/mask/mask-read.ts";
 import { parseRle, rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { recogniseRecords } from "../../../src/engine/data/readers/all.ts";
-import { openCoco } from "../../../src/engine/data/readers/coco-file.ts";
+import { maskOf, openCoco } from "../../../src/engine/data/readers/coco.ts";
 import { signOf } from "../../../src/engine/data/readers/reader.ts";
-import { maskOf } from "../../../src/engine/data/readers/segmentation.ts";
 import { readPickle } from "../../../src/engine/data/records/pickle.ts";
 import { openRecords } from "../../../src/engine/data/records/records.ts";
 import { layoutOf } from "../../../src/engine/data/tables/identify.ts";

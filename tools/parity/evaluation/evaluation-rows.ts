@@ -1,20 +1,18 @@
 /** Tables, annotated rows, groups by length and intervals over seeds of the evaluation golden set. */
 import { toHex } from "../../../src/engine/bytes/hash.ts";
 import { isRecord } from "../../../src/engine/bytes/json.ts";
-import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
-import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
+import { type ByteFolder, memoryFolder, memorySource } from "../../../src/engine/bytes/source.ts";
 import { readMask } from "../../../src/engine/data/mask/mask-read.ts";
 import { rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { recogniseRecords } from "../../../src/engine/data/readers/all.ts";
-import type { Region } from "../../../src/engine/data/readers/picture-table.ts";
-import { signOf } from "../../../src/engine/data/readers/reader.ts";
+import { type Region, signOf } from "../../../src/engine/data/readers/reader.ts";
 import { openRecords } from "../../../src/engine/data/records/records.ts";
 import { openTable } from "../../../src/engine/data/tables/open-table.ts";
 import { type Cell, isBinaryCell } from "../../../src/engine/data/tables/table.ts";
 import { LabError, toLabError } from "../../../src/engine/errors.ts";
 import { runInterval } from "../../../src/engine/eval/bootstrap.ts";
-import { crossedBootstrap } from "../../../src/engine/eval/crossed-bootstrap.ts";
 import { lengthGrouped } from "../../../src/engine/rl/step/data-order.ts";
+import { crossedBootstrap } from "../../../src/plugins/sweep/results.ts";
 import { CaseCheck } from "../case-check.ts";
 import { leftOut, type ParityRow } from "../row.ts";
 import { goldenFile, goldenJson, type Json, number, object, objects, text } from "./golden.ts";

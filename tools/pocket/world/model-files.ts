@@ -1,6 +1,6 @@
 /** Files of the pocket model that do not depend on training: sizes, tokenizer and initial values. */
 
-import type { TensorToWrite } from "../../../src/engine/formats/safetensors-write.ts";
+import type { TensorToWrite } from "../../../src/engine/formats/safetensors.ts";
 import { normal, STREAM } from "../../../src/engine/gpu/random.ts";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
 import { sam2Shapes } from "../../../src/engine/model/sam2-shapes.ts";

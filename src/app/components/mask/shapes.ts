@@ -1,4 +1,4 @@
-import { Lru } from "../../../engine/bytes/lru.ts";
+import { Lru } from "../../../engine/bytes/collections.ts";
 import { traceOutlines } from "../../../engine/data/mask/outline.ts";
 import { decodeRle, type Rle } from "../../../engine/data/mask/rle.ts";
 

@@ -1,4 +1,4 @@
-import { Lru, remember } from "../../../engine/bytes/lru.ts";
+import { Lru, remember } from "../../../engine/bytes/collections.ts";
 import { thrownText } from "../../../engine/errors.ts";
 import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 

@@ -1,4 +1,4 @@
-import { distinctNames } from "../../../engine/bytes/names.ts";
+import { distinctNames } from "../../../engine/bytes/text.ts";
 import { markUnseen } from "../../../engine/errors.ts";
 import type { PickedFile } from "../../../protocol/common.ts";
 

@@ -1,7 +1,6 @@
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useMemo, useRef, useState } from "react";
-import { ANY, isAny, isWithin, type Limits, type RowFilter } from "../../../engine/data/row-filter.ts";
+import { ANY, isAny, isWithin, type Limits, type RowFilter, wordCount } from "../../../engine/data/row-filter.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
-import { wordCount } from "../../../engine/data/word-count.ts";
 import { Button } from "../../components/ui/button.tsx";
 import styles from "./row-histograms.module.css";
 

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { shownLoops } from "../../../engine/config/derived.ts";
 import { weightKey } from "../../../engine/config/groups/reward-weights.ts";
-import { REWARD_PRESETS, type RewardPreset } from "../../../engine/config/reward-presets.ts";
+import { REWARD_PRESETS, type RewardPreset } from "../../../engine/config/presets.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
 import { actingWeights, rewardPlan } from "../../../engine/rewards/composer/plan.ts";
 import { isCost, TERMS, type TermName, termSpec } from "../../../engine/rewards/terms/registry.ts";

@@ -1,10 +1,8 @@
 /** Deflated members of zip archives, unpacked from their start and no further than reads need. */
 import { Inflate } from "fflate";
-import { crc32 } from "../../bytes/crc.ts";
-import { inTurn } from "../../bytes/in-turn.ts";
-import { checkRange } from "../../bytes/memory.ts";
-import { type Pace, paced } from "../../bytes/pace.ts";
-import type { ByteSource } from "../../bytes/source.ts";
+import { crc32 } from "../../bytes/hash.ts";
+import { inTurn, type Pace, paced } from "../../bytes/pace.ts";
+import { type ByteSource, checkRange } from "../../bytes/source.ts";
 import { LabError, thrownText } from "../../errors.ts";
 
 /** Maximum bytes of all kept members, which the member in use may exceed. */

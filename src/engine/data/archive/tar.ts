@@ -1,22 +1,74 @@
 /** Tar archives by range: headers are read first, contents on demand. */
-import { checkRange } from "../../bytes/memory.ts";
+
 import { type Pace, paced } from "../../bytes/pace.ts";
-import type { ByteSource } from "../../bytes/source.ts";
+import { type ByteSource, checkRange, windowed } from "../../bytes/source.ts";
 import { storedText } from "../../bytes/text.ts";
-import { windowed } from "../../bytes/windowed.ts";
 import { badInput, LabError } from "../../errors.ts";
-import {
-  type Archive,
-  isHidden,
-  isTooLong,
-  kept,
-  LONG,
-  leftOut,
-  MAX_MEMBERS,
-  type Member,
-  OUTSIDE,
-  safeName,
-} from "./members.ts";
+
+// Common parts of archives: members with safe names, and a sentence if the archive is damaged.
+
+/** A file inside an archive. */
+export interface Member {
+  /** "/" separated, never absolute and never outside the archive. */
+  readonly name: string;
+  readonly source: ByteSource;
+}
+
+/** The files of an archive. */
+export interface Archive {
+  readonly members: readonly Member[];
+  /** One sentence per member that was skipped or damaged. */
+  readonly problems: readonly string[];
+}
+
+/** Maximum members of the archives of a folder, each of which takes two kilobytes of memory while the folder is open. */
+export const MAX_MEMBERS = 2 ** 18;
+
+/** Maximum characters and folders of a member's name; operating systems allow few more. */
+const MAX_NAME = 1024;
+const MAX_FOLDERS = 64;
+
+/** Whether a safe name is longer than any file's. */
+export function isTooLong(name: string): boolean {
+  return name.length > MAX_NAME || name.split("/").length > MAX_FOLDERS;
+}
+
+/** A member's name without "./" and doubled slashes; undefined for one that is absolute or leads outside. */
+export function safeName(name: string): string | undefined {
+  const parts = name.replaceAll("\\", "/").split("/");
+  if (parts[0] === "" || /^[a-z]:$/i.test(parts[0] ?? "") || parts.includes("..")) return undefined;
+  const clean = parts.filter((part) => part !== "" && part !== ".").join("/");
+  return clean === "" || clean.includes("\0") ? undefined : clean;
+}
+
+/** Whether the operating system created the file, such as `.DS_Store`. */
+export function isHidden(name: string): boolean {
+  return name.split("/").some((part) => part.startsWith(".") || part === "__MACOSX");
+}
+
+/** End of a sentence about damage in an archive. @param count files before the damage */
+export function kept(count: number): string {
+  if (count === 0) return "no file before it";
+  return count === 1 ? "the file before it is kept" : `the ${count} files before it are kept`;
+}
+
+/** Problems that name what an archive has and is left out: a count, its noun for one, and its noun for several. */
+export function leftOut(
+  archive: string,
+  kinds: readonly (readonly [count: number, one: string, many: string])[],
+): string[] {
+  return kinds.flatMap(([count, one, many]) => {
+    if (count === 0) return [];
+    return [`${archive} has ${count} ${count === 1 ? `${one}; it is` : `${many}; they are`} left out`];
+  });
+}
+
+/** Kinds of `leftOut` that every archive may have. */
+export const OUTSIDE = ["name that leads out of the archive", "names that lead out of the archive"] as const;
+export const LONG = [
+  `name longer than ${MAX_NAME} characters or ${MAX_FOLDERS} folders`,
+  `names longer than ${MAX_NAME} characters or ${MAX_FOLDERS} folders`,
+] as const;
 
 const BLOCK = 512;
 /** Work of reading one header, in bytes: its checksum and its member. */
@@ -25,7 +77,7 @@ const HEADER_WORK = 2 ** 13;
 const MAX_HEADER_BODY = 2 ** 20;
 
 /** A member of any type as its header describes it, for tests and comparisons. */
-export interface TarEntry {
+interface TarEntry {
   readonly name: string;
   readonly type: "file" | "directory" | "other";
   /** Offset of the content. */

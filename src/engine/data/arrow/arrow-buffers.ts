@@ -1,7 +1,6 @@
-import { Lru } from "../../bytes/lru.ts";
+import { Lru } from "../../bytes/collections.ts";
 import { decodeLz4Frame, LZ4_RATIO } from "../../bytes/lz4.ts";
-import { viewOf } from "../../bytes/memory.ts";
-import type { ByteSource } from "../../bytes/source.ts";
+import { type ByteSource, viewOf } from "../../bytes/source.ts";
 import { decodeZstd, ZSTD_RATIO } from "../../bytes/zstd.ts";
 import { badInput, LabError, thrownText } from "../../errors.ts";
 import type { ArrowBody } from "./arrow-frames.ts";

@@ -1,14 +1,122 @@
-import { viewOf } from "../../bytes/memory.ts";
-import type { ByteSource } from "../../bytes/source.ts";
+import { type ByteSource, viewOf } from "../../bytes/source.ts";
 import { badInput, LabError } from "../../errors.ts";
-import { type Column, type ColumnType, fixedWidth, typeName } from "../tables/column-type.ts";
-import { numberReader } from "../tables/numbers.ts";
-import { itemCost, type ReadMeter } from "../tables/read-meter.ts";
-import type { BinaryCell, Cell } from "../tables/table.ts";
+import {
+  type BinaryCell,
+  type Cell,
+  type Column,
+  type ColumnType,
+  fixedWidth,
+  itemCost,
+  numberReader,
+  type ReadMeter,
+  typeName,
+} from "../tables/table.ts";
 import { type BufferReader, bufferReader } from "./arrow-buffers.ts";
-import type { DictionariesAt } from "./arrow-dictionaries.ts";
 import type { ArrowBody } from "./arrow-frames.ts";
-import { layOut, type Slot } from "./arrow-slots.ts";
+
+/** Dictionary values: a base and any deltas after it, in order. */
+type DictionaryParts = readonly ArrowBody[];
+
+/** Dictionaries by id, valid for a batch. */
+export type DictionariesAt = Pick<ReadonlyMap<number, DictionaryParts>, "get">;
+
+interface Version {
+  /** First batch for which it is valid. */
+  readonly from: number;
+  /** Shared with later versions; the first `count` belong to this one. */
+  readonly parts: ArrowBody[];
+  readonly count: number;
+}
+
+/** Versions of the dictionaries along a file, stored so that the cost per message is constant. */
+export class DictionaryHistory {
+  private readonly versions = new Map<number, Version[]>();
+
+  /**
+   * Without the delta flag a dictionary replaces the previous one for the following batches.
+   * @param batch number of the next batch
+   */
+  add(id: number, body: ArrowBody, isDelta: boolean, batch: number): void {
+    const known = this.versions.get(id) ?? [];
+    const parts = isDelta ? (known.at(-1)?.parts ?? []) : [];
+    parts.push(body);
+    if (known.at(-1)?.from === batch) known.pop();
+    known.push({ from: batch, parts, count: parts.length });
+    this.versions.set(id, known);
+  }
+
+  at(batch: number): DictionariesAt {
+    return {
+      get: (id) => {
+        const version = this.versions.get(id)?.findLast(({ from }) => from <= batch);
+        return version?.parts.slice(0, version.count);
+      },
+    };
+  }
+}
+
+/** A column or child within one batch: its node and buffers in the header. */
+export interface Slot {
+  readonly type: ColumnType;
+  readonly name: string;
+  readonly node: number;
+  /** Index of its first buffer. */
+  readonly buffer: number;
+  /** Number of data buffers of a view column. */
+  readonly extra: number;
+  readonly children: readonly Slot[];
+}
+
+/** Assigns the nodes and buffers of a batch header to the columns, depth first, as in the IPC format. */
+export function layOut(body: ArrowBody, columns: readonly Column[]): Slot[] {
+  let [node, buffer, variadic] = [0, 0, 0];
+  const visit = ({ type, name }: Column): Slot => {
+    const own = { type, name, node: node++, buffer };
+    const isView = (type.kind === "text" || type.kind === "binary") && type.layout === "view";
+    const extra = isView ? (body.variadicCounts[variadic++] ?? 0) : 0;
+    buffer += rawBuffers(type) + extra;
+    return { ...own, extra, children: childrenOf(type).map(visit) };
+  };
+  return columns.map(visit);
+}
+
+function childrenOf(type: ColumnType): readonly Column[] {
+  switch (type.kind) {
+    case "list":
+    case "fixed-list":
+    case "map":
+      return [type.item];
+    case "struct":
+    case "union":
+      return type.fields;
+    case "run-end":
+      return [type.ends, type.values];
+    default:
+      return [];
+  }
+}
+
+/** Buffers of a column itself: validity first, if it has one. */
+function rawBuffers(type: ColumnType): number {
+  switch (type.kind) {
+    case "null":
+    case "run-end":
+      return 0;
+    case "struct":
+    case "fixed-list":
+      return 1;
+    case "text":
+    case "binary":
+      return type.layout === "view" ? 2 : 3;
+    case "list":
+      return type.layout === "view" || type.layout === "large-view" ? 3 : 2;
+    case "union":
+      // Type ids, and offsets for dense unions; unions have no validity buffer.
+      return type.dense ? 2 : 1;
+    default:
+      return 2;
+  }
+}
 
 /** Reads single values of one batch. */
 export interface BatchCells {

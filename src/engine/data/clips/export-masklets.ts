@@ -3,9 +3,8 @@
  */
 import { encode } from "fast-png";
 import { zipSync } from "fflate";
-import { distinctNames } from "../../bytes/names.ts";
-import { canonicalRuns, decodeRle, encodeRle, type Rle, rleFromRuns } from "../mask/rle.ts";
-import { eachRun } from "../mask/rle-runs.ts";
+import { distinctNames } from "../../bytes/text.ts";
+import { canonicalRuns, decodeRle, eachRun, encodeRle, type Rle, rleFromRuns } from "../mask/rle.ts";
 import { frameOf } from "./film-strip.ts";
 
 /** Maximum characters of a masklet's folder name. */

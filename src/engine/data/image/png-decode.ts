@@ -1,11 +1,10 @@
 /** PNG decoder with bounds checks: the declared size is validated before and enforced during unpacking. */
 import { type DecodedPng, decode } from "fast-png";
 import { Unzlib, zlibSync } from "fflate";
-import { IS_POINTER, isPointer } from "../../bytes/git-lfs.ts";
-import { viewOf } from "../../bytes/memory.ts";
+import { IS_POINTER, isPointer, viewOf } from "../../bytes/source.ts";
 import { badInput, LabError, thrownText } from "../../errors.ts";
-import { MAX_MASK_PIXELS } from "../mask/rle-runs.ts";
-import { isPngHead, pngBytes, pngProblem } from "./png-header.ts";
+import { MAX_MASK_PIXELS } from "../mask/rle.ts";
+import { isPngHead, pngBytes, pngProblem } from "./image-header.ts";
 
 /** First column and row of each pass, and the steps to the next (Adam7). */
 const PASSES = [

@@ -2,13 +2,19 @@
  * Masks of several regions in one picture or bitmap: each label (a grey, palette entry or colour except 0) is a region.
  */
 
-import { pictureBytes } from "../image/picture-bytes.ts";
+import { pictureBytes } from "../image/picture.ts";
 import { decodePng, isPng } from "../image/png-decode.ts";
 import type { FindFile } from "../siblings.ts";
 import { isBinaryCell } from "../tables/table.ts";
-import { bitmapOf, labelSet, MOST_LABELS, topOf } from "./mask-bitmap.ts";
-import type { PictureSize } from "./mask-items.ts";
-import { type Labelled, labelledPng } from "./mask-picture.ts";
+import {
+  bitmapOf,
+  type Labelled,
+  labelledPng,
+  labelSet,
+  MOST_LABELS,
+  type PictureSize,
+  topOf,
+} from "./mask-picture.ts";
 import { type Rle, rleFromRuns } from "./rle.ts";
 
 /**

@@ -1,11 +1,276 @@
 /** Masks that are stored as pictures. */
+
 import type { DecodedPng } from "fast-png";
-import { IS_POINTER, isPointer } from "../../bytes/git-lfs.ts";
+import { parseJson } from "../../bytes/json.ts";
+import { IS_POINTER, isPointer, viewOf } from "../../bytes/source.ts";
 import { badInput, LabError } from "../../errors.ts";
+import { isBase64Picture } from "../image/picture.ts";
 import { decodePng, isPng } from "../image/png-decode.ts";
-import { bitmapRle, type LabelSet, LEVELS, labelSet, type SeenLabels, topOf } from "./mask-bitmap.ts";
-import { isTiff, readTiffMask } from "./mask-tiff.ts";
-import { encodeRle, type Rle } from "./rle.ts";
+import { checkMaskSize, encodeRle, type Rle } from "./rle.ts";
+
+// Splits the mask column of a row into one item per mask.
+
+/** Height and width of the row's picture. */
+export interface PictureSize {
+  readonly height: number;
+  readonly width: number;
+}
+
+/**
+ * The masks of a row, not decoded: one for a struct, one per item for a list or a struct of lists. Null items stay in
+ * place, so that indices of masks are stable. Undefined if the row has no mask.
+ * @param size picture size, which distinguishes a list of bitmap rows from a list of flat bitmaps
+ */
+export function splitMasks(cell: unknown, size: PictureSize): unknown[] | undefined {
+  if (cell === null || cell === undefined) return undefined;
+  if (typeof cell === "string") return splitText(cell, size);
+  if (Array.isArray(cell)) {
+    const list = cell as unknown[];
+    if (list.length === 0) return undefined;
+    return isOneMask(list, size) ? [list] : list;
+  }
+  if (typeof cell !== "object") return [cell];
+  const { counts, size: sizes } = cell as { counts?: unknown; size?: unknown };
+  if ("counts" in cell && (counts === null || counts === undefined)) return undefined;
+  const together = Array.isArray(counts) && Array.isArray(sizes) && (sizes as unknown[]).some(Array.isArray);
+  if (!together) return [cell];
+  return (counts as unknown[]).map((item, at) => ({ counts: item, size: (sizes as unknown[])[at] }));
+}
+
+/** Text: run lengths or polygons as JSON; other text stays one item, and reading it gives the error. */
+function splitText(cell: string, size: PictureSize): unknown[] | undefined {
+  const text = cell.trim();
+  if (text === "" || text === "null") return undefined;
+  if (isBase64Picture(text) || !/^[[{]/.test(text)) return [text];
+  try {
+    return splitMasks(parseJson(text, "the mask"), size);
+  } catch {
+    return [text];
+  }
+}
+
+/**
+ * Whether a list is one mask: numbers; rows of a bitmap or polygons of one object (lists of numbers); a bitmap whose
+ * pixels are lists of one number. Flat bitmaps, deeper lists and other items are one mask each.
+ */
+function isOneMask(list: readonly unknown[], { height, width }: PictureSize): boolean {
+  if (list.every(isNumber)) return true;
+  if (list.every(isNumbers)) return list.some((row) => row.length !== height * width);
+  return list.every((row) => Array.isArray(row) && row.length > 0 && row.every(isPixel));
+}
+
+/** A number of a list, or true or false; null for a missing one. */
+export function isNumber(value: unknown): value is number | bigint | boolean | null {
+  return value === null || typeof value === "number" || typeof value === "bigint" || typeof value === "boolean";
+}
+
+/** A list of numbers, which may be empty. */
+export function isNumbers(value: unknown): value is (number | bigint | boolean | null)[] {
+  return Array.isArray(value) && value.every(isNumber);
+}
+
+/** A pixel as a list of one number, as in pictures with one channel. */
+export function isPixel(value: unknown): value is [number | bigint | boolean | null] {
+  return isNumbers(value) && value.length === 1;
+}
+
+// Bitmaps as masks: recognises lists of numbers that are bitmaps, and their foreground.
+
+/** Row-major numbers; true and false count as 1 and 0. */
+interface Bitmap extends PictureSize {
+  readonly values: ArrayLike<number | bigint | boolean | null>;
+}
+
+/**
+ * Rows of numbers as a bitmap: rows of the picture's size, rows of equal length with only 0 and 1, or several rows of
+ * the picture's width (a bitmap of another height). Undefined for other lists, such as polygons.
+ */
+export function bitmapOf(rows: readonly unknown[], { height, width }: PictureSize): Bitmap | undefined {
+  const [first] = rows;
+  if (!isNumbers(first) || first.length === 0) return undefined;
+  const columns = first.length;
+  if (!rows.every((row) => isNumbers(row) && row.length === columns)) return undefined;
+  const lines = rows as readonly (number | bigint | boolean | null)[][];
+  const fits = (lines.length === height && columns === width) || (lines.length === width && columns === height);
+  const wide = columns === width && lines.length > 1;
+  if (!fits && !wide && !lines.every((line) => line.every(isBinary))) return undefined;
+  return { height: lines.length, width: columns, values: lines.flat() };
+}
+
+/** Share of pixels inside an area (like the pixels left and above) from which numbers are labels, not shades. */
+const FILLED = 0.1;
+/** Maximum number of labels, and of colours as labels; a picture with more is not a label map. */
+export const MOST_LABELS = 4096;
+const MOST_COLOURS = 256;
+/** Grey levels from which values are shades of an edge, not labels. */
+const LEVELS = 32;
+
+/** The numbers of a picture that are objects, ascending, without the background 0. */
+interface LabelSet {
+  readonly labels: readonly number[];
+  /** The number of the pixels that belong to no object; undefined if there are none. */
+  readonly void: number | undefined;
+}
+
+/** Receives the labels of a picture that is read as one mask. */
+export type SeenLabels = (labels: readonly number[]) => void;
+
+/**
+ * The labels of a picture. The largest number of its depth (255 in 8 bits) beside other labels is void, as in PASCAL VOC,
+ * unless the others are shades at the edge of a white object, which fill no area, or greys in even steps, the largest of
+ * which is white.
+ * @param top largest number of the depth; undefined if no number is void, as in colours
+ * @param isGrey whether numbers are brightnesses, not entries of a palette
+ * @returns undefined for more than 4096 labels or 256 colours
+ */
+export function labelSet(
+  values: ArrayLike<number>,
+  width: number,
+  top: number | undefined,
+  isGrey: boolean,
+): LabelSet | undefined {
+  const found = new Set<number>();
+  let [before, above, others, inside] = [0, 0, 0, 0];
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at] as number;
+    if (value <= 0) continue;
+    if (value === top) above++;
+    else {
+      others++;
+      if (value === values[at - 1] && value === values[at - width]) inside++;
+    }
+    if (value === before) continue;
+    before = value;
+    if (found.add(value).size > MOST_LABELS) return undefined;
+  }
+  const labels = [...found].sort((a, b) => a - b);
+  if ((labels.at(-1) ?? 0) > 0xffff && labels.length > MOST_COLOURS) return undefined;
+  if (top === undefined || above === 0 || others === 0) return { labels, void: undefined };
+  const bright = labels.at(-2) as number;
+  const isShaded = isGrey && (2 * bright > top || labels.length > LEVELS) && FILLED * others > inside;
+  if (isShaded) return { labels: [top], void: undefined };
+  const isEven = labels.every((label, at) => Math.abs(label - (top * (at + 1)) / labels.length) <= 1);
+  return isGrey && isEven ? { labels, void: undefined } : { labels: labels.slice(0, -1), void: top };
+}
+
+/**
+ * A bitmap as RLE: values above 0 except void are foreground. If all values are in 0..1 and some strictly between, they
+ * are probabilities, and values from 0.5 are foreground.
+ */
+export function bitmapRle({ values, height, width }: Bitmap, seen?: SeenLabels): Rle {
+  const numbers = Float64Array.from(values as ArrayLike<unknown>, Number);
+  const isWhole = numbers.every(Number.isInteger);
+  const soft = !isWhole && numbers.every((value) => value >= 0 && value <= 1);
+  const found = isWhole ? labelSet(numbers, width, topOf(numbers), true) : undefined;
+  if (found !== undefined) seen?.(found.labels);
+  const pixels = new Uint8Array(numbers.length);
+  for (const [at, value] of numbers.entries()) {
+    pixels[at] = (soft ? value >= 0.5 : value > 0 && value !== found?.void) ? 1 : 0;
+  }
+  return encodeRle(pixels, height, width);
+}
+
+/** The number that may be void in numbers of unknown depth. */
+export function topOf(numbers: ArrayLike<number>): number | undefined {
+  let largest = 0;
+  for (let at = 0; at < numbers.length; at++) largest = Math.max(largest, numbers[at] as number);
+  return largest <= 255 ? 255 : largest === 65535 ? 65535 : undefined;
+}
+
+function isBinary(value: unknown): boolean {
+  return value === null || typeof value === "boolean" || Number(value) === 0 || Number(value) === 1;
+}
+
+// Masks as TIFF, the format in which Pillow and `datasets` store palettes, 32-bit integers and floats.
+
+/** Maximum entries of a directory, and maximum strips. */
+const MAX_ENTRIES = 1000;
+const MAX_STRIPS = 2 ** 16;
+
+/** Whether bytes begin with a TIFF signature. */
+function isTiff(bytes: Uint8Array): boolean {
+  const head = String.fromCharCode(...bytes.subarray(0, 4));
+  return head === "II*\u0000" || head === "MM\u0000*";
+}
+
+/**
+ * Pixels of the first picture of an uncompressed TIFF with one number per pixel; palette entries are used as indices.
+ * @throws LabError("bad-input") when it is damaged, "unsupported" for other kinds
+ */
+function readTiffMask(bytes: Uint8Array): Bitmap {
+  try {
+    return read(bytes);
+  } catch (thrown) {
+    if (thrown instanceof RangeError) throw badInput("the mask's TIFF is damaged", undefined, thrown);
+    throw thrown;
+  }
+}
+
+/** Tags of the format. */
+const [WIDTH, HEIGHT, BITS, PACKING, MEANING, STRIPS, CHANNELS, FORMAT] = [256, 257, 258, 259, 262, 273, 277, 339];
+const [ROWS, TILES] = [278, 324];
+
+function read(bytes: Uint8Array): Bitmap {
+  const view = viewOf(bytes);
+  const little = bytes[0] === 0x49;
+  const directory = view.getUint32(4, little);
+  const entries = view.getUint16(directory, little);
+  if (entries > MAX_ENTRIES) throw new RangeError("too many entries");
+  const tags = new Map<number, number[]>();
+  for (let entry = 0; entry < entries; entry++) {
+    const at = directory + 2 + 12 * entry;
+    const [tag, type, count] = [
+      view.getUint16(at, little),
+      view.getUint16(at + 2, little),
+      view.getUint32(at + 4, little),
+    ];
+    // Short and long numbers; values that fit are stored in the entry.
+    if ((type !== 3 && type !== 4) || count > MAX_STRIPS) continue;
+    const size = type === 3 ? 2 : 4;
+    const from = count * size <= 4 ? at + 8 : view.getUint32(at + 8, little);
+    const number = (place: number): number =>
+      type === 3 ? view.getUint16(place, little) : view.getUint32(place, little);
+    const values = Array.from({ length: count }, (_, n) => number(from + n * size));
+    tags.set(tag, values);
+  }
+  const one = (tag: number, missing: number): number => tags.get(tag)?.[0] ?? missing;
+  const [height, width, bits] = [one(HEIGHT, 0), one(WIDTH, 0), one(BITS, 1)];
+  checkMaskSize(height, width);
+  const format = one(FORMAT, 1);
+  if (
+    one(PACKING, 1) !== 1 ||
+    one(CHANNELS, 1) !== 1 ||
+    ![1, 8, 16, 32].includes(bits) ||
+    (format === 3 && bits !== 32) ||
+    tags.has(TILES)
+  ) {
+    const kind = "is compressed, is stored in tiles or has several channels";
+    throw new LabError("unsupported", `the mask's TIFF ${kind}; write it as PNG`);
+  }
+  const strips = tags.get(STRIPS) ?? [];
+  const rows = Math.min(height, one(ROWS, height));
+  const line = Math.ceil((width * bits) / 8);
+  const white = one(MEANING, 1) === 0;
+  const pixel = (start: number, x: number): number => {
+    if (bits === 1) return (view.getUint8(start + (x >> 3)) >> (7 - (x & 7))) & 1;
+    if (bits === 8) return view.getUint8(start + x);
+    if (bits === 16) return view.getUint16(start + 2 * x, little);
+    if (format === 3) return view.getFloat32(start + 4 * x, little);
+    return format === 2 ? view.getInt32(start + 4 * x, little) : view.getUint32(start + 4 * x, little);
+  };
+  const values = new Float64Array(height * width);
+  for (let y = 0; y < height; y++) {
+    const strip = strips[Math.floor(y / rows)];
+    if (strip === undefined) throw new RangeError("a strip is missing");
+    const start = strip + (y % rows) * line;
+    for (let x = 0; x < width; x++) {
+      const value = pixel(start, x);
+      // WhiteIsZero, as in fax images.
+      values[y * width + x] = white ? (value === 0 ? 1 : 0) : value;
+    }
+  }
+  return { height, width, values };
+}
 
 /**
  * Mask of an encoded PNG of any depth and colour type, or of a plain TIFF. Foreground of a PNG is

@@ -1,6 +1,6 @@
 /** The schema of a Parquet file as a tree of nodes with their levels (Dremel), and as columns. */
 import type { SchemaElement } from "hyparquet";
-import type { Column, ColumnType } from "../tables/column-type.ts";
+import type { Column, ColumnType } from "../tables/table.ts";
 
 /** Definition level of a node, and the leaves below it. */
 interface Levels {

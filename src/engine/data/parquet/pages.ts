@@ -1,17 +1,179 @@
 /** The pages of one column in one row group, found by their headers and unpacked when one of their rows is needed. */
-import type { PageHeader } from "hyparquet";
+import { Gunzip } from "fflate";
+import { type PageHeader, snappyUncompress } from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
-import { viewOf } from "../../bytes/memory.ts";
-import type { ByteSource } from "../../bytes/source.ts";
+import { decodeLz4Block, LZ4_RATIO } from "../../bytes/lz4.ts";
+import { type ByteSource, viewOf } from "../../bytes/source.ts";
+import { decodeZstd, ZSTD_RATIO } from "../../bytes/zstd.ts";
 import { badInput, LabError, thrownText } from "../../errors.ts";
-import { unpackPage } from "./codecs.ts";
-import type { Chunk } from "./footer.ts";
-import { largeValues } from "./large-page.ts";
-import { bitsFor, readHybrid } from "./levels.ts";
+import type { BinaryCell } from "../tables/table.ts";
+import { BROTLI_RATIO, type BrotliWords, decodeBrotli } from "./brotli.ts";
+import { type Chunk, checkStruct } from "./footer.ts";
 import type { Leaf } from "./nodes.ts";
-import { type Page, placesOf } from "./page.ts";
-import { checkStruct } from "./thrift.ts";
-import { encodingOf, plainValues, readValues, type Values } from "./values.ts";
+import { bitsFor, encodingOf, plainValues, readHybrid, readValues, type Values } from "./values.ts";
+
+// Unpacks pages within limits: never more than the stated size, and never a page whose bytes cannot hold that much.
+
+/** Maximum bytes of an unpacked page: one with 100 pictures of a few hundred kilobytes has 50 MB. */
+const MAX_PAGE = 2 ** 28;
+
+/** Maximum content bytes per packed byte, by format. */
+const RATIOS: Readonly<Partial<Record<Chunk["codec"], number>>> = {
+  UNCOMPRESSED: 1,
+  SNAPPY: 64,
+  GZIP: 1032,
+  LZ4_RAW: LZ4_RATIO,
+  ZSTD: ZSTD_RATIO,
+  BROTLI: BROTLI_RATIO,
+};
+
+let words: Promise<BrotliWords> | undefined;
+
+/**
+ * The content of a page.
+ * @param size its stated bytes
+ * @throws LabError("unsupported") for other codecs; Error or RangeError when it is damaged
+ */
+async function unpackPage(packed: Uint8Array, size: number, codec: Chunk["codec"]): Promise<Uint8Array> {
+  const ratio = RATIOS[codec];
+  if (ratio === undefined) {
+    throw new LabError(
+      "unsupported",
+      `pages compressed with ${codec} cannot be read here, only Snappy, gzip, Zstandard, Brotli and LZ4`,
+    );
+  }
+  if (size > MAX_PAGE || size > ratio * packed.length)
+    throw new RangeError(`${packed.length} packed bytes cannot hold ${size} bytes`);
+  if (size === 0) return new Uint8Array(0);
+  switch (codec) {
+    case "SNAPPY": {
+      const out = new Uint8Array(size);
+      snappyUncompress(packed, out);
+      return out;
+    }
+    case "GZIP":
+      return gunzip(packed, size);
+    case "LZ4_RAW":
+      return decodeLz4Block(packed, size);
+    case "ZSTD":
+      return decodeZstd(packed, size);
+    case "BROTLI":
+      words ??= import("./brotli.ts").then(({ brotliWords }) => brotliWords());
+      return decodeBrotli(packed, size, await words);
+    default:
+      if (packed.length !== size) throw new RangeError(`it holds ${packed.length} bytes where ${size} are stated`);
+      return packed;
+  }
+}
+
+/** Input bytes inflated at a time, so that a decompression bomb is detected early. */
+const PIECE = 2 ** 16;
+
+function gunzip(packed: Uint8Array, size: number): Uint8Array {
+  const out = new Uint8Array(size);
+  let written = 0;
+  const inflate = new Gunzip((piece) => {
+    if (written + piece.length > size) throw new RangeError("it holds more bytes than it states");
+    out.set(piece, written);
+    written += piece.length;
+  });
+  for (let at = 0; at < packed.length; at += PIECE) {
+    inflate.push(packed.subarray(at, at + PIECE), at + PIECE >= packed.length);
+  }
+  if (written !== size) throw new RangeError(`it holds ${written} bytes where ${size} are stated`);
+  return out;
+}
+
+/** A data page's entries: one per value, null or empty list. */
+export interface Page {
+  readonly entries: number;
+  /** Levels per entry; undefined if all are 0, or all at their maximum. */
+  readonly rep: ArrayLike<number> | undefined;
+  readonly def: ArrayLike<number> | undefined;
+  /** Index of each entry's value among the page's values; undefined if every entry has one. */
+  readonly places: Uint32Array | undefined;
+  readonly values: Values;
+  /** Bytes in memory. */
+  readonly bytes: number;
+}
+
+/** Index of each entry's value among the values, if some entries have none. */
+function placesOf(
+  def: ArrayLike<number> | undefined,
+  largest: number,
+  entries: number,
+): { readonly places: Uint32Array | undefined; readonly count: number } {
+  if (def === undefined) return { places: undefined, count: entries };
+  let count = 0;
+  for (let entry = 0; entry < entries; entry++) if (def[entry] === largest) count++;
+  if (count === entries) return { places: undefined, count };
+  const places = new Uint32Array(entries);
+  let place = 0;
+  for (let entry = 0; entry < entries; entry++) {
+    places[entry] = place;
+    if (def[entry] === largest) place++;
+  }
+  return { places, count };
+}
+
+// Large uncompressed pages of pictures: single values are read instead of the whole page.
+
+/** Pages up to this size are read whole. */
+const WHOLE = 2 ** 20;
+/** Minimum mean bytes per value at which reading only the lengths is faster. */
+const LARGE_VALUE = 2 ** 14;
+/** Maximum bytes of the levels; a page of large values has few entries. */
+const MAX_LEVELS = 2 ** 16;
+
+/**
+ * The page if its values are large, uncompressed and not in lists; undefined for every other page.
+ * @param start offset of the page's content in the file
+ * @throws RangeError when it is damaged
+ */
+async function largeValues(
+  source: ByteSource,
+  start: number,
+  header: PageHeader,
+  codec: Chunk["codec"],
+  leaf: Leaf,
+): Promise<Page | undefined> {
+  const page = header.data_page_header;
+  const size = header.compressed_page_size;
+  if (page === undefined || codec !== "UNCOMPRESSED" || page.encoding !== "PLAIN" || leaf.rep > 0) return undefined;
+  const entries = page.num_values;
+  if (leaf.type.kind !== "binary" || size <= WHOLE || size < entries * LARGE_VALUE) return undefined;
+  const end = start + size;
+  let at = start;
+  let def: ArrayLike<number> | undefined;
+  if (leaf.def > 0) {
+    const length = viewOf(await source.read(at, at + 4)).getUint32(0, true);
+    if (length > Math.min(MAX_LEVELS, size - 4)) throw new RangeError("its levels extend beyond the page");
+    def = readHybrid(await source.read(at + 4, at + 4 + length), 0, bitsFor(leaf.def), entries).numbers;
+    at += 4 + length;
+  }
+  const { places, count } = placesOf(def, leaf.def, entries);
+  const found: { readonly from: number; readonly length: number }[] = [];
+  while (found.length < count) {
+    if (at + 4 > end) throw new RangeError(`${size} bytes do not hold its ${count} values`);
+    const length = viewOf(await source.read(at, at + 4)).getUint32(0, true);
+    if (at + 4 + length > end) throw new RangeError(`${size} bytes do not hold its ${count} values`);
+    found.push({ from: at + 4, length });
+    at += 4 + length;
+  }
+  const values = (place: number): BinaryCell => {
+    const { from, length } = found[place] as (typeof found)[number];
+    return {
+      length,
+      read: async (first = 0, last = length) => {
+        if (!(first >= 0 && first <= last && last <= length)) {
+          throw badInput(`bytes ${first} to ${last} lie outside a value of ${length} bytes`);
+        }
+        return source.read(from + first, from + last);
+      },
+    };
+  };
+  return { entries, rep: undefined, def, places, values, bytes: 16 * count };
+}
 
 /** Maximum entries of one page: a page of 1 MiB with one bit each has eight million. */
 const MAX_ENTRIES = 2 ** 25;

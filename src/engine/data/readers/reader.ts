@@ -3,11 +3,14 @@
  * by their name, and returns a table of pictures with regions
  * (docs/spec/evaluation.md#52-telling-them-apart-by-schema-detectcasesjson).
  */
+
+import { Lru, remember } from "../../bytes/collections.ts";
 import { isRecord } from "../../bytes/json.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
+import { LabError } from "../../errors.ts";
 import { type Records, unlessDamaged } from "../records/records.ts";
 import type { LeftOut } from "../sample.ts";
-import type { Table } from "../tables/table.ts";
+import { type Cell, type Column, type ColumnType, type ReadMeter, type Table, valueMeter } from "../tables/table.ts";
 
 /** The start of a file, by which readers recognise it. */
 export interface Sign {
@@ -83,7 +86,7 @@ export interface DataReaders {
   readonly leaves: readonly { readonly path: RegExp; readonly reason: string }[];
 }
 
-export interface SampleReader {
+interface SampleReader {
   readonly label: string;
   readonly what: string;
   /** The samples as a table; undefined if the first ones are of another kind. */
@@ -152,4 +155,94 @@ export function firstOf({ values }: Sign, key: string): Readonly<Record<string, 
 /** Whether an object has all of these fields. */
 export function has(value: unknown, ...names: readonly string[]): value is Record<string, unknown> {
   return isRecord(value) && names.every((name) => Object.hasOwn(value, name));
+}
+
+// A table of pictures with regions, from a reader of records: one row per picture, one caption per region.
+
+/** A mask with its texts. */
+export interface Region {
+  /** Mask in any supported form; null if the text refers to nothing in the picture; an error if it cannot be used. */
+  readonly mask: unknown;
+  readonly caption: string;
+  readonly category: readonly string[];
+}
+
+export interface PictureRow {
+  /** Path of the picture, which is searched next to the file; an error if there is none. */
+  readonly image: string | LabError;
+  readonly regions: readonly Region[];
+}
+
+export const TEXT: ColumnType = { kind: "text", layout: "small" };
+const NUMBERS: ColumnType = listOf({ kind: "float", bits: 64 });
+/** Column type of masks, for display only; their values decide how they are read. */
+export const POLYGONS: ColumnType = listOf(NUMBERS);
+export const RUNS: ColumnType = {
+  kind: "struct",
+  fields: [column("counts", TEXT), column("size", listOf({ kind: "int", bits: 64, signed: true }))],
+};
+
+/** The type that an example of a mask suggests. */
+export function maskType(example: unknown): ColumnType {
+  return Array.isArray(example) || example === undefined ? POLYGONS : RUNS;
+}
+
+/** Number of cached rows, so that all columns of a row come from one read. */
+const KEPT = 16;
+
+/**
+ * The table of these rows.
+ * @param read the row at an index; throws LabError when it is damaged
+ */
+export function pictureTable(
+  rows: number,
+  masks: ColumnType,
+  problem: string | undefined,
+  read: (row: number) => Promise<PictureRow>,
+): Table {
+  const region: ColumnType = {
+    kind: "struct",
+    fields: [column("mask", masks), column("caption", TEXT), column("category", listOf(TEXT))],
+  };
+  const columns = [column("image", TEXT), column("regions", listOf(region))];
+  const row = remembered(KEPT, read);
+  return {
+    columns,
+    rows,
+    batches: 1,
+    problem,
+    inPixels: true,
+    cell: async (at, index, pass) => {
+      const { image, regions } = await row(index);
+      if (at === 0 && image instanceof LabError) throw image;
+      if (at === 0) return image as string;
+      const cell = regions as unknown as readonly Cell[];
+      takeCost(cell, valueMeter(pass));
+      return cell;
+    },
+  };
+}
+
+/** Caches the last results of a function by its argument; after an error it is called again. */
+export function remembered<T>(most: number, make: (index: number) => Promise<T>): (index: number) => Promise<T> {
+  const kept = new Lru<number, Promise<T>>(most);
+  return (index) => remember(kept, index, () => make(index));
+}
+
+/** Counts a value against the limit of its file; values of a pickle may share parts endlessly. */
+export function takeCost(value: unknown, meter: ReadMeter): void {
+  if (typeof value === "string") meter.take(2 * value.length);
+  else if (typeof value === "object" && value !== null) {
+    const items: unknown[] = Array.isArray(value) ? (value as unknown[]) : Object.values(value);
+    meter.take(16 + 8 * items.length);
+    for (const item of items) if (typeof item === "string" || typeof item === "object") takeCost(item, meter);
+  }
+}
+
+export function column(name: string, type: ColumnType): Column {
+  return { name, type, nullable: true };
+}
+
+export function listOf(item: ColumnType): ColumnType {
+  return { kind: "list", item: { name: "item", type: item, nullable: true }, layout: "small" };
 }

@@ -2,12 +2,9 @@
 import { isRecord } from "../../bytes/json.ts";
 import { shortened } from "../../errors.ts";
 import type { Records } from "../records/records.ts";
-import type { Column, ColumnType } from "../tables/column-type.ts";
-import { valueMeter } from "../tables/read-meter.ts";
 import { rolesFound } from "../tables/schema.ts";
-import type { Cell, Table } from "../tables/table.ts";
-import { remembered, takeCost } from "./picture-table.ts";
-import type { Reader, Sign } from "./reader.ts";
+import { type Cell, type Column, type ColumnType, type Table, valueMeter } from "../tables/table.ts";
+import { type Reader, remembered, type Sign, takeCost } from "./reader.ts";
 
 export const rows: Reader = {
   label: "rows",

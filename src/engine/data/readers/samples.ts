@@ -3,17 +3,13 @@
  * any directory
  * (docs/spec/evaluation.md#7-readers-on-npm-versions-of-the-registry-today-sizes-by-esbuild-minified--gzip-unpacked).
  */
-import { refusePointer } from "../../bytes/git-lfs.ts";
-import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { type ByteFolder, type ByteSource, refusePointer } from "../../bytes/source.ts";
 import { storedText } from "../../bytes/text.ts";
 import { badInput } from "../../errors.ts";
 import { readPickle } from "../records/pickle.ts";
 import { parsePython } from "../records/records.ts";
-import type { Column } from "../tables/column-type.ts";
-import { valueMeter } from "../tables/read-meter.ts";
-import type { Cell, Table } from "../tables/table.ts";
-import { remembered, takeCost } from "./picture-table.ts";
-import { examplesOf, type Sample } from "./reader.ts";
+import { type Cell, type Column, type Table, valueMeter } from "../tables/table.ts";
+import { examplesOf, remembered, type Sample, takeCost } from "./reader.ts";
 import { columnsOf } from "./rows.ts";
 
 const NAME = /^((?:.*\/|)[^./][^./]*)\.([^/]*)$/;

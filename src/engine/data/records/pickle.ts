@@ -2,8 +2,174 @@
  * Python pickles as plain data, protocols 0 to 5. Only opcodes that create data are executed; opcodes that could name
  * or call code are refused by name (docs/spec/evaluation.md#11-files-lichenguncrefer).
  */
-import { PickleCursor } from "./pickle-cursor.ts";
-import { rawUnicode } from "./python-text.ts";
+import { viewOf } from "../../bytes/source.ts";
+import { latin1 } from "../../bytes/text.ts";
+import { badInput, type LabError } from "../../errors.ts";
+
+/** Texts in the form that Python 2 writes in pickles of protocol 0. */
+
+const SIMPLE: Readonly<Record<string, string>> = {
+  "\\": "\\",
+  "'": "'",
+  '"': '"',
+  a: "\x07",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+  v: "\v",
+};
+
+/** A byte string literal with its escapes, one character per byte; undefined for other text. */
+function pythonString(literal: string): string | undefined {
+  const text = literal.trim();
+  const quote = text[0];
+  if ((quote !== "'" && quote !== '"') || text.length < 2 || text.at(-1) !== quote) return undefined;
+  const body = text.slice(1, -1);
+  let damaged = false;
+  const value = body.replace(/\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|[\s\S]|$)/g, (_, mark: string) => {
+    if (/^x../.test(mark)) return String.fromCharCode(Number.parseInt(mark.slice(1), 16));
+    if (/^[0-7]/.test(mark)) return String.fromCharCode(Number.parseInt(mark, 8) & 255);
+    const simple = SIMPLE[mark];
+    if (simple === undefined && (mark === "x" || mark === "")) damaged = true;
+    return simple ?? `\\${mark}`;
+  });
+  return damaged ? undefined : value;
+}
+
+/** A raw-unicode-escape text: Latin-1 with \uXXXX and \UXXXXXXXX, which count only after an odd number of backslashes. */
+function rawUnicode(line: string): string {
+  return line.replace(/(\\+)(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})/g, (whole, slashes: string, mark: string) => {
+    if (slashes.length % 2 === 0) return whole;
+    const code = Number.parseInt(mark.slice(1), 16);
+    return code > 0x10ffff ? whole : slashes.slice(1) + String.fromCodePoint(code);
+  });
+}
+
+// Reads the bytes of a pickle from start to end: numbers, texts and lengths in the forms of the opcodes.
+
+/** Maximum digits or bytes of a whole number. */
+const MAX_LONG = 1024;
+
+class PickleCursor {
+  at = 0;
+  readonly size: number;
+  private readonly bytes: Uint8Array;
+  private readonly view: DataView;
+  private readonly name: string;
+
+  constructor(bytes: Uint8Array, name: string) {
+    this.bytes = bytes;
+    this.view = viewOf(bytes);
+    this.name = name;
+    this.size = bytes.length;
+  }
+
+  /** Skips this many bytes. @throws LabError("bad-input") when they are missing */
+  private take(length: number): number {
+    const at = this.at;
+    if (at + length > this.bytes.length) throw this.bad(`it is cut off after ${this.bytes.length} bytes`);
+    this.at += length;
+    return at;
+  }
+
+  skip(length: number): void {
+    this.take(length);
+  }
+
+  u8(): number {
+    return this.bytes[this.take(1)] as number;
+  }
+
+  /** A length of 4 or 8 bytes; a length beyond the end of the file is refused before anything is allocated. */
+  length(width: 4 | 8): number {
+    const at = this.take(width);
+    return width === 4 ? this.view.getUint32(at, true) : Number(this.view.getBigUint64(at, true));
+  }
+
+  u16(): number {
+    return this.view.getUint16(this.take(2), true);
+  }
+
+  i32(): number {
+    return this.view.getInt32(this.take(4), true);
+  }
+
+  f64(): number {
+    return this.view.getFloat64(this.take(8));
+  }
+
+  bytesText(length: number): string {
+    return latin1(this.chunk(length));
+  }
+
+  unicode(length: number): string {
+    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(this.chunk(length));
+  }
+
+  private chunk(length: number): Uint8Array {
+    const at = this.take(length);
+    return this.bytes.subarray(at, at + length);
+  }
+
+  line(): string {
+    const end = this.bytes.indexOf(0x0a, this.at);
+    if (end < 0) throw this.bad(`it is cut off after ${this.bytes.length} bytes`);
+    const text = latin1(this.bytes.subarray(this.at, end));
+    this.at = end + 1;
+    return text.replace(/\r$/, "");
+  }
+
+  /** "00" and "01" are booleans. */
+  int(text: string): boolean | number | bigint {
+    return text === "00" || text === "01" ? text === "01" : this.whole(text);
+  }
+
+  whole(text: string): number | bigint {
+    if (text.length > MAX_LONG || !/^-?\d+$/.test(text.trim())) throw this.bad("a whole number has invalid digits");
+    return shortest(BigInt(text.trim()));
+  }
+
+  /** An index of the memo. */
+  place(text: string): number {
+    const value = this.whole(text);
+    if (typeof value !== "number" || value < 0) throw this.bad("an index of the memo has invalid digits");
+    return value;
+  }
+
+  float(text: string): number {
+    const plain = text.trim().toLowerCase();
+    const special: Readonly<Record<string, number>> = { nan: Number.NaN, inf: Infinity, "-inf": -Infinity };
+    const value = special[plain] ?? (/^[+-]?[\d.]+(e[+-]?\d+)?$/.test(plain) ? Number(plain) : Number.NaN);
+    if (Number.isNaN(value) && plain !== "nan") throw this.bad("a float has invalid digits");
+    return value;
+  }
+
+  /** Little-endian, two's complement; no bytes mean 0. */
+  long(length: number): number | bigint {
+    if (length > MAX_LONG) throw this.bad(`a whole number has ${length} bytes`);
+    const bytes = this.chunk(length);
+    let value = 0n;
+    for (const [index, byte] of bytes.entries()) value |= BigInt(byte) << BigInt(8 * index);
+    const negative = length > 0 && ((bytes[length - 1] as number) & 0x80) !== 0;
+    return shortest(negative ? value - (1n << BigInt(8 * length)) : value);
+  }
+
+  quoted(text: string): string {
+    const value = pythonString(text);
+    if (value === undefined) throw this.bad("a text has no quotes around it or a damaged escape");
+    return value;
+  }
+
+  bad(what: string): LabError {
+    return badInput(`${this.name} cannot be read as a pickle: ${what}`, this.name);
+  }
+}
+
+function shortest(value: bigint): number | bigint {
+  return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value;
+}
 
 /** A value of a pickle. Whole numbers beyond 2^53 are big integers, tuples are lists, keys of dicts are text. */
 export type PickleValue = null | boolean | number | bigint | string | PickleValue[] | { [key: string]: PickleValue };

@@ -1,6 +1,7 @@
 /** Identifies the data set from its columns; names of folders are only compared with the result. */
-import { type Column, fieldsOf, itemOf } from "./column-type.ts";
+
 import { isRle, isRleList, isTurns } from "./schema.ts";
+import { type Column, fieldsOf, itemOf } from "./table.ts";
 
 /** A published data set with these columns, or "other". */
 export interface Layout {

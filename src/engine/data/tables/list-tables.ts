@@ -4,16 +4,14 @@
  */
 
 import { PLUGIN_READERS } from "../../../plugins/readers.ts";
-import { refusePointer } from "../../bytes/git-lfs.ts";
+import { addTo } from "../../bytes/collections.ts";
 import { readJson } from "../../bytes/json.ts";
-import { addTo } from "../../bytes/lists.ts";
 import { paced } from "../../bytes/pace.ts";
-import { type ByteFolder, type ByteSource, directoryOf } from "../../bytes/source.ts";
+import { type ByteFolder, type ByteSource, directoryOf, refusePointer } from "../../bytes/source.ts";
 import { badInput, LONGEST_SENTENCE, shortened, toLabError } from "../../errors.ts";
 import { ARCHIVE, type MountedFolder } from "../archive/mount.ts";
 import { recogniseRecords } from "../readers/all.ts";
-import { column, TEXT } from "../readers/picture-table.ts";
-import { type ReadTable, type Sample, type Sign, signOf } from "../readers/reader.ts";
+import { column, type ReadTable, type Sample, type Sign, signOf, TEXT } from "../readers/reader.ts";
 import { fieldsText } from "../readers/rows.ts";
 import { recogniseSamples, samplesOf, sampleTable } from "../readers/samples.ts";
 import { openRecords, type Records, unlessDamaged } from "../records/records.ts";

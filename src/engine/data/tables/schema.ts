@@ -1,6 +1,6 @@
 /** Assigns columns of a table to roles, by name and physical type. */
 import { shortened } from "../../errors.ts";
-import { type Column, type ColumnType, fieldsOf, itemOf, named, valueType } from "./column-type.ts";
+import { type Column, type ColumnType, fieldsOf, itemOf, named, valueType } from "./table.ts";
 
 /** The column of a role, or a part inside one. */
 export interface Role {

@@ -1,8 +1,7 @@
 /** Finds out whether the copy of a checkpoint on a server fits into storage, before any of it is downloaded. */
 import type { StorageChoice } from "../../model/weights/storage-choice.ts";
 import { weightsHash } from "../../model/weights/weights-hash.ts";
-import { freeRoom } from "../../storage/free-room.ts";
-import type { RunStore } from "../../storage/store.ts";
+import { freeRoom, type RunStore } from "../../storage/store.ts";
 import { ModelCache } from "../model-cache.ts";
 import { sameStorage } from "../storage-settings.ts";
 import { openRemote } from "./folder.ts";

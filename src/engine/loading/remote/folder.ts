@@ -1,7 +1,6 @@
 /** A checkpoint on a server as a folder. */
 import { sha256Hex } from "../../bytes/hash.ts";
-import { folderOf, memorySource } from "../../bytes/memory.ts";
-import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { type ByteFolder, type ByteSource, folderOf, memorySource } from "../../bytes/source.ts";
 import { badInput } from "../../errors.ts";
 import { fetchSmall, type RemoteFile, type RemoteListing } from "./listing.ts";
 import { rangeSource } from "./range-source.ts";

@@ -1,8 +1,7 @@
 /**
  * A file on a server that supports ranges: each read requests its range, and small consecutive reads share a request.
  */
-import { checkRange } from "../../bytes/memory.ts";
-import type { ByteSource } from "../../bytes/source.ts";
+import { type ByteSource, checkRange } from "../../bytes/source.ts";
 import { badInput, LabError } from "../../errors.ts";
 import { explained, Passing, type RemoteDeps, refused, repeated, request } from "./request.ts";
 

@@ -2,8 +2,7 @@
  * A file on a server without range support: one response is read from start to end and stays open between reads. Going
  * back means downloading from the start again, so readers should move forward.
  */
-import { checkRange } from "../../bytes/memory.ts";
-import type { ByteSource } from "../../bytes/source.ts";
+import { type ByteSource, checkRange } from "../../bytes/source.ts";
 import { LabError } from "../../errors.ts";
 import { type RemotePlace, sameVersion } from "./range-source.ts";
 import { type Answer, explained, Passing, type RemoteDeps, refused, repeated, request } from "./request.ts";

@@ -4,8 +4,7 @@
  * (docs/spec/formats.md#81-peft-adapter).
  */
 import { isRecord, readJson } from "../../bytes/json.ts";
-import { subFolder } from "../../bytes/memory.ts";
-import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { type ByteFolder, type ByteSource, subFolder } from "../../bytes/source.ts";
 import { badInput, LabError } from "../../errors.ts";
 import { ADAPTER_CONFIG, ADAPTER_MODEL, fromPeftName, toPeftName } from "../../formats/peft-names.ts";
 import { openSafetensors } from "../../formats/safetensors.ts";

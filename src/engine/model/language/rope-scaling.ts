@@ -3,7 +3,7 @@
  * (docs/spec/sa2va.md#11-language-models). The scaling depends on the largest position of a pass plus one, as in the
  * published modules.
  */
-import { addTo } from "../../bytes/lists.ts";
+import { addTo } from "../../bytes/collections.ts";
 import { LabError, quote } from "../../errors.ts";
 import { type Fields, fieldsOf } from "../config-fields.ts";
 

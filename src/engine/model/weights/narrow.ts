@@ -1,6 +1,6 @@
 /** Converts single precision to the shorter element types of a file, rounding to nearest, ties to even. */
 import { badInput } from "../../errors.ts";
-import type { Dtype } from "../../formats/dtype.ts";
+import type { Dtype } from "../../formats/safetensors.ts";
 import { toHalf } from "../../gpu/packed/quantise.ts";
 
 /** Element types of a written checkpoint. */

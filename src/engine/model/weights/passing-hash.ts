@@ -2,8 +2,7 @@
  * Computes the fingerprint of a checkpoint on a server from bytes that loading reads anyway. It equals that of a copy
  * on disk.
  */
-import { folderOf } from "../../bytes/memory.ts";
-import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { type ByteFolder, type ByteSource, folderOf } from "../../bytes/source.ts";
 import { openSafetensors } from "../../formats/safetensors.ts";
 import { tensorsHash, weightsHash } from "./weights-hash.ts";
 

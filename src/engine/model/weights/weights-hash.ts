@@ -1,6 +1,6 @@
 /** A fingerprint of a model folder that does not read gigabytes. */
 import { sha256Hex } from "../../bytes/hash.ts";
-import { inOrder } from "../../bytes/in-order.ts";
+import { inOrder } from "../../bytes/pace.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { openSafetensors, type Safetensors } from "../../formats/safetensors.ts";
 

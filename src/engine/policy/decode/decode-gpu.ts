@@ -5,7 +5,7 @@
  * Oracle: policy/decode/decode-host.ts; tests/gpu/decode.test.ts.
  */
 
-import { inTurn } from "../../bytes/in-turn.ts";
+import { inTurn } from "../../bytes/pace.ts";
 import { LabError } from "../../errors.ts";
 import { PLACE_TAILS } from "../../gpu/decode/attend.ts";
 import { POINT_LANES } from "../../gpu/decode/lanes.ts";

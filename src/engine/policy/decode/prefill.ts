@@ -3,6 +3,8 @@
  * they differ; the rest of each row is a right-padded tail. The last prompt token of every row is left out, because
  * decoding starts with it.
  */
+
+import { inBatches } from "../../bytes/collections.ts";
 import { HIDDEN_SCORE } from "../../gpu/kernels/attention/attention.ts";
 import { pickRows, zerosBehind } from "../../gpu/kernels/repeat.ts";
 import type { Place } from "../../gpu/kernels/rope.ts";
@@ -12,7 +14,6 @@ import type { LanguageConfig } from "../../model/config.ts";
 import { disposeCache, type KvCache, languagePass } from "../../model/language/language.ts";
 import { inOrder, nextTo } from "../../model/language/places.ts";
 import type { Weights } from "../../model/weights/weights.ts";
-import { inBatches } from "../in-batches.ts";
 
 /** Prompts of a group as embeddings. */
 export interface PromptBatch {

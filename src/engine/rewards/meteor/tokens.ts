@@ -1,4 +1,4 @@
-import { pythonWords } from "../../bytes/python-space.ts";
+import { pythonWords } from "../../bytes/text.ts";
 
 /**
  * Tokens of a caption as Python's `text.strip().lower().split()` cuts them: at white space only, punctuation stays

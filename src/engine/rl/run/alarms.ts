@@ -1,6 +1,6 @@
 /** Rules on the metrics of a run. Each returns one sentence about a problem and its remedy. */
 import { rleArea } from "../../data/mask/rle.ts";
-import { lacksWordSpaces, WITHOUT_WORD_SPACES } from "../../data/word-count.ts";
+import { lacksWordSpaces, WITHOUT_WORD_SPACES } from "../../data/row-filter.ts";
 import type { Alarm } from "../../runs/alarms.ts";
 import type { GroupRecord, RolloutRecord, StepMetrics } from "../../runs/rollouts/records.ts";
 import { median } from "../../tuning/choose.ts";

@@ -1,10 +1,9 @@
 /** The held-out evaluation of a step of a run. */
 import { activeLoops, weightedLoops } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
-import { type EvalDeps, evaluateRows } from "../../eval/held-out.ts";
+import { type EvalDeps, evaluateRows, runReward } from "../../eval/held-out.ts";
 import { hollowAlarm, hollowGains } from "../../eval/hollow-gains.ts";
 import { storeEvaluation } from "../../eval/report.ts";
-import { runReward } from "../../eval/run-reward.ts";
 import { trimPool } from "../../gpu/runtime/pool.ts";
 import { reportPictures } from "../../runs/evaluations/evaluation-scores.ts";
 import { readEvaluations } from "../../runs/evaluations/evaluations.ts";

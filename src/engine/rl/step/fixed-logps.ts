@@ -1,7 +1,8 @@
 /** Log-probabilities that stay fixed while a step updates the policy: π_ref, and π_old of windows after an update. */
+
+import { inBatches } from "../../bytes/collections.ts";
 import type { LabConfig } from "../../config/table.ts";
 import type { ImageFeatures } from "../../policy/features.ts";
-import { inBatches } from "../../policy/in-batches.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
 import { emaDistance } from "../optim/ema.ts";
 import type { TrainingState } from "../optim/training-state.ts";

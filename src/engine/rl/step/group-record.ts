@@ -1,5 +1,5 @@
 /** Converts a trained group to the record that screens, run folder and exports share. */
-import { crc32 } from "../../bytes/crc.ts";
+import { crc32 } from "../../bytes/hash.ts";
 import { clipFact } from "../../data/clips/row-frames.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../runs/rollouts/records.ts";
 import type { GroupScores } from "../objective/advantages.ts";

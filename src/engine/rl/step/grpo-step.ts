@@ -7,8 +7,9 @@
  * forms and traps are listed in docs/decisions.md and tested against recorded numbers. Metrics, records and
  * controllers listen to its events (listeners.ts).
  */
+
+import { inBatches } from "../../bytes/collections.ts";
 import { activeLoops, needsReference, windowsPerStep } from "../../config/derived.ts";
-import { inBatches } from "../../policy/in-batches.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
 import { LOOP_CODE } from "../loops/registry.ts";
 import type { GroupScores } from "../objective/advantages.ts";

@@ -14,7 +14,7 @@ import {
   MODULES_FILE,
   toPeftName,
 } from "../../formats/peft-names.ts";
-import { writeSafetensors } from "../../formats/safetensors-write.ts";
+import { writeSafetensors } from "../../formats/safetensors.ts";
 import type { RunStore } from "../../storage/store.ts";
 import { exactJson, type Json } from "../numbers-json.ts";
 import { checkpointPath, listCheckpoints, MARKER, removeCheckpoint } from "./checkpoint-folder.ts";

@@ -3,7 +3,7 @@
  * the group repeat in its rows. Numbers are doubles, so that nothing is rounded; null is missing, NaN is NaN.
  */
 import { type DataType, makeData, RecordBatch, Struct, Table, tableToIPC } from "apache-arrow";
-import { memorySource } from "../../bytes/memory.ts";
+import { memorySource } from "../../bytes/source.ts";
 import { openArrow } from "../../data/arrow/arrow-table.ts";
 import { parseRle } from "../../data/mask/rle.ts";
 import type { Cell, Table as DataTable } from "../../data/tables/table.ts";

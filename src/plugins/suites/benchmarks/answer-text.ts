@@ -1,5 +1,5 @@
 /** Captions and phrases of answers, cleaned as GLaMM's evaluation scripts do. */
-import { pythonStrip, pythonWords } from "../../../engine/bytes/python-space.ts";
+import { pythonStrip, pythonWords } from "../../../engine/bytes/text.ts";
 
 /** A region caption without prompt, tags, `[SEG]`, outer quotes and needless white space. */
 export function cleanRegionCaption(text: string): string {

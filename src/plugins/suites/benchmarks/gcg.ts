@@ -1,8 +1,7 @@
 /** Masks and phrases of grounded conversations, counted as the released GCG script does: AP50, mIoU, recall. */
 
-import { pythonWords } from "../../../engine/bytes/python-space.ts";
-import type { Rle } from "../../../engine/data/mask/rle.ts";
-import { maskIou } from "../../../engine/data/mask/rle-compare.ts";
+import { pythonWords } from "../../../engine/bytes/text.ts";
+import { maskIou, type Rle } from "../../../engine/data/mask/rle.ts";
 import type { ClusterStatistic, Clusters } from "../../../engine/eval/bootstrap.ts";
 
 /** True and predicted masks and texts of a picture. */

@@ -2,7 +2,7 @@
  * The memory of finished frames (docs/spec/video.md#7-bank): every conditioning frame, the maps of the last tracked
  * frames, and the pointers of some more. Its size does not grow with the clip.
  */
-import type { TensorToWrite } from "../../../formats/safetensors-write.ts";
+import type { TensorToWrite } from "../../../formats/safetensors.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
 import type { Weights } from "../../weights/weights.ts";
 import type { MemoryConstants, MemoryKeys } from "./memory-attention.ts";

@@ -4,7 +4,7 @@
  * verdict.
  */
 
-import { pythonStrip } from "../../../bytes/python-space.ts";
+import { pythonStrip } from "../../../bytes/text.ts";
 import { parseAnswer } from "../../judge-score.ts";
 import { dlcPrompt } from "../asked.ts";
 import type { JudgeKind } from "../judge-kind.ts";

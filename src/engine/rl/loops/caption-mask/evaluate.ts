@@ -3,8 +3,7 @@
  * Scores are METEOR, the IoU of the greedy mask, and the partner's caption of the true mask.
  */
 import { rowSize } from "../../../data/clips/row-frames.ts";
-import { maskIou } from "../../../data/mask/rle-compare.ts";
-import { encodeRle } from "../../../data/mask/rle-mask.ts";
+import { encodeRle, maskIou } from "../../../data/mask/rle.ts";
 import { type EvalRow, type EvaluateLoop, evalKey } from "../../../eval/held-out.ts";
 import { normal, uniform } from "../../../gpu/random.ts";
 import type { FoundMask } from "../../../model/sam2/postprocess.ts";

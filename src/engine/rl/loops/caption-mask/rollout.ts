@@ -2,9 +2,10 @@
  * Loop 2: caption → mask (policy) → caption′ (partner); reward METEOR(caption, caption′), with a
  * judge 0.25 METEOR and 0.75 its verdict.
  */
+
+import { inBatches } from "../../../bytes/collections.ts";
 import { rowSize } from "../../../data/clips/row-frames.ts";
-import type { Rle } from "../../../data/mask/rle.ts";
-import { encodeRle } from "../../../data/mask/rle-mask.ts";
+import { encodeRle, type Rle } from "../../../data/mask/rle.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
 import { LabError } from "../../../errors.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
@@ -18,7 +19,6 @@ import {
   wantedLikelihoods,
 } from "../../../policy/caption-likelihood.ts";
 import type { ImageFeatures } from "../../../policy/features.ts";
-import { inBatches } from "../../../policy/in-batches.ts";
 import { maskPolicyOf } from "../../../policy/mask/mask-policies.ts";
 import { type PhraseOutput, pacedPhraseOutputs, phraseOutputs } from "../../../policy/phrase-output.ts";
 import { regionCells, segmentPrompt } from "../../../policy/prompts.ts";

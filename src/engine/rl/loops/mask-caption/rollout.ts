@@ -1,11 +1,11 @@
 /**
  * Loop 1: mask → caption (policy) → mask′ (partner); reward IoU(mask, mask′).
  */
+
+import { inBatches } from "../../../bytes/collections.ts";
 import type { LabConfig } from "../../../config/table.ts";
 import { clipFact, rowSize } from "../../../data/clips/row-frames.ts";
-import type { Rle } from "../../../data/mask/rle.ts";
-import { maskIou } from "../../../data/mask/rle-compare.ts";
-import { encodeRle } from "../../../data/mask/rle-mask.ts";
+import { encodeRle, maskIou, type Rle } from "../../../data/mask/rle.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
 import type { EvaluateLoop } from "../../../eval/held-out.ts";
 import { tf } from "../../../gpu/tf.ts";
@@ -19,7 +19,6 @@ import {
   wantedLikelihoods,
 } from "../../../policy/caption-likelihood.ts";
 import type { ImageFeatures } from "../../../policy/features.ts";
-import { inBatches } from "../../../policy/in-batches.ts";
 import { findInPictures, segmentPictures } from "../../../policy/partner.ts";
 import { type CaptionPrompt, captionPrompt, rowCells } from "../../../policy/prompts.ts";
 import { rewardPlan } from "../../../rewards/composer/plan.ts";

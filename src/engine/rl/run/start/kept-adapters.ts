@@ -2,8 +2,7 @@
  * Adapters of a run, stored in its folder, so that resuming does not need the original files: the one it started from,
  * and the one that computes likelihoods.
  */
-import { folderOf } from "../../../bytes/memory.ts";
-import type { ByteSource } from "../../../bytes/source.ts";
+import { type ByteSource, folderOf } from "../../../bytes/source.ts";
 import { badInput } from "../../../errors.ts";
 import { readStartAdapter, type StartAdapter } from "../../../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";

@@ -1,6 +1,6 @@
 /** Metrics of a loop's rollouts besides rewards: the collapse detectors. Every value is a mean over the group. */
-import { addTo } from "../../../bytes/lists.ts";
-import { maskIou, maskLikeness } from "../../../data/mask/rle-compare.ts";
+import { addTo } from "../../../bytes/collections.ts";
+import { maskIou, maskLikeness } from "../../../data/mask/rle.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import type { Completion } from "../../../policy/decode/generate.ts";
 import { totalSpending } from "../../../rewards/judge/budget.ts";

@@ -1,5 +1,5 @@
 /** Metrics of one loop in one step, under TRL's names with the loop as prefix (meanings: runs/metrics/metric-table.ts). */
-import { addTo } from "../../../bytes/lists.ts";
+import { addTo } from "../../../bytes/collections.ts";
 import type { LabConfig } from "../../../config/table.ts";
 import type { LoopId } from "../../../runs/rollouts/records.ts";
 import { LOOP_IDS } from "../../loops/abouts.ts";
