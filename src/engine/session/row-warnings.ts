@@ -1,7 +1,7 @@
 /** What rows ask of a model and its settings: words that the model can write, and captions that fit. */
 import type { LabConfig } from "../config/table.ts";
 import { LabError, quote } from "../errors.ts";
-import type { Tokenizer } from "../text/tokenizer.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
 
 /** A sentence, and what helps: other settings, or another model. */
 export interface RowWarning {
@@ -21,7 +21,7 @@ const LONGEST = 1024;
  * @param captions a sample of those of the rows
  */
 export function rowWarnings(
-  { encode, decode }: Pick<Tokenizer, "encode" | "decode">,
+  { encode, decode }: Pick<Sa2vaModel["tokenizer"], "encode" | "decode">,
   captions: readonly string[],
   config: Pick<LabConfig, "maxNewTokens" | "mode" | "evalSteps">,
 ): readonly RowWarning[] {
@@ -56,7 +56,11 @@ export function rowWarnings(
 const WORDS = /[\p{L}\p{M}\p{N}]+/gu;
 
 /** Whether a vocabulary gives a word back; word-level ones lose or refuse words that they lack. */
-function isWritten(word: string, encode: Tokenizer["encode"], decode: Tokenizer["decode"]): boolean {
+function isWritten(
+  word: string,
+  encode: Sa2vaModel["tokenizer"]["encode"],
+  decode: Sa2vaModel["tokenizer"]["decode"],
+): boolean {
   try {
     return decode(encode(word)).toLowerCase().includes(word.toLowerCase());
   } catch (thrown) {

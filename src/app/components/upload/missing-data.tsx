@@ -13,7 +13,6 @@ import { type KeptFolder, keptFolders } from "./kept-folders.ts";
 import styles from "./pickers.module.css";
 import { openKept, openRowsOf } from "./pickers.tsx";
 
-
 const manifests = new Map<string, Promise<RunManifest>>();
 
 /** The manifest of a run that is shown; kept, because its data does not change. */
