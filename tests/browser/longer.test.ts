@@ -49,15 +49,15 @@ describe("held-out masks", () => {
       expect(text).toMatch(/^(0|1)\.\d{3}\|(0|1)\.\d{3}\|.?0\.\d{3} \((.+ to .+|no change|no interval)\)$/);
     // The mean over rows is the card's own number.
     expect(cells[0]).toContain((await grounding.locator("b").textContent()) as string);
-    // Beside it the score of the EMA partner, with its picture on every row.
-    await expect.poll(() => grounding.textContent()).toMatch(/EMA partner [01]\.\d{3}, /);
+    // Beside it the score of the partner, with its picture on every row.
+    await expect.poll(() => grounding.textContent()).toMatch(/Partner [01]\.\d{3}, /);
     const row = page.getByTestId("eval-row").first();
     await expect
       .poll(() => row.locator("small").allTextContents())
       .toEqual([
         expect.stringMatching(/^Start/),
         expect.stringMatching(/^Now/),
-        expect.stringMatching(/^EMA partner now [01]\.\d\d$/),
+        expect.stringMatching(/^Partner now [01]\.\d\d$/),
       ]);
     await expect.poll(() => row.locator("canvas").count()).toBe(3);
     expect(await violations(page)).toEqual([]);

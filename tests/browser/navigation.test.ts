@@ -88,6 +88,25 @@ describe("a link that goes with its screen", () => {
   });
 });
 
+describe("the keys after G", () => {
+  it("lead to screens and to tabs of Train, and take the focus along", async () => {
+    const { page } = lab;
+    await page.getByTestId("nav-setup").focus();
+    await page.keyboard.press("g");
+    await page.keyboard.press("e");
+    await page.getByTestId("panel-held-out").waitFor();
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
+  });
+
+  it("reach the same places as the addresses of earlier versions", async () => {
+    const { page } = lab;
+    await page.evaluate(`location.hash = "#screen=rollouts&step=20&rollout=20-1-0-1"`);
+    await page.getByTestId("panel-rollouts").waitFor();
+    await expect.poll(() => page.getByTestId("inspected-place").textContent()).toMatch(/^step 20 · loop 1/);
+    await page.keyboard.press("Escape");
+  });
+});
+
 describe("the gallery", () => {
   it("keeps its lines apart when the window becomes wider", async () => {
     const { page } = lab;

@@ -29,7 +29,7 @@ beforeAll(async () => {
   // The gradient of a step with stored rollouts is a spike; files.json states the size, so the text keeps its length.
   const spiked = readFileSync(join(folder, "..", "metrics.jsonl"), "utf8")
     .split("\n")
-    .map((line) => (line.includes('"step":20,') ? line.replace('"grad_norm":0.', '"grad_norm":9.') : line))
+    .map((line) => (line.includes('"step":20,') ? line.replace('"grad_norm":0.', '"grad_norm":79') : line))
     .join("\n");
   lab = await openPage({ screen: "train", tab: "rollouts" }, { bypassCSP: true }, async (page) => {
     await page.context().route(/metrics\.jsonl/, (route) => route.fulfill({ body: spiked }));
@@ -71,6 +71,17 @@ describe("loop 2 of a policy with exploration noise", () => {
       const box = await part.boundingBox();
       expect((box?.y ?? Number.NaN) + (box?.height ?? Number.NaN)).toBeLessThanOrEqual(900);
     }
+    await show(page, { screen: "train", tab: "rollouts" });
+  });
+});
+
+describe("a gradient far above its limit", () => {
+  it("is remarked beside its curve", async () => {
+    const { page } = lab;
+    await show(page, { screen: "train", step: "20" });
+    const chart = page.getByTestId("chart-gradient");
+    await chart.scrollIntoViewIfNeeded();
+    await expect.poll(() => chart.locator("ul").textContent()).toMatch(/norm[\d.e,]+ ?\d+ × clip/);
     await show(page, { screen: "train", tab: "rollouts" });
   });
 });
@@ -132,6 +143,8 @@ describe("a search in rollouts", () => {
     const all = groups.reduce((sum, { rollouts }) => sum + rollouts.length, 0);
     await expect.poll(() => table.getAttribute("aria-rowcount")).toBe(String(all));
     expect(await violations(page)).toEqual([]);
+    // A term that counts in no reward has no column.
+    expect(await table.locator("thead").textContent()).not.toContain("cost");
     const bar = page.getByTestId("reward-histogram").getByRole("button", { disabled: false }).nth(1);
     const label = (await bar.getAttribute("aria-label")) ?? "";
     const count = [...label.matchAll(/(\d+) of loop/g)].reduce((sum, [, number]) => sum + Number(number), 0);

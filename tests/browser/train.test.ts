@@ -85,6 +85,14 @@ describe("before a run", () => {
     await page.getByTestId("stop").click();
     await untilState(from, "finished");
     await page.getByTestId("strip-start").waitFor();
+    // It ended before its last step, so the first offer is to go on.
+    expect(await page.getByTestId("strip-resume").textContent()).toBe("Resume");
+    const resumed = events.length;
+    await page.keyboard.press("p");
+    expect((await untilEvent(events, resumed, (event) => event.type === "step")).step).toBe(2);
+    await page.getByTestId("stop").click();
+    await untilEvent(events, resumed, (event) => event.type === "state" && event.state === "finished");
+    await page.getByTestId("strip-resume").waitFor();
   });
 });
 
@@ -199,7 +207,7 @@ describe("the recorded run, opened beside it", () => {
     await page.getByTestId("inspector").waitFor();
     const address = new URLSearchParams(String(await page.evaluate("location.hash.slice(1)")));
     expect([address.get("run"), address.get("step")]).toEqual([run, null]);
-    expect(address.get("rollout")).toMatch(/^25-1-0-\d$/);
+    expect(address.get("rollout")).toMatch(/^25-1-\d+-\d$/);
     await show(page, { screen: "train" });
   });
 });
@@ -256,10 +264,25 @@ describe("a trainer that throws", () => {
     const { page } = lab;
     const held = () => page.evaluate(async () => ((await navigator.locks.query()).held ?? []).length);
     await expect.poll(held).toBeGreaterThan(0);
+    // The user is elsewhere, and has asked to be told.
+    const notify = page.getByRole("switch", { name: "Notify when it ends" });
+    await notify.click();
+    await page.getByText(/^The browser refuses notifications; allow them/).waitFor();
+    await lab.context.grantPermissions(["notifications"]);
+    await notify.click();
+    await expect.poll(() => notify.getAttribute("aria-checked")).toBe("true");
+    await page.evaluate(`
+      document.hasFocus = () => false;
+      globalThis.told = [];
+      globalThis.Notification = class extends Notification {
+        constructor(title, options) { super(title, options); told.push(options.body); }
+      };
+    `);
     await page.evaluate(`trainerWorker.dispatchEvent(new ErrorEvent("error", { message: "out of memory" }))`);
     await page.getByText(/^The trainer worker failed: out of memory.* restart it to continue$/).waitFor();
     await expect.poll(held).toBe(0);
     await expect.poll(() => page.getByTestId("run-state").textContent()).toBe("failed");
+    expect(await page.evaluate("told")).toEqual([expect.stringMatching(/: failed, step \d+ of 200/)]);
     await expect.poll(() => page.locator("main").textContent()).not.toMatch(/another tab/);
     await page.getByTestId("trainer-notice").getByRole("button", { name: "Restart the trainer" }).waitFor();
   });

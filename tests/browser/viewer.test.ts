@@ -153,6 +153,13 @@ describe("the time line", () => {
     await slider().focus();
     await page.keyboard.press("ArrowRight");
     await expect.poll(() => place.textContent()).toMatch(/^step 25 · loop 1/);
+    // What was known at an earlier step: no gain before the second evaluation.
+    await page.keyboard.press("ArrowLeft");
+    await expect
+      .poll(() => page.getByTestId("result").textContent())
+      .toMatch(/after the second evaluation.*Step 0 to –/s);
+    await page.keyboard.press("ArrowRight");
+    await expect.poll(() => page.getByTestId("result").textContent()).toMatch(/Step 0 to 25/);
     // An earlier step of a tab takes the inspector with it, and Escape closes it.
     await page.getByTestId("tab-rollouts").click();
     await expect.poll(() => place.textContent()).toMatch(/^step 25 · loop 1/);
@@ -634,6 +641,7 @@ describe("demo clips", () => {
       .getByRole("img", { name: /of the clip$/ })
       .first();
     await tile.waitFor();
+    expect(await page.getByTestId("gallery").getByText("frame 1/6").count()).toBeGreaterThan(0);
     const pixels = () => tile.evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
     await expect.poll(async () => (await pixels()).length).toBeGreaterThan(4000);
     const poster = await pixels();

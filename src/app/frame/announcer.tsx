@@ -1,7 +1,8 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { isAsking, useConsent } from "../stores/consent.ts";
+import { notifyEnd } from "../stores/run/notify.ts";
 import type { RunStoreState } from "../stores/run/run.ts";
-import { useRun } from "../stores/run/run.ts";
+import { isActive, useRun } from "../stores/run/run.ts";
 import { fixed } from "../styles/format.ts";
 import { stateWord } from "./status-strip.tsx";
 
@@ -42,7 +43,9 @@ export function Announcer(): ReactNode {
       saved = run.lastCheckpoint;
       setMessage(sentence(run, fresh ? (saved?.step ?? null) : null));
     };
-    const stop = useRun.subscribe((run) => {
+    const stop = useRun.subscribe((run, before) => {
+      const ended = isActive(before.state) && !isActive(run.state) && run.runId === before.runId;
+      if (ended && run.manifest !== null) notifyEnd(run.manifest.title, sentence(run, null));
       const steps = run.manifest?.config.steps ?? 1;
       document.title =
         run.manifest !== null && (run.state === "running" || run.state === "paused")

@@ -2,7 +2,7 @@
 
 import { act, togglePlay } from "../clients/run/run-actions.ts";
 import { isCovered, isShortcut } from "../components/shortcuts.ts";
-import { navigate, openScreen, useRoute } from "../stores/route.ts";
+import { navigate, openScreen } from "../stores/route.ts";
 import { GO_TO } from "./screens.tsx";
 
 export interface KeyHelp {
@@ -41,7 +41,7 @@ export const KEY_HELP: readonly { readonly place: string; readonly keys: readonl
     ],
   },
   {
-    place: "Rollouts",
+    place: "Train",
     keys: [
       { keys: ["←", "→"], what: "Go to the previous or next rollout" },
       { keys: ["↑", "↓"], what: "Go to the previous or next step" },
@@ -49,9 +49,8 @@ export const KEY_HELP: readonly { readonly place: string; readonly keys: readonl
       { keys: ["D"], what: "Show the difference between given mask and answer" },
       { keys: ["1", "…", "4"], what: "Show or hide a layer: given, answer, difference, no noise" },
       { keys: ["[", "]"], what: "Change mask opacity" },
-      { keys: ["B"], what: "Blink between the layers" },
       { keys: ["/"], what: "Search captions and rows" },
-      { keys: ["Enter"], what: "Open the rollout; Esc goes back" },
+      { keys: ["Enter"], what: "Inspect the best rollout; Esc closes the inspector" },
     ],
   },
 ];
@@ -67,11 +66,6 @@ export function listenForKeys(onHelp: () => void): () => void {
       return;
     }
     if (event.repeat) return;
-    const { screen: shown, explain } = useRoute.getState();
-    if (event.key === "Escape" && shown === "train" && explain) {
-      navigate({ explain: false });
-      return;
-    }
     const key = event.key.toLowerCase();
     if (event.timeStamp < goUntil) {
       goUntil = 0;

@@ -1,9 +1,12 @@
 /** The buttons that control the run. */
 import { type ReactNode, useEffect, useState } from "react";
+import { report } from "../clients/lab.ts";
 import { startBlocker } from "../clients/run/blockers.ts";
+import { resumeAndShow, resumeNeeds, stoppedRun } from "../clients/run/resume.ts";
 import { act, actionBlocker } from "../clients/run/run-actions.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconCheck, IconPause, IconPhase, IconPlay, IconSave, IconStep, IconStop } from "../components/ui/icons.tsx";
+import { pick } from "../components/upload/pickers.tsx";
 import { PHASE_NAMES } from "../stores/run/phase-names.ts";
 import { type RunStoreState, useRun } from "../stores/run/run.ts";
 import { useSession } from "../stores/session.ts";
@@ -18,8 +21,23 @@ export function RunButtons(): ReactNode {
   const blocker = useSession(startBlocker);
   const active = actionBlocker("start", state) !== null;
   const running = state === "running";
+  const stopped = useRun(stoppedRun);
+  const session = useSession();
+  const needs = stopped === null ? null : resumeNeeds(stopped, session);
   return (
     <>
+      {stopped !== null && needs !== null && (
+        <Button
+          kind="primary"
+          icon={<IconPlay />}
+          blocker={needs.blocker}
+          data-testid="strip-resume"
+          title={`${needs.label} (P)`}
+          onClick={() => report(resumeAndShow(stopped, () => pick("shards")))}
+        >
+          Resume
+        </Button>
+      )}
       {active ? (
         <Button
           kind={running ? "plain" : "primary"}
@@ -33,10 +51,11 @@ export function RunButtons(): ReactNode {
         </Button>
       ) : (
         <Button
-          kind="primary"
+          kind={stopped === null ? "primary" : "plain"}
           icon={<IconPlay />}
           blocker={blocker}
           data-testid="strip-start"
+          {...(stopped === null ? {} : { title: "Start a new run" })}
           onClick={() => act("start")}
         >
           Start

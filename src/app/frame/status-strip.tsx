@@ -160,6 +160,7 @@ function Facts(): ReactNode {
   const phase = useRun((run) => run.phase);
   const loop = useRun((run) => run.loop);
   const rate = useRun((run) => run.rolloutsPerMinute);
+  const rows = useRun(({ eta }) => eta.rows);
   if (runId === null) return <Readiness />;
   const moving = state === "running" || state === "pausing";
   return (
@@ -169,7 +170,11 @@ function Facts(): ReactNode {
       <CheckpointAge />
       {/* Facts that come and go are last, so that nothing else moves. */}
       {moving && phase !== null && (
-        <Fact name={loop === null ? "step ▸" : `loop ${loop} ▸`} value={PHASE_NAMES[phase]} wide />
+        <Fact
+          name={loop === null ? "step ▸" : `loop ${loop} ▸`}
+          value={`${PHASE_NAMES[phase]}${phase === "eval" && rows !== null ? ` ${rows.done}/${rows.total}` : ""}`}
+          wide
+        />
       )}
       <TimeLeft />
     </dl>

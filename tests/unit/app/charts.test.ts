@@ -8,7 +8,6 @@ import {
   lowerBound,
   nonFinitePlaces,
   smooth,
-  thinIndices,
 } from "../../../src/app/components/charts/series.ts";
 import { MetricStore } from "../../../src/app/stores/run/metrics.ts";
 import { compact, fixed, formatBytes, formatSeconds, NONE, percent, signed } from "../../../src/app/styles/format.ts";
@@ -56,41 +55,7 @@ describe("limits of an axis", () => {
   });
 });
 
-describe("thinning", () => {
-  const long = Float64Array.from({ length: 10_000 }, (_, at) => Math.sin(at / 300));
-
-  it("draws every point when there is room", () => {
-    expect(thinIndices([[1, 2, 3]], 0, 3, 100)).toBeNull();
-  });
-
-  it("keeps a spike of a single point, both ends and the order", () => {
-    const spiked = long.slice();
-    spiked[4321] = 50;
-    spiked[77] = -50;
-    const kept = thinIndices([spiked], 0, spiked.length, 200);
-    expect(kept).not.toBeNull();
-    const indices = [...(kept ?? [])];
-    expect(indices).toContain(4321);
-    expect(indices).toContain(77);
-    expect(indices[0]).toBe(0);
-    expect(indices.at(-1)).toBe(9999);
-    expect(indices).toEqual([...new Set(indices)].sort((a, b) => a - b));
-    expect(indices.length).toBeLessThanOrEqual(2 * 200 + 2);
-  });
-
-  it("keeps the extremes of every series that shares the steps", () => {
-    const other = long.slice();
-    other[5555] = 9;
-    expect([...(thinIndices([long, other], 0, long.length, 100) ?? [])]).toContain(5555);
-  });
-
-  it("leaves a trace of a gap", () => {
-    const gap = long.slice();
-    gap.fill(Number.NaN, 3000, 3500);
-    const kept = [...(thinIndices([gap], 0, gap.length, 200) ?? [])];
-    expect(kept.some((at) => at >= 3000 && at < 3500)).toBe(true);
-  });
-
+describe("steps on an axis", () => {
   it("finds the first step from a value on", () => {
     expect([0, 2, 3, 9].map((x) => lowerBound([2, 4, 8], x))).toEqual([0, 0, 1, 3]);
   });

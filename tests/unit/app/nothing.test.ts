@@ -3,7 +3,7 @@ import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, it } from "vitest";
 import type { ViewedRun } from "../../../src/app/components/rollout/use-viewed-run.ts";
-import { Nothing } from "../../../src/app/screens/train/rollouts.tsx";
+import { Nothing } from "../../../src/app/components/rollout/nothing.tsx";
 
 const shown = (mode: "rl" | "sft"): string => {
   const run = { manifest: { config: { mode } }, problem: null, loading: false, live: false, place: "run-1" };

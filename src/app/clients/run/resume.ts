@@ -4,6 +4,7 @@ import { quote } from "../../../engine/errors.ts";
 import { bytesText } from "../../../engine/plan/bytes-text.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { navigate } from "../../stores/route.ts";
+import type { RunStoreState } from "../../stores/run/run.ts";
 import { addProblem, type SessionState, useSession } from "../../stores/session.ts";
 import { report } from "../lab.ts";
 import { builtInName, builtInRows, openBuiltInRows, openModel, openStoredModel, pocketModel } from "../loading.ts";
@@ -59,6 +60,11 @@ export function resumeNeeds(
   const [first = "", ...others] = words;
   const text = [`${first.charAt(0).toUpperCase()}${first.slice(1)}`, ...others].join(", ");
   return { label: `${text} and resume`, opens, blocker: lacking, asksRows };
+}
+
+/** The run of this page if it was stopped before its last step; null otherwise. */
+export function stoppedRun({ state, manifest, step }: RunStoreState): RunManifest | null {
+  return state === "finished" && manifest !== null && step > 0 && step < manifest.config.steps ? manifest : null;
 }
 
 /** The run that continues once the user has opened its rows. */

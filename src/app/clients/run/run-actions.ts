@@ -3,6 +3,7 @@ import type { RunState } from "../../../engine/rl/run/events.ts";
 import { navigate } from "../../stores/route.ts";
 import { isActive, noteEvaluationAsked, noteSaveAsked, useRun } from "../../stores/run/run.ts";
 import { lab, report } from "../lab.ts";
+import { resumeAndShow, resumeNeeds, stoppedRun } from "./resume.ts";
 import { startRun } from "./start-run.ts";
 
 export type RunAction = "start" | "pause" | "play" | "step" | "phase" | "checkpoint" | "evaluate" | "stop";
@@ -48,9 +49,12 @@ export function act(action: RunAction, stays = false): void {
   report(lab().trainer.control(action));
 }
 
-/** Starts, pauses or continues, depending on the state. */
+/** Starts, resumes, pauses or continues, depending on the state. */
 export function togglePlay(): void {
-  const { state } = useRun.getState();
-  if (state === "running") act("pause");
-  else act(isActive(state) ? "play" : "start");
+  const run = useRun.getState();
+  const stopped = stoppedRun(run);
+  if (run.state === "running") act("pause");
+  else if (isActive(run.state)) act("play");
+  else if (stopped === null || resumeNeeds(stopped).blocker !== null) act("start");
+  else report(resumeAndShow(stopped, () => undefined));
 }

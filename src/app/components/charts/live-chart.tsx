@@ -31,7 +31,6 @@ import {
   cancelRedraw,
   createPlot,
   currentTheme,
-  type Drawn,
   feedPlot,
   LINE_COLOURS,
   onThemeChange,
@@ -81,7 +80,7 @@ export function LiveChart(props: LiveChartProps): ReactNode {
   const theme = useSyncExternalStore(onThemeChange, currentTheme);
   const logarithmic = useRoute((route) => route.log.includes(spec.id));
   const [found, setFound] = useState<readonly FoundSeries[]>(() => findSeries(spec, source));
-  const [drawn, setDrawn] = useState<Drawn>({ thinned: false, nonFinite: 0 });
+  const [nonFinite, setNonFinite] = useState(0);
   const [cursor, setCursor] = useState<Cursor | null>(null);
   const pick = useRef(onPick);
   pick.current = onPick;
@@ -117,10 +116,7 @@ export function LiveChart(props: LiveChartProps): ReactNode {
       setFound(now);
       if (now.length === 0 || now.map(({ metric }) => metric).join(" ") !== shape) return;
       plot ??= build(now);
-      const result = feedPlot(plot, source, now, view, zoomOf(marked.current.zoom, sync));
-      setDrawn((before) =>
-        before.thinned === result.thinned && before.nonFinite === result.nonFinite ? before : result,
-      );
+      setNonFinite(feedPlot(plot, source, now, view, zoomOf(marked.current.zoom, sync)));
     };
     const ask = (): void => requestRedraw(draw);
     redraw.current = ask;
@@ -171,13 +167,10 @@ export function LiveChart(props: LiveChartProps): ReactNode {
         </h2>
         <ChartHelp title={spec.title} metrics={spec.explains ?? spec.series.map((series) => series.metrics[0] ?? "")} />
         <span className={`flex tiny muted grow ${styles.marks}`}>
-          {drawn.nonFinite > 0 && (
+          {nonFinite > 0 && (
             <span className="bad" title="Values that are not finite numbers">
-              ▲ {drawn.nonFinite}
+              ▲ {nonFinite}
             </span>
-          )}
-          {drawn.thinned && (
-            <span title="All points are kept; the chart draws the minimum and maximum per pixel">thinned</span>
           )}
         </span>
         <span className={`row ${styles.tools}`} data-copies>
@@ -229,6 +222,9 @@ function Tool(props: ComponentProps<"button">): ReactNode {
   return <button type="button" className={styles.tool} {...props} />;
 }
 
+/** A value so many times its limit is remarked. */
+const FAR = 20;
+
 interface LegendProps {
   readonly found: readonly FoundSeries[];
   readonly spec: ChartSpec;
@@ -254,6 +250,8 @@ function Legend({ found, spec, source, cursor, step, notes, axis, theme }: Legen
         const colour = LINE_COLOURS[theme][series.colour % 6] as string;
         const value =
           own === undefined ? undefined : valueAt(own, source, place, axis !== "step" && spec.runs === true);
+        const limit = series.right === true ? undefined : spec.levels?.[0];
+        const times = limit === undefined || value == null ? 0 : value / limit.value;
         return (
           <li key={`${series.metrics[0]} ${series.label}`} className="row nowrap">
             <svg width="18" height="8" aria-hidden="true">
@@ -269,6 +267,11 @@ function Legend({ found, spec, source, cursor, step, notes, axis, theme }: Legen
             </svg>
             <span>{series.label}</span>
             <b>{showValue(series, value)}</b>
+            {times >= FAR && (
+              <span className="warn">
+                {Math.round(times)} × {limit?.label}
+              </span>
+            )}
           </li>
         );
       })}

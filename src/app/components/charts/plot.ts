@@ -13,7 +13,6 @@ import {
   type MetricSource,
   nonFinitePlaces,
   smooth,
-  thinIndices,
   tickText,
   withLevels,
 } from "./series.ts";
@@ -113,12 +112,6 @@ export interface ChartView {
   readonly axis: Axis;
 }
 
-/** What was drawn, for the badges beside the title. */
-export interface Drawn {
-  readonly thinned: boolean;
-  readonly nonFinite: number;
-}
-
 /** A step and its place in the columns of the source. */
 export interface Cursor {
   readonly step: number;
@@ -140,14 +133,14 @@ const scaleOf = ({ spec }: FoundSeries): "y" | "right" => (spec.right === true ?
 /** Lines that each series takes, the main one last: smoothing leaves the raw line behind it. */
 const linesEach = ({ smoothing }: ChartView): number => (smoothing === 0 ? 1 : 2);
 
-/** Passes the current values to the plot, thinned to its width within the zoom. */
+/** Passes the current values to the plot. @returns the values that are not finite numbers */
 export function feedPlot(
   plot: uPlot,
   source: MetricSource,
   found: readonly FoundSeries[],
   view: ChartView,
   zoomed: readonly [number, number] | null,
-): Drawn {
+): number {
   const { steps, xs } = source;
   const each = linesEach(view);
   const lines: ArrayLike<number>[] = [];
@@ -157,11 +150,7 @@ export function feedPlot(
     if (each === 2) lines.push(values);
     lines.push(smooth(values, view.smoothing));
   }
-  const from = zoomed === null ? 0 : Math.max(0, lowerBound(xs, zoomed[0]) - 1);
-  const to = zoomed === null ? xs.length : Math.min(xs.length, lowerBound(xs, zoomed[1]) + 2);
-  const kept = thinIndices(lines, from, to, Math.max(50, Math.floor(plot.width)));
-  const places = kept === null ? Array.from({ length: to - from }, (_, at) => from + at) : Array.from(kept);
-  const pick = (values: ArrayLike<number>): number[] => places.map((at) => values[at] as number);
+  const places = Array.from(xs, (_, at) => at);
   // A step without the metric leaves the line whole; a value that is not finite breaks it.
   const points = (line: ArrayLike<number>, at: number): (number | null | undefined)[] => {
     const metric = found[Math.floor(at / each)]?.metric;
@@ -178,9 +167,9 @@ export function feedPlot(
       return steps[at] === step ? (xs[at] as number) : null;
     },
   });
-  plot.setData([pick(xs), ...lines.map(points)] as uPlot.AlignedData, zoomed === null);
+  plot.setData([Array.from(xs), ...lines.map(points)] as uPlot.AlignedData, zoomed === null);
   if (zoomed !== null) plot.setScale("x", { min: zoomed[0], max: zoomed[1] });
-  return { thinned: kept !== null, nonFinite };
+  return nonFinite;
 }
 
 /** The step under the pointer; null without one. */

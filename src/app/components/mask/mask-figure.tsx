@@ -124,6 +124,11 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
         }}
         {...(sync === undefined ? {} : { tabIndex: 0, onKeyDown: (event) => viewKey(event, sync) })}
       />
+      {of > 1 && (
+        <span className={`tiny absolute ${styles.clip}`} title="A clip; this is one of its frames">
+          frame {at + 1}/{of}
+        </span>
+      )}
       {problem !== null && (
         <span className={`tiny absolute ${styles.note}`} title={problem}>
           no picture

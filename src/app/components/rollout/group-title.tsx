@@ -27,7 +27,10 @@ export function GroupTitle({
           <span className={`bold ${styles.loop}`} style={loopStyle(group.loop)} data-loop={group.loop}>
             Loop {group.loop}
           </span>
-          <span className="medium" title="Policy answers, partner maps back; ′ marks the partner's mask or caption">
+          <span
+            className="medium"
+            title="The policy answers; its partner, an average of its weights, maps the answer back"
+          >
             {arrow}
           </span>
           {withStep === true && <span className={`muted clip ellipsis nowrap ${styles.meta}`}>step {group.step}</span>}

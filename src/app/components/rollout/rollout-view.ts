@@ -31,12 +31,13 @@ export function answerRole(loop: LoopId): MaskRole {
 /** Title of the generated text, e.g. "Caption of the policy". */
 export function textTitle(loop: LoopId): string {
   const { textName, text } = aboutLoop(loop);
-  return `${textName.charAt(0).toUpperCase()}${textName.slice(1)} of the ${text === "caption" ? "policy" : "partner"}`;
+  const name = `${textName.charAt(0).toUpperCase()}${textName.slice(1)}`;
+  return text === "caption" ? `${name} of the policy` : name;
 }
 
 export function layerName(key: LayerKey, loop: LoopId): string {
   if (key === "given") return "Given mask";
-  if (key === "answer") return answerRole(loop) === "partner" ? "Mask′ of the partner" : "Mask of the policy";
+  if (key === "answer") return answerRole(loop) === "partner" ? "Partner's mask" : "Mask of the policy";
   return key === "difference" ? "Difference" : "Sampled mask (with exploration noise)";
 }
 

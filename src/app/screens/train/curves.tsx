@@ -21,13 +21,14 @@ import { GainNumbers } from "../../components/gain-numbers.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
-import { TextInput } from "../../components/ui/controls.tsx";
+import { Switch, TextInput } from "../../components/ui/controls.tsx";
 import { IconClose } from "../../components/ui/icons.tsx";
 import { CopyPanel } from "../../components/ui/panel/copy-panel.tsx";
 import { PanelButton } from "../../components/ui/panel/panel-button.tsx";
 import type { Evaluations } from "../../components/use-evaluations.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { knowNotes, useStepNotes } from "../../stores/run/notes.ts";
+import { setNotify, useNotify } from "../../stores/run/notify.ts";
 import { useRun } from "../../stores/run/run.ts";
 import { counted, NONE } from "../../styles/format.ts";
 import { Alarms, useAlarms } from "./alarms.tsx";
@@ -83,6 +84,7 @@ export function Curves(props: {
         <StepNotes runId={run.runId} notes={notes} step={asked ?? run.metrics.steps.at(-1) ?? 0} readOnly={readOnly} />
         <SaveCsv source={run.metrics} name={run.runId} />
         <AllSteps sync={sync} axis={axis} />
+        {run.live && <NotifySwitch />}
       </div>
       {!run.live && !read.current && <p className="muted">Reading the run…</p>}
       {(run.live || read.current) && (
@@ -112,6 +114,23 @@ export function Curves(props: {
         </>
       )}
     </>
+  );
+}
+
+/** Asks for a notification when the run ends. */
+function NotifySwitch(): ReactNode {
+  const { on, refused } = useNotify();
+  const id = useId();
+  return (
+    <span className="row wrap gap-2">
+      <label className="muted" htmlFor={id}>
+        Notify when it ends
+      </label>
+      <Switch id={id} checked={on} onChange={(checked) => report(setNotify(checked))} />
+      <span className="warn" role="status">
+        {refused}
+      </span>
+    </span>
   );
 }
 

@@ -19,6 +19,8 @@ import styles from "./held-out.module.css";
 
 interface RowProps {
   readonly pair: RowPair;
+  /** Whether the pictures are too few to call a change better or worse. */
+  readonly few: boolean;
   readonly metric: ScoreId;
   /** Whether the rows of the run are open, so that pictures and given masks can be shown. */
   readonly open: boolean;
@@ -44,7 +46,7 @@ function columnsOf(pair: RowPair, metric: ScoreId): readonly Column[] {
   const partner = partnerAnswer(pair.after, metric);
   return partner === null
     ? sides
-    : [...sides, { name: "EMA partner now", row: pair.after, answers: [partner], score: partner.score }];
+    : [...sides, { name: "Partner now", row: pair.after, answers: [partner], score: partner.score }];
 }
 
 /** The mask of the open row; another data set may have a row of the same id. */
@@ -54,7 +56,7 @@ function useGiven(rowId: string, open: boolean): Rle | undefined {
 
 /** One held-out row: the answers of the start and of the newest weights, with the change of the score. */
 export function RowCard(props: RowProps & { readonly onOpen: () => void }): ReactNode {
-  const { pair, metric, open, onOpen } = props;
+  const { pair, few, metric, open, onOpen } = props;
   const { rowId } = pair.after;
   const given = useGiven(rowId, open);
   const frame = useClipFrame(open ? rowId : null);
@@ -71,7 +73,7 @@ export function RowCard(props: RowProps & { readonly onOpen: () => void }): Reac
         <button type="button" className={`text-left pointer anywhere ${styles.openRow}`} onClick={onOpen}>
           {pair.after.caption}
         </button>
-        <Change value={pair.change} />
+        <Change value={pair.change} few={few} />
       </p>
       <div className={`grid gap-2 ${styles.pair}`}>
         {columnsOf(pair, metric).map(({ name, row, answers, score }) => (
@@ -101,7 +103,7 @@ export function RowCard(props: RowProps & { readonly onOpen: () => void }): Reac
 }
 
 /** All answers of a row, before and after, with their texts. */
-export function RowDetails({ pair, metric, open }: RowProps): ReactNode {
+export function RowDetails({ pair, few, metric, open }: RowProps): ReactNode {
   const given = useGiven(pair.after.rowId, open);
   const { after } = pair;
   const tracks = useMemo(
@@ -117,7 +119,7 @@ export function RowDetails({ pair, metric, open }: RowProps): ReactNode {
     <div className="grid gap-4" data-testid="eval-row-details">
       <p className="row wrap gap-2-4 large">
         <b className="anywhere">{after.caption}</b>
-        <Change value={pair.change} />
+        <Change value={pair.change} few={few} />
         <span className="muted small">{after.rowId}</span>
       </p>
       {given !== undefined && <ClipPlayer rowId={after.rowId} given={given} tracks={tracks} fileName="held-out-row" />}
@@ -177,8 +179,8 @@ function Answer(props: {
   );
 }
 
-function Change({ value }: { readonly value: number }): ReactNode {
-  const verdict = Math.abs(value) <= TIE ? "open" : value > 0 ? "better" : "worse";
+function Change({ value, few }: { readonly value: number; readonly few: boolean }): ReactNode {
+  const verdict = few || Math.abs(value) <= TIE ? "open" : value > 0 ? "better" : "worse";
   return <b data-verdict={verdict}>{signed(value)}</b>;
 }
 

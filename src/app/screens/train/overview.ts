@@ -64,12 +64,6 @@ const OVERVIEW: readonly ChartSpec[] = [
     series: TERM_SERIES,
   },
   {
-    id: "zero-spread",
-    title: "Groups without signal",
-    range: share,
-    series: perLoop({ names: ["frac_reward_zero_std"], label: "", colour: 0, decimals: 2 }),
-  },
-  {
     id: "length",
     title: "Text length",
     series: [
@@ -85,6 +79,12 @@ const OVERVIEW: readonly ChartSpec[] = [
       ...perLoop({ names: ["mask/area_mean"], label: "area", colour: 0, decimals: 3 }),
       ...perLoop({ names: ["mask/empty_ratio"], label: "empty", colour: 2, decimals: 2 }),
     ],
+  },
+  {
+    id: "zero-spread",
+    title: "Groups without signal",
+    range: share,
+    series: perLoop({ names: ["frac_reward_zero_std"], label: "", colour: 0, decimals: 2 }),
   },
   {
     id: "kl",

@@ -5,7 +5,13 @@ import { LOOPS, type LoopId, perLoop } from "../../../engine/rl/loops/abouts.ts"
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { drawnMask, generatedText } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { loopStyle } from "../../components/rollout/loop-colour.ts";
-import { filterGroups, passes, type RolloutFilter, termName } from "../../components/rollout/rollout-view.ts";
+import {
+  filterGroups,
+  passes,
+  type RolloutFilter,
+  splitTerms,
+  termName,
+} from "../../components/rollout/rollout-view.ts";
 import { useTableRows } from "../../components/ui/table-rows.ts";
 import { fixed, formatShare, NONE, signed } from "../../styles/format.ts";
 import { inspect } from "./inspector.tsx";
@@ -75,6 +81,7 @@ export function RolloutTable(props: {
           {items.map((item) => {
             const rollout = sorted[item.index] as RolloutRecord;
             return (
+              // The button in the first cell does the same for the keyboard.
               <tr
                 key={item.key}
                 className="pointer lit"
@@ -117,9 +124,10 @@ export interface RolloutColumn {
   readonly words?: boolean;
 }
 
-/** Generated text or mask, reward, advantage, and every term that any of the rollouts has. */
+/** Generated text or mask, reward, advantage, and every term that counts in the reward of any of the rollouts. */
 export function rolloutColumns(rollouts: readonly RolloutRecord[]): readonly RolloutColumn[] {
-  const terms = new Set(rollouts.flatMap((rollout) => rollout.terms.map(({ name }) => name)));
+  // Terms that count in no reward would fill a column with numbers of no effect.
+  const terms = new Set(rollouts.flatMap((rollout) => splitTerms(rollout.terms).rewarded.map(({ name }) => name)));
   const termOf = (rollout: RolloutRecord, name: string): number | null =>
     rollout.terms.find((term) => term.name === name)?.value ?? null;
   const count = (id: string, label: string, value: (rollout: RolloutRecord) => number): RolloutColumn => ({

@@ -6,6 +6,7 @@ import { saveBlob } from "../../clients/save-blob.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { filterText, parseFilter } from "../../components/rollout/filter-text.ts";
 import { unreadText } from "../../components/rollout/group-source.ts";
+import { Nothing } from "../../components/rollout/nothing.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import {
   filterCount,
@@ -29,9 +30,8 @@ import {
 } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Switch } from "../../components/ui/controls.tsx";
-import { Empty } from "../../components/ui/panel/panel.tsx";
 import { PanelButton } from "../../components/ui/panel/panel-button.tsx";
-import { linkTo, navigate, useRoute } from "../../stores/route.ts";
+import { navigate, useRoute } from "../../stores/route.ts";
 import { counted, fixed } from "../../styles/format.ts";
 import type { Inspected } from "./inspector.tsx";
 import { GroupCards } from "./live.tsx";
@@ -350,27 +350,4 @@ function FilterBar(props: {
       </PanelButton>
     </div>
   );
-}
-
-/** Placeholder for missing rollouts. */
-export function Nothing(props: {
-  readonly run: ViewedRun;
-  readonly loading: boolean;
-  readonly problem: string | null;
-  readonly filtered: boolean;
-}): ReactNode {
-  const { run, loading, problem, filtered } = props;
-  if (run.manifest === null && run.problem !== null) return null;
-  if (problem !== null) return <Empty title="Cannot read these rollouts">{problem}</Empty>;
-  if (loading || run.loading) return <p className="row gap-3 muted">Reading…</p>;
-  if (filtered) return <Empty title="No rollout matches the filters" />;
-  if (run.manifest?.config.mode === "sft") {
-    return (
-      <Empty title="A supervised run has no rollouts">
-        Its <a href={linkTo({ screen: "train", tab: "held-out", run: run.place })}>held-out rows</a> have masks and
-        captions
-      </Empty>
-    );
-  }
-  return <Empty title={run.live ? "Waiting for the first rollouts" : "This run has no rollouts"} />;
 }

@@ -138,7 +138,8 @@ function RunView({ run, tab }: { readonly run: ViewedRun; readonly tab: Route["t
           <span className="muted">{kindOf(run)}</span>
           <NewestRun run={run} />
           <StepTitle shown={asked === null && tab !== "rollouts" ? null : step} asked={asked} lacking={LACKING[tab]} />
-          {!readOnly && <ResumeButton run={run} />}
+          {/* The strip has the button of the run of this page. */}
+          {!readOnly && !run.live && <ResumeButton run={run} />}
         </header>
         {run.problem !== null && <p className="bad">{run.problem}</p>}
         {(run.live || stops.length > 1) && <TimeLine steps={stops} selected={step} asked={asked} live={liveStep} />}

@@ -215,7 +215,7 @@ export const SAMPLING_SETTINGS = inGroup("sampling", {
   }),
   partnerMaxTokens: int("Partner caption length", 24, [1, 1024], {
     unit: "tokens",
-    help: "Maximum length of caption′, which the partner writes greedily in loop 2",
+    help: "Maximum length of the caption that the partner writes greedily in loop 2",
   }),
 });
 

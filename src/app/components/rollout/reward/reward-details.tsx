@@ -1,5 +1,7 @@
 import { type ReactNode, useState } from "react";
 import type { MeteorDetail, RewardTerm } from "../../../../engine/rewards/term.ts";
+import { findTerm } from "../../../../engine/rewards/terms/registry.ts";
+import { aboutLoop } from "../../../../engine/rl/loops/abouts.ts";
 import type { RolloutRecord } from "../../../../engine/runs/rollouts/records.ts";
 import { noisyMask } from "../../../../engine/runs/rollouts/rollout-facts.ts";
 import { fixed, formatCount, NONE } from "../../../styles/format.ts";
@@ -19,7 +21,10 @@ export function RewardDetails({ rollout }: { readonly rollout: RolloutRecord }):
   // The reward is that of the sampled mask, not of the mask without noise that figures draw.
   const comparison = compareMasks(rollout, rollout.predictedMask);
   const compared = noisyMask(rollout) === null ? "Mask" : "Sampled mask";
-  const { rewarded, watched } = splitTerms(rollout.terms);
+  const { rewarded, watched: all } = splitTerms(rollout.terms);
+  // A cost of the partner's words is not the policy's.
+  const ofWords = aboutLoop(rollout.loop).samples === "text";
+  const watched = all.filter(({ name }) => ofWords || findTerm(name)?.cost !== true);
   return (
     <div className={`grid gap-4 ${styles.reward}`}>
       <table className={`full-width ${styles.termTable}`}>

@@ -2,13 +2,13 @@ import type { LoopAbout } from "../about.ts";
 
 export const CAPTION_MASK = {
   id: 2,
-  arrow: "caption → mask → caption′",
+  arrow: "caption → mask → partner's caption",
   task: "caption → mask",
   why: "The partner describes each mask, and the reward compares its caption with the given one. A mask on another object leads to another caption, so masks of the described object earn more",
   samples: "mask",
   mask: "policy",
   text: "captionPrime",
-  textName: "caption′",
+  textName: "partner's caption",
   heldOut: "METEOR",
   terms: { meteor: 0.25, judge: 0.75 },
   matrices: {

@@ -2,7 +2,7 @@ import type { LoopAbout } from "../about.ts";
 
 export const MASK_CAPTION = {
   id: 1,
-  arrow: "mask → caption → mask′",
+  arrow: "mask → caption → partner's mask",
   task: "mask → caption",
   why: "The partner draws a mask from each caption, and the reward is its IoU with the given region. A caption that fits several objects leads to the wrong one, so captions that say which one earn more",
   samples: "text",
