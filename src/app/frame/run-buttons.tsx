@@ -6,7 +6,7 @@ import { resumeAndShow, resumeNeeds, stoppedRun } from "../clients/run/resume.ts
 import { act, actionBlocker } from "../clients/run/run-actions.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconCheck, IconPause, IconPhase, IconPlay, IconSave, IconStep, IconStop } from "../components/ui/icons.tsx";
-import { pick } from "../components/upload/pickers.tsx";
+import { openRowsOf } from "../components/upload/pickers.tsx";
 import { PHASE_NAMES } from "../stores/run/phase-names.ts";
 import { type RunStoreState, useRun } from "../stores/run/run.ts";
 import { useSession } from "../stores/session.ts";
@@ -33,7 +33,7 @@ export function RunButtons(): ReactNode {
           blocker={needs.blocker}
           data-testid="strip-resume"
           title={`${needs.label} (P)`}
-          onClick={() => report(resumeAndShow(stopped, () => pick("shards")))}
+          onClick={() => report(resumeAndShow(stopped, openRowsOf))}
         >
           Resume
         </Button>

@@ -3,8 +3,8 @@ import type { RunState } from "../../../engine/rl/run/events.ts";
 import { navigate } from "../../stores/route.ts";
 import { isActive, noteEvaluationAsked, noteSaveAsked, useRun } from "../../stores/run/run.ts";
 import { lab, report } from "../lab.ts";
-import { resumeAndShow, resumeNeeds, stoppedRun } from "./resume.ts";
-import { startRun } from "./start-run.ts";
+import { resumeNeeds, stoppedRun } from "./resume.ts";
+import { resumeRun, startRun } from "./start-run.ts";
 
 export type RunAction = "start" | "pause" | "play" | "step" | "phase" | "checkpoint" | "evaluate" | "stop";
 
@@ -55,6 +55,6 @@ export function togglePlay(): void {
   const stopped = stoppedRun(run);
   if (run.state === "running") act("pause");
   else if (isActive(run.state)) act("play");
-  else if (stopped === null || resumeNeeds(stopped).blocker !== null) act("start");
-  else report(resumeAndShow(stopped, () => undefined));
+  else if (stopped !== null && resumeNeeds(stopped).label === "Resume") report(resumeRun(stopped));
+  else act("start");
 }

@@ -23,11 +23,11 @@ export interface Places {
   readonly runs: { readonly runs: readonly RunDigest[] };
   /** Where work that was stopped is offered again: on the Home screen and beside held-out rows. */
   readonly "stopped-work": Nothing;
-  /** The part *Suites* of the Eval screen. */
+  /** The part *Suites* of the tab Held-out. */
   readonly suites: Nothing;
   /** The tab *Tools* of System. */
   readonly tools: Nothing;
-  /** The view *Whole run* of the Rollouts screen. */
+  /** The view *Whole run* of the tab Rollouts. */
   readonly "whole-run": { readonly run: ViewedRun; readonly scan: Scan };
 }
 

@@ -19,7 +19,7 @@ export function RunsElsewhere(props: {
     <Panel title="Read-only runs">
       <p className="muted small">
         Recorded or dropped runs, and runs opened by address or from a folder. A fork is stored in this browser. The
-        Rollouts screen can replay their steps.
+        Rollouts tab can replay their steps.
       </p>
       <div className="scroll-x">
         <table className={`small ${styles.table}`} data-testid="runs-elsewhere">
