@@ -83,6 +83,25 @@ describe("a folder of shards with", () => {
     await untilReady(page);
   });
 
+  it.each([
+    ["broken.json", '{"images": [{"id": 1, ', /broken\.json is cut off/],
+    ["empty-coco.json", '{"images": [], "annotations": [], "categories": []}', /empty-coco\.json .*no annotations/],
+    ["random.parquet", "neither columns nor rows", /random\.parquet is not a Parquet file/],
+    ["footer.parquet", "PAR1 neither columns nor rows PAR1", /footer\.parquet .*footer/],
+  ])(
+    "%s alone is refused in one sentence that names the cause, and the open rows are kept",
+    async (name, text, cause) => {
+      const { page } = lab;
+      const before = await page.getByTestId("data-counts").textContent();
+      const file = { name, mimeType: "application/octet-stream", buffer: Buffer.from(text) };
+      await page.getByTestId("pick-shard-files").setInputFiles([file]);
+      await expect.poll(() => problems(page)).toEqual([expect.stringMatching(cause)]);
+      expect((await problems(page))[0]).toMatch(/the open rows are kept$/);
+      await page.getByTestId("problems").getByRole("button", { name: "Dismiss" }).click();
+      await expect.poll(() => page.getByTestId("data-counts").textContent()).toBe(before);
+    },
+  );
+
   it("nothing but a shard that breaks off before its first row keeps the open rows; the error goes with good files", async () => {
     const { page } = lab;
     const before = await page.getByTestId("data-counts").textContent();

@@ -218,3 +218,32 @@ it("two folders of one name, with a folder inside: all rows are there, distingui
   // The page was opened without WebGPU and says so; it reports nothing else.
   expect((await problems(lab.page)).filter((problem) => !problem.startsWith("WebGPU"))).toEqual([]);
 });
+
+it("a folder that was opened by hand is offered at the next visit, and one click opens it", async () => {
+  const { page } = lab;
+  const bytes = [...readFileSync(join(place, "one/train/b.arrow"))];
+  // A folder of the private file system in the place of the one that the user picks.
+  await page.evaluate(async (content) => {
+    const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle("mine", { create: true });
+    const writer = await (await folder.getFileHandle("b.arrow", { create: true })).createWritable();
+    await writer.write(Uint8Array.from(content));
+    await writer.close();
+  }, bytes);
+  const picks =
+    "window.showDirectoryPicker = async () => (await navigator.storage.getDirectory()).getDirectoryHandle('mine')";
+  await page.addInitScript(picks);
+  await page.evaluate(picks);
+  await show(page, { screen: "data" });
+  await page.getByRole("button", { name: "Open folder…" }).click();
+  await rowsAre(3);
+  await page.reload();
+  const offer = page.getByTestId("last-time");
+  await expect.poll(() => offer.textContent()).toMatch(/^Last time: mine/);
+  await rowsAre(320);
+  // Rows of the page are open, so the page says where the user's go.
+  await page.getByTestId("drop-zone").waitFor();
+  await offer.getByRole("button", { name: "Open mine" }).click();
+  await rowsAre(3);
+  await expect.poll(() => offer.count()).toBe(0);
+  await expect.poll(() => page.getByTestId("drop-zone").count()).toBe(0);
+});
