@@ -98,7 +98,8 @@ export async function readFooter(source: ByteSource): Promise<Footer> {
   if (magic === "PARE") throw new LabError("unsupported", `${source.name} is an encrypted Parquet file`);
   if (magic !== "PAR1") throw bad(source, "is a truncated Parquet file: its end, which holds the schema, is missing");
   const length = viewOf(end).getUint32(0, true);
-  if (length > MAX_FOOTER || length > source.size - 12) throw bad(source, `states a footer of ${length} bytes`);
+  if (length > MAX_FOOTER || length > source.size - 12)
+    throw bad(source, `is damaged: it states a footer of ${length} bytes, more than can be there`);
   const bytes = await source.read(source.size - 8 - length, source.size);
   try {
     if (checkStruct(bytes.subarray(0, length), 0) !== length) throw new RangeError("bytes follow its content");
