@@ -1,5 +1,5 @@
 /** What a visitor without a GPU sees on one page: the first screen, and the recorded run in every viewer. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { unzipSync } from "fflate";
@@ -583,6 +583,29 @@ describe("runs of this browser", () => {
     await expect.poll(() => page.getByTestId("side-by-side").textContent()).not.toMatch(/No step|Searching/);
     expect(await violations(page)).toEqual([]);
     for (const run of ["whole", "short"]) await page.locator(`tr[data-run=${run}]`).getByRole("checkbox").uncheck();
+  });
+
+  it("stand beside completions that TRL logged, which are compared by prompt", async () => {
+    const { page } = lab;
+    const place = mkdtempSync(join(tmpdir(), "lab-completions-"));
+    try {
+      const download = await saveExport(page, "Completions as TRL logs them (Parquet)");
+      const files = Object.entries(unzipSync(new Uint8Array(readFileSync(await download.path()))));
+      expect(files.length).toBeGreaterThan(1);
+      for (const name of ["mine", "theirs"]) {
+        mkdirSync(join(place, name));
+        for (const [path, bytes] of files) writeFileSync(join(place, name, path.split("/").at(-1) ?? ""), bytes);
+        await page.getByTestId("open-completions").setInputFiles(join(place, name));
+        await page.getByTestId("completions").getByRole("columnheader", { name }).waitFor();
+      }
+      const shown = page.getByTestId("completions");
+      await expect.poll(() => shown.getByRole("rowheader").allTextContents()).toContain("iou");
+      await shown.getByLabel("Step").selectOption("10");
+      await expect.poll(() => shown.getByRole("region").first().getByRole("table").count()).toBe(2);
+      expect(await violations(page)).toEqual([]);
+    } finally {
+      rmSync(place, { recursive: true });
+    }
   });
 
   it("keep their actions in a window of 1024 pixels", async () => {

@@ -1,6 +1,6 @@
 /**
  * A run folder: `run.json`, `forms.json`, `metrics.jsonl`, `phases.jsonl`, `alarms.jsonl`, `eval.jsonl`, `notes.json`,
- * `rollouts/step-000123.arrow`, `checkpoints/step-000100/`. All views of a finished run read it.
+ * `rollouts/step-000123.arrow`, `pictures/`, `checkpoints/step-000100/`. All views of a finished run read it.
  */
 
 import { parseJson } from "../bytes/json.ts";
