@@ -89,7 +89,6 @@ export const runCalls = {
   runGroups: async (runId, step) => (await holding(runId)).groups(runId, step),
   evaluations: async (runId) => (await holding(runId)).evaluations(runId),
   alarms: async (runId) => (await holding(runId)).alarms(runId),
-  costs: async (runId) => (await holding(runId)).costs(runId),
   deleteRun: async (runId) => (await runs()).remove(runId),
   renameRun: async (runId, title) => (await runs()).rename(runId, title),
   setNotes: async (runId, changes) => (await runs()).setNotes(runId, changes),

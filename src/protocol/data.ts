@@ -14,7 +14,6 @@ import type { StoredEvaluation } from "../engine/runs/evaluations/evaluations.ts
 import type { RunDigest } from "../engine/runs/library/digest.ts";
 import type { RunLibrary } from "../engine/runs/library/library.ts";
 import type { RunNotes } from "../engine/runs/notes.ts";
-import type { StepCosts } from "../engine/runs/phase-lines.ts";
 import type { GroupRecord } from "../engine/runs/rollouts/records.ts";
 import type { SplitSettings } from "../engine/runs/run-rows.ts";
 import type { StoredFile } from "../engine/storage/store.ts";
@@ -91,8 +90,6 @@ export interface DataCalls {
   evaluations(runId: string): Promise<readonly StoredEvaluation[]>;
   /** Alarms of a run, oldest first. */
   alarms(runId: string): Promise<readonly Alarm[]>;
-  /** Costs of the steps of a run by phase, ascending; empty for a run that stored none. */
-  costs(runId: string): Promise<readonly StepCosts[]>;
   /**
    * The whole run folder, or one of its exports, as one zip.
    * @param onBytes called with the bytes so far @throws LabError("cancelled") when the signal aborts

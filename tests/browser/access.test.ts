@@ -71,6 +71,23 @@ describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
     expect(await violations(lab.page)).toEqual([]);
   });
 
+  it.each(["GPU", "Memory", "Log", "Tools"])("System passes with its tab %s", async (tab) => {
+    await show(lab.page, { screen: "home", panel: "system" });
+    await lab.page.getByRole("tab", { name: tab }).click();
+    await lab.page.waitForTimeout(300);
+    expect(await violations(lab.page)).toEqual([]);
+    await lab.page.keyboard.press("Escape");
+  });
+
+  it("the judge on Rewards passes, and a search of the settings", async () => {
+    await show(lab.page, { screen: "rewards", panel: "judge" });
+    await lab.page.getByTestId("judge").waitFor();
+    expect(await violations(lab.page)).toEqual([]);
+    await show(lab.page, { screen: "setup" });
+    await lab.page.getByTestId("search-settings").fill("noise");
+    expect(await violations(lab.page)).toEqual([]);
+  });
+
   it("the list of keys passes", async () => {
     await show(lab.page, { screen: "runs" });
     await lab.page.keyboard.press("?");

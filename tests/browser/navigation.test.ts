@@ -319,14 +319,6 @@ describe("a field of Setup", () => {
     await page.getByTestId("preset-demo").click();
   });
 
-  it("takes no length below zero for a run of one step", async () => {
-    const { page } = lab;
-    await page.getByLabel(/^epochs of/).fill("-5");
-    await page.getByText("not a valid length; 25 steps are kept").waitFor();
-    await page.keyboard.press("Tab");
-    await expect.poll(() => page.getByLabel("Steps", { exact: true }).inputValue()).toBe("25");
-  });
-
   it("keeps the address that a server is asked about", async () => {
     const { page } = lab;
     let answer: (() => void) | null = null;
@@ -394,10 +386,8 @@ describe("without WebGPU the page", () => {
     expect(text).toMatch(/Storage used[\d.]+ [kMG]?B of/);
   });
 
-  it("scrolls the costs of a stored run in their own frame, not the page with them", async () => {
+  it("fits its dialog into a phone, and gives the focus back to the chip that opened it", async () => {
     const { page } = lab;
-    await page.getByRole("tab", { name: "Step costs" }).click();
-    await page.getByTestId("phase-costs").waitFor();
     // The narrower one is that of 1280 pixels at a zoom of 400 %.
     for (const width of [390, 320]) {
       await page.setViewportSize({ width, height: 844 });

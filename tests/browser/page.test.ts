@@ -40,18 +40,6 @@ describe("the page", () => {
     ).toBe(0);
   });
 
-  it("has five places at the bottom of a phone, all in view, and a heading on each", async () => {
-    const { page } = lab;
-    await page.setViewportSize({ width: 390, height: 844 });
-    for (const screen of ["data", "setup", "rewards", "train", "runs"]) {
-      await page.getByTestId(`nav-${screen}`).click();
-      await expect.poll(() => page.locator("main h1:visible").count()).toBeGreaterThan(0);
-    }
-    const rail = page.getByRole("navigation", { name: "Screens" });
-    expect(await rail.evaluate((nav) => nav.scrollWidth - nav.clientWidth)).toBe(0);
-    await page.setViewportSize({ width: 1280, height: 860 });
-  });
-
   describe("with keys alone", () => {
     beforeAll(async () => {
       await show(lab.page, { screen: "data" });
@@ -230,6 +218,18 @@ describe("the page", () => {
         .poll(() => lab.page.evaluate(() => document.activeElement?.getAttribute("aria-label")))
         .toBe("Search captions");
     });
+  });
+
+  it("has five places at the bottom of a phone, all in view, and a heading on each", async () => {
+    const { page } = lab;
+    await page.setViewportSize({ width: 390, height: 844 });
+    for (const screen of ["data", "setup", "rewards", "train", "runs"]) {
+      await page.getByTestId(`nav-${screen}`).click();
+      await expect.poll(() => page.locator("main h1:visible").count()).toBeGreaterThan(0);
+    }
+    const rail = page.getByRole("navigation", { name: "Screens" });
+    expect(await rail.evaluate((nav) => nav.scrollWidth - nav.clientWidth)).toBe(0);
+    await page.setViewportSize({ width: 1280, height: 860 });
   });
 
   it("wrote no error to the console", () => {

@@ -45,9 +45,30 @@ export function PromptsPanel(): ReactNode {
     >
       {judge !== "dlc" && <Fields keys={COUNTS} />}
       {TEXTS.filter(({ name }) => (name === "dlc") === (judge === "dlc")).map((text) => (
-        <Prompt key={text.key} name={text.name} setting={text.key} title={text.title} />
+        <Text
+          key={text.key}
+          setting={text.key}
+          title={text.title}
+          testId={`prompt-${text.name}`}
+          standard={DEFAULT_PROMPTS[text.name]}
+          check={(typed) => problemOf(() => checkPrompts({ [text.name]: typed }))}
+          reset={{ label: "Restore the built-in prompt", value: "" }}
+        />
       ))}
-      {judge === "dlc" && <Written />}
+      {judge === "dlc" && (
+        <Text
+          setting="judgeWritten"
+          title="Prepared questions as JSON"
+          testId="judge-written"
+          help="A list of question sets, each with the reference caption it belongs to; a set without one applies to every caption. Each set begins with a recognition question."
+          standard=""
+          check={(typed) => problemOf(() => parseQuestionFile("The questions", typed))}
+          reset={{
+            label: "Insert an example",
+            value: JSON.stringify(JSON.parse(TEST_QUESTIONS), null, 1),
+          }}
+        />
+      )}
     </Panel>
   );
 }
@@ -71,12 +92,22 @@ function useVersion(): string {
   return value;
 }
 
-function Prompt(props: { readonly name: PromptName; readonly setting: TextKey; readonly title: string }): ReactNode {
-  const { name, setting: key, title } = props;
+/** A text setting that is checked while it is typed; a text with a problem is not taken. */
+function Text(props: {
+  readonly setting: TextKey | "judgeWritten";
+  readonly title: string;
+  readonly testId: string;
+  readonly help?: string;
+  /** Shown while the setting is empty. */
+  readonly standard: string;
+  readonly check: (text: string) => string | null;
+  readonly reset: { readonly label: string; readonly value: string };
+}): ReactNode {
+  const { setting: key, title, testId, help, standard, check, reset } = props;
   const value = useSession((session) => session.config[key]);
   const [draft, setDraft] = useState<string | null>(null);
-  const shown = draft ?? (value || DEFAULT_PROMPTS[name]);
-  const problem = promptProblem(name, shown);
+  const shown = draft ?? (value || standard);
+  const problem = check(shown);
   return (
     <details className={styles.prompt}>
       <summary>
@@ -88,13 +119,12 @@ function Prompt(props: { readonly name: PromptName; readonly setting: TextKey; r
         spellCheck={false}
         aria-label={title}
         aria-invalid={problem !== null}
-        data-testid={`prompt-${name}`}
+        data-testid={testId}
         value={shown}
         onChange={(event) => {
           const typed = event.currentTarget.value;
           setDraft(typed);
-          if (promptProblem(name, typed) === null)
-            changeConfig({ [key]: typed === DEFAULT_PROMPTS[name] ? "" : typed });
+          if (check(typed) === null) changeConfig({ [key]: typed === standard ? "" : typed });
         }}
         onBlur={() => setDraft(null)}
       />
@@ -103,73 +133,20 @@ function Prompt(props: { readonly name: PromptName; readonly setting: TextKey; r
           {problem}
         </p>
       )}
+      {help !== undefined && <p className={styles.help}>{help}</p>}
       <Button
         kind="quiet"
-        blocker={value === "" ? "This is the built-in prompt" : null}
         // The field keeps the focus: on blur the sentence above disappears and the button moves away from the pointer.
         onMouseDown={(event) => event.preventDefault()}
         onClick={() => {
           setDraft(null);
-          changeConfig({ [key]: "" });
+          changeConfig({ [key]: reset.value });
         }}
       >
-        Restore the built-in prompt
+        {reset.label}
       </Button>
     </details>
   );
-}
-
-function promptProblem(name: PromptName, text: string): string | null {
-  return problemOf(() => checkPrompts({ [name]: text }));
-}
-
-/** Questions of the DLC-style judge as JSON. */
-function Written(): ReactNode {
-  const value = useSession((session) => session.config.judgeWritten);
-  const [draft, setDraft] = useState<string | null>(null);
-  const shown = draft ?? value;
-  const problem = shown.trim() === "" ? "The DLC-style judge needs questions" : writtenProblem(shown);
-  return (
-    <details className={styles.prompt} open>
-      <summary>Prepared questions</summary>
-      <textarea
-        className={`small ${styles.text}`}
-        rows={10}
-        spellCheck={false}
-        aria-label="Questions as JSON"
-        aria-invalid={problem !== null}
-        data-testid="judge-written"
-        value={shown}
-        onChange={(event) => {
-          const typed = event.currentTarget.value;
-          setDraft(typed);
-          if (typed.trim() === "" || writtenProblem(typed) === null) changeConfig({ judgeWritten: typed });
-        }}
-      />
-      {problem !== null && (
-        <p className={styles.problem} role="alert" data-testid="prompt-problem">
-          {problem}
-        </p>
-      )}
-      <p className={styles.help}>
-        A list of question sets, each with the reference caption it belongs to; a set without one applies to every
-        caption. Each set begins with a recognition question.
-      </p>
-      <Button
-        kind="quiet"
-        onClick={() => {
-          setDraft(null);
-          changeConfig({ judgeWritten: JSON.stringify(JSON.parse(TEST_QUESTIONS), null, 1) });
-        }}
-      >
-        Insert an example
-      </Button>
-    </details>
-  );
-}
-
-function writtenProblem(text: string): string | null {
-  return problemOf(() => parseQuestionFile("The questions", text));
 }
 
 /** Message of the error that a check throws; null if it throws none. */

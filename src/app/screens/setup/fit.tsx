@@ -18,20 +18,9 @@ import styles from "./setup.module.css";
 
 type Fit = RunPlan["fit"];
 
-/** Parts held on the GPU between steps; the others exist only within a step. */
-const STAYING = [
-  "frozen weights",
-  "published tensors",
-  "trained tensors",
-  "moments",
-  "EMA partner",
-  "start of the run",
-];
-
 /** Forecast of GPU memory and step time, suggestions that make a run fit, and the measured values. */
 export function FitTable(props: { readonly plan: RunPlan }): ReactNode {
   const { fit, checkpointBytes } = props.plan;
-  const full = Math.max(fit.peak, fit.budget ?? 0);
   const totals = [
     ["Held between steps", formatBytes(fit.held)],
     ["Peak, about", formatBytes(fit.peak)],
@@ -40,23 +29,20 @@ export function FitTable(props: { readonly plan: RunPlan }): ReactNode {
   ] as const;
   return (
     <section aria-label="Memory and time" data-testid="fit">
-      <Gauge fit={fit} full={full} />
+      {fit.budget === null && <FindMemory />}
+      <Fitted fit={fit} />
       <table className={`full-width ${styles.bytes}`}>
         <caption className="visually-hidden">Bytes per part</caption>
         <tbody>
           {fit.parts.map(({ part, bytes }) => (
-            <tr key={part} data-stays={STAYING.includes(part)}>
+            <tr key={part}>
               <th scope="row">{part}</th>
-              <td className={styles.bar} aria-hidden="true">
-                <span data-fill style={{ width: `${full > 0 ? (100 * bytes) / full : 0}%` }} />
-              </td>
               <td>{formatBytes(bytes)}</td>
             </tr>
           ))}
           {totals.map(([name, value], at) => (
             <tr key={name} className={at === 0 ? styles.total : undefined}>
               <th scope="row">{name}</th>
-              <td />
               <td>{value}</td>
             </tr>
           ))}
@@ -70,31 +56,6 @@ export function FitTable(props: { readonly plan: RunPlan }): ReactNode {
       </p>
       <Reality fit={fit} />
     </section>
-  );
-}
-
-/** Held and peak memory against the budget; without a budget the bar only shows held memory. */
-function Gauge(props: { readonly fit: Fit; readonly full: number }): ReactNode {
-  const { fit, full } = props;
-  const share = (bytes: number): string => `${full > 0 ? (100 * bytes) / full : 0}%`;
-  const over = fit.budget !== null && fit.peak > fit.budget;
-  const said =
-    fit.budget === null
-      ? `Peak memory is about ${formatBytes(fit.peak)}. Set “GPU memory” to see whether it fits`
-      : `About ${formatBytes(fit.peak)} of the ${formatBytes(fit.budget)} that a run may use`;
-  return (
-    <div className={styles.gauge}>
-      <div className={`relative clip ${styles.track}`} data-over={over} role="img" aria-label={said}>
-        <span className={styles.peak} data-fill style={{ width: share(fit.peak) }} />
-        <span className={styles.held} data-fill style={{ width: share(fit.held) }} />
-        {fit.budget !== null && (
-          <i className={`absolute ${styles.limit}`} data-fill style={{ left: share(fit.budget) }} />
-        )}
-      </div>
-      <p data-over={over}>{said}</p>
-      {fit.budget === null && <FindMemory />}
-      <Fitted fit={fit} />
-    </div>
   );
 }
 

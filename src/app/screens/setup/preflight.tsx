@@ -1,9 +1,10 @@
 import { type ReactNode, useMemo } from "react";
 import { passed } from "../../../engine/self-test/self-check.ts";
-import type { Plan as RunPlan, PlannedBlock as TrainableBlock } from "../../../engine/session/plan.ts";
+import type { Plan as RunPlan } from "../../../engine/session/plan.ts";
 import { startBlocker } from "../../clients/run/blockers.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
 import { Button } from "../../components/ui/button.tsx";
+import { FactList } from "../../components/ui/facts.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { pick } from "../../components/upload/pickers.tsx";
 import { useMeasured } from "../../stores/measured.ts";
@@ -158,33 +159,12 @@ function Trainable(props: { readonly plan: RunPlan }): ReactNode {
         {formatCount(trainableParameters)} trainable parameters
         {all > 0 && ` · ${formatShare(trainableParameters / all)} of all`}
       </summary>
-      {trainable.map((block) => (
-        <Block key={block.block} block={block} />
-      ))}
-      <p className={`flex between muted ${styles.frozen}`}>
-        <span>All other parameters are frozen</span>
-        <span>{formatCount(frozenParameters)}</span>
-      </p>
-    </details>
-  );
-}
-
-function Block(props: { readonly block: TrainableBlock }): ReactNode {
-  const { block, tensors, parameters } = props.block;
-  return (
-    <details className={styles.block}>
-      <summary className="flex gap-2 round-s pointer">
-        <span className="grow anywhere">{block}</span>
-        <span className="muted">{formatCount(parameters)}</span>
-      </summary>
-      <ul className="m-0 scroll no-bullets">
-        {tensors.map((tensor) => (
-          <li key={tensor.path} className="flex gap-3 between muted tiny">
-            <code className="tiny anywhere">{tensor.path}</code>
-            <span>{tensor.shape.join(" × ") || "scalar"}</span>
-          </li>
-        ))}
-      </ul>
+      <FactList
+        facts={[
+          ...trainable.map(({ block, parameters }) => [block, formatCount(parameters)] as const),
+          ["All other parameters, frozen", formatCount(frozenParameters)],
+        ]}
+      />
     </details>
   );
 }

@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo, useState } from "react";
+import { groupsPerStep } from "../../../engine/config/derived.ts";
 import { weightKey, weightKeys } from "../../../engine/config/groups/reward-weights.ts";
 import { requireConfig, SkippableSettings } from "../../../engine/config/parse.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
@@ -6,7 +7,7 @@ import { SETTING_GROUPS, type Setting, type SettingGroup } from "../../../engine
 import { readSettingsFile, settingsText } from "../../../engine/config/settings-file.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
-import { report } from "../../clients/lab.ts";
+import { lab, report } from "../../clients/lab.ts";
 import { saveJson } from "../../clients/save-blob.ts";
 import { Field } from "../../components/settings/field.tsx";
 import { findSettings } from "../../components/settings/setting-values.ts";
@@ -15,10 +16,11 @@ import { Select, TextInput } from "../../components/ui/controls.tsx";
 import { FileButton } from "../../components/ui/file-button.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
+import { useAsync } from "../../components/use-async.ts";
 import { askConsent } from "../../stores/consent.ts";
+import { useMeasured } from "../../stores/measured.ts";
 import { addProblem, changeConfig, useSession } from "../../stores/session.ts";
-import { counted } from "../../styles/format.ts";
-import { RunLength } from "./run-length.tsx";
+import { counted, fixed, formatCount } from "../../styles/format.ts";
 import styles from "./setup.module.css";
 
 const WEIGHTS: readonly string[] = weightKeys();
@@ -86,6 +88,31 @@ export function SettingsForm(): ReactNode {
         ))}
       </div>
     </Panel>
+  );
+}
+
+/** The length of the next run in epochs and minutes. */
+function RunLength({ config }: { readonly config: LabConfig }): ReactNode {
+  // Null until all rows are open.
+  const data = useSession((session) => session.dataInfo);
+  const forecast = useSession((session) => session.plan?.fit.stepSeconds ?? null);
+  const measured = useMeasured();
+  const { rowFilter, maxRows, heldOutShare, splitSeed, selectionShare, steps } = config;
+  const split = { rowFilter, maxRows, heldOutShare, splitSeed, selectionShare };
+  const rows = useAsync(data, () => lab().data.trainRows(split), Object.values(split));
+  const perStep = config.mode === "sft" ? config.accumulation * config.promptsPerStep : groupsPerStep(config);
+  const seconds = measured?.seconds ?? forecast;
+  const parts = [
+    ...(rows.value ? [`${fixed((steps * perStep) / rows.value)} epochs of ${formatCount(rows.value)} training rows`] : []),
+    ...(seconds === null
+      ? []
+      : [`${fixed((steps * seconds) / 60, 1)} minutes, estimated from the ${measured?.by ?? "forecast"}`]),
+  ];
+  return (
+    <p className="muted small" data-testid="run-length">
+      {rows.problem !== null && <span className="bad">{rows.problem} </span>}
+      {parts.join(" · ")}
+    </p>
   );
 }
 

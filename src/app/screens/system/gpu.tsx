@@ -24,7 +24,7 @@ export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }):
     return (
       <Panel title="Graphics adapter" aside={<Badge tone="bad">None</Badge>}>
         <p className="bad">{error.message}</p>
-        <ul className={`grid muted ${styles.remedies}`}>
+        <ul className={`grid gap-1 muted ${styles.remedies}`}>
           <li>
             Chrome and Edge support WebGPU on Windows, macOS, Android and ChromeOS; Safari supports it from version 26
           </li>
@@ -69,7 +69,7 @@ export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }):
             <li key={name} className="grid gap-2 align-baseline" data-has={has}>
               <Badge tone={has ? "good" : "neutral"}>{has ? "yes" : "no"}</Badge>
               <code>{name}</code>
-              <span>{help}</span>
+              <span className="muted">{help}</span>
             </li>
           );
         })}

@@ -96,7 +96,6 @@ export function MemoryPanel({ report }: { readonly report: SystemReport | null }
   }
   const { memory } = report;
   const size = ({ bytes, hostBytes }: MemoryEntry): number => bytes + hostBytes;
-  const most = Math.max(1, ...memory.owners.map(size));
   const groups = OWNER_GROUPS.map((group) => ({
     ...group,
     owners: memory.owners
@@ -121,9 +120,6 @@ export function MemoryPanel({ report }: { readonly report: SystemReport | null }
                   <tr key={holding.owner}>
                     <th scope="row" className={styles.owner} title={OWNER_TEXTS[holding.owner].help}>
                       {OWNER_TEXTS[holding.owner].label}
-                      <span className={`block relative ${styles.share} ${styles.whole}`} aria-hidden="true">
-                        <i data-fill style={{ width: `${(100 * size(holding)) / most}%` }} />
-                      </span>
                     </th>
                     <td>{holding.tensors === 0 ? NONE : formatCount(holding.tensors)}</td>
                     <td>{size(holding) === 0 ? NONE : formatBytes(size(holding))}</td>

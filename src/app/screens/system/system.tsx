@@ -10,11 +10,8 @@ import { useLog } from "../../stores/log.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSelfTest } from "../../stores/self-test.ts";
 import { useSession } from "../../stores/session.ts";
-import { formatBytes, formatCount, formatSeconds, percent } from "../../styles/format.ts";
-import { CostsPanel } from "./costs.tsx";
 import { AdapterPanel, SelfTestPanel } from "./gpu.tsx";
 import { browserName, LogPanel, type PageFacts, PagePanel, usePageFacts } from "./log.tsx";
-import { phaseRows } from "./medians.ts";
 import { MemoryPanel } from "./memory.tsx";
 import styles from "./system.module.css";
 
@@ -52,7 +49,7 @@ function useSystemReport(): SystemReport | null {
   return ready ? found : null;
 }
 
-/** Adapter, self-test, memory by owner, costs of a step and log; plug-ins add tools. */
+/** Adapter, self-test, memory by owner and log; plug-ins add tools. */
 export default function System(): ReactNode {
   const report = useSystemReport();
   const page = usePageFacts();
@@ -64,7 +61,6 @@ export default function System(): ReactNode {
   };
   return (
     <div className={`grid gap-3 min-0 ${styles.system}`} data-testid="system">
-      <Figures report={report} />
       <Tabs
         label="System"
         tabs={[
@@ -78,60 +74,11 @@ export default function System(): ReactNode {
             ),
           },
           { id: "memory", label: "Memory", content: <MemoryPanel report={report} /> },
-          { id: "costs", label: "Step costs", content: <CostsPanel /> },
           { id: "log", label: "Log", content: <LogPanel /> },
           ...(hasPanels("tools") ? [tools] : []),
         ]}
       />
       <CopyReport report={report} page={page} />
-    </div>
-  );
-}
-
-/** The five numbers to look at first. */
-function Figures({ report }: { readonly report: SystemReport | null }): ReactNode {
-  const total = useRun((run) => run.costs).slice(-1);
-  const step = phaseRows(total)?.total;
-  const memory = report?.memory;
-  const [wall, gpu] = [step?.seconds.last ?? null, step?.gpuSeconds.last ?? null];
-  const busy = wall === null || gpu === null || wall === 0 ? null : Math.min(1, gpu / wall);
-  const [dispatches, submits] = [step?.dispatches.last ?? null, step?.submits.last ?? null];
-  const free = memory === undefined ? null : memory.gpuBytesAllocated - memory.gpuBytes;
-  return (
-    <dl className={`grid clip framed round-l ${styles.figures}`} data-testid="system-figures">
-      <Figure
-        name="GPU memory"
-        value={formatBytes(memory?.gpuBytes)}
-        more={free === null ? null : `${formatBytes(free)} free in the pool`}
-      />
-      <Figure
-        name="Tensors"
-        value={formatCount(memory?.tensors)}
-        more={memory === undefined ? null : formatBytes(memory.bytes)}
-      />
-      <Figure
-        name="Last step"
-        value={formatSeconds(wall)}
-        more={gpu === null ? null : `${formatSeconds(gpu)} on the GPU`}
-      />
-      <Figure name="GPU utilisation" value={percent(busy)} more={busy === null ? null : "of the last step"} />
-      <Figure
-        name="Dispatches per step"
-        value={formatCount(dispatches)}
-        more={submits === null ? null : `in ${formatCount(submits)} submits`}
-      />
-    </dl>
-  );
-}
-
-function Figure(props: { readonly name: string; readonly value: string; readonly more: string | null }): ReactNode {
-  return (
-    <div className={`surface ${styles.figure}`}>
-      <dt className="muted small">{props.name}</dt>
-      <dd className="grid m-0">
-        <b>{props.value}</b>
-        <small className="muted small">{props.more}</small>
-      </dd>
     </div>
   );
 }
@@ -163,7 +110,7 @@ function CopyReport(props: { readonly report: SystemReport | null; readonly page
 
 function reportOf(report: SystemReport | null, { usage, quota, persisted }: PageFacts): object {
   const { gpu, gpuError, model } = useSession.getState();
-  const rows = phaseRows(useRun.getState().costs);
+  const { costs } = useRun.getState();
   return {
     browser: browserName(),
     isolated: globalThis.crossOriginIsolated,
@@ -175,7 +122,7 @@ function reportOf(report: SystemReport | null, { usage, quota, persisted }: Page
     model: model === null ? null : { family: model.family, parameters: model.parameters, storage: model.storage },
     selfTest: useSelfTest.getState().checks,
     memory: report?.memory ?? null,
-    steps: useRun.getState().costs.length,
-    phases: rows === null ? null : { ...Object.fromEntries(rows.phases), "whole step": rows.total },
+    steps: costs.length,
+    lastStep: costs.at(-1) ?? null,
   };
 }

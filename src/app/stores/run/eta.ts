@@ -2,7 +2,6 @@
 import type { LabConfig } from "../../../engine/config/table.ts";
 import type { TrainerEvent } from "../../../engine/rl/run/events.ts";
 import type { StepCosts } from "../../../engine/runs/phase-lines.ts";
-import { median } from "../../styles/median.ts";
 
 /** Number of recent steps whose median predicts the next ones. */
 const LAST_STEPS = 20;
@@ -143,4 +142,14 @@ export function roughly(seconds: number): string {
   const [hours, rest] = [Math.floor(tens / 60), tens % 60];
   if (hours >= 48) return `about ${Math.round(minutes / 1440)} days`;
   return hours >= 10 || rest === 0 ? `about ${Math.round(minutes / 60)} h` : `about ${hours} h ${rest} min`;
+}
+
+/** Median; the mean of both middle values for an even count; null for an empty list. */
+function median(values: readonly number[]): number | null {
+  if (values.length === 0) return null;
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1
+    ? (sorted[middle] as number)
+    : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 }

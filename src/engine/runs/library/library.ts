@@ -5,7 +5,6 @@ import type { RunStore } from "../../storage/store.ts";
 import { type Alarm, readAlarms } from "../alarms.ts";
 import { readEvaluations, type StoredEvaluation } from "../evaluations/evaluations.ts";
 import { type RunNotes, writeNotes } from "../notes.ts";
-import { readPhases, type StepCosts } from "../phase-lines.ts";
 import type { GroupRecord, StepMetrics } from "../rollouts/records.ts";
 import { DELETED, openRun, removeRun } from "../run-folder.ts";
 import { digestRun, listDigests, type RunDigest } from "./digest.ts";
@@ -29,8 +28,6 @@ export interface RunLibrary {
   evaluations(id: string): Promise<readonly StoredEvaluation[]>;
   /** Alarms, oldest first. */
   alarms(id: string): Promise<readonly Alarm[]>;
-  /** Costs of its steps by phase, in order of steps; empty for a run that stored none. */
-  costs(id: string): Promise<readonly StepCosts[]>;
   rename(id: string, title: string): Promise<void>;
   /** Replaces the given parts, as `writeNotes` does. */
   setNotes(id: string, changes: Partial<RunNotes>): Promise<RunNotes>;
@@ -78,7 +75,6 @@ export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary
     },
     evaluations: (id) => readEvaluations(store, id),
     alarms: (id) => readAlarms(store, id),
-    costs: (id) => readPhases(store, id),
     groups: async (id, step) => (await openRun(store, id)).readGroups(step),
     rename: async (id, title) => {
       await (await openRun(store, id)).update({ title });
