@@ -9,23 +9,27 @@ it("Train it yourself stays with the same rows, and ends with the result in plac
     ...CHEAP_RUN,
     steps: "1",
     evalSteps: "1",
-    evalRows: "4",
+    evalRows: "8",
   });
   const { page } = lab;
   const heading = (): Promise<string | null> => page.getByRole("heading", { level: 1 }).textContent();
   const rows = page.getByTestId("before-after").locator("li");
   const caption = (): Promise<string | null> => page.getByTestId("before-after").locator("figcaption").textContent();
+  const ids = (): Promise<(string | undefined)[]> =>
+    rows.evaluateAll((list) => list.map((row) => (row as HTMLElement).dataset.row));
   await expect.poll(() => rows.count()).toBe(6);
+  const recorded = await ids();
   await expect.poll(heading).toMatch(/^A model learns/);
   await page.getByTestId("train-it-yourself").click();
   await untilEvent(events, 0, (event) => event.type === "state" && event.state === "running");
   await page.locator("main[data-screen=home]").waitFor();
   await expect.poll(heading).toBe("Your run");
   await expect.poll(() => page.getByTestId("home-run").textContent()).toMatch(/step \d of 1/);
-  await expect.poll(() => rows.count()).toBeGreaterThan(1);
+  await expect.poll(ids).toEqual(recorded);
   await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
   await expect.poll(heading).toBe("Your run has ended");
   await expect.poll(caption).toMatch(/: step 0 and step 1$/);
+  expect(await ids()).toEqual(recorded);
   await expect.poll(() => page.getByTestId("home-curve").getByTestId("gain-numbers").textContent()).toMatch(/^greedy /);
   for (const name of ["Compare", "Export"]) await page.getByRole("link", { name, exact: true }).waitFor();
   await page.getByRole("button", { name: "Now your data" }).click();

@@ -20,13 +20,14 @@ interface Sides {
 
 /**
  * Report rows of the last evaluation with the same rows of its baseline, spread evenly, so no score chooses them.
- * @param earlier rows that were shown, which stay where this evaluation has them too
+ * @param among number of rows to choose from: evaluations take the first held-out rows, so that one of this many has them too
+ * @param earlier rows that were shown, which stay where this evaluation has them
  */
-function spreadRows(list: readonly StoredEvaluation[], earlier: readonly RowScores[]): readonly Sides[] {
+function spreadRows(list: readonly StoredEvaluation[], among: number, earlier: readonly RowScores[]): readonly Sides[] {
   const last = list.at(-1);
   if (last === undefined) return [];
   const first = new Map(baselineIn(list, last).rows.map((row) => [row.rowId, row]));
-  const rows = last.rows.filter(({ part }) => part !== "selection");
+  const rows = last.rows.filter(({ part }) => part !== "selection").slice(0, among);
   const count = Math.min(SHOWN, rows.length);
   const kept = rows.filter(({ rowId }) => earlier.some((row) => row.rowId === rowId));
   const spread = Array.from({ length: count }, (_, at) => rows[Math.floor(((at + 0.5) * rows.length) / count)]);
@@ -42,12 +43,13 @@ export function BeforeAfter(props: {
   readonly evaluations: readonly StoredEvaluation[];
   /** Loops that train: the first decides whether captions with the partner's masks are shown, or the policy's masks. */
   readonly loops: readonly LoopId[];
+  readonly among?: number;
   /** Heading and words above the rows. */
   readonly children?: ReactNode;
 }): ReactNode {
-  const { evaluations, loops, children } = props;
+  const { evaluations, loops, among = Number.POSITIVE_INFINITY, children } = props;
   const shown = useRef<readonly RowScores[]>([]);
-  const rows = useMemo(() => spreadRows(evaluations, shown.current), [evaluations]);
+  const rows = useMemo(() => spreadRows(evaluations, among, shown.current), [evaluations, among]);
   if (rows.length > 0) shown.current = rows.map(({ after }) => after);
   const last = evaluations.at(-1);
   const score = gainsOf(SCORES, loops, "loop")[0]?.scores[0]?.id;
@@ -81,7 +83,7 @@ function Waiting({ row: { rowId, imageId, maskGreedy } }: { readonly row: RowSco
     [given],
   );
   return (
-    <li className="grid gap-1 min-0 align-start">
+    <li className="grid gap-1 min-0 align-start" data-row={rowId}>
       <span className={`grid ${styles.pair}`}>
         <MaskFigure
           className={styles.figure ?? ""}
@@ -93,6 +95,9 @@ function Waiting({ row: { rowId, imageId, maskGreedy } }: { readonly row: RowSco
           label="Region of a held-out row"
         />
       </span>
+      {/* Two lines, as of an answer, so that nothing moves when it comes. */}
+      <span className="muted">no caption yet</span>
+      <span className="muted small">before the first step</span>
     </li>
   );
 }
@@ -101,7 +106,7 @@ function Row({ before, after, score }: Sides & { readonly score: ScoreId }): Rea
   const trained = before !== after;
   const ofMask = greedyAnswer(after, score).maskOf === "policy";
   return (
-    <li className="grid gap-1 min-0 align-start">
+    <li className="grid gap-1 min-0 align-start" data-row={after.rowId}>
       {ofMask && <span>{after.caption}</span>}
       <span className={`grid ${styles.pair}`}>
         <Answer row={before} score={score} when="before" captioned={!ofMask} />

@@ -3,6 +3,8 @@ import type { LabConfig } from "../config/table.ts";
 import { LabError, quote } from "../errors.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 
+type Tokenizer = Sa2vaModel["tokenizer"];
+
 /** A sentence, and what helps: other settings, or another model. */
 export interface RowWarning {
   readonly sentence: string;
@@ -21,7 +23,7 @@ const LONGEST = 1024;
  * @param captions a sample of those of the rows
  */
 export function rowWarnings(
-  { encode, decode }: Pick<Sa2vaModel["tokenizer"], "encode" | "decode">,
+  { encode, decode }: Pick<Tokenizer, "encode" | "decode">,
   captions: readonly string[],
   config: Pick<LabConfig, "maxNewTokens" | "mode" | "evalSteps">,
 ): readonly RowWarning[] {
@@ -56,11 +58,7 @@ export function rowWarnings(
 const WORDS = /[\p{L}\p{M}\p{N}]+/gu;
 
 /** Whether a vocabulary gives a word back; word-level ones lose or refuse words that they lack. */
-function isWritten(
-  word: string,
-  encode: Sa2vaModel["tokenizer"]["encode"],
-  decode: Sa2vaModel["tokenizer"]["decode"],
-): boolean {
+function isWritten(word: string, encode: Tokenizer["encode"], decode: Tokenizer["decode"]): boolean {
   try {
     return decode(encode(word)).toLowerCase().includes(word.toLowerCase());
   } catch (thrown) {

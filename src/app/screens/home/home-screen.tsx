@@ -93,9 +93,10 @@ function Learnt(props: {
   const { run, evaluations } = props;
   const config = run?.manifest?.config;
   const loops = config === undefined || config.mode === "sft" ? [] : activeLoops(config);
+  const among = useSession(({ config: next }) => next.evalRows - Math.round(next.evalRows * next.selectionShare));
   const why = loops[0] === undefined ? undefined : aboutLoop(loops[0]).why;
   return (
-    <BeforeAfter evaluations={evaluations} loops={loops}>
+    <BeforeAfter evaluations={evaluations} loops={loops} among={among}>
       <h2>Before and after</h2>
       {why !== undefined && <p className="muted">{why}.</p>}
     </BeforeAfter>

@@ -103,7 +103,9 @@ function RunLength({ config }: { readonly config: LabConfig }): ReactNode {
   const perStep = config.mode === "sft" ? config.accumulation * config.promptsPerStep : groupsPerStep(config);
   const seconds = measured?.seconds ?? forecast;
   const parts = [
-    ...(rows.value ? [`${fixed((steps * perStep) / rows.value)} epochs of ${formatCount(rows.value)} training rows`] : []),
+    ...(rows.value
+      ? [`${fixed((steps * perStep) / rows.value)} epochs of ${formatCount(rows.value)} training rows`]
+      : []),
     ...(seconds === null
       ? []
       : [`${fixed((steps * seconds) / 60, 1)} minutes, estimated from the ${measured?.by ?? "forecast"}`]),
