@@ -108,7 +108,10 @@ describe("Let loop 2 repair masks", () => {
     const earlier = await route("step");
     await expect.poll(() => place.textContent()).toMatch(new RegExp(`^step ${earlier} `));
     await page.getByTestId("tab-rollouts").click();
-    await page.locator("header", { hasText: `step ${earlier}` }).waitFor();
+    await page
+      .locator("header", { hasText: `step ${earlier}` })
+      .first()
+      .waitFor();
     await page.getByTestId("tab-curves").click();
     await expect.poll(newest).toMatch(new RegExp(`step ${earlier}`));
     await latest.click();
