@@ -11,19 +11,30 @@ export async function sha256Hex(bytes: Uint8Array<ArrayBuffer>): Promise<string>
 }
 
 /** Bytes hashed at a time, because files may be larger than memory. */
-const PIECE = 32 * 2 ** 20;
+export const HASH_PIECE = 32 * 2 ** 20;
 
-/**
- * Hash of large content: SHA-256 over the hexadecimal SHA-256 of each 32 MiB piece, one per line.
- * @param read bytes [start, end)
- */
+/** Hash of large content: SHA-256 over the hexadecimal SHA-256 of each piece of `HASH_PIECE` bytes, one per line. */
+export class PiecewiseHash {
+  readonly #digests: string[] = [];
+
+  /** Adds the next piece; only the last one may be shorter than `HASH_PIECE`. */
+  async add(piece: Uint8Array<ArrayBuffer>): Promise<void> {
+    this.#digests.push(await sha256Hex(piece));
+  }
+
+  end(): Promise<string> {
+    return sha256Hex(new TextEncoder().encode(this.#digests.join("\n")));
+  }
+}
+
+/** The piecewise hash of content that is read. @param read bytes [start, end) */
 export async function piecewiseHash(
   size: number,
   read: (start: number, end: number) => Promise<Uint8Array<ArrayBuffer>>,
 ): Promise<string> {
-  const digests: string[] = [];
-  for (let at = 0; at < size; at += PIECE) digests.push(await sha256Hex(await read(at, Math.min(size, at + PIECE))));
-  return sha256Hex(new TextEncoder().encode(digests.join("\n")));
+  const hash = new PiecewiseHash();
+  for (let at = 0; at < size; at += HASH_PIECE) await hash.add(await read(at, Math.min(size, at + HASH_PIECE)));
+  return hash.end();
 }
 
 /** Reflected polynomials: Castagnoli's for event files, the IEEE one for PNG and zip. */

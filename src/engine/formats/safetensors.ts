@@ -280,15 +280,37 @@ export function writeSafetensors(
   entries: Iterable<TensorToWrite>,
   metadata?: Readonly<Record<string, string>>,
 ): Uint8Array<ArrayBuffer> {
+  const [file] = safetensorsPieces(entries, Number.POSITIVE_INFINITY, metadata);
+  return file as Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * The bytes of `writeSafetensors` in order, for files that should not be in memory at once.
+ * @param size bytes of each piece; the last one may be shorter
+ * @throws LabError("internal") like it
+ */
+export function* safetensorsPieces(
+  entries: Iterable<TensorToWrite>,
+  size: number,
+  metadata?: Readonly<Record<string, string>>,
+): Generator<Uint8Array<ArrayBuffer>> {
   const { ordered, head, bytes } = layOut([...entries].map(described), metadata);
-  const file = new Uint8Array(head.length + bytes);
-  file.set(head);
-  let at = head.length;
-  for (const tensor of ordered) {
-    file.set(tensor.bytes, at);
-    at += tensor.bytes.length;
+  let left = head.length + bytes;
+  let piece = new Uint8Array(Math.min(size, left));
+  let filled = 0;
+  for (const part of [head, ...ordered.map((tensor) => tensor.bytes)]) {
+    for (let from = 0; from < part.length; ) {
+      const some = part.subarray(from, from + piece.length - filled);
+      piece.set(some, filled);
+      filled += some.length;
+      from += some.length;
+      if (filled < piece.length) continue;
+      yield piece;
+      left -= filled;
+      piece = new Uint8Array(Math.min(size, left));
+      filled = 0;
+    }
   }
-  return file;
 }
 
 /** Number of bytes that a tensor's shape needs. */

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
+import { HASH_PIECE } from "../../../src/engine/bytes/hash.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import { fromPeftName, toPeftName } from "../../../src/engine/formats/peft-names.ts";
 import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
+import { writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
 import {
   type CheckpointState,
   listCheckpoints,
@@ -96,6 +98,38 @@ test("other tools find PEFT names and Hugging Face fields", async () => {
   });
   expect(fromPeftName(toPeftName(`${Q}.lora_A.weight`))).toBe(`${Q}.lora_A.weight`);
   expect(fromPeftName("mlp1.1.weight")).toBeNull();
+});
+
+test("a file is written in pieces of bounded size, with the bytes and the hash of the whole", async () => {
+  const held = memoryStore();
+  const sizes: number[] = [];
+  const seen = (bytes: Uint8Array | string): void => void sizes.push(bytes.length);
+  const store = {
+    ...held,
+    write: (path: string, content: Uint8Array | string) => (seen(content), held.write(path, content)),
+    append: (path: string, content: Uint8Array | string) => (seen(content), held.append(path, content)),
+  };
+  const large = (seed: number): TensorData => ({
+    shape: [2 ** 12, 2 ** 10 + 3],
+    data: new Float32Array(2 ** 12 * (2 ** 10 + 3)).fill(seed),
+  });
+  const params = new Map([...tensors(1), ["mlp1.1.weight", large(1)] as const]);
+  const moments = { m: params, v: new Map([...tensors(2), ["mlp1.1.weight", large(2)] as const]) };
+  const before = { ...state(), params, ema: params, moments };
+  await writeCheckpoint(store, "run", before);
+  expect(Math.max(...sizes)).toBe(HASH_PIECE);
+  const path = "run/checkpoints/step-000100/optimizer.safetensors";
+  const listed = [
+    ...[...moments.m].map(([name, tensor]) => ({ name: `exp_avg.${name}`, ...tensor })),
+    ...[...moments.v].map(([name, tensor]) => ({ name: `exp_avg_sq.${name}`, ...tensor })),
+  ];
+  expect(Buffer.compare(await store.read(path), writeSafetensors(listed, { format: "pt" }))).toBe(0);
+  // Its hash is checked when it is read.
+  const after = await readCheckpoint(store, "run", 100);
+  expect(after.moments.v.get("mlp1.1.weight")?.data.at(-1)).toBe(large(2).data.at(-1));
+  const written = sizes.length;
+  await writeCheckpoint(store, "run", before);
+  expect(sizes).toHaveLength(written);
 });
 
 test("a checkpoint without its marker does not count, a damaged file is named", async () => {

@@ -3,7 +3,7 @@
  * moments, and the trainer's state. A resumed run continues bit for bit. The same state gives the same bytes.
  */
 import * as z from "zod/mini";
-import { piecewiseHash } from "../../bytes/hash.ts";
+import { HASH_PIECE, PiecewiseHash, piecewiseHash } from "../../bytes/hash.ts";
 import { parseJsonAs } from "../../bytes/json.ts";
 import { badInput, LabError, quote } from "../../errors.ts";
 import {
@@ -14,7 +14,7 @@ import {
   MODULES_FILE,
   toPeftName,
 } from "../../formats/peft-names.ts";
-import { writeSafetensors } from "../../formats/safetensors.ts";
+import { safetensorsPieces } from "../../formats/safetensors.ts";
 import type { RunStore } from "../../storage/store.ts";
 import { exactJson, type Json } from "../numbers-json.ts";
 import { checkpointPath, listCheckpoints, MARKER, removeCheckpoint } from "./checkpoint-folder.ts";
@@ -59,7 +59,9 @@ async function writeFiles(store: RunStore, runId: string, state: CheckpointState
     }
   }
   await removeCheckpoint(store, runId, state.step);
-  const { marker, bytes } = await describe(state, (name, content) => store.write(`${folder}/${name}`, content));
+  const { marker, bytes } = await describe(state, (name, piece, first) =>
+    first ? store.write(`${folder}/${name}`, piece) : store.append(`${folder}/${name}`, piece),
+  );
   await store.write(`${folder}/${MARKER}`, marker);
   return bytes;
 }
@@ -74,32 +76,41 @@ async function isIntact(store: RunStore, runId: string, step: number): Promise<b
   }
 }
 
-/** Gives each file of a checkpoint to `take`, one at a time in memory. @returns the marker's text and the bytes of all files */
+/**
+ * Gives each file of a checkpoint to `take`, piece by piece in order: a file of a large model would not fit one array.
+ * @returns the marker's text and the bytes of all files
+ */
 async function describe(
   state: CheckpointState,
-  take: (name: string, bytes: Uint8Array) => Promise<void>,
+  take: (name: string, piece: Uint8Array, first: boolean) => Promise<void>,
 ): Promise<{ readonly marker: string; readonly bytes: number }> {
   const sizes: Record<string, number> = {};
   const hashes: Record<string, string> = {};
-  const write = async (name: string, content: Uint8Array | string): Promise<void> => {
-    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-    await take(name, bytes);
-    sizes[name] = bytes.length;
-    hashes[name] = await piecewiseHash(bytes.length, async (start, end) => new Uint8Array(bytes.subarray(start, end)));
+  const write = async (name: string, pieces: Iterable<Uint8Array<ArrayBuffer>>): Promise<void> => {
+    const hash = new PiecewiseHash();
+    let size = 0;
+    for (const piece of pieces) {
+      await take(name, piece, size === 0);
+      await hash.add(piece);
+      size += piece.length;
+    }
+    sizes[name] = size;
+    hashes[name] = await hash.end();
   };
+  const text = (content: string): Uint8Array<ArrayBuffer>[] => [new TextEncoder().encode(content)];
 
   const lora = [...state.params].filter(([name]) => isLora(name));
   const modules = [...state.params].filter(([name]) => !isLora(name));
   if (lora.length > 0) {
     if (state.lora === null) throw new LabError("internal", "There are LoRA tensors but no LoRA settings to store");
-    await write(ADAPTER_CONFIG, adapterConfigText(state.lora, state.baseModel?.name ?? null));
+    await write(ADAPTER_CONFIG, text(adapterConfigText(state.lora, state.baseModel?.name ?? null)));
     await write(ADAPTER_MODEL, tensorFile(lora.map(([name, tensor]) => [toPeftName(name), tensor])));
   }
   await write(MODULES_FILE, tensorFile(modules));
   if (state.ema !== null) await write(EMA_FILE, tensorFile(state.ema));
   if (state.reference) await write(REFERENCE_FILE, tensorFile(state.reference));
   await write(OPTIMIZER_FILE, tensorFile(joinMoments(state.moments)));
-  await write(STATE_FILE, formatTrainerState(state));
+  await write(STATE_FILE, text(formatTrainerState(state)));
   const marker: Json = { format: FORMAT, step: state.step, files: sizes, hashes };
   const bytes = Object.values(sizes).reduce((sum, size) => sum + size, 0);
   return { marker: `${exactJson(marker, 2)}\n`, bytes };
@@ -199,9 +210,9 @@ export async function checkFiles(store: RunStore, runId: string, step: number): 
 
 function tensorFile(
   entries: Iterable<readonly [string, { shape: readonly number[]; data: Float32Array }]>,
-): Uint8Array {
+): Iterable<Uint8Array<ArrayBuffer>> {
   const list = [...entries].map(([name, { shape, data }]) => ({ name, shape, data }));
-  return writeSafetensors(list, { format: "pt" });
+  return safetensorsPieces(list, HASH_PIECE, { format: "pt" });
 }
 
 function joinMoments({
