@@ -289,7 +289,7 @@ await runTool(async () => {
         : await session.resume(resume.id, list, resume.steps);
     say(`run ${run.manifest.id}, ${run.trainRows} training rows, from step ${run.resumedAt}`);
     const stop = (): void => session.trainer?.control.stop();
-    const leave = onStopSignal(stop);
+    const leave = onStopSignal(stop, "the current phase ends, then a checkpoint is saved");
     await run.done;
     leave();
   } finally {

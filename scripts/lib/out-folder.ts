@@ -45,7 +45,7 @@ export async function writeOut(target: string, fill: (out: OutFolder) => Promise
   }
   const files: { path: string; size: number }[] = [];
   const stop = new AbortController();
-  const leave = onStopSignal(() => stop.abort());
+  const leave = onStopSignal(() => stop.abort(), "nothing incomplete is kept");
   try {
     await fill({
       path: unfinished,

@@ -42,6 +42,10 @@ async function signalled(...signals: readonly NodeJS.Signals[]) {
     env: { ...process.env, PATH: `${bin}:${process.env.PATH}` },
   });
   let said = "";
+  let told = "";
+  child.stderr.on("data", (text: Buffer) => {
+    told += String(text);
+  });
   const left = [...signals];
   child.stdout.on("data", (text: Buffer) => {
     said += String(text);
@@ -49,13 +53,15 @@ async function signalled(...signals: readonly NodeJS.Signals[]) {
     if (signal !== undefined) process.kill(-(child.pid as number), signal);
   });
   const ended = await new Promise((done) => child.once("close", (code, signal) => done(signal ?? code)));
-  return { ended, said: said.trim().split("\n") };
+  return { ended, said: said.trim().split("\n"), told: told.trim() };
 }
 
+const TOLD = "Stopping: what is done will be saved. Press Ctrl+C again to end at once";
+
 it.each(["SIGINT", "SIGTERM"] as const)("%s lets a tool finish its step and save", async (signal) => {
-  expect(await signalled(signal)).toEqual({ ended: 0, said: ["ready", "stops", "saved"] });
+  expect(await signalled(signal)).toEqual({ ended: 0, said: ["ready", "stops", "saved"], told: TOLD });
 });
 
 it("a second signal ends a tool that does not stop", async () => {
-  expect(await signalled("SIGINT", "SIGINT")).toEqual({ ended: "SIGINT", said: ["ready", "stops"] });
+  expect(await signalled("SIGINT", "SIGINT")).toEqual({ ended: "SIGINT", said: ["ready", "stops"], told: TOLD });
 });
