@@ -26,10 +26,25 @@ export async function runs(): Promise<RunLibrary> {
   }
 }
 
-/** Size of the disk cache of frozen features. */
-async function featuresKept(): Promise<{ readonly bytes: number; readonly pictures: number }> {
-  const files = await (await openOpfsStore("features")).list("");
-  return { bytes: files.reduce((sum, { size }) => sum + size, 0), pictures: files.length };
+/** Bytes and number of the files in a folder beside the runs: frozen features, or stored conversions. */
+async function kept(folder: "features" | "models"): Promise<{ readonly bytes: number; readonly files: number }> {
+  const files = await (await openOpfsStore(folder)).list("");
+  return { bytes: files.reduce((sum, { size }) => sum + size, 0), files: files.length };
+}
+
+/**
+ * The stored runs and features. The browser's estimate of what is used may leave out files that an earlier process wrote,
+ * so it is at least the bytes of the files.
+ */
+async function storedRuns() {
+  const listed = await (await runs()).list();
+  const [features, models] = [await kept("features"), await kept("models")];
+  const files = listed.runs.reduce((sum, { bytes }) => sum + bytes, features.bytes + models.bytes);
+  return {
+    ...listed,
+    usage: Math.max(listed.usage, files),
+    features: { bytes: features.bytes, pictures: features.files },
+  };
 }
 
 /** The library that contains a run: runs from elsewhere first, then runs stored here. */
@@ -83,7 +98,7 @@ export const runCalls = {
     addElsewhere(runId, store);
     return runId;
   },
-  runs: async () => ({ ...(await (await runs()).list()), features: await featuresKept() }),
+  runs: storedRuns,
   runsElsewhere: digestsElsewhere,
   run: async (runId) => (await holding(runId)).open(runId),
   runGroups: async (runId, step) => (await holding(runId)).groups(runId, step),

@@ -31,6 +31,8 @@ export interface HeldReport {
   readonly used: number;
   /** What was held at the peak, largest first. */
   readonly held: readonly HeldBuffers[];
+  /** Bytes of the largest buffer that each maker asked for. */
+  readonly largest: ReadonlyMap<string, number>;
 }
 
 /** Starts to watch the buffers of a device that was just opened. @returns reports on what was held so far */
@@ -40,6 +42,7 @@ export function watchBuffers(device: GPUDevice): () => HeldReport {
   const inFlight = workInFlight();
   const makers = new Map<GPUBuffer, string>();
   const destroyed = new Set<GPUBuffer>();
+  const largest = new Map<string, number>();
   let most = 0;
   let used = 0;
   let atPeak: readonly HeldBuffers[] = [];
@@ -80,10 +83,12 @@ export function watchBuffers(device: GPUDevice): () => HeldReport {
   pool.acquireBuffer = (...given) => {
     const buffer = acquire(...given);
     used = Math.max(used, pool.numBytesUsed);
-    makers.set(buffer, makerOf(new Error().stack));
+    const maker = makerOf(new Error().stack);
+    makers.set(buffer, maker);
+    largest.set(maker, Math.max(largest.get(maker) ?? 0, buffer.size));
     return buffer;
   };
-  return () => ({ used, held: atPeak });
+  return () => ({ used, held: atPeak, largest: new Map(largest) });
 }
 
 function makerOf(stack = ""): string {

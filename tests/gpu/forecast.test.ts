@@ -2,15 +2,18 @@
 
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
+import { watchBuffers } from "../../bench/tool/held-buffers.ts";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
+import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { initLora } from "../../src/engine/model/adapter/lora.ts";
 import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { ALL_F32 } from "../../src/engine/model/weights/storage-choice.ts";
 import { recomputing, weightsView } from "../../src/engine/model/weights/weights.ts";
 import { forecast } from "../../src/engine/plan/fit.ts";
+import { stepArrays } from "../../src/engine/plan/largest-array.ts";
 import { captionBytes, featureBytes, maskBytes } from "../../src/engine/plan/transient.ts";
 import { type CaptionScores, captionScores } from "../../src/engine/policy/caption-policy.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
@@ -25,8 +28,9 @@ import { useGpu } from "../support/gpu.ts";
 import { cheapConfig, openTestLab, POCKET, type TestLab } from "../support/session.ts";
 import { TINY } from "../support/tiny-group.ts";
 
+let engine: EngineDevice;
 beforeAll(async () => {
-  await useGpu();
+  engine = await useGpu();
 });
 
 type Holder = Sa2vaModel | Readonly<Record<string, Tensor>>;
@@ -103,6 +107,40 @@ describe("the forecast of a run", () => {
     const ratio = await ratioOf({ ...policy, loops: "2", groupSize: 4, steps: 1 });
     expect(ratio).toBeGreaterThan(0.9);
     expect(ratio).toBeLessThan(1.1);
+  });
+});
+
+describe("the arrays of a step", () => {
+  it("are as large as the plan says, whose binding an adapter may refuse", async () => {
+    const lab = await openTestLab({ features: null });
+    const makers = [
+      ["The MLP's", /addMlp/],
+      ["SAM2's finest maps", /samTogether/],
+      ["The mask decoder's", /upscale/],
+      ["Masks of", /samSizeLogits/],
+    ] as const;
+    for (const [path, settings] of [
+      // What is described is longer than the prompts; then the prompts are.
+      [TINY, { groupSize: 6, promptsPerStep: 2, maxTiles: 12 }],
+      ["tests/golden/sa2va-tiny-phi3", { groupSize: 8, promptsPerStep: 2, maxTiles: 12 }],
+    ] as const) {
+      await lab.session.openModel(await nodeFolder(path), "m");
+      const report = watchBuffers(engine.device);
+      const run = await lab.start({ ...settings, steps: 1 });
+      await run.done;
+      const { config } = lab.session.model as Sa2vaModel;
+      const said = stepArrays(config, cheapConfig(settings));
+      const { largest } = report();
+      for (const [what, made] of makers) {
+        const most = Math.max(0, ...[...largest].flatMap(([maker, bytes]) => (made.test(maker) ? [bytes] : [])));
+        const planned = said.find((array) => array.what.startsWith(what))?.bytes ?? 0;
+        const words = `${path}: ${what} ${most} of ${planned}`;
+        // A region may be smaller than the plan assumes, and a question has more tokens in a tiny vocabulary.
+        const [least, limit] = what === "The MLP's" ? [0.5, 1.2] : [0.99, 1.01];
+        expect(most / planned, words).toBeGreaterThan(least);
+        expect(most / planned, words).toBeLessThan(limit);
+      }
+    }
   });
 });
 

@@ -189,13 +189,14 @@ export function fittingChanges(
   clips = false,
 ): readonly FitChange[] {
   if (forecast(model, config, choice, null, blocks, clips).peak <= budget) return [];
-  return candidates(config, choice).flatMap(({ label, values, choice: storage }) => {
+  return settingChanges(config, choice).flatMap(({ label, values, choice: storage }) => {
     const { peak } = forecast(model, { ...config, ...values }, storage, null, blocks, clips);
     return peak <= budget ? [{ label, values, choice: storage, peak }] : [];
   });
 }
 
-function candidates(config: LabConfig, choice: StorageChoice): Omit<FitChange, "peak">[] {
+/** Single changes that make a run smaller, mildest first. */
+export function settingChanges(config: LabConfig, choice: StorageChoice): Omit<FitChange, "peak">[] {
   const change = (label: string, values: Partial<LabConfig>, storage = choice): Omit<FitChange, "peak"> => ({
     label,
     values,

@@ -24,6 +24,7 @@ import {
   forecast,
   nominalGigabytes,
 } from "../plan/fit.ts";
+import { bindingProblem } from "../plan/largest-array.ts";
 import { settingBlockers } from "../rl/run/start/blockers.ts";
 import { asksCaptioner, NO_CAPTIONER } from "../rl/run/start/captioner.ts";
 import { adapterBlocker, type ShapedTrainable, trainableOf } from "../rl/run/start/start-run.ts";
@@ -137,7 +138,11 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
     frozenParameters,
     checkpointBytes: 4 * F32 * trainableParameters,
     fit,
-    problems: [...problemsOf(model, config, device), ...startProblems(config, extras), ...fitProblems(fit)],
+    problems: [
+      ...problemsOf(model, config, device, extras.clips === true),
+      ...startProblems(config, extras),
+      ...fitProblems(fit),
+    ],
     warnings: warningsOf(model, config, device),
     rows: rowWarnings(model.tokenizer, extras.rows?.captions ?? [], config),
   };
@@ -227,7 +232,7 @@ function boundBytes(weight: Matrix): number {
   return weight instanceof PackedMatrix ? 0 : weight.size * F32;
 }
 
-function problemsOf(model: Sa2vaModel, config: LabConfig, device: EngineDevice): string[] {
+function problemsOf(model: Sa2vaModel, config: LabConfig, device: EngineDevice, clips: boolean): string[] {
   const problems = settingBlockers(model, config).map(({ sentence }) => sentence);
   const binding = device.report.limits.maxStorageBufferBindingSize ?? Number.POSITIVE_INFINITY;
   const largest = [...model.frozen, ...model.base].reduce(
@@ -243,7 +248,8 @@ function problemsOf(model: Sa2vaModel, config: LabConfig, device: EngineDevice):
       `${largest.path} takes ${mebibytes(largest.bytes)}, but this adapter binds at most ${mebibytes(binding)} at once`,
     );
   }
-  return problems;
+  const array = bindingProblem(model.config, config, model.storage, binding, clips);
+  return array === null ? problems : [...problems, array];
 }
 
 function warningsOf(model: Sa2vaModel, config: LabConfig, device: EngineDevice): string[] {

@@ -14,6 +14,7 @@ import {
   groupShape,
   nominalGigabytes,
 } from "../../../src/engine/plan/fit.ts";
+import { bindingProblem, stepArrays } from "../../../src/engine/plan/largest-array.ts";
 import { trainableForecast, weightForecast } from "../../../src/engine/plan/weights.ts";
 import { stepSeconds, stepWork, tokenFlops, towerFlops } from "../../../src/engine/plan/work.ts";
 import { fitProblems, fittedSettings } from "../../../src/engine/session/plan.ts";
@@ -297,5 +298,30 @@ describe("the fit", () => {
     const work = stepWork(small, shape, options);
     expect(stepWork(small, shape, { ...options, newPictures: 0 }).flops).toBeLessThan(work.flops);
     expect(stepSeconds(work, rate)).toBeCloseTo(work.flops / 5e12 + work.dispatches * 30e-6, 9);
+  });
+});
+
+describe("the largest array of a step", () => {
+  const LEAST = 128 * 2 ** 20;
+  const sizes = { groupSize: 8, groupsAtOnce: 1, maxTiles: 12 };
+  const problem = (model: typeof small, changes: Partial<LabConfig>, clips = false): string | null =>
+    bindingProblem(model, config({ ...sizes, ...changes }), F16, LEAST, clips);
+
+  it("is the MLP's hidden units of all tiles: of 4B more than the least binding that WebGPU allows, of 1B less", () => {
+    expect(problem(small, {})).toBeNull();
+    expect(problem(large, {})).toMatch(
+      /^The MLP's hidden units of 3456 tokens take 152 MB, but this adapter binds at most 134 MB at once; this is enough: At most 6 tiles$/,
+    );
+    expect(problem(large, { maxTiles: 6 })).toBeNull();
+    expect(bindingProblem(large, config(sizes), F16, 2 * LEAST)).toBeNull();
+  });
+
+  it("grows with what is decoded together: prompts of masks, pictures, frames", () => {
+    expect(problem(small, { maxTiles: 1, groupSize: 32 })).toMatch(/mask decoder's finest maps of 32 prompts/);
+    expect(problem(small, { maxTiles: 1, promptsPerStep: 4, groupsAtOnce: 0 })).toMatch(/One group at once$/);
+    expect(problem(small, { clipFrames: 5 }, true)).toMatch(/SAM2's finest maps .* no single change/);
+    const three = { promptsPerStep: 3, accumulation: 1, groupsAtOnce: 0, maxTiles: 1 };
+    const [first] = stepArrays(small, config({ ...sizes, ...three }));
+    expect(first?.bytes).toBe(3 * 256 * 256 * Math.max(256, 8 * 32) * 4);
   });
 });
