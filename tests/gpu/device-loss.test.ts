@@ -61,6 +61,25 @@ describe("a device that is lost in a step", () => {
     expect(lab.session.trainer).toBeUndefined();
   });
 
+  it("without a report, but so that reads are refused, is replaced as well", async () => {
+    const { globals } = (await import("webgpu")) as unknown as { globals: { GPUBuffer: { prototype: GPUBuffer } } };
+    const { mapAsync } = globals.GPUBuffer.prototype;
+    let refused = 0;
+    lab.watch = (event) => {
+      if (event.type !== "phase" || event.step !== 2 || event.phase !== "loss" || refused > 0) return;
+      globals.GPUBuffer.prototype.mapAsync = () => {
+        refused++;
+        globals.GPUBuffer.prototype.mapAsync = mapAsync;
+        return Promise.reject(new DOMException("A valid external Instance reference no longer exists.", "AbortError"));
+      };
+    };
+    const run = await lab.start({ steps: 2, saveSteps: 1 });
+    expect(await run.done).toBe("finished");
+    expect(refused).toBe(1);
+    expect((await lab.metrics(run.manifest.id)).map((row) => row.step)).toEqual([1, 2]);
+    expect(alarms().filter((message) => /lost without a report.*continues from step 1$/.test(message))).toHaveLength(1);
+  });
+
   it("before the first checkpoint makes the run begin again", async () => {
     loseAt(1, "reward", 1);
     const run = await lab.start({ steps: 1 });

@@ -91,8 +91,11 @@ export function passClock(): PassClock | undefined {
   return clock;
 }
 
-/** Starts counting on a new device, before anything else reads its queue or makes encoders. */
-export function watchDevice(device: GPUDevice): void {
+/**
+ * Starts counting on a new device, before anything else reads its queue or makes encoders.
+ * @param onRefused called with the reason when a buffer cannot be read
+ */
+export function watchDevice(device: GPUDevice, onRefused: (reason: unknown) => void): void {
   const createBuffer: GPUDevice["createBuffer"] = device.createBuffer.bind(device);
   const own = device.features.has("timestamp-query") ? new PassClock(device, createBuffer) : undefined;
   clock = own;
@@ -109,7 +112,7 @@ export function watchDevice(device: GPUDevice): void {
     total.bufferBytes += descriptor.size;
     watchLife(buffer, memory, inFlight);
     if (descriptor.mappedAtCreation === true) total.writtenBytes += descriptor.size;
-    if ((descriptor.usage & GPUBufferUsage.MAP_READ) !== 0) watchReads(buffer, inFlight);
+    if ((descriptor.usage & GPUBufferUsage.MAP_READ) !== 0) watchReads(buffer, inFlight, onRefused);
     return buffer;
   };
   const createPipeline: GPUDevice["createComputePipeline"] = device.createComputePipeline.bind(device);
@@ -175,13 +178,14 @@ function watchPass(pass: GPUComputePassEncoder): GPUComputePassEncoder {
 }
 
 /** A buffer is mapped right after the submit that fills it, and the queue works in order. */
-function watchReads(buffer: GPUBuffer, inFlight: WorkInFlight): void {
+function watchReads(buffer: GPUBuffer, inFlight: WorkInFlight, onRefused: (reason: unknown) => void): void {
   const mapAsync: GPUBuffer["mapAsync"] = buffer.mapAsync.bind(buffer);
   buffer.mapAsync = (mode, offset, size) => {
     total.readBacks++;
     total.readBytes += size ?? buffer.size - (offset ?? 0);
     const mapped = mapAsync(mode, offset, size);
     inFlight.read(mapped);
+    mapped.catch(onRefused);
     return mapped;
   };
 }

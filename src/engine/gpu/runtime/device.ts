@@ -80,6 +80,12 @@ const WANTED_LIMITS = [
   "maxComputeWorkgroupsPerDimension",
 ] as const;
 
+/**
+ * What Chrome says of a read-back after the connection to the GPU process has ended. It then reports no lost device, and
+ * every later call is refused as well.
+ */
+const INSTANCE_GONE = /external Instance reference no longer exists/;
+
 /** Maximum time between an error and the report of the lost device. */
 const LOSS_DELAY_MS = 500;
 
@@ -105,18 +111,27 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   for (const name of WANTED_LIMITS) limits[name] = adapter.limits[name];
   const features = WANTED_FEATURES.filter((name) => adapter.features.has(name));
   const device = await adapter.requestDevice({ requiredFeatures: features, requiredLimits: limits });
-  watchDevice(device);
-
   let failure: LabError | undefined;
   let closing = false;
+  const loss = (why: string): string => {
+    const sentence = `The GPU device was lost ${why}`;
+    if (!closing) failure ??= new LabError("gpu", sentence);
+    return sentence;
+  };
+  let disconnect: (sentence: string) => void = () => undefined;
+  const disconnected = new Promise<string>((resolve) => {
+    disconnect = resolve;
+  });
+  watchDevice(device, (reason) => {
+    const message = reason instanceof Error ? reason.message : String(reason);
+    if (INSTANCE_GONE.test(message)) disconnect(loss(`without a report: ${message}`));
+  });
+
   device.onuncapturederror = ({ error }) => {
     failure ??= failureOf(error);
   };
-  const lost = device.lost.then((info) => {
-    const sentence = `The GPU device was lost (${info.reason}): ${info.message}`;
-    if (!closing) failure ??= new LabError("gpu", sentence);
-    return sentence;
-  });
+  const reportedLoss = device.lost.then(({ reason, message }) => loss(`(${reason}): ${message}`));
+  const lost = Promise.race([reportedLoss, disconnected]);
 
   // The backend module registers itself on import when navigator.gpu exists, so the import is here.
   const { WebGPUBackend } = await import("@tensorflow/tfjs-backend-webgpu");
