@@ -2,8 +2,9 @@
 
 import json
 import math
+import mmap
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -314,7 +315,7 @@ def load_model(
     found = set()
     for path in _weight_files(folder):
         with reading(path, *FORM):
-            file = mapped(path)
+            file, forget = mapped(path)
         for name in places.keys() & file.keys():
             value, targets = file[name], places[name]
             if value.dim() == 2 and name.startswith(halves) and name.endswith(".weight"):
@@ -325,11 +326,15 @@ def load_model(
                 raise LabError(f"{name} has shape {list(value.shape)}, config.json asks for {shape}; not loaded")
             parts = value.chunk(len(targets)) if len(targets) > 1 else [value]
             for part, (target, module, own) in zip(parts, targets, strict=True):
-                whole = name.startswith((LANGUAGE, "vision_model."))
-                # A trained tensor must not share memory with the mapped file.
-                placed = part.reshape(target.shape).to(device, frozen if whole else trained, copy=not whole)
+                dtype = frozen if name.startswith((LANGUAGE, "vision_model.")) else trained
+                # Only a tensor that trains must not share memory with the mapped file.
+                trains = not name.startswith((LANGUAGE, *TOWERS))
+                placed = part.reshape(target.shape).to(device, dtype, copy=trains)
                 kept = nn.Parameter(placed, requires_grad=False) if isinstance(target, nn.Parameter) else placed
                 setattr(module, own, kept)
+            if all(getattr(module, own).untyped_storage().data_ptr() != value.untyped_storage().data_ptr()
+                   for _, module, own in targets):  # fmt: skip
+                forget(name)
             found.add(name)
     tied = next(name for name, targets in places.items() if any(module is head for _, module, _ in targets))
     missing = sorted(places.keys() - found - {tied})
@@ -366,23 +371,31 @@ def _widen_norms(model: Any) -> None:
 _TYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 
 
-def mapped(path: Path) -> dict[str, Tensor]:
+def mapped(path: Path) -> tuple[dict[str, Tensor], Callable[[str], None]]:
     """
     Tensors of a safetensors file in the mapped file itself, which the machine's processes share; writes stay private.
 
-    The library's own reader copies each tensor.
+    The library's own reader copies each tensor. The function gives back the memory of a tensor that was copied since.
     """
     with path.open("rb") as file:
         begin = 8 + int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(begin - 8))
-    whole = torch.from_file(str(path), shared=False, size=path.stat().st_size, dtype=torch.uint8)
+        pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    whole = torch.frombuffer(pages, dtype=torch.uint8)
     found = {}
     for name, about in header.items():
         if about.get("dtype") in _TYPES:
             start, end = (begin + at for at in about["data_offsets"])
             dtype, part = _TYPES[about["dtype"]], whole[start:end]
             found[name] = (part.clone() if start % dtype.itemsize else part).view(dtype).reshape(about["shape"])
-    return found
+
+    def forget(name: str) -> None:
+        start, end = (begin + at for at in header[name]["data_offsets"])
+        start, end = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE, end // mmap.PAGESIZE * mmap.PAGESIZE
+        if start < end and hasattr(mmap, "MADV_DONTNEED"):
+            pages.madvise(mmap.MADV_DONTNEED, start, end - start)
+
+    return found, forget
 
 
 def _weight_files(folder: Path) -> list[Path]:
