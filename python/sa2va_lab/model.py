@@ -42,6 +42,9 @@ _NEEDED = ("vision_config", "llm_config", "force_image_size", "downsample_ratio"
 
 _HALVES = (torch.bfloat16, torch.float16)
 
+Prepared = tuple[Tensor, Tensor]
+"""Normalised pixels of a picture: its tiles [n, 3, t, t] and the whole one [1, 3, s, s]."""
+
 Values = list[Tensor]
 """Values of the trainable tensors in order."""
 
@@ -77,6 +80,10 @@ def halved(features: Features) -> Features:
     maps = [features.vision, *features.levels]
     kept = [rounded(values) for values in maps]
     return Features(kept[0], kept[1:], max(map(error, maps, kept)))
+
+
+def _prepared(config: dict[str, Any], side: int, rgb: Rgb, most_tiles: int) -> Prepared:
+    return normalise(tiles_of(rgb, config, most_tiles)), normalise(bicubic(rgb, side, side)[None])
 
 
 def renamed(name: str, patterns: dict[str, str]) -> str:
@@ -209,14 +216,19 @@ class Sa2va(nn.Module):
         for parameter, value in zip(self.trained, values, strict=True):
             parameter.data = value
 
+    @property
+    def preparation(self) -> Callable[[Rgb, int], Prepared]:
+        """What both towers read of a picture of at most some tiles, computed on the host."""
+        return partial(_prepared, self.config, self.sam_size)
+
     @torch.no_grad()
-    def look(self, rgb: Rgb, most_tiles: int) -> Features:
-        """Runs both frozen towers on a picture."""
+    def look(self, picture: Prepared) -> Features:
+        """Runs both frozen towers on a prepared picture."""
         weight = self.vision_model.embeddings.cls_token
-        tiles = normalise(tiles_of(rgb, self.config, most_tiles)).to(weight)
+        tiles = picture[0].to(weight, non_blocking=True)
         states = pixel_shuffle(self.vision_model(tiles), self.config.get("ps_version", "v2"))
         encoder = self.sam2.image_encoder
-        whole = normalise(bicubic(rgb, self.sam_size, self.sam_size)[None]).to(encoder.trunk.pos_embed)
+        whole = picture[1].to(encoder.trunk.pos_embed, non_blocking=True)
         before = torch.backends.cuda.matmul.allow_tf32
         # Of a CUDA device only. A base in half precision rounds more than this does.
         torch.backends.cuda.matmul.allow_tf32 = weight.dtype == torch.bfloat16

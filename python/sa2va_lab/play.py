@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .ahead import Ahead
 from .data import Row, RunData
 from .errors import LabError
 from .loss import Grid, as_array
@@ -62,6 +63,8 @@ class Context:
     """Largest error of the pictures used in this step."""
     at_once: int = 0
     """Groups that are decoded in one batch; 0 for all of the process."""
+    ahead: Ahead | None = None
+    """Prepares the pictures of coming steps."""
     between: Callable[[Update, int], None] | None = None
     """Called after each update of a step with the number of remaining updates."""
 
@@ -80,7 +83,8 @@ class Context:
         if row.image_id not in self.features:
             if len(self.features) >= 64:
                 self.features.pop(next(iter(self.features)))
-            features = self.model.look(row.rgb, self.settings.max_tiles)
+            picture = self.ahead.taken(row.image_id) if self.ahead is not None else None
+            features = self.model.look(picture or self.model.preparation(row.rgb, self.settings.max_tiles))
             if self.settings.feature_storage == "f16":
                 features = halved(features)
             self.features[row.image_id] = features
@@ -98,6 +102,8 @@ def draw_row(context: Context, loop: int, group: int) -> Row:
     # Groups of a round of dynamic sampling are numbered after those of earlier rounds.
     round, at = divmod(group, s.groups)
     place = order.place((context.step - 1) * s.groups + at, context.step, round)
+    if round == 0 and context.ahead is not None:
+        context.ahead.draw()
     for tried in range(len(order.rows)):
         row = data.row(order.rows[(place + tried) % len(order.rows)])
         seen = s.small_regions == "force" or region_cells(row.mask, side, False).any()

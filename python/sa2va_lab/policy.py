@@ -238,7 +238,7 @@ class Actor:
         # Scores of the vocabulary take more memory than all layers' inputs, so one answer's exist at a time.
         rows = [
             checkpoint(scores, *own, use_reentrant=False, preserve_rng_state=False)
-            for own in zip(states.split(1), targets.split(1), strict=True)
+            for own in zip(torch.split(states, 1), torch.split(targets, 1), strict=True)
         ]
         logps, entropies = (torch.cat(own) for own in zip(*rows, strict=True))
         return logps, entropies

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from .ahead import Ahead, Pictures, planned
 from .data import RunData
 from .errors import FORM, LabError, extra, reading
 from .fingerprint import model_hash
@@ -75,6 +76,12 @@ def arguments(about: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--shard", choices=["fsdp2"], help="splits the frozen language model over the processes")
     parser.add_argument(
         "--groups-at-once", type=int, default=0, help="groups that a process decodes in one batch; default: all its own"
+    )
+    parser.add_argument(
+        "--workers",
+        type=int,
+        default=2 if torch.cuda.is_available() else 0,
+        help="processes that decode and prepare the pictures of coming steps; default: 2 with a GPU, else 0",
     )
     parser.add_argument("--graphs", action="store_true", help="decodes with CUDA graphs")
     parser.add_argument("--reward", type=Path, help="Python file with reward(rollout) in place of the custom reward")
@@ -142,7 +149,17 @@ def open_run(
     custom = None if given.reward is None else _own_reward(given.reward)
     scorer = Scorer(Meteor(Wordnet(path / "scale" / "wordnet30.txt")), judge, custom)
     context = Context(actor, contract, data, state, scorer, order, at + 1, at_once=given.groups_at_once)
+    # In a replay no step follows.
+    if given.workers > 0 and step is None:
+        context.ahead = _ahead(context, team, given.workers)
     return OpenRun(folder, context, at, dtype, changed)
+
+
+def _ahead(context: Context, team: Team, workers: int) -> Ahead:
+    """Prepares the pictures of this process's next draws."""
+    s = context.settings
+    pictures = Pictures(context.data, context.model.preparation, s.max_tiles)
+    return Ahead(pictures, planned(context.order, s, team, context.step), workers, team.device.type == "cuda")
 
 
 def _changes(settings: Settings, team: Team, change: dict[str, int], widen: bool) -> dict[str, dict[str, Any]]:

@@ -109,7 +109,7 @@ def draw(logits: Tensor, sampler: Sampler, u: Tensor | None, seen: Tensor | None
     """
     size = max(1, _CACHED // logits.shape[-1]) if logits.device.type == "cpu" else max(1, len(logits))
     given = [
-        [None] * -(-len(logits) // size) if own is None else list(own.split(size)) for own in (logits, u, seen)
+        [None] * -(-len(logits) // size) if own is None else list(torch.split(own, size)) for own in (logits, u, seen)
     ]  # fmt: skip
     parts = [_draw(own, sampler, *more) for own, *more in zip(*given, strict=True) if own is not None]
     return Drawn(*map(torch.cat, zip(*parts, strict=True)))
@@ -121,7 +121,7 @@ def _draw(logits: Tensor, sampler: Sampler, u: Tensor | None, seen: Tensor | Non
     own = sampler.penalised(logits, seen)
     # Whole blocks, without weight beyond the vocabulary.
     wide = scores.new_empty(len(scores), -(-width // _BLOCK) * _BLOCK)
-    weights, blocks = wide[:, :width], wide.unflatten(-1, (-1, _BLOCK))
+    weights, blocks = wide[:, :width], wide.view(len(wide), -1, _BLOCK)
     wide[:, width:] = 0
     torch.sub(scores, largest, out=weights).exp_()
     sums = blocks.sum(-1).cumsum(-1)

@@ -76,6 +76,8 @@ def sft_step(context: Context, team: Team) -> Outcome:
     count = s.accumulation * s.prompts_per_step
     found: list[tuple[str | None, Metrics]] = []
     for at in team.own(count):
+        if context.ahead is not None:
+            context.ahead.draw()
         row = context.data.row(order.rows[order.place((context.step - 1) * count + at, context.step)])
         with phase(seconds, "loss"):
             loss, numbers = row_loss(context, row, at)

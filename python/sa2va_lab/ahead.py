@@ -1,0 +1,63 @@
+"""Pictures of coming steps, decoded and prepared by worker processes in the order in which the steps draw them."""
+
+from collections.abc import Callable, Iterator
+
+from torch.utils.data import DataLoader, Dataset
+
+from .data import Rgb, RunData
+from .errors import LabError
+from .model import Prepared
+from .order import RowOrder
+from .settings import Settings
+from .team import Team
+
+_Item = tuple[str, Prepared] | None
+
+
+def planned(order: RowOrder, s: Settings, team: Team, first: int) -> Iterator[int]:
+    """Data-set indices of the rows that this process's groups draw from step `first` on, loop by loop."""
+    groups = s.accumulation * s.prompts_per_step if s.mode == "sft" else s.groups
+    for step in range(first, s.steps + 1):
+        for own in [order.of(loop) for loop in ([1] if s.mode == "sft" else s.active_loops)]:
+            for group in team.own(groups):
+                yield own.rows[own.place((step - 1) * groups + group, step)]
+
+
+class Pictures(Dataset[_Item]):
+    """Ids and prepared pictures of rows by their index; None for a row that cannot be read."""
+
+    def __init__(self, data: RunData, prepare: Callable[[Rgb, int], Prepared], most_tiles: int) -> None:
+        """`prepare` and `most_tiles` are those of the model."""
+        self._data, self._prepare, self._most = data, prepare, most_tiles
+
+    def __getitem__(self, index: int) -> _Item:
+        """The picture of a row."""
+        try:
+            row = self._data.row(index)
+        except LabError:
+            # The step itself says so when it gets there, if it does.
+            return None
+        return row.image_id, self._prepare(row.rgb, self._most)
+
+
+class Ahead:
+    """The pictures of the next draws. One that was not foreseen, or not usable, is prepared by the step itself."""
+
+    def __init__(self, pictures: Dataset[_Item], places: Iterator[int], workers: int, pinned: bool) -> None:
+        """`places` are the rows' indices in the order of their draws; each worker holds two pictures."""
+        # Workers use no GPU, and a fork shares the opened shards.
+        loader = DataLoader(
+            pictures, batch_size=None, sampler=places, num_workers=workers, prefetch_factor=2, pin_memory=pinned,
+            multiprocessing_context="fork",
+        )  # fmt: skip
+        self._coming = iter(loader)
+        self._ready: _Item = None
+
+    def draw(self) -> None:
+        """Call it once for each planned draw, before its picture is asked for."""
+        self._ready = next(self._coming, None)
+
+    def taken(self, image_id: str) -> Prepared | None:
+        """The prepared picture of the last draw, if that is its id."""
+        ready, self._ready = self._ready, None
+        return ready[1] if ready is not None and ready[0] == image_id else None
