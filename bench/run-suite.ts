@@ -1,5 +1,5 @@
 /** The rows of one suite on an opened device, under Node and in a page. */
-import { setAdapterKind } from "../src/engine/gpu/runtime/custom-kernels.ts";
+import { setAdapterKind } from "../src/engine/gpu/runtime/custom-op.ts";
 import { peakRates, type Rates } from "../src/engine/gpu/runtime/peak.ts";
 import type { BenchContext, BenchOptions } from "./context.ts";
 import type { BenchRow } from "./row.ts";

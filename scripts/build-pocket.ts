@@ -18,7 +18,7 @@ import { badInput, LabError } from "../src/engine/errors.ts";
 import { tf } from "../src/engine/gpu/tf.ts";
 import { openSa2va } from "../src/engine/model/sa2va.ts";
 import { tensorsOf } from "../src/engine/model/weights/weights.ts";
-import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
+import { meteorScorer } from "../src/engine/rewards/scorer.ts";
 import { type Answered, answerHeldOut, clusterInterval, type HeldOutPicture } from "../tools/pocket/evaluate.ts";
 import { POCKET_LOSS } from "../tools/pocket/loss.ts";
 import { SftTrainer, type SftVectors } from "../tools/pocket/trainer.ts";

@@ -8,8 +8,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { badInput } from "../src/engine/errors.ts";
-import { PARTS_OF_SPEECH, type PartOfSpeech } from "../src/engine/rewards/morphy.ts";
-import { parseWordnet, TABLE_HEADER } from "../src/engine/rewards/wordnet.ts";
+import { PARTS_OF_SPEECH, type PartOfSpeech, parseWordnet, TABLE_HEADER } from "../src/engine/rewards/wordnet.ts";
 import { one, parseArguments, runTool } from "./lib/arguments.ts";
 
 const FILES: Readonly<Record<PartOfSpeech, string>> = { n: "noun", v: "verb", a: "adj", r: "adv" };

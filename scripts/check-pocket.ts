@@ -13,7 +13,7 @@ import { openSa2va } from "../src/engine/model/sa2va.ts";
 import { weightsView } from "../src/engine/model/weights/weights.ts";
 import { disposeFeatures, encodeImage } from "../src/engine/policy/features.ts";
 import { describePictures, findInPictures } from "../src/engine/policy/partner.ts";
-import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
+import { meteorScorer } from "../src/engine/rewards/scorer.ts";
 import { answerHeldOut, clusterInterval } from "../tools/pocket/evaluate.ts";
 import {
   type Description,

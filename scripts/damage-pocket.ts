@@ -15,7 +15,7 @@ import { tf } from "../src/engine/gpu/tf.ts";
 import { trainableBlock } from "../src/engine/model/adapter/trainable.ts";
 import { openSa2va, type Sa2vaModel } from "../src/engine/model/sa2va.ts";
 import { weightsView } from "../src/engine/model/weights/weights.ts";
-import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
+import { meteorScorer } from "../src/engine/rewards/scorer.ts";
 import { type PocketRegion, pocketBatch } from "../tools/pocket/batch.ts";
 import { answerHeldOut, clusterInterval, type Interval } from "../tools/pocket/evaluate.ts";
 import { POCKET_LOSS } from "../tools/pocket/loss.ts";

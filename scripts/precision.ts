@@ -8,7 +8,7 @@ import { basename, join } from "node:path";
 import { badInput } from "../src/engine/errors.ts";
 import type { Arithmetic } from "../src/engine/gpu/packed/half.ts";
 import { packedBytes, WEIGHT_STORAGES, type WeightStorage } from "../src/engine/gpu/packed/storage.ts";
-import { setAdapterKind } from "../src/engine/gpu/runtime/custom-kernels.ts";
+import { setAdapterKind } from "../src/engine/gpu/runtime/custom-op.ts";
 import { loadDeps } from "../tools/parity/deps.ts";
 import { findGoldenSets, type GoldenSet } from "../tools/parity/kinds.ts";
 import type { ParityRow } from "../tools/parity/row.ts";

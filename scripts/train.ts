@@ -33,7 +33,7 @@ import { openAgain } from "../src/engine/gpu/runtime/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import { storageChoice, storageText } from "../src/engine/loading/storage-settings.ts";
 import { rewardScorer } from "../src/engine/rewards/scorer.ts";
-import { type FirstEvaluation, storedFirstEvaluation } from "../src/engine/rl/run/start/first-evaluation.ts";
+import { type FirstEvaluation, storedFirstEvaluation } from "../src/engine/rl/run/start/prepare-run.ts";
 import { parseDifficulty } from "../src/engine/runs/difficulty.ts";
 import { openRun } from "../src/engine/runs/run-folder.ts";
 import type { RowList } from "../src/engine/runs/run-rows.ts";

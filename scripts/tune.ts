@@ -15,7 +15,7 @@ import { writeFileSync } from "node:fs";
 import { nodeClock } from "../bench/tool/node-place.ts";
 import { badInput } from "../src/engine/errors.ts";
 import { formTable, seenShapes, setFormTable } from "../src/engine/gpu/forms/active.ts";
-import { setAdapterKind } from "../src/engine/gpu/runtime/custom-kernels.ts";
+import { setAdapterKind } from "../src/engine/gpu/runtime/custom-op.ts";
 import { peakRates } from "../src/engine/gpu/runtime/peak.ts";
 import { storageChoice } from "../src/engine/loading/storage-settings.ts";
 import { median, ratioOf } from "../src/engine/tuning/choose.ts";

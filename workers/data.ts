@@ -194,7 +194,7 @@ const dataCalls: Handlers<DataCalls> = {
   async copyOf({ listing, config }, choice) {
     const [{ weightForecast }, { copyRoom, hasVersion }] = await Promise.all([
       import("../src/engine/plan/weights.ts"),
-      import("../src/engine/loading/remote/copy-room.ts"),
+      import("../src/engine/loading/remote/folder.ts"),
     ]);
     if (!hasVersion(listing)) return null;
     const { frozenBytes, publishedBytes } = weightForecast(config, choice);

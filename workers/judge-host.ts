@@ -1,7 +1,7 @@
 /** Services of the reward worker for the judge: network, time, cache, the key in memory. */
 import { LabError } from "../src/engine/errors.ts";
 import type { ReplyCache } from "../src/engine/rewards/judge/cache.ts";
-import { timerClock } from "../src/engine/rewards/judge/clock.ts";
+import { timerClock } from "../src/engine/rewards/judge/providers/caller.ts";
 import type { JudgeHost } from "../src/engine/rewards/judge/setup.ts";
 import { judgeJitter } from "../src/engine/rl/run/judge-jitter.ts";
 import { clearJudgeCache, judgeCache } from "../src/engine/runs/judge-cache.ts";

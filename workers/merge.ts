@@ -6,7 +6,7 @@ import { adapterFiles } from "../src/engine/export/adapter.ts";
 import { checkMerged, type MergeCheck } from "../src/engine/export/check-merged.ts";
 import { below, type ExportFiles } from "../src/engine/export/export-file.ts";
 import { mergedFiles } from "../src/engine/export/merged.ts";
-import { passingHash } from "../src/engine/model/weights/passing-hash.ts";
+import { passingHash } from "../src/engine/model/weights/weights-hash.ts";
 import { readTrained } from "../src/engine/runs/checkpoint/trained.ts";
 import { openRun } from "../src/engine/runs/run-folder.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";

@@ -1,7 +1,7 @@
 /** TensorFlow.js code as a baseline: with our kernels, or with the stock operations. */
 
 import { SUBMIT_DISPATCHES } from "../../src/engine/gpu/memory-sizes.ts";
-import { switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { switchCustomKernels } from "../../src/engine/gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { Calls } from "../turns.ts";
 

@@ -10,7 +10,7 @@ import { linear } from "../../src/engine/gpu/kernels/linear.ts";
 import { tokenScores } from "../../src/engine/gpu/kernels/logprob.ts";
 import { rmsNorm } from "../../src/engine/gpu/kernels/norm.ts";
 import { applyRope, type RopeTable, ropeTable } from "../../src/engine/gpu/kernels/rope.ts";
-import { customKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { customKernels } from "../../src/engine/gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../src/engine/rl/optim/optimiser.ts";
 import { type JaxArray, type JaxLibrary, settle, toJax } from "../baselines/jax.ts";

@@ -3,12 +3,11 @@
  * with the same matrix in f32, which takes two to seven times the memory.
  */
 
-import { unpacked } from "../../src/engine/gpu/packed/gather.ts";
 import type { Arithmetic } from "../../src/engine/gpu/packed/half.ts";
-import { packedLinear } from "../../src/engine/gpu/packed/linear.ts";
+import { packedLinear, unpacked } from "../../src/engine/gpu/packed/linear.ts";
 import { packMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
-import { customKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { customKernels } from "../../src/engine/gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { type JaxArray, jaxPeer, toJax } from "../baselines/jax.ts";
 import { tensorBaseline } from "../baselines/tensors.ts";

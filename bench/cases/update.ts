@@ -13,7 +13,7 @@ import {
   type TrainingState,
   updateState,
 } from "../../src/engine/rl/optim/training-state.ts";
-import { startState } from "../../src/engine/rl/run/start/start-run.ts";
+import { startState } from "../../src/engine/rl/run/start/run-facts.ts";
 import { type JaxArray, type JaxLibrary, settle, toJax } from "../baselines/jax.ts";
 import { tensorBaseline } from "../baselines/tensors.ts";
 import type { BenchContext } from "../context.ts";

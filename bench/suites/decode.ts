@@ -16,14 +16,13 @@ import {
   languageForward,
   languageLogits,
 } from "../../src/engine/model/language/language.ts";
-import { languageLinears, languageShapes } from "../../src/engine/model/language/language-shapes.ts";
+import { languageLinears, languageShapes } from "../../src/engine/model/language/language-families.ts";
 import { type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";
-import type { GenerateOptions, RowAddress } from "../../src/engine/policy/decode/completion.ts";
 import { decodeOnGpu } from "../../src/engine/policy/decode/decode-gpu.ts";
 import { decodeOnHost } from "../../src/engine/policy/decode/decode-host.ts";
 import { disposePrefilled, type Prefilled, prefill, promptsByRow } from "../../src/engine/policy/decode/prefill.ts";
-import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
-import { TINY_DECODER } from "../../src/engine/self-test/decoding.ts";
+import { FULL_SAMPLING, type GenerateOptions, type RowAddress } from "../../src/engine/policy/decode/sampler.ts";
+import { TINY_DECODER } from "../../src/engine/self-test/checks.ts";
 import { switchBaseline } from "../baselines/tensors.ts";
 import type { BenchContext } from "../context.ts";
 import { type BenchRow, benchRow, median } from "../row.ts";

@@ -4,8 +4,7 @@
  */
 import { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import { rowsPerBlock, type WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
-import { blockParts } from "../../src/engine/model/language/language-families.ts";
-import { languageLinears } from "../../src/engine/model/language/language-shapes.ts";
+import { blockParts, languageLinears } from "../../src/engine/model/language/language-families.ts";
 import { type DecodeBuffers, decodeStep } from "../../src/engine/policy/decode/decode-step.ts";
 import { type BoundLayers, type BoundModel, canJoin } from "../../src/engine/policy/decode/decode-weights.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";

@@ -1,7 +1,6 @@
 /** How expressions are followed through clips, from the command line. */
 import { badInput } from "../../src/engine/errors.ts";
-import type { FollowSettings } from "../../src/engine/policy/clip/follow.ts";
-import { PUBLISHED_FRAMES, parseFrameChoice } from "../../src/engine/policy/clip/frames.ts";
+import { type FollowSettings, PUBLISHED_FRAMES, parseFrameChoice } from "../../src/engine/policy/clip/follow.ts";
 import { CLIP_DECODERS } from "../../src/engine/policy/clip/masklets.ts";
 import { one, type Parsed, whole } from "./arguments.ts";
 

@@ -6,7 +6,7 @@ import { toPeftName } from "../../src/engine/formats/peft-names.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { loraShapes } from "../../src/engine/model/adapter/lora.ts";
 import { trainableSet } from "../../src/engine/model/adapter/trainable.ts";
-import { languageLinears } from "../../src/engine/model/language/language-shapes.ts";
+import { languageLinears } from "../../src/engine/model/language/language-families.ts";
 import { openCheckpoint } from "../../src/engine/model/weights/checkpoint.ts";
 import { loadDeps } from "../../tools/parity/deps.ts";
 import { findGoldenSets } from "../../tools/parity/kinds.ts";

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { attention } from "../../src/engine/gpu/kernels/attention/attention.ts";
 import { formFor, sizesOf } from "../../src/engine/gpu/kernels/attention/attention-runs.ts";
 import { countsBetween, gpuCounts } from "../../src/engine/gpu/runtime/counters.ts";
-import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-op.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { trimPool } from "../../src/engine/gpu/runtime/pool.ts";
 import { DISPATCH_WORK, setDispatchWork } from "../../src/engine/gpu/runtime/work-budget.ts";

@@ -1,21 +1,18 @@
 /** Decoding on the GPU against the model's own forward pass with the sampler on the CPU. */
 import { describe, expect, it } from "vitest";
-import { STRANGE } from "../../src/engine/gpu/decode/sample.ts";
-import { samplePartWords, samplesWide } from "../../src/engine/gpu/decode/sample-wide.ts";
+import { SLOT_WORDS, slotWords } from "../../src/engine/gpu/decode/lanes.ts";
+import { STRANGE, samplePartWords, samplesWide } from "../../src/engine/gpu/decode/sample.ts";
 import { slotBlock } from "../../src/engine/gpu/decode/slot-block.ts";
-import { SLOT_WORDS, slotWords } from "../../src/engine/gpu/decode/state.ts";
 import { drawAddress } from "../../src/engine/gpu/random.ts";
 import { backendDevice } from "../../src/engine/gpu/runtime/program.ts";
-import { RawBuffers } from "../../src/engine/gpu/runtime/raw-buffers.ts";
-import { Recording } from "../../src/engine/gpu/runtime/recording.ts";
+import { RawBuffers, Recording } from "../../src/engine/gpu/runtime/recording.ts";
 import { atOnce } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import type { LanguageConfig, LanguageFamily } from "../../src/engine/model/language/config-language.ts";
 import { decodeOnGpu } from "../../src/engine/policy/decode/decode-gpu.ts";
 import { decodeBlocker } from "../../src/engine/policy/decode/decode-weights.ts";
 import { disposePrefilled, type Prefilled, type PromptBatch, prefill } from "../../src/engine/policy/decode/prefill.ts";
-import { sampleStep } from "../../src/engine/policy/decode/sample-step.ts";
-import { FULL_SAMPLING, type SamplerSettings } from "../../src/engine/policy/decode/sampler.ts";
+import { FULL_SAMPLING, type SamplerSettings, sampleStep } from "../../src/engine/policy/decode/sampler.ts";
 import {
   decode,
   expectLikeHost,

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { countsBetween, gpuCounts, passClock } from "../../src/engine/gpu/runtime/counters.ts";
+import { countsBetween, gpuCounts, type PassClock, passClock } from "../../src/engine/gpu/runtime/counters.ts";
 import { type EngineDevice, OutOfMemory } from "../../src/engine/gpu/runtime/device.ts";
-import type { PassClock } from "../../src/engine/gpu/runtime/pass-clock.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { openGpuAgain, useGpu } from "../support/gpu.ts";
 import { WAIT } from "../support/hang.ts";

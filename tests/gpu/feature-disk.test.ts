@@ -7,12 +7,16 @@ import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { openNodeRows } from "../../scripts/lib/node/node-rows.ts";
 import { nodeStore } from "../../scripts/lib/node/node-store.ts";
 import type { RgbImage } from "../../src/engine/data/sample.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
 import { openModelFolder } from "../../src/engine/loading/open-model.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
-import { type FeatureDiskCache, openFeatureDiskCache, pictureKey } from "../../src/engine/policy/feature-store.ts";
+import {
+  type FeatureDiskCache,
+  type FeatureStorage,
+  openFeatureDiskCache,
+  pictureKey,
+} from "../../src/engine/policy/feature-store.ts";
 import { createFeatureCache, disposeFeatures, type ImageFeatures } from "../../src/engine/policy/features.ts";
-import type { FeatureStorage } from "../../src/engine/policy/host-features.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";
 import { useGpu } from "../support/gpu.ts";
 import { openTestLab, repeatable } from "../support/session.ts";

@@ -7,7 +7,7 @@ import { withReduction } from "../../src/engine/gpu/decode/lanes.ts";
 import { linearProgram } from "../../src/engine/gpu/decode/products.ts";
 import { roomFor, slotBlock } from "../../src/engine/gpu/decode/slot-block.ts";
 import { precompiledPrograms } from "../../src/engine/gpu/precompile.ts";
-import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-op.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { compile, compileAhead, type GpuProgram } from "../../src/engine/gpu/runtime/pipelines.ts";
 import { runProgram } from "../../src/engine/gpu/runtime/program.ts";

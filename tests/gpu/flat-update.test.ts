@@ -1,15 +1,14 @@
 /** The passes of an update over many tensors at once, against stock ops tensor by tensor; masks as bits. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { CHUNK, FlatLayout, runsOf } from "../../src/engine/gpu/flat/layout.ts";
-import { gather, readSet, scatter } from "../../src/engine/gpu/flat/moves.ts";
+import { CHUNK, FlatLayout, gather, readSet, runsOf, scatter } from "../../src/engine/gpu/flat/layout.ts";
 import { maskBits, maskBitsByOps, pixelsOf } from "../../src/engine/gpu/kernels/mask-bits.ts";
-import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { GradientSum } from "../../src/engine/rl/optim/gradient-sum.ts";
 import { inspectGradients } from "../../src/engine/rl/optim/monitor.ts";
-import { disposeSet } from "../../src/engine/rl/optim/parameter-sets.ts";
-import { gradientMetrics, joinLoops } from "../../src/engine/rl/optim/step-gradients.ts";
+import { disposeSet } from "../../src/engine/rl/optim/optimiser.ts";
+import { gradientMetrics, joinLoops } from "../../src/engine/rl/optim/training-state.ts";
 import type { LoopId } from "../../src/engine/runs/rollouts/records.ts";
 import { forAny, scale, shape, side, tensorSeed } from "../support/any.ts";
 import { checkedGpu } from "../support/gpu.ts";

@@ -21,7 +21,7 @@ import { encodeImage } from "../../src/engine/policy/features.ts";
 import { segmentPictures } from "../../src/engine/policy/partner.ts";
 import { captionPrompt } from "../../src/engine/policy/prompts.ts";
 import { disposeState, gradientSum, updateState } from "../../src/engine/rl/optim/training-state.ts";
-import { startState } from "../../src/engine/rl/run/start/start-run.ts";
+import { startState } from "../../src/engine/rl/run/start/run-facts.ts";
 import { forAny } from "../support/any.ts";
 import { scoresOf } from "../support/caption-scores.ts";
 import { useGpu } from "../support/gpu.ts";

@@ -14,9 +14,9 @@ import {
 } from "../../src/engine/gpu/forms/records.ts";
 import { attention } from "../../src/engine/gpu/kernels/attention/attention.ts";
 import { linear } from "../../src/engine/gpu/kernels/linear.ts";
-import { setSubgroupSize, subgroupSize, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { setSubgroupSize, subgroupSize, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { TINY_DECODER } from "../../src/engine/self-test/decoding.ts";
+import { TINY_DECODER } from "../../src/engine/self-test/checks.ts";
 import { keptTable, parseTable, type TuningTable, tableText } from "../../src/engine/tuning/table.ts";
 import { languageSweep, sweepRates } from "../../src/plugins/card/sweep.ts";
 import { checkedGpu } from "../support/gpu.ts";

@@ -1,6 +1,6 @@
 /** A run whose frozen layers multiply in half precision, and the same run in f32. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { halfPrograms, setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { halfPrograms, setAdapterKind } from "../../src/engine/gpu/runtime/custom-op.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { useGpu } from "../support/gpu.ts";

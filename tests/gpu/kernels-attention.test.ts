@@ -10,7 +10,7 @@ import {
   HIDDEN_SCORE,
 } from "../../src/engine/gpu/kernels/attention/attention.ts";
 import { setAttentionScratch } from "../../src/engine/gpu/kernels/attention/attention-runs.ts";
-import { setAdapterKind, setSubgroupSize, subgroupSize } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { setAdapterKind, setSubgroupSize, subgroupSize } from "../../src/engine/gpu/runtime/custom-op.ts";
 import { flushBackend } from "../../src/engine/gpu/runtime/program.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";

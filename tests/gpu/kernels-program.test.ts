@@ -1,12 +1,10 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { columnSum } from "../../src/engine/gpu/kernels/column-sum.ts";
+import { columnSum } from "../../src/engine/gpu/kernels/repeat.ts";
 import { summarise } from "../../src/engine/gpu/kernels/summary.ts";
-import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
-import { toTensor } from "../../src/engine/gpu/runtime/custom-op.ts";
+import { setAdapterKind, switchCustomKernels, toTensor } from "../../src/engine/gpu/runtime/custom-op.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
-import { type GpuProgram, shaderSource } from "../../src/engine/gpu/runtime/pipelines.ts";
+import { type GpuProgram, PAGE_BLOCKS, shaderSource } from "../../src/engine/gpu/runtime/pipelines.ts";
 import { flatGrid, runProgram } from "../../src/engine/gpu/runtime/program.ts";
-import { PAGE_BLOCKS } from "../../src/engine/gpu/runtime/uniforms.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { keepsOrder } from "../../src/engine/gpu/tfjs/rearrange.ts";
 import { useGpu } from "../support/gpu.ts";

@@ -1,7 +1,7 @@
 /** Masks as bits, against stock operations and against the logits themselves. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { maskBits, maskBitsByOps, pixelsOf } from "../../src/engine/gpu/kernels/mask-bits.ts";
-import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { imageLogits, readMasks } from "../../src/engine/model/sam2/postprocess.ts";
 import { useGpu } from "../support/gpu.ts";

@@ -9,15 +9,15 @@ import {
   peakBytes,
   workInFlight,
 } from "../../src/engine/gpu/runtime/counters.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { setMostFree, setPlannedBytes, trimPool } from "../../src/engine/gpu/runtime/pool.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
 import { flushBackend, uploadsDone } from "../../src/engine/gpu/runtime/program.ts";
 import { atOnce, inPace, type Paced, SUBMITS_AHEAD, tidied } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { openSa2va } from "../../src/engine/model/sa2va.ts";
 import { weightsView } from "../../src/engine/model/weights/weights.ts";
 import { createFeatureCache, disposeFeatures, encodeImage, type TowerPart } from "../../src/engine/policy/features.ts";
-import { phrasePrompts, phrasePromptsOf } from "../../src/engine/policy/phrase-prompts.ts";
+import { phrasePrompts, phrasePromptsOf } from "../../src/engine/policy/phrase-output.ts";
 import { checkedGpu, useGpu } from "../support/gpu.ts";
 import { expectSameBits } from "../support/same-bits.ts";
 import { TINY } from "../support/tiny-group.ts";

@@ -3,14 +3,13 @@
  * form for cards, stay f32 where `shader-f16` is missing.
  */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { packedRows, unpacked } from "../../src/engine/gpu/packed/gather.ts";
 import type { Arithmetic } from "../../src/engine/gpu/packed/half.ts";
-import { packedLinear } from "../../src/engine/gpu/packed/linear.ts";
+import { packedLinear, packedRows, unpacked } from "../../src/engine/gpu/packed/linear.ts";
 import { type PackedMatrix, packMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import { packRows, unpackRows } from "../../src/engine/gpu/packed/quantise.ts";
 import { packedBytes, WEIGHT_STORAGES, type WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
-import { halfPrograms, setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
-import { customBufferBytes } from "../../src/engine/gpu/runtime/raw-buffers.ts";
+import { halfPrograms, setAdapterKind } from "../../src/engine/gpu/runtime/custom-op.ts";
+import { customBufferBytes } from "../../src/engine/gpu/runtime/recording.ts";
 import { setDispatchWork } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";

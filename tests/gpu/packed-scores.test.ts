@@ -1,7 +1,7 @@
 /** Chosen log-probabilities in runs of places against all logits at once, over whole and split heads. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { tokenScores } from "../../src/engine/gpu/kernels/logprob.ts";
-import { unpacked } from "../../src/engine/gpu/packed/gather.ts";
+import { unpacked } from "../../src/engine/gpu/packed/linear.ts";
 import { type PackedMatrix, packMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { packedScores } from "../../src/engine/model/language/packed-scores.ts";

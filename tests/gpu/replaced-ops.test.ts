@@ -3,7 +3,7 @@
  * slices, transposes, repetitions, paddings, concatenations and flattened operations against the stock programs.
  */
 import { beforeAll, describe, expect, it } from "vitest";
-import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { broadcastAxes } from "../../src/engine/gpu/tfjs/elementwise.ts";
 import { joinAxes } from "../../src/engine/gpu/tfjs/rearrange.ts";

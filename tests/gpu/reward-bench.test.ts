@@ -4,7 +4,7 @@
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { nodeWordnet } from "../../scripts/lib/node/node-rows.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
 import { rewardPlan } from "../../src/engine/rewards/composer/plan.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
 import { factsOf } from "../../src/engine/runs/rollouts/rollout-facts.ts";

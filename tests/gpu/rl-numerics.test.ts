@@ -3,8 +3,7 @@ import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { detailedLoss } from "../../src/engine/rl/objective/loss.ts";
 import { lossSettings } from "../../src/engine/rl/objective/loss-types.ts";
 import { inspectGradients, judgeGradients } from "../../src/engine/rl/optim/monitor.ts";
-import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../src/engine/rl/optim/optimiser.ts";
-import { disposeSet } from "../../src/engine/rl/optim/parameter-sets.ts";
+import { ADAM_DEFAULTS, AdamState, applyAdamw, disposeSet } from "../../src/engine/rl/optim/optimiser.ts";
 import { useGpu } from "../support/gpu.ts";
 
 beforeAll(async () => {

@@ -6,7 +6,7 @@ import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { runSteps } from "../../bench/suites/grpo.ts";
 import { nodePocket } from "../../bench/tool/node-place.ts";
 import { openNodeDevice } from "../../scripts/lib/node/node-gpu.ts";
-import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-op.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { type Problem, problems } from "../../src/engine/self-test/checks.ts";

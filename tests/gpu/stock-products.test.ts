@@ -1,6 +1,6 @@
 /** On cards the stock products run; only their splitting of the inner dimension is prevented. */
 import { afterEach, beforeAll, expect, it } from "vitest";
-import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-op.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { splitsInner } from "../../src/engine/gpu/tfjs/determinism.ts";
 import { useGpu } from "../support/gpu.ts";

@@ -1,6 +1,6 @@
 /** Transposes, slices, concatenations and repetitions in runs, bit for bit equal to the stock ones. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { switchCustomKernels } from "../../src/engine/gpu/runtime/custom-op.ts";
 import { uploadNow } from "../../src/engine/gpu/runtime/program.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { joinedAxes, stridedCopy } from "../../src/engine/gpu/tfjs/strided-copy.ts";

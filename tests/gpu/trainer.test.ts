@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { SETTINGS } from "../../src/engine/config/table.ts";
-import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
 import { whatIf } from "../../src/engine/rl/step/what-if.ts";
 import { readPhases } from "../../src/engine/runs/phase-lines.ts";
 import type { GroupRecord, StepMetrics } from "../../src/engine/runs/rollouts/records.ts";

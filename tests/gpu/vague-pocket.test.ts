@@ -8,7 +8,7 @@ import { nodeWordnet, presetModel } from "../../scripts/lib/node/node-rows.ts";
 import { fromHalf, toHalf } from "../../src/engine/gpu/packed/quantise.ts";
 import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { tensorsOf } from "../../src/engine/model/weights/weights.ts";
-import { meteorScorer } from "../../src/engine/rewards/caption-scorer.ts";
+import { meteorScorer } from "../../src/engine/rewards/scorer.ts";
 import { answerHeldOut } from "../../tools/pocket/evaluate.ts";
 import { pocketPicture } from "../../tools/pocket/world/samples.ts";
 import { checkedGpu } from "../support/gpu.ts";

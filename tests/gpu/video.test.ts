@@ -4,7 +4,7 @@ import { beforeAll, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import type { FrameMaps } from "../../src/engine/model/sam2/neck.ts";
+import type { FrameMaps } from "../../src/engine/model/sam2/hiera.ts";
 import {
   type ClipOptions,
   type ClipStep,

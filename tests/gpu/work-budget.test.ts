@@ -6,7 +6,7 @@ import { packedLinear } from "../../src/engine/gpu/packed/linear.ts";
 import { packMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
 import { countsBetween, type GpuCounts, gpuCounts } from "../../src/engine/gpu/runtime/counters.ts";
-import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-op.ts";
 import { DISPATCH_WORK, rowRuns, setDispatchWork } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";

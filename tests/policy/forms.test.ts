@@ -22,6 +22,6 @@ it("only the built-in table and the report look at what kind of adapter there is
   const names = engine.filter(({ text }) => /["'`/](swiftshader|llvmpipe|nvidia|amd|apple)\b/i.test(text));
   expect(names.map(({ path }) => path).filter((path) => path.startsWith("src/engine/gpu/"))).toEqual([
     BUILT_IN,
-    "src/engine/gpu/runtime/custom-kernels.ts",
+    "src/engine/gpu/runtime/custom-op.ts",
   ]);
 });

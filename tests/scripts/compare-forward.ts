@@ -2,7 +2,7 @@
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import type { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
-import { switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { switchCustomKernels } from "../../src/engine/gpu/runtime/custom-op.ts";
 import { atOnce } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { internVit } from "../../src/engine/model/families/internvl/config.ts";

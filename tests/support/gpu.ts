@@ -1,7 +1,7 @@
 /** One device for a whole GPU test file: `beforeAll(useGpu)`. */
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { openNodeDevice } from "../../scripts/lib/node/node-gpu.ts";
-import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-op.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 
 let opened: EngineDevice | undefined;

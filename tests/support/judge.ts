@@ -1,13 +1,13 @@
 /** A judge on a scripted server, with a clock that runs twenty times as fast. */
 import { memoryCache, type ReplyCache } from "../../src/engine/rewards/judge/cache.ts";
-import { type Clock, timerClock } from "../../src/engine/rewards/judge/clock.ts";
 import { type CaptionJudge, captionJudge, type JudgeSettings } from "../../src/engine/rewards/judge/judge.ts";
 import type { JudgeKind } from "../../src/engine/rewards/judge/judge-kind.ts";
+import { type Clock, timerClock } from "../../src/engine/rewards/judge/providers/caller.ts";
 import { serverProvider } from "../../src/engine/rewards/judge/providers/openai.ts";
 import { dlcJudge } from "../../src/engine/rewards/judge/questions/dlc-judge.ts";
 import { DEFAULT_PROMPTS, promptVersion } from "../../src/engine/rewards/judge/questions/prompts.ts";
-import { parseQuestionFile } from "../../src/engine/rewards/judge/questions/question-file.ts";
 import { questionJudge } from "../../src/engine/rewards/judge/questions/question-judge.ts";
+import { parseQuestionFile } from "../../src/engine/rewards/judge/questions/question-set.ts";
 
 const FAST = 20;
 

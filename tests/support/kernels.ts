@@ -4,7 +4,7 @@ import { type LowRank, linear } from "../../src/engine/gpu/kernels/linear.ts";
 import type { Arithmetic } from "../../src/engine/gpu/packed/half.ts";
 import { packedLinear } from "../../src/engine/gpu/packed/linear.ts";
 import type { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
-import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { expectSameBits } from "./same-bits.ts";
 

@@ -12,7 +12,7 @@ import type { RowSource } from "../../src/engine/data/training-row.ts";
 import type { StorageChoice } from "../../src/engine/model/weights/storage-choice.ts";
 import type { FeatureFiles } from "../../src/engine/policy/feature-store.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
-import type { UserRewards } from "../../src/engine/rewards/user/user-rewards.ts";
+import type { UserRewards } from "../../src/engine/rewards/user/watched.ts";
 import type { Wordnet } from "../../src/engine/rewards/wordnet.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
 import { checkpointPath } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";

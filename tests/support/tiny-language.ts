@@ -1,9 +1,9 @@
 /** Language models of a few thousand random weights, in every family, with adapters. */
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { LanguageConfig, LanguageFamily } from "../../src/engine/model/language/config-language.ts";
-import { languageLinears, languageShapes } from "../../src/engine/model/language/language-shapes.ts";
+import { languageLinears, languageShapes } from "../../src/engine/model/language/language-families.ts";
 import { type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";
-import { TINY_DECODER } from "../../src/engine/self-test/decoding.ts";
+import { TINY_DECODER } from "../../src/engine/self-test/checks.ts";
 import { randomTensor } from "./kernels.ts";
 
 export interface TinyLanguage {

@@ -10,7 +10,7 @@ import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { fieldsOf } from "../../src/engine/model/config-fields.ts";
 import { type LanguageConfig, parseLanguageConfig } from "../../src/engine/model/language/config-language.ts";
 import { embedTokens, languageForward, languageLogits } from "../../src/engine/model/language/language.ts";
-import { languageLinears, languageShapes } from "../../src/engine/model/language/language-shapes.ts";
+import { languageLinears, languageShapes } from "../../src/engine/model/language/language-families.ts";
 import { weightsView } from "../../src/engine/model/weights/weights.ts";
 import type { decodeOnHost } from "../../src/engine/policy/decode/decode-host.ts";
 import { disposePrefilled, prefill } from "../../src/engine/policy/decode/prefill.ts";

@@ -1,13 +1,19 @@
 /** Updates over arenas of tensors of any shapes, against the same update tensor by tensor in stock ops. */
 import { expect } from "vitest";
-import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { ParameterSet } from "../../src/engine/model/weights/weights.ts";
-import { emaDistance, moveAverage } from "../../src/engine/rl/optim/ema.ts";
 import { GradientSum } from "../../src/engine/rl/optim/gradient-sum.ts";
 import { inspectGradients } from "../../src/engine/rl/optim/monitor.ts";
-import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../src/engine/rl/optim/optimiser.ts";
-import { copySet, disposeSet } from "../../src/engine/rl/optim/parameter-sets.ts";
+import {
+  ADAM_DEFAULTS,
+  AdamState,
+  applyAdamw,
+  copySet,
+  disposeSet,
+  emaDistance,
+  moveAverage,
+} from "../../src/engine/rl/optim/optimiser.ts";
 import { distance, onCpu } from "./kernels.ts";
 import { expectSameBits } from "./same-bits.ts";
 

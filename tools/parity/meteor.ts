@@ -1,8 +1,7 @@
 import { isRecord, readJson } from "../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import { badInput } from "../../src/engine/errors.ts";
-import { METEOR_DEFAULTS, Meteor } from "../../src/engine/rewards/meteor/meteor.ts";
-import { porterStem } from "../../src/engine/rewards/meteor/porter.ts";
+import { METEOR_DEFAULTS, Meteor, porterStem } from "../../src/engine/rewards/meteor/meteor.ts";
 import { meteorTokens } from "../../src/engine/rewards/meteor/tokens.ts";
 import { parseWordnet, type Wordnet } from "../../src/engine/rewards/wordnet.ts";
 import { CaseCheck } from "./case-check.ts";

@@ -1,6 +1,6 @@
 /** SAM2's object pointer, which only video uses, from tensors that a model for pictures does not load. */
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { chosenToken, objectPointer as engineObjectPointer } from "../../src/engine/model/sam2/video/object-pointer.ts";
+import { chosenToken, objectPointer as engineObjectPointer } from "../../src/engine/model/sam2/video/frame-masks.ts";
 import { SAM } from "../../src/engine/model/sam2/video/video-shapes.ts";
 import { weightsView } from "../../src/engine/model/weights/weights.ts";
 import type { GoldenArrays } from "./golden-arrays.ts";

@@ -3,8 +3,13 @@ import { defaultConfig } from "../../src/engine/config/parse.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import type { ParameterSet } from "../../src/engine/model/weights/weights.ts";
 import type { GradientSum } from "../../src/engine/rl/optim/gradient-sum.ts";
-import { joinLoops } from "../../src/engine/rl/optim/step-gradients.ts";
-import { disposeState, freshState, gradientSum, updateState } from "../../src/engine/rl/optim/training-state.ts";
+import {
+  disposeState,
+  freshState,
+  gradientSum,
+  joinLoops,
+  updateState,
+} from "../../src/engine/rl/optim/training-state.ts";
 import type { LoopId } from "../../src/engine/runs/rollouts/records.ts";
 import type { Tolerance } from "./compare.ts";
 import { type CaseReport, flat, type Json, numberOr, record, records, shapeOf, text } from "./golden-json.ts";

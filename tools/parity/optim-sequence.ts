@@ -1,11 +1,18 @@
 /** Golden schema `optim-sequence`: accumulate, clip, AdamW, schedule, moving average, with a checkpoint in the middle. */
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { ParameterSet } from "../../src/engine/model/weights/weights.ts";
-import { clipFactor, globalNorm, scaleGradients } from "../../src/engine/rl/optim/clip.ts";
-import { updateEma } from "../../src/engine/rl/optim/ema.ts";
-import { type AdamSettings, AdamState, applyAdamw } from "../../src/engine/rl/optim/optimiser.ts";
-import { copySet, disposeSet, mapSet, member } from "../../src/engine/rl/optim/parameter-sets.ts";
+import {
+  type AdamSettings,
+  AdamState,
+  applyAdamw,
+  copySet,
+  disposeSet,
+  mapSet,
+  member,
+  updateEma,
+} from "../../src/engine/rl/optim/optimiser.ts";
 import { learningRate, type ScheduleSettings } from "../../src/engine/rl/optim/schedule.ts";
+import { clipFactor, globalNorm, scaleGradients } from "../../src/engine/rl/optim/training-state.ts";
 import type { Tolerance } from "./compare.ts";
 import { type CaseReport, flat, type Json, numberOr, record, records, shapeOf } from "./golden-json.ts";
 

@@ -2,17 +2,18 @@
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { ParameterSet } from "../../src/engine/model/weights/weights.ts";
-import { clipFactor, globalNorm, scaleGradients } from "../../src/engine/rl/optim/clip.ts";
-import { rampedDecay, updateEma } from "../../src/engine/rl/optim/ema.ts";
 import {
   type AdamCoefficients,
   type AdamSettings,
   AdamState,
   adamCoefficients,
   applyAdamw,
+  disposeSet,
+  rampedDecay,
+  updateEma,
 } from "../../src/engine/rl/optim/optimiser.ts";
-import { disposeSet } from "../../src/engine/rl/optim/parameter-sets.ts";
 import { learningRate } from "../../src/engine/rl/optim/schedule.ts";
+import { clipFactor, globalNorm, scaleGradients } from "../../src/engine/rl/optim/training-state.ts";
 import { missed, type Tolerance } from "./compare.ts";
 import {
   type CaseReport,

@@ -3,12 +3,18 @@ import { badInput, LabError } from "../../src/engine/errors.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { type FrozenWeights, type ParameterSet, weightsView } from "../../src/engine/model/weights/weights.ts";
-import { clipFactor, scaleGradients } from "../../src/engine/rl/optim/clip.ts";
-import { rampedDecay, updateEma } from "../../src/engine/rl/optim/ema.ts";
 import { inspectGradients } from "../../src/engine/rl/optim/monitor.ts";
-import { ADAM_DEFAULTS, type AdamSettings, AdamState, applyAdamw } from "../../src/engine/rl/optim/optimiser.ts";
-import { disposeSet } from "../../src/engine/rl/optim/parameter-sets.ts";
+import {
+  ADAM_DEFAULTS,
+  type AdamSettings,
+  AdamState,
+  applyAdamw,
+  disposeSet,
+  rampedDecay,
+  updateEma,
+} from "../../src/engine/rl/optim/optimiser.ts";
 import { learningRate, type ScheduleSettings } from "../../src/engine/rl/optim/schedule.ts";
+import { clipFactor, scaleGradients } from "../../src/engine/rl/optim/training-state.ts";
 import type { PictureFeatures } from "../../src/engine/sft/forward.ts";
 import type { PocketBatch } from "./batch.ts";
 import { PARTS, type PocketSettings, pocketLoss } from "./loss.ts";

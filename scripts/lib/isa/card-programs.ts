@@ -13,15 +13,14 @@ import {
 import { type LaneProgram, withReduction } from "../../../src/engine/gpu/decode/lanes.ts";
 import { packedLinearProgram } from "../../../src/engine/gpu/decode/packed-products.ts";
 import { FOLD, GATE, linearProgram } from "../../../src/engine/gpu/decode/products.ts";
-import { SAMPLE } from "../../../src/engine/gpu/decode/sample.ts";
-import { SAMPLE_DRAW, SAMPLE_MASSES, SAMPLE_TOPS } from "../../../src/engine/gpu/decode/sample-wide.ts";
+import { SAMPLE, SAMPLE_DRAW, SAMPLE_MASSES, SAMPLE_TOPS } from "../../../src/engine/gpu/decode/sample.ts";
 import { slotBlock } from "../../../src/engine/gpu/decode/slot-block.ts";
-import type { Epilogue } from "../../../src/engine/gpu/forms/buckets.ts";
 import {
   ATTENTION_FORMS,
   type AttentionForm,
   type AttentionName,
   attentionFits,
+  type Epilogue,
   type FormLimits,
   PRODUCT_FORMS,
   type ProductForm,
@@ -30,10 +29,9 @@ import {
   type TileForm,
   tileThreads,
 } from "../../../src/engine/gpu/forms/records.ts";
-import { tiledBackward, tiledForward } from "../../../src/engine/gpu/kernels/attention/attention-tiles-code.ts";
-import { productProgram } from "../../../src/engine/gpu/matmul/matmul-code.ts";
+import { tiledBackward, tiledForward } from "../../../src/engine/gpu/kernels/attention/attention-tiles.ts";
+import { formOf, productProgram } from "../../../src/engine/gpu/matmul/matmul-code.ts";
 import type { Layout } from "../../../src/engine/gpu/matmul/product-form.ts";
-import { formOf } from "../../../src/engine/gpu/matmul/register-forms.ts";
 import { tiledProgram } from "../../../src/engine/gpu/matmul/tiled-code.ts";
 import { WEIGHT_STORAGES } from "../../../src/engine/gpu/packed/storage.ts";
 import {

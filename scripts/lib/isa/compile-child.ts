@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { sha256Hex } from "../../../src/engine/bytes/hash.ts";
 import { formLimits } from "../../../src/engine/gpu/forms/active.ts";
-import { halfPrograms } from "../../../src/engine/gpu/runtime/custom-kernels.ts";
+import { halfPrograms } from "../../../src/engine/gpu/runtime/custom-op.ts";
 import { compile, shaderSource } from "../../../src/engine/gpu/runtime/pipelines.ts";
 import { openNodeDevice } from "../node/node-gpu.ts";
 import { readLog, workOf } from "./assembly.ts";

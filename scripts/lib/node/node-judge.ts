@@ -1,7 +1,7 @@
 /** A judge for the tools: its options, its key from the environment, and its replies next to the runs. */
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { memoryCache, type ReplyCache } from "../../../src/engine/rewards/judge/cache.ts";
-import { timerClock } from "../../../src/engine/rewards/judge/clock.ts";
+import { timerClock } from "../../../src/engine/rewards/judge/providers/caller.ts";
 import type { JudgeHost } from "../../../src/engine/rewards/judge/setup.ts";
 import { judgeJitter } from "../../../src/engine/rl/run/judge-jitter.ts";
 import { judgeCache } from "../../../src/engine/runs/judge-cache.ts";

@@ -1,8 +1,7 @@
 /** Custom rewards under Node: a thread with an interpreter, opened at the first call. */
 import { Worker } from "node:worker_threads";
 import { type Consent, consentedRewards } from "../../../src/engine/rewards/consent.ts";
-import type { UserRewards } from "../../../src/engine/rewards/user/user-rewards.ts";
-import { type SandboxLink, userRewards } from "../../../src/engine/rewards/user/watched.ts";
+import { type SandboxLink, type UserRewards, userRewards } from "../../../src/engine/rewards/user/watched.ts";
 
 export interface NodeUserRewards extends UserRewards {
   /** Ends the thread, if one is open. */

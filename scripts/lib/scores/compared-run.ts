@@ -23,7 +23,7 @@ import {
   readEvaluations,
   type Selection,
 } from "../../../src/engine/runs/evaluations/evaluations.ts";
-import { parseManifest } from "../../../src/engine/runs/manifest-schema.ts";
+import { parseManifest } from "../../../src/engine/runs/manifest.ts";
 import { parseMetricsLine } from "../../../src/engine/runs/numbers-json.ts";
 import type { StepMetrics } from "../../../src/engine/runs/rollouts/records.ts";
 import { nodeStore } from "../node/node-store.ts";

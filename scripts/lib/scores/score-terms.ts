@@ -1,13 +1,13 @@
 /** Rewards of pairs under a configuration: captions as in loop 2, masks as in loop 1, each pair as a separate group. */
 import { requireConfig } from "../../../src/engine/config/parse.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
-import { composeReward } from "../../../src/engine/rewards/compose.ts";
+import { composeReward } from "../../../src/engine/rewards/composer/compose-group.ts";
 import { rewardPlan } from "../../../src/engine/rewards/composer/plan.ts";
 import type { Consent } from "../../../src/engine/rewards/consent.ts";
 import { rewardScorer } from "../../../src/engine/rewards/scorer.ts";
 import type { RewardTerm, RolloutFacts } from "../../../src/engine/rewards/term.ts";
 import type { ScoredRollout } from "../../../src/engine/rewards/types.ts";
-import { sealReward } from "../../../src/engine/rewards/user/seal.ts";
+import { sealReward } from "../../../src/engine/rewards/user/hash.ts";
 import type { Wordnet } from "../../../src/engine/rewards/wordnet.ts";
 import { one, type Parsed } from "../arguments.ts";
 import { requireConsent } from "../node/node-consent.ts";

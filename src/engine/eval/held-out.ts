@@ -17,7 +17,7 @@ import { type Spending, totalSpending } from "../rewards/judge/budget.ts";
 import type { RolloutFacts } from "../rewards/term.ts";
 import type { RewardScorer, ScoredRollout } from "../rewards/types.ts";
 import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
-import { EVAL_SEED, EVAL_STREAM } from "../runs/evaluations/evaluation-draws.ts";
+import { EVAL_SEED, EVAL_STREAM } from "../runs/evaluations/evaluation-metrics.ts";
 import type { Drawn, JudgeUse, RewardMetric, RowPart, RowScores } from "../runs/evaluations/evaluations.ts";
 import type { RunRows } from "../runs/run-rows.ts";
 

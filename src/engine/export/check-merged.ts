@@ -6,8 +6,8 @@ import type { ByteFolder } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 import { DTYPE_BYTES, type Dtype, type Safetensors } from "../formats/safetensors.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
+import { promptPlaces } from "../model/language/config-language.ts";
 import { languageForward, languageLogits } from "../model/language/language.ts";
-import { promptPlaces } from "../model/language/places.ts";
 import { openSa2va, type Sa2vaModel } from "../model/sa2va.ts";
 import type { FloatDtype } from "../model/weights/narrow.ts";
 import { weightsView } from "../model/weights/weights.ts";
@@ -15,8 +15,8 @@ import { embedPrompt, projectVision } from "../policy/embedding.ts";
 import { disposeFeatures, encodeImage } from "../policy/features.ts";
 import { segmentPictures } from "../policy/partner.ts";
 import { captionPrompt, promptRegions } from "../policy/prompts.ts";
-import type { TensorData } from "../runs/checkpoint/checkpoint-state.ts";
 import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
+import type { TensorData } from "../runs/checkpoint/trainer-state.ts";
 import { openHolders } from "./merged.ts";
 
 // Compares the stored tensors of a merged checkpoint with base + adapter, each within the rounding of its element type.

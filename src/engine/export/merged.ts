@@ -18,8 +18,8 @@ import {
 import { MAX_CODE_BYTES, remoteCode } from "../model/remote-code.ts";
 import { WEIGHT_INDEX } from "../model/weights/checkpoint.ts";
 import { type FloatDtype, fromFloat32 } from "../model/weights/narrow.ts";
-import type { TensorData } from "../runs/checkpoint/checkpoint-state.ts";
 import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
+import type { TensorData } from "../runs/checkpoint/trainer-state.ts";
 import { type ExportFile, type ExportFiles, wholeFile } from "./export-file.ts";
 
 /**

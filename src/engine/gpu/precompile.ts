@@ -12,7 +12,7 @@ import { SAMPLE } from "./decode/sample.ts";
 import { slotBlock } from "./decode/slot-block.ts";
 import { builtInForms } from "./forms/active.ts";
 import { usualProducts } from "./matmul/matmul-program.ts";
-import { broadcastLanes, customKernels } from "./runtime/custom-kernels.ts";
+import { broadcastLanes, customKernels } from "./runtime/custom-op.ts";
 import { compileAhead, type GpuProgram } from "./runtime/pipelines.ts";
 import { backendDevice } from "./runtime/program.ts";
 

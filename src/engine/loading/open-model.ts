@@ -10,10 +10,9 @@ import { parseSa2vaConfig, type Sa2vaConfig } from "../model/config.ts";
 import { visionFamily } from "../model/families/registry.ts";
 import { assembleSa2va, modelTokenizer, type OpenOptions, type Sa2vaModel } from "../model/sa2va.ts";
 import { type Checkpoint, openCheckpoint } from "../model/weights/checkpoint.ts";
-import { passingHash } from "../model/weights/passing-hash.ts";
 import { ALL_F32, type StorageChoice, weightBytes } from "../model/weights/storage-choice.ts";
 import { convertCheckpoint, stopIf, type WeightPiece } from "../model/weights/weight-pieces.ts";
-import { weightsHash } from "../model/weights/weights-hash.ts";
+import { passingHash, weightsHash } from "../model/weights/weights-hash.ts";
 import { type CachedModel, type CacheKey, type CacheWriter, type ModelCache, pieceKey } from "./model-cache.ts";
 
 /** The conversion of a model with the parts for video is not stored. */

@@ -3,12 +3,12 @@
  * docs/spec/sa2va.md#9-pixel-shuffle-and-projector). Frozen everywhere.
  */
 import { badInput } from "../errors.ts";
-import { headsOfPart } from "../gpu/heads.ts";
 import { attention } from "../gpu/kernels/attention/attention.ts";
 import { conv2d } from "../gpu/kernels/conv.ts";
 import { layerNorm, rmsNorm } from "../gpu/kernels/norm.ts";
 import type { Paced } from "../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
+import { headsOfPart } from "../gpu/tfjs/strided-copy.ts";
 import type { Sa2vaConfig, VisionConfig } from "./config.ts";
 import type { Probe } from "./probe.ts";
 import { resizeBicubicClamped } from "./sam2/interpolation.ts";

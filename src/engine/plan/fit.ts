@@ -1,7 +1,7 @@
 /** Whether a run fits a graphics card, how much memory each part takes, and which single change would make it fit. */
 import { groupsPerStep, needsReference, samples } from "../config/derived.ts";
 import type { LabConfig } from "../config/table.ts";
-import type { Throughput } from "../gpu/runtime/throughput.ts";
+import type { Throughput } from "../gpu/runtime/peak.ts";
 import { trainableBlocks } from "../model/adapter/trainable.ts";
 import { regionPromptOf, type Sa2vaConfig } from "../model/config.ts";
 import type { StorageChoice } from "../model/weights/storage-choice.ts";

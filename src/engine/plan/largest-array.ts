@@ -2,7 +2,7 @@
 import { samples } from "../config/derived.ts";
 import type { LabConfig } from "../config/table.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
-import { languageLinears } from "../model/language/language-shapes.ts";
+import { languageLinears } from "../model/language/language-families.ts";
 import type { StorageChoice } from "../model/weights/storage-choice.ts";
 import { bytesText } from "./bytes-text.ts";
 import { groupShape, settingChanges } from "./fit.ts";

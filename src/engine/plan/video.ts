@@ -2,7 +2,7 @@
 import type { Sam2Config } from "../model/sam2/config.ts";
 import { POINTER_FRAMES } from "../model/sam2/video/memory-bank.ts";
 import { MASK_CHANNELS } from "../model/sam2/video/video-shapes.ts";
-import { product } from "./sam2-work.ts";
+import { product } from "./work.ts";
 
 /** Operations of one tracked frame, 2 per multiply-add. */
 export interface FrameWork {

@@ -1,15 +1,93 @@
 /**
  * Arithmetic of a step, 2 operations per multiply-add (docs/spec/sa2va.md#17-sizes), and its time at a measured rate.
  */
-import type { Throughput } from "../gpu/runtime/throughput.ts";
-import type { Sa2vaConfig } from "../model/config.ts";
+
+import type { Throughput } from "../gpu/runtime/peak.ts";
+import type { DecoderSizes, Sa2vaConfig } from "../model/config.ts";
 import { visionFamily } from "../model/families/registry.ts";
 import { isLanguageTensor } from "../model/language/language-families.ts";
-import { decoderWork, encoderWork, LANGUAGE_TOKENS } from "./sam2-work.ts";
+import { PATCH_STRIDE, type Sam2Config } from "../model/sam2/config.ts";
+import { hieraBlocks } from "../model/sam2/hiera.ts";
 import type { GroupShape } from "./transient.ts";
 import { elements, modelShapes } from "./weights.ts";
 
-export interface WorkOptions {
+// Operations of SAM2's products, 2 per multiply-add (docs/spec/video.md#13-cost). They equal what the engine runs,
+// including the padding of windows and the resizing of position embeddings; norms, activations and sums are not
+// counted.
+
+/** Sparse tokens of a frame with a language prompt, and those of a tracked frame. */
+export const LANGUAGE_TOKENS = 3;
+export const TRACKED_TOKENS = 2;
+
+/** A product [rows, into] × [into, out]. */
+export function product(rows: number, into: number, out: number): number {
+  return 2 * rows * into * out;
+}
+
+/** Trunk and neck over one picture or frame; all objects share it. */
+export function encoderWork(config: Sam2Config): number {
+  const { imageSize, embedDim, hiddenDim } = config;
+  let side = imageSize / PATCH_STRIDE;
+  let width = embedDim;
+  let sum = product(side * side, 7 * 7 * 3, width) + positionWork(config, side);
+  for (const { window, pool, stageEnd } of hieraBlocks(config)) {
+    const [into, shrink] = [width, pool ? 2 : 1];
+    if (pool) {
+      width *= 2;
+      sum += product(side * side, into, width);
+    }
+    const across = window > 0 ? Math.ceil(side / window) : 1;
+    const keys = window > 0 ? window : side;
+    const queries = Math.floor(keys / shrink) ** 2;
+    sum += product(across ** 2 * keys ** 2, into, 3 * width);
+    sum += across ** 2 * (2 * product(queries, width, keys ** 2) + product(queries, width, width));
+    side /= shrink;
+    sum += 2 * product(side * side, width, 4 * width);
+    if (stageEnd) sum += product(side * side, width, hiddenDim);
+  }
+  return sum;
+}
+
+/** Resizes the background embedding to the map, one axis at a time. */
+function positionWork({ embedDim, posEmbedSize: [height, width] }: Sam2Config, side: number): number {
+  return product(side, height, width * embedDim) + product(side, width, side * embedDim);
+}
+
+/**
+ * Mask, choice of candidate and scores of one object on one frame, given the encoder's maps.
+ * @param prompts number of sparse tokens
+ */
+export function decoderWork(config: Sam2Config, { mlp, iouHidden }: DecoderSizes, prompts: number): number {
+  const { hiddenDim: width, decoderDepth, imageSize } = config;
+  const cells = (imageSize / 16) ** 2;
+  const tokens = 6 + prompts;
+  const attention = (queries: number, keys: number, inner: number): number =>
+    2 * product(queries, width, inner) + 2 * product(keys, width, inner) + 2 * product(queries, inner, keys);
+  const half = width / 2;
+  const layer =
+    attention(tokens, tokens, width) +
+    2 * product(tokens, width, mlp) +
+    attention(tokens, cells, half) +
+    attention(cells, tokens, half);
+  const positions = product(cells, 2, half);
+  const upscaling =
+    product(4 * cells, width, width / 4) +
+    product(16 * cells, width, width / 8) +
+    product(cells, width, width) +
+    product(4 * cells, width / 4, half);
+  const head = (hidden: number, out: number): number =>
+    product(1, width, hidden) + product(1, hidden, hidden) + product(1, hidden, out);
+  const masks = 4 * head(width, width / 8) + product(4, width / 8, 16 * cells) + product(1, 3, 16 * cells);
+  const heads = head(iouHidden, 4) + head(width, 1);
+  return decoderDepth * layer + attention(tokens, cells, half) + positions + upscaling + masks + heads;
+}
+
+/** The object pointer from the chosen token. */
+export function pointerWork({ hiddenDim: width }: Sam2Config): number {
+  return product(1, 3, width) + 3 * product(1, width, width);
+}
+
+interface WorkOptions {
   readonly loops: number;
   readonly captions: boolean;
   readonly masks: boolean;

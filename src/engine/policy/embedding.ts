@@ -2,8 +2,8 @@
 import { placedRows } from "../gpu/kernels/placed-rows.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { visionFamily } from "../model/families/registry.ts";
+import { promptPlaces } from "../model/language/config-language.ts";
 import { embedTokens } from "../model/language/language.ts";
-import { promptPlaces } from "../model/language/places.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { copiedTokens, splicedOrder, spliceVisual, widened } from "../model/splice.ts";
 import type { Weights } from "../model/weights/weights.ts";

@@ -15,20 +15,21 @@ import type { RegionPrompt } from "../model/config.ts";
 import type { CutPicture } from "../model/families/family.ts";
 import { visionFamily } from "../model/families/registry.ts";
 import { resizeBicubic } from "../model/preprocess/pillow-bicubic.ts";
-import { normalisePixels } from "../model/preprocess/pixels.ts";
+import { normalisePixels } from "../model/preprocess/tiling.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
-import { encodeSam, type SamFeatures } from "../model/sam2/neck.ts";
+import { encodeSam, type SamFeatures } from "../model/sam2/hiera.ts";
 import { weightsView } from "../model/weights/weights.ts";
-import { type FeatureDiskCache, pictureKey } from "./feature-store.ts";
 import {
   FEATURE_NAMES,
+  type FeatureDiskCache,
   type FeatureStorage,
   type HostFeatures,
   type HostTensor,
   hostFeatures,
   numbersOf,
   type PictureTokens,
-} from "./host-features.ts";
+  pictureKey,
+} from "./feature-store.ts";
 import { markedPicture, type RegionMark } from "./region-marks.ts";
 
 /** Frozen features of one image on the GPU; owned by the caller of the cache. */

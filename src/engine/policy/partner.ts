@@ -15,8 +15,7 @@ import type { PromptBatch } from "./decode/prefill.ts";
 import { FULL_SAMPLING } from "./decode/sampler.ts";
 import { embedTogether, projectVision, shownVision } from "./embedding.ts";
 import { type ImageFeatures, shownFeatures } from "./features.ts";
-import { decodeFrames, frameCount } from "./frame-masks.ts";
-import { type AskedPicture, phrasePrompts, phrasePromptsOf } from "./phrase-prompts.ts";
+import { type AskedPicture, decodeFrames, frameCount, phrasePrompts, phrasePromptsOf } from "./phrase-output.ts";
 import { answerRule, type CaptionPrompt, captionPrompt, countCells, regionCells } from "./prompts.ts";
 
 /**

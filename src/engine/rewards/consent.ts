@@ -7,7 +7,7 @@ import type { LabConfig } from "../config/table.ts";
 import { LabError, plainLine } from "../errors.ts";
 import { parseEndpoint } from "./judge/providers/endpoint.ts";
 import { rewardHash } from "./user/hash.ts";
-import type { UserRewards } from "./user/user-rewards.ts";
+import type { UserRewards } from "./user/watched.ts";
 
 /** Stored consent. */
 export const ALLOWED = z.object({

@@ -1,18 +1,29 @@
 /** The scorer of a run: it computes METEOR and IoU here, and calls the judge and the sandbox of the custom reward. */
+
 import { LabError } from "../errors.ts";
-import { captionReward } from "./caption-scorer.ts";
 import { composeGroup } from "./composer/compose-group.ts";
 import type { RewardPlan } from "./composer/plan.ts";
 import { type JudgeHost, type OpenJudge, openJudge } from "./judge/setup.ts";
 import { METEOR_DEFAULTS, Meteor } from "./meteor/meteor.ts";
 import type { RewardTerm, RolloutFacts } from "./term.ts";
-import { measuredTerms } from "./terms/registry.ts";
-import { utilityOf } from "./terms/utility.ts";
-import type { CaptionTermSource, RewardScorer } from "./types.ts";
-import type { UserRewards } from "./user/user-rewards.ts";
+import { measuredTerms, meteorOf, utilityOf } from "./terms/registry.ts";
+import type { CaptionPair, CaptionScorer, CaptionTermSource, RewardScorer, ScoredRollout } from "./types.ts";
+import type { UserRewards } from "./user/watched.ts";
 import type { Wordnet } from "./wordnet.ts";
 
-export interface ScorerParts {
+/** The reward of a caption pair without a judge: METEOR with weight 1. */
+function captionReward(meteor: Meteor, { reference, hypothesis }: CaptionPair): ScoredRollout {
+  const { value, ...details } = meteorOf(meteor, reference, hypothesis);
+  return { reward: value, terms: [{ name: "meteor", value, weight: 1, ...details }] };
+}
+
+/** A scorer of caption pairs without a judge. Keep one per run, because it caches words. */
+export function meteorScorer(wordnet: Wordnet): CaptionScorer {
+  const meteor = new Meteor(wordnet, METEOR_DEFAULTS);
+  return { score: async (pairs) => pairs.map((pair) => captionReward(meteor, pair)) };
+}
+
+interface ScorerParts {
   readonly wordnet: Wordnet;
   /** Replaces the judge of the configuration. */
   readonly judge?: () => CaptionTermSource | null;

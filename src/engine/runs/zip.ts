@@ -5,9 +5,8 @@ import { LabError } from "../errors.ts";
 import { tfevents, tfeventsName } from "../formats/tfevents.ts";
 import type { RunStore } from "../storage/store.ts";
 import { isOwnFile } from "./checkpoint/checkpoint-folder.ts";
-import { runEvents } from "./run-events.ts";
+import { runEvents, runTables } from "./run-events.ts";
 import { openRun } from "./run-folder.ts";
-import { runTables } from "./run-tables.ts";
 
 /** Limits of the zip format without its 64-bit extension: bytes, with a reserve for the directory, and files. */
 const LIMIT = 2 ** 32 - 2 ** 24;

@@ -13,14 +13,101 @@ import { packedLinear } from "../gpu/packed/linear.ts";
 import { packMatrix } from "../gpu/packed/matrix.ts";
 import { packRows, unpackRows } from "../gpu/packed/quantise.ts";
 import type { WeightStorage } from "../gpu/packed/storage.ts";
-import { halfPrograms } from "../gpu/runtime/custom-kernels.ts";
+import { STREAM } from "../gpu/random.ts";
+import { halfPrograms } from "../gpu/runtime/custom-op.ts";
+import { atOnce } from "../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
+import type { LanguageConfig } from "../model/language/config-language.ts";
+import { languageShapes } from "../model/language/language-families.ts";
+import { weightsView } from "../model/weights/weights.ts";
+import { decodeOnGpu, freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
+import { decodeOnHost } from "../policy/decode/decode-host.ts";
+import { disposePrefilled, prefill } from "../policy/decode/prefill.ts";
+import { FULL_SAMPLING, type GenerateOptions } from "../policy/decode/sampler.ts";
 import { GradientSum } from "../rl/optim/gradient-sum.ts";
-import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../rl/optim/optimiser.ts";
-import { disposeSet } from "../rl/optim/parameter-sets.ts";
-import { decodeTwice } from "./decoding.ts";
+import { ADAM_DEFAULTS, AdamState, applyAdamw, disposeSet } from "../rl/optim/optimiser.ts";
 import * as host from "./host-math.ts";
 import { drawn, exact, type Numbers } from "./host-math.ts";
+
+// Compares decoding by the prepared programs with the op layer and the host's sampler: different code for the same
+// tokens.
+
+/** A decoder with a few thousand weights and sizes that are not powers of two. */
+export const TINY_DECODER: LanguageConfig = {
+  family: "qwen2",
+  vocabSize: 53,
+  hiddenSize: 48,
+  layers: 2,
+  heads: 6,
+  kvHeads: 2,
+  headSize: 8,
+  mlpSize: 44,
+  attentionBias: true,
+  outputBias: false,
+  mlpBias: false,
+  rmsNormEps: 1e-6,
+  rope: { theta: 10_000, scaling: { kind: "none" } },
+  window: undefined,
+  maxPositions: 512,
+  tiedHead: false,
+};
+const ROWS = 3;
+const PROMPT = 9;
+const TOKENS = 12;
+
+interface Decoded {
+  /** Log-probabilities of all tokens, row by row. */
+  readonly found: readonly number[];
+  readonly expected: readonly number[];
+  /** Number of tokens that differ. */
+  readonly different: number;
+}
+
+/** Samples with both and frees everything, the workspace of decoding included. */
+async function decodeTwice(): Promise<Decoded> {
+  const numbers = (shape: readonly number[], seed: number, scale: number, centre = 0): Tensor =>
+    tf.tensor(
+      drawn(tf.util.sizeFromShape([...shape]), seed).map((value) => centre + scale * value),
+      [...shape],
+    );
+  // Logits a few nats apart, so that some tokens are likely and a wrong factor shows.
+  const weightOf = (name: string, shape: readonly number[], seed: number): Tensor => {
+    if (/norm[^.]*\.weight$/.test(name)) return numbers(shape, seed, 0.3, 1);
+    return numbers(shape, seed, name.endsWith("lm_head.weight") ? 1 : 0.5);
+  };
+  const frozen = new Map(
+    languageShapes(TINY_DECODER).map(([name, shape], at) => [name, weightOf(name, shape, at + 1)] as const),
+  );
+  const weights = weightsView(frozen, {}, 0);
+  const prefix = numbers([1, PROMPT, TINY_DECODER.hiddenSize], 101, 1);
+  const tails = numbers([ROWS, 1, TINY_DECODER.hiddenSize], 102, 1);
+  const prompts = atOnce(
+    prefill(weights, TINY_DECODER, [{ prefix, tails, tailLengths: new Array<number>(ROWS).fill(1) }]),
+  );
+  const key = { seed: 7, step: 1, loop: 1, row: 0, position: 0, stream: STREAM.token };
+  const address = Array.from({ length: ROWS }, (_, rollout) => ({ key: { ...key, rollout }, promptIds: [] }));
+  const options: GenerateOptions = {
+    maxNewTokens: TOKENS,
+    sampler: FULL_SAMPLING,
+    greedy: false,
+    key: (_, rollout) => ({ ...key, rollout }),
+    stop: () => false,
+  };
+  try {
+    const own = await decodeOnGpu(TINY_DECODER, weights, prompts, address, options);
+    const other = await decodeOnHost(TINY_DECODER, weights, prompts, address, options);
+    const [ids, otherIds] = [own, other].map((rows) => rows.flatMap((row) => row.ids)) as [number[], number[]];
+    return {
+      found: own.flatMap(({ logps }) => logps),
+      expected: other.flatMap(({ logps }) => logps),
+      different: ids.filter((id, at) => id !== otherIds[at]).length + Math.abs(ids.length - otherIds.length),
+    };
+  } finally {
+    disposePrefilled(prompts);
+    tf.dispose([prefix, tails, ...frozen.values()]);
+    freeDecodeBuffers();
+  }
+}
 
 /** The computed numbers and the expected ones. */
 export interface Outcome {

@@ -2,11 +2,11 @@
  * The tuning table of a session: loads it once, measures it, imports it, and replaces it while a run uses its own
  * table.
  */
+
 import { type FormTable, holdShapes, seenShapes, setFormTable } from "../gpu/forms/active.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
-import { peakRate } from "../gpu/runtime/peak.ts";
+import { measureThroughput, peakRate, type Throughput } from "../gpu/runtime/peak.ts";
 import type { SessionDeps } from "../rl/run/session-types.ts";
-import { tableIdentity } from "../tuning/identity.ts";
 import {
   emptyTable,
   formsOf,
@@ -17,14 +17,47 @@ import {
   type TuningEntry,
   type TuningTable,
 } from "../tuning/table.ts";
-import { byWork, type TunerOptions, tuneShapes } from "../tuning/tuner.ts";
-import type { DeviceRate } from "./device-rate.ts";
+import { byWork, type TunerOptions, tableIdentity, tuneShapes } from "../tuning/tuner.ts";
+
+/** The speed of a session's device, measured once, while nothing else runs. */
+export class DeviceRate {
+  readonly #now: () => number;
+  #rate: Promise<Throughput> | undefined;
+
+  /** @param now seconds, monotonic */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** The rate; measured now if unknown and the device is idle, else undefined. */
+  async measured(idle: boolean): Promise<Throughput | undefined> {
+    if (this.#rate === undefined && idle) {
+      this.#rate = measureThroughput(this.#now);
+      // After a failure, the next call measures again.
+      this.#rate.catch(() => this.forget());
+    }
+    return this.#rate;
+  }
+
+  /**
+   * Waits for a running measurement, whose GPU work would otherwise count as the caller's. Its error goes to the
+   * request that started it.
+   */
+  async quiet(): Promise<Throughput | null> {
+    return (await this.#rate?.catch(() => null)) ?? null;
+  }
+
+  /** Drops the rate, because the device has changed. */
+  forget(): void {
+    this.#rate = undefined;
+  }
+}
 
 /** Number of multiply-add runs; the first one compiles. */
 const PEAK_RUNS = 6;
 
 /** How kernels are tuned; all fields are optional. */
-export interface TuneOptions extends Omit<Partial<TunerOptions>, "check"> {
+interface TuneOptions extends Omit<Partial<TunerOptions>, "check"> {
   /**
    * Measures the adapter's multiply-adds in floating-point operations per second; by default several runs timed by the
    * session's clock.

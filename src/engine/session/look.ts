@@ -13,8 +13,8 @@ import type { Looked } from "../rl/loops/loop.ts";
 import { LOOP_CODE } from "../rl/loops/registry.ts";
 import type { LoadedModel, SessionDeps } from "../rl/run/session-types.ts";
 import { checkedRows } from "../rl/run/start/run-facts.ts";
-import { stepRows } from "../rl/step/clip-frames.ts";
-import { runWeights } from "../rl/step/run-weights.ts";
+import { runWeights } from "../rl/step/context.ts";
+import { stepRows } from "../rl/step/sample.ts";
 import { openRun } from "../runs/run-folder.ts";
 import { type ReplayAsked, repeatUpTo } from "./replay.ts";
 

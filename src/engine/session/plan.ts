@@ -5,9 +5,9 @@ import type { LabConfig } from "../config/table.ts";
 import { LabError } from "../errors.ts";
 import { PackedMatrix } from "../gpu/packed/matrix.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
+import type { Throughput } from "../gpu/runtime/peak.ts";
 import { setPlannedBytes } from "../gpu/runtime/pool.ts";
 import { probeMemory } from "../gpu/runtime/probe-memory.ts";
-import type { Throughput } from "../gpu/runtime/throughput.ts";
 import { sameStorage } from "../loading/storage-settings.ts";
 import type { StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
@@ -27,7 +27,7 @@ import {
 import { bindingProblem } from "../plan/largest-array.ts";
 import { settingBlockers } from "../rl/run/start/blockers.ts";
 import { asksCaptioner, NO_CAPTIONER } from "../rl/run/start/captioner.ts";
-import { adapterBlocker, type ShapedTrainable, trainableOf } from "../rl/run/start/start-run.ts";
+import { adapterBlocker, type ShapedTrainable, trainableOf } from "../rl/run/start/run-facts.ts";
 import { type RowWarning, rowWarnings } from "./row-warnings.ts";
 
 const F32 = 4;
@@ -139,7 +139,7 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
     checkpointBytes: 4 * F32 * trainableParameters,
     fit,
     problems: [
-      ...problemsOf(model, config, device, extras.clips === true),
+      ...problemsOf(model, config, device, extras.rows?.clips === true),
       ...startProblems(config, extras),
       ...fitProblems(fit),
     ],

@@ -10,7 +10,7 @@ import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { FoundMask } from "../model/sam2/postprocess.ts";
 import type { ParameterSet } from "../model/weights/weights.ts";
 import { type Weights, weightsView } from "../model/weights/weights.ts";
-import { chosenFrames, PUBLISHED_FRAMES } from "../policy/clip/frames.ts";
+import { chosenFrames, PUBLISHED_FRAMES } from "../policy/clip/follow.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
 import {
   createFeatureCache,

@@ -8,15 +8,23 @@ import { LabError } from "../errors.ts";
 import { repeatRows, zerosBehind } from "../gpu/kernels/repeat.ts";
 import type { Place } from "../gpu/kernels/rope.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
+import { inOrder, nextTo, promptPlaces } from "../model/language/config-language.ts";
 import { embedTokens, type KvCache, languageForward, languageLogits, normed } from "../model/language/language.ts";
-import { inOrder, nextTo, promptPlaces } from "../model/language/places.ts";
-import { BCE_WEIGHT, DICE_WEIGHT, type MaskLoss, maskLoss, pointMaskLoss, samplePoints } from "../model/mask-loss.ts";
+import {
+  BCE_WEIGHT,
+  DICE_WEIGHT,
+  type MaskLoss,
+  maskLoss,
+  pointMaskLoss,
+  samplePoints,
+  selectPoints,
+} from "../model/mask-loss.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
+import type { SamFeatures } from "../model/sam2/hiera.ts";
 import { type DecodedMasks, decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
-import type { SamFeatures } from "../model/sam2/neck.ts";
 import { languagePrompt } from "../model/seg-prompt.ts";
 import type { Weights } from "../model/weights/weights.ts";
-import { placesOf } from "../policy/decode/shared-prompts.ts";
+import { placesOf } from "../policy/decode/prefill.ts";
 import { projectVision } from "../policy/embedding.ts";
 import { tileTokens } from "../text/prompt.ts";
 import { joined, type SftBatch } from "./batch.ts";
@@ -60,7 +68,7 @@ export interface SftLoss {
 export type Embed = (ids: readonly (readonly number[])[]) => Tensor;
 
 /** What a loss of both tasks is computed from. */
-export interface SftStates {
+interface SftStates {
   /** Cross-entropy of the answers' tokens, scalar. */
   readonly token: Tensor;
   /** Final states of the prompts' common start, [n, P, D]. */
@@ -305,4 +313,40 @@ function segStates(
 function repeatCache(cache: KvCache, times: number): KvCache {
   if (cache[0]?.k.shape[0] === 1) return cache;
   return cache.map(({ k, v }) => ({ k: repeatRows(k, times), v: repeatRows(v, times) }));
+}
+
+// Points at which the mask losses of large masks are computed, drawn as in the published recipe
+// (docs/spec/sa2va.md#18-supervised-training-recipe).
+
+/** Uniform candidates per point. */
+const OVERSAMPLE = 3;
+/** Share of the points taken from the least certain candidates; the rest are uniform. */
+const UNCERTAIN = 0.75;
+
+/**
+ * Three quarters of the points are the candidates at which the masks are least certain; one quarter is uniform.
+ * @param logits [R, h, w]
+ * @param points P per mask
+ * @param draw uniform number in (0, 1) for (mask, n-th number)
+ * @returns [R, P, 2] as (x, y) in 0..1, owned by the caller
+ */
+export async function drawPoints(
+  logits: Tensor,
+  points: number,
+  draw: (mask: number, n: number) => number,
+): Promise<Tensor> {
+  const masks = logits.shape[0] as number;
+  const [candidates, certain] = [OVERSAMPLE * points, Math.round(UNCERTAIN * points)];
+  const coordinates = (count: number, from: number): Tensor => {
+    const values = new Float32Array(masks * count * 2);
+    for (let mask = 0; mask < masks; mask++) {
+      for (let n = 0; n < count * 2; n++) values[mask * count * 2 + n] = draw(mask, from + n);
+    }
+    return tf.tensor3d(values, [masks, count, 2]);
+  };
+  const spread = coordinates(candidates, 0);
+  const anywhere = coordinates(points - certain, 2 * candidates);
+  const chosen = await selectPoints(logits, spread, certain, anywhere);
+  tf.dispose([spread, anywhere]);
+  return chosen;
 }

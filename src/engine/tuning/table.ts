@@ -4,11 +4,11 @@ import { sha256Hex } from "../bytes/hash.ts";
 import { checkShape, parseJson } from "../bytes/json.ts";
 import { badInput, LabError, quote } from "../errors.ts";
 import type { FormTable } from "../gpu/forms/active.ts";
-import { familyOf } from "../gpu/forms/buckets.ts";
 import {
   ATTENTION_FORMS,
   type AttentionName,
   FORMER_FORMS,
+  familyOf,
   PRODUCT_FORMS,
   type ProductName,
 } from "../gpu/forms/records.ts";

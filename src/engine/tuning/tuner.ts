@@ -3,15 +3,188 @@
  * each is compiled and compared with the reference before it is timed. Calls run in slices of some milliseconds between
  * two waits for the device; an aborted signal takes effect after a slice.
  */
+
+import { sha256Hex } from "../bytes/hash.ts";
 import { LabError } from "../errors.ts";
-import { attentionForm, productForm, type SeenShape, withFormTable } from "../gpu/forms/active.ts";
-import { ATTENTION_FORMS, PRODUCT_FORMS } from "../gpu/forms/records.ts";
+import {
+  attentionForm,
+  type FormTable,
+  formLimits,
+  formTable,
+  productForm,
+  type SeenShape,
+  setFormTable,
+  withFormTable,
+} from "../gpu/forms/active.ts";
+import {
+  ATTENTION_FORMS,
+  type AttentionName,
+  type AttentionSizes,
+  attentionFits,
+  type MatrixUnit,
+  PRODUCT_FORMS,
+  type ProductForm,
+  type ProductName,
+  type ProductSizes,
+  productFits,
+  productWorth,
+} from "../gpu/forms/records.ts";
+import { attention } from "../gpu/kernels/attention/attention.ts";
+import { attentionPrograms } from "../gpu/kernels/attention/attention-tiles.ts";
+import { linear } from "../gpu/kernels/linear.ts";
+import { recordProduct, usualProducts } from "../gpu/matmul/matmul-program.ts";
+import { tiledProgram } from "../gpu/matmul/tiled-code.ts";
+import { KEPT_SCORE_BYTES } from "../gpu/memory-sizes.ts";
+import type { Arithmetic } from "../gpu/packed/half.ts";
+import { packMatrix } from "../gpu/packed/matrix.ts";
+import { packedBackward, packedForward } from "../gpu/packed/product.ts";
+import type { WeightStorage } from "../gpu/packed/storage.ts";
+import { tiledBackward, tiledForward } from "../gpu/packed/tile-programs.ts";
+import { UNIT } from "../gpu/packed/unpack.ts";
 import { passClock } from "../gpu/runtime/counters.ts";
+import { toTensor } from "../gpu/runtime/custom-op.ts";
+import type { GpuReport } from "../gpu/runtime/device.ts";
+import { type GpuProgram, shaderSource } from "../gpu/runtime/pipelines.ts";
 import { uploadsDone } from "../gpu/runtime/program.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { choose, type Measured, ratioOf, worthMeasuring } from "./choose.ts";
-import { type Work, workOf } from "./measure.ts";
-import type { TuningEntry } from "./table.ts";
+import type { TableIdentity, TuningEntry } from "./table.ts";
+
+// The work of one bucket: inputs of its shape, run in any of its forms.
+
+/** Rank of the low-rank branch that represents a bucket. */
+const RANK = 16;
+
+const TOLERANCE = 2e-4;
+/** Three decimal digits, the precision of half precision. */
+const HALF_TOLERANCE = 2e-3;
+
+interface Work {
+  readonly forms: readonly (ProductName | AttentionName)[];
+  /** The form that is stock TensorFlow.js; null if there is none. */
+  readonly stock: ProductName | AttentionName | null;
+  /** Maximum difference between the results of correct forms, relative to the largest element. */
+  readonly tolerance: number;
+  /** Floating-point operations of a call. */
+  readonly flops: number;
+  /** Records a call in a form; the caller owns the results. */
+  readonly run: (form: ProductName | AttentionName) => readonly Tensor[];
+  readonly dispose: () => void;
+}
+
+/** Values in [−1, 1) that are the same in every run. */
+function operand(shape: readonly number[], seed: number): Tensor {
+  return tf.randomUniform([...shape], -1, 1, "float32", seed);
+}
+
+/** Runs `work` with one bucket, or all buckets, set to a form. */
+function withForm(
+  form: ProductName | AttentionName,
+  bucket: string | null,
+  work: () => readonly Tensor[],
+): readonly Tensor[] {
+  const before: FormTable = formTable();
+  setFormTable({ get: (asked) => (bucket === null || asked === bucket ? form : before.get(asked)) });
+  try {
+    return work();
+  } finally {
+    setFormTable(before);
+  }
+}
+
+/** The work on which a bucket's forms are measured. */
+function workOf(shape: SeenShape): Work {
+  return shape.family === "product" ? productWork(shape.bucket, shape.sizes) : attentionWork(shape.bucket, shape.sizes);
+}
+
+/** Maximum elements of a measured packed matrix; longer ones are stored in blocks of rows anyway. */
+const MOST_PACKED = 2 ** 23;
+
+function packedWork(sizes: ProductSizes, storage: WeightStorage): Work {
+  const { layout, epilogue, m } = sizes;
+  const arithmetic = epilogue === "half" ? "f16" : "f32";
+  const forward = layout === "nt";
+  const [inSize, outs] = forward ? [sizes.k, sizes.n] : [sizes.n, sizes.k];
+  const outSize = Math.min(outs, Math.max(1, Math.floor(MOST_PACKED / inSize)));
+  const values = Float32Array.from({ length: outSize * inSize }, (_, at) => Math.sin(at * 12.9898));
+  const matrix = packMatrix(values, [outSize, inSize], storage);
+  const x = operand([m, forward ? Math.ceil(inSize / UNIT) * UNIT : outSize], 1);
+  const names = Object.keys(PRODUCT_FORMS) as ProductName[];
+  return {
+    forms: names.filter((name) => productFits(name, epilogue, formLimits()) && productWorth(name, sizes)),
+    stock: null,
+    tolerance: epilogue === "half" ? HALF_TOLERANCE : TOLERANCE,
+    flops: 2 * m * inSize * outSize,
+    run: (form) =>
+      withForm(form, null, () => [
+        toTensor(forward ? packedForward(x, matrix, undefined, arithmetic) : packedBackward(x, matrix, arithmetic)),
+      ]),
+    dispose: () => {
+      x.dispose();
+      matrix.dispose();
+    },
+  };
+}
+
+function productWork(bucket: string, sizes: ProductSizes): Work {
+  if (sizes.epilogue === "packed" || sizes.epilogue === "half") return packedWork(sizes, sizes.storage ?? "f32");
+  const { layout, epilogue, batch, m, n, k } = sizes;
+  const [transposeA, transposeB] = [layout[0] === "t", layout[1] === "t"];
+  const lead = batch === 1 ? [] : [batch];
+  const a = operand([...lead, ...(transposeA ? [k, m] : [m, k])], 1);
+  const b = operand([...lead, ...(transposeB ? [n, k] : [k, n])], 2);
+  const factors = epilogue === "low-rank" ? [operand([RANK, k], 3), operand([n, RANK], 4)] : [];
+  const product = (): Tensor => {
+    if (epilogue === "plain") return tf.matMul(a, b, transposeA, transposeB);
+    if (epilogue === "low-rank")
+      return linear(a, b, undefined, { a: factors[0] as Tensor, b: factors[1] as Tensor, scale: 1 });
+    const aPlace = { ...(transposeA ? { line: 1, step: m } : { line: k, step: 1 }), batch: m * k };
+    const bPlace = { ...(transposeB ? { line: k, step: 1 } : { line: 1, step: n }), batch: n * k };
+    const out = { row: n, batch: m * n };
+    return toTensor(recordProduct({ m, n, k, batch, a, aPlace, b, bPlace, out, end: "alone" }, [batch, m, n]));
+  };
+  const names = Object.keys(PRODUCT_FORMS) as ProductName[];
+  return {
+    forms: names.filter((name) => productFits(name, epilogue, formLimits()) && productWorth(name, sizes)),
+    stock: epilogue === "part" ? null : "stock",
+    tolerance: TOLERANCE,
+    flops: 2 * batch * m * n * k,
+    run: (form) => withForm(form, bucket, () => [tf.tidy(product)]),
+    dispose: () => tf.dispose([a, b, ...factors]),
+  };
+}
+
+function attentionWork(bucket: string, sizes: AttentionSizes): Work {
+  const { heads, group, queries, keys, width, valueWidth, causal } = sizes;
+  const inputs = [
+    operand([1, heads, queries, width], 1),
+    operand([1, heads / group, keys, width], 2),
+    operand([1, heads / group, keys, valueWidth], 3),
+  ];
+  const forward = (...[q, k, v]: Tensor[]): Tensor =>
+    attention(q as Tensor, k as Tensor, v as Tensor, width ** -0.5, undefined, causal ? {} : undefined);
+  const names = Object.keys(ATTENTION_FORMS) as AttentionName[];
+  return {
+    forms: names.filter((name) => attentionFits(name, sizes, formLimits(), KEPT_SCORE_BYTES)),
+    stock: attentionFits("scores", sizes, formLimits(), KEPT_SCORE_BYTES) ? "scores" : null,
+    tolerance: TOLERANCE,
+    // Two products forward and five backward; causality hides half.
+    flops: (causal ? 0.5 : 1) * heads * queries * keys * (7 * width + 7 * valueWidth),
+    run: (form) =>
+      withForm(form, bucket, () =>
+        tf.tidy(() => {
+          const { value, grads } = tf.valueAndGrads((...given) =>
+            forward(...given)
+              .square()
+              .sum(),
+          )(inputs);
+          value.dispose();
+          return grads;
+        }),
+      ),
+    dispose: () => tf.dispose(inputs),
+  };
+}
 
 const ROUNDS = 5;
 /** Target seconds of a slice, and its maximum number of calls. */
@@ -156,7 +329,7 @@ async function valuesOf(
  * Whether no element differs by more than rounding; a NaN never agrees.
  * @param tolerance relative to the largest element
  */
-export function agrees(own: Float32Array, expected: Float32Array, tolerance: number): boolean {
+function agrees(own: Float32Array, expected: Float32Array, tolerance: number): boolean {
   let [worst, size] = [0, 1e-30];
   for (let i = 0; i < expected.length; i++) {
     const error = Math.abs((own[i] as number) - (expected[i] as number));
@@ -165,4 +338,34 @@ export function agrees(own: Float32Array, expected: Float32Array, tolerance: num
     size = Math.max(size, Math.abs(expected[i] as number));
   }
   return own.length === expected.length && worst <= tolerance * size;
+}
+
+// The conditions that measured times depend on: adapter, browser and programs.
+
+/** Identity of this device in this browser. */
+export async function tableIdentity({ vendor, architecture, description }: GpuReport): Promise<TableIdentity> {
+  const tiles = Object.values<ProductForm>(PRODUCT_FORMS).flatMap((tile) => {
+    const unit = formLimits().unit;
+    if (tile.kind !== "tiles" || (tile.matrices && unit === undefined)) return [];
+    const packed = (type: Arithmetic, own?: MatrixUnit): GpuProgram[] => [
+      tiledForward("q4", type, tile, false, own),
+      tiledBackward("q4", type, false, tile, own),
+    ];
+    if (tile.matrices) return packed("f16", unit);
+    const loads = tile.vectors ? 4 : 1;
+    const along = { a: true, b: true };
+    const form = { layout: "any", vectors: false, tile, loads, along, bounded: false, end: "extras" } as const;
+    const plain = tiledProgram({ ...form, twice: true, activates: false });
+    return [plain, ...packed("f32"), ...packed("f16")];
+  });
+  const sources = [...usualProducts(), ...tiles, ...attentionPrograms()].map(shaderSource);
+  const kernels = await sha256Hex(new TextEncoder().encode([tf.version_core, ...sources].join("\n")));
+  const cut = (given: string): string => given.slice(0, 200);
+  return {
+    vendor: cut(vendor),
+    architecture: cut(architecture),
+    description: cut(description),
+    browser: cut(globalThis.navigator?.userAgent ?? "node"),
+    kernels: kernels.slice(0, 16),
+  };
 }

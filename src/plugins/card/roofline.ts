@@ -1,9 +1,8 @@
 /** A card's roofline: arithmetic, copies, workgroup memory, dispatches, submits, and the way to the host and back. */
-import { halfPrograms } from "../../engine/gpu/runtime/custom-kernels.ts";
+import { halfPrograms } from "../../engine/gpu/runtime/custom-op.ts";
 import type { EngineDevice } from "../../engine/gpu/runtime/device.ts";
-import { peakRates } from "../../engine/gpu/runtime/peak.ts";
+import { measureThroughput, peakRates } from "../../engine/gpu/runtime/peak.ts";
 import { compile, type GpuProgram } from "../../engine/gpu/runtime/pipelines.ts";
-import { measureThroughput } from "../../engine/gpu/runtime/throughput.ts";
 import { tf } from "../../engine/gpu/tf.ts";
 import { median } from "../../engine/tuning/choose.ts";
 import type { CardRate, CardSizes } from "./card-line.ts";

@@ -10,7 +10,7 @@ import type { RegionSample } from "../../engine/data/sample.ts";
 import { badInput } from "../../engine/errors.ts";
 import { adapterFiles } from "../../engine/export/adapter.ts";
 import { below, type ExportFiles, type ExportRows, pictureName, wholeFile } from "../../engine/export/export-file.ts";
-import { requireInternVl } from "../../engine/model/base-mllm.ts";
+import { requireInternVl } from "../../engine/model/config.ts";
 import type { TrainedTensors } from "../../engine/runs/checkpoint/trained.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
 import type { RunFolder } from "../../engine/runs/run-folder.ts";

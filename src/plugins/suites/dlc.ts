@@ -3,7 +3,7 @@ import { isRecord } from "../../engine/bytes/json.ts";
 import { idText, maskOf, openCoco } from "../../engine/data/readers/coco.ts";
 import { badInput } from "../../engine/errors.ts";
 import { meanOf } from "../../engine/eval/bootstrap.ts";
-import { readQuestion } from "../../engine/rewards/judge/questions/question-file.ts";
+import { readQuestion } from "../../engine/rewards/judge/questions/question-set.ts";
 import { type JudgeQuestion, recognitionQuestion } from "../../engine/rewards/judge-score.ts";
 import { findFiles, onlyFile, type PictureItem, pictureRows, type SuiteFile } from "./rows.ts";
 import { type AnsweredItem, type PublishedScore, publishedScores, type Suite } from "./suite.ts";

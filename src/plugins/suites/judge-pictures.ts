@@ -5,7 +5,7 @@
 import { base64 } from "../../engine/bytes/text.ts";
 import { decodeRle, type Rle, rleBox } from "../../engine/data/mask/rle.ts";
 import type { EncodedImage, RgbImage } from "../../engine/data/sample.ts";
-import { encodePng } from "../../engine/runs/png.ts";
+import { encodePng } from "../../engine/runs/rollouts/rollout-picture.ts";
 import type { JudgeSees } from "./suite.ts";
 
 /** Minimum side of a mask's box before it is enlarged, in pixels. */

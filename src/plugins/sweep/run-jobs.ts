@@ -1,5 +1,5 @@
 /** Determines which jobs of a sweep are done and runs the others. */
-import { differentStart } from "../../engine/rl/run/start/first-evaluation.ts";
+import { differentStart } from "../../engine/rl/run/start/prepare-run.ts";
 import { listCheckpoints } from "../../engine/runs/checkpoint/checkpoint-folder.ts";
 import { readEvaluations } from "../../engine/runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";

@@ -1,9 +1,9 @@
 /** A stored checkpoint: either complete and finite, or refused. */
 import fc from "fast-check";
-import { requireTrainable } from "../../../src/engine/rl/run/start/usable-checkpoint.ts";
+import { requireTrainable } from "../../../src/engine/rl/run/start/stored-state.ts";
 import { readCheckpoint, writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { MARKER } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
-import type { CheckpointState, TensorMap } from "../../../src/engine/runs/checkpoint/checkpoint-state.ts";
+import type { CheckpointState, TensorMap } from "../../../src/engine/runs/checkpoint/trainer-state.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { SHAPES, state } from "../../unit/runs/sample-checkpoint.ts";
 import { casesOf } from "../cases.ts";

@@ -10,7 +10,7 @@ import { layerNorm, rmsNorm } from "../../../src/engine/gpu/kernels/norm.ts";
 import { repeatRows } from "../../../src/engine/gpu/kernels/repeat.ts";
 import { resizeBilinear } from "../../../src/engine/gpu/kernels/resize.ts";
 import { applyRope, ropeTable } from "../../../src/engine/gpu/kernels/rope.ts";
-import { setSubgroupSize, subgroupSize } from "../../../src/engine/gpu/runtime/custom-kernels.ts";
+import { setSubgroupSize, subgroupSize } from "../../../src/engine/gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, shape, side, tensorSeed } from "../../support/any.ts";
 import { checkedGpu } from "../../support/gpu.ts";

@@ -6,7 +6,7 @@ import type { ProductName } from "../../../src/engine/gpu/forms/records.ts";
 import { attention } from "../../../src/engine/gpu/kernels/attention/attention.ts";
 import { packedLinear } from "../../../src/engine/gpu/packed/linear.ts";
 import { packMatrix } from "../../../src/engine/gpu/packed/matrix.ts";
-import { halfPrograms } from "../../../src/engine/gpu/runtime/custom-kernels.ts";
+import { halfPrograms } from "../../../src/engine/gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, side, tensorSeed } from "../../support/any.ts";
 import { checkedGpu } from "../../support/gpu.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { fourierRows } from "../../../src/engine/gpu/kernels/fourier.ts";
 import { placedRows } from "../../../src/engine/gpu/kernels/placed-rows.ts";
-import { setAdapterKind, switchCustomKernels } from "../../../src/engine/gpu/runtime/custom-kernels.ts";
+import { setAdapterKind, switchCustomKernels } from "../../../src/engine/gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, shape, side, tensorSeed } from "../../support/any.ts";
 import { checkedGpu } from "../../support/gpu.ts";

@@ -1,6 +1,6 @@
 /** What the list of runs does to a stored run, ended or failed at every call. No run computes here. */
 import { LabError } from "../../../src/engine/errors.ts";
-import { usableCheckpoint } from "../../../src/engine/rl/run/start/usable-checkpoint.ts";
+import { usableCheckpoint } from "../../../src/engine/rl/run/start/stored-state.ts";
 import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import { forkRun } from "../../../src/engine/runs/library/fork.ts";
 import { runLibrary } from "../../../src/engine/runs/library/library.ts";

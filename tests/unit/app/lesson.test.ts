@@ -9,7 +9,7 @@ import { phaseBeforeGroups } from "../../../src/app/screens/train/inspector.tsx"
 import { lessonOf } from "../../../src/app/screens/train/lesson.ts";
 import type { Phase, RunState } from "../../../src/engine/rl/run/events.ts";
 import { whatIf } from "../../../src/engine/rl/step/what-if.ts";
-import { parseManifest } from "../../../src/engine/runs/manifest-schema.ts";
+import { parseManifest } from "../../../src/engine/runs/manifest.ts";
 import type { GroupRecord, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
 import { groupsFromArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";
 

@@ -2,8 +2,7 @@
 import { expect, it } from "vitest";
 import { tokenDispatches } from "../../../bench/tool/dispatch-page.ts";
 import { WEIGHT_STORAGES } from "../../../src/engine/gpu/packed/storage.ts";
-import { sampleStep } from "../../../src/engine/policy/decode/sample-step.ts";
-import { FULL_SAMPLING } from "../../../src/engine/policy/decode/sampler.ts";
+import { FULL_SAMPLING, sampleStep } from "../../../src/engine/policy/decode/sampler.ts";
 
 it.each(WEIGHT_STORAGES)("are at most 14 a layer in %s, with an adapter", (storage) => {
   for (const rows of [1, 8, 16]) expect(tokenDispatches(storage, 16, rows).layer).toBeLessThanOrEqual(14);

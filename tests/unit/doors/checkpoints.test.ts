@@ -1,6 +1,6 @@
 /** Checkpoints that were damaged or made up: each is refused by name, and training goes on from the one before. */
 import { describe, expect, it } from "vitest";
-import { usableCheckpoint } from "../../../src/engine/rl/run/start/usable-checkpoint.ts";
+import { usableCheckpoint } from "../../../src/engine/rl/run/start/stored-state.ts";
 import {
   type CheckpointState,
   readCheckpoint,

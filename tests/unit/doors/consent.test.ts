@@ -10,7 +10,7 @@ import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { consentedRewards, originOf } from "../../../src/engine/rewards/consent.ts";
 import { memoryCache } from "../../../src/engine/rewards/judge/cache.ts";
-import { timerClock } from "../../../src/engine/rewards/judge/clock.ts";
+import { timerClock } from "../../../src/engine/rewards/judge/providers/caller.ts";
 import { openJudge } from "../../../src/engine/rewards/judge/setup.ts";
 import { rewardHash } from "../../../src/engine/rewards/user/hash.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";

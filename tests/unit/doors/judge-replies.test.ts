@@ -1,6 +1,6 @@
 /** Replies of judges that were made to stall or end a run: each becomes a missing verdict, at once. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { replyObject } from "../../../src/engine/rewards/judge/reply-json.ts";
+import { replyObject } from "../../../src/engine/rewards/judge/questions/question-set.ts";
 import { testJudge } from "../../support/judge.ts";
 import { type Behaviour, type JudgeServer, judgeServer } from "../../support/judge-server.ts";
 

@@ -5,7 +5,7 @@ import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { adapterFiles } from "../../../src/engine/export/adapter.ts";
 import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
 import { initLora, readAdapter } from "../../../src/engine/model/adapter/lora.ts";
-import { languageLinears } from "../../../src/engine/model/language/language-shapes.ts";
+import { languageLinears } from "../../../src/engine/model/language/language-families.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
 import type { TrainedTensors } from "../../../src/engine/runs/checkpoint/trained.ts";
 import { collectFiles } from "../../support/collected-files.ts";

@@ -17,7 +17,7 @@ import { adapterFiles } from "../../../src/engine/export/adapter.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { type Adapter, initLora, readAdapter } from "../../../src/engine/model/adapter/lora.ts";
 import { embedTokens, languageForward, languageLogits } from "../../../src/engine/model/language/language.ts";
-import { languageLinears } from "../../../src/engine/model/language/language-shapes.ts";
+import { languageLinears } from "../../../src/engine/model/language/language-families.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
 import { loadTensors } from "../../../src/engine/model/weights/weight-pieces.ts";
 import { weightsView } from "../../../src/engine/model/weights/weights.ts";

@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { ModelCache } from "../../../src/engine/loading/model-cache.ts";
 import { remoteAddress } from "../../../src/engine/loading/remote/address.ts";
-import { copyRoom, hasVersion } from "../../../src/engine/loading/remote/copy-room.ts";
-import { openRemote } from "../../../src/engine/loading/remote/folder.ts";
+import { copyRoom, hasVersion, openRemote } from "../../../src/engine/loading/remote/folder.ts";
 import { askRemote, type RemoteListing } from "../../../src/engine/loading/remote/listing.ts";
 import { weightsHash } from "../../../src/engine/model/weights/weights-hash.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";

@@ -4,8 +4,7 @@ import { root } from "../../../scripts/lib/ensure.mjs";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { type ByteFolder, type ByteSource, folderOf } from "../../../src/engine/bytes/source.ts";
 import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
-import { passingHash } from "../../../src/engine/model/weights/passing-hash.ts";
-import { weightsHash } from "../../../src/engine/model/weights/weights-hash.ts";
+import { passingHash, weightsHash } from "../../../src/engine/model/weights/weights-hash.ts";
 
 const local = await nodeFolder(join(root, "public", "pocket", "model"));
 

@@ -11,9 +11,8 @@ import { openRemote } from "../../../src/engine/loading/remote/folder.ts";
 import { askRemote, type RemoteListing } from "../../../src/engine/loading/remote/listing.ts";
 import type { RemoteDeps } from "../../../src/engine/loading/remote/request.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
-import { passingHash } from "../../../src/engine/model/weights/passing-hash.ts";
 import { loadTensors } from "../../../src/engine/model/weights/weight-pieces.ts";
-import { weightsHash } from "../../../src/engine/model/weights/weights-hash.ts";
+import { passingHash, weightsHash } from "../../../src/engine/model/weights/weights-hash.ts";
 import { type CheckpointServer, checkpointServer } from "../../support/checkpoint-server.ts";
 import { WAIT } from "../../support/hang.ts";
 

@@ -13,7 +13,7 @@ import { openSafetensors, writeSafetensors } from "../../../src/engine/formats/s
 import { type Adapter, initLora, loraShapes, readAdapter } from "../../../src/engine/model/adapter/lora.ts";
 import { isTrainableBase, trainableSet } from "../../../src/engine/model/adapter/trainable.ts";
 import type { LanguageConfig } from "../../../src/engine/model/config.ts";
-import { languageLinears } from "../../../src/engine/model/language/language-shapes.ts";
+import { languageLinears } from "../../../src/engine/model/language/language-families.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
 
 /** The two files of an adapter, by path. */

@@ -4,7 +4,7 @@ import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { initLora, loraShapes } from "../../../src/engine/model/adapter/lora.ts";
 import type { LanguageConfig } from "../../../src/engine/model/config.ts";
 import { languageForward } from "../../../src/engine/model/language/language.ts";
-import { languageShapes } from "../../../src/engine/model/language/language-shapes.ts";
+import { languageShapes } from "../../../src/engine/model/language/language-families.ts";
 import { spliceVisual } from "../../../src/engine/model/splice.ts";
 import { weightsView } from "../../../src/engine/model/weights/weights.ts";
 

@@ -3,7 +3,7 @@ import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { atOnce } from "../../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import type { VisionConfig } from "../../../src/engine/model/config.ts";
-import { visionShapes } from "../../../src/engine/model/families/internvl/shapes.ts";
+import { visionShapes } from "../../../src/engine/model/families/internvl/family.ts";
 import { pixelShuffle, visionTower } from "../../../src/engine/model/vision.ts";
 import { weightsView } from "../../../src/engine/model/weights/weights.ts";
 import { visionErrors } from "../../support/vision-golden.ts";

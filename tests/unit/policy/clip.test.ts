@@ -4,26 +4,30 @@ import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { stacked } from "../../../src/engine/data/clips/film-strip.ts";
 import { atOnce } from "../../../src/engine/gpu/runtime/work-budget.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
-import { projectVisual } from "../../../src/engine/model/projector.ts";
+import { projectVisual } from "../../../src/engine/model/families/internvl/family.ts";
 import { openSa2va, type Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import { HIERA_L } from "../../../src/engine/model/sam2/config.ts";
+import { encodeFrame } from "../../../src/engine/model/sam2/hiera.ts";
 import { selectMask } from "../../../src/engine/model/sam2/mask-decoder.ts";
-import { encodeFrame } from "../../../src/engine/model/sam2/neck.ts";
 import { type FoundMask, readMasks } from "../../../src/engine/model/sam2/postprocess.ts";
+import { encodeMemory } from "../../../src/engine/model/sam2/video/clip.ts";
 import { promptedMasks, trackedMasks } from "../../../src/engine/model/sam2/video/frame-masks.ts";
 import { memoryAttention, memoryConstants } from "../../../src/engine/model/sam2/video/memory-attention.ts";
-import { encodeMemory } from "../../../src/engine/model/sam2/video/memory-encoder.ts";
 import { weightsView } from "../../../src/engine/model/weights/weights.ts";
+import { bankBytes, mapsRead, pointersRead, trackingWork } from "../../../src/engine/plan/video.ts";
 import {
   decoderWork,
   encoderWork,
   LANGUAGE_TOKENS,
   pointerWork,
   TRACKED_TOKENS,
-} from "../../../src/engine/plan/sam2-work.ts";
-import { bankBytes, mapsRead, pointersRead, trackingWork } from "../../../src/engine/plan/video.ts";
-import { clipVision, segmentClipPrompt } from "../../../src/engine/policy/clip/clip-prompt.ts";
-import { chosenFrames, parseFrameChoice } from "../../../src/engine/policy/clip/frames.ts";
+} from "../../../src/engine/plan/work.ts";
+import {
+  chosenFrames,
+  clipVision,
+  parseFrameChoice,
+  segmentClipPrompt,
+} from "../../../src/engine/policy/clip/follow.ts";
 import { embedPrompt } from "../../../src/engine/policy/embedding.ts";
 import {
   createFeatureCache,
@@ -31,11 +35,14 @@ import {
   encodeImage,
   type ImageFeatures,
 } from "../../../src/engine/policy/features.ts";
-import { decodeFrames } from "../../../src/engine/policy/frame-masks.ts";
 import { candidatePolicy } from "../../../src/engine/policy/mask/candidate-policy.ts";
 import { findInPictures } from "../../../src/engine/policy/partner.ts";
-import { type PhraseOutput, phraseOutputs } from "../../../src/engine/policy/phrase-output.ts";
-import { phrasePromptsOf } from "../../../src/engine/policy/phrase-prompts.ts";
+import {
+  decodeFrames,
+  type PhraseOutput,
+  phraseOutputs,
+  phrasePromptsOf,
+} from "../../../src/engine/policy/phrase-output.ts";
 import { captionPrompt } from "../../../src/engine/policy/prompts.ts";
 import { buildClipPrompt } from "../../../src/engine/text/clip-prompt.ts";
 import { buildPrompt, REGION_CAPTION_WORDING, withVisualTokens } from "../../../src/engine/text/prompt.ts";

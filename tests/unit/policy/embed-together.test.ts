@@ -2,7 +2,7 @@
 import { beforeAll, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
-import { projectVisual } from "../../../src/engine/model/projector.ts";
+import { projectVisual } from "../../../src/engine/model/families/internvl/family.ts";
 import { openSa2va } from "../../../src/engine/model/sa2va.ts";
 import { weightsView } from "../../../src/engine/model/weights/weights.ts";
 import { embedPrompt, embedTogether } from "../../../src/engine/policy/embedding.ts";

@@ -2,9 +2,13 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { resizeBicubic } from "../../../src/engine/model/preprocess/pillow-bicubic.ts";
-import { normalisePixels } from "../../../src/engine/model/preprocess/pixels.ts";
 import { regionGrid } from "../../../src/engine/model/preprocess/region-grid.ts";
-import { chooseGrid, imageTiles, type TilingConfig } from "../../../src/engine/model/preprocess/tiling.ts";
+import {
+  chooseGrid,
+  imageTiles,
+  normalisePixels,
+  type TilingConfig,
+} from "../../../src/engine/model/preprocess/tiling.ts";
 import { openArrays } from "../../../tools/parity/golden-arrays.ts";
 
 const GOLDEN = fileURLToPath(new URL("../../golden/sa2va-ops/", import.meta.url));

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { LabError } from "../../../src/engine/errors.ts";
-import { meteorScorer } from "../../../src/engine/rewards/caption-scorer.ts";
-import { composeReward } from "../../../src/engine/rewards/compose.ts";
+import { composeReward } from "../../../src/engine/rewards/composer/compose-group.ts";
+import { meteorScorer } from "../../../src/engine/rewards/scorer.ts";
 import type { RewardTerm } from "../../../src/engine/rewards/term.ts";
 import { parseWordnet } from "../../../src/engine/rewards/wordnet.ts";
 

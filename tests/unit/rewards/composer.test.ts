@@ -6,7 +6,7 @@ import { weightKey } from "../../../src/engine/config/groups/reward-weights.ts";
 import { defaultConfig, requireConfig } from "../../../src/engine/config/parse.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { encodeRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
-import { meanScores } from "../../../src/engine/rewards/composer/mean-scores.ts";
+import { meanScores } from "../../../src/engine/rewards/composer/compose-group.ts";
 import { rewardPlan } from "../../../src/engine/rewards/composer/plan.ts";
 import { rewardScorer } from "../../../src/engine/rewards/scorer.ts";
 import type { RolloutFacts } from "../../../src/engine/rewards/term.ts";

@@ -1,9 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { pythonStrip } from "../../../src/engine/bytes/text.ts";
-import { alignTokens, countChunks } from "../../../src/engine/rewards/meteor/align.ts";
-import { Lexicon } from "../../../src/engine/rewards/meteor/lexicon.ts";
-import { Meteor } from "../../../src/engine/rewards/meteor/meteor.ts";
+import { alignTokens, countChunks, Lexicon, Meteor } from "../../../src/engine/rewards/meteor/meteor.ts";
 import { meteorTokens } from "../../../src/engine/rewards/meteor/tokens.ts";
 import { parseWordnet } from "../../../src/engine/rewards/wordnet.ts";
 import { randomCaptions } from "./random-captions.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { porterStem } from "../../../src/engine/rewards/meteor/porter.ts";
+import { porterStem } from "../../../src/engine/rewards/meteor/meteor.ts";
 
 test.each([
   // The table, and that it is asked before lower-casing.

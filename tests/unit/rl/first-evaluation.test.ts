@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
-import { takenOver } from "../../../src/engine/rl/run/start/first-evaluation.ts";
+import { takenOver } from "../../../src/engine/rl/run/start/prepare-run.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import { evaluation } from "../runs/sample-evaluations.ts";
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
-import * as masks from "../../../src/engine/policy/mask/mask-distributions.ts";
+import * as masks from "../../../src/engine/policy/mask/mask-policy.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");

@@ -1,7 +1,7 @@
 /** Frozen features on disk serve a run only if everything their bits depend on is the same. */
 import { expect, it } from "vitest";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
-import { hostFeatures } from "../../../src/engine/policy/host-features.ts";
+import { hostFeatures } from "../../../src/engine/policy/feature-store.ts";
 import type { LoadedModel } from "../../../src/engine/rl/run/session-types.ts";
 import { runFeatures } from "../../../src/engine/rl/run/start/run-features.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";

@@ -5,8 +5,7 @@ import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import type { Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import { freshState } from "../../../src/engine/rl/optim/training-state.ts";
-import type { StepContext } from "../../../src/engine/rl/step/context.ts";
-import { runWeights } from "../../../src/engine/rl/step/run-weights.ts";
+import { runWeights, type StepContext } from "../../../src/engine/rl/step/context.ts";
 import { partnerOf } from "../../../src/engine/rl/step/sample.ts";
 
 beforeAll(async () => {

@@ -2,12 +2,19 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import type { ParameterSet } from "../../../src/engine/model/weights/weights.ts";
-import { clipFactor, globalNorm, scaleGradients } from "../../../src/engine/rl/optim/clip.ts";
-import { emaDistance, rampedDecay, updateEma } from "../../../src/engine/rl/optim/ema.ts";
 import { inspectGradients, judgeGradients } from "../../../src/engine/rl/optim/monitor.ts";
-import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../../src/engine/rl/optim/optimiser.ts";
-import { copySet, disposeSet } from "../../../src/engine/rl/optim/parameter-sets.ts";
+import {
+  ADAM_DEFAULTS,
+  AdamState,
+  applyAdamw,
+  copySet,
+  disposeSet,
+  emaDistance,
+  rampedDecay,
+  updateEma,
+} from "../../../src/engine/rl/optim/optimiser.ts";
 import { learningRate, scheduleOf } from "../../../src/engine/rl/optim/schedule.ts";
+import { clipFactor, globalNorm, scaleGradients } from "../../../src/engine/rl/optim/training-state.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");

@@ -3,7 +3,7 @@ import { HASH_PIECE } from "../../../src/engine/bytes/hash.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import { fromPeftName, toPeftName } from "../../../src/engine/formats/peft-names.ts";
 import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
-import { writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
+import { writeSafetensors } from "../../../src/engine/formats/safetensors.ts";
 import {
   type CheckpointState,
   listCheckpoints,

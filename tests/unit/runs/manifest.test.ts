@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
-import { parseManifest } from "../../../src/engine/runs/manifest-schema.ts";
+import { parseManifest } from "../../../src/engine/runs/manifest.ts";
 
 const MANIFEST = {
   format: "sa2va-lab-run/1",

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
-import { digestRun } from "../../../src/engine/runs/library/digest.ts";
-import { NO_CURVE, readCurve, recentRewards } from "../../../src/engine/runs/library/run-curve.ts";
+import { digestRun, NO_CURVE, readCurve, recentRewards } from "../../../src/engine/runs/library/digest.ts";
 import { appendPhases, readPhases } from "../../../src/engine/runs/phase-lines.ts";
 import { createRun, listRuns, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { rowsHash } from "../../../src/engine/data/open-rows.ts";
-import { parseManifest } from "../../../src/engine/runs/manifest-schema.ts";
+import { parseManifest } from "../../../src/engine/runs/manifest.ts";
 import { evaluatedRows, type RowList, runRows, storedRunRows, usedHash } from "../../../src/engine/runs/run-rows.ts";
 import { manifest as sampleManifest } from "./sample-run.ts";
 

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import { readEvaluations, writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
-import { takeOver } from "../../../src/engine/runs/library/take-over.ts";
+import { takeOver } from "../../../src/engine/runs/library/library.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { killAfter } from "./killed-store.ts";

@@ -5,7 +5,7 @@ import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { nodeWordnet } from "../../../scripts/lib/node/node-rows.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { openSa2va } from "../../../src/engine/model/sa2va.ts";
-import { meteorScorer } from "../../../src/engine/rewards/caption-scorer.ts";
+import { meteorScorer } from "../../../src/engine/rewards/scorer.ts";
 import { answerHeldOut } from "../../../tools/pocket/evaluate.ts";
 import { pocketClip, stripOf } from "../../../tools/pocket/world/clip-samples.ts";
 import { motionIn } from "../../../tools/pocket/world/motion.ts";

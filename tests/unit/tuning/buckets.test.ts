@@ -1,20 +1,18 @@
 import { describe, expect, it } from "vitest";
-import {
-  attentionBucket,
-  familyOf,
-  type ProductSizes,
-  power,
-  productBucket,
-} from "../../../src/engine/gpu/forms/buckets.ts";
 import { BUILT_IN, classOf } from "../../../src/engine/gpu/forms/built-in.ts";
 import {
   ATTENTION_FORMS,
   type AttentionName,
+  attentionBucket,
   attentionFits,
+  familyOf,
   matrixUnit,
   PRODUCT_FORMS,
   type ProductForm,
   type ProductName,
+  type ProductSizes,
+  power,
+  productBucket,
   productFits,
   productWorth,
   tileBytes,

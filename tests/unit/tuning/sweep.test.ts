@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { familyOf } from "../../../src/engine/gpu/forms/buckets.ts";
+import { familyOf } from "../../../src/engine/gpu/forms/records.ts";
 import { trueSweep } from "../../../src/plugins/card/sweep.ts";
 
 it("the sweep of a card has each bucket of 1B once: layers of both pictures, head, vision tower, attention", () => {

@@ -1,6 +1,6 @@
 /** Golden schema `grpo-mask-actions`: distributions over masks and the policy loss on them. */
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
-import * as masks from "../../../src/engine/policy/mask/mask-distributions.ts";
+import * as masks from "../../../src/engine/policy/mask/mask-policy.ts";
 import { CANDIDATES, candidateLogProbs } from "../../../src/engine/policy/mask/mask-policy.ts";
 import { detailedLoss, policyLoss } from "../../../src/engine/rl/objective/loss.ts";
 import { type LossSettings, lossSettings } from "../../../src/engine/rl/objective/loss-types.ts";

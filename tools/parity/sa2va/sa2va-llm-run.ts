@@ -2,8 +2,8 @@
 import { tokenScores } from "../../../src/engine/gpu/kernels/logprob.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import type { Sa2vaConfig } from "../../../src/engine/model/config.ts";
+import { projectVisual } from "../../../src/engine/model/families/internvl/family.ts";
 import { embedTokens, languageForward, languageLogits } from "../../../src/engine/model/language/language.ts";
-import { projectVisual } from "../../../src/engine/model/projector.ts";
 import { spliceVisual } from "../../../src/engine/model/splice.ts";
 import type { FrozenWeights, ParameterSet, Weights } from "../../../src/engine/model/weights/weights.ts";
 import { generate } from "../../../src/engine/policy/decode/generate.ts";

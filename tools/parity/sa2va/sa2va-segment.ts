@@ -1,8 +1,8 @@
 /** Golden masks from the whole path: the language model's [SEG] states, teacher-forced and of the greedy answer. */
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { languageForward } from "../../../src/engine/model/language/language.ts";
+import type { SamFeatures } from "../../../src/engine/model/sam2/hiera.ts";
 import { decodeMasks, selectMask } from "../../../src/engine/model/sam2/mask-decoder.ts";
-import type { SamFeatures } from "../../../src/engine/model/sam2/neck.ts";
 import { imageLogits } from "../../../src/engine/model/sam2/postprocess.ts";
 import { languagePrompt } from "../../../src/engine/model/seg-prompt.ts";
 import { compareArrays, missed, type Tolerance } from "../compare.ts";

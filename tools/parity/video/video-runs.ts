@@ -1,12 +1,11 @@
 /** The runs of a video golden set through a clip: those of Sa2VA, Sa2VA-i and SAM 2.1. */
 import { LabError } from "../../../src/engine/errors.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
-import type { FrameMaps } from "../../../src/engine/model/sam2/neck.ts";
+import type { FrameMaps } from "../../../src/engine/model/sam2/hiera.ts";
 import { imageLogits } from "../../../src/engine/model/sam2/postprocess.ts";
-import { TUNED_DECODER } from "../../../src/engine/model/sam2/video/clip.ts";
+import { Tracker, TUNED_DECODER } from "../../../src/engine/model/sam2/video/clip.ts";
 import { disposeFrameMasks, type FrameMasks, promptedMasks } from "../../../src/engine/model/sam2/video/frame-masks.ts";
 import { type GivenMask, squareMask } from "../../../src/engine/model/sam2/video/mask-prompt.ts";
-import { Tracker } from "../../../src/engine/model/sam2/video/tracker.ts";
 import { Captured } from "../probes.ts";
 import type { VideoGolden } from "./video-golden.ts";
 

@@ -3,7 +3,7 @@ import { stacked } from "../../../src/engine/data/clips/film-strip.ts";
 import type { RgbImage } from "../../../src/engine/data/sample.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { resizeBicubic } from "../../../src/engine/model/preprocess/pillow-bicubic.ts";
-import { normalisePixels } from "../../../src/engine/model/preprocess/pixels.ts";
+import { normalisePixels } from "../../../src/engine/model/preprocess/tiling.ts";
 import type { Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import { joined } from "../../../src/engine/sft/batch.ts";
 import type { CellWords, PocketRegion } from "../batch.ts";

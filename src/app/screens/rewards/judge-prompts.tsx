@@ -7,7 +7,7 @@ import {
   type PromptName,
   promptVersion,
 } from "../../../engine/rewards/judge/questions/prompts.ts";
-import { parseQuestionFile } from "../../../engine/rewards/judge/questions/question-file.ts";
+import { parseQuestionFile } from "../../../engine/rewards/judge/questions/question-set.ts";
 import { TEST_QUESTIONS } from "../../../engine/rewards/judge/test-pairs.ts";
 import { Fields } from "../../components/settings/field.tsx";
 import { Button } from "../../components/ui/button.tsx";

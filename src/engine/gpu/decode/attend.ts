@@ -5,10 +5,8 @@
  * gpu/kernels/norm.ts and attention.ts; tests/gpu/decode.test.ts.
  */
 import { lines } from "../matmul/product-form.ts";
-import type { GpuProgram } from "../runtime/pipelines.ts";
-import { u32s } from "../runtime/uniforms.ts";
-import { type LaneProgram, POINT, POINT_LANES } from "./lanes.ts";
-import { SLOT_HEADER } from "./state.ts";
+import { type GpuProgram, u32s } from "../runtime/pipelines.ts";
+import { type LaneProgram, POINT, POINT_LANES, SLOT_HEADER } from "./lanes.ts";
 
 /** x[slot] = embedding of the slot's token, or the embedding its row starts with. One thread per four channels. */
 export const EMBED: GpuProgram = {

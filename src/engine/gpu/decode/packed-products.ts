@@ -6,13 +6,11 @@
 import { lines } from "../matmul/product-form.ts";
 import { hasScales, type WeightStorage } from "../packed/storage.ts";
 import { blockInputs, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "../packed/unpack.ts";
-import type { GpuProgram } from "../runtime/pipelines.ts";
-import { u32s } from "../runtime/uniforms.ts";
+import { type GpuProgram, u32s } from "../runtime/pipelines.ts";
 import { eachLayer, JOINED_HEADER, JOINED_PACKED_UNIFORMS, LAYERS } from "./joined.ts";
-import { type LaneProgram, POINT, POINT_LANES } from "./lanes.ts";
+import { type LaneProgram, POINT, POINT_LANES, SLOT_HEADER } from "./lanes.ts";
 import { addend, layerProgram } from "./products.ts";
 import { type SlotBlock, blockInputs as slotInputs } from "./slot-block.ts";
-import { SLOT_HEADER } from "./state.ts";
 
 /** Input sizes must be a multiple of this. */
 export const PACKED_STEP = UNIT;

@@ -7,8 +7,7 @@
  * gpu/kernels/linear.ts; tests/gpu/decode.test.ts.
  */
 import { lines } from "../matmul/product-form.ts";
-import { type BufferType, bound, type GpuProgram } from "../runtime/pipelines.ts";
-import { u32s } from "../runtime/uniforms.ts";
+import { type BufferType, bound, type GpuProgram, u32s } from "../runtime/pipelines.ts";
 import { eachLayer, JOINED_BIAS, JOINED_HEADER, JOINED_UNIFORMS, joinedInputs, OWN_PART } from "./joined.ts";
 import { type LaneProgram, POINT, POINT_LANES } from "./lanes.ts";
 import { blockInputs, type SlotBlock } from "./slot-block.ts";

@@ -6,13 +6,11 @@
 
 import { type AdamwNumbers, adamwUpdate, moveTowards } from "../kernels/optimiser.ts";
 import { pointProgram, type RowProgram, runPoints, runRows } from "../rows-program.ts";
-import { customKernels } from "../runtime/custom-kernels.ts";
-import { toTensor } from "../runtime/custom-op.ts";
+import { customKernels, toTensor } from "../runtime/custom-op.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { copyBuffers, flatGrid, runProgram, unwritten } from "../runtime/program.ts";
 import { type Tensor, tf } from "../tf.ts";
-import { CHUNK, type FlatLayout, runsOf, type Segment } from "./layout.ts";
-import { bySegment, type Flats, partOf } from "./moves.ts";
+import { bySegment, CHUNK, type FlatLayout, type Flats, partOf, runsOf, type Segment } from "./layout.ts";
 
 const THREADS = 64;
 

@@ -3,17 +3,20 @@
  * adapter's class. A choice depends only on table, sizes and device, so a step is repeatable under the same table.
  */
 import { KEPT_SCORE_BYTES } from "../memory-sizes.ts";
-import { type AttentionSizes, attentionBucket, type ProductSizes, productBucket } from "./buckets.ts";
 import { type AdapterClass, BUILT_IN, type BuiltIn } from "./built-in.ts";
 import {
   ATTENTION_FORMS,
   type AttentionForm,
   type AttentionName,
+  type AttentionSizes,
+  attentionBucket,
   attentionFits,
   type FormLimits,
   PRODUCT_FORMS,
   type ProductForm,
   type ProductName,
+  type ProductSizes,
+  productBucket,
   productFits,
 } from "./records.ts";
 

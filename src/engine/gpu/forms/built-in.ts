@@ -4,8 +4,16 @@
  * graphics cards are not measured: they follow from what AMD's compiler makes of the forms (docs/performance/isa.md).
  */
 import { KEPT_SCORE_BYTES, RUN_BYTES } from "../memory-sizes.ts";
-import type { AttentionSizes, ProductSizes } from "./buckets.ts";
-import { type AttentionName, LONG, NARROW, PRODUCT_FORMS, type ProductName, tilesOf } from "./records.ts";
+import {
+  type AttentionName,
+  type AttentionSizes,
+  LONG,
+  NARROW,
+  PRODUCT_FORMS,
+  type ProductName,
+  type ProductSizes,
+  tilesOf,
+} from "./records.ts";
 
 export type AdapterClass = "software" | "integrated" | "nvidia" | "amd" | "apple";
 

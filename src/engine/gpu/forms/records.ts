@@ -2,10 +2,73 @@
  * The forms of the kernel families that a tuner chooses from. A form is a small record; its name is its key in tables.
  * Stock TensorFlow.js is one form of products, attention with the scores in memory one of attention.
  */
-import type { AttentionSizes, Epilogue, ProductSizes } from "./buckets.ts";
+import type { WeightStorage } from "../packed/storage.ts";
+
+// Shapes that share a measured form: sizes are rounded up to powers of two.
+
+/** Which operands are transposed: A B, A Bᵀ, Aᵀ B, Aᵀ Bᵀ. */
+export type ProductLayout = "nn" | "nt" | "tn" | "tt";
+/**
+ * plain: whole tensors, with at most a bias, an addend or a factor. low-rank: with a second, small product. part: with
+ * parts of tensors, bounds, or sums into an existing result. packed: B is a packed matrix. half: the same in half
+ * precision. The last three have no stock form.
+ */
+export type Epilogue = "plain" | "low-rank" | "part" | "packed" | "half";
+
+export interface ProductSizes {
+  readonly layout: ProductLayout;
+  readonly epilogue: Epilogue;
+  /** Storage of a packed matrix; f32 if absent. */
+  readonly storage?: WeightStorage;
+  readonly batch: number;
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+}
+
+export interface AttentionSizes {
+  /** Batch times query heads. */
+  readonly heads: number;
+  /** Query heads per key head. */
+  readonly group: number;
+  readonly queries: number;
+  readonly keys: number;
+  /** Elements of a key, and elements of a value. */
+  readonly width: number;
+  readonly valueWidth: number;
+  readonly causal: boolean;
+}
+
+/** ⌈log₂⌉ of a whole number of at least 1. */
+export function power(size: number): number {
+  return 32 - Math.clz32(Math.max(1, size) - 1);
+}
+
+/** Name of a product's bucket, as in tables: `product nt plain f32 m8 n9 k6 b0`. */
+export function productBucket({ layout, epilogue, storage = "f32", batch, m, n, k }: ProductSizes): string {
+  return `product ${layout} ${epilogue} ${storage} m${power(m)} n${power(n)} k${power(k)} b${power(batch)}`;
+}
+
+/** Name of an attention's bucket: `attention causal f32 q10 k10 w6 h4 g1`. Width is that of keys. */
+export function attentionBucket({ heads, group, queries, keys, width, causal }: AttentionSizes): string {
+  const order = causal ? "causal" : "whole";
+  return `attention ${order} f32 q${power(queries)} k${power(keys)} w${power(width)} h${power(heads)} g${power(group)}`;
+}
+
+const PRODUCT =
+  /^product (nn|nt|tn|tt) (?:(?:plain|low-rank|part) f32|packed (?:f32|f16|q8|q4)|half (?:f16|q8|q4)) m\d{1,2} n\d{1,2} k\d{1,2} b\d{1,2}$/;
+const ATTENTION = /^attention (causal|whole) f32 q\d{1,2} k\d{1,2} w\d{1,2} h\d{1,2} g\d{1,2}$/;
+
+type Family = "product" | "attention";
+
+/** The family of a bucket's name; undefined if no bucket has that name. */
+export function familyOf(bucket: string): Family | undefined {
+  if (PRODUCT.test(bucket)) return "product";
+  return ATTENTION.test(bucket) ? "attention" : undefined;
+}
 
 /** Register-blocked products (matmul-code.ts). Without given sizes, the shape determines them. */
-export interface RegisterForm {
+interface RegisterForm {
   readonly kind: "registers";
   /** Rows per thread. */
   readonly rows?: 1 | 8 | 16;
@@ -227,7 +290,7 @@ export const ACROSS = 16;
 export const PASSED = 256;
 export const PASSED_ROWS = 32;
 /** Widest head of tiled attention: its sums fill the registers. */
-export const WIDEST = 128;
+const WIDEST = 128;
 
 /** Rows that a workgroup of the gradient holds: half as many where the vectors would take all workgroup memory. */
 export function heldRows(vectors: number): 16 | 32 {
@@ -235,7 +298,7 @@ export function heldRows(vectors: number): 16 | 32 {
 }
 
 /** Bytes of workgroup memory of the forward program and of the gradient's. */
-export function attentionBytes({ queries, keys }: AttentionTiles, width: number): number {
+function attentionBytes({ queries, keys }: AttentionTiles, width: number): number {
   const held = heldRows(width / 4);
   const forward = F32 * (queries * width + 4 * PASSED + queries * keys);
   const backward = F32 * (2 * held * width + 4 * PASSED + 2 * held * PASSED_ROWS);
@@ -245,7 +308,7 @@ export function attentionBytes({ queries, keys }: AttentionTiles, width: number)
 /** Widest head whose vectors stay in registers. */
 export const NARROW = 32;
 /** Storage buffers of narrow attention's gradient. */
-export const NARROW_BUFFERS = 10;
+const NARROW_BUFFERS = 10;
 
 /**
  * Whether a device with these limits can run a form of attention of these sizes and keep at most `kept` bytes of

@@ -1,7 +1,6 @@
 /** Activations: one dispatch forward (none if a product has already applied the activation), one backward. */
 import { ACTIVATIONS, type Activation, NORMAL, SIGMOID } from "../matmul/activation-code.ts";
-import { customKernels } from "../runtime/custom-kernels.ts";
-import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
+import { customKernels, defineOp, suits, toTensor } from "../runtime/custom-op.ts";
 import { shareData } from "../runtime/program.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { runVectors, type VectorProgram } from "../tfjs/vector-points.ts";

@@ -4,9 +4,8 @@
  */
 import { PHILOX, philox } from "../random.ts";
 import { pointProgram, runPoints } from "../rows-program.ts";
-import { customKernels } from "../runtime/custom-kernels.ts";
-import { type Attributes, defineOp, suits, toTensor } from "../runtime/custom-op.ts";
-import { u32s } from "../runtime/uniforms.ts";
+import { type Attributes, customKernels, defineOp, suits, toTensor } from "../runtime/custom-op.ts";
+import { u32s } from "../runtime/pipelines.ts";
 import { type Tensor, tf } from "../tf.ts";
 
 export interface Dropout {

@@ -1,15 +1,14 @@
 import { formLimits, productForm } from "../forms/active.ts";
 import type { Activation, AfterSums } from "../matmul/activation-code.ts";
 import { canAddProduct, runProduct, sizesOf } from "../matmul/matmul-program.ts";
-import type { ProductExtras, ProductShape } from "../matmul/product-spec.ts";
-import { customKernels } from "../runtime/custom-kernels.ts";
-import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
+import type { ProductExtras, ProductShape } from "../matmul/product-form.ts";
+import { customKernels, defineOp, suits, toTensor } from "../runtime/custom-op.ts";
 import { unwritten } from "../runtime/program.ts";
 import { onTape } from "../runtime/recompute.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { activation } from "./activation.ts";
-import { columnSum } from "./column-sum.ts";
 import type { Dropout } from "./dropout.ts";
+import { columnSum } from "./repeat.ts";
 
 /** Low-rank branch of a linear layer: y += scale · (x Aᵀ) Bᵀ with A [r, in], B [out, r]. */
 export interface LowRank {

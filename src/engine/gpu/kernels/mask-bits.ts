@@ -10,9 +10,8 @@
  */
 
 import { pointProgram, runPoints } from "../rows-program.ts";
-import { customKernels } from "../runtime/custom-kernels.ts";
-import { suits, toTensor } from "../runtime/custom-op.ts";
-import { u32s } from "../runtime/uniforms.ts";
+import { customKernels, suits, toTensor } from "../runtime/custom-op.ts";
+import { u32s } from "../runtime/pipelines.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { zerosBehind } from "./repeat.ts";
 import { PLACE, resizeBilinear } from "./resize.ts";

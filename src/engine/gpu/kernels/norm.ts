@@ -3,10 +3,9 @@
 import { builtInForms } from "../forms/active.ts";
 import { lines } from "../matmul/product-form.ts";
 import { GPU_THREADS, type RowProgram, runRows } from "../rows-program.ts";
-import { customKernels } from "../runtime/custom-kernels.ts";
-import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
+import { customKernels, defineOp, suits, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
-import { columnSum } from "./column-sum.ts";
+import { columnSum } from "./repeat.ts";
 
 /** x · rsqrt(mean(x²) + eps) · weight over the last axis; weight [D]. */
 export function rmsNorm(x: Tensor, weight: Tensor, eps: number): Tensor {

@@ -10,8 +10,7 @@
 
 import { builtInForms } from "../forms/active.ts";
 import { pointProgram, runPoints } from "../rows-program.ts";
-import { customKernels } from "../runtime/custom-kernels.ts";
-import { suits, toTensor } from "../runtime/custom-op.ts";
+import { customKernels, suits, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 
 /** Groups of four elements per thread on software adapters, where threads are expensive. */

@@ -10,11 +10,9 @@
  */
 import { builtInForms } from "../forms/active.ts";
 import { pointProgram, runPoints } from "../rows-program.ts";
-import { customKernels } from "../runtime/custom-kernels.ts";
-import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
-import type { GpuProgram } from "../runtime/pipelines.ts";
+import { customKernels, defineOp, suits, toTensor } from "../runtime/custom-op.ts";
+import { type GpuProgram, u32s } from "../runtime/pipelines.ts";
 import { flatGrid, release, runProgram } from "../runtime/program.ts";
-import { u32s } from "../runtime/uniforms.ts";
 import { type Tensor, tf } from "../tf.ts";
 
 /**

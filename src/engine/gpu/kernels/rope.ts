@@ -1,6 +1,5 @@
 import { pointProgram, runPoints } from "../rows-program.ts";
-import { customKernels } from "../runtime/custom-kernels.ts";
-import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
+import { customKernels, defineOp, suits, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 
 /** cos and sin of the rotary angles, [B or 1, 1, T, d/2] each; owned by the caller. */

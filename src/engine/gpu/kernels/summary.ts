@@ -1,10 +1,8 @@
 /** Norm and non-finite counts of many tensors in one small array, for one read-back. Not differentiable. */
 
-import { FlatLayout } from "../flat/layout.ts";
-import { gather } from "../flat/moves.ts";
+import { FlatLayout, gather } from "../flat/layout.ts";
 import { summaryPass } from "../flat/passes.ts";
-import { customKernels } from "../runtime/custom-kernels.ts";
-import { suits } from "../runtime/custom-op.ts";
+import { customKernels, suits } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 
 /**

@@ -5,19 +5,22 @@
  */
 import { LabError } from "../../errors.ts";
 import { productForm } from "../forms/active.ts";
-import type { Epilogue, ProductLayout, ProductSizes } from "../forms/buckets.ts";
-import type { ProductForm, TileForm } from "../forms/records.ts";
+import type { Epilogue, ProductForm, ProductLayout, ProductSizes, TileForm } from "../forms/records.ts";
 import { type GpuProgram, programOnce } from "../runtime/pipelines.ts";
 import { flatGrid, MAX_GROUPS, release, unwritten } from "../runtime/program.ts";
 import { countWork, rowRuns } from "../runtime/work-budget.ts";
 import type { tf } from "../tf.ts";
 import { stockProduct } from "../tfjs/stock-product.ts";
-import { byRows, productProgram } from "./matmul-code.ts";
-import { addPieces, piecesOf } from "./piece-sums.ts";
-import { type Form, PRODUCT_UNIFORMS } from "./product-form.ts";
-import type { Place, ProductExtras, ProductShape, ProductSpec } from "./product-spec.ts";
-import { formFor, formOf } from "./register-forms.ts";
-import { runActivated } from "./run-activated.ts";
+import { byRows, formFor, formOf, productProgram } from "./matmul-code.ts";
+import { addPieces, piecesOf, runActivated } from "./piece-sums.ts";
+import {
+  type Form,
+  type Place,
+  PRODUCT_UNIFORMS,
+  type ProductExtras,
+  type ProductShape,
+  type ProductSpec,
+} from "./product-form.ts";
 import { type TiledForm, tiledProgram } from "./tiled-code.ts";
 
 /** The largest batch one dispatch can hold. */

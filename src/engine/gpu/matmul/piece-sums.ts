@@ -2,12 +2,67 @@
  * Sums of products over the pieces of a long K: separate workgroups compute every piece, and this program adds them,
  * piece after piece, with what follows a product. Without atomics every run gives the same bits.
  */
+
 import type { TileForm } from "../forms/records.ts";
 import { type GpuProgram, programOnce } from "../runtime/pipelines.ts";
-import { flatGrid, type OutputInto, type OutputSpec, type ProgramInput } from "../runtime/program.ts";
+import {
+  flatGrid,
+  type OutputInto,
+  type OutputSpec,
+  type ProgramInput,
+  release,
+  runProgram,
+} from "../runtime/program.ts";
 import type { tf } from "../tf.ts";
-import { ACTIVATED, type Activation, afterBeside, afterCode } from "./activation-code.ts";
-import { runActivated } from "./run-activated.ts";
+import {
+  ACTIVATED,
+  type Activation,
+  type AfterSums,
+  activationCode,
+  afterBeside,
+  afterCode,
+} from "./activation-code.ts";
+
+// Dispatches of programs that may apply an activation to their sums (activation-code.ts).
+
+/** A dispatch with one output, in the form that `runProgram` takes. */
+interface ProductRun {
+  readonly program: GpuProgram;
+  readonly inputs: readonly ProgramInput[];
+  readonly values: OutputSpec | OutputInto;
+  readonly uniforms: readonly number[];
+  readonly grid: readonly [number, number, number];
+}
+
+/** The rows of an activation's tensors that a dispatch uses. */
+interface After extends Pick<AfterSums, "kind"> {
+  readonly other?: ProgramInput | undefined;
+  readonly sums?: OutputInto | undefined;
+}
+
+/** Bound as the second output if no sums are stored; nothing is written to it. */
+const UNUSED: OutputSpec = { shape: [4] };
+
+/**
+ * Records a product and its activation.
+ * @param idle bound in place of `other` if the activation has none; at least one group of four
+ * @returns the values
+ */
+export function runActivated(run: ProductRun, after: After | undefined, idle: ProgramInput): tf.TensorInfo {
+  const { program, inputs, values, uniforms, grid } = run;
+  if (after === undefined) return runProgram(program, inputs, [values], uniforms, grid)[0] as tf.TensorInfo;
+  const { kind, other = idle, sums } = after;
+  const kept = sums !== undefined;
+  const outputs = kept ? [sums, values] : [values, UNUSED];
+  const own = [activationCode(kind), kept ? 1 : 0];
+  const [result, activated] = runProgram(program, [...inputs, other], outputs, [...uniforms, ...own], grid) as [
+    tf.TensorInfo,
+    tf.TensorInfo,
+  ];
+  if (kept) return activated;
+  release(activated);
+  return result;
+}
 
 const LANES = 64;
 
@@ -49,7 +104,7 @@ export function piecesOf(
   return { length, count: Math.max(1, Math.ceil(k / length)) };
 }
 
-export interface PieceSums {
+interface PieceSums {
   /** Width of the result and the first column that is written; by default the sums are the whole result. */
   readonly width?: number;
   readonly first?: number;

@@ -3,7 +3,7 @@
  * (docs/spec/webgpu.md#5-packed-weights).
  */
 import { badInput, LabError } from "../../errors.ts";
-import { dropBuffers, makeBuffer } from "../runtime/raw-buffers.ts";
+import { dropBuffers, makeBuffer } from "../runtime/recording.ts";
 import type { PackedRows } from "./quantise.ts";
 import { packRows } from "./quantise.ts";
 import { BLOCK_ELEMENTS, rowsPerBlock, type WeightStorage } from "./storage.ts";

@@ -1,14 +1,12 @@
 /** Products with packed matrices, block by block. */
 
 import { formLimits, productForm } from "../forms/active.ts";
-import type { ProductLayout } from "../forms/buckets.ts";
-import type { MatrixUnit, ProductForm, TileForm } from "../forms/records.ts";
+import type { MatrixUnit, ProductForm, ProductLayout, TileForm } from "../forms/records.ts";
 import { ACTIVATED, type AfterSums } from "../matmul/activation-code.ts";
-import { addPieces, piecesOf } from "../matmul/piece-sums.ts";
+import { multiplesOf4 } from "../matmul/matmul-code.ts";
+import { addPieces, piecesOf, runActivated } from "../matmul/piece-sums.ts";
 import { MOST_ROWS, type Tile } from "../matmul/product-form.ts";
-import { multiplesOf4 } from "../matmul/register-forms.ts";
-import { runActivated } from "../matmul/run-activated.ts";
-import { broadcastLanes, halfPrograms } from "../runtime/custom-kernels.ts";
+import { broadcastLanes, halfPrograms } from "../runtime/custom-op.ts";
 import { type GpuProgram, programOnce } from "../runtime/pipelines.ts";
 import {
   flatGrid,
@@ -24,9 +22,18 @@ import { countWork, type RowRange, rowRuns } from "../runtime/work-budget.ts";
 import type { tf } from "../tf.ts";
 import { type Arithmetic, rowFactors, weightFactor } from "./half.ts";
 import type { PackedBlock, PackedMatrix } from "./matrix.ts";
-import { backwardProgram, COLUMNS, forwardProgram, lanesOf } from "./register-programs.ts";
 import { paddedWidth, type WeightStorage } from "./storage.ts";
-import { FEW_COLUMNS, FEW_ROWS, fewRowsForward, tiledBackward, tiledForward } from "./tile-programs.ts";
+import {
+  backwardProgram,
+  COLUMNS,
+  FEW_COLUMNS,
+  FEW_ROWS,
+  fewRowsForward,
+  forwardProgram,
+  lanesOf,
+  tiledBackward,
+  tiledForward,
+} from "./tile-programs.ts";
 import { UNIT } from "./unpack.ts";
 
 /** The buffers to bind for a block. */

@@ -7,8 +7,7 @@
  */
 import { LabError } from "../../errors.ts";
 import { tf } from "../tf.ts";
-import { compile, type GpuProgram } from "./pipelines.ts";
-import { UniformPages } from "./uniforms.ts";
+import { compile, type GpuProgram, UniformPages } from "./pipelines.ts";
 
 /** Rows of a tensor that a program uses: its buffer from an aligned byte on. */
 export interface Part {

@@ -5,10 +5,9 @@
  */
 import { builtInForms } from "../forms/active.ts";
 import { pointProgram, runPoints } from "../rows-program.ts";
-import { customKernels } from "../runtime/custom-kernels.ts";
-import type { GpuProgram } from "../runtime/pipelines.ts";
+import { customKernels } from "../runtime/custom-op.ts";
+import { type GpuProgram, u32s } from "../runtime/pipelines.ts";
 import { unwritten } from "../runtime/program.ts";
-import { u32s } from "../runtime/uniforms.ts";
 import { tf } from "../tf.ts";
 import { overrideKernel } from "./override.ts";
 import { stridedCopy } from "./strided-copy.ts";

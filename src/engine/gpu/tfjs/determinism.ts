@@ -8,8 +8,8 @@
 
 import { productForm } from "../forms/active.ts";
 import { MAX_BATCH, runProduct, sizesOf } from "../matmul/matmul-program.ts";
-import type { ProductShape } from "../matmul/product-spec.ts";
-import { customKernels } from "../runtime/custom-kernels.ts";
+import type { ProductShape } from "../matmul/product-form.ts";
+import { customKernels } from "../runtime/custom-op.ts";
 import { tf } from "../tf.ts";
 import { overrideKernel } from "./override.ts";
 import { inRuns } from "./stock-product.ts";

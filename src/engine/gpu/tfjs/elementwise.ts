@@ -10,7 +10,7 @@
  */
 
 import { builtInForms } from "../forms/active.ts";
-import { customKernels } from "../runtime/custom-kernels.ts";
+import { customKernels } from "../runtime/custom-op.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { flatGrid, runProgram } from "../runtime/program.ts";
 import { tf } from "../tf.ts";

@@ -3,7 +3,7 @@
  * the number of elements matters.
  */
 
-import { customKernels } from "../runtime/custom-kernels.ts";
+import { customKernels } from "../runtime/custom-op.ts";
 import { tf } from "../tf.ts";
 import { overrideKernel } from "./override.ts";
 

@@ -8,7 +8,7 @@
  */
 import { builtInForms } from "../forms/active.ts";
 import { pointProgram, runPoints } from "../rows-program.ts";
-import { customKernels } from "../runtime/custom-kernels.ts";
+import { customKernels } from "../runtime/custom-op.ts";
 import { shareData } from "../runtime/program.ts";
 import { tf } from "../tf.ts";
 import { overrideKernel } from "./override.ts";

@@ -6,8 +6,7 @@
 
 import { builtInForms } from "../forms/active.ts";
 import { pointProgram, runPoints } from "../rows-program.ts";
-import { customKernels } from "../runtime/custom-kernels.ts";
-import { toTensor } from "../runtime/custom-op.ts";
+import { customKernels, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { repeated } from "./elementwise.ts";
 import { overrideKernel } from "./override.ts";

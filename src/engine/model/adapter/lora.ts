@@ -9,7 +9,7 @@ import { badInput, LabError } from "../../errors.ts";
 import { ADAPTER_CONFIG, ADAPTER_MODEL, fromPeftName, toPeftName } from "../../formats/peft-names.ts";
 import { openSafetensors } from "../../formats/safetensors.ts";
 import type { LanguageConfig } from "../config.ts";
-import { languageLinears } from "../language/language-shapes.ts";
+import { languageLinears } from "../language/language-families.ts";
 
 interface AdapterSettings {
   readonly rank: number;

@@ -7,7 +7,7 @@
 import { LabError } from "../../errors.ts";
 import type { Sa2vaConfig } from "../config.ts";
 import { PROJECTORS, visionFamily } from "../families/registry.ts";
-import { languageLinears } from "../language/language-shapes.ts";
+import { languageLinears } from "../language/language-families.ts";
 import { loraShapes } from "./lora.ts";
 
 /** Parts of the model that train together, in the order of the forward pass. */

@@ -19,7 +19,7 @@ interface BlockParts {
 }
 
 /** Names below the block's path. */
-export interface BlockFamily extends BlockParts {
+interface BlockFamily extends BlockParts {
   /** Path of the blocks and the final norm. */
   readonly root: string;
   /** Token embedding [V, D]. */
@@ -119,7 +119,7 @@ export function blockParts(config: Pick<LanguageConfig, "family">, layer: number
  * Outputs of the heads among those of the projections, placed side by side: head h starts at
  * first + floor(h / perGroup) · groupStride + (h mod perGroup) · headSize.
  */
-export interface HeadRows {
+interface HeadRows {
   readonly first: number;
   readonly perGroup: number;
   readonly groupStride: number;
@@ -142,4 +142,57 @@ export function headRows(config: LanguageConfig): readonly [query: HeadRows, key
     { first: heads * headSize, perGroup: kvHeads, groupStride: 0 },
     { first: (heads + kvHeads) * headSize, perGroup: kvHeads, groupStride: 0 },
   ];
+}
+
+// Tensor names and shapes of the language model (docs/spec/sa2va.md#4-tensor-names-and-shapes).
+
+/** A linear layer of a transformer block. */
+interface LinearShape {
+  /** Without ".weight". */
+  readonly path: string;
+  readonly inSize: number;
+  readonly outSize: number;
+  readonly bias: boolean;
+}
+
+/** Every linear layer except the head, in the order of the forward pass: the targets of LoRA. */
+export function languageLinears(config: LanguageConfig): LinearShape[] {
+  const { hiddenSize, mlpSize, heads, kvHeads, headSize, attentionBias, outputBias, mlpBias } = config;
+  const widths = [heads * headSize, kvHeads * headSize, kvHeads * headSize];
+  return Array.from({ length: config.layers }, (_, layer): LinearShape[] => {
+    const { projections, output, gated, down } = blockParts(config, layer);
+    const whole = projections.length === 1 ? [(heads + 2 * kvHeads) * headSize] : widths;
+    const gateSize = (2 / gated.length) * mlpSize;
+    return [
+      ...projections.map((path, at) => ({
+        path,
+        inSize: hiddenSize,
+        outSize: whole[at] as number,
+        bias: attentionBias,
+      })),
+      { path: output, inSize: heads * headSize, outSize: hiddenSize, bias: outputBias },
+      ...gated.map((path) => ({ path, inSize: hiddenSize, outSize: gateSize, bias: mlpBias })),
+      { path: down, inSize: mlpSize, outSize: hiddenSize, bias: mlpBias },
+    ];
+  }).flat();
+}
+
+export function languageShapes(config: LanguageConfig): [name: string, shape: number[]][] {
+  const { hiddenSize, vocabSize } = config;
+  const family = languageFamily(config);
+  const shapes: [string, number[]][] = [
+    [family.embedding, [vocabSize, hiddenSize]],
+    [finalNorm(config), [hiddenSize]],
+  ];
+  if (!config.tiedHead) shapes.push([family.head, [vocabSize, hiddenSize]]);
+  for (const { path, inSize, outSize, bias } of languageLinears(config)) {
+    shapes.push([`${path}.weight`, [outSize, inSize]]);
+    if (bias) shapes.push([`${path}.bias`, [outSize]]);
+  }
+  for (let layer = 0; layer < config.layers; layer++) {
+    const { norms, headNorms = [] } = blockParts(config, layer);
+    for (const norm of norms) shapes.push([norm, [hiddenSize]]);
+    for (const norm of headNorms) shapes.push([norm, [config.headSize]]);
+  }
+  return shapes;
 }

@@ -19,9 +19,9 @@ import type { Probe } from "../probe.ts";
 import { addLayer, matrixRows, timesMatrix } from "../weights/linear-layer.ts";
 import type { Matrix, Weights } from "../weights/weights.ts";
 import { addMlp, projectHeads } from "./block-layers.ts";
+import { inOrder, nextTo } from "./config-language.ts";
 import { blockParts, blockPath, EMBEDDING_NAMES, finalNorm, HEAD_NAMES, languageFamily } from "./language-families.ts";
 import { packedScores } from "./packed-scores.ts";
-import { inOrder, nextTo } from "./places.ts";
 import { ropeFrequencies } from "./rope-scaling.ts";
 
 /** Rotated keys and values of one layer. */

@@ -4,8 +4,7 @@
  */
 
 import { fourierRows, SINE_SERIES } from "../../gpu/kernels/fourier.ts";
-import { customKernels } from "../../gpu/runtime/custom-kernels.ts";
-import { suits } from "../../gpu/runtime/custom-op.ts";
+import { customKernels, suits } from "../../gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Weights } from "../weights/weights.ts";
 

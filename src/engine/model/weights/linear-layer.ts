@@ -2,9 +2,8 @@
 import { dropout } from "../../gpu/kernels/dropout.ts";
 import { addLowRank, Following, type LowRank, linear } from "../../gpu/kernels/linear.ts";
 import type { Activation } from "../../gpu/matmul/activation-code.ts";
-import { packedRows } from "../../gpu/packed/gather.ts";
 import type { Arithmetic } from "../../gpu/packed/half.ts";
-import { packedLinear } from "../../gpu/packed/linear.ts";
+import { packedLinear, packedRows } from "../../gpu/packed/linear.ts";
 import { PackedMatrix } from "../../gpu/packed/matrix.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Matrix, Weights } from "./weights.ts";

@@ -5,7 +5,7 @@
 import type { Sa2vaConfig } from "../config.ts";
 import type { NamedShape } from "../families/family-config.ts";
 import { visionFamily } from "../families/registry.ts";
-import { languageShapes } from "../language/language-shapes.ts";
+import { languageShapes } from "../language/language-families.ts";
 
 export type { NamedShape } from "../families/family-config.ts";
 

@@ -1,14 +1,119 @@
 /** Follows objects through a clip: those named by expressions, one per [SEG] of an answer, or those of given masks. */
+
 import { encodeRle, type Rle } from "../../data/mask/rle.ts";
-import { LabError } from "../../errors.ts";
-import { tf } from "../../gpu/tf.ts";
+import type { RgbImage } from "../../data/sample.ts";
+import { badInput, LabError } from "../../errors.ts";
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import { visionFamily } from "../../model/families/registry.ts";
+import { promptPlaces } from "../../model/language/config-language.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
 import type { ClipPrompt, StoredTracking } from "../../model/sam2/video/clip.ts";
 import type { GivenMask } from "../../model/sam2/video/mask-prompt.ts";
 import type { Weights } from "../../model/weights/weights.ts";
-import { type ClipAnswer, clipVision, forcedClipAnswer, freeClipAnswer, segmentClipPrompt } from "./clip-prompt.ts";
-import { chosenFrames, type FrameChoice } from "./frames.ts";
+import { buildClipPrompt, CLIP_QUESTION_WORDING, CLIP_WORDING } from "../../text/clip-prompt.ts";
+import { encodeAnswer, type Prompt, SEG_ANSWER } from "../../text/prompt.ts";
+import { embedPrompt, projectVision } from "../embedding.ts";
+import { type TowerCalls, tileTokens } from "../features.ts";
+import { type AnswerOptions, type EmbeddedPrompt, greedyAnswer, segPrompts } from "../free-answer.ts";
 import { type ClipDecoder, type ClipPictures, type FrameResult, masklets } from "./masklets.ts";
+
+// The language model on clips: frames as visual tokens, answers, and their [SEG] states.
+
+/**
+ * "Segment …" in the wording of the published evaluation.
+ * @param frames number of frames in the prompt
+ * @param size of a frame
+ */
+export function segmentClipPrompt(
+  model: Sa2vaModel,
+  expression: string,
+  frames: number,
+  { height, width }: { readonly height: number; readonly width: number },
+): Prompt {
+  const grid = visionFamily(model.config).grid(model.config, height, width);
+  const text = expression.includes("?") ? CLIP_QUESTION_WORDING : CLIP_WORDING;
+  return buildClipPrompt(model.tokenizer, model.config, { text, phrase: expression, frames, grid });
+}
+
+/**
+ * Visual tokens of frames before the projector, one tile each, [n · planes, tokens, C]; owned by the caller.
+ * @throws LabError("cancelled") when the signal is aborted
+ */
+export function clipVision(model: Sa2vaModel, frames: readonly RgbImage[], calls: TowerCalls = {}): Promise<Tensor> {
+  const tiles = frames.flatMap((rgb) => visionFamily(model.config).cutFrame(model.config, rgb).tiles);
+  return tileTokens(model, tiles, calls);
+}
+
+interface ClipAnswer {
+  /** Special tokens kept, without the stop word. */
+  readonly text: string;
+  /** One prompt of the mask decoder per [SEG], [n, C]; owned by the caller. Undefined if the answer has no [SEG]. */
+  readonly lang: Tensor | undefined;
+}
+
+/** The forced answer "Sure, [SEG]." */
+function forcedClipAnswer(model: Sa2vaModel, weights: Weights, prompt: Prompt, vision: Tensor): ClipAnswer {
+  const { ids, segPositions } = encodeAnswer(model.tokenizer, model.config.template, SEG_ANSWER);
+  const embedded = embeddedClip(model, weights, prompt, vision);
+  return { text: SEG_ANSWER, lang: segPrompts(model, weights, embedded, ids, segPositions) };
+}
+
+/**
+ * The greedy answer.
+ * @throws LabError("cancelled") when the signal is aborted, LabError("bad-input") when the model's numbers are not
+ * finite
+ */
+async function freeClipAnswer(
+  model: Sa2vaModel,
+  weights: Weights,
+  prompt: Prompt,
+  vision: Tensor,
+  options: AnswerOptions,
+): Promise<ClipAnswer> {
+  const embedded = embeddedClip(model, weights, prompt, vision);
+  const { ids, text, places } = await greedyAnswer(model, weights, embedded, options);
+  return { text, lang: places.length === 0 ? undefined : segPrompts(model, weights, embedded, ids, places) };
+}
+
+function embeddedClip(model: Sa2vaModel, weights: Weights, prompt: Prompt, vision: Tensor): EmbeddedPrompt {
+  return {
+    ids: prompt.ids,
+    places: (length) => promptPlaces(model.config.language, prompt, length),
+    embed: (ids) => tf.tidy(() => embedPrompt(model, weights, prompt, ids, projectVision(model, weights, vision), [])),
+  };
+}
+
+// Chooses the frames of a clip for the language model (docs/spec/video.md#10-clips-and-prompts).
+
+/** `first`: Sa2VA's inference; `uniform`: Sa2VA-i's; `every`: the first ones of every k-th frame. */
+type FrameChoice =
+  | { readonly kind: "first"; readonly count: number }
+  | { readonly kind: "uniform"; readonly count: number }
+  | { readonly kind: "every"; readonly count: number; readonly step: number };
+
+/** Frames of the published recipes. */
+export const PUBLISHED_FRAMES = 5;
+
+/**
+ * Frame numbers, ascending, each once.
+ * @throws LabError("bad-input") for a clip without frames
+ */
+export function chosenFrames(total: number, choice: FrameChoice): number[] {
+  if (total < 1) throw badInput("The clip has no frames; nothing was tracked");
+  const { kind, count } = choice;
+  const step = kind === "first" ? 1 : kind === "every" ? choice.step : (total - 1) / Math.max(count - 1, 1);
+  // As in numpy's linspace: each product is rounded as computed, and the last value is exact.
+  const last = kind === "uniform" && count > 1 ? count - 1 : undefined;
+  const frames = Array.from({ length: count }, (_, at) => (at === last ? total - 1 : Math.trunc(at * step)));
+  return [...new Set(frames)].filter((frame) => frame < total);
+}
+
+/** "first", "uniform" or "every:K" as a choice; undefined for anything else. */
+export function parseFrameChoice(text: string, count: number): FrameChoice | undefined {
+  if (text === "first" || text === "uniform") return { kind: text, count };
+  const step = Number(/^every:(\d+)$/.exec(text)?.[1] ?? 0);
+  return step >= 1 ? { kind: "every", count, step } : undefined;
+}
 
 export interface FollowSettings {
   /** Frames given to the language model. */

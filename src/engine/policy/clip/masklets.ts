@@ -5,11 +5,11 @@ import { badInput, LabError } from "../../errors.ts";
 import { inPace } from "../../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import { resizeBicubic } from "../../model/preprocess/pillow-bicubic.ts";
-import { normalisePixels } from "../../model/preprocess/pixels.ts";
+import { normalisePixels } from "../../model/preprocess/tiling.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
 import type { Sam2Config } from "../../model/sam2/config.ts";
+import { encodeFrame, type FrameMaps, withoutMemory } from "../../model/sam2/hiera.ts";
 import { decodeMasks, selectMask } from "../../model/sam2/mask-decoder.ts";
-import { encodeFrame, type FrameMaps, withoutMemory } from "../../model/sam2/neck.ts";
 import { readMasks } from "../../model/sam2/postprocess.ts";
 import {
   type ClipFeatures,

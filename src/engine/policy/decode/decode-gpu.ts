@@ -8,24 +8,20 @@
 import { inTurn } from "../../bytes/pace.ts";
 import { LabError } from "../../errors.ts";
 import { PLACE_TAILS } from "../../gpu/decode/attend.ts";
-import { POINT_LANES } from "../../gpu/decode/lanes.ts";
-import { STRANGE } from "../../gpu/decode/sample.ts";
-import { samplePartWords } from "../../gpu/decode/sample-wide.ts";
+import { NO_TOKEN, POINT_LANES, SLOT_WORDS, type Slot, slotWords } from "../../gpu/decode/lanes.ts";
+import { STRANGE, samplePartWords } from "../../gpu/decode/sample.ts";
 import { roomFor } from "../../gpu/decode/slot-block.ts";
-import { NO_TOKEN, SLOT_WORDS, type Slot, slotWords } from "../../gpu/decode/state.ts";
 import { builtInForms } from "../../gpu/forms/active.ts";
 import { drawAddress } from "../../gpu/random.ts";
 import { backendDevice, bufferOf, flushBackend } from "../../gpu/runtime/program.ts";
-import { RawBuffers } from "../../gpu/runtime/raw-buffers.ts";
-import { type Prepared, Recording } from "../../gpu/runtime/recording.ts";
+import { type Prepared, RawBuffers, Recording } from "../../gpu/runtime/recording.ts";
 import type { LanguageConfig } from "../../model/language/config-language.ts";
 import { ropeFrequencies } from "../../model/language/rope-scaling.ts";
 import type { Weights } from "../../model/weights/weights.ts";
-import type { GenerateOptions, RowAddress, RowResult } from "./completion.ts";
 import { type DecodeBuffers, type DecodeLoad, type DecodeSizes, decodeStep } from "./decode-step.ts";
 import { type BoundModel, bindModel, FOLD_BYTES } from "./decode-weights.ts";
 import type { Prefilled } from "./prefill.ts";
-import { seenWords } from "./sample-step.ts";
+import { type GenerateOptions, type RowAddress, type RowResult, seenWords } from "./sampler.ts";
 
 /** Tokens per submit; ended rows leave the batch after each submit. */
 const TOKENS_PER_SUBMIT = 8;

@@ -14,9 +14,8 @@ import {
   languageLogits,
 } from "../../model/language/language.ts";
 import type { Weights } from "../../model/weights/weights.ts";
-import type { GenerateOptions, RowAddress, RowResult } from "./completion.ts";
 import { hiddenPlaces, type Prefilled, promptsByRow } from "./prefill.ts";
-import { greedyToken, sampleToken } from "./sampler.ts";
+import { type GenerateOptions, greedyToken, type RowAddress, type RowResult, sampleToken } from "./sampler.ts";
 
 /**
  * Completes every row. The cache grows by a copy per token and the logits of every position are read back.

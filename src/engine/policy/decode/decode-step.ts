@@ -18,15 +18,14 @@ import { slotBlock } from "../../gpu/decode/slot-block.ts";
 import { type PackedBlock, PackedMatrix } from "../../gpu/packed/matrix.ts";
 import { buffersOf } from "../../gpu/packed/product.ts";
 import { paddedWidth } from "../../gpu/packed/storage.ts";
-import { broadcastLanes } from "../../gpu/runtime/custom-kernels.ts";
+import { broadcastLanes } from "../../gpu/runtime/custom-op.ts";
 import { flatGrid } from "../../gpu/runtime/program.ts";
 import type { Prepared } from "../../gpu/runtime/recording.ts";
 import { DISPATCH_WORK } from "../../gpu/runtime/work-budget.ts";
 import type { LanguageConfig } from "../../model/language/config-language.ts";
 import { headRows } from "../../model/language/language-families.ts";
 import type { BoundLayers, BoundModel, BoundProduct } from "./decode-weights.ts";
-import { type SampleBuffers, sampleStep } from "./sample-step.ts";
-import type { SamplerSettings } from "./sampler.ts";
+import { type SampleBuffers, type SamplerSettings, sampleStep } from "./sampler.ts";
 
 /** Size of one run of the step. */
 export interface DecodeLoad {

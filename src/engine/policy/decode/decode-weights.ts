@@ -12,13 +12,11 @@ import { FOLD } from "../../gpu/decode/products.ts";
 import { PackedMatrix } from "../../gpu/packed/matrix.ts";
 import { hasScales } from "../../gpu/packed/storage.ts";
 import { bufferOf, flatGrid } from "../../gpu/runtime/program.ts";
-import type { RawBuffers } from "../../gpu/runtime/raw-buffers.ts";
-import { Recording } from "../../gpu/runtime/recording.ts";
+import { type RawBuffers, Recording } from "../../gpu/runtime/recording.ts";
 import type { Tensor } from "../../gpu/tf.ts";
 import type { LanguageConfig } from "../../model/language/config-language.ts";
 import { headMatrix } from "../../model/language/language.ts";
-import { blockParts, finalNorm, languageFamily } from "../../model/language/language-families.ts";
-import { languageLinears } from "../../model/language/language-shapes.ts";
+import { blockParts, finalNorm, languageFamily, languageLinears } from "../../model/language/language-families.ts";
 import { ropeSwitch } from "../../model/language/rope-scaling.ts";
 import type { Matrix, Weights } from "../../model/weights/weights.ts";
 

@@ -7,20 +7,20 @@
  */
 
 import { pickRows } from "../../gpu/kernels/repeat.ts";
-import { customKernels } from "../../gpu/runtime/custom-kernels.ts";
+import { customKernels } from "../../gpu/runtime/custom-op.ts";
 import { backendDevice } from "../../gpu/runtime/program.ts";
 import { inPace } from "../../gpu/runtime/work-budget.ts";
 import { tf } from "../../gpu/tf.ts";
 import { rotatedAlike } from "../../model/language/rope-scaling.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
 import type { Weights } from "../../model/weights/weights.ts";
-import type { Completion, Generated, GenerateOptions, RowAddress } from "./completion.ts";
 import { decodeOnGpu } from "./decode-gpu.ts";
 import { decodeOnHost } from "./decode-host.ts";
 import { decodeBlocker } from "./decode-weights.ts";
 import { disposePrefilled, type Prefilled, type PromptBatch, prefill } from "./prefill.ts";
+import type { Completion, Generated, GenerateOptions, RowAddress } from "./sampler.ts";
 
-export type { Completion, Generated, GenerateOptions } from "./completion.ts";
+export type { Completion, Generated, GenerateOptions } from "./sampler.ts";
 
 /**
  * Completes every row of every group; one result per group.

@@ -5,6 +5,11 @@
  */
 import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
+import { type LaneProgram, withReduction } from "../../gpu/decode/lanes.ts";
+import { SAMPLE, SAMPLE_DRAW, SAMPLE_MASSES, SAMPLE_TOPS, sampleChunks, samplesWide } from "../../gpu/decode/sample.ts";
+import type { RandomKey } from "../../gpu/random.ts";
+import { flatGrid } from "../../gpu/runtime/program.ts";
+import type { Prepared } from "../../gpu/runtime/recording.ts";
 
 export interface SamplerSettings {
   /** τ > 0. Greedy decoding is `greedyToken`, not a temperature of 0. */
@@ -37,7 +42,7 @@ export function samplerSettings(config: LabConfig): SamplerSettings {
   return { temperature, topK, topP, minP, repetitionPenalty, guard: config.logitGuard };
 }
 
-export interface SampledToken {
+interface SampledToken {
   /** -1 when every logit of the row is NaN. */
   readonly id: number;
   /** log-prob of `id` in the full guarded and tempered distribution, which the ratio uses; NaN when a logit is NaN. */
@@ -51,7 +56,7 @@ export interface SampledToken {
 }
 
 /** A row after all steps. */
-export interface SamplingRow {
+interface SamplingRow {
   /** Processed logits; -Infinity where removed. */
   readonly scores: Float64Array;
   /** Probabilities that the draw uses; 0 where removed. */
@@ -281,4 +286,132 @@ function keepMinP(scores: Float64Array, minP: number): void {
   for (let i = 0; i < scores.length; i++) {
     if ((probabilities[i] as number) < threshold) scores[i] = Number.NEGATIVE_INFINITY;
   }
+}
+
+/** The dispatches that draw the next token of every slot: one, or three for a large vocabulary. */
+const PHILOX_ROUNDS = 10;
+
+export interface SampleBuffers {
+  readonly logits: GPUBuffer;
+  readonly state: GPUBuffer;
+  readonly seen: GPUBuffer;
+  /** Partial results of the chunks of a large vocabulary; see `samplePartWords`. */
+  readonly parts: GPUBuffer;
+  readonly drawn: GPUBuffer;
+}
+
+/** Slots in use. */
+interface SampleLoad {
+  readonly slots: number;
+}
+
+interface SampleSizes {
+  readonly vocabSize: number;
+  /** Slots allocated. */
+  readonly slots: number;
+  /** Rows of the batch; drawn tokens are stored in rows + 1 columns. */
+  readonly rows: number;
+}
+
+/** @param wide whether many workgroups share a slot's logits; by default if that is faster and the settings allow it */
+export function sampleStep(
+  { logits, state, seen, parts, drawn }: SampleBuffers,
+  { vocabSize, slots, rows }: SampleSizes,
+  sampler: SamplerSettings,
+  greedy: boolean,
+  software: boolean,
+  wide = samplesWide(vocabSize, sampler.topK, sampler.topP, greedy),
+): Prepared<SampleLoad>[] {
+  const { temperature, guard, topK, topP, minP, repetitionPenalty } = sampler;
+  const dispatch = (source: LaneProgram, tiles: number, buffers: readonly GPUBuffer[]): Prepared<SampleLoad> => {
+    const { program, groups } = withReduction(source, software);
+    return {
+      program,
+      buffers,
+      uniforms: [
+        slots * tiles,
+        vocabSize,
+        rows + 1,
+        Number(greedy),
+        temperature,
+        greedy ? 1 : temperature,
+        Math.min(guard, 3.4e38),
+        topK,
+        Math.floor((1 - topP) * 2 ** 32),
+        minP,
+        repetitionPenalty,
+        seenWords(vocabSize, sampler),
+        PHILOX_ROUNDS,
+      ],
+      grid: (load) => flatGrid(groups(load.slots * tiles)),
+    };
+  };
+  if (!wide) return [dispatch(SAMPLE, 1, [logits, state, seen, drawn])];
+  const chunks = sampleChunks(vocabSize);
+  return [
+    dispatch(SAMPLE_TOPS, chunks, [logits, state, seen, parts]),
+    dispatch(SAMPLE_MASSES, chunks, [logits, state, seen, parts]),
+    dispatch(SAMPLE_DRAW, 1, [logits, parts, state, seen, drawn]),
+  ];
+}
+
+/** Words per row in the set of seen ids; 0 without a repetition penalty. */
+export function seenWords(vocabSize: number, sampler: SamplerSettings): number {
+  return sampler.repetitionPenalty === 1 ? 0 : Math.ceil(vocabSize / 32);
+}
+
+/** Options and results of generation, which two decoders implement (policy/decode/generate.ts). */
+export interface Completion {
+  /** Generated ids, including the end token if it was reached. */
+  readonly ids: readonly number[];
+  /** log π of each id in the full guarded, tempered distribution (nats). */
+  readonly logps: readonly number[];
+  readonly entropies: readonly number[];
+  /** False if the length limit cut it off. */
+  readonly ended: boolean;
+}
+
+export interface GenerateOptions {
+  readonly maxNewTokens: number;
+  readonly sampler: SamplerSettings;
+  /** Whether to take the likeliest token instead of sampling. */
+  readonly greedy: boolean;
+  /** Random key of a rollout; its position is that of the first draw. Unused when greedy. */
+  readonly key: (group: number, rollout: number) => RandomKey;
+  /**
+   * Rotates every token as in a sequence of the maximum length, so that one pass over a finished completion gives the
+   * same
+   * log-probabilities. If false, the rotation of each token depends on the length so far, as in the published code. The
+   * two
+   * differ only if rotary scaling for long sequences starts during decoding.
+   */
+  readonly oneLength?: boolean;
+  /** Number of groups whose prompts are computed in one pass; all by default and for 0. */
+  readonly groupsAtOnce?: number;
+  /** Whether the ids generated so far end the answer. */
+  readonly stop: (ids: readonly number[]) => boolean;
+  /** Checked between positions; generation throws when it is aborted. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Generated {
+  readonly completions: readonly Completion[];
+  /** Number of rows that ended because a logit was NaN. */
+  readonly nonFinite: number;
+  /** Logits that the guard clipped, over the tokens of all rows. */
+  readonly clips: number;
+}
+
+/** A row of the batch: the key of its draws, and the ids that a repetition penalty counts as seen. */
+export interface RowAddress {
+  readonly key: RandomKey;
+  readonly promptIds: readonly number[];
+}
+
+/** The decoder's result for a row. */
+export interface RowResult extends Omit<Completion, "ended"> {
+  /** Logits that the guard clipped, over the row's tokens. */
+  readonly clips: number;
+  /** Whether the row ended because its logits were not finite. */
+  readonly broken: boolean;
 }

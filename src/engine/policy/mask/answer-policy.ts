@@ -12,8 +12,7 @@ import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Completion } from "../decode/generate.ts";
 import type { SamplerSettings } from "../decode/sampler.ts";
 import type { PhraseOutput } from "../phrase-output.ts";
-import { bernoulliLogProb } from "./mask-distributions.ts";
-import { argMax, bestCandidate, bestIndex, CANDIDATES, type MaskPolicy } from "./mask-policy.ts";
+import { argMax, bernoulliLogProb, bestCandidate, bestIndex, CANDIDATES, type MaskPolicy } from "./mask-policy.ts";
 
 /** Side of the grid on which masks are compared. */
 const SIDE = 32;

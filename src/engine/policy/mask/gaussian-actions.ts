@@ -1,8 +1,7 @@
 /** Gaussian actions around a mean that the weights compute: the size of the noise, and the log-probabilities. */
 import { readOnce } from "../../gpu/runtime/read-back.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
-import { gaussianEntropy, gaussianLogProbs } from "./mask-distributions.ts";
-import type { MaskActions, MaskDraws } from "./mask-policy.ts";
+import { gaussianEntropy, gaussianLogProbs, type MaskActions, type MaskDraws } from "./mask-policy.ts";
 
 /** Size of the noise. */
 export interface Noise {

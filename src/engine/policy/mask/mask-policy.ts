@@ -3,8 +3,11 @@
  * (docs/spec/grpo.md#20-making-a-mask-a-stochastic-action). A policy samples a few masks from the decoder's output and
  * can recompute the log-probability of those samples from the output of other weights.
  */
+
+import type { LabConfig } from "../../config/table.ts";
 import type { RandomKey } from "../../gpu/random.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
+import { recipeLoss } from "../../model/mask-loss.ts";
 import type { DecodedMasks } from "../../model/sam2/mask-decoder.ts";
 import type { PhraseOutput } from "../phrase-output.ts";
 
@@ -40,7 +43,7 @@ export interface MaskActions {
   dispose(): void;
 }
 
-export interface SampledAnswer {
+interface SampledAnswer {
   readonly text: string;
   /** Number of [SEG] in it. */
   readonly segments: number;
@@ -96,4 +99,135 @@ export function argMax(values: ArrayLike<number>): number {
   let best = 0;
   for (let i = 1; i < values.length; i++) if ((values[i] as number) > (values[best] as number)) best = i;
   return best;
+}
+
+// Distributions that turn a mask into an action with a log-probability
+// (docs/spec/grpo.md#20-making-a-mask-a-stochastic-action). Log-probs, exact KL and entropy are differentiable tensor
+// functions; samplers work on the CPU from given uniforms or normals, so that the noise can be stored and the sample
+// redrawn.
+
+/**
+ * log sigmoid(z), stable for large |z|. Not `tf.logSigmoid`: its gradient reads the input without saving it, and an
+ * input made inside a `tidy` is freed by then.
+ */
+function logSigmoid(z: Tensor): Tensor {
+  return tf.softplus(z.neg()).neg();
+}
+
+// ---- independent pixels (option C) --------------------------------------------------------------------------------
+
+/**
+ * log p of each pixel of a binary mask, m·log s(z) + (1-m)·log s(-z) with z = logits / τ. Broadcasts: logits [H, W],
+ * masks [N, H, W] → [N, H, W].
+ */
+export function bernoulliLogProb(logits: Tensor, masks: Tensor, temperature: number): Tensor {
+  return tf.tidy(() => logSigmoid(masks.mul(2).sub(1).mul(logits.div(temperature))));
+}
+
+/** KL(policy, reference) of each pixel, nats; same shape as the logits. */
+export function bernoulliKl(logits: Tensor, refLogits: Tensor, temperature: number): Tensor {
+  return tf.tidy(() => {
+    const z = logits.div(temperature);
+    const ref = refLogits.div(temperature);
+    const on = z.sigmoid().mul(logSigmoid(z).sub(logSigmoid(ref)));
+    const off = z
+      .neg()
+      .sigmoid()
+      .mul(logSigmoid(z.neg()).sub(logSigmoid(ref.neg())));
+    return on.add(off);
+  });
+}
+
+/** Entropy of each pixel, nats. */
+export function bernoulliEntropy(logits: Tensor, temperature: number): Tensor {
+  return tf.tidy(() => {
+    const z = logits.div(temperature);
+    const on = z.sigmoid().mul(logSigmoid(z));
+    return on.add(z.neg().sigmoid().mul(logSigmoid(z.neg()))).neg();
+  });
+}
+
+/** 1 where the uniform is below sigmoid(logit / τ). `uniforms` may hold several masks one after another. */
+export function sampleBernoulli(
+  logits: ArrayLike<number>,
+  temperature: number,
+  uniforms: ArrayLike<number>,
+): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from({ length: uniforms.length }, (_, i) => {
+    const z = (logits[i % logits.length] as number) / temperature;
+    return Number((uniforms[i] as number) < 1 / (1 + Math.exp(-z)));
+  });
+}
+
+// ---- diagonal Gaussian: query embedding, mask coefficients or a coarse grid of logits (options D, E, F) --------------
+
+/**
+ * log density per dimension of actions [N, D] under mean [D] or [N, D] and log deviation (any shape that broadcasts),
+ * [N, D].
+ */
+export function gaussianLogProbs(actions: Tensor, mean: Tensor, logStd: Tensor): Tensor {
+  return tf.tidy(() => {
+    const standard = actions.sub(mean).mul(logStd.neg().exp());
+    return standard
+      .square()
+      .mul(-0.5)
+      .sub(logStd)
+      .sub(0.5 * Math.log(2 * Math.PI));
+  });
+}
+
+/** Entropy per dimension, nats: log σ + ½ log(2πe). */
+export function gaussianEntropy(logStd: Tensor): Tensor {
+  return tf.tidy(() => logStd.add(0.5 * Math.log(2 * Math.PI * Math.E)));
+}
+
+/**
+ * Anchors of loop 2, which keep the mask decoder from drifting. The reward of a caption depends little on the exact
+ * shape of a mask, so most of its gradient is noise. An anchor keeps the masks close to those at the run's start, or to
+ * the true mask.
+ */
+export interface MaskAnchor {
+  /** Scalar, differentiable in the weights behind `output`. */
+  loss(output: PhraseOutput): Tensor;
+  dispose(): void;
+}
+
+/** Whether the settings turn an anchor on. */
+export function wantsAnchor(config: LabConfig): boolean {
+  return config.maskAnchor !== "none" && config.maskAnchorWeight !== 0;
+}
+
+/**
+ * @param start output of the run's starting weights for the same phrase; used only during the call
+ * @param truth share of each decoder pixel that the region covers, row-major, at the size of the decoded masks
+ */
+export async function maskAnchor(
+  config: LabConfig,
+  start: PhraseOutput,
+  truth: (height: number, width: number) => Float32Array,
+): Promise<MaskAnchor> {
+  return config.maskAnchor === "start" ? startAnchor(start) : await truthAnchor(start, truth);
+}
+
+/** KL(policy ‖ start) of every pixel as a Bernoulli variable, mean over the pixels of the three candidates, nats. */
+function startAnchor(start: PhraseOutput): MaskAnchor {
+  const reference = candidateLogits(start.decoded());
+  return {
+    loss: (output) => tf.tidy(() => bernoulliKl(candidateLogits(output.decoded()), reference, 1).mean()),
+    dispose: () => reference.dispose(),
+  };
+}
+
+/** Cross-entropy and Dice to the region's mask, for the candidate that the starting weights choose. */
+async function truthAnchor(
+  start: PhraseOutput,
+  truth: (height: number, width: number) => Float32Array,
+): Promise<MaskAnchor> {
+  const index = await bestIndex(start.decoded());
+  const [, , height, width] = start.decoded().masks.shape as [number, number, number, number];
+  const target = tf.tensor3d(truth(height, width), [1, height, width]);
+  return {
+    loss: (output) => tf.tidy(() => recipeLoss(bestCandidate(output.decoded(), index), target)),
+    dispose: () => target.dispose(),
+  };
 }

@@ -6,8 +6,14 @@
  */
 import { readOnce } from "../../gpu/runtime/read-back.ts";
 import { tf } from "../../gpu/tf.ts";
-import { bernoulliEntropy, bernoulliLogProb, sampleBernoulli } from "./mask-distributions.ts";
-import { bestCandidate, bestIndex, type MaskPolicy } from "./mask-policy.ts";
+import {
+  bernoulliEntropy,
+  bernoulliLogProb,
+  bestCandidate,
+  bestIndex,
+  type MaskPolicy,
+  sampleBernoulli,
+} from "./mask-policy.ts";
 
 /** Distance of a sampled pixel's logit from 0; only the sign matters after the enlargement. */
 const SURE = 4;

@@ -3,18 +3,18 @@ import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
 import type { Spending } from "./budget.ts";
 import type { ReplyCache } from "./cache.ts";
-import type { Clock } from "./clock.ts";
 import type { JudgeDescription } from "./description.ts";
 import { type CaptionJudge, captionJudge } from "./judge.ts";
 import type { JudgeKind } from "./judge-kind.ts";
+import type { Clock } from "./providers/caller.ts";
 import { parseEndpoint, redactor } from "./providers/endpoint.ts";
 import { JudgeFailure } from "./providers/failure.ts";
 import { listModels, type ServerDeps, serverProvider } from "./providers/openai.ts";
 import { ANY_MODEL, type JudgeProvider } from "./providers/provider.ts";
 import { dlcJudge } from "./questions/dlc-judge.ts";
 import { checkPrompts, type JudgePrompts, promptVersion } from "./questions/prompts.ts";
-import { parseQuestionFile, type WrittenQuestions } from "./questions/question-file.ts";
 import { questionJudge } from "./questions/question-judge.ts";
+import { parseQuestionFile, type WrittenQuestions } from "./questions/question-set.ts";
 
 /** Services that a judge needs from its environment. */
 export interface JudgeHost {

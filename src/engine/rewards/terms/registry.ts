@@ -7,11 +7,64 @@ import { aboutLoop } from "../../rl/loops/abouts.ts";
 import { meteorTokens } from "../meteor/tokens.ts";
 import type { RewardTerm, RolloutFacts } from "../term.ts";
 import { IOU, shapedIou } from "./iou.ts";
-import { JUDGE } from "./judge.ts";
-import { METEOR } from "./meteor.ts";
-import { type IouBand, type Measured, NO_GIVEN, NO_REFERENCE, type TermSpec, type TermTools } from "./spec.ts";
-import { UTILITY } from "./utility.ts";
-import { plainWords } from "./words.ts";
+import {
+  type IouBand,
+  type Measured,
+  NO_GIVEN,
+  NO_REFERENCE,
+  plainWords,
+  type TermSpec,
+  type TermTools,
+} from "./spec.ts";
+
+/** The judge's verdict, which the scorer requests. */
+const JUDGE = {
+  name: "judge",
+  label: "Judge",
+  help: "Score of the judge. Without a judge, METEOR takes its weight",
+} as const satisfies TermSpec;
+
+/** METEOR of the generated caption against the caption of the row. */
+const METEOR = {
+  name: "meteor",
+  label: "METEOR",
+  help: "METEOR of the generated caption against the caption of the row",
+  measure: ({ caption, reference }, { meteor }: TermTools): Measured => {
+    if (reference === null) return NO_REFERENCE;
+    const measured = meteorOf(meteor, reference, caption ?? "");
+    return caption === null ? { ...measured, note: "empty mask" } : measured;
+  },
+} as const satisfies TermSpec;
+
+/** METEOR with its alignment, and a remark if a side has no words; an empty caption scores 0. */
+export function meteorOf(meteor: TermTools["meteor"], reference: string, caption: string): Measured {
+  const detail = meteor.score(reference, caption);
+  const measured: Measured = { value: detail.score, meteor: detail };
+  if (detail.hypothesis.length === 0) return { ...measured, note: "empty caption" };
+  if (detail.reference.length === 0) return { ...measured, note: "empty reference" };
+  return measured;
+}
+
+/**
+ * What a caption is good for (CapRL): how many questions about the object a judge that reads nothing but the caption
+ * answers correctly. Silence and a wrong statement earn the same, so guessing is free; the judge's own score punishes
+ * wrong statements.
+ */
+const UTILITY = {
+  name: "utility",
+  label: "Caption utility",
+  help: "Share of the judge's positive questions that are answered correctly from the caption alone. Without a judge, METEOR takes its weight",
+} as const satisfies TermSpec;
+
+/** The utility in a verdict of the judge, which is not asked again; missing where the verdict is. */
+export function utilityOf({ judge, note }: RewardTerm): Measured {
+  if (judge === undefined || judge.score === null) return { value: null, note: note ?? "no verdict" };
+  const positive = judge.answers.filter(({ type }) => type === "positive");
+  // An empty caption is not asked about.
+  if (positive.length === 0) return { value: 0, ...(note === undefined ? {} : { note }) };
+  const right = positive.filter(({ points }) => points === 1).length;
+  return { value: right / positive.length, note: `${right} of ${positive.length} questions` };
+}
 
 const CENTRE = {
   name: "centre",

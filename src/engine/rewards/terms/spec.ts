@@ -49,3 +49,8 @@ export interface TermSpec {
 
 export const NO_GIVEN: Measured = { value: null, note: "no given mask in the file" };
 export const NO_REFERENCE: Measured = { value: null, note: "no reference caption in the file" };
+
+/** Words of a text without case and punctuation. */
+export function plainWords(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu) ?? [];
+}

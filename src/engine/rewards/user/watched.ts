@@ -2,11 +2,60 @@
  * Runs custom rewards in a disposable worker: the interpreter enforces the limits, and a watchdog ends the worker if
  * the interpreter does not answer.
  */
+import { type Rle, rleArea, rleBox, rleRuns } from "../../data/mask/rle.ts";
 import { LabError } from "../../errors.ts";
 import type { UserRewardPlan } from "../composer/plan.ts";
-import { userInput } from "./input.ts";
+import type { RewardTerm, RolloutFacts } from "../term.ts";
 import type { SandboxReply, SandboxRequest } from "./protocol.ts";
-import type { UserRewards } from "./user-rewards.ts";
+
+// Input of a custom reward: facts of a rollout, with masks as run lengths that are decoded on demand.
+
+/** Plain data for rollout `at` of a group; ROLLOUT_TYPES in guide.ts documents it. */
+function userInput(
+  group: readonly RolloutFacts[],
+  terms: readonly (readonly RewardTerm[])[],
+  at: number,
+): Readonly<Record<string, unknown>> {
+  const facts = group[at] as RolloutFacts;
+  const own = terms[at] ?? [];
+  const overlap = own.find((term) => term.iou !== undefined)?.iou;
+  return {
+    loop: facts.loop,
+    caption: facts.caption ?? "",
+    reference: facts.reference ?? "",
+    given: plainMask(facts.given),
+    predicted: plainMask(facts.predicted),
+    confidence: facts.confidence,
+    truncated: facts.truncated,
+    iou:
+      overlap === undefined
+        ? null
+        : { ...overlap, value: overlap.union === 0 ? 0 : overlap.intersection / overlap.union },
+    meteor: own.find((term) => term.meteor !== undefined)?.meteor ?? null,
+    terms: Object.fromEntries(own.map((term) => [term.name, term.value])),
+    group: { index: at, size: group.length, captions: group.map((rollout) => rollout.caption ?? "") },
+  };
+}
+
+function plainMask(mask: Rle | null) {
+  if (mask === null) return null;
+  const [height, width] = mask.size;
+  return { height, width, area: rleArea(mask), box: rleBox(mask), runs: rleRuns(mask) };
+}
+
+/** Runs a custom reward over a group, isolated from everything else. */
+export interface UserRewards {
+  /**
+   * @param terms built-in terms of each rollout
+   * @returns one finite number per rollout
+   * @throws LabError("held") naming what the function did; its sandbox is discarded, nothing else changes
+   */
+  run(
+    plan: UserRewardPlan,
+    group: readonly RolloutFacts[],
+    terms: readonly (readonly RewardTerm[])[],
+  ): Promise<readonly number[]>;
+}
 
 /** A worker that contains an interpreter. */
 export interface SandboxLink {

@@ -8,7 +8,7 @@ import { type Completion, type Generated, generate } from "../../policy/decode/g
 import { FULL_SAMPLING, samplerSettings } from "../../policy/decode/sampler.ts";
 import type { ImageFeatures } from "../../policy/features.ts";
 import { answerRule, type CaptionPrompt } from "../../policy/prompts.ts";
-import { EVAL_DRAWS } from "../../runs/evaluations/evaluation-draws.ts";
+import { EVAL_DRAWS } from "../../runs/evaluations/evaluation-metrics.ts";
 import type { Rollout } from "../../runs/rollouts/records.ts";
 import { groupNumber, type StepContext, tokenKey } from "../step/context.ts";
 import type { DrawnGroup, Group, LoopRollouts } from "../step/group.ts";

@@ -2,7 +2,7 @@
 import type { LabConfig } from "../../config/table.ts";
 import { STREAM, uniform } from "../../gpu/random.ts";
 import type { RewardTerm } from "../../rewards/term.ts";
-import { plainWords } from "../../rewards/terms/words.ts";
+import { plainWords } from "../../rewards/terms/spec.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
 import { aboutLoop } from "../loops/abouts.ts";
 import { type AdvantageSettings, type GroupScores, groupScores, type Reward, type RewardGroup } from "./advantages.ts";

@@ -3,8 +3,7 @@
  * a few dispatches for any number of tensors.
  */
 import { LabError } from "../../errors.ts";
-import type { FlatLayout, Segment } from "../../gpu/flat/layout.ts";
-import { type Flats, gather, scatter } from "../../gpu/flat/moves.ts";
+import { type FlatLayout, type Flats, gather, type Segment, scatter } from "../../gpu/flat/layout.ts";
 import { addPass } from "../../gpu/flat/passes.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { ParameterSet } from "../../model/weights/weights.ts";

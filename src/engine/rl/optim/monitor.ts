@@ -6,7 +6,7 @@ import { summaryPass } from "../../gpu/flat/passes.ts";
 import { summarise } from "../../gpu/kernels/summary.ts";
 import type { ParameterSet } from "../../model/weights/weights.ts";
 import { GradientSum } from "./gradient-sum.ts";
-import { member } from "./parameter-sets.ts";
+import { member } from "./optimiser.ts";
 
 export interface GradientReport {
   /** Norm over all tensors before clipping; NaN or Infinity if an element is not finite. */

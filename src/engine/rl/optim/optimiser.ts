@@ -5,14 +5,54 @@
  * docs/spec/grpo.md#22-facts-about-tfjs-that-touch-this-code).
  */
 import { badInput, LabError } from "../../errors.ts";
-import { FlatLayout, type Segment } from "../../gpu/flat/layout.ts";
-import { type Flats, gather, scatter } from "../../gpu/flat/moves.ts";
-import { adamwPass } from "../../gpu/flat/passes.ts";
+import { FlatLayout, type Flats, gather, type Segment, scatter } from "../../gpu/flat/layout.ts";
+import { adamwPass, movePass } from "../../gpu/flat/passes.ts";
 import type { AdamwNumbers } from "../../gpu/kernels/optimiser.ts";
-import { tf } from "../../gpu/tf.ts";
+import { summarise } from "../../gpu/kernels/summary.ts";
+import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { ParameterSet } from "../../model/weights/weights.ts";
 import { GradientSum } from "./gradient-sum.ts";
-import { disposeSet, member, zerosSet } from "./parameter-sets.ts";
+
+// Whole sets of trainable tensors. Ownership rule of this folder: a function never disposes its arguments; a set that
+// it returns is new and belongs to the caller, who frees the old one with `disposeSet`.
+
+/** A new set with `change` applied to every tensor; `change` runs in its own tidy. */
+export function mapSet(set: ParameterSet, change: (tensor: Tensor, name: string) => Tensor): ParameterSet {
+  const result: Record<string, Tensor> = {};
+  for (const [name, tensor] of Object.entries(set)) result[name] = tf.tidy(() => change(tensor, name));
+  return result;
+}
+
+/** The gradients of a tape by name; it returns none for a tensor that the loss does not reach. */
+export function reachedGradients(
+  names: readonly string[],
+  grads: readonly (Tensor | null | undefined)[],
+): Record<string, Tensor> {
+  return Object.fromEntries(names.flatMap((name, at) => (grads[at] == null ? [] : [[name, grads[at]]])));
+}
+
+/** An independent copy. tfjs tensors are immutable, so nothing is moved on the device. */
+export function copySet(set: ParameterSet): ParameterSet {
+  return mapSet(set, (tensor) => tensor.clone());
+}
+
+/** Zeros of the same shapes. */
+function zerosSet(set: ParameterSet): ParameterSet {
+  return mapSet(set, (tensor) => tf.zerosLike(tensor));
+}
+
+/** Disposes every tensor of a set. */
+export function disposeSet(set: ParameterSet): void {
+  tf.dispose(Object.values(set));
+}
+
+/** The tensor of that name. @throws LabError("internal") when the sets do not belong together */
+export function member(set: ParameterSet, name: string): Tensor {
+  const tensor = set[name];
+  if (tensor === undefined)
+    throw new LabError("internal", `The parameter set has no tensor "${name}"`, { subject: name });
+  return tensor;
+}
 
 export interface AdamSettings extends Pick<AdamwNumbers, "beta1" | "beta2" | "eps"> {
   readonly weightDecay: number;
@@ -26,7 +66,7 @@ export interface AdamSettings extends Pick<AdamwNumbers, "beta1" | "beta2" | "ep
 export const ADAM_DEFAULTS: AdamSettings = { beta1: 0.9, beta2: 0.999, eps: 1e-8, weightDecay: 0 };
 
 /** Biases and norm gains: everything of rank 0 or 1. */
-export function isBiasOrNorm(_name: string, rank: number): boolean {
+function isBiasOrNorm(_name: string, rank: number): boolean {
   return rank < 2;
 }
 
@@ -131,4 +171,61 @@ export function applyAdamw(
   state.advance(after.first, after.second);
   tf.dispose([...gathered, ...before, ...after.params]);
   return next;
+}
+
+// Moving average of the trainable weights: the partner of the two loops
+// (docs/spec/grpo.md#16-moving-average-ema-model).
+
+/**
+ * ema + (1 - decay)·(params - ema), after every optimiser step. In this form float32 still moves at decay 0.999.
+ * Returns a new set owned by the caller; the caller also keeps both given sets.
+ */
+export function updateEma(ema: ParameterSet, params: ParameterSet, decay: number): ParameterSet {
+  const { next, distance } = moveAverage(ema, params, decay);
+  distance?.dispose();
+  return next;
+}
+
+/**
+ * The same, with the input of `emaDistance` if it is free.
+ * @param layout layout of both sets, if the caller has one
+ */
+export function moveAverage(
+  ema: ParameterSet,
+  params: ParameterSet,
+  decay: number,
+  layout?: FlatLayout,
+): { readonly next: ParameterSet; readonly distance: Tensor | undefined } {
+  for (const name of Object.keys(ema)) member(params, name);
+  if (Object.keys(ema).length === 0) return { next: {}, distance: undefined };
+  const places = layout ?? FlatLayout.of(ema);
+  const [averages, goals] = [gather(places, ema), gather(places, params)];
+  const { next, left } = movePass(places, averages, goals, 1 - decay);
+  const set = scatter(places, next);
+  tf.dispose([...averages, ...goals, ...next]);
+  if (layout === undefined) places.dispose();
+  return { next: set, distance: left };
+}
+
+/**
+ * min(decay, (1 + t) / (10 + t)): lets the average follow the weights in a short run.
+ * @param update number of this update, from 1
+ */
+export function rampedDecay(decay: number, update: number): number {
+  return Math.min(decay, (1 + update) / (10 + update));
+}
+
+/** Norm of params - ema over all tensors; one read-back. @param known from `moveAverage`, consumed */
+export async function emaDistance(ema: ParameterSet, params: ParameterSet, known?: Tensor): Promise<number> {
+  const names = Object.keys(ema);
+  if (names.length === 0) return 0;
+  const summary =
+    known ??
+    summarise(
+      names.map((name) => member(params, name)),
+      names.map((name) => ema[name] as Tensor),
+    );
+  const numbers = await summary.data();
+  summary.dispose();
+  return Math.sqrt(names.reduce((sum, _, k) => sum + (numbers[3 * k] as number), 0));
 }

@@ -1,24 +1,133 @@
 /** The state that a step changes: trainable weights, their moving average, moments and counters; and the update. */
+
 import { needsReference } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { badInput, LabError } from "../../errors.ts";
-import { FlatLayout } from "../../gpu/flat/layout.ts";
-import { readSet } from "../../gpu/flat/moves.ts";
+import { FlatLayout, readSet } from "../../gpu/flat/layout.ts";
 import { tf } from "../../gpu/tf.ts";
 import { isLanguageBlock } from "../../model/adapter/trainable.ts";
 import type { ParameterSet } from "../../model/weights/weights.ts";
-import type { CheckpointState, TensorData, TensorMap } from "../../runs/checkpoint/checkpoint-state.ts";
+import type { CheckpointState, TensorData, TensorMap } from "../../runs/checkpoint/trainer-state.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
 import { perLoop } from "../loops/abouts.ts";
 import type { EntropyControlState } from "../objective/entropy-control.ts";
-import { clipFactor } from "./clip.ts";
-import { emaDistance, moveAverage, rampedDecay } from "./ema.ts";
 import { GradientSum } from "./gradient-sum.ts";
 import { inspectGradients, judgeGradients } from "./monitor.ts";
-import { type AdamSettings, AdamState, applyAdamw } from "./optimiser.ts";
-import { copySet, disposeSet } from "./parameter-sets.ts";
+import {
+  type AdamSettings,
+  AdamState,
+  applyAdamw,
+  copySet,
+  disposeSet,
+  emaDistance,
+  mapSet,
+  moveAverage,
+  rampedDecay,
+} from "./optimiser.ts";
 import { learningRate, scheduleOf } from "./schedule.ts";
-import { gradientMetrics, type StepGradients } from "./step-gradients.ts";
+
+// Clipping of the accumulated gradient over all trainable tensors together
+// (docs/spec/grpo.md#17-optimiser-schedule-accumulation-clipping).
+
+/** `l2`, or `max` for the largest absolute element. */
+type NormKind = "l2" | "max";
+
+/** Norm over all tensors. Check it before the step: it is NaN or Infinity if a gradient is. */
+export async function globalNorm(grads: ParameterSet, kind: NormKind = "l2"): Promise<number> {
+  const report = await inspectGradients(grads, () => "all");
+  if (kind === "l2") return report.norm;
+  return report.nonFinite > 0 && Number.isFinite(report.maxAbs) ? Number.NaN : report.maxAbs;
+}
+
+/** min(1, maxNorm / (norm + 1e-6)): a norm exactly at the limit is scaled by 0.999999. NaN stays NaN. */
+export function clipFactor(norm: number, maxNorm: number): number {
+  return Math.min(1, maxNorm / (norm + 1e-6));
+}
+
+/** A new set, every tensor times `factor`; the caller keeps the given set. */
+export function scaleGradients(grads: ParameterSet, factor: number): ParameterSet {
+  // The factor is a tensor, because a NaN or zero in shader source may be optimised away.
+  const scalar = tf.scalar(factor);
+  const scaled = mapSet(grads, (grad) => grad.mul(scalar));
+  scalar.dispose();
+  return scaled;
+}
+
+/**
+ * Sums the gradients of a step's loops, each clipped by its own norm or unchanged, and compares them. One clip of the sum
+ * would let a large gradient of one loop outweigh the other.
+ */
+interface LoopNorm {
+  readonly loop: LoopId;
+  /** Before any clip. */
+  readonly norm: number;
+  /** Scale of the loop's gradient. */
+  readonly factor: number;
+}
+
+export interface StepGradients {
+  readonly sum: GradientSum;
+  /** The loops in the sum; empty for a single unchanged gradient. */
+  readonly loops: readonly LoopNorm[];
+  /** Sum over the pairs of loops of the scalar product of their gradients, before any clip; 0 for a single gradient. */
+  readonly dot: number;
+}
+
+/**
+ * Sums the loops' gradients into the first. A loop with a non-finite norm is not scaled, so that the sum is not finite
+ * either.
+ */
+export async function joinLoops(
+  gradients: ReadonlyMap<LoopId, GradientSum>,
+  { clipScope, maxGradNorm }: Pick<LabConfig, "clipScope" | "maxGradNorm">,
+): Promise<StepGradients> {
+  const [first, ...others] = [...gradients];
+  if (first === undefined) throw new RangeError("A step has no loop");
+  if (others.length === 0) return { sum: first[1], loops: [], dot: 0 };
+  const loops: LoopNorm[] = [];
+  for (const [loop, own] of gradients) {
+    const { norm } = await inspectGradients(own, () => "all");
+    const clips = clipScope === "loop" && maxGradNorm > 0 && Number.isFinite(norm);
+    loops.push({ loop, norm, factor: clips ? clipFactor(norm, maxGradNorm) : 1 });
+  }
+  // Not computed from the norm of the sum: if one loop's norm is large, the other's share is lost in rounding.
+  const sums = [...gradients.values()];
+  let dot = 0;
+  for (const [at, one] of sums.entries()) for (const other of sums.slice(at + 1)) dot += await one.dot(other);
+  for (const [at, [, own]] of others.entries()) {
+    first[1].merge(own, at === 0 ? (loops[0] as LoopNorm).factor : 1, (loops[at + 1] as LoopNorm).factor);
+    own.dispose();
+  }
+  return { sum: first[1], loops, dot };
+}
+
+/**
+ * Metrics of the loops' gradients, and the norm of their sum before any clip.
+ * @param norm norm of the sum after the loops' clips
+ */
+export function gradientMetrics(
+  { loops, dot }: Pick<StepGradients, "loops" | "dot">,
+  norm: number,
+): { readonly norm: number; readonly metrics: Readonly<Record<string, number>> } {
+  const own = Object.fromEntries(
+    loops.flatMap(({ loop, norm: before, factor }): [string, number][] => [
+      [`loop${loop}/grad_norm`, before],
+      [`loop${loop}/clip_factor`, factor],
+    ]),
+  );
+  // If nothing was scaled, the norm of the sum is unchanged.
+  const untouched = loops.every(({ factor }) => factor === 1);
+  const squares = loops.reduce((sum, { norm: before }) => sum + before ** 2, 0);
+  // Upper bound of the product, so that rounding cannot give a cosine above 1.
+  const most = loops.reduce(
+    (sum, one, at) => loops.slice(at + 1).reduce((all, { norm: n }) => all + one.norm * n, sum),
+    0,
+  );
+  const cosine = most > 0 ? Math.min(1, Math.max(-1, dot / most)) : 0;
+  const whole = Math.sqrt(Math.max(0, squares + 2 * cosine * most));
+  // The cosine is defined for two gradients only.
+  return { norm: untouched ? norm : whole, metrics: loops.length === 2 ? { ...own, grad_cosine: cosine } : own };
+}
 
 /** Owns every tensor in it. */
 export interface TrainingState {

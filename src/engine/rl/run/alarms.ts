@@ -1,11 +1,13 @@
 /** Rules on the metrics of a run. Each returns one sentence about a problem and its remedy. */
 import { rleArea } from "../../data/mask/rle.ts";
 import { lacksWordSpaces, WITHOUT_WORD_SPACES } from "../../data/row-filter.ts";
-import type { Alarm } from "../../runs/alarms.ts";
+import { type Alarm, appendAlarm } from "../../runs/alarms.ts";
 import type { GroupRecord, RolloutRecord, StepMetrics } from "../../runs/rollouts/records.ts";
+import type { RunFolder } from "../../runs/run-folder.ts";
 import { median } from "../../tuning/choose.ts";
 import { aboutLoop, LOOP_IDS, type LoopId } from "../loops/abouts.ts";
 import type { UpdateReport } from "../optim/training-state.ts";
+import type { TrainerEvent } from "./events.ts";
 
 /** Number of past steps that a rule reads. */
 const WINDOW = 5;
@@ -324,4 +326,14 @@ export function watchAlarms(loops: readonly LoopId[], before: readonly StepMetri
     watch.observe(row.step as number, row, { stepped: true, nonFinite: [] });
   }
   return watch;
+}
+
+/** Stores alarms with the run and reports them to listeners. */
+export async function raiseAlarm(
+  run: Pick<RunFolder, "id" | "store">,
+  emit: (event: TrainerEvent) => void,
+  alarm: Alarm,
+): Promise<void> {
+  await appendAlarm(run.store, run.id, alarm);
+  emit({ type: "alarm", alarm });
 }

@@ -9,7 +9,7 @@ import { OutOfMemory } from "../../gpu/runtime/device.ts";
 import { trimPool } from "../../gpu/runtime/pool.ts";
 import { flushBackend } from "../../gpu/runtime/program.ts";
 import { freeDecodeBuffers } from "../../policy/decode/decode-gpu.ts";
-import { raiseAlarm } from "./raise-alarm.ts";
+import { raiseAlarm } from "./alarms.ts";
 import type { TrainerDeps } from "./trainer-deps.ts";
 
 /** Thrown instead of an uncaptured error when a buffer is created with its contents. */

@@ -2,10 +2,12 @@
  * The trainer: runs steps under run control, logs, checks alarms, stores. All dependencies are passed in; it does not
  * depend on page, worker or file system.
  */
-import { weightedLoops } from "../../config/derived.ts";
+import { activeLoops, weightedLoops } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { LabError, toLabError } from "../../errors.ts";
-import { hasRewards } from "../../eval/report.ts";
+import { type EvalDeps, evaluateRows, runReward } from "../../eval/held-out.ts";
+import { hollowAlarm, hollowGains } from "../../eval/hollow-gains.ts";
+import { hasRewards, storeEvaluation } from "../../eval/report.ts";
 import { OutOfMemory } from "../../gpu/runtime/device.ts";
 import { trimPool, trimPoolToSmall } from "../../gpu/runtime/pool.ts";
 import { gpuFinished } from "../../gpu/runtime/work-budget.ts";
@@ -14,29 +16,72 @@ import { pictureSettings } from "../../policy/region-marks.ts";
 import { type Alarm, appendAlarm } from "../../runs/alarms.ts";
 import { pruneRun } from "../../runs/checkpoint/best-checkpoint.ts";
 import { writeCheckpoint } from "../../runs/checkpoint/checkpoint.ts";
+import { reportPictures } from "../../runs/evaluations/evaluation-scores.ts";
 import { readEvaluations } from "../../runs/evaluations/evaluations.ts";
 import { appendPhases } from "../../runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../runs/rollouts/records.ts";
 import { Thumbnails } from "../../runs/rollouts/thumbnails.ts";
 import { StorageFull } from "../../storage/store.ts";
+import { aboutLoop, LOOP_IDS } from "../loops/abouts.ts";
+import { LOOP_CODE } from "../loops/registry.ts";
 import { NonFiniteGradient, stateArrays } from "../optim/training-state.ts";
-import type { StepContext } from "../step/context.ts";
-import { drawnGroup } from "../step/group-record.ts";
-import { observedStep } from "../step/listeners.ts";
+import { runWeights, type StepContext } from "../step/context.ts";
+import { drawnGroup, observedStep } from "../step/listeners.ts";
 import { totalLoss } from "../step/metrics/step-metrics.ts";
-import { runWeights } from "../step/run-weights.ts";
+import { evaluationRows } from "../step/sample.ts";
 import { sftStep } from "../step/sft-step.ts";
-import { type AlarmWatch, watchAlarms } from "./alarms.ts";
+import { type AlarmWatch, raiseAlarm, watchAlarms } from "./alarms.ts";
 import type { GivenRows, Phase } from "./events.ts";
 import { causeOf, dropUndoneWork, MemorySettings } from "./out-of-memory.ts";
-import { DEVICE_METER, gpuTimes, phaseCosts, restartGpuTimes, stepFacts, timeMetrics } from "./phase-costs.ts";
-import { raiseAlarm } from "./raise-alarm.ts";
-import { RunControl } from "./run-control.ts";
-import { evaluateRun } from "./run-evaluation.ts";
+import {
+  DEVICE_METER,
+  gpuTimes,
+  phaseCosts,
+  RunControl,
+  restartGpuTimes,
+  stepFacts,
+  timeMetrics,
+  untilStored,
+} from "./run-control.ts";
 import { failedRun } from "./run-state.ts";
-import { countersOf } from "./start/start-run.ts";
+import { countersOf } from "./start/run-facts.ts";
 import type { TrainerDeps } from "./trainer-deps.ts";
-import { untilStored } from "./until-stored.ts";
+
+// The held-out evaluation of a step of a run.
+
+/**
+ * Evaluates held-out rows with the current weights, or at step 0 with those of the start, stores the result and emits it.
+ * @throws LabError("cancelled") when stopped, LabError("held") when a reward is not available
+ */
+async function evaluateRun(
+  { config, run, rows, evaluated, emit, checkDevice }: TrainerDeps,
+  context: StepContext,
+): Promise<void> {
+  const { step } = context;
+  const total = evaluated.report.length + evaluated.selection.length;
+  const weights = step === 0 ? { policy: context.start, partner: context.start } : {};
+  const deps = { ...context, ...weights, rows: evaluationRows(rows, config), loops: evaluators(config) };
+  const scores = await evaluateRows(deps, evaluated, (done) => emit({ type: "eval-rows", done, total }));
+  await checkDevice();
+  trimPool();
+  const report = await storeEvaluation(run.store, run.id, step, scores, { ...config, ...runReward(config) });
+  emit({ type: "eval", report, pictures: reportPictures(scores) });
+  const baseline = (await readEvaluations(run.store, run.id)).find((own) => own.report.step === report.baseline);
+  for (const gain of hollowGains({ report, rows: scores }, baseline, weightedLoops(config))) {
+    await raiseAlarm(run, emit, hollowAlarm(gain, step));
+  }
+}
+
+/** The loops that sample held-out rows: those with a fixed score, and those that train. */
+function evaluators(config: LabConfig): EvalDeps["loops"] {
+  const active = activeLoops(config);
+  const found = LOOP_IDS.flatMap((id) => {
+    const { evaluate } = LOOP_CODE[id];
+    const asked = aboutLoop(id).heldOut !== undefined || active.includes(id);
+    return evaluate === undefined || !asked ? [] : [[id, evaluate] as const];
+  });
+  return Object.fromEntries(found);
+}
 
 /** Host bytes of frozen features kept between steps, at least those of the last step's pictures. */
 const FEATURE_BYTES = 512 * 2 ** 20;

@@ -5,9 +5,15 @@ import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { ParameterSet, Weights } from "../../model/weights/weights.ts";
 import { policyLoss } from "../objective/loss.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
-import { reachedGradients } from "../optim/parameter-sets.ts";
-import type { ActionScores, AuxiliaryLoss, PassGroup } from "./group.ts";
-import { type GroupGradients, type LossReadback, lossTensors } from "./loss-inputs.ts";
+import { reachedGradients } from "../optim/optimiser.ts";
+import {
+  type ActionScores,
+  type AuxiliaryLoss,
+  type GroupGradients,
+  type LossReadback,
+  lossTensors,
+  type PassGroup,
+} from "./group.ts";
 
 export interface LossTask {
   /** Groups of one loop. */

@@ -1,7 +1,11 @@
 /** What a loop needs to sample a group, and how the trainer observes and interrupts it. */
+
+import type { LabConfig } from "../../config/table.ts";
 import type { TrainingRow } from "../../data/training-row.ts";
 import type { EvalDeps } from "../../eval/held-out.ts";
 import { normal, type RandomKey, STREAM, uniform } from "../../gpu/random.ts";
+import type { Sa2vaModel } from "../../model/sa2va.ts";
+import { type AdapterDropout, type ParameterSet, type Weights, weightsView } from "../../model/weights/weights.ts";
 import { disposeFeatures, type ImageFeatures } from "../../policy/features.ts";
 import type { MaskDraws } from "../../policy/mask/mask-policy.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
@@ -94,4 +98,26 @@ export function maskDraws(
     uniform: (rollout, position) => uniform(key(rollout, position)),
     token: (rollout) => ({ ...key(rollout, 0), stream: STREAM.token }),
   };
+}
+
+// The weights that the passes of a run use.
+
+/**
+ * The model's weights with trainable tensors taking precedence, in the precision and form of the settings.
+ * @param loraScale alpha / r
+ * @param key random address of a training pass, in which `loraDropout` applies to adapters; absent for other passes,
+ * which have no dropout
+ */
+export function runWeights(
+  model: Sa2vaModel,
+  trainable: ParameterSet | (() => ParameterSet),
+  loraScale: number,
+  config: Pick<LabConfig, "halfProducts" | "loraDropout">,
+  key?: AdapterDropout["key"],
+): Weights {
+  const { halfProducts, loraDropout: share } = config;
+  const dropout = key === undefined || share === 0 ? undefined : { share, key };
+  // Parts that could train and do not are read as published.
+  const published = { get: (name: string) => model.base.get(name) ?? model.frozen.get(name) };
+  return weightsView(published, trainable, loraScale, halfProducts ? "f16" : "f32", dropout);
 }

@@ -4,14 +4,13 @@ import { inBatches } from "../../bytes/collections.ts";
 import type { LabConfig } from "../../config/table.ts";
 import type { ImageFeatures } from "../../policy/features.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
-import { emaDistance } from "../optim/ema.ts";
+import { emaDistance } from "../optim/optimiser.ts";
 import type { TrainingState } from "../optim/training-state.ts";
 import { readLogProbs } from "./backward.ts";
-import { dropoutKey, type StepContext, withFeatures } from "./context.ts";
+import { dropoutKey, runWeights, type StepContext, withFeatures } from "./context.ts";
 import { type LoopRollouts, learntAdvantages, type ScoredGroup, type Still } from "./group.ts";
+import { rangedScores, splits } from "./loop-loss.ts";
 import { gradientReportDue } from "./metrics/gradient-report.ts";
-import { rangedScores, splits } from "./micro-batch.ts";
-import { runWeights } from "./run-weights.ts";
 import type { LoopOfStep, StepInput } from "./step-events.ts";
 
 /** Groups per backward pass; the same in all passes of a step, so that dropout has the same masks. */

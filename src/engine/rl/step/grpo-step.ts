@@ -17,9 +17,8 @@ import { appliedCoefficient, entropyControl } from "../objective/entropy-control
 import { stepScores } from "../objective/group-advantages.ts";
 import { type LossSettings, lossSettingsOf } from "../objective/loss-types.ts";
 import type { GradientSum } from "../optim/gradient-sum.ts";
-import { disposeSet } from "../optim/parameter-sets.ts";
-import { joinLoops } from "../optim/step-gradients.ts";
-import { gradientSum, updateState } from "../optim/training-state.ts";
+import { disposeSet } from "../optim/optimiser.ts";
+import { gradientSum, joinLoops, updateState } from "../optim/training-state.ts";
 import {
   denominator,
   groupsInBatch,
@@ -30,9 +29,8 @@ import {
   stillness,
   windowOf,
 } from "./fixed-logps.ts";
-import type { Group, LoopRollouts, PassGroup, ScoredGroup } from "./group.ts";
+import type { Group, GroupGradients, LoopRollouts, LossReadback, PassGroup, ScoredGroup } from "./group.ts";
 import { lossOf } from "./loop-loss.ts";
-import type { GroupGradients, LossReadback } from "./loss-inputs.ts";
 import { sampleLoop } from "./sample.ts";
 import type { LoopOfStep, StepEvent, StepInput, Turn } from "./step-events.ts";
 

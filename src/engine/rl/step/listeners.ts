@@ -2,26 +2,103 @@
  * What listens to a step: metrics, records, the entropy bonus and the gradient report. None is part of the update; each
  * can be removed from the list.
  */
+import { crc32 } from "../../bytes/hash.ts";
 import { groupsPerStep } from "../../config/derived.ts";
+import { clipFact } from "../../data/clips/row-frames.ts";
 import { LabError } from "../../errors.ts";
 import type { ParameterSet } from "../../model/weights/weights.ts";
-import type { LoopId } from "../../runs/rollouts/records.ts";
+import type { ActionRecord, GroupRecord, LoopId, RolloutRecord } from "../../runs/rollouts/records.ts";
 import type { GroupScores } from "../objective/advantages.ts";
 import { entropyControl, meanEntropy, nextEntropyState } from "../objective/entropy-control.ts";
 import { inspectGradients } from "../optim/monitor.ts";
-import { copySet, disposeSet } from "../optim/parameter-sets.ts";
+import { copySet, disposeSet } from "../optim/optimiser.ts";
 import type { UpdateReport } from "../optim/training-state.ts";
-import type { PassGroup } from "./group.ts";
-import { groupRecord, scoredGroup } from "./group-record.ts";
+import type { DrawnGroup, Group, LossReadback, PassGroup } from "./group.ts";
 import { grpoStep } from "./grpo-step.ts";
 import { gradientOfLoss } from "./loop-loss.ts";
-import type { LossReadback } from "./loss-inputs.ts";
-import { gradientReportDue, signalToNoise, termGradients } from "./metrics/gradient-report.ts";
-import { type MeasuredLoss, measuredLoss } from "./metrics/loss-metrics.ts";
+import {
+  gradientReportDue,
+  signalToNoise,
+  type TermGradient,
+  termGradients,
+  updateShares,
+} from "./metrics/gradient-report.ts";
+import { clipFlags, type MeasuredLoss, measuredLoss } from "./metrics/loss-metrics.ts";
 import { judgeMetrics, sourceMetrics } from "./metrics/rollout-metrics.ts";
 import { overPasses, passMetrics, sampledMetrics } from "./metrics/step-metrics.ts";
-import { type TermGradient, updateShares } from "./metrics/update-shares.ts";
 import type { Metrics, StepInput, StepListener, StepOutcome } from "./step-events.ts";
+
+// Converts a trained group to the record that screens, run folder and exports share.
+
+/** A group before it is scored: its advantages are 0, its mean and standard deviation NaN. */
+export function drawnGroup(step: number, group: DrawnGroup): GroupRecord {
+  const scores = { advantages: group.rollouts.map(() => 0), mean: Number.NaN, std: Number.NaN, zeroSpread: false };
+  return { ...recordOf(step, group, scores, () => []), unfinished: true };
+}
+
+/** A group with advantages but without log-probabilities: its rollouts have no actions yet. */
+function scoredGroup(step: number, group: Group, scores: GroupScores): GroupRecord {
+  return recordOf(step, group, scores, () => []);
+}
+
+/** @param measured results of the first pass, whose log-probabilities belong to the weights before the update */
+export function groupRecord(step: number, { group, readback, settings, data, loss }: MeasuredLoss): GroupRecord {
+  const { refLogps } = group;
+  const clipped = clipFlags(loss, data, settings);
+  const record = recordOf(step, group, group.scores, (index) =>
+    (group.labels[index] ?? []).map((action, t): ActionRecord => {
+      const at = index * group.actions + t;
+      return {
+        label: action.label,
+        id: action.id,
+        logp: readback.logps[at] as number,
+        oldLogp: group.samplingLogps[at] as number,
+        refLogp: refLogps === null ? null : (refLogps[at] as number),
+        ratio: loss.ratio[at] as number,
+        kl: refLogps === null ? null : (loss.kl[at] as number),
+        entropy: readback.entropies[at] as number,
+        clipped: clipped.low[at] === 1 || clipped.high[at] === 1 || clipped.delta[at] === 1,
+      };
+    }),
+  );
+  // Decoders of JPEG differ: another program that repeats the step can tell by this.
+  return { ...record, pixels: crc32(group.row.rgb.data).toString(16).padStart(8, "0") };
+}
+
+function recordOf(
+  step: number,
+  group: DrawnGroup,
+  scores: Omit<GroupScores, "present" | "stdUsed">,
+  actionsOf: (rollout: number) => readonly ActionRecord[],
+): GroupRecord {
+  const { loop, row, promptIds, answerIds } = group;
+  const rollouts = group.rollouts.map((rollout, index): RolloutRecord => {
+    const id = `${step}-${loop}-${group.group}-${index}`;
+    return {
+      ...rollout,
+      ...clipFact(row),
+      id,
+      step,
+      loop,
+      group: group.group,
+      index,
+      advantage: scores.advantages[index] as number,
+      actions: actionsOf(index),
+    };
+  });
+  return {
+    step,
+    loop,
+    group: group.group,
+    rowId: row.summary.id,
+    rewardMean: scores.mean,
+    rewardStd: scores.std,
+    zeroSpread: scores.zeroSpread,
+    promptIds,
+    ...(answerIds === undefined ? {} : { answerIds }),
+    rollouts,
+  };
+}
 
 /** Makes a listener for one step. */
 type MakeListener = (input: StepInput) => StepListener;

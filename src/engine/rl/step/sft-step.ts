@@ -11,13 +11,11 @@ import { type Tensor, tf } from "../../gpu/tf.ts";
 import { recomputing } from "../../model/weights/weights.ts";
 import type { ImageFeatures } from "../../policy/features.ts";
 import { type SftBatch, sftBatch } from "../../sft/batch.ts";
-import { PARTS, SFT_DEFAULTS, type SftSettings, selectedMasks, sftLoss } from "../../sft/forward.ts";
-import { drawPoints } from "../../sft/points.ts";
-import { reachedGradients } from "../optim/parameter-sets.ts";
+import { drawPoints, PARTS, SFT_DEFAULTS, type SftSettings, selectedMasks, sftLoss } from "../../sft/forward.ts";
+import { reachedGradients } from "../optim/optimiser.ts";
 import { gradientSum, updateState } from "../optim/training-state.ts";
-import { dropoutKey, withFeatures } from "./context.ts";
+import { dropoutKey, runWeights, withFeatures } from "./context.ts";
 import { dataCaptionObservations } from "./metrics/rollout-metrics.ts";
-import { runWeights } from "./run-weights.ts";
 import type { StepInput, StepOutcome } from "./step-events.ts";
 
 /** Stream number of the draws of points, in the place of a loop's number. */

@@ -5,13 +5,11 @@ import type { Loop } from "../loops/loop.ts";
 import type { GroupScores } from "../objective/advantages.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
 import type { GradientSum } from "../optim/gradient-sum.ts";
-import type { StepGradients } from "../optim/step-gradients.ts";
-import type { TrainingState, UpdateReport } from "../optim/training-state.ts";
+import type { StepGradients, TrainingState, UpdateReport } from "../optim/training-state.ts";
 import type { GivenRows } from "../run/events.ts";
 import type { StepContext } from "./context.ts";
 import type { RowOrder } from "./data-order.ts";
-import type { Group, LoopRollouts, PassGroup, ScoredGroup } from "./group.ts";
-import type { GroupGradients, LossReadback } from "./loss-inputs.ts";
+import type { Group, GroupGradients, LoopRollouts, LossReadback, PassGroup, ScoredGroup } from "./group.ts";
 
 export interface StepInput {
   readonly context: StepContext;

@@ -18,12 +18,16 @@ import { safetensorsPieces } from "../../formats/safetensors.ts";
 import type { RunStore } from "../../storage/store.ts";
 import { exactJson, type Json } from "../numbers-json.ts";
 import { checkpointPath, listCheckpoints, MARKER, removeCheckpoint } from "./checkpoint-folder.ts";
-import type { CheckpointState, TensorMap } from "./checkpoint-state.ts";
-import { readTensors } from "./tensor-files.ts";
-import { formatTrainerState, parseTrainerState } from "./trainer-state.ts";
+import {
+  type CheckpointState,
+  formatTrainerState,
+  parseTrainerState,
+  readTensors,
+  type TensorMap,
+} from "./trainer-state.ts";
 
 export { listCheckpoints, pruneCheckpoints } from "./checkpoint-folder.ts";
-export type { CheckpointState, TensorData, TensorMap } from "./checkpoint-state.ts";
+export type { CheckpointState, TensorData, TensorMap } from "./trainer-state.ts";
 
 const FORMAT = "sa2va-lab-checkpoint/1";
 const OPTIMIZER_FILE = "optimizer.safetensors";

@@ -4,9 +4,13 @@ import { ADAPTER_MODEL, isLora, MODULES_FILE, toPeftName } from "../../formats/p
 import type { RunStore } from "../../storage/store.ts";
 import { checkFiles } from "./checkpoint.ts";
 import { checkpointPath, listCheckpoints } from "./checkpoint-folder.ts";
-import type { CheckpointState, TensorData, TensorMap } from "./checkpoint-state.ts";
-import { readTensors } from "./tensor-files.ts";
-import { parseTrainerState } from "./trainer-state.ts";
+import {
+  type CheckpointState,
+  parseTrainerState,
+  readTensors,
+  type TensorData,
+  type TensorMap,
+} from "./trainer-state.ts";
 
 /** The policy's weights, or those of the partner (their moving average). */
 export type TrainedSide = "policy" | "ema";

@@ -1,12 +1,52 @@
 /** trainer_state.json: the fields that Hugging Face tools read, and under `sa2va_lab` the state for an exact resume. */
+
 import * as z from "zod/mini";
 import { isRecord, shapeOf } from "../../bytes/json.ts";
 import { requireConfig } from "../../config/parse.ts";
-import { badInput, type LabError } from "../../errors.ts";
+import type { LabConfig } from "../../config/table.ts";
+import { badInput, type LabError, quote } from "../../errors.ts";
+import type { LoraFields } from "../../formats/peft-names.ts";
+import { openSafetensors } from "../../formats/safetensors.ts";
+import type { RunStore } from "../../storage/store.ts";
 import { exactJson, type Json, parseExactJson } from "../numbers-json.ts";
 import type { StepMetrics } from "../rollouts/records.ts";
 import { MOST_STEPS, stepName } from "../step-name.ts";
-import type { CheckpointState } from "./checkpoint-state.ts";
+
+export interface TensorData {
+  readonly shape: readonly number[];
+  /** Row-major elements. */
+  readonly data: Float32Array;
+}
+
+/** Tensors by full path, e.g. `mlp1.1.weight`, in the order of the trainable set. */
+export type TensorMap = ReadonlyMap<string, TensorData>;
+
+/** Everything a run needs to continue from a step as if it had never stopped. */
+export interface CheckpointState {
+  /** Steps done. */
+  readonly step: number;
+  /** Trained tensors: `language_model.….lora_A.weight`, `mlp1.….weight`, … */
+  readonly params: TensorMap;
+  /** Null if the run has no EMA. */
+  readonly ema: TensorMap | null;
+  /** The synchronised reference; null or absent if it equals the start. */
+  readonly reference?: TensorMap | null;
+  /** AdamW's first and second moments, by the names of the tensors. */
+  readonly moments: { readonly m: TensorMap; readonly v: TensorMap };
+  /** AdamW's own step count, the exponent of its bias correction. */
+  readonly optimiserStep: number;
+  /** Null without adapters. `targets` are the last parts of the layers' names, e.g. "q_proj". */
+  readonly lora: LoraFields | null;
+  readonly config: LabConfig;
+  /** Other state of the trainer: schedule step, data cursor, counters, adaptive coefficients. */
+  readonly trainer: Json;
+  /** The checkpoint the run started from. */
+  readonly baseModel?: { readonly name: string; readonly hash: string };
+  /** End of the metric history, for tools that read `log_history`. */
+  readonly history?: readonly StepMetrics[];
+  /** Best evaluation so far. */
+  readonly best?: { readonly step: number; readonly metric: number };
+}
 
 const FORMAT = "sa2va-lab-trainer/1";
 
@@ -111,4 +151,23 @@ function logRow(row: StepMetrics): Json {
 
 function finite(value: number | undefined): number | null {
   return value !== undefined && Number.isFinite(value) ? value : null;
+}
+
+// The tensors of a checkpoint's file.
+
+/**
+ * Every tensor of a safetensors file, in file order.
+ * @throws LabError("bad-input") naming a damaged file, or a tensor with a value that is not finite
+ */
+export async function readTensors(store: RunStore, path: string): Promise<Map<string, TensorData>> {
+  const file = await openSafetensors(await store.open(path));
+  const map = new Map<string, TensorData>();
+  for (const name of file.names) {
+    const data = await file.read(name);
+    if (!data.every(Number.isFinite)) {
+      throw badInput(`${path} has values of ${quote(name)} that are not finite; nothing was changed`, path);
+    }
+    map.set(name, { shape: file.info(name).shape, data });
+  }
+  return map;
 }

@@ -25,3 +25,12 @@ export const REWARD_METRICS: readonly RewardMetric[] = LOOP_IDS.flatMap((id) => 
 export const SEGMENTATION_BOUNDS = { precision_50: 0.5, precision_70: 0.7, precision_90: 0.9 } as const;
 export const SEGMENTATION_METRICS = ["giou", "ciou", "precision_50", "precision_70", "precision_90"] as const;
 export type SegmentationMetric = (typeof SEGMENTATION_METRICS)[number];
+
+// Random draws of held-out evaluations, the same in every run, so that runs can be compared.
+
+/** Sampled captions per row, and masks if the mask policy samples. */
+export const EVAL_DRAWS = 4;
+/** Stream number, different from those of training. */
+export const EVAL_STREAM = 65;
+/** Independent of the run's seed. */
+export const EVAL_SEED = 20_260_101;

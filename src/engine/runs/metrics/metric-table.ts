@@ -4,10 +4,8 @@
  */
 import { LOOP_IDS, type LoopId } from "../../rl/loops/abouts.ts";
 import type { StepMetrics } from "../rollouts/records.ts";
-import type { Metric } from "./metric.ts";
-import { STEP_ROWS } from "./metric-rows.ts";
-import { OBJECTIVE_ROWS } from "./metric-rows-objective.ts";
-import { CAPTION_ROWS, JUDGE_ROWS, OUTPUT_ROWS, SUPERVISED_ROWS } from "./metric-rows-output.ts";
+import { type Metric, STEP_ROWS } from "./metric-rows.ts";
+import { CAPTION_ROWS, JUDGE_ROWS, OBJECTIVE_ROWS, OUTPUT_ROWS, SUPERVISED_ROWS } from "./metric-rows-output.ts";
 
 /** A metric under its concrete name. */
 export interface DescribedMetric extends Metric {

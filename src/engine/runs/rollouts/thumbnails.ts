@@ -6,8 +6,7 @@ import { decodePng } from "../../data/image/png-decode.ts";
 import type { RgbImage } from "../../data/sample.ts";
 import type { TrainingRow } from "../../data/training-row.ts";
 import type { RunStore } from "../../storage/store.ts";
-import { encodePng } from "../png.ts";
-import type { PictureOf } from "./rollout-picture.ts";
+import { encodePng, type PictureOf } from "./rollout-picture.ts";
 
 /** Longest side, in pixels. */
 const SIDE = 160;

@@ -1,9 +1,8 @@
 /** Calls of providers that do not listen: none of them can hold a step, and none of their late replies counts. */
 import { expect, test, vi } from "vitest";
 import { type Budget, budget } from "../../../../src/engine/rewards/judge/budget.ts";
-import { type Ask, caller, type Spent } from "../../../../src/engine/rewards/judge/providers/caller.ts";
+import { type Ask, caller, type Spent, slots } from "../../../../src/engine/rewards/judge/providers/caller.ts";
 import type { ChatReply, ChatRequest, JudgeProvider } from "../../../../src/engine/rewards/judge/providers/provider.ts";
-import { slots } from "../../../../src/engine/rewards/judge/slots.ts";
 import { fastClock } from "../../../support/judge.ts";
 
 const REQUEST: ChatRequest = { messages: [{ role: "user", content: "?" }], schema: null, maxTokens: 10 };

@@ -1,6 +1,6 @@
 /** Replies in the forms of chat servers: why they ended, and what of them is the reply. */
 import { expect, test } from "vitest";
-import { chatReply } from "../../../../src/engine/rewards/judge/providers/chat-answer.ts";
+import { chatReply } from "../../../../src/engine/rewards/judge/providers/openai.ts";
 import type { ChatRequest } from "../../../../src/engine/rewards/judge/providers/provider.ts";
 
 const REQUEST: ChatRequest = { messages: [{ role: "user", content: "?" }], schema: null, maxTokens: 10 };

@@ -2,12 +2,12 @@
 import { describe, expect, it, test } from "vitest";
 import { defaultConfig } from "../../../../src/engine/config/parse.ts";
 import { memoryCache, openCache, replyKey } from "../../../../src/engine/rewards/judge/cache.ts";
-import { timerClock } from "../../../../src/engine/rewards/judge/clock.ts";
 import { ranged } from "../../../../src/engine/rewards/judge/judge.ts";
+import { timerClock } from "../../../../src/engine/rewards/judge/providers/caller.ts";
 import { type Circumstances, diagnose } from "../../../../src/engine/rewards/judge/providers/diagnosis.ts";
 import { parseEndpoint, redactor } from "../../../../src/engine/rewards/judge/providers/endpoint.ts";
 import type { JudgeFailure } from "../../../../src/engine/rewards/judge/providers/failure.ts";
-import { retryAfterMs, statusFailure } from "../../../../src/engine/rewards/judge/providers/http-reply.ts";
+import { retryAfterMs, statusFailure } from "../../../../src/engine/rewards/judge/providers/openai.ts";
 import {
   checkPrompts,
   DEFAULT_PROMPTS,
@@ -15,14 +15,14 @@ import {
   plainCaption,
   promptVersion,
 } from "../../../../src/engine/rewards/judge/questions/prompts.ts";
-import { parseQuestionFile } from "../../../../src/engine/rewards/judge/questions/question-file.ts";
 import {
   hashShuffle,
+  parseQuestionFile,
   questionText,
   readLetters,
   readQuestions,
+  replyObject,
 } from "../../../../src/engine/rewards/judge/questions/question-set.ts";
-import { replyObject } from "../../../../src/engine/rewards/judge/reply-json.ts";
 import { openJudge } from "../../../../src/engine/rewards/judge/setup.ts";
 import { inOrder, TEST_PAIRS, TEST_QUESTIONS } from "../../../../src/engine/rewards/judge/test-pairs.ts";
 import { judgeJitter } from "../../../../src/engine/rl/run/judge-jitter.ts";

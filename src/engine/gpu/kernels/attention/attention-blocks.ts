@@ -17,7 +17,7 @@ import { defineOp, toTensor } from "../../runtime/custom-op.ts";
 import { release, unwritten } from "../../runtime/program.ts";
 import { type Tensor, tf } from "../../tf.ts";
 import { backwardNarrow, forwardNarrow, slopesFit } from "./attention-narrow.ts";
-import { DELTA, SLOPES, SOFTMAX, WHOLE_SOFTMAX } from "./attention-rows.ts";
+import { DELTA, maskStrides, SLOPES, SOFTMAX, WHOLE_SOFTMAX } from "./attention-rows.ts";
 import {
   type AttentionForm,
   formFor,
@@ -32,7 +32,6 @@ import {
   sizesOf,
 } from "./attention-runs.ts";
 import { backwardTiled, forwardTiled } from "./attention-tiles.ts";
-import { maskStrides } from "./masked-score.ts";
 
 /** Values of the `SEEN` uniforms and the two after them. */
 function seenValues(

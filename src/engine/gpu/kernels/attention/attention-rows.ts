@@ -5,10 +5,50 @@
  * and the inverse of its sum are stored unrounded, so that rows of huge scores are recomputed exactly. The following
  * product divides by the sum, because it has far fewer numbers to divide. Equals scale, mask and tf.softmax.
  */
+
 import { READ_BEYOND } from "../../matmul/product-form.ts";
 import { pointProgram, type RowProgram } from "../../rows-program.ts";
-import { u32s } from "../../runtime/uniforms.ts";
-import { MASK_FIELDS, SCORES } from "./masked-score.ts";
+import { u32s } from "../../runtime/pipelines.ts";
+import type { tf } from "../../tf.ts";
+
+// How all our attention programs turn a product of query and key into a score: scale and mask.
+
+/** Uniforms after `masked`: element strides of the mask in [B, heads, Tq, Tk], 0 where it is shared, and the factor. */
+export const MASK_FIELDS = {
+  ...u32s("maskBatch maskHead maskRow maskKey"),
+  scale: "f32",
+} as const;
+
+/** The scaled product, plus element `at` of the buffer `mask` where `u.masked` is set. */
+export const SCORE = `
+    fn score(product: f32, at: u32) -> f32 {
+      var extra = 0.0;
+      if (u.masked != 0u) { extra = mask[at]; }
+      return u.scale * product + extra;
+    }`;
+
+/** `SCORE` of four adjacent keys. */
+const SCORES = `
+    fn scores(products: vec4f, at: u32) -> vec4f {
+      var extra = vec4f(0);
+      if (u.masked != 0u) {
+        extra = vec4f(mask[at], mask[at + u.maskKey], mask[at + 2u * u.maskKey], mask[at + 3u * u.maskKey]);
+      }
+      return u.scale * products + extra;
+    }`;
+
+/** Element strides of a mask in [B, heads, Tq, Tk], 0 where it is shared. */
+export function maskStrides(mask: tf.TensorInfo): [number, number, number, number] {
+  const shape = [1, 1, 1, 1, ...mask.shape].slice(-4);
+  let stride = 1;
+  const strides: [number, number, number, number] = [0, 0, 0, 0];
+  for (let axis = 3; axis >= 0; axis--) {
+    const size = shape[axis] as number;
+    strides[axis] = size === 1 ? 0 : stride;
+    stride *= size;
+  }
+  return strides;
+}
 
 /** Uniforms that define which scores of a run are visible and where their mask is. */
 const SEEN = {

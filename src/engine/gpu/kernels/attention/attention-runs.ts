@@ -3,7 +3,7 @@
 import { attentionForm, builtInForms } from "../../forms/active.ts";
 import type { AttentionForm as KernelForm } from "../../forms/records.ts";
 import { recordProduct } from "../../matmul/matmul-program.ts";
-import type { ProductSpec } from "../../matmul/product-spec.ts";
+import type { ProductSpec } from "../../matmul/product-form.ts";
 
 import { unwritten } from "../../runtime/program.ts";
 import { dispatchWork } from "../../runtime/work-budget.ts";

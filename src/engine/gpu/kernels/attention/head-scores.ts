@@ -7,13 +7,11 @@
 
 import { builtInForms } from "../../forms/active.ts";
 import { recordProduct } from "../../matmul/matmul-program.ts";
-import { customKernels } from "../../runtime/custom-kernels.ts";
-import { defineOp, suits, toTensor } from "../../runtime/custom-op.ts";
+import { customKernels, defineOp, suits, toTensor } from "../../runtime/custom-op.ts";
 import { release, unwritten } from "../../runtime/program.ts";
 import { type Tensor, tf } from "../../tf.ts";
 import { linear } from "../linear.ts";
-import { NO_GUARD, type TokenScores, tokenScores } from "../logprob.ts";
-import { SPAN, SpanFold, slopesOf } from "../logprob-spans.ts";
+import { NO_GUARD, SPAN, SpanFold, slopesOf, type TokenScores, tokenScores } from "../logprob.ts";
 
 /** Bytes of a block's scratch array, if set by a test. */
 let scratchBytes: number | undefined;

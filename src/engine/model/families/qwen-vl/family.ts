@@ -6,8 +6,7 @@ import type { Weights } from "../../weights/weights.ts";
 import type { CutPicture, VisionFamily } from "../family.ts";
 import type { NamedShape } from "../family-config.ts";
 import { MERGE, type QwenVision, qwenVision } from "./config.ts";
-import { picturePatches, resizedPicture, smartResize } from "./pictures.ts";
-import { qwenMerger, qwenTower, VISUAL } from "./tower.ts";
+import { picturePatches, qwenMerger, qwenTower, resizedPicture, smartResize, VISUAL } from "./tower.ts";
 
 /** Mean and standard deviation of the published preprocessor_config.json, on the 0..1 scale. */
 const PIXELS: Readonly<

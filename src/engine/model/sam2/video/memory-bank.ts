@@ -5,8 +5,8 @@
 import type { TensorToWrite } from "../../../formats/safetensors.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
 import type { Weights } from "../../weights/weights.ts";
+import { pointerTimes } from "./frame-masks.ts";
 import type { MemoryConstants, MemoryKeys } from "./memory-attention.ts";
-import { pointerTimes } from "./object-pointer.ts";
 import { SAM } from "./video-shapes.ts";
 
 /** Range of frames whose pointers are read, the current one included. */

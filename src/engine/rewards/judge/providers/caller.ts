@@ -1,10 +1,60 @@
 /** Judge requests under limits: concurrency, timeout, retries, budget. */
 import { LabError } from "../../../errors.ts";
 import type { Budget } from "../budget.ts";
-import type { Clock } from "../clock.ts";
-import type { Slots } from "../slots.ts";
 import { JudgeFailure } from "./failure.ts";
 import type { ChatReply, ChatRequest, JudgeProvider } from "./provider.ts";
+
+/** Clock of a judge, which tests replace. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Resolves after that many milliseconds, or as soon as the signal aborts. */
+  sleep(milliseconds: number, signal: AbortSignal): Promise<void>;
+}
+
+/** A clock on real timers. @param now milliseconds since the epoch */
+export function timerClock(now: () => number): Clock {
+  return {
+    now,
+    sleep: (milliseconds, signal) =>
+      new Promise((resolve) => {
+        if (signal.aborted) return resolve();
+        const end = (): void => {
+          clearTimeout(timer);
+          signal.removeEventListener("abort", end);
+          resolve();
+        };
+        const timer = setTimeout(end, milliseconds);
+        signal.addEventListener("abort", end);
+      }),
+  };
+}
+
+/** Limits concurrent work; calls beyond the limit wait in a queue. */
+interface Slots {
+  /** Runs the work in a free slot. */
+  run<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** @param places maximum concurrent calls, at least 1 */
+export function slots(places: number): Slots {
+  let free = places;
+  const line: (() => void)[] = [];
+  return {
+    async run(work) {
+      if (free > 0) free--;
+      else await new Promise<void>((resolve) => line.push(resolve));
+      try {
+        return await work();
+      } finally {
+        // The slot goes straight to the next in the queue, so that no new call can take it.
+        const next = line.shift();
+        if (next === undefined) free++;
+        else next();
+      }
+    },
+  };
+}
 
 export interface CallerSettings {
   /** Maximum milliseconds per call. */

@@ -12,7 +12,7 @@ import { JudgeFailure } from "../providers/failure.ts";
 import type { ChatMessage } from "../providers/provider.ts";
 import { together } from "../providers/together.ts";
 import type { JudgePrompts } from "./prompts.ts";
-import type { WrittenQuestions } from "./question-file.ts";
+import type { WrittenQuestions } from "./question-set.ts";
 
 /** The limit of the benchmark. */
 const MAX_TOKENS = 300;

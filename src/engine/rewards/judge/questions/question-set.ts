@@ -2,10 +2,44 @@
  * Questions generated from a reference caption: the form that a model fills in, and the multiple-choice questions built
  * from it.
  */
+import { isRecord, parseJson } from "../../../bytes/json.ts";
+import { badInput, type LabError, thrownText } from "../../../errors.ts";
 import { type JudgeQuestion, recognitionQuestion, type ScoredChoice } from "../../judge-score.ts";
 import { JudgeFailure } from "../providers/failure.ts";
 import type { JsonSchema } from "../providers/provider.ts";
-import { replyObject, textField } from "../reply-json.ts";
+
+// Reads the JSON object in a model's reply: exactly one object, with only code fences or reasoning around it.
+
+/** @throws JudgeFailure("not-json" | "wrong-form") with the reply */
+export function replyObject(text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = parseJson(unwrapped(text), "The model's reply");
+  } catch (cause) {
+    throw new JudgeFailure("not-json", "The model's reply is not JSON", { raw: text, cause });
+  }
+  if (!isRecord(value)) throw new JudgeFailure("wrong-form", "The model's reply is not a JSON object", { raw: text });
+  return value;
+}
+
+const THOUGHT_END = "</think>";
+const FENCE = "```";
+
+/** Some models write their reasoning first; others wrap JSON in a fence despite the instructions. */
+function unwrapped(text: string): string {
+  const thought = text.lastIndexOf(THOUGHT_END);
+  const plain = (thought < 0 ? text : text.slice(thought + THOUGHT_END.length)).trim();
+  if (plain.length < 2 * FENCE.length || !plain.startsWith(FENCE) || !plain.endsWith(FENCE)) return plain;
+  return plain.slice(FENCE.length, -FENCE.length).replace(/^json/i, "").trim();
+}
+
+/** A text field that is not empty. @throws JudgeFailure("wrong-form") naming the field */
+function textField(value: unknown, name: string, raw: string): string {
+  if (typeof value !== "string" || value.trim() === "") {
+    throw new JudgeFailure("wrong-form", `The model's reply has no text for "${name}"`, { raw });
+  }
+  return value.replace(/\s+/g, " ").trim().slice(0, 200);
+}
 
 export interface QuestionCounts {
   /** Maximum questions about facts that the reference states, at least 1. */
@@ -72,7 +106,7 @@ export function readQuestions(reply: string, counts: QuestionCounts, shuffle: Sh
 
 const ASKED = "Which of these is true of the description?";
 
-export function recognition(subject: string): JudgeQuestion {
+function recognition(subject: string): JudgeQuestion {
   return recognitionQuestion(`Is it likely that the description is about "${subject}" or something of a similar kind?`);
 }
 
@@ -100,7 +134,7 @@ function negative(thing: string): JudgeQuestion {
   };
 }
 
-export type Shuffle = (choices: readonly ScoredChoice[], question: number) => readonly ScoredChoice[];
+type Shuffle = (choices: readonly ScoredChoice[], question: number) => readonly ScoredChoice[];
 
 /** A permutation of choices that depends only on a hash (hexadecimal digits) and the question's index. */
 export function hashShuffle(hash: string): Shuffle {
@@ -151,4 +185,79 @@ export function readLetters(reply: string, questions: readonly JudgeQuestion[]):
     if (index >= 0 && index < choices.length) return letter;
     throw new JudgeFailure("wrong-form", `The model's answer to ${name} names none of its choices`, { raw: reply });
   });
+}
+
+// Prepared questions from the user's file; docs/adding/reward.md#questions-for-the-judge describes its form.
+
+/** Questions of every described object, looked up by the reference caption. */
+export interface WrittenQuestions {
+  readonly name: string;
+  /** Null if there are none for this reference. */
+  find(reference: string): readonly JudgeQuestion[] | null;
+}
+
+/**
+ * Reads `[{"reference": "…", "questions": [{"type", "question", "choices": [["text", score], …]}, …]}, …]`, or the same
+ * list under "sets". An entry without a reference applies to every caption without a separate entry. Each list begins with a
+ * recognition question, whose choices score "correct" and "incorrect".
+ * @throws LabError("bad-input") naming the file and the entry
+ */
+export function parseQuestionFile(name: string, json: string): WrittenQuestions {
+  const bad = (cause: string, thrown?: unknown): LabError =>
+    badInput(`${name}: ${cause}; the previous questions are kept`, name, thrown);
+  let value: unknown;
+  try {
+    value = parseJson(json, "its content");
+  } catch (thrown) {
+    throw bad(thrownText(thrown), thrown);
+  }
+  const list = isRecord(value) ? value.sets : value;
+  if (!Array.isArray(list) || list.length === 0) throw bad("it contains no list of question sets");
+  const sets = new Map<string, readonly JudgeQuestion[]>();
+  let general: readonly JudgeQuestion[] | null = null;
+  list.forEach((entry: unknown, at) => {
+    const place = `set ${at + 1}`;
+    if (!isRecord(entry) || !Array.isArray(entry.questions)) throw bad(`${place} has no questions`);
+    const questions = entry.questions.map((item: unknown, q) => {
+      const read = readQuestion(item);
+      if (typeof read === "string") throw bad(`${place}, question ${q + 1} ${read}`);
+      return read;
+    });
+    if (questions[0]?.type !== "recognition") throw bad(`${place} does not begin with a recognition question`);
+    if (!questions.some((question) => question.type === "positive")) throw bad(`${place} has no positive question`);
+    if (entry.reference === undefined) general = questions;
+    else if (typeof entry.reference === "string") sets.set(entry.reference.trim(), questions);
+    else throw bad(`the reference of ${place} is not a text`);
+  });
+  return {
+    name,
+    find: (reference) => sets.get(reference.trim()) ?? general,
+  };
+}
+
+/** The question, or a description of its error. */
+export function readQuestion(item: unknown): JudgeQuestion | string {
+  if (!isRecord(item)) return "is not an object";
+  const { type, question, choices } = item;
+  if (type !== "recognition" && type !== "positive" && type !== "negative") {
+    return "is neither recognition, positive nor negative";
+  }
+  if (typeof question !== "string" || question.trim() === "") return "has no text";
+  if (!Array.isArray(choices) || choices.length < 2 || choices.length > LETTERS.length) {
+    return `must have 2 to ${LETTERS.length} choices`;
+  }
+  const read: ScoredChoice[] = [];
+  for (const choice of choices as unknown[]) {
+    const [text, score]: unknown[] = Array.isArray(choice) ? choice : [];
+    const words = score === "correct" || score === "incorrect";
+    const number = typeof score === "number" && score >= -1 && score <= 1;
+    if (typeof text !== "string" || text.trim() === "") return "has a choice without a text";
+    if (type === "recognition" ? !words : !number) {
+      return type === "recognition"
+        ? 'has a choice that scores neither "correct" nor "incorrect"'
+        : "has a choice whose score is not a number from -1 to 1";
+    }
+    read.push([text, score as ScoredChoice[1]]);
+  }
+  return { type, question, choices: read };
 }

@@ -11,7 +11,7 @@ import { judgedPicture, likelihoodFact, wantedLikelihoods } from "../../../polic
 import type { MaskDraws } from "../../../policy/mask/mask-policy.ts";
 import { describePictures } from "../../../policy/partner.ts";
 import type { RolloutFacts } from "../../../rewards/term.ts";
-import { EVAL_DRAWS } from "../../../runs/evaluations/evaluation-draws.ts";
+import { EVAL_DRAWS } from "../../../runs/evaluations/evaluation-metrics.ts";
 import { type ActedMasks, factsOf, formOf, sampleMasks } from "./sample-masks.ts";
 
 export const evaluate: EvaluateLoop = async (deps, rows) => {

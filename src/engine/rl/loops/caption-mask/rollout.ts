@@ -16,14 +16,14 @@ import {
   judgedPicture,
   likelihoodFact,
   type MaskLikelihood,
+  softCaptionLoss,
   wantedLikelihoods,
 } from "../../../policy/caption-likelihood.ts";
 import type { ImageFeatures } from "../../../policy/features.ts";
 import { maskPolicyOf } from "../../../policy/mask/mask-policies.ts";
 import { type PhraseOutput, pacedPhraseOutputs, phraseOutputs } from "../../../policy/phrase-output.ts";
 import { regionCells, segmentPrompt } from "../../../policy/prompts.ts";
-import { softCaptionLoss } from "../../../policy/soft-caption.ts";
-import { meanScores } from "../../../rewards/composer/mean-scores.ts";
+import { meanScores } from "../../../rewards/composer/compose-group.ts";
 import { rewardPlan } from "../../../rewards/composer/plan.ts";
 import type { ScoredRollout } from "../../../rewards/types.ts";
 import { coin, trainedRollouts } from "../../objective/group-advantages.ts";

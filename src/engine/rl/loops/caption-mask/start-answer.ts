@@ -3,7 +3,7 @@ import { needsReference } from "../../../config/derived.ts";
 import { ONE_PICTURE, viewed } from "../../../data/clips/film-strip.ts";
 import { rowSize } from "../../../data/clips/row-frames.ts";
 import { nearestMask } from "../../../model/preprocess/region-grid.ts";
-import { type MaskAnchor, maskAnchor, wantsAnchor } from "../../../policy/mask/mask-anchor.ts";
+import { type MaskAnchor, maskAnchor, wantsAnchor } from "../../../policy/mask/mask-policy.ts";
 import { type PhraseOutput, type PhraseOutputs, pacedPhraseOutputs } from "../../../policy/phrase-output.ts";
 import { readLogProbs } from "../../step/backward.ts";
 import type { StepContext } from "../../step/context.ts";

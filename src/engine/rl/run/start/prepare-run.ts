@@ -1,35 +1,109 @@
 /** Prepares a new or stored run for the trainer: folder, lock, rows and state. */
+
 import { activeLoops } from "../../../config/derived.ts";
-import { requireConfig } from "../../../config/parse.ts";
-import type { LabConfig } from "../../../config/table.ts";
+import { requireConfig, SETTING_KEYS } from "../../../config/parse.ts";
+import type { LabConfig, SettingKey } from "../../../config/table.ts";
 import { requireSources } from "../../../data/sources.ts";
-import { badInput, LabError } from "../../../errors.ts";
+import { badInput, LabError, quote } from "../../../errors.ts";
 import { checkStorage } from "../../../loading/storage-settings.ts";
 import type { StartAdapter } from "../../../model/adapter/start-adapter.ts";
-import { modelFacts } from "../../../model/base-mllm.ts";
-import { sealReward } from "../../../rewards/user/seal.ts";
+import { modelFacts } from "../../../model/config.ts";
+import { sealReward } from "../../../rewards/user/hash.ts";
 import { checkFiles } from "../../../runs/checkpoint/checkpoint.ts";
 import { keepDifficulty, keptDifficulty, needsDifficulty, type RowDifficulty } from "../../../runs/difficulty.ts";
-import { writeEvaluations } from "../../../runs/evaluations/evaluations.ts";
+import { readEvaluations, type StoredEvaluation, writeEvaluations } from "../../../runs/evaluations/evaluations.ts";
 import { type Fork, forkRun } from "../../../runs/library/fork.ts";
 import { type RunManifest, VERSION } from "../../../runs/manifest.ts";
 import { createRun, openRun, type RunFolder } from "../../../runs/run-folder.ts";
 import { type RowList, type RunRows, runRows } from "../../../runs/run-rows.ts";
+import type { RunStore } from "../../../storage/store.ts";
 import { keepTable, keptTable, type TuningTable } from "../../../tuning/table.ts";
 import { disposeState, type TrainingState } from "../../optim/training-state.ts";
 import { type RowOrder, rowOrder } from "../../step/data-order.ts";
-import { raiseAlarm } from "../raise-alarm.ts";
+import { raiseAlarm } from "../alarms.ts";
 import { judgeRecord } from "../run-judge.ts";
 import { failedRun } from "../run-state.ts";
 import type { LoadedModel, SessionDeps } from "../session-types.ts";
 import { refuseBlockers } from "./blockers.ts";
 import { requireCaptioner } from "./captioner.ts";
-import { type FirstEvaluation, takenOver } from "./first-evaluation.ts";
-import { dropLaterSteps, runSpending } from "./judge-spending.ts";
-import { keepAdapter, keptAdapter } from "./kept-adapters.ts";
-import { describeData, holdOrRefuse, newRun, parameterCounts, rowsOfSameRun, runId } from "./run-facts.ts";
-import { adapterBlocker, resumeState, startState } from "./start-run.ts";
-import { usableCheckpoint } from "./usable-checkpoint.ts";
+import {
+  adapterBlocker,
+  describeData,
+  holdOrRefuse,
+  newRun,
+  parameterCounts,
+  resumeState,
+  rowsOfSameRun,
+  runId,
+  startState,
+} from "./run-facts.ts";
+import { dropLaterSteps, keepAdapter, keptAdapter, runSpending, usableCheckpoint } from "./stored-state.ts";
+
+/**
+ * The evaluation of a start, copied from another run instead of computed again: runs of several seeds start with the
+ * same weights and are scored on the same rows with the same draws.
+ */
+export interface FirstEvaluation {
+  /** Manifest of the run that computed it. */
+  readonly manifest: RunManifest;
+  /** At step 0. */
+  readonly evaluation: StoredEvaluation;
+}
+
+/** Settings that affect only the update; the seed is among them, because a fresh adapter has no effect. */
+const OF_THE_UPDATE: readonly SettingKey[] = [
+  "seed",
+  "shuffleRewards",
+  "loop1Weight",
+  "loop2Weight",
+  "steps",
+  "promptsPerStep",
+  "groupSize",
+  "learningRate",
+  "maskRateFactor",
+  "projectorRateFactor",
+  "beta",
+  "saveSteps",
+];
+
+/** A setting whose values give two starts different answers or scores on held-out rows; undefined if there is none. */
+export function differentStart(a: LabConfig, b: LabConfig): SettingKey | undefined {
+  return SETTING_KEYS.find((key) => !OF_THE_UPDATE.includes(key) && a[key] !== b[key]);
+}
+
+/**
+ * The first evaluation of a stored run.
+ * @throws LabError naming what is missing in its folder
+ */
+export async function storedFirstEvaluation(store: RunStore, id: string): Promise<FirstEvaluation> {
+  const manifest = (await openRun(store, id)).manifest();
+  const [evaluation] = await readEvaluations(store, id);
+  if (evaluation !== undefined) return { manifest, evaluation };
+  throw badInput(`Run "${id}" has no evaluation to take over`, id);
+}
+
+/**
+ * The evaluation, if a new run would compute the same one, without the other run's judge costs.
+ * @throws LabError("bad-config") naming what differs
+ */
+export function takenOver({ manifest, evaluation }: FirstEvaluation, own: RunManifest): StoredEvaluation {
+  const differs = (what: string): LabError =>
+    new LabError("bad-config", `The evaluation of run "${manifest.title}" cannot be taken over: ${what}`, {
+      subject: manifest.id,
+    });
+  if (manifest.model.hash !== own.model.hash) throw differs("it scored another model");
+  const [theirs, mine] = [manifest.data, own.data];
+  if (theirs.hash !== mine.hash || theirs.usedHash !== mine.usedHash) throw differs("it scored other rows");
+  if (manifest.startAdapter?.hash !== own.startAdapter?.hash) throw differs("it started from another adapter");
+  if (manifest.captioner?.hash !== own.captioner?.hash) throw differs("its likelihoods come from another checkpoint");
+  if (manifest.adapter.description !== own.adapter.description) throw differs("it ran on another GPU");
+  const key = differentStart(manifest.config, own.config);
+  if (key !== undefined) {
+    throw differs(`${key} is ${quote(String(manifest.config[key]))} there and ${quote(String(own.config[key]))} here`);
+  }
+  if (evaluation.report.step !== 0) throw differs(`its first evaluation is at step ${evaluation.report.step}`);
+  return { ...evaluation, rows: evaluation.rows.map(({ judge: _, ...row }) => row) };
+}
 
 /** This program's name in the segments of a run. */
 const LAB = "lab";
@@ -61,7 +135,7 @@ export interface AskedRun {
   readonly first?: FirstEvaluation | undefined;
 }
 
-export interface NewRun extends AskedRun {
+interface NewRun extends AskedRun {
   /** Program, device and self-test for the manifest. */
   readonly version: string;
   readonly report: Parameters<typeof newRun>[3];

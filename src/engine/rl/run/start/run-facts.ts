@@ -2,14 +2,149 @@
 import type { LabConfig } from "../../../config/table.ts";
 import { rowsHash } from "../../../data/open-rows.ts";
 import type { RowSource } from "../../../data/training-row.ts";
-import { badInput } from "../../../errors.ts";
+import { badInput, LabError } from "../../../errors.ts";
+import { type LoraFields, loraTargets } from "../../../formats/peft-names.ts";
+import { STREAM, uniform } from "../../../gpu/random.ts";
 import type { GpuReport } from "../../../gpu/runtime/device.ts";
+import { type Tensor, tf } from "../../../gpu/tf.ts";
+import { initLora, loraShapes } from "../../../model/adapter/lora.ts";
+import type { StartAdapter } from "../../../model/adapter/start-adapter.ts";
+import { type TrainableBlock, trainableBlocks, trainableSet } from "../../../model/adapter/trainable.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
+import type { ParameterSet } from "../../../model/weights/weights.ts";
+import type { CheckpointState } from "../../../runs/checkpoint/trainer-state.ts";
 import type { RunManifest } from "../../../runs/manifest.ts";
 import { type RowList, type RunRows, storedRunRows, usedHash } from "../../../runs/run-rows.ts";
 import { hold } from "../../../storage/lock.ts";
 import type { RunStore } from "../../../storage/store.ts";
-import { trainableOf } from "./start-run.ts";
+import { perLoop } from "../../loops/abouts.ts";
+import type { EntropyControlState } from "../../objective/entropy-control.ts";
+import { freshEntropy, freshState, restoreState, type TrainingState } from "../../optim/training-state.ts";
+
+/** Builds a training state from a loaded model and a configuration: adapters, trainable set, restored checkpoints. */
+export interface ShapedTrainable {
+  readonly path: string;
+  readonly block: TrainableBlock;
+  readonly shape: readonly number[];
+}
+
+/** Trainable tensors of a model under a configuration, by full path, checked against their expected number. */
+export function trainableOf(model: Sa2vaModel, config: LabConfig): readonly ShapedTrainable[] {
+  const adapters = new Map(loraShapes(model.config.language, config.loraRank).map(({ name, shape }) => [name, shape]));
+  const names = [...model.base.keys(), ...model.frozen.keys()];
+  const blocks = trainableBlocks(model.config, config.trainProjector);
+  return trainableSet(model.config, names, { loraRank: config.loraRank, blocks }).map(({ path, block }) => {
+    const shape = adapters.get(path) ?? model.base.get(path)?.shape;
+    if (shape === undefined) throw new LabError("internal", `The trainable set names "${path}", which does not exist`);
+    return { path, block, shape };
+  });
+}
+
+export function loraSettings(model: Sa2vaModel, config: LabConfig): LoraFields {
+  const paths = trainableOf(model, config).map((tensor) => /^(.+)\.lora_[AB]\.weight$/.exec(tensor.path)?.[1]);
+  return {
+    r: config.loraRank,
+    alpha: config.loraAlpha,
+    dropout: config.loraDropout,
+    targets: loraTargets(paths.filter((path) => path !== undefined)),
+  };
+}
+
+/** Why a run with this configuration cannot start from the adapter; null when it can. */
+export function adapterBlocker(start: StartAdapter, config: LabConfig): string | null {
+  const scale = config.loraAlpha / config.loraRank;
+  if (start.rank !== config.loraRank) {
+    return `The adapter "${start.name}" has rank ${start.rank}, the run has rank ${config.loraRank}; set LoRA rank r to ${start.rank}`;
+  }
+  if (Math.abs(start.scale - scale) <= 1e-6 * start.scale) return null;
+  return `The adapter "${start.name}" is scaled by ${start.scale}, the run by ${scale}; set LoRA alpha to ${start.scale * start.rank}`;
+}
+
+/**
+ * Published tensors and fresh adapters (A uniform, B zero) as a new parameter set owned by the caller; tensors of an opened
+ * adapter replace them.
+ * @throws LabError("bad-config") when rank or scale differ from the adapter's
+ */
+export function startParameters(model: Sa2vaModel, config: LabConfig, start?: StartAdapter): ParameterSet {
+  const blocker = start === undefined ? null : adapterBlocker(start, config);
+  if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraRank" });
+  const draw = (tensor: number, element: number): number =>
+    uniform({ seed: config.seed, step: 0, loop: 0, row: tensor, rollout: 0, position: element, stream: STREAM.init });
+  const adapters = new Map(
+    initLora(model.config.language, config.loraRank, draw).map((tensor) => [tensor.name, tensor] as const),
+  );
+  const set: Record<string, Tensor> = {};
+  for (const { path } of trainableOf(model, config)) {
+    const adapter = start?.tensors.get(path) ?? adapters.get(path);
+    const published = model.base.get(path);
+    if (adapter !== undefined) set[path] = tf.tensor(adapter.values, [...adapter.shape]);
+    else if (published !== undefined) set[path] = published.clone();
+    else throw new LabError("internal", `The trainable set names "${path}", which does not exist`);
+  }
+  return set;
+}
+
+export function startState(model: Sa2vaModel, config: LabConfig, start?: StartAdapter): TrainingState {
+  return freshState(
+    startParameters(model, config, start),
+    blocks(model, config),
+    config.loraAlpha / config.loraRank,
+    freshEntropy(config),
+  );
+}
+
+/** State of a run that continues from a checkpoint of the same model and start. */
+export function resumeState(
+  model: Sa2vaModel,
+  config: LabConfig,
+  checkpoint: CheckpointState,
+  start?: StartAdapter,
+): TrainingState {
+  return restoreState(
+    startParameters(model, config, start),
+    blocks(model, config),
+    config.loraAlpha / config.loraRank,
+    checkpoint,
+    parseCounters(checkpoint.trainer, config),
+  );
+}
+
+/** The state that a checkpoint stores besides arrays. */
+export function countersOf({ optimiserSteps, skippedSteps, entropy }: TrainingState, config: LabConfig) {
+  const kept = config.adaptiveEntropy ? { entropy: perLoop((loop) => ({ ...entropy[loop] })) } : {};
+  return { optimiserSteps, skippedSteps, ...kept };
+}
+
+function parseCounters(
+  trainer: unknown,
+  config: LabConfig,
+): Pick<TrainingState, "optimiserSteps" | "skippedSteps" | "entropy"> {
+  const record = (trainer ?? {}) as Record<string, unknown>;
+  const whole = (name: string): number => {
+    const value = record[name];
+    if (typeof value === "number" && Number.isInteger(value) && value >= 0) return value;
+    throw badInput(`trainer_state.json has no usable "${name}"; the run was not resumed`, name);
+  };
+  // Only runs with adaptive entropy store it, for the loops of their build.
+  const entropy = { ...freshEntropy(config), ...(record.entropy as Partial<TrainingState["entropy"]> | undefined) };
+  return {
+    optimiserSteps: whole("optimiserSteps"),
+    skippedSteps: whole("skippedSteps"),
+    entropy: perLoop((loop) => entropyState(entropy[loop])),
+  };
+}
+
+function entropyState(stored: unknown): EntropyControlState {
+  const { coefficient, lastEntropy = null } = (stored ?? {}) as Partial<Record<keyof EntropyControlState, unknown>>;
+  const usable = Number.isFinite(coefficient) && (lastEntropy === null || Number.isFinite(lastEntropy));
+  if (usable) return { coefficient, lastEntropy } as EntropyControlState;
+  throw badInput("trainer_state.json has no usable entropy bonus; the run was not resumed", "entropy");
+}
+
+function blocks(model: Sa2vaModel, config: LabConfig): (path: string) => string {
+  const byPath = new Map(trainableOf(model, config).map((tensor) => [tensor.path, tensor.block]));
+  return (path) => byPath.get(path) ?? "other";
+}
 
 /** Rows by index; refused if another data set was opened during the run. */
 export function checkedRows(rows: RowSource, list: RowList): RowSource {

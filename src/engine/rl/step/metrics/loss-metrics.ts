@@ -5,8 +5,7 @@
  */
 import { type HostLoss, hostLoss, type LossData } from "../../objective/loss.ts";
 import type { LossSettings } from "../../objective/loss-types.ts";
-import { learntAdvantages, type PassGroup } from "../group.ts";
-import type { LossReadback } from "../loss-inputs.ts";
+import { type LossReadback, learntAdvantages, type PassGroup } from "../group.ts";
 
 /** A group in one pass with its loss in double precision. */
 export interface MeasuredLoss {
