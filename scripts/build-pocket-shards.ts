@@ -2,10 +2,10 @@
  * Writes the demo shards: drawn scenes with masks and captions in the layout that `datasets` saves, generated from a
  * seed.
  *
- *   npx tsx scripts/build-pocket-shards.ts [--seed N] [--scenes N] [--frames N [--folders] | --world extent] [--out DIR]
+ *   npx tsx scripts/build-pocket-shards.ts [--seed N] [--scenes N] [--frames N [--folders] | --world extent|bells] [--out DIR]
  *
- * In the world "extent" the two regions of a picture overlap: wholes and halves, touching twins, pairs, two of three.
- * With several frames the scenes move: each row is a clip with the masklet of one object, and captions name its
+ * In the world "extent" the two regions of a picture overlap: wholes and halves, touching twins, pairs, two of three. In the
+ * world "bells" both regions are bells, which no other world has. With several frames the scenes move: each row is a clip with the masklet of one object, and captions name its
  * motion. --folders writes clips of up to 1000 frames as `npm run masklets` reads them: pictures,
  * meta_expressions.json, mask_dict.json.
  */
@@ -18,8 +18,16 @@ import { describe, drawDiscriminating, drawVague } from "../tools/pocket/world/d
 import { type Dice, sceneDice } from "../tools/pocket/world/dice.ts";
 import { type DrawnScene, renderScene } from "../tools/pocket/world/draw.ts";
 import { extentPicture } from "../tools/pocket/world/extent.ts";
+import { BELL } from "../tools/pocket/world/kinds.ts";
 import { describeMotion, drawClip, sceneAt } from "../tools/pocket/world/motion.ts";
-import { doublesFirst, drawScene, kindOf, type Scene, type Thing } from "../tools/pocket/world/scene.ts";
+import {
+  doublesFirst,
+  drawScene,
+  kindOf,
+  type Scene,
+  type SceneWishes,
+  type Thing,
+} from "../tools/pocket/world/scene.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { writeFileList } from "./lib/build/file-list.ts";
 import { datasetInfoJson, type ShardRow, shardName, stateJson, writeRegionShard } from "./lib/build/write-shard.ts";
@@ -37,6 +45,12 @@ const PICTURES = {
   what: "region captions from vague to discriminating",
 };
 const EXTENT = { ...PICTURES, seed: 31, folder: "extent", what: "overlapping regions that differ in extent" };
+const BELLS = {
+  ...PICTURES,
+  seed: 53,
+  folder: "bells",
+  what: "two or three bells each, told apart by colour, size or place",
+};
 const CLIPS = {
   side: 96,
   quality: 75,
@@ -54,9 +68,9 @@ const CLIPS = {
 const DISCRIMINATING = 0.85;
 
 /** The rows of a scene: two described objects of a picture, or one of a clip. */
-function sceneRows(seed: number, index: number, frames: number): ShardRow[] {
+function sceneRows(seed: number, index: number, frames: number, wishes: SceneWishes = {}): ShardRow[] {
   const dice = sceneDice(seed, index);
-  const scene = drawScene(dice);
+  const scene = drawScene(dice, wishes);
   return frames === 1 ? pictureRows(scene, index, dice) : [clipRow(scene, index, dice, frames)];
 }
 
@@ -155,10 +169,10 @@ await runTool(async () => {
   const folders = parsed.has("folders");
   const frames = folders ? whole(parsed, "frames", 2, 1000, 300) : whole(parsed, "frames", 1, 64, 1);
   const world = one(parsed, "world");
-  if (world !== undefined && (world !== "extent" || frames > 1)) {
-    throw badInput('--world must be "extent" and cannot be combined with --frames', "world");
+  if (world !== undefined && ((world !== "extent" && world !== "bells") || frames > 1)) {
+    throw badInput('--world must be "extent" or "bells" and cannot be combined with --frames', "world");
   }
-  const kind = world !== undefined ? EXTENT : frames === 1 ? PICTURES : CLIPS;
+  const kind = world === "extent" ? EXTENT : world === "bells" ? BELLS : frames === 1 ? PICTURES : CLIPS;
   const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, kind.seed);
   const scenes = whole(parsed, "scenes", 1, 1_000_000, kind.scenes);
   const out = one(parsed, "out") ?? join(root, "public", "pocket", kind.folder);
@@ -171,7 +185,9 @@ await runTool(async () => {
 
   const layout = frames === 1 ? "fine-grained" : "clip";
   const rows = Array.from({ length: scenes }, (_, index) =>
-    world === undefined ? sceneRows(seed, index, frames) : extentRows(seed, index),
+    world === "extent"
+      ? extentRows(seed, index)
+      : sceneRows(seed, index, frames, world === "bells" ? { kind: BELL, alike: 2 + (index % 2) } : {}),
   ).flat();
   const perShard = Math.ceil(rows.length / kind.shards);
   const names = Array.from({ length: kind.shards }, (_, shard) => shardName(shard, kind.shards));

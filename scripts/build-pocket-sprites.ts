@@ -11,7 +11,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { Resvg } from "@resvg/resvg-js";
 import { badInput } from "../src/engine/errors.ts";
-import { KINDS } from "../tools/pocket/world/kinds.ts";
+import { ALL_KINDS } from "../tools/pocket/world/kinds.ts";
 import { COLUMNS, SPRITE_SIDE, SPRITES_PATH } from "../tools/pocket/world/sprites.ts";
 import { runTool } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
@@ -26,15 +26,15 @@ await runTool(async () => {
   const path = createRequire(import.meta.url).resolve("@iconify-json/fluent-emoji-flat/icons.json");
   const set = JSON.parse(readFileSync(path, "utf8")) as IconSet;
   const scale = SPRITE_SIDE / set.width;
-  const drawings = KINDS.map(({ icon }, at) => {
+  const drawings = ALL_KINDS.map(({ icon }, at) => {
     const body = set.icons[icon]?.body;
     if (body === undefined) throw badInput(`${path} has no drawing "${icon}"`);
     const [x, y] = [(at % COLUMNS) * SPRITE_SIDE, Math.floor(at / COLUMNS) * SPRITE_SIDE];
     return `<g transform="translate(${x} ${y}) scale(${scale})">${body}</g>`;
   });
-  const [width, height] = [COLUMNS * SPRITE_SIDE, Math.ceil(KINDS.length / COLUMNS) * SPRITE_SIDE];
+  const [width, height] = [COLUMNS * SPRITE_SIDE, Math.ceil(ALL_KINDS.length / COLUMNS) * SPRITE_SIDE];
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">${drawings.join("")}</svg>`;
   writeFileSync(join(root, SPRITES_PATH), new Resvg(svg).render().asPng());
-  process.stdout.write(`${KINDS.length} drawings in ${SPRITES_PATH}\n`);
+  process.stdout.write(`${ALL_KINDS.length} drawings in ${SPRITES_PATH}\n`);
   return Promise.resolve(0);
 });

@@ -2,13 +2,14 @@
  * Trains the pocket model from scratch on drawn scenes and writes it in the published layout.
  *
  *   npm run build-pocket -- [--steps N] [--seed S] [--out DIR] [--resume] [--pictures N] [--regions K] [--rate R]
- *                           [--final-pictures N] [--from DIR] [--grid SIDE] [--world extent] [--backend-module FILE]
+ *                           [--final-pictures N] [--from DIR] [--grid SIDE] [--world extent|bells] [--backend-module FILE]
  *   npm run build-pocket -- --world clips --from DIR --out DIR [--clips N] …
  *
  * --grid is the number of visual tokens per side (7). --from continues from a trained pocket model, whose positions a
  * finer grid resizes. In the world "extent" every other picture has two overlapping regions: wholes and halves,
  * touching twins, pairs, two of three. In the world "clips" the model gets the words of motion and learns from clips
- * of moving drawings and from pictures, while its towers stay unchanged. The model folder is written at every evaluation, so an unfinished model can be used at any time.
+ * of moving drawings and from pictures, while its towers stay unchanged. In the world "bells" every other picture shows a
+ * kind of object that other worlds lack, and no caption says more of it than "a bell". The model folder is written at every evaluation, so an unfinished model can be used at any time.
  * --backend-module names a module that registers and selects another TensorFlow.js backend instead of WebGPU.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
@@ -69,8 +70,9 @@ await runTool(async () => {
   const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, 7);
   const world = worldOf(one(parsed, "world") ?? "pictures");
   const from = one(parsed, "from");
-  if (world === "clips" && from === undefined) {
-    throw badInput('--world "clips" needs --from with a trained model', "from");
+  const added = world === "clips" || world === "bells" ? world : undefined;
+  if (added !== undefined && from === undefined) {
+    throw badInput(`--world "${world}" needs --from with a trained model`, "from");
   }
   const pictures = whole(parsed, "pictures", 1, 256, world === "clips" ? 2 : 6);
   const clips = whole(parsed, "clips", 1, 256, 6);
@@ -97,7 +99,7 @@ await runTool(async () => {
   if (from === undefined) {
     writePocket(out, pocketTensors(seed, grid ?? GRID), grid ?? GRID);
   } else {
-    await writeGrownPocket(out, from, { grid, motion: world === "clips" });
+    await writeGrownPocket(out, from, { grid, added });
   }
   const model = await openSa2va(await nodeFolder(out), "pocket");
   const start = Object.fromEntries(

@@ -16,7 +16,7 @@ import {
   towerInputs,
 } from "./world/samples.ts";
 
-export const WORLDS = ["pictures", "extent", "clips"] as const;
+export const WORLDS = ["pictures", "extent", "clips", "bells"] as const;
 export type World = (typeof WORLDS)[number];
 
 /** Rows are padded to these lengths, so that shapes, pipelines and the buffer pool stay the same from step to step. */
@@ -60,7 +60,7 @@ export function stepData(model: Sa2vaModel, world: World, wishes: StepWishes): S
     const overlapping = world === "extent" && index % 2 === 1;
     // Kinds of overlap alternate over their pictures.
     if (overlapping) return overlappingPicture(seed, Math.floor(index / 2), DRAWN_SIDE);
-    return pocketPicture(seed, index, regions, DRAWN_SIDE);
+    return pocketPicture(seed, index, regions, DRAWN_SIDE, { bells: world === "bells" });
   });
   const batch = pocketBatch(
     model,
@@ -114,7 +114,7 @@ export function heldOutPictures(world: World, count: number): PocketPicture[] {
   return Array.from({ length: count }, (_, at) =>
     world === "extent" && at % 2 === 1
       ? overlappingPicture(HELD_OUT_SEED, Math.floor(at / 2), HELD_OUT_SIDE)
-      : pocketPicture(HELD_OUT_SEED, at, 2, HELD_OUT_SIDE, HELD_OUT_CAPTIONS),
+      : pocketPicture(HELD_OUT_SEED, at, 2, HELD_OUT_SIDE, { ...HELD_OUT_CAPTIONS, bells: world === "bells" }),
   );
 }
 

@@ -30,7 +30,7 @@ import { allWords } from "../../../tools/pocket/world/describe.ts";
 import { sceneDice } from "../../../tools/pocket/world/dice.ts";
 import { describeMotion, drawClip, motionIn, sceneAt } from "../../../tools/pocket/world/motion.ts";
 import { drawScene, place } from "../../../tools/pocket/world/scene.ts";
-import { MOTION_WORDS } from "../../../tools/pocket/world/vocabulary.ts";
+import { ADDED_WORDS } from "../../../tools/pocket/world/vocabulary.ts";
 import { stepData } from "../../../tools/pocket/worlds.ts";
 import { expectSameBits } from "../../support/same-bits.ts";
 import { disposeTiny, type TinySft, tinySft, trainables } from "../../support/tiny-sft.ts";
@@ -173,9 +173,9 @@ it("names where a thing is in each frame", () => {
 it("appends the words of motion to a trained model and changes nothing else of it", async () => {
   const out = mkdtempSync(join(tmpdir(), "grown-"));
   const before = await openSa2va(await nodeFolder("public/pocket/model"), "pocket");
-  await writeGrownPocket(out, "public/pocket/model", { motion: true });
+  await writeGrownPocket(out, "public/pocket/model", { added: "clips" });
   const after = await openSa2va(await nodeFolder(out), "pocket");
-  const added = Object.keys(MOTION_WORDS);
+  const added = Object.keys(ADDED_WORDS.clips);
   const text = "the small red car that moves up stands still";
   expect(before.tokenizer.decode(before.tokenizer.encode(text))).toContain("<unk>");
   expect(after.tokenizer.decode(after.tokenizer.encode(text))).toBe(text);

@@ -1,7 +1,7 @@
 /** Descriptions of objects in a scene, from "an animal" to "the small brown dog left of the red car"; always true. */
 
 import { type Dice, pick } from "./dice.ts";
-import { article, type Kind } from "./kinds.ts";
+import { article, KINDS, type Kind } from "./kinds.ts";
 import { kindOf, place, type Scene, sizeOf, type Thing } from "./scene.ts";
 
 export const RELATIONS = ["left of", "right of", "above", "below"] as const;
@@ -92,7 +92,8 @@ function stands(thing: Pick<Thing, "x" | "y">, relation: Relation, other: Thing,
 /** A neighbour that two words identify, and the object's position relative to it; null without one. */
 function drawNeighbour(thing: Thing, scene: Scene, dice: Dice): Description["neighbour"] {
   const known = (other: Thing): boolean => tellsApart({ ...BARE, thing: other, colour: true }, scene);
-  const others = scene.things.filter((other) => other !== thing && known(other));
+  // Later kinds have no colour in any training caption, neither as objects nor as neighbours.
+  const others = scene.things.filter((other) => other !== thing && other.kind < KINDS.length && known(other));
   if (others.length === 0) return null;
   const other = pick(dice, others);
   const [dx, dy] = [thing.x - other.x, thing.y - other.y];

@@ -73,5 +73,17 @@ export const KINDS = [
   kind("bag", "thing", "backpack", [335, 15], [358, 0.94, 0.58], "red blue green purple"),
 ] as const satisfies readonly Kind[];
 
+/**
+ * Kinds that no picture of the published pocket model shows: the world "bells" draws them, and its training captions name them
+ * and nothing else about them.
+ */
+const LATER_KINDS = [
+  kind("bell", "thing", "bell", [20, 50], [37, 1, 0.59], "yellow red blue green purple"),
+] as const satisfies readonly Kind[];
+
+export const ALL_KINDS: readonly Kind[] = [...KINDS, ...LATER_KINDS];
+/** Index in ALL_KINDS. */
+export const BELL = KINDS.length;
+
 /** The word before a caption's noun. */
 export const article = (word: string): "a" | "an" => (/^[aeiou]/.test(word) ? "an" : "a");

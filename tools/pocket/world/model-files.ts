@@ -5,7 +5,7 @@ import { normal, STREAM } from "../../../src/engine/gpu/random.ts";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
 import { sam2Shapes } from "../../../src/engine/model/sam2-shapes.ts";
 import { expectedShapes } from "../../../src/engine/model/weights/tensor-shapes.ts";
-import { MOTION_WORDS, SPECIAL_TOKENS, vocabulary } from "./vocabulary.ts";
+import { ADDED_WORDS, type AddedWords, SPECIAL_TOKENS, vocabulary } from "./vocabulary.ts";
 
 const SIZES = { mlp: 64, iouHidden: 32, maskIn: 16 };
 
@@ -167,33 +167,33 @@ function sinePlaces(rows: number, width: number): Float32Array {
 }
 
 /** Words added after the special tokens. */
-const laterWords = (motion: boolean): string[] => (motion ? Object.keys(MOTION_WORDS) : []);
+const laterWords = (added: AddedWords | null): string[] => (added === null ? [] : Object.keys(ADDED_WORDS[added]));
 
-/** Text files of the model folder by name. @param grid visual tokens per side @param motion with the words of clips */
-export function pocketFiles(grid = GRID, motion = false): Record<string, string> {
+/** Text files of the model folder by name. @param grid visual tokens per side @param added world whose words it has as well */
+export function pocketFiles(grid = GRID, added: AddedWords | null = null): Record<string, string> {
   const files = {
-    "config.json": pocketConfigJson(grid, motion),
-    ...tokenizerFiles(vocabulary(), laterWords(motion)),
+    "config.json": pocketConfigJson(grid, added),
+    ...tokenizerFiles(vocabulary(), laterWords(added)),
   };
   return Object.fromEntries(
     Object.entries(files).map(([name, value]) => [name, `${JSON.stringify(value, null, 1)}\n`]),
   );
 }
 
-function pocketConfigJson(grid: number, motion = false) {
+function pocketConfigJson(grid: number, added: AddedWords | null = null) {
   const words = vocabulary();
   const id = (token: (typeof SPECIAL_TOKENS)[number]): number => words.length + SPECIAL_TOKENS.indexOf(token);
-  const size = words.length + SPECIAL_TOKENS.length + laterWords(motion).length;
+  const size = words.length + SPECIAL_TOKENS.length + laterWords(added).length;
   return configJson(grid, size, id("<|im_end|>"), id("<|endoftext|>"));
 }
 
 /**
- * A table of the language model with rows for the words of clips, each the mean of the rows of its source words.
+ * A table of the language model with rows for the added words, each the mean of the rows of its source words.
  * @param rows [V, width] row-major
  */
-export function withMotionRows(rows: Float32Array, width: number): Float32Array {
+export function withAddedRows(rows: Float32Array, width: number, set: AddedWords): Float32Array {
   const words = vocabulary();
-  const added = Object.values(MOTION_WORDS).flatMap((from) =>
+  const added = Object.values<readonly string[]>(ADDED_WORDS[set]).flatMap((from) =>
     Array.from({ length: width }, (_, at) => {
       const values = from.map((word) => rows[words.indexOf(word) * width + at] as number);
       return values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -17,7 +17,8 @@ import { allWords, describe, drawDiscriminating, drawUnambiguous, drawVague } fr
 import { type Dice, sceneDice } from "./dice.ts";
 import { renderScene } from "./draw.ts";
 import { type Extent, extentPicture } from "./extent.ts";
-import { drawScene, kindOf, place, type Scene, sizeOf, type Thing } from "./scene.ts";
+import { BELL } from "./kinds.ts";
+import { drawScene, kindOf, place, type Scene, type SceneWishes, sizeOf, type Thing } from "./scene.ts";
 
 /** Share of captions that identify their region; the others only name it, so that sampling has alternatives. */
 const DISCRIMINATING = 0.5;
@@ -35,9 +36,14 @@ export interface OverlappingPicture extends PocketPicture {
   readonly extent: Extent;
 }
 
+/** In every other picture of the world "bells" one object is a bell, and the first described. */
+const bellsIn = (index: number): SceneWishes => (index % 2 === 1 ? { kind: BELL, alike: 1 } : {});
+
 export interface PocketWishes {
   /** Share of captions that identify their region, 0..1. */
   readonly discriminating?: number;
+  /** Draws the world "bells". */
+  readonly bells?: boolean;
 }
 
 /**
@@ -49,12 +55,14 @@ export function pocketPicture(
   index: number,
   regions: number,
   pixels: number,
-  { discriminating = DISCRIMINATING }: PocketWishes = {},
+  { discriminating = DISCRIMINATING, bells = false }: PocketWishes = {},
 ): PocketPicture {
   const dice = sceneDice(seed, index);
-  const scene = drawScene(dice);
+  const scene = drawScene(dice, bells ? bellsIn(index) : {});
   const { rgb, masks } = renderScene(scene, pixels);
-  const first = Math.floor(dice() * scene.things.length);
+  const drawn = Math.floor(dice() * scene.things.length);
+  const bell = scene.things.findIndex(({ kind }) => kind === BELL);
+  const first = bell < 0 ? drawn : bell;
   const own = Array.from({ length: regions }, (_, at) => {
     const thing = (first + at) % scene.things.length;
     return region(scene, thing, masks[thing] as Uint8Array, pixels, dice, discriminating);
@@ -82,12 +90,14 @@ function region(
   discriminating: number,
 ): PocketRegion {
   const thing = scene.things[index] as Thing;
+  const size = { height: pixels, width: pixels };
+  // Neither caption, phrase nor naming loss says anything of a bell but what it is.
+  if (thing.kind === BELL) return { mask, ...size, caption: "a bell", phrase: "the bell", words: ["bell"] };
   const phrase = drawUnambiguous(thing, scene, dice);
   const caption = dice() < discriminating ? drawDiscriminating(thing, scene, dice) : drawVague(thing, scene, dice);
   return {
     mask,
-    height: pixels,
-    width: pixels,
+    ...size,
     caption: describe(caption, dice),
     phrase: describe(phrase, dice),
     words: allWords(thing),
@@ -108,7 +118,8 @@ export function cellWords(picture: Pick<PocketPicture, "scene" | "masks" | "rgb"
     const thing = things.find((_, at) => (covered[at]?.[cell] as number) >= COVERS);
     const where = place({ x, y }).split(" ");
     if (thing === undefined) return where;
-    return [...where, thing.colour, kindOf(thing).words[0] as string, sizeOf(thing)];
+    const word = kindOf(thing).words[0] as string;
+    return thing.kind === BELL ? [...where, word] : [...where, thing.colour, word, sizeOf(thing)];
   });
 }
 

@@ -1,10 +1,10 @@
 /** Small random scenes: two to four drawings on a background, most of them with doubles of one kind. */
 import { type Background, drawBackground } from "./background.ts";
 import { type Dice, pick } from "./dice.ts";
-import { type Colour, KINDS, type Kind } from "./kinds.ts";
+import { ALL_KINDS, type Colour, KINDS, type Kind } from "./kinds.ts";
 
 export interface Thing {
-  /** Index in KINDS. */
+  /** Index in ALL_KINDS. */
   readonly kind: number;
   readonly colour: Colour;
   /** Centre and side of the drawing's square in shares of the picture's side. */
@@ -21,7 +21,7 @@ export interface Scene {
   readonly things: readonly Thing[];
 }
 
-export const kindOf = (thing: Pick<Thing, "kind">): Kind => KINDS[thing.kind] as Kind;
+export const kindOf = (thing: Pick<Thing, "kind">): Kind => ALL_KINDS[thing.kind] as Kind;
 
 /** Positions of objects: centres, and the maximum random offset in each direction. */
 interface Layout {
@@ -77,19 +77,27 @@ export const SMALL_BELOW = 0.29;
 const THREE_ALIKE = 0.3;
 const TWO_ALIKE = 0.85;
 
+export interface SceneWishes {
+  /** Kind of the first object and of those alike, an index in ALL_KINDS; drawn by default. */
+  readonly kind?: number;
+  /** Number of objects of that kind; drawn by default. */
+  readonly alike?: number;
+}
+
 /** Two to four objects in separate places; in most scenes two or three are of one kind and differ in something else. */
-export function drawScene(dice: Dice): Scene {
+export function drawScene(dice: Dice, wishes: SceneWishes = {}): Scene {
   const background = drawBackground(dice);
   const draw = dice();
   const layout = (LAYOUTS.find(([share]) => draw < share) ?? LAYOUTS[0])?.[1] as Layout;
   const slots = shuffled(dice, layout.slots);
   const alikeDraw = dice();
-  const alike = alikeDraw < THREE_ALIKE ? 3 : alikeDraw < TWO_ALIKE ? 2 : 1;
+  const alike = wishes.alike ?? (alikeDraw < THREE_ALIKE ? 3 : alikeDraw < TWO_ALIKE ? 2 : 1);
   const count = Math.min(slots.length, Math.max(alike, 2 + Math.floor(dice() * 3)));
   const things: Thing[] = [];
   const kinds: number[] = [];
   for (let at = 0; at < count; at++) {
-    const kind = at > 0 && at < alike ? (kinds[0] as number) : freshKind(dice, kinds);
+    const first = at > 0 ? (kinds[0] as number) : wishes.kind;
+    const kind = first !== undefined && at < alike ? first : freshKind(dice, kinds);
     kinds.push(kind);
     things.push(drawThing(dice, kind, things, slots[at] as readonly [number, number], layout));
   }
@@ -106,7 +114,7 @@ function drawThing(
   const double = before.filter((other) => other.kind === kind);
   // Doubles usually differ in colour; otherwise size or place must distinguish them.
   const used = double.map(({ colour }) => colour);
-  const all = (KINDS[kind] as Kind).colours;
+  const all = (ALL_KINDS[kind] as Kind).colours;
   const others = all.filter((colour) => !used.includes(colour));
   const colour = double.length > 0 && dice() < 0.4 ? (used[0] as Colour) : pick(dice, others.length > 0 ? others : all);
   const size = (dice() < 0.4 ? SMALL : layout.large) * (0.97 + 0.06 * dice());

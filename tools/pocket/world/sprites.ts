@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { decode } from "fast-png";
 import { root } from "../../../scripts/lib/ensure.mjs";
-import { COLOURS, type Colour, KINDS, type Kind } from "./kinds.ts";
+import { ALL_KINDS, COLOURS, type Colour, type Kind } from "./kinds.ts";
 
-/** Pixels of one drawing; drawings are in rows of COLUMNS, in the order of KINDS. */
+/** Pixels of one drawing; drawings are in rows of COLUMNS, in the order of ALL_KINDS. */
 export const SPRITE_SIDE = 112;
 export const COLUMNS = 7;
 export const SPRITES_PATH = "tools/pocket/world/sprites.png";
@@ -16,12 +16,12 @@ export type Sprite = Uint8Array;
 let sheet: ReturnType<typeof decode> | undefined;
 const made = new Map<string, Sprite>();
 
-/** @param index in KINDS */
+/** @param index in ALL_KINDS */
 export function sprite(index: number, colour: Colour): Sprite {
   const key = `${index} ${colour}`;
   const before = made.get(key);
   if (before !== undefined) return before;
-  const own = recolour(cut(index), KINDS[index] as Kind, colour);
+  const own = recolour(cut(index), ALL_KINDS[index] as Kind, colour);
   made.set(key, own);
   return own;
 }

@@ -29,16 +29,14 @@ const PLACE = `a an the small little large big at left right top bottom middle o
 above below next to front back center corner side edge background foreground it its that this these his her their`;
 
 /**
- * Words of clips that pictures lack, each with its source words, whose rows it starts from; their ids follow the
- * special tokens.
+ * Words that the published pocket model lacks, by the world that adds them, each with its source words, whose rows it starts
+ * from; their ids follow the special tokens.
  */
-export const MOTION_WORDS = {
-  moves: ["at", "on"],
-  up: ["top"],
-  down: ["bottom"],
-  stands: ["at", "in"],
-  still: ["middle"],
-} as const satisfies Readonly<Record<string, readonly string[]>>;
+export const ADDED_WORDS = {
+  clips: { moves: ["at", "on"], up: ["top"], down: ["bottom"], stands: ["at", "in"], still: ["middle"] },
+  bells: { bell: ["object"] },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+export type AddedWords = keyof typeof ADDED_WORDS;
 
 /** Distinct words; the unknown word is first. */
 export function vocabulary(): string[] {
