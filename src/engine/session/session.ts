@@ -302,7 +302,7 @@ export class Session {
     return this.whileIdle("replay", () => work(this.#deps, this.#loaded(), this.#device, asked));
   }
 
-  /** Evaluates held-out rows with a checkpoint of a stored run, see evaluate-checkpoint.ts. @throws LabError like `start` */
+  /** Evaluates held-out rows with a checkpoint of a stored run, see replay.ts. @throws LabError like `start` */
   async evaluate(asked: CheckpointAsked): Promise<void> {
     return this.whileIdle("evaluation", () => evaluateCheckpoint(this.#deps, this.#loaded(), this.#device, asked));
   }

@@ -153,7 +153,7 @@ export const FORMER_FORMS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Online softmax on tiles of queries and keys in workgroup memory (attention-tiles-code.ts): multiples of 8 queries and
+ * Online softmax on tiles of queries and keys in workgroup memory (attention-tiles.ts): multiples of 8 queries and
  * of 16 keys.
  */
 export interface AttentionTiles {

@@ -1,6 +1,6 @@
 /**
  * Log-probability and entropy of chosen tokens. Layout: logits [N, V] row by row. One thread (software adapter) or
- * workgroup computes a row of up to 2,048 entries; longer rows are split into spans (kernels/logprob-spans.ts). No
+ * workgroup computes a row of up to 2,048 entries; longer rows are split into spans. No
  * softmax is stored: the gradient recomputes it from the row's log-sum-exp. f32. Equals clip, tf.logSoftmax, one-hot
  * and sums.
  */

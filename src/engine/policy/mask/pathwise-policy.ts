@@ -1,6 +1,6 @@
 /**
  * "Pathwise": no policy gradient and no sampling. The chosen candidate is trained by the gradient of the caption's
- * likelihood through the soft mask (soft-caption.ts). SAM2's candidates are shown and scored but do not affect
+ * likelihood through the soft mask (caption-likelihood.ts). SAM2's candidates are shown and scored but do not affect
  * training. It is an upper bound on what a reward of that likelihood can teach.
  */
 import { candidatePolicy } from "./candidate-policy.ts";

@@ -80,7 +80,7 @@ export interface RunLibrary {
   rename(id: string, title: string): Promise<void>;
   /** Replaces the given parts, as `writeNotes` does. */
   setNotes(id: string, changes: Partial<RunNotes>): Promise<RunNotes>;
-  /** Adds the results of another machine; see take-over.ts. @throws LabError("storage") while the run is training */
+  /** Adds the results of another machine. @throws LabError("storage") while the run is training */
   takeOver(id: string, from: RunStore): Promise<void>;
   /** An interrupted removal is completed by the next `list`. @throws LabError("storage") while the run is training */
   remove(id: string): Promise<void>;

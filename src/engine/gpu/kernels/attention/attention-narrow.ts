@@ -1,4 +1,4 @@
-/** Records attention with narrow heads (attention-narrow-code.ts): one dispatch forward, three backward. */
+/** Records attention with narrow heads: one dispatch forward, three backward. */
 
 import { LabError } from "../../../errors.ts";
 import { builtInForms } from "../../forms/active.ts";

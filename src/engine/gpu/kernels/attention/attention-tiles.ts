@@ -1,5 +1,5 @@
 /**
- * Records attention by tiles in workgroup memory (attention-tiles-code.ts): one pass forward, three backward, each in as
+ * Records attention by tiles in workgroup memory: one pass forward, three backward, each in as
  * many dispatches as the limit of work needs.
  */
 import { ACROSS, type AttentionTiles, heldRows, PASSED, PASSED_ROWS } from "../../forms/records.ts";
@@ -12,7 +12,7 @@ import { each, GRADIENT_INPUTS, HEADER, narrowUniforms, PLACE, PLACED, recordTil
 import { DELTA } from "./attention-rows.ts";
 import type { AttentionForm, Inputs, Sizes } from "./attention-runs.ts";
 
-// WGSL of attention by tiles in workgroup memory, for cards. Layout as in attention-narrow-code.ts, d a multiple of 4.
+// WGSL of attention by tiles in workgroup memory, for cards. Layout as in attention-narrow.ts, d a multiple of 4.
 //
 // A workgroup holds the vectors of its rows and passes over tiles of the other side, which share one small array: scores
 // take a few vectors of all its rows at a time, sums all vectors of a few of its rows. What a wave needs of workgroup

@@ -1,6 +1,6 @@
 /**
  * Token scores straight from hidden states and head, without the N × V logits. Layout: hidden [N, D], head [V, D].
- * Plan: blocks of the vocabulary are multiplied into one scratch array of fixed size and folded (logprob-spans.ts). The
+ * Plan: blocks of the vocabulary are multiplied into one scratch array of fixed size and folded (kernels/logprob.ts). The
  * gradient recomputes each block, turns it into slopes in place and multiplies again. A head that needs no gradient
  * costs none. f32, fixed order. Equals `tokenScores(hidden headᵀ, …)`; `linear` without bias is the product.
  */
