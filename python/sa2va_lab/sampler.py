@@ -42,10 +42,23 @@ class Sampler:
         own = logits.double()
         return torch.where(seen, torch.where(own < 0, own * self.penalty, own / self.penalty), own)
 
-    def drop(self, scores: Tensor, weights: Tensor) -> None:
-        """Sets `weights` [n, V], exp(`scores`) up to a factor per row, to 0 for the tokens that the filters drop."""
+    def weigh(self, logits: Tensor, weights: Tensor) -> Tensor:
+        """
+        Writes probabilities up to a factor per row to `weights` [n, V]; returns the largest score of each row [n, 1].
+
+        In place, because a new buffer of this size takes longer than its numbers.
+        """
+        weights.copy_(logits).clamp_(-self.guard, self.guard)
+        if self.temperature != 1:
+            weights.div_(self.temperature)
+        largest = weights.amax(-1, keepdim=True)
+        weights.sub_(largest).exp_()
+        return largest
+
+    def drop(self, weights: Tensor) -> None:
+        """Sets `weights` [n, V] of the tokens that the filters drop to 0."""
         if self.top_k > 0:
-            weights.masked_fill_(scores < scores.topk(min(self.top_k, scores.shape[-1])).values[:, -1:], 0)
+            weights.masked_fill_(weights < weights.topk(min(self.top_k, weights.shape[-1])).values[:, -1:], 0)
         if self.top_p < 1:
             total = weights.sum(-1, keepdim=True)
             least, ties = _least_kept(weights, total, (1 - self.top_p) * total)
@@ -108,37 +121,37 @@ def draw(logits: Tensor, sampler: Sampler, u: Tensor | None, seen: Tensor | None
     the guard, the first of equal ones. Of a device nothing is read back to the host.
     """
     size = max(1, _CACHED // logits.shape[-1]) if logits.device.type == "cpu" else max(1, len(logits))
-    given = [
-        [None] * -(-len(logits) // size) if own is None else list(torch.split(own, size)) for own in (logits, u, seen)
-    ]  # fmt: skip
-    parts = [_draw(own, sampler, *more) for own, *more in zip(*given, strict=True) if own is not None]
+    # Whole blocks, without weight beyond the vocabulary.
+    wide = -(-logits.shape[-1] // _BLOCK) * _BLOCK
+    buffer = logits.new_zeros(min(size, len(logits)), wide, dtype=torch.float64)
+    parts = []
+    for at in range(0, len(logits), size):
+        own, marked, drawn = (None if all_ is None else all_[at : at + size] for all_ in (logits, seen, u))
+        assert own is not None
+        parts.append(_draw(own, sampler, drawn, marked, buffer[: len(own)]))
     return Drawn(*map(torch.cat, zip(*parts, strict=True)))
 
 
-def _draw(logits: Tensor, sampler: Sampler, u: Tensor | None, seen: Tensor | None) -> Drawn:
-    scores, width = sampler.guarded(logits), logits.shape[-1]
-    largest, clips = scores.amax(-1, keepdim=True), (logits.abs() > sampler.guard).count_nonzero(-1)
-    own = sampler.penalised(logits, seen)
-    # Whole blocks, without weight beyond the vocabulary.
-    wide = scores.new_empty(len(scores), -(-width // _BLOCK) * _BLOCK)
+def _draw(logits: Tensor, sampler: Sampler, u: Tensor | None, seen: Tensor | None, wide: Tensor) -> Drawn:
+    width, own = logits.shape[-1], sampler.penalised(logits, seen)
     weights, blocks = wide[:, :width], wide.view(len(wide), -1, _BLOCK)
-    wide[:, width:] = 0
-    torch.sub(scores, largest, out=weights).exp_()
+    largest = sampler.weigh(logits, weights)
     sums = blocks.sum(-1).cumsum(-1)
     total = sums[:, -1:].log()
     if u is None:
         ids = own.argmax(-1, keepdim=True)
     else:
         if own is not logits:
-            scores = sampler.guarded(own)
-            torch.sub(scores, scores.amax(-1, keepdim=True), out=weights).exp_()
+            sampler.weigh(own, weights)
         if own is not logits or sampler.filters:
-            sampler.drop(scores, weights)
+            sampler.drop(weights)
             sums = blocks.sum(-1).cumsum(-1)
         # Of numbers that are not finite a place may lie beyond the vocabulary.
         ids = _placed(blocks, sums, u[:, None]).clamp(max=width - 1)
     chosen = sampler.guarded(logits.gather(-1, ids))
-    return Drawn(ids[:, 0].masked_fill(total[:, 0].isnan(), -1), (chosen - largest - total)[:, 0], clips)
+    logps = (chosen - largest - total)[:, 0]
+    clips = (logits.abs() > sampler.guard).count_nonzero(-1)
+    return Drawn(ids[:, 0].masked_fill(total[:, 0].isnan(), -1), logps, clips)
 
 
 def _placed(weights: Tensor, sums: Tensor, u: Tensor) -> Tensor:

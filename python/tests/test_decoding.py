@@ -118,9 +118,9 @@ def test_a_replay_takes_the_nearest_recorded_mask() -> None:
     ]
     record = recorded(SimpleNamespace(model=None, words=None, settings=None), rows)
     # Both records differ from the first logits at most where these are near 0; the second is equal.
-    assert record.inside(torch.tensor([[9.0, 1e-7, -9.0]])).tolist() == [[1, 1, 0]]
+    assert record.inside(torch.tensor([[[9.0, 1e-7, -9.0]]])).int().tolist() == [[[1, 1, 0]]]
     assert record.pixels == 0
-    assert record.inside(torch.tensor([[9.0, 9.0, 1e-7]])).tolist() == [[1, 1, 0]]
+    assert record.inside(torch.tensor([[[9.0, 9.0, 1e-7]]])).int().tolist() == [[[1, 1, 0]]]
     assert record.pixels == 1
 
 
