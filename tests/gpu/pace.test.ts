@@ -1,5 +1,5 @@
 /** Long recordings wait for the GPU, and memory that it still uses counts as held. */
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import {
   countsBetween,
@@ -9,6 +9,7 @@ import {
   peakBytes,
   workInFlight,
 } from "../../src/engine/gpu/runtime/counters.ts";
+import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { setMostFree, setPlannedBytes, trimPool } from "../../src/engine/gpu/runtime/pool.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
 import { flushBackend, uploadsDone } from "../../src/engine/gpu/runtime/program.ts";
@@ -22,7 +23,10 @@ import { checkedGpu, useGpu } from "../support/gpu.ts";
 import { expectSameBits } from "../support/same-bits.ts";
 import { TINY } from "../support/tiny-group.ts";
 
-beforeAll(useGpu);
+let engine: EngineDevice;
+beforeAll(async () => {
+  engine = await useGpu();
+});
 checkedGpu();
 beforeEach(async () => {
   trimPool();
@@ -114,6 +118,28 @@ describe("a recording in pace", () => {
     expect(ahead).toBeLessThanOrEqual(SUBMITS_AHEAD);
     expect(memorySnapshot().tensors).toBe(tensors);
   });
+});
+
+it("a recording that is cancelled while it waits for the GPU ends before the GPU is done", async () => {
+  const { queue } = engine.device;
+  const { tensors } = memorySnapshot();
+  let release: () => void = () => undefined;
+  const done = new Promise<undefined>((resolve) => {
+    release = () => resolve(undefined);
+  });
+  const asked = vi.spyOn(queue, "onSubmittedWorkDone").mockImplementation(() => done);
+  try {
+    const stop = new AbortController();
+    const end = inPace(blocks(), stop.signal);
+    const refused = expect(end).rejects.toMatchObject({ code: "cancelled" });
+    await expect.poll(() => asked.mock.calls.length).toBeGreaterThan(0);
+    stop.abort();
+    await refused;
+    expect(memorySnapshot().tensors).toBe(tensors);
+  } finally {
+    asked.mockRestore();
+    release();
+  }
 });
 
 describe("a tidy whose parts wait", () => {

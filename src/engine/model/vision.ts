@@ -29,6 +29,7 @@ export function* visionTower(w: Weights, config: VisionConfig, pixels: Tensor, p
   let stream = tf.tidy(() => embedPatches(w, config, pixels));
   try {
     probe?.("vit.embeddings", stream);
+    yield;
     // Hidden states are [embeddings, block 0, …]; blocks after the selected one are not run.
     const blocks = config.layers + 1 + config.selectLayer;
     for (let layer = 0; layer < blocks; layer++) {

@@ -153,11 +153,24 @@ export async function gpuFinished(): Promise<void> {
 /**
  * Call it between the parts of a long recording. Waits for the GPU when more than `SUBMITS_AHEAD` submits are unfinished,
  * or when the plan leaves little room without a wait.
- * @throws LabError("cancelled") when the signal is aborted
+ * @throws LabError("cancelled") when the signal is aborted, also before the wait is over: the GPU may need seconds for what
+ * is submitted
  */
 export async function keepPace(signal?: AbortSignal): Promise<void> {
-  await waitIfAhead();
+  await untilAborted(waitIfAhead(), signal);
   if (signal?.aborted === true) throw new LabError("cancelled", "The computation was stopped");
+}
+
+/** Resolves with the wait, or when the signal is aborted. */
+async function untilAborted(wait: Promise<void>, signal?: AbortSignal): Promise<void> {
+  if (signal === undefined) return wait;
+  let aborted: () => void = () => undefined;
+  const abort = new Promise<void>((resolve) => {
+    aborted = resolve;
+  });
+  signal.addEventListener("abort", aborted);
+  if (signal.aborted) aborted();
+  await Promise.race([wait, abort]).finally(() => signal.removeEventListener("abort", aborted));
 }
 
 async function waitIfAhead(): Promise<void> {

@@ -67,6 +67,7 @@ export function* hiera(w: Weights, config: Sam2Config, pixels: Tensor, probe?: P
   });
   let whole = false;
   try {
+    yield;
     for (const [index, block] of hieraBlocks(config).entries()) {
       const y = yield* hieraBlock(w, `${TRUNK}.blocks.${index}`, block, x);
       probe?.(`hiera.block.${index}`, y);
