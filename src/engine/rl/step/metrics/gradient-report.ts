@@ -1,12 +1,14 @@
 /** Signal-to-noise of a loop's gradient and the share of each reward term; computed in steps of the gradient report. */
 import type { LabConfig } from "../../../config/table.ts";
+import { partOf } from "../../../gpu/flat/moves.ts";
+import type { Tensor } from "../../../gpu/tf.ts";
 import type { ParameterSet } from "../../../model/weights/weights.ts";
 import type { LoopId } from "../../../runs/rollouts/records.ts";
 import type { GroupScores } from "../../objective/advantages.ts";
 import { termAdvantages } from "../../objective/group-advantages.ts";
 import type { LossSettings } from "../../objective/loss-types.ts";
 import { GradientSum } from "../../optim/gradient-sum.ts";
-import { adamCoefficients, disposeSet, mapSet, member } from "../../optim/optimiser.ts";
+import { adamCoefficients, mapSet, member } from "../../optim/optimiser.ts";
 import { adamOf, type TrainingState } from "../../optim/training-state.ts";
 import type { LossReadback, PassGroup } from "../group.ts";
 
@@ -41,9 +43,19 @@ export async function updateShares(update: MeasuredUpdate, config: LabConfig): P
   const { before, state, terms, rate, factor } = update;
   const settings = adamOf(config, state.blockOf);
   const { rootScale } = adamCoefficients(state.adam.step, 0, settings, false);
-  const moved = new GradientSum(state.adam.layout);
-  const scaled = new GradientSum(state.adam.layout);
-  const second = state.adam.moments("second");
+  const { layout } = state.adam;
+  const { second } = state.adam.held();
+  // From the arenas, tensor by tensor: a copy of all second moments would be the largest array of the report.
+  const secondOf = new Map(
+    layout.arenas.flatMap(({ segments }, at) =>
+      segments.map((segment) => [
+        segment.name,
+        () => partOf(second[at] as Tensor, segment).reshape([...segment.shape]),
+      ]),
+    ),
+  );
+  const moved = new GradientSum(layout);
+  const scaled = new GradientSum(layout);
   const metrics: Record<string, number> = {};
   try {
     moved.add(mapSet(state.params, (after, name) => after.sub(member(before, name))));
@@ -52,7 +64,7 @@ export async function updateShares(update: MeasuredUpdate, config: LabConfig): P
       mapSet(state.params, (after, name) => {
         const own = rate * (settings.rateFactor?.(name) ?? 1);
         const { stepSize } = adamCoefficients(state.adam.step, own, settings, false);
-        const divisor = member(second, name).sqrt().mul(rootScale).add(settings.eps);
+        const divisor = (secondOf.get(name) as () => Tensor)().sqrt().mul(rootScale).add(settings.eps);
         return after
           .sub(member(before, name))
           .mul(-stepSize * (1 - settings.beta1))
@@ -74,7 +86,6 @@ export async function updateShares(update: MeasuredUpdate, config: LabConfig): P
   } finally {
     moved.dispose();
     scaled.dispose();
-    disposeSet(second);
   }
 }
 
