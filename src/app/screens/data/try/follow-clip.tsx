@@ -13,11 +13,9 @@ import { Segmented, Select } from "../../../components/ui/controls.tsx";
 import { type FollowedClip, useFollow } from "../../../stores/follow.ts";
 import { useSession } from "../../../stores/session.ts";
 import { counted } from "../../../styles/format.ts";
+import { TextArea, useModelBlocker, useSides } from "./asking.tsx";
 import { FollowedObjects } from "./followed-objects.tsx";
-import { TextArea } from "./text-area.tsx";
 import styles from "./try-out.module.css";
-import { useModelBlocker } from "./use-model-blocker.ts";
-import { useSides } from "./use-sides.ts";
 
 const STARTS = { expressions: "Expressions", masks: "Given mask" } as const;
 type Start = keyof typeof STARTS;

@@ -15,13 +15,11 @@ import { addOwnPicture } from "../../../stores/picture-cache.ts";
 import { useSession } from "../../../stores/session.ts";
 import { useTry } from "../../../stores/try-out.ts";
 import { Answer, type Shown, type TrialAnswer } from "./answer.tsx";
+import { TextArea, useModelBlocker, useSides } from "./asking.tsx";
 import { BoxCanvas } from "./box-canvas.tsx";
 import { RegionList } from "./region-list.tsx";
 import { boxRegion, type Region, rowPicture, rowRegions, type TrialPicture } from "./regions.ts";
-import { TextArea } from "./text-area.tsx";
 import styles from "./try-out.module.css";
-import { useModelBlocker } from "./use-model-blocker.ts";
-import { useSides } from "./use-sides.ts";
 
 const TASKS = { describe: "Describe regions", segment: "Segment phrases", ask: "Ask anything" } as const;
 type Task = keyof typeof TASKS;

@@ -1,8 +1,22 @@
+import type { ReactNode } from "react";
 import type { TryWeights } from "../../../../engine/session/try-out.ts";
 import { lab, report } from "../../../clients/lab.ts";
 import { useAsync } from "../../../components/use-async.ts";
 import { isActive, useRun } from "../../../stores/run/run.ts";
+import { useSession } from "../../../stores/session.ts";
 import { useTry } from "../../../stores/try-out.ts";
+import styles from "./try-out.module.css";
+
+/** Why the model cannot answer now, or null. */
+export function useModelBlocker(): string | null {
+  const model = useSession((session) => session.model);
+  const loading = useSession((session) => session.modelProgress);
+  const state = useRun((run) => run.state);
+  if (loading !== null) return "The model is still loading";
+  if (model === null) return "No model is loaded. Open a checkpoint folder first";
+  if (isActive(state) && state !== "paused") return "A run is in progress. Pause it to try the model";
+  return null;
+}
 
 export interface Side {
   readonly value: string;
@@ -37,4 +51,27 @@ async function storedSides(): Promise<readonly { readonly id: string; readonly t
   report(read);
   const { runs } = await read;
   return runs.filter(({ checkpoints }) => checkpoints.length > 0).map(({ manifest }) => manifest);
+}
+
+/** A few lines of text under their name. */
+export function TextArea(props: {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly testId: string;
+  /** 3 by default. */
+  readonly rows?: number;
+}): ReactNode {
+  return (
+    <label className={`column-flex gap-1 ${styles.phrases}`}>
+      <span>{props.label}</span>
+      <textarea
+        className="full-width p-2 surface framed-control round-m"
+        rows={props.rows ?? 3}
+        value={props.value}
+        data-testid={props.testId}
+        onChange={(event) => props.onChange(event.currentTarget.value)}
+      />
+    </label>
+  );
 }
