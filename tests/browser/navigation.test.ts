@@ -358,6 +358,12 @@ describe("without WebGPU the page", () => {
     expect(told.length).toBeLessThanOrEqual(1);
   });
 
+  it("names the missing GPU on the chip, as it is written there", async () => {
+    const chip = lab.page.getByTestId("gpu-chip");
+    await expect.poll(() => chip.textContent()).toBe("no GPU");
+    expect(await chip.getAttribute("aria-label")).toBe("System: no GPU");
+  });
+
   it("still shows rows and every screen", async () => {
     const { page } = lab;
     await show(page, { screen: "data", row: "" });

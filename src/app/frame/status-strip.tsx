@@ -160,18 +160,19 @@ function GpuChip(): ReactNode {
   const bytes = useLatestMetric(runId, GPU_BYTES);
   const tensors = useLatestMetric(runId, GPU_TENSORS);
   const name = gpu === null ? "" : gpu.software ? "software adapter" : gpu.vendor || gpu.description;
+  const text = error === undefined ? (bytes === null ? name : formatBytes(bytes)) : "no GPU";
   const held = bytes === null ? "" : `, ${formatBytes(bytes)} and ${formatCount(tensors)} tensors after the last step`;
   return (
     <Button
       kind="quiet"
       className={styles.iconic ?? ""}
       icon={<IconSystem />}
-      aria-label={`System: ${error ?? (name || "the GPU is opening")}${held}`}
+      aria-label={`System: ${text || "the GPU is opening"}`}
       title={`${error ?? name}${held}. System (G Y)`}
       data-testid="gpu-chip"
       onClick={() => navigate({ panel: "system" })}
     >
-      {error === undefined ? (bytes === null ? name : formatBytes(bytes)) : "no GPU"}
+      {text}
     </Button>
   );
 }
