@@ -49,7 +49,7 @@ export function NothingOpen(): ReactNode {
 export function DropZone(): ReactNode {
   return (
     <section className={`row wrap gap-2-4 round-l ${styles.drop}`} aria-label="Your own data" data-testid="drop-zone">
-      <p className="m-0 grow">
+      <p className="m-0">
         <b>Drop your own data here</b>
         <span className="block muted small">{FORMS}. Nothing is uploaded</span>
       </p>
