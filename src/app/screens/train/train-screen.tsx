@@ -67,6 +67,15 @@ export function TrainScreen(): ReactNode {
         <div className="screen" data-testid="screen-train">
           {(suites || noRun) && (
             <>
+              {/* As with a run, so that the tabs stay where they are when it begins. */}
+              {starting && !suites && (
+                <>
+                  <header>
+                    <h1>Starting…</h1>
+                  </header>
+                  <TimeLine steps={[]} selected={null} asked={null} />
+                </>
+              )}
               <TabList />
               <Tabs.Content value={tab} className="grid gap-3 min-0">
                 {tab === "held-out" && <EvaluationPart />}
