@@ -45,7 +45,9 @@ export function act(action: RunAction, stays = false): void {
   }
   if (action === "checkpoint") noteSaveAsked();
   if (action === "evaluate") noteEvaluationAsked();
+  // Phase by phase, the inspector follows the step; what runs on would change under the reader's eyes.
   if (action === "phase") navigate({ explain: true });
+  if (action === "step" || action === "play") navigate({ explain: false });
   report(lab().trainer.control(action));
 }
 
