@@ -467,7 +467,10 @@ function Made(props: {
         <details className="fold">
           <summary>{aboutLoop(rollout.loop).samples === "text" ? "Tokens, prompt and completion" : "Actions"}</summary>
           <ActionStrip actions={rollout.actions} />
-          <Caption name="Prompt" text={rollout.prompt} />
+          {/* One that differs from row to row stands in what was given. */}
+          {(aboutLoop(rollout.loop) as LoopAbout).promptOfRow !== true && (
+            <Caption name="Prompt" text={rollout.prompt} />
+          )}
           <Caption name="Completion" text={rollout.completion} />
         </details>
       )}
