@@ -49,7 +49,7 @@ const BELLS = {
   ...PICTURES,
   seed: 53,
   folder: "bells",
-  what: "two or three bells each, told apart by colour, size or place",
+  what: "two or three bells each, which colour, size or place distinguish",
 };
 const CLIPS = {
   side: 96,

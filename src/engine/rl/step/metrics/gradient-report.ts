@@ -1,6 +1,6 @@
 /** Signal-to-noise of a loop's gradient and the share of each reward term; computed in steps of the gradient report. */
 import type { LabConfig } from "../../../config/table.ts";
-import { partOf } from "../../../gpu/flat/moves.ts";
+import { partOf } from "../../../gpu/flat/layout.ts";
 import type { Tensor } from "../../../gpu/tf.ts";
 import type { ParameterSet } from "../../../model/weights/weights.ts";
 import type { LoopId } from "../../../runs/rollouts/records.ts";
