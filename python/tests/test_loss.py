@@ -66,7 +66,7 @@ def test_an_unknown_setting_is_refused_unless_it_has_its_default() -> None:
 
 
 def test_every_setting_that_is_read_is_listed() -> None:
-    sources = "".join(path.read_text(encoding="utf-8") for path in SOURCE.parent.glob("*.py"))
+    sources = "".join(path.read_text(encoding="utf-8") for path in SOURCE.parent.rglob("*.py"))
     read = set(re.findall(r"\b(?:s|_s|settings)\.([a-z]+\d?_\w+)", sources))
     assert len(read) > 100
     assert read <= set(dir(settings()))

@@ -127,7 +127,7 @@ interface Known {
 }
 const PACKAGE = join(root, "python", "sa2va_lab");
 const KNOWN = JSON.parse(readFileSync(join(PACKAGE, "settings.json"), "utf8")) as Known;
-const SOURCES = readdirSync(PACKAGE).filter((name) => name.endsWith(".py"));
+const SOURCES = readdirSync(PACKAGE, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".py"));
 const source = (name: string): string => readFileSync(join(PACKAGE, name), "utf8");
 
 test("the Python package knows every setting of the table", () => {
