@@ -1,5 +1,5 @@
 /** The tab Held-out: scores of rows that never train, and the rows behind them. */
-import { type ReactNode, useMemo, useState } from "react";
+import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import { differenceText, fewPicturesText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
 import { EVAL_METRICS } from "../../../engine/runs/evaluations/evaluation-metrics.ts";
@@ -14,19 +14,18 @@ import type { EvalReport, SegmentationMetric, StoredEvaluation } from "../../../
 import { baselineIn, countChanges, rowPairs } from "../../../engine/runs/library/run-result.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
-import { LiveChart } from "../../components/charts/live-chart.tsx";
-import type { ChartSpec, MetricSource } from "../../components/charts/series.ts";
 import { type EvalMetricText, evalTexts } from "../../components/eval-metrics.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
+import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import type { Evaluations } from "../../components/use-evaluations.ts";
 import { useRowsOpen } from "../../components/use-rows-open.ts";
-import { linkTo, navigate } from "../../stores/route.ts";
+import { linkTo } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { counted, fixed, formatCount, NONE } from "../../styles/format.ts";
 import styles from "./held-out.module.css";
@@ -132,56 +131,7 @@ function SegmentationTable(props: {
   );
 }
 
-const VIEW = { smoothing: 0, axis: "step" } as const;
-
-/** Mean of a score at each evaluation, between the ends of its 95 % interval; a click shows the evaluation. */
-function EvalCurve(props: {
-  readonly list: readonly StoredEvaluation[];
-  readonly metric: ScoreId;
-  readonly title: string;
-  /** Step of the evaluation that is shown. */
-  readonly step: number;
-}): ReactNode {
-  const { list, metric, title, step } = props;
-  const source = useMemo((): MetricSource => {
-    const scores = list.flatMap(({ report }) => {
-      const score = scoreOf(report, metric);
-      return score === null ? [] : [{ step: report.step, ...score }];
-    });
-    const steps = scores.map((score) => score.step);
-    return {
-      steps,
-      xs: steps,
-      names: ["mean", "low", "high"],
-      column: (name) => scores.map((score) => score[name as "mean" | "low" | "high"]),
-      isMissing: () => false,
-      subscribe: () => () => undefined,
-    };
-  }, [list, metric]);
-  const spec = useMemo((): ChartSpec => {
-    const line = { loop: null, colour: 0, decimals: 3 } as const;
-    const end = { ...line, dash: [2, 3] };
-    return {
-      id: "held-out",
-      title,
-      series: [
-        { ...line, metrics: ["mean"], label: "mean" },
-        { ...end, metrics: ["low"], label: "95 % from" },
-        { ...end, metrics: ["high"], label: "to" },
-      ],
-    };
-  }, [title]);
-  return (
-    <LiveChart
-      spec={spec}
-      source={source}
-      view={VIEW}
-      sync="held-out"
-      step={step}
-      onPick={(picked) => navigate({ step: picked })}
-    />
-  );
-}
+const EvalCurve = lazy(() => import("./eval-curve.tsx"));
 
 /**
  * Held-out evaluations of a run: fixed rows, fixed seeds, each evaluation paired with the first.
@@ -283,7 +233,13 @@ function Comparison(props: {
           />
         ))}
       </fieldset>
-      {list.length > 1 && <EvalCurve list={list} metric={metric} title={text.title} step={last.report.step} />}
+      {list.length > 1 && (
+        <ErrorBoundary>
+          <Suspense fallback={<div className={`p-2 framed round-l ${styles.curve}`} />}>
+            <EvalCurve list={list} metric={metric} title={text.title} step={last.report.step} />
+          </Suspense>
+        </ErrorBoundary>
+      )}
       <SourceTable first={first.report} last={last.report} />
       {metric === "grounding_iou" && <SegmentationTable first={first.report} last={last.report} pictures={pictures} />}
       <div className="row wrap gap-2-4 between">
