@@ -89,7 +89,10 @@ await runTool(async () => {
     print(`${count("eval")} evaluations, ${count("checkpoint")} checkpoints, ${consoleErrors.length} console errors`);
     const before = await megabytes(devtools);
     const began = performance.now();
-    const { refused, reason } = (await page.evaluate(`(${READ_BACKS})(${reads})`)) as { readonly refused: number; readonly reason: string };
+    const { refused, reason } = (await page.evaluate(`(${READ_BACKS})(${reads})`)) as {
+      readonly refused: number;
+      readonly reason: string;
+    };
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     print(`${reads} reads in ${seconds} s, ${refused} refused${refused > 0 ? ` (${reason})` : ""}`);
     print(`before ${JSON.stringify(before)} MB, after ${JSON.stringify(await megabytes(devtools))} MB`);
