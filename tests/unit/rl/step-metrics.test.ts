@@ -31,7 +31,7 @@ function sampled(side: number, changes: Partial<Group> = {}): Group {
   return {
     loop: 2,
     group: 0,
-    row: { summary: { id: "row" } } as Group["row"],
+    row: { summary: { id: "row" }, rgb: { height: 1, width: 1, data: new Uint8Array(3) } } as Group["row"],
     actions,
     labels: [0, 1].map(() =>
       Array.from({ length: actions }, (_, at) => ({ id: 1, label: `cell ${Math.floor(at / side)},${at % side}` })),
