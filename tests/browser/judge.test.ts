@@ -329,7 +329,7 @@ describe("a key", () => {
   /** The stored key and its origin; null without a key. */
   const stored = async (): Promise<readonly (string | null)[] | null> => {
     const kept = (await lab.page.evaluate(
-      "['judge-key', 'judge-key-origin'].map((name) => localStorage.getItem(`sa2va-lab/${name}`))",
+      "['judge-key', 'judge-key-origin'].map((name) => localStorage.getItem('sa2va-lab/' + name))",
     )) as (string | null)[];
     return kept[0] === null ? null : kept;
   };

@@ -389,6 +389,13 @@ describe("the rollouts of a run", () => {
   });
 });
 
+/** Asks for an export of the first run that has nothing to save, and closes the notice that says so. */
+async function saveExportRefused(page: OpenPage["page"], form: string, sentence: RegExp): Promise<void> {
+  await page.getByTestId("export-run").first().click();
+  await page.getByRole("menuitem", { name: form }).click();
+  await page.getByText(sentence).first().waitFor();
+}
+
 describe("runs of this browser", () => {
   /** Copies of the recorded run: one that was interrupted, and one that is shorter and was evaluated on fewer rows. */
   beforeAll(async () => {
@@ -589,6 +596,22 @@ describe("runs of this browser", () => {
     const { page } = lab;
     const place = mkdtempSync(join(tmpdir(), "lab-completions-"));
     try {
+      // Copies of the recorded run have no rollouts until here.
+      await saveExportRefused(page, "Completions as TRL logs them (Parquet)", /stored no rollouts/);
+      await page.evaluate(async () => {
+        const base = new URL("pocket/recorded/", document.baseURI);
+        const files = (await (await fetch(new URL("files.json", base))).json()) as { readonly path: string }[];
+        const runs = await (await navigator.storage.getDirectory()).getDirectoryHandle("runs");
+        for (const id of ["whole", "short", "left"]) {
+          const folder = await (await runs.getDirectoryHandle(id)).getDirectoryHandle("rollouts", { create: true });
+          for (const { path } of files.filter((file) => file.path.endsWith(".arrow"))) {
+            const name = path.split("/").at(-1) as string;
+            const writer = await (await folder.getFileHandle(name, { create: true })).createWritable();
+            await writer.write(await (await fetch(new URL(path, base))).arrayBuffer());
+            await writer.close();
+          }
+        }
+      });
       const download = await saveExport(page, "Completions as TRL logs them (Parquet)");
       const files = Object.entries(unzipSync(new Uint8Array(readFileSync(await download.path()))));
       expect(files.length).toBeGreaterThan(1);

@@ -27,11 +27,16 @@ async function* completionFiles(run: RunFolder): ExportFiles {
   for (const step of steps)
     for (const { rollouts } of await run.readGroups(step))
       for (const { terms } of rollouts) for (const { name } of terms) names.add(name);
+  let written = 0;
   for (const step of steps) {
     const rollouts = (await run.readGroups(step)).flatMap((group) => group.rollouts);
     // A supervised step has none.
-    if (rollouts.length > 0) yield wholeFile(pathOf(step), writeParquet(columnsOf(rollouts, [...names]), "sa2va-lab"));
+    if (rollouts.length === 0) continue;
+    written++;
+    yield wholeFile(pathOf(step), writeParquet(columnsOf(rollouts, [...names]), "sa2va-lab"));
   }
+  if (written === 0)
+    throw badInput(`The run ${run.id} stored no rollouts, so there are no completions to export`, run.id);
 }
 
 /** Every file has the same columns, so that they open as one data set. @param terms reward terms of the run */

@@ -32,7 +32,13 @@ describe("charts of the Train screen", () => {
     expect([above.length, below.length]).toEqual([4, 5]);
     const picked = ["loss", "ema/distance"].map(metricChart);
     const [first, rest] = arrangeCharts(usual, picked);
-    expect(ids(first)).toEqual([...ids(usual.slice(0, 4)), "metric-loss", "metric-ema/distance", "masks", "zero-spread"]);
+    expect(ids(first)).toEqual([
+      ...ids(usual.slice(0, 4)),
+      "metric-loss",
+      "metric-ema/distance",
+      "masks",
+      "zero-spread",
+    ]);
     expect(ids(rest)).toEqual(["kl", "gradient", "memory"]);
     for (let count = 0; count < 10; count++) {
       const many = Array.from({ length: count }, (_, at) => metricChart(`loop1/${at}`));

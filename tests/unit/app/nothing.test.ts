@@ -2,8 +2,8 @@
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, it } from "vitest";
-import type { ViewedRun } from "../../../src/app/components/rollout/use-viewed-run.ts";
 import { Nothing } from "../../../src/app/components/rollout/nothing.tsx";
+import type { ViewedRun } from "../../../src/app/components/rollout/use-viewed-run.ts";
 
 const shown = (mode: "rl" | "sft"): string => {
   const run = { manifest: { config: { mode } }, problem: null, loading: false, live: false, place: "run-1" };

@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { HASH_PIECE } from "../../../src/engine/bytes/hash.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import { fromPeftName, toPeftName } from "../../../src/engine/formats/peft-names.ts";
-import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
-import { writeSafetensors } from "../../../src/engine/formats/safetensors.ts";
+import { openSafetensors, writeSafetensors } from "../../../src/engine/formats/safetensors.ts";
 import {
   type CheckpointState,
   listCheckpoints,
@@ -106,8 +105,14 @@ test("a file is written in pieces of bounded size, with the bytes and the hash o
   const seen = (bytes: Uint8Array | string): void => void sizes.push(bytes.length);
   const store = {
     ...held,
-    write: (path: string, content: Uint8Array | string) => (seen(content), held.write(path, content)),
-    append: (path: string, content: Uint8Array | string) => (seen(content), held.append(path, content)),
+    write(path: string, content: Uint8Array | string) {
+      seen(content);
+      return held.write(path, content);
+    },
+    append(path: string, content: Uint8Array | string) {
+      seen(content);
+      return held.append(path, content);
+    },
   };
   const large = (seed: number): TensorData => ({
     shape: [2 ** 12, 2 ** 10 + 3],
