@@ -86,7 +86,7 @@ describe("a folder of shards with", () => {
   it.each([
     ["broken.json", '{"images": [{"id": 1, ', /broken\.json is cut off/],
     ["empty-coco.json", '{"images": [], "annotations": [], "categories": []}', /empty-coco\.json .*no annotations/],
-    ["random.parquet", "neither columns nor rows", /random\.parquet is not a Parquet file/],
+    ["random.parquet", "neither columns nor rows", /random\.parquet is text, not Parquet/],
     ["footer.parquet", "PAR1 neither columns nor rows PAR1", /footer\.parquet .*footer/],
   ])(
     "%s alone is refused in one sentence that names the cause, and the open rows are kept",

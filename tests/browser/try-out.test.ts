@@ -79,8 +79,8 @@ describe("trying the model out", () => {
     // After a reload the page offers to go on, with the choices of then.
     await page.reload();
     await untilReady(page);
-    for (const screen of ["eval", "home"] as const) {
-      await show(page, { screen, part: "run" });
+    for (const place of [{ screen: "train", tab: "held-out" }, { screen: "home" }] as const) {
+      await show(page, { ...place, part: "run" });
       await expect
         .poll(() => page.getByTestId("stopped-suites").textContent())
         .toBe("Continue 1 stopped evaluation suite");

@@ -88,7 +88,7 @@ export async function walkTrueSize({ folder, settings, env = {}, wait, onPart }:
     await page
       .getByTestId("model-facts")
       .filter({ hasText: basename(folder) })
-      .waitFor();
+      .waitFor({ state: "attached" });
     await page.getByTestId("fit").waitFor();
     await untilReady(page);
     const from = (await page.getByTestId("weights-from").textContent()) ?? "";
