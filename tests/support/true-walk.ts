@@ -89,7 +89,7 @@ export async function walkTrueSize({ folder, settings, env = {}, wait, onPart }:
       .getByTestId("model-facts")
       .filter({ hasText: basename(folder) })
       .waitFor({ state: "attached" });
-    await page.getByTestId("fit").waitFor();
+    await page.getByTestId("fit").waitFor({ state: "attached" });
     await untilReady(page);
     const from = (await page.getByTestId("weights-from").textContent()) ?? "";
     const fit = (await page.getByTestId("fit").locator("p").first().textContent()) ?? "";
