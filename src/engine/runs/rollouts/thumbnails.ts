@@ -29,11 +29,19 @@ export class Thumbnails {
 
   /** Takes the picture of a row, unless the run has it or has enough. */
   async take({ summary, rgb }: Pick<TrainingRow, "summary" | "rgb">): Promise<void> {
-    this.#known ??= new Set(await this.#store.names(`${this.#runId}/pictures`));
+    this.#known ??= await this.#stored();
     const name = `${summary.imageId}.png`;
     if (summary.frames !== undefined || this.#known.has(name) || this.#known.size >= MOST) return;
     this.#known.add(name);
     this.#waiting.set(summary.imageId, encodePng(reduced(rgb)));
+  }
+
+  /** Names of the stored pictures. Asking for a size also completes a write that was interrupted. */
+  async #stored(): Promise<Set<string>> {
+    const folder = `${this.#runId}/pictures`;
+    const names = await this.#store.names(folder);
+    for (const name of names) await this.#store.size(`${folder}/${name}`);
+    return new Set(names);
   }
 
   /** Stores what was taken. @throws StorageFull if there is no room; the rest is stored by the next call */
