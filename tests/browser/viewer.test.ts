@@ -393,7 +393,8 @@ describe("the rollouts of a run", () => {
 async function saveExportRefused(page: OpenPage["page"], form: string, sentence: RegExp): Promise<void> {
   await page.getByTestId("export-run").first().click();
   await page.getByRole("menuitem", { name: form }).click();
-  await page.getByText(sentence).first().waitFor();
+  await page.getByTestId("problems").getByText(sentence).waitFor();
+  await page.getByTestId("problems").getByRole("button", { name: "Dismiss" }).click();
 }
 
 describe("runs of this browser", () => {

@@ -119,7 +119,8 @@ describe("a run", () => {
     const groups = lab.events.flatMap((event) => (event.type === "group" ? [event.group] : []));
     expect(groups.map((group) => group.loop)).toEqual([1, 2]);
     // Rollouts are shown as they are sampled, answered, rewarded and compared, before the pass with their log-probabilities.
-    const early = groups.flatMap((group) => {
+    // Only a whole group has the hash of its picture.
+    const early = groups.flatMap(({ pixels: _, ...group }) => {
       const scored = { ...group, rollouts: group.rollouts.map((one) => ({ ...one, actions: [] })) };
       const before = { ...scored, rewardMean: Number.NaN, rewardStd: Number.NaN, zeroSpread: false, unfinished: true };
       const rewarded = scored.rollouts.map((one) => ({ ...one, advantage: 0 }));

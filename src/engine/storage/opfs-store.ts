@@ -70,7 +70,13 @@ export function opfsStore(root: FileSystemDirectoryHandle, storage: StorageEstim
   const find = async (path: string): Promise<FileSystemFileHandle | null> => {
     const at = await place(path, false);
     if (at === null) return null;
-    await finishSwitch(at.parent, at.name);
+    try {
+      await finishSwitch(at.parent, at.name);
+    } catch (thrown) {
+      if (nameOf(thrown) !== "QuotaExceededError") throw thrown;
+      // Without room the second file stays, which is whole.
+      return optional(at.parent.getFileHandle(at.name + NEW));
+    }
     return optional(at.parent.getFileHandle(at.name));
   };
   /** Completes an interrupted replacement, which may fail. */
