@@ -394,7 +394,7 @@ async function saveExportRefused(page: OpenPage["page"], form: string, sentence:
   await page.getByTestId("export-run").first().click();
   await page.getByRole("menuitem", { name: form }).click();
   await page.getByTestId("problems").getByText(sentence).waitFor();
-  await page.getByTestId("problems").getByRole("button", { name: "Dismiss" }).click();
+  await page.getByTestId("problems").getByRole("button", { name: "Dismiss" }).first().click();
 }
 
 describe("runs of this browser", () => {

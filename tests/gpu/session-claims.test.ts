@@ -183,7 +183,10 @@ describe("a dry run", () => {
   it("ends with the sentence of what would hold a run", async () => {
     const before = await holdings();
     const reward = { userReward: "function reward() { return 1; }", loop1User: 1 } as const;
-    await expect(dry(reward)).rejects.toMatchObject({ code: "held", message: "The custom reward threw: no" });
+    await expect(dry(reward)).rejects.toMatchObject({
+      code: "held",
+      message: "The custom reward threw: no; nothing of this step was kept",
+    });
     expect(await holdings()).toEqual(before);
   });
 });
