@@ -629,6 +629,16 @@ describe("runs of this browser", () => {
       expect(await violations(page)).toEqual([]);
     } finally {
       rmSync(place, { recursive: true });
+      await page
+        .getByTestId("completions")
+        .locator("xpath=ancestor::section")
+        .getByRole("button", { name: "Close" })
+        .click();
+      await page.evaluate(async () => {
+        const runs = await (await navigator.storage.getDirectory()).getDirectoryHandle("runs");
+        for (const id of ["whole", "short", "left"])
+          await (await runs.getDirectoryHandle(id)).removeEntry("rollouts", { recursive: true });
+      });
     }
   });
 
