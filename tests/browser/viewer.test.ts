@@ -1,5 +1,5 @@
 /** What a visitor without a GPU sees on one page: the first screen, and the recorded run in every viewer. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { unzipSync } from "fflate";
@@ -389,14 +389,6 @@ describe("the rollouts of a run", () => {
   });
 });
 
-/** Asks for an export of the first run that has nothing to save, and closes the notice that says so. */
-async function saveExportRefused(page: OpenPage["page"], form: string, sentence: RegExp): Promise<void> {
-  await page.getByTestId("export-run").first().click();
-  await page.getByRole("menuitem", { name: form }).click();
-  await page.getByTestId("problems").getByText(sentence).waitFor();
-  await page.getByTestId("problems").getByRole("button", { name: "Dismiss" }).first().click();
-}
-
 describe("runs of this browser", () => {
   /** Copies of the recorded run: one that was interrupted, and one that is shorter and was evaluated on fewer rows. */
   beforeAll(async () => {
@@ -591,55 +583,6 @@ describe("runs of this browser", () => {
     await page.getByRole("button", { name: "OK", exact: true }).click();
     expect(await violations(page)).toEqual([]);
     for (const run of ["whole", "short"]) await page.locator(`tr[data-run=${run}]`).getByRole("checkbox").uncheck();
-  });
-
-  it("stand beside completions that TRL logged, which are compared by prompt", async () => {
-    const { page } = lab;
-    const place = mkdtempSync(join(tmpdir(), "lab-completions-"));
-    try {
-      // Copies of the recorded run have no rollouts until here.
-      await saveExportRefused(page, "Completions as TRL logs them (Parquet)", /stored no rollouts/);
-      await page.evaluate(async () => {
-        const base = new URL("pocket/recorded/", document.baseURI);
-        const files = (await (await fetch(new URL("files.json", base))).json()) as { readonly path: string }[];
-        const runs = await (await navigator.storage.getDirectory()).getDirectoryHandle("runs");
-        for (const id of ["whole", "short", "left"]) {
-          const folder = await (await runs.getDirectoryHandle(id)).getDirectoryHandle("rollouts", { create: true });
-          for (const { path } of files.filter((file) => file.path.endsWith(".arrow"))) {
-            const name = path.split("/").at(-1) as string;
-            const writer = await (await folder.getFileHandle(name, { create: true })).createWritable();
-            await writer.write(await (await fetch(new URL(path, base))).arrayBuffer());
-            await writer.close();
-          }
-        }
-      });
-      const download = await saveExport(page, "Completions as TRL logs them (Parquet)");
-      const files = Object.entries(unzipSync(new Uint8Array(readFileSync(await download.path()))));
-      expect(files.length).toBeGreaterThan(1);
-      for (const name of ["mine", "theirs"]) {
-        mkdirSync(join(place, name));
-        for (const [path, bytes] of files) writeFileSync(join(place, name, path.split("/").at(-1) ?? ""), bytes);
-        await page.getByTestId("open-completions").setInputFiles(join(place, name));
-        await page.getByTestId("completions").getByRole("columnheader", { name }).waitFor();
-      }
-      const shown = page.getByTestId("completions");
-      await expect.poll(() => shown.getByRole("rowheader").allTextContents()).toContain("iou");
-      await shown.getByLabel("Step").selectOption("10");
-      await expect.poll(() => shown.getByRole("region").first().getByRole("table").count()).toBe(2);
-      expect(await violations(page)).toEqual([]);
-    } finally {
-      rmSync(place, { recursive: true });
-      await page
-        .getByTestId("completions")
-        .locator("xpath=ancestor::section")
-        .getByRole("button", { name: "Close" })
-        .click();
-      await page.evaluate(async () => {
-        const runs = await (await navigator.storage.getDirectory()).getDirectoryHandle("runs");
-        for (const id of ["whole", "short", "left"])
-          await (await runs.getDirectoryHandle(id)).removeEntry("rollouts", { recursive: true });
-      });
-    }
   });
 
   it("keep their actions in a window of 1024 pixels", async () => {
