@@ -161,7 +161,8 @@ export function windowed(source: ByteSource): ByteSource {
   };
 }
 
-/** Pointers of Git LFS: text files that a clone without Git LFS leaves in place of the real files. */
+// Pointers of Git LFS: text files that a clone without Git LFS leaves in place of the real files.
+
 const START = "version https://git-lfs";
 
 /** The end of a sentence about such a file. */

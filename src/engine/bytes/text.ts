@@ -43,7 +43,7 @@ export function base64(bytes: Uint8Array): string {
   return btoa(latin1(bytes));
 }
 
-/** Decimal numbers in text. */
+// Decimal numbers in text.
 
 const DECIMAL = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 

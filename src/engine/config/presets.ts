@@ -153,10 +153,8 @@ export function presetConfig(name: PresetName): LabConfig {
   return { ...defaultConfig(), ...PRESETS.find((preset) => preset.name === name)?.values };
 }
 
-/**
- * Named reward matrices: three sparse mixes, and a shaped one. The loops' descriptions contain their
- * weights.
- */
+// Named reward matrices: three sparse mixes, and a shaped one. The loops' descriptions contain their weights.
+
 export interface RewardPreset {
   readonly name: string;
   readonly title: string;

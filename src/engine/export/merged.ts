@@ -22,9 +22,9 @@ import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
 import type { TensorData } from "../runs/checkpoint/trainer-state.ts";
 import { type ExportFile, type ExportFiles, wholeFile } from "./export-file.ts";
 
-/**
- * Writes safetensors files larger than memory: the header is computed from the sizes, then tensors follow one by one.
- */
+// Writes safetensors files larger than memory: the header is computed from the sizes, then tensors follow one by
+// one.
+
 interface StreamedTensor extends Described {
   /** The elements' little-endian bytes in order; called once, when the tensor is written. */
   pieces(): AsyncIterable<Uint8Array<ArrayBuffer>>;

@@ -23,10 +23,9 @@ import type { ImageFeatures } from "./features.ts";
 import { contextTokens, fitCaption } from "./fit-caption.ts";
 import { answerRule, countCells, drawnRegion, type RegionCells } from "./prompts.ts";
 
-/**
- * The greedy answer to an embedded prompt, and the mask prompts of its [SEG] tokens
- * (docs/spec/sa2va.md#7-generation, docs/spec/sa2va.md#12-from-seg-to-the-language-prompt).
- */
+// The greedy answer to an embedded prompt, and the mask prompts of its [SEG] tokens
+// (docs/spec/sa2va.md#7-generation, docs/spec/sa2va.md#12-from-seg-to-the-language-prompt).
+
 export interface EmbeddedPrompt {
   readonly ids: readonly number[];
   /** Places of the first `length` tokens of prompt and answer; undefined where they are the tokens' indices. */

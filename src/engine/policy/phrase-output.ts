@@ -75,7 +75,8 @@ function samTogether(pictures: readonly ImageFeatures[]): SamFeatures {
   return { f16: joined("f16"), f8: joined("f8"), f4: joined("f4") };
 }
 
-/** Converts phrases about pictures to prompts of the mask decoder. */
+// Converts phrases about pictures to prompts of the mask decoder.
+
 export interface AskedPicture {
   readonly features: ImageFeatures;
   /** At least one; the same number for all pictures of a call. */

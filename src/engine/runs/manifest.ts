@@ -71,7 +71,8 @@ export interface RunManifest {
   readonly forkedFrom?: { readonly run: string; readonly step: number };
 }
 
-/** Schema of `run.json`: turns a file into a complete manifest or an error sentence. */
+// Schema of `run.json`: turns a file into a complete manifest or an error sentence.
+
 const FORMAT = "sa2va-lab-run/1";
 
 const count = z.number().check(z.gte(0), z.int());

@@ -33,7 +33,8 @@ import type { RunStore } from "../storage/store.ts";
 import { formsOf, keptTable } from "../tuning/table.ts";
 import { withinPlan } from "./plan.ts";
 
-/** A trainer with the weights of a stored run, for work that does not continue the run: replays and evaluations. */
+// A trainer with the weights of a stored run, for work that does not continue the run: replays and evaluations.
+
 interface StoredWork {
   /** The stored run, which is only read. */
   readonly run: RunFolder;

@@ -39,7 +39,8 @@ import { type CheckpointAsked, evaluateCheckpoint, type RepeatingWork } from "./
 import { type Asked, Question } from "./request.ts";
 import type { Outside, TryAnswer, TryContext } from "./try-out.ts";
 
-/** Current use of a session's device and model: claimed synchronously, released at the end. */
+// Current use of a session's device and model: claimed synchronously, released at the end.
+
 const SENTENCES = {
   run: "A run is in progress. Stop it first",
   "dry-run": "A dry run is in progress; wait for it or cancel it",

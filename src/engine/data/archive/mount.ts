@@ -21,7 +21,8 @@ import {
   safeName,
 } from "./tar.ts";
 
-/** Zip archives by range: the directory at the end is read first, members on demand. */
+// Zip archives by range: the directory at the end is read first, members on demand.
+
 const END = 0x06054b50;
 const END64 = 0x06064b50;
 const LOCATOR64 = 0x07064b50;

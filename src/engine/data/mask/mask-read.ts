@@ -18,10 +18,10 @@ import {
 } from "./mask-picture.ts";
 import { checkMaskSize, encodeRle, parseRle, type Rle, rleFromPolygons } from "./rle.ts";
 
-/**
- * Shapes of ReasonSeg as masks, painted like LISA: pixels of the outline and the inside, corners at whole numbers, as
- * in OpenCV's fillPoly; COCO's polygon rules give other pixels (docs/spec/evaluation.md#17-reasonseg-lisa-reasonseg).
- */
+// Shapes of ReasonSeg as masks, painted like LISA: pixels of the outline and the inside, corners at whole numbers,
+// as in OpenCV's fillPoly; COCO's polygon rules give other pixels
+// (docs/spec/evaluation.md#17-reasonseg-lisa-reasonseg).
+
 type Point = readonly [x: number, y: number];
 
 /** Maximum number of shapes times pixels, far above any picture of the data set. */

@@ -5,7 +5,7 @@ import { decodeSchema } from "../arrow/arrow-schema.ts";
 import { type Column, fieldsOf, itemOf } from "../tables/table.ts";
 import { type ParquetSchema, readNodes } from "./nodes.ts";
 
-/** Checks the bounds of Thrift's compact protocol, before a reader that trusts its lengths reads the bytes. */
+// Checks the bounds of Thrift's compact protocol, before a reader that trusts its lengths reads the bytes.
 
 const MAX_DEPTH = 24;
 const [STOP, TRUE, FALSE, BYTE, DOUBLE, BINARY, LIST, SET, STRUCT] = [0, 1, 2, 3, 7, 8, 9, 10, 12];

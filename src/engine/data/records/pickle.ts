@@ -6,7 +6,7 @@ import { viewOf } from "../../bytes/source.ts";
 import { latin1 } from "../../bytes/text.ts";
 import { badInput, type LabError } from "../../errors.ts";
 
-/** Texts in the form that Python 2 writes in pickles of protocol 0. */
+// Texts in the form that Python 2 writes in pickles of protocol 0.
 
 const SIMPLE: Readonly<Record<string, string>> = {
   "\\": "\\",

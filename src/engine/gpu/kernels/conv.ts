@@ -6,7 +6,8 @@ import { countWork, type RowRange, rowRuns } from "../runtime/work-budget.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { linear } from "./linear.ts";
 
-/** Gathers convolution windows into rows, so that a convolution is one matrix product (im2col). */
+// Gathers convolution windows into rows, so that a convolution is one matrix product (im2col).
+
 interface Windows {
   readonly kernelHeight: number;
   readonly kernelWidth: number;

@@ -12,7 +12,8 @@ import { buffersOf, packedBackward, packedForward } from "./product.ts";
 import { hasScales, paddedWidth, type WeightStorage } from "./storage.ts";
 import { blockInputs, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "./unpack.ts";
 
-/** Rows of a packed matrix as f32: for the embedding, and as the oracle of all products. */
+// Rows of a packed matrix as f32: for the embedding, and as the oracle of all products.
+
 const LANES = 64;
 
 /** One thread per unit of a row. Only the block that holds the row writes it. Ids are clamped to the matrix. */

@@ -4,11 +4,10 @@
  */
 import { LabError } from "../../errors.ts";
 
-/**
- * Work that the GPU has not finished, and the memory that it keeps. A destroyed buffer is freed only when the GPU has
- * passed the last submit that uses it, so its bytes count as held until then (docs/spec/webgpu.md#4-memory-rules). The
- * host learns that a submit is finished only when it waits for something; until then the submit counts as unfinished.
- */
+// Work that the GPU has not finished, and the memory that it keeps. A destroyed buffer is freed only when the GPU
+// has passed the last submit that uses it, so its bytes count as held until then
+// (docs/spec/webgpu.md#4-memory-rules). The host learns that a submit is finished only when it waits for
+// something; until then the submit counts as unfinished.
 
 class WorkInFlight {
   readonly #queue: GPUQueue;

@@ -68,7 +68,8 @@ export function suits(...tensors: readonly (Tensor | undefined)[]): boolean {
   return tensors.every((tensor) => tensor === undefined || (tensor.dtype === "float32" && tensor.size > 0));
 }
 
-/** Which programs run, ours or the stock ops, and the features of the device that ours use. */
+// Which programs run, ours or the stock ops, and the features of the device that ours use.
+
 let enabled = true;
 
 /** For tests and the bench: uses the built-in forms of software adapters or of a card, whatever the device is. */

@@ -21,13 +21,12 @@ import { watchDevice } from "./counters.ts";
 import { setHalfPrograms, setSubgroupSize } from "./custom-op.ts";
 import { installPool, writableBuffer } from "./pool.ts";
 
-/**
- * Uploads of small tensors. The backend makes and maps a staging buffer for each and ends the open compute pass for a
- * copy; a step would do that for hundreds of constants. Here the queue writes them. The order stays correct: no
- * recorded but unsubmitted command uses the buffer, and a write runs after everything submitted before it.
- *
- * Touches private members of tfjs-backend-webgpu 4.22.0; tests/gpu/uploads.test.ts guards them.
- */
+// Uploads of small tensors. The backend makes and maps a staging buffer for each and ends the open compute pass
+// for a copy; a step would do that for hundreds of constants. Here the queue writes them. The order stays correct:
+// no recorded but unsubmitted command uses the buffer, and a write runs after everything submitted before it.
+//
+// Touches private members of tfjs-backend-webgpu 4.22.0; tests/gpu/uploads.test.ts guards them.
+
 interface TensorData {
   values: tf.TypedArray | null;
   resource: GPUBuffer | null;

@@ -2,11 +2,10 @@
 import { LabError } from "../../errors.ts";
 import { builtInForms } from "../forms/active.ts";
 
-// Uniform blocks of custom programs. The blocks of all dispatches of a submit are adjacent in pages, which are written
-// to
-// the queue once, right before the commands that read them. With a separate write for each of some 5,000 dispatches per
-// step, the host would spend more time on writes than on dispatches, and a GPU would make a copy per dispatch. The next
-// submit overwrites the same pages; the queue keeps the order.
+// Uniform blocks of custom programs. The blocks of all dispatches of a submit are adjacent in pages, which are
+// written to the queue once, right before the commands that read them. With a separate write for each of some
+// 5,000 dispatches per step, the host would spend more time on writes than on dispatches, and a GPU would make a
+// copy per dispatch. The next submit overwrites the same pages; the queue keeps the order.
 
 /** Alignment of uniform buffer offsets that every WebGPU device accepts. */
 export const UNIFORM_STEP = 256;

@@ -8,10 +8,10 @@ import { trimPool } from "./pool.ts";
 import { uploadsDone } from "./program.ts";
 import { customBufferBytes } from "./recording.ts";
 
-/**
- * Memory bookkeeping. Rule of ownership: a tensor made inside a step lives in a `tf.tidy` of that step; a tensor that
- * outlives it belongs to exactly one owner with a `dispose()` (weights, parameter sets, optimiser, feature cache).
- */
+// Memory bookkeeping. Rule of ownership: a tensor made inside a step lives in a `tf.tidy` of that step; a tensor
+// that outlives it belongs to exactly one owner with a `dispose()` (weights, parameter sets, optimiser, feature
+// cache).
+
 export interface MemorySnapshot {
   readonly tensors: number;
   /** Bytes of live tensors. */

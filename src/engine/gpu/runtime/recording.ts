@@ -7,7 +7,8 @@
 import { compile, type GpuProgram, UNIFORM_STEP, uniformBytes } from "./pipelines.ts";
 import { backendDevice, flushBackend } from "./program.ts";
 
-/** GPU buffers outside the backend, which neither pools nor counts them. */
+// GPU buffers outside the backend, which neither pools nor counts them.
+
 let customBytes = 0;
 
 /** Bytes of all live buffers from `makeBuffer`. */

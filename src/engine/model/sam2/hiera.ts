@@ -264,10 +264,9 @@ export function maxPool2x2(x: Tensor): Tensor {
   return tf.maxPool(x as tf.Tensor4D, 2, 2, "valid");
 }
 
-/**
- * Feature pyramid on top of the trunk, and the cached image features of the mask decoder
- * (docs/spec/sa2va.md#13-sam2-image-encoder).
- */
+// Feature pyramid on top of the trunk, and the cached image features of the mask decoder
+// (docs/spec/sa2va.md#13-sam2-image-encoder).
+
 const SAM = "grounding_encoder.sam2_model";
 
 /** The neck's output maps of a picture or video frame, NHWC. */

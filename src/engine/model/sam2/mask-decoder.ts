@@ -16,7 +16,8 @@ import type { Sam2Config } from "./config.ts";
 import type { FrameMaps, SamFeatures } from "./hiera.ts";
 import { clickTokens, densePositions, densePrompt, sparseTokens } from "./prompt-encoder.ts";
 
-/** The decoder's transformer, in which tokens and image attend to each other (docs/spec/sa2va.md#15-mask-decoder). */
+// The decoder's transformer, in which tokens and image attend to each other (docs/spec/sa2va.md#15-mask-decoder).
+
 const NORM_EPS = 1e-5;
 
 interface TwoWayState {

@@ -62,10 +62,9 @@ function textHash(text: string): Promise<string> {
   return sha256Hex(new TextEncoder().encode(text));
 }
 
-/**
- * Computes the fingerprint of a checkpoint on a server from bytes that loading reads anyway. It equals that of a copy
- * on disk.
- */
+// Computes the fingerprint of a checkpoint on a server from bytes that loading reads anyway. It equals that of a
+// copy on disk.
+
 interface PassingHash {
   /** The folder to load from; the given folder itself if no file needs to be observed. */
   readonly folder: ByteFolder;

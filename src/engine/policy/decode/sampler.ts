@@ -288,7 +288,8 @@ function keepMinP(scores: Float64Array, minP: number): void {
   }
 }
 
-/** The dispatches that draw the next token of every slot: one, or three for a large vocabulary. */
+// The dispatches that draw the next token of every slot: one, or three for a large vocabulary.
+
 const PHILOX_ROUNDS = 10;
 
 export interface SampleBuffers {
@@ -360,7 +361,8 @@ export function seenWords(vocabSize: number, sampler: SamplerSettings): number {
   return sampler.repetitionPenalty === 1 ? 0 : Math.ceil(vocabSize / 32);
 }
 
-/** Options and results of generation, which two decoders implement (policy/decode/generate.ts). */
+// Options and results of generation, which two decoders implement (policy/decode/generate.ts).
+
 export interface Completion {
   /** Generated ids, including the end token if it was reached. */
   readonly ids: readonly number[];

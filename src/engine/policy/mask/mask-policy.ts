@@ -181,11 +181,10 @@ export function gaussianEntropy(logStd: Tensor): Tensor {
   return tf.tidy(() => logStd.add(0.5 * Math.log(2 * Math.PI * Math.E)));
 }
 
-/**
- * Anchors of loop 2, which keep the mask decoder from drifting. The reward of a caption depends little on the exact
- * shape of a mask, so most of its gradient is noise. An anchor keeps the masks close to those at the run's start, or to
- * the true mask.
- */
+// Anchors of loop 2, which keep the mask decoder from drifting. The reward of a caption depends little on the
+// exact shape of a mask, so most of its gradient is noise. An anchor keeps the masks close to those at the run's
+// start, or to the true mask.
+
 export interface MaskAnchor {
   /** Scalar, differentiable in the weights behind `output`. */
   loss(output: PhraseOutput): Tensor;

@@ -53,10 +53,9 @@ export function scaleGradients(grads: ParameterSet, factor: number): ParameterSe
   return scaled;
 }
 
-/**
- * Sums the gradients of a step's loops, each clipped by its own norm or unchanged, and compares them. One clip of the sum
- * would let a large gradient of one loop outweigh the other.
- */
+// Sums the gradients of a step's loops, each clipped by its own norm or unchanged, and compares them. One clip of
+// the sum would let a large gradient of one loop outweigh the other.
+
 interface LoopNorm {
   readonly loop: LoopId;
   /** Before any clip. */

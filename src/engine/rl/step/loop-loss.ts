@@ -23,14 +23,11 @@ import {
 } from "./group.ts";
 import type { LoopOfStep, StepInput } from "./step-events.ts";
 
-/**
- * The gradient of a group, computed for a range of its rollouts at a time. The loss depends on the rows only through
- * its
- * [N, T] inputs. Its derivatives with respect to these inputs are computed once, from a forward pass without a tape,
- * and
- * then propagated through the model one range of rows at a time. The sum is the same for every loss type; it needs the
- * memory of one range and one more forward pass.
- */
+// The gradient of a group, computed for a range of its rollouts at a time. The loss depends on the rows only
+// through its [N, T] inputs. Its derivatives with respect to these inputs are computed once, from a forward pass
+// without a tape, and then propagated through the model one range of rows at a time. The sum is the same for every
+// loss type; it needs the memory of one range and one more forward pass.
+
 interface MicroTask extends Omit<LossTask, "groups" | "score"> {
   readonly group: PassGroup;
   readonly features: ImageFeatures;

@@ -21,10 +21,9 @@ import {
   type TruthMetric,
 } from "./evaluation-metrics.ts";
 
-/**
- * Schema of `eval.jsonl`: everything that the views of an evaluation need. A number that is not finite is stored as
- * null.
- */
+// Schema of `eval.jsonl`: everything that the views of an evaluation need. A number that is not finite is stored
+// as null.
+
 const number = z.nullable(z.number());
 const count = z.number().check(z.gte(0), z.int());
 const interval = z.looseObject({ mean: number, low: number, high: number });

@@ -8,7 +8,8 @@ import type { EventImage } from "../../formats/tfevents.ts";
 import type { GroupRecord } from "./records.ts";
 import { drawnMask, noisyMask } from "./rollout-facts.ts";
 
-/** Pictures as PNG: 8-bit RGB, every row with filter 0. */
+// Pictures as PNG: 8-bit RGB, every row with filter 0.
+
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 /** 8 bits per channel, RGB; compression, filter method and interlace 0. */
 const FORMAT = [8, 2, 0, 0, 0];

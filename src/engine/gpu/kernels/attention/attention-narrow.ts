@@ -14,17 +14,15 @@ import { type AttentionForm, type Inputs, mix, runsOf, type Sizes } from "./atte
 
 // WGSL of attention with narrow heads on software adapters: the vectors of a query or key stay in registers.
 //
-// Layout: q, dy [B·Hq, Tq, d], k, v [B·Hkv, Tk, d], d a multiple of 4 up to 32, query heads j·g … j·g+g−1 read key head
-// j.
+// Layout: q, dy [B·Hq, Tq, d], k, v [B·Hkv, Tk, d], d a multiple of 4 up to 32, query heads j·g … j·g+g−1 read key
+// head j.
 // Forward: one thread per query makes one pass over the keys and rescales its sums when it meets a larger score.
-// Backward: one thread per key passes over the queries of its group and recomputes scores and weights from the stored
-// largest score and inverse sum. It writes the key's two gradients, and the slopes [B·Hq, Tq, Tk]: the gradients of the
-// scores, whose product with the keys is the queries' gradient.
-// The lanes of a subgroup all need the same vector of the other side. Each loads a share and broadcasts it, because
-// every
-// load of a lane is a gather. Conditions are joined with & and |: && and || are branches, and a software adapter spills
-// all
-// registers before a branch. f32, sums in order of the keys or queries, no atomics.
+// Backward: one thread per key passes over the queries of its group and recomputes scores and weights from the
+// stored largest score and inverse sum. It writes the key's two gradients, and the slopes [B·Hq, Tq, Tk]: the
+// gradients of the scores, whose product with the keys is the queries' gradient.
+// The lanes of a subgroup all need the same vector of the other side. Each loads a share and broadcasts it,
+// because every load of a lane is a gather. Conditions are joined with & and |: && and || are branches, and a
+// software adapter spills all registers before a branch. f32, sums in order of the keys or queries, no atomics.
 
 /** Uniforms that define which keys a query sees. */
 export const SEEN = {

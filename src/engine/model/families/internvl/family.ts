@@ -14,7 +14,8 @@ import type { VisionFamily } from "../family.ts";
 import type { NamedShape } from "../family-config.ts";
 import { internVit, PUBLISHED_MAX_TILES, type VisionConfig } from "./config.ts";
 
-/** Projects vision tokens to the language model's width (docs/spec/sa2va.md#9-pixel-shuffle-and-projector). */
+// Projects vision tokens to the language model's width (docs/spec/sa2va.md#9-pixel-shuffle-and-projector).
+
 const NORM_EPS = 1e-5;
 
 /**

@@ -22,7 +22,8 @@ import { disposeConstants, type MemoryConstants, memoryAttention, memoryConstant
 import { type FramePlace, MemoryBank, type StoredTensor } from "./memory-bank.ts";
 import { MASK_CHANNELS, SAM } from "./video-shapes.ts";
 
-/** Encodes a frame's features and mask as a memory of the frame (docs/spec/video.md#4-memory-encoder). */
+// Encodes a frame's features and mask as a memory of the frame (docs/spec/video.md#4-memory-encoder).
+
 const NORM_EPS = 1e-6;
 /** The encoder reads mask values of `SCALE` · sigmoid(logit) + `BIAS`. */
 const SCALE = 20;
@@ -82,7 +83,8 @@ function point(w: Weights, path: string, x: Tensor): Tensor {
   return conv2d(x, w.get(`${path}.weight`), w.get(`${path}.bias`), 1, 0);
 }
 
-/** Masklets: objects followed through the frames of a clip (docs/spec/video.md#6-tracked-frames). */
+// Masklets: objects followed through the frames of a clip (docs/spec/video.md#6-tracked-frames).
+
 interface TrackerOptions {
   /** Frames of the clip. */
   readonly total: number;

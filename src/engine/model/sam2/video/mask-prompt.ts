@@ -15,7 +15,8 @@ import { noPointTokens } from "../prompt-encoder.ts";
 import { type FrameMasks, objectPointer, ownMasks, singleToken } from "./frame-masks.ts";
 import { SAM } from "./video-shapes.ts";
 
-/** Bilinear resize with antialiasing in single precision on the host (docs/spec/video.md#9-consistent-decoder). */
+// Bilinear resize with antialiasing in single precision on the host (docs/spec/video.md#9-consistent-decoder).
+
 interface Taps {
   readonly start: number;
   readonly weights: Float32Array;

@@ -12,11 +12,10 @@ import type { Weights } from "../../weights/weights.ts";
 import type { Sam2Config } from "../config.ts";
 import { SAM } from "./video-shapes.ts";
 
-/**
- * Axial rotary embedding of SAM2's memory attention (docs/spec/video.md#5-memory-attention). The published code rotates
- * neighbouring channels. Here the rows of the query and key projections are reordered alike, which changes no product,
- * so that the half-split rotation of the language models applies.
- */
+// Axial rotary embedding of SAM2's memory attention (docs/spec/video.md#5-memory-attention). The published code
+// rotates neighbouring channels. Here the rows of the query and key projections are reordered alike, which changes
+// no product, so that the half-split rotation of the language models applies.
+
 const THETA = 10000;
 
 /**

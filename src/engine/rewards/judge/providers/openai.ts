@@ -96,10 +96,9 @@ function textOf(content: unknown): string | undefined {
   return texts.length === 0 ? undefined : texts.join("");
 }
 
-/**
- * Optional fields of a chat request and how servers refuse them. Only a refusal reveals what a server lacks: the field
- * that it names takes its next form from then on, and every other field stays.
- */
+// Optional fields of a chat request and how servers refuse them. Only a refusal reveals what a server lacks: the
+// field that it names takes its next form from then on, and every other field stays.
+
 type Fields = Readonly<Record<string, unknown>>;
 
 interface Option {

@@ -21,7 +21,8 @@ import { perLoop } from "../../loops/abouts.ts";
 import type { EntropyControlState } from "../../objective/entropy-control.ts";
 import { freshEntropy, freshState, restoreState, type TrainingState } from "../../optim/training-state.ts";
 
-/** Builds a training state from a loaded model and a configuration: adapters, trainable set, restored checkpoints. */
+// Builds a training state from a loaded model and a configuration: adapters, trainable set, restored checkpoints.
+
 export interface ShapedTrainable {
   readonly path: string;
   readonly block: TrainableBlock;

@@ -87,7 +87,8 @@ export async function keptAdapter(
   );
 }
 
-/** The newest usable checkpoint; damaged ones are skipped and named. */
+// The newest usable checkpoint; damaged ones are skipped and named.
+
 interface UsableCheckpoint {
   readonly step: number;
   readonly checkpoint: CheckpointState;
