@@ -1,7 +1,6 @@
 /**
  * Measures a pocket model on scenes that it was not trained on (by kind of phrase or caption), on pictures of
- * overlapping
- * regions (by kind of difference), and on clips of moving scenes.
+ * overlapping regions (by kind of difference), and on clips of moving scenes.
  *
  *   npx tsx scripts/check-pocket.ts [--model DIR] [--seed N] [--scenes N] [--overlaps N] [--clips N]
  *     [--backend-module FILE]

@@ -93,8 +93,7 @@ export function plainLine(text: string): string {
 
 /**
  * A foreign text that keeps its lines and tabs but hides nothing: terminal escapes, control characters and
- * bidirectional
- * marks appear as numbers, such as \\u202e, which JSON reads as the same text.
+ * bidirectional marks appear as numbers, such as \\u202e, which JSON reads as the same text.
  */
 export function markUnseen(text: string): string {
   return text.replace(UNSEEN, (mark) =>

@@ -71,8 +71,7 @@ export interface DataCalls {
   recorded(baseUrl: string): Promise<string | null>;
   /**
    * Opens an exported run in place, or adds its steps to the stored run that it continues. Returns its id and whether
-   * it is
-   * stored; null if the files contain no run.
+   * it is stored; null if the files contain no run.
    * @throws LabError when it is damaged, or stored here with other steps
    */
   importRun(folder: FolderRef): Promise<{ readonly id: string; readonly stored: boolean } | null>;

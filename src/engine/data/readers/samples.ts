@@ -1,6 +1,6 @@
 /**
- * Samples in the style of WebDataset: files whose names agree up to the first dot are one sample, in a tar shard or in
- * any directory
+ * Samples in the style of WebDataset: files whose names agree up to the first dot are one sample, in a tar shard or
+ * in any directory
  * (docs/spec/evaluation.md#7-readers-on-npm-versions-of-the-registry-today-sizes-by-esbuild-minified--gzip-unpacked).
  */
 import { type ByteFolder, type ByteSource, refusePointer } from "../../bytes/source.ts";

@@ -87,8 +87,7 @@ export async function openCheckpoint(folder: ByteFolder, video = false): Promise
 
 /**
  * The file that holds each tensor. As in transformers, a single file takes precedence over an index, because a model
- * that
- * was saved again may still have its old index.
+ * that was saved again may still have its old index.
  */
 async function openShards(folder: ByteFolder): Promise<Map<string, Safetensors>> {
   const single = folder.get(SINGLE);

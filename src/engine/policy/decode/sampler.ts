@@ -382,10 +382,8 @@ export interface GenerateOptions {
   readonly key: (group: number, rollout: number) => RandomKey;
   /**
    * Rotates every token as in a sequence of the maximum length, so that one pass over a finished completion gives the
-   * same
-   * log-probabilities. If false, the rotation of each token depends on the length so far, as in the published code. The
-   * two
-   * differ only if rotary scaling for long sequences starts during decoding.
+   * same log-probabilities. If false, the rotation of each token depends on the length so far, as in the published
+   * code. The two differ only if rotary scaling for long sequences starts during decoding.
    */
   readonly oneLength?: boolean;
   /** Number of groups whose prompts are computed in one pass; all by default and for 0. */
