@@ -74,26 +74,42 @@ export function BeforeAfter(props: {
   );
 }
 
-/** A row that is not answered yet. */
-function Waiting({ row: { rowId, imageId, maskGreedy } }: { readonly row: RowScores }): ReactNode {
+/** The given region and the mask of an answer, on the picture if the row is open. */
+function Figure(props: {
+  readonly row: RowScores;
+  readonly answer: ReturnType<typeof greedyAnswer> | null;
+  readonly label: string;
+}): ReactNode {
+  const { row, answer, label } = props;
+  const { rowId, imageId, maskGreedy } = row;
   const given = useSession(({ rows }) => rows.find(({ id }) => id === rowId)?.mask);
   const [height, width] = maskGreedy.size;
   const layers = useMemo(
-    (): readonly MaskLayer[] => (given === undefined ? [] : [{ role: "given", mask: given }]),
-    [given],
+    (): readonly MaskLayer[] => [
+      ...(given === undefined ? [] : [{ role: "given" as const, mask: given }]),
+      ...(answer === null || answer.mask === null ? [] : [{ role: answer.maskOf, mask: answer.mask }]),
+    ],
+    [given, answer],
   );
   return (
-    <li className="grid gap-1 min-0 align-start" data-row={rowId}>
+    <MaskFigure
+      className={styles.figure ?? ""}
+      rowId={given === undefined ? null : rowId}
+      {...(imageId === undefined ? {} : { imageId })}
+      width={width}
+      height={height}
+      layers={layers}
+      label={label}
+    />
+  );
+}
+
+/** A row that is not answered yet. */
+function Waiting({ row }: { readonly row: RowScores }): ReactNode {
+  return (
+    <li className="grid gap-1 min-0 align-start" data-row={row.rowId}>
       <span className={`grid ${styles.pair}`}>
-        <MaskFigure
-          className={styles.figure ?? ""}
-          rowId={given === undefined ? null : rowId}
-          {...(imageId === undefined ? {} : { imageId })}
-          width={width}
-          height={height}
-          layers={layers}
-          label="Region of a held-out row"
-        />
+        <Figure row={row} answer={null} label="Region of a held-out row" />
       </span>
       {/* Two lines, as of an answer, so that nothing moves when it comes. */}
       <span className="muted">no caption yet</span>
@@ -116,7 +132,7 @@ function Row({ before, after, score }: Sides & { readonly score: ScoreId }): Rea
   );
 }
 
-/** The given region and the mask of an answer, on the picture if the row is open, with the answer's caption. */
+/** An answer: its figure and its caption. */
 function Answer(props: {
   readonly row: RowScores;
   readonly score: ScoreId;
@@ -125,27 +141,13 @@ function Answer(props: {
   readonly captioned: boolean;
 }): ReactNode {
   const { row, score, when, captioned } = props;
-  const { rowId, imageId, maskGreedy } = row;
   const answer = useMemo(() => greedyAnswer(row, score), [row, score]);
-  const given = useSession(({ rows }) => rows.find(({ id }) => id === rowId)?.mask);
-  const [height, width] = maskGreedy.size;
-  const layers = useMemo(
-    (): readonly MaskLayer[] => [
-      ...(given === undefined ? [] : [{ role: "given" as const, mask: given }]),
-      ...(answer.mask === null ? [] : [{ role: answer.maskOf, mask: answer.mask }]),
-    ],
-    [given, answer],
-  );
   const caption = answer.caption || "no caption";
   return (
     <span className="grid gap-2px align-start min-0" data-side={when}>
-      <MaskFigure
-        className={styles.figure ?? ""}
-        rowId={given === undefined ? null : rowId}
-        {...(imageId === undefined ? {} : { imageId })}
-        width={width}
-        height={height}
-        layers={layers}
+      <Figure
+        row={row}
+        answer={answer}
         label={`Mask ${when} training${captioned ? `, ${caption}` : ""}, IoU ${fixed(answer.score, 2)}`}
       />
       {captioned && <span className={`anywhere ${when === "after" ? "bold" : "muted"}`}>{caption}</span>}

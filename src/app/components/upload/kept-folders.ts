@@ -17,6 +17,14 @@ const settled = <T>(request: IDBRequest<T>): Promise<T> =>
     request.onerror = () => reject(request.error ?? new Error("IndexedDB failed"));
   });
 
+/** What stands for a database that the browser refuses, as in private windows. */
+const unlessRefused =
+  <T>(value: T) =>
+  (thrown: unknown): T => {
+    if (thrown instanceof DOMException) return value;
+    throw thrown;
+  };
+
 async function inStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
   const opening = indexedDB.open("sa2va-lab", 1);
   opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
@@ -31,11 +39,13 @@ async function inStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore
 /** Keeps the handles of what was opened; without handles, or where the browser stores nothing, it does nothing. */
 export async function keepFolder(folder: KeptFolder): Promise<void> {
   if (folder.handles.length === 0) return;
-  await inStore("readwrite", (store) => store.put(folder, `${folder.kind} ${folder.name}`)).catch(() => undefined);
+  await inStore("readwrite", (store) => store.put(folder, `${folder.kind} ${folder.name}`)).catch(
+    unlessRefused(undefined),
+  );
 }
 
 /** Kept folders, newest first; none where the browser stores nothing. */
 export async function keptFolders(): Promise<readonly KeptFolder[]> {
-  const all = await inStore<KeptFolder[]>("readonly", (store) => store.getAll()).catch(() => []);
+  const all = await inStore<KeptFolder[]>("readonly", (store) => store.getAll()).catch(unlessRefused([]));
   return all.sort((a, b) => b.at - a.at);
 }
