@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from nltk.translate.meteor_score import single_meteor_score
@@ -139,6 +140,19 @@ def test_pixels_have_the_lab_s_hash_and_other_ones_name_their_row() -> None:
     own = {n: {"row_id": f"r{n}", "pixels": "1"} for n in "abc"}
     stored = {"a": {"row_id": "ra", "pixels": "1"}, "b": {"row_id": "rb", "pixels": "2"}, "c": {"row_id": "rc"}}
     assert tool(stored, own) == {"rb": ("2", "1")}
+
+
+@pytest.mark.parametrize("rows", [None, []])
+def test_a_replay_refuses_a_file_without_rollouts(rows: list[dict[str, str]] | None, tmp_path: Path) -> None:
+    path = tmp_path / "step-000001.arrow"
+    table = pa.table({"id": pa.array([] if rows is None else rows, pa.string())})
+    with pa.ipc.new_stream(path, table.schema) as writer:
+        writer.write_table(table)
+    if rows is None:
+        path.write_bytes(b"")
+    tool = runpy.run_path(str(Path(__file__).parents[1] / "tools" / "replay.py"))
+    with pytest.raises(tool["LabError"], match=r"holds no rollouts|is damaged"):
+        tool["stored_rows"](path)
 
 
 @pytest.mark.parametrize("kept", [{}, {"top_p": 0.9}, {"top_p": 0.3, "temperature": 0.7}, {"top_k": 5}, {"top_k": 40,

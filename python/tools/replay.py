@@ -51,9 +51,15 @@ A tensor whose gradient is below this share of the largest has only rounding, su
 """
 
 
-def _stored_rows(path: Path) -> dict[str, dict[str, Any]]:
-    with pa.memory_map(str(path)) as source:
-        return {row["id"]: row for row in pa.ipc.open_stream(source).read_all().to_pylist()}
+def stored_rows(path: Path) -> dict[str, dict[str, Any]]:
+    """Rollouts of a file by id. A damaged or empty file raises LabError."""
+    try:
+        rows = pa.ipc.open_stream(path.read_bytes()).read_all().to_pylist()
+    except pa.ArrowInvalid as wrong:
+        raise LabError(f"{path} is damaged: {wrong}") from wrong
+    if not rows:
+        raise LabError(f"{path} holds no rollouts, so there is nothing to compare")
+    return {row["id"]: row for row in rows}
 
 
 def compare_rollouts(stored: dict[str, dict[str, Any]], own: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -250,7 +256,9 @@ def replay(run: OpenRun, step: int, team: Team) -> tuple[dict[str, Any], Outcome
         model.put(copies(middle[0]))
 
     path = run.folder.path / "rollouts" / f"{step_name(step)}.arrow"
-    stored = _stored_rows(path) if path.exists() else {}
+    stored = stored_rows(path) if path.exists() else {}
+    if not stored and team.first:
+        print(f"The run kept no rollouts of step {step}: only metrics and weights are compared", file=sys.stderr)
     record = context.actor = Recorded(context.actor, list(stored.values()))
     count, context.between = context.state.optimiser_steps, put
     outcome = step_of(run, team)
