@@ -25,7 +25,7 @@ function fromWire({ code, message, subject }: WireError): LabError {
 }
 
 /** A worker, a worker's own scope or a MessagePort. */
-export interface Port {
+interface Port {
   postMessage(message: unknown, transfer: Transferable[]): void;
   addEventListener(type: "message", listener: (event: MessageEvent) => void): void;
   start?(): void;

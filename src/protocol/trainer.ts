@@ -208,7 +208,7 @@ export interface AdapterInfo extends Pick<StartAdapter, "name" | "hash" | "rank"
 }
 
 /** The rows of a run; `ids` is in data-set order, and the trainer splits and shuffles by seed. */
-export interface RowSelection {
+interface RowSelection {
   readonly dataSet: string;
   /** (row id, image id) of every usable row, index = the data worker's row index. */
   readonly rows: readonly (readonly [string, string])[];

@@ -52,11 +52,6 @@ const TEXTS: readonly EvalMetricText[] = [
   },
 ];
 
-/** Title of a score, whatever the evaluation. */
-export function scoreTitle(id: ScoreId): string {
-  return TEXTS.find((text) => text.id === id)?.title ?? id;
-}
-
 /** Titles and help for an evaluation: they depend on whether the judge is counted. */
 export function evalTexts(judge: JudgeUse): EvalMetricText[] {
   return TEXTS.map((text) => {

@@ -5,7 +5,7 @@ import { isCovered, isShortcut } from "../components/shortcuts.ts";
 import { navigate, openScreen } from "../stores/route.ts";
 import { GO_TO } from "./screens.tsx";
 
-export interface KeyHelp {
+interface KeyHelp {
   readonly keys: readonly string[];
   readonly what: string;
 }

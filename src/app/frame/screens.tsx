@@ -3,7 +3,7 @@ import { type ComponentType, lazy, type ReactNode } from "react";
 import { IconData, IconRewards, IconRuns, IconSetup, IconTrain } from "../components/ui/icons.tsx";
 import type { Route, Screen } from "../stores/route.ts";
 
-export interface ScreenEntry {
+interface ScreenEntry {
   readonly id: Screen;
   readonly label: string;
   /** Second key after "g". */

@@ -9,7 +9,7 @@ import { LabError, plainLine } from "../../engine/errors.ts";
 import { ALLOWED, openQuestions, originOf, type Reach, reachOf } from "../../engine/rewards/consent.ts";
 import { remember, remembered } from "./saved.ts";
 
-export type ConsentAnswer = "allow" | "without" | "cancel";
+type ConsentAnswer = "allow" | "without" | "cancel";
 
 export interface ConsentQuestion {
   /** Source of the settings: the name of a file or the title of a run. */
@@ -24,7 +24,7 @@ export interface ConsentQuestion {
   readonly answer: (answer: ConsentAnswer) => void;
 }
 
-export interface ConsentState {
+interface ConsentState {
   /** Origins of judges; newest last. */
   readonly judges: readonly string[];
   /** Hashes of custom rewards; newest last. */

@@ -3,7 +3,7 @@ import { create } from "zustand";
 import type { WireError } from "../../protocol/rpc.ts";
 import { useSession } from "./session.ts";
 
-export interface JudgeState {
+interface JudgeState {
   /** Origin that the key belongs to; null without a key. */
   readonly keyOrigin: string | null;
   /** Whether to remember the key on this device. */

@@ -8,7 +8,7 @@ import { type SessionState, useSession } from "./session.ts";
 
 const LEVELS = ["info", "warning", "error"] as const;
 
-export interface LogLine {
+interface LogLine {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly level: (typeof LEVELS)[number];

@@ -2,7 +2,7 @@
 import { create } from "zustand";
 import type { SelfCheck } from "../../engine/self-test/self-check.ts";
 
-export interface SelfTestState {
+interface SelfTestState {
   /** "broken": it ended before its last check. */
   readonly state: "never" | "running" | "done" | "broken";
   readonly checks: readonly SelfCheck[];

@@ -18,7 +18,7 @@ import type { WireError } from "../../protocol/rpc.ts";
 import type { LoadProgress, ModelInfo } from "../../protocol/trainer.ts";
 import { remember, remembered } from "./saved.ts";
 
-export interface ModelProgress extends LoadProgress {
+interface ModelProgress extends LoadProgress {
   /** Bytes per second since the first bytes; 0 while unknown. */
   readonly rate: number;
 }

@@ -4,7 +4,7 @@ import type { TowerPart } from "../../engine/policy/features.ts";
 import type { TryPhase } from "../../engine/session/try-out.ts";
 import type { AdapterInfo } from "../../protocol/trainer.ts";
 
-export interface TryState {
+interface TryState {
   readonly adapter: AdapterInfo | null;
   /** The adapter of another checkpoint that scores likelihoods. */
   readonly captioner: AdapterInfo | null;

@@ -22,13 +22,13 @@ export interface NumberSetting extends Common {
   readonly unit?: string;
 }
 
-export interface ChoiceSetting extends Common {
+interface ChoiceSetting extends Common {
   readonly kind: "choice";
   readonly default: string;
   readonly choices: readonly { readonly value: string; readonly label: string }[];
 }
 
-export interface FlagSetting extends Common {
+interface FlagSetting extends Common {
   readonly kind: "flag";
   readonly default: boolean;
 }
@@ -36,7 +36,7 @@ export interface FlagSetting extends Common {
 /**
  * A text, such as a list of words or the source of a function. The page remembers it and leaves it out of its address.
  */
-export interface TextSetting extends Common {
+interface TextSetting extends Common {
   readonly kind: "text";
   readonly default: string;
   /** In UTF-16 units. */

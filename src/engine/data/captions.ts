@@ -124,7 +124,7 @@ export interface RowCaptions {
 }
 
 /** An answer with the question before it, marks of masks as `<PromptN>`. */
-export interface Exchange {
+interface Exchange {
   readonly question: string;
   readonly answer: string;
   /** False for captions, which have no question. */

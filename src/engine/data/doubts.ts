@@ -12,7 +12,7 @@ import type { Adapter, Role } from "./tables/schema.ts";
 import { isBinaryCell, passMeter, type Table } from "./tables/table.ts";
 
 /** A table of the data set. */
-export interface DoubtfulTable extends Required<Pick<RowContext, "find" | "probe">> {
+interface DoubtfulTable extends Required<Pick<RowContext, "find" | "probe">> {
   readonly bytes: number;
   readonly table: Table;
   readonly adapter: Adapter;

@@ -34,7 +34,7 @@ export function inSplit(split: string, wanted: string): boolean {
 }
 
 /** A file of rows. */
-export interface SplitFile {
+interface SplitFile {
   readonly path: string;
   /** Its split, where another file states it. */
   readonly split?: string | undefined;
@@ -63,7 +63,7 @@ function placeOf({
 }
 
 /** The files of a folder by their splits. */
-export interface SplitChoice {
+interface SplitChoice {
   /** The split of each file to leave out, by its path. */
   readonly others: ReadonlyMap<string, string>;
   /** Paths of files of which the user wants a split that does not exist. */

@@ -7,7 +7,7 @@ import { badInput } from "../errors.ts";
 import type { RegionSummary } from "./sample.ts";
 
 /** A stored reference to a row. */
-export interface StoredRow {
+interface StoredRow {
   readonly rowId: string;
   /** Null if the picture was not recorded. */
   readonly imageId: string | null;

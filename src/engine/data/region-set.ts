@@ -68,7 +68,7 @@ export interface ShardInfo {
 }
 
 /** A file without rows in the set. */
-export interface IgnoredFile {
+interface IgnoredFile {
   readonly name: string;
   readonly reason: string;
   /** The file's split, if it is ignored because another split is read. */

@@ -8,7 +8,7 @@ import { isBinaryCell, type Table } from "./tables/table.ts";
 const MAX_TEXT_BYTES = 2 ** 21;
 
 /** Reads the value of a role in a row: a list with one value per item if there is a list on the path. */
-export type ReadPart = (role: Role) => Promise<unknown>;
+type ReadPart = (role: Role) => Promise<unknown>;
 
 /** Reader of one row's parts. @throws LabError as Table.cell does */
 export function rowParts(table: Table, row: number): ReadPart {

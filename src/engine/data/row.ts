@@ -17,8 +17,7 @@ import { videoCells, videoProbes } from "./video/video-cells.ts";
 const MAX_MASKS = 4096;
 
 /** A usable (mask, caption) pair of a row. */
-export interface RowRegion
-  extends Pick<RegionSummary, "region" | "mask" | "caption" | "questions" | "category" | "frames"> {
+interface RowRegion extends Pick<RegionSummary, "region" | "mask" | "caption" | "questions" | "category" | "frames"> {
   /** Foreground pixels. */
   readonly area: number;
   /** The region's picture, with the size in the orientation of the mask. */
@@ -28,7 +27,7 @@ export interface RowRegion
 }
 
 /** Result for a row: its regions, and one sentence per thing that was skipped. */
-export interface AdaptedRow {
+interface AdaptedRow {
   readonly regions: readonly RowRegion[];
   readonly skipped: readonly Pick<SkippedRow, "column" | "reason" | "lost">[];
   /** Masks in the row, used or not. */

@@ -12,7 +12,7 @@ export interface ShardPath {
 }
 
 /** The shards among a folder's files, and why the others are not shards. */
-export interface ShardList {
+interface ShardList {
   readonly shards: readonly ShardPath[];
   readonly ignored: readonly { readonly name: string; readonly reason: string }[];
   readonly problems: readonly SkippedRow[];

@@ -9,7 +9,7 @@ import type { EvalMetric } from "../runs/evaluations/evaluation-metrics.ts";
 import type { EvalReport, Interval, RowScores, StoredEvaluation } from "../runs/evaluations/evaluations.ts";
 import { bootstrapMean } from "./bootstrap.ts";
 
-export interface HollowGain {
+interface HollowGain {
   readonly loop: LoopId;
   /** Of the run's reward of sampled rollouts. */
   readonly reward: Interval;

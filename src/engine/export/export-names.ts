@@ -2,7 +2,7 @@
 import { PLUGINS, type PluginExport } from "../../plugins/list.ts";
 import type { Plugin } from "../../plugins/plugin.ts";
 
-export const CORE_EXPORTS = {
+const CORE_EXPORTS = {
   peft: "Adapter of the policy (PEFT)",
   "peft-ema": "Adapter of the partner (PEFT)",
   csv: "Tables (CSV) and pictures",

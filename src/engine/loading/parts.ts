@@ -22,7 +22,7 @@ const PIECE = z.union([
     unit: z.number().check(z.positive()),
   }),
 ]);
-export type PieceRecord = z.output<typeof PIECE>;
+type PieceRecord = z.output<typeof PIECE>;
 
 /** A line of the journal. */
 export const PART = z.object({

@@ -11,7 +11,7 @@ export const MAX_CODE_FILES = 64;
 /** A Python file at the top of the folder; transformers looks nowhere else. */
 export const isCodeFile = (path: string): boolean => /^\w+\.py$/.test(path);
 
-export interface RemoteCode {
+interface RemoteCode {
   /** Existing files, in the order of discovery. */
   readonly found: readonly string[];
   /** Needed files that are missing or too large. */

@@ -42,7 +42,7 @@ export interface OpenOptions extends Omit<ConvertOptions, "choice" | "filter" | 
 }
 
 /** A model without its weights. */
-export type ModelFacts = Pick<Sa2vaModel, "name" | "config" | "tokenizer" | "storage" | "bytes" | "lacksMemory">;
+type ModelFacts = Pick<Sa2vaModel, "name" | "config" | "tokenizer" | "storage" | "bytes" | "lacksMemory">;
 
 /**
  * Loads a model folder onto the current backend.

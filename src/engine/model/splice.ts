@@ -6,10 +6,10 @@ import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Prompt } from "../text/prompt.ts";
 
 /** Positions of the visual tokens in a prompt. */
-export type VisualPlaces = Pick<Prompt, "imageSpan" | "frameSpans" | "regionSpans">;
+type VisualPlaces = Pick<Prompt, "imageSpan" | "frameSpans" | "regionSpans">;
 
 /** The visual tokens to write. */
-export interface VisualTokens {
+interface VisualTokens {
   /** Number of tokens of all tiles. */
   readonly count: number;
   readonly tokensPerTile: number;

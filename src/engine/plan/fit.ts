@@ -32,7 +32,7 @@ export interface Forecast {
   readonly stepSeconds: number | null;
 }
 
-export type ForecastPart =
+type ForecastPart =
   | "frozen weights"
   | "published tensors"
   | "trained tensors"

@@ -10,7 +10,7 @@ import { groupShape, settingChanges } from "./fit.ts";
 const F32 = 4;
 
 /** A kind of array in a step. */
-export interface StepArray {
+interface StepArray {
   readonly what: string;
   readonly bytes: number;
 }

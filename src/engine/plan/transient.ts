@@ -108,7 +108,7 @@ export interface GroupShape {
   readonly softTokens: number;
 }
 
-export interface TransientOptions {
+interface TransientOptions {
   readonly rank: number;
   /** Attention always works in blocks, as it does on software adapters; false keeps small score arrays. */
   readonly blocks: boolean;
@@ -144,7 +144,7 @@ export function featureBytes(config: Sa2vaConfig, tiles: number, frames = 1): nu
 }
 
 /** Bytes of keys and values while groups are decoded: the shared part once per group, the rest once per row. */
-export function cacheBytes(
+function cacheBytes(
   { language }: Pick<Sa2vaConfig, "language">,
   groups: number,
   shared: number,

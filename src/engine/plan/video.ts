@@ -5,13 +5,13 @@ import { MASK_CHANNELS } from "../model/sam2/video/video-shapes.ts";
 import { product } from "./work.ts";
 
 /** Operations of one tracked frame, 2 per multiply-add. */
-export interface FrameWork {
+interface FrameWork {
   readonly attention: number;
   readonly memoryEncoder: number;
 }
 
 /** Bytes that do not depend on the length of the clip. */
-export interface BankBytes {
+interface BankBytes {
   /** One memory map of one object. */
   readonly memory: number;
   /** Maximum kept for one object. */

@@ -17,7 +17,7 @@ import type { ImageFeatures } from "./features.ts";
 import { type CaptionPrompt, promptRegions } from "./prompts.ts";
 
 /** A prompt, with the cells of its region if it marks one. */
-export type AskedPrompt = Prompt & Partial<Pick<CaptionPrompt, "cells">>;
+type AskedPrompt = Prompt & Partial<Pick<CaptionPrompt, "cells">>;
 
 /** Prompt of a group: all tokens except the last are shared; the last one is the tail of each rollout. */
 export function captionBatch(

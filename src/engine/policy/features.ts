@@ -99,7 +99,7 @@ export async function shownFeatures(
 }
 
 /** How pictures become features. */
-export interface PictureSettings {
+interface PictureSettings {
   /** How regions are shown; a mark is drawn into the picture that the vision tower sees. */
   readonly regionPrompt?: RegionPrompt;
   readonly resizeTwice?: boolean;

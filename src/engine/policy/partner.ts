@@ -28,7 +28,7 @@ export function segmentPictures(model: Sa2vaModel, weights: Weights, pictures: r
 }
 
 /** A picture, its phrases and its size. */
-export interface SearchedPicture extends AskedPicture, PictureSize {}
+interface SearchedPicture extends AskedPicture, PictureSize {}
 
 /**
  * The mask for each phrase of several pictures, in one batch, one list per picture; null for an empty phrase.
@@ -83,7 +83,7 @@ export async function findInPictures(
   return found;
 }
 
-export interface DescribeOptions {
+interface DescribeOptions {
   readonly maxNewTokens: number;
   readonly logitGuard: number;
   readonly keepTiny: boolean;

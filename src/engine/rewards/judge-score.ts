@@ -9,7 +9,7 @@ import { pythonStrip } from "../bytes/text.ts";
 import { quote } from "../errors.ts";
 
 /** Meaning of an answer. `none` fits no choice and scores 0; `no-verdict` cannot be judged. */
-export type ParsedAnswer =
+type ParsedAnswer =
   | { readonly kind: "choice"; readonly index: number }
   | { readonly kind: "none" }
   | { readonly kind: "no-verdict"; readonly reason: string };
@@ -36,7 +36,7 @@ export function recognitionQuestion(question: string): JudgeQuestion {
 }
 
 /** Scores of one caption, all in -1..1. */
-export interface JudgeScore {
+interface JudgeScore {
   readonly kind: "score";
   /** Mean over positive and negative questions together. */
   readonly score: number;
@@ -47,7 +47,7 @@ export interface JudgeScore {
   readonly recognised: boolean;
 }
 
-export interface NoVerdict {
+interface NoVerdict {
   readonly kind: "no-verdict";
   /** One sentence for the inspector. */
   readonly reason: string;

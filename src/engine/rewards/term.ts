@@ -30,7 +30,7 @@ export interface RolloutFacts {
   readonly segments?: number;
 }
 
-export interface CaptionLikelihood {
+interface CaptionLikelihood {
   /** Geometric mean of the probabilities of the caption's tokens, end token included; 0..1. */
   readonly likelihood: number;
   /** Probability of the caption relative to the captions of the picture's other objects; null without others. */

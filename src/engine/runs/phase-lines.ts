@@ -64,7 +64,7 @@ export interface StepCosts {
 }
 
 /** `{"step":1,"phases":{"loss":{"seconds":0.2,"gpu_seconds":0.1,"dispatches":310,…}}}`. */
-export function phaseLine({ step, phases }: StepCosts): string {
+function phaseLine({ step, phases }: StepCosts): string {
   const rows = Object.entries(phases).map(([phase, cost]) => [
     phase,
     Object.fromEntries(NAMES.map((name) => [KEYS[name], cost[name]])),

@@ -90,7 +90,7 @@ export async function openRun(store: RunStore, id: string): Promise<RunFolder> {
   return runFolder(store, await readManifest(store, id));
 }
 
-export interface RunListing {
+interface RunListing {
   readonly runs: readonly RunManifest[];
   readonly damaged: readonly string[];
 }

@@ -8,7 +8,7 @@ import type { Session } from "./session.ts";
 
 type StepEvent = Extract<TrainerEvent, { type: "step" }>;
 
-export interface DryRunAsked {
+interface DryRunAsked {
   readonly settings: LabConfig;
   readonly list: RowList;
   readonly onPhase: (place: DryRunPlace) => void;

@@ -43,7 +43,7 @@ export interface FollowAsked {
 /** First the language model's answers with each object's expression, then every finished frame. */
 export type FollowEvent = (Pick<Followed, "answers" | "expressions"> & { readonly kind: "answers" }) | FollowedFrame;
 
-export interface FollowedFrame extends Pick<FrameResult, "frame" | "masks" | "bankBytes"> {
+interface FollowedFrame extends Pick<FrameResult, "frame" | "masks" | "bankBytes"> {
   readonly kind: "frame";
   /** Finished frames. */
   readonly done: number;

@@ -18,7 +18,7 @@ import { stepRows } from "../rl/step/sample.ts";
 import { openRun } from "../runs/run-folder.ts";
 import { type ReplayAsked, repeatUpTo } from "./replay.ts";
 
-export interface LookAsked extends ReplayAsked {
+interface LookAsked extends ReplayAsked {
   /** Id of a rollout of the step. */
   readonly rollout: string;
 }

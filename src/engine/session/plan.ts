@@ -38,7 +38,7 @@ const LARGE_BYTES = 1e9;
 const ASSUMED_GIGABYTES = 8;
 
 /** Settings with which a run on a real checkpoint fits, and the memory they are for. */
-export interface FittedSettings extends Pick<FitChange, "label" | "values"> {
+interface FittedSettings extends Pick<FitChange, "label" | "values"> {
   readonly gigabytes: number;
   /** Whether that memory was assumed, because it is unknown. */
   readonly assumed: boolean;
@@ -68,7 +68,7 @@ export function fittedSettings(
 }
 
 /** One block of the trainable tree (adapters, projector, mask decoder, …). */
-export interface PlannedBlock {
+interface PlannedBlock {
   readonly block: string;
   readonly tensors: readonly { readonly path: string; readonly shape: readonly number[] }[];
   readonly parameters: number;
@@ -88,7 +88,7 @@ export interface Plan {
 }
 
 /** The forecast of a run's memory and time, and changes that make it fit. */
-export interface FitReport extends Pick<Forecast, "parts" | "held" | "peak" | "stepSeconds" | "group"> {
+interface FitReport extends Pick<Forecast, "parts" | "held" | "peak" | "stepSeconds" | "group"> {
   /** Bytes available to the run; null if the GPU's memory is unknown. */
   readonly budget: number | null;
   /** For a real checkpoint, the settings with which a run fits; null for a small one, or if none does. */
@@ -102,7 +102,7 @@ export interface FitReport extends Pick<Forecast, "parts" | "held" | "peak" | "s
   }[];
 }
 
-export interface PlanExtras {
+interface PlanExtras {
   /** The adapter that a run would start from. */
   readonly start?: StartAdapter | undefined;
   /** The opened adapter that computes likelihoods. */

@@ -46,7 +46,7 @@ export type TryTask =
     };
 
 /** A mask of the picture's size. */
-export interface TryMask {
+interface TryMask {
   readonly mask: Rle;
   /** Mean probability inside; null for an empty mask. */
   readonly confidence: number | null;
@@ -199,7 +199,7 @@ function stopIf(signal: AbortSignal): void {
   if (signal.aborted) throw new LabError("cancelled", "The try-out was stopped");
 }
 
-export interface OwnedWeights {
+interface OwnedWeights {
   readonly weights: Weights;
   dispose(): void;
 }

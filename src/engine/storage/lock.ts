@@ -36,7 +36,7 @@ export async function hold(
 }
 
 /** The part of LockManager that lists held locks. */
-export interface LockList {
+interface LockList {
   query(): Promise<{ readonly held?: readonly { readonly name?: string }[] }>;
 }
 

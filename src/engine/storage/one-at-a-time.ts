@@ -6,7 +6,7 @@
 const PREFIX = "sa2va-lab/change/";
 
 /** The part of LockManager that waits for a lock; implemented by `navigator.locks`. */
-export interface ChangeLocks {
+interface ChangeLocks {
   request(name: string, callback: () => Promise<void>): Promise<unknown>;
 }
 

@@ -25,12 +25,12 @@ const NEW = ".%new";
 const READY = ".%ready";
 
 /** A browser file handle; the type library lacks `move`. */
-export interface MovableFile extends FileSystemFileHandle {
+interface MovableFile extends FileSystemFileHandle {
   move?(name: string): Promise<void>;
 }
 
 /** Storage estimate of the origin in bytes; implemented by `navigator.storage`. */
-export interface StorageEstimator {
+interface StorageEstimator {
   estimate(): Promise<{ usage?: number; quota?: number }>;
 }
 

@@ -20,7 +20,7 @@ export const CLIP_WORDING = "<image>\nPlease segment {phrase}.";
 /** Wording for an expression that is a question; the blank is in the published text. */
 export const CLIP_QUESTION_WORDING = "<image>\n {phrase} Please respond with a segmentation mask.";
 
-export interface ClipPromptRequest {
+interface ClipPromptRequest {
   /** The user's text with exactly one "<image>". */
   readonly text: string;
   /** Replaces "{phrase}"; tokens that it spells are read as text. */

@@ -36,7 +36,7 @@ export interface PromptShape {
   readonly tokensPerTile: number;
 }
 
-export interface PromptRequest {
+interface PromptRequest {
   /** The user's text with exactly one "<image>". */
   readonly text: string;
   /** Replaces "{phrase}"; tokens that it spells are read as text. Without it the text is unchanged. */

@@ -4,13 +4,13 @@ import { badInput, LabError } from "../errors.ts";
 /** Kinds of pieces, by their number in the file. */
 export const PIECE = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
 
-export interface Piece {
+interface Piece {
   readonly text: string;
   readonly score: number;
   readonly kind: number;
 }
 
-export interface NormaliserSpec {
+interface NormaliserSpec {
   /** Compiled replacement rules; empty if there are none. */
   readonly charsMap: Uint8Array;
   readonly addDummyPrefix: boolean;

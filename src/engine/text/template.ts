@@ -4,7 +4,7 @@ import type { Tokenizer } from "./tokenizer.ts";
 
 export type TemplateName = "qwen_chat" | "phi3_chat" | "internlm2_chat" | "llama3_chat";
 
-export interface ChatTemplate {
+interface ChatTemplate {
   /** The user's turn with the start of the answer. */
   readonly wrap: (input: string) => string;
   /** Texts that end an answer; the first one closes trained answers. */

@@ -21,11 +21,11 @@ export interface Choice {
  * A form replaces the reference only if it saves more than this share of the time, because it is one more program to
  * compile.
  */
-export const LEAST_GAIN = 0.05;
+const LEAST_GAIN = 0.05;
 /** Maximum number of rounds in which a chosen form may be slower than the reference. */
 const MOST_LOST = 1;
 /** A form that takes more than this many times the best of the first round is not measured further. */
-export const HOPELESS = 1.6;
+const HOPELESS = 1.6;
 
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);

@@ -12,7 +12,7 @@ import { DECODED_ROWS, decodeRates } from "./decode-rates.ts";
 import { countRates, roofline } from "./roofline.ts";
 import { sweepRates, trueSweep } from "./sweep.ts";
 
-export interface CardWork {
+interface CardWork {
   readonly device: EngineDevice;
   readonly sizes: CardSizes;
   /** Milliseconds, monotonic. */

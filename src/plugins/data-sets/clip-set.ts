@@ -14,7 +14,7 @@ import { type ClipTruth, dictionaryTruth, foregroundPixels, paletteTruth } from 
 import { directoryFor, type FrameDirectory, frameDirectories } from "./frame-folders.ts";
 
 /** Maximum frames of a clip; the list of frames of a longer one alone would fill memory. */
-export const MAX_FRAMES = 100_000;
+const MAX_FRAMES = 100_000;
 
 export interface ClipExpression {
   readonly id: string;
@@ -39,7 +39,7 @@ export interface Clip {
   readonly foreground?: () => Promise<readonly number[]>;
 }
 
-export interface ClipSet {
+interface ClipSet {
   readonly clips: readonly Clip[];
   /** One sentence for each clip or file that was left out. */
   readonly leftOut: readonly string[];

@@ -27,7 +27,7 @@ export interface Grounded {
 }
 
 /** Code points [start, end) of a text, as Python counts. */
-export function codePoints(text: string, [start, end]: readonly [number, number]): string {
+function codePoints(text: string, [start, end]: readonly [number, number]): string {
   return [...text].slice(start, end).join("");
 }
 
@@ -116,7 +116,7 @@ function usable({ images, byImage }: CocoFile): { images: [string, CocoImage][];
 }
 
 /** The grounded phrases of a GranD-f item, in the order of the caption. @throws LabError("bad-input") on damaged masks */
-export function groundedOf(item: unknown): Grounded[] {
+function groundedOf(item: unknown): Grounded[] {
   if (!isRecord(item) || !isRecord(item.groundings)) return [];
   const found = Object.entries(item.groundings).map(([phrase, value]): Grounded => {
     const span = isRecord(value) ? pair(value.token_positives) : undefined;
@@ -127,7 +127,7 @@ export function groundedOf(item: unknown): Grounded[] {
 }
 
 /** The refs of a RefCOCOg item whose sentence occurs in its caption, ignoring case; the others come last, each with an error. */
-export function foundOf(item: unknown): Grounded[] {
+function foundOf(item: unknown): Grounded[] {
   if (!isRecord(item) || !Array.isArray(item.refs)) return [];
   const caption = textOf(item, "caption")
     .replace(/^"+|"+$/g, "")

@@ -4,7 +4,7 @@ import { decodePng } from "../../engine/data/image/png-decode.ts";
 import { unpacked } from "../../engine/data/mask/mask-picture.ts";
 import { badInput } from "../../engine/errors.ts";
 
-export interface PaletteMask {
+interface PaletteMask {
   readonly height: number;
   readonly width: number;
   /** Palette entry, or grey value, of every pixel. */

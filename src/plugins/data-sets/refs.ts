@@ -92,7 +92,7 @@ async function openRefs(context: ReadContext): Promise<ReadTable> {
 }
 
 /** Refs of one split with their instances. */
-export interface RefsFile {
+interface RefsFile {
   /** Refs by picture, in file order. */
   readonly rows: readonly (readonly Ref[])[];
   readonly coco: CocoFile;

@@ -6,7 +6,7 @@ import { windowsPerStep } from "../../engine/config/derived.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import type { LoraFields } from "../../engine/formats/peft-names.ts";
 
-export interface Sa2vaSettings {
+interface Sa2vaSettings {
   readonly runId: string;
   /** Checkpoint that the run trained. */
   readonly model: string;

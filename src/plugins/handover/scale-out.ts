@@ -21,7 +21,7 @@ import { QUESTION_WORDING, REFERRING_WORDING, REGION_CAPTION_WORDING, SEG_ANSWER
 import { TEMPLATES } from "../../engine/text/template.ts";
 import { launchFiles } from "./scale-launch.ts";
 
-export interface ScaleOut {
+interface ScaleOut {
   /** The run's data set. */
   readonly set: RegionSet;
   /** Its name, for messages. */

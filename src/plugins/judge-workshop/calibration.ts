@@ -43,7 +43,7 @@ export function noise(all: readonly Spread[]): { readonly within: number | null;
 }
 
 /** The generated text of a rollout and its reference; null when nothing was generated. */
-export function captionPair(rollout: RolloutRecord): CaptionPair | null {
+function captionPair(rollout: RolloutRecord): CaptionPair | null {
   const hypothesis = generatedText(rollout.loop, rollout);
   if (hypothesis === null || hypothesis.trim() === "") return null;
   return { reference: rollout.referenceCaption, hypothesis };

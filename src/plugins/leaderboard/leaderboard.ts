@@ -48,7 +48,7 @@ export interface Board {
 }
 
 /** The scores of an evaluation of a run. */
-export interface ScoredStep {
+interface ScoredStep {
   readonly step: number;
   readonly columns: Readonly<Record<EvalMetric, LedgerColumn>>;
 }

@@ -37,7 +37,7 @@ export interface GroupBounds {
 export const UNSCORED = { rewardMean: Number.NaN, rewardStd: 0, zeroSpread: true } as const;
 
 /** Position of a rollout and name of its row. */
-export type RolloutPlace = Pick<BenchRollout, "id" | "index" | "rowId" | "imageId" | "completion">;
+type RolloutPlace = Pick<BenchRollout, "id" | "index" | "rowId" | "imageId" | "completion">;
 
 /** An unscored rollout made from facts alone; it has only the terms that `factsOf` reads. */
 export function rolloutOf(facts: RolloutFacts, place: RolloutPlace): BenchRollout {

@@ -15,7 +15,7 @@ import { scoredGroup, withAdvantages } from "./bench-scores.ts";
 import { type BenchState, isOutdated, useBench } from "./bench-store.ts";
 
 /** What the bench needs from the page and its workers. */
-export interface BenchParts {
+interface BenchParts {
   /** Current settings and model. */
   readonly session: () => {
     readonly config: LabConfig;
@@ -31,7 +31,7 @@ export interface BenchParts {
   readonly begin: (config: LabConfig) => Promise<unknown>;
 }
 
-export interface BenchWork {
+interface BenchWork {
   /** Samples groups of the given rows with the loaded model, replacing the bench's groups. */
   sample(indices: readonly number[], loops: readonly LoopId[]): Promise<void>;
   /** Takes the rollouts of a file, replacing the bench's groups; open rows fill in what the file leaves out. */

@@ -13,7 +13,7 @@ export interface TermFinding {
 }
 
 /** Greedy masks compared with true ones: means over the groups that have both. */
-export interface Headroom {
+interface Headroom {
   readonly groups: number;
   /** IoU of the greedy mask. */
   readonly iou: number;

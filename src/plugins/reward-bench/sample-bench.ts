@@ -28,7 +28,7 @@ import type { RunStart } from "../../engine/session/session.ts";
 import { type BenchGroup, type GroupBounds, UNSCORED } from "./bench-group.ts";
 import { scoredGroup } from "./bench-scores.ts";
 
-export interface BenchInput {
+interface BenchInput {
   readonly context: Omit<StepContext, "step" | "phase">;
   readonly rows: (index: number) => Promise<TrainingRow>;
   /** Data-set indices of the rows, in the order in which they are sampled. */
@@ -86,7 +86,7 @@ export async function benchFromStart(
  * a bench over part of a shard repeats the results of one over the whole.
  * @throws LabError("cancelled") when the signal aborts; groups already delivered stay valid
  */
-export async function sampleBench(input: BenchInput): Promise<void> {
+async function sampleBench(input: BenchInput): Promise<void> {
   const { context, rows, indices, loops, onGroup, checkDevice } = input;
   const stopIfAsked = async (): Promise<void> => {
     if (context.signal.aborted) throw new LabError("cancelled", "The bench was stopped");

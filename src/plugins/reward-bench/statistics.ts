@@ -17,7 +17,7 @@ export function measuresOf(groups: readonly BenchGroup[]): readonly Measure[] {
   return ["reward", ...names];
 }
 
-export interface MeasureSummary {
+interface MeasureSummary {
   readonly measure: Measure;
   readonly count: number;
   readonly missing: number;

@@ -9,7 +9,7 @@ import { EVAL_METRICS, type EvalMetric, type StoredEvaluation } from "../../engi
 import type { AnsweredItem, Suite } from "./suite.ts";
 
 /** A row as one evaluation scored it. */
-export interface LedgerCell {
+interface LedgerCell {
   readonly id: string;
   readonly imageId: string;
   readonly text: string;
@@ -24,7 +24,7 @@ export interface LedgerColumn {
   readonly cells: readonly LedgerCell[];
 }
 
-export interface LedgerRow extends Omit<LedgerCell, "score"> {
+interface LedgerRow extends Omit<LedgerCell, "score"> {
   /** Score by column. */
   readonly scores: readonly (number | null)[];
   /** Largest minus smallest score. */

@@ -4,7 +4,7 @@ import { boundaryScore, type FrameMask, regionSimilarity } from "../../engine/da
 import { decodeRle, maskIou, type Rle, rleArea } from "../../engine/data/mask/rle.ts";
 import { badInput } from "../../engine/errors.ts";
 
-export interface SetScore {
+interface SetScore {
   readonly j: number;
   readonly f: number;
   readonly jf: number;
@@ -69,7 +69,7 @@ export function checkMaskSizes(place: string, masks: readonly Rle[], frames: Rle
 }
 
 /** An expression's scores, with its kind where the data set has kinds. */
-export interface ScoredExpression extends Pick<MaskletScore, "j" | "f"> {
+interface ScoredExpression extends Pick<MaskletScore, "j" | "f"> {
   /** ReVOS: 0 referring, 1 reasoning; Ref-SAV: 0 long, 1 short. */
   readonly type?: number | undefined;
 }

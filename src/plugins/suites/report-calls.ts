@@ -6,7 +6,7 @@ import { type Evaluated, type SuiteReport, suiteReport } from "./report.ts";
 import { answerKey, type SuiteRow } from "./run-suite.ts";
 
 /** An evaluation with the name of its suite. */
-export type EvaluatedSuite = Omit<Evaluated, "suite"> & { readonly suite: string };
+type EvaluatedSuite = Omit<Evaluated, "suite"> & { readonly suite: string };
 
 export interface ReportCalls {
   /** Scores of an evaluation, with METEOR; it does not touch runs. */

@@ -5,7 +5,7 @@ import { judgePictures } from "./judge-pictures.ts";
 import type { SuiteItem } from "./suite.ts";
 
 /** A row with its picture. */
-export interface SeenRow {
+interface SeenRow {
   readonly item: SuiteItem;
   readonly image: EncodedImage;
   readonly rgb: RgbImage;

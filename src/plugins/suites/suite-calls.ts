@@ -21,7 +21,7 @@ import type { SuiteRow } from "./run-suite.ts";
 import { SUITE, type SuiteItem, type SuiteRows } from "./suite.ts";
 
 /** Rows of a suite as sent to the page. */
-export interface OpenSuite {
+interface OpenSuite {
   readonly items: readonly SuiteItem[];
   readonly leftOut: readonly string[];
   readonly rowsHash: string;

@@ -5,7 +5,7 @@ import type { SuiteReport } from "./report.ts";
 import type { SuiteRow } from "./run-suite.ts";
 import type { AnswerMode, SuiteItem } from "./suite.ts";
 
-export interface SuiteState {
+interface SuiteState {
   readonly suite: string;
   /** Empty for data without splits. */
   readonly split: string;

@@ -9,7 +9,7 @@ import { badInput, type LabError, quote } from "../../engine/errors.ts";
 import { SCORES, type ScoreId } from "../../engine/runs/evaluations/evaluation-scores.ts";
 
 /** Scripts of the project that may make the inputs of a sweep. */
-export const BUILDERS = ["build-pocket", "build-pocket-shards", "damage-pocket", "vague-pocket"] as const;
+const BUILDERS = ["build-pocket", "build-pocket-shards", "damage-pocket", "vague-pocket"] as const;
 
 const VALUES = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 const FILE = z.object({

@@ -27,7 +27,7 @@ table{border-collapse:collapse;font-size:13px}td,th{border:1px solid #ccc;paddin
 figure{margin:1rem 0}figcaption{font-size:13px;color:#444}img,svg{max-width:100%;height:auto}h3{margin-top:2rem}`;
 
 /** Sources of data that the results do not contain. */
-export interface ReportSources {
+interface ReportSources {
   /** The store with the job's run. */
   readonly store: (job: SweepJob) => RunStore;
   /** Picture and true mask of a row; null if its data set is not open. */

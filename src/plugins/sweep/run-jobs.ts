@@ -25,7 +25,7 @@ export async function stateOfRuns(
   return { at: "new" };
 }
 
-export interface JobRunner {
+interface JobRunner {
   state(job: SweepJob): Promise<JobState>;
   /**
    * Trains a job to its end; rejects only if the whole sweep cannot continue.

@@ -8,7 +8,7 @@ import { generatedText } from "../../engine/runs/rollouts/rollout-facts.ts";
 /** Reward from which a rollout counts as solved in pass@G. */
 export const PASS = 0.5;
 
-export interface GroupMeasure {
+interface GroupMeasure {
   /** Last part of the measure's name, after the loop. */
   readonly name: string;
   readonly title: string;
@@ -148,7 +148,7 @@ export function rowDraws(groups: readonly GroupRecord[]): readonly RowDraws[] {
     .sort((a, b) => (b.mean ?? -Infinity) - (a.mean ?? -Infinity) || (a.rowId < b.rowId ? -1 : 1));
 }
 
-export interface Ridge {
+interface Ridge {
   readonly from: number;
   readonly to: number;
   /** Share of the rewards in each bin. */

@@ -12,7 +12,7 @@ import { busyBlocker, loadedBlocker } from "./blockers.ts";
 import { resumeRun } from "./start-run.ts";
 
 /** What a stored run needs before it continues. */
-export interface ResumeNeeds {
+interface ResumeNeeds {
   /** What its button says, e.g. "Load Sa2VA-1B (2.40 GB) and resume". */
   readonly label: string;
   /** Opens what the page can open by itself, one after the other. */

@@ -53,7 +53,7 @@ import {
   showValue,
 } from "./series.ts";
 
-export interface LiveChartProps {
+interface LiveChartProps {
   readonly spec: ChartSpec;
   readonly source: MetricSource;
   readonly view: ChartView;

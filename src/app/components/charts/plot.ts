@@ -265,7 +265,7 @@ function drawNonFinite(plot: uPlot, found: readonly FoundSeries[], colours: read
   });
 }
 
-export interface PlotSettings extends ChartView {
+interface PlotSettings extends ChartView {
   readonly theme: Theme;
   readonly logarithmic: boolean;
   readonly range: readonly [number, number] | undefined;

@@ -249,7 +249,7 @@ export function describeSeries(label: string, steps: ArrayLike<number>, values: 
   return `${label} ${change} ${compact(end)}${from} between steps ${steps[first]} and ${steps[last]}, range ${compact(least)} to ${compact(greatest)}`;
 }
 
-export interface JoinedRun {
+interface JoinedRun {
   /** Without spaces. */
   readonly id: string;
   readonly source: MetricSource;

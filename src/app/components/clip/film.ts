@@ -24,7 +24,7 @@ const CODECS = ["vp9", "vp8", "av1"] as const;
 /** Encoded on the processor, because these videos are small and a run may need the GPU. */
 const HARDWARE = "prefer-software";
 
-export interface FilmWork {
+interface FilmWork {
   readonly onFrames: (done: number) => void;
   readonly signal: AbortSignal;
 }

@@ -3,7 +3,7 @@ import { create } from "zustand";
 export type OverlayMode = "fill" | "contour" | "off";
 
 /** How masks are drawn over pictures: one setting for grids and detail views. */
-export interface OverlayState {
+interface OverlayState {
   readonly mode: OverlayMode;
   /** Opacity of fills and of the dimmed surround of contours, 0..1. */
   readonly opacity: number;

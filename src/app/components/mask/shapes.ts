@@ -11,7 +11,7 @@ export interface Shape {
 }
 
 /** The three parts of a comparison of two masks. */
-export interface DifferenceShapes {
+interface DifferenceShapes {
   /** In both. */
   readonly hit: Shape;
   /** In the given mask only. */

@@ -3,7 +3,7 @@ import { thrownText } from "../../../engine/errors.ts";
 import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 
 /** Reads the groups of one step of a stored run. */
-export type GroupReader = (runId: string, step: number) => Promise<readonly GroupRecord[]>;
+type GroupReader = (runId: string, step: number) => Promise<readonly GroupRecord[]>;
 
 /** Steps kept in memory over all runs. */
 const CAPACITY = 600;

@@ -8,7 +8,7 @@ import styles from "./rollout.module.css";
 import { RolloutFigure } from "./rollout-figure.tsx";
 import { type LayerKey, rewardName, splitTerms, termName } from "./rollout-view.ts";
 
-export interface RolloutCardProps {
+interface RolloutCardProps {
   readonly rollout: RolloutRecord;
   readonly layers: ReadonlySet<LayerKey>;
   /** Largest |advantage| of the group, so that its bars are comparable. */

@@ -2,7 +2,7 @@ import { DropdownMenu } from "radix-ui";
 import type { ReactElement, ReactNode } from "react";
 import styles from "./menu.module.css";
 
-export interface MenuEntry {
+interface MenuEntry {
   readonly label: string;
   readonly act: () => void;
   /** Why it cannot be chosen now: shown below its label. */

@@ -1,7 +1,7 @@
 /** Classifies selected files: checkpoint and adapter folders hold a file of a known name, all other files may be shards. */
 import type { FolderRef, PickedFile } from "../../../protocol/common.ts";
 
-export interface Classified {
+interface Classified {
   /** Folders with a config.json, paths relative to the folder. The caller handles more than one. */
   readonly models: readonly FolderRef[];
   /** Folders with an adapter_config.json that lie in no model's folder. */

@@ -5,7 +5,7 @@ import { addProblem } from "../../stores/session.ts";
 import { distinctFiles } from "./distinct-files.ts";
 
 /** Files, and the handles that open them again; none where the browser gives none. */
-export interface Collected {
+interface Collected {
   readonly files: readonly PickedFile[];
   readonly handles: readonly FileSystemHandle[];
 }

@@ -7,7 +7,7 @@ import { type KeptFolder, keptFolders } from "./kept-folders.ts";
 import styles from "./pickers.module.css";
 import { takeFiles } from "./take-files.ts";
 
-export type PickKind = "shards" | "shard-files" | "model" | "model-files" | "adapter" | "captioner";
+type PickKind = "shards" | "shard-files" | "model" | "model-files" | "adapter" | "captioner";
 
 const INPUTS: readonly { readonly kind: PickKind; readonly folder: boolean; readonly label: string }[] = [
   { kind: "shards", folder: true, label: "Folder of shards" },

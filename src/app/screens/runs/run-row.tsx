@@ -31,7 +31,7 @@ const TONES = { running: "accent", paused: "warn", finished: "good", failed: "ba
 
 export const COLUMNS = ["Run", "State", "Steps", "Reward, last 10", "Gain", "Changed"];
 
-export interface RunRowProps {
+interface RunRowProps {
   readonly run: RunDigest;
   /** Whether it is the run of this page. */
   readonly live: boolean;

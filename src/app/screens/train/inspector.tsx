@@ -132,7 +132,7 @@ export function inspect(rollout: Pick<RolloutRecord, "id" | "step">): void {
   navigate({ rollout: rollout.id, explain });
 }
 
-export function closeInspector(): void {
+function closeInspector(): void {
   navigate({ rollout: null, explain: false });
 }
 

@@ -25,7 +25,7 @@ export interface LessonPart extends Made {
   readonly phase: Phase;
 }
 
-export interface LessonInput {
+interface LessonInput {
   readonly rollout: RolloutRecord;
   /** All groups of the rollout's loop in its step. */
   readonly groups: readonly GroupRecord[];

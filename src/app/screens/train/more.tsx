@@ -38,7 +38,7 @@ import { counted, fixed, formatShare, NONE, percent, signed } from "../../styles
 import styles from "./inspector.module.css";
 
 /** The group of the inspected rollout, and all groups of its loop in the step. */
-export interface MoreProps {
+interface MoreProps {
   readonly run: ViewedRun;
   readonly rollout: RolloutRecord;
   readonly group: GroupRecord;

@@ -114,7 +114,7 @@ export function RolloutTable(props: {
   );
 }
 
-export interface RolloutColumn {
+interface RolloutColumn {
   readonly id: string;
   readonly label: string;
   /** Sort key of a rollout; null if it is missing. */

@@ -71,7 +71,7 @@ export function useSearch(run: ViewedRun, wanted: boolean): Search {
 }
 
 /** The groups of the step that pass the filter, and the one that is shown. */
-export interface StepView {
+interface StepView {
   readonly found: StepGroups;
   readonly groups: readonly GroupRecord[];
   readonly group: GroupRecord | null;

@@ -1,7 +1,7 @@
 /** The evaluation of a stored checkpoint that is in progress. */
 import { create } from "zustand";
 
-export interface CheckpointEvaluation {
+interface CheckpointEvaluation {
   readonly runId: string;
   readonly title: string;
   readonly step: number;

@@ -14,7 +14,7 @@ export interface Exporting {
   readonly stop: () => void;
 }
 
-export interface ExportState {
+interface ExportState {
   /** At most one per run. */
   readonly ongoing: readonly Exporting[];
   /** Name and state of the last saved file; null without one. */

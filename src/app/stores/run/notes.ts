@@ -6,7 +6,7 @@ interface NotesState {
   readonly byRun: ReadonlyMap<string, readonly StepNote[]>;
 }
 
-export const notesStore = create<NotesState>()(() => ({ byRun: new Map() }));
+const notesStore = create<NotesState>()(() => ({ byRun: new Map() }));
 
 /** What the run's folder holds now. */
 export function knowNotes(runId: string, notes: readonly StepNote[]): void {

@@ -19,7 +19,7 @@ import { drawnAfter, groupsAt, withGroup } from "./run-groups.ts";
 /** Number of steps whose costs are kept for medians. */
 const MAX_COSTS = 2000;
 
-export interface LastCheckpoint {
+interface LastCheckpoint {
   readonly step: number;
   /** Milliseconds since the epoch; null for one that an earlier session wrote. */
   readonly at: number | null;

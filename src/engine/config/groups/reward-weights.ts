@@ -8,7 +8,7 @@ import { LOOPS, type LoopId } from "../../rl/loops/abouts.ts";
 import { float, type NumberSetting } from "../setting.ts";
 
 /** Name of the setting with the weight of a term in a loop. */
-export type WeightKey<Loop extends number = number> = {
+type WeightKey<Loop extends number = number> = {
   [T in TermName]: `loop${Loop}${Capitalize<T>}${T extends CostName ? "Cost" : ""}`;
 }[TermName];
 

@@ -7,7 +7,7 @@ import { decodeRle, encodeRle, type Rle, rleArea } from "../mask/rle.ts";
 import { checkFrames, stacked } from "./film-strip.ts";
 
 /** The masklet of a row as the mask of the strip of its frames. */
-export interface ClipRegion {
+interface ClipRegion {
   readonly mask: Rle;
   /** Total pixels of all frames. */
   readonly area: number;

@@ -17,7 +17,7 @@ export interface NamedMasklet {
 }
 
 /** Name of a frame in exports. */
-export function frameName(frame: number): string {
+function frameName(frame: number): string {
   return String(frame).padStart(5, "0");
 }
 

@@ -9,9 +9,9 @@ export interface FrameMask {
 }
 
 /** Share of the image's diagonal within which two boundaries count as the same. */
-export const BOUND_SHARE = 0.008;
+const BOUND_SHARE = 0.008;
 
-export interface BoundaryScore {
+interface BoundaryScore {
   readonly f: number;
   readonly precision: number;
   readonly recall: number;
@@ -66,7 +66,7 @@ export function boundaryScore(truth: FrameMask, found: FrameMask, bound: number 
  * themselves.
  * @returns [height · width]
  */
-export function boundaryMap({ data, height, width }: FrameMask): Uint8Array {
+function boundaryMap({ data, height, width }: FrameMask): Uint8Array {
   const out = new Uint8Array(height * width);
   for (let y = 0, at = 0; y < height; y++) {
     for (let x = 0; x < width; x++, at++) {

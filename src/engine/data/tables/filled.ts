@@ -9,7 +9,7 @@ const INSPECTED = 8;
 const ROLES = ["image", "mask", "text", "category"] as const;
 
 /** An adapter, and a sentence for each column that gave way to another. */
-export interface ChosenAdapter {
+interface ChosenAdapter {
   readonly adapter: Adapter | string;
   readonly notes: readonly string[];
 }

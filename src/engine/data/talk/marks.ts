@@ -155,7 +155,7 @@ export function apart(text: string): Map<number, string> | undefined {
 }
 
 /** A [SEG] token in an answer: `[SEG]`, `<seg>`, `<SEG>`, `[SEG0]`. */
-export interface SegToken {
+interface SegToken {
   readonly start: number;
   readonly end: number;
   readonly number: number | undefined;

@@ -74,7 +74,7 @@ function askedIn(text: string, answer: string, region: boolean): Asked {
 }
 
 /** The sentences of a text, without white space around them. */
-export function sentencesOf(text: string): string[] {
+function sentencesOf(text: string): string[] {
   return text
     .split(/(?<=[.?!。？！])\s+|\n+/)
     .map((sentence) => sentence.trim())

@@ -39,7 +39,7 @@ export function slotBlock(slots: number, software: boolean, lanes: number): Slot
 }
 
 /** Code that addresses and reads the inputs of a block. */
-export interface BlockInputs {
+interface BlockInputs {
   /** Declares the start addresses of the slots, from `start`. */
   readonly addresses: string;
   /**

@@ -51,9 +51,9 @@ const ADAMW: GpuProgram = {
 };
 
 /** The update's numbers for one tensor; undefined leaves the tensor and its moments unchanged. */
-export type SegmentNumbers = Pick<AdamwNumbers, "keep" | "stepSize"> | undefined;
+type SegmentNumbers = Pick<AdamwNumbers, "keep" | "stepSize"> | undefined;
 
-export interface AdamwFlats {
+interface AdamwFlats {
   readonly params: Flats;
   readonly first: Flats;
   readonly second: Flats;

@@ -17,7 +17,7 @@ import { zerosBehind } from "./repeat.ts";
 import { PLACE, resizeBilinear } from "./resize.ts";
 
 /** Pixels of a word. */
-export const WORD_PIXELS = 16;
+const WORD_PIXELS = 16;
 /** Pixels of a thread. */
 const RUN = 256;
 
@@ -68,7 +68,7 @@ export interface Size {
   readonly width: number;
 }
 
-export interface MaskBits {
+interface MaskBits {
   /** [N, ⌈P / 16⌉]. */
   readonly words: Tensor;
   /** [N, 2]: pixels inside and the sum of their probabilities. */

@@ -112,7 +112,7 @@ function slopesOf(slopes: Tensor, order: readonly number[], from: number, shape:
  * `placedRows` in stock operations. A product with rows of the identity copies exactly, and its gradient needs no
  * scatter.
  */
-export function placedRowsByOps(first: Tensor, second: Tensor, order: readonly number[]): Tensor {
+function placedRowsByOps(first: Tensor, second: Tensor, order: readonly number[]): Tensor {
   return tf.tidy(() => {
     const all = tf.concat([first, second]) as tf.Tensor2D;
     const pick = new Float32Array(order.length * all.shape[0]);

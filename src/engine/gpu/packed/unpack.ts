@@ -9,7 +9,7 @@ export const UNIT = 8;
 export const UNITS_PER_SCALE = GROUP / UNIT;
 
 /** Element type of the values buffer; a unit is one element, in f32 two. */
-export const VALUE_TYPE: Readonly<Record<WeightStorage, BufferType>> = {
+const VALUE_TYPE: Readonly<Record<WeightStorage, BufferType>> = {
   f32: "vec4<f32>",
   f16: "vec4<u32>",
   q8: "vec2<u32>",

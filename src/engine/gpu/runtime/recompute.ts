@@ -23,7 +23,7 @@ export function onTape(): boolean {
   return (tf.engine() as unknown as TapeEngine).state.gradientDepth > 0;
 }
 
-export interface RecomputedPart {
+interface RecomputedPart {
   /** Input activations that may need a gradient; kept until the backward pass. */
   readonly inputs: readonly Tensor[];
   /** Weights that may need a gradient; the caller keeps them alive, and `run` reads them itself. */

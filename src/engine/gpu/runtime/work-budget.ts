@@ -16,7 +16,7 @@ export const DISPATCH_WORK = 2 ** 31;
 const SUBMIT_WORK = 8 * DISPATCH_WORK;
 
 /** Chunks are multiples of this many rows, so that their byte offsets are aligned for bindings. */
-export const ROW_STEP = 64;
+const ROW_STEP = 64;
 /** Rows that a grid covers if each workgroup processes eight, the fewest of any form. */
 const GRID_ROWS = 8 * MAX_GROUPS;
 

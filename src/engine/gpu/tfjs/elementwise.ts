@@ -23,7 +23,7 @@ const COMPARISONS = ["Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "N
 type Kind = "arithmetic" | "comparison";
 
 /** One axis of a result, with its stride in both operands; 0 where an operand is repeated. */
-export interface BroadcastAxis {
+interface BroadcastAxis {
   readonly size: number;
   readonly a: number;
   readonly b: number;

@@ -14,7 +14,7 @@ import { tf } from "../tf.ts";
 import { overrideKernel } from "./override.ts";
 import { stridedCopy, stridesOf } from "./strided-copy.ts";
 
-export interface MoveAxis {
+interface MoveAxis {
   readonly size: number;
   /** Stride in the operand; 0 where it is repeated. */
   readonly stride: number;

@@ -26,7 +26,7 @@ export interface StartAdapter {
 }
 
 /** The source of the required shapes: sizes of the language model and the published trainable tensors. */
-export interface AdapterTarget {
+interface AdapterTarget {
   readonly language: LanguageConfig;
   readonly base: ReadonlyMap<string, { readonly shape: readonly number[] }>;
 }

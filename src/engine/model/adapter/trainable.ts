@@ -36,12 +36,12 @@ export function isLanguageBlock(block: string): boolean {
 /** Stored with the parameters but never trained. */
 const BUFFER = /\.positional_encoding_gaussian_matrix$/;
 
-export interface TrainableTensor {
+interface TrainableTensor {
   readonly path: string;
   readonly block: TrainableBlock;
 }
 
-export interface TrainableOptions {
+interface TrainableOptions {
   /** Rank of the adapter; 0 for none. */
   readonly loraRank: number;
   /** Blocks that train; all by default. */

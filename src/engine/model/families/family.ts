@@ -16,7 +16,7 @@ export interface CutPicture {
   readonly tiles: readonly RgbImage[];
 }
 
-export interface CutOptions {
+interface CutOptions {
   /** Upper limit of tiles. */
   readonly maxTiles: number;
   /** How the model cuts pictures into tiles. */

@@ -25,7 +25,7 @@ import { packedScores } from "./packed-scores.ts";
 import { ropeFrequencies } from "./rope-scaling.ts";
 
 /** Rotated keys and values of one layer. */
-export interface LayerCache {
+interface LayerCache {
   /** [B, Hkv, T, d] */
   readonly k: Tensor;
   /** [B, Hkv, T, d] */
@@ -43,7 +43,7 @@ export function disposeCache(cache: KvCache): void {
 /** The largest storage binding that every WebGPU device supports. */
 const SCORE_BYTES = 128 * 2 ** 20;
 
-export interface ForwardOptions {
+interface ForwardOptions {
   /** Keys and values of earlier tokens, not disposed here; a batch of 1 is shared by all rows of x. */
   readonly past?: KvCache;
   /**
@@ -74,7 +74,7 @@ export interface ForwardOptions {
   readonly norm?: boolean;
 }
 
-export interface ForwardResult {
+interface ForwardResult {
   /** Hidden states after the final norm unless `norm` is false, [B, T, D]. */
   readonly hidden: Tensor;
   /** Keys and values of past and new tokens, or only of the new tokens. */

@@ -10,7 +10,7 @@ import { type Fields, fieldsOf } from "../config-fields.ts";
 /** Larger than the context of any published model. */
 export const MOST_POSITIONS = 2 ** 30;
 
-export type RopeScaling =
+type RopeScaling =
   | { readonly kind: "none" }
   /** The base grows once a sequence is longer than `limit` tokens. */
   | { readonly kind: "dynamic"; readonly factor: number; readonly limit: number }
@@ -40,7 +40,7 @@ export interface RopeConfig {
   readonly axes?: readonly number[];
 }
 
-export interface RopeFrequencies {
+interface RopeFrequencies {
   /** Angle per position of each pair of channels, [d/2]. */
   readonly perPosition: readonly number[];
   /** Factor of cos and sin. */

@@ -2,7 +2,7 @@
 import { badInput } from "../../errors.ts";
 import type { VisualGrid } from "../../text/prompt.ts";
 
-export interface RegionGridOptions {
+interface RegionGridOptions {
   /**
    * Whether a region that covers no sampled pixel gets the cell that holds most of it; the reference passes an empty
    * region. A mask without any pixel stays empty.

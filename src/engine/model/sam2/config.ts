@@ -34,7 +34,7 @@ export interface Sam2Config {
 }
 
 /** Sizes of the parts that only video uses. */
-export interface MemorySizes {
+interface MemorySizes {
   /** Channels of a stored memory; divides `hiddenDim`. */
   readonly dim: number;
   /** Layers of the memory attention. */

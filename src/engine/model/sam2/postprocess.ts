@@ -45,7 +45,7 @@ export interface PictureSize {
 }
 
 /** Mask logits to read back, with the size of their picture. */
-export interface SizedLogits extends PictureSize {
+interface SizedLogits extends PictureSize {
   /** Low-resolution logits [G, h, w], or for a clip [G, frames · h, w]; not disposed. */
   readonly lowRes: Tensor;
 }

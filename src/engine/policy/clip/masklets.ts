@@ -51,7 +51,7 @@ export interface FrameResult {
   save(): Promise<StoredTracking>;
 }
 
-export interface MaskletOptions {
+interface MaskletOptions {
   /** Used for language prompts; given masks are always followed by SAM2's tracker. */
   readonly decoder: ClipDecoder;
   readonly signal: AbortSignal;

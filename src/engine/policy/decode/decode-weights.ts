@@ -21,7 +21,7 @@ import { ropeSwitch } from "../../model/language/rope-scaling.ts";
 import type { Matrix, Weights } from "../../model/weights/weights.ts";
 
 /** A matrix in the form that a step reads: f32 rows in one buffer, or packed blocks. */
-export type BoundMatrix = GPUBuffer | PackedMatrix;
+type BoundMatrix = GPUBuffer | PackedMatrix;
 
 /** result[:, first …] (+)= scale · x Wᵀ (+ bias), in one dispatch, or one per block. */
 export interface BoundProduct {
@@ -83,7 +83,7 @@ export function canJoin(products: readonly BoundProduct[], most: number): boolea
   );
 }
 
-export interface BoundBlock {
+interface BoundBlock {
   readonly norms: readonly [GPUBuffer, GPUBuffer];
   /** Per-head norms of queries and keys. */
   readonly headNorms: readonly [query: GPUBuffer, key: GPUBuffer] | undefined;

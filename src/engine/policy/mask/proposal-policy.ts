@@ -18,7 +18,7 @@ import {
   type MaskPolicy,
 } from "./mask-policy.ts";
 
-export interface ProposalSettings {
+interface ProposalSettings {
   /** Noise on the [SEG] state, for the proposals besides the phrase's own candidates. */
   readonly noise: Noise;
   /** Two masks above this IoU count as one proposal, 0..1. */

@@ -27,7 +27,7 @@ export interface BudgetLimits {
 }
 
 /** One request's share of the budget, reserved before it is sent. */
-export interface Reservation {
+interface Reservation {
   /**
    * After a reply: its real price replaces the bound.
    * @returns the price

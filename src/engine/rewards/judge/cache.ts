@@ -5,7 +5,7 @@ import { intactJson } from "../../bytes/json.ts";
 import type { ChatRequest } from "./providers/provider.ts";
 
 /** Storage of the cache lines, such as a file of a run store. */
-export interface CacheFile {
+interface CacheFile {
   /** The whole text, "" when there is none. */
   read(): Promise<string>;
   append(line: string): Promise<void>;

@@ -15,7 +15,7 @@ import { together } from "./providers/together.ts";
 import { plainCaption } from "./questions/prompts.ts";
 
 /** Range of the score: unchanged (−1 … 1), negative scores as 0, or shifted to 0 … 1. */
-export type JudgeRange = "raw" | "clamp" | "rescale";
+type JudgeRange = "raw" | "clamp" | "rescale";
 
 export interface JudgeSettings extends CallerSettings {
   /** Maximum concurrent calls. */
@@ -26,12 +26,12 @@ export interface JudgeSettings extends CallerSettings {
   readonly version: string;
 }
 
-export interface JudgeDeps extends Pick<CallerDeps, "provider" | "clock" | "jitter"> {
+interface JudgeDeps extends Pick<CallerDeps, "provider" | "clock" | "jitter"> {
   readonly kind: JudgeKind;
   readonly cache: ReplyCache;
 }
 
-export interface JudgeOptions {
+interface JudgeOptions {
   readonly signal?: AbortSignal;
   /** Ignores the cache, for calibration. */
   readonly fresh?: boolean;

@@ -86,7 +86,7 @@ export async function openJudge(
 }
 
 /** The prompts of a configuration, or the built-in ones. @throws LabError("bad-config") */
-export function configPrompts(config: LabConfig): JudgePrompts {
+function configPrompts(config: LabConfig): JudgePrompts {
   const { judgeQuestionsPrompt: questions, judgeAnswersPrompt: answers, judgeDlcPrompt: dlc } = config;
   return checkPrompts({
     ...(questions === "" ? {} : { questions }),
@@ -118,7 +118,7 @@ async function providerOf(config: LabConfig, host: JudgeHost): Promise<JudgeProv
   return serverProvider({ url, model, key }, deps);
 }
 
-export interface ServerAccess {
+interface ServerAccess {
   readonly url: string;
   /** The key of this server's origin. */
   readonly key: () => string;

@@ -14,12 +14,12 @@ export const IOU = {
 } as const satisfies TermSpec;
 
 /** Overlaps at which the tiered form adds another third. */
-export const IOU_TIERS = [0.5, 0.7, 0.9] as const;
+const IOU_TIERS = [0.5, 0.7, 0.9] as const;
 
 /** IoU of two empty masks in evaluations, as in cocoapi. */
-export const EVALUATION_EMPTY_PAIR = 0;
+const EVALUATION_EMPTY_PAIR = 0;
 /** IoU of two empty masks in the reward, unless the setting differs. */
-export const REWARD_EMPTY_PAIR = 1;
+const REWARD_EMPTY_PAIR = 1;
 
 /** Pixels of a mask, row-major height · width; any value except 0 is foreground. */
 export interface PixelMask {

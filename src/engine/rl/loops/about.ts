@@ -36,7 +36,7 @@ export interface LoopAbout<Id extends number = number> {
   readonly presets?: readonly LoopPreset[];
 }
 
-export interface LoopPreset {
+interface LoopPreset {
   readonly name: string;
   readonly title: string;
   readonly summary: string;
@@ -48,4 +48,4 @@ export interface LoopPreset {
 }
 
 /** Values of settings; tests/unit/config/config.test.ts validates those of all presets. */
-export type LoopValues = Readonly<Record<string, number | string>>;
+type LoopValues = Readonly<Record<string, number | string>>;

@@ -32,7 +32,7 @@ export interface Loop {
   trainsLanguage?(config: LabConfig): boolean;
 }
 
-export type LookContext = Pick<StepContext, "model" | "config" | "step" | "policy" | "partner">;
+type LookContext = Pick<StepContext, "model" | "config" | "step" | "policy" | "partner">;
 
 export interface Looked {
   /** Prompt of the completion; absent if the actions are not tokens. */

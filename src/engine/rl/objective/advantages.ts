@@ -33,7 +33,7 @@ export interface RewardGroup {
   readonly parts: readonly { readonly weight: number; readonly values: readonly Reward[] }[];
 }
 
-export interface GroupSpread {
+interface GroupSpread {
   /** Over the rows that have a reward; NaN without any. */
   readonly mean: number;
   /** Unbiased deviation (divisor n - 1), exact for a complete action set; 0 below two rewards. */

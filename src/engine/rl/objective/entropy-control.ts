@@ -4,7 +4,7 @@
  */
 import type { LabConfig } from "../../config/table.ts";
 
-export interface EntropyControlSettings {
+interface EntropyControlSettings {
   /** Nats; near the entropy seen early in the run. */
   readonly target: number;
   /** Step of the coefficient. */
@@ -48,7 +48,7 @@ export function nextEntropyState(
 }
 
 /** Entropies of one group, and the mask of its counted actions; row-major. */
-export interface GroupEntropies {
+interface GroupEntropies {
   readonly entropies: ArrayLike<number>;
   readonly mask: ArrayLike<number>;
 }

@@ -13,7 +13,7 @@ export type AdvantageConfig = Pick<
   "scaleRewards" | "advantageEps" | "advantageBaseline" | "rewardAggregation" | "captionWordsMin" | "captionWordsMax"
 >;
 
-export function advantageSettings(config: AdvantageConfig): AdvantageSettings {
+function advantageSettings(config: AdvantageConfig): AdvantageSettings {
   return {
     scale: config.scaleRewards,
     eps: config.advantageEps,
@@ -28,7 +28,7 @@ export function couplesGroups({ scaleRewards, rewardAggregation }: AdvantageConf
 }
 
 /** A group whose rollouts have rewards, from a step or from the reward bench. */
-export interface RewardedGroup {
+interface RewardedGroup {
   readonly loop: LoopId;
   /** [N] with their captions, which the window of words needs. */
   readonly rollouts: readonly {
@@ -73,7 +73,7 @@ function inWindow(caption: string, { captionWordsMin, captionWordsMax }: Advanta
 }
 
 /** A group of a step, with the address of its draws. */
-export type StepGroup = RewardedGroup & { readonly group: number };
+type StepGroup = RewardedGroup & { readonly group: number };
 type DrawnAt = Pick<StepGroup, "loop" | "group">;
 type Control = Pick<LabConfig, "seed" | "shuffleRewards">;
 

@@ -96,7 +96,7 @@ export interface LossSettings {
 export type LossType = "grpo" | "bnpo" | "dr_grpo" | "dapo" | "cispo" | "sapo" | "luspo" | "vespo" | "notes";
 
 /** Recommended settings shared by the presets: ratio against the sampling weights, clamped k3, token masks. */
-export const LOSS_DEFAULTS: LossSettings = {
+const LOSS_DEFAULTS: LossSettings = {
   objective: "clip",
   level: "token",
   aggregation: "row-mean",

@@ -33,7 +33,7 @@ export interface LossInputs<A = Tensor> {
   readonly rowWeights?: A | null;
 }
 
-export interface PolicyLoss {
+interface PolicyLoss {
   /** The loss, to be differentiated. */
   readonly loss: tf.Scalar;
   /** Parts of the loss, which is their sum minus the entropy bonus. */
@@ -54,7 +54,7 @@ interface TokenValues<A> {
 }
 
 /** Intermediate values for the parity check. */
-export interface LossDetails extends Omit<TokenValues<Tensor>, "klFree"> {
+interface LossDetails extends Omit<TokenValues<Tensor>, "klFree"> {
   /** [N, T] d loss / d logps. */
   readonly gradLogps: Tensor;
 }

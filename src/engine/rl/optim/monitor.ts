@@ -8,7 +8,7 @@ import type { ParameterSet } from "../../model/weights/weights.ts";
 import { GradientSum } from "./gradient-sum.ts";
 import { member } from "./optimiser.ts";
 
-export interface GradientReport {
+interface GradientReport {
   /** Norm over all tensors before clipping; NaN or Infinity if an element is not finite. */
   readonly norm: number;
   /** Largest absolute element. */
@@ -21,13 +21,13 @@ export interface GradientReport {
   readonly nonFiniteTensors: readonly string[];
 }
 
-export interface MonitorSettings {
+interface MonitorSettings {
   /** Stop the run at a non-finite gradient; otherwise the step is skipped. */
   readonly haltOnNonFinite: boolean;
 }
 
 /** `skip`: no optimiser step, no schedule step, no moving average; `halt`: keep everything for inspection. */
-export type GradientVerdict = "step" | "skip" | "halt";
+type GradientVerdict = "step" | "skip" | "halt";
 
 /**
  * Norms and counts of a gradient set; reads one small array back.

@@ -61,7 +61,7 @@ function lifted(factor: number, floor: number): number {
 /**
  * Schedule steps per step of the run; a supervised step has one update, whatever the number of passes over rollouts.
  */
-export function scheduleSteps(config: LabConfig): number {
+function scheduleSteps(config: LabConfig): number {
   return config.mode === "sft" ? 1 : updatesPerStep(config);
 }
 

@@ -5,7 +5,7 @@ import type { NumberSetting, Setting } from "../../config/setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../config/table.ts";
 import { aboutLoop, LOOP_IDS } from "../loops/abouts.ts";
 
-export interface Remedy {
+interface Remedy {
   /** The change in words: "Learning rate 0.0001 → 0.00005". */
   readonly label: string;
   readonly changes: Partial<LabConfig>;

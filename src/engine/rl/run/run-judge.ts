@@ -6,7 +6,7 @@ import type { JudgeDescription } from "../../rewards/judge/description.ts";
 import { ANY_MODEL } from "../../rewards/judge/providers/provider.ts";
 import type { RunFolder } from "../../runs/run-folder.ts";
 
-export interface JudgeEntry extends JudgeDescription {
+interface JudgeEntry extends JudgeDescription {
   /** First step with this judge. */
   readonly fromStep: number;
 }
@@ -25,7 +25,7 @@ const ENTRIES = z.array(
 type Named = Pick<z.output<typeof ENTRIES>[number], "instrument" | "place" | "model" | "version" | "range">;
 
 /** The coming content of judge.json for a run that starts or resumes. */
-export interface JudgeRecord {
+interface JudgeRecord {
   /** A sentence if the run resumes with another judge, else null. */
   readonly change: string | null;
   /** Writes the file, without the judges of later steps, which the run drops. */

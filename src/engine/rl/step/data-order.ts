@@ -14,7 +14,7 @@ import type { LoopId } from "../../runs/rollouts/records.ts";
 import type { Loop } from "../loops/loop.ts";
 
 /** Settings that the order depends on. */
-export type OrderSettings = Pick<
+type OrderSettings = Pick<
   LabConfig,
   | "seed"
   | "mixSources"
@@ -41,7 +41,7 @@ export interface OrderRows {
 }
 
 /** The draws of one loop. */
-export interface LoopOrder {
+interface LoopOrder {
   /** Data-set indices of the rows that can be drawn. */
   readonly rows: readonly number[];
   /**

@@ -51,7 +51,7 @@ export async function referenceLogps(
 }
 
 /** π_old of each group by its place: the denominator of the ratio once the weights differ from those that sampled. */
-export type OldLogps = ReadonlyMap<LoopId, (Float32Array | undefined)[]>;
+type OldLogps = ReadonlyMap<LoopId, (Float32Array | undefined)[]>;
 
 /**
  * Log-probabilities under the sampling weights, for groups whose first pass follows an earlier update. Those of the other

@@ -8,7 +8,7 @@ import { type Metric, STEP_ROWS } from "./metric-rows.ts";
 import { CAPTION_ROWS, JUDGE_ROWS, OBJECTIVE_ROWS, OUTPUT_ROWS, SUPERVISED_ROWS } from "./metric-rows-output.ts";
 
 /** A metric under its concrete name. */
-export interface DescribedMetric extends Metric {
+interface DescribedMetric extends Metric {
   readonly loop: LoopId | null;
   /** The pattern of its row, e.g. "loopK/rewards/<term>/mean". */
   readonly pattern: string;

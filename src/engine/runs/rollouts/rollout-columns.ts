@@ -5,7 +5,7 @@ import type { RewardTerm } from "../../rewards/term.ts";
 import { exactJson, type Json } from "../numbers-json.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "./records.ts";
 
-export const REWARD_PREFIX = "rewards/";
+const REWARD_PREFIX = "rewards/";
 
 /** A rollout with its group. */
 export type RolloutRow = RolloutRecord & { readonly groupOf: GroupRecord };

@@ -1,7 +1,7 @@
 /** CIDEr-D of caption sets, equal to the class Cider of pycocoevalcap (n-grams of 1 to 4 tokens, sigma 6). */
 
 /** Tokens of one item. */
-export interface CiderItem {
+interface CiderItem {
   readonly references: readonly (readonly string[])[];
   readonly hypothesis: readonly string[];
 }

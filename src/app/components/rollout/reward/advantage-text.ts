@@ -8,7 +8,7 @@ import { counted, fixed, percent, signed } from "../../../styles/format.ts";
 const SAME = 1e-6;
 
 /** The advantage as a formula. */
-export interface AdvantageText {
+interface AdvantageText {
   /** Without the result: 0.870 − 0.398 (group) = +0.472 ÷ 0.502 (batch). */
   readonly text: string;
   /** All rewards of the group are equal: there is nothing to compute. */

@@ -152,7 +152,7 @@ export function mix(
 }
 
 /** A single query sees all keys, so the query heads of a group become the rows of one product. */
-export function groupedRows({ bound: _, ...spec }: ProductSpec, s: Sizes): ProductSpec {
+function groupedRows({ bound: _, ...spec }: ProductSpec, s: Sizes): ProductSpec {
   const group = s.heads / s.keyHeads;
   const aPlace = { ...spec.aPlace, batch: group * spec.aPlace.line };
   const { rowFactors: factors } = spec;

@@ -13,7 +13,7 @@ import { SAM } from "./video-shapes.ts";
 export const POINTER_FRAMES = 16;
 
 /** The memory of one frame. */
-export interface FrameMemory {
+interface FrameMemory {
   readonly frame: number;
   /** [B, cells, M]. */
   readonly map: Tensor;

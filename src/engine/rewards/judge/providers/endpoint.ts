@@ -1,7 +1,7 @@
 /** Address of an OpenAI-compatible server. Keys are kept out of everything that is shown or stored. */
 import { LabError } from "../../../errors.ts";
 
-export interface Endpoint {
+interface Endpoint {
   /** URL for chat requests. */
   readonly chatUrl: string;
   /** URL of the server's list of models. */
@@ -48,7 +48,7 @@ function refused(cause: string, thrown?: unknown): LabError {
 }
 
 /** Replaces a key in text. */
-export const REDACTED = "[key]";
+const REDACTED = "[key]";
 
 /** Maximum characters of a key in one pattern: engines refuse patterns of a few thousand. */
 const LONGEST_PIECE = 500;

@@ -14,7 +14,7 @@ export interface JudgePrompts {
 export type PromptName = keyof JudgePrompts;
 
 /** Placeholders that each text must contain. */
-export const PLACEHOLDERS: Readonly<Record<PromptName, readonly string[]>> = {
+const PLACEHOLDERS: Readonly<Record<PromptName, readonly string[]>> = {
   questions: ["reference"],
   answers: ["caption", "questions"],
   dlc: ["caption", "question", "choices"],

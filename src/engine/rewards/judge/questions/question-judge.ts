@@ -22,7 +22,7 @@ import {
 /** How the user allows longer replies. */
 const LONGER = "raise judgeMaxTokens";
 
-export interface QuestionJudgeSettings extends QuestionCounts {
+interface QuestionJudgeSettings extends QuestionCounts {
   readonly prompts: JudgePrompts;
   /** Maximum tokens of a reply. */
   readonly maxTokens: number;

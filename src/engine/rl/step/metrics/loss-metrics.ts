@@ -26,7 +26,7 @@ export function measuredLoss(group: PassGroup, readback: LossReadback, settings:
 }
 
 /** Row-major [N * T] flags; masked positions hold 0. */
-export interface ClipFlags {
+interface ClipFlags {
   /** The clip removed the gradient: ratio below the range and A < 0. */
   readonly low: Uint8Array;
   /** Ratio above the range and A > 0. */
