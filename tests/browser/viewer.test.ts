@@ -1,5 +1,5 @@
 /** What a visitor without a GPU sees on one page: the first screen, and the recorded run in every viewer. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { unzipSync } from "fflate";
@@ -389,6 +389,14 @@ describe("the rollouts of a run", () => {
   });
 });
 
+/** Asks for an export of the first run that has nothing to save, and closes the notice that says so. */
+async function saveExportRefused(page: OpenPage["page"], form: string, sentence: RegExp): Promise<void> {
+  await page.getByTestId("export-run").first().click();
+  await page.getByRole("menuitem", { name: form }).click();
+  await page.getByTestId("problems").getByText(sentence).waitFor();
+  await page.getByTestId("problems").getByRole("button", { name: "Dismiss" }).first().click();
+}
+
 describe("runs of this browser", () => {
   /** Copies of the recorded run: one that was interrupted, and one that is shorter and was evaluated on fewer rows. */
   beforeAll(async () => {
@@ -585,6 +593,45 @@ describe("runs of this browser", () => {
     for (const run of ["whole", "short"]) await page.locator(`tr[data-run=${run}]`).getByRole("checkbox").uncheck();
   });
 
+  it("stand beside completions that TRL logged, which are compared by prompt", async () => {
+    const { page } = lab;
+    const place = mkdtempSync(join(tmpdir(), "lab-completions-"));
+    try {
+      // Copies of the recorded run have no rollouts until here.
+      await saveExportRefused(page, "Completions as TRL logs them (Parquet)", /stored no rollouts/);
+      await page.evaluate(async () => {
+        const base = new URL("pocket/recorded/", document.baseURI);
+        const files = (await (await fetch(new URL("files.json", base))).json()) as { readonly path: string }[];
+        const runs = await (await navigator.storage.getDirectory()).getDirectoryHandle("runs");
+        for (const id of ["whole", "short", "left"]) {
+          const folder = await (await runs.getDirectoryHandle(id)).getDirectoryHandle("rollouts", { create: true });
+          for (const { path } of files.filter((file) => file.path.endsWith(".arrow"))) {
+            const name = path.split("/").at(-1) as string;
+            const writer = await (await folder.getFileHandle(name, { create: true })).createWritable();
+            await writer.write(await (await fetch(new URL(path, base))).arrayBuffer());
+            await writer.close();
+          }
+        }
+      });
+      const download = await saveExport(page, "Completions as TRL logs them (Parquet)");
+      const files = Object.entries(unzipSync(new Uint8Array(readFileSync(await download.path()))));
+      expect(files.length).toBeGreaterThan(1);
+      for (const name of ["mine", "theirs"]) {
+        mkdirSync(join(place, name));
+        for (const [path, bytes] of files) writeFileSync(join(place, name, path.split("/").at(-1) ?? ""), bytes);
+        await page.getByTestId("open-completions").setInputFiles(join(place, name));
+        await page.getByTestId("completions").getByRole("columnheader", { name }).waitFor();
+      }
+      const shown = page.getByTestId("completions");
+      await expect.poll(() => shown.getByRole("rowheader").allTextContents()).toContain("iou");
+      await shown.getByLabel("Step").selectOption("10");
+      await expect.poll(() => shown.getByRole("region").first().getByRole("table").count()).toBe(2);
+      expect(await violations(page)).toEqual([]);
+    } finally {
+      rmSync(place, { recursive: true });
+    }
+  });
+
   it("keep their actions in a window of 1024 pixels", async () => {
     const { page } = lab;
     await page.setViewportSize({ width: 1024, height: 900 });
@@ -635,13 +682,25 @@ describe("demo clips", () => {
   it("play in the gallery under the pointer, and stay still for users who prefer less motion", async () => {
     const { page } = lab;
     await show(page, { screen: "data" });
+    const gallery = page.getByTestId("gallery");
+    await gallery.getByRole("img").first().waitFor();
+    // Rows of another data set take the place of these, and nothing else moves.
+    const tops = await gallery.evaluateHandle((element) => {
+      const seen = new Set([element.getBoundingClientRect().top]);
+      const look = (): void => {
+        const now = document.querySelector("[data-testid=gallery]");
+        if (now !== null) seen.add(now.getBoundingClientRect().top);
+        requestAnimationFrame(look);
+      };
+      look();
+      return seen;
+    });
     await page.getByRole("button", { name: "Use demo clips" }).first().click();
-    const tile = page
-      .getByTestId("gallery")
-      .getByRole("img", { name: /of the clip$/ })
-      .first();
+    const tile = gallery.getByRole("img", { name: /of the clip$/ }).first();
     await tile.waitFor();
-    expect(await page.getByTestId("gallery").getByText("frame 1/6").count()).toBeGreaterThan(0);
+    await page.getByTestId("data-counts").getByText("48 clips").waitFor();
+    expect(await tops.evaluate((seen) => seen.size)).toBe(1);
+    expect(await gallery.getByText("frame 1/6").count()).toBeGreaterThan(0);
     const pixels = () => tile.evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
     await expect.poll(async () => (await pixels()).length).toBeGreaterThan(4000);
     const poster = await pixels();

@@ -88,6 +88,11 @@ export function openRowsSignal(): AbortSignal {
 /** The folders that were opened last, to open them again with other columns. */
 let openFolders: readonly FolderRef[] = [];
 
+/** Whether the rows that are open, or being opened, come with the page. */
+export function rowsComeWithPage(): boolean {
+  return openFolders.length > 0 && openFolders.every(({ kind }) => kind === "built-in");
+}
+
 /** The last data set that was read completely, and its folders. */
 let whole: {
   readonly folders: readonly FolderRef[];

@@ -1,6 +1,6 @@
 import { type ReactNode, useRef, useState } from "react";
 import { NO_FILTER, rowFilterText } from "../../../engine/data/row-filter.ts";
-import { builtInRows, cancelOpening } from "../../clients/loading.ts";
+import { builtInRows, cancelOpening, rowsComeWithPage } from "../../clients/loading.ts";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select } from "../../components/ui/controls.tsx";
@@ -33,7 +33,8 @@ export function DataBar(
   // A small window keeps its space for the pictures.
   const [unfolded, setUnfolded] = useState(() => matchMedia("(width >= 1024px)").matches);
   const info = useSession((session) => session.dataInfo);
-  const builtIn = info !== null && builtInRows(info.name) !== undefined;
+  // Also while they are read, so that the gallery stays where it is.
+  const builtIn = info === null ? rowsComeWithPage() : builtInRows(info.name) !== undefined;
   const search = useRef<HTMLInputElement>(null);
   useShortcuts((event) => {
     if (event.key !== "/") return;
