@@ -56,19 +56,25 @@ export function setPlannedBytes(bytes?: number): void {
 export function memoryExceeded(): boolean {
   const unfinished = heldBytes() - liveBytes();
   if (planned === undefined) return unfinished > mostFree;
-  const ended = endedBytes();
-  return planned - heldBytes() + ended < PART_SHARE * planned && unfinished + freeBytes() > ended;
+  const wanted = heldBytes() - (1 - PART_SHARE) * planned;
+  if (wanted <= 0) return false;
+  const ended = endedBytes(wanted);
+  return ended < wanted && unfinished + freeBytes() > ended;
 }
 
 /** Share of the plan that one part of a recording may need. */
 const PART_SHARE = 1 / 8;
 
-/** Bytes of the free buffers that the GPU has finished with. */
-function endedBytes(): number {
+/** Bytes of the free buffers that the GPU has finished with; counting ends once there are enough, for it runs after every part. */
+function endedBytes(enough: number): number {
   const inFlight = workInFlight();
   let bytes = 0;
   for (const buffers of currentPool()?.freeBuffers.values() ?? []) {
-    for (const buffer of buffers) if (inFlight?.isFinished(buffer) === true) bytes += buffer.size;
+    for (const buffer of buffers) {
+      if (inFlight?.isFinished(buffer) !== true) continue;
+      bytes += buffer.size;
+      if (bytes >= enough) return bytes;
+    }
   }
   return bytes;
 }
