@@ -86,14 +86,16 @@ function reduced(rgb: RgbImage): RgbImage {
     const [top, bottom] = [Math.floor((y * rgb.height) / height), Math.ceil(((y + 1) * rgb.height) / height)];
     for (let x = 0; x < width; x++) {
       const [left, right] = [Math.floor((x * rgb.width) / width), Math.ceil(((x + 1) * rgb.width) / width)];
-      const sums = [0, 0, 0];
+      let [red, green, blue] = [0, 0, 0];
       for (let row = top; row < bottom; row++) {
         for (let at = (row * rgb.width + left) * 3; at < (row * rgb.width + right) * 3; at += 3) {
-          for (let c = 0; c < 3; c++) sums[c] = (sums[c] as number) + (rgb.data[at + c] as number);
+          red += rgb.data[at] as number;
+          green += rgb.data[at + 1] as number;
+          blue += rgb.data[at + 2] as number;
         }
       }
       const count = (bottom - top) * (right - left);
-      for (let c = 0; c < 3; c++) data[(y * width + x) * 3 + c] = Math.round((sums[c] as number) / count);
+      data.set([Math.round(red / count), Math.round(green / count), Math.round(blue / count)], (y * width + x) * 3);
     }
   }
   return { width, height, data };
