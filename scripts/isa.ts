@@ -1,5 +1,5 @@
 /**
- * Compiles every kernel form with AMD's compiler for cards that are not here, and prints what became of it.
+ * Compiles every kernel form with the compilers of AMD's, NVIDIA's and Apple's cards that are not here, and prints what became of it.
  *
  *   npm run isa -- [--family NAME…] [--only TEXT] [--asm NAME] [--step [--layers N]] [--out FILE]
  *
@@ -9,8 +9,8 @@
  * assembly of one. Without --only or --asm it also writes docs/performance/isa.md (or --out). --step takes a dry step at the
  * shapes of Sa2VA-1B (--layers cuts it) on the null card of the first family, and writes its dispatches and a model of its
  * time on six cards to docs/performance/isa-step.md (or --out). The counts are static: they bound the part of a card's
- * peak that a kernel can reach, and give no times. Needs gcc, apt-get and dpkg; Mesa's driver
- * is downloaded into .cache/isa once and not installed.
+ * peak that a kernel can reach, and give no times. Needs gcc, apt-get and dpkg; Mesa's drivers are downloaded into
+ * .cache/isa once and not installed. Those of NVIDIA and Apple are Debian's newest.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ const OPTIONS = {
   layers: { takes: 1 },
   out: { takes: 1 },
 } as const;
-const USUAL: readonly FamilyName[] = ["navi31", "navi23", "polaris10"];
+const USUAL: readonly FamilyName[] = ["navi31", "navi23", "polaris10", "ga102", "m1"];
 
 function familiesOf(given: readonly string[] | undefined): readonly FamilyName[] {
   const unknown = given?.find((name) => !(name in FAMILIES));

@@ -1,7 +1,8 @@
 /*
  * A Vulkan driver without a card, for reading what a card's compiler makes of our kernels. Mesa's RADV compiles for the
- * card that RADV_FORCE_FAMILY names, but cannot allocate memory, record commands or wait. This library passes every call
- * on to it (NULLCARD_DRIVER) except those, which succeed without doing anything, and appends the statistics and the
+ * card that RADV_FORCE_FAMILY names, its NVK and Honeykrisp for those of a library that stands for the kernel's driver; none
+ * can allocate memory, record commands or wait. This library passes every call on to the driver (NULLCARD_DRIVER) except
+ * those, which succeed without doing anything, and appends the statistics and the
  * assembly of every compute pipeline to the file NULLCARD_LOG: lines of "name<TAB>value", the assembly between "<<" and
  * ">>", then "end". Results of dispatches are zeros.
  */
@@ -162,7 +163,7 @@ static void log_assembly(FILE *file, VkDevice device, const VkPipelineExecutable
   for (uint32_t i = 0; i < count; i++) all[i].pData = calloc(1, all[i].dataSize + 1);
   representations(device, which, &count, all);
   for (uint32_t i = 0; i < count; i++) {
-    if (all[i].isText && strcmp(all[i].name, "Assembly") == 0) fprintf(file, "<<\n%s\n>>\n", (char *)all[i].pData);
+    if (all[i].isText && strstr(all[i].name, "ssembly") != NULL) fprintf(file, "<<\n%s\n>>\n", (char *)all[i].pData);
     free(all[i].pData);
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Reads the statistics and the assembly that the null card writes for a pipeline (bench/tool/nullcard.c), for AMD's
- * instruction sets: counts per loop, and the share of multiply-adds among the vector instructions.
+ * Reads the statistics and the assembly that the null card writes for a pipeline (bench/tool/nullcard.c), for the
+ * instruction sets of AMD and NVIDIA: counts per loop, and the share of multiply-adds among the instructions that take
+ * the place of one.
  */
 
 /** What one pipeline's log says. */
@@ -22,6 +23,7 @@ export interface Trips {
 
 /** Counts of instructions; fractions are averages over trips. */
 export interface Counts {
+  /** Instructions that take the place of a multiply-add: AMD's vector instructions, all of NVIDIA's. */
   readonly vector: number;
   readonly multiplyAdds: number;
   /** Integer minima of vectors: how a compiler clamps an index that it cannot bound. */
@@ -59,64 +61,25 @@ interface Block {
   readonly lines: string[];
 }
 
-/** A loop: from the block at its head to the last block that jumps back to it. */
-interface Loop {
+/** Blocks by number: a loop, which begins at its head, or a region that waves may jump over. */
+interface Region {
   readonly head: number;
-  readonly last: number;
+  readonly body: ReadonlySet<number>;
 }
 
-function blocksOf(assembly: string): Block[] {
-  const blocks: Block[] = [];
-  for (const line of assembly.split("\n")) {
-    const label = /^(BB\d+):/.exec(line)?.[1];
-    if (label !== undefined) blocks.push({ name: label, lines: [] });
-    const text = (line.split(";")[0] as string).trim();
-    if (/^[a-z]+_/.test(text)) blocks.at(-1)?.lines.push(text);
-  }
-  return blocks;
-}
-
-function loopsOf(blocks: readonly Block[]): Loop[] {
-  const place = new Map(blocks.map(({ name }, at) => [name, at]));
-  const ends = new Map<number, number>();
-  blocks.forEach(({ lines }, at) => {
-    for (const line of lines) {
-      if (!/^s_c?branch/.test(line)) continue;
-      const head = place.get(line.split(/\s+/).at(-1) ?? "");
-      if (head !== undefined && head <= at) ends.set(head, Math.max(at, ends.get(head) ?? 0));
-    }
-  });
-  return [...ends].map(([head, last]) => ({ head, last }));
-}
-
-/** Blocks that a wave jumps over if none of its threads is active. */
-function skipsOf(blocks: readonly Block[]): Loop[] {
-  const place = new Map(blocks.map(({ name }, at) => [name, at]));
-  return blocks.flatMap(({ lines }, at) => {
-    const branch = lines.find((line) => line.startsWith("s_cbranch_execz"));
-    const target = place.get(branch?.split(/\s+/).at(-1) ?? "") ?? 0;
-    return target > at + 1 ? [{ head: at + 1, last: target - 1 }] : [];
-  });
-}
-
-const within = (inner: Loop, outer: Loop): boolean =>
-  inner !== outer && inner.head >= outer.head && inner.last <= outer.last;
-
-const MULTIPLY_ADD =
-  /^v_(?:fma|fmac|mac|mad|fmaak|fmamk|madmk|madak|fma_mix|fma_mixlo|fma_mixhi)(?:_legacy)?_f(?:16|32)/;
-
-/** Multiply-adds of an instruction per lane: two in packed halves, one or two in a dual instruction. */
-function multiplyAdds(line: string): number {
-  if (line.startsWith("v_dual_"))
-    return line.split("::").filter((part) => /v_dual_(?:fmac|fmaak|fmamk)/.test(part)).length;
-  if (/^v_pk_(?:fma|mad)_f16/.test(line) || line.startsWith("v_dot2")) return 2;
-  return MULTIPLY_ADD.test(line) || line.startsWith("v_fma_mix") ? 1 : 0;
-}
-
-function words(line: string): number {
-  const name = line.split(/\s/)[0] as string;
-  const one = /(?:128|x4)$/.test(name) ? 4 : /(?:96|x3)$/.test(name) ? 3 : /(?:64|x2)$/.test(name) ? 2 : 1;
-  return /read2|2addr/.test(name) ? 2 * one : one;
+/** How the assembly of one maker's cards is read. */
+interface Dialect {
+  /** The name of the block that begins at a line. */
+  label(line: string): string | undefined;
+  /** The instruction of a line. */
+  instruction(line: string): string | undefined;
+  /** The block that an instruction jumps to. */
+  target(line: string): string | undefined;
+  /** Whether the next block cannot follow an instruction. */
+  ends(line: string): boolean;
+  /** Whether a wave jumps only if none of its threads is active. */
+  skips(line: string): boolean;
+  counts(line: string): Counts;
 }
 
 const NONE: Counts = { vector: 0, multiplyAdds: 0, clamps: 0, localWords: 0, globalWords: 0 };
@@ -129,19 +92,113 @@ const plus = (a: Counts, b: Counts, times: number): Counts => ({
   globalWords: a.globalWords + times * b.globalWords,
 });
 
-function countsOf(lines: readonly string[]): Counts {
-  return lines
-    .map(
-      (line): Counts => ({
-        vector: line.startsWith("v_") ? 1 : 0,
-        multiplyAdds: multiplyAdds(line),
-        clamps: /^v_(?:pk_)?min_[ui](?:16|32)/.test(line) ? 1 : 0,
-        localWords: /^ds_(?:load|read)/.test(line) ? words(line) : 0,
-        globalWords: /^(?:buffer|global|flat)_load/.test(line) ? words(line) : 0,
-      }),
-    )
-    .reduce((sum, one) => plus(sum, one, 1), NONE);
+const MULTIPLY_ADD =
+  /^v_(?:fma|fmac|mac|mad|fmaak|fmamk|madmk|madak|fma_mix|fma_mixlo|fma_mixhi)(?:_legacy)?_f(?:16|32)/;
+
+/** Multiply-adds of an instruction per lane: two in packed halves, one or two in a dual instruction. */
+function multiplyAdds(line: string): number {
+  if (line.startsWith("v_dual_"))
+    return line.split("::").filter((part) => /v_dual_(?:fmac|fmaak|fmamk)/.test(part)).length;
+  if (/^v_pk_(?:fma|mad)_f16/.test(line) || line.startsWith("v_dot2")) return 2;
+  return MULTIPLY_ADD.test(line) || line.startsWith("v_fma_mix") ? 1 : 0;
 }
+
+/** Words that one of AMD's loads reads. */
+function words(line: string): number {
+  const name = line.split(/\s/)[0] as string;
+  const one = /(?:128|x4)$/.test(name) ? 4 : /(?:96|x3)$/.test(name) ? 3 : /(?:64|x2)$/.test(name) ? 2 : 1;
+  return /read2|2addr/.test(name) ? 2 * one : one;
+}
+
+const AMD: Dialect = {
+  label: (line) => /^(BB\d+):/.exec(line)?.[1],
+  instruction: (line) => {
+    const text = (line.split(";")[0] as string).trim();
+    return /^[a-z]+_/.test(text) ? text : undefined;
+  },
+  target: (line) => (/^s_c?branch/.test(line) ? line.split(/\s+/).at(-1) : undefined),
+  ends: (line) => /^s_(?:branch|endpgm)/.test(line),
+  skips: (line) => line.startsWith("s_cbranch_execz"),
+  counts: (line) => ({
+    vector: line.startsWith("v_") ? 1 : 0,
+    multiplyAdds: multiplyAdds(line),
+    clamps: /^v_(?:pk_)?min_[ui](?:16|32)/.test(line) ? 1 : 0,
+    localWords: /^ds_(?:load|read)/.test(line) ? words(line) : 0,
+    globalWords: /^(?:buffer|global|flat)_load/.test(line) ? words(line) : 0,
+  }),
+};
+
+/** A scheduler of an NVIDIA card starts one instruction of any kind in a cycle, so each takes the place of another. */
+const NVIDIA: Dialect = {
+  label: (line) => /^block\S* \d+ (L\d+)/.exec(line)?.[1],
+  instruction: (line) => {
+    const text = (line.split("//")[0] as string).trim();
+    return text === "" || /^(?:block|\})/.test(text) ? undefined : text.replace(/^(@\S+\s+)?(?:[^=[]*=\s+)?/, "$1");
+  },
+  target: (line) => /\bbra\b.* (L\d+)$/.exec(line)?.[1],
+  ends: (line) => /^(?:bra pT|exit)\b/.test(line),
+  skips: (line) => /^@\S+\s+bra\b/.test(line),
+  counts: (line) => {
+    const name = line.replace(/^@\S+\s+/, "").split(/\s/)[0] as string;
+    const read = Number(/\.b(\d+)$/.exec(name)?.[1] ?? 0) / 32;
+    return {
+      vector: 1,
+      multiplyAdds: name.startsWith("ffma") ? 1 : name.startsWith("hfma2") ? 2 : 0,
+      clamps: /^v?imnmx/.test(name) ? 1 : 0,
+      localWords: name.startsWith("ld.shared") ? Math.ceil(read) : 0,
+      globalWords: name.startsWith("ld.global") ? Math.ceil(read) : 0,
+    };
+  },
+};
+
+function blocksOf({ label, instruction }: Dialect, assembly: string): Block[] {
+  const blocks: Block[] = [];
+  for (const line of assembly.split("\n")) {
+    const name = label(line);
+    if (name !== undefined) blocks.push({ name, lines: [] });
+    const text = instruction(line);
+    if (text !== undefined) blocks.at(-1)?.lines.push(text);
+  }
+  return blocks;
+}
+
+/** Loops: with every jump back, the blocks from which it is reached without passing its target. */
+function loopsOf({ target, ends }: Dialect, blocks: readonly Block[]): Region[] {
+  const place = new Map(blocks.map(({ name }, at) => [name, at]));
+  const before = blocks.map((): number[] => []);
+  blocks.forEach(({ lines }, at) => {
+    const jumps = lines.map((line) => place.get(target(line) ?? ""));
+    const next = lines.some(ends) ? undefined : at + 1;
+    for (const to of [...jumps, next]) if (to !== undefined) before[to]?.push(at);
+  });
+  const loops = new Map<number, Set<number>>();
+  before.forEach((from, head) => {
+    const waiting = from.filter((at) => at >= head);
+    if (waiting.length === 0) return;
+    const body = new Set([head]);
+    for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+      if (body.has(at)) continue;
+      body.add(at);
+      waiting.push(...(before[at] as number[]));
+    }
+    loops.set(head, body);
+  });
+  return [...loops].map(([head, body]) => ({ head, body }));
+}
+
+/** Blocks that a wave jumps over if none of its threads is active. */
+function skipsOf({ skips, target }: Dialect, blocks: readonly Block[]): Region[] {
+  const place = new Map(blocks.map(({ name }, at) => [name, at]));
+  return blocks.flatMap(({ lines }, at) => {
+    const branch = lines.find(skips);
+    const end = place.get((branch && target(branch)) ?? "") ?? 0;
+    const body = new Set(Array.from({ length: Math.max(0, end - at - 1) }, (_, n) => at + 1 + n));
+    return body.size === 0 ? [] : [{ head: at + 1, body }];
+  });
+}
+
+const within = (inner: Region, outer: Region): boolean =>
+  inner !== outer && inner.body.size < outer.body.size && [...inner.body].every((at) => outer.body.has(at));
 
 const copies = ({ localWords, globalWords }: Counts): boolean => localWords === 0 && globalWords > 0;
 
@@ -150,23 +207,23 @@ const copies = ({ localWords, globalWords }: Counts): boolean => localWords === 
  * of the loop that fills workgroup memory and multiplies, else the innermost loop with the most multiply-adds.
  */
 export function workOf(assembly: string, trips?: Trips): Counts | undefined {
-  const blocks = blocksOf(assembly);
-  const each = blocks.map(({ lines }) => countsOf(lines));
-  const loops = loopsOf(blocks);
-  const total = ({ head, last }: Loop): Counts =>
-    each.slice(head, last + 1).reduce((sum, one) => plus(sum, one, 1), NONE);
-  const depth = (loop: Loop): number => loops.filter((other) => within(loop, other)).length;
+  const dialect = assembly.startsWith("block") ? NVIDIA : AMD;
+  const blocks = blocksOf(dialect, assembly);
+  const each = blocks.map(({ lines }) => lines.reduce((sum, line) => plus(sum, dialect.counts(line), 1), NONE));
+  const loops = loopsOf(dialect, blocks);
+  const total = ({ body }: Region): Counts => [...body].reduce((sum, at) => plus(sum, each[at] as Counts, 1), NONE);
+  const depth = (loop: Region): number => loops.filter((other) => within(loop, other)).length;
   const multiplying = loops.filter((loop) => total(loop).multiplyAdds > 0);
   const rounds = multiplying.filter((loop) => total(loop).localWords > 0 && total(loop).globalWords > 0);
   const round = rounds.sort((a, b) => depth(b) - depth(a))[0];
   if (trips !== undefined && round !== undefined) {
     // Copies that only some waves of a workgroup have; the others jump over them.
-    const skips = skipsOf(blocks).filter((skip) => copies(total(skip)));
+    const skips = skipsOf(dialect, blocks).filter((skip) => copies(total(skip)));
     let sum = NONE;
-    for (let at = round.head; at <= round.last; at++) {
-      const around = [...loops, ...skips].filter((loop) => within(loop, round) && loop.head <= at && at <= loop.last);
-      const times = around.map((loop) =>
-        skips.includes(loop) ? Math.min(1, trips.load) : copies(total(loop)) ? trips.load : trips.multiply,
+    for (const at of round.body) {
+      const around = [...loops, ...skips].filter((region) => within(region, round) && region.body.has(at));
+      const times = around.map((region) =>
+        skips.includes(region) ? Math.min(1, trips.load) : copies(total(region)) ? trips.load : trips.multiply,
       );
       sum = plus(
         sum,

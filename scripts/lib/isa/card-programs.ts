@@ -33,6 +33,7 @@ import { tiledBackward, tiledForward } from "../../../src/engine/gpu/kernels/att
 import { formOf, productProgram } from "../../../src/engine/gpu/matmul/matmul-code.ts";
 import type { Layout } from "../../../src/engine/gpu/matmul/product-form.ts";
 import { tiledProgram } from "../../../src/engine/gpu/matmul/tiled-code.ts";
+import { K_RUN } from "../../../src/engine/gpu/packed/half.ts";
 import { WEIGHT_STORAGES } from "../../../src/engine/gpu/packed/storage.ts";
 import {
   fewRowsForward,
@@ -82,7 +83,7 @@ const tilesThatFit = (epilogue: Epilogue, limits: FormLimits): TileForm[] =>
 /** @param elements of B that a thread loads at once */
 const tripsOf = (tile: TileForm, elements: number): Trips => ({
   load: (tile.n * tile.k) / elements / tileThreads(tile),
-  multiply: tile.k,
+  multiply: tile.k / K_RUN,
 });
 
 function products(limits: FormLimits): CardProgram[] {

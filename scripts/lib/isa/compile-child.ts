@@ -38,4 +38,5 @@ for (const { kind, program, trips } of cardPrograms(formLimits(), halfPrograms()
     })}\n`,
   );
 }
-process.exit(0);
+// The device keeps the process alive; what is written to a pipe may still be on its way.
+process.stdout.write("", () => process.exit(0));

@@ -144,13 +144,90 @@ let b7l = f32(select(0.0, b7rl, b7In));
 { right[bTo + 24u] = b6l; }
 { right[bTo + 28u] = b7l; }
 workgroupBarrier();
-for (var k = 0u; k < 16u; k++) { let l = (k) * 36u + 4u * ty; let r = (k) * 36u + 4u * tx;
+for (var run = 0u; run < 2u; run++) {
+let lrun = run * 288u + 4u * ty;
+let rrun = run * 288u + 4u * tx;
+{
+let l = lrun + 0u;
+let r = rrun + 0u;
 let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
 c0_0 += a0[0] * b0;
 c1_0 += a0[1] * b0;
 c2_0 += a0[2] * b0;
-c3_0 += a0[3] * b0; }
+c3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 36u;
+let r = rrun + 36u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 72u;
+let r = rrun + 72u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 108u;
+let r = rrun + 108u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 144u;
+let r = rrun + 144u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 180u;
+let r = rrun + 180u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 216u;
+let r = rrun + 216u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 252u;
+let r = rrun + 252u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+}
+}
 workgroupBarrier();
 }
 }

@@ -124,10 +124,66 @@ let b15l = f32(select(0.0, b15rl, b15In));
 { right[bTo + 56u] = b14l; }
 { right[bTo + 60u] = b15l; }
 workgroupBarrier();
-for (var k = 0u; k < 32u; k++) { let l = (k) * 12u + 1u * ty; let r = (k) * 68u + 4u * tx;
+for (var run = 0u; run < 4u; run++) {
+let lrun = run * 96u + 1u * ty;
+let rrun = run * 544u + 4u * tx;
+{
+let l = lrun + 0u;
+let r = rrun + 0u;
 let a0 = left[l];
 let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
-c0_0 += a0 * b0; }
+c0_0 += a0 * b0;
+}
+{
+let l = lrun + 12u;
+let r = rrun + 68u;
+let a0 = left[l];
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0 * b0;
+}
+{
+let l = lrun + 24u;
+let r = rrun + 136u;
+let a0 = left[l];
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0 * b0;
+}
+{
+let l = lrun + 36u;
+let r = rrun + 204u;
+let a0 = left[l];
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0 * b0;
+}
+{
+let l = lrun + 48u;
+let r = rrun + 272u;
+let a0 = left[l];
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0 * b0;
+}
+{
+let l = lrun + 60u;
+let r = rrun + 340u;
+let a0 = left[l];
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0 * b0;
+}
+{
+let l = lrun + 72u;
+let r = rrun + 408u;
+let a0 = left[l];
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0 * b0;
+}
+{
+let l = lrun + 84u;
+let r = rrun + 476u;
+let a0 = left[l];
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0 * b0;
+}
+}
 workgroupBarrier();
 }
 }

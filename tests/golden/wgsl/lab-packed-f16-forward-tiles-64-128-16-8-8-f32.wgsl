@@ -93,7 +93,12 @@ right[bTo + 724u] = b1h[1];
 right[bTo + 856u] = b1h[2];
 right[bTo + 988u] = b1h[3]; }
 workgroupBarrier();
-for (var k = 0u; k < 16u; k++) { let l = (k) * 68u + 4u * ty; let r = (k) * 132u + 4u * tx;
+for (var run = 0u; run < 2u; run++) {
+let lrun = run * 544u + 4u * ty;
+let rrun = run * 1056u + 4u * tx;
+{
+let l = lrun + 0u;
+let r = rrun + 0u;
 let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let a1 = vec4<f32>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
 let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
@@ -113,7 +118,177 @@ c5_1 += a1[1] * b1;
 c6_0 += a1[2] * b0;
 c6_1 += a1[2] * b1;
 c7_0 += a1[3] * b0;
-c7_1 += a1[3] * b1; }
+c7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 68u;
+let r = rrun + 132u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f32>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+c0_0 += a0[0] * b0;
+c0_1 += a0[0] * b1;
+c1_0 += a0[1] * b0;
+c1_1 += a0[1] * b1;
+c2_0 += a0[2] * b0;
+c2_1 += a0[2] * b1;
+c3_0 += a0[3] * b0;
+c3_1 += a0[3] * b1;
+c4_0 += a1[0] * b0;
+c4_1 += a1[0] * b1;
+c5_0 += a1[1] * b0;
+c5_1 += a1[1] * b1;
+c6_0 += a1[2] * b0;
+c6_1 += a1[2] * b1;
+c7_0 += a1[3] * b0;
+c7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 136u;
+let r = rrun + 264u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f32>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+c0_0 += a0[0] * b0;
+c0_1 += a0[0] * b1;
+c1_0 += a0[1] * b0;
+c1_1 += a0[1] * b1;
+c2_0 += a0[2] * b0;
+c2_1 += a0[2] * b1;
+c3_0 += a0[3] * b0;
+c3_1 += a0[3] * b1;
+c4_0 += a1[0] * b0;
+c4_1 += a1[0] * b1;
+c5_0 += a1[1] * b0;
+c5_1 += a1[1] * b1;
+c6_0 += a1[2] * b0;
+c6_1 += a1[2] * b1;
+c7_0 += a1[3] * b0;
+c7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 204u;
+let r = rrun + 396u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f32>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+c0_0 += a0[0] * b0;
+c0_1 += a0[0] * b1;
+c1_0 += a0[1] * b0;
+c1_1 += a0[1] * b1;
+c2_0 += a0[2] * b0;
+c2_1 += a0[2] * b1;
+c3_0 += a0[3] * b0;
+c3_1 += a0[3] * b1;
+c4_0 += a1[0] * b0;
+c4_1 += a1[0] * b1;
+c5_0 += a1[1] * b0;
+c5_1 += a1[1] * b1;
+c6_0 += a1[2] * b0;
+c6_1 += a1[2] * b1;
+c7_0 += a1[3] * b0;
+c7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 272u;
+let r = rrun + 528u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f32>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+c0_0 += a0[0] * b0;
+c0_1 += a0[0] * b1;
+c1_0 += a0[1] * b0;
+c1_1 += a0[1] * b1;
+c2_0 += a0[2] * b0;
+c2_1 += a0[2] * b1;
+c3_0 += a0[3] * b0;
+c3_1 += a0[3] * b1;
+c4_0 += a1[0] * b0;
+c4_1 += a1[0] * b1;
+c5_0 += a1[1] * b0;
+c5_1 += a1[1] * b1;
+c6_0 += a1[2] * b0;
+c6_1 += a1[2] * b1;
+c7_0 += a1[3] * b0;
+c7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 340u;
+let r = rrun + 660u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f32>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+c0_0 += a0[0] * b0;
+c0_1 += a0[0] * b1;
+c1_0 += a0[1] * b0;
+c1_1 += a0[1] * b1;
+c2_0 += a0[2] * b0;
+c2_1 += a0[2] * b1;
+c3_0 += a0[3] * b0;
+c3_1 += a0[3] * b1;
+c4_0 += a1[0] * b0;
+c4_1 += a1[0] * b1;
+c5_0 += a1[1] * b0;
+c5_1 += a1[1] * b1;
+c6_0 += a1[2] * b0;
+c6_1 += a1[2] * b1;
+c7_0 += a1[3] * b0;
+c7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 408u;
+let r = rrun + 792u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f32>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+c0_0 += a0[0] * b0;
+c0_1 += a0[0] * b1;
+c1_0 += a0[1] * b0;
+c1_1 += a0[1] * b1;
+c2_0 += a0[2] * b0;
+c2_1 += a0[2] * b1;
+c3_0 += a0[3] * b0;
+c3_1 += a0[3] * b1;
+c4_0 += a1[0] * b0;
+c4_1 += a1[0] * b1;
+c5_0 += a1[1] * b0;
+c5_1 += a1[1] * b1;
+c6_0 += a1[2] * b0;
+c6_1 += a1[2] * b1;
+c7_0 += a1[3] * b0;
+c7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 476u;
+let r = rrun + 924u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f32>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+c0_0 += a0[0] * b0;
+c0_1 += a0[0] * b1;
+c1_0 += a0[1] * b0;
+c1_1 += a0[1] * b1;
+c2_0 += a0[2] * b0;
+c2_1 += a0[2] * b1;
+c3_0 += a0[3] * b0;
+c3_1 += a0[3] * b1;
+c4_0 += a1[0] * b0;
+c4_1 += a1[0] * b1;
+c5_0 += a1[1] * b0;
+c5_1 += a1[1] * b1;
+c6_0 += a1[2] * b0;
+c6_1 += a1[2] * b1;
+c7_0 += a1[3] * b0;
+c7_1 += a1[3] * b1;
+}
+}
 workgroupBarrier();
 }
 }

@@ -82,66 +82,92 @@ right[bTo + 6u] = b0h[2];
 right[bTo + 7u] = b0h[3]; }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
+let lrun = run * 544u + 4u * ty;
+let rrun = run * 544u + 4u * tx;
 var h0_0 = vec4<f16>(0);
 var h1_0 = vec4<f16>(0);
 var h2_0 = vec4<f16>(0);
 var h3_0 = vec4<f16>(0);
-{ let l = (run * 8u + 0u) * 68u + 4u * ty; let r = (run * 8u + 0u) * 68u + 4u * tx;
+{
+let l = lrun + 0u;
+let r = rrun + 0u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
 h0_0 += a0[0] * b0;
 h1_0 += a0[1] * b0;
 h2_0 += a0[2] * b0;
-h3_0 += a0[3] * b0; }
-{ let l = (run * 8u + 1u) * 68u + 4u * ty; let r = (run * 8u + 1u) * 68u + 4u * tx;
+h3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 68u;
+let r = rrun + 68u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
 h0_0 += a0[0] * b0;
 h1_0 += a0[1] * b0;
 h2_0 += a0[2] * b0;
-h3_0 += a0[3] * b0; }
-{ let l = (run * 8u + 2u) * 68u + 4u * ty; let r = (run * 8u + 2u) * 68u + 4u * tx;
+h3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 136u;
+let r = rrun + 136u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
 h0_0 += a0[0] * b0;
 h1_0 += a0[1] * b0;
 h2_0 += a0[2] * b0;
-h3_0 += a0[3] * b0; }
-{ let l = (run * 8u + 3u) * 68u + 4u * ty; let r = (run * 8u + 3u) * 68u + 4u * tx;
+h3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 204u;
+let r = rrun + 204u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
 h0_0 += a0[0] * b0;
 h1_0 += a0[1] * b0;
 h2_0 += a0[2] * b0;
-h3_0 += a0[3] * b0; }
-{ let l = (run * 8u + 4u) * 68u + 4u * ty; let r = (run * 8u + 4u) * 68u + 4u * tx;
+h3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 272u;
+let r = rrun + 272u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
 h0_0 += a0[0] * b0;
 h1_0 += a0[1] * b0;
 h2_0 += a0[2] * b0;
-h3_0 += a0[3] * b0; }
-{ let l = (run * 8u + 5u) * 68u + 4u * ty; let r = (run * 8u + 5u) * 68u + 4u * tx;
+h3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 340u;
+let r = rrun + 340u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
 h0_0 += a0[0] * b0;
 h1_0 += a0[1] * b0;
 h2_0 += a0[2] * b0;
-h3_0 += a0[3] * b0; }
-{ let l = (run * 8u + 6u) * 68u + 4u * ty; let r = (run * 8u + 6u) * 68u + 4u * tx;
+h3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 408u;
+let r = rrun + 408u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
 h0_0 += a0[0] * b0;
 h1_0 += a0[1] * b0;
 h2_0 += a0[2] * b0;
-h3_0 += a0[3] * b0; }
-{ let l = (run * 8u + 7u) * 68u + 4u * ty; let r = (run * 8u + 7u) * 68u + 4u * tx;
+h3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 476u;
+let r = rrun + 476u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
 h0_0 += a0[0] * b0;
 h1_0 += a0[1] * b0;
 h2_0 += a0[2] * b0;
-h3_0 += a0[3] * b0; }
+h3_0 += a0[3] * b0;
+}
 c0_0 += vec4f(h0_0);
 c1_0 += vec4f(h1_0);
 c2_0 += vec4f(h2_0);

@@ -73,13 +73,90 @@ right[bTo + 5u] = b0h[1];
 right[bTo + 6u] = b0h[2];
 right[bTo + 7u] = b0h[3]; }
 workgroupBarrier();
-for (var k = 0u; k < 16u; k++) { let l = (k) * 68u + 4u * ty; let r = (k) * 68u + 4u * tx;
+for (var run = 0u; run < 2u; run++) {
+let lrun = run * 544u + 4u * ty;
+let rrun = run * 544u + 4u * tx;
+{
+let l = lrun + 0u;
+let r = rrun + 0u;
 let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
 c0_0 += a0[0] * b0;
 c1_0 += a0[1] * b0;
 c2_0 += a0[2] * b0;
-c3_0 += a0[3] * b0; }
+c3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 68u;
+let r = rrun + 68u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 136u;
+let r = rrun + 136u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 204u;
+let r = rrun + 204u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 272u;
+let r = rrun + 272u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 340u;
+let r = rrun + 340u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 408u;
+let r = rrun + 408u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 476u;
+let r = rrun + 476u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+}
+}
 workgroupBarrier();
 }
 }

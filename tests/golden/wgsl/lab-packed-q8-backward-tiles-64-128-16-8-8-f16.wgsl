@@ -132,6 +132,8 @@ right[bTo + 1062u] = b1h[2];
 right[bTo + 1063u] = b1h[3]; }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
+let lrun = run * 544u + 4u * ty;
+let rrun = run * 1056u + 4u * tx;
 var h0_0 = vec4<f16>(0);
 var h0_1 = vec4<f16>(0);
 var h1_0 = vec4<f16>(0);
@@ -148,7 +150,9 @@ var h6_0 = vec4<f16>(0);
 var h6_1 = vec4<f16>(0);
 var h7_0 = vec4<f16>(0);
 var h7_1 = vec4<f16>(0);
-{ let l = (run * 8u + 0u) * 68u + 4u * ty; let r = (run * 8u + 0u) * 132u + 4u * tx;
+{
+let l = lrun + 0u;
+let r = rrun + 0u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
@@ -168,8 +172,11 @@ h5_1 += a1[1] * b1;
 h6_0 += a1[2] * b0;
 h6_1 += a1[2] * b1;
 h7_0 += a1[3] * b0;
-h7_1 += a1[3] * b1; }
-{ let l = (run * 8u + 1u) * 68u + 4u * ty; let r = (run * 8u + 1u) * 132u + 4u * tx;
+h7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 68u;
+let r = rrun + 132u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
@@ -189,8 +196,11 @@ h5_1 += a1[1] * b1;
 h6_0 += a1[2] * b0;
 h6_1 += a1[2] * b1;
 h7_0 += a1[3] * b0;
-h7_1 += a1[3] * b1; }
-{ let l = (run * 8u + 2u) * 68u + 4u * ty; let r = (run * 8u + 2u) * 132u + 4u * tx;
+h7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 136u;
+let r = rrun + 264u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
@@ -210,8 +220,11 @@ h5_1 += a1[1] * b1;
 h6_0 += a1[2] * b0;
 h6_1 += a1[2] * b1;
 h7_0 += a1[3] * b0;
-h7_1 += a1[3] * b1; }
-{ let l = (run * 8u + 3u) * 68u + 4u * ty; let r = (run * 8u + 3u) * 132u + 4u * tx;
+h7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 204u;
+let r = rrun + 396u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
@@ -231,8 +244,11 @@ h5_1 += a1[1] * b1;
 h6_0 += a1[2] * b0;
 h6_1 += a1[2] * b1;
 h7_0 += a1[3] * b0;
-h7_1 += a1[3] * b1; }
-{ let l = (run * 8u + 4u) * 68u + 4u * ty; let r = (run * 8u + 4u) * 132u + 4u * tx;
+h7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 272u;
+let r = rrun + 528u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
@@ -252,8 +268,11 @@ h5_1 += a1[1] * b1;
 h6_0 += a1[2] * b0;
 h6_1 += a1[2] * b1;
 h7_0 += a1[3] * b0;
-h7_1 += a1[3] * b1; }
-{ let l = (run * 8u + 5u) * 68u + 4u * ty; let r = (run * 8u + 5u) * 132u + 4u * tx;
+h7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 340u;
+let r = rrun + 660u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
@@ -273,8 +292,11 @@ h5_1 += a1[1] * b1;
 h6_0 += a1[2] * b0;
 h6_1 += a1[2] * b1;
 h7_0 += a1[3] * b0;
-h7_1 += a1[3] * b1; }
-{ let l = (run * 8u + 6u) * 68u + 4u * ty; let r = (run * 8u + 6u) * 132u + 4u * tx;
+h7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 408u;
+let r = rrun + 792u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
@@ -294,8 +316,11 @@ h5_1 += a1[1] * b1;
 h6_0 += a1[2] * b0;
 h6_1 += a1[2] * b1;
 h7_0 += a1[3] * b0;
-h7_1 += a1[3] * b1; }
-{ let l = (run * 8u + 7u) * 68u + 4u * ty; let r = (run * 8u + 7u) * 132u + 4u * tx;
+h7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 476u;
+let r = rrun + 924u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
@@ -315,7 +340,8 @@ h5_1 += a1[1] * b1;
 h6_0 += a1[2] * b0;
 h6_1 += a1[2] * b1;
 h7_0 += a1[3] * b0;
-h7_1 += a1[3] * b1; }
+h7_1 += a1[3] * b1;
+}
 c0_0 += vec4f(h0_0);
 c0_1 += vec4f(h0_1);
 c1_0 += vec4f(h1_0);

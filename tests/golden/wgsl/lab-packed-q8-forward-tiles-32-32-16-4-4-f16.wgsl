@@ -75,66 +75,92 @@ right[bTo + 216u] = b0h[2];
 right[bTo + 252u] = b0h[3]; }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
+let lrun = run * 288u + 4u * ty;
+let rrun = run * 288u + 4u * tx;
 var h0_0 = vec4<f16>(0);
 var h1_0 = vec4<f16>(0);
 var h2_0 = vec4<f16>(0);
 var h3_0 = vec4<f16>(0);
-{ let l = (run * 8u + 0u) * 36u + 4u * ty; let r = (run * 8u + 0u) * 36u + 4u * tx;
+{
+let l = lrun + 0u;
+let r = rrun + 0u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
 h0_0 += a0[0] * b0;
 h1_0 += a0[1] * b0;
 h2_0 += a0[2] * b0;
-h3_0 += a0[3] * b0; }
-{ let l = (run * 8u + 1u) * 36u + 4u * ty; let r = (run * 8u + 1u) * 36u + 4u * tx;
+h3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 36u;
+let r = rrun + 36u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
 h0_0 += a0[0] * b0;
 h1_0 += a0[1] * b0;
 h2_0 += a0[2] * b0;
-h3_0 += a0[3] * b0; }
-{ let l = (run * 8u + 2u) * 36u + 4u * ty; let r = (run * 8u + 2u) * 36u + 4u * tx;
+h3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 72u;
+let r = rrun + 72u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
 h0_0 += a0[0] * b0;
 h1_0 += a0[1] * b0;
 h2_0 += a0[2] * b0;
-h3_0 += a0[3] * b0; }
-{ let l = (run * 8u + 3u) * 36u + 4u * ty; let r = (run * 8u + 3u) * 36u + 4u * tx;
+h3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 108u;
+let r = rrun + 108u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
 h0_0 += a0[0] * b0;
 h1_0 += a0[1] * b0;
 h2_0 += a0[2] * b0;
-h3_0 += a0[3] * b0; }
-{ let l = (run * 8u + 4u) * 36u + 4u * ty; let r = (run * 8u + 4u) * 36u + 4u * tx;
+h3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 144u;
+let r = rrun + 144u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
 h0_0 += a0[0] * b0;
 h1_0 += a0[1] * b0;
 h2_0 += a0[2] * b0;
-h3_0 += a0[3] * b0; }
-{ let l = (run * 8u + 5u) * 36u + 4u * ty; let r = (run * 8u + 5u) * 36u + 4u * tx;
+h3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 180u;
+let r = rrun + 180u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
 h0_0 += a0[0] * b0;
 h1_0 += a0[1] * b0;
 h2_0 += a0[2] * b0;
-h3_0 += a0[3] * b0; }
-{ let l = (run * 8u + 6u) * 36u + 4u * ty; let r = (run * 8u + 6u) * 36u + 4u * tx;
+h3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 216u;
+let r = rrun + 216u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
 h0_0 += a0[0] * b0;
 h1_0 += a0[1] * b0;
 h2_0 += a0[2] * b0;
-h3_0 += a0[3] * b0; }
-{ let l = (run * 8u + 7u) * 36u + 4u * ty; let r = (run * 8u + 7u) * 36u + 4u * tx;
+h3_0 += a0[3] * b0;
+}
+{
+let l = lrun + 252u;
+let r = rrun + 252u;
 let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
 let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
 h0_0 += a0[0] * b0;
 h1_0 += a0[1] * b0;
 h2_0 += a0[2] * b0;
-h3_0 += a0[3] * b0; }
+h3_0 += a0[3] * b0;
+}
 c0_0 += vec4f(h0_0);
 c1_0 += vec4f(h1_0);
 c2_0 += vec4f(h2_0);

@@ -6,8 +6,8 @@
  * (packed/tile-programs.ts). Sums run over K in order without atomics, so every run gives the same bits.
  */
 import { type MatrixUnit, type TileForm, tilePitch, tileThreads } from "../forms/records.ts";
-import { type Arithmetic, HALF_RUN } from "../packed/half.ts";
-import { bound, SUBGROUP_MATRICES } from "../runtime/pipelines.ts";
+import { type Arithmetic, K_RUN } from "../packed/half.ts";
+import { bound, SUBGROUP_MATRICES, writtenOut } from "../runtime/pipelines.ts";
 import { grid, lines } from "./product-form.ts";
 
 // Tiles of products in half precision by subgroup matrices, a WGSL extension that browsers still call experimental:
@@ -137,19 +137,25 @@ function step(type: Arithmetic, { m, n, rows, columns }: TileForm, sums: string)
     ${grid(rows, groups, (r, g) => `${sums}${r}_${g} += ${a(r)} * b${g};`)}`;
 }
 
+/** Runs are counted in ones, because no compiler bounds an index that a loop raises by more. */
 function steps(type: Arithmetic, tile: TileForm): string {
   const { k, m, n, rows, columns } = tile;
-  const groups = columns / 4;
-  const from = (index: string): string =>
-    `let l = (${index}) * ${tilePitch(m)}u + ${Math.min(rows, 4)}u * ty; let r = (${index}) * ${tilePitch(n)}u + 4u * tx;`;
-  if (type === "f32") {
-    return `for (var k = 0u; k < ${bound(k, "m")}; k++) { ${from("k")} ${step("f32", tile, "c")} }`;
-  }
-  // Written out and counted in ones: a compiler bounds no index that a loop raises by eight.
-  return `for (var run = 0u; run < ${bound(k / HALF_RUN, "m")}; run++) {
-    ${grid(rows, groups, (r, g) => `var h${r}_${g} = vec4<f16>(0);`)}
-    ${lines(HALF_RUN, (i) => `{ ${from(`run * ${HALF_RUN}u + ${i}u`)} ${step("f16", tile, "h")} }`)}
-    ${grid(rows, groups, (r, g) => `c${r}_${g} += vec4f(h${r}_${g});`)}
+  const [half, groups] = [type === "f16", columns / 4];
+  const length = half ? K_RUN : writtenOut(K_RUN);
+  const first = (pitch: number, thread: string): string => `run * ${length * pitch}u + ${thread}`;
+  return `for (var run = 0u; run < ${bound(k / length, "m")}; run++) {
+    let lrun = ${first(tilePitch(m), `${Math.min(rows, 4)}u * ty`)};
+    let rrun = ${first(tilePitch(n), "4u * tx")};
+    ${half ? grid(rows, groups, (r, g) => `var h${r}_${g} = vec4<f16>(0);`) : ""}
+    ${lines(
+      length,
+      (i) => `{
+      let l = lrun + ${i * tilePitch(m)}u;
+      let r = rrun + ${i * tilePitch(n)}u;
+      ${step(type, tile, half ? "h" : "c")}
+    }`,
+    )}
+    ${half ? grid(rows, groups, (r, g) => `c${r}_${g} += vec4f(h${r}_${g});`) : ""}
   }`;
 }
 

@@ -11,8 +11,8 @@ import type { WeightStorage } from "./storage.ts";
 /** Precision in which products with packed matrices are computed; sums are f32 in both cases. */
 export type Arithmetic = "f32" | "f16";
 
-/** Number of products summed in half precision before they are added to the f32 sum. */
-export const HALF_RUN = 8;
+/** Steps of K that a tiled product for cards writes out; in half precision their sum is added to the f32 sum. */
+export const K_RUN = 8;
 
 /** The largest element of a row of the left operand is scaled to between 2 to this power and twice as much. */
 const TOP = 8;

@@ -157,6 +157,14 @@ export function bound(extent: number, positive: string): string {
   return builtInForms().bounds === "literal" ? `${extent}u` : `${extent}u * min(u.${positive}, 1u)`;
 }
 
+/**
+ * Steps of a loop that its body writes out, as with `bound`: all of `steps` on a card, where not every compiler unrolls, one
+ * on a software adapter, which compiles for longer than it runs.
+ */
+export function writtenOut(steps: number): number {
+  return builtInForms().bounds === "literal" ? steps : 1;
+}
+
 /** A pipeline, with the layout for its bind groups. */
 interface Compiled {
   readonly pipeline: GPUComputePipeline;
