@@ -24,11 +24,12 @@ import { isRecord, parseJson } from "../src/engine/bytes/json.ts";
 import { badInput, LabError } from "../src/engine/errors.ts";
 import { openModelFolder } from "../src/engine/loading/open-model.ts";
 import { readStartAdapter } from "../src/engine/model/adapter/start-adapter.ts";
-import { type FollowSettings, followExpressions } from "../src/engine/policy/clip/follow.ts";
 import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
 import { intervalJson } from "../src/engine/runs/evaluations/difference-text.ts";
 import { type TryContext, tryFeatures, tryOut, weightsOf } from "../src/engine/session/try-out.ts";
 import { memoryStore } from "../src/engine/storage/memory-store.ts";
+import { type FollowSettings, followExpressions } from "../src/plugins/clips/follow.ts";
+import { videoShapes } from "../src/plugins/clips/sam2/video-shapes.ts";
 import type { Clip } from "../src/plugins/data-sets/clip-set.ts";
 import { SUITES, suiteOf } from "../src/plugins/suites/all.ts";
 import { looksAt } from "../src/plugins/suites/finished.ts";
@@ -211,7 +212,7 @@ await runTool(async () => {
   const device = await openNodeDevice();
   const checkpoint = await localCheckpoint(one(parsed, "model") ?? POCKET_MODEL);
   const { model, hash } = await openModelFolder(checkpoint.folder, checkpoint.name, {
-    video: opened.clip !== undefined && options.follow.decoder !== "alone",
+    video: opened.clip !== undefined && options.follow.decoder !== "alone" ? videoShapes : undefined,
   });
   const path = one(parsed, "adapter");
   const target = { language: model.config.language, base: model.base };

@@ -10,15 +10,17 @@
  * frame without memory, as training does. An interrupted call continues from the last kept frame (--keep: number of
  * frames between two kept states). Exit 2: a bad argument or input.
  */
+
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { badInput, LabError } from "../src/engine/errors.ts";
 import type { Sa2vaConfig } from "../src/engine/model/config.ts";
 import { openSa2va } from "../src/engine/model/sa2va.ts";
 import { weightsHash } from "../src/engine/model/weights/weights-hash.ts";
-import { bankBytes, mapsRead, pointersRead, trackingWork } from "../src/engine/plan/video.ts";
 import { decoderWork, encoderWork, pointerWork, TRACKED_TOKENS } from "../src/engine/plan/work.ts";
-import type { FollowSettings } from "../src/engine/policy/clip/follow.ts";
+import type { FollowSettings } from "../src/plugins/clips/follow.ts";
+import { videoShapes } from "../src/plugins/clips/sam2/video-shapes.ts";
+import { bankBytes, mapsRead, pointersRead, trackingWork } from "../src/plugins/clips/video-cost.ts";
 import { type Clip, type ClipExpression, openClips } from "../src/plugins/data-sets/clip-set.ts";
 import { meanScore, scoreByType, scoreLine } from "../src/plugins/suites/masklet-score.ts";
 import { one, type Parsed, parseArguments, runTool, whole } from "./lib/arguments.ts";
@@ -97,7 +99,9 @@ await runTool(async () => {
   const device = await openNodeDevice();
   const checkpoint = await localCheckpoint(needed(parsed, "model"));
   const modelHash = await weightsHash(checkpoint.folder);
-  const model = await openSa2va(checkpoint.folder, checkpoint.name, { video: settings.decoder !== "alone" });
+  const model = await openSa2va(checkpoint.folder, checkpoint.name, {
+    video: settings.decoder === "alone" ? undefined : videoShapes,
+  });
   const stop = new AbortController();
   onStopSignal(() => stop.abort());
   if (settings.decoder !== "alone") say(costText(model.config, settings.choice.count));

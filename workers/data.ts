@@ -2,7 +2,7 @@
 
 import { inTurn } from "../src/engine/bytes/pace.ts";
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
-import { framePixels } from "../src/engine/data/clips/film-strip.ts";
+import { framePixels } from "../src/engine/data/film-strip.ts";
 import { decodeInBrowser, displayBitmap, pictureCache } from "../src/engine/data/image/decode-bitmap.ts";
 import { decodeRle } from "../src/engine/data/mask/rle.ts";
 import { findRow, isStoredRow, rowsHash } from "../src/engine/data/open-rows.ts";

@@ -26,7 +26,7 @@ export async function loadModel(
     if (lab.model === undefined) onClosed();
     throw thrown;
   });
-  const { name, config, parameters, bytes, storage, frozen, base, lacksMemory = null } = model;
+  const { name, config, parameters, bytes, storage, frozen, base } = model;
   const held = [...frozen.values(), ...base.values()];
   return {
     name,
@@ -37,7 +37,6 @@ export async function loadModel(
     visualTokensPerTile: config.tokensPerTile,
     storage,
     heldBytes: held.reduce((sum, weight) => sum + (weight instanceof PackedMatrix ? weight.bytes : 4 * weight.size), 0),
-    lacksMemory,
     cached,
     note: note ?? null,
   };

@@ -61,7 +61,7 @@ async function open(data: MessagePort, reward: MessagePort): Promise<TrainerPlac
     now: seconds,
     emit: tell,
   });
-  return { lab, models, store, rows };
+  return { lab, models, store, rows, openModel: (ref, signal) => openModelRef(ref, signal && { signal }) };
 }
 
 const seconds = (): number => performance.now() / 1000;
@@ -195,12 +195,6 @@ const calls: Handlers<TrainerCalls> = {
     const began = seconds();
     const asked = { picture: await tryPicture(picture, rows), task, from: weights, maxTiles: maxTiles ?? undefined };
     return { answer: await lab.tryOut(asked, onPhase, signal), seconds: seconds() - began };
-  },
-  async follow(row, task, from, ref, resume, event, signal) {
-    const { lab } = await started();
-    const opened = ref === null ? undefined : await openModelRef(ref, { signal });
-    const asked = { row, task, from, memory: opened?.folder, resume };
-    await lab.follow(asked, event, signal).finally(() => opened?.close());
   },
   async merge(runId, base, target, onProgress, signal) {
     const { lab, store } = await started();

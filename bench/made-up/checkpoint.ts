@@ -6,9 +6,9 @@ import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync 
 import { join } from "node:path";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { parseSa2vaConfig, type Sa2vaConfig } from "../../src/engine/model/config.ts";
-import { SAM, videoShapes } from "../../src/engine/model/sam2/video/video-shapes.ts";
 import { sam2Shapes } from "../../src/engine/model/sam2-shapes.ts";
 import { expectedShapes, type NamedShape } from "../../src/engine/model/weights/tensor-shapes.ts";
+import { SAM, videoShapes } from "../../src/plugins/clips/sam2/video-shapes.ts";
 
 type Json = Record<string, unknown>;
 

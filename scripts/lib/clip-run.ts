@@ -9,9 +9,9 @@ import { openSafetensors, writeSafetensors } from "../../src/engine/formats/safe
 import { tf } from "../../src/engine/gpu/tf.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { weightsView } from "../../src/engine/model/weights/weights.ts";
-import { type FollowKeeper, type FollowSettings, followExpressions } from "../../src/engine/policy/clip/follow.ts";
-import type { ClipPictures } from "../../src/engine/policy/clip/masklets.ts";
 import type { RunStore } from "../../src/engine/storage/store.ts";
+import { type FollowKeeper, type FollowSettings, followExpressions } from "../../src/plugins/clips/follow.ts";
+import type { ClipPictures } from "../../src/plugins/clips/masklets.ts";
 import type { Clip, ClipExpression } from "../../src/plugins/data-sets/clip-set.ts";
 import { framePicture } from "../../src/plugins/data-sets/frame-picture.ts";
 import { checkMaskSizes, maskletScore } from "../../src/plugins/suites/masklet-score.ts";

@@ -2,12 +2,14 @@ import "./styles/tokens.css";
 import "./styles/global.css";
 import "./styles/layout.css";
 import { createRoot } from "react-dom/client";
+import { PANELS } from "../plugins/panels.ts";
 import { App } from "./app.tsx";
 import { recallJudgeKey } from "./clients/judge-actions.ts";
 import { report, startLab } from "./clients/lab.ts";
 import { followCauses, followSettings, openDemo } from "./clients/loading.ts";
 import { findInterrupted, followDeletions } from "./clients/run/interrupted.ts";
 import { followAwaited } from "./clients/run/resume.ts";
+import { providePanels } from "./components/place/place.tsx";
 import { refuseFrame } from "./frame/framed.ts";
 import { askBeforeLeaving } from "./frame/leaving.ts";
 import { followTheme } from "./frame/theme.ts";
@@ -17,6 +19,7 @@ import { followOtherTabs } from "./stores/run/other-tabs.ts";
 
 const root = document.getElementById("root");
 if (!refuseFrame(root)) {
+  providePanels(PANELS);
   followTheme();
   followAddress();
   followLog(Date.now);

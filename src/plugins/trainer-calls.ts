@@ -1,7 +1,8 @@
 /** Calls of plug-ins that the trainer serves. */
 import type { ServedAt, TrainerPlace } from "../protocol/plugin-calls.ts";
 import { cardCalls } from "./card/card-calls.ts";
+import { clipCalls } from "./clips/clip-calls.ts";
 import { benchCalls } from "./reward-bench/bench-calls.ts";
 import { tunerCalls } from "./tuner/tuner-calls.ts";
 
-export const TRAINER_CALLS: readonly ServedAt<TrainerPlace, unknown>[] = [benchCalls, cardCalls, tunerCalls];
+export const TRAINER_CALLS: readonly ServedAt<TrainerPlace, unknown>[] = [benchCalls, cardCalls, clipCalls, tunerCalls];

@@ -6,6 +6,7 @@ import type { Meteor } from "../engine/rewards/meteor/meteor.ts";
 import type { RunLibrary } from "../engine/runs/library/library.ts";
 import type { Session } from "../engine/session/session.ts";
 import type { RunStore } from "../engine/storage/store.ts";
+import type { FolderRef } from "./common.ts";
 import type { RowCalls } from "./data.ts";
 import type { Calls, Handlers } from "./rpc.ts";
 
@@ -16,6 +17,8 @@ export interface TrainerPlace {
   /** Of runs. */
   readonly store: RunStore;
   readonly rows: Calls<RowCalls>;
+  /** Opens the folder of a model. @returns its files, and a function that closes its connections */
+  readonly openModel: (ref: FolderRef, signal?: AbortSignal) => Promise<{ readonly folder: ByteFolder; close(): void }>;
 }
 
 /** Pixels of a picture outside the open rows, by its index in the source that a plug-in opened, and its id. */

@@ -10,7 +10,6 @@ import type { TrainerEvent } from "../engine/rl/run/events.ts";
 import type { Fork } from "../engine/runs/library/fork.ts";
 import type { SelfCheck } from "../engine/self-test/self-check.ts";
 import type { DryRun, DryRunPlace } from "../engine/session/dry-run.ts";
-import type { FollowTask, OnFollow } from "../engine/session/follow-clip.ts";
 import type { RolloutLook } from "../engine/session/look.ts";
 import type { SystemReport } from "../engine/session/memory-report.ts";
 import type { PlannedRows, Plan as RunPlan } from "../engine/session/plan.ts";
@@ -120,21 +119,6 @@ export interface TrainerCalls {
     signal: AbortSignal,
   ): Promise<Tried>;
   /**
-   * Follows objects through an open row that is a clip. With `resume`, a repeated call continues where the cancelled
-   * one stopped.
-   * @param memory the loaded model's folder, from which SAM2's memory is read; null decodes frames alone
-   * @throws LabError("cancelled") when the signal aborts; finished frames are kept
-   */
-  follow(
-    row: number,
-    task: FollowTask,
-    weights: TryWeights,
-    memory: FolderRef | null,
-    resume: boolean,
-    tell: OnFollow,
-    signal: AbortSignal,
-  ): Promise<void>;
-  /**
    * Writes a run's policy, merged into the base model, into a subfolder of the folder that the user chose.
    * @throws LabError("cancelled") when the signal aborts before the last tensor is written; nothing is kept then
    */
@@ -221,8 +205,6 @@ export interface ModelInfo extends Pick<Sa2vaModel, "name" | "parameters" | "byt
   readonly visualTokensPerTile: number;
   /** Bytes of the model's weights on the GPU. */
   readonly heldBytes: number;
-  /** Why clips cannot be followed with SAM2's memory; null if they can. */
-  readonly lacksMemory: string | null;
   /** Whether its conversion was read from or written to the page's storage, or why not. */
   readonly cached: "read" | "written" | "none";
   readonly note: string | null;

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { visibleFrames } from "../../src/engine/data/clips/film-strip.ts";
+import { visibleFrames } from "../../src/engine/data/film-strip.ts";
 import { decodeRle, type Rle } from "../../src/engine/data/mask/rle.ts";
 import { readEvaluations } from "../../src/engine/runs/evaluations/evaluations.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";

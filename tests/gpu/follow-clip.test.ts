@@ -6,15 +6,20 @@ import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { openNodeRows } from "../../scripts/lib/node/node-rows.ts";
 import { nodeSession } from "../../scripts/lib/node/node-session.ts";
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
-import { visibleFrames } from "../../src/engine/data/clips/film-strip.ts";
+import { visibleFrames } from "../../src/engine/data/film-strip.ts";
 import { decodeRle, encodeRle, type Rle } from "../../src/engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../src/engine/data/sample.ts";
 import type { TrainingRow } from "../../src/engine/data/training-row.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
-import type { ClipDecoder } from "../../src/engine/policy/clip/masklets.ts";
-import type { FollowAsked, FollowEvent, FollowTask } from "../../src/engine/session/follow-clip.ts";
 import type { Session } from "../../src/engine/session/session.ts";
 import type { TryTask } from "../../src/engine/session/try-out.ts";
+import {
+  ClipFollower,
+  type FollowAsked,
+  type FollowEvent,
+  type FollowTask,
+} from "../../src/plugins/clips/follow-clip.ts";
+import type { ClipDecoder } from "../../src/plugins/clips/masklets.ts";
 import { useGpu } from "../support/gpu.ts";
 import { openTestLab, POCKET, untilPaused } from "../support/session.ts";
 
@@ -23,6 +28,8 @@ const CLIPS = join(root, "public", "pocket", "clips");
 /** Frames of the drawn clip (more than the memory bank holds), and their size. */
 const FRAMES = 36;
 const [HEIGHT, WIDTH] = [24, 32];
+
+const follower = new ClipFollower();
 
 const never = (): AbortSignal => new AbortController().signal;
 
@@ -67,16 +74,17 @@ describe("beside a run", () => {
       if (event.type === "phase" && event.phase === "partner") session.trainer?.control.pause();
     };
     const run = await lab.start({ clipFrames: 2 });
-    const refused = lab.session.follow(asked, () => undefined, never());
+    const refused = follower.follow(lab.session, asked, () => undefined, never());
     await expect(refused).rejects.toThrow("A run is in progress. Pause it before you try the model");
     await untilPaused(lab);
     const { events, tell, frames } = listener();
-    const whole = await lab.session.follow(asked, tell, never());
+    const whole = await follower.follow(lab.session, asked, tell, never());
     expect(events[0]).toEqual({ kind: "answers", answers: ["Sure, [SEG]."], expressions: [0] });
     expect(frames().map(({ frame, done }) => [frame, done])).toEqual([0, 1, 2, 3, 4, 5].map((at) => [at, at + 1]));
     expect(whole.masklets).toEqual([frames().map(({ masks: [mask] }) => mask)]);
     let stopped: Promise<void> | undefined;
-    const interrupted = lab.session.follow(
+    const interrupted = follower.follow(
+      lab.session,
       asked,
       (event) => {
         if (event.kind === "frame" && event.frame === 2) stopped = lab.session.control("stop");
@@ -87,7 +95,7 @@ describe("beside a run", () => {
     await stopped;
     await run.done;
     const again = listener();
-    await lab.session.follow(asked, again.tell, never());
+    await follower.follow(lab.session, asked, again.tell, never());
     expect(again.frames()[0]?.done).toBe(1);
     // Questions about the row use evenly spread frames, not one tall picture.
     const { summary, rgb } = await (await openNodeRows([CLIPS])).rows(0);
@@ -129,7 +137,12 @@ describe("with SAM2's memory", () => {
   it("holds as much from frame 26 on as at the end, for several expressions at once", async () => {
     const before = tf.memory().numTensors;
     const { events, tell, frames } = listener();
-    const found = await session.follow(ask(expressions("published", "the box", "the dark part")), tell, never());
+    const found = await follower.follow(
+      session,
+      ask(expressions("published", "the box", "the dark part")),
+      tell,
+      never(),
+    );
     expect(events[0]).toMatchObject({ kind: "answers", expressions: [0, 1] });
     expect(found.masklets.map((masks) => masks.length)).toEqual([FRAMES, FRAMES]);
     expect(found.masklets.flat().every(({ size }) => size.join() === `${HEIGHT},${WIDTH}`)).toBe(true);
@@ -149,10 +162,11 @@ describe("with SAM2's memory", () => {
     ],
   ])("of a %s continues at the frame where it stopped, and ends as one that was not", async (_, task) => {
     const before = tf.memory().numTensors;
-    const whole = await session.follow(ask(task, { row: 1 }), () => undefined, never());
+    const whole = await follower.follow(session, ask(task, { row: 1 }), () => undefined, never());
     const stop = new AbortController();
     const first = listener();
-    const stopped = session.follow(
+    const stopped = follower.follow(
+      session,
       ask(task, { row: 1 }),
       (event) => {
         first.tell(event);
@@ -160,11 +174,11 @@ describe("with SAM2's memory", () => {
       },
       stop.signal,
     );
-    const other = session.follow(ask(task, { row: 1 }), () => undefined, never());
+    const other = follower.follow(session, ask(task, { row: 1 }), () => undefined, never());
     await expect(other).rejects.toThrow("A try-out is in progress; wait for its answer or stop it");
     await expect(stopped).rejects.toMatchObject({ code: "cancelled", message: expect.stringContaining("are kept") });
     const rest = listener();
-    const resumed = await session.follow(ask(task, { row: 1, resume: true }), rest.tell, never());
+    const resumed = await follower.follow(session, ask(task, { row: 1, resume: true }), rest.tell, never());
     expect(rest.frames().map(({ done }) => done)).toEqual([6, 7, 8]);
     expect(resumed).toEqual(whole);
     if (task.kind === "masks") expect([whole.frames, first.frames()[0]?.masks]).toEqual([[3], task.masks]);
@@ -192,7 +206,7 @@ describe("with SAM2's memory", () => {
       ],
     ];
     for (const [asked, sentence] of cases) {
-      await expect(session.follow(asked, () => undefined, never())).rejects.toThrow(sentence);
+      await expect(follower.follow(session, asked, () => undefined, never())).rejects.toThrow(sentence);
     }
     expect(tf.memory().numTensors).toBe(before);
   });

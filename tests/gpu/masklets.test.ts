@@ -1,4 +1,5 @@
 /** An expression about a clip, from pictures on disk to masklets on disk. */
+
 import { spawn } from "node:child_process";
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,7 +14,8 @@ import { decodePng } from "../../src/engine/data/image/png-decode.ts";
 import { decodeRle, parseRle } from "../../src/engine/data/mask/rle.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
-import type { FollowSettings } from "../../src/engine/policy/clip/follow.ts";
+import type { FollowSettings } from "../../src/plugins/clips/follow.ts";
+import { videoShapes } from "../../src/plugins/clips/sam2/video-shapes.ts";
 import { type Clip, type ClipExpression, openClips } from "../../src/plugins/data-sets/clip-set.ts";
 import { openArrays } from "../../tools/parity/golden-arrays.ts";
 import { useGpu } from "../support/gpu.ts";
@@ -60,7 +62,7 @@ beforeAll(async () => {
     },
   }));
   clip = { ...found, frames: watched };
-  model = await openSa2va(await nodeFolder(MODEL), "tiny", { video: true });
+  model = await openSa2va(await nodeFolder(MODEL), "tiny", { video: videoShapes });
 });
 afterAll(async () => {
   model.dispose();

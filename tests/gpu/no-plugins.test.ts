@@ -41,6 +41,11 @@ test("every list is emptied, and no loop of a plug-in is in the bundle", async (
   expect(core?.includes("mask → caption")).toBe(true);
 });
 
+test("rows with several frames are left out with the reason", async () => {
+  const { out, err } = await coreTool("check-data", ["public/pocket/clips"]);
+  expect(out + err).toContain("the row is a clip, and this build has no plug-in that reads clips");
+});
+
 test("two steps train and are evaluated", () => {
   const metrics = jsonLines("metrics.jsonl");
   expect(metrics).toHaveLength(2);

@@ -5,13 +5,8 @@ import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { FrameMaps } from "../../src/engine/model/sam2/hiera.ts";
-import {
-  type ClipOptions,
-  type ClipStep,
-  followClip,
-  type StoredTracking,
-} from "../../src/engine/model/sam2/video/clip.ts";
-import { disposeFrameMasks } from "../../src/engine/model/sam2/video/frame-masks.ts";
+import { type ClipOptions, type ClipStep, followClip, type StoredTracking } from "../../src/plugins/clips/sam2/clip.ts";
+import { disposeFrameMasks } from "../../src/plugins/clips/sam2/frame-masks.ts";
 import { videoClipsParity } from "../../tools/parity/video/video-clips.ts";
 import { openVideoGolden, type VideoGolden } from "../../tools/parity/video/video-golden.ts";
 import { videoOpsParity } from "../../tools/parity/video/video-ops.ts";

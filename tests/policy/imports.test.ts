@@ -98,7 +98,7 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = { leaderboard: ["suit
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   app: /^(react|react-dom|zustand|radix-ui|uplot|mediabunny|recharts|@tanstack\/react-virtual)(\/|$)/,
   panels: /^(react|radix-ui|zustand)$/,
-  plugins: /^(fflate|zod\/mini|zustand)$/,
+  plugins: /^(fast-png|fflate|mediabunny|@tensorflow\/tfjs|zod\/mini|zustand)$/,
   config: /^yaml$/,
   bytes: /^zod\/mini$/,
   data: /^(apache-arrow|fast-png|fflate|hyparquet|mediabunny)(\/|$)/,

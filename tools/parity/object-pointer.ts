@@ -1,8 +1,8 @@
 /** SAM2's object pointer, which only video uses, from tensors that a model for pictures does not load. */
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { chosenToken, objectPointer as engineObjectPointer } from "../../src/engine/model/sam2/video/frame-masks.ts";
-import { SAM } from "../../src/engine/model/sam2/video/video-shapes.ts";
 import { weightsView } from "../../src/engine/model/weights/weights.ts";
+import { chosenToken, objectPointer as engineObjectPointer } from "../../src/plugins/clips/sam2/frame-masks.ts";
+import { SAM } from "../../src/plugins/clips/sam2/video-shapes.ts";
 import type { GoldenArrays } from "./golden-arrays.ts";
 import type { GoldenModel } from "./golden-model.ts";
 

@@ -1,5 +1,5 @@
 /** A supervised batch with the targets of the losses that only the pocket model's builder uses; host only. */
-import { frameOf } from "../../src/engine/data/clips/film-strip.ts";
+import { frameOf } from "../../src/engine/data/film-strip.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import type { AskedTokens } from "../../src/engine/policy/prompts.ts";
 import { type BatchShape, joined, type SftBatch, type SftRegion, sftBatch } from "../../src/engine/sft/batch.ts";

@@ -2,7 +2,7 @@
 import { basename, join } from "node:path";
 import type { ByteSource } from "../../../src/engine/bytes/source.ts";
 import { PRESETS, type PresetName } from "../../../src/engine/config/presets.ts";
-import { decodeSample } from "../../../src/engine/data/clips/film-strip.ts";
+import { decodeSample } from "../../../src/engine/data/film-strip.ts";
 import { decodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { otherCaptions } from "../../../src/engine/data/raw-row.ts";
 import { openRegionSet, type RegionSet } from "../../../src/engine/data/region-set.ts";

@@ -1,17 +1,17 @@
+import { PLUGIN_READERS } from "../../plugins/readers.ts";
 import { badInput, LabError, quote, toLabError } from "../errors.ts";
 import { exchangesOf, type PairFate, readTurns, regionsMeant } from "./captions.ts";
-import { clipRegion } from "./clips/clip-row.ts";
 import { type PictureProbe, pathIn, pictureProbes } from "./image/picture.ts";
 import { labelText, splitLabels } from "./mask/label-map.ts";
 import { bitmapOf, isNumbers, type PictureSize, splitMasks } from "./mask/mask-picture.ts";
 import { type MaskContext, readMask } from "./mask/mask-read.ts";
 import { type Rle, rleArea } from "./mask/rle.ts";
+import type { FrameRows } from "./readers/reader.ts";
 import { readLabels, rowCaptions, rowParts, turnsOf } from "./row-parts.ts";
 import type { RegionSummary, SkippedRow } from "./sample.ts";
 import type { FindFile } from "./siblings.ts";
 import type { Adapter, Role } from "./tables/schema.ts";
 import type { ReadMeter, Table } from "./tables/table.ts";
-import { videoCells, videoProbes } from "./video/video-cells.ts";
 
 /** Maximum masks of one row. */
 const MAX_MASKS = 4096;
@@ -34,6 +34,13 @@ interface AdaptedRow {
   readonly masks: number;
   /** What became of the questions of a conversation; absent without questions. */
   readonly pairs?: readonly PairFate[];
+}
+
+/** @throws LabError("unsupported") when no plug-in reads rows with several frames */
+function frameRows(): FrameRows {
+  const found = PLUGIN_READERS.find(({ frames }) => frames !== undefined)?.frames;
+  if (found !== undefined) return found;
+  throw new LabError("unsupported", "the row is a clip, and this build has no plug-in that reads clips");
 }
 
 /** Whether an error concerns the whole file or the whole pass, so that reading further rows is useless. */
@@ -115,7 +122,7 @@ export async function adaptRow(
   if (frameMasks !== undefined && tooMany(frameMasks)) return nothing;
   const pictures = await step(adapter.image, async () => {
     const cell = await part(adapter.image);
-    if (every !== undefined) return await videoProbes({ cell, every, find }, frameMasks?.length ?? 0);
+    if (every !== undefined) return await frameRows().probes({ cell, every, find }, frameMasks?.length ?? 0);
     const cells = picturesIn(cell, adapter.image);
     findMask = besides(cells, find);
     return await probeAll(cells, probe);
@@ -167,7 +174,7 @@ export async function adaptRow(
 
   if (adapter.clip) {
     const caption = texts.captions[0]?.trim() ?? "";
-    const found = await step(adapter.mask, () => clipRegion(items, pictures, { find: findMask, meter: pass }));
+    const found = await step(adapter.mask, () => frameRows().region(items, pictures, { find: findMask, meter: pass }));
     if (found === undefined) return { ...nothing, masks };
     if (caption === "") {
       skip(adapter.text, "the caption is empty");
@@ -360,7 +367,7 @@ export async function picturesOf(
   { image, every }: Pick<Adapter, "image" | "every">,
   find: FindFile,
 ): Promise<readonly unknown[]> {
-  return every === undefined ? picturesIn(cell, image) : await videoCells({ cell, every, find });
+  return every === undefined ? picturesIn(cell, image) : await frameRows().pictures({ cell, every, find });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { badInput, LabError, quote, shortened, toLabError } from "../errors.ts";
-import { decodeSample } from "./clips/film-strip.ts";
+import { decodeSample } from "./film-strip.ts";
 import { decodeRle, encodeRle, rleArea } from "./mask/rle.ts";
 import type { RegionSet, ShardInfo } from "./region-set.ts";
 import { lacksWordSpaces, WITHOUT_WORD_SPACES } from "./row-filter.ts";

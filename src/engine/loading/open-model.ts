@@ -70,14 +70,15 @@ async function openFolder(folder: ByteFolder, name: string, options: OpenModelOp
   void compileUsualPrograms("load");
   const passing = await passingHash(folder);
   const checkpoint = await openCheckpoint(passing.folder, options.video);
-  const { config, bytes, lacksMemory } = checkpoint;
+  const { config, bytes } = checkpoint;
   const choice = typeof asked === "function" ? asked(config, bytes) : asked;
   const plain = choice.language === "f32" && choice.towers === "f32";
   if (!plain) requireGpu();
   const tokenizer = await modelTokenizer(folder, config);
   const key: CacheKey = { source: await fingerprint(folder, bytes, options), choice, blockElements };
-  const facts = { name, config, tokenizer, storage: choice, bytes, lacksMemory };
-  const cache = keep === "none" || options.video === true || (plain && keep === "packed") ? undefined : options.cache;
+  const facts = { name, config, tokenizer, storage: choice, bytes };
+  const cache =
+    keep === "none" || options.video !== undefined || (plain && keep === "packed") ? undefined : options.cache;
   const converted = (skip?: (tensor: string, first: number) => boolean): AsyncGenerator<WeightPiece> =>
     convertCheckpoint(checkpoint, { ...options, choice, blockElements, skip });
   const contentHash = async (): Promise<string> => (passing.folder === folder ? key.source : passing.hash());
@@ -152,8 +153,7 @@ export async function openCachedModel(
   const tokenizer = await modelTokenizer(files, config);
   beforeWeightsOf(options)();
   const { name, choice: storage, originalBytes: bytes } = entry;
-  const lacksMemory = "The stored conversion has no tensors of SAM2's memory; open the model's folder to use them";
-  const facts = { name, config, tokenizer, storage, bytes, lacksMemory };
+  const facts = { name, config, tokenizer, storage, bytes };
   const model = await assembleSa2va(facts, storedPieces(cache, entry, options));
   return withPictureNote({ model, hash: entry.hash, cached: "read" });
 }

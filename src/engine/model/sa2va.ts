@@ -9,7 +9,7 @@ import { openTokenizer, type Tokenizer, vocabularyFile } from "../text/tokenizer
 import { isTrainableBase } from "./adapter/trainable.ts";
 import type { Sa2vaConfig } from "./config.ts";
 import type { TilingConfig } from "./preprocess/tiling.ts";
-import { openCheckpoint } from "./weights/checkpoint.ts";
+import { openCheckpoint, type VideoShapes } from "./weights/checkpoint.ts";
 import { ALL_F32, type StorageChoice } from "./weights/storage-choice.ts";
 import { type ConvertOptions, collectWeights, convertCheckpoint, type WeightPiece } from "./weights/weight-pieces.ts";
 import { disposeWeights, type FrozenWeights, type Matrix, tensorsOf } from "./weights/weights.ts";
@@ -27,8 +27,6 @@ export interface Sa2vaModel {
   readonly parameters: number;
   /** Bytes of the weight files. */
   readonly bytes: number;
-  /** Why clips cannot be followed with SAM2's memory; undefined if the checkpoint has its tensors. */
-  readonly lacksMemory: string | undefined;
   dispose(): void;
 }
 
@@ -37,12 +35,12 @@ export interface OpenOptions extends Omit<ConvertOptions, "choice" | "filter" | 
   readonly choice?: StorageChoice | undefined;
   /** Called once everything except the weights is valid: the moment to free another model, or to refuse by throwing. */
   readonly beforeWeights?: (() => void) | undefined;
-  /** Whether to load the parts that only video uses too. */
-  readonly video?: boolean | undefined;
+  /** The tensors that only clips use, to load them too. */
+  readonly video?: VideoShapes | undefined;
 }
 
 /** A model without its weights. */
-type ModelFacts = Pick<Sa2vaModel, "name" | "config" | "tokenizer" | "storage" | "bytes" | "lacksMemory">;
+type ModelFacts = Pick<Sa2vaModel, "name" | "config" | "tokenizer" | "storage" | "bytes">;
 
 /**
  * Loads a model folder onto the current backend.
@@ -51,12 +49,12 @@ type ModelFacts = Pick<Sa2vaModel, "name" | "config" | "tokenizer" | "storage" |
  */
 export async function openSa2va(folder: ByteFolder, name: string, options: OpenOptions = {}): Promise<Sa2vaModel> {
   const checkpoint = await openCheckpoint(folder, options.video);
-  const { config, bytes, lacksMemory } = checkpoint;
+  const { config, bytes } = checkpoint;
   const tokenizer = await modelTokenizer(folder, config);
   const storage = options.choice ?? ALL_F32;
   options.beforeWeights?.();
   const pieces = convertCheckpoint(checkpoint, { ...options, choice: storage });
-  return assembleSa2va({ name, config, tokenizer, storage, bytes, lacksMemory }, pieces);
+  return assembleSa2va({ name, config, tokenizer, storage, bytes }, pieces);
 }
 
 /** Maximum rows of an embedding without a token; padding to round sizes adds a few hundred. */

@@ -7,6 +7,13 @@ import type { Sam2Config } from "./sam2/config.ts";
 import type { NamedShape } from "./weights/tensor-shapes.ts";
 
 const S = "grounding_encoder.sam2_model";
+const VIDEO_ONLY =
+  /^grounding_encoder\.sam2_model\.(memory_|mask_downsample\.|maskmem_tpos_enc$|no_mem_pos_enc$|obj_ptr_|no_obj_|sam_mask_decoder_modified\.)/;
+
+/** Whether a tensor belongs to a part that pictures never use. */
+export function isVideoOnly(name: string): boolean {
+  return VIDEO_ONLY.test(name);
+}
 
 /** Every tensor of image encoder, prompt encoder and mask decoder. */
 export function sam2Shapes(config: Sam2Config, sizes: DecoderSizes): NamedShape[] {

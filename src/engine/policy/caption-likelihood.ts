@@ -5,8 +5,8 @@
 import { inBatches } from "../bytes/collections.ts";
 import { needsLikelihood } from "../config/groups/reward-weights.ts";
 import type { LabConfig } from "../config/table.ts";
-import { rowSize } from "../data/clips/row-frames.ts";
 import type { TrainingRow } from "../data/training-row.ts";
+import { rowSize } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
 import { zerosBehind } from "../gpu/kernels/repeat.ts";
 import { readTogether } from "../gpu/runtime/read-back.ts";

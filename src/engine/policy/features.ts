@@ -4,7 +4,7 @@
  * of the current step) and on disk if there is a disk cache, and uploaded only for the step that needs them. GPU memory
  * therefore returns to its baseline after every step, whatever the number of images.
  */
-import { type FrameView, frameOf, framePixels, ONE_PICTURE } from "../data/clips/film-strip.ts";
+import { type FrameView, frameOf, framePixels, ONE_PICTURE } from "../data/film-strip.ts";
 import { encodeRle } from "../data/mask/rle.ts";
 import type { RgbImage } from "../data/sample.ts";
 import { LabError } from "../errors.ts";

@@ -1,6 +1,6 @@
 /** Prompts of the two tasks, and how answers are read. */
 
-import { type FrameView, frameOf, ONE_PICTURE, stacked } from "../data/clips/film-strip.ts";
+import { type FrameView, frameOf, ONE_PICTURE, stacked } from "../data/film-strip.ts";
 import type { TrainingRow } from "../data/training-row.ts";
 import { badInput } from "../errors.ts";
 import { visionFamily } from "../model/families/registry.ts";

@@ -1,8 +1,5 @@
 /** The single current request to the model outside training; it yields when a run continues. */
-import type { RowSource } from "../data/training-row.ts";
-import type { Followed } from "../policy/clip/follow.ts";
 import type { FeatureCache } from "../policy/features.ts";
-import { ClipFollower, type FollowAsked, type OnFollow } from "./follow-clip.ts";
 import {
   type AskedPicture,
   type Outside,
@@ -25,7 +22,6 @@ export interface Asked {
 export class Question {
   #features: FeatureCache | undefined;
   #maxTiles = 0;
-  readonly #follower = new ClipFollower();
   #now: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
 
   /** Frozen features cached between requests. */
@@ -33,15 +29,9 @@ export class Question {
     return this.#features;
   }
 
-  /** Drops features and kept frames, because another model replaces the one that computed them. */
+  /** Drops features, because another model replaces the one that computed them. */
   forget(): void {
     this.#features = undefined;
-    this.#follower.forget();
-  }
-
-  /** Drops the frames of a stopped clip; call it when weights change. */
-  forgetFrames(): void {
-    this.#follower.forget();
   }
 
   /**
@@ -57,19 +47,13 @@ export class Question {
     const features = known ?? tryFeatures(context.model, maxTiles);
     this.#features = features;
     this.#maxTiles = maxTiles;
-    return this.#during(context.signal, (signal) =>
+    return this.during(context.signal, (signal) =>
       tryOut({ ...context, features, onPhase, signal }, picture, task, from),
     );
   }
 
-  /** Follows objects through a clip, see follow-clip.ts. @throws LabError as `ask` does */
-  async follow(context: Outside, rows: RowSource, asked: FollowAsked, tell: OnFollow): Promise<Followed> {
-    return this.#during(context.signal, async (signal) =>
-      this.#follower.follow({ ...context, signal }, await rows(asked.row), asked, tell),
-    );
-  }
-
-  async #during<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  /** Other work that yields when a run continues. @param work gets a signal that aborts when it must stop */
+  async during<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const stop = new AbortController();
     let end = (): void => undefined;
     const ended = new Promise<void>((resolve) => {

@@ -14,7 +14,6 @@ import type { EngineDevice } from "../gpu/runtime/device.ts";
 import { type OpenedModel, type OpenModelOptions, openCachedModel, openModelFolder } from "../loading/open-model.ts";
 import { readStartAdapter, type StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
-import type { Followed } from "../policy/clip/follow.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
 import type { AdapterRole, LoadedModel, RunControl, SessionDeps, StartedRun } from "../rl/run/session-types.ts";
 import {
@@ -30,7 +29,6 @@ import { type RunManifest, VERSION } from "../runs/manifest.ts";
 import type { RowList } from "../runs/run-rows.ts";
 import type { RunStore } from "../storage/store.ts";
 import type { TuningTable } from "../tuning/table.ts";
-import type { FollowAsked, OnFollow } from "./follow-clip.ts";
 import { DeviceRate, KernelForms } from "./kernel-forms.ts";
 import { launchRun, type RunHost } from "./launch-run.ts";
 import { memoryReport, type SystemReport } from "./memory-report.ts";
@@ -128,6 +126,8 @@ export class Session {
   #adapters: Readonly<Partial<Record<AdapterRole, StartAdapter>>> = {};
   #live: TryContext["live"];
   readonly #question = new Question();
+  /** Counts loads, starts and continuations, after which weights differ. */
+  #weightChanges = 0;
   readonly #uses = new SessionLock();
   readonly #rate: DeviceRate;
   #trainer: Trainer | undefined;
@@ -191,6 +191,7 @@ export class Session {
           this.#model = undefined;
           this.#adapters = {};
           this.#question.forget();
+          this.#weightChanges++;
         });
         this.#device.check();
         this.#model = { ...opened, reload: () => open(() => undefined) };
@@ -315,7 +316,7 @@ export class Session {
   ): Promise<StartedRun> {
     const free = this.#uses.claim(own === undefined ? "run" : "dry-run");
     const deps = { ...this.#deps, ...own };
-    this.#question.forgetFrames();
+    this.#weightChanges++;
     try {
       await this.#rate.quiet();
       void compileUsualPrograms("run");
@@ -350,7 +351,7 @@ export class Session {
   /** Controls the current run, if there is one. A try-out during a pause ends before the run continues. */
   async control(action: RunControl): Promise<void> {
     if (this.#trainer !== undefined) await this.#question.yield();
-    this.#question.forgetFrames();
+    this.#weightChanges++;
     this.#trainer?.control[action]();
   }
 
@@ -362,9 +363,15 @@ export class Session {
     return this.#besideRun(asked.maxTiles, signal, (context) => this.#question.ask(context, asked, onPhase));
   }
 
-  /** Follows objects through an open clip (follow-clip.ts), by the rules of `tryOut`. @throws LabError as it does */
-  async follow(asked: FollowAsked, tell: OnFollow, signal: AbortSignal): Promise<Followed> {
-    return this.#besideRun(1, signal, (context) => this.#question.follow(context, this.#deps.rows, asked, tell));
+  /** Other work on open rows by the rules of `tryOut`. @param tiles upper limit of tiles @throws LabError as it does */
+  async askRows<T>(
+    tiles: number,
+    signal: AbortSignal,
+    work: (context: Outside, rows: SessionDeps["rows"]) => Promise<T>,
+  ): Promise<T> {
+    return this.#besideRun(tiles, signal, (context) =>
+      this.#question.during(signal, (stopped) => work({ ...context, signal: stopped }, this.#deps.rows)),
+    );
   }
 
   /** @param tiles upper limit of tiles; the model's own without one */
@@ -379,7 +386,8 @@ export class Session {
     const answering = async (): Promise<T> => {
       const device = this.#device;
       const [loaded, live] = [this.#loaded(), this.#live];
-      const asked = (): Promise<T> => work({ ...loaded, adapter: this.#adapters.start, live, store, signal });
+      const asked = (): Promise<T> =>
+        work({ ...loaded, adapter: this.#adapters.start, live, store, signal, weightChanges: this.#weightChanges });
       const settings = { ...defaultConfig(), maxTiles: tiles ?? loaded.model.tiling.maxTiles };
       // A paused run has its own plan.
       const answer = await (live === undefined ? withinPlan(loaded.model, settings, device, asked) : asked());

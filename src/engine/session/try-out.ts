@@ -1,5 +1,5 @@
 /** One question to the model outside training: describe regions, segment phrases, or any question, with chosen weights. */
-import type { FrameView } from "../data/clips/film-strip.ts";
+import { chosenFrames, type FrameView, PUBLISHED_FRAMES } from "../data/film-strip.ts";
 import { decodeRle, encodeRle, type Rle } from "../data/mask/rle.ts";
 import type { RgbImage } from "../data/sample.ts";
 import { badInput, LabError } from "../errors.ts";
@@ -10,7 +10,6 @@ import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { FoundMask } from "../model/sam2/postprocess.ts";
 import type { ParameterSet } from "../model/weights/weights.ts";
 import { type Weights, weightsView } from "../model/weights/weights.ts";
-import { chosenFrames, PUBLISHED_FRAMES } from "../policy/clip/follow.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
 import {
   createFeatureCache,
@@ -94,7 +93,10 @@ export interface TryContext {
 }
 
 /** Context of any request outside training. */
-export type Outside = Omit<TryContext, "features" | "onPhase">;
+export interface Outside extends Omit<TryContext, "features" | "onPhase"> {
+  /** Changes whenever weights may have changed. */
+  readonly weightChanges: number;
+}
 
 /** Host bytes of frozen features cached between try-outs, for repeated requests about a picture. */
 const FEATURE_BYTES = 256 * 2 ** 20;
@@ -208,7 +210,7 @@ interface OwnedWeights {
  * The requested weights and the tensors uploaded for them.
  * @throws LabError if they are not available
  */
-export async function weightsOf(context: Outside, from: TryWeights): Promise<OwnedWeights> {
+export async function weightsOf(context: Omit<Outside, "weightChanges">, from: TryWeights): Promise<OwnedWeights> {
   const { model, adapter, live, store } = context;
   if (from.from === "base") return owned(model, new Map(), 0);
   if (from.from === "adapter") {

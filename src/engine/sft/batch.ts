@@ -1,6 +1,6 @@
 /** Pictures or clips with described regions as the arrays a supervised step reads; host only. */
 import { joinBytes } from "../bytes/source.ts";
-import { type FrameView, frameOf } from "../data/clips/film-strip.ts";
+import { type FrameView, frameOf } from "../data/film-strip.ts";
 import { badInput, LabError } from "../errors.ts";
 import { nearestMask } from "../model/preprocess/region-grid.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";

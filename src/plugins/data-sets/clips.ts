@@ -1,7 +1,7 @@
 /** Data sets of clips in their published layouts: a row for each expression whose masks are public. */
 import { isRecord } from "../../engine/bytes/json.ts";
 import type { ByteSource } from "../../engine/bytes/source.ts";
-import { MAX_STRIP } from "../../engine/data/clips/film-strip.ts";
+import { MAX_STRIP } from "../../engine/data/film-strip.ts";
 import {
   column,
   has,

@@ -6,7 +6,7 @@
 import { addTo } from "../../engine/bytes/collections.ts";
 import { isRecord } from "../../engine/bytes/json.ts";
 import { type ByteFolder, type ByteSource, directoryOf } from "../../engine/bytes/source.ts";
-import { checkMaskCount } from "../../engine/data/clips/clip-row.ts";
+import { checkMaskCount } from "../../engine/data/film-strip.ts";
 import {
   column,
   has,

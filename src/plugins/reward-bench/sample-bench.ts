@@ -2,9 +2,10 @@
  * Sampling of the reward bench: groups of rollouts of selected rows from the loaded weights, scored as in a run, without
  * loss or update.
  */
-import { clipFact, rowSize } from "../../engine/data/clips/row-frames.ts";
+
 import { decodeRle, type Rle } from "../../engine/data/mask/rle.ts";
 import type { TrainingRow } from "../../engine/data/training-row.ts";
+import { clipFact, rowSize } from "../../engine/data/training-row.ts";
 import { LabError } from "../../engine/errors.ts";
 import { trimPool } from "../../engine/gpu/runtime/pool.ts";
 import { tf } from "../../engine/gpu/tf.ts";

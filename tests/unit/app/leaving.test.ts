@@ -1,13 +1,12 @@
 /** Closing the tab while a file is made. */
 import { afterEach, expect, it, vi } from "vitest";
-import { useClips } from "../../../src/app/components/clip/clip-store.ts";
-import { askBeforeLeaving } from "../../../src/app/frame/leaving.ts";
+import { askBeforeLeaving, askWhileMaking } from "../../../src/app/frame/leaving.ts";
 import { useExports } from "../../../src/app/stores/run/exports.ts";
 import { useRun } from "../../../src/app/stores/run/run.ts";
 
 afterEach(() => vi.unstubAllGlobals());
 
-it("is asked about during a run and while a run is exported or a video is made, and not otherwise", () => {
+it("is asked about during a run and while a run is exported or a video is made, and not otherwise", async () => {
   const page = new EventTarget();
   vi.stubGlobal("window", page);
   askBeforeLeaving();
@@ -19,9 +18,15 @@ it("is asked about during a run and while a run is exported or a video is made, 
   useExports.setState({ ongoing: [{ runId: "fox", title: "Fox", merged: false, ...work }] });
   expect(asks()).toBe(true);
   useExports.setState({ ongoing: [] });
-  useClips.setState({ filming: { rowId: "row", ...work } });
+  let end = (): void => undefined;
+  const video = askWhileMaking(
+    new Promise<void>((resolve) => {
+      end = resolve;
+    }),
+  );
   expect(asks()).toBe(true);
-  useClips.setState({ filming: null });
+  end();
+  await video;
   expect(asks()).toBe(false);
   useRun.setState({ state: "paused" });
   expect(asks()).toBe(true);

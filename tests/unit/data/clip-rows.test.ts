@@ -5,7 +5,6 @@ import { type ShardRow, writeRegionShard } from "../../../scripts/lib/build/writ
 import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
 import { openNodeRows } from "../../../scripts/lib/node/node-rows.ts";
 import { memoryFolder } from "../../../src/engine/bytes/source.ts";
-import { frameMasks, maskletsJson, maskletsZip, stripOfMasks } from "../../../src/engine/data/clips/export-masklets.ts";
 import {
   checkFrames,
   decodeSample,
@@ -15,12 +14,13 @@ import {
   unviewed,
   viewed,
   visibleFrames,
-} from "../../../src/engine/data/clips/film-strip.ts";
-import { frameScores } from "../../../src/engine/data/clips/frame-scores.ts";
-import { withFrames } from "../../../src/engine/data/clips/row-frames.ts";
+} from "../../../src/engine/data/film-strip.ts";
+import { frameScores } from "../../../src/engine/data/mask/boundary.ts";
 import { decodeRle, encodeRle, type Rle, rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
+import { withFrames } from "../../../src/engine/data/training-row.ts";
 import type { LabError } from "../../../src/engine/errors.ts";
+import { frameMasks, maskletsJson, maskletsZip, stripOfMasks } from "../../../src/plugins/clips/export-masklets.ts";
 import { openClips } from "../../../src/plugins/data-sets/clip-set.ts";
 import { boxMask, jpg, png, row } from "./make.ts";
 

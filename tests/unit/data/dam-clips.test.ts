@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
 import { memoryFolder } from "../../../src/engine/bytes/source.ts";
-import { decodeSample, framePixels, visibleFrames } from "../../../src/engine/data/clips/film-strip.ts";
+import { decodeSample, framePixels, visibleFrames } from "../../../src/engine/data/film-strip.ts";
 import { decodeRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet, type RegionSet } from "../../../src/engine/data/region-set.ts";
 import { pickle, tar } from "../../support/data-forms.ts";

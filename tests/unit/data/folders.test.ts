@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
-import { decodeSample } from "../../../src/engine/data/clips/film-strip.ts";
+import { decodeSample } from "../../../src/engine/data/film-strip.ts";
 import { decodeRle, rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet, type RegionSet } from "../../../src/engine/data/region-set.ts";
 

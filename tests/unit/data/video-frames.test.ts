@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
-import { openVideo } from "../../../src/engine/data/video/video-cells.ts";
 import type { LabError } from "../../../src/engine/errors.ts";
+import { openVideo } from "../../../src/plugins/clips/video-cells.ts";
 import { junkFrames, videoFile } from "../../support/videos.ts";
 import { boxMask } from "./make.ts";
 

@@ -4,11 +4,12 @@ import { type ByteFolder, memoryFolder } from "../../../src/engine/bytes/source.
 import { openSafetensors, type TensorToWrite, writeSafetensors } from "../../../src/engine/formats/safetensors.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
-import { isVideoOnly } from "../../../src/engine/model/sam2/video/video-shapes.ts";
+import { isVideoOnly } from "../../../src/engine/model/sam2-shapes.ts";
 import { type LoadProgress, openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
 import { ALL_F32 } from "../../../src/engine/model/weights/storage-choice.ts";
 import { collectWeights, convertCheckpoint } from "../../../src/engine/model/weights/weight-pieces.ts";
 import { disposeWeights } from "../../../src/engine/model/weights/weights.ts";
+import { videoShapes } from "../../../src/plugins/clips/sam2/video-shapes.ts";
 
 const GOLDEN = "tests/golden/sa2va-tiny-qwen2";
 
@@ -94,7 +95,7 @@ describe("a checkpoint folder", () => {
     await expect(lacking("mlp1.3.bias").then((folder) => openCheckpoint(folder))).rejects.toThrow(/"mlp1.3.bias"/);
     const pointer = "grounding_encoder.sam2_model.no_obj_ptr";
     expect((await openCheckpoint(await lacking(pointer))).tensorNames.length).toBeGreaterThan(300);
-    await expect(lacking(pointer).then((folder) => openCheckpoint(folder, true))).rejects.toThrow(
+    await expect(lacking(pointer).then((folder) => openCheckpoint(folder, videoShapes))).rejects.toThrow(
       `can only decode frames alone: it lacks SAM2's memory (tensor "${pointer}")`,
     );
     for (const [name, shape] of [

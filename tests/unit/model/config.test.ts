@@ -3,9 +3,9 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { LabError } from "../../../src/engine/errors.ts";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
-import { videoShapes } from "../../../src/engine/model/sam2/video/video-shapes.ts";
 import { sam2Shapes } from "../../../src/engine/model/sam2-shapes.ts";
 import { expectedShapes } from "../../../src/engine/model/weights/tensor-shapes.ts";
+import { videoShapes } from "../../../src/plugins/clips/sam2/video-shapes.ts";
 import { publishedConfig } from "../plan/published.ts";
 
 type Json = Record<string, unknown>;

@@ -1,7 +1,8 @@
 /** Clips in front of the language model. */
+
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
-import { stacked } from "../../../src/engine/data/clips/film-strip.ts";
+import { chosenFrames, stacked } from "../../../src/engine/data/film-strip.ts";
 import { atOnce } from "../../../src/engine/gpu/runtime/work-budget.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { projectVisual } from "../../../src/engine/model/families/internvl/family.ts";
@@ -10,11 +11,7 @@ import { HIERA_L } from "../../../src/engine/model/sam2/config.ts";
 import { encodeFrame } from "../../../src/engine/model/sam2/hiera.ts";
 import { selectMask } from "../../../src/engine/model/sam2/mask-decoder.ts";
 import { type FoundMask, readMasks } from "../../../src/engine/model/sam2/postprocess.ts";
-import { encodeMemory } from "../../../src/engine/model/sam2/video/clip.ts";
-import { promptedMasks, trackedMasks } from "../../../src/engine/model/sam2/video/frame-masks.ts";
-import { memoryAttention, memoryConstants } from "../../../src/engine/model/sam2/video/memory-attention.ts";
 import { weightsView } from "../../../src/engine/model/weights/weights.ts";
-import { bankBytes, mapsRead, pointersRead, trackingWork } from "../../../src/engine/plan/video.ts";
 import {
   decoderWork,
   encoderWork,
@@ -22,12 +19,6 @@ import {
   pointerWork,
   TRACKED_TOKENS,
 } from "../../../src/engine/plan/work.ts";
-import {
-  chosenFrames,
-  clipVision,
-  parseFrameChoice,
-  segmentClipPrompt,
-} from "../../../src/engine/policy/clip/follow.ts";
 import { embedPrompt } from "../../../src/engine/policy/embedding.ts";
 import {
   createFeatureCache,
@@ -46,11 +37,17 @@ import {
 import { captionPrompt } from "../../../src/engine/policy/prompts.ts";
 import { buildClipPrompt } from "../../../src/engine/text/clip-prompt.ts";
 import { buildPrompt, REGION_CAPTION_WORDING, withVisualTokens } from "../../../src/engine/text/prompt.ts";
+import { clipVision, parseFrameChoice, segmentClipPrompt } from "../../../src/plugins/clips/follow.ts";
+import { encodeMemory } from "../../../src/plugins/clips/sam2/clip.ts";
+import { promptedMasks, trackedMasks } from "../../../src/plugins/clips/sam2/frame-masks.ts";
+import { memoryAttention, memoryConstants } from "../../../src/plugins/clips/sam2/memory-attention.ts";
+import { videoShapes } from "../../../src/plugins/clips/sam2/video-shapes.ts";
+import { bankBytes, mapsRead, pointersRead, trackingWork } from "../../../src/plugins/clips/video-cost.ts";
 
 let model: Sa2vaModel;
 beforeAll(async () => {
   await tf.setBackend("cpu");
-  model = await openSa2va(await nodeFolder("tests/golden/sa2va-tiny-qwen2"), "tiny", { video: true });
+  model = await openSa2va(await nodeFolder("tests/golden/sa2va-tiny-qwen2"), "tiny", { video: videoShapes });
 });
 afterAll(() => model.dispose());
 

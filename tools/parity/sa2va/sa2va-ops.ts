@@ -16,8 +16,8 @@ import { chooseGrid, type TilingConfig, tileCount } from "../../../src/engine/mo
 import { maxPool2x2 } from "../../../src/engine/model/sam2/hiera.ts";
 import { resizeBicubicClamped } from "../../../src/engine/model/sam2/interpolation.ts";
 import { fourierPositions } from "../../../src/engine/model/sam2/prompt-encoder.ts";
-import { sinePositions } from "../../../src/engine/model/sam2/video/memory-attention.ts";
 import { pixelShuffle } from "../../../src/engine/model/vision.ts";
+import { sinePositions } from "../../../src/plugins/clips/sam2/memory-attention.ts";
 import { checked, compareArrays, EXACT, missed, type Tolerance } from "../compare.ts";
 import { type GoldenArrays, openArrays } from "../golden-arrays.ts";
 import type { ParityRow } from "../row.ts";

@@ -3,9 +3,9 @@ import { LabError } from "../../../src/engine/errors.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import type { FrameMaps } from "../../../src/engine/model/sam2/hiera.ts";
 import { imageLogits } from "../../../src/engine/model/sam2/postprocess.ts";
-import { Tracker, TUNED_DECODER } from "../../../src/engine/model/sam2/video/clip.ts";
-import { disposeFrameMasks, type FrameMasks, promptedMasks } from "../../../src/engine/model/sam2/video/frame-masks.ts";
-import { type GivenMask, squareMask } from "../../../src/engine/model/sam2/video/mask-prompt.ts";
+import { Tracker, TUNED_DECODER } from "../../../src/plugins/clips/sam2/clip.ts";
+import { disposeFrameMasks, type FrameMasks, promptedMasks } from "../../../src/plugins/clips/sam2/frame-masks.ts";
+import { type GivenMask, squareMask } from "../../../src/plugins/clips/sam2/mask-prompt.ts";
 import { Captured } from "../probes.ts";
 import type { VideoGolden } from "./video-golden.ts";
 

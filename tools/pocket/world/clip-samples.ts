@@ -1,5 +1,5 @@
 /** Clips of moving drawings for training and measurement; the frames of a step are below each other. */
-import { stacked } from "../../../src/engine/data/clips/film-strip.ts";
+import { stacked } from "../../../src/engine/data/film-strip.ts";
 import type { RgbImage } from "../../../src/engine/data/sample.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { resizeBicubic } from "../../../src/engine/model/preprocess/pillow-bicubic.ts";

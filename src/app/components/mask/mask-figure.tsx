@@ -2,10 +2,9 @@ import { type CSSProperties, type ReactNode, useEffect, useRef, useState } from 
 import type { Rle } from "../../../engine/data/mask/rle.ts";
 import { isTooLarge, loadPicture, pictureSide } from "../../stores/picture-cache.ts";
 import { useSession } from "../../stores/session.ts";
-import { useClips } from "../clip/clip-store.ts";
-import { useClipFrame } from "../clip/use-clip.ts";
 import { useAsync } from "../use-async.ts";
 import { drawFigure } from "./draw.ts";
+import { useClipFrame, useClips } from "./frame-store.ts";
 import type { MaskLayer } from "./layers.ts";
 import styles from "./mask-figure.module.css";
 import { useOverlay } from "./overlay-store.ts";

@@ -1,7 +1,10 @@
 /** The places of the page that show panels of plug-ins, with what each gives to a panel. */
 import type { ComponentType } from "react";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
+import type { RegionSummary } from "../../../engine/data/sample.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
+import type { Track } from "../mask/frame-store.ts";
+import type { MaskRole } from "../mask/layers.ts";
 import type { Scan, ViewedRun } from "../rollout/use-viewed-run.ts";
 
 /** A row with an editable caption and mask. */
@@ -15,6 +18,21 @@ export interface Trial {
 type Nothing = Readonly<Record<never, never>>;
 
 export interface Places {
+  /** In the details of an open row with several frames, as the tab *Follow*. */
+  readonly clip: { readonly row: RegionSummary };
+  /** Below a figure of a row with several frames, with the answers that it shows. */
+  readonly frames: {
+    readonly rowId: string;
+    readonly imageId?: string | null;
+    /** Frames as the run recorded them. */
+    readonly frames?: number | undefined;
+    readonly given: Rle;
+    readonly tracks: readonly Track[];
+    /** Role of the selected answer's mask in a video. */
+    readonly role?: MaskRole;
+    /** Beginning of the names of exported files; nothing can be exported without one. */
+    readonly fileName?: string;
+  };
   /** Beside the settings of the judge. */
   readonly judge: Nothing;
   /** Below the composer of the Rewards screen; `onTrial` puts a rollout into its try-out. */

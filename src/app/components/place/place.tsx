@@ -1,23 +1,38 @@
 import { type ComponentType, type ReactNode, Suspense } from "react";
-import { PANELS } from "../../../plugins/panels.ts";
+import { useClipFrame } from "../mask/frame-store.ts";
 import { ErrorBoundary } from "../ui/error-boundary.tsx";
-import type { Places } from "./page-plugin.ts";
+import type { Places, PluginPanel } from "./page-plugin.ts";
+
+let all: readonly PluginPanel[] = [];
+
+/** Sets the panels of the plug-ins; called once at page start. Panels use components that have places themselves. */
+export function providePanels(panels: readonly PluginPanel[]): void {
+  all = panels;
+}
 
 /** Whether a plug-in has a panel for this place. */
 export function hasPanels(at: keyof Places): boolean {
-  return PANELS.some((panel) => panel.at === at);
+  return all.some((panel) => panel.at === at);
+}
+
+/** What plug-ins show below a figure of a row with several frames; nothing for a picture. */
+export function FramePanels(props: Places["frames"]): ReactNode {
+  const frame = useClipFrame(props.rowId, props.imageId, props.given, props.frames);
+  return frame !== undefined && <PluginPanels at="frames" given={props} />;
 }
 
 /** The panels of the plug-ins for a place, in the order of their list; each is loaded when it is first shown. */
 export function PluginPanels<P extends keyof Places>(props: { readonly at: P; readonly given: Places[P] }): ReactNode {
-  return PANELS.filter(({ at }) => at === props.at).map(({ plugin, Panel }) => {
-    const Shown = Panel as ComponentType<Places[P]>;
-    return (
-      <ErrorBoundary key={plugin}>
-        <Suspense fallback={<p className="muted">Loading…</p>}>
-          <Shown {...props.given} />
-        </Suspense>
-      </ErrorBoundary>
-    );
-  });
+  return all
+    .filter(({ at }) => at === props.at)
+    .map(({ plugin, Panel }) => {
+      const Shown = Panel as ComponentType<Places[P]>;
+      return (
+        <ErrorBoundary key={plugin}>
+          <Suspense fallback={<p className="muted">Loading…</p>}>
+            <Shown {...props.given} />
+          </Suspense>
+        </ErrorBoundary>
+      );
+    });
 }

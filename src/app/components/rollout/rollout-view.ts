@@ -5,7 +5,7 @@ import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, LoopId, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { drawnMask, noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { fixed, formatShare } from "../../styles/format.ts";
-import type { Track } from "../clip/clip-player.tsx";
+import type { Track } from "../mask/frame-store.ts";
 import { type MaskLayer, type MaskRole, SAMPLED_COLOUR } from "../mask/layers.ts";
 
 /** Available layers; their positions in the list are their number keys. */

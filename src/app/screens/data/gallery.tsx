@@ -1,8 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
-import { hoverClip, leaveClip } from "../../components/clip/clip-store.ts";
-import { useClipFrame } from "../../components/clip/use-clip.ts";
+import { hoverClip, leaveClip, useClipFrame } from "../../components/mask/frame-store.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { useWidth } from "../../components/use-width.ts";
 import { formatShare } from "../../styles/format.ts";

@@ -1,11 +1,10 @@
 import { type ReactNode, useMemo, useState } from "react";
 import { isRecord } from "../../../engine/bytes/json.ts";
-import type { Rle } from "../../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import { lab } from "../../clients/lab.ts";
-import { ClipPlayer, type Track } from "../../components/clip/clip-player.tsx";
-import { answerColour } from "../../components/mask/layers.ts";
+import { useAnswers } from "../../components/mask/frame-store.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
+import { FramePanels, hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
@@ -13,15 +12,11 @@ import { IconBack, IconChevron, IconClose } from "../../components/ui/icons.tsx"
 import { CopyText } from "../../components/ui/panel/copy-text.tsx";
 import { Tabs } from "../../components/ui/tabs.tsx";
 import { type Async, useAsync } from "../../components/use-async.ts";
-import { type FollowedClip, useFollowed } from "../../stores/follow.ts";
 import { navigate } from "../../stores/route.ts";
 import { formatCount, formatShare } from "../../styles/format.ts";
 import { useLayers } from "./gallery.tsx";
 import styles from "./row-detail.module.css";
-import { FollowClip } from "./try/follow-clip.tsx";
 import { TryOut } from "./try/try-out.tsx";
-
-type FollowedTrack = Track & Required<Pick<Track, "colour">> & { readonly mask: Rle };
 
 /** One row: picture, caption, raw record, mask text. */
 export function RowDetail(props: {
@@ -30,12 +25,15 @@ export function RowDetail(props: {
   readonly rows: readonly RegionSummary[];
 }): ReactNode {
   const { row, rows } = props;
-  const followed = useFollowed(row);
-  const [object, setObject] = useState(0);
-  const tracks = useMemo(() => tracksOf(followed, object), [followed, object]);
+  const tracks = useAnswers(row);
   const given = useLayers(row);
   const layers = useMemo(
-    () => [...given, ...tracks.map(({ mask, colour }) => ({ role: "policy", mask, colour }) as const)],
+    () => [
+      ...given,
+      ...tracks.flatMap(({ mask, colour }) =>
+        mask === null ? [] : [{ role: "policy", mask, ...(colour && { colour }) } as const],
+      ),
+    ],
     [given, tracks],
   );
   const raw = useAsync(row, ({ id }) => lab().data.rawRow(id));
@@ -45,7 +43,8 @@ export function RowDetail(props: {
   const [before, after] = [rows[at - 1], at < 0 ? undefined : rows[at + 1]];
   const [chosen, setTab] = useState("words");
   // Only clips are followed.
-  const tab = chosen === "follow" && row.frames === undefined ? "words" : chosen;
+  const follows = row.frames !== undefined && hasPanels("clip");
+  const tab = chosen === "follow" && !follows ? "words" : chosen;
 
   useShortcuts((event) => {
     if (event.shiftKey) return;
@@ -98,7 +97,7 @@ export function RowDetail(props: {
         />
       )}
       {tab !== "try" && (
-        <ClipPlayer rowId={row.id} given={row.mask} tracks={tracks} fileName={`row-${row.index + 1}`} />
+        <FramePanels rowId={row.id} given={row.mask} tracks={tracks} fileName={`row-${row.index + 1}`} />
       )}
       <p className="row wrap gap-1-3 muted">
         {row.category.map((name) => (
@@ -115,15 +114,13 @@ export function RowDetail(props: {
         onChange={setTab}
         tabs={[
           { id: "words", label: "Caption", content: <Words row={row} raw={raw} /> },
-          ...(row.frames === undefined
+          ...(!follows
             ? []
             : [
                 {
                   id: "follow",
                   label: "Follow",
-                  content: (
-                    <FollowClip key={identity} row={row} followed={followed} object={object} onObject={setObject} />
-                  ),
+                  content: <PluginPanels key={identity} at="clip" given={{ row }} />,
                 },
               ]),
           { id: "try", label: "Try the model", content: <TryOut key={identity} row={row} /> },
@@ -143,16 +140,6 @@ export function RowDetail(props: {
 function close(): void {
   document.querySelector<HTMLElement>("[data-testid=gallery] [aria-pressed=true]")?.focus();
   navigate({ row: null });
-}
-
-/** The followed masklets; the given one is beside them. */
-function tracksOf(followed: FollowedClip | null, object: number): readonly FollowedTrack[] {
-  if (followed === null) return [];
-  const { objects } = followed;
-  const selected = Math.min(object, objects.length - 1);
-  return objects.map(({ name, mask, scores }, at) => {
-    return { name, mask, scores, colour: answerColour(at), selected: at === selected };
-  });
 }
 
 function Words(props: { readonly row: RegionSummary; readonly raw: Async<string> }): ReactNode {

@@ -5,11 +5,10 @@ import { signed, TIE } from "../../../engine/runs/evaluations/difference-text.ts
 import { rowScoreOf, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RowScores } from "../../../engine/runs/evaluations/evaluations.ts";
 import type { RowPair } from "../../../engine/runs/library/run-result.ts";
-import { ClipPlayer } from "../../components/clip/clip-player.tsx";
-import { hoverClip, leaveClip } from "../../components/clip/clip-store.ts";
-import { useClipFrame } from "../../components/clip/use-clip.ts";
+import { hoverClip, leaveClip, useClipFrame } from "../../components/mask/frame-store.ts";
 import type { MaskLayer } from "../../components/mask/layers.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
+import { FramePanels } from "../../components/place/place.tsx";
 import { CaptionDiff } from "../../components/rollout/reward/caption-diff.tsx";
 import { answersOf, greedyAnswer, partnerAnswer, type RowAnswer } from "../../components/row-answers.ts";
 import { Button } from "../../components/ui/button.tsx";
@@ -122,7 +121,7 @@ export function RowDetails({ pair, few, metric, open }: RowProps): ReactNode {
         <Change value={pair.change} few={few} />
         <span className="muted small">{after.rowId}</span>
       </p>
-      {given !== undefined && <ClipPlayer rowId={after.rowId} given={given} tracks={tracks} fileName="held-out-row" />}
+      {given !== undefined && <FramePanels rowId={after.rowId} given={given} tracks={tracks} fileName="held-out-row" />}
       {columnsOf(pair, metric).map(({ name, row, answers, score }) => {
         const shown = answers.some(({ greedy }) => greedy) ? answers : [greedyAnswer(row, metric), ...answers];
         return (

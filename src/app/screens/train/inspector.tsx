@@ -8,11 +8,11 @@ import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GivenRows, NextPhase, Phase } from "../../../engine/rl/run/events.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
-import { ClipPlayer } from "../../components/clip/clip-player.tsx";
 import { LAYER_COLOURS, SAMPLED_COLOUR } from "../../components/mask/layers.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { useOverlay } from "../../components/mask/overlay-store.ts";
 import { useViews, WHOLE } from "../../components/mask/view-store.ts";
+import { FramePanels } from "../../components/place/place.tsx";
 import { ActionStrip } from "../../components/rollout/actions/action-strip.tsx";
 import { advantageScale } from "../../components/rollout/group-title.tsx";
 import { AdvantageBar } from "../../components/rollout/reward/advantage-bar.tsx";
@@ -357,7 +357,7 @@ function Picture({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
   return (
     <div className={styles.picture}>
       <RolloutFigure className={styles.figure ?? ""} rollout={rollout} layers={layers} sync={SYNC} />
-      <ClipPlayer
+      <FramePanels
         rowId={rollout.rowId}
         imageId={rollout.imageId}
         frames={rollout.frames}

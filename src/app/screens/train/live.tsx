@@ -3,7 +3,7 @@ import { type CSSProperties, type ReactNode, useEffect, useMemo, useRef, useStat
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import type { Phase, PhaseTimes } from "../../../engine/rl/run/events.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
-import { ClipPlayer } from "../../components/clip/clip-player.tsx";
+import { FramePanels } from "../../components/place/place.tsx";
 import { advantageScale, GroupTitle } from "../../components/rollout/group-title.tsx";
 import { RolloutCard } from "../../components/rollout/rollout-card.tsx";
 import {
@@ -108,7 +108,7 @@ export function GroupCards(props: {
       <GroupTitle group={group} withStep={withStep} />
       {tools}
       {first !== undefined && (
-        <ClipPlayer
+        <FramePanels
           rowId={first.rowId}
           imageId={first.imageId}
           frames={first.frames}

@@ -38,7 +38,8 @@ import { GroupCards } from "./live.tsx";
 import { RewardHistogram, RolloutTable } from "./rollout-table.tsx";
 import styles from "./rollouts.module.css";
 
-const VIEWS = { step: "One step", table: "Table", ...(hasPanels("whole-run") ? { run: "Whole run" } : {}) };
+const VIEWS = { step: "One step", table: "Table" };
+const WITH_RUN = { ...VIEWS, run: "Whole run" };
 const SORTS: Readonly<Record<SortBy, string>> = { reward: "Best first", index: "As sampled" };
 
 /** Figures with this name zoom together. */
@@ -123,7 +124,12 @@ export function Rollouts(props: TabProps): ReactNode {
   return (
     <>
       <div className="row wrap gap-2-3">
-        <Segmented label="Rollouts of" options={VIEWS} value={shown} onChange={(next) => navigate({ view: next })} />
+        <Segmented
+          label="Rollouts of"
+          options={hasPanels("whole-run") ? WITH_RUN : VIEWS}
+          value={shown}
+          onChange={(next) => navigate({ view: next })}
+        />
         <span className="grow" />
         {!whole && (
           <>

@@ -3,7 +3,7 @@
 import { Lru } from "../../bytes/collections.ts";
 import { viewOf } from "../../bytes/source.ts";
 import { badInput, LabError } from "../../errors.ts";
-import { decodeSample } from "../clips/film-strip.ts";
+import { decodeSample } from "../film-strip.ts";
 import type { EncodedImage, ImageDecoder, RegionSample, RgbImage } from "../sample.ts";
 
 /**

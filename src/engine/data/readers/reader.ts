@@ -8,9 +8,21 @@ import { Lru, remember } from "../../bytes/collections.ts";
 import { isRecord } from "../../bytes/json.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
 import { LabError } from "../../errors.ts";
+import type { PictureProbe } from "../image/picture.ts";
+import type { MaskContext } from "../mask/mask-read.ts";
+import type { Rle } from "../mask/rle.ts";
 import { type Records, unlessDamaged } from "../records/records.ts";
 import type { LeftOut } from "../sample.ts";
-import { type Cell, type Column, type ColumnType, type ReadMeter, type Table, valueMeter } from "../tables/table.ts";
+import type { FindFile } from "../siblings.ts";
+import {
+  type BinaryCell,
+  type Cell,
+  type Column,
+  type ColumnType,
+  type ReadMeter,
+  type Table,
+  valueMeter,
+} from "../tables/table.ts";
 
 /** The start of a file, by which readers recognise it. */
 export interface Sign {
@@ -84,6 +96,46 @@ export interface DataReaders {
   readonly samples: readonly SampleReader[];
   /** Files that are left unread for their name, with the reason. */
   readonly leaves: readonly { readonly path: RegExp; readonly reason: string }[];
+  /** Reads rows with several frames, lists of pictures or videos; without it they are left out. */
+  readonly frames?: FrameRows;
+}
+
+/** A video in a cell, and the distance between two of its frames that are read. */
+export interface VideoCell {
+  readonly cell: unknown;
+  readonly every: number;
+  readonly find: FindFile;
+}
+
+/** Rows whose picture is a list of frames. */
+export interface FrameRows {
+  /**
+   * The row's only region: its masks, one per frame and null where the object is not visible, as the mask of the strip.
+   * @throws LabError("bad-input") for frames and masks that do not fit together
+   */
+  region(
+    masks: readonly unknown[],
+    frames: readonly (PictureProbe | LabError)[],
+    context: Pick<MaskContext, "find" | "meter">,
+  ): Promise<FrameRegion>;
+  /**
+   * The header of every frame of a video.
+   * @param masks number of masks of the row, one for each frame that is read
+   * @throws LabError("bad-input" | "unsupported") for a video that cannot be used, or another number of masks
+   */
+  probes(video: VideoCell, masks: number): Promise<readonly PictureProbe[]>;
+  /** The frames of a video as encoded pictures. @throws LabError("bad-input" | "unsupported") as `probes` does */
+  pictures(video: VideoCell): Promise<readonly BinaryCell[]>;
+}
+
+/** The masks of a row's frames as the mask of the strip of its frames. */
+export interface FrameRegion {
+  readonly mask: Rle;
+  /** Total pixels of all frames. */
+  readonly area: number;
+  /** The strip: the first frame's header with the total height of all frames. */
+  readonly picture: PictureProbe;
+  readonly frames: number;
 }
 
 interface SampleReader {

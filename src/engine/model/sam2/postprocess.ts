@@ -1,5 +1,5 @@
 /** Converts low-resolution mask logits to masks at image size (docs/spec/sa2va.md#15-mask-decoder). */
-import { type FrameView, ONE_PICTURE, stacked, unviewed } from "../../data/clips/film-strip.ts";
+import { type FrameView, ONE_PICTURE, stacked, unviewed } from "../../data/film-strip.ts";
 import { maskBits, pixelsOf } from "../../gpu/kernels/mask-bits.ts";
 import { resizeBilinear } from "../../gpu/kernels/resize.ts";
 import { readTogether } from "../../gpu/runtime/read-back.ts";

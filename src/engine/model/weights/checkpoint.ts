@@ -8,9 +8,12 @@ import type { ByteFolder } from "../../bytes/source.ts";
 import { badInput, LabError, quote } from "../../errors.ts";
 import { openSafetensors, type Safetensors } from "../../formats/safetensors.ts";
 import { parseSa2vaConfig, type Sa2vaConfig } from "../config.ts";
-import { isVideoOnly, videoShapes } from "../sam2/video/video-shapes.ts";
-import { sam2Shapes } from "../sam2-shapes.ts";
+import type { Sam2Config } from "../sam2/config.ts";
+import { isVideoOnly, sam2Shapes } from "../sam2-shapes.ts";
 import { expectedShapes, type NamedShape } from "./tensor-shapes.ts";
+
+/** The tensors of SAM2 that only clips use. */
+export type VideoShapes = (config: Sam2Config) => readonly NamedShape[];
 
 /** A tensor of every SAM3, whose tracker has the name of SAM2's. */
 const OF_SAM3 = "grounding_encoder.sam2_model.backbone.vision_backbone.trunk.pos_embed";
@@ -37,18 +40,16 @@ export interface Checkpoint {
   shape(name: string): readonly number[];
   /** Bytes of the tensors in the files. */
   readonly bytes: number;
-  /** Why frames can only be decoded alone; undefined if SAM2's memory is complete. */
-  readonly lacksMemory: string | undefined;
   /** The file that holds a tensor. @throws LabError("bad-input") when there is no such tensor */
   holder(name: string): Safetensors;
 }
 
 /**
  * Opens a folder, reads only headers, and checks that every tensor of the model exists once with its shape.
- * @param video whether to read the parts that only video uses too
+ * @param video names and shapes of the tensors that only clips use, which are then read too
  * @throws LabError naming the file, tensor or field
  */
-export async function openCheckpoint(folder: ByteFolder, video = false): Promise<Checkpoint> {
+export async function openCheckpoint(folder: ByteFolder, video?: VideoShapes): Promise<Checkpoint> {
   const configSource = folder.get("config.json");
   if (configSource === undefined) throw badInput("The model folder has no config.json", "config.json");
   const config = parseSa2vaConfig(await readJson(configSource));
@@ -62,24 +63,22 @@ export async function openCheckpoint(folder: ByteFolder, video = false): Promise
       },
     );
   }
-  const memory = misfit(holders, videoShapes(config.sam2));
   const wrong =
     misfit(holders, [...expectedShapes(config), ...sam2Shapes(config.sam2, config.decoderSizes)]) ??
-    (video ? memory : undefined);
+    misfit(holders, video?.(config.sam2) ?? []);
   if (wrong !== undefined) throw wrong;
   const holder = (name: string): Safetensors => {
     const found = holders.get(name);
     if (found === undefined) throw badInput(`The checkpoint has no tensor "${name}"`, name);
     return found;
   };
-  const tensorNames = [...holders.keys()].filter((name) => video || !isVideoOnly(name));
+  const tensorNames = [...holders.keys()].filter((name) => video !== undefined || !isVideoOnly(name));
   const sumBytes = (names: readonly string[]): number =>
     names.reduce((sum, name) => sum + holder(name).info(name).bytes, 0);
   return {
     config,
     tensorNames,
     bytes: sumBytes(tensorNames),
-    lacksMemory: memory?.message,
     holder,
     shape: (name) => holder(name).info(name).shape,
   };

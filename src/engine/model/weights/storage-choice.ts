@@ -1,8 +1,9 @@
 /** Which tensors of a checkpoint are packed, in which form, and their size. */
+
 import { BLOCK_ELEMENTS, packedBytes, type WeightStorage } from "../../gpu/packed/storage.ts";
 import { isTrainableBase } from "../adapter/trainable.ts";
 import { isLanguageTensor } from "../language/language-families.ts";
-import { isVideoOnly } from "../sam2/video/video-shapes.ts";
+import { isVideoOnly } from "../sam2-shapes.ts";
 
 /** Forms of the frozen matrices; everything else is f32. */
 export interface StorageChoice {

@@ -1,7 +1,6 @@
 /** The reward terms, in the order of the matrix: settings, records, metrics and the page read them from here. */
 
-import { frameScores } from "../../data/clips/frame-scores.ts";
-import { boundaryScore, regionSimilarity } from "../../data/mask/boundary.ts";
+import { boundaryScore, frameScores, regionSimilarity } from "../../data/mask/boundary.ts";
 import { type Rle, rleArea, rleBox, rleRuns } from "../../data/mask/rle.ts";
 import { aboutLoop } from "../../rl/loops/abouts.ts";
 import { meteorTokens } from "../meteor/tokens.ts";

@@ -4,7 +4,7 @@
  */
 import { crc32 } from "../../bytes/hash.ts";
 import { groupsPerStep } from "../../config/derived.ts";
-import { clipFact } from "../../data/clips/row-frames.ts";
+import { clipFact } from "../../data/training-row.ts";
 import { LabError } from "../../errors.ts";
 import type { ParameterSet } from "../../model/weights/weights.ts";
 import type { ActionRecord, GroupRecord, LoopId, RolloutRecord } from "../../runs/rollouts/records.ts";

@@ -5,13 +5,12 @@
 
 import { groupsPerStep } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
-import { visibleFrames } from "../../data/clips/film-strip.ts";
-import { withFrames } from "../../data/clips/row-frames.ts";
+import { chosenFrames, visibleFrames } from "../../data/film-strip.ts";
 import type { RowSource, TrainingRow } from "../../data/training-row.ts";
+import { withFrames } from "../../data/training-row.ts";
 import { STREAM, uniform } from "../../gpu/random.ts";
 import { isLanguageBlock } from "../../model/adapter/trainable.ts";
 import type { Weights } from "../../model/weights/weights.ts";
-import { chosenFrames } from "../../policy/clip/follow.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
 import { aboutLoop } from "../loops/abouts.ts";
 import { LOOP_CODE } from "../loops/registry.ts";

@@ -2,8 +2,9 @@
  * Loop 2 on held-out rows: the partner describes the greedy mask and the masks that the run's mask policy samples.
  * Scores are METEOR, the IoU of the greedy mask, and the partner's caption of the true mask.
  */
-import { rowSize } from "../../../data/clips/row-frames.ts";
+
 import { encodeRle, maskIou } from "../../../data/mask/rle.ts";
+import { rowSize } from "../../../data/training-row.ts";
 import { type EvalRow, type EvaluateLoop, evalKey } from "../../../eval/held-out.ts";
 import { normal, uniform } from "../../../gpu/random.ts";
 import type { FoundMask } from "../../../model/sam2/postprocess.ts";

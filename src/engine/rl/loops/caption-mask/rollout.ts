@@ -4,9 +4,9 @@
  */
 
 import { inBatches } from "../../../bytes/collections.ts";
-import { rowSize } from "../../../data/clips/row-frames.ts";
 import { encodeRle, type Rle } from "../../../data/mask/rle.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
+import { rowSize } from "../../../data/training-row.ts";
 import { LabError } from "../../../errors.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
 import type { FoundMask } from "../../../model/sam2/postprocess.ts";

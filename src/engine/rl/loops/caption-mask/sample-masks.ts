@@ -1,7 +1,7 @@
 /** Masks that the mask policy samples for captions of rows, as training and evaluations use them. */
 import type { LabConfig } from "../../../config/table.ts";
-import { clipFact, rowSize } from "../../../data/clips/row-frames.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
+import { clipFact, rowSize } from "../../../data/training-row.ts";
 import { keepPace } from "../../../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";

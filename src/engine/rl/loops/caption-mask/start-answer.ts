@@ -1,7 +1,7 @@
 /** Answers of the run's starting weights for the mask decoder's anchor and for the reference. */
 import { needsReference } from "../../../config/derived.ts";
-import { ONE_PICTURE, viewed } from "../../../data/clips/film-strip.ts";
-import { rowSize } from "../../../data/clips/row-frames.ts";
+import { ONE_PICTURE, viewed } from "../../../data/film-strip.ts";
+import { rowSize } from "../../../data/training-row.ts";
 import { nearestMask } from "../../../model/preprocess/region-grid.ts";
 import { type MaskAnchor, maskAnchor, wantsAnchor } from "../../../policy/mask/mask-policy.ts";
 import { type PhraseOutput, type PhraseOutputs, pacedPhraseOutputs } from "../../../policy/phrase-output.ts";

@@ -4,9 +4,9 @@
 
 import { inBatches } from "../../../bytes/collections.ts";
 import type { LabConfig } from "../../../config/table.ts";
-import { clipFact, rowSize } from "../../../data/clips/row-frames.ts";
 import { encodeRle, maskIou, type Rle } from "../../../data/mask/rle.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
+import { clipFact, rowSize } from "../../../data/training-row.ts";
 import type { EvaluateLoop } from "../../../eval/held-out.ts";
 import { tf } from "../../../gpu/tf.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";

@@ -2,13 +2,19 @@
  * Masks of one video frame and the object pointers that come with them (docs/spec/video.md#3-prompted-frames,
  * docs/spec/video.md#6-tracked-frames).
  */
-import { linear } from "../../../gpu/kernels/linear.ts";
-import { type Tensor, tf } from "../../../gpu/tf.ts";
-import type { Weights } from "../../weights/weights.ts";
-import type { Sam2Config } from "../config.ts";
-import { type FrameMaps, withoutMemory } from "../hiera.ts";
-import { type DecodedPrompt, decodePrompts, mlp3, selectMask, tokenAt } from "../mask-decoder.ts";
-import { densePrompt, noPointTokens, sparseTokens } from "../prompt-encoder.ts";
+import { linear } from "../../../engine/gpu/kernels/linear.ts";
+import { type Tensor, tf } from "../../../engine/gpu/tf.ts";
+import type { Sam2Config } from "../../../engine/model/sam2/config.ts";
+import { type FrameMaps, withoutMemory } from "../../../engine/model/sam2/hiera.ts";
+import {
+  type DecodedPrompt,
+  decodePrompts,
+  mlp3,
+  selectMask,
+  tokenAt,
+} from "../../../engine/model/sam2/mask-decoder.ts";
+import { densePrompt, noPointTokens, sparseTokens } from "../../../engine/model/sam2/prompt-encoder.ts";
+import type { Weights } from "../../../engine/model/weights/weights.ts";
 import { SAM } from "./video-shapes.ts";
 
 // The object pointer of a frame, and the time codes of pointers as keys (docs/spec/video.md#3-prompted-frames).

@@ -1,15 +1,15 @@
 /** Conditions a frame's features on the memories of earlier frames (docs/spec/video.md#5-memory-attention). */
 
-import { attention } from "../../../gpu/kernels/attention/attention.ts";
-import { linear } from "../../../gpu/kernels/linear.ts";
-import { layerNorm } from "../../../gpu/kernels/norm.ts";
-import { repeatRows } from "../../../gpu/kernels/repeat.ts";
-import { applyRope, type RopeTable } from "../../../gpu/kernels/rope.ts";
-import { type Tensor, tf } from "../../../gpu/tf.ts";
-import type { Probe } from "../../probe.ts";
-import { activatedLayer, addLayer, linearLayer } from "../../weights/linear-layer.ts";
-import type { Weights } from "../../weights/weights.ts";
-import type { Sam2Config } from "../config.ts";
+import { attention } from "../../../engine/gpu/kernels/attention/attention.ts";
+import { linear } from "../../../engine/gpu/kernels/linear.ts";
+import { layerNorm } from "../../../engine/gpu/kernels/norm.ts";
+import { repeatRows } from "../../../engine/gpu/kernels/repeat.ts";
+import { applyRope, type RopeTable } from "../../../engine/gpu/kernels/rope.ts";
+import { type Tensor, tf } from "../../../engine/gpu/tf.ts";
+import type { Probe } from "../../../engine/model/probe.ts";
+import type { Sam2Config } from "../../../engine/model/sam2/config.ts";
+import { activatedLayer, addLayer, linearLayer } from "../../../engine/model/weights/linear-layer.ts";
+import type { Weights } from "../../../engine/model/weights/weights.ts";
 import { SAM } from "./video-shapes.ts";
 
 // Axial rotary embedding of SAM2's memory attention (docs/spec/video.md#5-memory-attention). The published code

@@ -1,8 +1,8 @@
 /** The cost of following objects through a clip, computed from sizes (docs/spec/video.md#13-cost). */
-import type { Sam2Config } from "../model/sam2/config.ts";
-import { POINTER_FRAMES } from "../model/sam2/video/memory-bank.ts";
-import { MASK_CHANNELS } from "../model/sam2/video/video-shapes.ts";
-import { product } from "./work.ts";
+import type { Sam2Config } from "../../engine/model/sam2/config.ts";
+import { product } from "../../engine/plan/work.ts";
+import { POINTER_FRAMES } from "./sam2/memory-bank.ts";
+import { MASK_CHANNELS } from "./sam2/video-shapes.ts";
 
 /** Operations of one tracked frame, 2 per multiply-add. */
 interface FrameWork {

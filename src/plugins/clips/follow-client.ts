@@ -1,14 +1,16 @@
 /** Follows objects through an open clip in the trainer's worker; the store publishes each finished frame. */
-import { frameMasks, stripOfMasks } from "../../engine/data/clips/export-masklets.ts";
+
+import { pluginCalls } from "../../app/clients/lab.ts";
+import { loadedFolder } from "../../app/clients/loading.ts";
+import { useSession } from "../../app/stores/session.ts";
 import { maskIou, type Rle, rleIsEmpty } from "../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import { badInput } from "../../engine/errors.ts";
-import type { FollowEvent, FollowTask } from "../../engine/session/follow-clip.ts";
 import type { TryWeights } from "../../engine/session/try-out.ts";
-import { type FollowedClip, type FollowedObject, useFollow } from "../stores/follow.ts";
-import { useSession } from "../stores/session.ts";
-import { lab } from "./lab.ts";
-import { loadedFolder } from "./loading.ts";
+import type { ClipCalls } from "./clip-calls.ts";
+import { frameMasks, stripOfMasks } from "./export-masklets.ts";
+import type { FollowEvent, FollowTask } from "./follow-clip.ts";
+import { type FollowedClip, type FollowedObject, useFollow } from "./follow-store.ts";
 
 /** Shortest time between two changes of the store, in milliseconds. */
 const SHOW_EVERY_MS = 200;
@@ -102,7 +104,7 @@ async function run(begun: FollowedClip, resume: boolean, onFrame: (frame: number
   try {
     // Only frames decoded alone need no tensors of SAM2's memory.
     const memory = task.kind === "masks" || task.settings.decoder !== "alone" ? loadedFolder() : null;
-    await lab().trainer.follow(row.index, task, weights, memory, resume, hear, mine.signal);
+    await pluginCalls<ClipCalls>("trainer").follow(row.index, task, weights, memory, resume, hear, mine.signal);
     clip = { ...clip, state: "finished" };
   } catch (thrown) {
     clip = { ...clip, state: "stopped" };

@@ -1,10 +1,11 @@
 /** Exports a clip with its masklets as a video, drawn as on the page. The muxer is loaded with the first video. */
-import { LabError } from "../../../engine/errors.ts";
-import { loadPicture, pictureSide } from "../../stores/picture-cache.ts";
-import { drawFigure } from "../mask/draw.ts";
-import type { MaskLayer } from "../mask/layers.ts";
-import { useOverlay } from "../mask/overlay-store.ts";
-import { WHOLE } from "../mask/view-store.ts";
+
+import { drawFigure } from "../../app/components/mask/draw.ts";
+import type { MaskLayer } from "../../app/components/mask/layers.ts";
+import { useOverlay } from "../../app/components/mask/overlay-store.ts";
+import { WHOLE } from "../../app/components/mask/view-store.ts";
+import { loadPicture, pictureSide } from "../../app/stores/picture-cache.ts";
+import { LabError } from "../../engine/errors.ts";
 
 export interface FilmedClip {
   readonly rowId: string;

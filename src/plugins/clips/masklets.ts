@@ -1,16 +1,17 @@
 /** From prompts of the mask decoder to masklets at the size of the clip (docs/spec/video.md#9-consistent-decoder). */
-import { encodeRle, type Rle } from "../../data/mask/rle.ts";
-import type { RgbImage } from "../../data/sample.ts";
-import { badInput, LabError } from "../../errors.ts";
-import { inPace } from "../../gpu/runtime/work-budget.ts";
-import { type Tensor, tf } from "../../gpu/tf.ts";
-import { resizeBicubic } from "../../model/preprocess/pillow-bicubic.ts";
-import { normalisePixels } from "../../model/preprocess/tiling.ts";
-import type { Sa2vaModel } from "../../model/sa2va.ts";
-import type { Sam2Config } from "../../model/sam2/config.ts";
-import { encodeFrame, type FrameMaps, withoutMemory } from "../../model/sam2/hiera.ts";
-import { decodeMasks, selectMask } from "../../model/sam2/mask-decoder.ts";
-import { readMasks } from "../../model/sam2/postprocess.ts";
+import { encodeRle, type Rle } from "../../engine/data/mask/rle.ts";
+import type { RgbImage } from "../../engine/data/sample.ts";
+import { badInput, LabError } from "../../engine/errors.ts";
+import { inPace } from "../../engine/gpu/runtime/work-budget.ts";
+import { type Tensor, tf } from "../../engine/gpu/tf.ts";
+import { resizeBicubic } from "../../engine/model/preprocess/pillow-bicubic.ts";
+import { normalisePixels } from "../../engine/model/preprocess/tiling.ts";
+import type { Sa2vaModel } from "../../engine/model/sa2va.ts";
+import type { Sam2Config } from "../../engine/model/sam2/config.ts";
+import { encodeFrame, type FrameMaps, withoutMemory } from "../../engine/model/sam2/hiera.ts";
+import { decodeMasks, selectMask } from "../../engine/model/sam2/mask-decoder.ts";
+import { readMasks } from "../../engine/model/sam2/postprocess.ts";
+import type { Weights } from "../../engine/model/weights/weights.ts";
 import {
   type ClipFeatures,
   type ClipPrompt,
@@ -18,10 +19,9 @@ import {
   followClip,
   type StoredTracking,
   TUNED_DECODER,
-} from "../../model/sam2/video/clip.ts";
-import { disposeFrameMasks, type FrameMasks, promptedMasks } from "../../model/sam2/video/frame-masks.ts";
-import type { GivenMask } from "../../model/sam2/video/mask-prompt.ts";
-import type { Weights } from "../../model/weights/weights.ts";
+} from "./sam2/clip.ts";
+import { disposeFrameMasks, type FrameMasks, promptedMasks } from "./sam2/frame-masks.ts";
+import type { GivenMask } from "./sam2/mask-prompt.ts";
 
 /**
  * `published`: as in the Sa2VA release, the decoder that was fine-tuned on single frames also decodes frames with

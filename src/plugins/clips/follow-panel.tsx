@@ -1,21 +1,23 @@
 import { type ReactNode, useMemo, useState } from "react";
-import { frameOf, visibleFrames } from "../../../../engine/data/clips/film-strip.ts";
-import { decodeRle, encodeRle } from "../../../../engine/data/mask/rle.ts";
-import type { RegionSummary } from "../../../../engine/data/sample.ts";
-import type { ClipDecoder } from "../../../../engine/policy/clip/masklets.ts";
-import type { FollowTask } from "../../../../engine/session/follow-clip.ts";
-import { continueFollowing, followClip, stopFollowing } from "../../../clients/follow.ts";
-import { report } from "../../../clients/lab.ts";
-import { showFrame, useClips } from "../../../components/clip/clip-store.ts";
-import { useClipFrame } from "../../../components/clip/use-clip.ts";
-import { Button } from "../../../components/ui/button.tsx";
-import { Segmented, Select } from "../../../components/ui/controls.tsx";
-import { type FollowedClip, useFollow } from "../../../stores/follow.ts";
-import { useSession } from "../../../stores/session.ts";
-import { counted } from "../../../styles/format.ts";
-import { TextArea, useModelBlocker, useSides } from "./asking.tsx";
+import { pluginCalls, report } from "../../app/clients/lab.ts";
+import { showFrame, useClipFrame, useClips } from "../../app/components/mask/frame-store.ts";
+import type { Places } from "../../app/components/place/page-plugin.ts";
+import { Button } from "../../app/components/ui/button.tsx";
+import { Segmented, Select } from "../../app/components/ui/controls.tsx";
+import { useAsync } from "../../app/components/use-async.ts";
+import { TextArea, useModelBlocker, useSides } from "../../app/screens/data/try/asking.tsx";
+import styles from "../../app/screens/data/try/try-out.module.css";
+import { useSession } from "../../app/stores/session.ts";
+import { counted } from "../../app/styles/format.ts";
+import { frameOf, visibleFrames } from "../../engine/data/film-strip.ts";
+import { decodeRle, encodeRle } from "../../engine/data/mask/rle.ts";
+import type { RegionSummary } from "../../engine/data/sample.ts";
+import type { ClipCalls } from "./clip-calls.ts";
+import { continueFollowing, followClip, stopFollowing } from "./follow-client.ts";
+import type { FollowTask } from "./follow-clip.ts";
+import { type FollowedClip, useFollow, useFollowed } from "./follow-store.ts";
 import { FollowedObjects } from "./followed-objects.tsx";
-import styles from "./try-out.module.css";
+import type { ClipDecoder } from "./masklets.ts";
 
 const STARTS = { expressions: "Expressions", masks: "Given mask" } as const;
 type Start = keyof typeof STARTS;
@@ -45,16 +47,11 @@ const FRAMES = 5;
 const MAX_ANSWER_TOKENS = 256;
 
 /** Follows objects through a clip: those named by expressions, or that of the shown frame's given mask. */
-export function FollowClip(props: {
-  readonly row: RegionSummary;
-  readonly followed: FollowedClip | null;
-  /** The object whose curve is on top. */
-  readonly object: number;
-  readonly onObject: (object: number) => void;
-}): ReactNode {
-  const { row, followed, object, onObject } = props;
+export default function FollowClip({ row }: Places["clip"]): ReactNode {
+  const followed = useFollowed(row);
+  const object = useFollow((state) => state.object);
   const { frames: total = 1 } = row;
-  const lacking = useSession(({ model }) => model?.lacksMemory ?? null);
+  const lacking = useLacking();
   const [start, setStart] = useState<Start>("expressions");
   const [words, setWords] = useState(() => wordsOf(followed) ?? row.caption);
   const [asked, setDecoder] = useState<ClipDecoder>("published");
@@ -69,7 +66,7 @@ export function FollowClip(props: {
   const choice = chosen ?? (decoder === "published" ? "first" : "uniform");
   const lines = words.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
   const empty = start === "expressions" ? lines.length === 0 : !visible.includes(at);
-  const blocker = useBlocker(row, start, empty);
+  const blocker = useBlocker(row, start, empty, lacking);
   const running = followed?.state === "running";
 
   const task = (): FollowTask => {
@@ -151,7 +148,7 @@ export function FollowClip(props: {
         {blocker !== null && !running && <p className="muted anywhere">{blocker}</p>}
       </div>
       {followed !== null && (
-        <FollowedObjects followed={followed} object={object} onObject={onObject}>
+        <FollowedObjects followed={followed} object={object} onObject={(next) => useFollow.setState({ object: next })}>
           {followed.state === "stopped" && followed.done > 0 && (
             <Button
               blocker={blocker}
@@ -171,10 +168,23 @@ function wordsOf(followed: FollowedClip | null): string | null {
   return followed?.task.kind === "expressions" ? followed.task.expressions.join("\n") : null;
 }
 
+const STORED = "The stored conversion has no tensors of SAM2's memory; open the model's folder to use them";
+
+/** Why frames can only be decoded alone with the open model; null if they need not be, or no model is open. */
+function useLacking(): string | null {
+  const model = useSession((session) => session.model);
+  const modelFolder = useSession((session) => session.modelFolder);
+  const { value = null } = useAsync(
+    model === null ? null : model.hash,
+    async () => (modelFolder === null ? STORED : pluginCalls<ClipCalls>("trainer").lacksMemory(modelFolder)),
+    [modelFolder],
+  );
+  return value;
+}
+
 /** Why nothing can be followed now, or null. */
-function useBlocker(row: RegionSummary, start: Start, empty: boolean): string | null {
+function useBlocker(row: RegionSummary, start: Start, empty: boolean, lacking: string | null): string | null {
   const blocker = useModelBlocker();
-  const lacking = useSession(({ model }) => model?.lacksMemory ?? null);
   const elsewhere = useFollow(({ clip }) => clip?.state === "running" && clip.rowId !== row.id);
   if (blocker !== null) return blocker;
   if (elsewhere) return "Another clip is being followed. Cancel it first";

@@ -1,9 +1,11 @@
-/** The clip that was followed last; it stays until another is followed. */
+/** The clip that was followed last, which stays until another is followed, and the video that is being made. */
 import { create } from "zustand";
-import type { FrameScores } from "../../engine/data/clips/frame-scores.ts";
+import { useClips } from "../../app/components/mask/frame-store.ts";
+import { answerColour } from "../../app/components/mask/layers.ts";
+import type { FrameScores } from "../../engine/data/mask/boundary.ts";
 import type { Rle } from "../../engine/data/mask/rle.ts";
-import type { FollowTask } from "../../engine/session/follow-clip.ts";
 import type { TryWeights } from "../../engine/session/try-out.ts";
+import type { FollowTask } from "./follow-clip.ts";
 
 export interface FollowedObject {
   /** Its expression or given mask. */
@@ -35,11 +37,36 @@ export interface FollowedClip {
 
 interface FollowState {
   readonly clip: FollowedClip | null;
+  /** Index of the object whose curve is on top. */
+  readonly object: number;
 }
 
-export const useFollow = create<FollowState>()(() => ({ clip: null }));
+export const useFollow = create<FollowState>()(() => ({ clip: null, object: 0 }));
 
 /** The followed objects of a row; null for other rows or pictures. */
 export function useFollowed(row: { readonly id: string; readonly imageId: string }): FollowedClip | null {
   return useFollow(({ clip }) => (clip?.rowId === row.id && clip.imageId === row.imageId ? clip : null));
 }
+
+/** Draws the followed objects over their row. */
+useFollow.subscribe(({ clip, object }) => {
+  if (clip === null) return;
+  const { rowId, imageId, objects } = clip;
+  const selected = Math.min(object, objects.length - 1);
+  const tracks = objects.map(({ name, mask, scores }, at) => {
+    return { name, mask, scores, colour: answerColour(at), selected: at === selected };
+  });
+  useClips.setState({ answers: { rowId, imageId, tracks } });
+});
+
+interface FilmState {
+  /** The video that is being made, with its progress in frames. */
+  readonly filming: {
+    readonly rowId: string;
+    readonly done: number;
+    readonly total: number;
+    readonly stop: () => void;
+  } | null;
+}
+
+export const useFilm = create<FilmState>()(() => ({ filming: null }));

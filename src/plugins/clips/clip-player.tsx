@@ -1,46 +1,23 @@
 import { type ReactNode, useMemo } from "react";
-import { type FrameScores, frameScores } from "../../../engine/data/clips/frame-scores.ts";
-import type { Rle } from "../../../engine/data/mask/rle.ts";
-import { report } from "../../clients/lab.ts";
-import { fixed } from "../../styles/format.ts";
-import type { MaskLayer, MaskRole } from "../mask/layers.ts";
-import { Button } from "../ui/button.tsx";
-import { Slider } from "../ui/controls.tsx";
-import { IconPause, IconPlay } from "../ui/icons.tsx";
+import { report } from "../../app/clients/lab.ts";
+import { pauseClip, playClip, showFrame, useClipFrame, useClips } from "../../app/components/mask/frame-store.ts";
+import type { MaskLayer } from "../../app/components/mask/layers.ts";
+import type { Places } from "../../app/components/place/page-plugin.ts";
+import { Button } from "../../app/components/ui/button.tsx";
+import { Slider } from "../../app/components/ui/controls.tsx";
+import { IconPause, IconPlay } from "../../app/components/ui/icons.tsx";
+import { fixed } from "../../app/styles/format.ts";
+import { frameScores } from "../../engine/data/mask/boundary.ts";
 import styles from "./clip-player.module.css";
-import { pauseClip, playClip, showFrame, useClips } from "./clip-store.ts";
 import type { ClipFile, ExportKind } from "./export-clip.ts";
+import { useFilm } from "./follow-store.ts";
 import { FrameCurve } from "./frame-curve.tsx";
-import { useClipFrame } from "./use-clip.ts";
-
-/** An answered masklet beside the given one. */
-export interface Track {
-  readonly name: string;
-  readonly mask: Rle | null;
-  /** Colour of its masks where a picture has several; a video draws all tracks with a colour. */
-  readonly colour?: string;
-  /** Overlap by frame; computed from the masks if absent. */
-  readonly scores?: FrameScores;
-  /** The selected answer; its curve is drawn on top. */
-  readonly selected?: boolean;
-}
 
 /**
  * Play, frame slider, onion skin and the overlap of each answer over the frames. All figures of the row follow. Renders
  * nothing for a picture.
  */
-export function ClipPlayer(props: {
-  readonly rowId: string;
-  readonly imageId?: string | null;
-  /** Frames as the run recorded them. */
-  readonly frames?: number | undefined;
-  readonly given: Rle;
-  readonly tracks: readonly Track[];
-  /** Role of the selected answer's mask in a video. */
-  readonly role?: MaskRole;
-  /** Beginning of the names of exported files; nothing can be exported without one. */
-  readonly fileName?: string;
-}): ReactNode {
+export default function ClipPlayer(props: Places["frames"]): ReactNode {
   const { rowId, imageId = null, given, tracks, role = "policy", fileName } = props;
   const frame = useClipFrame(rowId, imageId, given, props.frames);
   const playing = useClips((state) => state.playing?.rowId === rowId && state.playing.back === null);
@@ -136,7 +113,7 @@ const EXPORTS = [
 
 /** Files of a row's masklets; a video shows its frames and can be cancelled. */
 function ClipExports(props: { readonly rowId: string; readonly onSave: (kind: ExportKind) => void }): ReactNode {
-  const filming = useClips((state) => state.filming);
+  const filming = useFilm((state) => state.filming);
   const other = filming !== null && filming.rowId !== props.rowId;
   return (
     <fieldset className="row gap-1 m-0 p-0 borderless" aria-label="Export of masklets">

@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
-import { type FrameScores, knownScores } from "../../../../engine/data/clips/frame-scores.ts";
-import type { FollowedClip } from "../../../stores/follow.ts";
-import { fixed, formatBytes } from "../../../styles/format.ts";
-import { Mark } from "./answer.tsx";
-import styles from "./try-out.module.css";
+import { Mark } from "../../app/screens/data/try/answer.tsx";
+import styles from "../../app/screens/data/try/try-out.module.css";
+import { fixed, formatBytes } from "../../app/styles/format.ts";
+import { type FrameScores, knownScores } from "../../engine/data/mask/boundary.ts";
+import type { FollowedClip } from "./follow-store.ts";
 
 /** Progress, the answers, and each object with its mean overlap on the frames that are done. */
 export function FollowedObjects(props: {

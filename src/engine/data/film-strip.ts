@@ -2,8 +2,8 @@
  * A clip as one picture: its frames below each other, and its masklet as one mask of that size. Rows are contiguous, so
  * a frame is a slice, and code that compares or stores masks needs no separate form for clips.
  */
-import { badInput } from "../../errors.ts";
-import type { EncodedImage, ImageDecoder, RegionSample, RgbImage } from "../sample.ts";
+import { badInput } from "../errors.ts";
+import type { EncodedImage, ImageDecoder, RegionSample, RgbImage } from "./sample.ts";
 
 /** Numbers of the frames of a row that a step uses, ascending, out of `total`. */
 export interface FrameView {
@@ -88,6 +88,11 @@ export function checkFrames(frames: readonly Pick<EncodedImage, "width" | "heigh
   }
 }
 
+/** @throws LabError("bad-input") for different numbers of masks and frames */
+export function checkMaskCount(frames: number, masks: number): void {
+  if (masks !== frames) throw badInput(`the clip has ${frames} frames and ${masks} masks`);
+}
+
 /** Concatenates parts of equal length. */
 export function stacked(parts: readonly Uint8Array[]): Uint8Array {
   const each = parts[0]?.length ?? 0;
@@ -96,4 +101,27 @@ export function stacked(parts: readonly Uint8Array[]): Uint8Array {
     strip.set(part, at * each);
   });
   return strip;
+}
+
+/** Frames of a clip for the language model (docs/spec/video.md#10-clips-and-prompts); `first`: Sa2VA's inference; `uniform`: Sa2VA-i's; `every`: the first ones of every k-th frame. */
+export type FrameChoice =
+  | { readonly kind: "first"; readonly count: number }
+  | { readonly kind: "uniform"; readonly count: number }
+  | { readonly kind: "every"; readonly count: number; readonly step: number };
+
+/** Frames of the published recipes. */
+export const PUBLISHED_FRAMES = 5;
+
+/**
+ * Frame numbers, ascending, each once.
+ * @throws LabError("bad-input") for a clip without frames
+ */
+export function chosenFrames(total: number, choice: FrameChoice): number[] {
+  if (total < 1) throw badInput("The clip has no frames; nothing was tracked");
+  const { kind, count } = choice;
+  const step = kind === "first" ? 1 : kind === "every" ? choice.step : (total - 1) / Math.max(count - 1, 1);
+  // As in numpy's linspace: each product is rounded as computed, and the last value is exact.
+  const last = kind === "uniform" && count > 1 ? count - 1 : undefined;
+  const frames = Array.from({ length: count }, (_, at) => (at === last ? total - 1 : Math.trunc(at * step)));
+  return [...new Set(frames)].filter((frame) => frame < total);
 }

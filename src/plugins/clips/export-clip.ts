@@ -1,8 +1,10 @@
 /** The files that the player writes; loaded on the first export. */
-import { maskletsJson, maskletsZip, type NamedMasklet } from "../../../engine/data/clips/export-masklets.ts";
-import { saveBlob } from "../../clients/save-blob.ts";
-import { useClips } from "./clip-store.ts";
+
+import { saveBlob } from "../../app/clients/save-blob.ts";
+import { askWhileMaking } from "../../app/frame/leaving.ts";
+import { maskletsJson, maskletsZip, type NamedMasklet } from "./export-masklets.ts";
 import { type FilmedClip, film } from "./film.ts";
+import { useFilm } from "./follow-store.ts";
 
 export type ExportKind = "json" | "png" | "webm";
 
@@ -14,26 +16,26 @@ export interface ClipFile extends FilmedClip {
 }
 
 /**
- * Hands the file to the browser's downloads. One video is made at a time; the clip store shows and stops it.
+ * Hands the file to the browser's downloads. One video is made at a time; the store shows and stops it.
  * @throws LabError("unsupported") where the browser encodes no video, LabError("cancelled") for a stopped video
  */
 export async function exportClip(kind: ExportKind, clip: ClipFile): Promise<void> {
   const { name, masklets, frames } = clip;
   if (kind === "json") saveBlob(new Blob([maskletsJson(masklets, frames)]), `${name}.json`);
   else if (kind === "png") saveBlob(new Blob([maskletsZip(masklets, frames)]), `${name}.zip`);
-  else if (useClips.getState().filming === null) saveBlob(await filmed(clip), `${name}.webm`);
+  else if (useFilm.getState().filming === null) saveBlob(await filmed(clip), `${name}.webm`);
 }
 
 async function filmed(clip: ClipFile): Promise<Blob> {
   const stop = new AbortController();
   const onFrames = (done: number): void =>
-    useClips.setState({
+    useFilm.setState({
       filming: { rowId: clip.rowId, done, total: clip.frames, stop: () => stop.abort() },
     });
   onFrames(0);
   try {
-    return await film(clip, { onFrames, signal: stop.signal });
+    return await askWhileMaking(film(clip, { onFrames, signal: stop.signal }));
   } finally {
-    useClips.setState({ filming: null });
+    useFilm.setState({ filming: null });
   }
 }

@@ -1,15 +1,18 @@
 /** Follows objects through an open clip outside training, with chosen weights. A stopped clip can be continued. */
-import type { ByteFolder } from "../bytes/source.ts";
-import { framePixels } from "../data/clips/film-strip.ts";
-import { decodeRle, type Rle, rleIsEmpty } from "../data/mask/rle.ts";
-import type { TrainingRow } from "../data/training-row.ts";
-import { badInput } from "../errors.ts";
-import { trimPool } from "../gpu/runtime/pool.ts";
-import { type Tensor, tf } from "../gpu/tf.ts";
-import type { GivenMask } from "../model/sam2/video/mask-prompt.ts";
-import { isVideoOnly } from "../model/sam2/video/video-shapes.ts";
-import { openCheckpoint } from "../model/weights/checkpoint.ts";
-import { loadTensors } from "../model/weights/weight-pieces.ts";
+
+import type { ByteFolder } from "../../engine/bytes/source.ts";
+import { framePixels } from "../../engine/data/film-strip.ts";
+import { decodeRle, type Rle, rleIsEmpty } from "../../engine/data/mask/rle.ts";
+import type { TrainingRow } from "../../engine/data/training-row.ts";
+import { badInput } from "../../engine/errors.ts";
+import { trimPool } from "../../engine/gpu/runtime/pool.ts";
+import { type Tensor, tf } from "../../engine/gpu/tf.ts";
+import { isVideoOnly } from "../../engine/model/sam2-shapes.ts";
+import { openCheckpoint } from "../../engine/model/weights/checkpoint.ts";
+import { loadTensors } from "../../engine/model/weights/weight-pieces.ts";
+import { freeDecodeBuffers } from "../../engine/policy/decode/decode-gpu.ts";
+import type { Session } from "../../engine/session/session.ts";
+import { type Outside, type TryWeights, weightsOf } from "../../engine/session/try-out.ts";
 import {
   type Followed,
   type FollowJob,
@@ -17,10 +20,10 @@ import {
   followExpressions,
   followMasks,
   type KeptFrames,
-} from "../policy/clip/follow.ts";
-import type { ClipPictures, FrameResult } from "../policy/clip/masklets.ts";
-import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
-import { type Outside, type TryWeights, weightsOf } from "./try-out.ts";
+} from "./follow.ts";
+import type { ClipPictures, FrameResult } from "./masklets.ts";
+import type { GivenMask } from "./sam2/mask-prompt.ts";
+import { videoShapes } from "./sam2/video-shapes.ts";
 
 /** Objects to follow: named by expressions, or given as masks on one frame, each of the frame's size. */
 export type FollowTask =
@@ -57,16 +60,17 @@ export type OnFollow = (event: FollowEvent) => void;
 export class ClipFollower {
   #kept: { readonly of: string; readonly frames: KeptFrames } | undefined;
 
-  /** Drops the kept frames; call it when weights change. */
-  forget(): void {
-    this.#kept = undefined;
-  }
-
   /**
    * @throws LabError("cancelled") when the signal aborts: finished frames are kept; "bad-input" for a picture, an unusable mask, or
    *   a checkpoint without memory where it is needed
    */
-  async follow(
+  async follow(session: Session, asked: FollowAsked, tell: OnFollow, signal: AbortSignal): Promise<Followed> {
+    return session.askRows(1, signal, async (context, rows) =>
+      this.#follow(context, await rows(asked.row), asked, tell),
+    );
+  }
+
+  async #follow(
     context: Outside,
     row: TrainingRow,
     { task, from, memory, resume }: FollowAsked,
@@ -74,13 +78,13 @@ export class ClipFollower {
   ): Promise<Followed> {
     const pictures = rowPictures(row);
     const masks = task.kind === "masks" ? given(task, pictures) : undefined;
-    if (!resume) this.forget();
+    if (!resume) this.#kept = undefined;
     const alone = task.kind === "expressions" && task.settings.decoder === "alone";
     const tensors = alone ? new Map<string, Tensor>() : await memoryTensors(memory);
     const model = { ...context.model, frozen: new Map([...context.model.frozen, ...tensors]) };
     try {
       const { weights, dispose } = await weightsOf({ ...context, model }, from);
-      const keeper = this.#keeper(`${row.summary.imageId} ${JSON.stringify(from)} `, tell);
+      const keeper = this.#keeper(`${context.weightChanges} ${row.summary.imageId} ${JSON.stringify(from)} `, tell);
       const onAnswers: FollowJob["onAnswers"] = (answers) => tell({ kind: "answers", ...answers });
       const job: FollowJob = { model, weights, pictures, signal: context.signal, keeper, onAnswers };
       const followed =
@@ -118,7 +122,7 @@ function rowPictures({ summary, rgb }: TrainingRow): ClipPictures {
 }
 
 async function memoryTensors(folder: ByteFolder | undefined): Promise<Map<string, Tensor>> {
-  if (folder !== undefined) return loadTensors(await openCheckpoint(folder, true), isVideoOnly);
+  if (folder !== undefined) return loadTensors(await openCheckpoint(folder, videoShapes), isVideoOnly);
   throw badInput("The model's folder is not open, so SAM2's memory cannot be read; nothing was followed");
 }
 

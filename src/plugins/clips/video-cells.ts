@@ -1,14 +1,14 @@
 /** Reads the frames of a video in a cell as if they were pictures in cells. */
 import type { Input, InputVideoTrack, VideoSample } from "mediabunny";
-import { Lru, remember } from "../../bytes/collections.ts";
-import { IS_POINTER, isPointer } from "../../bytes/source.ts";
-import { badInput, LabError, plainLine, quote } from "../../errors.ts";
-import { checkMaskCount } from "../clips/clip-row.ts";
-import { MAX_STRIP } from "../clips/film-strip.ts";
-import type { PictureBytes } from "../image/image-header.ts";
-import { type PictureProbe, pictureBytes, pictureId } from "../image/picture.ts";
-import type { FindFile } from "../siblings.ts";
-import type { BinaryCell } from "../tables/table.ts";
+import { Lru, remember } from "../../engine/bytes/collections.ts";
+import { IS_POINTER, isPointer } from "../../engine/bytes/source.ts";
+import { checkMaskCount, MAX_STRIP } from "../../engine/data/film-strip.ts";
+import type { PictureBytes } from "../../engine/data/image/image-header.ts";
+import { type PictureProbe, pictureBytes, pictureId } from "../../engine/data/image/picture.ts";
+import type { VideoCell } from "../../engine/data/readers/reader.ts";
+import type { FindFile } from "../../engine/data/siblings.ts";
+import type { BinaryCell } from "../../engine/data/tables/table.ts";
+import { badInput, LabError, plainLine, quote } from "../../engine/errors.ts";
 
 // Frames of an MP4, MOV, WebM or Matroska file, decoded by the browser. Every fault of a file ends in one sentence. The
 // demuxer is loaded with the first video.
@@ -159,13 +159,6 @@ async function step<T>(what: string, body: () => Promise<T>): Promise<T> {
     const why = thrown instanceof Error ? plainLine(thrown.message) : "";
     throw badInput(`the video ${what}${why === "" ? "" : ` (${why})`}`, undefined, thrown);
   }
-}
-
-/** Location of a video, and distance between two frames that are read. */
-interface VideoCell {
-  readonly cell: unknown;
-  readonly every: number;
-  readonly find: FindFile;
 }
 
 /** Number of cached videos next to a shard, because rows often share one: their headers, and their frames. */

@@ -1,22 +1,15 @@
 /**
- * Tensors of SAM2 that only video uses, with their shapes (docs/spec/video.md#2-tensors). They are not loaded for
- * pictures.
+ * Tensors of SAM2 that only video uses, with their shapes (docs/spec/video.md#2-tensors). They are loaded
+ * for clips only.
  */
-import { linear, norm } from "../../sam2-shapes.ts";
-import type { NamedShape } from "../../weights/tensor-shapes.ts";
-import type { Sam2Config } from "../config.ts";
+
+import type { Sam2Config } from "../../../engine/model/sam2/config.ts";
+import { linear, norm } from "../../../engine/model/sam2-shapes.ts";
+import type { NamedShape } from "../../../engine/model/weights/tensor-shapes.ts";
 
 export const SAM = "grounding_encoder.sam2_model";
-const VIDEO_ONLY =
-  /^grounding_encoder\.sam2_model\.(memory_|mask_downsample\.|maskmem_tpos_enc$|no_mem_pos_enc$|obj_ptr_|no_obj_|sam_mask_decoder_modified\.)/;
-
 /** Channels of the mask before and after each strided convolution of the memory encoder, the same in all models. */
 export const MASK_CHANNELS: readonly number[] = [1, 4, 16, 64, 256];
-
-/** Whether a tensor belongs to a part that pictures never use. */
-export function isVideoOnly(name: string): boolean {
-  return VIDEO_ONLY.test(name);
-}
 
 /** Every tensor that tracking and mask prompts need. */
 export function videoShapes(config: Sam2Config): NamedShape[] {

@@ -1,21 +1,22 @@
 /** Follows objects through a clip: those named by expressions, one per [SEG] of an answer, or those of given masks. */
 
-import { encodeRle, type Rle } from "../../data/mask/rle.ts";
-import type { RgbImage } from "../../data/sample.ts";
-import { badInput, LabError } from "../../errors.ts";
-import { type Tensor, tf } from "../../gpu/tf.ts";
-import { visionFamily } from "../../model/families/registry.ts";
-import { promptPlaces } from "../../model/language/config-language.ts";
-import type { Sa2vaModel } from "../../model/sa2va.ts";
-import type { ClipPrompt, StoredTracking } from "../../model/sam2/video/clip.ts";
-import type { GivenMask } from "../../model/sam2/video/mask-prompt.ts";
-import type { Weights } from "../../model/weights/weights.ts";
-import { buildClipPrompt, CLIP_QUESTION_WORDING, CLIP_WORDING } from "../../text/clip-prompt.ts";
-import { encodeAnswer, type Prompt, SEG_ANSWER } from "../../text/prompt.ts";
-import { embedPrompt, projectVision } from "../embedding.ts";
-import { type TowerCalls, tileTokens } from "../features.ts";
-import { type AnswerOptions, type EmbeddedPrompt, greedyAnswer, segPrompts } from "../free-answer.ts";
+import { chosenFrames, type FrameChoice } from "../../engine/data/film-strip.ts";
+import { encodeRle, type Rle } from "../../engine/data/mask/rle.ts";
+import type { RgbImage } from "../../engine/data/sample.ts";
+import { LabError } from "../../engine/errors.ts";
+import { type Tensor, tf } from "../../engine/gpu/tf.ts";
+import { visionFamily } from "../../engine/model/families/registry.ts";
+import { promptPlaces } from "../../engine/model/language/config-language.ts";
+import type { Sa2vaModel } from "../../engine/model/sa2va.ts";
+import type { Weights } from "../../engine/model/weights/weights.ts";
+import { embedPrompt, projectVision } from "../../engine/policy/embedding.ts";
+import { type TowerCalls, tileTokens } from "../../engine/policy/features.ts";
+import { type AnswerOptions, type EmbeddedPrompt, greedyAnswer, segPrompts } from "../../engine/policy/free-answer.ts";
+import { buildClipPrompt, CLIP_QUESTION_WORDING, CLIP_WORDING } from "../../engine/text/clip-prompt.ts";
+import { encodeAnswer, type Prompt, SEG_ANSWER } from "../../engine/text/prompt.ts";
 import { type ClipDecoder, type ClipPictures, type FrameResult, masklets } from "./masklets.ts";
+import type { ClipPrompt, StoredTracking } from "./sam2/clip.ts";
+import type { GivenMask } from "./sam2/mask-prompt.ts";
 
 // The language model on clips: frames as visual tokens, answers, and their [SEG] states.
 
@@ -81,31 +82,6 @@ function embeddedClip(model: Sa2vaModel, weights: Weights, prompt: Prompt, visio
     places: (length) => promptPlaces(model.config.language, prompt, length),
     embed: (ids) => tf.tidy(() => embedPrompt(model, weights, prompt, ids, projectVision(model, weights, vision), [])),
   };
-}
-
-// Chooses the frames of a clip for the language model (docs/spec/video.md#10-clips-and-prompts).
-
-/** `first`: Sa2VA's inference; `uniform`: Sa2VA-i's; `every`: the first ones of every k-th frame. */
-type FrameChoice =
-  | { readonly kind: "first"; readonly count: number }
-  | { readonly kind: "uniform"; readonly count: number }
-  | { readonly kind: "every"; readonly count: number; readonly step: number };
-
-/** Frames of the published recipes. */
-export const PUBLISHED_FRAMES = 5;
-
-/**
- * Frame numbers, ascending, each once.
- * @throws LabError("bad-input") for a clip without frames
- */
-export function chosenFrames(total: number, choice: FrameChoice): number[] {
-  if (total < 1) throw badInput("The clip has no frames; nothing was tracked");
-  const { kind, count } = choice;
-  const step = kind === "first" ? 1 : kind === "every" ? choice.step : (total - 1) / Math.max(count - 1, 1);
-  // As in numpy's linspace: each product is rounded as computed, and the last value is exact.
-  const last = kind === "uniform" && count > 1 ? count - 1 : undefined;
-  const frames = Array.from({ length: count }, (_, at) => (at === last ? total - 1 : Math.trunc(at * step)));
-  return [...new Set(frames)].filter((frame) => frame < total);
 }
 
 /** "first", "uniform" or "every:K" as a choice; undefined for anything else. */

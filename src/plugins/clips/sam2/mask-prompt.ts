@@ -2,16 +2,16 @@
  * Masks as prompts of conditioning frames, as SAM2's video predictor and Sa2VA-i use them
  * (docs/spec/video.md#9-consistent-decoder).
  */
-import { LabError } from "../../../errors.ts";
-import { gelu } from "../../../gpu/kernels/activation.ts";
-import { conv2d } from "../../../gpu/kernels/conv.ts";
-import { layerNorm } from "../../../gpu/kernels/norm.ts";
-import { type Tensor, tf } from "../../../gpu/tf.ts";
-import type { Weights } from "../../weights/weights.ts";
-import type { Sam2Config } from "../config.ts";
-import type { FrameMaps } from "../hiera.ts";
-import { decodePrompts } from "../mask-decoder.ts";
-import { noPointTokens } from "../prompt-encoder.ts";
+import { LabError } from "../../../engine/errors.ts";
+import { gelu } from "../../../engine/gpu/kernels/activation.ts";
+import { conv2d } from "../../../engine/gpu/kernels/conv.ts";
+import { layerNorm } from "../../../engine/gpu/kernels/norm.ts";
+import { type Tensor, tf } from "../../../engine/gpu/tf.ts";
+import type { Sam2Config } from "../../../engine/model/sam2/config.ts";
+import type { FrameMaps } from "../../../engine/model/sam2/hiera.ts";
+import { decodePrompts } from "../../../engine/model/sam2/mask-decoder.ts";
+import { noPointTokens } from "../../../engine/model/sam2/prompt-encoder.ts";
+import type { Weights } from "../../../engine/model/weights/weights.ts";
 import { type FrameMasks, objectPointer, ownMasks, singleToken } from "./frame-masks.ts";
 import { SAM } from "./video-shapes.ts";
 

@@ -2,9 +2,9 @@
  * The memory of finished frames (docs/spec/video.md#7-bank): every conditioning frame, the maps of the last tracked
  * frames, and the pointers of some more. Its size does not grow with the clip.
  */
-import type { TensorToWrite } from "../../../formats/safetensors.ts";
-import { type Tensor, tf } from "../../../gpu/tf.ts";
-import type { Weights } from "../../weights/weights.ts";
+import type { TensorToWrite } from "../../../engine/formats/safetensors.ts";
+import { type Tensor, tf } from "../../../engine/gpu/tf.ts";
+import type { Weights } from "../../../engine/model/weights/weights.ts";
 import { pointerTimes } from "./frame-masks.ts";
 import type { MemoryConstants, MemoryKeys } from "./memory-attention.ts";
 import { SAM } from "./video-shapes.ts";

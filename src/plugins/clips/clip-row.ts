@@ -1,20 +1,11 @@
 /** A row with a list of frames and a list of masks, one masklet with one caption. */
-import { toHex } from "../../bytes/hash.ts";
-import { badInput, LabError } from "../../errors.ts";
-import type { PictureProbe } from "../image/picture.ts";
-import { type MaskContext, readMask } from "../mask/mask-read.ts";
-import { decodeRle, encodeRle, type Rle, rleArea } from "../mask/rle.ts";
-import { checkFrames, stacked } from "./film-strip.ts";
-
-/** The masklet of a row as the mask of the strip of its frames. */
-interface ClipRegion {
-  readonly mask: Rle;
-  /** Total pixels of all frames. */
-  readonly area: number;
-  /** The strip: the first frame's header with the total height of all frames. */
-  readonly picture: PictureProbe;
-  readonly frames: number;
-}
+import { toHex } from "../../engine/bytes/hash.ts";
+import { checkFrames, checkMaskCount, stacked } from "../../engine/data/film-strip.ts";
+import type { PictureProbe } from "../../engine/data/image/picture.ts";
+import { type MaskContext, readMask } from "../../engine/data/mask/mask-read.ts";
+import { decodeRle, encodeRle, rleArea } from "../../engine/data/mask/rle.ts";
+import type { FrameRegion } from "../../engine/data/readers/reader.ts";
+import { badInput, LabError } from "../../engine/errors.ts";
 
 /**
  * @param items one mask per frame; null if the object is not visible
@@ -25,7 +16,7 @@ export async function clipRegion(
   items: readonly unknown[],
   probes: readonly (PictureProbe | LabError)[],
   context: Pick<MaskContext, "find" | "meter">,
-): Promise<ClipRegion> {
+): Promise<FrameRegion> {
   checkMaskCount(probes.length, items.length);
   const frames = probes.map((probe, frame) => {
     if (probe instanceof LabError) throw badInput(`frame ${frame}: ${probe.message}`);
@@ -53,11 +44,6 @@ export async function clipRegion(
   if (area === 0) throw badInput(`the masklet is empty on all ${frames.length} frames`);
   const picture = { ...first, orientation: 1, height: height * frames.length, imageId: await idOf(frames) };
   return { mask, area, picture, frames: frames.length };
-}
-
-/** @throws LabError("bad-input") for different numbers of masks and frames */
-export function checkMaskCount(frames: number, masks: number): void {
-  if (masks !== frames) throw badInput(`the clip has ${frames} frames and ${masks} masks`);
 }
 
 /** One id for a list of pictures, as long as a picture's id. */

@@ -3,19 +3,19 @@
  * beginning (docs/spec/video.md#1-path). One frame's features are on the GPU at a time.
  */
 
-import { badInput } from "../../../errors.ts";
-import { gelu } from "../../../gpu/kernels/activation.ts";
-import { conv2d } from "../../../gpu/kernels/conv.ts";
-import { layerNorm } from "../../../gpu/kernels/norm.ts";
-import { repeatRows } from "../../../gpu/kernels/repeat.ts";
-import { countWork } from "../../../gpu/runtime/work-budget.ts";
-import { type Tensor, tf } from "../../../gpu/tf.ts";
-import type { Probe } from "../../probe.ts";
-import { activatedLayer, linearLayer } from "../../weights/linear-layer.ts";
-import type { Weights } from "../../weights/weights.ts";
-import type { Sam2Config } from "../config.ts";
-import type { FrameMaps } from "../hiera.ts";
-import { samSizeLogits } from "../postprocess.ts";
+import { badInput } from "../../../engine/errors.ts";
+import { gelu } from "../../../engine/gpu/kernels/activation.ts";
+import { conv2d } from "../../../engine/gpu/kernels/conv.ts";
+import { layerNorm } from "../../../engine/gpu/kernels/norm.ts";
+import { repeatRows } from "../../../engine/gpu/kernels/repeat.ts";
+import { countWork } from "../../../engine/gpu/runtime/work-budget.ts";
+import { type Tensor, tf } from "../../../engine/gpu/tf.ts";
+import type { Probe } from "../../../engine/model/probe.ts";
+import type { Sam2Config } from "../../../engine/model/sam2/config.ts";
+import type { FrameMaps } from "../../../engine/model/sam2/hiera.ts";
+import { samSizeLogits } from "../../../engine/model/sam2/postprocess.ts";
+import { activatedLayer, linearLayer } from "../../../engine/model/weights/linear-layer.ts";
+import type { Weights } from "../../../engine/model/weights/weights.ts";
 import { type FrameMasks, promptedMasks, trackedMasks } from "./frame-masks.ts";
 import { type GivenMask, givenMasks } from "./mask-prompt.ts";
 import { disposeConstants, type MemoryConstants, memoryAttention, memoryConstants } from "./memory-attention.ts";

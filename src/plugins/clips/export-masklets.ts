@@ -3,9 +3,9 @@
  */
 import { encode } from "fast-png";
 import { zipSync } from "fflate";
-import { distinctNames } from "../../bytes/text.ts";
-import { canonicalRuns, decodeRle, eachRun, encodeRle, type Rle, rleFromRuns } from "../mask/rle.ts";
-import { frameOf } from "./film-strip.ts";
+import { distinctNames } from "../../engine/bytes/text.ts";
+import { frameOf } from "../../engine/data/film-strip.ts";
+import { canonicalRuns, decodeRle, eachRun, encodeRle, type Rle, rleFromRuns } from "../../engine/data/mask/rle.ts";
 
 /** Maximum characters of a masklet's folder name. */
 const LONGEST_NAME = 60;
