@@ -85,7 +85,7 @@ export function chosenSettings(
   });
   take({ ...judgeFlags(parsed, config), ...Object.fromEntries(named) }, "command line");
   take(Object.fromEntries((parsed.get("set") ?? []).map(pairOf)), "--set");
-  if (config.mode === "sft") tellUnused(config, presetConfig(preset), tell);
+  if (config.mode !== "rl") tellUnused(config, presetConfig(preset), tell);
   return { preset, config, given };
 }
 

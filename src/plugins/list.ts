@@ -4,8 +4,9 @@ import { plugin as handover } from "./handover/index.ts";
 import type { Plugin } from "./plugin.ts";
 import { plugin as questionAnswer } from "./question-answer/index.ts";
 import { plugin as report } from "./report/index.ts";
+import { plugin as supervised } from "./supervised/index.ts";
 
-export const PLUGINS = [questionAnswer, report, handover, exchange] as const satisfies readonly Plugin[];
+export const PLUGINS = [questionAnswer, supervised, report, handover, exchange] as const satisfies readonly Plugin[];
 
 type Listed = (typeof PLUGINS)[number];
 
@@ -16,3 +17,11 @@ type ExportsOf<P> = P extends { readonly exports: infer E } ? keyof E : never;
 
 /** The exports of the plug-ins. */
 export type PluginExport = ExportsOf<Listed>;
+
+/** The modes of the plug-ins. */
+export type PluginMode = Extract<Listed, { readonly modes: unknown }>["modes"][number]["name"];
+
+type All<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer I) => void ? I : never;
+
+/** The settings of the plug-ins. */
+export type PluginSettings = All<Extract<Listed, { readonly settings: unknown }>["settings"]>;

@@ -1,11 +1,46 @@
 /** What a plug-in adds to the tables of the core. Its code is in the lists beside this file, by the place that runs it. */
+import type { Setting } from "../engine/config/setting.ts";
 import type { LoopAbout } from "../engine/rl/loops/about.ts";
+import type { Metric } from "../engine/runs/metrics/metric-rows.ts";
 
 export interface Plugin {
   /** Name of its folder. */
   readonly name: string;
   /** Its loops; their code is in `loops.ts`. */
   readonly loops?: readonly LoopAbout[];
+  /** Its modes of training, in place of GRPO; their code is in `modes.ts`. */
+  readonly modes?: readonly TrainingMode[];
+  /** Rows of the table of settings. */
+  readonly settings?: Readonly<Record<string, Setting>>;
+  /** Rows of the table of metrics. */
+  readonly metrics?: readonly Metric[];
   /** Display names of its exports of a run; their code is in `exports.ts`. */
   readonly exports?: Readonly<Record<string, string>>;
+}
+
+/** A mode of training without rollouts. */
+export interface TrainingMode {
+  /** Value of the setting `mode`, name of its preset, and first part of its metrics; `<name>/loss` is its total loss. */
+  readonly name: string;
+  readonly label: string;
+  /** Its main curves. */
+  readonly charts: readonly {
+    readonly id: string;
+    readonly title: string;
+    readonly series: readonly { readonly metric: string; readonly label: string }[];
+  }[];
+  /** Trains the pocket model in this mode. */
+  readonly preset: {
+    readonly title: string;
+    readonly summary: string;
+    readonly values: Readonly<Record<string, number | string>>;
+  };
+}
+
+/** What the plug-ins add under one key, in the order of their list. */
+export function added<K extends keyof Plugin>(plugins: readonly Plugin[], key: K): NonNullable<Plugin[K]>[] {
+  return plugins.flatMap((plugin) => {
+    const own = plugin[key];
+    return own === undefined ? [] : [own];
+  });
 }

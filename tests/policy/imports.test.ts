@@ -26,7 +26,6 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   runs: ["bytes", "loops", "terms", "config", "data", "rewards", "storage", "formats"],
   loading: ["bytes", "config", "text", "gpu", "model", "storage"],
   eval: ["bytes", "loops", "terms", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "storage"],
-  sft: ["bytes", "text", "data", "gpu", "model", "policy", "rewards"],
   rl: [
     "bytes",
     "loops",
@@ -40,7 +39,6 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "rewards",
     "runs",
     "eval",
-    "sft",
     "loading",
     "storage",
     "formats",
@@ -83,6 +81,7 @@ const LISTS: Readonly<Record<string, RegExp>> = {
   "src/plugins/plugin.ts": /^src\//,
   "src/plugins/list.ts": /^src\//,
   "src/plugins/loops.ts": /^src\/engine\/rl\//,
+  "src/plugins/modes.ts": /^src\/engine\/rl\//,
   "src/plugins/exports.ts": /^src\/engine\/export\//,
   "src/plugins/readers.ts": /^src\/engine\/data\//,
   "src/plugins/panels.ts": /^src\/app\//,

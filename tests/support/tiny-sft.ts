@@ -4,7 +4,7 @@ import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { tensorsOf } from "../../src/engine/model/weights/weights.ts";
 import { encodeImage, type ImageFeatures } from "../../src/engine/policy/features.ts";
-import type { SftRegion } from "../../src/engine/sft/batch.ts";
+import type { SftRegion } from "../../src/plugins/supervised/batch.ts";
 import { pocketPicture } from "../../tools/pocket/world/samples.ts";
 
 export interface TinySft {

@@ -2,7 +2,13 @@
 import { frameOf } from "../../src/engine/data/film-strip.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import type { AskedTokens } from "../../src/engine/policy/prompts.ts";
-import { type BatchShape, joined, type SftBatch, type SftRegion, sftBatch } from "../../src/engine/sft/batch.ts";
+import {
+  type BatchShape,
+  joined,
+  type SftBatch,
+  type SftRegion,
+  sftBatch,
+} from "../../src/plugins/supervised/batch.ts";
 
 export interface PocketRegion extends SftRegion {
   /** Words of the phrase that describe the region, for the naming loss. */

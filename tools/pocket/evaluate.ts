@@ -7,7 +7,7 @@ import { type ParameterSet, weightsView } from "../../src/engine/model/weights/w
 import { createFeatureCache, disposeFeatures } from "../../src/engine/policy/features.ts";
 import { describePictures, findInPictures } from "../../src/engine/policy/partner.ts";
 import type { CaptionScorer } from "../../src/engine/rewards/types.ts";
-import type { SftRegion } from "../../src/engine/sft/batch.ts";
+import type { SftRegion } from "../../src/plugins/supervised/batch.ts";
 
 export interface HeldOutPicture {
   /** For a clip, its frames below each other. */

@@ -5,8 +5,8 @@ import { BCE_WEIGHT } from "../../src/engine/model/mask-loss.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { densePositions } from "../../src/engine/model/sam2/prompt-encoder.ts";
 import type { Weights } from "../../src/engine/model/weights/weights.ts";
-import { joined } from "../../src/engine/sft/batch.ts";
-import { type Embed, type PictureFeatures, type SftLoss, sftStates } from "../../src/engine/sft/forward.ts";
+import { joined } from "../../src/plugins/supervised/batch.ts";
+import { type Embed, type PictureFeatures, type SftLoss, sftStates } from "../../src/plugins/supervised/forward.ts";
 import type { PocketBatch } from "./batch.ts";
 import { candidateLoss, namingLoss, pointingLoss } from "./losses.ts";
 

@@ -15,7 +15,7 @@ import {
 } from "../../src/engine/rl/optim/optimiser.ts";
 import { learningRate, type ScheduleSettings } from "../../src/engine/rl/optim/schedule.ts";
 import { clipFactor, scaleGradients } from "../../src/engine/rl/optim/training-state.ts";
-import type { PictureFeatures } from "../../src/engine/sft/forward.ts";
+import type { PictureFeatures } from "../../src/plugins/supervised/forward.ts";
 import type { PocketBatch } from "./batch.ts";
 import { PARTS, type PocketSettings, pocketLoss } from "./loss.ts";
 import { PACKED, type PackedPlace, pack, packedLayout, unpack } from "./packed.ts";

@@ -3,6 +3,7 @@
 /** The lists, without plug-ins. */
 export const EMPTY_LISTS: Readonly<Record<string, string>> = {
   "list.ts": "export const PLUGINS = [];",
+  "modes.ts": "export const PLUGIN_MODES = {};",
   "loops.ts": "export const PLUGIN_LOOPS = {};",
   "readers.ts": "export const PLUGIN_READERS = [];",
   "exports.ts": "export const PLUGIN_EXPORTS = {};",

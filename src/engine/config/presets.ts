@@ -1,13 +1,15 @@
 /** Presets: differences from the defaults of the table, with reasons. */
 
+import type { PluginMode } from "../../plugins/list.ts";
 import type { TermName } from "../rewards/terms/registry.ts";
 import type { LoopAbout } from "../rl/loops/about.ts";
 import { LOOPS, type LoopId } from "../rl/loops/abouts.ts";
 import { weightKey, weightKeys } from "./groups/reward-weights.ts";
+import { MODES } from "./modes.ts";
 import { defaultConfig } from "./parse.ts";
 import type { LabConfig } from "./table.ts";
 
-export type PresetName = "demo" | "clips" | "repair" | "sft" | "real";
+export type PresetName = "demo" | "clips" | "repair" | "real" | PluginMode;
 
 export interface Preset {
   readonly name: PresetName;
@@ -119,12 +121,9 @@ export const PRESETS: readonly Preset[] = [
       "Both loops on a checkpoint of 1B or more, activations recomputed. Opening one chooses groups, rank, tiles and storage that fit the GPU's memory",
     values: REAL,
   },
-  {
-    name: "sft",
-    title: "Supervised",
-    summary: "Trains the same tensors on the captions and masks of the rows, without rollouts",
-    values: { ...SMALL, mode: "sft", learningRate: 5e-4, promptsPerStep: 8 },
-  },
+  ...MODES.map(({ name, preset: { values, ...texts } }): Preset => {
+    return { name, ...texts, values: { ...SMALL, mode: name, ...values } };
+  }),
   {
     name: "clips",
     title: "Demo clips",

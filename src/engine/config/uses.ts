@@ -25,7 +25,7 @@ const GROUPS: { readonly [G in SettingGroup]?: Condition } = {
   objective: reinforces,
   reward: reinforces,
   mask: (config) => reinforces(config) && masks(config),
-  supervised: ({ mode }) => mode === "sft",
+  supervised: ({ mode }) => mode !== "rl",
 };
 
 const SETTING: { readonly [K in SettingKey]?: Condition } = {

@@ -56,7 +56,7 @@ from third_parts.mmdet.models.losses import CrossEntropyLoss, DiceLoss
 
 function values({ template, base, trainRows, config, lora }: Sa2vaSettings): string {
   // MMEngine counts micro-batches; a supervised step is one window of them.
-  const iterations = config.accumulation * (config.mode === "sft" ? 1 : windowsPerStep(config));
+  const iterations = config.accumulation * (config.mode !== "rl" ? 1 : windowsPerStep(config));
   const rows = config.steps * iterations * config.promptsPerStep;
   const epochs = Math.max(1, Math.ceil(rows / Math.max(1, trainRows)));
   const guess =

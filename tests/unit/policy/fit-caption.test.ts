@@ -6,7 +6,7 @@ import { contextTokens } from "../../../src/engine/policy/fit-caption.ts";
 import { segmentPrompt } from "../../../src/engine/policy/prompts.ts";
 import { watchAlarms } from "../../../src/engine/rl/run/alarms.ts";
 import { dataCaptionObservations } from "../../../src/engine/rl/step/metrics/rollout-metrics.ts";
-import { sftBatch } from "../../../src/engine/sft/batch.ts";
+import { sftBatch } from "../../../src/plugins/supervised/batch.ts";
 import { disposeTiny, type TinySft, tinySft } from "../../support/tiny-sft.ts";
 
 let tiny: TinySft;

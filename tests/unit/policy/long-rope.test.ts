@@ -21,8 +21,8 @@ import { embedIds, embedPrompt, embedTogether } from "../../../src/engine/policy
 import { disposeFeatures, encodeImage, type ImageFeatures } from "../../../src/engine/policy/features.ts";
 import { phrasePromptsOf } from "../../../src/engine/policy/phrase-output.ts";
 import { captionPrompt, segmentPrompt } from "../../../src/engine/policy/prompts.ts";
-import { sftBatch } from "../../../src/engine/sft/batch.ts";
-import { SFT_DEFAULTS, sftLoss } from "../../../src/engine/sft/forward.ts";
+import { sftBatch } from "../../../src/plugins/supervised/batch.ts";
+import { SFT_DEFAULTS, sftLoss } from "../../../src/plugins/supervised/forward.ts";
 import { pocketPicture } from "../../../tools/pocket/world/samples.ts";
 import { scoresOf } from "../../support/caption-scores.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tf } from "../../../src/engine/gpu/tf.ts";
-import { sftBatch } from "../../../src/engine/sft/batch.ts";
+import { sftBatch } from "../../../src/plugins/supervised/batch.ts";
 import { shrink } from "../../../tools/pocket/batch.ts";
 import { disposeTiny, type TinySft, tinySft } from "../../support/tiny-sft.ts";
 

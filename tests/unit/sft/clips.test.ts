@@ -14,8 +14,8 @@ import { captionLikelihoods } from "../../../src/engine/policy/caption-likelihoo
 import { createFeatureCache, disposeFeatures, type ImageFeatures } from "../../../src/engine/policy/features.ts";
 import { segmentPictures } from "../../../src/engine/policy/partner.ts";
 import { asStrips } from "../../../src/engine/policy/phrase-output.ts";
-import { sftBatch } from "../../../src/engine/sft/batch.ts";
-import { PARTS, SFT_DEFAULTS, selectedMasks, sftLoss } from "../../../src/engine/sft/forward.ts";
+import { sftBatch } from "../../../src/plugins/supervised/batch.ts";
+import { PARTS, SFT_DEFAULTS, selectedMasks, sftLoss } from "../../../src/plugins/supervised/forward.ts";
 import { pocketBatch } from "../../../tools/pocket/batch.ts";
 import { POCKET_LOSS } from "../../../tools/pocket/loss.ts";
 import { SftTrainer } from "../../../tools/pocket/trainer.ts";

@@ -8,7 +8,7 @@ import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { openSa2va, type Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import { tensorsOf } from "../../../src/engine/model/weights/weights.ts";
-import { sftBatch } from "../../../src/engine/sft/batch.ts";
+import { sftBatch } from "../../../src/plugins/supervised/batch.ts";
 import { overlappingPicture } from "../../../tools/pocket/world/samples.ts";
 import { shapeOf } from "../../../tools/pocket/worlds.ts";
 import { expectSameBits } from "../../support/same-bits.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
-import { tokenLoss } from "../../../src/engine/sft/forward.ts";
+import { tokenLoss } from "../../../src/plugins/supervised/forward.ts";
 import { candidateLoss, namingLoss, pointingLoss } from "../../../tools/pocket/losses.ts";
 
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { uniform } from "../../../src/engine/gpu/random.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { samplePoints } from "../../../src/engine/model/mask-loss.ts";
-import { drawPoints } from "../../../src/engine/sft/forward.ts";
+import { drawPoints } from "../../../src/plugins/supervised/forward.ts";
 
 const SIDE = 32;
 const POINTS = 64;

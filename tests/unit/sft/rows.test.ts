@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { weightsView } from "../../../src/engine/model/weights/weights.ts";
-import { type SftRegion, sftBatch } from "../../../src/engine/sft/batch.ts";
-import { SFT_DEFAULTS, type SftSettings, sftLoss } from "../../../src/engine/sft/forward.ts";
+import { type SftRegion, sftBatch } from "../../../src/plugins/supervised/batch.ts";
+import { SFT_DEFAULTS, type SftSettings, sftLoss } from "../../../src/plugins/supervised/forward.ts";
 import { disposeTiny, type TinySft, tinySft, trainables } from "../../support/tiny-sft.ts";
 
 let tiny: TinySft;

@@ -5,7 +5,7 @@ import { tf } from "../../../src/engine/gpu/tf.ts";
 import { resizeBicubic } from "../../../src/engine/model/preprocess/pillow-bicubic.ts";
 import { normalisePixels } from "../../../src/engine/model/preprocess/tiling.ts";
 import type { Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
-import { joined } from "../../../src/engine/sft/batch.ts";
+import { joined } from "../../../src/plugins/supervised/batch.ts";
 import type { CellWords, PocketRegion } from "../batch.ts";
 import { allWords, describe, drawVague } from "./describe.ts";
 import { type Dice, pick, sceneDice } from "./dice.ts";

@@ -11,7 +11,7 @@ import type { Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import { encodeSam } from "../../../src/engine/model/sam2/hiera.ts";
 import { pixelShuffle, visionTower } from "../../../src/engine/model/vision.ts";
 import type { Weights } from "../../../src/engine/model/weights/weights.ts";
-import type { PictureFeatures } from "../../../src/engine/sft/forward.ts";
+import type { PictureFeatures } from "../../../src/plugins/supervised/forward.ts";
 import { type CellWords, type PocketRegion, shrink } from "../batch.ts";
 import { allWords, describe, drawDiscriminating, drawUnambiguous, drawVague } from "./describe.ts";
 import { type Dice, sceneDice } from "./dice.ts";

@@ -15,7 +15,7 @@ export function Nothing(props: {
   if (problem !== null) return <Empty title="Cannot read these rollouts">{problem}</Empty>;
   if (loading || run.loading) return <p className="row gap-3 muted">Reading…</p>;
   if (filtered) return <Empty title="No rollout matches the filters" />;
-  if (run.manifest?.config.mode === "sft") {
+  if ((run.manifest?.config.mode ?? "rl") !== "rl") {
     return (
       <Empty title="A supervised run has no rollouts">
         Its <a href={linkTo({ screen: "train", tab: "held-out", run: run.place })}>held-out rows</a> have masks and

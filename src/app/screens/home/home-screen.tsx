@@ -92,7 +92,7 @@ function Learnt(props: {
 }): ReactNode {
   const { run, evaluations } = props;
   const config = run?.manifest?.config;
-  const loops = config === undefined || config.mode === "sft" ? [] : activeLoops(config);
+  const loops = config === undefined || config.mode !== "rl" ? [] : activeLoops(config);
   const among = useSession(({ config: next }) => next.evalRows - Math.round(next.evalRows * next.selectionShare));
   const why = loops[0] === undefined ? undefined : aboutLoop(loops[0]).why;
   return (
@@ -208,7 +208,7 @@ function Playing({ run, playback }: { readonly run: ViewedRun; readonly playback
   const { step, groups, playing, toggle } = playback;
   const steps = run.manifest?.config.steps ?? null;
   // A supervised run has steps without rollouts.
-  const supervised = run.manifest?.config.mode === "sft";
+  const supervised = (run.manifest?.config.mode ?? "rl") !== "rl";
   const shown = run.steps.length > 0 && !supervised;
   return (
     <section className="grid gap-3" aria-label="The two loops">

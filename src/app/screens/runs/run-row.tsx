@@ -229,7 +229,7 @@ function Rewards({ run: { rewards, curve } }: { readonly run: RunDigest }): Reac
 const knownGains = ({ gains, manifest: { config } }: RunDigest) =>
   gainsOf(
     gains.map(({ score }) => score),
-    config.mode === "sft" ? [] : activeLoops(config),
+    config.mode !== "rl" ? [] : activeLoops(config),
   );
 
 /** The change of the first held-out score without sampling, or of the only one there is. */

@@ -100,7 +100,7 @@ function RunLength({ config }: { readonly config: LabConfig }): ReactNode {
   const { rowFilter, maxRows, heldOutShare, splitSeed, selectionShare, steps } = config;
   const split = { rowFilter, maxRows, heldOutShare, splitSeed, selectionShare };
   const rows = useAsync(data, () => lab().data.trainRows(split), Object.values(split));
-  const perStep = config.mode === "sft" ? config.accumulation * config.promptsPerStep : groupsPerStep(config);
+  const perStep = config.mode !== "rl" ? config.accumulation * config.promptsPerStep : groupsPerStep(config);
   const seconds = measured?.seconds ?? forecast;
   const parts = [
     ...(rows.value

@@ -55,7 +55,7 @@ export function Curves(props: {
   const source = useMemo(() => alongAxis(run.metrics, axis, trainRows), [run.metrics, axis, trainRows]);
   const notes = useStepNotes(run.runId);
   const { config } = run.manifest ?? {};
-  const supervised = config?.mode === "sft";
+  const supervised = (config?.mode ?? "rl") !== "rl";
   const loops = useMemo(() => (config === undefined ? [] : activeLoops(config)), [config]);
   const readOnly = run.recorded || run.imported || run.followed || run.otherTabs;
   const { others, chosen, above, below, choose } = useCharts(run);
@@ -176,7 +176,7 @@ function ResultCard(props: {
   const holdsOut = useRun((state) => run.live && state.heldOutRows > 0);
   const result = useMemo(() => runResult(list), [list]);
   const { config } = run.manifest ?? {};
-  const expected = (holdsOut || evaluated) && config !== undefined && config.mode !== "sft" && config.evalSteps > 0;
+  const expected = (holdsOut || evaluated) && config !== undefined && config.mode === "rl" && config.evalSteps > 0;
   if (result === null && !expected) return null;
   const pictures = result === null ? 0 : reportPictures(result.last.rows);
   const few = result === null ? "" : fewPicturesText(pictures);

@@ -80,7 +80,7 @@ export function useInspected(run: ViewedRun): Inspected | null {
   const newest = arrived ?? run.steps.at(-1) ?? null;
   const shown = explain || own === undefined ? (follows ? newest : (step ?? own ?? newest)) : own;
   const stored = useStepGroups(run, shown);
-  const supervised = run.manifest?.config.mode === "sft";
+  const supervised = (run.manifest?.config.mode ?? "rl") !== "rl";
   return useMemo(() => {
     if (supervised || (asked === null && !explain)) return null;
     const unfinished = drawn.filter((group) => group.step === shown);

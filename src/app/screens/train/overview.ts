@@ -1,5 +1,6 @@
 import { activeLoops } from "../../../engine/config/derived.ts";
 import { weightKey } from "../../../engine/config/groups/reward-weights.ts";
+import { MODES } from "../../../engine/config/modes.ts";
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { findTerm, TERMS, termSpec } from "../../../engine/rewards/terms/registry.ts";
 import { aboutLoop, LOOP_IDS, LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
@@ -120,34 +121,28 @@ const OVERVIEW: readonly ChartSpec[] = [
   },
 ];
 
-const SUPERVISED: readonly ChartSpec[] = [
-  {
-    id: "sft-loss",
-    title: "Supervised loss",
-    series: [one({ metrics: ["sft/loss"], label: "sum", colour: 0, decimals: 3 })],
-  },
-  {
-    id: "sft-token",
-    title: "Caption loss",
-    series: [one({ metrics: ["sft/token_loss"], label: "nats per token", colour: 0, decimals: 3 })],
-  },
-  {
-    id: "sft-mask",
-    title: "Mask losses",
-    series: [
-      one({ metrics: ["sft/mask_bce"], label: "BCE", colour: 0, decimals: 3 }),
-      one({ metrics: ["sft/mask_dice"], label: "Dice", colour: 1, decimals: 3 }),
+/** Charts of the other modes. */
+const OF_MODES = new Map(
+  MODES.map(({ name, charts }) => [
+    name as string,
+    [
+      ...charts.map(({ series, ...chart }): ChartSpec => {
+        return {
+          ...chart,
+          series: series.map(({ metric, label }, colour) => one({ metrics: [metric], label, colour, decimals: 3 })),
+        };
+      }),
+      ...OVERVIEW.filter(({ id }) => id === "gradient" || id === "memory"),
     ],
-  },
-  ...OVERVIEW.filter(({ id }) => id === "gradient" || id === "memory"),
-];
+  ]),
+);
 
 /**
- * Curves of a run by its mode; a supervised run has no rewards and no rollouts. The mode of older runs is undefined.
+ * Curves of a run by its mode; only GRPO has rewards and rollouts. The mode of older runs is undefined.
  * @param maxGradNorm gradient clipping threshold; 0 for none
  */
-export function overviewOf(mode: "rl" | "sft" | undefined, maxGradNorm: number): readonly ChartSpec[] {
-  const usual = mode === "sft" ? SUPERVISED : OVERVIEW;
+export function overviewOf(mode: LabConfig["mode"] | undefined, maxGradNorm: number): readonly ChartSpec[] {
+  const usual = OF_MODES.get(mode ?? "rl") ?? OVERVIEW;
   if (maxGradNorm === 0) return usual;
   return usual.map((spec) =>
     spec.id === "gradient" ? { ...spec, levels: [{ label: "clip", value: maxGradNorm }] } : spec,
@@ -169,7 +164,7 @@ export function ofRun(charts: readonly ChartSpec[], config: LabConfig | undefine
 
 /** Shares of the update by loop and loss term; without lines where the run does not measure them. */
 function movedBy(config: LabConfig, loops: readonly LoopId[]): ChartSpec {
-  const measured = config.gradientReport > 0 && config.mode !== "sft";
+  const measured = config.gradientReport > 0 && config.mode === "rl";
   const terms = loops.flatMap((loop) => [
     ...TERMS.filter((term) => config[weightKey(loop, term)] !== 0).map((term) => ({
       loop,

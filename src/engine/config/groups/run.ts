@@ -1,6 +1,8 @@
 /** Settings of the group "run": length, loops, intervals. */
+
 import type { LoopAbout } from "../../rl/loops/about.ts";
 import { HELD_OUT_LOOPS, LOOPS, type LoopId } from "../../rl/loops/abouts.ts";
+import { MODES } from "../modes.ts";
 import { choice, flag, float, inGroup, int, oneOf, type Setting, text } from "../setting.ts";
 
 const loopWeights = LOOPS.map(({ id, optional, task }: LoopAbout) => [
@@ -18,7 +20,7 @@ export const RUN_SETTINGS = inGroup("run", {
     main: true,
   }),
   mode: oneOf("Mode", "rl", {
-    choices: [choice("rl", "Dual-loop GRPO"), choice("sft", "Supervised")],
+    choices: [choice("rl", "Dual-loop GRPO"), ...MODES.map(({ name, label }) => choice(name, label))],
     help: "GRPO samples rollouts and rewards them. Supervised mode trains the same tensors on the captions and masks of the rows",
   }),
   steps: int("Steps", 30, [1, 100000], {

@@ -62,7 +62,7 @@ function lifted(factor: number, floor: number): number {
  * Schedule steps per step of the run; a supervised step has one update, whatever the number of passes over rollouts.
  */
 function scheduleSteps(config: LabConfig): number {
-  return config.mode === "sft" ? 1 : updatesPerStep(config);
+  return config.mode !== "rl" ? 1 : updatesPerStep(config);
 }
 
 export function scheduleOf(config: LabConfig): ScheduleSettings {

@@ -1,4 +1,5 @@
 /** Rules on the metrics of a run. Each returns one sentence about a problem and its remedy. */
+import { MODES } from "../../config/modes.ts";
 import { rleArea } from "../../data/mask/rle.ts";
 import { lacksWordSpaces, WITHOUT_WORD_SPACES } from "../../data/row-filter.ts";
 import { type Alarm, appendAlarm } from "../../runs/alarms.ts";
@@ -195,7 +196,9 @@ function captionRule(id: string, metric: string, sentence: (share: string) => st
     check: (rows) => {
       const newest = last(rows);
       const share = Math.max(
-        ...["sft", ...LOOP_IDS.map((id) => `loop${id}`)].map((of) => newest[`${of}/captions/${metric}`] ?? 0),
+        ...[...MODES.map(({ name }) => name), ...LOOP_IDS.map((id) => `loop${id}`)].map(
+          (of) => newest[`${of}/captions/${metric}`] ?? 0,
+        ),
       );
       return share > 0 ? sentence(`${Math.ceil(100 * share)} %`) : null;
     },

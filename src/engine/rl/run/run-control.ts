@@ -306,7 +306,7 @@ export function timeMetrics(times: PhaseTimes): Record<string, number> {
  */
 export function stepFacts(step: number, config: LabConfig, pooled: number, trainRows: number): Record<string, number> {
   const memory = memorySnapshot();
-  const rows = config.mode === "sft" ? config.accumulation * config.promptsPerStep : groupsPerStep(config);
+  const rows = config.mode !== "rl" ? config.accumulation * config.promptsPerStep : groupsPerStep(config);
   return {
     "memory/num_tensors": memory.tensors,
     "memory/gpu_bytes": memory.gpuBytes,

@@ -2,6 +2,8 @@
  * The trainer: runs steps under run control, logs, checks alarms, stores. All dependencies are passed in; it does not
  * depend on page, worker or file system.
  */
+
+import { PLUGIN_MODES } from "../../../plugins/modes.ts";
 import { activeLoops, weightedLoops } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { LabError, toLabError } from "../../errors.ts";
@@ -29,7 +31,6 @@ import { runWeights, type StepContext } from "../step/context.ts";
 import { drawnGroup, observedStep } from "../step/listeners.ts";
 import { totalLoss } from "../step/metrics/step-metrics.ts";
 import { evaluationRows } from "../step/sample.ts";
-import { sftStep } from "../step/sft-step.ts";
 import { type AlarmWatch, raiseAlarm, watchAlarms } from "./alarms.ts";
 import type { GivenRows, Phase } from "./events.ts";
 import { causeOf, dropUndoneWork, MemorySettings } from "./out-of-memory.ts";
@@ -336,7 +337,9 @@ export class Trainer {
         emit({ type: "group", group });
       },
     };
-    const outcome = await this.#features.duringStep(() => (config.mode === "sft" ? sftStep : observedStep)(input));
+    const outcome = await this.#features.duringStep(() =>
+      (config.mode === "rl" ? observedStep : PLUGIN_MODES[config.mode])(input),
+    );
     await this.#storeTold();
     // After an error in any submit of the step, its numbers may be stale: fail before anything is stored.
     await this.#deps.checkDevice();

@@ -2,10 +2,12 @@
  * The one table of metrics: hover texts, number formats, docs/metrics.md and the names in exports come from here.
  * `loopK` stands for every loop; a name in angle brackets for any text without "/".
  */
+import { PLUGINS } from "../../../plugins/list.ts";
+import { added } from "../../../plugins/plugin.ts";
 import { LOOP_IDS, type LoopId } from "../../rl/loops/abouts.ts";
 import type { StepMetrics } from "../rollouts/records.ts";
 import { type Metric, STEP_ROWS } from "./metric-rows.ts";
-import { CAPTION_ROWS, JUDGE_ROWS, OBJECTIVE_ROWS, OUTPUT_ROWS, SUPERVISED_ROWS } from "./metric-rows-output.ts";
+import { CAPTION_ROWS, JUDGE_ROWS, OBJECTIVE_ROWS, OUTPUT_ROWS } from "./metric-rows-output.ts";
 
 /** A metric under its concrete name. */
 interface DescribedMetric extends Metric {
@@ -20,7 +22,7 @@ export const METRICS: readonly Metric[] = [
   ...OBJECTIVE_ROWS,
   ...OUTPUT_ROWS,
   ...JUDGE_ROWS,
-  ...SUPERVISED_ROWS,
+  ...added(PLUGINS, "metrics").flat(),
   ...CAPTION_ROWS,
 ];
 

@@ -1,4 +1,5 @@
 /** Charts of one metric each, with one line per run. */
+import { MODES } from "../../../../engine/config/modes.ts";
 import { LOOP_IDS } from "../../../../engine/rl/loops/abouts.ts";
 import { type ChartSpec, joinedName, metricTitle, type SeriesSpec } from "../../../components/charts/series.ts";
 
@@ -30,7 +31,12 @@ const QUANTITIES: readonly Quantity[] = [
   ...LOOP_IDS.map((id): Quantity => {
     return { id: `kl-${id}`, title: `KL of loop ${id}`, metric: `loop${id}/kl`, decimals: "compact" };
   }),
-  { id: "sft-loss", title: "Supervised loss", metric: "sft/loss", decimals: 3 },
+  ...MODES.map(({ name, label }) => ({
+    id: `${name}-loss`,
+    title: `${label} loss`,
+    metric: `${name}/loss`,
+    decimals: 3,
+  })),
   { id: "gradient", title: "Gradient norm", metric: "grad_norm", decimals: "compact" },
 ];
 

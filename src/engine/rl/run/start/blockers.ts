@@ -29,7 +29,7 @@ export function settingBlockers(model: Shape, config: LabConfig): readonly Block
   }
   found.push(...refusal(() => parseRowFilter(config.rowFilter)));
   found.push(...refusal(() => parseSources(config.mixSources)));
-  if (config.mode === "sft") return found;
+  if (config.mode !== "rl") return found;
   const loops = activeLoops(config);
   const [loop] = loops;
   if (loop !== undefined && loops.every((id) => config[`loop${id}Weight`] === 0)) {

@@ -166,7 +166,7 @@ export function runOrder(
 
 /** Number of rows that a loop of the run can draw. @throws LabError("bad-config") when a loop has none */
 export function drawnRows(order: RowOrder, config: LabConfig): number {
-  const loops = config.mode === "sft" ? ([1] as const) : activeLoops(config);
+  const loops = config.mode !== "rl" ? ([1] as const) : activeLoops(config);
   return new Set(loops.flatMap((loop) => order.of(loop).rows)).size;
 }
 

@@ -153,10 +153,9 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** Weighted sum of the loops' losses, or the supervised loss. */
+/** Weighted sum of the loops' losses, or the loss of another mode. */
 export function totalLoss(metrics: Readonly<Record<string, number>>, config: LabConfig): number {
-  const supervised = metrics["sft/loss"];
-  if (supervised !== undefined) return supervised;
+  if (config.mode !== "rl") return metrics[`${config.mode}/loss`] ?? 0;
   return LOOP_IDS.reduce((sum, id) => sum + config[`loop${id}Weight`] * (metrics[`loop${id}/loss`] ?? 0), 0);
 }
 

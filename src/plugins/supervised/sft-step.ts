@@ -3,20 +3,20 @@
  * with the region's caption and mask as targets. Token cross-entropy + 2 · BCE + 0.5 · Dice of the selected mask
  * (docs/spec/sa2va.md#18-supervised-training-recipe); every row has the same weight.
  */
-import type { LabConfig } from "../../config/table.ts";
-import type { TrainingRow } from "../../data/training-row.ts";
-import { badInput } from "../../errors.ts";
-import { STREAM, uniform } from "../../gpu/random.ts";
-import { type Tensor, tf } from "../../gpu/tf.ts";
-import { recomputing } from "../../model/weights/weights.ts";
-import type { ImageFeatures } from "../../policy/features.ts";
-import { type SftBatch, sftBatch } from "../../sft/batch.ts";
-import { drawPoints, PARTS, SFT_DEFAULTS, type SftSettings, selectedMasks, sftLoss } from "../../sft/forward.ts";
-import { reachedGradients } from "../optim/optimiser.ts";
-import { gradientSum, updateState } from "../optim/training-state.ts";
-import { dropoutKey, runWeights, withFeatures } from "./context.ts";
-import { dataCaptionObservations } from "./metrics/rollout-metrics.ts";
-import type { StepInput, StepOutcome } from "./step-events.ts";
+import type { LabConfig } from "../../engine/config/table.ts";
+import type { TrainingRow } from "../../engine/data/training-row.ts";
+import { badInput } from "../../engine/errors.ts";
+import { STREAM, uniform } from "../../engine/gpu/random.ts";
+import { type Tensor, tf } from "../../engine/gpu/tf.ts";
+import { recomputing } from "../../engine/model/weights/weights.ts";
+import type { ImageFeatures } from "../../engine/policy/features.ts";
+import { reachedGradients } from "../../engine/rl/optim/optimiser.ts";
+import { gradientSum, updateState } from "../../engine/rl/optim/training-state.ts";
+import { dropoutKey, runWeights, withFeatures } from "../../engine/rl/step/context.ts";
+import { dataCaptionObservations } from "../../engine/rl/step/metrics/rollout-metrics.ts";
+import type { StepInput, StepOutcome } from "../../engine/rl/step/step-events.ts";
+import { type SftBatch, sftBatch } from "./batch.ts";
+import { drawPoints, PARTS, SFT_DEFAULTS, type SftSettings, selectedMasks, sftLoss } from "./forward.ts";
 
 /** Stream number of the draws of points, in the place of a loop's number. */
 const SUPERVISED = 3;

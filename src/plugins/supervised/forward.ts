@@ -4,12 +4,18 @@
  * in its prompts. Its captions, whose regions are between the frames, are separate rows. Every frame is decoded alone
  * with the clip's language prompt.
  */
-import { LabError } from "../errors.ts";
-import { repeatRows, zerosBehind } from "../gpu/kernels/repeat.ts";
-import type { Place } from "../gpu/kernels/rope.ts";
-import { type Tensor, tf } from "../gpu/tf.ts";
-import { inOrder, nextTo, promptPlaces } from "../model/language/config-language.ts";
-import { embedTokens, type KvCache, languageForward, languageLogits, normed } from "../model/language/language.ts";
+import { LabError } from "../../engine/errors.ts";
+import { repeatRows, zerosBehind } from "../../engine/gpu/kernels/repeat.ts";
+import type { Place } from "../../engine/gpu/kernels/rope.ts";
+import { type Tensor, tf } from "../../engine/gpu/tf.ts";
+import { inOrder, nextTo, promptPlaces } from "../../engine/model/language/config-language.ts";
+import {
+  embedTokens,
+  type KvCache,
+  languageForward,
+  languageLogits,
+  normed,
+} from "../../engine/model/language/language.ts";
 import {
   BCE_WEIGHT,
   DICE_WEIGHT,
@@ -18,15 +24,15 @@ import {
   pointMaskLoss,
   samplePoints,
   selectPoints,
-} from "../model/mask-loss.ts";
-import type { Sa2vaModel } from "../model/sa2va.ts";
-import type { SamFeatures } from "../model/sam2/hiera.ts";
-import { type DecodedMasks, decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
-import { languagePrompt } from "../model/seg-prompt.ts";
-import type { Weights } from "../model/weights/weights.ts";
-import { placesOf } from "../policy/decode/prefill.ts";
-import { projectVision } from "../policy/embedding.ts";
-import { tileTokens } from "../text/prompt.ts";
+} from "../../engine/model/mask-loss.ts";
+import type { Sa2vaModel } from "../../engine/model/sa2va.ts";
+import type { SamFeatures } from "../../engine/model/sam2/hiera.ts";
+import { type DecodedMasks, decodeMasks, selectMask } from "../../engine/model/sam2/mask-decoder.ts";
+import { languagePrompt } from "../../engine/model/seg-prompt.ts";
+import type { Weights } from "../../engine/model/weights/weights.ts";
+import { placesOf } from "../../engine/policy/decode/prefill.ts";
+import { projectVision } from "../../engine/policy/embedding.ts";
+import { tileTokens } from "../../engine/text/prompt.ts";
 import { joined, type SftBatch } from "./batch.ts";
 
 /** Tower outputs of n pictures, or of n clips of F frames, clip by clip. */

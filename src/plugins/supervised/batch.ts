@@ -1,12 +1,18 @@
 /** Pictures or clips with described regions as the arrays a supervised step reads; host only. */
-import { joinBytes } from "../bytes/source.ts";
-import { type FrameView, frameOf } from "../data/film-strip.ts";
-import { badInput, LabError } from "../errors.ts";
-import { nearestMask } from "../model/preprocess/region-grid.ts";
-import type { Sa2vaModel } from "../model/sa2va.ts";
-import { fittedCaption } from "../policy/fit-caption.ts";
-import { type AskedTokens, captionPrompt, countCells, regionCells, segmentPrompt } from "../policy/prompts.ts";
-import type { Span, VisualGrid } from "../text/prompt.ts";
+import { joinBytes } from "../../engine/bytes/source.ts";
+import { type FrameView, frameOf } from "../../engine/data/film-strip.ts";
+import { badInput, LabError } from "../../engine/errors.ts";
+import { nearestMask } from "../../engine/model/preprocess/region-grid.ts";
+import type { Sa2vaModel } from "../../engine/model/sa2va.ts";
+import { fittedCaption } from "../../engine/policy/fit-caption.ts";
+import {
+  type AskedTokens,
+  captionPrompt,
+  countCells,
+  regionCells,
+  segmentPrompt,
+} from "../../engine/policy/prompts.ts";
+import type { Span, VisualGrid } from "../../engine/text/prompt.ts";
 
 /** One region of a picture, or the masklet of a clip, with its texts. */
 export interface SftRegion {
