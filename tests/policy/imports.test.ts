@@ -81,6 +81,8 @@ const LISTS: Readonly<Record<string, RegExp>> = {
   "src/plugins/plugin.ts": /^src\//,
   "src/plugins/list.ts": /^src\//,
   "src/plugins/loops.ts": /^src\/engine\/rl\//,
+  "src/plugins/family-configs.ts": /^src\/engine\/model\//,
+  "src/plugins/families.ts": /^src\/engine\/model\//,
   "src/plugins/modes.ts": /^src\/engine\/rl\//,
   "src/plugins/exports.ts": /^src\/engine\/export\//,
   "src/plugins/readers.ts": /^src\/engine\/data\//,

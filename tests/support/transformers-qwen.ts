@@ -9,7 +9,6 @@ import { STREAM } from "../../src/engine/gpu/random.ts";
 import { atOnce } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { parseSa2vaConfig, type Sa2vaConfig } from "../../src/engine/model/config.ts";
-import { picturePatches, resizedPicture } from "../../src/engine/model/families/qwen-vl/tower.ts";
 import { visionFamily } from "../../src/engine/model/families/registry.ts";
 import { promptPlaces } from "../../src/engine/model/language/config-language.ts";
 import { languageForward, languageLogits } from "../../src/engine/model/language/language.ts";
@@ -21,6 +20,7 @@ import { disposePrefilled, prefill } from "../../src/engine/policy/decode/prefil
 import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
 import { embedPrompt } from "../../src/engine/policy/embedding.ts";
 import type { Prompt } from "../../src/engine/text/prompt.ts";
+import { picturePatches, resizedPicture } from "../../src/plugins/qwen-vl/tower.ts";
 
 /** Largest errors of a file, each over the largest element of its array. */
 export interface QwenErrors {

@@ -3,6 +3,8 @@
 /** The lists, without plug-ins. */
 export const EMPTY_LISTS: Readonly<Record<string, string>> = {
   "list.ts": "export const PLUGINS = [];",
+  "family-configs.ts": "export const PLUGIN_FAMILY_READERS = [];",
+  "families.ts": "export const PLUGIN_FAMILIES = {};",
   "modes.ts": "export const PLUGIN_MODES = {};",
   "loops.ts": "export const PLUGIN_LOOPS = {};",
   "readers.ts": "export const PLUGIN_READERS = [];",

@@ -1,11 +1,12 @@
 /** `config.json` of a checkpoint in the HuggingFace Sa2VA layout (docs/spec/sa2va.md#3-checkpoint-files). */
+
+import { PLUGIN_FAMILY_READERS } from "../../plugins/family-configs.ts";
 import { isRecord } from "../bytes/json.ts";
 import { LabError, quote } from "../errors.ts";
 import { TEMPLATES, type TemplateName } from "../text/template.ts";
 import { type Fields, fieldsOf } from "./config-fields.ts";
 import type { FamilyConfig, FamilyReader, RegionPrompt } from "./families/family-config.ts";
 import { INTERNVL } from "./families/internvl/config.ts";
-import { QWEN_VL } from "./families/qwen-vl/config.ts";
 import { type LanguageConfig, parseLanguageConfig } from "./language/config-language.ts";
 import { parseSam2Config, type Sam2Config } from "./sam2/config.ts";
 
@@ -15,7 +16,7 @@ export type { VisionConfig } from "./families/internvl/config.ts";
 export type { LanguageConfig, LanguageFamily } from "./language/config-language.ts";
 
 /** The families that the lab loads; their code is listed in families/registry.ts. */
-const FAMILIES: readonly FamilyReader[] = [INTERNVL, QWEN_VL];
+const FAMILIES: readonly FamilyReader[] = [INTERNVL, ...PLUGIN_FAMILY_READERS];
 
 /** How regions are shown: as chosen, or in the form that the model's family understands. */
 export function regionPromptOf(

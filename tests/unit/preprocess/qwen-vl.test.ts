@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { resizedPicture, smartResize } from "../../../src/engine/model/families/qwen-vl/tower.ts";
+import { resizedPicture, smartResize } from "../../../src/plugins/qwen-vl/tower.ts";
 
 interface Sizes {
   /** Height, width, factor, and the resized height and width. */

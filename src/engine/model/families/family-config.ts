@@ -17,7 +17,8 @@ export interface VisionSizes {
 }
 
 export interface FamilyConfig extends TilingConfig {
-  readonly family: "internvl" | "qwen-vl";
+  /** Name of its code in the registry. */
+  readonly family: string;
   readonly vision: VisionSizes;
   /** False: every picture is one tile. */
   readonly dynamicImageSize: boolean;

@@ -1,14 +1,14 @@
 /** The code of each family of vision towers; config.ts lists how their config.json is read. */
 
+import { PLUGIN_FAMILIES } from "../../../plugins/families.ts";
 import type { VisionFamily } from "./family.ts";
 import type { FamilyConfig } from "./family-config.ts";
 import { internVl } from "./internvl/family.ts";
-import { qwenVl } from "./qwen-vl/family.ts";
 
-const FAMILIES: Readonly<Record<FamilyConfig["family"], VisionFamily>> = { internvl: internVl, "qwen-vl": qwenVl };
+const FAMILIES: Readonly<Record<string, VisionFamily>> = { internvl: internVl, ...PLUGIN_FAMILIES };
 
 export function visionFamily({ family }: Pick<FamilyConfig, "family">): VisionFamily {
-  return FAMILIES[family];
+  return FAMILIES[family] as VisionFamily;
 }
 
 /** Beginnings of the names of every family's projector. */

@@ -2,19 +2,19 @@
  * The vision towers of Qwen2.5-VL and Qwen3-VL and their mergers (docs/spec/qwen-vl.md#4-vision-tower). The towers are
  * frozen everywhere; the mergers are differentiable.
  */
-import type { RgbImage } from "../../../data/sample.ts";
-import { badInput } from "../../../errors.ts";
-import { attention } from "../../../gpu/kernels/attention/attention.ts";
-import { linear } from "../../../gpu/kernels/linear.ts";
-import { layerNorm, rmsNorm } from "../../../gpu/kernels/norm.ts";
-import { angleTable, applyRope, type RopeTable } from "../../../gpu/kernels/rope.ts";
-import type { Paced } from "../../../gpu/runtime/work-budget.ts";
-import { type Tensor, tf } from "../../../gpu/tf.ts";
-import { headsOfPart } from "../../../gpu/tfjs/strided-copy.ts";
-import { resizeBicubic } from "../../preprocess/pillow-bicubic.ts";
-import type { Probe } from "../../probe.ts";
-import { activatedLayer, addLayer, linearLayer } from "../../weights/linear-layer.ts";
-import type { Weights } from "../../weights/weights.ts";
+import type { RgbImage } from "../../engine/data/sample.ts";
+import { badInput } from "../../engine/errors.ts";
+import { attention } from "../../engine/gpu/kernels/attention/attention.ts";
+import { linear } from "../../engine/gpu/kernels/linear.ts";
+import { layerNorm, rmsNorm } from "../../engine/gpu/kernels/norm.ts";
+import { angleTable, applyRope, type RopeTable } from "../../engine/gpu/kernels/rope.ts";
+import type { Paced } from "../../engine/gpu/runtime/work-budget.ts";
+import { type Tensor, tf } from "../../engine/gpu/tf.ts";
+import { headsOfPart } from "../../engine/gpu/tfjs/strided-copy.ts";
+import { resizeBicubic } from "../../engine/model/preprocess/pillow-bicubic.ts";
+import type { Probe } from "../../engine/model/probe.ts";
+import { activatedLayer, addLayer, linearLayer } from "../../engine/model/weights/linear-layer.ts";
+import type { Weights } from "../../engine/model/weights/weights.ts";
 import { LEAST_PIXELS, MERGE, MOST_PICTURE_PIXELS, type QwenVision } from "./config.ts";
 
 // Pictures of Qwen-VL: sizes, the published resize, and patches in the tower's order

@@ -1,10 +1,10 @@
 /** Qwen2.5-VL and Qwen3-VL: one picture of its own shape, whose size decides the number of visual tokens. */
-import type { RgbImage } from "../../../data/sample.ts";
-import { type Paced, tidied } from "../../../gpu/runtime/work-budget.ts";
-import { type Tensor, tf } from "../../../gpu/tf.ts";
-import type { Weights } from "../../weights/weights.ts";
-import type { CutPicture, VisionFamily } from "../family.ts";
-import type { NamedShape } from "../family-config.ts";
+import type { RgbImage } from "../../engine/data/sample.ts";
+import { type Paced, tidied } from "../../engine/gpu/runtime/work-budget.ts";
+import { type Tensor, tf } from "../../engine/gpu/tf.ts";
+import type { CutPicture, VisionFamily } from "../../engine/model/families/family.ts";
+import type { NamedShape } from "../../engine/model/families/family-config.ts";
+import type { Weights } from "../../engine/model/weights/weights.ts";
 import { MERGE, type QwenVision, qwenVision } from "./config.ts";
 import { picturePatches, qwenMerger, qwenTower, resizedPicture, smartResize, VISUAL } from "./tower.ts";
 

@@ -1,7 +1,7 @@
 /** Sa2VA on Qwen2.5-VL and Qwen3-VL: config.json (docs/spec/qwen-vl.md#1-checkpoints). */
-import { isRecord } from "../../../bytes/json.ts";
-import { LabError } from "../../../errors.ts";
-import { type Fields, fieldsOf } from "../../config-fields.ts";
+import { isRecord } from "../../engine/bytes/json.ts";
+import { LabError } from "../../engine/errors.ts";
+import { type Fields, fieldsOf } from "../../engine/model/config-fields.ts";
 import {
   type FamilyConfig,
   type FamilyReader,
@@ -9,7 +9,7 @@ import {
   MOST_HEADS,
   MOST_PIXELS,
   type VisionSizes,
-} from "../family-config.ts";
+} from "../../engine/model/families/family-config.ts";
 
 /** Limits of the published preprocessing, in pixels: 512 and 2,048 squares of 28 x 28 for both towers. */
 export const LEAST_PIXELS = 512 * 28 ** 2;
