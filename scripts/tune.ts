@@ -11,15 +11,18 @@
  * machine. --card-forms starts from the built-in forms of a card, whatever the adapter. `npm run train -- --tuned FILE`
  * and System → Import read the table.
  */
+
 import { writeFileSync } from "node:fs";
 import { nodeClock } from "../bench/tool/node-place.ts";
+import { median } from "../src/engine/bytes/collections.ts";
 import { badInput } from "../src/engine/errors.ts";
 import { formTable, seenShapes, setFormTable } from "../src/engine/gpu/forms/active.ts";
 import { setAdapterKind } from "../src/engine/gpu/runtime/custom-op.ts";
 import { peakRates } from "../src/engine/gpu/runtime/peak.ts";
 import { storageChoice } from "../src/engine/loading/storage-settings.ts";
-import { median, ratioOf } from "../src/engine/tuning/choose.ts";
 import { tableText } from "../src/engine/tuning/table.ts";
+import { ratioOf } from "../src/plugins/tuner/choose.ts";
+import { tuneKernels } from "../src/plugins/tuner/tuner.ts";
 import { one, parseArguments, requireWritable, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { readTextFile } from "./lib/node/node-files.ts";
@@ -78,7 +81,7 @@ await runTool(async () => {
     const stop = new AbortController();
     const leave = onStopSignal(() => stop.abort());
     try {
-      await session.forms.tune(false, {
+      await tuneKernels(session, false, {
         peak,
         now: seconds,
         stamps: !parsed.has("processor-time"),

@@ -2,6 +2,7 @@
  * Every form of products and attention equals its oracle on shapes that no tile divides, with and without subgroups; the
  * tuner fills an empty table; runs keep their table and resume with it.
  */
+
 import { afterEach, beforeAll, expect, it } from "vitest";
 import { LabError } from "../../src/engine/errors.ts";
 import { forgetShapes, formLimits, formTable, seenShapes, setFormTable } from "../../src/engine/gpu/forms/active.ts";
@@ -19,6 +20,7 @@ import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { TINY_DECODER } from "../../src/engine/self-test/checks.ts";
 import { keptTable, parseTable, type TuningTable, tableText } from "../../src/engine/tuning/table.ts";
 import { languageSweep, sweepRates } from "../../src/plugins/card/sweep.ts";
+import { tuneKernels } from "../../src/plugins/tuner/tuner.ts";
 import { checkedGpu } from "../support/gpu.ts";
 import { distance, onCpu, randomTensor, valuesAndGradients } from "../support/kernels.ts";
 import { expectSameBits } from "../support/same-bits.ts";
@@ -144,12 +146,12 @@ it("the tuner fills an empty table, stops when asked, and a run keeps its table 
   const tensors = tf.memory().numTensors;
   const stop = new AbortController();
   const onBucket = (): void => stop.abort();
-  await expect(forms.tune(false, { onBucket, signal: stop.signal })).rejects.toThrow(LabError);
+  await expect(tuneKernels(lab.session, false, { onBucket, signal: stop.signal })).rejects.toThrow(LabError);
   expect((await forms.table()).entries).toEqual([]);
   // A clock for the test: every slice takes equally long, so nothing is faster than the reference.
   let time = 0;
   const told: string[] = [];
-  const even = await forms.tune(false, {
+  const even = await tuneKernels(lab.session, false, {
     now: () => time++,
     stamps: false,
     onBucket: (...of) => told.push(of.join(" ")),
@@ -160,7 +162,7 @@ it("the tuner fills an empty table, stops when asked, and a run keeps its table 
     ["narrow", "narrow", 1],
   ]);
   expect(even.peak).toBeGreaterThan(1e6);
-  const measured = await forms.tune(true, { peak: async () => 1e12 });
+  const measured = await tuneKernels(lab.session, true, { peak: async () => 1e12 });
   expect(measured.peak).toBe(1e12);
   expect(measured.entries.map(({ bucket }) => bucket)).toEqual(buckets);
   for (const { seconds, ratio, stock, rate } of measured.entries) {

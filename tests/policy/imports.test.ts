@@ -93,7 +93,11 @@ const LISTS: Readonly<Record<string, RegExp>> = {
 };
 
 /** Plug-ins that a plug-in imports. */
-const NEEDS: Readonly<Record<string, readonly string[]>> = { leaderboard: ["suites"], suites: ["data-sets"] };
+const NEEDS: Readonly<Record<string, readonly string[]>> = {
+  card: ["tuner"],
+  leaderboard: ["suites"],
+  suites: ["data-sets"],
+};
 
 /** Packages by the part that may use them; a part that is absent may use none. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {

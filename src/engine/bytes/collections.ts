@@ -75,3 +75,11 @@ export function inBatches<T>(items: readonly T[], atOnce: number): T[][] {
   const size = atOnce === 0 ? Math.max(1, items.length) : atOnce;
   return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size));
 }
+
+/** The median; NaN without values. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
+}

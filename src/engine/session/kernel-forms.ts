@@ -1,23 +1,27 @@
-/**
- * The tuning table of a session: loads it once, measures it, imports it, and replaces it while a run uses its own
- * table.
- */
+/** The tuning table of a session: loads it once, imports it, and replaces it while a run uses its own table. */
 
-import { type FormTable, holdShapes, seenShapes, setFormTable } from "../gpu/forms/active.ts";
-import type { EngineDevice } from "../gpu/runtime/device.ts";
-import { measureThroughput, peakRate, type Throughput } from "../gpu/runtime/peak.ts";
+import { sha256Hex } from "../bytes/hash.ts";
+import { type FormTable, formLimits, setFormTable } from "../gpu/forms/active.ts";
+import { type MatrixUnit, PRODUCT_FORMS, type ProductForm } from "../gpu/forms/records.ts";
+import { attentionPrograms } from "../gpu/kernels/attention/attention-tiles.ts";
+import { usualProducts } from "../gpu/matmul/matmul-program.ts";
+import { tiledProgram } from "../gpu/matmul/tiled-code.ts";
+import type { Arithmetic } from "../gpu/packed/half.ts";
+import { tiledBackward, tiledForward } from "../gpu/packed/tile-programs.ts";
+import type { EngineDevice, GpuReport } from "../gpu/runtime/device.ts";
+import { measureThroughput, type Throughput } from "../gpu/runtime/peak.ts";
+import { type GpuProgram, shaderSource } from "../gpu/runtime/pipelines.ts";
+import { tf } from "../gpu/tf.ts";
 import type { SessionDeps } from "../rl/run/session-types.ts";
 import {
   emptyTable,
   formsOf,
-  mergedTable,
   parseTable,
   storedTable,
   storeTable,
-  type TuningEntry,
+  type TableIdentity,
   type TuningTable,
 } from "../tuning/table.ts";
-import { byWork, type TunerOptions, tableIdentity, tuneShapes } from "../tuning/tuner.ts";
 
 /** The speed of a session's device, measured once, while nothing else runs. */
 export class DeviceRate {
@@ -53,20 +57,6 @@ export class DeviceRate {
   }
 }
 
-/** Number of multiply-add runs; the first one compiles. */
-const PEAK_RUNS = 6;
-
-/** How kernels are tuned; all fields are optional. */
-interface TuneOptions extends Omit<Partial<TunerOptions>, "check"> {
-  /**
-   * Measures the adapter's multiply-adds in floating-point operations per second; by default several runs timed by the
-   * session's clock.
-   */
-  readonly peak?: () => Promise<number>;
-  /** Maximum number of buckets; those with the most arithmetic are measured. */
-  readonly most?: number;
-}
-
 /** Parts of the session that the forms use. */
 interface Owner {
   readonly device: EngineDevice;
@@ -85,6 +75,16 @@ export class KernelForms {
     this.#deps = deps;
     this.#owner = owner;
     this.#rate = rate;
+  }
+
+  /** The session's clock, in seconds. */
+  get now(): () => number {
+    return this.#deps.now;
+  }
+
+  /** Waits for a running measurement of the device's rate. */
+  async quiet(): Promise<void> {
+    await this.#rate.quiet();
   }
 
   /** The table of new runs: the one stored for this adapter, browser and programs, until another one replaces it. */
@@ -118,44 +118,44 @@ export class KernelForms {
    */
   async take(json: string, file: string): Promise<TuningTable> {
     const table = parseTable(json, file);
-    return this.#owner.whileIdle("tune", async () => this.#keep({ ...table, of: (await this.table()).of }));
+    return this.#owner.whileIdle("tune", async () => this.keep({ ...table, of: (await this.table()).of }));
   }
 
-  async #keep(table: TuningTable): Promise<TuningTable> {
+  /** Makes a table of this adapter the session's, and stores it. The caller has exclusive use of the device. */
+  async keep(table: TuningTable): Promise<TuningTable> {
     this.#table = Promise.resolve(table);
     await this.activate();
     if (this.#deps.tables !== undefined) await storeTable(this.#deps.tables, table);
     return table;
   }
+}
 
-  /**
-   * Measures the forms of the shapes that this thread has computed, with exclusive use of the device.
-   * @param again also measures buckets that already have an entry
-   * @throws LabError naming the current use, or "cancelled" when the signal aborts; entries measured before that are
-   * kept
-   */
-  async tune(again: boolean, options: TuneOptions = {}): Promise<TuningTable> {
-    return this.#owner.whileIdle("tune", () => this.#measure(again, options));
-  }
+// The conditions that measured times depend on: adapter, browser and programs.
 
-  async #measure(again: boolean, options: TuneOptions): Promise<TuningTable> {
-    await this.#rate.quiet();
-    const before = await this.table();
-    const known = new Set(again ? [] : before.entries.map(({ bucket }) => bucket));
-    const missing = byWork(seenShapes()).filter(({ bucket }) => !known.has(bucket));
-    const entries: TuningEntry[] = [];
-    const check = (): Promise<void> => this.#owner.device.checkAll();
-    const forget = holdShapes();
-    const given = { now: this.#deps.now, ...options, check };
-    let { peak } = before;
-    try {
-      const clock = (): number => 1000 * this.#deps.now();
-      if (again || peak === null) peak = await (options.peak ?? (() => peakRate("f32", clock, PEAK_RUNS)))();
-      for await (const entry of tuneShapes(missing.slice(0, options.most), given)) entries.push(entry);
-    } finally {
-      forget();
-      await this.#keep({ ...mergedTable(before, entries), peak });
-    }
-    return this.table();
-  }
+/** Identity of this device in this browser. */
+async function tableIdentity({ vendor, architecture, description }: GpuReport): Promise<TableIdentity> {
+  const tiles = Object.values<ProductForm>(PRODUCT_FORMS).flatMap((tile) => {
+    const unit = formLimits().unit;
+    if (tile.kind !== "tiles" || (tile.matrices && unit === undefined)) return [];
+    const packed = (type: Arithmetic, own?: MatrixUnit): GpuProgram[] => [
+      tiledForward("q4", type, tile, false, own),
+      tiledBackward("q4", type, false, tile, own),
+    ];
+    if (tile.matrices) return packed("f16", unit);
+    const loads = tile.vectors ? 4 : 1;
+    const along = { a: true, b: true };
+    const form = { layout: "any", vectors: false, tile, loads, along, bounded: false, end: "extras" } as const;
+    const plain = tiledProgram({ ...form, twice: true, activates: false });
+    return [plain, ...packed("f32"), ...packed("f16")];
+  });
+  const sources = [...usualProducts(), ...tiles, ...attentionPrograms()].map(shaderSource);
+  const kernels = await sha256Hex(new TextEncoder().encode([tf.version_core, ...sources].join("\n")));
+  const cut = (given: string): string => given.slice(0, 200);
+  return {
+    vendor: cut(vendor),
+    architecture: cut(architecture),
+    description: cut(description),
+    browser: cut(globalThis.navigator?.userAgent ?? "node"),
+    kernels: kernels.slice(0, 16),
+  };
 }

@@ -2,6 +2,7 @@
  * Measures the time per token of Sa2VA-1B's language model with made-up f16 weights and an adapter, by rows per batch.
  */
 
+import { median } from "../../engine/bytes/collections.ts";
 import { LabError } from "../../engine/errors.ts";
 import { PackedMatrix, uploadBlock } from "../../engine/gpu/packed/matrix.ts";
 import { packRows } from "../../engine/gpu/packed/quantise.ts";
@@ -17,7 +18,6 @@ import { disposePrefilled, prefill } from "../../engine/policy/decode/prefill.ts
 import { FULL_SAMPLING, type GenerateOptions } from "../../engine/policy/decode/sampler.ts";
 import { TINY_DECODER } from "../../engine/self-test/checks.ts";
 import { drawn } from "../../engine/self-test/host-math.ts";
-import { median } from "../../engine/tuning/choose.ts";
 import type { CardRate, CardSizes } from "./card-line.ts";
 
 /** The language model of Sa2VA-1B; its head shares the embedding to save memory, and is read as a whole either way. */

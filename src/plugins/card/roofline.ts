@@ -1,10 +1,10 @@
 /** A card's roofline: arithmetic, copies, workgroup memory, dispatches, submits, and the way to the host and back. */
+import { median } from "../../engine/bytes/collections.ts";
 import { halfPrograms } from "../../engine/gpu/runtime/custom-op.ts";
 import type { EngineDevice } from "../../engine/gpu/runtime/device.ts";
 import { measureThroughput, peakRates } from "../../engine/gpu/runtime/peak.ts";
 import { compile, type GpuProgram } from "../../engine/gpu/runtime/pipelines.ts";
 import { tf } from "../../engine/gpu/tf.ts";
-import { median } from "../../engine/tuning/choose.ts";
 import type { CardRate, CardSizes } from "./card-line.ts";
 
 const ROUNDS = 9;

@@ -13,7 +13,7 @@ import type { WeightStorage } from "../../engine/gpu/packed/storage.ts";
 import type { EngineDevice } from "../../engine/gpu/runtime/device.ts";
 import type { LanguageConfig } from "../../engine/model/language/config-language.ts";
 import { languageLinears } from "../../engine/model/language/language-families.ts";
-import { tuneShapes } from "../../engine/tuning/tuner.ts";
+import { tuneShapes } from "../tuner/tuner.ts";
 import type { CardRate } from "./card-line.ts";
 import { TRUE_DECODER } from "./decode-rates.ts";
 

@@ -2,6 +2,7 @@
 import { seenShapes } from "../../engine/gpu/forms/active.ts";
 import type { TuningTable } from "../../engine/tuning/table.ts";
 import type { ServedAt, TrainerPlace } from "../../protocol/plugin-calls.ts";
+import { tuneKernels } from "./tuner.ts";
 
 /** The measured forms of kernels. */
 export interface TuningReport {
@@ -35,7 +36,7 @@ export const tunerCalls: ServedAt<TrainerPlace, TunerCalls> = (place) => ({
   },
   async tune(again, onBucket, signal) {
     const { lab } = await place();
-    await lab.forms.tune(again, { onBucket, signal });
+    await tuneKernels(lab, again, { onBucket, signal });
   },
   async takeTable(json, file) {
     await (await place()).lab.forms.take(json, file);

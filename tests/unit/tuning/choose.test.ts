@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { choose, type Measured, median, ratioOf, worthMeasuring } from "../../../src/engine/tuning/choose.ts";
+import { median } from "../../../src/engine/bytes/collections.ts";
+import { choose, type Measured, ratioOf, worthMeasuring } from "../../../src/plugins/tuner/choose.ts";
 
 /** A machine that is slower and slower: only neighbouring rounds compare. */
 const LOAD = [1, 1, 2, 3, 4];

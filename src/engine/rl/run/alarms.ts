@@ -1,11 +1,11 @@
 /** Rules on the metrics of a run. Each returns one sentence about a problem and its remedy. */
+import { median } from "../../bytes/collections.ts";
 import { MODES } from "../../config/modes.ts";
 import { rleArea } from "../../data/mask/rle.ts";
 import { lacksWordSpaces, WITHOUT_WORD_SPACES } from "../../data/row-filter.ts";
 import { type Alarm, appendAlarm } from "../../runs/alarms.ts";
 import type { GroupRecord, RolloutRecord, StepMetrics } from "../../runs/rollouts/records.ts";
 import type { RunFolder } from "../../runs/run-folder.ts";
-import { median } from "../../tuning/choose.ts";
 import { aboutLoop, LOOP_IDS, type LoopId } from "../loops/abouts.ts";
 import type { UpdateReport } from "../optim/training-state.ts";
 import type { TrainerEvent } from "./events.ts";

@@ -1,5 +1,7 @@
 /** Chooses the form of a bucket: the fastest correct one, unless the reference is as fast within noise. */
 
+import { median } from "../../engine/bytes/collections.ts";
+
 /** Measurements of one form. */
 export interface Measured {
   readonly form: string;
@@ -26,13 +28,6 @@ const LEAST_GAIN = 0.05;
 const MOST_LOST = 1;
 /** A form that takes more than this many times the best of the first round is not measured further. */
 const HOPELESS = 1.6;
-
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const upper = sorted[middle] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
-}
 
 /** Median of the ratios of each round, whose two times were taken under the same load. */
 export function ratioOf(seconds: readonly number[], reference: readonly number[]): number {

@@ -4,18 +4,20 @@
  * two waits for the device; an aborted signal takes effect after a slice.
  */
 
-import { sha256Hex } from "../bytes/hash.ts";
-import { LabError } from "../errors.ts";
+import { sha256Hex } from "../../engine/bytes/hash.ts";
+import { LabError } from "../../engine/errors.ts";
 import {
   attentionForm,
   type FormTable,
   formLimits,
   formTable,
+  holdShapes,
   productForm,
   type SeenShape,
+  seenShapes,
   setFormTable,
   withFormTable,
-} from "../gpu/forms/active.ts";
+} from "../../engine/gpu/forms/active.ts";
 import {
   ATTENTION_FORMS,
   type AttentionName,
@@ -28,27 +30,30 @@ import {
   type ProductSizes,
   productFits,
   productWorth,
-} from "../gpu/forms/records.ts";
-import { attention } from "../gpu/kernels/attention/attention.ts";
-import { attentionPrograms } from "../gpu/kernels/attention/attention-tiles.ts";
-import { linear } from "../gpu/kernels/linear.ts";
-import { recordProduct, usualProducts } from "../gpu/matmul/matmul-program.ts";
-import { tiledProgram } from "../gpu/matmul/tiled-code.ts";
-import { KEPT_SCORE_BYTES } from "../gpu/memory-sizes.ts";
-import type { Arithmetic } from "../gpu/packed/half.ts";
-import { packMatrix } from "../gpu/packed/matrix.ts";
-import { packedBackward, packedForward } from "../gpu/packed/product.ts";
-import type { WeightStorage } from "../gpu/packed/storage.ts";
-import { tiledBackward, tiledForward } from "../gpu/packed/tile-programs.ts";
-import { UNIT } from "../gpu/packed/unpack.ts";
-import { passClock } from "../gpu/runtime/counters.ts";
-import { toTensor } from "../gpu/runtime/custom-op.ts";
-import type { GpuReport } from "../gpu/runtime/device.ts";
-import { type GpuProgram, shaderSource } from "../gpu/runtime/pipelines.ts";
-import { uploadsDone } from "../gpu/runtime/program.ts";
-import { type Tensor, tf } from "../gpu/tf.ts";
+} from "../../engine/gpu/forms/records.ts";
+import { attention } from "../../engine/gpu/kernels/attention/attention.ts";
+import { attentionPrograms } from "../../engine/gpu/kernels/attention/attention-tiles.ts";
+import { linear } from "../../engine/gpu/kernels/linear.ts";
+import { recordProduct, usualProducts } from "../../engine/gpu/matmul/matmul-program.ts";
+import { tiledProgram } from "../../engine/gpu/matmul/tiled-code.ts";
+import { KEPT_SCORE_BYTES } from "../../engine/gpu/memory-sizes.ts";
+import type { Arithmetic } from "../../engine/gpu/packed/half.ts";
+import { packMatrix } from "../../engine/gpu/packed/matrix.ts";
+import { packedBackward, packedForward } from "../../engine/gpu/packed/product.ts";
+import type { WeightStorage } from "../../engine/gpu/packed/storage.ts";
+import { tiledBackward, tiledForward } from "../../engine/gpu/packed/tile-programs.ts";
+import { UNIT } from "../../engine/gpu/packed/unpack.ts";
+import { passClock } from "../../engine/gpu/runtime/counters.ts";
+import { toTensor } from "../../engine/gpu/runtime/custom-op.ts";
+import type { GpuReport } from "../../engine/gpu/runtime/device.ts";
+import { peakRate } from "../../engine/gpu/runtime/peak.ts";
+import { type GpuProgram, shaderSource } from "../../engine/gpu/runtime/pipelines.ts";
+import { uploadsDone } from "../../engine/gpu/runtime/program.ts";
+import { type Tensor, tf } from "../../engine/gpu/tf.ts";
+import type { Session } from "../../engine/session/session.ts";
+import type { TableIdentity, TuningEntry } from "../../engine/tuning/table.ts";
+import { mergedTable, type TuningTable } from "../../engine/tuning/table.ts";
 import { choose, type Measured, ratioOf, worthMeasuring } from "./choose.ts";
-import type { TableIdentity, TuningEntry } from "./table.ts";
 
 // The work of one bucket: inputs of its shape, run in any of its forms.
 
@@ -205,7 +210,7 @@ export interface TunerOptions {
 }
 
 /** Shapes in order of the arithmetic they represent, largest first. */
-export function byWork(shapes: readonly SeenShape[]): readonly SeenShape[] {
+function byWork(shapes: readonly SeenShape[]): readonly SeenShape[] {
   const work = ({ family, sizes, times }: SeenShape): number =>
     family === "product"
       ? times * sizes.batch * sizes.m * sizes.n * sizes.k
@@ -340,32 +345,47 @@ function agrees(own: Float32Array, expected: Float32Array, tolerance: number): b
   return own.length === expected.length && worst <= tolerance * size;
 }
 
-// The conditions that measured times depend on: adapter, browser and programs.
+/** Number of multiply-add runs; the first one compiles. */
+const PEAK_RUNS = 6;
 
-/** Identity of this device in this browser. */
-export async function tableIdentity({ vendor, architecture, description }: GpuReport): Promise<TableIdentity> {
-  const tiles = Object.values<ProductForm>(PRODUCT_FORMS).flatMap((tile) => {
-    const unit = formLimits().unit;
-    if (tile.kind !== "tiles" || (tile.matrices && unit === undefined)) return [];
-    const packed = (type: Arithmetic, own?: MatrixUnit): GpuProgram[] => [
-      tiledForward("q4", type, tile, false, own),
-      tiledBackward("q4", type, false, tile, own),
-    ];
-    if (tile.matrices) return packed("f16", unit);
-    const loads = tile.vectors ? 4 : 1;
-    const along = { a: true, b: true };
-    const form = { layout: "any", vectors: false, tile, loads, along, bounded: false, end: "extras" } as const;
-    const plain = tiledProgram({ ...form, twice: true, activates: false });
-    return [plain, ...packed("f32"), ...packed("f16")];
-  });
-  const sources = [...usualProducts(), ...tiles, ...attentionPrograms()].map(shaderSource);
-  const kernels = await sha256Hex(new TextEncoder().encode([tf.version_core, ...sources].join("\n")));
-  const cut = (given: string): string => given.slice(0, 200);
-  return {
-    vendor: cut(vendor),
-    architecture: cut(architecture),
-    description: cut(description),
-    browser: cut(globalThis.navigator?.userAgent ?? "node"),
-    kernels: kernels.slice(0, 16),
-  };
+/** How kernels are tuned; all fields are optional. */
+interface TuneOptions extends Omit<Partial<TunerOptions>, "check"> {
+  /**
+   * Measures the adapter's multiply-adds in floating-point operations per second; by default several runs timed by the
+   * session's clock.
+   */
+  readonly peak?: () => Promise<number>;
+  /** Maximum number of buckets; those with the most arithmetic are measured. */
+  readonly most?: number;
+}
+
+/**
+ * Measures the forms of the shapes that this thread has computed, with exclusive use of the device.
+ * @param again also measures buckets that already have an entry
+ * @throws LabError naming the current use, or "cancelled" when the signal aborts; entries measured before that are
+ * kept
+ */
+export async function tuneKernels(session: Session, again: boolean, options: TuneOptions = {}): Promise<TuningTable> {
+  return session.whileIdle("tune", () => measure(session, again, options));
+}
+
+async function measure({ forms, device }: Session, again: boolean, options: TuneOptions): Promise<TuningTable> {
+  await forms.quiet();
+  const before = await forms.table();
+  const known = new Set(again ? [] : before.entries.map(({ bucket }) => bucket));
+  const missing = byWork(seenShapes()).filter(({ bucket }) => !known.has(bucket));
+  const entries: TuningEntry[] = [];
+  const check = (): Promise<void> => device.checkAll();
+  const forget = holdShapes();
+  const given = { now: forms.now, ...options, check };
+  let { peak } = before;
+  try {
+    const clock = (): number => 1000 * forms.now();
+    if (again || peak === null) peak = await (options.peak ?? (() => peakRate("f32", clock, PEAK_RUNS)))();
+    for await (const entry of tuneShapes(missing.slice(0, options.most), given)) entries.push(entry);
+  } finally {
+    forget();
+    await forms.keep({ ...mergedTable(before, entries), peak });
+  }
+  return forms.table();
 }
