@@ -56,6 +56,7 @@ test("the scripts of the page and its workers hold no plug-in", () => {
     "Reward bench",
     "stopped evaluation suite",
     "Kernel forms",
+    "Rollouts side by side",
   ];
   expect(held.filter((words) => text.includes(words))).toEqual(["mask → caption"]);
 });

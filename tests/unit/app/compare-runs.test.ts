@@ -1,9 +1,7 @@
 /** Several runs as one source of curves, and what differs between them. */
 import { describe, expect, it, test } from "vitest";
 import { findSeries, joinedName, joinSources, otherMetrics } from "../../../src/app/components/charts/series.ts";
-import { chosenChart, compareCharts, shownMetrics } from "../../../src/app/screens/runs/compare/compare-specs.ts";
-import { differenceRows, heldOutRows } from "../../../src/app/screens/runs/compare/difference-rows.ts";
-import { findDraw, searchOrder } from "../../../src/app/screens/runs/compare/side-by-side.tsx";
+import { COMPARED_METRICS, chosenChart, compareCharts } from "../../../src/app/screens/runs/run-charts.tsx";
 import { runChanges } from "../../../src/app/screens/runs/run-list.ts";
 import { MetricStore } from "../../../src/app/stores/run/metrics.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
@@ -14,6 +12,8 @@ import {
   type StoredEvaluation,
 } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
+import { differenceRows, heldOutRows } from "../../../src/plugins/compare/difference-rows.ts";
+import { findDraw, searchOrder } from "../../../src/plugins/compare/side-by-side.tsx";
 import { evaluation } from "../runs/sample-evaluations.ts";
 import { group } from "../runs/sample-run.ts";
 
@@ -82,7 +82,7 @@ describe("charts of a comparison", () => {
       ["brave otter", 0],
       ["calm heron", 1],
     ]);
-    expect(otherMetrics(logged, shownMetrics())).toEqual(["loop1/entropy"]);
+    expect(otherMetrics(logged, COMPARED_METRICS)).toEqual(["loop1/entropy"]);
     const own = storeOf([[1, { "loop1/entropy": 2 }]]);
     const source = joinSources([{ id: "b", source: own }]);
     const found = findSeries(chosenChart("loop1/entropy", runs), source);

@@ -33,6 +33,8 @@ export interface Places {
     /** Beginning of the names of exported files; nothing can be exported without one. */
     readonly fileName?: string;
   };
+  /** On the Runs screen, about the runs that are ticked there: one or more. */
+  readonly compare: { readonly runs: readonly RunDigest[]; readonly onClose: () => void };
   /** Beside the settings of the judge. */
   readonly judge: Nothing;
   /** Below the composer of the Rewards screen; `onTrial` puts a rollout into its try-out. */

@@ -18,10 +18,8 @@ import { useOtherTabs } from "../../stores/run/other-tabs.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { counted, formatBytes } from "../../styles/format.ts";
-import { Comparison, RunCharts } from "./compare/compare-panel.tsx";
-import { MOST_RUNS } from "./compare/compare-specs.ts";
-import { SideBySide } from "./compare/side-by-side.tsx";
 import { exportRun } from "./export-run.ts";
+import { MOST_RUNS, RunCharts } from "./run-charts.tsx";
 import { Ongoing, RunDetails } from "./run-details.tsx";
 import { continueRun, RunDialog, type RunQuestion } from "./run-dialog.tsx";
 import {
@@ -221,12 +219,8 @@ export function RunsScreen(): ReactNode {
           </div>
         </>
       )}
-      {compared.length > 1 && <Comparison runs={compared} onClose={() => navigate({ compare: [] })} />}
       {compared.length > 0 && (
-        <SideBySide
-          key={compared.map(({ manifest }) => manifest.id).join()}
-          runs={compared.map(({ manifest: { id, title } }) => ({ id, title }))}
-        />
+        <PluginPanels at="compare" given={{ runs: compared, onClose: () => navigate({ compare: [] }) }} />
       )}
       <PluginPanels at="runs" given={{ runs: listed }} />
       <RunsElsewhere

@@ -1,15 +1,15 @@
 import { type ReactNode, useMemo, useState } from "react";
-import type { ScoreId } from "../../../../engine/runs/evaluations/evaluation-scores.ts";
-import type { RowScores, StoredEvaluation } from "../../../../engine/runs/evaluations/evaluations.ts";
-import { rowPairs } from "../../../../engine/runs/library/run-result.ts";
-import { evalTexts } from "../../../components/eval-metrics.ts";
-import type { MaskLayer } from "../../../components/mask/layers.ts";
-import { MaskFigure } from "../../../components/mask/mask-figure.tsx";
-import { greedyAnswer, isSampled } from "../../../components/row-answers.ts";
-import { Select } from "../../../components/ui/controls.tsx";
-import { Panel } from "../../../components/ui/panel/panel.tsx";
-import { useSession } from "../../../stores/session.ts";
-import { fixed, signed } from "../../../styles/format.ts";
+import { evalTexts } from "../../app/components/eval-metrics.ts";
+import type { MaskLayer } from "../../app/components/mask/layers.ts";
+import { MaskFigure } from "../../app/components/mask/mask-figure.tsx";
+import { greedyAnswer, isSampled } from "../../app/components/row-answers.ts";
+import { Select } from "../../app/components/ui/controls.tsx";
+import { Panel } from "../../app/components/ui/panel/panel.tsx";
+import { useSession } from "../../app/stores/session.ts";
+import { fixed, signed } from "../../app/styles/format.ts";
+import type { ScoreId } from "../../engine/runs/evaluations/evaluation-scores.ts";
+import type { RowScores, StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
+import { rowPairs } from "../../engine/runs/library/run-result.ts";
 import styles from "./compare.module.css";
 
 interface Side {

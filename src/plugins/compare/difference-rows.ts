@@ -1,22 +1,22 @@
 /** Differences between runs, as rows of a table with one column per run. */
 
-import { configDifference, SETTING_KEYS } from "../../../../engine/config/parse.ts";
-import { SETTING_GROUPS } from "../../../../engine/config/setting.ts";
-import { SETTINGS } from "../../../../engine/config/table.ts";
-import type { BestCheckpoint } from "../../../../engine/runs/checkpoint/best-checkpoint.ts";
-import { differenceText } from "../../../../engine/runs/evaluations/difference-text.ts";
+import { evalTexts } from "../../app/components/eval-metrics.ts";
+import { settingText } from "../../app/screens/runs/run-list.ts";
+import { counted, fixed, NONE } from "../../app/styles/format.ts";
+import { configDifference, SETTING_KEYS } from "../../engine/config/parse.ts";
+import { SETTING_GROUPS } from "../../engine/config/setting.ts";
+import { SETTINGS } from "../../engine/config/table.ts";
+import type { BestCheckpoint } from "../../engine/runs/checkpoint/best-checkpoint.ts";
+import { differenceText } from "../../engine/runs/evaluations/difference-text.ts";
 import {
   lackingText,
   rowScoreOf,
   type ScoreId,
   SELECTION_NAMES,
   scoreOf,
-} from "../../../../engine/runs/evaluations/evaluation-scores.ts";
-import type { RowScores, StoredEvaluation } from "../../../../engine/runs/evaluations/evaluations.ts";
-import type { RunManifest } from "../../../../engine/runs/manifest.ts";
-import { evalTexts } from "../../../components/eval-metrics.ts";
-import { counted, fixed, NONE } from "../../../styles/format.ts";
-import { settingText } from "../run-list.ts";
+} from "../../engine/runs/evaluations/evaluation-scores.ts";
+import type { RowScores, StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
+import type { RunManifest } from "../../engine/runs/manifest.ts";
 
 export interface ComparedRow {
   readonly group: string;

@@ -1,0 +1,236 @@
+/** Curves of stored runs on one set of charts: one metric each, with one line per run. */
+import { type ReactNode, useMemo, useState, useSyncExternalStore } from "react";
+import { MODES } from "../../../engine/config/modes.ts";
+import { toLabError } from "../../../engine/errors.ts";
+import { LOOP_IDS, LOOPS } from "../../../engine/rl/loops/abouts.ts";
+import type { RunDigest } from "../../../engine/runs/library/digest.ts";
+import type { StepNote } from "../../../engine/runs/notes.ts";
+import { lab } from "../../clients/lab.ts";
+import { ChartOptions, MetricPicker, SaveCsv } from "../../components/charts/curve-controls.tsx";
+import { AllSteps, ChartGrid } from "../../components/charts/live-chart.tsx";
+import {
+  alongAxis,
+  type ChartSpec,
+  joinedName,
+  joinSources,
+  loggedText,
+  type MetricSource,
+  metricTitle,
+  otherMetrics,
+  type SeriesSpec,
+} from "../../components/charts/series.ts";
+import { Panel } from "../../components/ui/panel/panel.tsx";
+import { useAsync } from "../../components/use-async.ts";
+import { linkTo, navigate, useRoute } from "../../stores/route.ts";
+import type { Axis } from "../../stores/route-text.ts";
+import { fillMetrics, metricStore } from "../../stores/run/metrics.ts";
+import styles from "./runs.module.css";
+
+/**
+ * Curves of stored runs as one source, which grows while they are read, and a sentence about the run that cannot be read.
+ * @param key their ids, separated by commas @param rows their training rows, likewise
+ */
+function useCurves(
+  key: string,
+  rows: string,
+  axis: Axis,
+): { readonly source: MetricSource; readonly problem: string | null } {
+  const source = useMemo(() => {
+    const counts = rows.split(",").map(Number);
+    return joinSources(
+      key.split(",").map((id, at) => ({ id, source: alongAxis(metricStore(id), axis, counts[at] ?? 0) })),
+    );
+  }, [key, rows, axis]);
+  const { value } = useAsync(key, async (ids) => {
+    let first: string | null = null;
+    for (const id of ids.split(",")) {
+      try {
+        fillMetrics(id, (await lab().data.run(id)).metrics);
+      } catch (thrown) {
+        first ??= `${id}: ${toLabError(thrown).message}`;
+      }
+    }
+    return first;
+  });
+  return { source, problem: value ?? null };
+}
+
+/** Default selection if the address names none: text length in the first loop that samples text. */
+const FIRST_CHOICE = LOOPS.filter(({ samples }) => samples === "text")
+  .slice(0, 1)
+  .map(({ id }) => `loop${id}/completions/mean_length`);
+
+/** Curves of runs on one set of charts. @param runs one or more, in the order of their colours */
+export function RunCharts(props: { readonly runs: readonly RunDigest[] }): ReactNode {
+  const manifests = props.runs.map(({ manifest }) => manifest);
+  const key = manifests.map(({ id }) => id).join(",");
+  const axis = useRoute((route) => route.x);
+  // Steps differ between runs and positions between axes, so each combination has its own zoom.
+  const sync = `compare ${key}${axis === "step" ? "" : ` ${axis}`}`;
+  const titles = manifests.map(({ title }) => title).join("\n");
+  const { source, problem } = useCurves(key, manifests.map(({ data }) => data.trainRows).join(), axis);
+  const choice = useChoice(source);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only ids and titles of a run are drawn
+  const runs = useMemo(() => manifests.map(({ id, title }) => ({ id, title })), [key, titles]);
+  // Where a fork changed a setting, its note marks the curves.
+  const notes = props.runs.flatMap(({ manifest: { title }, notes: own }) =>
+    own.steps.map(({ step, text }) => ({ step, text: props.runs.length > 1 ? `${title}: ${text}` : text })),
+  );
+  return (
+    <Panel
+      title={runs.length === 1 ? (runs[0]?.title ?? "") : `${runs.length} runs compared`}
+      aside={
+        <div className="row wrap gap-2">
+          <ChartOptions />
+          <MetricPicker names={choice.others} chosen={choice.chosen} onChange={choice.choose} />
+          <SaveCsv source={source} name="compared-runs" />
+          <AllSteps sync={sync} axis={axis} />
+        </div>
+      }
+    >
+      <div className="column-flex gap-3" data-testid="run-charts">
+        {problem !== null && <p className="bad">Cannot read this run: {problem}</p>}
+        <Charts runs={runs} source={source} sync={sync} choice={choice} notes={notes} key={key} />
+      </div>
+    </Panel>
+  );
+}
+
+interface Choice {
+  /** Metrics that at least one of the runs has. */
+  readonly logged: ReadonlySet<string>;
+  /** The metrics among them that can be selected. */
+  readonly others: readonly string[];
+  readonly chosen: readonly string[];
+  readonly choose: (metrics: readonly string[]) => void;
+}
+
+/** The metrics whose charts the user added, stored in the address. */
+function useChoice(source: MetricSource): Choice {
+  const chosen = useRoute((route) => route.metrics) ?? FIRST_CHOICE;
+  const names = useSyncExternalStore(source.subscribe, () => loggedText({ names: ownNames(source) }));
+  const [logged, others] = useMemo(() => {
+    const all = new Set(names.split("\n").filter(Boolean));
+    return [all, otherMetrics(all, COMPARED_METRICS)] as const;
+  }, [names]);
+  return { logged, others, chosen, choose: (metrics) => navigate({ metrics }) };
+}
+
+function Charts(props: {
+  readonly runs: readonly { readonly id: string; readonly title: string }[];
+  readonly source: MetricSource;
+  readonly sync: string;
+  readonly choice: Choice;
+  readonly notes: readonly StepNote[];
+}): ReactNode {
+  const { runs, source, sync, notes } = props;
+  const { logged, others, chosen, choose } = props.choice;
+  const [step, setStep] = useState<number | null>(null);
+  const charts = useMemo(() => compareCharts(runs, logged), [runs, logged]);
+  const picked = useMemo(
+    () => chosen.filter((name) => others.includes(name)).map((name) => chosenChart(name, runs)),
+    [chosen, others, runs],
+  );
+  const specs = useMemo(() => [...charts, ...picked], [charts, picked]);
+  return (
+    <>
+      <ChartGrid
+        specs={specs}
+        source={source}
+        sync={sync}
+        notes={notes}
+        className={styles.runCharts}
+        onPick={setStep}
+        onRemove={(metric) => choose(chosen.filter((name) => name !== metric))}
+      />
+      <p className={`flex wrap muted small ${styles.picked}`} role="status">
+        {step === null ? "Click a point to open the rollouts of its step" : `Rollouts of step ${step} of `}
+        {step !== null &&
+          runs.map(({ id, title }) => (
+            <a key={id} href={linkTo({ screen: "train", tab: "rollouts", run: id, step })}>
+              {title}
+            </a>
+          ))}
+      </p>
+    </>
+  );
+}
+
+/** Metrics that any of the runs logged, without the run names. */
+function ownNames(source: MetricSource): readonly string[] {
+  return [...new Set(source.names.map((name) => name.slice(name.indexOf(" ") + 1)))].sort();
+}
+
+/** Maximum runs per chart: the number of distinguishable colours. */
+export const MOST_RUNS = 6;
+
+/** One pattern per run, so that runs differ by more than colour. */
+const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [8, 3, 2, 3], [14, 4], [5, 2]];
+
+export interface NamedRun {
+  readonly id: string;
+  readonly title: string;
+}
+
+interface Quantity {
+  readonly id: string;
+  readonly title: string;
+  readonly metric: string;
+  readonly decimals: SeriesSpec["decimals"];
+  readonly range?: readonly [number, number];
+}
+
+/** Default metrics of a comparison; a metric that no run logged is left out. */
+const QUANTITIES: readonly Quantity[] = [
+  ...LOOP_IDS.map((id): Quantity => {
+    const range = [0, 1] as const;
+    return { id: `reward-${id}`, title: `Reward of loop ${id}`, metric: `loop${id}/reward`, decimals: 3, range };
+  }),
+  ...LOOP_IDS.map((id): Quantity => {
+    return { id: `kl-${id}`, title: `KL of loop ${id}`, metric: `loop${id}/kl`, decimals: "compact" };
+  }),
+  ...MODES.map(({ name, label }) => ({
+    id: `${name}-loss`,
+    title: `${label} loss`,
+    metric: `${name}/loss`,
+    decimals: 3,
+  })),
+  { id: "gradient", title: "Gradient norm", metric: "grad_norm", decimals: "compact" },
+];
+
+/** Metrics of the default charts. */
+export const COMPARED_METRICS = QUANTITIES.map(({ metric }) => metric);
+
+/** @param logged metrics that at least one of the runs has */
+export function compareCharts(runs: readonly NamedRun[], logged: ReadonlySet<string>): readonly ChartSpec[] {
+  return QUANTITIES.filter(({ metric }) => logged.has(metric)).map((quantity) => chartOf(quantity, runs));
+}
+
+/** Chart of a metric that the user selected. */
+export function chosenChart(metric: string, runs: readonly NamedRun[]): ChartSpec {
+  return {
+    ...chartOf({ id: `chosen-${metric}`, title: metricTitle(metric), metric, decimals: "compact" }, runs),
+    picked: metric,
+  };
+}
+
+function chartOf({ id, title, metric, decimals, range }: Quantity, runs: readonly NamedRun[]): ChartSpec {
+  const series = runs.map(
+    (run, colour): SeriesSpec => ({
+      metrics: [joinedName(run.id, metric)],
+      label: run.title,
+      loop: null,
+      colour,
+      dash: DASHES[colour % DASHES.length] as readonly number[],
+      decimals,
+    }),
+  );
+  return {
+    id: `compare-${id}`,
+    title,
+    series,
+    runs: true,
+    explains: [metric],
+    ...(range === undefined ? {} : { range }),
+  };
+}
