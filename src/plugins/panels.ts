@@ -13,6 +13,8 @@ export const PANELS: readonly PluginPanel[] = [
   { plugin: "exchange", at: "runs", Panel: lazy(() => import("./exchange/completions-panel.tsx")) },
   { plugin: "suites", at: "suites", Panel: lazy(() => import("./suites/suite-screen.tsx")) },
   { plugin: "suites", at: "stopped-work", Panel: lazy(() => import("./suites/stopped-suites.tsx")) },
+  { plugin: "rollout-tools", at: "actions", Panel: lazy(() => import("./rollout-tools/action-strip.tsx")) },
+  { plugin: "rollout-tools", at: "rollout", Panel: lazy(() => import("./rollout-tools/more.tsx")) },
   { plugin: "tuner", at: "tools", Panel: lazy(() => import("./tuner/tuning-panel.tsx")) },
   { plugin: "card", at: "tools", Panel: lazy(() => import("./card/card-panel.tsx")) },
 ];

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { clampView, zoomAt } from "../../../src/app/components/mask/view-store.ts";
-import { gridOf, measureStrength } from "../../../src/app/components/rollout/actions/action-colour.ts";
 import { filterText, parseFilter } from "../../../src/app/components/rollout/filter-text.ts";
 import {
   GroupSource,
@@ -37,6 +36,7 @@ import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
+import { gridOf, measureStrength } from "../../../src/plugins/rollout-tools/action-colour.ts";
 
 const mask = (...rows: string[]) =>
   encodeRle(

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { gridOf } from "../../../src/app/components/rollout/actions/action-colour.ts";
 import type { Completion } from "../../../src/engine/policy/decode/generate.ts";
 import { type LossType, lossSettings } from "../../../src/engine/rl/objective/loss-types.ts";
 import type { Group, LossReadback, PassGroup } from "../../../src/engine/rl/step/group.ts";
@@ -8,6 +7,7 @@ import { measuredLoss } from "../../../src/engine/rl/step/metrics/loss-metrics.t
 import { captionMetrics, pairMetrics } from "../../../src/engine/rl/step/metrics/rollout-metrics.ts";
 import { overPasses, passMetrics, sampledMetrics } from "../../../src/engine/rl/step/metrics/step-metrics.ts";
 import { groupsFromArrow, groupsToArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";
+import { gridOf } from "../../../src/plugins/rollout-tools/action-colour.ts";
 
 const mask = { size: [1, 2] as const, counts: "02" };
 

@@ -3,11 +3,8 @@ import type { LabConfig } from "../../../engine/config/table.ts";
 import { badInput, LabError, quote } from "../../../engine/errors.ts";
 import { needsDifficulty } from "../../../engine/runs/difficulty.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
-import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { rowList } from "../../../engine/runs/run-rows.ts";
 import { type DryRunPlace, dryRunSettings } from "../../../engine/session/dry-run.ts";
-import type { RolloutLook } from "../../../engine/session/look.ts";
-import type { ReplayReport } from "../../../engine/session/replay.ts";
 import type { Started } from "../../../protocol/trainer.ts";
 import { dryRunSubject } from "../../stores/measured.ts";
 import { checkpointEvaluationStore } from "../../stores/run/checkpoint-evaluation.ts";
@@ -18,10 +15,10 @@ import { about, lab } from "../lab.ts";
 import { requireAgreed } from "./agreed.ts";
 import { startBlocker } from "./blockers.ts";
 
-type StoredRun = Pick<RunManifest, "id" | "title" | "config">;
+export type StoredRun = Pick<RunManifest, "id" | "title" | "config">;
 
 /** Rows of the open data set in the form the trainer draws from. @param config settings of the run */
-function selection({ rowFilter }: Pick<LabConfig, "rowFilter">) {
+export function selection({ rowFilter }: Pick<LabConfig, "rowFilter">) {
   const { dataInfo, rows } = useSession.getState();
   return rowList(dataInfo?.name ?? "", rows, rowFilter !== "");
 }
@@ -32,7 +29,7 @@ async function newRows(config: LabConfig) {
 }
 
 /** Asks for missing consent to the settings of a stored run. @throws LabError("cancelled") */
-function agreeToRun({ title, config }: StoredRun): Promise<void> {
+export function agreeToRun({ title, config }: StoredRun): Promise<void> {
   return requireAgreed(config, `Run ${quote(title)}`, lab().reward.allow);
 }
 
@@ -126,28 +123,6 @@ export async function evaluateCheckpoint(run: StoredRun, step: number): Promise<
   } finally {
     checkpointEvaluationStore.setState({ now: null });
   }
-}
-
-/** Repeats a logged step of a run with the rows that are open; nothing is stored. */
-export async function replayStep(
-  run: StoredRun,
-  step: number,
-  onStep: (step: number) => void,
-  signal: AbortSignal,
-): Promise<ReplayReport> {
-  await agreeToRun(run);
-  return lab().trainer.replay(run.id, selection(run.config), step, onStep, signal);
-}
-
-/** Recomputes a logged rollout's probabilities with the open rows; nothing is stored. */
-export async function lookAtRollout(
-  run: StoredRun,
-  rollout: Pick<RolloutRecord, "id" | "step">,
-  onStep: (step: number) => void,
-  signal: AbortSignal,
-): Promise<RolloutLook> {
-  await agreeToRun(run);
-  return lab().trainer.look(run.id, selection(run.config), rollout.step, rollout.id, onStep, signal);
 }
 
 /**

@@ -1,10 +1,12 @@
 /** The places of the page that show panels of plug-ins, with what each gives to a panel. */
 import type { ComponentType } from "react";
+import type { LabConfig } from "../../../engine/config/table.ts";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import type { Track } from "../mask/frame-store.ts";
 import type { MaskRole } from "../mask/layers.ts";
+import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import type { Scan, ViewedRun } from "../rollout/use-viewed-run.ts";
 
 /** A row with an editable caption and mask. */
@@ -33,12 +35,22 @@ export interface Places {
     /** Beginning of the names of exported files; nothing can be exported without one. */
     readonly fileName?: string;
   };
+  /** In the inspector, below the answer: the tokens or cells that were sampled. */
+  readonly actions: { readonly actions: readonly ActionRecord[] };
   /** On the Runs screen, about the runs that are ticked there: one or more. */
   readonly compare: { readonly runs: readonly RunDigest[]; readonly onClose: () => void };
   /** Beside the settings of the judge. */
   readonly judge: Nothing;
   /** Below the composer of the Rewards screen; `onTrial` puts a rollout into its try-out. */
   readonly rewards: { readonly onTrial: (trial: Trial) => void };
+  /** In the inspector, under *More*: a scored rollout, its group, and all groups of its loop in the step. */
+  readonly rollout: {
+    readonly run: ViewedRun;
+    readonly rollout: RolloutRecord;
+    readonly group: GroupRecord;
+    readonly loopGroups: readonly GroupRecord[];
+    readonly config: LabConfig;
+  };
   /** Below the list of the Runs screen, with the runs that it shows. */
   readonly runs: { readonly runs: readonly RunDigest[] };
   /** Where work that was stopped is offered again: on the Home screen and beside held-out rows. */

@@ -12,8 +12,7 @@ import { LAYER_COLOURS, SAMPLED_COLOUR } from "../../components/mask/layers.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { useOverlay } from "../../components/mask/overlay-store.ts";
 import { useViews, WHOLE } from "../../components/mask/view-store.ts";
-import { FramePanels } from "../../components/place/place.tsx";
-import { ActionStrip } from "../../components/rollout/actions/action-strip.tsx";
+import { FramePanels, hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { advantageScale } from "../../components/rollout/group-title.tsx";
 import { AdvantageBar } from "../../components/rollout/reward/advantage-bar.tsx";
 import { Caption, CaptionDiff } from "../../components/rollout/reward/caption-diff.tsx";
@@ -44,7 +43,6 @@ import { type RunStoreState, useRun } from "../../stores/run/run.ts";
 import { fixed, signed } from "../../styles/format.ts";
 import styles from "./inspector.module.css";
 import { type LessonPart, lessonOf, quoted } from "./lesson.ts";
-import { More } from "./more.tsx";
 
 /** What the panel shows. */
 export interface Inspected {
@@ -309,10 +307,10 @@ function Column(props: {
           </Part>
         ))}
       </ol>
-      {config !== null && !group.unfinished && (
+      {config !== null && !group.unfinished && hasPanels("rollout") && (
         <details className={`fold ${styles.more}`}>
           <summary>More: what if, recompute, history, raw</summary>
-          <More run={run} rollout={rollout} group={group} loopGroups={loopGroups} config={config} />
+          <PluginPanels at="rollout" given={{ run, rollout, group, loopGroups, config }} />
         </details>
       )}
     </>
@@ -466,7 +464,7 @@ function Made(props: {
       {part.phase === "generate" && rollout.actions.length > 0 && (
         <details className="fold">
           <summary>{aboutLoop(rollout.loop).samples === "text" ? "Tokens, prompt and completion" : "Actions"}</summary>
-          <ActionStrip actions={rollout.actions} />
+          <PluginPanels at="actions" given={{ actions: rollout.actions }} />
           {/* One that differs from row to row stands in what was given. */}
           {(aboutLoop(rollout.loop) as LoopAbout).promptOfRow !== true && (
             <Caption name="Prompt" text={rollout.prompt} />

@@ -1,9 +1,9 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import type { ActionRecord } from "../../../../engine/runs/rollouts/records.ts";
-import { fixed, NONE, signed } from "../../../styles/format.ts";
-import { Segmented } from "../../ui/controls.tsx";
-import { TableHead } from "../../ui/table-head.tsx";
-import styles from "../details.module.css";
+import type { Places } from "../../app/components/place/page-plugin.ts";
+import { Segmented } from "../../app/components/ui/controls.tsx";
+import { TableHead } from "../../app/components/ui/table-head.tsx";
+import { fixed, NONE, signed } from "../../app/styles/format.ts";
+import type { ActionRecord } from "../../engine/runs/rollouts/records.ts";
 import {
   ACTION_MEASURES,
   type ActionMeasure,
@@ -14,6 +14,7 @@ import {
   measureOf,
   measureStrength,
 } from "./action-colour.ts";
+import styles from "./rollout-tools.module.css";
 
 const SIDE = 260;
 
@@ -65,7 +66,7 @@ function FieldGrid(props: { readonly grid: GridCells; readonly measure: ActionMe
 }
 
 /** The actions of a completion, coloured by a measure, and as a table. */
-export function ActionStrip({ actions }: { readonly actions: readonly ActionRecord[] }): ReactNode {
+export default function ActionStrip({ actions }: Places["actions"]): ReactNode {
   const [measure, setMeasure] = useState<ActionMeasure>("logp");
   const [table, setTable] = useState(false);
   const grid = gridOf(actions);

@@ -1,5 +1,5 @@
-import type { ActionRecord } from "../../../../engine/runs/rollouts/records.ts";
-import { fixed, signed } from "../../../styles/format.ts";
+import { fixed, signed } from "../../app/styles/format.ts";
+import type { ActionRecord } from "../../engine/runs/rollouts/records.ts";
 
 /** Measures that can colour the strip of actions. */
 export type ActionMeasure = "logp" | "ratio" | "kl" | "entropy" | "clipped";
