@@ -9,6 +9,7 @@ export const PANELS: readonly PluginPanel[] = [
   { plugin: "judge-workshop", at: "judge", Panel: lazy(() => import("./judge-workshop/workshop-panels.tsx")) },
   { plugin: "whole-run", at: "whole-run", Panel: lazy(() => import("./whole-run/across-view.tsx")) },
   { plugin: "reward-bench", at: "rewards", Panel: lazy(() => import("./reward-bench/bench-panel.tsx")) },
+  { plugin: "reward-bench", at: "trial", Panel: lazy(() => import("./reward-bench/trial-panel.tsx")) },
   { plugin: "leaderboard", at: "runs", Panel: lazy(() => import("./leaderboard/leaderboard-panel.tsx")) },
   { plugin: "exchange", at: "runs", Panel: lazy(() => import("./exchange/completions-panel.tsx")) },
   { plugin: "suites", at: "suites", Panel: lazy(() => import("./suites/suite-screen.tsx")) },
@@ -17,4 +18,8 @@ export const PANELS: readonly PluginPanel[] = [
   { plugin: "rollout-tools", at: "rollout", Panel: lazy(() => import("./rollout-tools/more.tsx")) },
   { plugin: "tuner", at: "tools", Panel: lazy(() => import("./tuner/tuning-panel.tsx")) },
   { plugin: "card", at: "tools", Panel: lazy(() => import("./card/card-panel.tsx")) },
+  { plugin: "diagnostics", at: "self-test", Panel: lazy(() => import("./diagnostics/self-test-panel.tsx")) },
+  { plugin: "diagnostics", at: "memory", Panel: lazy(() => import("./diagnostics/memory-panel.tsx")) },
+  { plugin: "data-tools", at: "row-filter", Panel: lazy(() => import("./data-tools/row-histograms.tsx")) },
+  { plugin: "data-tools", at: "shards", Panel: lazy(() => import("./data-tools/corrections.tsx")) },
 ];

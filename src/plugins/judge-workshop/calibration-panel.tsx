@@ -6,7 +6,6 @@ import { Segmented } from "../../app/components/ui/controls.tsx";
 import { Facts } from "../../app/components/ui/facts.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table-head.tsx";
-import styles from "../../app/screens/rewards/judge.module.css";
 import { useJudge, useTryBlocker } from "../../app/stores/judge.ts";
 import { useSession } from "../../app/stores/session.ts";
 import { fixed } from "../../app/styles/format.ts";
@@ -15,6 +14,7 @@ import type { CaptionPair } from "../../engine/rewards/types.ts";
 import { noise, pairsOf, spreads } from "./calibration.ts";
 import { ScoreBar } from "./score-bar.tsx";
 import { useJudgedRollouts } from "./use-judged-rollouts.ts";
+import styles from "./workshop.module.css";
 import { type Calibration, calibrateJudge, useWorkshop } from "./workshop.ts";
 
 const ROUNDS = { "2": "2 times", "3": "3 times", "5": "5 times" };
@@ -47,14 +47,14 @@ export function CalibrationPanel(): ReactNode {
         )
       }
     >
-      <p className={styles.help}>
+      <p className="muted small">
         {stored.length >= 2
           ? "Captions of the open run"
           : "Captions of the open rows, paired with themselves, with a shortened and with another row's caption"}
         , each scored several times without the cache
       </p>
       {unread[0] !== undefined && (
-        <p className={styles.help}>
+        <p className="muted small">
           {unread[0]}
           {unread.length > 1 && `, and ${unread.length - 1} more`}
         </p>
@@ -63,7 +63,7 @@ export function CalibrationPanel(): ReactNode {
         <Segmented label="Repetitions per pair" options={ROUNDS} value={rounds} onChange={setRounds} />
       </div>
       {busy === "calibration" && (
-        <p className={styles.help} role="status">
+        <p className="muted small" role="status">
           Waiting for the judge…
         </p>
       )}
@@ -85,7 +85,7 @@ function Result({ calibration }: { readonly calibration: Calibration }): ReactNo
           ["No score", missing],
         ]}
       />
-      <p className={styles.help}>
+      <p className="muted small">
         {within === null || between === null
           ? "Too few scores"
           : within * 4 < between

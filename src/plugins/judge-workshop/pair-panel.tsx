@@ -5,7 +5,6 @@ import { JudgeAnswers } from "../../app/components/rollout/reward/judge-answers.
 import { Button } from "../../app/components/ui/button.tsx";
 import { Facts } from "../../app/components/ui/facts.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
-import judge from "../../app/screens/rewards/judge.module.css";
 import { useJudge, useTryBlocker } from "../../app/stores/judge.ts";
 import { fixed } from "../../app/styles/format.ts";
 import { promptsOf } from "../../engine/rewards/judge/asked.ts";
@@ -49,7 +48,7 @@ export function PairPanel(): ReactNode {
         <Caption label="Caption" hint="Caption to score" field="hypothesis" onKeyDown={onKeyDown} />
       </div>
       <div className={`row wrap mt-1 ${styles.foot}`}>
-        <p className={judge.help} role="status">
+        <p className="muted small" role="status">
           {busy ? "Waiting for the judge…" : <Said verdict={verdicts[0]} />}
         </p>
         <Button
@@ -66,7 +65,7 @@ export function PairPanel(): ReactNode {
         )}
       </div>
       {problem !== null && (
-        <p className={judge.problem} role="alert" data-testid="pair-problem">
+        <p className="p-2 bad small anywhere bad-soft round-m" role="alert" data-testid="pair-problem">
           {problem.message}
         </p>
       )}

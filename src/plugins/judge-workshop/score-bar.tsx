@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import styles from "../../app/screens/rewards/judge.module.css";
+import styles from "./workshop.module.css";
 
 /** A range on the score scale, −1 to 1. @param props.label accessible name; a bar beside its number has none */
 export function ScoreBar(props: {

@@ -6,11 +6,11 @@ import { Badge } from "../../app/components/ui/badge.tsx";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table-head.tsx";
-import styles from "../../app/screens/rewards/judge.module.css";
 import { useJudge, useTryBlocker } from "../../app/stores/judge.ts";
 import { fixed } from "../../app/styles/format.ts";
 import { inOrder } from "../../engine/rewards/judge/test-pairs.ts";
 import { DiagnosisBox } from "./diagnosis-box.tsx";
+import styles from "./workshop.module.css";
 import { type TestResult, testJudge, useWorkshop } from "./workshop.ts";
 
 const EXPECTED = { same: "highest", close: "between", wrong: "lowest" } as const;
@@ -34,14 +34,14 @@ export function TestPanel(): ReactNode {
         )
       }
     >
-      <p className={styles.help}>Scores three fixed caption pairs with the current prompts, without the cache</p>
+      <p className="muted small">Scores three fixed caption pairs with the current prompts, without the cache</p>
       {busy === "test" && (
-        <p className={styles.help} role="status">
+        <p className="muted small" role="status">
           Waiting for the judge…
         </p>
       )}
       {problem !== null && (
-        <p className={styles.problem} role="alert" data-testid="judge-problem">
+        <p className="p-2 bad small anywhere bad-soft round-m" role="alert" data-testid="judge-problem">
           {problem.message}
         </p>
       )}
@@ -92,7 +92,7 @@ function Result({ test }: { readonly test: TestResult }): ReactNode {
           </details>
         );
       })}
-      <p className={styles.help}>
+      <p className="muted small">
         {test.judge.model} at {test.judge.place}, prompts {test.judge.version}
       </p>
     </div>

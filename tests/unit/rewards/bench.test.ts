@@ -1,6 +1,6 @@
 /** Numbers of the bench worked by hand, and files of other programs. */
 import { describe, expect, it } from "vitest";
-import { grown, paintLine } from "../../../src/app/screens/rewards/brush.ts";
+import { grown, paintLine } from "../../../src/plugins/reward-bench/brush.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";

@@ -2,11 +2,16 @@
 import type { ComponentType } from "react";
 import type { LabConfig } from "../../../engine/config/table.ts";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
-import type { RegionSummary } from "../../../engine/data/sample.ts";
+import type { RowFilter } from "../../../engine/data/row-filter.ts";
+import type { RegionSummary, RegionSummary } from "../../../engine/data/sample.ts";
+import type { SetInfo } from "../../../engine/data/set-info.ts";
+import type { ScoredRollout } from "../../../engine/rewards/types.ts";
+import type { LoopId } from "../../../engine/rl/loops/abouts.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
+import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
+import type { SystemReport } from "../../../engine/session/memory-report.ts";
 import type { Track } from "../mask/frame-store.ts";
 import type { MaskRole } from "../mask/layers.ts";
-import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import type { Scan, ViewedRun } from "../rollout/use-viewed-run.ts";
 
 /** A row with an editable caption and mask. */
@@ -15,6 +20,27 @@ export interface Trial {
   readonly imageId: string;
   readonly caption: string;
   readonly mask: Rle | null;
+}
+
+/** Scores of a trial while it is edited; only the newest edit counts. */
+export interface LiveScore {
+  /** Null before the first score, and while the custom reward has a weight and fails. */
+  readonly loops: Readonly<Record<LoopId, ScoredRollout>> | null;
+  /** Value of the custom reward, also without a weight; null without a function. */
+  readonly custom: number | null;
+  readonly customProblem: string | null;
+  /** Why the other terms have no value. */
+  readonly problem: string | null;
+  readonly busy: boolean;
+}
+
+/** All rows and the row filter. */
+export interface FilteredRows {
+  readonly rows: readonly RegionSummary[];
+  /** Those that pass the filter. */
+  readonly shown: readonly RegionSummary[];
+  readonly filter: RowFilter;
+  readonly onFilter: (filter: RowFilter) => void;
 }
 
 type Nothing = Readonly<Record<never, never>>;
@@ -53,12 +79,29 @@ export interface Places {
   };
   /** Below the list of the Runs screen, with the runs that it shows. */
   readonly runs: { readonly runs: readonly RunDigest[] };
+  /** Above the gallery of Data, where it can be folded away. */
+  readonly "row-filter": FilteredRows;
+  /** The tab *Memory* of System; null before the trainer has reported. */
+  readonly memory: { readonly report: SystemReport | null };
+  /** On the first tab of System. */
+  readonly "self-test": Nothing;
+  /** In the list of the open files; `onReopen` closes it. */
+  readonly shards: { readonly info: SetInfo; readonly onReopen: () => void };
   /** Where work that was stopped is offered again: on the Home screen and beside held-out rows. */
   readonly "stopped-work": Nothing;
   /** The part *Suites* of the tab Held-out. */
   readonly suites: Nothing;
   /** The tab *Tools* of System. */
   readonly tools: Nothing;
+  /** Beside the composer of the Rewards screen: a row with its trial and the scores of that. */
+  readonly trial: {
+    readonly row: RegionSummary;
+    readonly rows: readonly RegionSummary[];
+    readonly trial: Trial;
+    readonly score: LiveScore;
+    readonly onRow: (row: RegionSummary) => void;
+    readonly onTrial: (trial: Trial) => void;
+  };
   /** The view *Whole run* of the tab Rollouts. */
   readonly "whole-run": { readonly run: ViewedRun; readonly scan: Scan };
 }

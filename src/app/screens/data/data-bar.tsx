@@ -1,6 +1,8 @@
 import { type ReactNode, useRef, useState } from "react";
 import { NO_FILTER, rowFilterText } from "../../../engine/data/row-filter.ts";
 import { builtInRows, cancelOpening, rowsComeWithPage } from "../../clients/loading.ts";
+import type { FilteredRows } from "../../components/place/page-plugin.ts";
+import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select } from "../../components/ui/controls.tsx";
@@ -11,7 +13,6 @@ import { ChecksDialog, checksWord } from "./checks.tsx";
 import styles from "./data-bar.module.css";
 import { DropZone, OpenButtons } from "./open-buttons.tsx";
 import { type FilterOptions, ROW_ORDERS, type RowOrder } from "./row-filter.ts";
-import { type FilteredRows, RowHistograms } from "./row-histograms.tsx";
 import { ShardsDialog, SkippedDialog } from "./side-tables.tsx";
 import type { TileSize } from "./tile-size.ts";
 import { TrainingRows, TrainOnThese } from "./training-rows.tsx";
@@ -85,15 +86,17 @@ export function DataBar(
         )}
         <Select label="Order" value={props.order} onChange={props.onOrder} options={ROW_ORDERS} />
         <Segmented label="Tile size" options={SIZES} value={props.size} onChange={props.onSize} />
-        <Button
-          kind="quiet"
-          className={styles.fold ?? ""}
-          icon={<IconChevron size={14} />}
-          aria-expanded={unfolded}
-          onClick={() => setUnfolded(!unfolded)}
-        >
-          Histograms
-        </Button>
+        {hasPanels("row-filter") && (
+          <Button
+            kind="quiet"
+            className={styles.fold ?? ""}
+            icon={<IconChevron size={14} />}
+            aria-expanded={unfolded}
+            onClick={() => setUnfolded(!unfolded)}
+          >
+            Histograms
+          </Button>
+        )}
         {text !== "" && (
           <span className="row gap-1">
             <TrainOnThese text={text} />
@@ -111,7 +114,11 @@ export function DataBar(
           </span>
         )}
       </div>
-      {unfolded && rows.length > 0 && <RowHistograms rows={rows} shown={shown} filter={filter} onFilter={onFilter} />}
+      {unfolded && rows.length > 0 && hasPanels("row-filter") && (
+        <div className={styles.histograms}>
+          <PluginPanels at="row-filter" given={{ rows, shown, filter, onFilter }} />
+        </div>
+      )}
       <TrainingRows />
     </div>
   );

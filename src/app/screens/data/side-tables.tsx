@@ -3,12 +3,12 @@
 import type { ReactNode } from "react";
 import type { SkippedRow } from "../../../engine/data/sample.ts";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
+import { PluginPanels } from "../../components/place/place.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import { CopyText } from "../../components/ui/panel/copy-text.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { useTableRows } from "../../components/ui/table-rows.ts";
 import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
-import { Corrections } from "./corrections.tsx";
 import styles from "./side-tables.module.css";
 
 interface SideProps {
@@ -21,7 +21,7 @@ export function ShardsDialog(props: SideProps): ReactNode {
   const { info } = props;
   return (
     <Dialog title="Shards" open={props.open} onOpenChange={props.onOpenChange} wide>
-      <Corrections key={info.name} info={info} onReopen={() => props.onOpenChange(false)} />
+      <PluginPanels key={info.name} at="shards" given={{ info, onReopen: () => props.onOpenChange(false) }} />
       <div className="scroll-x">
         <table className={`full-width ${styles.table}`}>
           <TableHead

@@ -1,5 +1,6 @@
 import { type FormEvent, type ReactNode, useRef, useState } from "react";
 import { type LabConfig, SETTINGS } from "../../../engine/config/table.ts";
+import { thrownText } from "../../../engine/errors.ts";
 import { originOf } from "../../../engine/rewards/consent.ts";
 import { parseEndpoint } from "../../../engine/rewards/judge/providers/endpoint.ts";
 import { keepKey, listJudgeModels, setJudgeKey } from "../../clients/judge-actions.ts";
@@ -15,7 +16,6 @@ import { useJudge } from "../../stores/judge.ts";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import styles from "./judge.module.css";
-import { PromptsPanel, problemOf } from "./judge-prompts.tsx";
 
 const KIND_HELP: Readonly<Record<LabConfig["judge"], string>> = {
   off: "Runs use no judge; METEOR takes its weight. Tests use questions generated from the reference.",
@@ -44,7 +44,7 @@ export function Judge(): ReactNode {
   }
   return (
     <div className={`grid gap-4 align-start ${styles.screen}`} data-testid="judge">
-      <div className="column-flex gap-4 min-0">
+      <div className="min-0">
         <Panel title="Judge" aside={judge === "off" ? <Badge>off</Badge> : <Badge tone="accent">on</Badge>}>
           <div className={`grid gap-2-3 align-centre ${styles.form}`}>
             <label htmlFor="judge-kind">Kind</label>
@@ -55,7 +55,7 @@ export function Judge(): ReactNode {
               value={judge}
               onChange={(value) => changeConfig({ judge: value })}
             />
-            <p className={styles.help}>{KIND_HELP[judge]}</p>
+            <p className="muted small">{KIND_HELP[judge]}</p>
             <ServerFields />
           </div>
           <details className="fold mt-3">
@@ -70,7 +70,6 @@ export function Judge(): ReactNode {
             </Button>
           </details>
         </Panel>
-        <PromptsPanel />
       </div>
       <div className="column-flex gap-4 min-0">
         <PluginPanels at="judge" given={{}} />
@@ -109,7 +108,7 @@ function ServerFields(): ReactNode {
         onBlur={() => problem === null && setDraft(null)}
       />
       <p
-        className={problem === null ? styles.help : styles.problem}
+        className={problem === null ? "muted small" : "p-2 bad small anywhere bad-soft round-m"}
         id="judge-url-help"
         data-testid="judge-url-help"
         role={problem === null ? undefined : "alert"}
@@ -141,7 +140,7 @@ function ServerFields(): ReactNode {
         </Button>
       </div>
       {models !== null && (
-        <p className={styles.help}>
+        <p className="muted small">
           {models.length === 0 ? "The server lists no model" : `Models: ${models.join(", ")}`}
         </p>
       )}
@@ -151,7 +150,12 @@ function ServerFields(): ReactNode {
 }
 
 function addressProblem(text: string): string | null {
-  return problemOf(() => parseEndpoint(text));
+  try {
+    parseEndpoint(text);
+    return null;
+  } catch (thrown) {
+    return thrownText(thrown);
+  }
 }
 
 /** The field is emptied as soon as the key is set: the key stays in no element, address, export or log. */
@@ -193,7 +197,7 @@ function KeyField(): ReactNode {
           </Button>
         )}
       </form>
-      <p className={styles.help} id="judge-key-help" data-testid="judge-key-state">
+      <p className="muted small" id="judge-key-help" data-testid="judge-key-state">
         {keySet ? "A key is set. " : ""}
         {keyOrigin === null || keySet
           ? ""

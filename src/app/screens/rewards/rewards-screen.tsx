@@ -9,7 +9,6 @@ import { Composer } from "./composer.tsx";
 import { CustomReward } from "./custom-reward.tsx";
 import { Judge } from "./judge.tsx";
 import styles from "./rewards-screen.module.css";
-import { TryOut } from "./try-out.tsx";
 import { useScore } from "./use-score.ts";
 
 /** Compose a reward and try it on rows and on a whole shard before training. */
@@ -53,14 +52,10 @@ export function RewardsScreen(): ReactNode {
               <p className="muted">Open shards to paint on their rows</p>
             </section>
           ) : (
-            <TryOut
+            <PluginPanels
               key={row.id}
-              row={row}
-              rows={rows}
-              trial={trial}
-              score={score}
-              onRow={(next) => setGiven(trialOf(next))}
-              onTrial={setGiven}
+              at="trial"
+              given={{ row, rows, trial, score, onRow: (next) => setGiven(trialOf(next)), onTrial: setGiven }}
             />
           )}
         </div>

@@ -7,21 +7,9 @@ import { rewardPlan, withoutJudge } from "../../../engine/rewards/composer/plan.
 import type { ScoredRollout } from "../../../engine/rewards/types.ts";
 import { LOOP_IDS, type LoopId, perLoop } from "../../../engine/rl/loops/abouts.ts";
 import { lab } from "../../clients/lab.ts";
-import type { Trial } from "../../components/place/page-plugin.ts";
+import type { LiveScore, Trial } from "../../components/place/page-plugin.ts";
 import { useAsync } from "../../components/use-async.ts";
 import { useSession } from "../../stores/session.ts";
-
-/** Scores of a trial while it is edited; only the newest edit counts. */
-export interface LiveScore {
-  /** Null before the first score, and while the custom reward has a weight and fails. */
-  readonly loops: Readonly<Record<LoopId, ScoredRollout>> | null;
-  /** Value of the custom reward, also without a weight; null without a function. */
-  readonly custom: number | null;
-  readonly customProblem: string | null;
-  /** Why the other terms have no value. */
-  readonly problem: string | null;
-  readonly busy: boolean;
-}
 
 /** Milliseconds without an edit before scoring. */
 const PAUSE_MS = 60;

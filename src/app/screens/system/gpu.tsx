@@ -1,16 +1,10 @@
 import type { ReactNode } from "react";
-import { passed, type SelfCheck } from "../../../engine/self-test/self-check.ts";
 import type { SystemReport } from "../../../engine/session/memory-report.ts";
-import { lab, report } from "../../clients/lab.ts";
-import { useDeviceBlocker } from "../../clients/run/blockers.ts";
 import { Badge } from "../../components/ui/badge.tsx";
-import { Button } from "../../components/ui/button.tsx";
 import { FactList } from "../../components/ui/facts.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
-import { TableHead } from "../../components/ui/table-head.tsx";
-import { addSelfCheck, useSelfTest } from "../../stores/self-test.ts";
 import { useSession } from "../../stores/session.ts";
-import { compact, formatBytes, formatCount, formatSeconds } from "../../styles/format.ts";
+import { formatBytes, formatCount } from "../../styles/format.ts";
 import styles from "./system.module.css";
 
 const UNREPORTED = "not reported by the browser";
@@ -104,100 +98,3 @@ const LIMITS: readonly { readonly name: string; readonly label: string; readonly
   { name: "maxComputeInvocationsPerWorkgroup", label: "Threads per workgroup" },
   { name: "maxComputeWorkgroupsPerDimension", label: "Workgroups per dimension" },
 ];
-
-/** Checks that the adapter computes correctly: small problems compared with the host, run on request. */
-export function SelfTestPanel(): ReactNode {
-  const { state, checks, total } = useSelfTest((test) => test);
-  const busy = useDeviceBlocker();
-  const running = state === "running";
-  const failures = checks.filter((check) => !passed(check));
-  return (
-    <Panel
-      title="Self-test"
-      aside={
-        <span className="inline-flex gap-2 align-centre">
-          {state === "broken" && <Badge tone="warn">{`Stopped after ${checks.length}`}</Badge>}
-          {state === "done" && <Verdict failed={failures.length} />}
-          {running ? (
-            <Button data-testid="self-test-cancel" onClick={() => stop.abort()}>
-              Cancel
-            </Button>
-          ) : (
-            <Button data-testid="self-test" blocker={busy} onClick={() => report(run())}>
-              {state === "never" ? "Run" : "Run again"}
-            </Button>
-          )}
-        </span>
-      }
-    >
-      {state === "never" ? (
-        <p className="muted">
-          Compares products, attention, norms, gradients and the update with double-precision results, each twice. Takes
-          a few seconds.
-        </p>
-      ) : (
-        <div data-testid="self-checks">
-          <p role="status" className="muted">
-            {state === "done" && failures.length === 0
-              ? `${checks.length} checks agree with the host within rounding, repeat bit for bit and leak no memory`
-              : `${checks.length} of ${total === 0 ? "…" : total}`}
-          </p>
-          <details open={failures.length > 0}>
-            <summary>{failures.length > 0 ? "Failed checks first" : "Every check"}</summary>
-            <Checks checks={failures.length > 0 ? [...failures, ...checks.filter(passed)] : checks} />
-          </details>
-        </div>
-      )}
-    </Panel>
-  );
-}
-
-function Verdict({ failed }: { readonly failed: number }): ReactNode {
-  return failed === 0 ? <Badge tone="good">Passed</Badge> : <Badge tone="bad">{`${failed} failed`}</Badge>;
-}
-
-function Checks({ checks }: { readonly checks: readonly SelfCheck[] }): ReactNode {
-  return (
-    <div className="scroll-x">
-      <table className={`full-width ${styles.table}`}>
-        <TableHead
-          columns={[
-            "Check",
-            { label: "Error", title: "Largest difference from the host's result, relative to the largest value" },
-            "Allowed",
-            "Repeats",
-            "Time",
-          ]}
-        />
-        <tbody>
-          {checks.map((check) => (
-            <tr key={check.name}>
-              <th scope="row">
-                <span className={passed(check) ? undefined : "bad"}>{check.name}</span>
-                {check.problem !== null && <small className="block muted tiny">{check.problem}</small>}
-              </th>
-              <td>{compact(check.error)}</td>
-              <td>{compact(check.allowed)}</td>
-              <td>{check.repeats ? "yes" : "no"}</td>
-              <td>{formatSeconds(check.seconds)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-let stop = new AbortController();
-
-async function run(): Promise<void> {
-  stop = new AbortController();
-  useSelfTest.setState({ state: "running", checks: [], total: 0 });
-  try {
-    await lab().trainer.selfTest(addSelfCheck, stop.signal);
-    useSelfTest.setState({ state: "done" });
-  } catch (thrown) {
-    useSelfTest.setState({ state: "broken" });
-    throw thrown;
-  }
-}

@@ -10,9 +10,8 @@ import { useLog } from "../../stores/log.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSelfTest } from "../../stores/self-test.ts";
 import { useSession } from "../../stores/session.ts";
-import { AdapterPanel, SelfTestPanel } from "./gpu.tsx";
+import { AdapterPanel } from "./gpu.tsx";
 import { browserName, LogPanel, type PageFacts, PagePanel, usePageFacts } from "./log.tsx";
-import { MemoryPanel } from "./memory.tsx";
 import styles from "./system.module.css";
 
 /** Milliseconds between two memory reports during a run. */
@@ -49,7 +48,7 @@ function useSystemReport(): SystemReport | null {
   return ready ? found : null;
 }
 
-/** Adapter, self-test, memory by owner and log; plug-ins add tools. */
+/** Adapter, storage and log; plug-ins add the self-test, memory by owner and tools. */
 export default function System(): ReactNode {
   const report = useSystemReport();
   const page = usePageFacts();
@@ -59,6 +58,7 @@ export default function System(): ReactNode {
     label: "Tools",
     content: panels(<PluginPanels key="tools" at="tools" given={{}} />),
   };
+  const memory = { id: "memory", label: "Memory", content: <PluginPanels at="memory" given={{ report }} /> };
   return (
     <div className={`grid gap-3 min-0 ${styles.system}`} data-testid="system">
       <Tabs
@@ -68,12 +68,12 @@ export default function System(): ReactNode {
             id: "gpu",
             label: "GPU",
             content: panels(
-              <SelfTestPanel key="test" />,
+              <PluginPanels key="test" at="self-test" given={{}} />,
               <AdapterPanel key="adapter" rate={report?.rate ?? null} />,
               <PagePanel key="page" facts={page} />,
             ),
           },
-          { id: "memory", label: "Memory", content: <MemoryPanel report={report} /> },
+          ...(hasPanels("memory") ? [memory] : []),
           { id: "log", label: "Log", content: <LogPanel /> },
           ...(hasPanels("tools") ? [tools] : []),
         ]}

@@ -1,32 +1,24 @@
 import { type ReactNode, useCallback, useState } from "react";
-import { shownLoops } from "../../../engine/config/derived.ts";
-import type { Rle } from "../../../engine/data/mask/rle.ts";
-import type { RegionSummary } from "../../../engine/data/sample.ts";
-import type { ScoredRollout } from "../../../engine/rewards/types.ts";
-import type { LoopId } from "../../../engine/rl/loops/abouts.ts";
-import type { Trial } from "../../components/place/page-plugin.ts";
-import { MeteorDetails } from "../../components/rollout/reward/reward-details.tsx";
-import { splitTerms, termContribution, termName } from "../../components/rollout/rollout-view.ts";
-import { Button } from "../../components/ui/button.tsx";
-import { TextInput } from "../../components/ui/controls.tsx";
-import { IconBack, IconChevron } from "../../components/ui/icons.tsx";
-import { Panel } from "../../components/ui/panel/panel.tsx";
-import { TableHead } from "../../components/ui/table-head.tsx";
-import { useSession } from "../../stores/session.ts";
-import { fixed, formatCount, NONE } from "../../styles/format.ts";
+import type { LiveScore, Places } from "../../app/components/place/page-plugin.ts";
+import { MeteorDetails } from "../../app/components/rollout/reward/reward-details.tsx";
+import { splitTerms, termContribution, termName } from "../../app/components/rollout/rollout-view.ts";
+import { Button } from "../../app/components/ui/button.tsx";
+import { TextInput } from "../../app/components/ui/controls.tsx";
+import { IconBack, IconChevron } from "../../app/components/ui/icons.tsx";
+import { Panel } from "../../app/components/ui/panel/panel.tsx";
+import { TableHead } from "../../app/components/ui/table-head.tsx";
+import { useSession } from "../../app/stores/session.ts";
+import { fixed, formatCount, NONE } from "../../app/styles/format.ts";
+import { shownLoops } from "../../engine/config/derived.ts";
+import type { Rle } from "../../engine/data/mask/rle.ts";
+import type { RegionSummary } from "../../engine/data/sample.ts";
+import type { ScoredRollout } from "../../engine/rewards/types.ts";
+import type { LoopId } from "../../engine/rl/loops/abouts.ts";
 import { MaskPainter } from "./mask-painter.tsx";
-import styles from "./try-out.module.css";
-import type { LiveScore } from "./use-score.ts";
+import styles from "./trial.module.css";
 
 /** One row with a hand-painted mask and a hand-written caption; shows the reward of each loop live. */
-export function TryOut(props: {
-  readonly row: RegionSummary;
-  readonly rows: readonly RegionSummary[];
-  readonly trial: Trial;
-  readonly score: LiveScore;
-  readonly onRow: (row: RegionSummary) => void;
-  readonly onTrial: (trial: Trial) => void;
-}): ReactNode {
+export default function TrialPanel(props: Places["trial"]): ReactNode {
   const { row, rows, trial, score, onRow, onTrial } = props;
   const config = useSession((session) => session.config);
   const loops = shownLoops(config);

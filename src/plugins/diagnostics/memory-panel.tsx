@@ -1,10 +1,12 @@
 import { Fragment, type ReactNode } from "react";
-import type { SystemReport } from "../../../engine/session/memory-report.ts";
-import { Panel } from "../../components/ui/panel/panel.tsx";
-import { TableHead } from "../../components/ui/table-head.tsx";
-import { useSession } from "../../stores/session.ts";
-import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
-import styles from "./system.module.css";
+import type { Places } from "../../app/components/place/page-plugin.ts";
+import { Panel } from "../../app/components/ui/panel/panel.tsx";
+import { TableHead } from "../../app/components/ui/table-head.tsx";
+import system from "../../app/screens/system/system.module.css";
+import { useSession } from "../../app/stores/session.ts";
+import { formatBytes, formatCount, NONE } from "../../app/styles/format.ts";
+import type { SystemReport } from "../../engine/session/memory-report.ts";
+import styles from "./memory-panel.module.css";
 
 type MemoryEntry = SystemReport["memory"]["owners"][number];
 
@@ -83,7 +85,7 @@ const OWNER_TEXTS: Readonly<Record<Owner, { readonly group: Group; readonly labe
 const ORDER = Object.keys(OWNER_TEXTS);
 
 /** Memory by owner; memory without an owner belongs to the current step. */
-export function MemoryPanel({ report }: { readonly report: SystemReport | null }): ReactNode {
+export default function MemoryPanel({ report }: Places["memory"]): ReactNode {
   const broken = useSession((session) => session.gpuError !== null);
   if (report === null) {
     return (
@@ -106,7 +108,7 @@ export function MemoryPanel({ report }: { readonly report: SystemReport | null }
     <Panel title="Memory by owner">
       {groups.length === 0 && <p className="muted">No memory is used: no model is loaded</p>}
       {groups.length > 0 && (
-        <table className={`full-width ${styles.table}`} data-testid="owners">
+        <table className={`full-width ${system.table} ${styles.owners}`} data-testid="owners">
           <TableHead columns={["Owner", "Tensors", "Bytes"]} />
           <tbody>
             {groups.map(({ id, title, owners }) => (

@@ -1,10 +1,10 @@
 import { type PointerEvent, type ReactNode, useCallback, useEffect, useRef, useState } from "react";
-import { decodeRle, encodeRle, type Rle } from "../../../engine/data/mask/rle.ts";
-import { MaskFigure } from "../../components/mask/mask-figure.tsx";
-import { Button } from "../../components/ui/button.tsx";
-import { Segmented, Slider } from "../../components/ui/controls.tsx";
+import { MaskFigure } from "../../app/components/mask/mask-figure.tsx";
+import { Button } from "../../app/components/ui/button.tsx";
+import { Segmented, Slider } from "../../app/components/ui/controls.tsx";
+import { decodeRle, encodeRle, type Rle } from "../../engine/data/mask/rle.ts";
 import { grown, paintLine } from "./brush.ts";
-import styles from "./try-out.module.css";
+import styles from "./trial.module.css";
 
 type Tool = "brush" | "eraser";
 

@@ -1,20 +1,20 @@
 import { type ReactNode, useState } from "react";
-import type { SettingKey } from "../../../engine/config/table.ts";
-import { thrownText } from "../../../engine/errors.ts";
+import { Fields } from "../../app/components/settings/field.tsx";
+import { Button } from "../../app/components/ui/button.tsx";
+import { Panel } from "../../app/components/ui/panel/panel.tsx";
+import { useAsync } from "../../app/components/use-async.ts";
+import { changeConfig, useSession } from "../../app/stores/session.ts";
+import type { SettingKey } from "../../engine/config/table.ts";
+import { thrownText } from "../../engine/errors.ts";
 import {
   checkPrompts,
   DEFAULT_PROMPTS,
   type PromptName,
   promptVersion,
-} from "../../../engine/rewards/judge/questions/prompts.ts";
-import { parseQuestionFile } from "../../../engine/rewards/judge/questions/question-set.ts";
-import { TEST_QUESTIONS } from "../../../engine/rewards/judge/test-pairs.ts";
-import { Fields } from "../../components/settings/field.tsx";
-import { Button } from "../../components/ui/button.tsx";
-import { Panel } from "../../components/ui/panel/panel.tsx";
-import { useAsync } from "../../components/use-async.ts";
-import { changeConfig, useSession } from "../../stores/session.ts";
-import styles from "./judge.module.css";
+} from "../../engine/rewards/judge/questions/prompts.ts";
+import { parseQuestionFile } from "../../engine/rewards/judge/questions/question-set.ts";
+import { TEST_QUESTIONS } from "../../engine/rewards/judge/test-pairs.ts";
+import styles from "./workshop.module.css";
 
 type TextKey = "judgeQuestionsPrompt" | "judgeAnswersPrompt" | "judgeDlcPrompt";
 
@@ -129,11 +129,11 @@ function Text(props: {
         onBlur={() => setDraft(null)}
       />
       {problem !== null && (
-        <p className={styles.problem} role="alert" data-testid="prompt-problem">
+        <p className="p-2 bad small anywhere bad-soft round-m" role="alert" data-testid="prompt-problem">
           {problem}
         </p>
       )}
-      {help !== undefined && <p className={styles.help}>{help}</p>}
+      {help !== undefined && <p className="muted small">{help}</p>}
       <Button
         kind="quiet"
         // The field keeps the focus: on blur the sentence above disappears and the button moves away from the pointer.
@@ -150,7 +150,7 @@ function Text(props: {
 }
 
 /** Message of the error that a check throws; null if it throws none. */
-export function problemOf(check: () => unknown): string | null {
+function problemOf(check: () => unknown): string | null {
   try {
     check();
     return null;

@@ -1,13 +1,14 @@
 /** Corrects the detected picture, mask and text columns and the split by hand. */
 import { type ReactNode, useState } from "react";
-import type { SetInfo } from "../../../engine/data/set-info.ts";
-import { type FileMapping, MAPPING_FILE, mappingText } from "../../../engine/data/tables/mapping.ts";
-import { report } from "../../clients/lab.ts";
-import { reopenData } from "../../clients/loading.ts";
-import { saveBlob } from "../../clients/save-blob.ts";
-import { Button } from "../../components/ui/button.tsx";
-import { Select, TextInput } from "../../components/ui/controls.tsx";
-import { useSession } from "../../stores/session.ts";
+import { report } from "../../app/clients/lab.ts";
+import { reopenData } from "../../app/clients/loading.ts";
+import { saveBlob } from "../../app/clients/save-blob.ts";
+import type { Places } from "../../app/components/place/page-plugin.ts";
+import { Button } from "../../app/components/ui/button.tsx";
+import { Select, TextInput } from "../../app/components/ui/controls.tsx";
+import { useSession } from "../../app/stores/session.ts";
+import type { SetInfo } from "../../engine/data/set-info.ts";
+import { type FileMapping, MAPPING_FILE, mappingText } from "../../engine/data/tables/mapping.ts";
 
 const PARTS = [
   { part: "image", label: "Picture" },
@@ -19,7 +20,7 @@ type Shown = Pick<SetInfo["files"][number], "path" | "split" | "adapter" | "part
   Partial<Pick<SetInfo["files"][number], "roles">>;
 
 /** A form for one file at a time; corrections are applied to the open files and can be saved beside them. */
-export function Corrections(props: { readonly info: SetInfo; readonly onReopen: () => void }): ReactNode {
+export default function Corrections(props: Places["shards"]): ReactNode {
   const { files, ignored } = props.info;
   // Files left out for their split too, or the split could not be changed back.
   const shown: readonly Shown[] = [

@@ -1,7 +1,8 @@
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useMemo, useRef, useState } from "react";
-import { ANY, isAny, isWithin, type Limits, type RowFilter, wordCount } from "../../../engine/data/row-filter.ts";
-import type { RegionSummary } from "../../../engine/data/sample.ts";
-import { Button } from "../../components/ui/button.tsx";
+import type { FilteredRows } from "../../app/components/place/page-plugin.ts";
+import { Button } from "../../app/components/ui/button.tsx";
+import { ANY, isAny, isWithin, type Limits, wordCount } from "../../engine/data/row-filter.ts";
+import type { RegionSummary } from "../../engine/data/sample.ts";
 import styles from "./row-histograms.module.css";
 
 /** Maximum bars of a histogram of words. */
@@ -57,17 +58,8 @@ const MEASURES: readonly Measure[] = [
   { key: "words", label: "Words in caption", value: ({ caption }) => wordCount(caption), bars: wordBars, text: String },
 ];
 
-/** All rows and the row filter. */
-export interface FilteredRows {
-  readonly rows: readonly RegionSummary[];
-  /** Those that pass the filter. */
-  readonly shown: readonly RegionSummary[];
-  readonly filter: RowFilter;
-  readonly onFilter: (filter: RowFilter) => void;
-}
-
 /** Mask shares and caption lengths of all rows and, darker, of the shown ones; bars set the range of the filter. */
-export function RowHistograms(props: FilteredRows): ReactNode {
+export default function RowHistograms(props: FilteredRows): ReactNode {
   return (
     <div className={`grid gap-2-4 ${styles.histograms}`} data-testid="row-histograms">
       {MEASURES.map((measure) => (
