@@ -10,7 +10,7 @@ const MODES: Readonly<Record<OverlayMode, string>> = { contour: "Contour", fill:
 export function OverlayControls(): ReactNode {
   const { mode, opacity, setMode, setOpacity } = useOverlay();
   return (
-    <div className={`row wrap gap-2 ${styles.overlay}`}>
+    <div className="row wrap gap-2">
       <Segmented label="Masks" options={MODES} value={mode} onChange={setMode} />
       <div
         className={`grid gap-2 align-centre muted small ${styles.slider}`}

@@ -14,8 +14,6 @@ interface RolloutCardProps {
   /** Largest |advantage| of the group, so that its bars are comparable. */
   readonly scale: number;
   readonly selected?: boolean;
-  /** A small tile for choosing a rollout: picture, reward and one line of text. */
-  readonly small?: boolean;
   /** Figures with the same name zoom together. */
   readonly sync?: string;
   readonly onOpen: () => void;
@@ -23,7 +21,7 @@ interface RolloutCardProps {
 
 /** One rollout: picture with masks, caption, reward. */
 export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): ReactNode {
-  const { rollout, layers, scale, selected = false, small = false, sync, onOpen } = props;
+  const { rollout, layers, scale, selected = false, sync, onOpen } = props;
   const scored = rollout.reward !== null || rollout.terms.length > 0;
   const noMask = scored && rollout.predictedMask === null && aboutLoop(rollout.loop).mask !== null;
   return (
@@ -31,7 +29,6 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
       className={`column-flex min-0 clip framed round-m surface ${styles.card}`}
       data-testid="rollout-card"
       data-selected={selected}
-      data-small={small}
     >
       <RolloutFigure
         className={styles.figure ?? ""}
@@ -58,7 +55,7 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
             {fixed(rollout.reward, 2)}
           </strong>
         </span>
-        <CardText rollout={rollout} small={small} />
+        <CardText rollout={rollout} />
       </button>
       <div className={styles.cardFoot}>
         <ul className={`flex wrap m-0 muted small p-0 no-bullets ${styles.terms}`}>
@@ -74,13 +71,13 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
   );
 });
 
-/** The rewarded text; a small tile has no room for its name. */
-function CardText({ rollout, small }: { readonly rollout: RolloutRecord; readonly small: boolean }): ReactNode {
+/** The rewarded text with its name. */
+function CardText({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
   const text = generatedText(rollout.loop, rollout);
   const name = aboutLoop(rollout.loop).textName;
   return (
     <span className={`clip relative ${styles.said}`}>
-      <span className={small ? "visually-hidden" : "muted tiny"}>{name}</span>{" "}
+      <span className="muted tiny">{name}</span>{" "}
       {text === null ? "–" : text.trim() === "" ? <em className="muted">empty</em> : text}
     </span>
   );

@@ -1,5 +1,5 @@
 /** The tab Held-out: scores of rows that never train, and the rows behind them. */
-import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import { differenceText, fewPicturesText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
 import { EVAL_METRICS } from "../../../engine/runs/evaluations/evaluation-metrics.ts";
@@ -14,18 +14,19 @@ import type { EvalReport, SegmentationMetric, StoredEvaluation } from "../../../
 import { baselineIn, countChanges, rowPairs } from "../../../engine/runs/library/run-result.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
+import { LiveChart } from "../../components/charts/live-chart.tsx";
+import type { ChartSpec, MetricSource } from "../../components/charts/series.ts";
 import { type EvalMetricText, evalTexts } from "../../components/eval-metrics.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
-import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import type { Evaluations } from "../../components/use-evaluations.ts";
 import { useRowsOpen } from "../../components/use-rows-open.ts";
-import { linkTo } from "../../stores/route.ts";
+import { linkTo, navigate } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { counted, fixed, formatCount, NONE } from "../../styles/format.ts";
 import styles from "./held-out.module.css";
@@ -131,8 +132,6 @@ function SegmentationTable(props: {
   );
 }
 
-const EvalCurve = lazy(() => import("./eval-curve.tsx"));
-
 /**
  * Held-out evaluations of a run: fixed rows, fixed seeds, each evaluation paired with the first.
  * @param props.step the evaluated step of the time line; null without any
@@ -233,13 +232,7 @@ function Comparison(props: {
           />
         ))}
       </fieldset>
-      {list.length > 1 && (
-        <ErrorBoundary>
-          <Suspense fallback={<div className={`p-2 framed round-l ${styles.curve}`} />}>
-            <EvalCurve list={list} metric={metric} title={text.title} step={last.report.step} />
-          </Suspense>
-        </ErrorBoundary>
-      )}
+      {list.length > 1 && <ScoreCurve list={list} metric={metric} title={text.title} step={last.report.step} />}
       <SourceTable first={first.report} last={last.report} />
       {metric === "grounding_iou" && <SegmentationTable first={first.report} last={last.report} pictures={pictures} />}
       <div className="row wrap gap-2-4 between">
@@ -248,6 +241,58 @@ function Comparison(props: {
       </div>
       <EvalRows run={run} first={first} last={last} metric={metric} />
     </>
+  );
+}
+
+const ENDS = ["mean", "low", "high"] as const;
+const NO_SMOOTHING = { smoothing: 0, axis: "step" } as const;
+
+/** Mean of a score at each evaluation with the ends of its 95 % interval; a click shows the evaluation. */
+function ScoreCurve(props: {
+  readonly list: readonly StoredEvaluation[];
+  readonly metric: ScoreId;
+  readonly title: string;
+  /** Step of the evaluation that is shown. */
+  readonly step: number;
+}): ReactNode {
+  const { list, metric, title, step } = props;
+  const source = useMemo((): MetricSource => {
+    const scores = list.flatMap(({ report }) => {
+      const score = scoreOf(report, metric);
+      return score === null ? [] : [{ step: report.step, ...score }];
+    });
+    const steps = scores.map((score) => score.step);
+    return {
+      steps,
+      xs: steps,
+      names: ENDS,
+      column: (name) => scores.map((score) => score[name as (typeof ENDS)[number]]),
+      isMissing: () => false,
+      subscribe: () => () => undefined,
+    };
+  }, [list, metric]);
+  const spec = useMemo((): ChartSpec => {
+    const series = ENDS.map((name) => ({
+      metrics: [name],
+      label: name === "mean" ? name : `95 %, ${name}`,
+      loop: null,
+      colour: 0,
+      dash: name === "mean" ? [] : [2, 4],
+      decimals: 3,
+    }));
+    return { id: `score-${metric}`, title, series, explains: [] };
+  }, [metric, title]);
+  return (
+    <LiveChart
+      key={metric}
+      spec={spec}
+      source={source}
+      view={NO_SMOOTHING}
+      sync={`held-out ${metric}`}
+      step={step}
+      height={190}
+      onPick={(at) => navigate({ step: at })}
+    />
   );
 }
 
