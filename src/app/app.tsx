@@ -2,19 +2,14 @@ import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, use
 import styles from "./app.module.css";
 import { ErrorBoundary } from "./components/ui/error-boundary.tsx";
 import { Dialog } from "./components/ui/overlays.tsx";
-import { LastTime, MissingData } from "./components/upload/missing-data.tsx";
 import { PageDrop, Pickers } from "./components/upload/pickers.tsx";
 import { Announcer } from "./frame/announcer.tsx";
 import { ConsentDialog } from "./frame/consent-dialog.tsx";
-import { ImportingNotice } from "./frame/importing-notice.tsx";
-import { InterruptedBanner } from "./frame/interrupted-banner.tsx";
-import { listenForKeys } from "./frame/keys.ts";
-import { KeysDialog } from "./frame/keys-dialog.tsx";
+import { KeysDialog, listenForKeys } from "./frame/keys-dialog.tsx";
+import { Notices } from "./frame/notices.tsx";
 import { ProblemList, WarningsDialog } from "./frame/problems.tsx";
-import { Rail } from "./frame/rail.tsx";
-import { screenComponent } from "./frame/screens.tsx";
+import { Rail, screenComponent } from "./frame/screens.tsx";
 import { StatusStrip } from "./frame/status-strip.tsx";
-import { TrainerNotice } from "./frame/trainer-notice.tsx";
 import { navigate, useRoute } from "./stores/route.ts";
 
 const System = lazy(() => import("./screens/system/system.tsx"));
@@ -53,11 +48,7 @@ export function App(): ReactNode {
       <StatusStrip onKeys={() => setKeysOpen(true)} onWarnings={() => setWarningsOpen(true)} />
       <Rail />
       <div className={styles.notices}>
-        <TrainerNotice />
-        <InterruptedBanner />
-        <MissingData />
-        <LastTime />
-        <ImportingNotice />
+        <Notices />
         <ProblemList onAll={() => setWarningsOpen(true)} />
       </div>
       <main ref={main} id="main" className={`min-0 scroll ${styles.main}`} tabIndex={-1} data-screen={screen}>

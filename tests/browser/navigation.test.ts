@@ -1,6 +1,6 @@
 /** Without WebGPU: history, windows that change their width, charts that switch runs, every screen. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { TILE_SIZES } from "../../src/app/screens/data/tile-size.ts";
+import { TILE_SIZES } from "../../src/app/screens/data/gallery.tsx";
 import { type OpenPage, openPage, problems, SCREENS, show } from "../support/page.ts";
 
 let lab: OpenPage;

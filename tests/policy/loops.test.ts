@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { compareCharts } from "../../src/app/screens/runs/run-charts.tsx";
+import { compareCharts } from "../../src/app/screens/runs/chart-specs.ts";
 import { activeLoops } from "../../src/engine/config/derived.ts";
 import { defaultConfig } from "../../src/engine/config/parse.ts";
 import { PRESETS, REWARD_PRESETS } from "../../src/engine/config/presets.ts";

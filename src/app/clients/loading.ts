@@ -1,9 +1,10 @@
 /** What the page opens: rows, models, and the plan of the current settings. */
 
+import { inTurn } from "../../engine/bytes/pace.ts";
 import { PRESETS, type PresetName } from "../../engine/config/presets.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import type { DataMapping } from "../../engine/data/tables/mapping.ts";
-import { badInput } from "../../engine/errors.ts";
+import { badInput, LabError } from "../../engine/errors.ts";
 import { sameStorage, storageChoice } from "../../engine/loading/storage-settings.ts";
 import { ROW_SAMPLE } from "../../engine/session/row-warnings.ts";
 import type { FolderRef } from "../../protocol/common.ts";
@@ -24,7 +25,6 @@ import {
 } from "../stores/session.ts";
 import { useTry } from "../stores/try-out.ts";
 import { about, builtIn, keepStorage, lab, replaceTrainer, report } from "./lab.ts";
-import { ModelLoads } from "./model-loads.ts";
 
 type BuiltInFolder = Extract<FolderRef, { readonly kind: "built-in" }>;
 
@@ -178,6 +178,43 @@ async function readData(folders: readonly FolderRef[], mapping: DataMapping | nu
 export function cancelOpening(): void {
   // Afterwards the signal belongs to the open rows.
   if (useSession.getState().opening !== null) opening.abort();
+}
+
+/** Loads that replace each other: only the newest counts. */
+export class ModelLoads {
+  readonly #inTurn = inTurn();
+  #newest = new AbortController();
+  #pending = 0;
+
+  /** Whether a load is running or waiting. */
+  get pending(): boolean {
+    return this.#pending > 0;
+  }
+
+  /**
+   * Aborts the current load, waits for its end, and then starts this one.
+   * @throws LabError("cancelled") when it was stopped or replaced by a newer load before it began; also throws the
+   *   errors of `load`
+   */
+  async run<T>(load: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    this.stop();
+    this.#newest = new AbortController();
+    const { signal } = this.#newest;
+    this.#pending++;
+    try {
+      return await this.#inTurn(async () => {
+        if (signal.aborted) throw new LabError("cancelled", "Loading was stopped before it began");
+        return load(signal);
+      });
+    } finally {
+      this.#pending--;
+    }
+  }
+
+  /** Stops the current load and the waiting ones. */
+  stop(): void {
+    this.#newest.abort();
+  }
 }
 
 const loads = new ModelLoads();
@@ -416,4 +453,9 @@ async function openRecorded(baseUrl: string): Promise<void> {
   } finally {
     useSession.setState({ recordedRun });
   }
+}
+
+/** Sets “GPU memory” to the amount that the GPU can allocate. @throws LabError when the device is in use */
+export async function findMemory(): Promise<void> {
+  changeConfig({ gpuMemory: await lab().trainer.probeMemory() });
 }

@@ -1,9 +1,11 @@
 import { type ReactNode, useState } from "react";
-import { letterKeysOn, setLetterKeys } from "../components/shortcuts.ts";
+import { act, togglePlay } from "../clients/run/run-actions.ts";
+import { isCovered, isShortcut, letterKeysOn, setLetterKeys } from "../components/shortcuts.ts";
 import { Switch } from "../components/ui/controls.tsx";
 import { Dialog } from "../components/ui/overlays.tsx";
-import { KEY_HELP } from "./keys.ts";
+import { navigate, openScreen } from "../stores/route.ts";
 import styles from "./keys-dialog.module.css";
+import { GO_TO } from "./screens.tsx";
 
 /** The list of keyboard shortcuts, and the switch for single letters. */
 export function KeysDialog(props: {
@@ -43,4 +45,89 @@ export function KeysDialog(props: {
       ))}
     </Dialog>
   );
+}
+
+interface KeyHelp {
+  readonly keys: readonly string[];
+  readonly what: string;
+}
+
+/** Shortcuts as the dialog lists them, by screen. */
+export const KEY_HELP: readonly { readonly place: string; readonly keys: readonly KeyHelp[] }[] = [
+  {
+    place: "Everywhere",
+    keys: [
+      { keys: ["?"], what: "Show this list" },
+      ...GO_TO.map(({ key, label }) => ({ keys: ["G", key.toUpperCase()], what: `Go to ${label}` })),
+      { keys: ["G", "Y"], what: "Open System" },
+      { keys: ["P"], what: "Start, pause or continue the run" },
+      { keys: ["S"], what: "Run one step, then pause; without a run, start one" },
+      { keys: ["F"], what: "Run one phase, then pause; without a run, start one and pause in its first step" },
+      { keys: ["C"], what: "Save a checkpoint at the end of the step" },
+    ],
+  },
+  {
+    place: "Pictures",
+    keys: [
+      { keys: ["H"], what: "Hold to hide masks" },
+      { keys: ["+", "−"], what: "Zoom the focused picture; 0 resets the zoom" },
+      { keys: ["Shift", "arrows"], what: "Move the zoomed picture" },
+    ],
+  },
+  {
+    place: "Data",
+    keys: [
+      { keys: ["←", "→", "↑", "↓"], what: "Go to the previous or next row" },
+      { keys: ["Esc"], what: "Close the row" },
+      { keys: ["/"], what: "Search captions" },
+    ],
+  },
+  {
+    place: "Train",
+    keys: [
+      { keys: ["←", "→"], what: "Go to the previous or next rollout" },
+      { keys: ["↑", "↓"], what: "Go to the previous or next step" },
+      { keys: ["Home", "End"], what: "Go to the best or worst rollout" },
+      { keys: ["D"], what: "Show the difference between given mask and answer" },
+      { keys: ["1", "…", "4"], what: "Show or hide a layer: given, answer, difference, no noise" },
+      { keys: ["[", "]"], what: "Change mask opacity" },
+      { keys: ["/"], what: "Search captions and rows" },
+      { keys: ["Enter"], what: "Inspect the best rollout; Esc closes the inspector" },
+    ],
+  },
+];
+
+/** Listens for the shortcuts of the whole page. @returns the function that stops it */
+export function listenForKeys(onHelp: () => void): () => void {
+  let goUntil = 0;
+  const down = (event: KeyboardEvent): void => {
+    if (!isShortcut(event) || isCovered()) return;
+    if (event.key === "?") {
+      event.preventDefault();
+      onHelp();
+      return;
+    }
+    if (event.repeat) return;
+    const key = event.key.toLowerCase();
+    if (event.timeStamp < goUntil) {
+      goUntil = 0;
+      const place = GO_TO.find((entry) => entry.key === key);
+      if (place === undefined && key !== "y") return;
+      event.preventDefault();
+      // Screens that listen for the same letter must ignore it.
+      event.stopImmediatePropagation();
+      if (place === undefined) navigate({ panel: "system" });
+      else {
+        openScreen(place.id, place.tab);
+        // The next Tab begins in the screen that was opened.
+        document.getElementById("main")?.focus();
+      }
+    } else if (key === "g") goUntil = event.timeStamp + 1200;
+    else if (key === "p") togglePlay();
+    else if (key === "s") act("step");
+    else if (key === "f") act("phase");
+    else if (key === "c") act("checkpoint");
+  };
+  window.addEventListener("keydown", down, { capture: true });
+  return () => window.removeEventListener("keydown", down, { capture: true });
 }

@@ -1,8 +1,7 @@
 import type { ReactNode } from "react";
-import { Button } from "../components/ui/button.tsx";
+import { Button, CopyText } from "../components/ui/button.tsx";
 import { IconClose, IconWarning } from "../components/ui/icons.tsx";
 import { Dialog } from "../components/ui/overlays.tsx";
-import { CopyText } from "../components/ui/panel/copy-text.tsx";
 import { linkTo, navigate } from "../stores/route.ts";
 import { alarmKey, dismissAlarm, useRun } from "../stores/run/run.ts";
 import { dismissProblem, type Problem, useSession } from "../stores/session.ts";

@@ -1,7 +1,8 @@
 /** The screens, in the order of the rail. */
 import { type ComponentType, lazy, type ReactNode } from "react";
 import { IconData, IconRewards, IconRuns, IconSetup, IconTrain } from "../components/ui/icons.tsx";
-import type { Route, Screen } from "../stores/route.ts";
+import { linkTo, openScreen, type Route, type Screen, useRoute } from "../stores/route.ts";
+import styles from "./rail.module.css";
 
 interface ScreenEntry {
   readonly id: Screen;
@@ -42,4 +43,31 @@ export const GO_TO: readonly (Pick<ScreenEntry, "id" | "label" | "key"> & { read
 
 export function screenComponent(id: Screen): ComponentType {
   return COMPONENTS[id];
+}
+
+/** Navigation between the screens: at the left, or at the bottom of a narrow window. */
+export function Rail(): ReactNode {
+  const current = useRoute((route) => route.screen);
+  return (
+    <nav className={`column-flex p-2 surface gap-2px ${styles.rail}`} aria-label="Screens">
+      {SCREEN_LIST.map(({ id, label, icon }) => (
+        <a
+          key={id}
+          className={`row muted medium round-m ${styles.link}`}
+          href={linkTo({ screen: id })}
+          data-testid={`nav-${id}`}
+          {...(id === current ? { "aria-current": "page" as const } : {})}
+          onClick={(event) => {
+            // A click with a modifier opens a new tab.
+            if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+            event.preventDefault();
+            openScreen(id);
+          }}
+        >
+          {icon}
+          <span>{label}</span>
+        </a>
+      ))}
+    </nav>
+  );
 }

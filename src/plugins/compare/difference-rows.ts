@@ -1,6 +1,6 @@
 /** Differences between runs, as rows of a table with one column per run. */
 
-import { evalTexts } from "../../app/components/eval-metrics.ts";
+import { evalTexts } from "../../app/components/held-out-texts.ts";
 import { settingText } from "../../app/screens/runs/run-list.ts";
 import { counted, fixed, NONE } from "../../app/styles/format.ts";
 import { configDifference, SETTING_KEYS } from "../../engine/config/parse.ts";

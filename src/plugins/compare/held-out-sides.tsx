@@ -1,8 +1,7 @@
 import { type ReactNode, useMemo, useState } from "react";
-import { evalTexts } from "../../app/components/eval-metrics.ts";
+import { evalTexts, greedyAnswer, isSampled } from "../../app/components/held-out-texts.ts";
 import type { MaskLayer } from "../../app/components/mask/layers.ts";
 import { MaskFigure } from "../../app/components/mask/mask-figure.tsx";
-import { greedyAnswer, isSampled } from "../../app/components/row-answers.ts";
 import { Select } from "../../app/components/ui/controls.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { useSession } from "../../app/stores/session.ts";

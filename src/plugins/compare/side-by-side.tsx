@@ -1,15 +1,15 @@
 import { type ReactNode, useState } from "react";
 import { lab } from "../../app/clients/lab.ts";
+import { storedGroups } from "../../app/components/rollout/group-source.ts";
 import { advantageScale, GroupTitle } from "../../app/components/rollout/group-title.tsx";
 import { RolloutCard } from "../../app/components/rollout/rollout-card.tsx";
 import { sortRollouts } from "../../app/components/rollout/rollout-view.ts";
-import { storedGroups } from "../../app/components/rollout/stored-groups.ts";
 import { groupKey } from "../../app/components/rollout/use-viewed-run.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Select } from "../../app/components/ui/controls.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { useAsync } from "../../app/components/use-async.ts";
-import type { NamedRun } from "../../app/screens/runs/run-charts.tsx";
+import type { NamedRun } from "../../app/screens/runs/chart-specs.ts";
 import { navigate } from "../../app/stores/route.ts";
 import type { GroupRecord } from "../../engine/runs/rollouts/records.ts";
 import styles from "./compare.module.css";

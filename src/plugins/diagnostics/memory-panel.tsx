@@ -1,7 +1,7 @@
 import { Fragment, type ReactNode } from "react";
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
-import { TableHead } from "../../app/components/ui/table-head.tsx";
+import { TableHead } from "../../app/components/ui/table.tsx";
 import system from "../../app/screens/system/system.module.css";
 import { useSession } from "../../app/stores/session.ts";
 import { formatBytes, formatCount, NONE } from "../../app/styles/format.ts";

@@ -1,10 +1,9 @@
 import type { ReactNode } from "react";
 import { lab, report } from "../../app/clients/lab.ts";
 import { useDeviceBlocker } from "../../app/clients/run/blockers.ts";
-import { Badge } from "../../app/components/ui/badge.tsx";
-import { Button } from "../../app/components/ui/button.tsx";
+import { Badge, Button } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
-import { TableHead } from "../../app/components/ui/table-head.tsx";
+import { TableHead } from "../../app/components/ui/table.tsx";
 import styles from "../../app/screens/system/system.module.css";
 import { addSelfCheck, useSelfTest } from "../../app/stores/self-test.ts";
 import { compact, formatSeconds } from "../../app/styles/format.ts";

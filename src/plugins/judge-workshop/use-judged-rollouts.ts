@@ -1,4 +1,4 @@
-import { storedGroups } from "../../app/components/rollout/stored-groups.ts";
+import { storedGroups } from "../../app/components/rollout/group-source.ts";
 import { useViewedRun } from "../../app/components/rollout/use-viewed-run.ts";
 import { useAsync } from "../../app/components/use-async.ts";
 import { useRun } from "../../app/stores/run/run.ts";

@@ -1,11 +1,11 @@
 import { Fragment, type ReactNode, useId, useState } from "react";
 import { pluginCalls, report } from "../../app/clients/lab.ts";
 import { saveBlob } from "../../app/clients/save-blob.ts";
-import { evalTexts } from "../../app/components/eval-metrics.ts";
+import { evalTexts } from "../../app/components/held-out-texts.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Segmented, Select } from "../../app/components/ui/controls.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
-import { TableHead } from "../../app/components/ui/table-head.tsx";
+import { TableHead } from "../../app/components/ui/table.tsx";
 import { useAsync } from "../../app/components/use-async.ts";
 import styles from "../../app/screens/runs/board.module.css";
 import { linkTo } from "../../app/stores/route.ts";

@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo } from "react";
-import { TableHead } from "../../app/components/ui/table-head.tsx";
+import { TableHead } from "../../app/components/ui/table.tsx";
 import { fixed, percent } from "../../app/styles/format.ts";
 import styles from "./bench.module.css";
 import look from "./bench-terms.module.css";

@@ -6,7 +6,7 @@ import { Button } from "../../app/components/ui/button.tsx";
 import { TextInput } from "../../app/components/ui/controls.tsx";
 import { IconBack, IconChevron } from "../../app/components/ui/icons.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
-import { TableHead } from "../../app/components/ui/table-head.tsx";
+import { TableHead } from "../../app/components/ui/table.tsx";
 import { useSession } from "../../app/stores/session.ts";
 import { fixed, formatCount, NONE } from "../../app/styles/format.ts";
 import { shownLoops } from "../../engine/config/derived.ts";

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { Segmented } from "../../app/components/ui/controls.tsx";
-import { TableHead } from "../../app/components/ui/table-head.tsx";
+import { TableHead } from "../../app/components/ui/table.tsx";
 import { fixed, NONE, signed } from "../../app/styles/format.ts";
 import type { ActionRecord } from "../../engine/runs/rollouts/records.ts";
 import {

@@ -8,7 +8,7 @@ import { answerRole } from "../../app/components/rollout/rollout-view.ts";
 import type { ViewedRun } from "../../app/components/rollout/use-viewed-run.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Slider } from "../../app/components/ui/controls.tsx";
-import { TableHead } from "../../app/components/ui/table-head.tsx";
+import { TableHead } from "../../app/components/ui/table.tsx";
 import { linkTo, useRoute } from "../../app/stores/route.ts";
 import { isActive, useRun } from "../../app/stores/run/run.ts";
 import { useSession } from "../../app/stores/session.ts";

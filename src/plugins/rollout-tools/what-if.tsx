@@ -3,7 +3,7 @@ import { type ReactNode, useId, useMemo, useState } from "react";
 import { termName } from "../../app/components/rollout/rollout-view.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Select, TextInput } from "../../app/components/ui/controls.tsx";
-import { TableHead } from "../../app/components/ui/table-head.tsx";
+import { TableHead } from "../../app/components/ui/table.tsx";
 import { fixed, NONE, signed } from "../../app/styles/format.ts";
 import { weightKey } from "../../engine/config/groups/reward-weights.ts";
 import { parseSetting } from "../../engine/config/parse.ts";

@@ -3,7 +3,7 @@ import { pluginCalls, report } from "../../app/clients/lab.ts";
 import { saveBlob } from "../../app/clients/save-blob.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
-import { TableHead } from "../../app/components/ui/table-head.tsx";
+import { TableHead } from "../../app/components/ui/table.tsx";
 import { useSession } from "../../app/stores/session.ts";
 import { useTry } from "../../app/stores/try-out.ts";
 import { counted, formatCount, NONE } from "../../app/styles/format.ts";

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
-import { TableHead } from "../../app/components/ui/table-head.tsx";
+import { TableHead } from "../../app/components/ui/table.tsx";
 import { counted, fixed, NONE } from "../../app/styles/format.ts";
 import { verdict } from "../../engine/runs/evaluations/difference-text.ts";
 import { looksText } from "./report.ts";

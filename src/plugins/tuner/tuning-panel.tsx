@@ -1,11 +1,9 @@
 import { type ReactNode, useEffect } from "react";
 import { report } from "../../app/clients/lab.ts";
 import { useDeviceBlocker } from "../../app/clients/run/blockers.ts";
-import { Badge } from "../../app/components/ui/badge.tsx";
-import { Button } from "../../app/components/ui/button.tsx";
-import { FileButton } from "../../app/components/ui/file-button.tsx";
+import { Badge, Button, FileButton } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
-import { TableHead } from "../../app/components/ui/table-head.tsx";
+import { TableHead } from "../../app/components/ui/table.tsx";
 import styles from "../../app/screens/system/system.module.css";
 import { useRun } from "../../app/stores/run/run.ts";
 import { useSession } from "../../app/stores/session.ts";

@@ -2,7 +2,7 @@ import { type ReactNode, useMemo, useState } from "react";
 import { AllSteps, LiveChart } from "../../app/components/charts/live-chart.tsx";
 import type { ChartSpec } from "../../app/components/charts/series.ts";
 import { unreadText } from "../../app/components/rollout/group-source.ts";
-import { Nothing } from "../../app/components/rollout/nothing.tsx";
+import { Nothing } from "../../app/components/rollout/time-line.tsx";
 import { groupKey, type Scan, type ViewedRun } from "../../app/components/rollout/use-viewed-run.ts";
 import { Segmented } from "../../app/components/ui/controls.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";

@@ -1,6 +1,6 @@
 import { type MouseEvent, type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { currentTheme, onThemeChange } from "../../app/components/charts/plot.ts";
-import { useWidth } from "../../app/components/use-width.ts";
+import { useWidth } from "../../app/components/use-async.ts";
 import { fixed } from "../../app/styles/format.ts";
 import type { GroupRecord } from "../../engine/runs/rollouts/records.ts";
 import styles from "./across.module.css";

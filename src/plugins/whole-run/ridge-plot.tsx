@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { loopColour } from "../../app/components/rollout/loop-colour.ts";
+import { loopColour } from "../../app/components/rollout/rollout-view.ts";
 import { fixed } from "../../app/styles/format.ts";
 import type { LoopId } from "../../engine/rl/loops/abouts.ts";
 import styles from "./across.module.css";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { classifyPicked } from "../../../src/app/components/upload/classify.ts";
+import { classifyPicked } from "../../../src/app/components/upload/take-files.ts";
 
 const files = (...paths: string[]) => paths.map((path) => ({ path, file: new Blob([path]) }));
 const plain = (folders: ReturnType<typeof classifyPicked>["models"]) =>

@@ -1,7 +1,7 @@
 /** Several runs as one source of curves, and what differs between them. */
 import { describe, expect, it, test } from "vitest";
 import { findSeries, joinedName, joinSources, otherMetrics } from "../../../src/app/components/charts/series.ts";
-import { COMPARED_METRICS, chosenChart, compareCharts } from "../../../src/app/screens/runs/run-charts.tsx";
+import { COMPARED_METRICS, chosenChart, compareCharts } from "../../../src/app/screens/runs/chart-specs.ts";
 import { runChanges } from "../../../src/app/screens/runs/run-list.ts";
 import { MetricStore } from "../../../src/app/stores/run/metrics.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";

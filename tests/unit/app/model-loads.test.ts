@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ModelLoads } from "../../../src/app/clients/model-loads.ts";
+import { ModelLoads } from "../../../src/app/clients/loading.ts";
 import { badInput, LabError } from "../../../src/engine/errors.ts";
 
 /** A loader like the worker's: one at a time, ended by its signal, and its reports in order. */

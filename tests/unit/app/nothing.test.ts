@@ -2,7 +2,7 @@
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, it } from "vitest";
-import { Nothing } from "../../../src/app/components/rollout/nothing.tsx";
+import { Nothing } from "../../../src/app/components/rollout/time-line.tsx";
 import type { ViewedRun } from "../../../src/app/components/rollout/use-viewed-run.ts";
 
 const shown = (mode: "rl" | "sft"): string => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { clampView, zoomAt } from "../../../src/app/components/mask/view-store.ts";
-import { filterText, parseFilter } from "../../../src/app/components/rollout/filter-text.ts";
 import {
   GroupSource,
   NOTHING_READ,
@@ -14,10 +13,12 @@ import {
   figureLabel,
   filterCount,
   filterGroups,
+  filterText,
   groupTracks,
   layersOf,
   limitOf,
   NO_FILTER,
+  parseFilter,
   parseLayers,
   rewardName,
   rewardSum,

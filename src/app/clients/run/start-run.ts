@@ -7,10 +7,10 @@ import { rowList } from "../../../engine/runs/run-rows.ts";
 import { type DryRunPlace, dryRunSettings } from "../../../engine/session/dry-run.ts";
 import type { Started } from "../../../protocol/trainer.ts";
 import { dryRunSubject } from "../../stores/measured.ts";
+import { navigate } from "../../stores/route.ts";
 import { checkpointEvaluationStore } from "../../stores/run/checkpoint-evaluation.ts";
 import { beginRun, isActive, useRun } from "../../stores/run/run.ts";
-import { runTitle } from "../../stores/run/run-title.ts";
-import { useSession } from "../../stores/session.ts";
+import { changeConfig, useSession } from "../../stores/session.ts";
 import { about, lab } from "../lab.ts";
 import { requireAgreed } from "./agreed.ts";
 import { startBlocker } from "./blockers.ts";
@@ -144,4 +144,64 @@ async function begin(ask: () => Promise<Started>): Promise<string> {
     if (useRun.getState().state === "starting") useRun.setState({ state });
     throw thrown;
   }
+}
+
+/**
+ * Continues a copy of a stored run with changed settings, from its newest checkpoint before the step; the run of this
+ * page is stopped first. A run without such a checkpoint, or one that is not stored here, fills the form with its
+ * settings instead.
+ * @param stored whether the run is in this browser's storage
+ * @throws LabError when it cannot
+ */
+export async function takeRemedy(
+  manifest: RunManifest,
+  stored: boolean,
+  before: number,
+  changes: Partial<LabConfig>,
+): Promise<void> {
+  const { runId, state } = useRun.getState();
+  if (stored && runId === manifest.id && isActive(state)) await stopped();
+  const steps = stored ? (await lab().data.run(manifest.id)).run.checkpoints : [];
+  const from = steps.findLast((step) => step < before);
+  if (from === undefined) {
+    changeConfig({ ...manifest.config, ...changes });
+    navigate({ screen: "setup" });
+    return;
+  }
+  await forkRun(manifest, from, changes);
+  navigate({ screen: "train", run: null, step: null, rollout: null });
+}
+
+/** Stops the run of this page and waits for its end. @throws LabError if it fails on the way */
+async function stopped(): Promise<void> {
+  await lab().trainer.control("stop");
+  await new Promise<void>((resolve, reject) => {
+    const look = (): boolean => {
+      const { state } = useRun.getState();
+      if (state === "failed") reject(new LabError("internal", "The run failed before it could be stopped"));
+      else if (!isActive(state)) resolve();
+      else return false;
+      return true;
+    };
+    if (look()) return;
+    const unsubscribe = useRun.subscribe(() => {
+      if (look()) unsubscribe();
+    });
+  });
+}
+
+const MANNERS =
+  "brave calm clear eager fair gentle keen kind lucid mild noble quick quiet steady sunny swift tidy warm wise witty".split(
+    " ",
+  );
+const ANIMALS =
+  "badger beaver crane dove falcon finch fox hare heron ibex lark lynx marten newt otter owl raven robin seal wren".split(
+    " ",
+  );
+
+/** A memorable name, such as "brave otter"; 400 different names. @param number any whole number from 0 */
+export function runTitle(number: number): string {
+  const manner = MANNERS[number % MANNERS.length];
+  const animal = ANIMALS[Math.floor(number / MANNERS.length) % ANIMALS.length];
+  return `${manner} ${animal}`;
 }

@@ -3,7 +3,7 @@ import type { ComponentType } from "react";
 import type { LabConfig } from "../../../engine/config/table.ts";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
 import type { RowFilter } from "../../../engine/data/row-filter.ts";
-import type { RegionSummary, RegionSummary } from "../../../engine/data/sample.ts";
+import type { RegionSummary } from "../../../engine/data/sample.ts";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
 import type { ScoredRollout } from "../../../engine/rewards/types.ts";
 import type { LoopId } from "../../../engine/rl/loops/abouts.ts";

@@ -1,6 +1,7 @@
 import { Lru, remember } from "../../../engine/bytes/collections.ts";
 import { thrownText } from "../../../engine/errors.ts";
 import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
+import { lab } from "../../clients/lab.ts";
 
 /** Reads the groups of one step of a stored run. */
 type GroupReader = (runId: string, step: number) => Promise<readonly GroupRecord[]>;
@@ -77,3 +78,6 @@ export function unreadText({ unread, cause }: ScanProgress): string | null {
   if (unread === 0) return null;
   return `${unread} ${unread === 1 ? "step" : "steps"} could not be read: ${cause}`;
 }
+
+/** Groups of steps in run folders, read once for all screens. */
+export const storedGroups = new GroupSource((runId, step) => lab().data.runGroups(runId, step));

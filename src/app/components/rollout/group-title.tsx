@@ -3,9 +3,9 @@ import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 import { noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { fixed } from "../../styles/format.ts";
-import { CopyPanel } from "../ui/panel/copy-panel.tsx";
-import { loopStyle } from "./loop-colour.ts";
+import { CopyPanel } from "../ui/panel/panel.tsx";
 import styles from "./rollout.module.css";
+import { loopStyle } from "./rollout-view.ts";
 
 /** Names the faint outline beside the mask without noise. */
 export const NOISE_NOTE = "Dashed: sampled mask (with exploration noise)";

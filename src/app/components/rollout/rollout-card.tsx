@@ -1,12 +1,20 @@
-import { memo, type ReactNode } from "react";
+import { memo, type ReactNode, useMemo } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { generatedText } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { fixed } from "../../styles/format.ts";
+import { MaskFigure, type MaskFigureProps } from "../mask/mask-figure.tsx";
 import { AdvantageBar } from "./reward/advantage-bar.tsx";
 import styles from "./rollout.module.css";
-import { RolloutFigure } from "./rollout-figure.tsx";
-import { type LayerKey, rewardName, splitTerms, termName } from "./rollout-view.ts";
+import {
+  differencePair,
+  figureLabel,
+  type LayerKey,
+  layersOf,
+  rewardName,
+  splitTerms,
+  termName,
+} from "./rollout-view.ts";
 
 interface RolloutCardProps {
   readonly rollout: RolloutRecord;
@@ -80,5 +88,31 @@ function CardText({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
       <span className="muted tiny">{name}</span>{" "}
       {text === null ? "–" : text.trim() === "" ? <em className="muted">empty</em> : text}
     </span>
+  );
+}
+
+/** The picture of a rollout with the chosen masks. */
+export function RolloutFigure(
+  props: Pick<MaskFigureProps, "sync" | "onPress" | "className"> & {
+    readonly rollout: RolloutRecord;
+    readonly layers: ReadonlySet<LayerKey>;
+  },
+): ReactNode {
+  const { rollout, layers, ...rest } = props;
+  const [height, width] = rollout.givenMask.size;
+  const shown = useMemo(() => layersOf(rollout, layers), [rollout, layers]);
+  const difference = useMemo(() => differencePair(rollout, layers), [rollout, layers]);
+  return (
+    <MaskFigure
+      {...rest}
+      rowId={rollout.rowId}
+      imageId={rollout.imageId}
+      frames={rollout.frames}
+      width={width}
+      height={height}
+      layers={shown}
+      difference={difference}
+      label={figureLabel(rollout)}
+    />
   );
 }

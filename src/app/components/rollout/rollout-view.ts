@@ -1,7 +1,8 @@
+import type { CSSProperties } from "react";
 import { type MaskIou, maskIou, type Rle, rleArea } from "../../../engine/data/mask/rle.ts";
 import type { RewardTerm } from "../../../engine/rewards/term.ts";
 import { findTerm } from "../../../engine/rewards/terms/registry.ts";
-import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
+import { aboutLoop, LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, LoopId, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { drawnMask, noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { fixed, formatShare } from "../../styles/format.ts";
@@ -240,4 +241,55 @@ export function filterCount(filter: RolloutFilter): number {
 
 function sameSize(a: Rle, b: Rle): boolean {
   return a.size[0] === b.size[0] && a.size[1] === b.size[1];
+}
+
+const FLAGS = ["zeroSpread", "truncated", "emptyMask", "unscored"] as const;
+
+/** Null for a filter that lets everything pass. The searched words come last, as they were typed. */
+export function filterText(filter: RolloutFilter): string | null {
+  const { loop, least, most, text } = filter;
+  const parts = [
+    ...(loop === null ? [] : [`loop:${loop}`]),
+    ...(least === null && most === null ? [] : [`reward:${least ?? ""}..${most ?? ""}`]),
+    ...FLAGS.filter((flag) => filter[flag]).map((flag) => `is:${flag}`),
+    ...(text === "" ? [] : [text]),
+  ];
+  return parts.length === 0 ? null : parts.join(" ");
+}
+
+/** The filter of a text; words that are not conditions are searched. */
+export function parseFilter(written: string | null): RolloutFilter {
+  let filter = NO_FILTER;
+  let rest = written ?? "";
+  for (;;) {
+    const [whole, name, value = ""] = /^(loop|reward|is):(\S*)(?: |$)/.exec(rest) ?? [];
+    const change = whole === undefined ? null : conditionOf(name as string, value);
+    if (whole === undefined || change === null) return { ...filter, text: rest };
+    filter = { ...filter, ...change };
+    rest = rest.slice(whole.length);
+  }
+}
+
+function conditionOf(name: string, value: string): Partial<RolloutFilter> | null {
+  if (name === "loop") {
+    const loop = LOOP_IDS.find((id) => String(id) === value);
+    return loop === undefined ? null : { loop };
+  }
+  if (name === "is") {
+    const flag = FLAGS.find((known) => known === value);
+    return flag === undefined ? null : { [flag]: true };
+  }
+  const limits = /^(\S*)\.\.(\S*)$/.exec(value);
+  return limits === null ? null : { least: limitOf(limits[1] ?? ""), most: limitOf(limits[2] ?? "") };
+}
+
+/** The colour of a loop's first line in the charts, as a CSS value. */
+export function loopColour(loop: LoopId): string {
+  const index = loop <= 2 ? loop - 1 : loop + 1;
+  return `var(--run-${(index % 6) + 1})`;
+}
+
+/** The colour as the CSS variable --loop, for an element and its pseudo-elements. */
+export function loopStyle(loop: LoopId): CSSProperties {
+  return { "--loop": loopColour(loop) } as CSSProperties;
 }

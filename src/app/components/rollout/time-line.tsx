@@ -1,9 +1,12 @@
 import type { ReactNode } from "react";
-import { navigate, useRoute } from "../../stores/route.ts";
+import { linkTo, navigate, useRoute } from "../../stores/route.ts";
+import { useSession } from "../../stores/session.ts";
 import { Button } from "../ui/button.tsx";
 import { IconBack, IconChevron } from "../ui/icons.tsx";
+import { Empty } from "../ui/panel/panel.tsx";
 import { movedRollout } from "./rollout-view.ts";
 import styles from "./time-line.module.css";
+import type { ViewedRun } from "./use-viewed-run.ts";
 
 /**
  * The step to show for the step in the address: itself, else the nearest earlier step with rollouts, else the first;
@@ -91,4 +94,39 @@ export function StepTitle(props: {
       )}
     </span>
   );
+}
+
+/** Beside the recorded run: the way back to the newest stored run. */
+export function NewestRun({ run }: { readonly run: ViewedRun }): ReactNode {
+  const newest = useSession((session) => session.newest);
+  const offered = useSession((session) => session.interrupted?.manifest.id);
+  if (!run.recorded || newest === null || newest.id === offered) return null;
+  return (
+    <a className="screen-link anywhere" href={linkTo({ screen: "train", run: newest.id, step: null, rollout: null })}>
+      Your newest run: {newest.title}
+    </a>
+  );
+}
+
+/** Placeholder for missing rollouts. */
+export function Nothing(props: {
+  readonly run: ViewedRun;
+  readonly loading: boolean;
+  readonly problem: string | null;
+  readonly filtered: boolean;
+}): ReactNode {
+  const { run, loading, problem, filtered } = props;
+  if (run.manifest === null && run.problem !== null) return null;
+  if (problem !== null) return <Empty title="Cannot read these rollouts">{problem}</Empty>;
+  if (loading || run.loading) return <p className="row gap-3 muted">Reading…</p>;
+  if (filtered) return <Empty title="No rollout matches the filters" />;
+  if ((run.manifest?.config.mode ?? "rl") !== "rl") {
+    return (
+      <Empty title="A supervised run has no rollouts">
+        Its <a href={linkTo({ screen: "train", tab: "held-out", run: run.place })}>held-out rows</a> have masks and
+        captions
+      </Empty>
+    );
+  }
+  return <Empty title={run.live ? "Waiting for the first rollouts" : "This run has no rollouts"} />;
 }

@@ -1,5 +1,8 @@
 import { useEffect, useMemo, useState } from "react";
+import { rowsHash } from "../../../engine/data/open-rows.ts";
 import { toLabError } from "../../../engine/errors.ts";
+import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
+import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import type { GroupRecord, LoopId } from "../../../engine/runs/rollouts/records.ts";
 import { lab, report } from "../../clients/lab.ts";
@@ -11,8 +14,7 @@ import { isActive, useRun } from "../../stores/run/run.ts";
 import { liveSteps } from "../../stores/run/run-groups.ts";
 import { useSession } from "../../stores/session.ts";
 import { useAsync } from "../use-async.ts";
-import { NOTHING_READ, type ScanProgress } from "./group-source.ts";
-import { storedGroups } from "./stored-groups.ts";
+import { NOTHING_READ, type ScanProgress, storedGroups } from "./group-source.ts";
 
 /** The run that the screens show: the run in the address, else the run of this page. */
 export interface ViewedRun {
@@ -238,4 +240,48 @@ export function titleOf({ manifest, loading, runId }: ViewedRun): string {
 /** Id of a group within its step, as in the address. */
 export function groupKey(group: { readonly loop: LoopId; readonly group: number }): string {
   return `${group.loop}-${group.group}`;
+}
+
+export interface Evaluations {
+  readonly list: readonly StoredEvaluation[];
+  /** Of the stored checkpoints; null when none was evaluated. */
+  readonly best: BestCheckpoint | null;
+  readonly loading: boolean;
+  readonly problem: string | null;
+}
+
+const NONE = { list: [], best: null };
+
+/**
+ * Held-out evaluations of a run, read again after each new evaluation or checkpoint of the run of this page, and with each
+ * read of a run that is computed elsewhere. Earlier results stay when a read fails.
+ */
+export function useEvaluations(run: ViewedRun | null): Evaluations {
+  const runId = run?.runId ?? null;
+  const elsewhere = run?.followed === true || run?.otherTabs === true ? run.manifest : null;
+  const arrived = useRun((run) => run.evaluations);
+  const saved = useRun((run) => run.lastCheckpoint?.step);
+  const { last, loading, problem } = useAsync(
+    runId,
+    async (id) => {
+      const { data } = lab();
+      const [list, { run }] = await Promise.all([data.evaluations(id), data.run(id)]);
+      return { list, best: run.best };
+    },
+    // Each further evaluation or checkpoint causes a new read.
+    [arrived, saved, elsewhere],
+  );
+  return { ...(last ?? NONE), loading: runId === null || loading, problem };
+}
+
+/** Whether exactly the rows of a run are open; null while unknown. */
+export function useRowsOpen(manifest: RunManifest | null): boolean | null {
+  const info = useSession((session) => session.dataInfo);
+  const rows = useSession((session) => session.rows);
+  const { value: hash } = useAsync(info === null ? null : rows, () =>
+    rowsHash(rows.map(({ id, imageId }) => [id, imageId] as const)),
+  );
+  if (info === null) return false;
+  if (manifest === null || hash === undefined) return null;
+  return hash === manifest.data.hash;
 }

@@ -1,4 +1,5 @@
-import { type ButtonHTMLAttributes, type ReactNode, useId } from "react";
+import { type ButtonHTMLAttributes, type ReactNode, useId, useRef, useState } from "react";
+import { report } from "../../clients/lab.ts";
 import styles from "./button.module.css";
 
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
@@ -33,5 +34,67 @@ export function Button(props: ButtonProps): ReactNode {
         </span>
       )}
     </>
+  );
+}
+
+/** A button that opens the browser's file picker for one file. */
+export function FileButton(props: {
+  readonly children: ReactNode;
+  /** Accessible name of the file input. */
+  readonly label: string;
+  /** Extensions or types, as the `accept` attribute takes them. */
+  readonly accept: string;
+  readonly testId: string;
+  readonly onFile: (file: File) => void;
+}): ReactNode {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <Button onClick={() => input.current?.click()}>{props.children}</Button>
+      <input
+        ref={input}
+        type="file"
+        hidden
+        accept={props.accept}
+        aria-label={props.label}
+        data-testid={props.testId}
+        onChange={(event) => {
+          const file = event.currentTarget.files?.[0];
+          // Emptied, so that the same file can be chosen again.
+          event.currentTarget.value = "";
+          if (file !== undefined) props.onFile(file);
+        }}
+      />
+    </>
+  );
+}
+
+/** A short state label; the colour only repeats the text. */
+export function Badge(props: {
+  readonly tone?: "neutral" | "accent" | "good" | "warn" | "bad";
+  readonly children: ReactNode;
+}): ReactNode {
+  return (
+    <span className={`inline-flex align-centre tiny medium nowrap ${styles.badge} ${styles[props.tone ?? "neutral"]}`}>
+      {props.children}
+    </span>
+  );
+}
+
+/** A button that copies a text and then says so; a refusal is listed as a problem. */
+export function CopyText(
+  props: Pick<ButtonProps, "kind" | "title"> & { readonly text: () => string; readonly label: string },
+): ReactNode {
+  const { text, label, ...rest } = props;
+  const [copied, setCopied] = useState(false);
+  const copy = async (): Promise<void> => {
+    setCopied(false);
+    await navigator.clipboard.writeText(text());
+    setCopied(true);
+  };
+  return (
+    <Button {...rest} onClick={() => report(copy())}>
+      {copied ? "Copied" : label}
+    </Button>
   );
 }

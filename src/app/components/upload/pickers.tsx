@@ -3,9 +3,8 @@ import { type ReactNode, useEffect, useState } from "react";
 import { badInput, quote } from "../../../engine/errors.ts";
 import { report } from "../../clients/lab.ts";
 import { collectDropped, collectHandles, collectPicked } from "./collect.ts";
-import { type KeptFolder, keptFolders } from "./kept-folders.ts";
 import styles from "./pickers.module.css";
-import { takeFiles } from "./take-files.ts";
+import { type KeptFolder, keptFolders, takeFiles } from "./take-files.ts";
 
 type PickKind = "shards" | "shard-files" | "model" | "model-files" | "adapter" | "captioner";
 

@@ -2,7 +2,7 @@
 import type { ReactNode } from "react";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
 import { quote } from "../../../engine/errors.ts";
-import { Badge } from "../../components/ui/badge.tsx";
+import { Badge } from "../../components/ui/button.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import styles from "./checks.module.css";
 

@@ -11,11 +11,10 @@ import { useSession } from "../../stores/session.ts";
 import { counted, formatBytes, formatCount } from "../../styles/format.ts";
 import { ChecksDialog, checksWord } from "./checks.tsx";
 import styles from "./data-bar.module.css";
+import type { TileSize } from "./gallery.tsx";
 import { DropZone, OpenButtons } from "./open-buttons.tsx";
-import { type FilterOptions, ROW_ORDERS, type RowOrder } from "./row-filter.ts";
+import { type FilterOptions, ROW_ORDERS, type RowOrder, TrainingRows, TrainOnThese } from "./row-filter.tsx";
 import { ShardsDialog, SkippedDialog } from "./side-tables.tsx";
-import type { TileSize } from "./tile-size.ts";
-import { TrainingRows, TrainOnThese } from "./training-rows.tsx";
 
 const SIZES: Readonly<Record<TileSize, string>> = { s: "S", m: "M", l: "L" };
 

@@ -9,11 +9,10 @@ import { useSession } from "../../stores/session.ts";
 import { FailedChecks } from "./checks.tsx";
 import { DataBar } from "./data-bar.tsx";
 import styles from "./data-screen.module.css";
-import { Gallery } from "./gallery.tsx";
+import { Gallery, type TileSize } from "./gallery.tsx";
 import { NothingOpen, OpenButtons } from "./open-buttons.tsx";
 import { RowDetail } from "./row-detail.tsx";
-import { filterOptions, filterRows, orderRows, type RowOrder, readFilter } from "./row-filter.ts";
-import type { TileSize } from "./tile-size.ts";
+import { filterOptions, filterRows, orderRows, type RowOrder, readFilter } from "./row-filter.tsx";
 
 /** The rows of the open shards, and the skipped rows. */
 export function DataScreen(): ReactNode {

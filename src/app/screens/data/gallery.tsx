@@ -3,10 +3,9 @@ import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef,
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import { hoverClip, leaveClip, useClipFrame } from "../../components/mask/frame-store.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
-import { useWidth } from "../../components/use-width.ts";
+import { useWidth } from "../../components/use-async.ts";
 import { formatShare } from "../../styles/format.ts";
 import styles from "./gallery.module.css";
-import { TILE_SIZES, type TileSize } from "./tile-size.ts";
 
 const GAP = 10;
 const PADDING = 16;
@@ -174,3 +173,12 @@ export function useLayers(row: RegionSummary) {
   setKept(next);
   return next.layers;
 }
+
+export type TileSize = "s" | "m" | "l";
+
+/** Minimum width of a tile and height of its text, in CSS pixels. */
+export const TILE_SIZES: Readonly<Record<TileSize, { readonly width: number; readonly words: number }>> = {
+  s: { width: 104, words: 0 },
+  m: { width: 164, words: 66 },
+  l: { width: 296, words: 82 },
+};

@@ -4,10 +4,9 @@ import type { ReactNode } from "react";
 import type { SkippedRow } from "../../../engine/data/sample.ts";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
 import { PluginPanels } from "../../components/place/place.tsx";
+import { CopyText } from "../../components/ui/button.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
-import { CopyText } from "../../components/ui/panel/copy-text.tsx";
-import { TableHead } from "../../components/ui/table-head.tsx";
-import { useTableRows } from "../../components/ui/table-rows.ts";
+import { TableHead, useTableRows } from "../../components/ui/table.tsx";
 import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
 import styles from "./side-tables.module.css";
 

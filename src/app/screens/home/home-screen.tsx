@@ -9,11 +9,16 @@ import { startBlocker } from "../../clients/run/blockers.ts";
 import { act } from "../../clients/run/run-actions.ts";
 import { BeforeAfter } from "../../components/before-after.tsx";
 import { PluginPanels } from "../../components/place/place.tsx";
-import { NewestRun } from "../../components/rollout/newest-run.tsx";
-import { titleOf, useStepGroups, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { NewestRun } from "../../components/rollout/time-line.tsx";
+import {
+  titleOf,
+  useEvaluations,
+  useStepGroups,
+  useViewedRun,
+  type ViewedRun,
+} from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPause, IconPlay } from "../../components/ui/icons.tsx";
-import { useEvaluations } from "../../components/use-evaluations.ts";
 import { linkTo, navigate, openScreen } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { choosePreset, useSession } from "../../stores/session.ts";

@@ -5,9 +5,9 @@ import { fewPicturesText } from "../../../engine/runs/evaluations/difference-tex
 import { reportPictures, SCORES, scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { gainsOf } from "../../../engine/runs/evaluations/gains.ts";
+import { GainNumbers } from "../../components/before-after.tsx";
 import { smooth } from "../../components/charts/series.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
-import { GainNumbers } from "../../components/gain-numbers.tsx";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { counted } from "../../styles/format.ts";
 import styles from "./home.module.css";

@@ -7,8 +7,7 @@ import { keepKey, listJudgeModels, setJudgeKey } from "../../clients/judge-actio
 import { lab, report } from "../../clients/lab.ts";
 import { PluginPanels } from "../../components/place/place.tsx";
 import { Fields } from "../../components/settings/field.tsx";
-import { Badge } from "../../components/ui/badge.tsx";
-import { Button } from "../../components/ui/button.tsx";
+import { Badge, Button } from "../../components/ui/button.tsx";
 import { Select, Switch, TextInput } from "../../components/ui/controls.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { allowWritten } from "../../stores/consent.ts";

@@ -10,7 +10,7 @@ import { lab } from "../../clients/lab.ts";
 import { deleteRun } from "../../clients/run/interrupted.ts";
 import { resumeAndShow } from "../../clients/run/resume.ts";
 import { forkRun } from "../../clients/run/start-run.ts";
-import { storedGroups } from "../../components/rollout/stored-groups.ts";
+import { storedGroups } from "../../components/rollout/group-source.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select, TextInput } from "../../components/ui/controls.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";

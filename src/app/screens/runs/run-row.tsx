@@ -6,13 +6,12 @@ import { fewPicturesText, rangeText, signed, verdict } from "../../../engine/run
 import { lackingText, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import { gainsOf } from "../../../engine/runs/evaluations/gains.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
+import { GainNumbers } from "../../components/before-after.tsx";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
-import { GainNumbers } from "../../components/gain-numbers.tsx";
-import { loopStyle } from "../../components/rollout/loop-colour.ts";
-import { Badge } from "../../components/ui/badge.tsx";
-import { Button } from "../../components/ui/button.tsx";
+import { loopStyle } from "../../components/rollout/rollout-view.ts";
+import { Badge, Button } from "../../components/ui/button.tsx";
 import { IconChevron, IconMore, IconSave } from "../../components/ui/icons.tsx";
-import { Menu } from "../../components/ui/menu.tsx";
+import { Menu } from "../../components/ui/overlays.tsx";
 import { linkTo } from "../../stores/route.ts";
 import { useExports } from "../../stores/run/exports.ts";
 import { fixed, NONE } from "../../styles/format.ts";

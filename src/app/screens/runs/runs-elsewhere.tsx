@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
-import { TableHead } from "../../components/ui/table-head.tsx";
+import { TableHead } from "../../components/ui/table.tsx";
 import { linkTo } from "../../stores/route.ts";
 import styles from "./board.module.css";
 

@@ -3,7 +3,7 @@ import { configDifference } from "../../../engine/config/parse.ts";
 import { PRESETS, type Preset } from "../../../engine/config/presets.ts";
 import { report } from "../../clients/lab.ts";
 import { openPocketModel } from "../../clients/loading.ts";
-import { Badge } from "../../components/ui/badge.tsx";
+import { Badge } from "../../components/ui/button.tsx";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { choosePreset, presetValues, useSession } from "../../stores/session.ts";
 import styles from "./setup.module.css";

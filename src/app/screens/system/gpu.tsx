@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import type { SystemReport } from "../../../engine/session/memory-report.ts";
-import { Badge } from "../../components/ui/badge.tsx";
-import { FactList } from "../../components/ui/facts.tsx";
+import { Badge } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
+import { FactList } from "../../components/ui/table.tsx";
 import { useSession } from "../../stores/session.ts";
 import { formatBytes, formatCount } from "../../styles/format.ts";
 import styles from "./system.module.css";

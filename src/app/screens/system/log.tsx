@@ -1,9 +1,8 @@
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { report } from "../../clients/lab.ts";
-import { Badge } from "../../components/ui/badge.tsx";
-import { Button } from "../../components/ui/button.tsx";
-import { FactList } from "../../components/ui/facts.tsx";
+import { Badge, Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
+import { FactList } from "../../components/ui/table.tsx";
 import { clearLog, useLog } from "../../stores/log.ts";
 import { useRun } from "../../stores/run/run.ts";
 import { formatBytes, formatCount, NONE } from "../../styles/format.ts";

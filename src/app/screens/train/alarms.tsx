@@ -3,7 +3,7 @@ import { remediesOf } from "../../../engine/rl/run/remedies.ts";
 import type { Alarm } from "../../../engine/runs/alarms.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { loadedBlocker } from "../../clients/run/blockers.ts";
-import { takeRemedy } from "../../clients/run/remedy.ts";
+import { takeRemedy } from "../../clients/run/start-run.ts";
 import { rolloutPlace } from "../../components/rollout/rollout-view.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";

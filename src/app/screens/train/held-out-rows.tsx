@@ -5,12 +5,12 @@ import { signed, TIE } from "../../../engine/runs/evaluations/difference-text.ts
 import { rowScoreOf, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RowScores } from "../../../engine/runs/evaluations/evaluations.ts";
 import type { RowPair } from "../../../engine/runs/library/run-result.ts";
+import { answersOf, greedyAnswer, partnerAnswer, type RowAnswer } from "../../components/held-out-texts.ts";
 import { hoverClip, leaveClip, useClipFrame } from "../../components/mask/frame-store.ts";
 import type { MaskLayer } from "../../components/mask/layers.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { FramePanels } from "../../components/place/place.tsx";
 import { CaptionDiff } from "../../components/rollout/reward/caption-diff.tsx";
-import { answersOf, greedyAnswer, partnerAnswer, type RowAnswer } from "../../components/row-answers.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { useSession } from "../../stores/session.ts";
 import { fixed } from "../../styles/format.ts";

@@ -17,7 +17,7 @@ import { advantageScale } from "../../components/rollout/group-title.tsx";
 import { AdvantageBar } from "../../components/rollout/reward/advantage-bar.tsx";
 import { Caption, CaptionDiff } from "../../components/rollout/reward/caption-diff.tsx";
 import { RewardDetails } from "../../components/rollout/reward/reward-details.tsx";
-import { RolloutFigure } from "../../components/rollout/rollout-figure.tsx";
+import { RolloutFigure } from "../../components/rollout/rollout-card.tsx";
 import {
   answerRole,
   groupTracks,
@@ -36,7 +36,7 @@ import { groupKey, useStepGroups, type ViewedRun } from "../../components/rollou
 import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconBack, IconChevron, IconClose } from "../../components/ui/icons.tsx";
-import { CopyPanel } from "../../components/ui/panel/copy-panel.tsx";
+import { CopyPanel } from "../../components/ui/panel/panel.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { PHASE_NAMES } from "../../stores/run/phase-names.ts";
 import { type RunStoreState, useRun } from "../../stores/run/run.ts";

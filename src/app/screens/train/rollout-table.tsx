@@ -4,15 +4,15 @@ import { rleArea } from "../../../engine/data/mask/rle.ts";
 import { LOOPS, type LoopId, perLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { drawnMask, generatedText } from "../../../engine/runs/rollouts/rollout-facts.ts";
-import { loopStyle } from "../../components/rollout/loop-colour.ts";
 import {
   filterGroups,
+  loopStyle,
   passes,
   type RolloutFilter,
   splitTerms,
   termName,
 } from "../../components/rollout/rollout-view.ts";
-import { useTableRows } from "../../components/ui/table-rows.ts";
+import { useTableRows } from "../../components/ui/table.tsx";
 import { fixed, formatShare, NONE, signed } from "../../styles/format.ts";
 import { inspect } from "./inspector.tsx";
 import styles from "./rollouts.module.css";

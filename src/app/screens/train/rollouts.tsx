@@ -4,15 +4,15 @@ import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
-import { filterText, parseFilter } from "../../components/rollout/filter-text.ts";
 import { unreadText } from "../../components/rollout/group-source.ts";
-import { Nothing } from "../../components/rollout/nothing.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import {
   filterCount,
   filterGroups,
+  filterText,
   limitOf,
   NO_FILTER,
+  parseFilter,
   parseLayers,
   passes,
   type RolloutFilter,
@@ -20,6 +20,7 @@ import {
   shortRow,
   sortRollouts,
 } from "../../components/rollout/rollout-view.ts";
+import { Nothing } from "../../components/rollout/time-line.tsx";
 import {
   groupKey,
   type Scan,
@@ -30,7 +31,7 @@ import {
 } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Switch } from "../../components/ui/controls.tsx";
-import { PanelButton } from "../../components/ui/panel/panel-button.tsx";
+import { PanelButton } from "../../components/ui/panel/panel.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { counted, fixed } from "../../styles/format.ts";
 import type { Inspected } from "./inspector.tsx";

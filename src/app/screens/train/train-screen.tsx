@@ -7,10 +7,10 @@ import { resumeAndShow, resumeNeeds } from "../../clients/run/resume.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
-import { NewestRun } from "../../components/rollout/newest-run.tsx";
-import { StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
+import { NewestRun, StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
 import {
   titleOf,
+  useEvaluations,
   useLiveStep,
   useNoRun,
   useViewedRun,
@@ -22,7 +22,6 @@ import { IconPlay } from "../../components/ui/icons.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import tabStyles from "../../components/ui/tabs.module.css";
 import { openRowsOf } from "../../components/upload/pickers.tsx";
-import { useEvaluations } from "../../components/use-evaluations.ts";
 import { linkTo, navigate, type Route, useRoute } from "../../stores/route.ts";
 import { TRAIN_TABS } from "../../stores/route-text.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";

@@ -5,7 +5,7 @@ import { aboutLoop } from "../../../../engine/rl/loops/abouts.ts";
 import type { RolloutRecord } from "../../../../engine/runs/rollouts/records.ts";
 import { noisyMask } from "../../../../engine/runs/rollouts/rollout-facts.ts";
 import { fixed, formatCount, NONE } from "../../../styles/format.ts";
-import { TableHead } from "../../ui/table-head.tsx";
+import { TableHead } from "../../ui/table.tsx";
 import {
   compareMasks,
   type MaskComparison,

@@ -1,6 +1,10 @@
-import { type ReactNode, useId } from "react";
-import { CopyPanel } from "./copy-panel.tsx";
+import { Popover } from "radix-ui";
+import { type ReactNode, useId, useState } from "react";
+import { report } from "../../../clients/lab.ts";
+import { Button } from "../button.tsx";
+import { IconCheck, IconCopy, IconDown } from "../icons.tsx";
 import styles from "./panel.module.css";
+import { copyPanel } from "./panel-picture.ts";
 
 /** A titled area; `aside` is placed at the right of the title. */
 export function Panel(props: {
@@ -35,5 +39,72 @@ export function Empty(props: {
       {props.children !== undefined && <div className={`muted ${styles.words}`}>{props.children}</div>}
       {props.actions !== undefined && <div className={`flex wrap gap-2 mt-2 ${styles.actions}`}>{props.actions}</div>}
     </div>
+  );
+}
+
+/** How long "copied" is shown, in milliseconds. */
+const TOLD_MS = 2000;
+
+/** Copies the enclosing section or article as a picture; visible on hover, and always on devices without hover. */
+export function CopyPanel({ name }: { readonly name: string }): ReactNode {
+  const [copied, setCopied] = useState(false);
+  const copy = async (panel: HTMLElement): Promise<void> => {
+    await copyPanel(panel);
+    setCopied(true);
+    setTimeout(() => setCopied(false), TOLD_MS);
+  };
+  return (
+    <button
+      type="button"
+      className={`p-0 round-m clear muted pointer ${styles.copy}`}
+      data-copies
+      data-copied={copied}
+      title="Copy as a picture"
+      aria-label={`Copy ${name} as a picture`}
+      onClick={(event) => {
+        const panel = event.currentTarget.closest<HTMLElement>("section, article");
+        if (panel !== null) report(copy(panel));
+      }}
+    >
+      {copied ? <IconCheck size={14} /> : <IconCopy size={14} />}
+      <span className="visually-hidden" role="status">
+        {copied ? "Copied" : ""}
+      </span>
+    </button>
+  );
+}
+
+/** A button that opens a small panel below it; Escape and a click outside close the panel. */
+export function PanelButton(props: {
+  readonly label: string;
+  readonly title: string;
+  readonly children: ReactNode;
+  readonly blocker?: string | null;
+  readonly testId?: string;
+  readonly arrow?: boolean;
+  /** The content scrolls inside and brings its own padding. */
+  readonly list?: boolean;
+}): ReactNode {
+  const { label, title, children, blocker = null, testId, arrow = false, list = false } = props;
+  return (
+    <Popover.Root>
+      <Popover.Trigger asChild>
+        <Button className={styles.trigger ?? ""} data-testid={testId} blocker={blocker}>
+          {label}
+          {arrow && <IconDown />}
+        </Button>
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content
+          className={`column-flex clip framed round-l ${styles.panel} ${list ? styles.list : styles.form}`}
+          align="end"
+          sideOffset={6}
+          collisionPadding={12}
+          aria-label={title}
+        >
+          {children}
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover.Root>
   );
 }

@@ -1,0 +1,220 @@
+/** Notices below the screen: each says what happened and offers what to do about it. */
+import { type ReactNode, useEffect, useState } from "react";
+import type { RunManifest } from "../../engine/runs/manifest.ts";
+import { lab, report } from "../clients/lab.ts";
+import { builtInRows, DEMO_SETS, openBuiltInRows, restartTrainer } from "../clients/loading.ts";
+import { deleteRun, findInterrupted, forgetInterrupted, untilReleased } from "../clients/run/interrupted.ts";
+import { resumeAndShow, resumeNeeds } from "../clients/run/resume.ts";
+import { useRowsOpen } from "../components/rollout/use-viewed-run.ts";
+import { Button } from "../components/ui/button.tsx";
+import { IconClose, IconPlay, IconStop } from "../components/ui/icons.tsx";
+import { openKept, openRowsOf } from "../components/upload/pickers.tsx";
+import { type KeptFolder, keptFolders } from "../components/upload/take-files.ts";
+import { useAsync } from "../components/use-async.ts";
+import { navigate, useRoute } from "../stores/route.ts";
+import { useOtherTabs } from "../stores/run/other-tabs.ts";
+import { isActive, useRun } from "../stores/run/run.ts";
+import { useSession } from "../stores/session.ts";
+import { formatBytes } from "../styles/format.ts";
+import styles from "./problems.module.css";
+
+export function Notices(): ReactNode {
+  return (
+    <>
+      <TrainerNotice />
+      <InterruptedBanner />
+      <MissingData />
+      <LastTime />
+      <ImportingNotice />
+    </>
+  );
+}
+
+function Notice(props: {
+  readonly testId: string;
+  readonly role?: "status" | "alert";
+  readonly children: ReactNode;
+  readonly onDismiss?: () => void;
+}): ReactNode {
+  const { testId, role = "status", children, onDismiss } = props;
+  return (
+    <div className={`row wrap gap-2 ${styles.notice}`} role={role} data-testid={testId}>
+      {children}
+      {onDismiss !== undefined && (
+        <Button kind="quiet" icon={<IconClose />} aria-label="Dismiss" title="Dismiss" onClick={onDismiss} />
+      )}
+    </div>
+  );
+}
+
+/** Offers to end a trainer that no longer answers, and to restart one that failed. */
+function TrainerNotice(): ReactNode {
+  const silent = useSession((session) => session.trainerSilent);
+  const ended = useSession((session) => session.trainerEnded);
+  const training = useRun(({ state }) => isActive(state));
+  const [ending, setEnding] = useState(false);
+  if (silent === null && !ended) return null;
+  const end = async (): Promise<void> => {
+    const { runId } = useRun.getState();
+    setEnding(true);
+    try {
+      await restartTrainer();
+    } finally {
+      setEnding(false);
+      if (runId !== null) await untilReleased(runId);
+      await findInterrupted();
+    }
+  };
+  const kept = training
+    ? "The run is kept up to its last checkpoint and can be resumed from it"
+    : "Stored runs are kept";
+  return (
+    <Notice role="alert" testId="trainer-notice">
+      <p>
+        {ended ? "The trainer has failed. " : `The trainer has not answered for ${silent} s. `}
+        {kept}
+      </p>
+      <Button
+        kind={ended ? "primary" : "danger"}
+        icon={<IconStop />}
+        blocker={ending ? "The trainer is being replaced" : null}
+        onClick={() => report(end())}
+      >
+        {ended ? "Restart the trainer" : "End the trainer"}
+      </Button>
+    </Notice>
+  );
+}
+
+/** Offers to resume the run that the last visit left unfinished. */
+function InterruptedBanner(): ReactNode {
+  const run = useSession(({ interrupted }) => interrupted);
+  const session = useSession();
+  const busy = useRun(({ state }) => isActive(state));
+  const held = useOtherTabs();
+  const [sure, setSure] = useState(false);
+  // Another tab has resumed it, or evaluates one of its checkpoints.
+  if (run === null || busy || held.includes(run.manifest.id)) return null;
+  const { manifest, steps, checkpoints, bytes } = run;
+  const saved = checkpoints.at(-1);
+  const { label, blocker } = resumeNeeds(manifest, session);
+  const look = (): void => {
+    forgetInterrupted();
+    navigate({ screen: "train", run: manifest.id, step: null, rollout: null });
+  };
+  return (
+    <Notice testId="interrupted" onDismiss={forgetInterrupted}>
+      <p>
+        <b>{manifest.title}</b> stopped at step {steps} of {manifest.config.steps},{" "}
+        {saved === undefined ? "without a checkpoint" : `checkpoint of step ${saved}`}
+      </p>
+      <Button
+        kind="primary"
+        icon={<IconPlay />}
+        blocker={saved === undefined ? "The run has no checkpoint" : blocker}
+        onClick={() => report(resumeAndShow(manifest, openRowsOf))}
+      >
+        {label}
+      </Button>
+      <Button onClick={look}>View</Button>
+      <Button kind="danger" onClick={() => (sure ? report(deleteRun(manifest.id)) : setSure(true))}>
+        {sure ? `Delete ${formatBytes(bytes)}` : "Delete…"}
+      </Button>
+    </Notice>
+  );
+}
+
+/** Names the dropped files that are being read as a run. */
+function ImportingNotice(): ReactNode {
+  const name = useSession((session) => session.importing);
+  if (name === null) return null;
+  return (
+    <Notice testId="importing">
+      <p className="anywhere">Reading {name} and checking its files…</p>
+    </Notice>
+  );
+}
+
+const manifests = new Map<string, Promise<RunManifest>>();
+
+/** The manifest of a run that is shown; kept, because its data does not change. */
+function manifestOf(runId: string): Promise<RunManifest> {
+  const known =
+    manifests.get(runId) ??
+    lab()
+      .data.run(runId)
+      .then(({ run }) => run.manifest);
+  manifests.set(runId, known);
+  known.catch(() => manifests.delete(runId));
+  return known;
+}
+
+/**
+ * Says once that the rows of the shown run are not open, with a button that opens them. Rows that come with the page open
+ * by themselves, unless they would replace rows of the user or those of a run in progress.
+ */
+function MissingData(): ReactNode {
+  const screen = useRoute((route) => route.screen);
+  const asked = useRoute((route) => route.run);
+  const live = useRun((run) => run.runId);
+  const busy = useRun(({ state }) => isActive(state));
+  const recorded = useSession((session) => session.recordedRun);
+  const opening = useSession((session) => session.opening !== null);
+  // At the start nothing is open yet, and nothing is missing.
+  const name = useSession(({ dataInfo }) => dataInfo?.name);
+  const own = name !== undefined && builtInRows(name) === undefined;
+  const runId = screen === "train" ? (asked ?? live ?? recorded ?? null) : null;
+  const manifest = useAsync(runId, manifestOf).value ?? null;
+  const open = useRowsOpen(manifest);
+  const [hidden, setHidden] = useState<string | null>(null);
+  const missing = manifest !== null && open === false && !opening && name !== undefined ? manifest.data.name : null;
+  const builtIn = missing === null ? undefined : runId === recorded ? DEMO_SETS[0].rows : builtInRows(missing);
+  const alone = builtIn !== undefined && asked !== null && !own && !busy;
+  useEffect(() => {
+    if (alone && builtIn !== undefined) report(openBuiltInRows(builtIn));
+  }, [alone, builtIn]);
+  if (missing === null || alone || hidden === runId) return null;
+  return (
+    <Notice testId="missing-data" onDismiss={() => setHidden(runId)}>
+      <p>
+        The rows of this run, <b>{missing}</b>, are not open: its pictures are small or missing
+      </p>
+      <Button
+        blocker={busy ? "A run is in progress with other rows" : null}
+        onClick={() => report(builtIn === undefined ? openRowsOf(missing) : openBuiltInRows(builtIn))}
+      >
+        Open {missing}
+      </Button>
+    </Notice>
+  );
+}
+
+/** Offers the data and the model that the user opened last. */
+function LastTime(): ReactNode {
+  const [hidden, setHidden] = useState(false);
+  const kept = useAsync("folders", keptFolders).value ?? [];
+  const name = useSession(({ dataInfo }) => dataInfo?.name);
+  const model = useSession((session) => session.model?.name);
+  const waits = useSession(({ opening, modelProgress }) => opening !== null || modelProgress !== null);
+  const busy = useRun(({ state }) => isActive(state));
+  const newest = (kind: KeptFolder["kind"]): KeptFolder | undefined => kept.find((one) => one.kind === kind);
+  const [data, weights] = [newest("data"), newest("model")];
+  const offered = [data?.name === name ? undefined : data, weights?.name === model ? undefined : weights].flatMap(
+    (one) => one ?? [],
+  );
+  // Only at the start: rows of the user take the place of the offer.
+  const own = name !== undefined && builtInRows(name) === undefined;
+  if (hidden || busy || waits || own || offered.length === 0) return null;
+  const names = offered.map((one) => one.name).join(" and ");
+  const open = async (): Promise<void> => {
+    for (const one of offered) await openKept(one);
+  };
+  return (
+    <Notice testId="last-time" onDismiss={() => setHidden(true)}>
+      <p>
+        Last time: <b>{names}</b>
+      </p>
+      <Button onClick={() => report(open())}>Open {names}</Button>
+    </Notice>
+  );
+}
