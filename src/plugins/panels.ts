@@ -22,4 +22,5 @@ export const PANELS: readonly PluginPanel[] = [
   { plugin: "diagnostics", at: "memory", Panel: lazy(() => import("./diagnostics/memory-panel.tsx")) },
   { plugin: "data-tools", at: "row-filter", Panel: lazy(() => import("./data-tools/row-histograms.tsx")) },
   { plugin: "data-tools", at: "shards", Panel: lazy(() => import("./data-tools/corrections.tsx")) },
+  { plugin: "try-out", at: "row", Panel: lazy(() => import("./try-out/try-out.tsx")) },
 ];

@@ -79,6 +79,8 @@ export interface Places {
   };
   /** Below the list of the Runs screen, with the runs that it shows. */
   readonly runs: { readonly runs: readonly RunDigest[] };
+  /** In the details of an open row, as the tab *Try the model*. */
+  readonly row: { readonly row: RegionSummary };
   /** Above the gallery of Data, where it can be folded away. */
   readonly "row-filter": FilteredRows;
   /** The tab *Memory* of System; null before the trainer has reported. */

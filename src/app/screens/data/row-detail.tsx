@@ -14,7 +14,6 @@ import { navigate } from "../../stores/route.ts";
 import { formatCount, formatShare } from "../../styles/format.ts";
 import { useLayers } from "./gallery.tsx";
 import styles from "./row-detail.module.css";
-import { TryOut } from "./try/try-out.tsx";
 
 /** One row: picture, caption, raw record, mask text. */
 export function RowDetail(props: {
@@ -121,7 +120,15 @@ export function RowDetail(props: {
                   content: <PluginPanels key={identity} at="clip" given={{ row }} />,
                 },
               ]),
-          { id: "try", label: "Try the model", content: <TryOut key={identity} row={row} /> },
+          ...(hasPanels("row")
+            ? [
+                {
+                  id: "try",
+                  label: "Try the model",
+                  content: <PluginPanels key={identity} at="row" given={{ row }} />,
+                },
+              ]
+            : []),
           { id: "raw", label: "Raw record", content: <Code text={raw.value ?? raw.problem ?? "Reading"} /> },
           {
             id: "rle",

@@ -1,6 +1,6 @@
 /** Subject of a try-out: a picture and the regions marked on it. */
-import { type Rle, rleFromBox } from "../../../../engine/data/mask/rle.ts";
-import type { RegionSummary } from "../../../../engine/data/sample.ts";
+import { type Rle, rleFromBox } from "../../engine/data/mask/rle.ts";
+import type { RegionSummary } from "../../engine/data/sample.ts";
 
 export interface TrialPicture {
   /** Key of the picture cache. */

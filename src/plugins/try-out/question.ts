@@ -1,11 +1,11 @@
 /** The single current try-out request. */
 
+import { lab } from "../../app/clients/lab.ts";
+import { useSession } from "../../app/stores/session.ts";
+import { useTry } from "../../app/stores/try-out.ts";
 import type { TowerPart } from "../../engine/policy/features.ts";
 import type { TryPhase, TryTask, TryWeights } from "../../engine/session/try-out.ts";
 import type { Tried, TryPicture } from "../../protocol/trainer.ts";
-import { useSession } from "../stores/session.ts";
-import { useTry } from "../stores/try-out.ts";
-import { lab } from "./lab.ts";
 
 let stop = new AbortController();
 

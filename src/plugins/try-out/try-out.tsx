@@ -1,24 +1,24 @@
 import { type ReactNode, useMemo, useRef, useState } from "react";
-import type { Rle } from "../../../../engine/data/mask/rle.ts";
-import type { RegionSummary } from "../../../../engine/data/sample.ts";
-import { badInput } from "../../../../engine/errors.ts";
-import type { TowerPart } from "../../../../engine/policy/features.ts";
-import type { TryTask } from "../../../../engine/session/try-out.ts";
-import { MAX_OWN_SIDE } from "../../../../protocol/trainer.ts";
-import { report } from "../../../clients/lab.ts";
-import { askModel, stopAsking } from "../../../clients/question.ts";
-import { answerColour, type MaskLayer } from "../../../components/mask/layers.ts";
-import { Button, FileButton } from "../../../components/ui/button.tsx";
-import { Segmented, Select } from "../../../components/ui/controls.tsx";
-import { addOwnPicture } from "../../../stores/picture-cache.ts";
-import { useSession } from "../../../stores/session.ts";
-import { useTry } from "../../../stores/try-out.ts";
-import { Answer, type Shown, type TrialAnswer } from "./answer.tsx";
-import { TextArea, useModelBlocker, useSides } from "./asking.tsx";
+import { report } from "../../app/clients/lab.ts";
+import { answerColour, type MaskLayer } from "../../app/components/mask/layers.ts";
+import type { Places } from "../../app/components/place/page-plugin.ts";
+import { Button, FileButton } from "../../app/components/ui/button.tsx";
+import { Segmented, Select } from "../../app/components/ui/controls.tsx";
+import { Answer, type Shown, type TrialAnswer } from "../../app/screens/data/try/answer.tsx";
+import { TextArea, useModelBlocker, useSides } from "../../app/screens/data/try/asking.tsx";
+import styles from "../../app/screens/data/try/try-out.module.css";
+import { addOwnPicture } from "../../app/stores/picture-cache.ts";
+import { useSession } from "../../app/stores/session.ts";
+import { useTry } from "../../app/stores/try-out.ts";
+import type { Rle } from "../../engine/data/mask/rle.ts";
+import { badInput } from "../../engine/errors.ts";
+import type { TowerPart } from "../../engine/policy/features.ts";
+import type { TryTask } from "../../engine/session/try-out.ts";
+import { MAX_OWN_SIDE } from "../../protocol/trainer.ts";
 import { BoxCanvas } from "./box-canvas.tsx";
+import { askModel, stopAsking } from "./question.ts";
 import { RegionList } from "./region-list.tsx";
 import { boxRegion, type Region, rowPicture, rowRegions, type TrialPicture } from "./regions.ts";
-import styles from "./try-out.module.css";
 
 const TASKS = { describe: "Describe regions", segment: "Segment phrases", ask: "Ask anything" } as const;
 type Task = keyof typeof TASKS;
@@ -42,7 +42,7 @@ const MAX_NEW_TOKENS = 64;
 const MAX_ANSWER_TOKENS = 256;
 
 /** Asks the loaded model about this row's picture, or a picture of the user, outside training. */
-export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
+export default function TryOut(props: Places["row"]): ReactNode {
   const { row } = props;
   const rows = useSession((session) => session.rows);
   const [picture, setPicture] = useState<TrialPicture>(() => rowPicture(row));
