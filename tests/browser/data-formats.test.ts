@@ -96,7 +96,7 @@ describe("layouts of other libraries", () => {
     const { page } = lab;
     for (const [name, expected] of await expectedLayouts(LAYOUTS)) {
       await open(join(LAYOUTS, name), expected.length);
-      await expect.poll(() => page.getByTestId("checks").textContent(), { message: name }).toBe("Ready for training…");
+      await expect.poll(() => page.getByTestId("checks").textContent(), { message: name }).toBe("Checks: all passed…");
       const shares = expected.map(({ area, size: [height, width] }) => formatShare(area / (height * width)));
       const tiles = page.getByTestId("gallery").getByRole("button");
       await expect.poll(() => tiles.count(), { message: name }).toBe(expected.length);
@@ -190,7 +190,7 @@ describe("checks", () => {
     await expect
       .poll(() => page.getByTestId("failed-checks").textContent())
       .toContain("The name suggests describe-anything, but the rows");
-    await expect.poll(() => page.getByTestId("checks").textContent()).toBe("Ready, with a warning…");
+    await expect.poll(() => page.getByTestId("checks").textContent()).toBe("Checks: 1 warning…");
     await show(page, { screen: "setup" });
     await expect.poll(() => page.getByTestId("start-reason").textContent()).not.toContain("not ready");
   });
@@ -203,7 +203,7 @@ describe("checks", () => {
     await open(folder, 3);
     const { page } = lab;
     await expect.poll(() => page.getByTestId("failed-checks").textContent()).toContain("3 of 3 masks are almost empty");
-    await expect.poll(() => page.getByTestId("checks").textContent()).toBe("Not ready for training…");
+    await expect.poll(() => page.getByTestId("checks").textContent()).toBe("Checks: training is not possible…");
     await show(page, { screen: "setup" });
     await expect
       .poll(() => page.getByTestId("start-reason").textContent())

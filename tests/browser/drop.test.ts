@@ -247,3 +247,35 @@ it("a folder that was opened by hand is offered at the next visit, and one click
   await expect.poll(() => offer.count()).toBe(0);
   await expect.poll(() => page.getByTestId("drop-zone").count()).toBe(0);
 });
+
+it("a folder whose permission has lapsed is asked for by that click alone, and a refusal says what to do", async () => {
+  const { page } = lab;
+  // Handles of the private file system never ask. These do, as those of the disk: "prompt" until the user answers.
+  await page.addInitScript(() => {
+    const asked = { answers: ["denied", "granted"], state: "prompt", clicks: [] as boolean[] };
+    Object.assign(window, { asked });
+    Object.assign(FileSystemHandle.prototype, {
+      queryPermission: async () => asked.state,
+      requestPermission: async () => {
+        asked.clicks.push(navigator.userActivation.isActive);
+        asked.state = asked.answers.shift() ?? asked.state;
+        return asked.state;
+      },
+    });
+  });
+  const clicks = (): Promise<boolean[]> =>
+    page.evaluate(() => (window as unknown as { asked: { clicks: boolean[] } }).asked.clicks);
+  await page.reload();
+  const open = page.getByTestId("last-time").getByRole("button", { name: "Open mine" });
+  await open.waitFor();
+  await rowsAre(320);
+  expect(await clicks()).toEqual([]);
+  await open.click();
+  await expect
+    .poll(() => problems(page))
+    .toContainEqual(expect.stringMatching(/may not read .*mine.*; open the folder/));
+  await rowsAre(320);
+  await open.click();
+  await rowsAre(3);
+  expect(await clicks()).toEqual([true, true]);
+});

@@ -65,7 +65,7 @@ describe("held-out masks", () => {
 });
 
 describe("a held-out row", () => {
-  it("shows the four sampled captions behind its score, and all of them with their words in a dialog", async () => {
+  it("shows the four sampled captions behind its score, and all of them with their words in the inspector beside the rows", async () => {
     const { page } = lab;
     await page.getByRole("button", { name: /^Loop 1 IoU, sampled/ }).click();
     const card = page.getByTestId("eval-row").first();
@@ -83,7 +83,15 @@ describe("a held-out row", () => {
     const details = page.getByTestId("eval-row-details");
     await expect.poll(() => details.locator("canvas").count()).toBe(10);
     await expect.poll(() => details.getByText(/^Sample \d/).count()).toBe(8);
+    expect(await page.getByRole("dialog").count()).toBe(0);
     expect(await violations(page)).toEqual([]);
+    // Keys lead to the next row, which the address keeps, and back to the rows.
+    const place = details.getByText(/^1 of \d+ · row /);
+    await place.waitFor();
+    const address = page.url();
+    await page.keyboard.press("ArrowRight");
+    await details.getByText(/^2 of \d+ · row /).waitFor();
+    expect(page.url()).not.toBe(address);
     await page.keyboard.press("Escape");
     await details.waitFor({ state: "detached" });
   });

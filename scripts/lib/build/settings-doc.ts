@@ -57,7 +57,8 @@ function allowed(setting: Setting): string {
   if (setting.kind === "choice") return setting.choices.map((option) => `\`${option.value}\``).join(", ");
   if (setting.kind === "flag") return "`true`, `false`";
   if (setting.kind === "text") return `text, at most ${setting.maxLength} characters`;
-  return `${setting.min} to ${setting.max}${setting.unit === undefined ? "" : ` ${setting.unit}`}`;
+  const range = `${setting.min} to ${setting.max}${setting.unit === undefined ? "" : ` ${setting.unit}`}`;
+  return setting.healthy === undefined ? range : `${range}; published recipes: ${setting.healthy.join(" to ")}`;
 }
 
 const PYTHON_TYPES = { int: "int", float: "float", choice: "str", flag: "bool", text: "str" } as const;

@@ -89,7 +89,7 @@ export const KEY_HELP: readonly { readonly place: string; readonly keys: readonl
       { keys: ["↑", "↓"], what: "Go to the previous or next step" },
       { keys: ["Home", "End"], what: "Go to the best or worst rollout" },
       { keys: ["D"], what: "Show the difference between given mask and answer" },
-      { keys: ["1", "…", "4"], what: "Show or hide a layer: given, answer, difference, no noise" },
+      { keys: ["1", "…", "4"], what: "Show or hide a layer: given, answer, difference, sampled" },
       { keys: ["[", "]"], what: "Change mask opacity" },
       { keys: ["/"], what: "Search captions and rows" },
       { keys: ["Enter"], what: "Inspect the best rollout; Esc closes the inspector" },

@@ -20,6 +20,8 @@ export interface NumberSetting extends Common {
   /** Increment of the form field. */
   readonly step: number;
   readonly unit?: string;
+  /** Range of published recipes (docs/spec/grpo.md#12-defaults); absent where they name none. */
+  readonly healthy?: readonly [low: number, high: number];
 }
 
 interface ChoiceSetting extends Common {

@@ -1,4 +1,7 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { root } from "../../../scripts/lib/ensure.mjs";
 import {
   configDifference,
   defaultConfig,
@@ -23,6 +26,24 @@ describe("the table of settings", () => {
       const { steps, evalSteps, heldOutShare } = presetConfig(name);
       if (heldOutShare === 0) expect(evalSteps, name).toBe(0);
       else expect([4, 5], name).toContain(steps / evalSteps);
+    }
+  });
+
+  it("names the range of published recipes inside the allowed one, with the numbers of the specification", () => {
+    const spec = readFileSync(join(root, "docs/spec/grpo.md"), "utf8");
+    const [, table = ""] = /## 12\. Defaults\n(.*?)\n## /s.exec(spec) ?? [];
+    const named = SETTING_KEYS.flatMap((key) => {
+      const setting: Setting = SETTINGS[key];
+      return "healthy" in setting && setting.healthy !== undefined
+        ? [{ key, ...setting, healthy: setting.healthy }]
+        : [];
+    });
+    expect(named.map(({ key }) => key)).toContain("learningRate");
+    for (const { key, min, max, healthy } of named) {
+      const [low, high] = healthy;
+      expect(min <= low && low < high && high <= max, key).toBe(true);
+      for (const end of healthy)
+        expect(table, key).toContain(end < 1e-3 && end > 0 ? end.toExponential() : String(end));
     }
   });
 

@@ -9,7 +9,7 @@ import { Button } from "../ui/button.tsx";
 import { Select, Switch } from "../ui/controls.tsx";
 import { IconReset } from "../ui/icons.tsx";
 import styles from "./field.module.css";
-import { numberText, rangeText, valueText } from "./setting-values.ts";
+import { healthyText, numberText, rangeText, valueText } from "./setting-values.ts";
 
 type Value = LabConfig[SettingKey];
 
@@ -42,6 +42,7 @@ export function Field(props: {
   const id = `setting-${name}`;
   const changed = value !== base;
   const range = rangeText(setting);
+  const healthy = healthyText(setting);
   return (
     <div className={`relative ${styles.field}`} data-changed={changed}>
       <div className={`row wrap gap-2 min-control ${styles.line}`}>
@@ -62,6 +63,7 @@ export function Field(props: {
       </div>
       <p className={`muted small ${styles.help}`} id={`${id}-help`}>
         {setting.help}.{range !== null && <span className="nowrap"> · {range}</span>}
+        {healthy !== null && <span className="nowrap"> · {healthy}</span>}
         {setting.trl !== undefined && <span className="nowrap"> · TRL {setting.trl}</span>}
       </p>
       {children}

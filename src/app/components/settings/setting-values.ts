@@ -25,6 +25,12 @@ export function rangeText(setting: Setting): string | null {
   return max === "" ? `from ${numberText(setting.min)}` : `${numberText(setting.min)}${max}`;
 }
 
+/** Range of published recipes as text; null where they name none. */
+export function healthyText(setting: Setting): string | null {
+  if (!("healthy" in setting) || setting.healthy === undefined) return null;
+  return `published recipes: ${setting.healthy.map(numberText).join(" to ")}`;
+}
+
 /**
  * Settings that a run with this configuration reads, by name, label, TRL's name, group or help; names first.
  * @param query words that must all occur; "" takes all

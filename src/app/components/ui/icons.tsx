@@ -35,7 +35,13 @@ export const IconClose = path("M4 4l8 8M12 4l-8 8");
 export const IconPlay = solid("M5 3.5v9l7-4.5z");
 export const IconPause = path("M5.5 3.5v9M10.5 3.5v9");
 export const IconStep = path("M4 3.5v9l6-4.5zM12.5 3.5v9");
-export const IconPhase = path("M4 5v6l4.5-3zM12 3.5v2M12 7v2M12 10.5v2");
+/** One part of a step, as in the bar of phases. */
+export const IconPhase = (props: { readonly size?: number }): ReactNode => (
+  <Icon {...props}>
+    <path d="M1.5 5.5h13v5h-13zM6 5.5v5M10.5 5.5v5" />
+    <path d="M6 5.5h4.5v5H6z" fill="currentColor" />
+  </Icon>
+);
 export const IconSave = path("M2.5 2.5h8.5l2.5 2.5v8.5h-11zM5 2.5v3.3h5v-3.3M4.8 13.5v-4.5h6.4v4.5");
 export const IconCheck = path("M3 8.5l3.2 3.2L13 4.8");
 export const IconStop = solid("M4.5 4.5h7v7h-7z");

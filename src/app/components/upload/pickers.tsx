@@ -41,10 +41,16 @@ export function pick(kind: PickKind): void {
   report(open());
 }
 
-/** Permissions of handles, which the type libraries lack. */
+/** Permissions of handles, which the type libraries lack. A folder of an earlier visit may need a new one. */
 type Permitted = FileSystemHandle & {
+  readonly queryPermission?: (options: { readonly mode: "read" }) => Promise<PermissionState>;
   readonly requestPermission?: (options: { readonly mode: "read" }) => Promise<PermissionState>;
 };
+
+async function mayRead(handle: Permitted): Promise<boolean> {
+  if ((await handle.queryPermission?.({ mode: "read" })) === "granted") return true;
+  return ((await handle.requestPermission?.({ mode: "read" })) ?? "granted") === "granted";
+}
 
 /**
  * Opens a kept folder again; call it within a click, because the browser may ask for permission.
@@ -52,8 +58,7 @@ type Permitted = FileSystemHandle & {
  */
 export async function openKept({ name, handles }: KeptFolder): Promise<void> {
   for (const handle of handles) {
-    const answer = (await (handle as Permitted).requestPermission?.({ mode: "read" })) ?? "granted";
-    if (answer !== "granted")
+    if (!(await mayRead(handle)))
       throw badInput(`The browser may not read ${quote(name)}; open the folder again and allow it`);
   }
   await takeFiles(await collectHandles(handles), "any", handles);

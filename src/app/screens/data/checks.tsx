@@ -4,6 +4,7 @@ import type { SetInfo } from "../../../engine/data/set-info.ts";
 import { quote } from "../../../engine/errors.ts";
 import { Badge } from "../../components/ui/button.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
+import { counted } from "../../styles/format.ts";
 import styles from "./checks.module.css";
 
 type Check = SetInfo["checks"][number];
@@ -13,9 +14,11 @@ export function checksWord(checks: SetInfo["checks"]): {
   readonly tone: "good" | "warn" | "bad";
   readonly word: string;
 } {
-  if (checks.some((check) => check.blocks && !check.ok)) return { tone: "bad", word: "Not ready for training" };
-  if (checks.some((check) => !check.ok)) return { tone: "warn", word: "Ready, with a warning" };
-  return { tone: "good", word: "Ready for training" };
+  const failed = checks.filter(({ name, ok }) => !ok && name !== "ready for training");
+  if (checks.some((check) => check.blocks && !check.ok))
+    return { tone: "bad", word: "Checks: training is not possible" };
+  if (failed.length > 0) return { tone: "warn", word: `Checks: ${counted(failed.length, "warning")}` };
+  return { tone: "good", word: "Checks: all passed" };
 }
 
 /** Every failed check with its sentence; nothing when all passed. */
@@ -77,7 +80,7 @@ const LABELS: Readonly<Record<Check["name"], string>> = {
   "words separated": "Words",
   "captions describe their mask": "Meaning",
   "batch built": "Batch",
-  "ready for training": "Ready for training",
+  "ready for training": "Training",
 };
 
 const labelOf = ({ name }: Check): string => LABELS[name];

@@ -48,7 +48,7 @@ export function Composer(): ReactNode {
           <tr>
             <th scope="col">Term</th>
             {loops.map((id) => (
-              <th key={id} scope="col" title={`${aboutLoop(id).why ?? ""}. A prime marks what the partner answers`}>
+              <th key={id} scope="col" title={aboutLoop(id).why}>
                 Loop {id}
                 <span>{aboutLoop(id).arrow}</span>
               </th>

@@ -102,7 +102,7 @@ export function RowCard(props: RowProps & { readonly onOpen: () => void }): Reac
 }
 
 /** All answers of a row, before and after, with their texts. */
-export function RowDetails({ pair, few, metric, open }: RowProps): ReactNode {
+export function RowDetails({ pair, metric, open }: Omit<RowProps, "few">): ReactNode {
   const given = useGiven(pair.after.rowId, open);
   const { after } = pair;
   const tracks = useMemo(
@@ -115,12 +115,8 @@ export function RowDetails({ pair, few, metric, open }: RowProps): ReactNode {
     [pair, metric],
   );
   return (
-    <div className="grid gap-4" data-testid="eval-row-details">
-      <p className="row wrap gap-2-4 large">
-        <b className="anywhere">{after.caption}</b>
-        <Change value={pair.change} few={few} />
-        <span className="muted small">{after.rowId}</span>
-      </p>
+    <div className="grid gap-4 p-4">
+      <p className="large bold anywhere">{after.caption}</p>
       {given !== undefined && <FramePanels rowId={after.rowId} given={given} tracks={tracks} fileName="held-out-row" />}
       {columnsOf(pair, metric).map(({ name, row, answers, score }) => {
         const shown = answers.some(({ greedy }) => greedy) ? answers : [greedyAnswer(row, metric), ...answers];
@@ -178,7 +174,8 @@ function Answer(props: {
   );
 }
 
-function Change({ value, few }: { readonly value: number; readonly few: boolean }): ReactNode {
+/** The change of a score; no verdict where the pictures are few. */
+export function Change({ value, few }: { readonly value: number; readonly few: boolean }): ReactNode {
   const verdict = few || Math.abs(value) <= TIE ? "open" : value > 0 ? "better" : "worse";
   return <b data-verdict={verdict}>{signed(value)}</b>;
 }

@@ -1,5 +1,6 @@
 /** The tab Held-out: scores of rows that never train, and the rows behind them. */
 import { type ReactNode, useMemo, useState } from "react";
+import { createPortal } from "react-dom";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import { differenceText, fewPicturesText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
 import { EVAL_METRICS } from "../../../engine/runs/evaluations/evaluation-metrics.ts";
@@ -11,26 +12,33 @@ import {
   selectionName,
 } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { EvalReport, SegmentationMetric, StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
-import { baselineIn, countChanges, rowPairs } from "../../../engine/runs/library/run-result.ts";
+import { baselineIn, countChanges, type RowPair, rowPairs } from "../../../engine/runs/library/run-result.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
 import { LiveChart } from "../../components/charts/live-chart.tsx";
 import type { ChartSpec, MetricSource } from "../../components/charts/series.ts";
 import { type EvalMetricText, evalTexts } from "../../components/held-out-texts.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
+import { shortRow } from "../../components/rollout/rollout-view.ts";
 import { type Evaluations, useRowsOpen, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
-import { Dialog } from "../../components/ui/overlays.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table.tsx";
-import { linkTo, navigate } from "../../stores/route.ts";
+import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { counted, fixed, formatCount, NONE } from "../../styles/format.ts";
 import styles from "./held-out.module.css";
-import { RowCard, RowCards, RowDetails } from "./held-out-rows.tsx";
+import { Change, RowCard, RowCards, RowDetails } from "./held-out-rows.tsx";
+import { SidePanel } from "./side-panel.tsx";
 
 const ORDERS = { gains: "Best first", losses: "Worst first" } as const;
+
+/** Opens a row beside the tabs, in place of a rollout. */
+function inspectRow({ after }: RowPair): void {
+  navigate({ row: after.rowId, rollout: null, explain: false });
+}
 
 /**
  * The report rows behind a score, largest change first, with captions and masks of the start and the newest weights.
@@ -41,8 +49,9 @@ function EvalRows(props: {
   readonly first: StoredEvaluation;
   readonly last: StoredEvaluation;
   readonly metric: ScoreId;
+  readonly beside: HTMLElement | null;
 }): ReactNode {
-  const { run, first, last, metric } = props;
+  const { run, first, last, metric, beside } = props;
   const open = useRowsOpen(run);
   const [order, setOrder] = useState<keyof typeof ORDERS>("gains");
   const pairs = useMemo(() => rowPairs(first.rows, last.rows, metric), [first.rows, last.rows, metric]);
@@ -50,8 +59,21 @@ function EvalRows(props: {
     () => [...pairs].sort((a, b) => (order === "gains" ? b.change - a.change : a.change - b.change)),
     [pairs, order],
   );
-  const [opened, setOpened] = useState<string | null>(null);
-  const chosen = pairs.find(({ after }) => after.rowId === opened);
+  const opened = useRoute((route) => route.row);
+  const at = sorted.findIndex(({ after }) => after.rowId === opened);
+  const chosen = sorted[at];
+  const close = (): void => navigate({ row: null });
+  const turn = (by: number): (() => void) | null => {
+    const next = chosen === undefined ? undefined : sorted[at + by];
+    return next === undefined ? null : () => inspectRow(next);
+  };
+  useShortcuts((event) => {
+    if (chosen === undefined || event.shiftKey || usesArrows(event.target)) return;
+    const act = { ArrowLeft: turn(-1), ArrowRight: turn(1), Escape: close }[event.key];
+    if (act == null) return;
+    event.preventDefault();
+    act();
+  });
   const { better, worse, same } = useMemo(() => countChanges(pairs), [pairs]);
   const few = fewPicturesText(reportPictures(last.rows)) !== "";
   return (
@@ -71,18 +93,30 @@ function EvalRows(props: {
         rows={sorted}
         keyOf={({ after }) => after.rowId}
         card={(pair) => (
-          <RowCard
-            pair={pair}
-            few={few}
-            metric={metric}
-            open={open === true}
-            onOpen={() => setOpened(pair.after.rowId)}
-          />
+          <RowCard pair={pair} few={few} metric={metric} open={open === true} onOpen={() => inspectRow(pair)} />
         )}
       />
-      <Dialog title="Held-out row" wide open={chosen !== undefined} onOpenChange={() => setOpened(null)}>
-        {chosen !== undefined && <RowDetails pair={chosen} few={few} metric={metric} open={open === true} />}
-      </Dialog>
+      {chosen !== undefined &&
+        beside !== null &&
+        createPortal(
+          <SidePanel
+            name="Held-out row"
+            kind="row"
+            testId="eval-row-details"
+            numbers={<Change value={chosen.change} few={few} />}
+            place={
+              <p className="muted small clip ellipsis nowrap" title={chosen.after.rowId}>
+                {at + 1} of {sorted.length} · row {shortRow(chosen.after.rowId)}
+              </p>
+            }
+            onPrevious={turn(-1)}
+            onNext={turn(1)}
+            onClose={close}
+          >
+            <RowDetails pair={chosen} metric={metric} open={open === true} />
+          </SidePanel>,
+          beside,
+        )}
     </section>
   );
 }
@@ -138,8 +172,10 @@ export function HeldOut(props: {
   readonly run: ViewedRun;
   readonly step: number | null;
   readonly evaluations: Evaluations;
+  /** Where the inspected row is shown; null before it is drawn. */
+  readonly beside: HTMLElement | null;
 }): ReactNode {
-  const { run, step, evaluations } = props;
+  const { run, step, evaluations, beside } = props;
   const { list, best, loading, problem } = evaluations;
   const shown = list.find(({ report }) => report.step === step);
   return (
@@ -149,7 +185,7 @@ export function HeldOut(props: {
       {shown === undefined ? (
         problem === null && <NoEvaluations loading={loading} />
       ) : (
-        <Evaluated run={run.manifest} list={list} shown={shown} best={best} />
+        <Evaluated run={run.manifest} list={list} shown={shown} best={best} beside={beside} />
       )}
     </>
   );
@@ -188,8 +224,9 @@ function Evaluated(props: {
   readonly list: readonly StoredEvaluation[];
   readonly shown: StoredEvaluation;
   readonly best: BestCheckpoint | null;
+  readonly beside: HTMLElement | null;
 }): ReactNode {
-  const { run, list, shown, best } = props;
+  const { run, list, shown, best, beside } = props;
   const { step, n, selection } = shown.report;
   return (
     <>
@@ -197,7 +234,7 @@ function Evaluated(props: {
         {counted(n, selection === undefined ? "held-out row" : "report row")}, after {counted(step, "step")}
       </p>
       <SelectionLine shown={shown} best={best} />
-      <Comparison run={run} list={list} first={baselineIn(list, shown)} last={shown} />
+      <Comparison run={run} list={list} first={baselineIn(list, shown)} last={shown} beside={beside} />
     </>
   );
 }
@@ -207,8 +244,9 @@ function Comparison(props: {
   readonly list: readonly StoredEvaluation[];
   readonly first: StoredEvaluation;
   readonly last: StoredEvaluation;
+  readonly beside: HTMLElement | null;
 }): ReactNode {
-  const { run, list, first, last } = props;
+  const { run, list, first, last, beside } = props;
   const texts = evalTexts(last.report.reward.judge).filter(({ id }) => scoreOf(last.report, id) !== null);
   const [chosen, setChosen] = useState<ScoreId | null>(null);
   const text = texts.find(({ id }) => id === chosen) ?? texts[0];
@@ -237,7 +275,7 @@ function Comparison(props: {
         <p className="muted">{text.help}</p>
         <OverlayControls />
       </div>
-      <EvalRows run={run} first={first} last={last} metric={metric} />
+      <EvalRows run={run} first={first} last={last} metric={metric} beside={beside} />
     </>
   );
 }

@@ -2,7 +2,7 @@
  * The panel beside the tabs of Train: one rollout from what was given to the update of the weights. It stays while the
  * live view goes on, and fills up while a paused step runs phase by phase.
  */
-import { type ReactNode, useEffect, useMemo, useRef } from "react";
+import { type ReactNode, useMemo } from "react";
 import type { LoopAbout } from "../../../engine/rl/loops/about.ts";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GivenRows, NextPhase, Phase } from "../../../engine/rl/run/events.ts";
@@ -35,14 +35,13 @@ import {
 import { groupKey, useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
 import { Button } from "../../components/ui/button.tsx";
-import { IconBack, IconChevron, IconClose } from "../../components/ui/icons.tsx";
-import { CopyPanel } from "../../components/ui/panel/panel.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { PHASE_NAMES } from "../../stores/run/phase-names.ts";
 import { type RunStoreState, useRun } from "../../stores/run/run.ts";
 import { fixed, signed } from "../../styles/format.ts";
 import styles from "./inspector.module.css";
 import { type LessonPart, lessonOf, quoted } from "./lesson.ts";
+import { SidePanel } from "./side-panel.tsx";
 
 /** What the panel shows. */
 export interface Inspected {
@@ -127,7 +126,7 @@ export function phaseBeforeGroups({
 export function inspect(rollout: Pick<RolloutRecord, "id" | "step">): void {
   // A rollout of the running step is followed phase by phase, an earlier one is not.
   const explain = useRoute.getState().explain && rollout.step > useRun.getState().step;
-  navigate({ rollout: rollout.id, explain });
+  navigate({ rollout: rollout.id, row: null, explain });
 }
 
 function closeInspector(): void {
@@ -198,86 +197,53 @@ export function useInspectorKeys(props: {
 /** The panel. */
 export function Inspector({ run, inspected }: { readonly run: ViewedRun; readonly inspected: Inspected }): ReactNode {
   const { step, group, rollouts, rollout, next, begun, loading, problem } = inspected;
-  const panel = useRef<HTMLElement>(null);
   const given = useRun((state) => state.given);
-  // The keyboard follows the panel, and returns to what opened it.
-  useEffect(() => {
-    const opener = document.activeElement;
-    panel.current?.focus({ preventScroll: true });
-    return () => {
-      if (opener instanceof HTMLElement && opener.isConnected) opener.focus({ preventScroll: true });
-    };
-  }, []);
   const at = rollout === null ? -1 : rollouts.indexOf(rollout);
-  const turn = (by: number, label: string, icon: ReactNode): ReactNode => {
-    const other = rollouts[at + by];
-    return (
-      <Button
-        kind="quiet"
-        aria-label={label}
-        disabled={other === undefined}
-        icon={icon}
-        onClick={() => other !== undefined && inspect(other)}
-      />
-    );
-  };
-  const name = begun || rollout === null ? `Step ${step}` : `Rollout ${rollout.index + 1}`;
+  const [before, after] = [rollouts[at - 1], rollouts[at + 1]];
+  const scored = !begun && rollout !== null && rollout.reward !== null;
   return (
-    <aside
-      ref={panel}
-      tabIndex={-1}
-      className={`column-flex surface ${styles.panel}`}
-      aria-label="Inspector"
-      data-testid="inspector"
-    >
-      <section className="column-flex min-0" aria-label={name}>
-        <header className={`row gap-1 surface ${styles.head}`}>
-          <div className="grow min-0">
-            <div className={`row gap-3 ${styles.numbers}`}>
-              <h2>{name}</h2>
-              {!begun && rollout !== null && rollout.reward !== null && (
-                <>
-                  <span className="muted small" title={rewardName(rollout)}>
-                    reward <b>{fixed(rollout.reward, 3)}</b>
-                  </span>
-                  <span className="muted small">
-                    adv <b>{signed(rollout.advantage, 2)}</b>
-                  </span>
-                </>
-              )}
-            </div>
-            {!begun && rollout !== null && (
-              <p className="muted small clip ellipsis nowrap" data-testid="inspected-place" title={rollout.rowId}>
-                step {rollout.step} · loop {rollout.loop} · row {shortRow(rollout.rowId)}
-              </p>
-            )}
-          </div>
-          {turn(-1, "Previous rollout", <IconBack />)}
-          {turn(1, "Next rollout", <IconChevron />)}
-          <CopyPanel name={name.toLowerCase()} />
-          <Button
-            kind="quiet"
-            aria-label="Close the inspector"
-            title="Close (Esc)"
-            icon={<IconClose />}
-            onClick={closeInspector}
-          />
-        </header>
-        {begun && next !== null ? (
-          <BegunStep
-            next={next}
-            given={given?.step === step && given.loop === next.loop ? given : null}
-            count={run.manifest?.config.groupSize ?? null}
-          />
-        ) : rollout !== null && group !== null ? (
-          <Column run={run} inspected={inspected} rollout={rollout} group={group} />
-        ) : (
-          <p className={problem === null ? "muted p-4" : "bad p-4"}>
-            {problem ?? (loading || run.loading ? "Reading…" : `Step ${step} has no rollouts`)}
+    <SidePanel
+      name={begun || rollout === null ? `Step ${step}` : `Rollout ${rollout.index + 1}`}
+      kind="rollout"
+      testId="inspector"
+      numbers={
+        scored && (
+          <>
+            <span className="muted small" title={rewardName(rollout)}>
+              reward <b>{fixed(rollout.reward, 3)}</b>
+            </span>
+            <span className="muted small">
+              adv <b>{signed(rollout.advantage, 2)}</b>
+            </span>
+          </>
+        )
+      }
+      place={
+        !begun &&
+        rollout !== null && (
+          <p className="muted small clip ellipsis nowrap" data-testid="inspected-place" title={rollout.rowId}>
+            step {rollout.step} · loop {rollout.loop} · row {shortRow(rollout.rowId)}
           </p>
-        )}
-      </section>
-    </aside>
+        )
+      }
+      onPrevious={before === undefined ? null : () => inspect(before)}
+      onNext={after === undefined ? null : () => inspect(after)}
+      onClose={closeInspector}
+    >
+      {begun && next !== null ? (
+        <BegunStep
+          next={next}
+          given={given?.step === step && given.loop === next.loop ? given : null}
+          count={run.manifest?.config.groupSize ?? null}
+        />
+      ) : rollout !== null && group !== null ? (
+        <Column run={run} inspected={inspected} rollout={rollout} group={group} />
+      ) : (
+        <p className={problem === null ? "muted p-4" : "bad p-4"}>
+          {problem ?? (loading || run.loading ? "Reading…" : `Step ${step} has no rollouts`)}
+        </p>
+      )}
+    </SidePanel>
   );
 }
 

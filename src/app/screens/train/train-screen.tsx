@@ -1,6 +1,6 @@
 /** The place where a run is watched: one time line over its curves, its rollouts and its held-out rows. */
 import { Tabs } from "radix-ui";
-import { type ReactNode, useLayoutEffect, useMemo, useRef } from "react";
+import { type ReactNode, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { report } from "../../clients/lab.ts";
 import { startBlocker } from "../../clients/run/blockers.ts";
 import { resumeAndShow, resumeNeeds } from "../../clients/run/resume.ts";
@@ -128,6 +128,7 @@ function RunView({ run, tab }: { readonly run: ViewedRun; readonly tab: Route["t
   const view = useStepView(run, tab === "rollouts" ? step : null, search);
   const table = useRoute((route) => tab === "rollouts" && route.view !== "step");
   const field = useRef<HTMLInputElement>(null);
+  const [shell, setShell] = useState<HTMLElement | null>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a tab begins at its top
   useLayoutEffect(() => void document.getElementById("main")?.scrollTo(0, 0), [tab]);
   useInspectorKeys({
@@ -139,7 +140,7 @@ function RunView({ run, tab }: { readonly run: ViewedRun; readonly tab: Route["t
     find: () => field.current?.focus(),
   });
   return (
-    <div className={styles.shell} data-testid="screen-train" data-inspecting={inspected !== null}>
+    <div ref={setShell} className={styles.shell} data-testid="screen-train">
       <div className="screen">
         <header className="row wrap gap-2-3">
           <h1>{titleOf(run)}</h1>
@@ -158,7 +159,7 @@ function RunView({ run, tab }: { readonly run: ViewedRun; readonly tab: Route["t
           {tab === "held-out" && (
             <>
               <EvaluationPart />
-              <HeldOut run={run} step={step} evaluations={evaluations} />
+              <HeldOut run={run} step={step} evaluations={evaluations} beside={shell} />
             </>
           )}
         </Tabs.Content>

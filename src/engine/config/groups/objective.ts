@@ -26,10 +26,12 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
     help: "Computes one ratio per token or one per rollout",
   }),
   epsilonLow: float("Clip ε low", 0.2, [0, 0.99, 0.01], {
+    healthy: [0.1, 0.3],
     trl: "epsilon",
     help: "Clips ratios below 1 − ε when the advantage is negative",
   }),
   epsilonHigh: float("Clip ε high", 0.2, [0, 10, 0.01], {
+    healthy: [0.1, 0.3],
     trl: "epsilon_high",
     help: "Clips ratios above 1 + ε when the advantage is positive. With cispo it is the largest weight; 5 is usual there",
   }),
@@ -38,6 +40,7 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
     help: "Upper limit of the unclipped ratio, above 1; 0 is off",
   }),
   beta: float("KL weight β", 0.04, [0, 10, 0.01], {
+    healthy: [0, 0.2],
     trl: "beta",
     help: "Weight of the KL to the reference; 0 skips the reference pass",
     main: true,
@@ -50,7 +53,7 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
     help: "Limits log-ratios to ±20 and the estimate to 10, so that one token cannot overflow",
   }),
   reference: oneOf("Reference", "start", {
-    choices: [choice("start", "Frozen start of the run"), choice("ema", "EMA partner")],
+    choices: [choice("start", "Frozen start of the run"), choice("ema", "The partner, a moving average")],
     help: "Weights to which the KL term pulls the policy",
   }),
   iterations: int("Passes per batch μ", 1, [1, 8], {
@@ -178,12 +181,14 @@ export const LOSS_OPTION_SETTINGS = inGroup("objective", {
 /** Settings of the group "sampling" of rollouts. */
 export const SAMPLING_SETTINGS = inGroup("sampling", {
   groupSize: int("Group size G", 4, [2, 64], {
+    healthy: [4, 8],
     unit: "rollouts",
     trl: "num_generations",
     help: "Rollouts per prompt. Use 4 or more: with 2, every advantage is ±0.71, whatever the difference in reward",
     main: true,
   }),
   temperature: float("Temperature", 1, [0.05, 5, 0.05], {
+    healthy: [0.9, 1],
     trl: "temperature",
     help: "Divides the logits in sampling and in log-probabilities. Must be above 0, because greedy rollouts are all equal",
     main: true,

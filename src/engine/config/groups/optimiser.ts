@@ -3,6 +3,7 @@ import { choice, flag, float, inGroup, int, oneOf } from "../setting.ts";
 
 export const OPTIMISER_SETTINGS = inGroup("optimiser", {
   learningRate: float("Learning rate", 1e-4, [0, 1, 1e-5], {
+    healthy: [1e-6, 1e-4],
     trl: "learning_rate",
     help: "Peak learning rate of AdamW. Use about 1e-5 for 1B and larger; the pocket model needs more",
     main: true,
@@ -51,6 +52,7 @@ export const OPTIMISER_SETTINGS = inGroup("optimiser", {
     help: "Added to the bias-corrected root of the second moment",
   }),
   maxGradNorm: float("Gradient clip", 1, [0, 1000, 0.1], {
+    healthy: [0.5, 1],
     trl: "max_grad_norm",
     help: "Maximum global gradient norm over all trainable tensors; 0 is off",
   }),
@@ -70,7 +72,7 @@ export const OPTIMISER_SETTINGS = inGroup("optimiser", {
 /** Settings of the group "partner": the moving average of the policy, and its captions in loop 2. */
 export const PARTNER_SETTINGS = inGroup("partner", {
   emaDecay: float("EMA decay", 0.999, [0, 1, 0.001], {
-    help: "Partner ← decay · partner + (1 − decay) · policy after every optimiser step; 0.999 moves the partner 10 % in 100 steps",
+    help: "The partner is the moving average (EMA) of the policy: after every optimiser step, partner ← decay · partner + (1 − decay) · policy; 0.999 moves it 10 % in 100 steps",
     main: true,
   }),
   emaRamp: flag("EMA ramp", false, {

@@ -197,11 +197,13 @@ export const MIX_SETTINGS = {
 /** Settings of the group "model": adapters and cost of a picture. */
 export const MODEL_SETTINGS = inGroup("model", {
   loraRank: int("LoRA rank r", 128, [1, 512], {
+    healthy: [64, 128],
     trl: "lora_r",
     help: "Rank of the adapters on all linear layers of the language model",
     main: true,
   }),
   loraAlpha: float("LoRA alpha", 256, [0.01, 4096], {
+    healthy: [128, 256],
     trl: "lora_alpha",
     help: "Scales the adapter output by alpha / r",
   }),
