@@ -1,5 +1,5 @@
 /** The tab Held-out: scores of rows that never train, and the rows behind them. */
-import { type ReactNode, useMemo, useState } from "react";
+import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
 import { createPortal } from "react-dom";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import { differenceText, fewPicturesText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
@@ -15,8 +15,6 @@ import type { EvalReport, SegmentationMetric, StoredEvaluation } from "../../../
 import { baselineIn, countChanges, type RowPair, rowPairs } from "../../../engine/runs/library/run-result.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
-import { LiveChart } from "../../components/charts/live-chart.tsx";
-import type { ChartSpec, MetricSource } from "../../components/charts/series.ts";
 import { type EvalMetricText, evalTexts } from "../../components/held-out-texts.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { shortRow } from "../../components/rollout/rollout-view.ts";
@@ -24,6 +22,7 @@ import { type Evaluations, useRowsOpen, type ViewedRun } from "../../components/
 import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
+import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table.tsx";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
@@ -164,6 +163,8 @@ function SegmentationTable(props: {
   );
 }
 
+const EvalCurve = lazy(() => import("./eval-curve.tsx"));
+
 /**
  * Held-out evaluations of a run: fixed rows, fixed seeds, each evaluation paired with the first.
  * @param props.step the evaluated step of the time line; null without any
@@ -268,7 +269,13 @@ function Comparison(props: {
           />
         ))}
       </fieldset>
-      {list.length > 1 && <ScoreCurve list={list} metric={metric} title={text.title} step={last.report.step} />}
+      {list.length > 1 && (
+        <ErrorBoundary>
+          <Suspense fallback={<div className={`p-2 framed round-l ${styles.curve}`} />}>
+            <EvalCurve list={list} metric={metric} title={text.title} step={last.report.step} />
+          </Suspense>
+        </ErrorBoundary>
+      )}
       <SourceTable first={first.report} last={last.report} />
       {metric === "grounding_iou" && <SegmentationTable first={first.report} last={last.report} pictures={pictures} />}
       <div className="row wrap gap-2-4 between">
@@ -277,58 +284,6 @@ function Comparison(props: {
       </div>
       <EvalRows run={run} first={first} last={last} metric={metric} beside={beside} />
     </>
-  );
-}
-
-const ENDS = ["mean", "low", "high"] as const;
-const NO_SMOOTHING = { smoothing: 0, axis: "step" } as const;
-
-/** Mean of a score at each evaluation with the ends of its 95 % interval; a click shows the evaluation. */
-function ScoreCurve(props: {
-  readonly list: readonly StoredEvaluation[];
-  readonly metric: ScoreId;
-  readonly title: string;
-  /** Step of the evaluation that is shown. */
-  readonly step: number;
-}): ReactNode {
-  const { list, metric, title, step } = props;
-  const source = useMemo((): MetricSource => {
-    const scores = list.flatMap(({ report }) => {
-      const score = scoreOf(report, metric);
-      return score === null ? [] : [{ step: report.step, ...score }];
-    });
-    const steps = scores.map((score) => score.step);
-    return {
-      steps,
-      xs: steps,
-      names: ENDS,
-      column: (name) => scores.map((score) => score[name as (typeof ENDS)[number]]),
-      isMissing: () => false,
-      subscribe: () => () => undefined,
-    };
-  }, [list, metric]);
-  const spec = useMemo((): ChartSpec => {
-    const series = ENDS.map((name) => ({
-      metrics: [name],
-      label: name === "mean" ? name : `95 %, ${name}`,
-      loop: null,
-      colour: 0,
-      dash: name === "mean" ? [] : [2, 4],
-      decimals: 3,
-    }));
-    return { id: `score-${metric}`, title, series, explains: [] };
-  }, [metric, title]);
-  return (
-    <LiveChart
-      key={metric}
-      spec={spec}
-      source={source}
-      view={NO_SMOOTHING}
-      sync={`held-out ${metric}`}
-      step={step}
-      height={190}
-      onPick={(at) => navigate({ step: at })}
-    />
   );
 }
 
