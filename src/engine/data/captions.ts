@@ -8,6 +8,7 @@ import {
   type Mark,
   marksOf,
   masksIn,
+  pointsByNumber,
   saysMore,
   segTokens,
   tagged,
@@ -16,7 +17,15 @@ import {
   withoutName,
   withoutTokens,
 } from "./talk/marks.ts";
-import { type Asked, phraseOf, splitPhrase, type Wording, wordingOf, wordsBefore } from "./talk/questions.ts";
+import {
+  type Asked,
+  phraseOf,
+  splitPhrase,
+  type Wording,
+  wordingOf,
+  wordsAfter,
+  wordsBefore,
+} from "./talk/questions.ts";
 
 /** One turn of a conversation; other roles are dropped. */
 export interface Turn {
@@ -117,6 +126,8 @@ export interface RowCaptions {
   readonly refused?: readonly (string | undefined)[];
   /** Every question with its answer; absent without questions. */
   readonly pairs?: readonly PairFate[];
+  /** Whether answers belong to several masks in order, because no text names a mask. */
+  readonly inOrder?: boolean;
   /** A sentence if the whole row is unusable. */
   readonly fatal?: string;
   /** A sentence about texts or masks that are not used. */
@@ -214,6 +225,7 @@ export function captionsOf(stored: readonly Turn[], masks: number, first = 1): R
     ...(questions.some((own) => own.length > 0) ? { questions } : {}),
     ...(refused.some((reason) => reason !== undefined) ? { refused } : {}),
     ...(pairs.length > 0 ? { pairs } : {}),
+    inOrder: masks > 1 && pairs.length > 0 && !talks.some(({ isNamed }) => isNamed),
     ...(remark === undefined ? {} : { remark }),
   };
 }
@@ -308,6 +320,10 @@ function placed(exchanges: readonly Exchange[], masks: number): Talk[] | string 
     const texts = count(unnamed.length, unnamed[0]?.isAsked ? "answer" : "text");
     return `the row has ${count(masks, "mask")} and ${texts}, and no text names its mask`;
   }
+  const pointing = masks > 1 && !isNamed ? unnamed.find(({ question }) => pointsByNumber(question)) : undefined;
+  if (pointing !== undefined) {
+    return `the question ${quote(pointing.question, 80)} points to one of ${masks} masks in words that are not known; write "region 2"`;
+  }
   const orders = new Map(unnamed.map((talk, nth) => [talk, nth]));
   let before: readonly number[] = [];
   return talks.map((talk) => {
@@ -392,9 +408,11 @@ function phrasesOf({ question, answer, isAsked }: Exchange): (string | undefined
   }
   const asked = isAsked ? phraseOf(question) : undefined;
   if (tokens.length === 1 && asked !== undefined) return [asked];
-  const words = befores.map(wordsBefore);
-  if (words.every((text) => text !== undefined)) return words;
-  const parts = asked === undefined ? undefined : splitPhrase(asked, tokens.length);
+  const afters = tokens.map(({ end }, nth) => answer.slice(end, tokens[nth + 1]?.start));
+  for (const words of [befores.map(wordsBefore), afters.map(wordsAfter)]) {
+    if (words.every((text) => text !== undefined)) return words;
+  }
+  const parts = asked === undefined ? undefined : splitPhrase(asked, tokens.length, answer);
   return tokens.map((_, nth) => parts?.[nth]);
 }
 

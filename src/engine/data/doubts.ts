@@ -42,7 +42,7 @@ export function doubtsOf(tables: readonly DoubtfulTable[], pace: Pace): SetDoubt
   const pictures = new Set<string>();
   let first: Promise<number> | undefined;
   let maps: Promise<boolean> | undefined;
-  let [numbered, white] = [0, 0];
+  let [numbered, white, ordered] = [0, 0, 0];
   const doubts: Doubts = {
     fractions: async (used) => {
       if (inPixels) return false;
@@ -60,6 +60,9 @@ export function doubtsOf(tables: readonly DoubtfulTable[], pace: Pace): SetDoubt
       first ??= anyRow(tables, Number.POSITIVE_INFINITY, namesZero).then((zero) => (zero ? 0 : 1));
       return first;
     },
+    inOrder: () => {
+      ordered++;
+    },
     labelMaps: async () => {
       white++;
       maps ??= anyRow(tables, EXAMPLES, hasLabels);
@@ -74,6 +77,10 @@ export function doubtsOf(tables: readonly DoubtfulTable[], pace: Pace): SetDoubt
       if (first !== undefined) {
         const texts = numbered === 1 ? "the texts of 1 row name" : `the texts of ${numbered} rows name`;
         notes.push(`${texts} regions counted from ${await first}, the smallest number in the data set`);
+      }
+      if (ordered > 0) {
+        const rows = ordered === 1 ? "1 row belong to its" : `${ordered} rows belong to their`;
+        notes.push(`the answers of ${rows} masks in order, because no text names a mask`);
       }
       if (maps !== undefined) {
         const many = white === 1 ? "1 mask" : `${white} masks`;

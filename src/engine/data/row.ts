@@ -56,6 +56,8 @@ export interface Doubts {
   turned(imageId: string): Promise<boolean>;
   /** Number of the first region where texts name regions by number, none of them 0 in the row: 0 or 1. */
   firstRegion(): Promise<number>;
+  /** Counts a row whose answers belong to its masks in order. */
+  inOrder(): void;
   /** Whether pictures of masks are label maps, in which 255 alone is void. */
   labelMaps(): Promise<boolean>;
 }
@@ -157,6 +159,7 @@ export async function adaptRow(
     );
     return { ...nothing, masks, ...(refused.length > 0 ? { pairs: refused } : {}) };
   }
+  if (texts.inOrder === true) doubts?.inOrder();
   const asked = texts.pairs === undefined ? {} : { pairs: texts.pairs };
   const silent = adapter.clip
     ? []

@@ -6,25 +6,28 @@ export interface Mark {
   readonly end: number;
   /**
    * `prompt`: `<Prompt0>`, counted from 0; `region`: `<region1>`, counted as the data set does; `word`: the same
-   * without brackets; `ordinal`: "the first region", "region two", "region B"; `blank`: `<region>`, which has no number.
+   * without brackets; `ordinal`: "the first region", "the 2nd region", "region two", "region B"; `blank`: `<region>`,
+   * which has no number.
    */
   readonly kind: "prompt" | "region" | "word" | "ordinal" | "blank";
   /** Number as written; 0 for a blank. */
   readonly number: number;
 }
 
-const NAMES = "region|masks?|obj|object|area";
+const NAMES = "region|masks?|obj|object|area|segment|instance";
 const BLANK =
   "<(?:region|masks?|mask_pos|mask_feat|region_feat?|region_fea|spi_descript|spi|bbox|box|roi|obj|object)>(?:<pos>)?|\\[(?:region|mask)\\]|<vp>(?:<IMG_CONTEXT>|\\s)*</vp>";
 const WORDS = "(?:region|mask|object|area|box|instance|segment)";
+const HAN = "(?:个|块|处)?(?:区域|掩码|掩膜|遮罩|目标|物体)";
+const HAN_NUMERALS = "一二三四五六七八";
 const NUMERALS = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
 const ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"];
 const MARK = new RegExp(
   [
     "<Prompt(\\d{1,9})>",
     `(?:<\\|?(?:${NAMES})[ _:#-]{0,2}(\\d{1,9})\\|?>|\\[(?:${NAMES})[ _:#-]{0,2}(\\d{1,9})\\])(?:\\s?(?:${BLANK}))?`,
-    `\\b${WORDS}[ _#-]{0,2}(\\d{1,9})(?![\\w%])(?:\\s?(?:${BLANK}))?`,
-    `\\b(${ORDINALS.join("|")}) (?:marked |masked |highlighted )?${WORDS}\\b`,
+    `(?:\\b${WORDS}|${HAN})(?:[ _#-]{0,2}| number | no\\. ?| nr\\. ?)(?:(\\d{1,9})(?![\\w%])|\\((\\d{1,9})\\))(?:\\s?(?:${BLANK}))?`,
+    `\\b(${ORDINALS.join("|")}|\\d{1,2}(?:st|nd|rd|th)) (?:marked |masked |highlighted )?${WORDS}\\b|第([${HAN_NUMERALS}\\d])${HAN}`,
     `\\b${WORDS} (${NUMERALS.join("|")}|[A-H])(?![\\w'’])`,
     `(${BLANK})`,
   ].join("|"),
@@ -34,15 +37,19 @@ const MARK = new RegExp(
 /** The marks of a text, in order. */
 export function marksOf(text: string): Mark[] {
   return [...text.matchAll(MARK)].flatMap((match): Mark[] => {
-    const [whole, prompt, tag, bracket, word, ordinal, letter] = match;
+    const [whole, prompt, tag, bracket, word, enclosed, ordinal, han, letter] = match;
     const place = { start: match.index, end: match.index + whole.length };
     if (prompt !== undefined) return [{ ...place, kind: "prompt", number: Number(prompt) }];
     if (tag !== undefined || bracket !== undefined) {
       return [{ ...place, kind: "region", number: Number(tag ?? bracket) }];
     }
-    if (word !== undefined) return [{ ...place, kind: "word", number: Number(word) }];
-    if (ordinal !== undefined) {
-      return [{ ...place, kind: "ordinal", number: ORDINALS.indexOf(ordinal.toLowerCase()) + 1 }];
+    if (word !== undefined || enclosed !== undefined) {
+      return [{ ...place, kind: "word", number: Number(word ?? enclosed) }];
+    }
+    const nth = ordinal ?? han;
+    if (nth !== undefined) {
+      const words = [ORDINALS.indexOf(nth.toLowerCase()), HAN_NUMERALS.indexOf(nth)];
+      return [{ ...place, kind: "ordinal", number: Number.parseInt(nth, 10) || Math.max(...words) + 1 }];
     }
     if (letter === undefined) return [{ ...place, kind: "blank", number: 0 }];
     // "region a" may be an article.
@@ -50,6 +57,18 @@ export function marksOf(text: string): Mark[] {
     const number = NUMERALS.indexOf(letter.toLowerCase()) + 1 || letter.charCodeAt(0) - 64;
     return [{ ...place, kind: "ordinal", number }];
   });
+}
+
+const COUNTED =
+  /(?<![A-Za-z_])\d+(?:\s?(?:-|–|to|or|and)\s?\d+)?[ -](?:(?:short|long|complete|simple|full|\w+ed) )?(?:words?|sentences?|characters?|tokens?|lines?|paragraphs?)\b/gi;
+const POINTS = new RegExp(
+  `\\d|第|\\b(?:${ORDINALS.join("|")}|last|former|latter|${NUMERALS.slice(1).join("|")}) (?:one|of|to|from)\\b|\\b(?:the|and) (?:${ORDINALS.join("|")}|last|former|latter)\\b`,
+  "i",
+);
+
+/** Whether a text without known marks points to one of several things by number or order; counts of words do not. */
+export function pointsByNumber(text: string): boolean {
+  return POINTS.test(text.replace(COUNTED, ""));
 }
 
 /** Index of the mask that a numbered mark stands for. @param first number of the data set's first region */

@@ -10,12 +10,13 @@ export type Asked = "mask" | "yes or no" | "number" | "picture" | "description" 
 const REGION_WORDS =
   /\b(?:regions?|areas?|marked|masked|mask|highlighted|outlined|circled|boxed|bounding box|selected|indicated|annotated|target|(?:in|inside|within|by) (?:the|a) (?:\w+ )?(?:circle|box|contour|outline|rectangle|polygon|ellipse)|(?:the|this|that|target) (?:[\w-]+ )?(?:object|item|entity|instance|thing))\b|区域|标记|掩码|掩膜|遮罩/i;
 const PICTURE_WORDS =
-  /\b(?:images?|pictures?|photos?|photographs?|scenes?|videos?|screenshot|room|place|weather|season|setting|surroundings|environment|background|foreground|time of day|going on|happening)\b|图片|图像|照片|画面|图中|图里/i;
+  /\b(?:images?|pictures?|pics?|photos?|photographs?|scenes?|videos?|frames?|visuals?|visual content|screenshot|snapshot|painting|artwork|drawing|illustration|view|mood|atmosphere|room|place|weather|season|setting|surroundings|environment|background|foreground|time of day|going on|happening)\b|\b(?:you (?:can )?see|can you see|(?:is|are|was) (?:this |it )?(?:shown|depicted|visible|taken))\b(?! (?:about|in|on|inside|within|by)\b)|图片|图像|照片|画面|图中|图里|张图|什么地方/i;
 const MASK_WANTED =
   /(?:^|[.?!,]\s*|\byou (?:please )?|\bplease (?:identify and )?|\bto |\band )segment\b|\b(?:output|respond with|answer with|reply with|provide|give(?: me)?|generate|produce|show(?: me)?|return|create|draw|predict|display)\s+(?:with\s+)?(?:an?\s+|the\s+|its\s+|their\s+|your\s+)?(?:[\w-]+\s+){0,2}?(?:segmentation(?:\s+masks?)?|masks?)\b|\bsegmentation masks?[.?!]*$|分割/i;
-const YES_OR_NO = /\byes(?: or |\/| \/ |, )no\b|\btrue or false\b|是否|吗[?？。]?\s*$/i;
+const YES_OR_NO =
+  /\byes(?: or |\/| \/ |, )no\b|\btrue or false\b|\b(?:verify|check|determine|decide|judge|tell me|confirm) (?:whether|if|that)\b|是否|有没有|是不是|吗[?？。]?\s*$/i;
 const CLOSED =
-  /^(?:(?:and|so|but|now|then|also|well|please answer|question)[,:]?\s+)?(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should|may|might|isn't|aren't|doesn't|don't|didn't|can't)\s+(?!you\b(?! (?:see|notice|spot|think|believe)\b)|i\b|we\b|(?:someone|anyone)\b)/i;
+  /^(?:(?:and|so|but|now|then|also|well|please answer|question)[,:]?\s+)?(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should|may|might|isn't|aren't|doesn't|don't|didn't|can't)\s+(?!you\b(?! (?:see|notice|spot|think|believe|say|agree)\b)|i\b|we\b|(?:someone|anyone)\b)/i;
 const TAG_QUESTION =
   /,\s*(?:right|correct|(?:is|are|does|do|was|were|has|have)(?:n't)? (?:it|he|she|they|there))\s*\?\s*$/i;
 /** A sentence in front of a question. */
@@ -152,13 +153,17 @@ function cleaned(found: string): string | undefined {
 const DETERMINED = /^(?:the|an?|this|that|these|those|his|her|its|their|my|your|one|two|three|\d+)\s/i;
 
 /**
- * A phrase that lists as many things as wanted ("the cup, the plate and the spoon"). Undefined for another number, and if
- * the parts may share their words, as in "the black and white dog".
+ * A phrase that lists as many things as wanted ("the cup, the plate and the spoon"). Undefined for another number, if
+ * the parts may share their words, as in "the black and white dog", and if the answer names them in another order.
  */
-export function splitPhrase(phrase: string, wanted: number): string[] | undefined {
+export function splitPhrase(phrase: string, wanted: number, answer: string): string[] | undefined {
   const parts = phrase.split(/\s*[,;]\s*(?:and\s+)?|\s+and\s+/i).map((part) => part.trim());
   const apart = parts.every((part) => DETERMINED.test(part)) || parts.every((part) => /^\S+$/.test(part));
-  return parts.length === wanted && apart ? parts : undefined;
+  const said = answer.toLowerCase();
+  const places = parts.map((part) => said.indexOf(part.toLowerCase().split(/\s/).at(-1) as string));
+  const named = places.filter((place) => place >= 0);
+  const isInOrder = named.every((place, at) => at === 0 || place > (named[at - 1] as number));
+  return parts.length === wanted && apart && isInOrder ? parts : undefined;
 }
 
 const LEAD =
@@ -176,5 +181,12 @@ export function wordsBefore(text: string): string | undefined {
       .split(/[.;!?\n]/)
       .at(-1) ?? "";
   const words = clause.replace(LEAD, "").replace(TRAIL, "");
+  return SENTENCE.test(words) ? undefined : cleaned(words);
+}
+
+/** The words that follow a [SEG] and name it, such as "the cup" in "[SEG] is the cup" or "[SEG] (cup)". */
+export function wordsAfter(text: string): string | undefined {
+  const clause = /^\s*(?:(?:is|are|for|marks?|shows?)\s|[:=(–—-])\s*([^.;!?\n)[\]]{1,400})/i.exec(text)?.[1] ?? "";
+  const words = clause.replace(/[\s,:]*(?:\band)?[\s,:]*$/i, "");
   return SENTENCE.test(words) ? undefined : cleaned(words);
 }
