@@ -157,7 +157,8 @@ export function smallestRegion(turns: readonly Turn[]): number {
     const inAnswer = marksIn(exchange, true);
     // A single "region 5" of an answer may be text in the picture.
     const words = new Set(inAnswer.flatMap(({ kind, number }) => (kind === "word" ? [number] : [])));
-    return [...marksOf(exchange.question), ...inAnswer.filter(({ kind }) => kind !== "word" || words.size > 1)];
+    const isName = (mark: Mark): boolean => mark.kind !== "word" || words.size > 1 || isLabel(mark, exchange.answer);
+    return [...marksOf(exchange.question), ...inAnswer.filter(isName)];
   });
   const numbers = marks.flatMap(({ kind, number }) => (kind === "region" || kind === "word" ? [number] : []));
   return numbers.reduce((smallest, number) => Math.min(smallest, number), Number.POSITIVE_INFINITY);
@@ -249,11 +250,22 @@ export function exchangesOf(turns: readonly Turn[]): Exchange[] {
   return exchanges;
 }
 
-/** The marks of an exchange's question or answer. Words of captions and answers may be text in the picture. */
+/**
+ * The marks of an exchange's question or answer. Words of captions may be text in the picture, except "Region 2:" in
+ * front of a sentence.
+ */
 function marksIn({ question, answer, isAsked }: Exchange, isAnswer: boolean): Mark[] {
   if (!isAnswer) return marksOf(withoutHeader(question));
-  return marksOf(answer).filter(
-    ({ kind }) => kind === "prompt" || kind === "region" || ((kind === "word" || kind === "ordinal") && isAsked),
+  return marksOf(answer).filter((mark) => mark.kind !== "blank" && (isAsked || !isWord(mark) || isLabel(mark, answer)));
+}
+
+function isWord({ kind }: Mark): boolean {
+  return kind === "word" || kind === "ordinal";
+}
+
+function isLabel({ start, end }: Mark, text: string): boolean {
+  return (
+    /(?:^|[.!?;\n])\s*$/.test(text.slice(Math.max(0, start - 8), start)) && /^\s?[:：]/.test(text.slice(end, end + 2))
   );
 }
 
@@ -274,11 +286,10 @@ function withNames(exchanges: readonly Exchange[], masks: number, first: number)
       tagged(text, (mark) => {
         const { kind, start, end } = mark;
         if (kind === "blank") return isAnswer || isNumbered ? undefined : masks === 1 ? 0 : nth++;
-        const isWord = kind === "word" || kind === "ordinal";
-        if (isAnswer && isWord && (masks === 1 || !exchange.isAsked)) return undefined;
+        if (isAnswer && isWord(mark) && (masks === 1 || !(exchange.isAsked || isLabel(mark, text)))) return undefined;
         const mask = indexOf(mark, first);
         if (mask >= 0 && mask < masks) return mask;
-        if (isAnswer && isWord) return undefined;
+        if (isAnswer && isWord(mark)) return undefined;
         const from = kind === "region" || kind === "word" ? `, counted from ${first}` : "";
         beyond ??= `the text refers to ${text.slice(start, end)}${first === 0 ? from : ""}, but the row has ${count(masks, "mask")}`;
         return undefined;

@@ -3,14 +3,14 @@ import { badInput, LabError, quote, toLabError } from "../errors.ts";
 import { exchangesOf, type PairFate, readTurns, regionsMeant } from "./captions.ts";
 import { type PictureProbe, pathIn, pictureProbes } from "./image/picture.ts";
 import { labelText, splitLabels } from "./mask/label-map.ts";
-import { bitmapOf, isNumbers, type PictureSize, splitMasks } from "./mask/mask-picture.ts";
+import { bitmapOf, isNumbers, type PictureSize, type SeenLabels, splitMasks } from "./mask/mask-picture.ts";
 import { type MaskContext, readMask } from "./mask/mask-read.ts";
 import { type Rle, rleArea } from "./mask/rle.ts";
 import type { FrameRows } from "./readers/reader.ts";
 import { readLabels, rowCaptions, rowParts, turnsOf } from "./row-parts.ts";
 import type { RegionSummary, SkippedRow } from "./sample.ts";
 import type { FindFile } from "./siblings.ts";
-import type { Adapter, Role } from "./tables/schema.ts";
+import { type Adapter, isBeside, type Role } from "./tables/schema.ts";
 import type { ReadMeter, Table } from "./tables/table.ts";
 
 /** Maximum masks of one row. */
@@ -170,7 +170,8 @@ export async function adaptRow(
   if (remark !== undefined) skip(adapter.text, remark, silent.length);
   const { category } = adapter;
   const labelCell = category === undefined ? [] : ((await step(category, () => part(category), 0)) ?? []);
-  const each = category?.each === true && Array.isArray(labelCell);
+  const parallel = category !== undefined && isBeside(category, adapter.mask);
+  const each = Array.isArray(labelCell) && (category?.each === true || (parallel && labelCell.length === masks));
   const labelsIn = async (cell: unknown): Promise<readonly string[]> =>
     category === undefined ? [] : ((await step(category, async () => readLabels(cell), 0)) ?? []);
   const labels = each ? [] : await labelsIn(labelCell);
@@ -218,8 +219,8 @@ export async function adaptRow(
         const choice = pairs ? [[region, faced[region]] as const] : [...faced.entries()];
         const probes = choice as readonly (readonly [number, PictureProbe | LabError])[];
         let labels: readonly number[] = [];
-        const seen = (all: readonly number[]): void => {
-          labels = all;
+        const seen: SeenLabels = (map) => {
+          labels = map.labels;
         };
         const used = { ...context, seen, fractions: doubts && (() => doubts.fractions(true)) };
         const found = await fitting(item, probes, used, which);
@@ -309,7 +310,7 @@ async function regionItems(
   if (items.length !== 1 || meant < 2) return items;
   const polygons = several ? flatPolygons(items[0], cell, size) : undefined;
   if (polygons?.length === meant) return polygons;
-  let masks: (Rle | null)[] | string | undefined;
+  let masks: (Rle | LabError)[] | string | undefined;
   try {
     masks = await splitLabels(items[0], meant, size);
   } catch (thrown) {

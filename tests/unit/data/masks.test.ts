@@ -13,6 +13,7 @@ import { maskOf } from "../../../src/engine/data/readers/coco.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { checkRegionSet } from "../../../src/engine/data/set-info.ts";
 import { siblingsOf } from "../../../src/engine/data/siblings.ts";
+import { LabError } from "../../../src/engine/errors.ts";
 import { boxMask, png, row } from "./make.ts";
 
 const SIZE = { height: 12, width: 16, find: () => undefined };
@@ -60,7 +61,9 @@ describe("label maps", () => {
     encode({ width: 4, height: 1, data: Uint8Array.from(labels), channels: 1, depth: 8 });
   const split = async (item: unknown, texts: number): Promise<unknown> => {
     const found = await splitLabels(item, texts, { height: 1, width: 4, find: () => undefined });
-    return typeof found === "string" ? found : found?.map((mask) => (mask === null ? null : [...decodeRle(mask)]));
+    return typeof found === "string"
+      ? found
+      : found?.map((mask) => (mask instanceof LabError ? null : [...decodeRle(mask)]));
   };
   test.each([
     [
@@ -125,7 +128,9 @@ test("a label map of one label gives its own text, not the first", async () => {
   const map = encode({ width: 32, height: 24, data, channels: 1, depth: 8 });
   const set = await openRegionSet(memoryFolder({ ...files, "maps/0.png": map }));
   expect(set.summaries.map(({ region, caption }) => [region, caption])).toEqual([[1, "a dog"]]);
-  expect(set.skipped.map(({ reason }) => reason)).toEqual(["the mask is null"]);
+  expect(set.skipped.map(({ reason }) => reason)).toEqual([
+    "the label map has no label 1, only 2; the row has 2 texts",
+  ]);
 });
 
 describe("polygons", () => {

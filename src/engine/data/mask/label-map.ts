@@ -2,24 +2,15 @@
  * Masks of several regions in one picture or bitmap: each label (a grey, palette entry or colour except 0) is a region.
  */
 
-import { pictureBytes } from "../image/picture.ts";
-import { decodePng, isPng } from "../image/png-decode.ts";
+import { badInput, type LabError } from "../../errors.ts";
 import type { FindFile } from "../siblings.ts";
-import { isBinaryCell } from "../tables/table.ts";
-import {
-  bitmapOf,
-  type Labelled,
-  labelledPng,
-  labelSet,
-  MOST_LABELS,
-  type PictureSize,
-  topOf,
-} from "./mask-picture.ts";
+import { type LabelMap, MOST_LABELS, type PictureSize } from "./mask-picture.ts";
+import { readMask } from "./mask-read.ts";
 import { type Rle, rleFromRuns } from "./rle.ts";
 
 /**
  * The masks of a label map for a number of texts. Text i belongs to label i + 1 if no label exceeds the number of
- * texts, else to the i-th label in order if there is one label per text. A missing label gives null. Void is no label
+ * texts, else to the i-th label in order if there is one label per text. A missing label gives an error. Void is no label
  * (docs/spec/data.md#8-label-maps-and-binary-masks).
  * @param texts number of texts, at least 2
  * @returns undefined for anything else, such as a mask of one region; a sentence if labels and texts do not fit
@@ -28,13 +19,20 @@ export async function splitLabels(
   item: unknown,
   texts: number,
   size: PictureSize & { readonly find: FindFile },
-): Promise<(Rle | null)[] | string | undefined> {
-  const map = await valuesOf(item, size);
+): Promise<(Rle | LabError)[] | string | undefined> {
+  const map = await labelMapOf(item, size);
   if (map === undefined) return undefined;
   const { labels } = map;
   const last = labels.at(-1);
+  if (last === undefined) return undefined;
+  const values = Array.from(map.values);
+  // Where something else is the background, as in Cityscapes, objects count from 0.
+  if (last < texts && values.includes(0) && (map.void !== undefined || values.some((value) => value < 0))) {
+    const all = `the labels 0, ${labelText(labels)} and void`;
+    return `the label map has ${all} for ${texts} texts, so 0 may be the first object or the background; number objects from 1`;
+  }
   // A picture with label 1 alone is a mask of one region.
-  if (last === undefined || last === 1) return undefined;
+  if (last === 1) return undefined;
   if (map.isColour && labels.length > 1) {
     const colours = `${labels.length} colours (${labelText(labels, true)})`;
     return `the mask has ${colours} and the row ${texts} texts, and colours have no order; store greys or palette entries`;
@@ -45,7 +43,10 @@ export async function splitLabels(
     return `the label map has ${labels.length} labels (${labelText(labels)}), but the row has ${texts} texts`;
   }
   const masks = labelRles(map.values, map.height, map.width, MOST_LABELS);
-  return Array.from({ length: texts }, (_, at) => masks?.get(numbered ? at + 1 : (labels[at] as number)) ?? null);
+  const missing = (label: number): LabError =>
+    badInput(`the label map has no label ${label}, only ${labelText(labels)}; the row has ${texts} texts`);
+  const wanted = numbered ? Array.from({ length: texts }, (_, at) => at + 1) : labels;
+  return wanted.map((label) => masks?.get(label) ?? missing(label));
 }
 
 /** Maximum number of labels in a message. */
@@ -59,7 +60,7 @@ export function labelText(labels: readonly number[], areColours = labels.some((l
 
 /** Whether a mask is a picture or bitmap of several labels, or of one label beside void. */
 export async function isLabelMap(item: unknown, size: PictureSize & { readonly find: FindFile }): Promise<boolean> {
-  const map = await valuesOf(item, size);
+  const map = await labelMapOf(item, size);
   return map !== undefined && (map.labels.length > 1 || map.void !== undefined);
 }
 
@@ -99,23 +100,15 @@ export function labelRles(
   return new Map([...found].map(([one, { runs }]) => [one, rleFromRuns(runs, height, width)]));
 }
 
-async function valuesOf(
+/** The labels of a picture or bitmap in any form of a mask; undefined for other masks. */
+async function labelMapOf(
   item: unknown,
-  size: PictureSize & { readonly find: FindFile },
-): Promise<(Labelled & PictureSize) | undefined> {
-  if (Array.isArray(item)) {
-    const bitmap = bitmapOf(item as unknown[], size);
-    const values = bitmap === undefined ? [] : Array.from(bitmap.values, Number);
-    const set = values.every(Number.isInteger) ? labelSet(values, bitmap?.width ?? 0, topOf(values), true) : undefined;
-    return bitmap === undefined || set === undefined ? undefined : { ...set, ...bitmap, values, isColour: false };
-  }
-  const stored = typeof item === "object" && item !== null && ("bytes" in item || "path" in item);
-  if (!isBinaryCell(item) && !stored && typeof item !== "string") return undefined;
-  if (typeof item === "string" && /^[0-o]+$/.test(item)) return undefined;
-  const picture = pictureBytes(item, size.find, "mask");
-  const bytes = await picture.read(0, picture.length);
-  if (!isPng(bytes)) return undefined;
-  const png = decodePng(bytes, "mask's");
-  const found = labelledPng(png);
-  return found === undefined ? undefined : { ...found, height: png.height, width: png.width };
+  context: PictureSize & { readonly find: FindFile },
+): Promise<LabelMap | undefined> {
+  let found: LabelMap | undefined;
+  const seen = (map: LabelMap): void => {
+    found = map;
+  };
+  await readMask(item, { ...context, seen });
+  return found;
 }

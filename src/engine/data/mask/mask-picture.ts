@@ -112,8 +112,8 @@ interface LabelSet {
   readonly void: number | undefined;
 }
 
-/** Receives the labels of a picture that is read as one mask. */
-export type SeenLabels = (labels: readonly number[]) => void;
+/** Receives the labels of a picture or bitmap that is read as one mask. */
+export type SeenLabels = (map: LabelMap) => void;
 
 /**
  * The labels of a picture. The largest number of its depth (255 in 8 bits) beside other labels is void, as in PASCAL VOC,
@@ -123,7 +123,7 @@ export type SeenLabels = (labels: readonly number[]) => void;
  * @param isGrey whether numbers are brightnesses, not entries of a palette
  * @returns undefined for more than 4096 labels or 256 colours
  */
-export function labelSet(
+function labelSet(
   values: ArrayLike<number>,
   width: number,
   top: number | undefined,
@@ -162,7 +162,7 @@ export function bitmapRle({ values, height, width }: Bitmap, seen?: SeenLabels):
   const isWhole = numbers.every(Number.isInteger);
   const soft = !isWhole && numbers.every((value) => value >= 0 && value <= 1);
   const found = isWhole ? labelSet(numbers, width, topOf(numbers), true) : undefined;
-  if (found !== undefined) seen?.(found.labels);
+  if (found !== undefined) seen?.({ ...found, values: numbers, height, width, isColour: false });
   const pixels = new Uint8Array(numbers.length);
   for (const [at, value] of numbers.entries()) {
     pixels[at] = (soft ? value >= 0.5 : value > 0 && value !== found?.void) ? 1 : 0;
@@ -171,7 +171,7 @@ export function bitmapRle({ values, height, width }: Bitmap, seen?: SeenLabels):
 }
 
 /** The number that may be void in numbers of unknown depth. */
-export function topOf(numbers: ArrayLike<number>): number | undefined {
+function topOf(numbers: ArrayLike<number>): number | undefined {
   let largest = 0;
   for (let at = 0; at < numbers.length; at++) largest = Math.max(largest, numbers[at] as number);
   return largest <= 255 ? 255 : largest === 65535 ? 65535 : undefined;
@@ -290,22 +290,21 @@ export async function readMaskPicture(bytes: Uint8Array, seen?: SeenLabels): Pro
   }
   const png = decodePng(bytes, "mask's");
   const found = colours(png);
-  return encodeRle(foreground(found, labelled(found, png.width), seen), png.height, png.width);
+  return encodeRle(foreground(found, labelled(found, png), seen), png.height, png.width);
 }
 
-/** The labels of a PNG: palette entries, greys (also as three equal channels) or colours; 0 where it is transparent. */
-export interface Labelled extends LabelSet {
+/** The labels of a picture: palette entries, greys (also as three equal channels) or colours; 0 where it is transparent. */
+export interface LabelMap extends LabelSet, PictureSize {
   readonly values: ArrayLike<number>;
   /** Whether the labels are colours, which have no order. */
   readonly isColour: boolean;
 }
 
 /** Undefined for more labels than a label map has. */
-export function labelledPng(png: DecodedPng): Labelled | undefined {
-  return labelled(colours(png), png.width);
-}
-
-function labelled({ value, visible, top, entry, isGrey }: Colours, width: number): Labelled | undefined {
+function labelled(
+  { value, visible, top, entry, isGrey }: Colours,
+  { height, width }: PictureSize,
+): LabelMap | undefined {
   const isFlat = !isGrey && entry === undefined && value.every((one) => (one & 255) * 0x010101 === one);
   const plain = entry ?? (isFlat ? value.map((one) => one & 255) : value);
   const values = plain.map((label, at) => (visible[at] === 0 ? 0 : label));
@@ -313,7 +312,8 @@ function labelled({ value, visible, top, entry, isGrey }: Colours, width: number
   const deepest =
     entry !== undefined || isFlat ? 255 : !isGrey || top < 255 ? undefined : top > 255 ? topOf(values) : top;
   const set = labelSet(values, width, deepest, entry === undefined);
-  return set === undefined ? undefined : { ...set, values, isColour: !isGrey && entry === undefined && !isFlat };
+  const isColour = !isGrey && entry === undefined && !isFlat;
+  return set === undefined ? undefined : { ...set, values, height, width, isColour };
 }
 
 /**
@@ -335,7 +335,7 @@ interface Colours {
   readonly isGrey: boolean;
 }
 
-function foreground({ value, visible, top, entry }: Colours, labels?: Labelled, report?: SeenLabels): Uint8Array {
+function foreground({ value, visible, top, entry }: Colours, labels?: LabelMap, report?: SeenLabels): Uint8Array {
   const seen = new Set<number>();
   let [hidden, shown, white] = [0, 0, 0];
   for (const [at, one] of value.entries()) {
@@ -348,11 +348,14 @@ function foreground({ value, visible, top, entry }: Colours, labels?: Labelled, 
     if (seen.size <= LEVELS) seen.add(one);
   }
   // A cut-out: the visible pixels are the mask, unless they are black and one other colour.
-  if (hidden > 0 && hidden < value.length && !(seen.size === 2 && seen.has(0))) return visible;
+  if (hidden > 0 && hidden < value.length && !(seen.size === 2 && seen.has(0))) {
+    if (labels?.isColour === false) report?.(labels);
+    return visible;
+  }
   // Label maps use many grey levels; smoothed edges use few.
   const smooth = seen.size > LEVELS && entry === undefined && 2 * white > shown;
   const black = seen.has(0);
-  if (!smooth && labels !== undefined) report?.(labels.labels);
+  if (!smooth && labels !== undefined) report?.(labels);
   return Uint8Array.from(value, (one, at) => {
     if (visible[at] === 0 || (labels?.void !== undefined && labels.values[at] === labels.void)) return 0;
     if (smooth) return brightness(one, top) >= 0.5 ? 1 : 0;

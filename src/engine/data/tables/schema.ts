@@ -201,7 +201,7 @@ function inside(role: Role, other: Role): boolean {
 }
 
 /** Whether a part is in the same struct as another one, except the row itself. */
-function isBeside(role: Role, other: Role): boolean {
+export function isBeside(role: Role, other: Role): boolean {
   const { column, path } = other;
   return (
     path.length > 0 && role.path.length === path.length && inside(role, { ...other, column, path: path.slice(0, -1) })
