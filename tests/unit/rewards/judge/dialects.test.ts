@@ -314,11 +314,50 @@ test.each<[string, string, Dialect]>([
   expect([format(last), last.temperature, last.seed]).toEqual([kept, 0, 0]);
 });
 
+test("a server that refuses all optional fields without a name gets none", async () => {
+  server.forget();
+  const bare = (body: object): boolean => Object.keys(body).length === 2;
+  const refusal = json(400, { error: { message: "Extra inputs are not permitted" } });
+  server.script((_, { body }) => (bare(body) ? "good" : refusal));
+  const judge = testJudge(server.url, { retries: 0, parallel: 1 });
+  expect((await judge.terms([PAIR]))[0]?.value).toBe(1);
+  expect(server.calls.map(({ body }) => bare(body))).toEqual([false, false, false, true, true]);
+});
+
+/** A reply with changed letters; questions stay. */
+const lettered = (change: (letter: string) => string) => (reply: string) =>
+  reply.startsWith('{"q') ? reply.replace(/"([A-E])"/g, (_, letter: string) => JSON.stringify(change(letter))) : reply;
+
+test.each<[string, (reply: string) => string]>([
+  ["a fence with words around it", (reply) => `Here you go:\n\n\`\`\`JSON\n${reply}\n\`\`\`\nHope this helps!`],
+  ["a fence of another language", (reply) => `\`\`\`javascript\n${reply}\n\`\`\``],
+  ["a fence of tildes", (reply) => `~~~json\n${reply}\n~~~`],
+  ["other marks of reasoning", (reply) => `<thinking>\n{"q1": "B"}\n</thinking>\n${reply}`],
+  [
+    "channels",
+    (reply) => `<|channel|>analysis<|message|>{}<|end|><|start|>assistant<|channel|>final<|message|>${reply}`,
+  ],
+  ["letters with their choices", lettered((letter) => `${letter}. A choice`)],
+  ["letters in brackets", lettered((letter) => `(${letter.toLowerCase()})`)],
+  ["letters with a bracket", lettered((letter) => `${letter}) yes`)],
+])("a reply is read from %s", async (_, form) => {
+  server.forget();
+  server.script((_call, seen) => ({ reply: form(wellRead(seen)) }));
+  expect((await testJudge(server.url, { retries: 0 }).terms([PAIR]))[0]?.value).toBe(1);
+  expect(server.calls).toHaveLength(2);
+});
+
+test("a word is no letter", async () => {
+  server.script((_call, seen) => ({ reply: lettered((letter) => `${letter} cup`)(wellRead(seen)) }));
+  const [term] = await testJudge(server.url, { retries: 0 }).terms([PAIR]);
+  expect(term).toMatchObject({ value: null, judge: { failure: "wrong-form" } });
+});
+
 test("a refusal that is not about a field changes none for later requests", async () => {
   server.forget();
-  server.script((call) => (call < 3 ? { status: 400, body: "No." } : "good"));
+  server.script((call) => (call < 4 ? { status: 400, body: "No." } : "good"));
   const judge = testJudge(server.url, { retries: 0, parallel: 1 });
-  expect((await judge.terms([PAIR]))[0]).toMatchObject({ value: null, judge: { failure: "bad-request", calls: 3 } });
+  expect((await judge.terms([PAIR]))[0]).toMatchObject({ value: null, judge: { failure: "bad-request", calls: 4 } });
   server.script(() => "good");
   server.forget();
   expect((await judge.terms([PAIR]))[0]?.value).toBe(1);
@@ -429,6 +468,15 @@ test.each<[string, string, RegExp, Behaviour]>([
   ["prose", "not-json", /not JSON; choose a larger judgeModel/, message({ content: "Sure! Here it is." })],
   ["another form", "wrong-form", /choose a larger judgeModel/, message({ content: "[1]" })],
   ["a web page", "not-json", /web page; check that judgeUrl/, { body: "<html>login</html>" }],
+  ["nothing at all", "not-json", /is empty; check that judgeUrl/, { body: "" }],
+  ["lines of JSON", "not-json", /is not JSON; check that judgeUrl/, { body: '{"done":false}\n{"done":true}\n' }],
+  ["a redirect", "no-model", /set judgeUrl to the final address$/, { status: 308, headers: { Location: "/v2" } }],
+  [
+    "reasoning alone, without a limit",
+    "cut-off",
+    /raise judgeMaxTokens$/,
+    message({ content: "", reasoning_content: "The cup is red." }),
+  ],
   ["a stream", "not-json", /turn streaming off/, { body: 'data: {"choices": []}\n\ndata: [DONE]\n\n' }],
   [
     "an error of status 200",

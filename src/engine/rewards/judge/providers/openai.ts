@@ -63,7 +63,7 @@ export function chatReply(
     throw new JudgeFailure("wrong-form", `The judge's answer contains no reply${why}`, { raw });
   }
   // Some servers take a whole structured reply for reasoning.
-  if (text.trim() === "" && ended === null && schema !== null) text = reasoning;
+  if (text.trim() === "" && ended === null && schema !== null && reasoning.includes("{")) text = reasoning;
   const unfinished = text.trim() === "" || /^\s*<think>(?![\s\S]*<\/think>)/.test(text);
   const usage = isRecord(answer) && isRecord(answer.usage) ? answer.usage : {};
   const count = (name: string): number | null => {
@@ -87,8 +87,12 @@ function firstChoice(answer: unknown): Record<string, unknown> {
   return isRecord(choices[0]) ? choices[0] : {};
 }
 
-/** Text of a reply: the string, or the text parts of a list, in which some services separate reasoning. */
+/**
+ * Text of a reply: the string, an object that the server has parsed already, or the text parts of a list, in which some
+ * services separate reasoning.
+ */
 function textOf(content: unknown): string | undefined {
+  if (isRecord(content)) return JSON.stringify(content);
   if (!Array.isArray(content)) return typeof content === "string" ? content : undefined;
   const texts = content.flatMap((part: unknown) =>
     isRecord(part) && typeof part.text === "string" ? [part.text] : [],
@@ -197,12 +201,14 @@ const CONTEXT =
   /context[-_ ]?(?:length|size)|maximum context|exceeds?\b.{0,40}\bcontext|prompt is too long|too many (?:input )?tokens/i;
 
 /**
- * Whether the format may be what a server refuses without a name.
- * @returns the dialect with its next form, or null if there is none
+ * What a server may refuse without a name: the format, else any optional field.
+ * @returns the dialect with the next form of the format or without optional fields, or null if there are none
  */
-function lessFormat(used: Dialect, request: ChatRequest): Dialect | null {
-  if (Object.keys(formOf("format", used, request)).length === 0) return null;
-  return { ...used, format: used.format + 1 };
+function fewerFields(used: Dialect, request: ChatRequest): Dialect | null {
+  if (Object.keys(formOf("format", used, request)).length > 0) return { ...used, format: used.format + 1 };
+  if (Object.keys(optionalFields(used, request)).length === 0) return null;
+  const none = Object.fromEntries(NAMES.map((name) => [name, OPTIONS[name].forms.length]));
+  return { ...used, ...none };
 }
 
 function refusedField(used: Dialect, { said, fields }: ServerError, request: ChatRequest): Name | null {
@@ -291,7 +297,7 @@ export function statusFailure(
     return new JudgeFailure("bad-request", `The judge refused the request (status ${status})${quote}; ${advice}`, more);
   }
   if (status >= 500) return new JudgeFailure("server", `The judge failed (status ${status})${quote}`, more);
-  if (status === 404 || /model.{0,80}(not found|does not exist|unknown)|unknown model/is.test(said)) {
+  if (status === 404 || /model.{0,80}(not found|does not exist|unknown|not loaded)|unknown model/is.test(said)) {
     return new JudgeFailure("no-model", `The judge has no such model or address (status ${status})${quote}`, more);
   }
   return new JudgeFailure("bad-request", `The judge refused the request (status ${status})${quote}`, more);
@@ -347,7 +353,7 @@ export function serverProvider(settings: ServerSettings, deps: ServerDeps): Judg
         const value = accepted ? parseBody(answer.text) : null;
         const error = accepted ? bodyError(value) : serverError(answer.text);
         if (error === null) {
-          dialect.format = Math.max(dialect.format, used.format);
+          for (const name of NAMES) dialect[name] = Math.max(dialect[name], used[name]);
           const reply = chatReply(value, answer.text, request, replyLimit(used, request));
           // Redact again: JSON may encode the key in another form.
           return { ...reply, text: redact(reply.text) };
@@ -359,7 +365,7 @@ export function serverProvider(settings: ServerSettings, deps: ServerDeps): Judg
           guess = guess === null ? null : { ...dialect, format: guess.format };
           continue;
         }
-        guess = failure.kind === "bad-request" && !refusesValue(error.said) ? lessFormat(used, request) : null;
+        guess = failure.kind === "bad-request" && !refusesValue(error.said) ? fewerFields(used, request) : null;
         if (guess === null) throw failure;
       }
     },
@@ -416,10 +422,15 @@ async function post(
       signal,
       // Only this request and its key are sent, and only to the configured address.
       credentials: "omit",
-      redirect: "error",
+      redirect: "manual",
       cache: "no-store",
       referrerPolicy: "no-referrer",
     });
+    // A browser shows nothing of a redirect.
+    if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)) {
+      await response.body?.cancel();
+      throw new JudgeFailure("no-model", "The judge's address leads to another one; set judgeUrl to the final address");
+    }
     const retryAfter = retryAfterMs(response.headers.get("retry-after"), deps.now());
     return { status: response.status, text: redact(await readBody(response)), retryAfter };
   } catch (thrown) {
@@ -434,14 +445,17 @@ function parseBody(text: string): unknown {
   try {
     return parseJson(text, "The judge's answer");
   } catch (cause) {
-    const what = FOREIGN.find(([form]) => form.test(text))?.[1] ?? "is not JSON";
+    const what = FOREIGN.find(([form]) => form.test(text))?.[1] ?? `is not JSON; ${CHECK_URL}`;
     throw new JudgeFailure("not-json", `The judge's answer ${what}`, { raw: text, cause });
   }
 }
 
+const CHECK_URL = "check that judgeUrl is the address of the API, which usually ends in /v1";
+
 /** Answers that are often mistaken for those of a chat server. */
 const FOREIGN: readonly (readonly [RegExp, string])[] = [
-  [/^\s*</, "is a web page; check that judgeUrl is the address of the API, which usually ends in /v1"],
+  [/^\s*$/, `is empty; ${CHECK_URL}`],
+  [/^\s*</, `is a web page; ${CHECK_URL}`],
   [
     /^\s*(?:data|event|id|:)\s*:?/,
     "is a stream although none was requested; turn streaming off in the server or proxy",

@@ -8,7 +8,7 @@ import { type JudgeQuestion, recognitionQuestion, type ScoredChoice } from "../.
 import { JudgeFailure } from "../providers/failure.ts";
 import type { JsonSchema } from "../providers/provider.ts";
 
-// Reads the JSON object in a model's reply: exactly one object, with only code fences or reasoning around it.
+// Reads the JSON object in a model's reply: the only one in a code fence, else exactly one object after any reasoning.
 
 /** @throws JudgeFailure("not-json" | "wrong-form") with the reply */
 export function replyObject(text: string): Record<string, unknown> {
@@ -22,15 +22,16 @@ export function replyObject(text: string): Record<string, unknown> {
   return value;
 }
 
-const THOUGHT_END = "</think>";
-const FENCE = "```";
+/** The end of reasoning that models write first. */
+const THOUGHT = /<\/think(?:ing)?>|<\|channel\|>final<\|message\|>/i;
+/** A fence around JSON. */
+const FENCED = /(?:^|\n)\s*(```|~~~)[\w-]*\s*([\s\S]*?)\1/g;
 
 /** Some models write their reasoning first; others wrap JSON in a fence despite the instructions. */
 function unwrapped(text: string): string {
-  const thought = text.lastIndexOf(THOUGHT_END);
-  const plain = (thought < 0 ? text : text.slice(thought + THOUGHT_END.length)).trim();
-  if (plain.length < 2 * FENCE.length || !plain.startsWith(FENCE) || !plain.endsWith(FENCE)) return plain;
-  return plain.slice(FENCE.length, -FENCE.length).replace(/^json/i, "").trim();
+  const plain = text.split(THOUGHT).at(-1) as string;
+  const [block, more] = [...plain.matchAll(FENCED)].map(([, , content = ""]) => content);
+  return (block === undefined || more !== undefined ? plain : block).trim();
 }
 
 /** A text field that is not empty. @throws JudgeFailure("wrong-form") naming the field */
@@ -150,6 +151,8 @@ export function hashShuffle(hash: string): Shuffle {
 }
 
 export const LETTERS = "ABCDE";
+/** A letter alone, or in front of its choice: "B", "(b)", "B. …", "B) …". */
+const LETTER = /^[\s("'[]*([A-E])[\s"']*(?:[.:)\]].*)?$/is;
 
 /** Questions with lettered choices, for a prompt. */
 export function questionText(
@@ -180,9 +183,8 @@ export function readLetters(reply: string, questions: readonly JudgeQuestion[]):
   const value = replyObject(reply);
   return questions.map(({ choices }, at) => {
     const name = `q${at + 1}`;
-    const letter = typeof value[name] === "string" ? value[name].trim().toUpperCase().replace(/[.)]$/, "") : "";
-    const index = letter.length === 1 ? LETTERS.indexOf(letter) : -1;
-    if (index >= 0 && index < choices.length) return letter;
+    const letter = typeof value[name] === "string" ? LETTER.exec(value[name])?.[1]?.toUpperCase() : undefined;
+    if (letter !== undefined && LETTERS.indexOf(letter) < choices.length) return letter;
     throw new JudgeFailure("wrong-form", `The model's answer to ${name} names none of its choices`, { raw: reply });
   });
 }
