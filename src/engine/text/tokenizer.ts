@@ -93,12 +93,12 @@ const GROWTH = 1000;
 
 type Step = Readonly<Record<string, unknown>>;
 
-/** Steps in order, including those of nested sequences. */
-function steps(part: unknown, depth = 0): readonly Step[] {
+/** Steps in order, including those of nested sequences under any of their names, which the library does not check. */
+function steps(part: unknown): readonly Step[] {
+  if (Array.isArray(part)) return part.flatMap(steps);
   if (!isRecord(part)) return [];
-  const inner = part.normalizers ?? part.pretokenizers ?? part.decoders;
-  if (!Array.isArray(inner)) return [part];
-  return depth > STEPS ? [] : inner.flatMap((step) => steps(step, depth + 1));
+  const inner = [part.normalizers, part.pretokenizers, part.decoders].flatMap(steps);
+  return part.type === "Sequence" ? inner : [part, ...inner];
 }
 
 /** A byte becomes at most two bytes of UTF-8; a replacement may apply to every character. */

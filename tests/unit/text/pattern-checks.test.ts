@@ -78,6 +78,9 @@ test("a tokenizer with a pattern without end is refused at once, naming the file
   await expect(open((one) => one.pre_tokenizer.pretokenizers.unshift(split))).rejects.toThrow(
     `tokenizer.json has a step Split whose pattern "${HOSTILE}" repeats a group, so a text could take it hours; it is not loaded`,
   );
+  // The library reads one of the lists, whichever others a step has.
+  const hidden = { type: "Sequence", normalizers: [], decoders: [{ type: "ByteLevel" }], pretokenizers: [split] };
+  await expect(open((one) => one.pre_tokenizer.pretokenizers.unshift(hidden))).rejects.toThrow("repeats a group");
   const replace = { type: "Replace", pattern: { Regex: "(\\s+)*x" }, content: " " };
   await expect(
     open((one) => {
