@@ -64,7 +64,7 @@ function readJson(text: string, name: string): unknown {
   try {
     return parseJson(text, name);
   } catch (cause) {
-    throw refused(name, "is not JSON", cause);
+    throw badInput(`${thrownText(cause)}; the settings are kept`, name, cause);
   }
 }
 

@@ -473,7 +473,8 @@ prompt: |
   });
 
   it.each([
-    ["settings.json", "steps: 3", /^settings\.json is not JSON; the settings are kept$/],
+    ["settings.json", "steps: 3", /^settings\.json is not valid JSON: .+; the settings are kept$/],
+    ["settings.json", '{\n"beta": 1e400}', /a number that is too large, 1e400 in line 2.*; the settings are kept$/],
     ["a.json", "[1]", /^a\.json is not an object of settings/],
     [
       "a.yaml",
