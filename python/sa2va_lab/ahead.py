@@ -26,9 +26,9 @@ def planned(order: RowOrder, s: Settings, team: Team, first: int) -> Iterator[in
 class Pictures(Dataset[_Item]):
     """Ids and prepared pictures of rows by their index; None for a row that cannot be read."""
 
-    def __init__(self, data: RunData, prepare: Callable[[Rgb, int], Prepared], most_tiles: int) -> None:
-        """`prepare` and `most_tiles` are those of the model."""
-        self._data, self._prepare, self._most = data, prepare, most_tiles
+    def __init__(self, data: RunData, prepare: Callable[[Rgb], Prepared]) -> None:
+        """`prepare` is that of the run."""
+        self._data, self._prepare = data, prepare
 
     def __getitem__(self, index: int) -> _Item:
         """The picture of a row."""
@@ -37,7 +37,7 @@ class Pictures(Dataset[_Item]):
         except LabError:
             # The step itself says so when it gets there, if it does.
             return None
-        return row.image_id, self._prepare(row.rgb, self._most)
+        return row.image_id, self._prepare(row.rgb)
 
 
 class Ahead:

@@ -37,7 +37,7 @@ def score_row(context: Context, index: int) -> Scores | None:
         fixed = context.contract.evaluation
         return Address(fixed["seed"], 0, loop, index, fixed["stream"])
 
-    said = _texts_of(context, actor.asked(features, cells), address(1))
+    said = _texts_of(context, actor.asked(features, row.mask, cells), address(1))
     output = Output(actor, features, row.caption, row.others)
     drawn = act(output, s, draws, address(2))
     masks = actor.sized(torch.cat([drawn.greedy, drawn.logits]), height, width)
@@ -48,7 +48,7 @@ def score_row(context: Context, index: int) -> Scores | None:
     facts = {1: text_facts(context, 1, row, row.caption, said, found), 2: told_facts(context, row, masks, [told])[0]}
     if 3 in s.active_loops and row.questions:
         question, answer = row.exchange(3, 0)
-        answers = _texts_of(context, actor.asked(features, cells, question), address(3))
+        answers = _texts_of(context, actor.asked(features, row.mask, cells, question), address(3))
         facts[3] = text_facts(context, 3, row, answer, answers, [])
     texts = [said[0].text, *told, described]
     meteors = [context.scorer.meteor.score(row.caption, text or "")["score"] for text in texts]

@@ -42,11 +42,6 @@ def piecewise_hash(path: Path) -> str:
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()
 
 
-def peft_name(name: str) -> str:
-    """Name of an adapter's tensor in PEFT's file."""
-    return "base_model.model." + name.removeprefix("language_model.")
-
-
 def _line(row: dict[str, Any]) -> str:
     """A line of metrics; numbers that JSON lacks are text."""
 
@@ -179,7 +174,7 @@ class RunFolder:
         """Tensors of a checkpoint in the order of the model's names, by kind: policy, ema, first…"""
         folder, named = self._checkpoint(step), dict(zip(model.names, model.trained, strict=True))
         found: dict[str, dict[str, Tensor]] = {}
-        for file, tensors in _layout(model.names, (folder / "reference.safetensors").exists()).items():
+        for file, tensors in _layout(model, (folder / "reference.safetensors").exists()).items():
             read = _tensors(folder / f"{file}.safetensors")
             for stored, (kind, name) in tensors.items():
                 if stored not in read or read[stored].shape != named[name].shape:
@@ -195,7 +190,7 @@ class RunFolder:
         files = [_tensors(path) for path in start.glob("*.safetensors")]
         known = {name: value for file in files for name, value in file.items()}
         for name, parameter in zip(model.names, model.trained, strict=True):
-            value = known.get(peft_name(name) if _LORA in name else name)
+            value = known.get(model.peft_name(name) if _LORA in name else name)
             if value is not None:
                 parameter.data = value.to(parameter)
 
@@ -222,13 +217,13 @@ class RunFolder:
         kinds: dict[str, Sequence[Tensor]] = {"policy": model.trained, "ema": state.ema, "first": state.first}
         kinds |= {"second": state.second} | ({} if state.reference is None else {"reference": state.reference})
         values = {kind: dict(zip(model.names, own, strict=True)) for kind, own in kinds.items()}
-        for file, tensors in _layout(model.names, state.reference is not None).items():
+        for file, tensors in _layout(model, state.reference is not None).items():
             written = {
                 stored: values[kind][name].detach().to("cpu", torch.float32).contiguous()
                 for stored, (kind, name) in tensors.items()
             }
             save_file(written, unfinished / f"{file}.safetensors", metadata={"format": "pt"})
-        described = {"adapter_config": _adapter_config(model.names, self.manifest)}
+        described = {"adapter_config": _adapter_config(model, self.manifest)}
         described["trainer_state"] = _trainer_state(step, model, state, self.manifest)
         for name, own in described.items():
             (unfinished / f"{name}.json").write_text(exact_json(own, 2) + "\n", encoding="utf-8")
@@ -262,14 +257,11 @@ def _tensors(path: Path) -> dict[str, Tensor]:
         return dict(load_file(path))
 
 
-def _targets(names: list[str]) -> list[str]:
-    return sorted({name.split(".")[-3] for name in names if _LORA in name})
-
-
-def _layout(names: list[str], reference: bool) -> dict[str, dict[str, tuple[str, str]]]:
+def _layout(model: Sa2va, reference: bool) -> dict[str, dict[str, tuple[str, str]]]:
     """Files of a checkpoint: every name in them with its values and its trainable tensor."""
+    names = model.names
     return {
-        "adapter_model": {peft_name(name): ("policy", name) for name in names if _LORA in name},
+        "adapter_model": {model.peft_name(name): ("policy", name) for name in names if _LORA in name},
         "modules": {name: ("policy", name) for name in names if _LORA not in name},
         "ema": {name: ("ema", name) for name in names},
         "optimizer": {f"exp_avg.{name}": ("first", name) for name in names}
@@ -277,12 +269,12 @@ def _layout(names: list[str], reference: bool) -> dict[str, dict[str, tuple[str,
     } | ({"reference": {name: ("reference", name) for name in names}} if reference else {})
 
 
-def _adapter_config(names: list[str], manifest: dict[str, Any]) -> dict[str, Any]:
-    config = manifest["config"]
+def _adapter_config(model: Sa2va, manifest: dict[str, Any]) -> dict[str, Any]:
+    config, targets = manifest["config"], model.adapted()
     return {
         "base_model_name_or_path": manifest["model"]["name"], "bias": "none", "lora_alpha": config["loraAlpha"],
         "lora_dropout": config["loraDropout"], "peft_type": "LORA", "r": config["loraRank"],
-        "target_modules": _targets(names), "task_type": "CAUSAL_LM",
+        "target_modules": targets[0] if model.family.layers else targets, "task_type": "CAUSAL_LM",
     }  # fmt: skip
 
 
@@ -299,7 +291,7 @@ def _trainer_state(step: int, model: Sa2va, state: State, manifest: dict[str, An
         "optimiserStep": state.optimiser_steps,
         "config": config,
         "trainer": trainer,
-        "lora": lora | {"targets": _targets(model.names)},
+        "lora": lora | {"targets": model.adapted()},
         "order": model.names,
         "baseModel": {"name": manifest["model"]["name"], "hash": manifest["model"]["hash"]},
     }

@@ -1,6 +1,8 @@
 """Language models of transformers, InternLM2 as a Llama with its own projection, and the cache for decoding."""
 
 import math
+import re
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
@@ -21,7 +23,8 @@ _INTERNLM2_NAMES = {
     "self_attn": "attention", "mlp.gate_proj": "feed_forward.w1", "mlp.up_proj": "feed_forward.w3",
     "mlp.down_proj": "feed_forward.w2", "input_layernorm": "attention_norm", "post_attention_layernorm": "ffn_norm",
 }  # fmt: skip
-FAMILIES = ("Qwen2ForCausalLM", "Qwen3ForCausalLM", "LlamaForCausalLM", "Phi3ForCausalLM", INTERNLM2)
+FAMILIES = ("Qwen2ForCausalLM", "Qwen3ForCausalLM", "LlamaForCausalLM", "Phi3ForCausalLM", INTERNLM2,
+            "Qwen2_5_VLTextModel", "Qwen3VLTextModel")  # fmt: skip
 
 
 class Slots(DynamicCache):  # type: ignore[misc]
@@ -91,6 +94,19 @@ def window_of(config: dict[str, Any]) -> int | None:
     return config.get("sliding_window") if config["architectures"][0] == "Phi3ForCausalLM" else None
 
 
+@dataclass(frozen=True)
+class Turn:
+    """What the rotary angles of sequences may depend on beside the indices of their tokens."""
+
+    length: int | None = None
+    """Length of the whole sequence; None for that of the pass."""
+    pictures: tuple[tuple[int, int, int], ...] = ()
+    """Of each sequence, or of all, the index of the first visual token and the grid's rows and columns."""
+
+
+WHOLE = Turn()
+
+
 class Rotation(nn.Module):
     """
     Rotary angles whose scaling depends on the length of the whole sequence, also if it is computed in parts.
@@ -98,12 +114,10 @@ class Rotation(nn.Module):
     The module of transformers that it replaces uses the length of each part.
     """
 
-    def __init__(self, own: Any, limit: int, growing: bool) -> None:
+    def __init__(self, own: Any, limit: float = math.inf, growing: bool = False) -> None:
         """`own` gives other angles to sequences above `limit` tokens, different ones for each length if `growing`."""
         super().__init__()
-        self.own, self.limit, self.growing = own, limit, growing
-        self.length: int | None = None
-        """Length of the whole sequence; None for that of the pass."""
+        self.own, self.limit, self.growing, self.turn = own, limit, growing, WHOLE
 
     def alike(self, lengths: list[int]) -> bool:
         """Whether sequences of these lengths have equal rotation."""
@@ -113,13 +127,32 @@ class Rotation(nn.Module):
     def forward(self, x: Tensor, position_ids: Tensor) -> tuple[Tensor, Tensor]:
         """Cosines and sines [n, T, d] of positions [n, T]."""
         count = position_ids.shape[1]
-        if self.length is not None:
-            last = position_ids.new_full((len(position_ids), 1), self.length - 1)
+        if self.turn.length is not None:
+            last = position_ids.new_full((len(position_ids), 1), self.turn.length - 1)
             position_ids = torch.cat([position_ids, last], 1)
         # Values of an earlier, longer sequence would remain.
         self.own.max_seq_len_cached = 0
         cos, sin = self.own(x, position_ids)
         return cos[:, :count], sin[:, :count]
+
+
+class Places(Rotation):
+    """Rotary angles of places in time, rows and columns, which differ for the visual tokens of a picture."""
+
+    def forward(self, x: Tensor, position_ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Cosines and sines [n, T, d] of indices in the text, [n, T] or [3, n, T]."""
+        index = position_ids[0] if position_ids.dim() == 3 else position_ids
+        if not self.turn.pictures:
+            found: tuple[Tensor, Tensor] = self.own(x, index.expand(3, *index.shape))
+            return found
+        start, rows, cols = index.new_tensor(self.turn.pictures).T[..., None]
+        at = index - start
+        # Visual tokens begin at one place; the text goes on after the longer side of their grid.
+        after = torch.where(at < 0, index, index - rows * cols + torch.maximum(rows, cols))
+        inside = (at >= 0) & (at < rows * cols)
+        places = [torch.where(inside, start + own, after) for own in (0, at // cols, at % cols)]
+        turned: tuple[Tensor, Tensor] = self.own(x, torch.stack(places))
+        return turned
 
 
 _TRAINED = "original_max_position_embeddings"
@@ -158,9 +191,12 @@ def language_model(config: dict[str, Any]) -> nn.Module:
     ours = ("architectures", "auto_map", "torch_dtype", "rope_scaling", "rope_parameters", "rope_theta")
     shown = {name: value for name, value in config.items() if name not in ours}
     shown |= {"rope_parameters": scaling} | ({"attention_bias": config.get("bias", True)} if fused else {})
-    made = getattr(transformers, known.replace("ForCausalLM", "Config"))(**shown)
+    made = getattr(transformers, re.sub("ForCausalLM|Model", "Config", known))(**shown)
     # Sampling and training use the same attention; otherwise the ratio would not be 1.
     model: Any = getattr(transformers, known)._from_config(made, attn_implementation="sdpa")
+    if known.endswith("TextModel"):
+        model = _Headed(model)
+        model.model.rotary_emb = Places(model.model.rotary_emb)
     if fused:
         for at, layer in enumerate(model.model.layers):
             layer.self_attn = _FusedAttention(model.config, at)
@@ -169,6 +205,22 @@ def language_model(config: dict[str, Any]) -> nn.Module:
         model.model.rotary_emb = Rotation(model.model.rotary_emb, limit, scaling["rope_type"] == "dynamic")
     language: nn.Module = model
     return language
+
+
+class _Headed(nn.Module):
+    """The text part of a model of pictures and text, with a head as language models alone have it."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+        self.lm_head = nn.Linear(model.config.hidden_size, model.config.vocab_size, bias=False)
+
+    def get_input_embeddings(self) -> nn.Module:
+        found: nn.Module = self.model.embed_tokens
+        return found
+
+    def get_output_embeddings(self) -> nn.Module:
+        return self.lm_head
 
 
 # transformers 5.24 renamed the argument of layers that holds the cache.

@@ -42,17 +42,18 @@ def nearest(mask: Mask, rows: int, cols: int) -> Mask:
     return found
 
 
-def region_cells(mask: Mask, side: int, keep_tiny: bool) -> Mask:
+def region_cells(mask: Mask, grid: tuple[int, int], keep_tiny: bool) -> Mask:
     """
-    Visual tokens [side, side] that a mask covers; with `keep_tiny` a mask that covers none gets the cell that holds
+    Visual tokens [rows, cols] that a mask covers; with `keep_tiny` a mask that covers none gets the cell that holds
     most of it.
     """
-    cells = nearest(mask, side, side)
+    rows, cols = grid
+    cells = nearest(mask, rows, cols)
     if keep_tiny and not cells.any() and mask.any():
         height, width = mask.shape
         ys, xs = np.nonzero(mask)
-        places = (ys * side // height) * side + xs * side // width
-        cells.reshape(-1)[np.bincount(places, minlength=side * side).argmax()] = 1
+        places = (ys * rows // height) * cols + xs * cols // width
+        cells.reshape(-1)[np.bincount(places, minlength=rows * cols).argmax()] = 1
     return cells
 
 

@@ -4,14 +4,15 @@ import json
 import math
 import mmap
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from accelerate import init_empty_weights
 from peft import LoraConfig, inject_adapter_in_model
 from peft.tuners.lora import LoraLayer
@@ -20,30 +21,38 @@ from transformers import DynamicCache
 
 from .data import Rgb
 from .errors import FORM, LabError, reading
-from .language import CACHE, Rotation, Slots, language_model, language_names, recompute, visibility, window_of
-from .pictures import bicubic, normalise, tiles_of
+from .families import Grid, family_of
+from .language import (
+    CACHE,
+    WHOLE,
+    Rotation,
+    Slots,
+    Turn,
+    language_model,
+    language_names,
+    recompute,
+    visibility,
+    window_of,
+)
+from .masks import Mask
+from .pictures import bicubic, normalise
 from .sam2 import HIERA_L, SAM2_NAMES, Levels, Sam2Model
 from .settings import read_json
 from .shard import Lockstep
-from .vision import VISION_NAMES, VisionTower, pixel_shuffle
 
-LANGUAGE, TOWERS = "language_model.", ("vision_model.", "grounding_encoder.sam2_model.image_encoder.")
-_PREFIXES = {
-    "projector": "mlp1.",
-    "lora": LANGUAGE,
-    "seg-prompt": "text_hidden_fcs.",
-    "mask-decoder": "grounding_encoder.sam2_model.sam_mask_decoder.",
-    "prompt-encoder": "grounding_encoder.sam2_model.sam_prompt_encoder.",
+_SAM2 = "grounding_encoder.sam2_model."
+_BLOCKS: dict[str, tuple[str, ...]] = {
+    "seg-prompt": ("text_hidden_fcs.",),
+    "mask-decoder": (f"{_SAM2}sam_mask_decoder.",),
+    "prompt-encoder": (f"{_SAM2}sam_prompt_encoder.",),
 }
 _LINEARS = ("q_proj", "k_proj", "v_proj", "qkv_proj", "o_proj", "gate_proj", "up_proj", "gate_up_proj", "down_proj",
             "wqkv", "wo", "w1", "w3", "w2")  # fmt: skip
 
-_NEEDED = ("vision_config", "llm_config", "force_image_size", "downsample_ratio", "select_layer", "template")
-
 _HALVES = (torch.bfloat16, torch.float16)
 
 Prepared = tuple[Tensor, Tensor]
-"""Normalised pixels of a picture: its tiles [n, 3, t, t] and the whole one [1, 3, s, s]."""
+"""Normalised pixels of a picture: what the vision tower reads [n, 3, h, w], and the whole one [1, 3, s, s]."""
 
 Values = list[Tensor]
 """Values of the trainable tensors in order."""
@@ -54,15 +63,15 @@ class Features:
     """Output of the frozen towers for a picture."""
 
     vision: Tensor
-    """[tiles, tokens, 4 H], before the projector."""
+    """Tokens before the projector, [tiles · planes, tokens, C]."""
     levels: Levels
+    grid: Grid
+    tokens: int
+    """Visual tokens of all tiles, including the thumbnail."""
     error: float = 0.0
     """Largest ‖rounded − computed‖ / ‖computed‖ of the maps."""
-
-    @property
-    def tiles(self) -> int:
-        """Number of tiles, including the thumbnail."""
-        return len(self.vision)
+    draw: Callable[[Mask], Tensor] | None = None
+    """Tokens of the picture with a region drawn into it; None where regions are shown by copies of their tokens."""
 
 
 def halved(features: Features) -> Features:
@@ -79,11 +88,7 @@ def halved(features: Features) -> Features:
 
     maps = [features.vision, *features.levels]
     kept = [rounded(values) for values in maps]
-    return Features(kept[0], kept[1:], max(map(error, maps, kept)))
-
-
-def _prepared(config: dict[str, Any], side: int, rgb: Rgb, most_tiles: int) -> Prepared:
-    return normalise(tiles_of(rgb, config, most_tiles)), normalise(bicubic(rgb, side, side)[None])
+    return replace(features, vision=kept[0], levels=kept[1:], error=max(map(error, maps, kept)))
 
 
 def renamed(name: str, patterns: dict[str, str]) -> str:
@@ -105,27 +110,32 @@ class Sa2va(nn.Module):
         """`config` is the checkpoint's config.json."""
         super().__init__()
         self.config = config
-        vision, language = config["vision_config"], config["llm_config"]
-        sam2 = HIERA_L | (config.get("sam2_config") or {})
-        self.vision_model: Any = VisionTower(vision, config["select_layer"])
+        self.family = family_of(config)
+        language, sam2 = self.family.language, HIERA_L | (config.get("sam2_config") or {})
+        self.vision_model, self.projector = self.family.tower, self.family.projector
         self.language_model: Any = language_model(language)
-        self.side = int(config["force_image_size"] // vision["patch_size"] * config["downsample_ratio"])
-        """Visual tokens per side of a tile."""
+        decoder: Any = self.language_model.model
+        self.norm: Any = decoder.norm
+        """The language model's last norm, which some families do not apply to the states that they read masks from."""
+        decoder.norm = nn.Identity()
         self.sam_size: int = sam2["image_size"]
         """Side of SAM2's input."""
         self.window = window_of(language)
         self.rotation = next((own for own in self.language_model.modules() if isinstance(own, Rotation)), None)
-        """Rotary angles of a language model that depend on the length."""
-        width, wide = language["hidden_size"], 4 * vision["hidden_size"]
-        self.mlp1: Any = nn.Sequential(
-            nn.LayerNorm(wide, 1e-5), nn.Linear(wide, width), nn.GELU(), nn.Linear(width, width)
-        )
+        """Rotary angles of a language model that depend on more than a token's index."""
+        self.width: int = language["hidden_size"]
         self.text_hidden_fcs: Any = nn.Sequential(
-            nn.Linear(width, width), nn.ReLU(), nn.Linear(width, sam2["hidden_dim"])
+            nn.Linear(self.width, self.width), nn.ReLU(), nn.Linear(self.width, sam2["hidden_dim"])
         )
         self.grounding_encoder: Any = nn.ModuleDict({"sam2_model": Sam2Model(sam2)})
-        languages = language_names(language)
-        self._patterns = {"language_model": languages, "vision_model": VISION_NAMES, "grounding_encoder": SAM2_NAMES}
+        self._patterns = {"language_model": language_names(language), "grounding_encoder": SAM2_NAMES}
+        for part, own in self.family.patterns.items():
+            self._patterns[part] = self._patterns.get(part, {}) | own
+        self._added: list[Tensor] = []
+        for at in range(self.family.added):
+            decoder.layers[at].register_forward_hook(partial(self._add, at))
+        self.blocks = {"projector": self.family.projector_names, "lora": (), **_BLOCKS}
+        """Beginnings of the trainable tensors' names, block by block; adapters are told by their ends."""
         self.names: list[str] = []
         """Trainable tensors in the lab's order."""
         self.trained: list[nn.Parameter] = []
@@ -144,33 +154,66 @@ class Sa2va(nn.Module):
     @property
     def device(self) -> torch.device:
         """Device of the model."""
-        found: torch.device = self.mlp1[1].weight.device
+        found: torch.device = self.text_hidden_fcs[0].weight.device
+        return found
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Precision of what trains."""
+        found: torch.dtype = self.text_hidden_fcs[0].weight.dtype
         return found
 
     def block_of(self, name: str) -> str:
-        """Block of a trainable tensor."""
-        return next(block for block, prefix in _PREFIXES.items() if name.startswith(prefix))
+        """Block of a trainable tensor; empty for one that never trains."""
+        if ".lora_" in name:
+            return "lora"
+        return next((block for block, prefixes in self.blocks.items() if name.startswith(prefixes)), "")
+
+    def part_of(self, name: str) -> str:
+        """The frozen part of a tensor of the checkpoint: "language", "vision" or "sam2"; empty for others."""
+        if self.block_of(name):
+            return ""
+        parts = {"language": self.family.language_names, "vision": self.family.tower_names,
+                 "sam2": (f"{_SAM2}image_encoder.",)}  # fmt: skip
+        return next((part for part, prefixes in parts.items() if name.startswith(prefixes)), "")
 
     def published(self, name: str) -> str:
         """Name of a parameter or buffer in checkpoints."""
-        return renamed(name, self._patterns.get(name.partition(".")[0], {}))
+        whole = f"language_model.model.{name}" if name.startswith("norm.") else name
+        return renamed(whole, self._patterns.get(whole.partition(".")[0], {}))
 
-    def add_adapter(self, rank: int, alpha: float) -> None:
-        """Adds adapters to every linear layer of the decoder and sets `names` and `trained`."""
+    def peft_name(self, name: str) -> str:
+        """Name of an adapter's tensor in PEFT's file."""
+        return "base_model.model." + name.removeprefix(self.family.wrapped)
+
+    def adapted(self) -> list[str]:
+        """Value of PEFT's `target_modules`: the adapted layers' last names, or one pattern of their paths."""
+        ends = sorted({name.split(".")[-3] for name in self.names if ".lora_" in name})
+        layers = self.family.layers.replace(".", "\\.")
+        return [f"{layers}.*\\.({'|'.join(ends)})"] if layers and ends else ends
+
+    def add_adapter(self, rank: int, alpha: float, projector: str = "auto") -> None:
+        """
+        Adds adapters to every linear layer of the decoder and sets `names` and `trained`.
+
+        `projector` says whether it trains: "yes", "no", or "auto" for what the published training does.
+        """
         lora = LoraConfig(r=rank, lora_alpha=alpha, lora_dropout=0.0, bias="none", target_modules="all-linear")
-        inject_adapter_in_model(lora, self.language_model)
+        inject_adapter_in_model(lora, self.language_model.model)
         if self.language_model.get_input_embeddings().weight.dtype in _HALVES:
             for layer in (own for own in self.language_model.modules() if isinstance(own, LoraLayer)):
                 # PEFT would keep every input in f32 as well.
                 layer.cast_input_dtype_enabled = False
         self.requires_grad_(False)
         named = {self.published(name): own for name, own in self.named_parameters()}
-        trains = (name for name in named if ".lora_" in name or not name.startswith(LANGUAGE))
-        self.names = sorted((name for name in trains if name.startswith(tuple(_PREFIXES.values()))), key=self._place)
+        wanted = set(self.blocks)
+        if projector == "no" or (projector == "auto" and not self.family.trains_projector):
+            wanted.remove("projector")
+        self.names = sorted((name for name in named if self.block_of(name) in wanted), key=self._place)
         self.trained = [named[name] for name in self.names]
         for parameter in self.trained:
             parameter.requires_grad_(True)
-            parameter.data = parameter.data.to(self.mlp1[1].weight.dtype)
+            parameter.data = parameter.data.to(self.dtype)
 
     def recompute(self) -> None:
         """Backward passes compute the decoder's layers again instead of keeping their activations."""
@@ -179,8 +222,10 @@ class Sa2va(nn.Module):
 
     def _place(self, name: str) -> tuple[int, int, int, str]:
         """Names block by block; adapters in the order of the forward pass: layer by layer, A before B."""
-        parts, block = name.split("."), list(_PREFIXES).index(self.block_of(name))
-        return (block, int(parts[3]), _LINEARS.index(parts[-3]), parts[-2]) if ".lora_" in name else (block, 0, 0, name)
+        parts, block = name.split("."), list(self.blocks).index(self.block_of(name))
+        if ".lora_" not in name:
+            return block, 0, 0, name
+        return block, int(parts[parts.index("layers") + 1]), _LINEARS.index(parts[-3]), parts[-2]
 
     @contextmanager
     def sampling(self) -> Iterator[None]:
@@ -216,87 +261,107 @@ class Sa2va(nn.Module):
         for parameter, value in zip(self.trained, values, strict=True):
             parameter.data = value
 
-    @property
-    def preparation(self) -> Callable[[Rgb, int], Prepared]:
+    def preparation(self, most_tiles: int, twice: bool) -> Callable[[Rgb], Prepared]:
         """What both towers read of a picture of at most some tiles, computed on the host."""
-        return partial(_prepared, self.config, self.sam_size)
+
+        def prepared(rgb: Rgb) -> Prepared:
+            whole = normalise(bicubic(rgb, self.sam_size, self.sam_size)[None])
+            return self.family.pixels(rgb, most_tiles, twice), whole
+
+        return prepared
 
     @torch.no_grad()
-    def look(self, picture: Prepared) -> Features:
-        """Runs both frozen towers on a prepared picture."""
-        weight = self.vision_model.embeddings.cls_token
-        tiles = picture[0].to(weight, non_blocking=True)
-        states = pixel_shuffle(self.vision_model(tiles), self.config.get("ps_version", "v2"))
-        encoder = self.sam2.image_encoder
+    def see(self, pixels: Tensor) -> Tensor:
+        """Tokens before the projector."""
+        weight = next(self.vision_model.parameters())
+        return self.family.see(pixels.to(weight, non_blocking=True)).to(self.dtype)
+
+    @torch.no_grad()
+    def look(self, picture: Prepared, height: int, width: int) -> Features:
+        """Runs both frozen towers on a prepared picture of this size."""
+        vision, encoder = self.see(picture[0]), self.sam2.image_encoder
         whole = picture[1].to(encoder.trunk.pos_embed, non_blocking=True)
         before = torch.backends.cuda.matmul.allow_tf32
         # Of a CUDA device only. A base in half precision rounds more than this does.
-        torch.backends.cuda.matmul.allow_tf32 = weight.dtype == torch.bfloat16
+        half = self.language_model.get_input_embeddings().weight.dtype
+        torch.backends.cuda.matmul.allow_tf32 = half == torch.bfloat16
         try:
             levels = encoder(whole)
         finally:
             torch.backends.cuda.matmul.allow_tf32 = before
-        return Features(states.to(self.mlp1[1].weight.dtype), levels)
+        tokens = vision.shape[0] // (1 + self.family.added) * vision.shape[1]
+        return Features(vision, levels, self.family.grid(height, width), tokens)
 
     def project(self, features: Features) -> Tensor:
-        """Visual tokens [tiles, tokens, D] from the trainable projector."""
-        out: Tensor = self.mlp1(features.vision)
-        return out
+        """Visual tokens [tiles, tokens, W] from the projector, with what layers add to them beside the D channels."""
+        weight = next(self.projector.parameters())
+        return self.family.project(features.vision.to(weight.dtype)).to(self.dtype)
 
     def embed(self, ids: list[int] | list[list[int]] | Tensor) -> Tensor:
-        """Rows of the embedding table, [..., D], in the projector's precision."""
+        """Rows of the embedding table, [..., W], in the precision of what trains; layers add nothing to them."""
         table = self.language_model.get_input_embeddings()
         places = torch.as_tensor(ids, dtype=torch.long, device=self.device)
-        out: Tensor = table(places).to(self.mlp1[1].weight.dtype)
-        return out
+        return self.widened(table(places).to(self.dtype))
 
-    def states(self, x: Tensor, cache: DynamicCache | None = None, length: int | None = None, **more: Tensor) -> Tensor:
+    def widened(self, x: Tensor) -> Tensor:
+        """[..., W] of embeddings to which layers add nothing, from their first D channels."""
+        own = x[..., : self.width]
+        return F.pad(own, (0, self.family.added * self.width)) if self.family.added else own
+
+    def _add(self, at: int, _layer: nn.Module, _given: object, out: Tensor) -> Tensor:
+        return out + self._added[at] if self._added else out
+
+    def states(self, x: Tensor, cache: DynamicCache | None = None, turn: Turn = WHOLE, **more: Tensor) -> Tensor:
         """
-        Normed hidden states [n, T, D] of embeddings after the cache's content.
+        Hidden states [n, T, D] of embeddings [n, T, W] after the cache's content, before the last norm.
 
-        `length` is that of the whole sequence if this is a part of it.
+        `turn` describes the whole sequence, if this is a part of it or has a picture.
         """
         if self.rotation is not None:
-            self.rotation.length = length
-        table = self.language_model.get_input_embeddings()
+            self.rotation.turn = turn
         if self.lockstep is not None:
             self.lockstep.enter()
+        dtype = self.language_model.get_input_embeddings().weight.dtype
+        x, *self._added = torch.split(x.to(dtype), self.width, -1)
         extra: dict[str, Any] = {CACHE: cache, "use_cache": cache is not None, **more}
-        dtype = table.weight.dtype
         # Adapters stay in f32 and compute in the precision of a base in half, as they do while sampling.
         half = dtype in _HALVES and torch.amp.is_autocast_available(x.device.type)
         with torch.autocast(x.device.type, dtype) if half else nullcontext():
-            out: Tensor = self.language_model.model(inputs_embeds=x.to(dtype), **extra).last_hidden_state
+            out: Tensor = self.language_model.model(inputs_embeds=x, **extra).last_hidden_state
+        self._added = []
         return out
 
     def settle(self) -> None:
         """Ends a part of the step in which processes run different numbers of passes."""
+        if self.rotation is not None:
+            self.rotation.turn = WHOLE
         if self.lockstep is not None:
             self.lockstep.settle()
 
     def decoding_states(
-        self, x: Tensor, cache: Slots, places: Tensor, keys: Tensor, real: Tensor, length: int | None = None
+        self, x: Tensor, cache: Slots, places: Tensor, keys: Tensor, real: Tensor, turn: Turn = WHOLE
     ) -> Tensor:
         """
-        Hidden states [n, T, D] of embeddings at `places` [n, T] after the cache's content.
+        Hidden states [n, T, D] of embeddings at `places` [n, T] after the cache's content, before the last norm.
 
-        `keys` [n, K] are the positions of the cache's slots, `real` [n, K] marks the filled ones; `length` is that of
-        the whole sequence.
+        `keys` [n, K] are the positions of the cache's slots, `real` [n, K] marks the filled ones; `turn` describes the
+        whole sequences.
         """
         table = self.language_model.get_input_embeddings()
         mask = visibility(places, keys, real, self.window, table.weight)
-        out = self.states(x, cache, length, attention_mask=mask, position_ids=places)
+        out = self.states(x, cache, turn, attention_mask=mask, position_ids=places)
         cache.at += x.shape[1]
         return out
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """Next-token scores, f32 or wider."""
-        out: Tensor = self.language_model.get_output_embeddings()(hidden)
+        """Next-token scores of states, f32 or wider."""
+        out: Tensor = self.language_model.get_output_embeddings()(self.norm(hidden))
         return out if out.dtype == torch.float64 else out.float()
 
     def seg_prompt(self, hidden: Tensor) -> Tensor:
         """Prompts of the mask decoder [n, C] from states at [SEG]."""
-        out: Tensor = self.text_hidden_fcs(hidden.to(self.mlp1[1].weight.dtype))
+        read = self.norm(hidden) if self.family.seg_after_norm else hidden
+        out: Tensor = self.text_hidden_fcs(read.to(self.dtype))
         return out
 
 
@@ -305,22 +370,18 @@ def load_model(
     frozen: torch.dtype = torch.float32,
     trained: torch.dtype = torch.float32,
     device: torch.device | None = None,
-    halves: tuple[str, ...] = (),
+    halves: Collection[str] = (),
 ) -> Sa2va:
     """
     Loads a checkpoint folder in the HuggingFace Sa2VA layout, frozen parts and the rest in these precisions.
 
-    Matrices whose names start with one of `halves` are rounded to half precision first, as the lab stores them there.
+    Matrices of the parts in `halves` are rounded to half precision first, as the lab stores them there.
     Tensors are read one by one from the mapped files to their device, so host memory holds a frozen tensor only in
     another precision than its file's, or not at all. Raises LabError naming a tensor that is missing or has another
     shape.
     """
-    config = read_json(folder / "config.json")
-    lacking = [name for name in _NEEDED if name not in config]
-    if lacking:
-        raise LabError(f"{folder / 'config.json'} lacks {lacking[0]}; this package runs Sa2VA on InternVL's towers")
     with init_empty_weights(include_buffers=False):
-        model = Sa2va(config)
+        model = Sa2va(read_json(folder / "config.json"))
     places = _places(model)
     language: Any = model.language_model
     head, table = language.get_output_embeddings(), language.get_input_embeddings()
@@ -330,18 +391,18 @@ def load_model(
             file, forget = mapped(path)
         for name in places.keys() & file.keys():
             value, targets = file[name], places[name]
-            if value.dim() == 2 and name.startswith(halves) and name.endswith(".weight"):
+            part = model.part_of(name)
+            if value.dim() == 2 and part in halves and name.endswith(".weight"):
                 value = value.half()
             wanted = [target.shape for target, *_ in targets]
             if value.numel() != sum(map(math.prod, wanted)):
                 shape = [len(wanted) * wanted[0][0], *wanted[0][1:]] if wanted[0] else []
                 raise LabError(f"{name} has shape {list(value.shape)}, config.json asks for {shape}; not loaded")
-            parts = value.chunk(len(targets)) if len(targets) > 1 else [value]
-            for part, (target, module, own) in zip(parts, targets, strict=True):
-                dtype = frozen if name.startswith((LANGUAGE, "vision_model.")) else trained
-                # Only a tensor that trains must not share memory with the mapped file.
-                trains = not name.startswith((LANGUAGE, *TOWERS))
-                placed = part.reshape(target.shape).to(device, dtype, copy=trains)
+            pieces = value.chunk(len(targets)) if len(targets) > 1 else [value]
+            for piece, (target, module, own) in zip(pieces, targets, strict=True):
+                dtype = frozen if part in ("language", "vision") else trained
+                # Only a tensor that may train must not share memory with the mapped file.
+                placed = piece.reshape(target.shape).to(device, dtype, copy=not part)
                 kept = nn.Parameter(placed, requires_grad=False) if isinstance(target, nn.Parameter) else placed
                 setattr(module, own, kept)
             if all(getattr(module, own).untyped_storage().data_ptr() != value.untyped_storage().data_ptr()

@@ -1,16 +1,17 @@
-"""Pictures as input of the towers: bicubic resizing on bytes, tiles and normalised pixels."""
-
-import math
-from typing import Any
+"""Pictures as input of the towers: bicubic resizing on bytes, normalised pixels, and regions drawn into a picture."""
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from PIL import Image
 
 from .data import Rgb
+from .masks import Mask
 
-_MEAN = (0.485, 0.456, 0.406)
-_STD = (0.229, 0.224, 0.225)
+Triple = tuple[float, float, float]
+
+IMAGENET: tuple[Triple, Triple] = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+"""Means and deviations of the channels, from 0 to 1."""
 
 
 def bicubic(pixels: Rgb, width: int, height: int) -> Rgb:
@@ -19,36 +20,20 @@ def bicubic(pixels: Rgb, width: int, height: int) -> Rgb:
     return np.asarray(wide.resize((width, height), Image.Resampling.BICUBIC))
 
 
-def choose_grid(width: int, height: int, low: int, high: int, tile: int) -> tuple[int, int]:
-    """
-    Columns and rows whose ratio is nearest to the picture's; a tie goes to the larger grid if the pixels allow it.
-    """
-    grids = [(c, r) for c in range(1, high + 1) for r in range(1, high // c + 1) if low <= c * r]
-    best, gap = (1, 1), math.inf
-    for cols, rows in sorted(grids, key=lambda grid: grid[0] * grid[1]):
-        distance = abs(width / height - cols / rows)
-        large = width * height > 0.5 * tile * tile * cols * rows
-        if distance < gap or (distance == gap and large):
-            best, gap = (cols, rows), distance
-    return best
-
-
-def tiles_of(rgb: Rgb, config: dict[str, Any], most: int) -> Rgb:
-    """Tiles [n, t, t, 3] with the thumbnail last."""
-    tile = config["force_image_size"]
-    low, high = config.get("min_dynamic_patch", 1), config.get("max_dynamic_patch", 12)
-    if not config.get("dynamic_image_size", True):
-        low = high = 1
-    cols, rows = choose_grid(rgb.shape[1], rgb.shape[0], low, min(high, most), tile)
-    whole = bicubic(rgb, tile * cols, tile * rows)
-    cut = [whole[r * tile : (r + 1) * tile, c * tile : (c + 1) * tile] for r in range(rows) for c in range(cols)]
-    if len(cut) > 1 and config.get("use_thumbnail", True):
-        cut.append(bicubic(rgb, tile, tile))
-    return np.stack(cut)
-
-
-def normalise(pixels: Rgb) -> torch.Tensor:
+def normalise(pixels: Rgb, scale: tuple[Triple, Triple] = IMAGENET) -> torch.Tensor:
     """u8 [n, h, w, 3] to float [n, 3, h, w]."""
     values = pixels.astype(np.float64) / 255
-    scaled = ((values - np.asarray(_MEAN)) / np.asarray(_STD)).astype(np.float32)
+    scaled = ((values - np.asarray(scale[0])) / np.asarray(scale[1])).astype(np.float32)
     return torch.from_numpy(np.ascontiguousarray(scaled.transpose(0, 3, 1, 2)))
+
+
+def marked(rgb: Rgb, mask: Mask, form: str) -> Rgb:
+    """The picture with a region outlined in red, on both sides of its edge, or with everything else dimmed ("dim")."""
+    if form == "dim":
+        dimmed = np.floor(rgb * 0.35 + 0.5).astype(np.uint8)
+        return np.where(mask[..., None] != 0, rgb, dimmed)
+    reach = max(1, int(min(mask.shape) / 240 + 0.5))
+    inside = torch.from_numpy(mask != 0).float()[None]
+    # Beyond the picture there is neither inside nor outside.
+    grown, emptied = (F.max_pool2d(own, 2 * reach + 1, 1, reach)[0].numpy() > 0 for own in (inside, 1 - inside))
+    return np.where((grown & emptied)[..., None], np.array([255, 0, 0], np.uint8), rgb)

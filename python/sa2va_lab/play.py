@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,15 @@ import torch
 from torch import Tensor
 
 from .ahead import Ahead
-from .data import Row, RunData
+from .data import Rgb, Row, RunData
 from .errors import LabError
 from .loss import Grid, as_array
 from .mask_policy import MaskActions, Output, act, bernoulli_kl, mask_loss
-from .masks import Mask, Rle, encode_rle, nearest, region_cells
-from .model import Features, Sa2va, halved
+from .masks import Mask, Rle, encode_rle, nearest
+from .model import Features, Prepared, Sa2va, halved
 from .order import RowOrder
 from .philox import Address, uniform
+from .pictures import marked
 from .policy import Actor, Asked, Completion, Found, Likelihood
 from .rewards import Facts, Reward, Scorer, mean_scores, score_group, wants_likelihood
 from .settings import Contract, Settings
@@ -84,12 +86,30 @@ class Context:
             if len(self.features) >= 64:
                 self.features.pop(next(iter(self.features)))
             picture = self.ahead.taken(row.image_id) if self.ahead is not None else None
-            features = self.model.look(picture or self.model.preparation(row.rgb, self.settings.max_tiles))
-            if self.settings.feature_storage == "f16":
-                features = halved(features)
-            self.features[row.image_id] = features
-        self.rounding = max(self.rounding, self.features[row.image_id].error)
-        return self.features[row.image_id]
+            prepared = picture or self.preparation(row.rgb)
+            self.features[row.image_id] = self._stored(self.model.look(prepared, *row.mask.shape))
+        features = self.features[row.image_id]
+        self.rounding = max(self.rounding, features.error)
+        return features if self.actor.region_form == "tokens" else replace(features, draw=partial(self._drawn, row))
+
+    @property
+    def preparation(self) -> Callable[[Rgb], Prepared]:
+        """What the towers read of a picture, computed on the host."""
+        return self.model.preparation(self.settings.max_tiles, self.settings.resize_twice)
+
+    def _stored(self, features: Features) -> Features:
+        return halved(features) if self.settings.feature_storage == "f16" else features
+
+    def _drawn(self, row: Row, mask: Mask) -> Tensor:
+        """The vision tower's tokens of a row's picture with a region drawn into it."""
+        drawn = marked(row.rgb, mask, self.actor.region_form)
+        pixels = self.model.family.pixels(drawn, self.settings.max_tiles, self.settings.resize_twice)
+        features = replace(self.features[row.image_id], vision=self.model.see(pixels), levels=[])
+        # The row's own region is stored, those that are found are not.
+        if np.array_equal(mask, row.mask):
+            features = self._stored(features)
+            self.rounding = max(self.rounding, features.error)
+        return features.vision
 
     def address(self, loop: int, group: int, stream: str) -> Address:
         """Address of a group's draws in this step."""
@@ -98,7 +118,7 @@ class Context:
 
 def draw_row(context: Context, loop: int, group: int) -> Row:
     """The row of a group, or the next usable one. Raises LabError when there is none."""
-    data, s, side, order = context.data, context.settings, context.model.side, context.order.of(loop)
+    data, s, order = context.data, context.settings, context.order.of(loop)
     # Groups of a round of dynamic sampling are numbered after those of earlier rounds.
     round, at = divmod(group, s.groups)
     place = order.place((context.step - 1) * s.groups + at, context.step, round)
@@ -106,7 +126,7 @@ def draw_row(context: Context, loop: int, group: int) -> Row:
         context.ahead.draw()
     for tried in range(len(order.rows)):
         row = data.row(order.rows[(place + tried) % len(order.rows)])
-        seen = s.small_regions == "force" or region_cells(row.mask, side, False).any()
+        seen = s.small_regions == "force" or context.actor.seen(row.mask) is not None
         if seen and (loop != 3 or row.questions):
             return row
     if loop == 3:
@@ -177,9 +197,9 @@ def text_group(context: Context, loop: int, group: int) -> Generator[Asked, list
     """
     s, actor, words = context.settings, context.actor, context.actor.words
     row = draw_row(context, loop, group)
-    features, cells = context.look(row), region_cells(row.mask, context.model.side, s.small_regions == "force")
+    features, cells = context.look(row), actor.cells(row.mask)
     question, reference = row.exchange(loop, context.step)
-    asked = actor.asked(features, cells, question)
+    asked = actor.asked(features, row.mask, cells, question)
     said = yield asked
     captions, found = [own.text for own in said], list[Found | None]()
     if loop == 1:
@@ -273,7 +293,7 @@ def segment_group(
     rewards, terms = mean_scores(scored, texts)
     captions = texts[0]
     start, anchor = _ask_start(context, row, features, drawn)
-    prompt, answer, cut = words.segment_prompt(features.tiles, context.model.side**2, row.caption)
+    prompt, answer, cut = words.segment_prompt(features.tokens, row.caption)
     drafts = [
         _draft(
             row, prompt.text, rewards[n], terms[n], completion=words.wordings["answer"], caption=row.caption,

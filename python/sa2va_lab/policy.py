@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import takewhile
+from dataclasses import dataclass, field, replace
+from itertools import chain, takewhile
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 from transformers import DynamicCache
 
-from .language import Slots
+from .language import Slots, Turn
 from .masks import Mask, region_cells
 from .model import Features, Sa2va
 from .philox import Address, uniforms
@@ -29,7 +29,8 @@ class Asked:
 
     prompt: Prompt
     features: Features
-    cells: Mask
+    cells: Mask | None
+    """Visual tokens that the prompt repeats for the region; None where the region is drawn."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,8 @@ class Start:
     prefix: Tensor
     tails: list[Tensor]
     addresses: list[Address] | None
+    picture: tuple[int, int, int]
+    """Index of the first visual token in the whole, and the grid's rows and columns."""
     prompt: list[int] = field(default_factory=list)
     """Ids with a repetition penalty."""
 
@@ -77,7 +80,7 @@ class Start:
         """The tails as prompts of their own."""
         drawn: Sequence[Address | None] = self.addresses or [None] * len(self.tails)
         return [
-            Start(self.prefix, [tail], None if address is None else [address], self.prompt)
+            replace(self, tails=[tail], addresses=None if address is None else [address])
             for tail, address in zip(self.tails, drawn, strict=True)
         ]
 
@@ -89,32 +92,43 @@ class Actor:
         """All three are shared; none is changed."""
         self.model, self.words, self.settings = model, words, settings
 
+    @property
+    def region_form(self) -> str:
+        """How a region is shown: by copies of its tokens, or drawn into the picture."""
+        chosen = str(self.settings.region_prompt)
+        return self.model.family.region_prompt if chosen == "auto" else chosen
+
     def _spliced(self, ids: list[int], features: Features, cells: Mask | None) -> Tensor:
         """Embeddings [T, D] with the visual tokens and the region's copies of the last tile's tokens inserted."""
         visual = self.model.project(features)
         fill = [visual.flatten(0, 1)]
         if cells is not None:
-            fill.append(visual[-1][torch.from_numpy(np.flatnonzero(cells)).to(visual.device)])
+            fill.append(self.model.widened(visual[-1][torch.from_numpy(np.flatnonzero(cells)).to(visual.device)]))
         x = self.model.embed(ids)
         places = torch.tensor([at for at, token in enumerate(ids) if token == self.words.context], device=x.device)
         return x.index_put((places,), torch.cat(fill))
 
-    def _behind(self, prefix: Tensor, tails: Tensor, length: int) -> Tensor:
-        """States [n, T, D] of tails that follow one prefix [P, D], which runs once; `length` is that of the whole."""
+    def _picture(self, ids: list[int], features: Features) -> tuple[int, int, int]:
+        return ids.index(self.words.context), *features.grid
+
+    def _behind(self, prefix: Tensor, tails: Tensor, turn: Turn) -> Tensor:
+        """States [n, T, D] of tails that follow one prefix [P, W], which runs once; `turn` is that of the whole."""
         if self.model.lockstep is not None and torch.is_grad_enabled() and len(prefix):
             # A split layer is gathered for one backward pass, so keys of an earlier pass would have no gradient.
             whole = torch.cat([prefix.expand(len(tails), *prefix.shape), tails], 1)
-            return self.model.states(whole, length=length)[:, len(prefix) :]
+            return self.model.states(whole, turn=turn)[:, len(prefix) :]
         cache = DynamicCache()
         if len(prefix):
-            self.model.states(prefix[None], cache, length)
+            self.model.states(prefix[None], cache, turn)
             cache.batch_repeat_interleave(len(tails))
-        return self.model.states(tails, cache, length)
+        return self.model.states(tails, cache, turn)
 
-    def asked(self, features: Features, cells: Mask, question: str = "") -> Asked:
-        """A question about a region, or the prompt for its caption."""
-        prompt = self.words.region_prompt(features.tiles, self.model.side**2, int(cells.sum()), question)
-        return Asked(prompt, features, cells)
+    def asked(self, features: Features, mask: Mask, cells: Mask, question: str = "") -> Asked:
+        """A question about a region and the visual tokens that it covers, or the prompt for its caption."""
+        if features.draw is not None:
+            prompt = self.words.region_prompt(features.tokens, 0, question, self.region_form)
+            return Asked(prompt, replace(features, vision=features.draw(mask)), None)
+        return Asked(self.words.region_prompt(features.tokens, int(cells.sum()), question), features, cells)
 
     def _embedded(self, asked: Asked) -> Tensor:
         return self._spliced(asked.prompt.ids, asked.features, asked.cells)
@@ -153,7 +167,8 @@ class Actor:
         for at, own in enumerate(asked):
             whole = self._embedded(own)
             drawn = None if addresses is None else [addresses[at].at(n) for n in range(rollouts)]
-            starts.append(Start(whole[:-1], [whole[-1:]] * rollouts, drawn, own.prompt.ids))
+            picture = self._picture(own.prompt.ids, own.features)
+            starts.append(Start(whole[:-1], [whole[-1:]] * rollouts, drawn, picture, own.prompt.ids))
         sampler = Sampler(guard=s.logit_guard)
         if addresses is not None:
             sampler = Sampler(s.temperature, s.logit_guard, s.top_k, s.top_p, s.min_p, s.repetition_penalty)
@@ -161,8 +176,12 @@ class Actor:
 
     def seen(self, mask: Mask) -> Mask | None:
         """Visual tokens that a mask covers; None where it covers none."""
-        cells = region_cells(mask, self.model.side, self.settings.small_regions == "force")
+        cells = self.cells(mask)
         return cells if cells.any() else None
+
+    def cells(self, mask: Mask) -> Mask:
+        """Visual tokens [rows, cols], 1 where a mask covers one."""
+        return region_cells(mask, self.model.family.grid(*mask.shape), self.settings.small_regions == "force")
 
     @torch.no_grad()
     def describe(
@@ -174,25 +193,28 @@ class Actor:
         None if a mask covers no visual token.
         """
         found: list[list[str | None]] = [[None] * len(masks) for _, masks, _ in pictures]
-        starts, places = list[Start](), list[tuple[int, list[int]]]()
+        starts, places = list[Start](), list[tuple[int, int]]()
         for picture, (features, masks, address) in enumerate(pictures):
             cells = {at: own for at, mask in enumerate(masks) if (own := self.seen(mask)) is not None}
             if not cells:
                 continue
-            asked = [self.asked(features, own) for own in cells.values()]
+            asked = [self.asked(features, masks[at], own) for at, own in cells.items()]
             wholes = [self._embedded(own) for own in asked]
-            # The shared part ends with the picture's tokens, because region tokens differ in content.
-            shared = asked[0].prompt.ids.index(self.words.context) + features.tiles * self.model.side**2
-            drawn = None if address is None else [address.at(at) for at in cells]
-            starts.append(Start(wholes[0][:shared], [whole[shared:] for whole in wholes], drawn))
-            places.append((picture, list(cells)))
+            first, grid = asked[0].prompt.ids.index(self.words.context), features.grid
+            # The shared part ends with the picture's tokens, because region tokens differ in content. A region that is
+            # drawn has a picture of its own.
+            shared, every = first + features.tokens, list(range(len(wholes)))
+            for rows in [every] if features.draw is None else [[at] for at in every]:
+                drawn = None if address is None else [address.at(list(cells)[at]) for at in rows]
+                tails = [wholes[at][shared:] for at in rows]
+                starts.append(Start(wholes[rows[0]][:shared], tails, drawn, (first, *grid)))
+            places += [(picture, at) for at in cells]
         if starts:
             said = self.decode(
                 starts, self.settings.partner_max_tokens, Sampler(temperature, self.settings.logit_guard)
             )
-            for (picture, rows), completions in zip(places, said, strict=True):
-                for at, completion in zip(rows, completions, strict=True):
-                    found[picture][at] = completion.text
+            for (picture, at), completion in zip(places, chain.from_iterable(said), strict=True):
+                found[picture][at] = completion.text
         return found
 
     @torch.no_grad()
@@ -203,8 +225,8 @@ class Actor:
         Likelihood of a caption for each mask, compared with `others`; None for a mask that covers no visual token.
         """
         found: list[Likelihood | None] = [None] * len(masks)
-        seen = [(at, self.seen(mask)) for at, mask in enumerate(masks) if mask is not None]
-        asked = [(at, self.asked(features, cells)) for at, cells in seen if cells is not None]
+        seen = [(at, mask, self.seen(mask)) for at, mask in enumerate(masks) if mask is not None]
+        asked = [(at, self.asked(features, mask, cells)) for at, mask, cells in seen if cells is not None]
         longest = max((len(one.prompt.ids) for _, one in asked), default=0)
         texts = list(dict.fromkeys(map(plain_phrase, [caption, *others])))
         ids = [self.words.caption_answer(text, longest)[0] for text in texts]
@@ -226,7 +248,8 @@ class Actor:
         targets = torch.tensor([(own + [0] * width)[:width] for own in completions], device=whole.device)
         first = whole[-1:].expand(len(completions), 1, -1)
         tails = torch.cat([first, self.model.embed(targets[:, :-1])], 1)
-        states = self._behind(whole[:-1], tails, len(whole) + most)
+        turn = Turn(len(whole) + most, (self._picture(asked.prompt.ids, asked.features),))
+        states = self._behind(whole[:-1], tails, turn)
         guard = self.settings.logit_guard
 
         def scores(states: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
@@ -246,28 +269,30 @@ class Actor:
     def answer_loss(self, asked: Asked, answer: list[int]) -> Tensor:
         """Mean cross-entropy of a given answer's tokens; differentiable."""
         whole = torch.cat([self._embedded(asked), self.model.embed(answer[:-1])])
-        logits = self.model.logits(self.model.states(whole[None])[0, len(asked.prompt.ids) - 1 :])
+        turn = Turn(pictures=(self._picture(asked.prompt.ids, asked.features),))
+        logits = self.model.logits(self.model.states(whole[None], turn=turn)[0, len(asked.prompt.ids) - 1 :])
         return F.cross_entropy(logits, torch.tensor(answer, device=logits.device))
 
     def phrase_prompts(self, features: Features, phrases: list[str]) -> Tensor:
         """Prompts of the mask decoder [n, C], the answer forced; differentiable."""
         ids = []
         for phrase in phrases:
-            prompt, answer, _ = self.words.segment_prompt(features.tiles, self.model.side**2, phrase)
+            prompt, answer, _ = self.words.segment_prompt(features.tokens, phrase)
             ids.append(prompt.ids + answer)
         whole = self._spliced(ids[0], features, None)
         rotation = self.model.rotation
         if rotation is not None and not rotation.alike([len(own) for own in ids]):
             return torch.cat([self.phrase_prompts(features, [phrase]) for phrase in phrases])
+        pictures = (self._picture(ids[0], features),)
         if len(ids) == 1:
-            return self.model.seg_prompt(self.model.states(whole[None])[:, -1])
+            return self.model.seg_prompt(self.model.states(whole[None], turn=Turn(pictures=pictures))[:, -1])
         # The last token of each belongs to its own tail.
         columns = zip(*(own[:-1] for own in ids), strict=False)
         shared = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
         tails = [own[shared:] for own in ids]
         width = max(len(own) for own in tails)
         filled = self.model.embed([own + [0] * (width - len(own)) for own in tails])
-        hidden = self._behind(whole[:shared], filled, shared + width)
+        hidden = self._behind(whole[:shared], filled, Turn(shared + width, pictures))
         last = torch.tensor([len(own) - 1 for own in tails], device=hidden.device)
         return self.model.seg_prompt(hidden[torch.arange(len(tails), device=hidden.device), last])
 
@@ -315,9 +340,10 @@ class _Decoding:
         self.said = [[Completion() for _ in own.tails] for own in starts]
         self.addresses = [address for own in starts for address in own.addresses or ()]
 
-    def _length(self, drawn: int) -> int:
-        """Length of the longest sequence, or of what it will be."""
-        return self.end + (self.most if self.one_length else drawn)
+    def _turn(self, drawn: int, starts: list[Start]) -> Turn:
+        """Of all rows of some prompts: the length of the longest sequence, or what it will be, and their pictures."""
+        pictures = tuple(own.picture for own in starts for _ in own.tails)
+        return Turn(self.end + (self.most if self.one_length else drawn), pictures)
 
     def _draws(self, device: torch.device) -> tuple[Tensor | None, Tensor | None]:
         """Uniform numbers [most, n] of all draws, and the penalised tokens [n, V] of the prompts."""
@@ -353,11 +379,13 @@ class _Decoding:
             cache, every = Slots(1, max(1, len(own.prefix))), slots[:, : len(own.prefix)]
             if len(own.prefix):
                 real = torch.ones_like(every, dtype=torch.bool)
-                model.decoding_states(own.prefix[None], cache, every, every, real, self._length(0))
+                turn = self._turn(0, [replace(own, tails=own.tails[:1])])
+                model.decoding_states(own.prefix[None], cache, every, every, real, turn)
             prompts.append(cache)
         cache = Slots.joined(prompts, counts, first, length)
         x = torch.stack([F.pad(tail, (0, 0, width - len(tail), 0)) for tail in tails])
-        hidden = model.decoding_states(x, cache, keys[:, first:done], keys, there & (slots < done), self._length(0))
+        real = there & (slots < done)
+        hidden = model.decoding_states(x, cache, keys[:, first:done], keys, real, self._turn(0, starts))
         return hidden, TokenStep(model, cache, keys, there), done
 
     def run(self) -> list[list[Completion]]:
@@ -376,7 +404,7 @@ class _Decoding:
                 self._take(rows, torch.stack([own.double() for own in now], 1).tolist())
                 if all(own.ended or own.broken for own in rows) or position + 1 == self.most:
                     break
-                hidden = step(actor.model.embed(ids), done, self._length(position + 1))
+                hidden = step(actor.model.embed(ids), done, self._turn(position + 1, self.starts))
                 done += 1
         for own in rows:
             own.text = actor.words.answer(own.ids)

@@ -16,7 +16,7 @@ from .errors import FORM, LabError, extra, reading
 from .fingerprint import model_hash
 from .folder import RunFolder, step_name
 from .meteor import Meteor, Wordnet
-from .model import LANGUAGE, TOWERS, Sa2va, load_model
+from .model import Sa2va, load_model
 from .order import RowOrder
 from .play import Context
 from .policy import Actor
@@ -126,7 +126,7 @@ def open_run(
     # Shares of a split layer leave the mapped files layer by layer.
     device = team.device if given.shard is None else None
     model = load_model(model_folder, DTYPES[dtype], trained, device, _halves(settings))
-    model.add_adapter(settings.lora_rank, settings.lora_alpha)
+    model.add_adapter(settings.lora_rank, settings.lora_alpha, settings.train_projector)
     init_adapter(model, settings.seed, contract.streams["init"])
     if settings.recompute:
         model.recompute()
@@ -158,7 +158,7 @@ def open_run(
 def _ahead(context: Context, team: Team, workers: int) -> Ahead:
     """Prepares the pictures of this process's next draws."""
     s = context.settings
-    pictures = Pictures(context.data, context.model.preparation, s.max_tiles)
+    pictures = Pictures(context.data, context.preparation)
     return Ahead(pictures, planned(context.order, s, team, context.step), workers, team.device.type == "cuda")
 
 
@@ -180,10 +180,11 @@ def _changes(settings: Settings, team: Team, change: dict[str, int], widen: bool
     return {key: {"from": before[key], "to": value} for key, value in asked.items() if before[key] != value}
 
 
-def _halves(settings: Settings) -> tuple[str, ...]:
-    """Prefixes of the tensors whose matrices the lab rounds to half precision."""
+def _halves(settings: Settings) -> set[str]:
+    """Parts of the model whose matrices the lab rounds to half precision."""
     towers = settings.weight_storage if settings.tower_storage == "same" else settings.tower_storage
-    return (*([LANGUAGE] if settings.weight_storage == "f16" else []), *(TOWERS if towers == "f16" else ()))
+    storage = {"language": settings.weight_storage, "vision": towers, "sam2": towers}
+    return {part for part, own in storage.items() if own == "f16"}
 
 
 def _precision(given: argparse.Namespace, folder: RunFolder, settings: Settings, team: Team) -> str:

@@ -42,8 +42,8 @@ def row_loss(context: Context, row: Row, at: int) -> tuple[Tensor, Metrics]:
     """Loss of one row, the `at`-th of the step, and its metrics."""
     s, actor, words = context.settings, context.actor, context.actor.words
     features = context.look(row)
-    cells = region_cells(row.mask, context.model.side, True)
-    asked = actor.asked(features, cells)
+    cells = region_cells(row.mask, features.grid, True)
+    asked = actor.asked(features, row.mask, cells)
     answer, cut = words.caption_answer(row.caption, len(asked.prompt.ids))
     token = actor.answer_loss(asked, answer)
     output = Output(actor, features, row.caption)

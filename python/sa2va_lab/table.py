@@ -36,6 +36,9 @@ class Table:
     lora_rank: int
     lora_alpha: float
     max_tiles: int
+    region_prompt: str
+    train_projector: str
+    resize_twice: bool
     recompute: bool
     weight_storage: str
     tower_storage: str

@@ -14,7 +14,8 @@ from .settings import Contract
 # JavaScript's white space: Python's has other characters.
 _SPACE = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
 _GAPS = re.compile(f"[{_SPACE}]+")
-_CONTEXT = "<IMG_CONTEXT>"
+_VISUAL = (("<img>", "<IMG_CONTEXT>", "</img>"), ("<|vision_start|>", "<|image_pad|>", "<|vision_end|>"))
+"""Texts around a picture and of a visual token, by family."""
 
 
 def plain_phrase(text: str) -> str:
@@ -39,7 +40,7 @@ class Words:
     """A checkpoint's tokenizer with the run's template and texts."""
 
     def __init__(self, folder: Path, config: dict[str, Any], contract: Contract) -> None:
-        """Raises LabError for a template that the contract lacks."""
+        """`config` is that of the model. Raises LabError for a template that the contract lacks."""
         name = str(config["template"]).replace("-", "_")
         if name not in contract.templates:
             raise LabError(f"config.json names the template {name}, which scale/contract.json lacks")
@@ -52,12 +53,14 @@ class Words:
             self.tokenizer = extra("pieces", str(folder / "tokenizer.model")).PiecesTokenizer(folder)
         else:
             self.tokenizer = AutoTokenizer.from_pretrained(str(folder))
-        self.context = self._id(_CONTEXT)
+        known = self.tokenizer.get_vocab()
+        self.visual = next((own for own in _VISUAL if own[1] in known), _VISUAL[0])
+        self.context = self._id(self.visual[1])
         self.seg = self._id("[SEG]")
         self.eos = self.tokenizer.eos_token_id
         adds = getattr(self.tokenizer, "add_bos_token", False)
         self.begin = [self.tokenizer.bos_token_id] if adds or self.template["bos"] else []
-        limit = config["llm_config"].get("max_position_embeddings", 8192)
+        limit = config.get("llm_config", config.get("text_config", {})).get("max_position_embeddings", 8192)
         self.limit = min(8192, int(limit))
 
     def _id(self, token: str) -> int:
@@ -83,39 +86,39 @@ class Words:
         inner = self.tokenizer.encode(lead + phrase + tail, add_special_tokens=False, split_special_tokens=True)
         return self.encode(head + mark) + list(inner) + self.encode(stop + rest)
 
-    def _prompt(self, wording: str, tiles: int, tokens: int, cells: int, phrase: str = "") -> Prompt:
-        texts = []
-        for write in (lambda n: _CONTEXT * n, lambda n: f"{n}×"):
-            picture = f"<img>{write(tiles * tokens)}</img>"
+    def _prompt(self, wording: str, tokens: int, cells: int, phrase: str = "") -> Prompt:
+        texts, (before, token, after) = [], self.visual
+        for write in (lambda n: token * n, lambda n: f"{n}×"):
+            picture = f"{before}{write(tokens)}{after}"
             if cells:
                 picture += f"\nThere are 1 part regions in the picture: region1<vp>{write(cells)}</vp>.\n"
             said = wording.replace("<image>", picture)
             texts.append(self.template["before"] + said + self.template["after"])
         before, slot, after = texts[0].partition("{phrase}")
         ids = self._literal(before, phrase, after) if slot else self.encode(before)
-        if ids.count(self.context) != tiles * tokens + cells:
+        if ids.count(self.context) != tokens + cells:
             raise LabError(f"The prompt came out with {ids.count(self.context)} visual tokens; nothing was sampled")
         return Prompt(self.begin + ids, texts[1].replace("{phrase}", phrase))
 
-    def region_prompt(self, tiles: int, tokens: int, cells: int, question: str = "") -> Prompt:
+    def region_prompt(self, tokens: int, cells: int, question: str = "", form: str = "tokens") -> Prompt:
         """
-        A question about a region of `cells` visual tokens, or the prompt for its caption.
+        A question about a region of `cells` visual tokens, or the prompt for its caption; drawn regions have none.
 
         Raises LabError for a question that is too long.
         """
-        wording = self.wordings["question" if question else "caption"]
-        made = self._prompt(wording, tiles, tokens, cells, question.strip(_SPACE))
+        wording = self.wordings[("question" if question else "caption") + ("" if cells else f"-{form}")]
+        made = self._prompt(wording, tokens, cells, question.strip(_SPACE))
         if question and len(made.ids) > self.limit:
             raise LabError(f"The question is longer than the model's context of {self.limit} tokens; nothing was asked")
         return made
 
-    def segment_prompt(self, tiles: int, tokens: int, phrase: str) -> tuple[Prompt, list[int], bool]:
+    def segment_prompt(self, tokens: int, phrase: str) -> tuple[Prompt, list[int], bool]:
         """The question for a mask, the forced answer up to [SEG], and whether the phrase was cut to the context."""
         answer = self.encode(self.wordings["answer"] + self.stops[0])
         answer = answer[: answer.index(self.seg) + 1]
 
         def made(text: str) -> Prompt:
-            return self._prompt(self.wordings["segment"], tiles, tokens, 0, clean_phrase(text))
+            return self._prompt(self.wordings["segment"], tokens, 0, clean_phrase(text))
 
         text = self._fitted(phrase, lambda text: len(made(text).ids) + len(answer))
         return made(text), answer, text != plain_phrase(phrase)

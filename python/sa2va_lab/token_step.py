@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from .language import Slots
+from .language import WHOLE, Slots, Turn
 from .model import Sa2va
 
 
@@ -18,21 +18,20 @@ class TokenStep:
     def __init__(self, model: Sa2va, cache: Slots, keys: Tensor, there: Tensor) -> None:
         """`keys` [n, K] are the positions of the cache's slots; `there` [n, K] marks those that are ever used."""
         self._model, self._cache, self._keys, self._there = model, cache, keys, there
-        width = model.language_model.get_input_embeddings().weight.shape[1]
-        self._x = torch.zeros(len(keys), 1, width, dtype=model.mlp1[1].weight.dtype, device=keys.device)
+        self._x = torch.zeros_like(model.embed(torch.zeros_like(keys[:, :1])))
         self._now, self._real = torch.zeros_like(keys[:, :1]), torch.zeros_like(there)
         cache.places = torch.zeros(1, dtype=torch.long, device=keys.device)
-        # Angles that depend on the length, and layers that processes gather, do not run the same kernels every time.
+        # Angles of more than the index, and layers that processes gather, do not run the same kernels every time.
         alike = model.rotation is None and model.lockstep is None
         self._records = model.graphs and alike and keys.device.type == "cuda"
         self._graph: torch.cuda.CUDAGraph | None = None
         self._out = self._x
 
-    def _pass(self, length: int | None) -> Tensor:
-        return self._model.decoding_states(self._x, self._cache, self._now, self._keys, self._real, length)
+    def _pass(self, turn: Turn) -> Tensor:
+        return self._model.decoding_states(self._x, self._cache, self._now, self._keys, self._real, turn)
 
-    def __call__(self, x: Tensor, slot: int, length: int) -> Tensor:
-        """States [n, 1, D] of the embeddings of a slot; `length` is that of the whole sequence."""
+    def __call__(self, x: Tensor, slot: int, turn: Turn) -> Tensor:
+        """States [n, 1, D] of the embeddings of a slot; `turn` describes the whole sequences."""
         assert self._cache.places is not None
         self._cache.at = slot
         self._cache.places.fill_(slot)
@@ -41,17 +40,17 @@ class TokenStep:
         self._real.copy_(self._there)
         self._real[:, slot + 1 :] = False
         if not self._records:
-            return self._pass(length)
+            return self._pass(turn)
         if self._graph is None:
             aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
             aside.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(aside):
                 # Initialisation in a library's first call cannot be recorded.
-                self._pass(None)
+                self._pass(WHOLE)
             torch.cuda.current_stream().wait_stream(aside)
             self._cache.at = slot
             self._graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(self._graph):
-                self._out = self._pass(None)
+                self._out = self._pass(WHOLE)
         self._graph.replay()
         return self._out

@@ -16,7 +16,7 @@ from torch.nn.functional import pad
 from transformers import MinPLogitsWarper, RepetitionPenaltyLogitsProcessor, TopKLogitsWarper, TopPLogitsWarper
 
 from sa2va_lab.errors import LabError
-from sa2va_lab.language import Slots
+from sa2va_lab.language import Slots, Turn
 from sa2va_lab.masks import Mask, encode_rle
 from sa2va_lab.model import Sa2va, load_model, renamed
 from sa2va_lab.philox import Address, uniform
@@ -50,15 +50,15 @@ def test_a_token_sees_what_a_whole_pass_sees(folder: Path, device: str) -> None:
     there = (slots < PREFIX) | (slots >= PREFIX + short)
     every = slots[:, :PREFIX]
     cache = Slots(1, PREFIX)
-    model.decoding_states(prefix, cache, every, every, torch.ones_like(every, dtype=torch.bool), PREFIX)
+    model.decoding_states(prefix, cache, every, every, torch.ones_like(every, dtype=torch.bool), Turn(PREFIX))
     cache, done = Slots.joined([cache], [rows], PREFIX, length), PREFIX + width
     filled = [pad(x[:, :own], (0, 0, width - own, 0)) for x, own in zip(said, TAILS, strict=True)]
     tails = torch.cat(filled)
-    model.decoding_states(tails, cache, keys[:, PREFIX:done], keys, there & (slots < done), done)
+    model.decoding_states(tails, cache, keys[:, PREFIX:done], keys, there & (slots < done), Turn(done))
     step = TokenStep(model, cache, keys, there)
     for token in range(MOST):
         x = torch.cat([own[:, start + token : start + token + 1] for own, start in zip(said, TAILS, strict=True)])
-        hidden = step(x, done + token, done + token + 1)
+        hidden = step(x, done + token, Turn(done + token + 1))
         for row, start in enumerate(TAILS):
             expected = wholes[row][0, PREFIX + start + token]
             torch.testing.assert_close(hidden[row, 0], expected, rtol=0, atol=1e-9)
@@ -146,7 +146,7 @@ def test_recomputed_layers_give_the_gradient_of_kept_ones_and_keep_less(folder: 
             return value
 
         with torch.autograd.graph.saved_tensors_hooks(keep, lambda value: value):
-            states = Actor(model, unused, unused)._behind(prefix, tails, 13)
+            states = Actor(model, unused, unused)._behind(prefix, tails, Turn(13))
         states.square().sum().backward()  # type: ignore[no-untyped-call]
         weights = {own.untyped_storage().data_ptr() for own in model.parameters()}
         bytes_kept = sum(size for place, size in kept.items() if place not in weights)
@@ -239,8 +239,8 @@ def test_a_published_config_has_the_sizes_of_hiera_l(tmp_path: Path) -> None:
     assert shapes[f"{trunk}pos_embed"] == [1, 144, 7, 7]
     assert len({name.split(".")[5] for name in shapes if name.startswith(f"{trunk}blocks.")}) == 48
     assert shapes["grounding_encoder.sam2_model.sam_mask_decoder.iou_prediction_head.layers.0.weight"] == [256, 256]
-    (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(LabError, match="lacks vision_config"):
+    (tmp_path / "config.json").write_text('{"vision_config": {}}')
+    with pytest.raises(LabError, match="lacks llm_config"):
         load_model(tmp_path)
 
 
@@ -254,8 +254,8 @@ def test_a_frozen_tensor_stays_in_the_mapped_file() -> None:
         return any(int(start, 16) <= value.data_ptr() < int(end, 16) for start, end in files)
 
     assert mapped(model.language_model.get_input_embeddings().weight)
-    assert not mapped(model.mlp1[1].weight)
-    wide, halved = load_model(MODELS[1]), load_model(MODELS[1], halves=("language_model.",))
+    assert not mapped(model.projector[1].weight)
+    wide, halved = load_model(MODELS[1]), load_model(MODELS[1], halves={"language"})
     for name, whole in wide.named_parameters():
         own = dict(halved.named_parameters())[name]
         rounded = whole.dim() == 2 and name.startswith("language_model.")
@@ -271,7 +271,7 @@ def one_by_one(
     for position in range(MOST):
         said = actor.model.embed(ids) if ids else start.tails[row][:0]
         whole = torch.cat([start.prefix, start.tails[row], said])
-        hidden = actor.model.states(whole[None], length=one_length or len(whole))
+        hidden = actor.model.states(whole[None], turn=Turn(one_length or len(whole), (start.picture,)))
         logits = actor.model.logits(hidden[:, -1]).double()
         scores = logits
         if sampler.penalty != 1:
@@ -305,7 +305,7 @@ def test_groups_decoded_together_give_the_rollouts_of_rows_alone(folder: Path, o
             own.data.normal_(std=0.2)
     words: Any = SimpleNamespace(ended=lambda ids: False, answer=str)
     unused: Any = None
-    actor, size = Actor(model, words, unused), model.mlp1[1].weight.shape[0]
+    actor, size = Actor(model, words, unused), model.embed([0]).shape[-1]
 
     def random(*sizes: int) -> torch.Tensor:
         return torch.randn(*sizes, size, dtype=torch.float64)
@@ -316,6 +316,7 @@ def test_groups_decoded_together_give_the_rollouts_of_rows_alone(folder: Path, o
             random(length),
             [random(own) for own in tails],
             [replace(address, row=length).at(n) for n in range(2)],
+            (1, 1, 2),
             [5, 7],
         )
         for length, tails in ((9, [1, 1]), (4, [3, 2]), (6, [1, 1]))

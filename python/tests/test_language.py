@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from sa2va_lab.errors import LabError
-from sa2va_lab.language import Rotation, _scaling, language_model, window_of
+from sa2va_lab.language import WHOLE, Rotation, Turn, _scaling, language_model, window_of
 
 SIZES = {"hidden_size": 24, "num_attention_heads": 4, "max_position_embeddings": 64, "rope_theta": 500.0,
          "intermediate_size": 8, "num_hidden_layers": 1, "num_key_value_heads": 4, "vocab_size": 9, "pad_token_id": 0,
@@ -57,9 +57,9 @@ def test_an_older_name_has_its_own_size() -> None:
 def test_a_part_turns_as_the_whole_does(config: dict[str, Any]) -> None:
     own, x, places = rotation(config), torch.zeros(1, 40, 24), torch.arange(40)[None]
     whole = own(x, places)
-    own.length = 40
+    own.turn = Turn(40)
     assert torch.equal(own(x[:, :9], places[:, :9])[0], whole[0][:, :9])
-    own.length = None
+    own.turn = WHOLE
     assert not torch.equal(own(x[:, :9], places[:, :9])[0], whole[0][:, :9])
 
 

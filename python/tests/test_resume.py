@@ -56,6 +56,8 @@ def folder_of(path: Path, **config: object) -> RunFolder:
 def opened(folder: RunFolder, team: Any, **change: object) -> OpenRun:
     trained = [torch.zeros(2, 2), torch.zeros(3)]
     model: Any = SimpleNamespace(names=NAMES, trained=trained)
+    model.peft_name, model.adapted = (lambda name: f"base_model.{name}"), lambda: ["q_proj"]
+    model.family = SimpleNamespace(layers="")
 
     def put(values: list[torch.Tensor]) -> None:
         for own, value in zip(trained, values, strict=True):

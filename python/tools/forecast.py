@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from sa2va_lab.language import Slots
+from sa2va_lab.language import Slots, Turn
 from sa2va_lab.model import Features, Sa2va
 from sa2va_lab.policy import Actor
 from sa2va_lab.settings import read_json
@@ -66,8 +66,8 @@ class Step:
             self.model.recompute()
         unused: Any = SimpleNamespace()
         self.actor, self.given = Actor(self.model, unused, unused), given
-        self.width: int = self.model.mlp1[3].weight.shape[0]
-        self.prompt: int = given.tiles * self.model.side**2 + _WORDS
+        rows, cols = self.model.family.grid(1, 1)
+        self.width, self.prompt = self.model.width, given.tiles * rows * cols + _WORDS
 
     def _empty(self, *sizes: int, like: torch.dtype = torch.float32) -> Tensor:
         return torch.empty(*sizes, dtype=like, device="meta")
@@ -85,7 +85,7 @@ class Step:
             places = torch.arange(self.prompt, device="meta")[None]
             real = torch.ones_like(places, dtype=torch.bool)
             x = self._empty(1, self.prompt, self.width)
-            self.model.decoding_states(x, Slots(1, self.prompt), places, places, real, self.prompt)
+            self.model.decoding_states(x, Slots(1, self.prompt), places, places, real, Turn(self.prompt))
 
     def token(self) -> None:
         """One token of every rollout of the process's groups."""
@@ -96,7 +96,7 @@ class Step:
             cache.places = torch.zeros(1, dtype=torch.long, device="meta")
             real = torch.ones_like(slots, dtype=torch.bool)
             states = self.model.decoding_states(
-                self._empty(rows, 1, self.width), cache, slots[:, :1], slots, real, length
+                self._empty(rows, 1, self.width), cache, slots[:, :1], slots, real, Turn(length)
             )
             self.model.logits(states)
 
@@ -104,16 +104,16 @@ class Step:
         """A group's captions with gradient, forward and backward."""
         tails = self._empty(self.given.rollouts, self.given.tokens, self.width)
         prefix = self._empty(self.prompt, self.width).requires_grad_()
-        logits = self.model.logits(self.actor._behind(prefix, tails, self.prompt + self.given.tokens))
+        logits = self.model.logits(self.actor._behind(prefix, tails, Turn(self.prompt + self.given.tokens)))
         torch.autograd.backward(logits.log_softmax(-1).sum())
 
     def mask(self) -> None:
         """A phrase and its mask with gradient, forward and backward."""
-        config, channels = self.model.config, self.model.text_hidden_fcs[2].weight.shape[0]
+        channels = self.model.text_hidden_fcs[2].weight.shape[0]
         cells = self.model.sam_size // 16
         sizes = [(channels, 4 * cells), (channels, 2 * cells), (channels, cells)]
         levels = [self._empty(1, wide, side, side) for wide, side in sizes]
-        features = Features(self._empty(1, 1, 4 * config["vision_config"]["hidden_size"]), levels)
+        features = Features(self._empty(1, 1, 1), levels, (1, 1), 1)
         states = self.model.states(self._empty(1, self.prompt, self.width).requires_grad_())
         masks = self.actor.decoded(features, self.model.seg_prompt(states[:, -1])).masks
         torch.autograd.backward(masks.sum())

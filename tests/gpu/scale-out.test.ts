@@ -12,6 +12,7 @@ import { root } from "../../scripts/lib/ensure.mjs";
 import { groupsFromArrow, groupsToArrow } from "../../src/engine/runs/rollouts/rollouts-arrow.ts";
 import { judgeServer } from "../support/judge-server.ts";
 import { expectNear, expectSameRun, recordsOf } from "../support/same-run.ts";
+import { writeTinyQwen } from "../support/tiny-qwen.ts";
 import { launched, python, tool } from "../support/tools.ts";
 
 const MODEL = join(root, "public", "pocket", "model");
@@ -207,6 +208,18 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     ["sa2va-tiny-phi3", "73", { objective: "notes", maskPolicy: "proposals", proposalPhrases: true }],
   ] as const)("repeats a step of %s", async (name, seed, settings) => {
     await expectStep(name, settings, { seed, model: await golden(name) });
+  });
+
+  it.each([
+    ["qwen3", { maskPolicy: "field", fieldGrid: 4, loop1Likelihood: 0.3, loop1Contrast: 0.2, featureStorage: "f32" }],
+    ["qwen3", { maskPolicy: "candidates", regionPrompt: "tokens", trainProjector: "yes", resizeTwice: true }],
+    ["qwen2.5", { maskPolicy: "proposals", regionPrompt: "dim", loop3Weight: 0.5, partnerTemperature: 0.7 }],
+  ] as const)("repeats a step of a tiny model on %s-VL: %o", async (family, settings) => {
+    const name = `${family}-${settings.maskPolicy}`;
+    const model = join(scratch, `${name}-model`);
+    await mkdir(model);
+    writeTinyQwen(model, family);
+    await expectStep(name, settings, { seed: "74", model, reward: 1e-6 });
   });
 
   it("computes the same gradient in two processes, and with the frozen layers split between them", async () => {

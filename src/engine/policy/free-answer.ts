@@ -13,7 +13,7 @@ import { decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
 import { type FoundMask, readMasks } from "../model/sam2/postprocess.ts";
 import { languagePrompt } from "../model/seg-prompt.ts";
 import type { Weights } from "../model/weights/weights.ts";
-import { buildPrompt, IMAGE_PLACEHOLDER, type Prompt, QUESTION_WORDING } from "../text/prompt.ts";
+import { buildPrompt, type Prompt, QUESTION_WORDING } from "../text/prompt.ts";
 import { prediction } from "../text/template.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import { generate } from "./decode/generate.ts";
@@ -21,7 +21,7 @@ import { FULL_SAMPLING } from "./decode/sampler.ts";
 import { embedPrompt, projectVision, shownVision } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
 import { contextTokens, fitCaption } from "./fit-caption.ts";
-import { answerRule, countCells, drawnRegion, type RegionCells } from "./prompts.ts";
+import { answerRule, countCells, drawnQuestionWording, type RegionCells } from "./prompts.ts";
 
 // The greedy answer to an embedded prompt, and the mask prompts of its [SEG] tokens
 // (docs/spec/sa2va.md#7-generation, docs/spec/sa2va.md#12-from-seg-to-the-language-prompt).
@@ -154,7 +154,7 @@ export function questionPrompt(
     throw badInput("One region can be drawn into the picture; ask about one region at a time", "regions");
   }
   const regionTokenCounts = drawn ? [] : regions.map(countCells);
-  const text = drawn ? `${IMAGE_PLACEHOLDER}\nregion1 is ${drawnRegion(marks.form)}.\n{phrase}` : QUESTION_WORDING;
+  const text = drawn ? drawnQuestionWording(marks.form) : QUESTION_WORDING;
   const { made, cut } = fitCaption(
     model,
     question.trim(),

@@ -85,8 +85,17 @@ const DRAWN: Readonly<Record<RegionMark, string>> = {
   dim: "the region that is not dimmed",
 };
 
-export function drawnRegion(form: RegionMark): string {
-  return DRAWN[form];
+/** Marks that can be drawn. */
+export const REGION_MARKS = Object.keys(DRAWN) as readonly RegionMark[];
+
+/** Prompt for the caption of a drawn region. */
+export function drawnCaptionWording(form: RegionMark): string {
+  return `${IMAGE_PLACEHOLDER}\nPlease give me a short description of ${DRAWN[form]}.`;
+}
+
+/** Prompt of a user's question about a drawn region. */
+export function drawnQuestionWording(form: RegionMark): string {
+  return `${IMAGE_PLACEHOLDER}\nregion1 is ${DRAWN[form]}.\n{phrase}`;
 }
 
 /**
@@ -98,7 +107,7 @@ export function captionPrompt(model: Sa2vaModel, picture: AskedTokens, cells: Re
   const { tokenizer, config } = model;
   const { tiles, grid, marks } = picture;
   if (marks !== undefined) {
-    const text = `${IMAGE_PLACEHOLDER}\nPlease give me a short description of ${drawnRegion(marks.form)}.`;
+    const text = drawnCaptionWording(marks.form);
     const { frames = 1 } = picture;
     const prompt =
       frames > 1

@@ -9,7 +9,7 @@ import type { RegionSet } from "../../engine/data/region-set.ts";
 import { badInput, LabError } from "../../engine/errors.ts";
 import { type ExportFile, type ExportFiles, wholeFile } from "../../engine/export/export-file.ts";
 import { STREAM } from "../../engine/gpu/random.ts";
-import { requireInternVl } from "../../engine/model/config.ts";
+import { drawnCaptionWording, drawnQuestionWording, REGION_MARKS } from "../../engine/policy/prompts.ts";
 import { DEFAULT_PROMPTS } from "../../engine/rewards/judge/questions/prompts.ts";
 import { listCheckpoints } from "../../engine/runs/checkpoint/checkpoint-folder.ts";
 import { EVAL_DRAWS, EVAL_SEED, EVAL_STREAM } from "../../engine/runs/evaluations/evaluation-metrics.ts";
@@ -41,7 +41,6 @@ const END = 2 ** 20;
 export async function* scaleOutFiles(run: RunFolder, scale: ScaleOut): ExportFiles {
   const { id, store } = run;
   const manifest = run.manifest();
-  requireInternVl(manifest.model.base, "The Python package");
   const files = await store.list(id);
   const known = await listCheckpoints(store, id);
   checkStep(id, known, scale);
@@ -95,6 +94,12 @@ export function contract(): Readonly<Record<string, unknown>> {
       segment: REFERRING_WORDING,
       question: QUESTION_WORDING,
       answer: SEG_ANSWER,
+      ...Object.fromEntries(
+        REGION_MARKS.flatMap((form) => [
+          [`caption-${form}`, drawnCaptionWording(form)],
+          [`question-${form}`, drawnQuestionWording(form)],
+        ]),
+      ),
     },
     templates: Object.fromEntries(templates),
     streams: STREAM,
