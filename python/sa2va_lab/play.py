@@ -166,13 +166,17 @@ def text_facts(
     context: Context, loop: int, row: Row, reference: str, said: list[Completion], found: Sequence[Found | None]
 ) -> list[Facts]:
     """Facts that reward captions of loop 1, with the partner's masks, and answers of loop 3."""
+    segments = [own.ids.count(context.actor.words.seg) for own in said]
     if loop == 3:
-        return [Facts(reference, text.text, row.mask, None, None, truncated=not text.ended) for text in said]
+        return [
+            Facts(reference, own.text, row.mask, None, None, False, not own.ended, count)
+            for own, count in zip(said, segments, strict=True)
+        ]
     known = likelihoods_of(context, loop, row, [own.mask if own else None for own in found])
     return [
         Facts(reference, text.text, row.mask, own.mask if own else None, (own and own.confidence) or 0.0, likelihood,
-              not text.ended)
-        for text, own, likelihood in zip(said, found, known, strict=True)
+              not text.ended, count)
+        for text, own, likelihood, count in zip(said, found, known, segments, strict=True)
     ]  # fmt: skip
 
 

@@ -36,6 +36,8 @@ class Facts:
     computed.
     """
     truncated: bool = False
+    segments: int | None = None
+    """[SEG] in a sampled text, which should have none; None where no text is sampled."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,13 @@ def _target_term(facts: Facts) -> Term:
     there, found = bool(facts.given.any()), facts.predicted is not None and bool(facts.predicted.any())
     note = "no mask for the object" if there else "a mask without an object"
     return _term("target", 1.0) if there == found else _term("target", 0.0, note)
+
+
+def _form_term(facts: Facts) -> Term:
+    """Share of the conditions that a text meets."""
+    faults = ["no end token"] if facts.truncated else []
+    faults += [f"{facts.segments} [SEG] instead of 0"] if facts.segments else []
+    return _term("form", 1 - len(faults) / (1 if facts.segments is None else 2), ", ".join(faults))
 
 
 def _meteor_term(facts: Facts, meteor: Meteor) -> Term:
@@ -143,7 +152,7 @@ def _measured(facts: Facts, settings: Settings, meteor: Meteor) -> list[Term]:
         _of_masks("centre", facts, centre_score),
         _banded_term(facts, settings),
         _target_term(facts),
-        _term("form", 1.0 - facts.truncated, "no end token" if facts.truncated else ""),
+        _form_term(facts),
         _term("length", length_cost(caption, facts.reference, settings.length_ratio)),
         _term("repetition", repetition_cost(caption, settings.repetition_gram)),
         _term("leak", float(bool(leaked)), ", ".join(leaked)),

@@ -373,8 +373,8 @@ def test_terms_of_a_band_of_no_object_and_of_an_end() -> None:
     one, none = np.eye(2, dtype=np.uint8), np.zeros((2, 2), np.uint8)
     s = settings(bandSlope=2, bandCentre=0.25, bandLow=-0.4, bandHigh=1, emptyPairReward=1, iouShape="squared")
 
-    def terms(given: Mask, predicted: Mask | None, truncated: bool = False) -> dict[str, tuple[float, str]]:
-        facts = Facts("a", "a", given, predicted, 0.5, truncated=truncated)
+    def terms(given: Mask, predicted: Mask | None, **more: Any) -> dict[str, tuple[float, str]]:
+        facts = Facts("a", "a", given, predicted, 0.5, **more)
         found = score_group([facts], 1, s, Scorer(Meteor(Wordnet(TABLE))))[1][0]
         return {own["name"]: (own["value"], own.get("note", "")) for own in found}
 
@@ -387,3 +387,6 @@ def test_terms_of_a_band_of_no_object_and_of_an_end() -> None:
     assert terms(none, one)["target"] == (0.0, "a mask without an object")
     assert terms(one, one)["form"] == (1.0, "")
     assert terms(one, one, truncated=True)["form"] == (0.0, "no end token")
+    assert terms(one, one, segments=0)["form"] == (1.0, "")
+    assert terms(one, one, truncated=True, segments=0)["form"] == (0.5, "no end token")
+    assert terms(one, one, truncated=True, segments=2)["form"] == (0.0, "no end token, 2 [SEG] instead of 0")

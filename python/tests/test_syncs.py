@@ -65,7 +65,9 @@ def test_a_decoded_token_is_read_back_once_whatever_the_number_of_rows() -> None
 
     def reads(rows: int, most: int) -> int:
         address = Address(1, 1, 1, 0, 0)
-        start = Start(torch.randn(4, width), [torch.randn(1, width)] * rows, [address.at(n) for n in range(rows)], (1, 1, 1))
+        start = Start(
+            torch.randn(4, width), [torch.randn(1, width)] * rows, [address.at(n) for n in range(rows)], (1, 1, 1)
+        )
         with Reads() as found:
             actor.decode([start], most, Sampler(top_k=20), True)
         return len(found.found)

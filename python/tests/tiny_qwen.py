@@ -43,7 +43,10 @@ def tiny_qwen(folder: Path, kind: str) -> Path:
     (folder / "config.json").write_text(json.dumps(config))
     torch.manual_seed(5)
     model = Sa2va(config)
-    values = {**dict(model.named_parameters()), **dict(model.grounding_encoder.named_buffers(prefix="grounding_encoder"))}
+    values = {
+        **dict(model.named_parameters()),
+        **dict(model.grounding_encoder.named_buffers(prefix="grounding_encoder")),
+    }
     written: dict[str, torch.Tensor] = {}
     for name, value in values.items():
         value.data.normal_(std=0.2)
