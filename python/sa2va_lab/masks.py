@@ -70,4 +70,11 @@ def centre_score(a: Mask, b: Mask) -> float | None:
     if not (a.any() and b.any()):
         return None
     first, second = (np.argwhere(mask).mean(0) for mask in (a, b))
-    return 1 - math.hypot(*(first - second)) / math.hypot(*a.shape)
+    return 1 - _hypot(*abs(first - second)) / _hypot(*a.shape)
+
+
+def _hypot(a: float, b: float) -> float:
+    """Length of (a, b), both at least 0, as JavaScript's engine rounds it."""
+    most = float(max(a, b)) or 1.0
+    share = float(min(a, b)) / most
+    return math.sqrt(1 + share * share) * most if max(a, b) else 0.0
