@@ -1,7 +1,7 @@
 """Draws tokens in double precision, in the lab's order of steps, with the filters of transformers."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +10,10 @@ from torch import Tensor
 
 _BLOCK = 512
 """Tokens whose running sum is computed only where a draw falls among them."""
-_CACHED = 2**18
-"""Numbers that a core of the CPU keeps close, so that it handles the rows in pieces of this size."""
+_STRIDE = 128
+"""One of so many weights is sorted to foretell where the lightest end."""
+
+Numbers = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -42,64 +44,22 @@ class Sampler:
         own = logits.double()
         return torch.where(seen, torch.where(own < 0, own * self.penalty, own / self.penalty), own)
 
-    def weigh(self, logits: Tensor, weights: Tensor) -> Tensor:
-        """
-        Writes probabilities up to a factor per row to `weights` [n, V]; returns the largest score of each row [n, 1].
-
-        In place, because a new buffer of this size takes longer than its numbers.
-        """
-        weights.copy_(logits).clamp_(-self.guard, self.guard)
-        if self.temperature != 1:
-            weights.div_(self.temperature)
-        largest = weights.amax(-1, keepdim=True)
-        weights.sub_(largest).exp_()
-        return largest
-
-    def drop(self, weights: Tensor) -> None:
-        """Sets `weights` [n, V] of the tokens that the filters drop to 0."""
+    def dropped(self, weights: Tensor) -> Tensor:
+        """Weights [n, V], in place, with 0 for the tokens that the filters drop."""
         if self.top_k > 0:
             weights.masked_fill_(weights < weights.topk(min(self.top_k, weights.shape[-1])).values[:, -1:], 0)
         if self.top_p < 1:
-            total = weights.sum(-1, keepdim=True)
-            least, ties = _least_kept(weights, total, (1 - self.top_p) * total)
+            ascending = weights.sort(-1).values
+            spare = (1 - self.top_p) * weights.sum(-1, keepdim=True)
+            count = (ascending.cumsum(-1) <= spare).sum(-1, keepdim=True).clamp(max=weights.shape[-1] - 1)
+            least = ascending.gather(-1, count)
             # Of equal ones, as the guard makes them, the first are dropped; the filter of transformers takes any.
-            if weights.is_cuda or ties.any():
-                alike = weights == least
-                weights.masked_fill_(alike & (alike.cumsum(-1) <= ties), 0)
+            alike = weights == least
+            weights.masked_fill_(alike & (alike.cumsum(-1) <= count - (weights < least).sum(-1, keepdim=True)), 0)
             weights.masked_fill_(weights < least, 0)
         if self.min_p > 0:
             weights.masked_fill_(weights < self.min_p * weights.amax(-1, keepdim=True), 0)
-
-
-def _least_kept(weights: Tensor, total: Tensor, spare: Tensor) -> tuple[Tensor, Tensor]:
-    """
-    Of each row of [n, V] the least weight that stays if the lightest, of a sum of at most `spare` [n, 1], are dropped,
-    and how many of those equal to it are dropped, [n, 1] both.
-    """
-    if weights.device.type == "cpu":
-        pairs = map(_selected, weights.numpy(), total[:, 0].tolist(), spare[:, 0].tolist())
-        values = torch.tensor(list(pairs), dtype=torch.float64)
-        return values[:, :1], values[:, 1:]
-    ascending = weights.sort(-1).values
-    count = (ascending.cumsum(-1) <= spare).sum(-1, keepdim=True).clamp(max=weights.shape[-1] - 1)
-    least = ascending.gather(-1, count)
-    return least, count - (weights < least).sum(-1, keepdim=True)
-
-
-def _selected(weights: npt.NDArray[np.float64], total: float, spare: float) -> tuple[float, int]:
-    """`_least_kept` of one row without sorting it: by the leading bits of its numbers, then within those."""
-    # Even together, smaller ones do not exceed `spare`.
-    most = np.compress(weights > spare / len(weights), weights)
-    if not len(most):
-        return 0.0, 0
-    left, bits = spare - (total - most.sum()), most.view(np.int64) >> 42
-    bits -= bits.min()
-    sums = np.cumsum(np.bincount(bits, most))
-    at = min(int(np.searchsorted(sums, left, "right")), len(sums) - 1)
-    inside = np.sort(most[bits == at])
-    within = np.cumsum(inside) + (sums[at - 1] if at else 0.0)
-    gone = min(int(np.searchsorted(within, left, "right")), len(inside) - 1)
-    return float(inside[gone]), gone - int(np.searchsorted(inside, inside[gone]))
+        return weights
 
 
 class Drawn(NamedTuple):
@@ -118,52 +78,161 @@ def draw(logits: Tensor, sampler: Sampler, u: Tensor | None, seen: Tensor | None
     Of each row the first token in vocabulary order whose running sum of probabilities exceeds `u` [n].
 
     `logits` are [n, V]; `seen` [n, V] marks tokens with a repetition penalty. Without `u`, the likeliest token before
-    the guard, the first of equal ones. Of a device nothing is read back to the host.
+    the guard, the first of equal ones.
     """
-    size = max(1, _CACHED // logits.shape[-1]) if logits.device.type == "cpu" else max(1, len(logits))
-    # Whole blocks, without weight beyond the vocabulary.
-    wide = -(-logits.shape[-1] // _BLOCK) * _BLOCK
-    buffer = logits.new_zeros(min(size, len(logits)), wide, dtype=torch.float64)
-    parts = []
-    for at in range(0, len(logits), size):
-        own, marked, drawn = (None if all_ is None else all_[at : at + size] for all_ in (logits, seen, u))
-        assert own is not None
-        parts.append(_draw(own, sampler, drawn, marked, buffer[: len(own)]))
-    return Drawn(*map(torch.cat, zip(*parts, strict=True)))
+    own = sampler.penalised(logits, seen)
+    if logits.device.type == "cpu":
+        host = _Host(sampler, logits.shape[-1])
+        wanted = [None] * len(logits) if u is None else u.tolist()
+        rows = [host.draw(*row) for row in zip(logits, own, wanted, strict=True)]
+        found = (torch.tensor(column, dtype=torch.float64) for column in zip(*rows, strict=True))
+        drawn, scored, clipped = found
+        return Drawn(drawn.long(), scored, clipped.long())
+    return on_device(logits, own, sampler, u)
 
 
-def _draw(logits: Tensor, sampler: Sampler, u: Tensor | None, seen: Tensor | None, wide: Tensor) -> Drawn:
-    width, own = logits.shape[-1], sampler.penalised(logits, seen)
-    weights, blocks = wide[:, :width], wide.view(len(wide), -1, _BLOCK)
-    largest = sampler.weigh(logits, weights)
-    sums = blocks.sum(-1).cumsum(-1)
-    total = sums[:, -1:].log()
+def on_device(logits: Tensor, own: Tensor, sampler: Sampler, u: Tensor | None) -> Drawn:
+    """`draw` for all rows at once, without reading anything back; `own` are the logits with a penalty."""
+    scores = sampler.guarded(logits)
+    largest = scores.amax(-1, keepdim=True)
+    weights = (scores - largest).exp_()
+    total = weights.sum(-1, keepdim=True).log()
     if u is None:
         ids = own.argmax(-1, keepdim=True)
     else:
         if own is not logits:
-            sampler.weigh(own, weights)
-        if own is not logits or sampler.filters:
-            sampler.drop(weights)
-            sums = blocks.sum(-1).cumsum(-1)
-        # Of numbers that are not finite a place may lie beyond the vocabulary.
-        ids = _placed(blocks, sums, u[:, None]).clamp(max=width - 1)
-    chosen = sampler.guarded(logits.gather(-1, ids))
-    logps = (chosen - largest - total)[:, 0]
+            scores = sampler.guarded(own)
+            weights = (scores - scores.amax(-1, keepdim=True)).exp_()
+        ids = _placed(sampler.dropped(weights), u[:, None])
+    logps = scores.gather(-1, ids) if own is logits else sampler.guarded(logits.gather(-1, ids))
     clips = (logits.abs() > sampler.guard).count_nonzero(-1)
-    return Drawn(ids[:, 0].masked_fill(total[:, 0].isnan(), -1), logps, clips)
+    return Drawn(ids[:, 0].masked_fill(total[:, 0].isnan(), -1), (logps - largest - total)[:, 0], clips)
 
 
-def _placed(weights: Tensor, sums: Tensor, u: Tensor) -> Tensor:
-    """
-    Of weights [n, blocks, B] the first whose running sum exceeds the share `u` [n, 1] of the whole, [n, 1]; `sums`
-    [n, blocks] are those up to the end of each block.
-    """
+def _placed(weights: Tensor, u: Tensor) -> Tensor:
+    """Of weights [n, V] the first whose running sum exceeds the share `u` [n, 1] of the whole, [n, 1]."""
+    width = weights.shape[-1]
+    weights = torch.nn.functional.pad(weights, (0, -width % _BLOCK)).view(len(weights), -1, _BLOCK)
+    sums = weights.sum(-1).cumsum(-1)
     wanted = u * sums[:, -1:]
     block = torch.searchsorted(sums, wanted, right=True).clamp(max=sums.shape[-1] - 1)
     before = torch.where(block > 0, sums.gather(-1, (block - 1).clamp_min(0)), 0.0)
-    own = weights.gather(1, block[..., None].expand(-1, 1, weights.shape[-1]))[:, 0]
+    own = weights.gather(1, block[..., None].expand(-1, 1, _BLOCK))[:, 0]
     # A sum of rounded numbers may stay below the wanted one: the last possible token then.
-    last = own.shape[-1] - 1 - (own > 0).flip(-1).int().argmax(-1, keepdim=True)
+    last = _BLOCK - 1 - (own > 0).flip(-1).int().argmax(-1, keepdim=True)
     inside = torch.minimum(torch.searchsorted(before + own.cumsum(-1), wanted, right=True), last)
-    return block * weights.shape[-1] + inside
+    # Of numbers that are not finite a place may lie beyond the vocabulary.
+    return (block * _BLOCK + inside).clamp(max=width - 1)
+
+
+class _Host:
+    """The same on the CPU, row by row in two buffers: memory of this size takes longer than its numbers."""
+
+    def __init__(self, sampler: Sampler, width: int) -> None:
+        self._s, self._width = sampler, width
+        # Whole blocks, without weight beyond the vocabulary.
+        self._all: Numbers = np.zeros(-(-width // _BLOCK) * _BLOCK)
+        self._weights, self._room = self._all[:width], np.empty(width)
+        self._of: dict[str, Any] = {"weights": torch.from_numpy(self._weights), "room": torch.from_numpy(self._room)}
+
+    def draw(self, logits: Tensor, own: Tensor, u: float | None) -> tuple[int, float, int]:
+        """Token, log-probability and clipped logits of a row; `own` are the logits with a penalty."""
+        guard, temperature = self._s.guard, self._s.temperature
+        token = -1 if u is not None else int(own.argmax())
+        clips, largest = self._weigh(logits)
+        sums = self._sums()
+        total = float(np.log(sums[-1]))
+        if u is not None and not np.isnan(total):
+            if own.data_ptr() != logits.data_ptr():
+                self._weigh(own)
+            self._drop()
+            token = self._placed(self._sums(), u)
+        if np.isnan(total):
+            return -1, total, clips
+        chosen = min(guard, max(-guard, float(logits[token]))) / temperature
+        return token, chosen - largest - total, clips
+
+    def _weigh(self, logits: Tensor) -> tuple[int, float]:
+        """Writes probabilities up to a factor; returns the number of clipped logits and the largest score."""
+        weights, guard = self._weights, self._s.guard
+        self._of["weights"].copy_(logits)
+        clips = 0
+        if weights.max() > guard or weights.min() < -guard:
+            clips = int((np.abs(weights) > guard).sum())
+            np.clip(weights, -guard, guard, out=weights)
+        if self._s.temperature != 1:
+            weights /= self._s.temperature
+        largest = float(weights.max())
+        np.exp(np.subtract(weights, largest, out=weights), out=weights)
+        return clips, largest
+
+    def _sums(self) -> Numbers:
+        """Running sums up to the end of each block."""
+        found: Numbers = torch.from_numpy(self._all).view(-1, _BLOCK).sum(-1).numpy().cumsum()
+        return found
+
+    def _placed(self, sums: Numbers, u: float) -> int:
+        wanted = u * sums[-1]
+        block = min(int(np.searchsorted(sums, wanted, "right")), len(sums) - 1)
+        own = self._all[block * _BLOCK : (block + 1) * _BLOCK]
+        inside = own.cumsum() + (sums[block - 1] if block else 0.0)
+        return block * _BLOCK + min(int(np.searchsorted(inside, wanted, "right")), int(np.flatnonzero(own)[-1]))
+
+    def _keep(self, least: float) -> None:
+        """Drops the weights below `least`."""
+        torch.threshold_(self._of["weights"], float(np.nextafter(least, 0.0)), 0.0)
+
+    def _drop(self) -> None:
+        weights, s = self._weights, self._s
+        known = weights
+        if s.top_k > 0:
+            known = self._most(min(s.top_k, len(weights)))
+            self._keep(float(known.min()))
+        if s.top_p < 1:
+            least, ties = self._border(known)
+            if ties:
+                weights[np.flatnonzero(weights == least)[:ties]] = 0
+            self._keep(least)
+        if s.min_p > 0:
+            self._keep(s.min_p * float(weights.max()))
+
+    def _most(self, count: int) -> Numbers:
+        """The largest weights and those equal to the last of them."""
+        # As many blocks have one that is at least this.
+        tops = np.sort(torch.from_numpy(self._all).view(-1, _BLOCK).amax(-1).numpy())
+        own = np.compress(self._weights >= (tops[-count] if count <= len(tops) else 0.0), self._weights)
+        return np.compress(own >= np.partition(own, -count)[-count], own)
+
+    def _border(self, weights: Numbers) -> tuple[float, int]:
+        """
+        The least weight that stays by top-p, and how many of those equal to it are dropped.
+
+        Only weights near the border are sorted. Every 128th foretells where it is; the exact sum below a place corrects
+        that, and another says whether the border lies between two places.
+        """
+        whole, room = torch.from_numpy(weights), self._of["room"][: len(weights)]
+        total = float(whole.sum())
+        spare = (1 - self._s.top_p) * total
+
+        def lighter(value: float) -> float:
+            torch.ops.aten.threshold.out(whole, np.nextafter(value, 0.0), 0.0, out=room)
+            return total - float(room.sum())
+
+        sample = np.sort(weights[:: _STRIDE if len(weights) > 64 * _STRIDE else 1])
+        sums, end = np.cumsum(sample) * (len(weights) / len(sample)), len(sample) - 1
+        at = min(int(np.searchsorted(sums, spare)), end)
+        shift = lighter(sample[at]) - (sums[at - 1] if at else 0.0)
+        at, reach = min(int(np.searchsorted(sums, spare - shift)), end), 6
+        while True:
+            low, high = (sample[at - reach] if at >= reach else 0.0), sample[min(at + reach, end)]
+            high = np.inf if at + reach >= end else high
+            bits = self._room.view(np.bool_)
+            near = np.greater_equal(weights, low, out=bits[: len(weights)])
+            near &= np.less_equal(weights, high, out=bits[-len(weights) :])
+            inside = np.sort(np.compress(near, weights))
+            below = lighter(low) if low > 0 else 0.0
+            within = np.cumsum(inside) + below
+            if below <= spare and (high == np.inf or within[-1] > spare):
+                gone = min(int(np.searchsorted(within, spare, "right")), len(inside) - 1)
+                return float(inside[gone]), gone - int(np.searchsorted(inside, inside[gone]))
+            reach *= 8

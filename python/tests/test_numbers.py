@@ -17,7 +17,7 @@ from sa2va_lab.data import Row, pixels_of
 from sa2va_lab.masks import decode_rle, encode_rle, overlap, region_cells
 from sa2va_lab.meteor import Meteor, Wordnet, tokens
 from sa2va_lab.philox import Address, philox, uniform, uniforms
-from sa2va_lab.sampler import Sampler, draw
+from sa2va_lab.sampler import Sampler, draw, on_device
 
 TABLE = Path(__file__).parents[2] / "public" / "wordnet" / "wordnet30.txt"
 
@@ -65,8 +65,8 @@ def test_run_lengths_come_back_and_are_those_of_coco() -> None:
 def test_a_tiny_region_takes_its_fullest_cell() -> None:
     mask = np.zeros((64, 64), np.uint8)
     mask[33:36, 50:53] = 1
-    assert not region_cells(mask, 4, False).any()
-    assert np.argwhere(region_cells(mask, 4, True)).tolist() == [[2, 3]]
+    assert not region_cells(mask, (4, 4), False).any()
+    assert np.argwhere(region_cells(mask, (4, 4), True)).tolist() == [[2, 3]]
 
 
 @pytest.mark.skipif(not TABLE.exists(), reason="the lab's WordNet table is not beside this package")
@@ -174,10 +174,24 @@ def test_draws_are_those_of_the_filters_of_transformers_and_a_whole_sum(kept: di
         if sampler.min_p:
             scores = MinPLogitsWarper(sampler.min_p)(None, scores)
         found = draw(logits, sampler, u, seen)
+        for one, other in zip(found, on_device(logits, sampler.penalised(logits, seen), sampler, u), strict=True):
+            torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
         ids = (scores.softmax(-1).cumsum(-1) <= u[:, None]).sum(-1).clamp(max=width - 1)
         assert found.ids.tolist() == ids.tolist()
         logps = (whole / sampler.temperature).log_softmax(-1).gather(-1, ids[:, None])[:, 0]
         torch.testing.assert_close(found.logps, logps, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("kept", [{}, {"top_p": 0.9}, {"top_p": 0.02}, {"top_p": 0.999}, {"top_k": 400, "top_p": 0.7}])
+@pytest.mark.parametrize("spread", [0.01, 3.0, 40.0])
+def test_long_rows_are_drawn_as_if_they_were_sorted(kept: dict[str, Any], spread: float) -> None:
+    # With the largest spread the guard makes thousands of tokens equal.
+    random = torch.Generator().manual_seed(6)
+    logits = spread * torch.randn(6, 40_000, generator=random)
+    logits[3:, 1000:1020] += 12 * spread
+    u = torch.rand(6, dtype=torch.float64, generator=random)
+    own = Sampler(**kept)
+    assert draw(logits, own, u, None).ids.tolist() == on_device(logits, logits, own, u).ids.tolist()
 
 
 def test_a_row_with_a_number_that_is_none_is_broken_and_clips_are_counted() -> None:
