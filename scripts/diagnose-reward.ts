@@ -68,8 +68,11 @@ await runTool(async () => {
       }
       const { headroom } = found;
       if (headroom !== null) {
+        const { iou, greedy, best, alike, groups } = headroom;
+        const [own, other] = alike === null ? ["captions", "best sampled captions"] : ["masks", "true masks"];
+        const same = alike === null ? "" : `; alike to the partner in ${Math.round(100 * alike)} %`;
         process.stdout.write(
-          `greedy masks: IoU ${headroom.iou.toFixed(3)}, reward ${headroom.greedy.toFixed(3)}; true masks: reward ${headroom.truth.toFixed(3)}; alike to the partner in ${Math.round(100 * headroom.alike)} % of ${headroom.groups} groups\n`,
+          `greedy ${own}: IoU ${iou.toFixed(3)}, reward ${greedy.toFixed(3)}; ${other}: reward ${best.toFixed(3)}${same}, ${groups} groups\n`,
         );
       }
       process.stdout.write(`${found.expectation}\n`);

@@ -48,12 +48,15 @@ describe("the reward bench", () => {
         );
       }
     }
-    // The largest possible gain of loop 2: the true mask against the greedy one.
-    expect(groups.map(({ bounds }) => bounds !== undefined)).toEqual([false, true, false, true]);
+    // The largest possible gain: of loop 2 the true mask against the greedy one, of loop 1 the best caption against it.
+    expect(groups.map(({ bounds }) => bounds?.truth !== undefined)).toEqual([false, true, false, true]);
+    for (const { bounds } of groups.filter(({ loop }) => loop === 1)) {
+      expect(bounds?.greedy.find(({ name }) => name === "iou")?.value).toBeGreaterThanOrEqual(0);
+    }
     for (const { bounds, rollouts } of groups.filter(({ loop }) => loop === 2)) {
       const iou = (terms: readonly { readonly name: string; readonly value: number | null }[] | undefined) =>
         terms?.find(({ name }) => name === "iou")?.value;
-      expect(iou(bounds?.truth)).toBe(1);
+      expect(iou(bounds?.truth?.terms)).toBe(1);
       // With candidates, the greedy mask is one of the three actions.
       expect(rollouts.map(({ terms }) => iou(terms))).toContain(iou(bounds?.greedy));
     }

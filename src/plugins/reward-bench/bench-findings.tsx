@@ -91,9 +91,11 @@ function BenchDiagnosis({ groups }: { readonly groups: readonly BenchGroup[] }):
       )}
       {headroom !== null && (
         <p>
-          Greedy masks: IoU {fixed(headroom.iou, 2)}, reward {fixed(headroom.greedy, 2)}. True masks: reward{" "}
-          {fixed(headroom.truth, 2)}. In {percent(headroom.alike)} of {headroom.groups} groups both masks cover the same
-          visual tokens.
+          Greedy {headroom.alike === null ? "captions" : "masks"}: IoU {fixed(headroom.iou, 2)}, reward{" "}
+          {fixed(headroom.greedy, 2)}. {headroom.alike === null ? "Best sampled captions" : "True masks"}: reward{" "}
+          {fixed(headroom.best, 2)}.
+          {headroom.alike !== null &&
+            ` In ${percent(headroom.alike)} of ${headroom.groups} groups both masks cover the same visual tokens.`}
         </p>
       )}
     </div>

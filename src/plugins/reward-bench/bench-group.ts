@@ -19,18 +19,20 @@ export interface BenchGroup extends Omit<GroupRecord, "rollouts"> {
   /** Probability of each rollout when they are the whole action set; null for independent samples. */
   readonly weights: readonly number[] | null;
   readonly rollouts: readonly BenchRollout[];
-  /** Bounds of the possible gain; absent for loops that sample text and for imported rollouts. */
+  /** Bounds of the possible gain; absent for imported rollouts. */
   readonly bounds?: GroupBounds;
 }
 
-/** Terms of two masks that were not sampled, each described by the partner. */
+/** Terms of answers that were not sampled. */
 export interface GroupBounds {
-  /** Terms of the policy's mask without sampling. */
+  /** Terms of the policy's mask or text without sampling. */
   readonly greedy: readonly RewardTerm[];
-  /** Terms of the row's mask. */
-  readonly truth: readonly RewardTerm[];
-  /** Whether the two cover the same visual tokens, so that the partner cannot distinguish them. */
-  readonly alike: boolean;
+  /** Of masks: what the row's own mask earns. A text has none, because a row's caption need not be the one that earns most. */
+  readonly truth?: {
+    readonly terms: readonly RewardTerm[];
+    /** Whether it covers the same visual tokens as the greedy one, so that the partner cannot distinguish them. */
+    readonly alike: boolean;
+  };
 }
 
 /** Fields of a group before it is scored. */

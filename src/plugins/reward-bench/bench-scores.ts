@@ -1,8 +1,11 @@
 /** Rewards and advantages of the bench's groups, as in a run. */
 import { addTo } from "../../engine/bytes/collections.ts";
 import type { ScoredRollout } from "../../engine/rewards/types.ts";
-import { type AdvantageConfig, scoreGroups } from "../../engine/rl/objective/group-advantages.ts";
+import { stepScores } from "../../engine/rl/objective/group-advantages.ts";
 import type { BenchGroup } from "./bench-group.ts";
+
+/** Settings that advantages depend on. */
+type AdvantageConfig = Parameters<typeof stepScores>[1];
 
 /** @param scores one per rollout. The advantages are for a batch of this group alone; see `withAdvantages` */
 export function scoredGroup(group: BenchGroup, scores: readonly ScoredRollout[], config: AdvantageConfig): BenchGroup {
@@ -13,7 +16,7 @@ export function scoredGroup(group: BenchGroup, scores: readonly ScoredRollout[],
   return withAdvantages([{ ...group, rollouts }], config)[0] as BenchGroup;
 }
 
-/** The groups with their advantages, computed as in a step with the groups of the same loop and batch. */
+/** The groups with their advantages, computed as in a step with the groups of the same loop and batch; shuffled in the control. */
 export function withAdvantages(groups: readonly BenchGroup[], config: AdvantageConfig): readonly BenchGroup[] {
   const batches = new Map<string, BenchGroup[]>();
   for (const group of groups) {
@@ -21,7 +24,7 @@ export function withAdvantages(groups: readonly BenchGroup[], config: AdvantageC
   }
   const found = new Map<BenchGroup, BenchGroup>();
   for (const own of batches.values()) {
-    for (const [at, { mean, std, zeroSpread, advantages }] of scoreGroups(own, config).entries()) {
+    for (const [at, { mean, std, zeroSpread, advantages }] of stepScores(own, config, ({ step }) => step).entries()) {
       const group = own[at] as BenchGroup;
       const rollouts = group.rollouts.map((rollout, n) => ({ ...rollout, advantage: advantages[n] ?? 0 }));
       found.set(group, { ...group, rewardMean: mean, rewardStd: std, zeroSpread, rollouts });

@@ -1,4 +1,4 @@
-/** Diagnosis of a reward before training: whether it follows the masks inside groups, and the possible gain. */
+/** Diagnosis of a reward before training: whether it and the advantages follow the masks inside groups, and the possible gain. */
 import type { RewardTerm } from "../../engine/rewards/term.ts";
 import type { BenchGroup } from "./bench-group.ts";
 import { correlation, type Measure, measureOf, measuresOf, summarise } from "./statistics.ts";
@@ -12,22 +12,26 @@ export interface TermFinding {
   readonly high: number | null;
 }
 
-/** Greedy masks compared with true ones: means over the groups that have both. */
+/** Greedy answers compared with better ones: means over the groups that have both. */
 interface Headroom {
   readonly groups: number;
-  /** IoU of the greedy mask. */
+  /** IoU of the greedy mask, or of the mask for the greedy caption. */
   readonly iou: number;
-  /** Rewards of the greedy mask and of the true one, each described by the partner. */
+  /** Reward of the greedy answer. */
   readonly greedy: number;
-  readonly truth: number;
-  /** Share of groups whose greedy and true masks cover the same visual tokens, so that the partner cannot distinguish them. */
-  readonly alike: number;
+  /** Reward of the true mask; of texts, of the best one in each group. */
+  readonly best: number;
+  /**
+   * Share of groups whose greedy and true masks cover the same visual tokens, so that the partner cannot distinguish them;
+   * null for texts.
+   */
+  readonly alike: number | null;
 }
 
 export interface Diagnosis {
   /** The reward first. */
   readonly terms: readonly TermFinding[];
-  /** Null if no group has bounds: loop 1, and rollouts from files. */
+  /** Null if no group has bounds, as rollouts from files. */
   readonly headroom: Headroom | null;
   /** Expected result of training on this reward. */
   readonly expectation: string;
@@ -35,7 +39,7 @@ export interface Diagnosis {
 
 /** Correlation below which a reward does not follow the masks. */
 const BLIND = 0.15;
-/** Minimum gain of the true mask's reward over the greedy mask's; below it there is nothing to learn. */
+/** Minimum gain of the better answer's reward over the greedy one's; below it there is nothing to learn. */
 const NO_ROOM = 0.02;
 
 /** @param groups of one loop */
@@ -62,12 +66,18 @@ function finding(groups: readonly BenchGroup[], measure: Measure): TermFinding {
 }
 
 function headroomOf(groups: readonly BenchGroup[]): Headroom | null {
-  const known = groups.flatMap(({ bounds, rollouts }) => {
+  const known = groups.flatMap(({ bounds, rollouts }): Omit<Headroom, "groups">[] => {
     if (bounds === undefined) return [];
     const weights = rollouts[0]?.terms ?? [];
-    const [greedy, truth] = [weighted(bounds.greedy, weights), weighted(bounds.truth, weights)];
+    const greedy = weighted(bounds.greedy, weights);
     const iou = bounds.greedy.find(({ name }) => name === "iou")?.value ?? null;
-    return greedy === null || truth === null || iou === null ? [] : [{ greedy, truth, iou, alike: bounds.alike }];
+    if (greedy === null || iou === null) return [];
+    if (bounds.truth === undefined) {
+      const sampled = rollouts.flatMap(({ reward }) => (reward === null ? [] : [reward]));
+      return [{ greedy, best: Math.max(greedy, ...sampled), iou, alike: null }];
+    }
+    const best = weighted(bounds.truth.terms, weights);
+    return best === null ? [] : [{ greedy, best, iou, alike: Number(bounds.truth.alike) }];
   });
   if (known.length === 0) return null;
   const mean = (of: (one: (typeof known)[number]) => number): number =>
@@ -76,8 +86,8 @@ function headroomOf(groups: readonly BenchGroup[]): Headroom | null {
     groups: known.length,
     iou: mean(({ iou }) => iou),
     greedy: mean(({ greedy }) => greedy),
-    truth: mean(({ truth }) => truth),
-    alike: mean(({ alike }) => Number(alike)),
+    best: mean(({ best }) => best),
+    alike: known.some(({ alike }) => alike === null) ? null : mean(({ alike }) => alike ?? 0),
   };
 }
 
@@ -94,20 +104,26 @@ function weighted(terms: readonly RewardTerm[], weights: readonly RewardTerm[]):
 }
 
 function expectation(groups: readonly BenchGroup[], reward: TermFinding, headroom: Headroom | null): string {
-  const { flatShare } = summarise(groups, "reward");
+  const { flatShare, mean } = summarise(groups, "reward");
   if (reward.withIou === null || reward.low === null)
     return "The reward or IoU does not vary inside groups: nothing can be learned.";
   const follows = `The reward follows IoU inside groups with a correlation of ${reward.withIou.toFixed(2)}`;
   if (reward.withIou < BLIND) return `${follows}: it barely depends on the masks, expect no gain in IoU.`;
   if (reward.low <= 0) return `${follows}, which these groups cannot tell from 0: sample more rows.`;
-  if (headroom !== null && headroom.truth - headroom.greedy < NO_ROOM) {
-    return `${follows}, but greedy masks already earn ${headroom.greedy.toFixed(2)} of ${headroom.truth.toFixed(2)}: expect no gain.`;
+  const push = correlation(groups, "advantage", "iou", true);
+  if (push !== null && push < BLIND)
+    return `${follows}, but the advantages with ${push.toFixed(2)} only: updates do not follow the reward, expect no gain.`;
+  const texts = headroom?.alike === null;
+  if (headroom !== null && headroom.best - headroom.greedy < NO_ROOM) {
+    const sampled = texts ? ` of greedy captions; sampled ones earn ${mean.toFixed(2)}` : "";
+    return `${follows}, but greedy ${texts ? "captions" : "masks"} already earn ${headroom.greedy.toFixed(2)} of ${headroom.best.toFixed(2)}: expect no gain${sampled}.`;
   }
   const flat =
     flatShare > 0.5 ? `; in ${Math.round(100 * flatShare)} % of the groups it does not vary, so learning is slow` : "";
+  const better = texts ? "the best sampled captions" : "true masks";
   const room =
     headroom === null
       ? ""
-      : `, and true masks earn ${(headroom.truth - headroom.greedy).toFixed(2)} more than greedy ones`;
+      : `, and ${better} earn ${(headroom.best - headroom.greedy).toFixed(2)} more than greedy ones`;
   return `${follows}${room}: there is something to learn${flat}.`;
 }

@@ -15,7 +15,7 @@ import { describePictures } from "../../engine/policy/partner.ts";
 import { rowCells } from "../../engine/policy/prompts.ts";
 import { pictureSettings } from "../../engine/policy/region-marks.ts";
 import { rewardPlan } from "../../engine/rewards/composer/plan.ts";
-import type { RolloutFacts } from "../../engine/rewards/term.ts";
+import type { RewardTerm, RolloutFacts } from "../../engine/rewards/term.ts";
 import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
 import { LOOP_CODE } from "../../engine/rl/loops/registry.ts";
 import { disposeState } from "../../engine/rl/optim/training-state.ts";
@@ -132,18 +132,19 @@ async function benchGroup(context: StepContext, group: Group): Promise<BenchGrou
   return scoredGroup({ ...known, rollouts: unscored }, rollouts, config);
 }
 
-// Reference masks for the bench, in addition to sampled masks: the greedy one and the row's own.
+// Answers that bound the possible gain, in addition to the sampled ones.
 
 /**
- * Bounds of a group of sampled masks; nothing for a loop whose actions are captions.
+ * What the policy's greedy answer earns, and of masks what the row's own mask earns.
  * @throws LabError("held") when a reward cannot be given
  */
 async function groupBounds(
   context: StepContext,
   { loop, row, rollouts }: Group,
 ): Promise<{ readonly bounds?: GroupBounds }> {
+  if (aboutLoop(loop).samples === "text") return { bounds: { greedy: await greedyText(context, loop, row) } };
   const greedyMask = rollouts[0]?.greedyMask ?? null;
-  if (aboutLoop(loop).samples !== "mask" || greedyMask === null) return {};
+  if (greedyMask === null) return {};
   const { model, config, scorer, signal } = context;
   const size = rowSize(row);
   const keepTiny = config.smallRegions === "force";
@@ -171,5 +172,13 @@ async function groupBounds(
   const asked = [facts(greedyMask, 0), facts(row.summary.mask, 1)];
   const [greedy, truth] = await scorer.scoreGroup(asked, rewardPlan(config), signal);
   const [own, wanted] = masks.map((mask) => String(rowCells(model, { ...row, mask }, keepTiny)));
-  return { bounds: { greedy: greedy?.terms ?? [], truth: truth?.terms ?? [], alike: own === wanted } };
+  return { bounds: { greedy: greedy?.terms ?? [], truth: { terms: truth?.terms ?? [], alike: own === wanted } } };
+}
+
+/** Terms of the likeliest text: a group of one, of which every token is the likeliest. */
+async function greedyText(context: StepContext, loop: LoopId, row: TrainingRow): Promise<readonly RewardTerm[]> {
+  const config = { ...context.config, groupSize: 1, topK: 1, repetitionPenalty: 1 };
+  const { groups } = await LOOP_CODE[loop].rollout({ ...context, config }, [row]);
+  for (const group of groups) group.dispose();
+  return groups[0]?.rollouts[0]?.terms ?? [];
 }

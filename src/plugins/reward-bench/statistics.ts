@@ -1,12 +1,16 @@
 /** Statistics of the bench's groups: distributions, spread, correlations, ranks. Missing values are left out. */
 import type { BenchGroup, BenchRollout } from "./bench-group.ts";
 
-/** "reward", or the name of a term. */
+/** "reward", "advantage", or the name of a term. */
 export type Measure = string;
 
 /** Value of a measure; null when it is missing or the rollout has no such term. */
-export function measureOf(rollout: Pick<BenchRollout, "reward" | "terms">, measure: Measure): number | null {
+export function measureOf(
+  rollout: Pick<BenchRollout, "reward" | "advantage" | "terms">,
+  measure: Measure,
+): number | null {
   if (measure === "reward") return rollout.reward;
+  if (measure === "advantage") return rollout.reward === null ? null : rollout.advantage;
   return rollout.terms.find((term) => term.name === measure)?.value ?? null;
 }
 

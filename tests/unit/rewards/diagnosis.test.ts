@@ -56,11 +56,13 @@ const bounds = (greedy: number, truth: number): GroupBounds => ({
     { name: "iou", value: 0.6, weight: 0 },
     { name: "meteor", value: greedy, weight: 0 },
   ],
-  truth: [
-    { name: "iou", value: 1, weight: 0 },
-    { name: "meteor", value: truth, weight: 0 },
-  ],
-  alike: greedy === truth,
+  truth: {
+    terms: [
+      { name: "iou", value: 1, weight: 0 },
+      { name: "meteor", value: truth, weight: 0 },
+    ],
+    alike: greedy === truth,
+  },
 });
 
 describe("the diagnosis of a reward", () => {
@@ -78,7 +80,7 @@ describe("the diagnosis of a reward", () => {
     const { headroom, expectation } = diagnose(groups(1, bounds(0.5, 0.7)));
     expect(headroom).toMatchObject({ groups: 30, alike: 0 });
     expect(headroom?.iou).toBeCloseTo(0.6, 12);
-    expect((headroom?.truth ?? 0) - (headroom?.greedy ?? 0)).toBeCloseTo(0.2, 12);
+    expect((headroom?.best ?? 0) - (headroom?.greedy ?? 0)).toBeCloseTo(0.2, 12);
     expect(expectation).toContain("true masks earn 0.20 more than greedy ones: there is something to learn");
   });
 
@@ -90,9 +92,56 @@ describe("the diagnosis of a reward", () => {
   });
 
   it("has no headroom where a weighted term of the bounds is missing", () => {
-    const without = { ...bounds(0.5, 0.7), truth: [{ name: "iou", value: 1, weight: 0 }] };
+    const without = {
+      ...bounds(0.5, 0.7),
+      truth: { terms: [{ name: "iou", value: 1, weight: 0 }], alike: false },
+    };
     expect(diagnose(groups(1, without)).headroom).toBeNull();
     expect(diagnose(groups(1)).headroom).toBeNull();
+  });
+
+  it("compares greedy captions with the best of each group, since a row's caption need not earn most", () => {
+    const text = (greedy: number): BenchGroup[] =>
+      groups(1).map((own) => ({
+        ...own,
+        loop: 1,
+        bounds: {
+          greedy: [
+            { name: "iou", value: 0.6, weight: 0 },
+            { name: "meteor", value: (own.rollouts[0]?.reward ?? 0) + greedy, weight: 0 },
+          ],
+        },
+        // The same two rewards in every group, the better one with the better mask.
+        rollouts: own.rollouts.map((rollout, at) => ({
+          ...rollout,
+          reward: (own.rollouts[0]?.reward ?? 0) + (at % 2) / 4,
+          terms: rollout.terms.map((term) => (term.name === "iou" ? { ...term, value: (at % 2) / 4 } : term)),
+          advantage: (at % 2) - 0.5,
+        })),
+      }));
+    const far = diagnose(text(-0.5));
+    expect((far.headroom?.best ?? 0) - (far.headroom?.greedy ?? 0)).toBeCloseTo(0.75, 12);
+    expect(far.headroom?.alike).toBeNull();
+    expect(far.expectation).toContain("the best sampled captions earn 0.75 more than greedy ones");
+    // A greedy caption better than all sampled ones bounds itself.
+    const near = diagnose(text(0.4));
+    expect(near.headroom?.best).toBeCloseTo(near.headroom?.greedy ?? 0, 12);
+    expect(near.expectation).toMatch(
+      /greedy captions already earn .* expect no gain of greedy captions; sampled ones earn/,
+    );
+  });
+
+  it("expects none of a control, whose reward follows and whose advantages do not", () => {
+    const control = groups(1).map((own) =>
+      scoredGroup(
+        { ...own, step: Number(own.key) },
+        own.rollouts.map(({ reward, terms }) => ({ reward, terms })),
+        { ...defaultConfig(), shuffleRewards: true },
+      ),
+    );
+    const { terms, expectation } = diagnose(control);
+    expect(terms[0]?.withIou).toBeGreaterThan(0.8);
+    expect(expectation).toMatch(/but the advantages with -?0\.[01]\d only: updates do not follow the reward/);
   });
 
   it("asks for more rows where few groups say little", () => {

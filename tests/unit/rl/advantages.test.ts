@@ -201,7 +201,7 @@ describe("the control with shuffled rewards", () => {
     weights,
   });
   const advantages = (weights: readonly number[] | null, shuffleRewards: boolean, step: number) =>
-    stepScores([group(weights)], { ...config, shuffleRewards }, step)[0]?.advantages ?? [];
+    stepScores([group(weights)], { ...config, shuffleRewards }, () => step)[0]?.advantages ?? [];
   const steps = Array.from({ length: 6000 }, (_, step) => step);
 
   it.each([[null], [[0.8, 0.1, 0.1]]])("pushes no action over the steps, samples or a whole set: %j", (weights) => {
@@ -295,7 +295,7 @@ describe("the terms' shares of the advantages", () => {
     } as const;
     // Without the missing reward where terms are changed one by one: it moves their centres.
     const own = changes.rewardAggregation !== "sum_then_normalize" ? groups.slice(0, 1) : groups;
-    const scores = stepScores(own, config, 3);
+    const scores = stepScores(own, config, () => 3);
     const shares = termAdvantages(own, scores, config, 3);
     expect([...shares.keys()]).toEqual(["iou", "meteor", "length"]);
     for (const [at, { advantages }] of scores.entries()) {

@@ -53,7 +53,7 @@ export function rewardGroup({ rollouts, weights }: Pick<RewardedGroup, "rollouts
 }
 
 /**
- * Advantages of training and of the reward bench.
+ * Advantages without the control's shuffle.
  * @param groups all groups of one loop in a step
  */
 export function scoreGroups(groups: readonly RewardedGroup[], config: AdvantageConfig): GroupScores[] {
@@ -78,18 +78,24 @@ type DrawnAt = Pick<StepGroup, "loop" | "group">;
 type Control = Pick<LabConfig, "seed" | "shuffleRewards">;
 
 /**
- * Advantages of a step. In the control experiment rewards are shuffled and the sign of each group is random. The
+ * Advantages of training and of the reward bench. In the control experiment rewards are shuffled and the sign of each group is random. The
  * baseline and deviation of a whole action set depend on which action has which reward, so a permutation alone leaves a
  * nonzero mean gradient. A random sign leaves none, neither in the gradient nor in any odd function of it that the
  * optimiser applies.
- * @param groups all groups of one loop in a step
+ * @param groups all groups of one loop in a step, or in a batch of the bench
+ * @param stepOf step of a group, for the control's draws
  */
-export function stepScores(groups: readonly StepGroup[], config: AdvantageConfig & Control, step: number) {
-  const rewarded = groups.map((own) => ({ ...own, rollouts: withTrained(own, config, step) }));
+export function stepScores<T extends StepGroup>(
+  groups: readonly T[],
+  config: AdvantageConfig & Control,
+  stepOf: (group: T) => number,
+): GroupScores[] {
+  const rewarded = groups.map((own) => ({ ...own, rollouts: withTrained(own, config, stepOf(own)) }));
   const scores = scoreGroups(rewarded, config);
   if (!config.shuffleRewards) return scores;
   return scores.map((own, at): GroupScores => {
-    if (coin(groups[at] as StepGroup, config, step) === 1) return own;
+    const group = groups[at] as T;
+    if (coin(group, config, stepOf(group)) === 1) return own;
     return { ...own, advantages: own.advantages.map((advantage) => (advantage === 0 ? 0 : -advantage)) };
   });
 }

@@ -52,7 +52,7 @@ export async function* grpoStep(input: StepInput): AsyncGenerator<StepEvent, voi
       owned.push(...drawn.groups);
       // advantage: A_i = (R_i − mean R) / (std R + ε), double precision
       await context.phase("advantage", id, () => drawn.groups);
-      const scores = stepScores(drawn.groups, config, step);
+      const scores = stepScores(drawn.groups, config, () => step);
       yield { type: "scored", loop: id, groups: drawn.groups, scores };
       loops.push(await scoredLoop(input, id, drawn, scores));
     }

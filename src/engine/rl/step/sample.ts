@@ -71,7 +71,8 @@ function drawnFrames(
 export async function sampleLoop(input: StepInput, id: LoopId): Promise<LoopRollouts> {
   const { config, step } = input.context;
   const first = await sampleGroups(input, id, 0, groupsPerStep(config));
-  const spreads = (groups: readonly Group[]) => stepScores(groups, config, step).map(({ zeroSpread }) => !zeroSpread);
+  const spreads = (groups: readonly Group[]) =>
+    stepScores(groups, config, () => step).map(({ zeroSpread }) => !zeroSpread);
   return resampled(first, config.resampleRounds, spreads, (round, count) => sampleGroups(input, id, round, count));
 }
 
