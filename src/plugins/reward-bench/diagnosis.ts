@@ -39,8 +39,11 @@ export interface Diagnosis {
 
 /** Correlation below which a reward does not follow the masks. */
 const BLIND = 0.15;
-/** Minimum gain of the better answer's reward over the greedy one's; below it there is nothing to learn. */
-const NO_ROOM = 0.02;
+/**
+ * Minimum gain of the better answer's reward over the greedy one's, in deviations of the reward inside groups; below it
+ * there is nothing to learn. Advantages do not depend on the size of a reward either.
+ */
+const NO_ROOM = 0.1;
 
 /** @param groups of one loop */
 export function diagnose(groups: readonly BenchGroup[]): Diagnosis {
@@ -104,7 +107,7 @@ function weighted(terms: readonly RewardTerm[], weights: readonly RewardTerm[]):
 }
 
 function expectation(groups: readonly BenchGroup[], reward: TermFinding, headroom: Headroom | null): string {
-  const { flatShare, mean } = summarise(groups, "reward");
+  const { flatShare, mean, withinStd } = summarise(groups, "reward");
   if (reward.withIou === null || reward.low === null)
     return "The reward or IoU does not vary inside groups: nothing can be learned.";
   const follows = `The reward follows IoU inside groups with a correlation of ${reward.withIou.toFixed(2)}`;
@@ -114,7 +117,7 @@ function expectation(groups: readonly BenchGroup[], reward: TermFinding, headroo
   if (push !== null && push < BLIND)
     return `${follows}, but the advantages with ${push.toFixed(2)} only: updates do not follow the reward, expect no gain.`;
   const texts = headroom?.alike === null;
-  if (headroom !== null && headroom.best - headroom.greedy < NO_ROOM) {
+  if (headroom !== null && headroom.best - headroom.greedy < NO_ROOM * withinStd) {
     const sampled = texts ? ` of greedy captions; sampled ones earn ${mean.toFixed(2)}` : "";
     return `${follows}, but greedy ${texts ? "captions" : "masks"} already earn ${headroom.greedy.toFixed(2)} of ${headroom.best.toFixed(2)}: expect no gain${sampled}.`;
   }

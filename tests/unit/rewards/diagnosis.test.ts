@@ -91,6 +91,21 @@ describe("the diagnosis of a reward", () => {
     expect(diagnose(flat).expectation).toContain("does not vary inside groups");
   });
 
+  it("does not depend on the size of the reward", () => {
+    const scaled = (one: BenchGroup, factor: number): BenchGroup => ({
+      ...one,
+      rollouts: one.rollouts.map((rollout) => ({ ...rollout, reward: (rollout.reward ?? 0) * factor })),
+    });
+    const verdict = (greedy: number, factor: number): string => {
+      const own = groups(1, bounds(greedy * factor, 0.7 * factor));
+      return diagnose(own.map((one) => scaled(one, factor))).expectation;
+    };
+    for (const factor of [0.01, 1, 100]) {
+      expect(verdict(0.5, factor), String(factor)).toContain("there is something to learn");
+      expect(verdict(0.69, factor), String(factor)).toContain("expect no gain");
+    }
+  });
+
   it("has no headroom where a weighted term of the bounds is missing", () => {
     const without = {
       ...bounds(0.5, 0.7),
