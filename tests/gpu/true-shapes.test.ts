@@ -1,9 +1,9 @@
 /** The command tests/scripts/true-shapes.ts with small sizes: a made checkpoint, loaded packed, against stock operations. */
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "../../bench/made-up/checkpoint.ts";
+import { trueConfig, writeGoldenTokenizer, writeSynthetic } from "../../bench/made-up/checkpoint.ts";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { openModelFolder } from "../../src/engine/loading/open-model.ts";
 import { openCheckpoint } from "../../src/engine/model/weights/checkpoint.ts";
@@ -20,8 +20,7 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
 it("loads a made checkpoint of mixed types in f16 without loss and agrees with stock operations", async () => {
   const { shards } = writeSynthetic(directory, trueConfig("small"), 2_000_000);
   expect(shards).toBeGreaterThan(2);
-  for (const file of TOKENIZER_FILES)
-    await copyFile(join("tests/golden/sa2va-tiny-qwen2", file), join(directory, file));
+  writeGoldenTokenizer(directory);
   const folder = await nodeFolder(directory);
   const checkpoint = await openCheckpoint(folder);
   expect(checkpoint.tensorNames.filter((name) => /memory_attention|maskmem|no_obj_ptr/.test(name))).toEqual([]);

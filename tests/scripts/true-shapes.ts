@@ -5,11 +5,10 @@
  * it again from its kept conversion, and compares forward passes at true width with stock operations. Everything it made
  * is deleted at the end. --small does the same with small sizes (that is what the tests run).
  */
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "../../bench/made-up/checkpoint.ts";
+import { trueConfig, writeGoldenTokenizer, writeSynthetic } from "../../bench/made-up/checkpoint.ts";
 import { one, parseArguments, runTool } from "../../scripts/lib/arguments.ts";
-import { root } from "../../scripts/lib/ensure.mjs";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { openNodeDevice } from "../../scripts/lib/node/node-gpu.ts";
 import { nodeStore } from "../../scripts/lib/node/node-store.ts";
@@ -21,7 +20,6 @@ import { convertedBytes, type OpenedModel, openModelFolder } from "../../src/eng
 import { openCheckpoint } from "../../src/engine/model/weights/checkpoint.ts";
 import { compareForward } from "./compare-forward.ts";
 
-const GOLDEN = join(root, "tests/golden/sa2va-tiny-qwen2");
 const OPTIONS = { storage: { takes: 1 }, dir: { takes: 1 }, small: { takes: 0 } } as const;
 const MEGA = 1e6;
 
@@ -56,9 +54,7 @@ await runTool(async () => {
   try {
     const model = join(directory, "model");
     const written = writeSynthetic(model, trueConfig(small ? "small" : "1B"), small ? 200_000 : 1_000_000_000);
-    for (const file of TOKENIZER_FILES) {
-      writeFileSync(join(model, file), readFileSync(join(GOLDEN, file)));
-    }
+    writeGoldenTokenizer(model);
     say({ made: { ...written, megabytes: written.bytes / MEGA } });
     const device = await openNodeDevice();
     const folder = await nodeFolder(model);

@@ -278,18 +278,19 @@ function onCard(family: FamilyName, script: string, args: (log: string) => reado
         .trim()
         .split("\n")
         .findLast((line) => /error/i.test(line)) ?? stderr.trim().split("\n").at(-1);
-    throw new LabError("unsupported", `Compiling for ${family} failed: ${why ?? ""}`);
+    throw new LabError("unsupported", `${script} failed on ${family}: ${why ?? ""}`);
   }
   return stdout;
 }
 
 /**
- * Takes a dry step at the shapes of Sa2VA-1B on a family's null card.
- * @param layers blocks per stage of the model
- * @throws LabError("unsupported") where there is no null card
+ * Takes a dry step at the shapes of a model on a family's null card.
+ * @param model Sa2VA-1B, or a release on Qwen-VL @param layers blocks per stage of the model, at most
+ * @throws LabError("unsupported") where there is no null card, or with the first error of the step
  */
-export function dryStep(family: FamilyName, layers: number): DryStep {
-  const stdout = onCard(family, "step-child.ts", (log) => [log, join(CACHE, `step-${process.pid}`), String(layers)]);
+export function dryStep(family: FamilyName, model: string, layers: number): DryStep {
+  const folder = join(CACHE, `step-${process.pid}`);
+  const stdout = onCard(family, "step-child.ts", (log) => [log, folder, model, String(layers)]);
   return JSON.parse(stdout.trim().split("\n").at(-1) as string) as DryStep;
 }
 

@@ -1,21 +1,24 @@
 /**
- * Takes a step of both loops at the shapes of Sa2VA-1B on the null card that the environment names, and prints as one
+ * Takes a step of both loops at the shapes of Sa2VA-1B, or of a release on Qwen-VL, on the null card that the environment names, and prints as one
  * JSON object what it dispatched; started by null-card.ts. Results are zeros, but pipelines, limits, grids and
  * allocations are those of the card.
  */
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ALL_LAYERS, madeConfig, writeInputs } from "../../../bench/made-up/inputs.ts";
+import { QWEN_RELEASES } from "../../../bench/made-up/qwen.ts";
 import { CHECK_SETTINGS, readStep, takeSteps } from "../../../bench/made-up/step.ts";
 import { requireConfig } from "../../../src/engine/config/parse.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
-import { workCounted } from "../../../src/engine/gpu/runtime/work-budget.ts";
+import { gpuCounts } from "../../../src/engine/gpu/runtime/counters.ts";
+import { waitsCounted, workCounted } from "../../../src/engine/gpu/runtime/work-budget.ts";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
 import { nodeStore } from "../node/node-store.ts";
 import { readLog, workOf } from "./assembly.ts";
-import type { DispatchGroup, DryStep } from "./step-model.ts";
+import { type DispatchGroup, type DryStep, SA2VA_1B } from "./step-model.ts";
 
-const [log = "", folder = "", layers = String(ALL_LAYERS)] = process.argv.slice(2);
+const [log = "", folder = "", model = SA2VA_1B, layers = String(ALL_LAYERS)] = process.argv.slice(2);
+const shapes = { layers: Number(layers), release: QWEN_RELEASES.find((name) => name === model) };
 
 interface Pipeline {
   readonly name: string;
@@ -38,7 +41,10 @@ let counted = 0;
 
 /** Work is counted after its dispatch is recorded. */
 function settle(): void {
-  if (last !== undefined) last.multiplyAdds += workCounted() - counted;
+  if (last !== undefined) {
+    last.multiplyAdds += workCounted() - counted;
+    last.most = Math.max(last.most, workCounted() - counted);
+  }
   counted = workCounted();
 }
 
@@ -103,7 +109,8 @@ async function watch(): Promise<void> {
     const { name = "", threads = 1 } = pipelines.get(pipeline ?? {}) ?? {};
     const count = x * y * z;
     const key = `${phase} ${name} ${count}`;
-    last = groups.get(key) ?? { phase, name, dispatches: 0, workgroups: count, threads, multiplyAdds: 0, bytes: 0 };
+    const none = { dispatches: 0, multiplyAdds: 0, most: 0, bytes: 0 };
+    last = groups.get(key) ?? { phase, name, workgroups: count, threads, ...none };
     groups.set(key, last);
     last.dispatches++;
     last.bytes += bytes;
@@ -116,16 +123,17 @@ try {
   const inputs = { model: join(folder, "model"), shards: join(folder, "shards") };
   const runs = join(folder, "runs");
   mkdirSync(runs, { recursive: true });
-  writeInputs(inputs, { layers: Number(layers) });
+  writeInputs(inputs, shapes);
   const store = nodeStore(runs);
   const settings = requireConfig(CHECK_SETTINGS, presetConfig("real"), "isa --step");
+  const before = { waits: waitsCounted(), reads: gpuCounts().readBacks };
   const id = await takeSteps(inputs, settings, store, (event) => {
     if (event.type !== "phase") return;
     settle();
     phase = event.loop == null ? event.phase : `${event.phase}, loop ${event.loop}`;
   });
   settle();
-  const { adapter, peak } = await readStep(store, id, parseSa2vaConfig(madeConfig({ layers: Number(layers) })));
+  const { adapter, peak } = await readStep(store, id, parseSa2vaConfig(madeConfig(shapes)));
   const shares = [...pipelines.values()].map(({ name, log: text }) => {
     const [found] = readLog(text);
     const steps = /(?:matmul|ward)-tiles-\d+-\d+-(\d+)-/.exec(name)?.[1];
@@ -134,9 +142,11 @@ try {
     return [name, work ? work.multiplyAdds / Math.max(1, work.vector) : 0] as const;
   });
   const step: DryStep = {
+    model,
     adapter,
-    layers: Number(layers),
+    layers: shapes.layers,
     peak,
+    waits: { pace: waitsCounted() - before.waits, reads: gpuCounts().readBacks - before.reads },
     pipelines: pipelines.size,
     groups: [...groups.values()],
     shares: Object.fromEntries(shares),

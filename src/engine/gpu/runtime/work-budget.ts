@@ -142,10 +142,18 @@ export async function inPace<T>(parts: Paced<T>, signal?: AbortSignal): Promise<
   }
 }
 
+let waits = 0;
+
+/** Waits for the GPU since this thread began, besides those for what is read back. */
+export function waitsCounted(): number {
+  return waits;
+}
+
 /** Waits until the GPU has finished everything so far: then it uses neither destroyed buffers nor free ones. */
 export async function gpuFinished(): Promise<void> {
   const inFlight = workInFlight();
   if (inFlight === undefined) return;
+  waits++;
   flushBackend();
   await inFlight.finished();
 }
