@@ -23,7 +23,7 @@ import { basename, dirname, resolve } from "node:path";
 import { isRecord, parseJson } from "../src/engine/bytes/json.ts";
 import { badInput, LabError } from "../src/engine/errors.ts";
 import { openModelFolder } from "../src/engine/loading/open-model.ts";
-import { readStartAdapter } from "../src/engine/model/adapter/start-adapter.ts";
+import { adapterTarget, readStartAdapter } from "../src/engine/model/adapter/start-adapter.ts";
 import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
 import { intervalJson } from "../src/engine/runs/evaluations/difference-text.ts";
 import { type TryContext, tryFeatures, tryOut, weightsOf } from "../src/engine/session/try-out.ts";
@@ -215,9 +215,10 @@ await runTool(async () => {
     video: opened.clip !== undefined && options.follow.decoder !== "alone" ? videoShapes : undefined,
   });
   const path = one(parsed, "adapter");
-  const target = { language: model.config.language, base: model.base };
   const adapter =
-    path === undefined ? undefined : await readStartAdapter(await nodeFolder(path), target, basename(resolve(path)));
+    path === undefined
+      ? undefined
+      : await readStartAdapter(await nodeFolder(path), adapterTarget(model), basename(resolve(path)));
   const stop = new AbortController();
   const leave = onStopSignal(() => stop.abort());
   const { signal } = stop;

@@ -10,7 +10,7 @@ import { passed } from "../src/engine/self-test/self-check.ts";
 import { countChecks, selfTest } from "../src/engine/self-test/self-test.ts";
 import { dryRun } from "../src/engine/session/dry-run.ts";
 import { lookAtRollout } from "../src/engine/session/look.ts";
-import { findMemory, fittedSettings, type Plan, type PlannedRows } from "../src/engine/session/plan.ts";
+import { findMemory, fittedSettings, type Plan, type PlannedRows, reachedLimits } from "../src/engine/session/plan.ts";
 import { replayStep } from "../src/engine/session/replay.ts";
 import { Session, type StartedRun } from "../src/engine/session/session.ts";
 import { heldRuns } from "../src/engine/storage/lock.ts";
@@ -110,11 +110,14 @@ const calls: Handlers<TrainerCalls> = {
     session = open(data, reward);
     session.catch(() => undefined); // reported as "gpu"; every later call fails with the same sentence
   },
-  async openModel(ref, choice, gigabytes, onProgress, signal) {
+  async openModel(ref, choice, fit, onProgress, signal) {
     const { lab } = await started();
     const { software } = lab.device.report;
-    const fitting: OpenModelOptions["choice"] = (model, bytes) =>
-      (gigabytes === null ? null : fittedSettings(model, bytes, choice, gigabytes, software))?.choice ?? choice;
+    const fitting: OpenModelOptions["choice"] = (model, bytes) => {
+      if (fit === null) return choice;
+      const reached = reachedLimits(model, fit.pictures);
+      return fittedSettings(reached, bytes, choice, fit.gigabytes, software, fit.clips)?.choice ?? choice;
+    };
     return loadModel(lab, { onProgress, onClosed, signal }, async (options, fetching) => {
       const { folder, keep, close } = await openModelRef(ref, fetching);
       return lab.openModel(folder, folderName(ref), { ...options, choice: fitting, keep }).finally(close);

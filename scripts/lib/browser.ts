@@ -60,6 +60,8 @@ export interface BrowserOptions {
   readonly webgpu?: boolean;
   /** Allows scripts that the page's security policy forbids, for checkers. */
   readonly bypassCSP?: boolean;
+  /** Folder of a profile, as an installed browser has; without it storage is that of a private window: small, and in memory. */
+  readonly profile?: string;
   /** Environment of the browser, in addition to the tool's. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -76,19 +78,24 @@ export async function openBrowser(options: BrowserOptions): Promise<WatchedPage>
   const args = CHROMIUM_ARGS.filter((arg) => options.webgpu !== false || arg !== "--enable-unsafe-webgpu");
   // Imported here because loading takes half a second, which a wrong argument should not cost.
   const { chromium } = await import("playwright-core");
-  const browser = await chromium.launch({
+  const launched = {
     executablePath,
     headless: true,
     args,
     ...(options.env === undefined ? {} : { env: { ...process.env, ...options.env } }),
-  });
-  const context = await browser.newContext({
+  };
+  const opened = {
     viewport: { width: options.width, height: options.height },
     colorScheme: options.dark === true ? "dark" : "light",
     acceptDownloads: true,
     bypassCSP: options.bypassCSP === true,
-  });
-  const page = await context.newPage();
+  } as const;
+  const context =
+    options.profile === undefined
+      ? await (await chromium.launch(launched)).newContext(opened)
+      : await chromium.launchPersistentContext(options.profile, { ...launched, ...opened });
+  const browser = context.browser() as Browser;
+  const page = context.pages()[0] ?? (await context.newPage());
   const consoleErrors: string[] = [];
   page.on("console", (message) => {
     if (message.type() === "error") consoleErrors.push(message.text());

@@ -27,14 +27,14 @@ export interface TrainerCalls {
   start(data: MessagePort, reward: MessagePort): void;
   /**
    * Loads a model and replaces the current one.
-   * @param gigabytes memory of the GPU, 0 if unknown: a large checkpoint is read in a storage with which a run fits
-   * there; null reads any in `choice`
+   * @param fit memory of the GPU in gigabytes, 0 if unknown, and the open rows: a large checkpoint is read in a storage
+   * with which a run on them fits there; null reads any in `choice`
    * @throws LabError("cancelled") when the signal aborts
    */
   openModel(
     folder: FolderRef,
     choice: StorageChoice,
-    gigabytes: number | null,
+    fit: (Omit<PlannedRows, "captions"> & { readonly gigabytes: number }) | null,
     onProgress: OnLoad,
     signal: AbortSignal,
   ): Promise<ModelInfo>;

@@ -8,6 +8,7 @@ import { memoryFolder } from "../../src/engine/bytes/source.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { checkMerged } from "../../src/engine/export/check-merged.ts";
 import { mergedFiles, openHolders } from "../../src/engine/export/merged.ts";
+import { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { openSa2va } from "../../src/engine/model/sa2va.ts";
 import { weightsView } from "../../src/engine/model/weights/weights.ts";
@@ -101,6 +102,24 @@ describe.each(["qwen3", "qwen2.5"] as const)("a tiny model on %s-VL", (family) =
       expect(rows[0]?.["sft/loss"]).toBeGreaterThan(0);
       expect(rows[0]?.grad_norm).toBeGreaterThan(0);
     }
+  });
+
+  it("stores frozen mergers like the tower, and trains them when asked", async () => {
+    const packed = { language: "q8", towers: "f16" } as const;
+    const model = await openSa2va(await nodeFolder(folder), "tiny", { choice: packed });
+    const mergers = [...model.frozen].filter(([name]) => name.includes(".merger."));
+    expect(mergers.length).toBeGreaterThan(3);
+    expect([...model.base.keys()].filter((name) => name.includes("visual"))).toEqual([]);
+    const matrices = mergers.filter(([name, { shape }]) => name.endsWith(".weight") && shape.length === 2);
+    for (const [name, matrix] of matrices) expect(matrix, name).toBeInstanceOf(PackedMatrix);
+    model.dispose();
+    const storage = { weightStorage: "q8", towerStorage: "f16" } as const;
+    const other = await openTestLab({ model: folder, features: null, choice: packed });
+    const run = await other.start({ ...BOTH, ...storage, trainProjector: "yes", projectorRateFactor: 100 });
+    await run.done;
+    const trained = await readTrained(other.store, run.manifest.id, null, "policy");
+    expect([...trained.tensors.keys()].filter((name) => name.includes(".merger.")).length).toBe(mergers.length);
+    for (const [name, { data }] of trained.tensors) expect(data.every(Number.isFinite), name).toBe(true);
   });
 
   it("exports under the names of PEFT and of the release, and resumes to the same bits", async () => {

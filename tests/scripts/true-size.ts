@@ -1,16 +1,18 @@
 /**
- * npx tsx tests/scripts/true-size.ts [--size small|1B|4B] [--folder DIR] [--make] [--keep] [--memory GB] [--storage f32|f16|q8|q4]
+ * npx tsx tests/scripts/true-size.ts [--size NAME] [--folder DIR] [--make] [--keep] [--memory GB] [--storage f32|f16|q8|q4]
  *
  * Makes a folder like a download of a published checkpoint (its names, shapes, element types and tokenizer, random
- * weights; 4 GB for 1B), drops it on the built page in headless Chromium, takes a step of both loops with small settings,
- * stops, reloads, resumes, and prints a table of the time and memory of every process. --folder (out/true-size-SIZE) is
- * made where it is missing and deleted at the end without --keep; --make only makes it. --memory is the memory of the GPU
+ * weights; 4 GB for 1B), drops it on the built page in headless Chromium, describes a region, segments a phrase, cancels
+ * another question, takes a step of both loops with small settings, stops, reloads, resumes, and prints a table of the time and memory of every process. --folder (out/true-size-SIZE) is
+ * made where it is missing and deleted at the end without --keep; --make only makes it. --size is small, 1B, 4B or a release
+ * on Qwen-VL such as qwen3-vl-2b. --memory is the memory of the GPU
  * as a person enters it. The adapter is Chromium's SwiftShader; LAB_VK=lavapipe takes lavapipe in its place, which is several
  * times as fast. 1B needs 12 GB of memory and, with lavapipe, about half an hour.
  */
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { writePublished } from "../../bench/made-up/published.ts";
+import { QWEN_RELEASES } from "../../bench/made-up/qwen.ts";
 import { lavapipeLibrary } from "../../bench/tool/chromium-place.ts";
 import { one, parseArguments, runTool, whole } from "../../scripts/lib/arguments.ts";
 import { badInput } from "../../src/engine/errors.ts";
@@ -24,7 +26,7 @@ const OPTIONS = {
   memory: { takes: 1 },
   storage: { takes: 1 },
 } as const;
-const SIZES = ["small", "1B", "4B"] as const;
+const SIZES = ["small", "1B", "4B", ...QWEN_RELEASES] as const;
 /** Most milliseconds of a part. */
 const WAIT = 3 * 3_600_000;
 
@@ -60,7 +62,8 @@ await runTool(async () => {
       env: process.env.LAB_VK === "lavapipe" ? { LD_PRELOAD: lavapipeLibrary() } : {},
       onPart: (part) => print(line(part)),
     });
-    print(`\nStopped at step ${walk.stoppedAt}, resumed from step ${walk.resumedAt}\n`);
+    print(`\n"${walk.caption}"; ${walk.masks} mask; cancelled after ${walk.cancelSeconds.toFixed(1)} s\n`);
+    print(`Stopped at step ${walk.stoppedAt}, resumed from step ${walk.resumedAt}\n`);
     for (const error of walk.consoleErrors) print(`console: ${error}\n`);
     return walk.resumedAt === walk.stoppedAt && walk.consoleErrors.length === 0 ? 0 : 1;
   } finally {

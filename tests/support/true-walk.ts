@@ -1,10 +1,11 @@
 /**
- * The way of a checkpoint through the page, as a person takes it: drop the folder, start, one step, stop, reload, resume;
- * with the time and the memory of every process of the browser after each part.
+ * The way of a checkpoint through the page, as a person takes it: drop the folder, ask about a picture, start, one step,
+ * stop, reload, resume; with the time and the memory of every process of the browser after each part.
  */
-import { readFileSync, writeFileSync } from "node:fs";
-import { basename } from "node:path";
-import type { CDPSession } from "playwright-core";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import type { CDPSession, Page } from "playwright-core";
 import { type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent, untilReady } from "./page.ts";
 
 /** Settings of the walk: the least that takes both loops through a large model. */
@@ -24,6 +25,8 @@ export const WALK_SETTINGS = {
   recompute: "true",
   featureStorage: "f16",
 };
+
+const OTHER_PICTURE = "tests/golden/sa2va-tiny-qwen2/image.png";
 
 /** A part of the way: its seconds, and the most resident megabytes of each kind of process during it. */
 export interface WalkPart {
@@ -53,15 +56,39 @@ export interface Walk {
   readonly resumedAt: number;
   readonly events: readonly RunEvent[];
   readonly consoleErrors: readonly string[];
+  /** What the page said while it answered. */
+  readonly saidWhileAnswering: readonly string[];
+  /** Caption of the region, and number of masks of the phrase. */
+  readonly caption: string;
+  readonly masks: number;
+  /** Seconds from *Cancel* to the button that asks again. */
+  readonly cancelSeconds: number;
+}
+
+/** Asks the opened row with the button that is shown. @returns the answer's text, and what the page said meanwhile */
+async function ask(page: Page): Promise<{ readonly answer: string; readonly said: string[] }> {
+  const said = new Set<string>();
+  await page.getByTestId("try-ask").click();
+  const status = page.locator("section", { has: page.getByTestId("try-stop") }).getByRole("status");
+  const answer = page.getByTestId("try-answer");
+  while (!(await answer.isVisible())) {
+    const [text] = await status.allTextContents();
+    if (text) said.add(text);
+    const [told] = await problems(page);
+    if (told !== undefined) throw new Error(`Instead of an answer the page says: ${told}`);
+    await page.waitForTimeout(50);
+  }
+  return { answer: (await answer.textContent()) ?? "", said: [...said] };
 }
 
 /** @throws Error when a part takes too long, or naming the problems that the page lists */
 export async function walkTrueSize({ folder, settings, env = {}, wait, onPart }: WalkOptions): Promise<Walk> {
   const parts: WalkPart[] = [];
+  const profile = mkdtempSync(join(tmpdir(), "lab-profile-"));
   let lab: OpenPage | undefined;
   try {
     const began = performance.now();
-    const opened = await openFollowed({ screen: "setup", ...WALK_SETTINGS, ...settings }, { env });
+    const opened = await openFollowed({ screen: "setup", ...WALK_SETTINGS, ...settings }, { env, profile });
     lab = opened.lab;
     const { events } = opened;
     const { page, browser, context, consoleErrors } = lab;
@@ -95,6 +122,28 @@ export async function walkTrueSize({ folder, settings, env = {}, wait, onPart }:
     const fit = (await page.getByTestId("fit").locator("p").first().textContent()) ?? "";
     await ended("drop to ready", `read from ${from}; ${fit}`);
 
+    await show(page, { screen: "data" });
+    const rows = page.getByTestId("gallery").getByRole("button");
+    await rows.nth(0).click();
+    await page.getByRole("tab", { name: "Try the model" }).click();
+    const described = await ask(page);
+    const caption = (await page.getByTestId("try-answer").locator("dd").first().textContent()) ?? "";
+    await ended("Describe", described.said.join(", "));
+    await page.getByRole("radio", { name: "Segment phrases" }).click();
+    const segmented = await ask(page);
+    const masks = [...segmented.answer.matchAll(/IoU with the row's mask/g)].length;
+    await ended("Segment", segmented.said.join(", "));
+    // Another picture, whose features are not kept.
+    await page.getByTestId("try-picture").setInputFiles(OTHER_PICTURE);
+    await page.getByTestId("try-phrases").fill("a cup");
+    await page.getByTestId("try-ask").click();
+    await page.getByTestId("try-out").filter({ hasText: "Encoding" }).waitFor();
+    const cancelled = performance.now();
+    await page.getByTestId("try-stop").click();
+    await page.getByTestId("try-ask").waitFor();
+    const cancelSeconds = (performance.now() - cancelled) / 1000;
+    await ended("ask about another picture, Cancel", `cancelled after ${cancelSeconds.toFixed(1)} s`);
+
     let after = events.length;
     await page.getByTestId("strip-start").click();
     const { step: stoppedAt = 0 } = await untilEvent(events, after, ({ type }) => type === "step", wait);
@@ -117,9 +166,11 @@ export async function walkTrueSize({ folder, settings, env = {}, wait, onPart }:
     await ended("step 2");
     await stated(after, "finished");
     await ended("end of the run");
-    return { parts, stoppedAt, resumedAt, events, consoleErrors };
+    const saidWhileAnswering = [...described.said, ...segmented.said];
+    return { parts, stoppedAt, resumedAt, events, consoleErrors, saidWhileAnswering, caption, masks, cancelSeconds };
   } finally {
     await lab?.close();
+    rmSync(profile, { recursive: true, force: true });
   }
 }
 

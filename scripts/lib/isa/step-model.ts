@@ -64,7 +64,7 @@ export const CARDS: readonly Card[] = [
 const FULL = 2;
 
 /** Modelled seconds of one dispatch of a group. */
-export function dispatchSeconds(group: DispatchGroup, share: number, card: Card): number {
+export function dispatchSeconds(group: Omit<DispatchGroup, "most">, share: number, card: Card): number {
   const waves = (group.workgroups * Math.ceil(group.threads / 32)) / (card.simds * FULL);
   const peak = card.lanes * card.clock * 1e9 * Math.min(1, waves);
   const arithmetic = group.multiplyAdds === 0 ? 0 : group.multiplyAdds / group.dispatches / (peak * (share || 1));

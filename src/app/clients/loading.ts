@@ -6,6 +6,7 @@ import type { RegionSummary } from "../../engine/data/sample.ts";
 import type { DataMapping } from "../../engine/data/tables/mapping.ts";
 import { badInput, LabError } from "../../engine/errors.ts";
 import { sameStorage, storageChoice } from "../../engine/loading/storage-settings.ts";
+import type { PlannedRows } from "../../engine/session/plan.ts";
 import { ROW_SAMPLE } from "../../engine/session/row-warnings.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import type { LoadProgress, ModelInfo } from "../../protocol/trainer.ts";
@@ -229,9 +230,9 @@ type OnLoad = (progress: LoadProgress) => void;
 export async function openModel(folder: FolderRef, exact = false): Promise<void> {
   await about("model", () =>
     loadModel("Reading the folder", folder, exact, (onProgress, signal) => {
-      const { config } = useSession.getState();
-      const gigabytes = exact ? null : config.gpuMemory;
-      return lab().trainer.openModel(folder, storageChoice(config), gigabytes, onProgress, signal);
+      const { config, rows } = useSession.getState();
+      const fit = exact ? null : { gigabytes: config.gpuMemory, ...plannedSizes(rows) };
+      return lab().trainer.openModel(folder, storageChoice(config), fit, onProgress, signal);
     }),
   );
   loadAgain = () => openModel(folder, exact);
@@ -333,6 +334,13 @@ export async function removeStoredModel(id: string): Promise<void> {
   useSession.setState({ storedModels: await lab().trainer.removeStored(id) });
 }
 
+/** What a plan reads of rows besides their captions. */
+function plannedSizes(rows: readonly RegionSummary[]): Omit<PlannedRows, "captions"> {
+  const sizes = rows.map(({ height, width, frames = 1 }) => ({ height: height / frames, width }));
+  const pictures = [...new Map(sizes.map((size) => [`${size.height}x${size.width}`, size])).values()];
+  return { clips: rows.some(({ frames }) => frames !== undefined), pictures };
+}
+
 let planAsked = 0;
 
 /**
@@ -345,10 +353,8 @@ export async function refreshPlan(): Promise<void> {
   const asked = ++planAsked;
   const step = Math.max(1, rows.length / ROW_SAMPLE);
   const sample = Array.from({ length: Math.min(rows.length, ROW_SAMPLE) }, (_, at) => rows[Math.floor(at * step)]);
-  const plan = await lab().trainer.plan(config, {
-    clips: rows.some(({ frames }) => frames !== undefined),
-    captions: sample.flatMap((row) => row?.caption ?? []),
-  });
+  const captions = sample.flatMap((row) => row?.caption ?? []);
+  const plan = await lab().trainer.plan(config, { ...plannedSizes(rows), captions });
   if (asked === planAsked) useSession.setState({ plan });
 }
 

@@ -19,9 +19,9 @@ export interface Sa2vaModel {
   readonly config: Sa2vaConfig;
   readonly tiling: TilingConfig;
   readonly tokenizer: Tokenizer;
-  /** Never changed; shared by policy, partner and reference. */
+  /** Shared by policy, partner and reference. */
   readonly frozen: FrozenWeights;
-  /** Published tensors of the modules that train (projector, [SEG] prompt, mask decoder, prompt encoder). */
+  /** Published tensors of the modules that train by default (projector, [SEG] prompt, mask decoder, prompt encoder). */
   readonly base: ReadonlyMap<string, Tensor>;
   readonly storage: StorageChoice;
   readonly parameters: number;
@@ -37,6 +37,14 @@ export interface OpenOptions extends Omit<ConvertOptions, "choice" | "filter" | 
   readonly beforeWeights?: (() => void) | undefined;
   /** The tensors that only clips use, to load them too. */
   readonly video?: VideoShapes | undefined;
+}
+
+/** A tensor of the checkpoint, whether training changes it by default or not. */
+export function publishedMatrix(
+  { base, frozen }: Pick<Sa2vaModel, "base" | "frozen">,
+  name: string,
+): Matrix | undefined {
+  return base.get(name) ?? frozen.get(name);
 }
 
 /** A model without its weights. */

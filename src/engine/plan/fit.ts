@@ -4,6 +4,7 @@ import type { LabConfig } from "../config/table.ts";
 import type { Throughput } from "../gpu/runtime/peak.ts";
 import { trainableBlocks } from "../model/adapter/trainable.ts";
 import { regionPromptOf, type Sa2vaConfig } from "../model/config.ts";
+import { visionFamily } from "../model/families/registry.ts";
 import type { StorageChoice } from "../model/weights/storage-choice.ts";
 import { type GroupShape, type TransientForecast, transientForecast } from "./transient.ts";
 import { type TrainableForecast, trainableForecast, type WeightForecast, weightForecast } from "./weights.ts";
@@ -82,13 +83,15 @@ export function forecast(
     passes: config.iterations,
     newPictures: 1,
   });
-  // The published tensors are the start of everything except the adapter, which has no published form.
+  // The published tensors are the start of everything except the adapter, which has no published form, and a projector
+  // that is frozen by default, whose published form is packed.
   const synchronised = config.syncReference && config.reference === "start" && needsReference(config);
   // Each loop has its gradient sum and a pass its gradients; a pass over part of a group also holds the group's sum
   // twice.
   const apart = config.microRollouts > 0 && config.microRollouts < config.groupSize;
   const gradients = ((captions && masks && config.mode === "rl" ? 2 : 1) + 1 + (apart ? 2 : 0)) * trained;
-  const startCopy = F32 * trainable.blocks.lora;
+  const unpacked = visionFamily(model).trainsProjector ? 0 : trainable.blocks.projector;
+  const startCopy = F32 * (trainable.blocks.lora + unpacked);
   const heldParts: [ForecastPart, number][] = [
     ["frozen weights", weights.frozenBytes],
     ["published tensors", weights.publishedBytes],
@@ -230,6 +233,8 @@ export function settingChanges(config: LabConfig, choice: StorageChoice): Omit<F
 /** Share of a budget that sizes chosen without asking may fill: forecasts are not exact. */
 const FILL = 0.9;
 
+/** A step of one prompt per loop: all groups of a step are decoded together, so their keys and values are held at once. */
+const ONE_PROMPT: Partial<LabConfig> = { promptsPerStep: 1, accumulation: 1 };
 /** Sizes of a run on a real checkpoint, largest first. */
 const SIZES: readonly Partial<LabConfig>[] = [
   { groupSize: 16, loraRank: 128, maxTiles: 12 },
@@ -238,9 +243,12 @@ const SIZES: readonly Partial<LabConfig>[] = [
   { groupSize: 8, loraRank: 32, maxTiles: 12 },
   { groupSize: 8, loraRank: 16, maxTiles: 12 },
   { groupSize: 4, loraRank: 16, maxTiles: 6 },
+  { groupSize: 4, loraRank: 16, maxTiles: 6, ...ONE_PROMPT },
 ];
 /** The size of last resort, once no storage fits the others. */
-const SMALLEST: Partial<LabConfig> = { groupSize: 4, loraRank: 8, maxTiles: 1, promptsPerStep: 1, microRollouts: 1 };
+const SMALLEST: Partial<LabConfig> = { groupSize: 4, loraRank: 8, maxTiles: 1, microRollouts: 1, ...ONE_PROMPT };
+/** Frames of a clip in the size of last resort. */
+const FEWEST_FRAMES = 2;
 
 /**
  * The largest sizes of a run, and the storage with the least rounding, that fit a budget together: where no single
@@ -261,9 +269,10 @@ export function fittingSettings(
   const tried = [
     ...storages.flatMap((storage) => SIZES.map((size) => ({ size, storage }))),
     { size: SMALLEST, storage: storages.at(-1) as StorageChoice },
+    ...(clips ? [{ size: { ...SMALLEST, clipFrames: FEWEST_FRAMES }, storage: storages.at(-1) as StorageChoice }] : []),
   ];
   for (const { size, storage } of tried) {
-    const { loraRank = config.loraRank, groupSize, maxTiles = 1 } = size;
+    const { loraRank = config.loraRank, groupSize, maxTiles = 1, accumulation, clipFrames } = size;
     const values: Partial<LabConfig> = {
       ...{ recompute: true, groupsAtOnce: 1, featureStorage: "f16" },
       ...{ weightStorage: storage.language, towerStorage: storage.language === "f16" ? "same" : storage.towers },
@@ -273,8 +282,14 @@ export function fittingSettings(
     const { peak } = forecast(model, { ...config, ...values }, storage, null, blocks, clips);
     if (peak > FILL * budget) continue;
     const tiles = maxTiles >= model.maxTiles ? "all tiles" : `at most ${maxTiles} ${maxTiles === 1 ? "tile" : "tiles"}`;
+    const fewer = [
+      ...(accumulation === undefined ? [] : ["one prompt per loop"]),
+      ...(clipFrames === undefined ? [] : [`${clipFrames} frames of a clip`]),
+    ];
     return {
-      label: `Groups of ${groupSize}, rank ${loraRank}, ${tiles}, weights in ${storage.language}`,
+      label: [`Groups of ${groupSize}`, ...fewer, `rank ${loraRank}`, tiles, `weights in ${storage.language}`].join(
+        ", ",
+      ),
       values,
       choice: storage,
       peak,

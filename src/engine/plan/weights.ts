@@ -1,7 +1,7 @@
 /** Bytes of a model's weights and of training's copies of them, computed from sizes; nothing has to be loaded. */
 
 import { loraShapes } from "../model/adapter/lora.ts";
-import { TRAINABLE_BLOCKS, type TrainableBlock, trainableBlock } from "../model/adapter/trainable.ts";
+import { isTrainableBase, TRAINABLE_BLOCKS, type TrainableBlock, trainableBlock } from "../model/adapter/trainable.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
 import { isTowerTensor } from "../model/families/registry.ts";
 import { sam2Shapes } from "../model/sam2-shapes.ts";
@@ -15,7 +15,7 @@ export interface WeightForecast {
   readonly parameters: Readonly<Record<WeightPart, number>>;
   /** Bytes of frozen weights in their storage. */
   readonly frozenBytes: number;
-  /** Bytes of the published tensors that training replaces; always f32. */
+  /** Bytes of the published tensors that training replaces by default; always f32. */
   readonly publishedBytes: number;
 }
 
@@ -52,7 +52,7 @@ export function weightForecast(config: Sa2vaConfig, choice: StorageChoice): Weig
   let [frozenBytes, publishedBytes] = [0, 0];
   for (const [name, shape] of modelShapes(config)) {
     parameters[partOf(name)] += elements(shape);
-    if (trainableBlock(name) === undefined) frozenBytes += weightBytes(name, shape, choice);
+    if (!isTrainableBase(name)) frozenBytes += weightBytes(name, shape, choice);
     else publishedBytes += F32 * elements(shape);
   }
   return { parameters, frozenBytes, publishedBytes };

@@ -5,6 +5,7 @@
 import type { EngineDevice } from "../gpu/runtime/device.ts";
 import { setPlannedBytes, trimPool } from "../gpu/runtime/pool.ts";
 import { tf } from "../gpu/tf.ts";
+import type { PictureSize } from "../model/families/family.ts";
 import { forecast } from "../plan/fit.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
 import { disposeState, type TrainingState } from "../rl/optim/training-state.ts";
@@ -19,6 +20,7 @@ import { storedState } from "../rl/run/start/stored-state.ts";
 import { Trainer } from "../rl/run/trainer.ts";
 import { evaluatedRows } from "../runs/run-rows.ts";
 import type { KernelForms } from "./kernel-forms.ts";
+import { reachedLimits } from "./plan.ts";
 import type { TryContext } from "./try-out.ts";
 
 /** Parts of the session that a run uses; device and model change when a lost device is reopened. */
@@ -50,10 +52,13 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
     const { config } = run.manifest();
     const before = host.trainer();
     const source = checkedRows(rows, list);
-    // Plans with the held memory. Settings may become smaller during the run; the rows show whether they are clips.
+    // Plans with the held memory. Settings may become smaller during the run; the rows show whether they are clips, and
+    // the sizes of their pictures.
+    const pictures = new Map<string, PictureSize>();
     const plan = (clips: boolean): void => {
       const { software } = host.device().report;
-      setPlannedBytes(forecast(model.config, run.manifest().config, model.storage, null, software, clips).peak);
+      const reached = reachedLimits(model.config, [...pictures.values()]);
+      setPlannedBytes(forecast(reached, run.manifest().config, model.storage, null, software, clips).peak);
     };
     plan(false);
     trimPool();
@@ -65,7 +70,10 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
       captioner: other?.weights,
       rows: async (index) => {
         const row = await source(index);
-        plan(row.summary.frames !== undefined);
+        const { frames, height, width } = row.summary;
+        const size = { height: height / (frames ?? 1), width };
+        pictures.set(Object.values(size).join("x"), size);
+        plan(frames !== undefined);
         return row;
       },
       trainRows: selected.train,

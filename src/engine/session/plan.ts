@@ -11,6 +11,8 @@ import { probeMemory } from "../gpu/runtime/probe-memory.ts";
 import { sameStorage } from "../loading/storage-settings.ts";
 import type { StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
+import type { PictureSize } from "../model/families/family.ts";
+import { visionFamily } from "../model/families/registry.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { StorageChoice } from "../model/weights/storage-choice.ts";
 import type { Matrix } from "../model/weights/weights.ts";
@@ -44,11 +46,18 @@ interface FittedSettings extends Pick<FitChange, "label" | "values"> {
   readonly assumed: boolean;
 }
 
+/** A model's configuration with the limits that these pictures reach, or its own ones where none are known. */
+export function reachedLimits(model: Sa2vaConfig, pictures: readonly PictureSize[] = []): Sa2vaConfig {
+  return pictures.length === 0 ? model : visionFamily(model).reached(model, pictures);
+}
+
 /**
  * The preset for real checkpoints at the largest sizes that fit.
+ * @param model with the limits that the open rows reach
  * @param held storage to prefer
  * @param gigabytes of the GPU; 0 if unknown
  * @param bytes of the weight files
+ * @param clips whether rows are clips
  * @returns null for a small model, and for one that no GPU of this size can train
  */
 export function fittedSettings(
@@ -57,11 +66,12 @@ export function fittedSettings(
   held: StorageChoice,
   gigabytes: number,
   software: boolean,
+  clips = false,
 ): (FittedSettings & Pick<FitChange, "choice">) | null {
   if (bytes <= LARGE_BYTES) return null;
   const assumed = gigabytes <= 0;
   const memory = assumed ? ASSUMED_GIGABYTES : gigabytes;
-  const found = fittingSettings(model, presetConfig("real"), held, budgetBytes(memory), software);
+  const found = fittingSettings(model, presetConfig("real"), held, budgetBytes(memory), software, clips);
   if (found === null) return null;
   const { label, values, choice } = found;
   return { label, values: { ...values, gpuMemory: memory }, choice, gigabytes: memory, assumed };
@@ -116,6 +126,8 @@ interface PlanExtras {
 export interface PlannedRows {
   /** Whether they are clips. */
   readonly clips: boolean;
+  /** Sizes of the pictures or frames; empty where no rows are open. */
+  readonly pictures: readonly PictureSize[];
   /** At most ROW_SAMPLE captions. */
   readonly captions: readonly string[];
 }
@@ -131,7 +143,9 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
     const own = tensors.filter((tensor) => tensor.block === block);
     return { block, tensors: own.map(({ path, shape }) => ({ path, shape })), parameters: count(own) };
   });
-  const fit = fitReport(model, config, extras.rate, device.report.software, extras.rows?.clips === true);
+  const clips = extras.rows?.clips === true;
+  const reached = reachedLimits(model.config, extras.rows?.pictures);
+  const fit = fitReport(model, reached, config, extras.rate, device.report.software, clips);
   return {
     trainable,
     trainableParameters,
@@ -139,7 +153,7 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
     checkpointBytes: 4 * F32 * trainableParameters,
     fit,
     problems: [
-      ...problemsOf(model, config, device, extras.rows?.clips === true),
+      ...problemsOf(model, reached, config, device, clips),
       ...startProblems(config, extras),
       ...fitProblems(fit),
     ],
@@ -164,31 +178,23 @@ export async function withinPlan<T>(
 }
 
 function fitReport(
-  model: Sa2vaModel,
+  { storage, bytes }: Sa2vaModel,
+  model: Sa2vaConfig,
   config: LabConfig,
   rate: Throughput | undefined,
   blocks: boolean,
   clips: boolean,
 ): FitReport {
-  const { parts, held, peak, stepSeconds, group } = forecast(
-    model.config,
-    config,
-    model.storage,
-    rate ?? null,
-    blocks,
-    clips,
-  );
+  const { parts, held, peak, stepSeconds, group } = forecast(model, config, storage, rate ?? null, blocks, clips);
   const budget = budgetBytes(config.gpuMemory);
-  const single = fittingChanges(model.config, config, model.storage, budget, blocks, clips);
+  const single = fittingChanges(model, config, storage, budget, blocks, clips);
   const together =
-    peak <= budget || single.length > 0
-      ? null
-      : fittingSettings(model.config, config, model.storage, budget, blocks, clips);
+    peak <= budget || single.length > 0 ? null : fittingSettings(model, config, storage, budget, blocks, clips);
   const changes = (together === null ? single : [together]).map(({ choice, ...change }) => ({
     ...change,
-    reload: !sameStorage(choice, model.storage),
+    reload: !sameStorage(choice, storage),
   }));
-  const fitted = fittedSettings(model.config, model.bytes, model.storage, config.gpuMemory, blocks);
+  const fitted = fittedSettings(model, bytes, storage, config.gpuMemory, blocks, clips);
   const limit = Number.isFinite(budget) ? budget : null;
   return { parts, held, peak, budget: limit, fitted, changes, stepSeconds, group };
 }
@@ -232,7 +238,13 @@ function boundBytes(weight: Matrix): number {
   return weight instanceof PackedMatrix ? 0 : weight.size * F32;
 }
 
-function problemsOf(model: Sa2vaModel, config: LabConfig, device: EngineDevice, clips: boolean): string[] {
+function problemsOf(
+  model: Sa2vaModel,
+  reached: Sa2vaConfig,
+  config: LabConfig,
+  device: EngineDevice,
+  clips: boolean,
+): string[] {
   const problems = settingBlockers(model, config).map(({ sentence }) => sentence);
   const binding = device.report.limits.maxStorageBufferBindingSize ?? Number.POSITIVE_INFINITY;
   const largest = [...model.frozen, ...model.base].reduce(
@@ -248,7 +260,7 @@ function problemsOf(model: Sa2vaModel, config: LabConfig, device: EngineDevice, 
       `${largest.path} takes ${mebibytes(largest.bytes)}, but this adapter binds at most ${mebibytes(binding)} at once`,
     );
   }
-  const array = bindingProblem(model.config, config, model.storage, binding, clips);
+  const array = bindingProblem(reached, config, model.storage, binding, clips);
   return array === null ? problems : [...problems, array];
 }
 

@@ -12,7 +12,7 @@ import { holdShapes } from "../gpu/forms/active.ts";
 import { compileUsualPrograms } from "../gpu/precompile.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
 import { type OpenedModel, type OpenModelOptions, openCachedModel, openModelFolder } from "../loading/open-model.ts";
-import { readStartAdapter, type StartAdapter } from "../model/adapter/start-adapter.ts";
+import { adapterTarget, readStartAdapter, type StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
 import type { AdapterRole, LoadedModel, RunControl, SessionDeps, StartedRun } from "../rl/run/session-types.ts";
@@ -210,8 +210,7 @@ export class Session {
    */
   async openAdapter(folder: ByteFolder, name: string, role: AdapterRole = "start"): Promise<StartAdapter> {
     return this.whileIdle("adapter", async () => {
-      const { config, base } = this.#loaded().model;
-      const adapter = await readStartAdapter(folder, { language: config.language, base }, name);
+      const adapter = await readStartAdapter(folder, adapterTarget(this.#loaded().model), name);
       this.#adapters = { ...this.#adapters, [role]: adapter };
       return adapter;
     });

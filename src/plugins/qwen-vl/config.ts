@@ -70,7 +70,6 @@ function read(top: Fields): FamilyConfig {
     tokensPerTile: Math.floor(MOST_PICTURE_PIXELS / token),
     tokenGridSide: Math.floor(Math.sqrt(MOST_PICTURE_PIXELS / token)),
     regionPrompt: "outline",
-    trainsProjector: false,
     segAfterNorm: vision.type === "qwen2_5_vl",
   };
 }

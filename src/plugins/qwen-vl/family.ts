@@ -6,7 +6,7 @@ import type { CutPicture, VisionFamily } from "../../engine/model/families/famil
 import type { NamedShape } from "../../engine/model/families/family-config.ts";
 import type { Weights } from "../../engine/model/weights/weights.ts";
 import { MERGE, type QwenVision, qwenVision } from "./config.ts";
-import { picturePatches, qwenMerger, qwenTower, resizedPicture, smartResize, VISUAL } from "./tower.ts";
+import { isAccepted, picturePatches, qwenMerger, qwenTower, resizedPicture, smartResize, VISUAL } from "./tower.ts";
 
 /** Mean and standard deviation of the published preprocessor_config.json, on the 0..1 scale. */
 const PIXELS: Readonly<
@@ -19,11 +19,17 @@ const PIXELS: Readonly<
 export const qwenVl: VisionFamily = {
   shapes: (config) => shapes(qwenVision(config)),
   projector: [`${VISUAL}.merger.`, `${VISUAL}.deepstack_merger_list.`],
+  trainsProjector: false,
   cut: (config, picture, { resizeTwice = false }) => cut(qwenVision(config), picture, resizeTwice),
   grid(config, height, width) {
     const factor = MERGE * config.vision.patchSize;
     const size = smartResize(height, width, factor);
     return { rows: size.height / factor, cols: size.width / factor };
+  },
+  reached(config, pictures) {
+    // Pictures that are refused take nothing.
+    const grids = pictures.filter(isAccepted).map(({ height, width }) => this.grid(config, height, width));
+    return { ...config, tokensPerTile: Math.max(1, ...grids.map(({ rows, cols }) => rows * cols)) };
   },
   cutFrame: (config, frame) => cut(qwenVision(config), frame, false),
   encode: (weights, config, tile) => encode(weights, qwenVision(config), tile),

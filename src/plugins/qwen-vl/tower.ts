@@ -23,6 +23,10 @@ import { LEAST_PIXELS, MERGE, MOST_PICTURE_PIXELS, type QwenVision } from "./con
 /** Longest side of a picture in units of its shortest. */
 const MOST_ASPECT = 200;
 
+export function isAccepted({ height, width }: Pick<RgbImage, "height" | "width">): boolean {
+  return Math.max(height, width) / Math.min(height, width) <= MOST_ASPECT;
+}
+
 /** Python's `round`: a half goes to the even neighbour. */
 function roundHalfEven(value: number): number {
   const floor = Math.floor(value);
@@ -43,7 +47,7 @@ export function smartResize(
   least: number = LEAST_PIXELS,
   most: number = MOST_PICTURE_PIXELS,
 ): { readonly height: number; readonly width: number } {
-  if (Math.max(height, width) / Math.min(height, width) > MOST_ASPECT) {
+  if (!isAccepted({ height, width })) {
     throw badInput(`A picture of ${width} x ${height} is more than ${MOST_ASPECT} times as long as wide`, "image");
   }
   const rounded = (side: number): number => roundHalfEven(side / factor) * factor;

@@ -11,10 +11,11 @@ import {
 } from "../../../src/engine/formats/peft-names.ts";
 import { openSafetensors, writeSafetensors } from "../../../src/engine/formats/safetensors.ts";
 import { type Adapter, initLora, loraShapes, readAdapter } from "../../../src/engine/model/adapter/lora.ts";
-import { isTrainableBase, trainableSet } from "../../../src/engine/model/adapter/trainable.ts";
+import { isTrainableBase, trainableBlock, trainableSet } from "../../../src/engine/model/adapter/trainable.ts";
 import type { LanguageConfig } from "../../../src/engine/model/config.ts";
 import { languageLinears } from "../../../src/engine/model/language/language-families.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
+import { packedForm } from "../../../src/engine/model/weights/storage-choice.ts";
 
 /** The two files of an adapter, by path. */
 function writeAdapter(config: LanguageConfig, { rank: r, alpha, dropout, tensors }: Adapter) {
@@ -114,6 +115,14 @@ describe("the trainable set", () => {
     expect(isTrainableBase("grounding_encoder.sam2_model.image_encoder.trunk.pos_embed")).toBe(false);
     expect(isTrainableBase("language_model.lm_head.weight")).toBe(false);
     expect(isTrainableBase(`${encoder}.no_mask_embed.weight`)).toBe(true);
+    // Published training leaves the mergers of Qwen-VL frozen, so they are stored like other frozen weights.
+    const merger = "model.model.visual.merger.linear_fc1.weight";
+    expect([trainableBlock(merger), isTrainableBase(merger), isTrainableBase("mlp1.1.weight")]).toEqual([
+      "projector",
+      false,
+      true,
+    ]);
+    expect(packedForm(merger, [64, 64], { language: "q4", towers: "f16" })).toBe("f16");
   });
 
   it("refuses a checkpoint whose decoder has other tensors than declared", async () => {

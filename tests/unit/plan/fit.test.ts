@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { qwenConfig } from "../../../bench/made-up/qwen.ts";
 import { smallerSetting } from "../../../src/engine/config/derived.ts";
 import { requireConfig } from "../../../src/engine/config/parse.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
@@ -17,7 +18,7 @@ import {
 import { bindingProblem, stepArrays } from "../../../src/engine/plan/largest-array.ts";
 import { trainableForecast, weightForecast } from "../../../src/engine/plan/weights.ts";
 import { stepSeconds, stepWork, tokenFlops, towerFlops } from "../../../src/engine/plan/work.ts";
-import { fitProblems, fittedSettings } from "../../../src/engine/session/plan.ts";
+import { fitProblems, fittedSettings, reachedLimits } from "../../../src/engine/session/plan.ts";
 import { publishedConfig } from "./published.ts";
 
 const small = parseSa2vaConfig(publishedConfig("1B"));
@@ -187,6 +188,50 @@ describe("the sizes chosen for a real checkpoint", () => {
     expect(assumed).toMatchObject({ gigabytes: 8, assumed: true });
     expect(assumed?.values).toEqual(fittedSettings(small, 4e9, ALL_F32, 8, false)?.values);
     expect(assumed?.values.gpuMemory).toBe(8);
+  });
+});
+
+describe("from a drop to Start", () => {
+  const sizes: readonly (readonly [string, typeof small])[] = [
+    ["1B", small],
+    ["4B", large],
+    ["Qwen3-VL 2B", parseSa2vaConfig(qwenConfig("qwen3-vl-2b"))],
+  ];
+  const photographs = [
+    { width: 640, height: 480 },
+    { width: 427, height: 640 },
+  ];
+
+  it.each(
+    sizes.flatMap(([name, model]) =>
+      [8, 12, 16, 24, 0].flatMap((gigabytes) => [false, true].map((clips) => [name, gigabytes, clips, model] as const)),
+    ),
+  )("%s on %d GB (0: unknown), clips %s: the chosen sizes fit", (_, gigabytes, clips, model) => {
+    const reached = reachedLimits(model, photographs);
+    for (const software of [false, true]) {
+      const found = fittedSettings(reached, 4e9, ALL_F32, gigabytes, software, clips);
+      const config = requireConfig(found?.values ?? {}, presetConfig("real"), "test");
+      const budget = budgetBytes(config.gpuMemory);
+      expect(budget).toBeLessThan(Number.POSITIVE_INFINITY);
+      const { peak } = forecast(reached, config, storageChoice(config), null, software, clips);
+      expect(fitProblems({ peak, budget, changes: [] })).toEqual([]);
+      expect(bindingProblem(reached, config, storageChoice(config), 2 ** 30, clips)).toBeNull();
+      if (clips) continue;
+      // Also where no rows are open yet.
+      expect(fittedSettings(model, 4e9, ALL_F32, gigabytes, software)).not.toBeNull();
+    }
+  });
+
+  it("plans for the pictures that are open", () => {
+    const [[, one], , [, qwen]] = sizes as [(typeof sizes)[0], (typeof sizes)[1], (typeof sizes)[2]];
+    expect(reachedLimits(qwen).tokensPerTile).toBe(1568);
+    // 25 x 17 tokens of 32 pixels for the second one, 18 x 23 for the first.
+    expect(reachedLimits(qwen, photographs).tokensPerTile).toBe(425);
+    expect(reachedLimits(qwen, [{ width: 6400, height: 20 }]).tokensPerTile).toBe(1);
+    expect(reachedLimits(one, [{ width: 640, height: 360 }]).maxTiles).toBe(2);
+    expect(reachedLimits(one, [...photographs, { width: 640, height: 360 }]).maxTiles).toBe(12);
+    const peak = (model: typeof small): number => forecast(model, presetConfig("real"), F16).peak;
+    expect(peak(reachedLimits(qwen, photographs))).toBeLessThan(0.75 * peak(qwen));
   });
 });
 

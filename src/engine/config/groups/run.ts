@@ -225,7 +225,7 @@ export const MODEL_SETTINGS = inGroup("model", {
   }),
   trainProjector: oneOf("Train the projector", "auto", {
     choices: [choice("auto", "As in the published training"), choice("yes", "Yes"), choice("no", "No")],
-    help: "Whether the layers between vision tower and language model train. The published training of Sa2VA on InternVL trains them; on Qwen-VL they are frozen",
+    help: "Whether the layers between vision tower and language model train. The published training of Sa2VA on InternVL trains them; on Qwen-VL they are frozen and stored like other frozen weights, so training them starts from their stored precision",
   }),
   resizeTwice: flag("Resize pictures twice", false, {
     help: "Resizes a picture to multiples of 28 pixels before the model's own resize, as the published inference on Qwen-VL does; its training resizes once. It has no effect on models that cut pictures into tiles",

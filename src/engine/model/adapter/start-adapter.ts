@@ -8,7 +8,9 @@ import { badInput, type LabError } from "../../errors.ts";
 import { ADAPTER_CONFIG, ADAPTER_MODEL, MODULES_FILE } from "../../formats/peft-names.ts";
 import { openSafetensors } from "../../formats/safetensors.ts";
 import type { LanguageConfig } from "../config.ts";
+import { publishedMatrix, type Sa2vaModel } from "../sa2va.ts";
 import { adapterFolder, type HostTensor, readAdapter } from "./lora.ts";
+import { trainableBlock } from "./trainable.ts";
 
 export interface StartAdapter {
   readonly name: string;
@@ -28,7 +30,13 @@ export interface StartAdapter {
 /** The source of the required shapes: sizes of the language model and the published trainable tensors. */
 interface AdapterTarget {
   readonly language: LanguageConfig;
-  readonly base: ReadonlyMap<string, { readonly shape: readonly number[] }>;
+  readonly base: Pick<ReadonlyMap<string, { readonly shape: readonly number[] }>, "get">;
+}
+
+/** A loaded model as the target of adapters. */
+export function adapterTarget(model: Pick<Sa2vaModel, "config" | "base" | "frozen">): AdapterTarget {
+  const get = (name: string) => (trainableBlock(name) === undefined ? undefined : publishedMatrix(model, name));
+  return { language: model.config.language, base: { get } };
 }
 
 /** Reads and checks the whole adapter before anything is changed. @throws LabError naming file and tensor */

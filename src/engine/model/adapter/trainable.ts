@@ -6,7 +6,7 @@
  */
 import { LabError } from "../../errors.ts";
 import type { Sa2vaConfig } from "../config.ts";
-import { PROJECTORS, visionFamily } from "../families/registry.ts";
+import { FROZEN_PROJECTORS, PROJECTORS, visionFamily } from "../families/registry.ts";
 import { languageLinears } from "../language/language-families.ts";
 import { loraShapes } from "./lora.ts";
 
@@ -53,10 +53,10 @@ interface TrainableOptions {
  * @param projector whether the projector does; "auto" as in the published training of the model's family
  */
 export function trainableBlocks(
-  { trainsProjector }: Pick<Sa2vaConfig, "trainsProjector">,
+  config: Pick<Sa2vaConfig, "family">,
   projector: "auto" | "yes" | "no",
 ): readonly TrainableBlock[] {
-  const trains = projector === "auto" ? trainsProjector : projector === "yes";
+  const trains = projector === "auto" ? visionFamily(config).trainsProjector : projector === "yes";
   return TRAINABLE_BLOCKS.filter((block) => trains || block !== "projector");
 }
 
@@ -69,9 +69,9 @@ export function trainableBlock(name: string): Exclude<TrainableBlock, "lora"> | 
   return undefined;
 }
 
-/** Whether a tensor of the checkpoint belongs to a part that training may change. */
+/** Whether a tensor of the checkpoint belongs to a part that training changes by default. It is held in f32. */
 export function isTrainableBase(name: string): boolean {
-  return trainableBlock(name) !== undefined;
+  return trainableBlock(name) !== undefined && !FROZEN_PROJECTORS.some((prefix) => name.startsWith(prefix));
 }
 
 /**

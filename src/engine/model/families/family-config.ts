@@ -29,8 +29,6 @@ export interface FamilyConfig extends TilingConfig {
   readonly tokenGridSide: number;
   /** The region prompt that the family's releases understand. */
   readonly regionPrompt: RegionPrompt;
-  /** Whether the published training trains the projector. */
-  readonly trainsProjector: boolean;
   /** Whether [SEG]'s state is taken after the language model's final norm. */
   readonly segAfterNorm: boolean;
 }

@@ -16,6 +16,9 @@ export interface CutPicture {
   readonly tiles: readonly RgbImage[];
 }
 
+/** Pixels of a picture, or of a frame of a clip. */
+export type PictureSize = Pick<RgbImage, "height" | "width">;
+
 interface CutOptions {
   /** Upper limit of tiles. */
   readonly maxTiles: number;
@@ -30,6 +33,8 @@ export interface VisionFamily {
   shapes(config: Sa2vaConfig): NamedShape[];
   /** Beginnings of the names of the projector's tensors. */
   readonly projector: readonly string[];
+  /** Whether the published training trains the projector; otherwise its matrices are stored like frozen ones. */
+  readonly trainsProjector: boolean;
   cut(config: Sa2vaConfig, picture: RgbImage, options: CutOptions): CutPicture;
   /** Visual tokens of each tile of a picture of this size, or of a frame of a clip. */
   grid(config: Sa2vaConfig, height: number, width: number): VisualGrid;
@@ -46,6 +51,8 @@ export interface VisionFamily {
    * @param vision results of `encode`, tile after tile, [tiles · planes, tokens, C]
    */
   project(weights: Weights, config: Sa2vaConfig, vision: Tensor): Tensor;
+  /** The configuration with the limits that pictures of these sizes reach, for plans. @param pictures at least one */
+  reached(config: Sa2vaConfig, pictures: readonly PictureSize[]): Sa2vaConfig;
   /** Operations of the tower over one tile of the largest grid. */
   work(config: Sa2vaConfig): number;
   /** Elements of one tile's features, and of the tower's stream over it. */

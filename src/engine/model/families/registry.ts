@@ -14,6 +14,11 @@ export function visionFamily({ family }: Pick<FamilyConfig, "family">): VisionFa
 /** Beginnings of the names of every family's projector. */
 export const PROJECTORS: readonly string[] = Object.values(FAMILIES).flatMap(({ projector }) => projector);
 
+/** Those of the projectors that published training leaves frozen. */
+export const FROZEN_PROJECTORS: readonly string[] = Object.values(FAMILIES).flatMap(({ projector, trainsProjector }) =>
+  trainsProjector ? [] : projector,
+);
+
 /** Whether a tensor belongs to a vision tower. */
 export function isTowerTensor(name: string): boolean {
   return Object.values(FAMILIES).some((family) => family.isTower(name));

@@ -4,7 +4,7 @@ import type { LabConfig } from "../../config/table.ts";
 import type { TrainingRow } from "../../data/training-row.ts";
 import type { EvalDeps } from "../../eval/held-out.ts";
 import { normal, type RandomKey, STREAM, uniform } from "../../gpu/random.ts";
-import type { Sa2vaModel } from "../../model/sa2va.ts";
+import { publishedMatrix, type Sa2vaModel } from "../../model/sa2va.ts";
 import { type AdapterDropout, type ParameterSet, type Weights, weightsView } from "../../model/weights/weights.ts";
 import { disposeFeatures, type ImageFeatures } from "../../policy/features.ts";
 import type { MaskDraws } from "../../policy/mask/mask-policy.ts";
@@ -118,6 +118,6 @@ export function runWeights(
   const { halfProducts, loraDropout: share } = config;
   const dropout = key === undefined || share === 0 ? undefined : { share, key };
   // Parts that could train and do not are read as published.
-  const published = { get: (name: string) => model.base.get(name) ?? model.frozen.get(name) };
+  const published = { get: (name: string) => publishedMatrix(model, name) };
   return weightsView(published, trainable, loraScale, halfProducts ? "f16" : "f32", dropout);
 }

@@ -86,7 +86,6 @@ function read(fields: Fields): FamilyConfig {
     tokenGridSide,
     vision,
     regionPrompt: "tokens",
-    trainsProjector: true,
     segAfterNorm: true,
   };
 }

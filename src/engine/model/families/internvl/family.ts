@@ -6,7 +6,7 @@ import { tidied } from "../../../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
 import type { Sa2vaConfig } from "../../config.ts";
 import { resizeBicubic } from "../../preprocess/pillow-bicubic.ts";
-import { imageTiles, normalisePixels } from "../../preprocess/tiling.ts";
+import { chooseGrid, imageTiles, normalisePixels } from "../../preprocess/tiling.ts";
 import { pixelShuffle, visionTower } from "../../vision.ts";
 import { activatedLayer, linearLayer } from "../../weights/linear-layer.ts";
 import type { Weights } from "../../weights/weights.ts";
@@ -85,6 +85,7 @@ export const internVl: VisionFamily = {
     ...projectorShapes(4 * config.vision.hiddenSize, config.language.hiddenSize),
   ],
   projector: ["mlp1."],
+  trainsProjector: true,
   cut(config, picture, { maxTiles, tiling }) {
     const most = Math.min(maxTiles, tiling.maxTiles);
     const { tiles, count } = imageTiles(picture, {
@@ -112,6 +113,10 @@ export const internVl: VisionFamily = {
     });
   },
   project: (weights, _, vision) => projectVisual(weights, vision),
+  reached(config, pictures) {
+    const grids = pictures.map(({ width, height }) => chooseGrid(width, height, config));
+    return { ...config, maxTiles: Math.max(...grids.map(({ cols, rows }) => cols * rows)) };
+  },
   work({ tileSize, vision: { patchSize, layers, hiddenSize, mlpSize } }) {
     const patches = (tileSize / patchSize) ** 2 + 1;
     return (

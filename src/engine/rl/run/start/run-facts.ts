@@ -4,13 +4,15 @@ import { rowsHash } from "../../../data/open-rows.ts";
 import type { RowSource } from "../../../data/training-row.ts";
 import { badInput, LabError } from "../../../errors.ts";
 import { type LoraFields, loraTargets } from "../../../formats/peft-names.ts";
+import { unpacked } from "../../../gpu/packed/linear.ts";
+import { PackedMatrix } from "../../../gpu/packed/matrix.ts";
 import { STREAM, uniform } from "../../../gpu/random.ts";
 import type { GpuReport } from "../../../gpu/runtime/device.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
 import { initLora, loraShapes } from "../../../model/adapter/lora.ts";
 import type { StartAdapter } from "../../../model/adapter/start-adapter.ts";
 import { type TrainableBlock, trainableBlocks, trainableSet } from "../../../model/adapter/trainable.ts";
-import type { Sa2vaModel } from "../../../model/sa2va.ts";
+import { publishedMatrix, type Sa2vaModel } from "../../../model/sa2va.ts";
 import type { ParameterSet } from "../../../model/weights/weights.ts";
 import type { CheckpointState } from "../../../runs/checkpoint/trainer-state.ts";
 import type { RunManifest } from "../../../runs/manifest.ts";
@@ -35,7 +37,7 @@ export function trainableOf(model: Sa2vaModel, config: LabConfig): readonly Shap
   const names = [...model.base.keys(), ...model.frozen.keys()];
   const blocks = trainableBlocks(model.config, config.trainProjector);
   return trainableSet(model.config, names, { loraRank: config.loraRank, blocks }).map(({ path, block }) => {
-    const shape = adapters.get(path) ?? model.base.get(path)?.shape;
+    const shape = adapters.get(path) ?? publishedMatrix(model, path)?.shape;
     if (shape === undefined) throw new LabError("internal", `The trainable set names "${path}", which does not exist`);
     return { path, block, shape };
   });
@@ -77,8 +79,9 @@ export function startParameters(model: Sa2vaModel, config: LabConfig, start?: St
   const set: Record<string, Tensor> = {};
   for (const { path } of trainableOf(model, config)) {
     const adapter = start?.tensors.get(path) ?? adapters.get(path);
-    const published = model.base.get(path);
+    const published = publishedMatrix(model, path);
     if (adapter !== undefined) set[path] = tf.tensor(adapter.values, [...adapter.shape]);
+    else if (published instanceof PackedMatrix) set[path] = unpacked(published);
     else if (published !== undefined) set[path] = published.clone();
     else throw new LabError("internal", `The trainable set names "${path}", which does not exist`);
   }

@@ -3,7 +3,7 @@
 import { type ByteSource, folderOf } from "../../../bytes/source.ts";
 import type { LabConfig } from "../../../config/table.ts";
 import { badInput, LabError, quote, shortened } from "../../../errors.ts";
-import { readStartAdapter, type StartAdapter } from "../../../model/adapter/start-adapter.ts";
+import { adapterTarget, readStartAdapter, type StartAdapter } from "../../../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import { type Spending, totalSpending } from "../../../rewards/judge/budget.ts";
 import { listCheckpoints, readCheckpoint } from "../../../runs/checkpoint/checkpoint.ts";
@@ -78,8 +78,7 @@ export async function keptAdapter(
   for (const { path } of await store.list(`${runId}/${place}`)) {
     files.set(path.slice(prefix.length), await store.open(path));
   }
-  const target = { language: model.config.language, base: model.base };
-  const kept = await readStartAdapter(folderOf(files), target, expected.name);
+  const kept = await readStartAdapter(folderOf(files), adapterTarget(model), expected.name);
   if (kept.hash === expected.hash) return kept;
   throw badInput(
     `Run "${runId}" uses the adapter "${expected.name}", but the files in its ${place} folder differ`,
