@@ -1,7 +1,7 @@
 /** Finds runs among picked files: an exported zip or a run folder, read in place. */
 import { isRecord, parseJson } from "../src/engine/bytes/json.ts";
 import { type ByteSource, folderOf } from "../src/engine/bytes/source.ts";
-import { mountArchives } from "../src/engine/data/archive/mount.ts";
+import { openArchives } from "../src/engine/data/region-set.ts";
 import { badInput } from "../src/engine/errors.ts";
 import { runLibrary } from "../src/engine/runs/library/library.ts";
 import { folderStore } from "../src/engine/storage/address-store.ts";
@@ -20,7 +20,7 @@ export interface FoundRun {
  * @throws LabError for several runs, or when one of the run's files is damaged
  */
 export async function runIn(ref: FolderRef): Promise<FoundRun | null> {
-  const { folder } = await mountArchives(await openFolder(ref));
+  const { folder } = await openArchives(await openFolder(ref));
   const homes = folder.paths.filter((path) => /(^|\/)run\.json$/.test(path)).map((path) => path.slice(0, -8));
   const [home] = homes;
   if (home === undefined) return null;

@@ -1,6 +1,7 @@
 /** Readers of plug-ins: data sets that need their own code. */
 import type { DataReaders } from "../engine/data/readers/reader.ts";
+import { archives } from "./archives/index.ts";
 import { clips } from "./clips/index.ts";
 import { dataSets } from "./data-sets/index.ts";
 
-export const PLUGIN_READERS: readonly DataReaders[] = [dataSets, clips];
+export const PLUGIN_READERS: readonly DataReaders[] = [dataSets, clips, archives];

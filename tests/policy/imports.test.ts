@@ -85,6 +85,7 @@ const LISTS: Readonly<Record<string, RegExp>> = {
   "src/plugins/families.ts": /^src\/engine\/model\//,
   "src/plugins/modes.ts": /^src\/engine\/rl\//,
   "src/plugins/exports.ts": /^src\/engine\/export\//,
+  "src/plugins/records.ts": /^src\/engine\/data\//,
   "src/plugins/readers.ts": /^src\/engine\/data\//,
   "src/plugins/panels.ts": /^src\/app\//,
   "src/plugins/data-calls.ts": /^workers\//,
@@ -96,7 +97,8 @@ const LISTS: Readonly<Record<string, RegExp>> = {
 const NEEDS: Readonly<Record<string, readonly string[]>> = {
   card: ["tuner"],
   leaderboard: ["suites"],
-  suites: ["data-sets"],
+  "data-sets": ["archives"],
+  suites: ["archives", "data-sets"],
 };
 
 /** Packages by the part that may use them; a part that is absent may use none. */

@@ -7,6 +7,7 @@ export const EMPTY_LISTS: Readonly<Record<string, string>> = {
   "families.ts": "export const PLUGIN_FAMILIES = {};",
   "modes.ts": "export const PLUGIN_MODES = {};",
   "loops.ts": "export const PLUGIN_LOOPS = {};",
+  "records.ts": "export const PLUGIN_RECORDS = [];",
   "readers.ts": "export const PLUGIN_READERS = [];",
   "exports.ts": "export const PLUGIN_EXPORTS = {};",
   "data-calls.ts": "export const DATA_CALLS = [];",

@@ -1,12 +1,13 @@
+import { PLUGIN_READERS } from "../../plugins/readers.ts";
 import { addTo } from "../bytes/collections.ts";
 import { inOrder, paced, whileOpen } from "../bytes/pace.ts";
 import { type ByteFolder, type ByteSource, directoryOf } from "../bytes/source.ts";
 import { badInput, LabError, LONGEST_SENTENCE, shortened, toLabError } from "../errors.ts";
-import { mountArchives } from "./archive/mount.ts";
 import { doubtsOf, type SetDoubts } from "./doubts.ts";
 import { chooseSplits, namedSplit } from "./file-splits.ts";
 import { readImageHeader } from "./image/image-header.ts";
 import { type PictureProbe, pictureBytes, pictureProbes } from "./image/picture.ts";
+import type { MountedFolder } from "./readers/reader.ts";
 import { adaptRow, picturesOf } from "./row.ts";
 import { rowParts } from "./row-parts.ts";
 import type { EncodedImage, RegionSample, RegionSummary, SkippedRow } from "./sample.ts";
@@ -153,9 +154,15 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
   return whileOpen(options.signal, (signal) => openAll(dropped, { ...options, signal }));
 }
 
+/** A folder with its archives opened by a plug-in. @throws LabError("cancelled") when the signal aborts */
+export async function openArchives(folder: ByteFolder, signal?: AbortSignal): Promise<MountedFolder> {
+  const mount = PLUGIN_READERS.find((plugin) => plugin.mount !== undefined)?.mount;
+  return (await mount?.(folder, signal)) ?? { folder, archives: new Set(), problems: [] };
+}
+
 async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<RegionSet> {
   const pace = paced("reading the rows", options.signal);
-  const mounted = await mountArchives(dropped, options.signal);
+  const mounted = await openArchives(dropped, options.signal);
   const { folder } = mounted;
   const { shards, ignored: others, problems } = await listShards(folder);
   const skipped: SkippedRow[] = [...mounted.problems, ...problems];

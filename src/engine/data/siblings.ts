@@ -2,7 +2,6 @@
 import { addTo } from "../bytes/collections.ts";
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 import { badInput, quote } from "../errors.ts";
-import { withoutArchives } from "./archive/mount.ts";
 
 /** Finds a file that a row names. @throws LabError("bad-input") when several files fit, or one but for its case */
 export type FindFile = (path: string) => ByteSource | undefined;
@@ -146,4 +145,12 @@ function namesOf(folder: ByteFolder): Map<string, string[]> {
     addTo(names, path.slice(path.lastIndexOf("/") + 1).normalize(), path);
   }
   return names;
+}
+
+/** The end of an archive's name. */
+export const ARCHIVE = /\.(tar|zip)$/i;
+
+/** A path without the endings of the archives in it: `a/b.tar/c` is `a/b/c`. */
+export function withoutArchives(path: string): string {
+  return path.replace(/\.(?:tar|zip)(?=\/)/gi, "");
 }

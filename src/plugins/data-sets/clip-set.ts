@@ -2,14 +2,16 @@
  * Data sets of clips: frames in folders, expressions in one JSON, masks as palette PNG or run-length text
  * (docs/spec/video.md#12-data-layouts). Frames and masks are read on demand.
  */
+
 import { isRecord } from "../../engine/bytes/json.ts";
 import { type ByteFolder, type ByteSource, directoryOf } from "../../engine/bytes/source.ts";
-import { mountArchives, withoutArchives } from "../../engine/data/archive/mount.ts";
 import type { Rle } from "../../engine/data/mask/rle.ts";
 import { openRecords, type Records } from "../../engine/data/records/records.ts";
 import type { LeftOut } from "../../engine/data/sample.ts";
 import { byName } from "../../engine/data/shards.ts";
+import { withoutArchives } from "../../engine/data/siblings.ts";
 import { badInput, LabError, quote } from "../../engine/errors.ts";
+import { mountArchives } from "../archives/mount.ts";
 import { type ClipTruth, dictionaryTruth, foregroundPixels, paletteTruth } from "./clip-masks.ts";
 import { directoryFor, type FrameDirectory, frameDirectories } from "./frame-folders.ts";
 

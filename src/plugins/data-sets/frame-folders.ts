@@ -1,7 +1,8 @@
 /** Finds folders of numbered pictures by their content, wherever they are. */
+
 import type { ByteFolder, ByteSource } from "../../engine/bytes/source.ts";
-import { withoutArchives } from "../../engine/data/archive/mount.ts";
 import { byName } from "../../engine/data/shards.ts";
+import { withoutArchives } from "../../engine/data/siblings.ts";
 import { paletteIndices } from "./palette.ts";
 
 export interface FrameDirectory {

@@ -1,10 +1,10 @@
 /** ReasonSeg: a mask for a sentence that needs reasoning (docs/spec/evaluation.md#17-reasonseg-lisa-reasonseg). */
 import type { ByteFolder } from "../../engine/bytes/source.ts";
-import { mountArchives } from "../../engine/data/archive/mount.ts";
 import { inSplit, missingSplit } from "../../engine/data/file-splits.ts";
 import { rleIsEmpty } from "../../engine/data/mask/rle.ts";
 import { samplesOf } from "../../engine/data/readers/samples.ts";
 import { badInput } from "../../engine/errors.ts";
+import { mountArchives } from "../archives/mount.ts";
 import { type ReasonRow, readReasonRow, reasonSamples } from "../data-sets/reason-seg.ts";
 import { maskMetrics, overlapOf, segmentTask, sentenceIou } from "./masks.ts";
 import { type PictureEntry, pictureRows } from "./rows.ts";

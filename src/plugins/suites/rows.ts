@@ -1,7 +1,6 @@
 /** Rows of suites from files: regions of any data set, or pictures that a file of records names. */
 import { addTo } from "../../engine/bytes/collections.ts";
 import type { ByteFolder } from "../../engine/bytes/source.ts";
-import { mountArchives } from "../../engine/data/archive/mount.ts";
 import { pictureBytes, probePicture } from "../../engine/data/image/picture.ts";
 import { readMask } from "../../engine/data/mask/mask-read.ts";
 import type { Rle } from "../../engine/data/mask/rle.ts";
@@ -13,6 +12,7 @@ import type { EncodedImage } from "../../engine/data/sample.ts";
 import { siblingsOf } from "../../engine/data/siblings.ts";
 import { RECORDS } from "../../engine/data/tables/list-tables.ts";
 import { badInput, LabError, toLabError } from "../../engine/errors.ts";
+import { mountArchives } from "../archives/mount.ts";
 import type { SuiteItem, SuiteRows } from "./suite.ts";
 
 /**

@@ -8,10 +8,10 @@ import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { samplesOf } from "../../../src/engine/data/readers/samples.ts";
-import { readPickle } from "../../../src/engine/data/records/pickle.ts";
 import { parsePython } from "../../../src/engine/data/records/records.ts";
 import { openRegionSet, type RegionSet } from "../../../src/engine/data/region-set.ts";
 import type { RegionSample } from "../../../src/engine/data/sample.ts";
+import { readPickle } from "../../../src/plugins/pickle/pickle.ts";
 import * as forms from "../../support/data-forms.ts";
 import { boxMask, counting, jpg, png } from "./make.ts";
 

@@ -1,8 +1,6 @@
 import { gzipSync, zipSync } from "fflate";
 import { expect, test } from "vitest";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/source.ts";
-import { readZip } from "../../../src/engine/data/archive/mount.ts";
-import { readTar } from "../../../src/engine/data/archive/tar.ts";
 import { openParquet } from "../../../src/engine/data/parquet/table.ts";
 import {
   i32,
@@ -13,13 +11,15 @@ import {
   text as thriftText,
   varint,
 } from "../../../src/engine/data/parquet/write.ts";
-import { readPickle } from "../../../src/engine/data/records/pickle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { adaptRow } from "../../../src/engine/data/row.ts";
 import { listTables } from "../../../src/engine/data/tables/list-tables.ts";
 import { type Adapter, chooseAdapter } from "../../../src/engine/data/tables/schema.ts";
 import type { ReadMeter, Table } from "../../../src/engine/data/tables/table.ts";
 import { badInput } from "../../../src/engine/errors.ts";
+import { readZip } from "../../../src/plugins/archives/mount.ts";
+import { readTar } from "../../../src/plugins/archives/tar.ts";
+import { readPickle } from "../../../src/plugins/pickle/pickle.ts";
 import { pickle, tar } from "../../support/data-forms.ts";
 import { png } from "./make.ts";
 

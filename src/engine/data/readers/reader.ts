@@ -12,7 +12,7 @@ import type { PictureProbe } from "../image/picture.ts";
 import type { MaskContext } from "../mask/mask-read.ts";
 import type { Rle } from "../mask/rle.ts";
 import { type Records, unlessDamaged } from "../records/records.ts";
-import type { LeftOut } from "../sample.ts";
+import type { LeftOut, SkippedRow } from "../sample.ts";
 import type { FindFile } from "../siblings.ts";
 import {
   type BinaryCell,
@@ -96,8 +96,21 @@ export interface DataReaders {
   readonly samples: readonly SampleReader[];
   /** Files that are left unread for their name, with the reason. */
   readonly leaves: readonly { readonly path: RegExp; readonly reason: string }[];
+  /**
+   * Opens the archives of a folder as directories; without it they are files without rows.
+   * @throws LabError("cancelled") when the signal aborts; a damaged archive is a problem, never an error
+   */
+  readonly mount?: (folder: ByteFolder, signal?: AbortSignal) => Promise<MountedFolder>;
   /** Reads rows with several frames, lists of pictures or videos; without it they are left out. */
   readonly frames?: FrameRows;
+}
+
+/** A folder with its archives opened. */
+export interface MountedFolder {
+  readonly folder: ByteFolder;
+  /** Paths of the opened archives. */
+  readonly archives: ReadonlySet<string>;
+  readonly problems: readonly SkippedRow[];
 }
 
 /** A video in a cell, and the distance between two of its frames that are read. */

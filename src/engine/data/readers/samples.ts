@@ -3,10 +3,11 @@
  * in any directory
  * (docs/spec/evaluation.md#7-readers-on-npm-versions-of-the-registry-today-sizes-by-esbuild-minified--gzip-unpacked).
  */
+
+import { PLUGIN_RECORDS } from "../../../plugins/records.ts";
 import { type ByteFolder, type ByteSource, refusePointer } from "../../bytes/source.ts";
 import { storedText } from "../../bytes/text.ts";
 import { badInput } from "../../errors.ts";
-import { readPickle } from "../records/pickle.ts";
 import { parsePython } from "../records/records.ts";
 import { type Cell, type Column, type Table, valueMeter } from "../tables/table.ts";
 import { examplesOf, remembered, type Sample, takeCost } from "./reader.ts";
@@ -150,8 +151,10 @@ async function readRecord(folder: ByteFolder, sample: Sample | undefined): Promi
   const [field, path] = [...(sample?.fields ?? [])].find(([name]) => RECORD.test(name)) ?? [];
   const source = path === undefined ? undefined : folder.get(path);
   if (source === undefined) return {};
+  const format = PLUGIN_RECORDS.find(({ path }) => path.test(`.${field}`));
+  if (field !== "json" && format === undefined) throw badInput(`no plug-in reads ${source.name}`);
   const value: unknown =
-    field === "json" ? parsePython(await textOf(source), source.name) : readPickle(await whole(source), source.name);
+    format?.read(await whole(source), source.name) ?? parsePython(await textOf(source), source.name);
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : { items: value };

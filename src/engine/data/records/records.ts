@@ -1,11 +1,11 @@
-/** JSON or pickle files of data, whose items are read one by one. */
+/** Files of records, whose items are read one by one: JSON, and the formats of plug-ins. */
 
+import { PLUGIN_RECORDS } from "../../../plugins/records.ts";
 import { parseJson } from "../../bytes/json.ts";
 import { type Pace, paced } from "../../bytes/pace.ts";
 import { type ByteSource, windowed } from "../../bytes/source.ts";
 import { isUtf16, storedText, utf8Text } from "../../bytes/text.ts";
 import { badInput, LabError } from "../../errors.ts";
-import { type PickleValue, readPickle } from "./pickle.ts";
 
 // Finds the values of a JSON text without parsing it: files of gigabytes are indexed in windows.
 
@@ -201,8 +201,8 @@ function keyText(bytes: readonly number[]): string {
   }
 }
 
-/** Maximum bytes of a pickle, which is read whole, and of a single item of a JSON text. */
-const MAX_PICKLE = 2 ** 28;
+/** Maximum bytes of a file that is read whole, and of a single item of a JSON text. */
+const MAX_WHOLE = 2 ** 28;
 const MAX_ITEM = 2 ** 27;
 /** Work of an item besides its text, in bytes. */
 const ITEM_WORK = 2 ** 10;
@@ -228,16 +228,17 @@ export interface Records {
 
 /**
  * The records of a file, recognised by its content; undefined when it holds a single plain value or nothing.
- * @throws LabError("bad-input") when it is neither JSON nor a pickle of data, "cancelled" when the signal is aborted
+ * @throws LabError("bad-input") when it is neither JSON nor of a known format, "cancelled" when the signal is aborted
  */
 export async function openRecords(source: ByteSource, signal?: AbortSignal): Promise<Records | undefined> {
   const head = await source.read(0, Math.min(8, source.size));
   if (isUtf16(head)) throw badInput(`${source.name} is text in UTF-16; save it in UTF-8`, source.name);
-  if (isPickle(head) || /\.(p|pkl|pickle)$/i.test(source.name)) {
-    if (source.size > MAX_PICKLE) {
-      throw badInput(`${source.name} is a pickle of ${source.size} bytes, more than ${MAX_PICKLE}`);
+  const format = PLUGIN_RECORDS.find(({ path, starts }) => starts(head) || path.test(source.name));
+  if (format !== undefined) {
+    if (source.size > MAX_WHOLE) {
+      throw badInput(`${source.name} is a ${format.name} of ${source.size} bytes, more than ${MAX_WHOLE}`);
     }
-    return ofValue(source.name, readPickle(await source.read(0, source.size), source.name), signal);
+    return ofValue(source.name, format.read(await source.read(0, source.size), source.name), signal);
   }
   const file = windowed(source);
   const first = await firstBracket(file);
@@ -275,14 +276,6 @@ async function firstBracket(file: ByteSource): Promise<{ readonly at: number; re
   const at = head.findIndex((byte, index) => index >= mark && byte > 0x20);
   const kind = head[at];
   return kind === OPEN_LIST || kind === OPEN_OBJECT ? { at, kind } : undefined;
-}
-
-/** Whether bytes start like a pickle: with a protocol, or with the mark and list or dict of protocol 0 or 1. */
-function isPickle(head: Uint8Array): boolean {
-  const [a, b] = head;
-  if (a === 0x80) return b !== undefined && b <= 5;
-  if (a === 0x28) return b === 0x6c || b === 0x64;
-  return (a === 0x5d || a === 0x7d) && (b === 0x71 || b === 0x94 || b === 0x28 || b === 0x72);
 }
 
 /** A whole number that may be too long to be exact. */
@@ -410,10 +403,10 @@ function tooLong(name: string, index: number, bytes: number): LabError {
 }
 
 /** Records of a value in memory. */
-function ofValue(name: string, value: PickleValue, signal: AbortSignal | undefined): Records | undefined {
+function ofValue(name: string, value: unknown, signal: AbortSignal | undefined): Records | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const list = Array.isArray(value) ? value : Object.values(value);
-  const at = (index: number): PickleValue => {
+  const list: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  const at = (index: number): unknown => {
     const item = list[index];
     if (item === undefined) throw noItem(name, index, list.length);
     return item;

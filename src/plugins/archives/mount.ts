@@ -1,10 +1,20 @@
 /** Opens the archives of a folder as directories: the content of `a/b.tar` has paths `a/b.tar/…`. */
-import { crc32 } from "../../bytes/hash.ts";
-import { paced } from "../../bytes/pace.ts";
-import { type ByteFolder, type ByteSource, checkRange, folderOf, refusePointer, viewOf } from "../../bytes/source.ts";
-import { storedText } from "../../bytes/text.ts";
-import { badInput, type LabError, LONGEST_SENTENCE, markUnseen, shortened, toLabError } from "../../errors.ts";
-import type { SkippedRow } from "../sample.ts";
+
+import { crc32 } from "../../engine/bytes/hash.ts";
+import { paced } from "../../engine/bytes/pace.ts";
+import {
+  type ByteFolder,
+  type ByteSource,
+  checkRange,
+  folderOf,
+  refusePointer,
+  viewOf,
+} from "../../engine/bytes/source.ts";
+import { storedText } from "../../engine/bytes/text.ts";
+import type { MountedFolder } from "../../engine/data/readers/reader.ts";
+import type { SkippedRow } from "../../engine/data/sample.ts";
+import { ARCHIVE } from "../../engine/data/siblings.ts";
+import { badInput, type LabError, LONGEST_SENTENCE, markUnseen, shortened, toLabError } from "../../engine/errors.ts";
 import { type DeflatedMember, type Unpacker, unpacker } from "./inflated.ts";
 import {
   type Archive,
@@ -248,21 +258,6 @@ function memberSource(zip: ByteSource, name: string, entry: Entry, unpack: Unpac
   };
 }
 
-/** A folder with its archives opened. */
-export interface MountedFolder {
-  readonly folder: ByteFolder;
-  /** Paths of the opened archives. */
-  readonly archives: ReadonlySet<string>;
-  readonly problems: readonly SkippedRow[];
-}
-
-/** A path without the endings of the archives in it: `a/b.tar/c` is `a/b/c`. */
-export function withoutArchives(path: string): string {
-  return path.replace(/\.(?:tar|zip)(?=\/)/gi, "");
-}
-
-/** The end of an archive's name. */
-export const ARCHIVE = /\.(tar|zip)$/i;
 /** Maximum depth of archives inside archives. */
 const MAX_DEPTH = 1;
 const TOO_MANY = `the archives of the folder hold more than ${MAX_MEMBERS} files; unpack it and add its folder`;

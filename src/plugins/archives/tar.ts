@@ -1,9 +1,9 @@
 /** Tar archives by range: headers are read first, contents on demand. */
 
-import { type Pace, paced } from "../../bytes/pace.ts";
-import { type ByteSource, checkRange, windowed } from "../../bytes/source.ts";
-import { storedText } from "../../bytes/text.ts";
-import { badInput, LabError } from "../../errors.ts";
+import { type Pace, paced } from "../../engine/bytes/pace.ts";
+import { type ByteSource, checkRange, windowed } from "../../engine/bytes/source.ts";
+import { storedText } from "../../engine/bytes/text.ts";
+import { badInput, LabError } from "../../engine/errors.ts";
 
 // Common parts of archives: members with safe names, and a sentence if the archive is damaged.
 

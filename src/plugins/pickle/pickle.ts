@@ -2,9 +2,9 @@
  * Python pickles as plain data, protocols 0 to 5. Only opcodes that create data are executed; opcodes that could name
  * or call code are refused by name (docs/spec/evaluation.md#11-files-lichenguncrefer).
  */
-import { viewOf } from "../../bytes/source.ts";
-import { latin1 } from "../../bytes/text.ts";
-import { badInput, type LabError } from "../../errors.ts";
+import { viewOf } from "../../engine/bytes/source.ts";
+import { latin1 } from "../../engine/bytes/text.ts";
+import { badInput, type LabError } from "../../engine/errors.ts";
 
 // Texts in the form that Python 2 writes in pickles of protocol 0.
 
@@ -390,3 +390,14 @@ class Machine {
     if (++this.made > MAX_VALUES) throw this.cursor.bad(`it has more than ${MAX_VALUES} values`);
   }
 }
+
+/** Whether bytes start like a pickle: with a protocol, or with the mark and list or dict of protocol 0 or 1. */
+function isPickle(head: Uint8Array): boolean {
+  const [a, b] = head;
+  if (a === 0x80) return b !== undefined && b <= 5;
+  if (a === 0x28) return b === 0x6c || b === 0x64;
+  return (a === 0x5d || a === 0x7d) && (b === 0x71 || b === 0x94 || b === 0x28 || b === 0x72);
+}
+
+/** The format of files of records (`records.ts`). */
+export const pickle = { name: "pickle", path: /\.(p|pkl|pickle)$/i, starts: isPickle, read: readPickle } as const;

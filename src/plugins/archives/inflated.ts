@@ -1,9 +1,9 @@
 /** Deflated members of zip archives, unpacked from their start and no further than reads need. */
 import { Inflate } from "fflate";
-import { crc32 } from "../../bytes/hash.ts";
-import { inTurn, type Pace, paced } from "../../bytes/pace.ts";
-import { type ByteSource, checkRange } from "../../bytes/source.ts";
-import { LabError, thrownText } from "../../errors.ts";
+import { crc32 } from "../../engine/bytes/hash.ts";
+import { inTurn, type Pace, paced } from "../../engine/bytes/pace.ts";
+import { type ByteSource, checkRange } from "../../engine/bytes/source.ts";
+import { LabError, thrownText } from "../../engine/errors.ts";
 
 /** Maximum bytes of all kept members, which the member in use may exceed. */
 const KEPT = 2 ** 25;
