@@ -14,8 +14,6 @@ import { badInput, LabError, LONGEST_SENTENCE, shortened, toLabError } from "../
 import { keepDifficulty, keptDifficulty, mergedDifficulty } from "../src/engine/runs/difficulty.ts";
 import type { PictureOf } from "../src/engine/runs/rollouts/rollout-picture.ts";
 import { rowList, runRows } from "../src/engine/runs/run-rows.ts";
-import { heldRuns } from "../src/engine/storage/lock.ts";
-import { oneAtATime } from "../src/engine/storage/one-at-a-time.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
 import { DATA_CALLS } from "../src/plugins/data-calls.ts";
 import type { DataCalls, RowCalls } from "../src/protocol/data.ts";
@@ -187,23 +185,6 @@ const dataCalls: Handlers<DataCalls> = {
     const [store, set, progress] = [await openOpfsStore(), opened?.set ?? null, { onBytes, signal }];
     if (format !== "zip") return exportZip(store, runId, format, { set, pictureOf, wordnetUrl }, progress);
     return runZip(store, runId, progress);
-  },
-  // Imported on demand: the shapes of language models come with the code that computes them, which would be four fifths
-  // of this worker.
-  remote: async (address) => (await import("../src/engine/loading/remote/listing.ts")).askRemote(address),
-  async copyOf({ listing, config }, choice) {
-    const [{ weightForecast }, { copyRoom, hasVersion }] = await Promise.all([
-      import("../src/engine/plan/weights.ts"),
-      import("../src/engine/loading/remote/folder.ts"),
-    ]);
-    if (!hasVersion(listing)) return null;
-    const { frozenBytes, publishedBytes } = weightForecast(config, choice);
-    const bytes = frozenBytes + publishedBytes;
-    const store = await openOpfsStore("models");
-    // No probing: it could take the space of a checkpoint that is being written.
-    const { fits: _, ...asReported } = store;
-    const from = (await heldRuns()).size > 0 ? asReported : store;
-    return { bytes, room: await oneAtATime("room", () => copyRoom(listing, choice, bytes, from)) };
   },
   async keepDifficulty(rows) {
     const { store, name } = await difficultyFile();

@@ -1,8 +1,8 @@
 /** Loading a model in the trainer worker. */
 import { PackedMatrix } from "../src/engine/gpu/packed/matrix.ts";
 import type { OpenedModel, OpenModelOptions } from "../src/engine/loading/open-model.ts";
-import type { RemoteDeps } from "../src/engine/loading/remote/request.ts";
 import type { Session } from "../src/engine/session/session.ts";
+import type { Fetching } from "../src/protocol/plugin-calls.ts";
 import type { LoadProgress, ModelInfo } from "../src/protocol/trainer.ts";
 
 export interface LoadCalls {
@@ -16,7 +16,7 @@ export interface LoadCalls {
 export async function loadModel(
   lab: Session,
   { onProgress, onClosed, signal }: LoadCalls,
-  open: (options: Pick<OpenModelOptions, "onProgress" | "signal">, fetching: RemoteDeps) => Promise<OpenedModel>,
+  open: (options: Pick<OpenModelOptions, "onProgress" | "signal">, fetching: Fetching) => Promise<OpenedModel>,
 ): Promise<ModelInfo> {
   const progress = progressOf(onProgress);
   const { model, hash, cached, note } = await open(

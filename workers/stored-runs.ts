@@ -1,6 +1,6 @@
 /** Lists, opens, renames, compares and deletes the runs stored in this browser and those read from elsewhere. */
 import { badInput } from "../src/engine/errors.ts";
-import { remoteAddress } from "../src/engine/loading/remote/address.ts";
+import { remoteAddress } from "../src/engine/loading/address.ts";
 import { type RunLibrary, runLibrary } from "../src/engine/runs/library/library.ts";
 import { thumbnailPng } from "../src/engine/runs/rollouts/thumbnails.ts";
 import { listRuns } from "../src/engine/runs/run-folder.ts";

@@ -3,10 +3,10 @@ import { basename } from "node:path";
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import { SETTINGS } from "../../src/engine/config/table.ts";
 import { badInput, LabError, plainLine } from "../../src/engine/errors.ts";
+import { namesRepository, remoteAddress } from "../../src/engine/loading/address.ts";
 import type { OpenModelOptions } from "../../src/engine/loading/open-model.ts";
-import { namesRepository, remoteAddress } from "../../src/engine/loading/remote/address.ts";
-import { openRemote } from "../../src/engine/loading/remote/folder.ts";
-import { askRemote, type RemoteListing } from "../../src/engine/loading/remote/listing.ts";
+import { openRemote } from "../../src/plugins/hub/folder.ts";
+import { askRemote, type RemoteListing } from "../../src/plugins/hub/listing.ts";
 import { one, type Parsed } from "./arguments.ts";
 import { nodeFolder } from "./node/node-files.ts";
 

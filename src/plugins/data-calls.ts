@@ -1,6 +1,7 @@
 /** Calls of plug-ins that the data worker serves. */
 import type { DataPlace, ServedAt } from "../protocol/plugin-calls.ts";
 import { completionCalls } from "./exchange/trl-completions.ts";
+import { hubCalls } from "./hub/hub-calls.ts";
 import { boardCalls } from "./leaderboard/board-calls.ts";
 import { rolloutCalls } from "./reward-bench/rollout-calls.ts";
 import { suiteCalls } from "./suites/suite-calls.ts";
@@ -8,6 +9,7 @@ import { suiteCalls } from "./suites/suite-calls.ts";
 export const DATA_CALLS: readonly ServedAt<DataPlace, unknown>[] = [
   boardCalls,
   completionCalls,
+  hubCalls,
   rolloutCalls,
   suiteCalls,
 ];

@@ -6,6 +6,7 @@ export const PANELS: readonly PluginPanel[] = [
   { plugin: "clips", at: "frames", Panel: lazy(() => import("./clips/clip-player.tsx")) },
   { plugin: "clips", at: "clip", Panel: lazy(() => import("./clips/follow-panel.tsx")) },
   { plugin: "compare", at: "compare", Panel: lazy(() => import("./compare/comparison.tsx")) },
+  { plugin: "hub", at: "model", Panel: lazy(() => import("./hub/address-form.tsx")) },
   { plugin: "judge-workshop", at: "judge", Panel: lazy(() => import("./judge-workshop/workshop-panels.tsx")) },
   { plugin: "whole-run", at: "whole-run", Panel: lazy(() => import("./whole-run/across-view.tsx")) },
   { plugin: "reward-bench", at: "rewards", Panel: lazy(() => import("./reward-bench/bench-panel.tsx")) },

@@ -1,5 +1,3 @@
-import type { RemoteListing } from "../engine/loading/remote/listing.ts";
-
 /**
  * A picked or dropped file with its path relative to the dropped folder. A File is a lazy handle: posting copies no
  * bytes.
@@ -16,4 +14,5 @@ export type FolderRef =
       readonly baseUrl: string;
     }
   | { readonly kind: "picked"; readonly name: string; readonly files: readonly PickedFile[] }
-  | { readonly kind: "remote"; readonly listing: RemoteListing };
+  /** Opened by a plug-in from its listing of the files. */
+  | { readonly kind: "remote"; readonly name: string; readonly listing: unknown };

@@ -5,9 +5,6 @@ import type { SetInfo } from "../engine/data/set-info.ts";
 import type { DataMapping } from "../engine/data/tables/mapping.ts";
 import type { RowSource } from "../engine/data/training-row.ts";
 import type { RunExport } from "../engine/export/export-names.ts";
-import type { RemoteAddress } from "../engine/loading/remote/address.ts";
-import type { Asked } from "../engine/loading/remote/listing.ts";
-import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
 import type { Alarm } from "../engine/runs/alarms.ts";
 import type { RowDifficulty } from "../engine/runs/difficulty.ts";
 import type { StoredEvaluation } from "../engine/runs/evaluations/evaluations.ts";
@@ -35,12 +32,6 @@ export type StoredRun = Awaited<ReturnType<RunLibrary["open"]>>;
 /** Replaces a row's id in a request for the picture of a source that a plug-in opened. */
 export function sourcePictureId(source: string, index: number): string {
   return `${source} ${index}`;
-}
-
-export interface RemoteCopy {
-  readonly bytes: number;
-  /** Available bytes, including those of a partial copy. */
-  readonly room: number;
 }
 
 export interface DataCalls {
@@ -106,15 +97,6 @@ export interface DataCalls {
   setNotes(runId: string, changes: Partial<RunNotes>): Promise<RunNotes>;
   /** Removes the frozen features stored by runs. */
   deleteFeatures(): Promise<void>;
-  /**
-   * Sizes of a checkpoint on a server; the page connects to no server but its own.
-   * @throws LabError like `askRemote`
-   */
-  remote(address: RemoteAddress): Promise<Asked>;
-  /**
-   * The copy of this checkpoint that the browser would store; null if it cannot store one, regardless of free space.
-   */
-  copyOf(asked: Asked, choice: StorageChoice): Promise<RemoteCopy | null>;
   /** The trainer's port; `RowCalls` are served on it. */
   serveRows(port: MessagePort): void;
   /** Stores measured rows of the open set, adding to or replacing earlier ones. */

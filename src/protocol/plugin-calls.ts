@@ -21,6 +21,27 @@ export interface TrainerPlace {
   readonly openModel: (ref: FolderRef, signal?: AbortSignal) => Promise<{ readonly folder: ByteFolder; close(): void }>;
 }
 
+/** How a download reports itself. */
+export interface Fetching {
+  readonly signal?: AbortSignal | undefined;
+  /** Receives the number of bytes as they arrive. */
+  readonly onBytes?: ((count: number) => void) | undefined;
+  /** Receives a sentence whenever a request is repeated. */
+  readonly onRepeat?: ((sentence: string) => void) | undefined;
+}
+
+/** Opens folders of the kind `remote`. */
+export interface FolderOpener {
+  /**
+   * @param listing of the reference
+   * @returns its files, whether another visit finds the same ones, and a function that closes its connections
+   */
+  open(
+    listing: unknown,
+    fetching: Fetching,
+  ): Promise<{ readonly folder: ByteFolder; readonly known: boolean; close(): void }>;
+}
+
 /** Pixels of a picture outside the open rows, by its index in the source that a plug-in opened, and its id. */
 export type PictureSource = (index: number) => Promise<{ readonly id: string; readonly rgb: RgbImage }>;
 
@@ -33,7 +54,7 @@ export interface DataPlace {
   /** Sources of plug-ins by name, which requests for pictures name; opening files forgets them. */
   readonly sources: Map<string, PictureSource>;
   /** A store of the private file system by name; of runs without one. */
-  readonly store: (name?: "evaluations" | "runs") => Promise<RunStore>;
+  readonly store: (name?: "evaluations" | "models" | "runs") => Promise<RunStore>;
   /** Runs stored in this browser. */
   readonly library: () => Promise<RunLibrary>;
 }

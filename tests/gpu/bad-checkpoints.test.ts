@@ -8,13 +8,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { memoryFolder } from "../../src/engine/bytes/source.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
+import { remoteAddress } from "../../src/engine/loading/address.ts";
 import { ModelCache } from "../../src/engine/loading/model-cache.ts";
 import { openModelFolder } from "../../src/engine/loading/open-model.ts";
-import { remoteAddress } from "../../src/engine/loading/remote/address.ts";
-import { openRemote } from "../../src/engine/loading/remote/folder.ts";
-import { askRemote } from "../../src/engine/loading/remote/listing.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";
 import type { RunStore } from "../../src/engine/storage/store.ts";
+import { openRemote } from "../../src/plugins/hub/folder.ts";
+import { askRemote } from "../../src/plugins/hub/listing.ts";
 import { type CheckpointServer, checkpointServer } from "../support/checkpoint-server.ts";
 import { useGpu } from "../support/gpu.ts";
 

@@ -83,6 +83,7 @@ const LISTS: Readonly<Record<string, RegExp>> = {
   "src/plugins/loops.ts": /^src\/engine\/rl\//,
   "src/plugins/family-configs.ts": /^src\/engine\/model\//,
   "src/plugins/families.ts": /^src\/engine\/model\//,
+  "src/plugins/folders.ts": /^workers\//,
   "src/plugins/modes.ts": /^src\/engine\/rl\//,
   "src/plugins/exports.ts": /^src\/engine\/export\//,
   "src/plugins/records.ts": /^src\/engine\/data\//,

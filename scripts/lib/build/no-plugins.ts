@@ -5,6 +5,7 @@ export const EMPTY_LISTS: Readonly<Record<string, string>> = {
   "list.ts": "export const PLUGINS = [];",
   "family-configs.ts": "export const PLUGIN_FAMILY_READERS = [];",
   "families.ts": "export const PLUGIN_FAMILIES = {};",
+  "folders.ts": "export const PLUGIN_FOLDERS = [];",
   "modes.ts": "export const PLUGIN_MODES = {};",
   "loops.ts": "export const PLUGIN_LOOPS = {};",
   "records.ts": "export const PLUGIN_RECORDS = [];",

@@ -11,11 +11,11 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { writeOut } from "../../../scripts/lib/out-folder.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import { mergedFiles } from "../../../src/engine/export/merged.ts";
-import { remoteAddress } from "../../../src/engine/loading/remote/address.ts";
-import { openRemote } from "../../../src/engine/loading/remote/folder.ts";
-import { askRemote } from "../../../src/engine/loading/remote/listing.ts";
+import { remoteAddress } from "../../../src/engine/loading/address.ts";
 import { MAX_CODE_BYTES } from "../../../src/engine/model/remote-code.ts";
 import type { TrainedTensors } from "../../../src/engine/runs/checkpoint/trained.ts";
+import { openRemote } from "../../../src/plugins/hub/folder.ts";
+import { askRemote } from "../../../src/plugins/hub/listing.ts";
 import { type CheckpointServer, checkpointServer } from "../../support/checkpoint-server.ts";
 import { HANG } from "../../support/hang.ts";
 

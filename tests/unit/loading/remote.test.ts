@@ -6,13 +6,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import type { ByteSource } from "../../../src/engine/bytes/source.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
-import { remoteAddress } from "../../../src/engine/loading/remote/address.ts";
-import { openRemote } from "../../../src/engine/loading/remote/folder.ts";
-import { askRemote, type RemoteListing } from "../../../src/engine/loading/remote/listing.ts";
-import type { RemoteDeps } from "../../../src/engine/loading/remote/request.ts";
+import { remoteAddress } from "../../../src/engine/loading/address.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
 import { loadTensors } from "../../../src/engine/model/weights/weight-pieces.ts";
 import { passingHash, weightsHash } from "../../../src/engine/model/weights/weights-hash.ts";
+import { openRemote } from "../../../src/plugins/hub/folder.ts";
+import { askRemote, type RemoteListing } from "../../../src/plugins/hub/listing.ts";
+import type { RemoteDeps } from "../../../src/plugins/hub/request.ts";
 import { type CheckpointServer, checkpointServer } from "../../support/checkpoint-server.ts";
 import { WAIT } from "../../support/hang.ts";
 

@@ -67,6 +67,8 @@ export interface Places {
   readonly compare: { readonly runs: readonly RunDigest[]; readonly onClose: () => void };
   /** Beside the settings of the judge. */
   readonly judge: Nothing;
+  /** In the panel of the model on Setup, behind its button *Open by address*. */
+  readonly model: Nothing;
   /** Below the composer of the Rewards screen; `onTrial` puts a rollout into its try-out. */
   readonly rewards: { readonly onTrial: (trial: Trial) => void };
   /** In the inspector, under *More*: a scored rollout, its group, and all groups of its loop in the step. */

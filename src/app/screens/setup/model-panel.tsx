@@ -3,6 +3,7 @@ import { sameStorage, storageChoice, storageText } from "../../../engine/loading
 import { closeAdapter, openCaptioner } from "../../clients/adapters.ts";
 import { report } from "../../clients/lab.ts";
 import { openModel, openStoredModel, pocketModel, removeStoredModel, stopLoading } from "../../clients/loading.ts";
+import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { IconFolder, IconGlobe } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
@@ -11,7 +12,6 @@ import { pick } from "../../components/upload/pickers.tsx";
 import { useSession } from "../../stores/session.ts";
 import { useTry } from "../../stores/try-out.ts";
 import { formatAge, formatBytes, formatCount } from "../../styles/format.ts";
-import { AddressForm } from "./address-form.tsx";
 import styles from "./setup.module.css";
 
 /** The adapter that runs start from, and the button to open one. */
@@ -123,20 +123,22 @@ export function ModelPanel(): ReactNode {
           Open folder…
         </Button>
         <Button onClick={() => pick("model-files")}>Open files…</Button>
-        <Button
-          data-testid="open-address"
-          aria-expanded={byAddress}
-          icon={<IconGlobe />}
-          onClick={() => setByAddress(!byAddress)}
-        >
-          Open address…
-        </Button>
+        {hasPanels("model") && (
+          <Button
+            data-testid="open-address"
+            aria-expanded={byAddress}
+            icon={<IconGlobe />}
+            onClick={() => setByAddress(!byAddress)}
+          >
+            Open address…
+          </Button>
+        )}
         <Button onClick={() => report(openModel(pocketModel(useSession.getState().preset)))}>Use pocket model</Button>
         {model !== null && progress === null && folder !== null && !sameStorage(model.storage, wanted) && (
           <Button onClick={() => report(openModel(folder, true))}>Load again in {storageText(wanted)}</Button>
         )}
       </div>
-      {byAddress && <AddressForm />}
+      {byAddress && <PluginPanels at="model" given={{}} />}
       <AdapterLine />
       <CaptionerLine />
       <StoredModels />

@@ -1,19 +1,19 @@
 import { type FormEvent, type ReactNode, useState } from "react";
-import { SETTINGS } from "../../../engine/config/table.ts";
-import type { Asked } from "../../../engine/loading/remote/listing.ts";
-import type { RemoteCopy } from "../../../protocol/data.ts";
-import { report } from "../../clients/lab.ts";
-import { askModel, copyOf, openRemoteModel } from "../../clients/remote-model.ts";
-import { Button } from "../../components/ui/button.tsx";
-import { TextInput } from "../../components/ui/controls.tsx";
-import { useAsync } from "../../components/use-async.ts";
-import { allowWritten } from "../../stores/consent.ts";
-import { changeConfig, useSession } from "../../stores/session.ts";
-import { counted, formatBytes } from "../../styles/format.ts";
-import styles from "./setup.module.css";
+import { report } from "../../app/clients/lab.ts";
+import { Button } from "../../app/components/ui/button.tsx";
+import { TextInput } from "../../app/components/ui/controls.tsx";
+import { useAsync } from "../../app/components/use-async.ts";
+import styles from "../../app/screens/setup/setup.module.css";
+import { allowWritten } from "../../app/stores/consent.ts";
+import { changeConfig, useSession } from "../../app/stores/session.ts";
+import { counted, formatBytes } from "../../app/styles/format.ts";
+import { SETTINGS } from "../../engine/config/table.ts";
+import type { RemoteCopy } from "./hub-calls.ts";
+import { askModel, copyOf, openRemoteModel } from "./hub-model.ts";
+import type { Asked } from "./listing.ts";
 
 /** Opens a checkpoint by address: the first click checks its size, the second downloads it. */
-export function AddressForm(): ReactNode {
+export default function AddressForm(): ReactNode {
   const hub = useSession((session) => session.config.hub);
   const [text, setText] = useState("");
   const [busy, setBusy] = useState(false);

@@ -1,7 +1,7 @@
 /**
  * One request to a server with a checkpoint: repeated while that may help; if it does not, the error is one sentence.
  */
-import { badInput, LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../engine/errors.ts";
 
 export interface RemoteDeps {
   /** `fetch` of the page, the worker or Node. */

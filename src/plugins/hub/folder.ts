@@ -1,13 +1,14 @@
 /** A checkpoint on a server as a folder. */
 
-import { sha256Hex } from "../../bytes/hash.ts";
-import { type ByteFolder, type ByteSource, checkRange, folderOf, memorySource } from "../../bytes/source.ts";
-import { badInput, LabError } from "../../errors.ts";
-import type { StorageChoice } from "../../model/weights/storage-choice.ts";
-import { weightsHash } from "../../model/weights/weights-hash.ts";
-import { freeRoom, type RunStore } from "../../storage/store.ts";
-import { ModelCache } from "../model-cache.ts";
-import { sameStorage } from "../storage-settings.ts";
+import { sha256Hex } from "../../engine/bytes/hash.ts";
+import { type ByteFolder, type ByteSource, checkRange, folderOf, memorySource } from "../../engine/bytes/source.ts";
+import { badInput, LabError } from "../../engine/errors.ts";
+import { ModelCache } from "../../engine/loading/model-cache.ts";
+import { sameStorage } from "../../engine/loading/storage-settings.ts";
+import type { StorageChoice } from "../../engine/model/weights/storage-choice.ts";
+import { weightsHash } from "../../engine/model/weights/weights-hash.ts";
+import { freeRoom, type RunStore } from "../../engine/storage/store.ts";
+import type { FolderOpener } from "../../protocol/plugin-calls.ts";
 import { fetchSmall, type RemoteFile, type RemoteListing } from "./listing.ts";
 import { type Answer, explained, Passing, type RemoteDeps, refused, repeated, request } from "./request.ts";
 
@@ -315,3 +316,8 @@ async function storedBytes(
     close();
   }
 }
+
+/** Folders of servers (`folders.ts`), by their listing. */
+export const hubFolders: FolderOpener = {
+  open: (listing, fetching) => openRemote(listing as RemoteListing, fetching),
+};

@@ -1,12 +1,13 @@
 /** Checkpoints on servers: the first press lists the files, and only a second press downloads them. */
-import { namesRepository, remoteAddress } from "../../engine/loading/remote/address.ts";
-import type { Asked, RemoteListing } from "../../engine/loading/remote/listing.ts";
+
+import { pluginCalls } from "../../app/clients/lab.ts";
+import { openModel } from "../../app/clients/loading.ts";
+import { requireHub } from "../../app/stores/consent.ts";
+import { useSession } from "../../app/stores/session.ts";
+import { namesRepository, remoteAddress } from "../../engine/loading/address.ts";
 import { storageChoice } from "../../engine/loading/storage-settings.ts";
-import type { RemoteCopy } from "../../protocol/data.ts";
-import { requireHub } from "../stores/consent.ts";
-import { useSession } from "../stores/session.ts";
-import { lab } from "./lab.ts";
-import { openModel } from "./loading.ts";
+import type { HubCalls, RemoteCopy } from "./hub-calls.ts";
+import type { Asked, RemoteListing } from "./listing.ts";
 
 /**
  * Lists the files of a checkpoint on a server; only config.json and the index of the weights are downloaded.
@@ -16,15 +17,15 @@ export async function askModel(text: string): Promise<Asked> {
   const { hub } = useSession.getState().config;
   const address = remoteAddress(text, hub);
   if (namesRepository(text)) await requireHub(hub);
-  return lab().data.remote(address);
+  return pluginCalls<HubCalls>("data").remote(address);
 }
 
 /** The copy that would be stored for the next visit, in the storage that is set; null if none can be. */
 export function copyOf(asked: Asked): Promise<RemoteCopy | null> {
-  return lab().data.copyOf(asked, storageChoice(useSession.getState().config));
+  return pluginCalls<HubCalls>("data").copyOf(asked, storageChoice(useSession.getState().config));
 }
 
 /** Downloads and loads the listed checkpoint. */
 export function openRemoteModel(listing: RemoteListing): Promise<void> {
-  return openModel({ kind: "remote", listing });
+  return openModel({ kind: "remote", name: listing.name, listing });
 }

@@ -1,11 +1,11 @@
 /** Files and sizes of a checkpoint on a server, found before any weight is downloaded. */
 import * as z from "zod/mini";
-import { checkShape, intactJson, isRecord } from "../../bytes/json.ts";
-import { badInput, type LabError, quote, toLabError } from "../../errors.ts";
-import { parseSa2vaConfig, type Sa2vaConfig } from "../../model/config.ts";
-import { isCodeFile, MAX_CODE_BYTES, MAX_CODE_FILES, remoteCode } from "../../model/remote-code.ts";
-import { WEIGHT_INDEX } from "../../model/weights/checkpoint.ts";
-import type { RemoteAddress } from "./address.ts";
+import { checkShape, intactJson, isRecord } from "../../engine/bytes/json.ts";
+import { badInput, type LabError, quote, toLabError } from "../../engine/errors.ts";
+import type { RemoteAddress } from "../../engine/loading/address.ts";
+import { parseSa2vaConfig, type Sa2vaConfig } from "../../engine/model/config.ts";
+import { isCodeFile, MAX_CODE_BYTES, MAX_CODE_FILES, remoteCode } from "../../engine/model/remote-code.ts";
+import { WEIGHT_INDEX } from "../../engine/model/weights/checkpoint.ts";
 import { explained, type RemoteDeps, refused, repeated, request } from "./request.ts";
 
 const INDEX = "model.safetensors.index.json";

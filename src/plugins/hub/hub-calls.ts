@@ -1,0 +1,45 @@
+/** Calls of the data worker about checkpoints on servers. */
+import type { RemoteAddress } from "../../engine/loading/address.ts";
+import type { StorageChoice } from "../../engine/model/weights/storage-choice.ts";
+import { heldRuns } from "../../engine/storage/lock.ts";
+import { oneAtATime } from "../../engine/storage/one-at-a-time.ts";
+import type { DataPlace, ServedAt } from "../../protocol/plugin-calls.ts";
+import type { Asked } from "./listing.ts";
+
+export interface RemoteCopy {
+  readonly bytes: number;
+  /** Available bytes, including those of a partial copy. */
+  readonly room: number;
+}
+
+export interface HubCalls {
+  /**
+   * Sizes of a checkpoint on a server; the page connects to no server but its own.
+   * @throws LabError like `askRemote`
+   */
+  remote(address: RemoteAddress): Promise<Asked>;
+  /**
+   * The copy of this checkpoint that the browser would store; null if it cannot store one, regardless of free space.
+   */
+  copyOf(asked: Asked, choice: StorageChoice): Promise<RemoteCopy | null>;
+}
+
+export const hubCalls: ServedAt<DataPlace, HubCalls> = (place) => ({
+  // Imported on demand: the shapes of language models come with the code that computes them, which would be four fifths
+  // of this worker.
+  remote: async (address) => (await import("./listing.ts")).askRemote(address),
+  async copyOf({ listing, config }, choice) {
+    const [{ weightForecast }, { copyRoom, hasVersion }] = await Promise.all([
+      import("../../engine/plan/weights.ts"),
+      import("./folder.ts"),
+    ]);
+    if (!hasVersion(listing)) return null;
+    const { frozenBytes, publishedBytes } = weightForecast(config, choice);
+    const bytes = frozenBytes + publishedBytes;
+    const store = await (await place()).store("models");
+    // No probing: it could take the space of a checkpoint that is being written.
+    const { fits: _, ...asReported } = store;
+    const from = (await heldRuns()).size > 0 ? asReported : store;
+    return { bytes, room: await oneAtATime("room", () => copyRoom(listing, choice, bytes, from)) };
+  },
+});
