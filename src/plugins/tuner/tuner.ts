@@ -4,7 +4,6 @@
  * two waits for the device; an aborted signal takes effect after a slice.
  */
 
-import { sha256Hex } from "../../engine/bytes/hash.ts";
 import { LabError } from "../../engine/errors.ts";
 import {
   attentionForm,
@@ -23,35 +22,27 @@ import {
   type AttentionName,
   type AttentionSizes,
   attentionFits,
-  type MatrixUnit,
   PRODUCT_FORMS,
-  type ProductForm,
   type ProductName,
   type ProductSizes,
   productFits,
   productWorth,
 } from "../../engine/gpu/forms/records.ts";
 import { attention } from "../../engine/gpu/kernels/attention/attention.ts";
-import { attentionPrograms } from "../../engine/gpu/kernels/attention/attention-tiles.ts";
 import { linear } from "../../engine/gpu/kernels/linear.ts";
-import { recordProduct, usualProducts } from "../../engine/gpu/matmul/matmul-program.ts";
-import { tiledProgram } from "../../engine/gpu/matmul/tiled-code.ts";
+import { recordProduct } from "../../engine/gpu/matmul/matmul-program.ts";
 import { KEPT_SCORE_BYTES } from "../../engine/gpu/memory-sizes.ts";
-import type { Arithmetic } from "../../engine/gpu/packed/half.ts";
 import { packMatrix } from "../../engine/gpu/packed/matrix.ts";
 import { packedBackward, packedForward } from "../../engine/gpu/packed/product.ts";
 import type { WeightStorage } from "../../engine/gpu/packed/storage.ts";
-import { tiledBackward, tiledForward } from "../../engine/gpu/packed/tile-programs.ts";
 import { UNIT } from "../../engine/gpu/packed/unpack.ts";
 import { passClock } from "../../engine/gpu/runtime/counters.ts";
 import { toTensor } from "../../engine/gpu/runtime/custom-op.ts";
-import type { GpuReport } from "../../engine/gpu/runtime/device.ts";
 import { peakRate } from "../../engine/gpu/runtime/peak.ts";
-import { type GpuProgram, shaderSource } from "../../engine/gpu/runtime/pipelines.ts";
 import { uploadsDone } from "../../engine/gpu/runtime/program.ts";
 import { type Tensor, tf } from "../../engine/gpu/tf.ts";
 import type { Session } from "../../engine/session/session.ts";
-import type { TableIdentity, TuningEntry } from "../../engine/tuning/table.ts";
+import type { TuningEntry } from "../../engine/tuning/table.ts";
 import { mergedTable, type TuningTable } from "../../engine/tuning/table.ts";
 import { choose, type Measured, ratioOf, worthMeasuring } from "./choose.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { filterOptions, readFilter } from "../../../src/app/screens/data/row-filter.tsx";
-import { areaBars, countIn, wordBars } from "../../../src/plugins/data-tools/row-histograms.tsx";
 import { ANY, NO_FILTER, parseRowFilter, rowFilterText } from "../../../src/engine/data/row-filter.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
+import { areaBars, countIn, wordBars } from "../../../src/plugins/data-tools/row-histograms.tsx";
 
 const FILE = {
   bytes: 1,

@@ -1,6 +1,5 @@
 /** Numbers of the bench worked by hand, and files of other programs. */
 import { describe, expect, it } from "vitest";
-import { grown, paintLine } from "../../../src/plugins/reward-bench/brush.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
@@ -9,6 +8,7 @@ import { groupsToArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.
 import { type BenchGroup, rolloutOf, UNSCORED } from "../../../src/plugins/reward-bench/bench-group.ts";
 import { withOpenRow } from "../../../src/plugins/reward-bench/bench-rows.ts";
 import { scoredGroup } from "../../../src/plugins/reward-bench/bench-scores.ts";
+import { grown, paintLine } from "../../../src/plugins/reward-bench/brush.ts";
 import { importRollouts } from "../../../src/plugins/reward-bench/import-rollouts.ts";
 import {
   correlation,
