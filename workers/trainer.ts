@@ -6,12 +6,8 @@ import { type EngineDevice, openAgain, openDevice } from "../src/engine/gpu/runt
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import type { OpenModelOptions } from "../src/engine/loading/open-model.ts";
 import { checkpointRoomWarning, checkpointsAtOnce } from "../src/engine/plan/checkpoint-room.ts";
-import { passed } from "../src/engine/self-test/self-check.ts";
-import { countChecks, selfTest } from "../src/engine/self-test/self-test.ts";
 import { dryRun } from "../src/engine/session/dry-run.ts";
-import { lookAtRollout } from "../src/engine/session/look.ts";
 import { findMemory, fittedSettings, type Plan, type PlannedRows, reachedLimits } from "../src/engine/session/plan.ts";
-import { replayStep } from "../src/engine/session/replay.ts";
 import { Session, type StartedRun } from "../src/engine/session/session.ts";
 import { heldRuns } from "../src/engine/storage/lock.ts";
 import { oneAtATime } from "../src/engine/storage/one-at-a-time.ts";
@@ -61,7 +57,14 @@ async function open(data: MessagePort, reward: MessagePort): Promise<TrainerPlac
     now: seconds,
     emit: tell,
   });
-  return { lab, models, store, rows, openModel: (ref, signal) => openModelRef(ref, signal && { signal }) };
+  return {
+    lab,
+    models,
+    store,
+    rows,
+    openModel: (ref, signal) => openModelRef(ref, signal && { signal }),
+    elsewhere: (runId) => storeElsewhere(rows, runId),
+  };
 }
 
 const seconds = (): number => performance.now() / 1000;
@@ -141,19 +144,6 @@ const calls: Handlers<TrainerCalls> = {
   },
   plan,
   system: async () => (await started()).lab.system(),
-  async selfTest(onCheck, signal) {
-    const { lab } = await started();
-    const total = countChecks();
-    await lab.selfTest(async (device) => {
-      const failed: string[] = [];
-      for await (const check of selfTest(device, seconds)) {
-        if (!passed(check)) failed.push(check.name);
-        onCheck(check, total);
-        if (signal.aborted) throw new LabError("cancelled", "The self-test was stopped");
-      }
-      return { checks: total, failed };
-    });
-  },
   async probeMemory() {
     const { lab } = await started();
     return lab.whileIdle("card", () => findMemory(lab.device));
@@ -170,15 +160,6 @@ const calls: Handlers<TrainerCalls> = {
   async forkRun(runId, list, fork) {
     const { lab, rows } = await started();
     return watch(await lab.fork(runId, list, fork, await storeElsewhere(rows, runId)));
-  },
-  async replay(runId, list, step, onStep, signal) {
-    const { lab, rows } = await started();
-    return lab.repeat(replayStep, { id: runId, list, step, onStep, signal, source: await storeElsewhere(rows, runId) });
-  },
-  async look(runId, list, step, rollout, onStep, signal) {
-    const { lab, rows } = await started();
-    const source = await storeElsewhere(rows, runId);
-    return lab.repeat(lookAtRollout, { id: runId, list, step, rollout, onStep, signal, source });
   },
   async evaluate(runId, list, step, onRows, signal) {
     await (await started()).lab.evaluate({ id: runId, list, step, onRows, signal });

@@ -22,7 +22,7 @@ import { decodeOnGpu } from "../../src/engine/policy/decode/decode-gpu.ts";
 import { decodeOnHost } from "../../src/engine/policy/decode/decode-host.ts";
 import { disposePrefilled, type Prefilled, prefill, promptsByRow } from "../../src/engine/policy/decode/prefill.ts";
 import { FULL_SAMPLING, type GenerateOptions, type RowAddress } from "../../src/engine/policy/decode/sampler.ts";
-import { TINY_DECODER } from "../../src/engine/self-test/checks.ts";
+import { TINY_DECODER } from "../../src/plugins/diagnostics/checks.ts";
 import { switchBaseline } from "../baselines/tensors.ts";
 import type { BenchContext } from "../context.ts";
 import { type BenchRow, benchRow, median } from "../row.ts";

@@ -2,7 +2,16 @@
 import type { ServedAt, TrainerPlace } from "../protocol/plugin-calls.ts";
 import { cardCalls } from "./card/card-calls.ts";
 import { clipCalls } from "./clips/clip-calls.ts";
+import { diagnosticsCalls } from "./diagnostics/diagnostics-calls.ts";
 import { benchCalls } from "./reward-bench/bench-calls.ts";
+import { recomputeCalls } from "./rollout-tools/recompute-calls.ts";
 import { tunerCalls } from "./tuner/tuner-calls.ts";
 
-export const TRAINER_CALLS: readonly ServedAt<TrainerPlace, unknown>[] = [benchCalls, cardCalls, clipCalls, tunerCalls];
+export const TRAINER_CALLS: readonly ServedAt<TrainerPlace, unknown>[] = [
+  benchCalls,
+  cardCalls,
+  clipCalls,
+  diagnosticsCalls,
+  recomputeCalls,
+  tunerCalls,
+];

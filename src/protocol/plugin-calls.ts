@@ -17,6 +17,8 @@ export interface TrainerPlace {
   /** Of runs. */
   readonly store: RunStore;
   readonly rows: Calls<RowCalls>;
+  /** Read-only store of a run that is not stored in this browser; undefined for one that is. */
+  readonly elsewhere: (runId: string) => Promise<RunStore | undefined>;
   /** Opens the folder of a model. @returns its files, and a function that closes its connections */
   readonly openModel: (ref: FolderRef, signal?: AbortSignal) => Promise<{ readonly folder: ByteFolder; close(): void }>;
 }

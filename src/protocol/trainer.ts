@@ -8,12 +8,9 @@ import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
 import type { TowerPart } from "../engine/policy/features.ts";
 import type { TrainerEvent } from "../engine/rl/run/events.ts";
 import type { Fork } from "../engine/runs/library/fork.ts";
-import type { SelfCheck } from "../engine/self-test/self-check.ts";
 import type { DryRun, DryRunPlace } from "../engine/session/dry-run.ts";
-import type { RolloutLook } from "../engine/session/look.ts";
 import type { SystemReport } from "../engine/session/memory-report.ts";
 import type { PlannedRows, Plan as RunPlan } from "../engine/session/plan.ts";
-import type { ReplayReport } from "../engine/session/replay.ts";
 import type { AdapterRole, RunControl, StartedRun } from "../engine/session/session.ts";
 import type { TryAnswer, TryPhase, TryTask, TryWeights } from "../engine/session/try-out.ts";
 import type { FolderRef } from "./common.ts";
@@ -48,11 +45,6 @@ export interface TrainerCalls {
   /** Memory held on the device now, and its measured rate; answered even during a step. */
   system(): Promise<SystemReport>;
   /**
-   * Self-test: solves small problems with known answers.
-   * @throws LabError when the device is in use, LabError("cancelled") when the signal aborts
-   */
-  selfTest(onCheck: (check: SelfCheck, total: number) => void, signal: AbortSignal): Promise<void>;
-  /**
    * The GPU's memory in gigabytes, at most 24, found by allocating until it refuses.
    * @throws LabError when the device is in use, LabError("gpu") on a software adapter
    */
@@ -76,26 +68,6 @@ export interface TrainerCalls {
   resumeRun(runId: string, rows: RowSelection, steps?: number, from?: number): Promise<Started>;
   /** Continues a copy of a stored run from one of its checkpoints. */
   forkRun(runId: string, rows: RowSelection, fork: Omit<Fork, "id">): Promise<Started>;
-  /** Repeats a logged step and compares it with the log. @throws LabError("cancelled") when the signal aborts */
-  replay(
-    runId: string,
-    rows: RowSelection,
-    step: number,
-    onStep: (step: number) => void,
-    signal: AbortSignal,
-  ): Promise<ReplayReport>;
-  /**
-   * Recomputes a logged rollout's token alternatives and mask probabilities.
-   * @throws LabError like `replay`
-   */
-  look(
-    runId: string,
-    rows: RowSelection,
-    step: number,
-    rollout: string,
-    onStep: (step: number) => void,
-    signal: AbortSignal,
-  ): Promise<RolloutLook>;
   /**
    * Evaluates held-out rows with a checkpoint of a stored run and stores the result in the run.
    * @throws LabError("cancelled") when the signal aborts
@@ -192,7 +164,7 @@ export interface AdapterInfo extends Pick<StartAdapter, "name" | "hash" | "rank"
 }
 
 /** The rows of a run; `ids` is in data-set order, and the trainer splits and shuffles by seed. */
-interface RowSelection {
+export interface RowSelection {
   readonly dataSet: string;
   /** (row id, image id) of every usable row, index = the data worker's row index. */
   readonly rows: readonly (readonly [string, string])[];

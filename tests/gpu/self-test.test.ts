@@ -9,9 +9,9 @@ import { openNodeDevice } from "../../scripts/lib/node/node-gpu.ts";
 import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-op.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
-import { type Problem, problems } from "../../src/engine/self-test/checks.ts";
-import { passed, type SelfCheck } from "../../src/engine/self-test/self-check.ts";
-import { selfTest } from "../../src/engine/self-test/self-test.ts";
+import { type Problem, problems } from "../../src/plugins/diagnostics/checks.ts";
+import { passed, type SelfCheck } from "../../src/plugins/diagnostics/self-check.ts";
+import { selfTest } from "../../src/plugins/diagnostics/self-test.ts";
 import { openGpuAgain, useGpu } from "../support/gpu.ts";
 
 let device: EngineDevice;

@@ -63,7 +63,6 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "tuning",
   ],
   export: ["bytes", "loops", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "formats", "plan"],
-  "self-test": ["gpu", "model", "policy", "rl", "tuning"],
 };
 
 /** What each room of the page may import from the page. */
@@ -96,7 +95,7 @@ const LISTS: Readonly<Record<string, RegExp>> = {
 
 /** Plug-ins that a plug-in imports. */
 const NEEDS: Readonly<Record<string, readonly string[]>> = {
-  card: ["tuner"],
+  card: ["diagnostics", "tuner"],
   leaderboard: ["suites"],
   "data-sets": ["archives"],
   suites: ["archives", "data-sets"],

@@ -3,7 +3,7 @@ import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { LanguageConfig, LanguageFamily } from "../../src/engine/model/language/config-language.ts";
 import { languageLinears, languageShapes } from "../../src/engine/model/language/language-families.ts";
 import { type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";
-import { TINY_DECODER } from "../../src/engine/self-test/checks.ts";
+import { TINY_DECODER } from "../../src/plugins/diagnostics/checks.ts";
 import { randomTensor } from "./kernels.ts";
 
 export interface TinyLanguage {

@@ -16,8 +16,8 @@ import { disposeWeights, type Matrix, weightsView } from "../../engine/model/wei
 import { decodeOnGpu, freeDecodeBuffers } from "../../engine/policy/decode/decode-gpu.ts";
 import { disposePrefilled, prefill } from "../../engine/policy/decode/prefill.ts";
 import { FULL_SAMPLING, type GenerateOptions } from "../../engine/policy/decode/sampler.ts";
-import { TINY_DECODER } from "../../engine/self-test/checks.ts";
-import { drawn } from "../../engine/self-test/host-math.ts";
+import { TINY_DECODER } from "../diagnostics/checks.ts";
+import { drawn } from "../diagnostics/host-math.ts";
 import type { CardRate, CardSizes } from "./card-line.ts";
 
 /** The language model of Sa2VA-1B; its head shares the embedding to save memory, and is read as a whole either way. */

@@ -4,9 +4,9 @@
  */
 import { LabError } from "../../engine/errors.ts";
 import type { EngineDevice } from "../../engine/gpu/runtime/device.ts";
-import { lengthProblems, longProblems, type Problem, problems } from "../../engine/self-test/checks.ts";
-import { passed } from "../../engine/self-test/self-check.ts";
-import { selfTest } from "../../engine/self-test/self-test.ts";
+import { lengthProblems, longProblems, type Problem, problems } from "../diagnostics/checks.ts";
+import { passed } from "../diagnostics/self-check.ts";
+import { selfTest } from "../diagnostics/self-test.ts";
 import { CARD_STAGES, type CardFacts, type CardLine, type CardSizes, type CardStage } from "./card-line.ts";
 import { DECODED_ROWS, decodeRates } from "./decode-rates.ts";
 import { countRates, roofline } from "./roofline.ts";

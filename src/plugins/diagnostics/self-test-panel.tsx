@@ -1,17 +1,19 @@
 import type { ReactNode } from "react";
-import { lab, report } from "../../app/clients/lab.ts";
+import { create } from "zustand";
+import { pluginCalls, report } from "../../app/clients/lab.ts";
 import { useDeviceBlocker } from "../../app/clients/run/blockers.ts";
 import { Badge, Button } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table.tsx";
 import styles from "../../app/screens/system/system.module.css";
-import { addSelfCheck, useSelfTest } from "../../app/stores/self-test.ts";
+import { useSelfTest } from "../../app/stores/self-test.ts";
 import { compact, formatSeconds } from "../../app/styles/format.ts";
-import { passed, type SelfCheck } from "../../engine/self-test/self-check.ts";
+import type { DiagnosticsCalls } from "./diagnostics-calls.ts";
+import { passed, type SelfCheck } from "./self-check.ts";
 
 /** Checks that the adapter computes correctly: small problems compared with the host, run on request. */
 export default function SelfTestPanel(): ReactNode {
-  const { state, checks, total } = useSelfTest((test) => test);
+  const { state, checks, total } = useProgress();
   const busy = useDeviceBlocker();
   const running = state === "running";
   const failures = checks.filter((check) => !passed(check));
@@ -92,16 +94,32 @@ function Checks({ checks }: { readonly checks: readonly SelfCheck[] }): ReactNod
   );
 }
 
+interface Progress {
+  /** "broken": it ended before its last check. */
+  readonly state: "never" | "running" | "done" | "broken";
+  readonly checks: readonly SelfCheck[];
+  readonly total: number;
+}
+
+const useProgress = create<Progress>()(() => ({ state: "never", checks: [], total: 0 }));
+
+function addCheck(check: SelfCheck, total: number): void {
+  const checks = [...useProgress.getState().checks, check];
+  useProgress.setState({ checks, total });
+  useSelfTest.setState({ checks, failed: checks.filter((one) => !passed(one)).length });
+}
+
 let stop = new AbortController();
 
 async function run(): Promise<void> {
   stop = new AbortController();
-  useSelfTest.setState({ state: "running", checks: [], total: 0 });
+  useProgress.setState({ state: "running", checks: [], total: 0 });
+  useSelfTest.setState({ checks: [], failed: 0 });
   try {
-    await lab().trainer.selfTest(addSelfCheck, stop.signal);
-    useSelfTest.setState({ state: "done" });
+    await pluginCalls<DiagnosticsCalls>("trainer").selfTest(addCheck, stop.signal);
+    useProgress.setState({ state: "done" });
   } catch (thrown) {
-    useSelfTest.setState({ state: "broken" });
+    useProgress.setState({ state: "broken" });
     throw thrown;
   }
 }

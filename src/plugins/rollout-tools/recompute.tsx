@@ -1,6 +1,6 @@
 /** Computations that repeat a stored run up to a step: probabilities of a rollout, and the step itself. */
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import { lab } from "../../app/clients/lab.ts";
+import { pluginCalls } from "../../app/clients/lab.ts";
 import { loadedBlocker } from "../../app/clients/run/blockers.ts";
 import { agreeToRun, selection } from "../../app/clients/run/start-run.ts";
 import { MaskFigure } from "../../app/components/mask/mask-figure.tsx";
@@ -17,8 +17,9 @@ import { encodeRle, maskIou, rleArea } from "../../engine/data/mask/rle.ts";
 import { toLabError } from "../../engine/errors.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
 import type { RolloutRecord } from "../../engine/runs/rollouts/records.ts";
-import type { RolloutLook } from "../../engine/session/look.ts";
-import type { ReplayReport } from "../../engine/session/replay.ts";
+import type { RolloutLook } from "./look.ts";
+import type { RecomputeCalls } from "./recompute-calls.ts";
+import type { ReplayReport } from "./replay.ts";
 import styles from "./rollout-tools.module.css";
 
 /** A rollout's mask at other thresholds and the alternatives of its tokens, computed on request. */
@@ -31,7 +32,14 @@ export function CloserLook({ run, rollout }: { readonly run: ViewedRun; readonly
         about="Recomputes the probabilities of the logged tokens and mask from the checkpoint before this step; nothing is stored"
         label="Compute probabilities"
         work={(run, onStep, signal) =>
-          lab().trainer.look(run.id, selection(run.config), rollout.step, rollout.id, onStep, signal)
+          pluginCalls<RecomputeCalls>("trainer").look(
+            run.id,
+            selection(run.config),
+            rollout.step,
+            rollout.id,
+            onStep,
+            signal,
+          )
         }
       >
         {({ mask, tokens }) => (
@@ -192,7 +200,9 @@ export function ReplayStep({ run, step }: { readonly run: ViewedRun; readonly st
         step={step}
         about="Repeats the step from its seeds and the checkpoint before it, and compares every metric, caption, mask and log-probability with the log; nothing is stored"
         label={`Replay step ${step}`}
-        work={(run, onStep, signal) => lab().trainer.replay(run.id, selection(run.config), step, onStep, signal)}
+        work={(run, onStep, signal) =>
+          pluginCalls<RecomputeCalls>("trainer").replay(run.id, selection(run.config), step, onStep, signal)
+        }
       >
         {(report) => <Outcome report={report} />}
       </Repeated>

@@ -1,5 +1,4 @@
 import { type ReactNode, useMemo } from "react";
-import { passed } from "../../../engine/self-test/self-check.ts";
 import type { Plan as RunPlan } from "../../../engine/session/plan.ts";
 import { startBlocker } from "../../clients/run/blockers.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
@@ -88,7 +87,7 @@ function Forecast({ plan: { fit } }: { readonly plan: RunPlan }): ReactNode {
 
 /** Warnings about the rows, the settings and the adapter, each with its remedy if there is one. */
 function useWarnings(plan: RunPlan | null): readonly ReactNode[] {
-  const failed = useSelfTest(({ checks }) => checks.filter((check) => !passed(check)).length);
+  const failed = useSelfTest((test) => test.failed);
   const dataInfo = useSession((session) => session.dataInfo);
   const rows = useSession((session) => session.rows);
   const lost = useMemo(

@@ -2,20 +2,20 @@
  * Recomputes details of a rollout that the log lacks: the likeliest tokens at every position and the probabilities of
  * its mask. It uses the weights that sampled the rollout, replayed from the checkpoint before its step.
  */
-import { badInput } from "../errors.ts";
-import type { EngineDevice } from "../gpu/runtime/device.ts";
-import { tf } from "../gpu/tf.ts";
-import { imageLogits } from "../model/sam2/postprocess.ts";
-import { tokenChoices } from "../policy/caption-policy.ts";
-import { samplerSettings } from "../policy/decode/sampler.ts";
-import { disposeFeatures } from "../policy/features.ts";
-import type { Looked } from "../rl/loops/loop.ts";
-import { LOOP_CODE } from "../rl/loops/registry.ts";
-import type { LoadedModel, SessionDeps } from "../rl/run/session-types.ts";
-import { checkedRows } from "../rl/run/start/run-facts.ts";
-import { runWeights } from "../rl/step/context.ts";
-import { stepRows } from "../rl/step/sample.ts";
-import { openRun } from "../runs/run-folder.ts";
+import { badInput } from "../../engine/errors.ts";
+import type { EngineDevice } from "../../engine/gpu/runtime/device.ts";
+import { tf } from "../../engine/gpu/tf.ts";
+import { imageLogits } from "../../engine/model/sam2/postprocess.ts";
+import { tokenChoices } from "../../engine/policy/caption-policy.ts";
+import { samplerSettings } from "../../engine/policy/decode/sampler.ts";
+import { disposeFeatures } from "../../engine/policy/features.ts";
+import type { Looked } from "../../engine/rl/loops/loop.ts";
+import { LOOP_CODE } from "../../engine/rl/loops/registry.ts";
+import type { LoadedModel, SessionDeps } from "../../engine/rl/run/session-types.ts";
+import { checkedRows } from "../../engine/rl/run/start/run-facts.ts";
+import { runWeights } from "../../engine/rl/step/context.ts";
+import { stepRows } from "../../engine/rl/step/sample.ts";
+import { openRun } from "../../engine/runs/run-folder.ts";
 import { type ReplayAsked, repeatUpTo } from "./replay.ts";
 
 interface LookAsked extends ReplayAsked {

@@ -3,29 +3,29 @@
  * are covered; a program that is wrong on an adapter is usually wrong by far more than rounding.
  */
 
-import { swiglu } from "../gpu/kernels/activation.ts";
-import { attention } from "../gpu/kernels/attention/attention.ts";
-import { linear } from "../gpu/kernels/linear.ts";
-import { tokenScores } from "../gpu/kernels/logprob.ts";
-import { layerNorm, rmsNorm } from "../gpu/kernels/norm.ts";
-import type { Arithmetic } from "../gpu/packed/half.ts";
-import { packedLinear } from "../gpu/packed/linear.ts";
-import { packMatrix } from "../gpu/packed/matrix.ts";
-import { packRows, unpackRows } from "../gpu/packed/quantise.ts";
-import type { WeightStorage } from "../gpu/packed/storage.ts";
-import { STREAM } from "../gpu/random.ts";
-import { halfPrograms } from "../gpu/runtime/custom-op.ts";
-import { atOnce } from "../gpu/runtime/work-budget.ts";
-import { type Tensor, tf } from "../gpu/tf.ts";
-import type { LanguageConfig } from "../model/language/config-language.ts";
-import { languageShapes } from "../model/language/language-families.ts";
-import { weightsView } from "../model/weights/weights.ts";
-import { decodeOnGpu, freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
-import { decodeOnHost } from "../policy/decode/decode-host.ts";
-import { disposePrefilled, prefill } from "../policy/decode/prefill.ts";
-import { FULL_SAMPLING, type GenerateOptions } from "../policy/decode/sampler.ts";
-import { GradientSum } from "../rl/optim/gradient-sum.ts";
-import { ADAM_DEFAULTS, AdamState, applyAdamw, disposeSet } from "../rl/optim/optimiser.ts";
+import { swiglu } from "../../engine/gpu/kernels/activation.ts";
+import { attention } from "../../engine/gpu/kernels/attention/attention.ts";
+import { linear } from "../../engine/gpu/kernels/linear.ts";
+import { tokenScores } from "../../engine/gpu/kernels/logprob.ts";
+import { layerNorm, rmsNorm } from "../../engine/gpu/kernels/norm.ts";
+import type { Arithmetic } from "../../engine/gpu/packed/half.ts";
+import { packedLinear } from "../../engine/gpu/packed/linear.ts";
+import { packMatrix } from "../../engine/gpu/packed/matrix.ts";
+import { packRows, unpackRows } from "../../engine/gpu/packed/quantise.ts";
+import type { WeightStorage } from "../../engine/gpu/packed/storage.ts";
+import { STREAM } from "../../engine/gpu/random.ts";
+import { halfPrograms } from "../../engine/gpu/runtime/custom-op.ts";
+import { atOnce } from "../../engine/gpu/runtime/work-budget.ts";
+import { type Tensor, tf } from "../../engine/gpu/tf.ts";
+import type { LanguageConfig } from "../../engine/model/language/config-language.ts";
+import { languageShapes } from "../../engine/model/language/language-families.ts";
+import { weightsView } from "../../engine/model/weights/weights.ts";
+import { decodeOnGpu, freeDecodeBuffers } from "../../engine/policy/decode/decode-gpu.ts";
+import { decodeOnHost } from "../../engine/policy/decode/decode-host.ts";
+import { disposePrefilled, prefill } from "../../engine/policy/decode/prefill.ts";
+import { FULL_SAMPLING, type GenerateOptions } from "../../engine/policy/decode/sampler.ts";
+import { GradientSum } from "../../engine/rl/optim/gradient-sum.ts";
+import { ADAM_DEFAULTS, AdamState, applyAdamw, disposeSet } from "../../engine/rl/optim/optimiser.ts";
 import * as host from "./host-math.ts";
 import { drawn, exact, type Numbers } from "./host-math.ts";
 

@@ -1,0 +1,31 @@
+/** The self-test on the trainer's device. */
+import { LabError } from "../../engine/errors.ts";
+import type { ServedAt, TrainerPlace } from "../../protocol/plugin-calls.ts";
+import { passed, type SelfCheck } from "./self-check.ts";
+import { countChecks, selfTest } from "./self-test.ts";
+
+export interface DiagnosticsCalls {
+  /**
+   * Self-test: solves small problems with known answers.
+   * @throws LabError when the device is in use, LabError("cancelled") when the signal aborts
+   */
+  selfTest(onCheck: (check: SelfCheck, total: number) => void, signal: AbortSignal): Promise<void>;
+}
+
+const seconds = (): number => performance.now() / 1000;
+
+export const diagnosticsCalls: ServedAt<TrainerPlace, DiagnosticsCalls> = (place) => ({
+  async selfTest(onCheck, signal) {
+    const { lab } = await place();
+    const total = countChecks();
+    await lab.selfTest(async (device) => {
+      const failed: string[] = [];
+      for await (const check of selfTest(device, seconds)) {
+        if (!passed(check)) failed.push(check.name);
+        onCheck(check, total);
+        if (signal.aborted) throw new LabError("cancelled", "The self-test was stopped");
+      }
+      return { checks: total, failed };
+    });
+  },
+});
