@@ -26,7 +26,7 @@ import { openModelFolder } from "../src/engine/loading/open-model.ts";
 import { adapterTarget, readStartAdapter } from "../src/engine/model/adapter/start-adapter.ts";
 import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
 import { intervalJson } from "../src/engine/runs/evaluations/difference-text.ts";
-import { type TryContext, tryFeatures, tryOut, weightsOf } from "../src/engine/session/try-out.ts";
+import { tryFeatures, weightsOf } from "../src/engine/session/outside.ts";
 import { memoryStore } from "../src/engine/storage/memory-store.ts";
 import { type FollowSettings, followExpressions } from "../src/plugins/clips/follow.ts";
 import { videoShapes } from "../src/plugins/clips/sam2/video-shapes.ts";
@@ -48,6 +48,7 @@ import type {
   SuiteTools,
 } from "../src/plugins/suites/suite.ts";
 import { ANSWER_TOKENS, suiteAnswersOf, tryTaskOf } from "../src/plugins/suites/suite-ask.ts";
+import { type TryContext, tryOut } from "../src/plugins/try-out/answer-question.ts";
 import { one, type Parsed, parseArguments, refuseIdle, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { clipPictures, framesMark } from "./lib/clip-run.ts";

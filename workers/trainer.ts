@@ -23,7 +23,6 @@ import { folderName, openFolder, openModelRef } from "./folders.ts";
 import { mergeInto } from "./merge.ts";
 import { loadModel } from "./models.ts";
 import { storeElsewhere } from "./run-elsewhere.ts";
-import { tryPicture } from "./try-picture.ts";
 
 const tell = (event: TrainerMessage): void => page.tell.event(event);
 const fail = (thrown: unknown): void => tell({ type: "failed", error: toWire(thrown) });
@@ -173,12 +172,6 @@ const calls: Handlers<TrainerCalls> = {
     const adapter = await lab.openAdapter(await openFolder(folder), folderName(folder), role);
     const { name, hash, rank, scale, modules, tensors } = adapter;
     return { name, hash, rank, scale, factors: tensors.size - modules, modules };
-  },
-  async tryOut(picture, task, weights, maxTiles, onPhase, signal) {
-    const { lab, rows } = await started();
-    const began = seconds();
-    const asked = { picture: await tryPicture(picture, rows), task, from: weights, maxTiles: maxTiles ?? undefined };
-    return { answer: await lab.tryOut(asked, onPhase, signal), seconds: seconds() - began };
   },
   async merge(runId, base, target, onProgress, signal) {
     const { lab, store } = await started();

@@ -5,14 +5,12 @@ import type { CachedModel } from "../engine/loading/model-cache.ts";
 import type { StartAdapter } from "../engine/model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../engine/model/sa2va.ts";
 import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
-import type { TowerPart } from "../engine/policy/features.ts";
 import type { TrainerEvent } from "../engine/rl/run/events.ts";
 import type { Fork } from "../engine/runs/library/fork.ts";
 import type { DryRun, DryRunPlace } from "../engine/session/dry-run.ts";
 import type { SystemReport } from "../engine/session/memory-report.ts";
 import type { PlannedRows, Plan as RunPlan } from "../engine/session/plan.ts";
 import type { AdapterRole, RunControl, StartedRun } from "../engine/session/session.ts";
-import type { TryAnswer, TryPhase, TryTask, TryWeights } from "../engine/session/try-out.ts";
 import type { FolderRef } from "./common.ts";
 import type { WireError } from "./rpc.ts";
 
@@ -81,15 +79,6 @@ export interface TrainerCalls {
   ): Promise<void>;
   /** Opens a PEFT adapter folder as the start of new runs and try-outs, or to compute likelihoods; null closes it. */
   openAdapter(folder: FolderRef | null, role: AdapterRole): Promise<AdapterInfo | null>;
-  /** One question about a picture. @param maxTiles upper limit of tiles; null is the model's own */
-  tryOut(
-    picture: TryPicture,
-    task: TryTask,
-    weights: TryWeights,
-    maxTiles: number | null,
-    onPhase: (phase: TryPhase, part?: TowerPart) => void,
-    signal: AbortSignal,
-  ): Promise<Tried>;
   /**
    * Writes a run's policy, merged into the base model, into a subfolder of the folder that the user chose.
    * @throws LabError("cancelled") when the signal aborts before the last tensor is written; nothing is kept then
@@ -130,11 +119,6 @@ type OnLoad = (progress: LoadProgress) => void;
 
 export type Started = Omit<StartedRun, "done">;
 
-export interface Tried {
-  readonly answer: TryAnswer;
-  readonly seconds: number;
-}
-
 /** Largest relative differences between the merged model and base with adapter. */
 export interface Merged {
   readonly folder: string;
@@ -143,19 +127,6 @@ export interface Merged {
   /** Python files that config.json needs but the base lacks. */
   readonly missingCode: readonly string[];
 }
-
-/**
- * Longest side of the user's pictures: larger ones are scaled down before the model gets them. Regions are in pixels of
- * the scaled picture.
- */
-export const MAX_OWN_SIDE = 4096;
-
-/** A row of the open data set, or the user's encoded picture. */
-export type TryPicture =
-  | { readonly kind: "row"; readonly index: number }
-  /** A picture of a source that a plug-in opened. */
-  | { readonly kind: "source"; readonly source: string; readonly index: number }
-  | { readonly kind: "own"; readonly file: Blob };
 
 /** An adapter as shown on the page. */
 export interface AdapterInfo extends Pick<StartAdapter, "name" | "hash" | "rank" | "scale" | "modules"> {

@@ -12,7 +12,6 @@ import type { RegionSummary } from "../../src/engine/data/sample.ts";
 import type { TrainingRow } from "../../src/engine/data/training-row.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import type { Session } from "../../src/engine/session/session.ts";
-import type { TryTask } from "../../src/engine/session/try-out.ts";
 import {
   ClipFollower,
   type FollowAsked,
@@ -20,6 +19,7 @@ import {
   type FollowTask,
 } from "../../src/plugins/clips/follow-clip.ts";
 import type { ClipDecoder } from "../../src/plugins/clips/masklets.ts";
+import { askSession, type TryTask } from "../../src/plugins/try-out/answer-question.ts";
 import { useGpu } from "../support/gpu.ts";
 import { openTestLab, POCKET, untilPaused } from "../support/session.ts";
 
@@ -101,7 +101,8 @@ describe("beside a run", () => {
     const { summary, rgb } = await (await openNodeRows([CLIPS])).rows(0);
     const { imageId: id, frames: count, mask } = summary;
     const ask = (task: TryTask) =>
-      lab.session.tryOut(
+      askSession(
+        lab.session,
         { picture: { id, rgb, frames: count }, task, from: { from: "base" } },
         () => undefined,
         never(),

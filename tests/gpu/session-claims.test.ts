@@ -9,8 +9,8 @@ import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
 import type { UserRewards } from "../../src/engine/rewards/user/watched.ts";
 import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { type DryRunPlace, dryRun } from "../../src/engine/session/dry-run.ts";
-import type { Asked } from "../../src/engine/session/request.ts";
 import type { RunControl } from "../../src/engine/session/session.ts";
+import { type Asked, askSession } from "../../src/plugins/try-out/answer-question.ts";
 import {
   cheapConfig,
   checkpointFiles,
@@ -78,7 +78,7 @@ describe("a question to a paused run", () => {
       // Before the device has returned a token.
       if (phase === "answer") queueMicrotask(move);
     };
-    await expect(lab.session.tryOut(question, onPhase, never())).rejects.toMatchObject({ code: "cancelled" });
+    await expect(askSession(lab.session, question, onPhase, never())).rejects.toMatchObject({ code: "cancelled" });
     await moved;
     if (action === "step" || action === "phase") {
       await untilPaused(lab);
@@ -93,10 +93,10 @@ describe("a question to a paused run", () => {
   it("is answered while the run stays paused, which then continues as if it had not been asked", async () => {
     const run = await pausedRun();
     const few = { ...question, task: { ...question.task, maxNewTokens: 4 } } as Asked;
-    const answer = await lab.session.tryOut(few, () => undefined, never());
+    const answer = await askSession(lab.session, few, () => undefined, never());
     expect(answer).toMatchObject({ kind: "describe" });
     await lab.session.control("play");
-    await expect(lab.session.tryOut(few, () => undefined, never())).rejects.toThrow(/Pause it before you try/);
+    await expect(askSession(lab.session, few, () => undefined, never())).rejects.toThrow(/Pause it before you try/);
     expect(await run.done).toBe("finished");
     expect((await lab.metrics(run.manifest.id)).map(repeatable)).toEqual(plain.map(repeatable));
   });
@@ -111,7 +111,7 @@ describe("a run that is requested", () => {
     const others = [
       lab.start({ steps: 1 }),
       lab.resume(earlier.manifest.id),
-      lab.session.tryOut(question, () => undefined, never()),
+      askSession(lab.session, question, () => undefined, never()),
       lab.session.selfTest(async () => ({ checks: 0, failed: [] })),
       lab.session.whileIdle("merge", async () => undefined),
     ];

@@ -96,9 +96,11 @@ const LISTS: Readonly<Record<string, RegExp>> = {
 /** Plug-ins that a plug-in imports. */
 const NEEDS: Readonly<Record<string, readonly string[]>> = {
   card: ["diagnostics", "tuner"],
+  clips: ["try-out"],
+  "question-answer": ["try-out"],
   leaderboard: ["suites"],
   "data-sets": ["archives"],
-  suites: ["archives", "data-sets"],
+  suites: ["archives", "data-sets", "try-out"],
 };
 
 /** Packages by the part that may use them; a part that is absent may use none. */

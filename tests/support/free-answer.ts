@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { encodeRle } from "../../src/engine/data/mask/rle.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
-import type { FreeAnswer } from "../../src/engine/policy/free-answer.ts";
+import type { FreeAnswer } from "../../src/plugins/try-out/free-answer.ts";
 import { loadDeps } from "../../tools/parity/deps.ts";
 import { openArrays } from "../../tools/parity/golden-arrays.ts";
 import { openAnswering } from "../../tools/parity/sa2va/sa2va-answer.ts";

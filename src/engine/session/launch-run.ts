@@ -20,8 +20,8 @@ import { storedState } from "../rl/run/start/stored-state.ts";
 import { Trainer } from "../rl/run/trainer.ts";
 import { evaluatedRows } from "../runs/run-rows.ts";
 import type { KernelForms } from "./kernel-forms.ts";
+import type { Outside } from "./outside.ts";
 import { reachedLimits } from "./plan.ts";
-import type { TryContext } from "./try-out.ts";
 
 /** Parts of the session that a run uses; device and model change when a lost device is reopened. */
 export interface RunHost {
@@ -31,7 +31,7 @@ export interface RunHost {
   readonly model: () => LoadedModel;
   readonly trainer: () => Trainer | undefined;
   /** Sets the session's current trainer and weights; none after the run. */
-  readonly setTrainer: (trainer: Trainer | undefined, live: TryContext["live"]) => void;
+  readonly setTrainer: (trainer: Trainer | undefined, live: Outside["live"]) => void;
   /** Frees model and device and reopens both. */
   readonly reopen: () => Promise<LoadedModel>;
 }

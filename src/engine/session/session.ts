@@ -15,6 +15,7 @@ import { type OpenedModel, type OpenModelOptions, openCachedModel, openModelFold
 import { adapterTarget, readStartAdapter, type StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
+import type { FeatureCache } from "../policy/features.ts";
 import type { AdapterRole, LoadedModel, RunControl, SessionDeps, StartedRun } from "../rl/run/session-types.ts";
 import {
   type AskedRun,
@@ -32,10 +33,9 @@ import type { TuningTable } from "../tuning/table.ts";
 import { DeviceRate, KernelForms } from "./kernel-forms.ts";
 import { launchRun, type RunHost } from "./launch-run.ts";
 import { memoryReport, type SystemReport } from "./memory-report.ts";
+import { type Outside, tryFeatures } from "./outside.ts";
 import { type Plan, type PlannedRows, planRun, withinPlan } from "./plan.ts";
 import { type CheckpointAsked, evaluateCheckpoint, type RepeatingWork } from "./replay.ts";
-import { type Asked, Question } from "./request.ts";
-import type { Outside, TryAnswer, TryContext } from "./try-out.ts";
 
 // Current use of a session's device and model: claimed synchronously, released at the end.
 
@@ -100,6 +100,54 @@ class SessionLock {
   }
 }
 
+/** The single current request to the model outside training; it yields when a run continues. */
+class Question {
+  #features: FeatureCache | undefined;
+  #maxTiles = 0;
+  #now: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
+
+  /** Frozen features cached between requests. */
+  get features(): FeatureCache | undefined {
+    return this.#features;
+  }
+
+  featuresOf(model: Sa2vaModel, maxTiles: number): FeatureCache {
+    if (this.#features === undefined || maxTiles !== this.#maxTiles) this.#features = tryFeatures(model, maxTiles);
+    this.#maxTiles = maxTiles;
+    return this.#features;
+  }
+
+  /** Drops features, because another model replaces the one that computed them. */
+  forget(): void {
+    this.#features = undefined;
+  }
+
+  /** Work that yields when a run continues. @param work gets a signal that aborts when it must stop */
+  async during<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const stop = new AbortController();
+    let end = (): void => undefined;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    this.#now = { stop, ended };
+    try {
+      return await work(AbortSignal.any([signal, stop.signal]));
+    } finally {
+      this.#now = undefined;
+      end();
+    }
+  }
+
+  /** Stops the current request and waits until it has released its resources. */
+  async yield(): Promise<void> {
+    // Another request may have started meanwhile.
+    while (this.#now !== undefined) {
+      this.#now.stop.abort();
+      await this.#now.ended;
+    }
+  }
+}
+
 export type { AdapterRole, RunControl, SessionDeps, StartedRun } from "../rl/run/session-types.ts";
 
 type Own = Pick<SessionDeps, "store" | "emit">;
@@ -124,7 +172,7 @@ export class Session {
   #model: LoadedModel | undefined;
   /** Opened adapters by role. */
   #adapters: Readonly<Partial<Record<AdapterRole, StartAdapter>>> = {};
-  #live: TryContext["live"];
+  #live: Outside["live"];
   readonly #question = new Question();
   /** Counts loads, starts and continuations, after which weights differ. */
   #weightChanges = 0;
@@ -355,16 +403,12 @@ export class Session {
   }
 
   /**
-   * Answers one question about a picture; during a run only while it is paused.
+   * Work with the model outside training; during a run only while it is paused.
+   * @param tiles upper limit of tiles; the model's own without one
    * @throws LabError("cancelled") when the signal aborts or the run continues
    */
-  async tryOut(asked: Asked, onPhase: TryContext["onPhase"], signal: AbortSignal): Promise<TryAnswer> {
-    return this.#besideRun(asked.maxTiles, signal, (context) => this.#question.ask(context, asked, onPhase));
-  }
-
-  /** Other work on open rows by the rules of `tryOut`. @param tiles upper limit of tiles @throws LabError as it does */
   async askRows<T>(
-    tiles: number,
+    tiles: number | undefined,
     signal: AbortSignal,
     work: (context: Outside, rows: SessionDeps["rows"]) => Promise<T>,
   ): Promise<T> {
@@ -386,7 +430,15 @@ export class Session {
       const device = this.#device;
       const [loaded, live] = [this.#loaded(), this.#live];
       const asked = (): Promise<T> =>
-        work({ ...loaded, adapter: this.#adapters.start, live, store, signal, weightChanges: this.#weightChanges });
+        work({
+          ...loaded,
+          adapter: this.#adapters.start,
+          live,
+          store,
+          signal,
+          weightChanges: this.#weightChanges,
+          features: (maxTiles) => this.#question.featuresOf(loaded.model, maxTiles),
+        });
       const settings = { ...defaultConfig(), maxTiles: tiles ?? loaded.model.tiling.maxTiles };
       // A paused run has its own plan.
       const answer = await (live === undefined ? withinPlan(loaded.model, settings, device, asked) : asked());

@@ -1,7 +1,7 @@
 /** Calls of the clips on the trainer: SAM2's memory of a checkpoint, and objects followed through an open row. */
 import { toLabError } from "../../engine/errors.ts";
 import { openCheckpoint } from "../../engine/model/weights/checkpoint.ts";
-import type { TryWeights } from "../../engine/session/try-out.ts";
+import type { TryWeights } from "../../engine/session/outside.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import type { ServedAt, TrainerPlace } from "../../protocol/plugin-calls.ts";
 import { ClipFollower, type FollowTask, type OnFollow } from "./follow-clip.ts";

@@ -4,7 +4,7 @@ import { useClips } from "../../app/components/mask/frame-store.ts";
 import { answerColour } from "../../app/components/mask/layers.ts";
 import type { FrameScores } from "../../engine/data/mask/boundary.ts";
 import type { Rle } from "../../engine/data/mask/rle.ts";
-import type { TryWeights } from "../../engine/session/try-out.ts";
+import type { TryWeights } from "../../engine/session/outside.ts";
 import type { FollowTask } from "./follow-clip.ts";
 
 export interface FollowedObject {

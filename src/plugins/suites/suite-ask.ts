@@ -2,7 +2,7 @@
  * Converts tasks of an evaluation suite to questions for the model, and its answers to the form that the suite scores.
  */
 import { LabError } from "../../engine/errors.ts";
-import type { TryAnswer, TryTask } from "../../engine/session/try-out.ts";
+import type { TryAnswer, TryTask } from "../try-out/answer-question.ts";
 import type { SuiteAnswer, SuiteTask } from "./suite.ts";
 
 /** Maximum tokens of a free answer or caption of an evaluation, unless the user chooses otherwise. */

@@ -11,6 +11,7 @@ import type { LabConfig } from "../../engine/config/table.ts";
 import { badInput, LabError } from "../../engine/errors.ts";
 import type { CaptionPair } from "../../engine/rewards/types.ts";
 import type { Judged } from "../../protocol/reward.ts";
+import type { TryCalls } from "../try-out/try-calls.ts";
 import { suiteOf } from "./all.ts";
 import type { EvalFacts } from "./folder.ts";
 import { judgeAnswers, judgeName, judgeSettings, liveVerdicts, newFailures } from "./judged.ts";
@@ -94,7 +95,14 @@ export async function runSuite(expected?: string): Promise<void> {
       ask: async (system, index, tasks) => {
         const task = tryTaskOf(tasks, ANSWER_TOKENS);
         const picture = { kind: "source", source: SUITE, index } as const;
-        const { answer } = await lab().trainer.tryOut(picture, task, { from: system }, null, () => undefined, signal);
+        const { answer } = await pluginCalls<TryCalls>("trainer").tryOut(
+          picture,
+          task,
+          { from: system },
+          null,
+          () => undefined,
+          signal,
+        );
         if (useSession.getState().model?.hash === model.hash && useTry.getState().adapter?.hash === adapter?.hash)
           return suiteAnswersOf(answer);
         throw badInput("The model or the adapter was changed; start the evaluation again");

@@ -1,8 +1,8 @@
 import { type PointerEvent, type ReactNode, useState } from "react";
 import type { MaskLayer } from "../../app/components/mask/layers.ts";
 import { MaskFigure } from "../../app/components/mask/mask-figure.tsx";
-import styles from "../../app/screens/data/try/try-out.module.css";
 import type { Box, TrialPicture } from "./regions.ts";
+import styles from "./try-out.module.css";
 
 /** The picture with its layers; dragging marks a box if `onBox` is given. */
 export function BoxCanvas(props: {

@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import { Button } from "../../app/components/ui/button.tsx";
 import { IconClose } from "../../app/components/ui/icons.tsx";
-import styles from "../../app/screens/data/try/try-out.module.css";
 import { boxRegion, type Region, type TrialPicture } from "./regions.ts";
+import styles from "./try-out.module.css";
 
 const SIDES = ["x", "y", "width", "height"] as const;
 

@@ -4,21 +4,20 @@ import { answerColour, type MaskLayer } from "../../app/components/mask/layers.t
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { Button, FileButton } from "../../app/components/ui/button.tsx";
 import { Segmented, Select } from "../../app/components/ui/controls.tsx";
-import { Answer, type Shown, type TrialAnswer } from "../../app/screens/data/try/answer.tsx";
-import { TextArea, useModelBlocker, useSides } from "../../app/screens/data/try/asking.tsx";
-import styles from "../../app/screens/data/try/try-out.module.css";
 import { addOwnPicture } from "../../app/stores/picture-cache.ts";
 import { useSession } from "../../app/stores/session.ts";
-import { useTry } from "../../app/stores/try-out.ts";
 import type { Rle } from "../../engine/data/mask/rle.ts";
 import { badInput } from "../../engine/errors.ts";
 import type { TowerPart } from "../../engine/policy/features.ts";
-import type { TryTask } from "../../engine/session/try-out.ts";
-import { MAX_OWN_SIDE } from "../../protocol/trainer.ts";
+import { Answer, type Shown, type TrialAnswer } from "./answer.tsx";
+import type { TryTask } from "./answer-question.ts";
+import { TextArea, useModelBlocker, useSides } from "./asking.tsx";
 import { BoxCanvas } from "./box-canvas.tsx";
-import { askModel, stopAsking } from "./question.ts";
+import { MAX_OWN_SIDE } from "./picture.ts";
+import { askModel, stopAsking, useQuestion } from "./question.ts";
 import { RegionList } from "./region-list.tsx";
 import { boxRegion, type Region, rowPicture, rowRegions, type TrialPicture } from "./regions.ts";
+import styles from "./try-out.module.css";
 
 const TASKS = { describe: "Describe regions", segment: "Segment phrases", ask: "Ask anything" } as const;
 type Task = keyof typeof TASKS;
@@ -59,8 +58,8 @@ export default function TryOut(props: Places["row"]): ReactNode {
   const newest = useRef(0);
   const sides = useSides();
   const side = sides.find(({ value }) => value === sideName) ?? sides[0];
-  const phase = useTry((state) => state.phase);
-  const part = useTry((state) => state.part);
+  const phase = useQuestion((state) => state.phase);
+  const part = useQuestion((state) => state.part);
   const blocker = useBlocker(task, regions, task === "ask" ? question : phrases);
   const marks = task === "describe" || (task === "ask" && withRegions);
 

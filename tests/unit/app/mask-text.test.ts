@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { maskText } from "../../../src/app/screens/data/try/answer.tsx";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
+import { maskText } from "../../../src/plugins/try-out/answer.tsx";
 
 const found = { mask: encodeRle([1, 1, 0, 0, 0, 0], 2, 3), confidence: 0.5 };
 

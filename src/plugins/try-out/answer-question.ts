@@ -1,36 +1,18 @@
 /** One question to the model outside training: describe regions, segment phrases, or any question, with chosen weights. */
-import { chosenFrames, type FrameView, PUBLISHED_FRAMES } from "../data/film-strip.ts";
-import { decodeRle, encodeRle, type Rle } from "../data/mask/rle.ts";
-import type { RgbImage } from "../data/sample.ts";
-import { badInput, LabError } from "../errors.ts";
-import { trimPool } from "../gpu/runtime/pool.ts";
-import { type Tensor, tf } from "../gpu/tf.ts";
-import type { StartAdapter } from "../model/adapter/start-adapter.ts";
-import type { Sa2vaModel } from "../model/sa2va.ts";
-import type { FoundMask } from "../model/sam2/postprocess.ts";
-import type { ParameterSet } from "../model/weights/weights.ts";
-import { type Weights, weightsView } from "../model/weights/weights.ts";
-import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
-import {
-  createFeatureCache,
-  disposeFeatures,
-  type FeatureCache,
-  shownFeatures,
-  type TowerPart,
-} from "../policy/features.ts";
-import { answerFreely, questionPrompt } from "../policy/free-answer.ts";
-import { describePictures, findInPictures } from "../policy/partner.ts";
-import { countCells, regionCells } from "../policy/prompts.ts";
-import type { TrainingState } from "../rl/optim/training-state.ts";
-import { readTrained } from "../runs/checkpoint/trained.ts";
-import { openRun } from "../runs/run-folder.ts";
-import type { RunStore } from "../storage/store.ts";
-
-/** Weights: the published model, the opened adapter, or policy and partner of a run. */
-export type TryWeights =
-  | { readonly from: "base" }
-  | { readonly from: "adapter" }
-  | { readonly from: "run"; readonly runId: string; readonly side: "policy" | "ema" };
+import type { FrameView } from "../../engine/data/film-strip.ts";
+import { chosenFrames, PUBLISHED_FRAMES } from "../../engine/data/film-strip.ts";
+import { decodeRle, encodeRle, type Rle } from "../../engine/data/mask/rle.ts";
+import type { RgbImage } from "../../engine/data/sample.ts";
+import { badInput, LabError } from "../../engine/errors.ts";
+import { trimPool } from "../../engine/gpu/runtime/pool.ts";
+import type { FoundMask } from "../../engine/model/sam2/postprocess.ts";
+import { freeDecodeBuffers } from "../../engine/policy/decode/decode-gpu.ts";
+import { disposeFeatures, type FeatureCache, shownFeatures, type TowerPart } from "../../engine/policy/features.ts";
+import { describePictures, findInPictures } from "../../engine/policy/partner.ts";
+import { countCells, regionCells } from "../../engine/policy/prompts.ts";
+import { type Outside, type TryWeights, type WeightSource, weightsOf } from "../../engine/session/outside.ts";
+import type { Session } from "../../engine/session/session.ts";
+import { answerFreely, questionPrompt } from "./free-answer.ts";
 
 export type TryTask =
   /** One mask per region, of the picture's size. */
@@ -71,40 +53,11 @@ export type TryAnswer =
 
 export type TryPhase = "weights" | "features" | "answer";
 
-export interface TryContext {
-  readonly model: Sa2vaModel;
-  /** Hash of the loaded model's weights; a run of another model is refused. */
-  readonly hash: string;
-  readonly adapter: StartAdapter | undefined;
-  /** The paused run, if any, with its current weights. */
-  readonly live:
-    | {
-        readonly runId: string;
-        readonly state: TrainingState;
-        /** Tensors of the other checkpoint that computes its likelihoods. */
-        readonly captioner: ParameterSet | undefined;
-      }
-    | undefined;
-  readonly store: RunStore;
+export interface TryContext extends WeightSource {
   readonly features: FeatureCache;
   /** @param part the part of the picture that is encoded now */
   readonly onPhase: (phase: TryPhase, part?: TowerPart) => void;
   readonly signal: AbortSignal;
-}
-
-/** Context of any request outside training. */
-export interface Outside extends Omit<TryContext, "features" | "onPhase"> {
-  /** Changes whenever weights may have changed. */
-  readonly weightChanges: number;
-}
-
-/** Host bytes of frozen features cached between try-outs, for repeated requests about a picture. */
-const FEATURE_BYTES = 256 * 2 ** 20;
-
-/** Features of try-out pictures in host memory, least recently used dropped first. */
-export function tryFeatures(model: Sa2vaModel, maxTiles = model.tiling.maxTiles): FeatureCache {
-  const { regionPrompt } = model.config;
-  return createFeatureCache(model, maxTiles, FEATURE_BYTES, "f32", undefined, undefined, { regionPrompt });
 }
 
 /** Guard of the logits, as in evaluation. */
@@ -201,48 +154,26 @@ function stopIf(signal: AbortSignal): void {
   if (signal.aborted) throw new LabError("cancelled", "The try-out was stopped");
 }
 
-interface OwnedWeights {
-  readonly weights: Weights;
-  dispose(): void;
+export interface Asked {
+  readonly picture: AskedPicture;
+  readonly task: TryTask;
+  readonly from: TryWeights;
+  /** Upper limit of tiles; the model's own without one. */
+  readonly maxTiles?: number | undefined;
 }
 
 /**
- * The requested weights and the tensors uploaded for them.
- * @throws LabError if they are not available
+ * Answers one question about a picture; during a run only while it is paused.
+ * @throws LabError("cancelled") when the signal aborts or the run continues
  */
-export async function weightsOf(context: Omit<Outside, "weightChanges">, from: TryWeights): Promise<OwnedWeights> {
-  const { model, adapter, live, store } = context;
-  if (from.from === "base") return owned(model, new Map(), 0);
-  if (from.from === "adapter") {
-    if (adapter === undefined) throw badInput("No adapter is open; open one first");
-    const tensors = [...adapter.tensors].map(
-      ([name, { shape, values }]) => [name, tf.tensor(values, [...shape])] as const,
-    );
-    return owned(model, new Map(tensors), adapter.scale);
-  }
-  if (live !== undefined && live.runId === from.runId) {
-    const { state } = live;
-    const set = from.side === "policy" ? state.params : state.ema;
-    // The clones share the buffers and keep them alive if the run continues meanwhile.
-    return owned(model, new Map(Object.entries(set).map(([name, tensor]) => [name, tensor.clone()])), state.loraScale);
-  }
-  const manifest = (await openRun(store, from.runId)).manifest();
-  if (manifest.model.hash !== context.hash) {
-    throw badInput(
-      `Run "${manifest.title}" was trained on ${manifest.model.name}, but another model is loaded`,
-      from.runId,
-    );
-  }
-  const { tensors, lora } = await readTrained(store, from.runId, null, from.side);
-  const set = [...tensors].map(([name, { shape, data }]) => [name, tf.tensor(data, [...shape])] as const);
-  return owned(model, new Map(set), lora === null ? 0 : lora.alpha / lora.r);
-}
-
-/** The published tensors with those of `set` taking precedence; the result owns the set. */
-function owned(model: Sa2vaModel, set: ReadonlyMap<string, Tensor>, scale: number): OwnedWeights {
-  const trainable = Object.fromEntries([...model.base, ...set]);
-  return {
-    weights: weightsView(model.frozen, trainable, scale),
-    dispose: () => tf.dispose([...set.values()]),
-  };
+export async function askSession(
+  session: Session,
+  { picture, task, from, maxTiles }: Asked,
+  onPhase: TryContext["onPhase"],
+  signal: AbortSignal,
+): Promise<TryAnswer> {
+  return session.askRows(maxTiles, signal, (outside: Outside) => {
+    const features = outside.features(maxTiles ?? outside.model.tiling.maxTiles);
+    return tryOut({ ...outside, features, onPhase }, picture, task, from);
+  });
 }

@@ -2,26 +2,26 @@
  * Answers any question about a picture: the greedy text, and a mask for every [SEG] that the model writes
  * (docs/spec/sa2va.md#7-generation, docs/spec/sa2va.md#12-from-seg-to-the-language-prompt).
  */
-import { badInput, LabError } from "../errors.ts";
-import type { Place } from "../gpu/kernels/rope.ts";
-import { STREAM } from "../gpu/random.ts";
-import { type Tensor, tf } from "../gpu/tf.ts";
-import { promptPlaces } from "../model/language/config-language.ts";
-import { languageForward } from "../model/language/language.ts";
-import type { Sa2vaModel } from "../model/sa2va.ts";
-import { decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
-import { type FoundMask, readMasks } from "../model/sam2/postprocess.ts";
-import { languagePrompt } from "../model/seg-prompt.ts";
-import type { Weights } from "../model/weights/weights.ts";
-import { buildPrompt, type Prompt, QUESTION_WORDING } from "../text/prompt.ts";
-import { prediction } from "../text/template.ts";
-import type { Tokenizer } from "../text/tokenizer.ts";
-import { generate } from "./decode/generate.ts";
-import { FULL_SAMPLING } from "./decode/sampler.ts";
-import { embedPrompt, projectVision, shownVision } from "./embedding.ts";
-import type { ImageFeatures } from "./features.ts";
-import { contextTokens, fitCaption } from "./fit-caption.ts";
-import { answerRule, countCells, drawnQuestionWording, type RegionCells } from "./prompts.ts";
+import { badInput, LabError } from "../../engine/errors.ts";
+import type { Place } from "../../engine/gpu/kernels/rope.ts";
+import { STREAM } from "../../engine/gpu/random.ts";
+import { type Tensor, tf } from "../../engine/gpu/tf.ts";
+import { promptPlaces } from "../../engine/model/language/config-language.ts";
+import { languageForward } from "../../engine/model/language/language.ts";
+import type { Sa2vaModel } from "../../engine/model/sa2va.ts";
+import { decodeMasks, selectMask } from "../../engine/model/sam2/mask-decoder.ts";
+import { type FoundMask, readMasks } from "../../engine/model/sam2/postprocess.ts";
+import { languagePrompt } from "../../engine/model/seg-prompt.ts";
+import type { Weights } from "../../engine/model/weights/weights.ts";
+import { generate } from "../../engine/policy/decode/generate.ts";
+import { FULL_SAMPLING } from "../../engine/policy/decode/sampler.ts";
+import { embedPrompt, projectVision, shownVision } from "../../engine/policy/embedding.ts";
+import type { ImageFeatures } from "../../engine/policy/features.ts";
+import { contextTokens, fitCaption } from "../../engine/policy/fit-caption.ts";
+import { answerRule, countCells, drawnQuestionWording, type RegionCells } from "../../engine/policy/prompts.ts";
+import { buildPrompt, type Prompt, QUESTION_WORDING } from "../../engine/text/prompt.ts";
+import { prediction } from "../../engine/text/template.ts";
+import type { Tokenizer } from "../../engine/text/tokenizer.ts";
 
 // The greedy answer to an embedded prompt, and the mask prompts of its [SEG] tokens
 // (docs/spec/sa2va.md#7-generation, docs/spec/sa2va.md#12-from-seg-to-the-language-prompt).

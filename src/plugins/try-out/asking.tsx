@@ -1,10 +1,10 @@
 import type { ReactNode } from "react";
-import type { TryWeights } from "../../../../engine/session/try-out.ts";
-import { lab, report } from "../../../clients/lab.ts";
-import { useAsync } from "../../../components/use-async.ts";
-import { isActive, useRun } from "../../../stores/run/run.ts";
-import { useSession } from "../../../stores/session.ts";
-import { useTry } from "../../../stores/try-out.ts";
+import { lab, report } from "../../app/clients/lab.ts";
+import { useAsync } from "../../app/components/use-async.ts";
+import { isActive, useRun } from "../../app/stores/run/run.ts";
+import { useSession } from "../../app/stores/session.ts";
+import { useTry } from "../../app/stores/try-out.ts";
+import type { TryWeights } from "../../engine/session/outside.ts";
 import styles from "./try-out.module.css";
 
 /** Why the model cannot answer now, or null. */

@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
-import { maskIou, type Rle, rleArea } from "../../../../engine/data/mask/rle.ts";
-import type { Tried } from "../../../../protocol/trainer.ts";
-import { answerColour } from "../../../components/mask/layers.ts";
-import { fixed, formatShare } from "../../../styles/format.ts";
+import { answerColour } from "../../app/components/mask/layers.ts";
+import { fixed, formatShare } from "../../app/styles/format.ts";
+import { maskIou, type Rle, rleArea } from "../../engine/data/mask/rle.ts";
+import type { Tried } from "./try-calls.ts";
 import styles from "./try-out.module.css";
 
 /** Which mask of the answer is drawn on the picture. */

@@ -1,10 +1,22 @@
 /** Pictures of questions to the loaded model: a row of the open set, a picture that a plug-in opened, or the user's picture. */
-import { sha256Hex } from "../src/engine/bytes/hash.ts";
-import type { RgbImage } from "../src/engine/data/sample.ts";
-import { badInput, LabError } from "../src/engine/errors.ts";
-import type { AskedPicture } from "../src/engine/session/try-out.ts";
-import type { RowCalls } from "../src/protocol/data.ts";
-import { MAX_OWN_SIDE, type TryPicture } from "../src/protocol/trainer.ts";
+import { sha256Hex } from "../../engine/bytes/hash.ts";
+import type { RgbImage } from "../../engine/data/sample.ts";
+import { badInput, LabError } from "../../engine/errors.ts";
+import type { RowCalls } from "../../protocol/data.ts";
+import type { AskedPicture } from "./answer-question.ts";
+
+/**
+ * Longest side of the user's pictures: larger ones are scaled down before the model gets them. Regions are in pixels of
+ * the scaled picture.
+ */
+export const MAX_OWN_SIDE = 4096;
+
+/** A row of the open data set, or the user's encoded picture. */
+export type TryPicture =
+  | { readonly kind: "row"; readonly index: number }
+  /** A picture of a source that a plug-in opened. */
+  | { readonly kind: "source"; readonly source: string; readonly index: number }
+  | { readonly kind: "own"; readonly file: Blob };
 
 /** Fetches or decodes a picture; equal pictures have equal ids. @throws LabError("bad-input") when it cannot be decoded */
 export async function tryPicture(picture: TryPicture, { row, sourcePicture }: RowCalls): Promise<AskedPicture> {

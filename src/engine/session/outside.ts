@@ -1,0 +1,98 @@
+import { badInput } from "../errors.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
+import type { StartAdapter } from "../model/adapter/start-adapter.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
+import type { ParameterSet } from "../model/weights/weights.ts";
+import { type Weights, weightsView } from "../model/weights/weights.ts";
+import { createFeatureCache, type FeatureCache } from "../policy/features.ts";
+import type { TrainingState } from "../rl/optim/training-state.ts";
+import { readTrained } from "../runs/checkpoint/trained.ts";
+import { openRun } from "../runs/run-folder.ts";
+import type { RunStore } from "../storage/store.ts";
+
+/** Weights: the published model, the opened adapter, or policy and partner of a run. */
+export type TryWeights =
+  | { readonly from: "base" }
+  | { readonly from: "adapter" }
+  | { readonly from: "run"; readonly runId: string; readonly side: "policy" | "ema" };
+
+/** The session during a request outside training. */
+export interface Outside {
+  readonly model: Sa2vaModel;
+  /** Hash of the loaded model's weights; a run of another model is refused. */
+  readonly hash: string;
+  readonly adapter: StartAdapter | undefined;
+  /** The paused run, if any, with its current weights. */
+  readonly live:
+    | {
+        readonly runId: string;
+        readonly state: TrainingState;
+        /** Tensors of the other checkpoint that computes its likelihoods. */
+        readonly captioner: ParameterSet | undefined;
+      }
+    | undefined;
+  readonly store: RunStore;
+  /** The frozen features kept between requests about pictures of at most this number of tiles. */
+  readonly features: (maxTiles: number) => FeatureCache;
+  /** Changes whenever weights may have changed. */
+  readonly weightChanges: number;
+  readonly signal: AbortSignal;
+}
+
+/** Host bytes of frozen features cached between try-outs, for repeated requests about a picture. */
+const FEATURE_BYTES = 256 * 2 ** 20;
+
+/** Features of try-out pictures in host memory, least recently used dropped first. */
+export function tryFeatures(model: Sa2vaModel, maxTiles = model.tiling.maxTiles): FeatureCache {
+  const { regionPrompt } = model.config;
+  return createFeatureCache(model, maxTiles, FEATURE_BYTES, "f32", undefined, undefined, { regionPrompt });
+}
+
+/** What weights are taken from. */
+export type WeightSource = Pick<Outside, "model" | "hash" | "adapter" | "live" | "store">;
+
+interface OwnedWeights {
+  readonly weights: Weights;
+  dispose(): void;
+}
+
+/**
+ * The requested weights and the tensors uploaded for them.
+ * @throws LabError if they are not available
+ */
+export async function weightsOf(context: WeightSource, from: TryWeights): Promise<OwnedWeights> {
+  const { model, adapter, live, store } = context;
+  if (from.from === "base") return owned(model, new Map(), 0);
+  if (from.from === "adapter") {
+    if (adapter === undefined) throw badInput("No adapter is open; open one first");
+    const tensors = [...adapter.tensors].map(
+      ([name, { shape, values }]) => [name, tf.tensor(values, [...shape])] as const,
+    );
+    return owned(model, new Map(tensors), adapter.scale);
+  }
+  if (live !== undefined && live.runId === from.runId) {
+    const { state } = live;
+    const set = from.side === "policy" ? state.params : state.ema;
+    // The clones share the buffers and keep them alive if the run continues meanwhile.
+    return owned(model, new Map(Object.entries(set).map(([name, tensor]) => [name, tensor.clone()])), state.loraScale);
+  }
+  const manifest = (await openRun(store, from.runId)).manifest();
+  if (manifest.model.hash !== context.hash) {
+    throw badInput(
+      `Run "${manifest.title}" was trained on ${manifest.model.name}, but another model is loaded`,
+      from.runId,
+    );
+  }
+  const { tensors, lora } = await readTrained(store, from.runId, null, from.side);
+  const set = [...tensors].map(([name, { shape, data }]) => [name, tf.tensor(data, [...shape])] as const);
+  return owned(model, new Map(set), lora === null ? 0 : lora.alpha / lora.r);
+}
+
+/** The published tensors with those of `set` taking precedence; the result owns the set. */
+function owned(model: Sa2vaModel, set: ReadonlyMap<string, Tensor>, scale: number): OwnedWeights {
+  const trainable = Object.fromEntries([...model.base, ...set]);
+  return {
+    weights: weightsView(model.frozen, trainable, scale),
+    dispose: () => tf.dispose([...set.values()]),
+  };
+}
