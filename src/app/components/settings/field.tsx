@@ -1,4 +1,4 @@
-import { type ReactNode, useMemo, useState } from "react";
+import { Fragment, type ReactNode, useMemo, useState } from "react";
 import { parseSetting } from "../../../engine/config/parse.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
 import type { NumberSetting, Setting } from "../../../engine/config/setting.ts";
@@ -41,8 +41,8 @@ export function Field(props: {
   const setting: Setting = SETTINGS[name];
   const id = `setting-${name}`;
   const changed = value !== base;
-  const range = rangeText(setting);
-  const healthy = healthyText(setting);
+  const trl = setting.trl === undefined ? null : `TRL ${setting.trl}`;
+  const facts = [rangeText(setting), healthyText(setting), trl].flatMap((fact) => fact ?? []);
   return (
     <div className={`relative ${styles.field}`} data-changed={changed}>
       <div className={`row wrap gap-2 min-control ${styles.line}`}>
@@ -62,9 +62,13 @@ export function Field(props: {
         <Control id={id} name={name} setting={setting} value={value} />
       </div>
       <p className={`muted small ${styles.help}`} id={`${id}-help`}>
-        {setting.help}.{range !== null && <span className="nowrap"> · {range}</span>}
-        {healthy !== null && <span className="nowrap"> · {healthy}</span>}
-        {setting.trl !== undefined && <span className="nowrap"> · TRL {setting.trl}</span>}
+        {setting.help}.
+        {facts.map((fact) => (
+          <Fragment key={fact}>
+            {" "}
+            <span className="nowrap">· {fact}</span>
+          </Fragment>
+        ))}
       </p>
       {children}
     </div>

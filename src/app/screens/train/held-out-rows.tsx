@@ -5,7 +5,7 @@ import { signed, TIE } from "../../../engine/runs/evaluations/difference-text.ts
 import { rowScoreOf, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RowScores } from "../../../engine/runs/evaluations/evaluations.ts";
 import type { RowPair } from "../../../engine/runs/library/run-result.ts";
-import { answersOf, greedyAnswer, partnerAnswer, type RowAnswer } from "../../components/held-out-texts.ts";
+import { answersOf, greedyAnswer, isSampled, partnerAnswer, type RowAnswer } from "../../components/held-out-texts.ts";
 import { hoverClip, leaveClip, useClipFrame } from "../../components/mask/frame-store.ts";
 import type { MaskLayer } from "../../components/mask/layers.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
@@ -118,29 +118,31 @@ export function RowDetails({ pair, metric, open }: Omit<RowProps, "few">): React
     <div className="grid gap-4 p-4">
       <p className="large bold anywhere">{after.caption}</p>
       {given !== undefined && <FramePanels rowId={after.rowId} given={given} tracks={tracks} fileName="held-out-row" />}
-      {columnsOf(pair, metric).map(({ name, row, answers, score }) => {
-        const shown = answers.some(({ greedy }) => greedy) ? answers : [greedyAnswer(row, metric), ...answers];
-        return (
-          <section key={name} className="grid gap-2">
-            <h3>
-              {name} <span className="muted normal">{fixed(score, 3)}</span>
-            </h3>
-            <div className={`grid gap-3 ${styles.answers}`}>
-              {shown.map((answer, n) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: draws have no other identity and never move
-                <div key={n} className="grid gap-2 align-start min-0">
-                  <Answer answer={answer} row={row} open={open} given={given} />
-                  <CaptionDiff
-                    name={answer.greedy ? "Without sampling" : `Sample ${n}`}
-                    text={answer.caption}
-                    reference={after.caption}
-                  />
-                </div>
-              ))}
-            </div>
-          </section>
-        );
-      })}
+      <div className={`grid gap-4 ${styles.columns}`} data-sampled={isSampled(metric)}>
+        {columnsOf(pair, metric).map(({ name, row, answers, score }) => {
+          const shown = answers.some(({ greedy }) => greedy) ? answers : [greedyAnswer(row, metric), ...answers];
+          return (
+            <section key={name} className="grid gap-2">
+              <h3>
+                {name} <span className="muted normal">{fixed(score, 3)}</span>
+              </h3>
+              <div className={`grid gap-3 ${styles.answers}`}>
+                {shown.map((answer, n) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: draws have no other identity and never move
+                  <div key={n} className="grid gap-2 align-start min-0">
+                    <Answer answer={answer} row={row} open={open} given={given} />
+                    <CaptionDiff
+                      name={answer.greedy ? "Greedy" : `Sample ${n}`}
+                      text={answer.caption}
+                      reference={after.caption}
+                    />
+                  </div>
+                ))}
+              </div>
+            </section>
+          );
+        })}
+      </div>
     </div>
   );
 }

@@ -248,7 +248,7 @@ function Comparison(props: {
   readonly beside: HTMLElement | null;
 }): ReactNode {
   const { run, list, first, last, beside } = props;
-  const texts = evalTexts(last.report.reward.judge).filter(({ id }) => scoreOf(last.report, id) !== null);
+  const texts = useMemo(() => distinctTexts(last.report), [last.report]);
   const [chosen, setChosen] = useState<ScoreId | null>(null);
   const text = texts.find(({ id }) => id === chosen) ?? texts[0];
   if (text === undefined) return null;
@@ -285,6 +285,22 @@ function Comparison(props: {
       <EvalRows run={run} first={first} last={last} metric={metric} beside={beside} />
     </>
   );
+}
+
+/** The scores that an evaluation has. A reward that equals the score of its loop is shown once, under that name. */
+function distinctTexts(report: EvalReport): readonly EvalMetricText[] {
+  const twinOf = (id: ScoreId): ScoreId | null => {
+    const twin = id.replace("reward", "loop") as ScoreId;
+    const [reward, score] = [scoreOf(report, id), scoreOf(report, twin)];
+    const same = (a: number | null, b: number | null): boolean => a === b || Math.abs((a ?? NaN) - (b ?? NaN)) < 1e-9;
+    if (twin === id || reward === null || score === null) return null;
+    return same(reward.mean, score.mean) && same(reward.start, score.start) ? twin : null;
+  };
+  const known = evalTexts(report.reward.judge).filter(({ id }) => scoreOf(report, id) !== null);
+  const twins = new Set(known.map(({ id }) => twinOf(id)));
+  return known
+    .filter(({ id }) => twinOf(id) === null)
+    .map((text) => (twins.has(text.id) ? { ...text, help: `${text.help}. The run trains on this score` } : text));
 }
 
 function NoEvaluations({ loading }: { readonly loading: boolean }): ReactNode {
