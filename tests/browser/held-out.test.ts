@@ -19,6 +19,12 @@ beforeAll(async () => {
   const followed = await openFollowed({ screen: "train", ...settings, selectionShare: "0.5" }, { bypassCSP: true });
   lab = followed.lab;
   const { events } = followed;
+  await lab.page.evaluate(`{
+    globalThis.told = [];
+    const strip = document.querySelector("header");
+    const look = () => told.push(strip.textContent);
+    new MutationObserver(look).observe(strip, { subtree: true, childList: true, characterData: true });
+  }`);
   await lab.page.getByTestId("strip-start").click();
   await shownRows()
     .getByText(/: step 0; the next evaluation follows$/)
@@ -50,6 +56,9 @@ describe("the recorded run", () => {
 describe("held-out rows of a run", () => {
   it("are shown after the first evaluation, and before and after training from the second one on", async () => {
     expect(firstShown).toEqual([2, 0]);
+    // The strip counted the rows meanwhile.
+    const told = (await lab.page.evaluate("told")) as string[];
+    expect(told.some((text) => /evaluate \d+\/4/.test(text))).toBe(true);
     await show(lab.page, { screen: "train" });
     await expect
       .poll(() => shownRows().locator("figcaption").textContent())

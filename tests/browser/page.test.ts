@@ -139,6 +139,8 @@ describe("the page", () => {
       const detail = page.getByTestId("row-detail");
       await detail.waitFor();
       await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row 1");
+      // One number, not also the one that the file counts from 0.
+      expect(await detail.getByTestId("row-file").textContent()).not.toMatch(/row/);
       await page.keyboard.press("ArrowRight");
       await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row 2");
       await page.keyboard.press("ArrowLeft");
@@ -155,6 +157,23 @@ describe("the page", () => {
 
     const focusedRow = (): Promise<string> =>
       lab.page.evaluate(() => document.activeElement?.querySelector("canvas")?.ariaLabel ?? "");
+
+    it("darkens what lies outside a mask a little, so that photographs stay readable", async () => {
+      const { page } = lab;
+      const brightness = (): Promise<number> =>
+        page.evaluate(() => {
+          const canvas = document.querySelector<HTMLCanvasElement>("[data-testid=gallery] canvas");
+          const pixels = Array.from(canvas?.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height).data ?? []);
+          return pixels.reduce((sum, value) => sum + value, 0) / pixels.length;
+        });
+      const masked = await brightness();
+      await page.getByRole("radio", { name: "Off" }).click();
+      await expect.poll(brightness).toBeGreaterThan(masked);
+      const share = masked / (await brightness());
+      await page.getByRole("radio", { name: "Contour" }).click();
+      expect(share).toBeGreaterThan(0.75);
+      expect(share).toBeLessThan(0.97);
+    });
 
     it("draws no row's mask over the picture of another", async () => {
       const { page } = lab;

@@ -28,6 +28,9 @@ it("Train it yourself stays with the same rows, and ends with the result in plac
   await expect.poll(ids).toEqual(recorded);
   await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
   await expect.poll(heading).toBe("Your run has ended");
+  // Home and the strip count the same steps.
+  await expect.poll(() => page.getByTestId("home-run").textContent()).toMatch(/step 1 of 1/);
+  expect(await page.getByTestId("step").textContent()).toBe("1/1");
   await expect.poll(caption).toMatch(/: step 0 and step 1$/);
   expect(await ids()).toEqual(recorded);
   await expect.poll(() => page.getByTestId("home-curve").getByTestId("gain-numbers").textContent()).toMatch(/^greedy /);

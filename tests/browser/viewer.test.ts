@@ -92,6 +92,13 @@ describe("the first screen", () => {
     const play = page.getByTestId("home-play");
     await play.click();
     await expect.poll(() => play.textContent()).toBe("Play");
+    // A bar of loop 2 is named by its own caption, not by the one that was given.
+    const second = page.getByTestId("home-loop-2");
+    const given = await second.locator("blockquote").first().textContent();
+    const names = await second
+      .getByRole("button", { name: /^Open rollout/ })
+      .evaluateAll((all) => all.map((bar) => (bar as HTMLElement).title.replace(/^[^:]+: /, "")));
+    expect(names.some((name) => name !== given)).toBe(true);
     await page.getByTestId("home-loop-1").getByRole("button").last().click();
     await page.getByTestId("panel-rollouts").waitFor();
     expect(page.url()).toMatch(/rollout=\d+-1-\d+-\d+/);
@@ -152,6 +159,8 @@ describe("the time line", () => {
     const lesson = page.getByTestId("lesson");
     await expect.poll(() => lesson.locator("> li").count()).toBe(8);
     await expect.poll(() => place.textContent()).toMatch(/^step 20 · loop 1/);
+    // What was said is read plain; a difference is shown on demand.
+    expect(await lesson.locator("del, ins").count()).toBe(0);
     // The time line moves the open rollout too.
     await slider().focus();
     await page.keyboard.press("ArrowRight");

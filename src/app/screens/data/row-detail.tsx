@@ -59,8 +59,8 @@ export function RowDetail(props: {
     >
       <header className={`row gap-2px ${styles.header}`}>
         <h2>Row {formatCount(row.index + 1)}</h2>
-        <span className="grow clip muted small ellipsis nowrap">
-          {row.file}, row {row.row}
+        <span className="grow clip muted small ellipsis nowrap" title={row.id} data-testid="row-file">
+          {row.file}
           {row.region > 0 && `, region ${row.region}`}
         </span>
         <Button
