@@ -7,11 +7,14 @@ import type { RegionSummary } from "../../../engine/data/sample.ts";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
 import type { ScoredRollout } from "../../../engine/rewards/types.ts";
 import type { LoopId } from "../../../engine/rl/loops/abouts.ts";
+import type { ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import type { EvalReport } from "../../../engine/runs/evaluations/evaluations.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import type { SystemReport } from "../../../engine/session/memory-report.ts";
 import type { Track } from "../mask/frame-store.ts";
 import type { MaskRole } from "../mask/layers.ts";
+import type { RolloutFilter } from "../rollout/rollout-view.ts";
 import type { Scan, ViewedRun } from "../rollout/use-viewed-run.ts";
 
 /** A row with an editable caption and mask. */
@@ -105,6 +108,21 @@ export interface Places {
     readonly score: LiveScore;
     readonly onRow: (row: RegionSummary) => void;
     readonly onTrial: (trial: Trial) => void;
+  };
+  /** Below the rollouts of a step or of the whole run; `onPick` lists those with a reward in a range. */
+  readonly "rewards-of": {
+    readonly title: string;
+    readonly groups: readonly GroupRecord[];
+    readonly filter: RolloutFilter;
+    readonly onPick: (least: number, most: number) => void;
+  };
+  /** Below the held-out rows: the first evaluation and the one that is shown. */
+  readonly "held-out": {
+    readonly first: EvalReport;
+    readonly last: EvalReport;
+    readonly metric: ScoreId;
+    /** Pictures of the report rows. */
+    readonly pictures: number;
   };
   /** The view *Whole run* of the tab Rollouts. */
   readonly "whole-run": { readonly run: ViewedRun; readonly scan: Scan };

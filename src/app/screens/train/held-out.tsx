@@ -3,7 +3,6 @@ import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
 import { createPortal } from "react-dom";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import { differenceText, fewPicturesText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
-import { EVAL_METRICS } from "../../../engine/runs/evaluations/evaluation-metrics.ts";
 import {
   lackingText,
   reportPictures,
@@ -11,11 +10,12 @@ import {
   scoreOf,
   selectionName,
 } from "../../../engine/runs/evaluations/evaluation-scores.ts";
-import type { EvalReport, SegmentationMetric, StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
+import type { EvalReport, StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { baselineIn, countChanges, type RowPair, rowPairs } from "../../../engine/runs/library/run-result.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
 import { type EvalMetricText, evalTexts } from "../../components/held-out-texts.ts";
+import { PluginPanels } from "../../components/place/place.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { shortRow } from "../../components/rollout/rollout-view.ts";
 import { type Evaluations, useRowsOpen, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
@@ -24,10 +24,9 @@ import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
-import { TableHead } from "../../components/ui/table.tsx";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
-import { counted, fixed, formatCount, NONE } from "../../styles/format.ts";
+import { counted, fixed } from "../../styles/format.ts";
 import styles from "./held-out.module.css";
 import { Change, RowCard, RowCards, RowDetails } from "./held-out-rows.tsx";
 import { SidePanel } from "./side-panel.tsx";
@@ -117,49 +116,6 @@ function EvalRows(props: {
           beside,
         )}
     </section>
-  );
-}
-
-const NAMES: readonly { readonly id: SegmentationMetric; readonly name: string; readonly help: string }[] = [
-  { id: "giou", name: "gIoU", help: "Mean IoU over rows" },
-  { id: "ciou", name: "cIoU", help: "Total intersection over total union; large regions count more" },
-  { id: "precision_50", name: "P@0.5", help: "Share of rows with IoU of at least 0.5" },
-  { id: "precision_70", name: "P@0.7", help: "Share of rows with IoU of at least 0.7" },
-  { id: "precision_90", name: "P@0.9", help: "Share of rows with IoU of at least 0.9" },
-];
-
-/** Grounding in the metrics of referring segmentation; nothing for evaluations without pixel counts. */
-function SegmentationTable(props: {
-  readonly first: EvalReport;
-  readonly last: EvalReport;
-  readonly pictures: number;
-}): ReactNode {
-  const { first, last, pictures } = props;
-  const now = last.segmentation;
-  if (now === undefined) return null;
-  return (
-    <div className={`scroll-x ${styles.segmentation}`}>
-      <table data-testid="segmentation">
-        <caption className="muted small text-left">Referring-segmentation metrics</caption>
-        <TableHead columns={["Score", "Start", "Now", "Difference (95 %)"]} />
-        <tbody>
-          {NAMES.map(({ id, name, help }) => {
-            const { value, difference } = now[id];
-            const start = first.segmentation?.[id].value;
-            return (
-              <tr key={id} title={help}>
-                <th scope="row">{name}</th>
-                <td>{fixed(start, 3)}</td>
-                <td>{fixed(value, 3)}</td>
-                <td data-verdict={verdict(difference, pictures)}>
-                  {difference === null ? NONE : differenceText(difference)}
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
   );
 }
 
@@ -276,13 +232,12 @@ function Comparison(props: {
           </Suspense>
         </ErrorBoundary>
       )}
-      <SourceTable first={first.report} last={last.report} />
-      {metric === "grounding_iou" && <SegmentationTable first={first.report} last={last.report} pictures={pictures} />}
       <div className="row wrap gap-2-4 between">
         <p className="muted">{text.help}</p>
         <OverlayControls />
       </div>
       <EvalRows run={run} first={first} last={last} metric={metric} beside={beside} />
+      <PluginPanels at="held-out" given={{ first: first.report, last: last.report, metric, pictures }} />
     </>
   );
 }
@@ -345,39 +300,6 @@ function selectionSentence(report: EvalReport, best: BestCheckpoint | null): str
     return `Best checkpoint: none, because no step with a checkpoint was evaluated. It is chosen by ${name} on ${rows}`;
   }
   return `Best checkpoint: step ${best.step}, with ${name} ${fixed(best.selection.value, 3)} on ${rows}`;
-}
-
-/** Mean scores of the report rows by source of the mix, beside the scores of the start; nothing without a mix. */
-function SourceTable(props: { readonly first: EvalReport; readonly last: EvalReport }): ReactNode {
-  const { first, last } = props;
-  if (last.sources === undefined) return null;
-  const titles = new Map(evalTexts(last.reward.judge).map(({ id, title }) => [id, title]));
-  const names = EVAL_METRICS.map((metric) => titles.get(metric) ?? metric);
-  return (
-    <div className={`scroll-x ${styles.segmentation}`}>
-      <table data-testid="eval-sources">
-        <caption className="muted small text-left">Scores by source, start → now</caption>
-        <TableHead columns={["Source", "Rows", ...names]} />
-        <tbody>
-          {Object.entries(last.sources).map(([name, { n, means }]) => (
-            <tr key={name}>
-              <th scope="row">{name === "*" ? "other files" : name}</th>
-              <td>{formatCount(n)}</td>
-              {EVAL_METRICS.map((metric) => {
-                const start = first.sources?.[name]?.means[metric];
-                return (
-                  <td key={metric}>
-                    {start === undefined || first === last ? "" : `${fixed(start, 3)} → `}
-                    {fixed(means[metric], 3)}
-                  </td>
-                );
-              })}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
 }
 
 /** A score at the start and now, with the paired difference and its interval. */

@@ -36,7 +36,7 @@ import { navigate, useRoute } from "../../stores/route.ts";
 import { counted, fixed } from "../../styles/format.ts";
 import type { Inspected } from "./inspector.tsx";
 import { GroupCards } from "./live.tsx";
-import { RewardHistogram, RolloutTable } from "./rollout-table.tsx";
+import { RolloutTable } from "./rollout-table.tsx";
 import styles from "./rollouts.module.css";
 
 const VIEWS = { step: "One step", table: "Table" };
@@ -165,12 +165,15 @@ export function Rollouts(props: TabProps): ReactNode {
         <PluginPanels key={run.runId} at="whole-run" given={{ run, scan }} />
       ) : table ? (
         <>
-          <RewardHistogram title="Rewards" groups={scan.groups} filter={filter} onPick={pickRewards(filter)} />
           {listed.length > 0 ? (
             <RolloutTable groups={listed} filter={filter} inspected={inspected?.rollout?.id ?? null} />
           ) : (
             <Nothing run={run} loading={reading} problem={unread} filtered={filtered} />
           )}
+          <PluginPanels
+            at="rewards-of"
+            given={{ title: "Rewards", groups: scan.groups, filter, onPick: pickRewards(filter) }}
+          />
         </>
       ) : view.group === null ? (
         <Nothing
@@ -222,11 +225,9 @@ function OneStep(props: TabProps & { readonly group: GroupRecord }): ReactNode {
         <h2>Completions of step {group.step}</h2>
         <RolloutTable groups={found.groups} filter={filter} inspected={inspected?.rollout?.id ?? null} ofStep />
       </section>
-      <RewardHistogram
-        title="Rewards of this step"
-        groups={found.groups}
-        filter={filter}
-        onPick={pickRewards(filter)}
+      <PluginPanels
+        at="rewards-of"
+        given={{ title: "Rewards of this step", groups: found.groups, filter, onPick: pickRewards(filter) }}
       />
     </>
   );
