@@ -140,7 +140,7 @@ describe("the page", () => {
       await detail.waitFor();
       await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row 1");
       // One number, not also the one that the file counts from 0.
-      expect(await detail.getByTestId("row-file").textContent()).not.toMatch(/row/);
+      expect(await detail.getByTestId("row-file").textContent()).not.toMatch(/row \d/);
       await page.keyboard.press("ArrowRight");
       await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row 2");
       await page.keyboard.press("ArrowLeft");

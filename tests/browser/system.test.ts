@@ -29,6 +29,7 @@ describe("before a run", () => {
       .poll(() => page.getByTestId("page-facts").textContent())
       .toMatch(/Storage used[\d.]+ [kMG]?B of [\d.]+ GB/);
     await tab("Memory");
+    await page.getByTestId("owners").waitFor();
     expect((await cells("owners", "Vision tower"))[0]).toMatch(/^\d+$/);
     const owned = await page.getByTestId("owners").locator("tbody td:nth-of-type(1)").allTextContents();
     const [all] = await cells("owners", "Tensors, as counted by the backend");
