@@ -2,6 +2,7 @@
 import { isRecord } from "../../engine/bytes/json.ts";
 import { maskOf } from "../../engine/data/readers/coco.ts";
 import { has, maskType, type PictureRow, pictureTable, type Reader } from "../../engine/data/readers/reader.ts";
+import { badInput } from "../../engine/errors.ts";
 
 export const sa2vaList: Reader = {
   label: "sa2va-finetune",
@@ -20,6 +21,11 @@ export const sa2vaList: Reader = {
         const text = texts[at];
         return { mask: maskOf(masks[at]), caption: typeof text === "string" ? text : "", category: [] };
       });
+      // A text that is missing in the middle would give those after it to other masks.
+      if (masks.length !== texts.length) {
+        const counts = `masks (${masks.length}) and texts (${texts.length})`;
+        return { image: badInput(`the numbers of ${counts} differ, so no text can be assigned`), regions };
+      }
       return { image: typeof fields.image === "string" ? fields.image : "", regions };
     };
     const first = sign.first?.mask;
