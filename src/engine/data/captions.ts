@@ -477,7 +477,9 @@ function fateOf(
       reason === undefined ? `caption of ${nameOf(mask)}: ${quote(text, 80)}` : `${nameOf(mask)} refused: ${reason}`;
     return { ...pair, fate, became: () => used.map(textOf).join("; ") };
   }
-  const kept = isForLoop(talk, chosen.length) ? "; kept as a question" : "";
+  // Questions are kept with a region, which needs a caption.
+  const hasCaption = chosen[talk.about[0] ?? 0]?.text !== undefined;
+  const kept = hasCaption && isForLoop(talk, chosen.length) ? "; kept as a question" : "";
   if (own.length > 0) {
     const has = (): string => `${own.map(({ mask }) => nameOf(mask)).join(" and ")} has one from another answer`;
     return { ...pair, fate: "second", became: () => `no caption: ${has()}${kept}` };

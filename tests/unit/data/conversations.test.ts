@@ -279,3 +279,10 @@ describe("phrases of questions", () => {
     expect(phraseOf(question)).toBeUndefined();
   });
 });
+
+test("a question is kept only with a region that has a caption", () => {
+  const picture = talk("Describe the image.", "A kitchen.");
+  const became = (turns: readonly Turn[]): string | undefined => captionsOf(turns, 1).pairs?.[0]?.became();
+  expect(became(picture)).toBe("no caption: the question is about the whole picture");
+  expect(became([...picture, ...talk("Describe the region.", CUP)])).toMatch(/whole picture; kept as a question$/);
+});
