@@ -112,7 +112,7 @@ def generalised(draw):
         target = np.zeros((height, width), bool) if none else blob(draw, height, width)
         prediction = blob(draw, height, width) & (draw.random() < 0.6) if none else near(draw, target)
         said, counts = bool(draw.random() < 0.4), overlap(target, prediction)
-        seen = {"i": 0, "u": 0} if none and said else counts
+        seen = {"i": 0, "u": 0 if none else counts["u"]} if said else counts
         # As in ReLA, an answer of no target is right or wrong whatever the mask.
         iou = float(none) if said else 0.0 if none or counts["u"] == 0 else counts["i"] / counts["u"]
         area = int(prediction.sum())
