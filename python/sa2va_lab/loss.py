@@ -33,6 +33,15 @@ def as_array(values: Tensor) -> Grid:
     return values.detach().double().cpu().numpy()
 
 
+def read_together(values: Sequence[Tensor]) -> list[Grid]:
+    """`as_array` of several tensors of one device, which wait for it once."""
+    if not values:
+        return []
+    whole = as_array(torch.cat([value.detach().double().flatten() for value in values]))
+    parts = np.split(whole, np.cumsum([value.numel() for value in values])[:-1])
+    return [part.reshape(value.shape) for part, value in zip(parts, values, strict=True)]
+
+
 @dataclass(frozen=True)
 class LossSettings:
     """A published loss name with the run's settings and the sizes of this update."""

@@ -287,8 +287,7 @@ def segment_group(
     with torch.no_grad():
         output = Output(actor, features, row.caption, row.others)
         drawn = act(output, s, s.group_size, context.address(2, group, "mask"))
-    found = actor.sized(drawn.logits, height, width)
-    greedy = actor.sized(drawn.greedy, height, width)[0]
+    greedy, *found = actor.sized(torch.cat([drawn.greedy, drawn.logits]), height, width)
     masks = [own.mask for own in found]
     draws = s.partner_samples if s.partner_temperature > 0 else 1
     told = yield features, masks * draws, context.address(2, group, "token") if s.partner_temperature > 0 else None

@@ -319,9 +319,15 @@ class Actor:
         large = F.interpolate(maps[:, None], side, mode="bilinear", align_corners=False)
         logits = F.interpolate(large, (height, width), mode="bilinear", align_corners=False)[:, 0]
         inside = self.inside(logits)
-        sums = torch.stack([(logits.sigmoid() * inside).sum((1, 2)), inside.sum((1, 2)).to(logits)]).tolist()
-        masks = inside.to(torch.uint8).cpu().numpy()
-        return [Found(mask, sure / size if size else None) for mask, sure, size in zip(masks, *sums, strict=True)]
+        sure = (logits.sigmoid() * inside).sum((1, 2)).double()
+        # Together, to wait for the device once.
+        read = torch.cat([inside.to(torch.uint8).flatten(), sure.view(torch.uint8)]).cpu().numpy()
+        masks, sums = read[: inside.numel()].reshape(inside.shape), read[inside.numel() :].copy().view(np.float64)
+        sizes = np.count_nonzero(masks, (1, 2))
+        return [
+            Found(mask, own / size if size else None)
+            for mask, own, size in zip(masks, sums.tolist(), sizes.tolist(), strict=True)
+        ]
 
     def inside(self, logits: Tensor) -> Tensor:
         """The masks of logits [n, h, w], on their device."""

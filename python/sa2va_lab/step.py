@@ -71,20 +71,26 @@ def _signed(context: Context, played: Played, scores: loss.GroupScores) -> loss.
 
 
 @torch.no_grad()
-def _compare(context: Context, own: Live) -> None:
+def _compare(context: Context, groups: list[Live]) -> None:
     """
-    Log-probabilities of a group's actions for comparison in the loss.
+    Log-probabilities of the groups' actions for comparison in the loss.
 
     Those under the reference, if needed, and the policy's own if another update comes first.
     """
     s, state = context.settings, context.state
-    values = state.ema if s.reference == "ema" else (state.reference or state.start)
-    own.played.from_start = s.needs_reference and values is state.start
-    if s.needs_reference and (own.played.reference is None or not own.played.from_start):
+    values, from_start = state.ema if s.reference == "ema" else (state.reference or state.start), False
+    if s.needs_reference:
+        from_start = values is state.start
+        asked = [own for own in groups if own.played.reference is None or not from_start]
         with context.model.values(values):
-            own.played.reference = loss.as_array(own.values()[0])
-    if own.played.place not in s.window(0):
-        own.played.first = loss.as_array(own.values()[0])
+            scores = [own.values()[0] for own in asked]
+        for own, found in zip(asked, loss.read_together(scores), strict=True):
+            own.played.reference = found
+    later = [own for own in groups if own.played.place not in s.window(0)]
+    for own, found in zip(later, loss.read_together([own.values()[0] for own in later]), strict=True):
+        own.played.first = found
+    for own in groups:
+        own.played.from_start = from_start
 
 
 def _still(context: Context, live: dict[int, list[Live]]) -> tuple[bool, bool]:
@@ -139,11 +145,11 @@ def _backward(context: Context, own: Live, settings: loss.LossSettings, still: t
         pairs = ((scored[0], logps.grad), (scored[1], entropies.grad))
         reached = [(values, gradient[part]) for values, gradient in pairs if gradient is not None]
         torch.autograd.backward([values for values, _ in reached], [gradient for _, gradient in reached])
-    played.auxiliary = {name: float(value.detach()) for name, (_, value) in extra.items()}
-    seen = loss.as_array(logps), loss.as_array(entropies)
+    read = loss.read_together([logps, entropies, whole, policy, *(value for _, value in extra.values())])
+    played.auxiliary = {name: float(value) for name, value in zip(extra, read[4:], strict=True)}
     old = played.sampling if played.old is None else played.old
-    effect = loss.effect_of(_inputs(played, torch.from_numpy(seen[0]), torch.from_numpy(seen[1]), old), settings)
-    found = Recorded(replace(played), effect, float(whole.detach()), float(policy.detach()), *seen)
+    effect = loss.effect_of(_inputs(played, torch.from_numpy(read[0]), torch.from_numpy(read[1]), old), settings)
+    found = Recorded(replace(played), effect, float(read[2]), float(read[3]), read[0], read[1])
     played.first = found.logps if played.first is None else played.first
     return found
 
@@ -196,8 +202,7 @@ def grpo_step(context: Context, team: Team) -> Outcome:
             terms += team.all_of([term for own in dropped for one in own.played.terms for term in one])
     with phase(seconds, "advantage"):
         sizes = _advantages(context, team, live)
-        for own in (own for groups in live.values() for own in groups):
-            _compare(context, own)
+        _compare(context, [own for groups in live.values() for own in groups])
         context.model.settle()
     passes: dict[int, list[Metrics]] = {loop: [] for loop in live}
     updates: list[Update] = []
