@@ -40,7 +40,7 @@ def score_row(context: Context, index: int) -> Scores | None:
     said = _texts_of(context, actor.asked(features, row.mask, cells), address(1))
     output = Output(actor, features, row.caption, row.others)
     drawn = act(output, s, draws, address(2))
-    masks = actor.sized(torch.cat([drawn.greedy, drawn.logits]), height, width)
+    masks = actor.sized(torch.cat([drawn.greedy, drawn.logits]), height, width)()
     with context.model.values(context.state.ema):
         # The true caption and the true mask come last: the partner's answers to them are compared with the policy's.
         *found, partner = actor.find(features, [*(own.text for own in said), row.caption], height, width)

@@ -4,16 +4,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from .errors import LabError
+from .reading import Grid, as_array
 from .rewards import Reward
 from .settings import Settings
-
-Grid = npt.NDArray[np.float64]
 
 _PRESETS: dict[str, tuple[str, str, str]] = {
     "grpo": ("clip", "row-mean", "token"),
@@ -26,20 +23,6 @@ _PRESETS: dict[str, tuple[str, str, str]] = {
     "vespo": ("vespo", "window-token-mean", "token"),
     "notes": ("clip", "row-mean", "token"),
 }
-
-
-def as_array(values: Tensor) -> Grid:
-    """Values on the host in double precision."""
-    return values.detach().double().cpu().numpy()
-
-
-def read_together(values: Sequence[Tensor]) -> list[Grid]:
-    """`as_array` of several tensors of one device, which wait for it once."""
-    if not values:
-        return []
-    whole = as_array(torch.cat([value.detach().double().flatten() for value in values]))
-    parts = np.split(whole, np.cumsum([value.numel() for value in values])[:-1])
-    return [part.reshape(value.shape) for part, value in zip(parts, values, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from torch import Tensor
 from torch.distributions import Bernoulli, Normal
 
 from .errors import LabError
-from .loss import as_array
 from .model import Features
 from .philox import Address, normals, uniforms
 from .policy import Actor
+from .reading import read_together
 from .sam2 import Decoded, cell_centres
 from .settings import Settings
 
@@ -46,13 +46,17 @@ class Output:
         out: Tensor = (self.decoded.iou[0] / temperature).log_softmax(-1)
         return out
 
-    def chosen(self, index: int) -> Tensor:
+    def chosen(self, index: Tensor) -> Tensor:
         """Logits of one candidate, [1, h, w]."""
-        return self.candidates()[index : index + 1]
+        return self.candidates().index_select(0, index)
 
-    def best(self) -> int:
-        """The candidate with the largest predicted IoU, 0 to 2."""
-        return int(self.decoded.iou.argmax())
+    def best(self) -> Tensor:
+        """The candidate with the largest predicted IoU, 0 to 2, [1]."""
+        return self.decoded.iou.argmax(-1)
+
+    def later(self, values: Tensor) -> Callable[[], npt.NDArray[np.float64]]:
+        """Values that the step reads later."""
+        return self.actor.reader.later(values.detach().double().to(self.language.device))
 
 
 @dataclass(frozen=True)
@@ -64,12 +68,17 @@ class MaskActions:
     greedy: Tensor
     """[1, h, w] without noise."""
     labels: list[list[tuple[int, str]]]
-    logps: npt.NDArray[np.float64]
-    """[N, T] under the weights that drew."""
-    weights: list[float] | None
-    """Probabilities if the rollouts are the whole action set."""
+    logps: Callable[[], npt.NDArray[np.float64]]
+    """[N, T] under the weights that drew, read later."""
     scores: Callable[[Output], Scores]
+    whole: bool = False
+    """Whether the rollouts are the whole action set."""
     imitate: Callable[[Output, list[float]], Tensor] | None = None
+
+    @property
+    def weights(self) -> list[float] | None:
+        """Probabilities of a whole action set."""
+        return np.exp(self.logps()[:, 0]).tolist() if self.whole else None
 
 
 def mask_parts(z: Tensor, t: Tensor, eps: float = 0.0) -> tuple[Tensor, Tensor]:
@@ -117,9 +126,9 @@ def _all_of(output: Output, masks: Tensor, name: str, logs_of: Callable[[Output]
         logs = logs_of(other)
         return logs[:, None], (-(logs.exp() * logs).sum()).expand(len(logs), 1)
 
-    values, labels = as_array(scores(output)[0]), [[(k, f"{name} {k + 1}")] for k in range(len(masks))]
+    labels = [[(k, f"{name} {k + 1}")] for k in range(len(masks))]
     greedy = output.chosen(output.best())
-    return MaskActions(masks, greedy, labels, values, np.exp(values[:, 0]).tolist(), scores)
+    return MaskActions(masks, greedy, labels, output.later(scores(output)[0]), scores, True)
 
 
 def _candidates(output: Output, settings: Settings, _count: int, _address: Address) -> MaskActions:
@@ -127,30 +136,30 @@ def _candidates(output: Output, settings: Settings, _count: int, _address: Addre
     return _all_of(output, output.candidates(), "candidate", lambda other: other.shares(temperature))
 
 
-def _deviation(sigma: float, unit: str, values: Tensor, least: float) -> float:
-    if unit == "absolute":
-        return sigma
-    return max(least, float(values.std(correction=0)) * sigma)
+def _deviation(sigma: float, unit: str, values: Tensor, least: float) -> Tensor:
+    """Of the noise, in double precision."""
+    own = torch.ones((), dtype=torch.float64, device=values.device) * sigma
+    return own if unit == "absolute" else (values.std(correction=0).double() * own).clamp_min(least)
 
 
-def _gaussian(action: Tensor, deviation: float) -> Callable[[Tensor], Scores]:
+def _gaussian(action: Tensor, deviation: Tensor) -> Callable[[Tensor], Scores]:
     """Scores of actions [N, T] under another mean [1, T] or [N, T]."""
 
     def scores(mean: Tensor) -> Scores:
-        normal = Normal(mean.expand_as(action), deviation, validate_args=False)
+        normal = Normal(mean.expand_as(action), deviation.to(mean), validate_args=False)
         return normal.log_prob(action), normal.entropy()
 
     return scores
 
 
 def _noise(
-    address: Address, count: int, width: int, deviation: float, like: Tensor, antithetic: bool
-) -> tuple[Tensor, npt.NDArray[np.float64]]:
+    address: Address, count: int, width: int, deviation: Tensor, like: Tensor, antithetic: bool
+) -> tuple[Tensor, Tensor]:
     """Noise [count, width] and its log-probabilities."""
     mirrored = [antithetic and n % 2 == 1 for n in range(count)]
     rows = [normals(address.at(n - again), width) * (1 - 2 * again) for n, again in enumerate(mirrored)]
-    drawn = torch.from_numpy(np.stack(rows) * deviation)
-    return drawn.float().to(like), Normal(0.0, deviation, validate_args=False).log_prob(drawn).numpy()
+    drawn = torch.from_numpy(np.stack(rows)).to(deviation) * deviation
+    return drawn.float().to(like), Normal(0.0, deviation, validate_args=False).log_prob(drawn)
 
 
 def _field(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
@@ -177,7 +186,7 @@ def _field(output: Output, settings: Settings, count: int, address: Address) -> 
         logps, entropies = of_mean(pooled(other.chosen(index)))
         return logps * acts, entropies
 
-    return MaskActions(greedy + enlarged, greedy, labels, logps * acts.double().cpu().numpy(), None, scores)
+    return MaskActions(greedy + enlarged, greedy, labels, output.later(logps * acts.double()), scores)
 
 
 def _embedding(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
@@ -190,7 +199,7 @@ def _embedding(output: Output, settings: Settings, count: int, address: Address)
     of_mean = _gaussian(action, deviation)
     labels = [[(c, f"channel {c}") for c in range(width)]] * count
     greedy = output.chosen(index)
-    return MaskActions(noisy.best, greedy, labels, logps, None, lambda other: of_mean(other.language))
+    return MaskActions(noisy.best, greedy, labels, output.later(logps), lambda other: of_mean(other.language))
 
 
 def _proposals(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
@@ -221,12 +230,11 @@ def _proposals(output: Output, settings: Settings, count: int, address: Address)
 
 def _distinct(masks: Tensor, overlap: float, most: int) -> list[int]:
     """Indices of the masks that differ from all earlier ones; the first always, empty ones never."""
-    flat, kept = masks.flatten(1), [0]
-    for at in range(1, len(flat)):
-        if len(kept) >= most or not flat[at].any():
-            continue
-        both = (flat[at] & flat[kept]).sum(1)
-        if ((both / (flat[at] | flat[kept]).sum(1)) <= overlap).all():
+    bits = masks.flatten(1).float()
+    both, areas, kept = bits @ bits.T, bits.sum(1), [0]
+    apart, some = read_together([both / (areas[:, None] + areas - both) <= overlap, areas > 0])
+    for at in range(1, len(bits)):
+        if len(kept) < most and some[at] and apart[at, kept].all():
             kept.append(at)
     return kept
 
@@ -246,4 +254,4 @@ def _pixels(output: Output, settings: Settings, count: int, address: Address) ->
 
     labels = [[(int(bit), f"cell {c // width},{c % width}") for c, bit in enumerate(row)] for row in bits.tolist()]
     masks = (8 * played - 4).reshape(count, height, width)
-    return MaskActions(masks, greedy, labels, coins.log_prob(bits).numpy(), None, scores)
+    return MaskActions(masks, greedy, labels, output.later(coins.log_prob(bits)), scores)

@@ -13,7 +13,6 @@ from torch import Tensor
 from .ahead import Ahead
 from .data import Rgb, Row, RunData
 from .errors import LabError
-from .loss import Grid, as_array
 from .mask_policy import MaskActions, Output, act, bernoulli_kl, mask_loss
 from .masks import Mask, Rle, encode_rle, nearest
 from .model import Features, Prepared, Sa2va, halved
@@ -21,6 +20,7 @@ from .order import RowOrder
 from .philox import Address, uniform
 from .pictures import marked
 from .policy import Actor, Asked, Completion, Found, Likelihood
+from .reading import Grid
 from .rewards import Facts, Reward, Scorer, mean_scores, score_group, wants_likelihood
 from .settings import Contract, Settings
 from .state import State, Update
@@ -192,9 +192,10 @@ def told_facts(context: Context, row: Row, masks: list[Found], texts: list[list[
     ]
 
 
-def text_group(context: Context, loop: int, group: int) -> Generator[Asked, list[Completion], Live]:
+def text_group(context: Context, loop: int, group: int) -> Generator[Asked | None, list[Completion], Live]:
     """
-    A group whose actions are the tokens of texts for one prompt; yields the prompt and takes the texts.
+    A group whose actions are the tokens of texts for one prompt; yields the prompt and takes the texts, and yields
+    before it reads masks, so that those of all groups are read at once.
 
     Loop 1: captions of a row's mask, for which the partner finds masks. Loop 3: answers to a question about its region,
     compared with the row's answer.
@@ -205,10 +206,13 @@ def text_group(context: Context, loop: int, group: int) -> Generator[Asked, list
     question, reference = row.exchange(loop, context.step)
     asked = actor.asked(features, row.mask, cells, question)
     said = yield asked
-    captions, found = [own.text for own in said], list[Found | None]()
+    captions = [own.text for own in said]
+    masks_of: Callable[[], list[Found | None]] = list
     if loop == 1:
         with context.model.values(context.state.ema):
-            found = actor.find(features, captions, *row.mask.shape)
+            masks_of = actor.search(features, captions, *row.mask.shape)
+    yield None
+    found = masks_of()
     rewards, terms = score_group(text_facts(context, loop, row, reference, said, found), loop, s, context.scorer)
     masks = [own.mask if own else None for own in found] or [None] * len(said)
     longest = max(1, *(len(own.ids) for own in said))
@@ -246,8 +250,8 @@ def text_group(context: Context, loop: int, group: int) -> Generator[Asked, list
 @torch.no_grad()
 def _ask_start(
     context: Context, row: Row, features: Features, drawn: MaskActions
-) -> tuple[Grid | None, Callable[[Output], Tensor] | None]:
-    """If the settings need them: log-probabilities under the starting weights, and the anchor's loss."""
+) -> tuple[Callable[[], Grid] | None, Callable[[Output], Tensor] | None]:
+    """If the settings need them: log-probabilities under the starting weights, read later, and the anchor's loss."""
     s = context.settings
     anchored = s.mask_anchor != "none" and s.mask_anchor_weight != 0
     referred = s.needs_reference and s.reference == "start" and not s.sync_reference
@@ -255,7 +259,7 @@ def _ask_start(
         return None, None
     with context.model.values(context.state.start):
         output = Output(context.actor, features, row.caption, row.others)
-        start = as_array(drawn.scores(output)[0]) if referred else None
+        start = output.later(drawn.scores(output)[0]) if referred else None
         if not anchored:
             return start, None
         logits, index = output.candidates(), output.best()
@@ -274,9 +278,10 @@ def _shares(rewards: list[Reward]) -> list[float]:
 
 def segment_group(
     context: Context, group: int
-) -> Generator[tuple[Features, list[Mask], Address | None], list[str | None], Live]:
+) -> Generator[tuple[Features, list[Mask], Address | None] | None, list[str | None], Live]:
     """
-    Loop 2: the policy's masks for a row's caption; yields them for the partner and takes its captions.
+    Loop 2: the policy's masks for a row's caption; yields before it reads them, then them for the partner, and takes
+    its captions.
 
     The partner gives the likeliest caption of each mask, or several sampled ones.
     """
@@ -287,7 +292,10 @@ def segment_group(
     with torch.no_grad():
         output = Output(actor, features, row.caption, row.others)
         drawn = act(output, s, s.group_size, context.address(2, group, "mask"))
-    greedy, *found = actor.sized(torch.cat([drawn.greedy, drawn.logits]), height, width)
+    masks_of = actor.sized(torch.cat([drawn.greedy, drawn.logits]), height, width)
+    start, anchor = _ask_start(context, row, features, drawn)
+    yield None
+    greedy, *found = masks_of()
     masks = [own.mask for own in found]
     draws = s.partner_samples if s.partner_temperature > 0 else 1
     told = yield features, masks * draws, context.address(2, group, "token") if s.partner_temperature > 0 else None
@@ -295,7 +303,6 @@ def segment_group(
     scored = [score_group(own, 2, s, context.scorer) for own in told_facts(context, row, found, texts)]
     rewards, terms = mean_scores(scored, texts)
     captions = texts[0]
-    start, anchor = _ask_start(context, row, features, drawn)
     prompt, answer, cut = words.segment_prompt(features.tokens, row.caption)
     drafts = [
         _draft(
@@ -307,9 +314,9 @@ def segment_group(
     ]  # fmt: skip
     observed = {"captions/cut": float(cut), "captions/spell_tokens": float(words.spells(row.caption))}
     played = Played(
-        2, group, row.id, rewards, terms, drawn.weights, np.ones_like(drawn.logps), drawn.logps,
+        2, group, row.id, rewards, terms, drawn.weights, np.ones_like(drawn.logps()), drawn.logps(),
         drawn.imitate is None, drawn.labels, prompt.ids, answer, drafts,
-        observed | mask_metrics(masks, row.mask) | pair_metrics(masks, captions), start,
+        observed | mask_metrics(masks, row.mask) | pair_metrics(masks, captions), start and start(),
     )  # fmt: skip
 
     def score(_: slice) -> tuple[Tensor, Tensor, Auxiliary]:
@@ -345,22 +352,26 @@ def play(context: Context, loop: int, groups: list[int]) -> list[Live]:
 
 
 def _together(context: Context, loop: int, groups: list[int]) -> list[Live]:
-    s, actor = context.settings, context.actor
-    games: list[Generator[Any, Any, Live]]
-    answers: Sequence[object]
+    s, actor, nothing = context.settings, context.actor, [None] * len(groups)
     if loop == 2:
-        games = [segment_group(context, group) for group in groups]
-        pictures = [next(game) for game in games]
+        games: list[Any] = [segment_group(context, group) for group in groups]
+        _sent(games, nothing)
+        pictures = _sent(games, nothing)
         with context.model.values(context.state.ema):
             answers = actor.describe(pictures, s.partner_temperature or 1.0)
-    else:
-        games = [text_group(context, loop, group) for group in groups]
-        addresses = [context.address(loop, group, "token") for group in groups]
-        answers = actor.texts([next(game) for game in games], s.group_size, addresses, True)
+        return _sent(games, answers)
+    games = [text_group(context, loop, group) for group in groups]
+    addresses = [context.address(loop, group, "token") for group in groups]
+    _sent(games, actor.texts(_sent(games, nothing), s.group_size, addresses, True))
+    return _sent(games, nothing)
+
+
+def _sent(games: list[Any], answers: Sequence[object]) -> list[Any]:
+    """What each game yields or returns after an answer."""
     found = []
     for game, answer in zip(games, answers, strict=True):
         try:
-            game.send(answer)
+            found.append(game.send(answer))
         except StopIteration as over:
             found.append(over.value)
     return found

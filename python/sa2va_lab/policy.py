@@ -1,7 +1,7 @@
 """Captions of regions, masks of phrases, and the log-probabilities of both under given weights."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, takewhile
 
@@ -16,6 +16,7 @@ from .language import Slots, Turn
 from .masks import Mask, region_cells
 from .model import Features, Sa2va
 from .philox import Address, uniforms
+from .reading import Reader
 from .sam2 import Decoded
 from .sampler import Drawn, Sampler, draw
 from .settings import Settings
@@ -91,6 +92,8 @@ class Actor:
     def __init__(self, model: Sa2va, words: Words, settings: Settings) -> None:
         """All three are shared; none is changed."""
         self.model, self.words, self.settings = model, words, settings
+        self.reader = Reader()
+        """What a step reads back from the device."""
 
     @property
     def region_form(self) -> str:
@@ -301,32 +304,39 @@ class Actor:
         encoder = self.model.sam2.sam_prompt_encoder
         return self.model.sam2.decode(features.levels, (encoder.clicks if clicks else encoder.phrases)(prompts))
 
-    @torch.no_grad()
     def find(self, features: Features, phrases: list[str], height: int, width: int) -> list[Found | None]:
         """The mask for each phrase; None for an empty one."""
+        return self.search(features, phrases, height, width)()
+
+    @torch.no_grad()
+    def search(
+        self, features: Features, phrases: list[str], height: int, width: int
+    ) -> Callable[[], list[Found | None]]:
+        """`find`, read later."""
         named = [at for at, phrase in enumerate(phrases) if plain_phrase(phrase)]
-        found: list[Found | None] = [None] * len(phrases)
-        if named:
-            made = self.decoded(features, self.phrase_prompts(features, [phrases[at] for at in named]))
-            for at, mask in zip(named, self.sized(made.best, height, width), strict=True):
-                found[at] = mask
+        if not named:
+            return lambda: [None] * len(phrases)
+        made = self.decoded(features, self.phrase_prompts(features, [phrases[at] for at in named]))
+        masks = self.sized(made.best, height, width)
+
+        def found() -> list[Found | None]:
+            known = dict(zip(named, masks(), strict=True))
+            return [known.get(at) for at in range(len(phrases))]
+
         return found
 
     @torch.no_grad()
-    def sized(self, maps: Tensor, height: int, width: int) -> list[Found]:
-        """Masks at picture size from low-resolution logits [n, h, w], enlarged through SAM2's input size."""
+    def sized(self, maps: Tensor, height: int, width: int) -> Callable[[], list[Found]]:
+        """Masks at picture size from logits [n, h, w], enlarged through SAM2's input size; read later."""
         side = (self.model.sam_size, self.model.sam_size)
         large = F.interpolate(maps[:, None], side, mode="bilinear", align_corners=False)
         logits = F.interpolate(large, (height, width), mode="bilinear", align_corners=False)[:, 0]
         inside = self.inside(logits)
-        sure = (logits.sigmoid() * inside).sum((1, 2)).double()
-        # Together, to wait for the device once.
-        read = torch.cat([inside.to(torch.uint8).flatten(), sure.view(torch.uint8)]).cpu().numpy()
-        masks, sums = read[: inside.numel()].reshape(inside.shape), read[inside.numel() :].copy().view(np.float64)
-        sizes = np.count_nonzero(masks, (1, 2))
-        return [
-            Found(mask, own / size if size else None)
-            for mask, own, size in zip(masks, sums.tolist(), sizes.tolist(), strict=True)
+        sums = torch.stack([(logits.sigmoid() * inside).sum((1, 2)), inside.sum((1, 2)).to(logits)])
+        masks, read = self.reader.later(inside.to(torch.uint8)), self.reader.later(sums)
+        return lambda: [
+            Found(mask, sure / size if size else None)
+            for mask, sure, size in zip(masks(), *read().tolist(), strict=True)
         ]
 
     def inside(self, logits: Tensor) -> Tensor:

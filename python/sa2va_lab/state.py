@@ -161,7 +161,8 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
     A gradient that is not finite skips the step on all processes. Raises LabError if the run must stop then.
     """
     loops, most = _joined(gradients, model, team), settings.max_grad_norm
-    norms = {loop: math.sqrt(sum(_squares(own))) for loop, own in loops.items()}
+    every, size = _squares([gradient for own in loops.values() for gradient in own]), len(model.names)
+    norms = {loop: math.sqrt(sum(every[at * size : (at + 1) * size])) for at, loop in enumerate(loops)}
     apart = len(loops) > 1 and settings.clip_scope == "loop"
     factors = {loop: _clip_factor(norm, most) if apart else 1.0 for loop, norm in norms.items()}
     total: list[Tensor | None] = []

@@ -5,7 +5,7 @@ A group belongs to process g mod world. Only one gathering of rewards and one su
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +16,7 @@ from torch import Tensor
 from . import loss
 from .philox import uniform
 from .play import Context, Live, play, reward_order
+from .reading import Grid, read_together
 from .rewards import Reward
 from .state import Gradients, Update, taken, update
 from .step_metrics import (
@@ -84,10 +85,10 @@ def _compare(context: Context, groups: list[Live]) -> None:
         asked = [own for own in groups if own.played.reference is None or not from_start]
         with context.model.values(values):
             scores = [own.values()[0] for own in asked]
-        for own, found in zip(asked, loss.read_together(scores), strict=True):
+        for own, found in zip(asked, read_together([own.double() for own in scores]), strict=True):
             own.played.reference = found
     later = [own for own in groups if own.played.place not in s.window(0)]
-    for own, found in zip(later, loss.read_together([own.values()[0] for own in later]), strict=True):
+    for own, found in zip(later, read_together([own.values()[0].double() for own in later]), strict=True):
         own.played.first = found
     for own in groups:
         own.played.from_start = from_start
@@ -99,14 +100,18 @@ def _still(context: Context, live: dict[int, list[Live]]) -> tuple[bool, bool]:
     if all(any(own.played.advantages) for groups in live.values() for own in groups):
         return False, False
 
-    def same(values: list[Tensor]) -> bool:
-        pairs = zip(context.model.trained, values, strict=True)
-        return all(torch.equal(parameter.data, value) for parameter, value in pairs)
+    values = state.ema if s.reference == "ema" else (state.reference or state.start)
+    alike = [
+        torch.stack(
+            [(parameter.data == value).all() for parameter, value in zip(context.model.trained, own, strict=True)]
+        )
+        for own in (values, state.start)
+    ]
+    reference, start = torch.stack(alike).all(1).tolist()
+    return reference, start
 
-    return same(state.ema if s.reference == "ema" else (state.reference or state.start)), same(state.start)
 
-
-def _inputs(played: Played, logps: Tensor, entropies: Tensor, old: loss.Grid | None) -> loss.LossInputs:
+def _inputs(played: Played, logps: Tensor, entropies: Tensor, old: Grid | None) -> loss.LossInputs:
     def grid(values: Any) -> Any:
         return None if values is None else torch.as_tensor(values).to(logps)
 
@@ -115,9 +120,11 @@ def _inputs(played: Played, logps: Tensor, entropies: Tensor, old: loss.Grid | N
     return loss.LossInputs(logps, entropies, *map(grid, grids))
 
 
-def _backward(context: Context, own: Live, settings: loss.LossSettings, still: tuple[bool, bool]) -> Recorded:
+def _backward(
+    context: Context, own: Live, settings: loss.LossSettings, still: tuple[bool, bool]
+) -> Callable[[], Recorded]:
     """
-    Loss of one group, whose gradient is added on the model, and what it did to the actions.
+    Loss of one group, whose gradient is added on the model, and what it did to the actions, for later.
 
     `still`: whether the weights are those of the reference and of the start. If no action has an advantage, losses that
     compare the policy with them are 0 by definition, and not the rounding between two passes.
@@ -145,13 +152,20 @@ def _backward(context: Context, own: Live, settings: loss.LossSettings, still: t
         pairs = ((scored[0], logps.grad), (scored[1], entropies.grad))
         reached = [(values, gradient[part]) for values, gradient in pairs if gradient is not None]
         torch.autograd.backward([values for values, _ in reached], [gradient for _, gradient in reached])
-    read = loss.read_together([logps, entropies, whole, policy, *(value for _, value in extra.values())])
-    played.auxiliary = {name: float(value) for name, value in zip(extra, read[4:], strict=True)}
-    old = played.sampling if played.old is None else played.old
-    effect = loss.effect_of(_inputs(played, torch.from_numpy(read[0]), torch.from_numpy(read[1]), old), settings)
-    found = Recorded(replace(played), effect, float(read[2]), float(read[3]), read[0], read[1])
-    played.first = found.logps if played.first is None else played.first
-    return found
+    results = [logps, entropies, whole, policy, *(value for _, value in extra.values())]
+    read = [context.actor.reader.later(value.detach().double()) for value in results]
+
+    def recorded() -> Recorded:
+        grids = read[0](), read[1]()
+        played.auxiliary = {name: float(value()) for name, value in zip(extra, read[4:], strict=True)}
+        old = played.sampling if played.old is None else played.old
+        logps, entropies = map(torch.from_numpy, grids)
+        effect = loss.effect_of(_inputs(played, logps, entropies, old), settings)
+        found = Recorded(replace(played), effect, float(read[2]()), float(read[3]()), *grids)
+        played.first = found.logps if played.first is None else played.first
+        return found
+
+    return recorded
 
 
 def _played(context: Context, team: Team, loop: int) -> tuple[list[Live], list[Live]]:
@@ -217,7 +231,7 @@ def grpo_step(context: Context, team: Team) -> Outcome:
                 mine = [
                     _backward(context, own, settings, still) for own in groups if own.played.place in s.window(turn)
                 ]
-                found = sorted(team.all_of(mine), key=lambda own: own.played.place)
+                found = sorted(team.all_of([own() for own in mine]), key=lambda own: own.played.place)
                 gradients[loop] = taken(context.model, loop, s)
             records += found if turn < s.windows else []
             passes[loop].append(pass_metrics(loop, found, settings, turn == 0))

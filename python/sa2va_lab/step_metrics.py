@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .loss import Effect, Grid, GroupScores, LossSettings
+from .loss import Effect, GroupScores, LossSettings
 from .masks import Mask, iou
 from .policy import Completion
+from .reading import Grid
 from .rewards import Reward, Term
 
 Metrics = dict[str, float]

@@ -7,38 +7,27 @@ import pytest
 import torch
 from test_decoding import MODELS
 from test_loss import settings
-from torch.overrides import TorchFunctionMode
+from whole_step import Alone, Reads, context
 
+import sa2va_lab.policy
 from sa2va_lab.model import load_model
 from sa2va_lab.philox import Address
 from sa2va_lab.policy import Actor, Start
-from sa2va_lab.sampler import Sampler
-from sa2va_lab.state import State, update
-
-READS = {"item", "tolist", "cpu", "numpy", "__float__", "__int__", "__bool__", "__index__", "nonzero", "equal",
-         "masked_select", "unique", "__contains__"}  # fmt: skip
+from sa2va_lab.sampler import Sampler, on_device
+from sa2va_lab.state import State, fresh_state, update
+from sa2va_lab.step import grpo_step
 
 
-class Reads(TorchFunctionMode):
-    """Counts the calls that read values, and indexing by a mask, which asks how many there are."""
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.found: list[str] = []
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = getattr(func, "__name__", "")
-        masked = name in ("__getitem__", "__setitem__") and any(
-            isinstance(own, torch.Tensor) and own.dtype == torch.bool
-            for own in (args[1] if isinstance(args[1], tuple) else (args[1],))
-        )
-        if name in READS or masked:
-            self.found.append(name)
-        return func(*args, **(kwargs or {}))
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draws as on a device, without the CPU's own way."""
+    monkeypatch.setattr(
+        sa2va_lab.policy, "draw", lambda logits, own, u, seen: on_device(logits, own.penalised(logits, seen), own, u)
+    )
 
 
 @pytest.mark.parametrize("clip", ["loop", "sum"])
-def test_an_update_reads_at_most_ten_values_whatever_the_number_of_tensors(clip: str) -> None:
+def test_an_update_reads_at_most_four_values_whatever_the_number_of_tensors(clip: str) -> None:
     counts = []
     for size in (4, 40):
         trained = [torch.nn.Parameter(torch.randn(3, 2)) for _ in range(size)]
@@ -52,9 +41,10 @@ def test_an_update_reads_at_most_ten_values_whatever_the_number_of_tensors(clip:
         with Reads() as reads:
             update(model, state, gradients, s, team)
         counts.append(len(reads.found))
-    assert counts[0] == counts[1] <= 10
+    assert counts[0] == counts[1] <= 4
 
 
+@pytest.mark.usefixtures("device")
 def test_a_decoded_token_is_read_back_once_whatever_the_number_of_rows() -> None:
     # Angles that depend on the length ask for it.
     model = load_model(next(path for path in MODELS if path.name.endswith("qwen2")))
@@ -72,20 +62,26 @@ def test_a_decoded_token_is_read_back_once_whatever_the_number_of_rows() -> None
             actor.decode([start], most, Sampler(top_k=20), True)
         return len(found.found)
 
-    # Of the model, transformers reads nothing; the CPU's own top-p is the only filter that reads.
+    # Of the model, transformers reads nothing.
     assert reads(2, 6) - reads(2, 3) == reads(7, 6) - reads(7, 3) == 3
     assert reads(2, 3) == reads(7, 3)
 
 
-def test_masks_of_a_group_are_read_back_together() -> None:
-    model: Any = SimpleNamespace(sam_size=8)
-    unused: Any = None
-    actor = Actor(model, unused, unused)
-
-    def reads(count: int) -> int:
-        with Reads() as found:
-            masks = actor.sized(torch.randn(count, 4, 4), 8, 8)
-        assert len(masks) == count
-        return len(found.found)
-
-    assert reads(1) == reads(9) <= 3
+@pytest.mark.usefixtures("device")
+@pytest.mark.parametrize(("policy", "of_each"), [("field", 0), ("candidates", 0), ("embedding", 0), ("proposals", 1)])
+def test_a_step_reads_the_same_few_values_whatever_the_number_of_groups(policy: str, of_each: int) -> None:
+    counts = []
+    for groups in (1, 3):
+        given = context(maskPolicy=policy, promptsPerStep=groups, groupSize=3)
+        given.actor.words.ended = lambda ids: False  # type: ignore[method-assign]
+        reads, names = Reads(given.model), [*given.model.names]
+        known = {given.model.published(name): own for name, own in given.model.named_parameters()}
+        given.model.trained = [known[name] for name in names]
+        given.state = fresh_state(given.model, given.settings)
+        with reads:
+            grpo_step(given, Alone())  # type: ignore[arg-type]
+        drawn = given.settings.max_new_tokens + given.settings.partner_max_tokens
+        # One for each token of all rows, and what an update reads at most (above).
+        counts.append(len(reads.found) - drawn - of_each * groups)
+    # One more where a group has no advantage.
+    assert abs(counts[0] - counts[1]) <= 1 and max(counts) <= 10 - 4
