@@ -1,6 +1,7 @@
 /**
  * Estimates before training what a reward can teach: samples groups of rollouts from the starting weights, and prints
- * the correlation of each term with IoU inside groups and how much more reward true masks get than greedy ones.
+ * the correlation of each term with IoU inside groups, and how much more reward true masks, or the best sampled
+ * captions, get than greedy ones.
  *
  *   npx tsx scripts/diagnose-reward.ts [--model DIR] [--shards DIR…] [--preset NAME] [--config FILE [--skip-unknown]] [--set NAME=VALUE]…
  *                                      [--loop K] [--rows N] [--keep FILE] [--json]

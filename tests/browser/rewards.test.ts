@@ -191,8 +191,10 @@ describe("the bench", () => {
     await page.getByTestId("bench-progress").waitFor({ state: "detached" });
     await expect.poll(() => text("bench-source")).toMatch(/4 groups$/);
     await expect.poll(() => text("bench-facts")).toMatch(/Zero-advantage groups.*%.*Missing rewards0 of 4/);
-    // Captions have no bounds; for masks the greedy and the true one are compared.
-    await expect.poll(() => text("bench-diagnosis")).toMatch(/inside groups/);
+    // Greedy captions are compared with the best of each group, greedy masks with the true ones.
+    await expect
+      .poll(() => text("bench-diagnosis"))
+      .toMatch(/inside groups.*Greedy captions: IoU \d\.\d\d, reward .* Best sampled captions: reward \d\.\d\d\.$/);
     await page.getByRole("radio", { name: "Loop 2: caption → mask" }).click();
     await expect
       .poll(() => text("bench-diagnosis"))
