@@ -115,7 +115,7 @@ describe.each(["qwen3", "qwen2.5"] as const)("a tiny model on %s-VL", (family) =
     model.dispose();
     const storage = { weightStorage: "q8", towerStorage: "f16" } as const;
     const other = await openTestLab({ model: folder, features: null, choice: packed });
-    const run = await other.start({ ...BOTH, ...storage, trainProjector: "yes", projectorRateFactor: 100 });
+    const run = await other.start({ ...BOTH, ...storage, trainProjector: "yes" });
     await run.done;
     const trained = await readTrained(other.store, run.manifest.id, null, "policy");
     expect([...trained.tensors.keys()].filter((name) => name.includes(".merger.")).length).toBe(mergers.length);
