@@ -1,7 +1,7 @@
 import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
 import styles from "./app.module.css";
-import { ErrorBoundary } from "./components/ui/error-boundary.tsx";
 import { Dialog } from "./components/ui/overlays.tsx";
+import { ErrorBoundary } from "./components/ui/panel/panel.tsx";
 import { PageDrop, Pickers } from "./components/upload/pickers.tsx";
 import { Announcer } from "./frame/announcer.tsx";
 import { ConsentDialog } from "./frame/consent-dialog.tsx";

@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { PHASE_NAMES } from "../../src/app/stores/run/phase-names.ts";
+import { PHASE_NAMES } from "../../src/app/stores/run/run.ts";
 import type { Phase } from "../../src/engine/rl/run/events.ts";
 import { violations } from "../support/axe.ts";
 import {

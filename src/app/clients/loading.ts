@@ -12,7 +12,7 @@ import type { FolderRef } from "../../protocol/common.ts";
 import type { LoadProgress, ModelInfo } from "../../protocol/trainer.ts";
 import { forgetPictures } from "../stores/picture-cache.ts";
 import { navigate } from "../stores/route.ts";
-import { checkpointEvaluationStore } from "../stores/run/checkpoint-evaluation.ts";
+import { checkpointEvaluationStore } from "../stores/run/exports.ts";
 import { isActive, useRun } from "../stores/run/run.ts";
 import {
   addProblem,

@@ -7,8 +7,7 @@ import { act, actionBlocker } from "../clients/run/run-actions.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconCheck, IconPause, IconPhase, IconPlay, IconSave, IconStep, IconStop } from "../components/ui/icons.tsx";
 import { openRowsOf } from "../components/upload/pickers.tsx";
-import { PHASE_NAMES } from "../stores/run/phase-names.ts";
-import { type RunStoreState, useRun } from "../stores/run/run.ts";
+import { PHASE_NAMES, type RunStoreState, useRun } from "../stores/run/run.ts";
 import { useSession } from "../stores/session.ts";
 import styles from "./status-strip.module.css";
 

@@ -3,7 +3,7 @@
 import { drawFigure } from "../../app/components/mask/draw.ts";
 import type { MaskLayer } from "../../app/components/mask/layers.ts";
 import { useOverlay } from "../../app/components/mask/overlay-store.ts";
-import { WHOLE } from "../../app/components/mask/view-store.ts";
+import { WHOLE } from "../../app/components/mask/use-gestures.ts";
 import { loadPicture, pictureSide } from "../../app/stores/picture-cache.ts";
 import { LabError } from "../../engine/errors.ts";
 

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { stopTrying } from "../../app/clients/judge-actions.ts";
 import { report } from "../../app/clients/lab.ts";
-import { JudgeAnswers } from "../../app/components/rollout/reward/judge-answers.tsx";
+import { JudgeAnswers } from "../../app/components/rollout/reward/reward-details.tsx";
 import { Badge, Button } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table.tsx";

@@ -2,8 +2,12 @@
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, it, vi } from "vitest";
-import { CaptionDiff, MarkedWords } from "../../../src/app/components/rollout/reward/caption-diff.tsx";
-import { type DiffWord, diffWords } from "../../../src/app/components/rollout/reward/word-diff.ts";
+import {
+  CaptionDiff,
+  type DiffWord,
+  diffWords,
+  MarkedWords,
+} from "../../../src/app/components/rollout/reward/caption-diff.tsx";
 
 const shown = (text: string, reference: string): string =>
   renderToStaticMarkup(createElement(CaptionDiff, { name: "Caption", text, reference }));

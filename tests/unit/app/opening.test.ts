@@ -1,7 +1,7 @@
 /** Opening rows while others are being read, and what is measured on rows that give way. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { cancelOpening, openData } from "../../../src/app/clients/loading.ts";
-import { checkpointEvaluationStore } from "../../../src/app/stores/run/checkpoint-evaluation.ts";
+import { checkpointEvaluationStore } from "../../../src/app/stores/run/exports.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";

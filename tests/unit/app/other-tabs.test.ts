@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { useRoute } from "../../../src/app/stores/route.ts";
 import { FALLBACK } from "../../../src/app/stores/route-text.ts";
-import { checkpointEvaluationStore } from "../../../src/app/stores/run/checkpoint-evaluation.ts";
+import { checkpointEvaluationStore } from "../../../src/app/stores/run/exports.ts";
 import { followOtherTabs } from "../../../src/app/stores/run/other-tabs.ts";
 import { useRun } from "../../../src/app/stores/run/run.ts";
 import { useSession } from "../../../src/app/stores/session.ts";

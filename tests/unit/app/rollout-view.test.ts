@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { clampView, zoomAt } from "../../../src/app/components/mask/view-store.ts";
+import { clampView, zoomAt } from "../../../src/app/components/mask/use-gestures.ts";
 import {
   GroupSource,
   NOTHING_READ,
   type ScanProgress,
   unreadText,
 } from "../../../src/app/components/rollout/group-source.ts";
-import { diffWords } from "../../../src/app/components/rollout/reward/word-diff.ts";
+import { diffWords } from "../../../src/app/components/rollout/reward/caption-diff.tsx";
 import {
   compareMasks,
   differencePair,

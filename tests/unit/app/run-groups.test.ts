@@ -1,7 +1,6 @@
 /** Groups of the run of this page: what its events leave in memory, and which steps it has. */
 import { beforeEach, describe, expect, it } from "vitest";
-import { applyEvent, useRun } from "../../../src/app/stores/run/run.ts";
-import { groupsAt, liveSteps, MAX_GROUPS, withGroup } from "../../../src/app/stores/run/run-groups.ts";
+import { applyEvent, groupsAt, liveSteps, MAX_GROUPS, useRun, withGroup } from "../../../src/app/stores/run/run.ts";
 import type { RunState } from "../../../src/engine/rl/run/events.ts";
 import type { GroupRecord, LoopId } from "../../../src/engine/runs/rollouts/records.ts";
 

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { act } from "../../../src/app/clients/run/run-actions.ts";
 import { evaluateCheckpoint, resumeRun } from "../../../src/app/clients/run/start-run.ts";
-import { checkpointEvaluationStore } from "../../../src/app/stores/run/checkpoint-evaluation.ts";
+import { checkpointEvaluationStore } from "../../../src/app/stores/run/exports.ts";
 import { useRun } from "../../../src/app/stores/run/run.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";

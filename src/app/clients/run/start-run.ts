@@ -8,7 +8,7 @@ import { type DryRunPlace, dryRunSettings } from "../../../engine/session/dry-ru
 import type { Started } from "../../../protocol/trainer.ts";
 import { dryRunSubject } from "../../stores/measured.ts";
 import { navigate } from "../../stores/route.ts";
-import { checkpointEvaluationStore } from "../../stores/run/checkpoint-evaluation.ts";
+import { checkpointEvaluationStore } from "../../stores/run/exports.ts";
 import { beginRun, isActive, useRun } from "../../stores/run/run.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { about, lab } from "../lab.ts";

@@ -2,7 +2,7 @@ import type { Rle } from "../../../engine/data/mask/rle.ts";
 import { LAYER_COLOURS, type MaskLayer } from "./layers.ts";
 import type { OverlayMode } from "./overlay-store.ts";
 import { differenceOf, type Shape, shapeOf } from "./shapes.ts";
-import type { View } from "./view-store.ts";
+import type { View } from "./use-gestures.ts";
 
 export interface Drawing {
   readonly picture: ImageBitmap | null;

@@ -8,8 +8,7 @@ import { useClipFrame, useClips } from "./frame-store.ts";
 import type { MaskLayer } from "./layers.ts";
 import styles from "./mask-figure.module.css";
 import { useOverlay } from "./overlay-store.ts";
-import { useGestures, viewKey } from "./use-gestures.ts";
-import { useViews, WHOLE } from "./view-store.ts";
+import { useGestures, useViews, viewKey, WHOLE } from "./use-gestures.ts";
 
 export interface MaskFigureProps {
   /** Row whose picture is drawn below the masks; null for no picture. */

@@ -1,6 +1,6 @@
 import { type ComponentType, type ReactNode, Suspense } from "react";
 import { useClipFrame } from "../mask/frame-store.ts";
-import { ErrorBoundary } from "../ui/error-boundary.tsx";
+import { ErrorBoundary } from "../ui/panel/panel.tsx";
 import type { Places, PluginPanel } from "./page-plugin.ts";
 
 let all: readonly PluginPanel[] = [];

@@ -1,18 +1,20 @@
 import { type ReactNode, useRef, useState } from "react";
 import { NO_FILTER, rowFilterText } from "../../../engine/data/row-filter.ts";
-import { builtInRows, cancelOpening, rowsComeWithPage } from "../../clients/loading.ts";
+import { report } from "../../clients/lab.ts";
+import { builtInRows, cancelOpening, DEMO_SETS, openDemoSet, rowsComeWithPage } from "../../clients/loading.ts";
 import type { FilteredRows } from "../../components/place/page-plugin.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select } from "../../components/ui/controls.tsx";
-import { IconChevron, IconClose } from "../../components/ui/icons.tsx";
+import { IconChevron, IconClose, IconFile, IconFolder } from "../../components/ui/icons.tsx";
+import { Empty } from "../../components/ui/panel/panel.tsx";
+import { pick } from "../../components/upload/pickers.tsx";
 import { useSession } from "../../stores/session.ts";
 import { counted, formatBytes, formatCount } from "../../styles/format.ts";
 import { ChecksDialog, checksWord } from "./checks.tsx";
 import styles from "./data-bar.module.css";
 import type { TileSize } from "./gallery.tsx";
-import { DropZone, OpenButtons } from "./open-buttons.tsx";
 import { type FilterOptions, ROW_ORDERS, type RowOrder, TrainingRows, TrainOnThese } from "./row-filter.tsx";
 import { ShardsDialog, SkippedDialog } from "./side-tables.tsx";
 
@@ -187,5 +189,58 @@ function Counts(props: { readonly shown: number }): ReactNode {
       <ShardsDialog info={info} open={open === "shards"} onOpenChange={(now) => setOpen(now ? "shards" : null)} />
       <SkippedDialog info={info} open={open === "skipped"} onOpenChange={(now) => setOpen(now ? "skipped" : null)} />
     </div>
+  );
+}
+
+function OpenFiles(): ReactNode {
+  return (
+    <>
+      <Button icon={<IconFolder />} onClick={() => pick("shards")}>
+        Open folder…
+      </Button>
+      <Button icon={<IconFile />} onClick={() => pick("shard-files")}>
+        Open files…
+      </Button>
+    </>
+  );
+}
+
+/** Ways to open shards; dropping works anywhere on the page. @param props.demo only those of the page */
+export function OpenButtons({ demo = false }: { readonly demo?: boolean }): ReactNode {
+  return (
+    <>
+      {!demo && <OpenFiles />}
+      {DEMO_SETS.map(({ name, preset }) => (
+        <Button key={preset} onClick={() => report(openDemoSet(preset))}>
+          Use {name}
+        </Button>
+      ))}
+    </>
+  );
+}
+
+const FORMS =
+  "Arrow or Parquet shards of the datasets library, COCO, RefCOCO and other forms, whose rows have a picture, a mask and a caption";
+
+export function NothingOpen(): ReactNode {
+  return (
+    <Empty title="Drop shards or a folder here" actions={<OpenButtons />}>
+      <p>{FORMS}. Nothing is uploaded; files are read from your disk.</p>
+    </Empty>
+  );
+}
+
+/** Where the user's files go while rows of the page are open; a drop anywhere on the page does the same. */
+export function DropZone(): ReactNode {
+  return (
+    <section className={`row wrap gap-2-4 round-l ${styles.drop}`} aria-label="Your own data" data-testid="drop-zone">
+      <p className="m-0">
+        <b>Drop your own data here</b>
+        <span className="block muted small">{FORMS}. Nothing is uploaded</span>
+      </p>
+      <span className="row gap-2">
+        <OpenFiles />
+      </span>
+    </section>
   );
 }

@@ -1,16 +1,15 @@
 import { type ReactNode, useMemo, useState } from "react";
 import { type RowFilter, rowFilterText } from "../../../engine/data/row-filter.ts";
 import type { SkippedRow } from "../../../engine/data/sample.ts";
-import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
+import { useHoldToHide } from "../../components/mask/overlay-store.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { useSession } from "../../stores/session.ts";
 import { FailedChecks } from "./checks.tsx";
-import { DataBar } from "./data-bar.tsx";
+import { DataBar, NothingOpen, OpenButtons } from "./data-bar.tsx";
 import styles from "./data-screen.module.css";
 import { Gallery, type TileSize } from "./gallery.tsx";
-import { NothingOpen, OpenButtons } from "./open-buttons.tsx";
 import { RowDetail } from "./row-detail.tsx";
 import { filterOptions, filterRows, orderRows, type RowOrder, readFilter } from "./row-filter.tsx";
 

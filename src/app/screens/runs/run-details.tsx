@@ -4,8 +4,7 @@ import { SELECTION_NAMES } from "../../../engine/runs/evaluations/evaluation-sco
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { linkTo } from "../../stores/route.ts";
-import { useCheckpointEvaluation } from "../../stores/run/checkpoint-evaluation.ts";
-import { useExports } from "../../stores/run/exports.ts";
+import { useCheckpointEvaluation, useExports } from "../../stores/run/exports.ts";
 import { counted, fixed, formatBytes, formatSeconds, NONE } from "../../styles/format.ts";
 import type { Change } from "./run-list.ts";
 import { AllGains } from "./run-row.tsx";

@@ -4,7 +4,7 @@ import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/confi
 import { shortened } from "../../../engine/errors.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
-import { valueText } from "../../components/settings/setting-values.ts";
+import { valueText } from "../../components/settings/field.tsx";
 import type { Route } from "../../stores/route.ts";
 import { remember, remembered } from "../../stores/saved.ts";
 import { NONE } from "../../styles/format.ts";

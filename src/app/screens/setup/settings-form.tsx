@@ -9,8 +9,7 @@ import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/confi
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { saveJson } from "../../clients/save-blob.ts";
-import { Field } from "../../components/settings/field.tsx";
-import { findSettings } from "../../components/settings/setting-values.ts";
+import { Field, findSettings } from "../../components/settings/field.tsx";
 import { Button, FileButton } from "../../components/ui/button.tsx";
 import { Select, TextInput } from "../../components/ui/controls.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";

@@ -1,15 +1,19 @@
 import { type ReactNode, useMemo } from "react";
+import { configDifference } from "../../../engine/config/parse.ts";
+import { PRESETS, type Preset } from "../../../engine/config/presets.ts";
 import { type SourceShare, sourceShares } from "../../../engine/data/sources.ts";
 import { toLabError } from "../../../engine/errors.ts";
+import { report } from "../../clients/lab.ts";
+import { openPocketModel } from "../../clients/loading.ts";
+import { Badge } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table.tsx";
 import { isActive, useRun } from "../../stores/run/run.ts";
-import { useSession } from "../../stores/session.ts";
+import { choosePreset, presetValues, useSession } from "../../stores/session.ts";
 import { formatCount, formatShare } from "../../styles/format.ts";
 import { TrainingRows } from "../data/row-filter.tsx";
 import { ModelPanel } from "./model-panel.tsx";
 import { Preflight } from "./preflight.tsx";
-import { Presets } from "./presets.tsx";
 import { ConfigFile, SettingsForm } from "./settings-form.tsx";
 import styles from "./setup.module.css";
 
@@ -76,5 +80,52 @@ function MixTable(): ReactNode {
         </table>
       )}
     </Panel>
+  );
+}
+
+/** Presets; selecting one sets all its values. */
+export function Presets(): ReactNode {
+  const chosen = useSession((session) => session.preset);
+  const preset: Preset | undefined = PRESETS.find(({ name }) => name === chosen);
+  const cards = (more: boolean): ReactNode => (
+    <div className={`grid gap-2 ${styles.cards}`}>
+      {PRESETS.filter((entry: Preset) => (entry.more === true) === more).map((entry) => (
+        <Card key={entry.name} {...entry} chosen={entry.name === chosen} />
+      ))}
+    </div>
+  );
+  return (
+    <section aria-label="Presets" className="grid gap-2">
+      {cards(false)}
+      {preset?.evidence !== undefined && <p className="muted small">{preset.evidence}.</p>}
+      <details className="fold" open={preset?.more}>
+        <summary>More presets</summary>
+        {cards(true)}
+      </details>
+    </section>
+  );
+}
+
+function Card({ name, title, summary, chosen }: Preset & { readonly chosen: boolean }): ReactNode {
+  const changed = useSession(
+    (session) => Object.keys(configDifference(session.config, presetValues(name, session.plan))).length,
+  );
+  return (
+    <button
+      type="button"
+      className="choice column-flex gap-2px p-3 text-left pointer surface framed round-l"
+      aria-pressed={chosen}
+      data-testid={`preset-${name}`}
+      onClick={() => {
+        choosePreset(name);
+        if (!isActive(useRun.getState().state)) report(openPocketModel(name));
+      }}
+    >
+      <span className="row gap-2 bold">
+        {title}
+        {chosen && changed > 0 && <Badge tone="accent">{changed} changed</Badge>}
+      </span>
+      <span className="muted small">{summary}.</span>
+    </button>
   );
 }

@@ -22,8 +22,7 @@ import { type Evaluations, useRowsOpen, type ViewedRun } from "../../components/
 import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
-import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
-import { Empty } from "../../components/ui/panel/panel.tsx";
+import { Empty, ErrorBoundary } from "../../components/ui/panel/panel.tsx";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { counted, fixed } from "../../styles/format.ts";

@@ -11,13 +11,12 @@ import { noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { LAYER_COLOURS, SAMPLED_COLOUR } from "../../components/mask/layers.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { useOverlay } from "../../components/mask/overlay-store.ts";
-import { useViews, WHOLE } from "../../components/mask/view-store.ts";
+import { useViews, WHOLE } from "../../components/mask/use-gestures.ts";
 import { FramePanels, hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { advantageScale } from "../../components/rollout/group-title.tsx";
-import { AdvantageBar } from "../../components/rollout/reward/advantage-bar.tsx";
 import { Caption, CaptionDiff } from "../../components/rollout/reward/caption-diff.tsx";
 import { RewardDetails } from "../../components/rollout/reward/reward-details.tsx";
-import { RolloutFigure } from "../../components/rollout/rollout-card.tsx";
+import { AdvantageBar, RolloutFigure } from "../../components/rollout/rollout-card.tsx";
 import {
   answerRole,
   groupTracks,
@@ -36,8 +35,7 @@ import { groupKey, useStepGroups, type ViewedRun } from "../../components/rollou
 import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
-import { PHASE_NAMES } from "../../stores/run/phase-names.ts";
-import { type RunStoreState, useRun } from "../../stores/run/run.ts";
+import { PHASE_NAMES, type RunStoreState, useRun } from "../../stores/run/run.ts";
 import { fixed, signed } from "../../styles/format.ts";
 import styles from "./inspector.module.css";
 import { type LessonPart, lessonOf, quoted } from "./lesson.ts";

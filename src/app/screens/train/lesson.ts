@@ -9,7 +9,7 @@ import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/r
 import { drawnMask, noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { advantageText, effectText } from "../../components/rollout/reward/advantage-text.ts";
 import { compareMasks, splitTerms, termName, weightText } from "../../components/rollout/rollout-view.ts";
-import { PHASE_NAMES } from "../../stores/run/phase-names.ts";
+import { PHASE_NAMES } from "../../stores/run/run.ts";
 import { compact, fixed, formatCount, formatShare, NONE, signed } from "../../styles/format.ts";
 
 interface Made {

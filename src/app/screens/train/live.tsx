@@ -15,8 +15,7 @@ import {
 } from "../../components/rollout/rollout-view.ts";
 import { useRoute } from "../../stores/route.ts";
 import { type Eta, evaluationSeconds, roughly } from "../../stores/run/eta.ts";
-import { PHASE_NAMES } from "../../stores/run/phase-names.ts";
-import { useRun } from "../../stores/run/run.ts";
+import { PHASE_NAMES, useRun } from "../../stores/run/run.ts";
 import { formatSeconds, percent } from "../../styles/format.ts";
 import { inspect } from "./inspector.tsx";
 import styles from "./train.module.css";

@@ -5,7 +5,7 @@ import { report } from "../../clients/lab.ts";
 import { startBlocker } from "../../clients/run/blockers.ts";
 import { resumeAndShow, resumeNeeds } from "../../clients/run/resume.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
-import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
+import { useHoldToHide } from "../../components/mask/overlay-store.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { NewestRun, StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
 import {

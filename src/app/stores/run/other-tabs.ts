@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { heldRuns } from "../../../engine/storage/lock.ts";
 import { navigate, useRoute } from "../route.ts";
 import { addProblem, useSession } from "../session.ts";
-import { checkpointEvaluationStore } from "./checkpoint-evaluation.ts";
+import { checkpointEvaluationStore } from "./exports.ts";
 import { forgetRun, isActive, useRun } from "./run.ts";
 
 /** Milliseconds between two queries: locks send no change events. */

@@ -1,5 +1,6 @@
 import { Popover } from "radix-ui";
-import { type ReactNode, useId, useState } from "react";
+import { Component, type ReactNode, useId, useState } from "react";
+import { thrownText } from "../../../../engine/errors.ts";
 import { report } from "../../../clients/lab.ts";
 import { Button } from "../button.tsx";
 import { IconCheck, IconCopy, IconDown } from "../icons.tsx";
@@ -107,4 +108,33 @@ export function PanelButton(props: {
       </Popover.Portal>
     </Popover.Root>
   );
+}
+
+interface Props {
+  readonly children: ReactNode;
+}
+
+interface State {
+  readonly message: string | null;
+}
+
+/** Shows the error of a screen that fails to render; other screens and the run continue. */
+export class ErrorBoundary extends Component<Props, State> {
+  override readonly state: State = { message: null };
+
+  static getDerivedStateFromError(thrown: unknown): State {
+    return { message: thrownText(thrown) };
+  }
+
+  override render(): ReactNode {
+    if (this.state.message === null) return this.props.children;
+    return (
+      <Empty
+        title="This screen failed"
+        actions={<Button onClick={() => this.setState({ message: null })}>Try again</Button>}
+      >
+        {this.state.message}; the run is not affected
+      </Empty>
+    );
+  }
 }
