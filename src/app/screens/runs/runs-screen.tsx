@@ -161,7 +161,8 @@ export function RunsScreen(): ReactNode {
           listed, but kept: {stored.damaged.map((id) => quote(id)).join(", ")}
         </p>
       )}
-      {stored !== null && runs.length === 0 ? (
+      {/* All of it at once when it is read, so that no part moves another. */}
+      {stored === null ? null : runs.length === 0 ? (
         <Empty
           title="No stored runs"
           actions={
@@ -213,7 +214,7 @@ export function RunsScreen(): ReactNode {
                   ))}
                 </tbody>
               </table>
-              {stored !== null && listed.length === 0 && <p className="muted p-3 m-0">No run fits the filter</p>}
+              {listed.length === 0 && <p className="muted p-3 m-0">No run fits the filter</p>}
             </div>
             {drawn.length > 0 && <RunCharts runs={drawn} />}
           </div>
@@ -222,7 +223,7 @@ export function RunsScreen(): ReactNode {
       {compared.length > 0 && (
         <PluginPanels at="compare" given={{ runs: compared, onClose: () => navigate({ compare: [] }) }} />
       )}
-      <PluginPanels at="runs" given={{ runs: listed }} />
+      {stored !== null && <PluginPanels at="runs" given={{ runs: listed }} />}
       <RunsElsewhere
         runs={elsewhere}
         blockerOf={(run) => blockerOf(run, null)}

@@ -90,8 +90,8 @@ export function Curves(props: {
           <ResultCard run={run} evaluations={evaluations} evaluated={props.evaluations.list.length > 1} />
           {!run.live && <Alarms run={run} alarms={alarms} />}
           <ChartGrid specs={above} {...drawn} />
-          {/* Below the curves, which would otherwise leave the window; the first evaluation precedes the first groups. */}
-          <BeforeAfter evaluations={evaluations} loops={loops} />
+          {/* Below the curves, which would otherwise leave the window; of a run in progress below its rollouts, too. */}
+          {!run.live && <BeforeAfter evaluations={evaluations} loops={loops} />}
           {!supervised && (
             <div className="row wrap gap-2-4 between">
               <h2>Rollouts</h2>
@@ -106,6 +106,7 @@ export function Curves(props: {
           {!supervised && shown.problem !== null && <p className="bad">Cannot read these rollouts: {shown.problem}</p>}
           {/* A resumed run has stored groups before its first new ones. */}
           <StepStrip groups={run.live && asked === null && arrived ? newest : kept.current} />
+          {run.live && !waiting && <BeforeAfter evaluations={evaluations} loops={loops} />}
           {!waiting && <ChartGrid specs={below} {...drawn} />}
           {run.live && <Alarms run={run} alarms={alarms} />}
         </>
