@@ -163,7 +163,9 @@ describe("the page", () => {
       const brightness = (): Promise<number> =>
         page.evaluate(() => {
           const canvas = document.querySelector<HTMLCanvasElement>("[data-testid=gallery] canvas");
-          const pixels = Array.from(canvas?.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height).data ?? []);
+          const pixels = Array.from(
+            canvas?.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height).data ?? [],
+          );
           return pixels.reduce((sum, value) => sum + value, 0) / pixels.length;
         });
       const masked = await brightness();
