@@ -13,7 +13,7 @@ import {
   promptVersion,
 } from "../../engine/rewards/judge/questions/prompts.ts";
 import { parseQuestionFile } from "../../engine/rewards/judge/questions/question-set.ts";
-import { TEST_QUESTIONS } from "../../engine/rewards/judge/test-pairs.ts";
+import { TEST_QUESTIONS } from "./test-pairs.ts";
 import styles from "./workshop.module.css";
 
 type TextKey = "judgeQuestionsPrompt" | "judgeAnswersPrompt" | "judgeDlcPrompt";

@@ -7,8 +7,8 @@ import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table.tsx";
 import { useJudge, useTryBlocker } from "../../app/stores/judge.ts";
 import { fixed } from "../../app/styles/format.ts";
-import { inOrder } from "../../engine/rewards/judge/test-pairs.ts";
 import { DiagnosisBox } from "./diagnosis-box.tsx";
+import { inOrder } from "./test-pairs.ts";
 import styles from "./workshop.module.css";
 import { type TestResult, testJudge, useWorkshop } from "./workshop.ts";
 

@@ -5,9 +5,9 @@ import { lab } from "../../app/clients/lab.ts";
 import { useSession } from "../../app/stores/session.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import type { QuestionCounts } from "../../engine/rewards/judge/questions/question-set.ts";
-import { TEST_PAIRS, TEST_QUESTIONS, type TestPair } from "../../engine/rewards/judge/test-pairs.ts";
 import type { CaptionPair } from "../../engine/rewards/types.ts";
 import type { Judged } from "../../protocol/reward.ts";
+import { TEST_PAIRS, TEST_QUESTIONS, type TestPair } from "./test-pairs.ts";
 
 export interface TestResult extends Judged {
   readonly pairs: readonly TestPair[];

@@ -4,6 +4,7 @@
  * in its prompts. Its captions, whose regions are between the frames, are separate rows. Every frame is decoded alone
  * with the clip's language prompt.
  */
+
 import { LabError } from "../../engine/errors.ts";
 import { repeatRows, zerosBehind } from "../../engine/gpu/kernels/repeat.ts";
 import type { Place } from "../../engine/gpu/kernels/rope.ts";
@@ -16,15 +17,7 @@ import {
   languageLogits,
   normed,
 } from "../../engine/model/language/language.ts";
-import {
-  BCE_WEIGHT,
-  DICE_WEIGHT,
-  type MaskLoss,
-  maskLoss,
-  pointMaskLoss,
-  samplePoints,
-  selectPoints,
-} from "../../engine/model/mask-loss.ts";
+import { BCE_WEIGHT, DICE_WEIGHT, type MaskLoss, maskLoss } from "../../engine/model/mask-loss.ts";
 import type { Sa2vaModel } from "../../engine/model/sa2va.ts";
 import type { SamFeatures } from "../../engine/model/sam2/hiera.ts";
 import { type DecodedMasks, decodeMasks, selectMask } from "../../engine/model/sam2/mask-decoder.ts";
@@ -34,6 +27,7 @@ import { placesOf } from "../../engine/policy/decode/prefill.ts";
 import { projectVision } from "../../engine/policy/embedding.ts";
 import { tileTokens } from "../../engine/text/prompt.ts";
 import { joined, type SftBatch } from "./batch.ts";
+import { pointMaskLoss, samplePoints, selectPoints } from "./point-loss.ts";
 
 /** Tower outputs of n pictures, or of n clips of F frames, clip by clip. */
 export interface PictureFeatures {

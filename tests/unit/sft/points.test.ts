@@ -1,9 +1,10 @@
 /** Points of large masks: mostly where the mask is least certain, the rest anywhere; the same draws, the same points. */
+
 import { beforeAll, describe, expect, it } from "vitest";
 import { uniform } from "../../../src/engine/gpu/random.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
-import { samplePoints } from "../../../src/engine/model/mask-loss.ts";
 import { drawPoints } from "../../../src/plugins/supervised/forward.ts";
+import { samplePoints } from "../../../src/plugins/supervised/point-loss.ts";
 
 const SIDE = 32;
 const POINTS = 64;

@@ -1,4 +1,5 @@
 /** Golden set of single operators and preprocessing: each entry runs through the model's function. */
+
 import { isRecord, readJson } from "../../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import { decodeRle, parseRle, rleArea } from "../../../src/engine/data/mask/rle.ts";
@@ -9,7 +10,6 @@ import { layerNorm, rmsNorm } from "../../../src/engine/gpu/kernels/norm.ts";
 import { nearestTwice, resizeBilinear } from "../../../src/engine/gpu/kernels/resize.ts";
 import { applyRope, ropeTable } from "../../../src/engine/gpu/kernels/rope.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
-import { samplePoints } from "../../../src/engine/model/mask-loss.ts";
 import { resizeBicubic } from "../../../src/engine/model/preprocess/pillow-bicubic.ts";
 import { regionGrid } from "../../../src/engine/model/preprocess/region-grid.ts";
 import { chooseGrid, type TilingConfig, tileCount } from "../../../src/engine/model/preprocess/tiling.ts";
@@ -18,6 +18,7 @@ import { resizeBicubicClamped } from "../../../src/engine/model/sam2/interpolati
 import { fourierPositions } from "../../../src/engine/model/sam2/prompt-encoder.ts";
 import { pixelShuffle } from "../../../src/engine/model/vision.ts";
 import { sinePositions } from "../../../src/plugins/clips/sam2/memory-attention.ts";
+import { samplePoints } from "../../../src/plugins/supervised/point-loss.ts";
 import { checked, compareArrays, EXACT, missed, type Tolerance } from "../compare.ts";
 import { type GoldenArrays, openArrays } from "../golden-arrays.ts";
 import type { ParityRow } from "../row.ts";

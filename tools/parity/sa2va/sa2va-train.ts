@@ -1,4 +1,5 @@
 /** Golden training step: token loss plus mask loss, every gradient, point-sampled loss, one AdamW and one EMA update. */
+
 import { isRecord } from "../../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import { decodeRle } from "../../../src/engine/data/mask/rle.ts";
@@ -6,7 +7,7 @@ import { tokenScores } from "../../../src/engine/gpu/kernels/logprob.ts";
 import { inPace } from "../../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { languageForward, languageLogits } from "../../../src/engine/model/language/language.ts";
-import { maskLoss, pointMaskLoss, samplePoints, selectPoints } from "../../../src/engine/model/mask-loss.ts";
+import { maskLoss } from "../../../src/engine/model/mask-loss.ts";
 import { nearestMask } from "../../../src/engine/model/preprocess/region-grid.ts";
 import { normalisePixels } from "../../../src/engine/model/preprocess/tiling.ts";
 import { encodeSam, type SamFeatures } from "../../../src/engine/model/sam2/hiera.ts";
@@ -15,6 +16,7 @@ import { languagePrompt } from "../../../src/engine/model/seg-prompt.ts";
 import { type ParameterSet, type Weights, weightsView } from "../../../src/engine/model/weights/weights.ts";
 import { AdamState, applyAdamw, updateEma } from "../../../src/engine/rl/optim/optimiser.ts";
 import { clipFactor, globalNorm, scaleGradients } from "../../../src/engine/rl/optim/training-state.ts";
+import { pointMaskLoss, samplePoints, selectPoints } from "../../../src/plugins/supervised/point-loss.ts";
 import { compareArrays, EXACT, missed, type Tolerance } from "../compare.ts";
 import type { GoldenArrays } from "../golden-arrays.ts";
 import { disposeLanguageGolden, openLanguageGolden, parameterPath } from "../golden-language.ts";

@@ -24,11 +24,11 @@ import {
   replyObject,
 } from "../../../../src/engine/rewards/judge/questions/question-set.ts";
 import { openJudge } from "../../../../src/engine/rewards/judge/setup.ts";
-import { inOrder, TEST_PAIRS, TEST_QUESTIONS } from "../../../../src/engine/rewards/judge/test-pairs.ts";
 import { judgeJitter } from "../../../../src/engine/rl/run/judge-jitter.ts";
 import { clearJudgeCache, judgeCache } from "../../../../src/engine/runs/judge-cache.ts";
 import { listRuns } from "../../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../../src/engine/storage/memory-store.ts";
+import { inOrder, TEST_PAIRS, TEST_QUESTIONS } from "../../../../src/plugins/judge-workshop/test-pairs.ts";
 
 describe("addresses", () => {
   it.each([

@@ -1,6 +1,6 @@
 /** Three fixed pairs of captions, for testing a judge, which must rank them in order. */
-import { recognitionQuestion } from "../judge-score.ts";
-import type { CaptionPair } from "../types.ts";
+import { recognitionQuestion } from "../../engine/rewards/judge-score.ts";
+import type { CaptionPair } from "../../engine/rewards/types.ts";
 
 const REFERENCE = "A brown dog with a red collar sits on green grass next to a wooden fence.";
 
