@@ -13,7 +13,7 @@ function withoutQuestionAnswer(copy: string): void {
     const path = join(copy, "src/plugins", list);
     const kept = readFileSync(path, "utf8")
       .replaceAll(/^import .*question-answer.*\n/gm, "")
-      .replace("questionAnswer, ", "")
+      .replace(/questionAnswer,\s*/, "")
       .replace("3: ", "");
     writeFileSync(path, kept);
   }

@@ -97,7 +97,6 @@ const LISTS: Readonly<Record<string, RegExp>> = {
 const NEEDS: Readonly<Record<string, readonly string[]>> = {
   card: ["diagnostics", "tuner"],
   clips: ["try-out"],
-  "question-answer": ["try-out"],
   leaderboard: ["suites"],
   "data-sets": ["archives"],
   suites: ["archives", "data-sets", "try-out"],

@@ -9,10 +9,10 @@ import type { FoundMask } from "../../engine/model/sam2/postprocess.ts";
 import { freeDecodeBuffers } from "../../engine/policy/decode/decode-gpu.ts";
 import { disposeFeatures, type FeatureCache, shownFeatures, type TowerPart } from "../../engine/policy/features.ts";
 import { describePictures, findInPictures } from "../../engine/policy/partner.ts";
-import { countCells, regionCells } from "../../engine/policy/prompts.ts";
+import { countCells, questionPrompt, regionCells } from "../../engine/policy/prompts.ts";
 import { type Outside, type TryWeights, type WeightSource, weightsOf } from "../../engine/session/outside.ts";
 import type { Session } from "../../engine/session/session.ts";
-import { answerFreely, questionPrompt } from "./free-answer.ts";
+import { answerFreely } from "./free-answer.ts";
 
 export type TryTask =
   /** One mask per region, of the picture's size. */

@@ -17,9 +17,8 @@ import { generate } from "../../engine/policy/decode/generate.ts";
 import { FULL_SAMPLING } from "../../engine/policy/decode/sampler.ts";
 import { embedPrompt, projectVision, shownVision } from "../../engine/policy/embedding.ts";
 import type { ImageFeatures } from "../../engine/policy/features.ts";
-import { contextTokens, fitCaption } from "../../engine/policy/fit-caption.ts";
-import { answerRule, countCells, drawnQuestionWording, type RegionCells } from "../../engine/policy/prompts.ts";
-import { buildPrompt, type Prompt, QUESTION_WORDING } from "../../engine/text/prompt.ts";
+import { answerRule, type RegionCells } from "../../engine/policy/prompts.ts";
+import type { Prompt } from "../../engine/text/prompt.ts";
 import { prediction } from "../../engine/text/template.ts";
 import type { Tokenizer } from "../../engine/text/tokenizer.ts";
 
@@ -136,43 +135,6 @@ interface AskedFreely {
   /** Size of the picture. */
   readonly height: number;
   readonly width: number;
-}
-
-/**
- * The prompt of a user's question. Line breaks are kept; special tokens in it are read as text.
- * @throws LabError("bad-input") when the question leaves no room for an answer in the model's context
- */
-export function questionPrompt(
-  model: Sa2vaModel,
-  question: string,
-  about: Omit<AskedFreely, "height" | "width">,
-): Prompt {
-  const { features, regions } = about;
-  const { marks } = features;
-  const drawn = marks !== undefined && regions.length > 0;
-  if (drawn && regions.length > 1) {
-    throw badInput("One region can be drawn into the picture; ask about one region at a time", "regions");
-  }
-  const regionTokenCounts = drawn ? [] : regions.map(countCells);
-  const text = drawn ? drawnQuestionWording(marks.form) : QUESTION_WORDING;
-  const { made, cut } = fitCaption(
-    model,
-    question.trim(),
-    (phrase) =>
-      buildPrompt(model.tokenizer, model.config, {
-        text,
-        phrase,
-        tiles: features.tiles,
-        grid: features.grid,
-        regionTokenCounts,
-      }),
-    ({ ids }) => ids.length,
-  );
-  if (!cut) return made;
-  throw badInput(
-    `The question leaves no room for an answer in the model's context of ${contextTokens(model)} tokens; nothing was asked`,
-    "question",
-  );
 }
 
 /**

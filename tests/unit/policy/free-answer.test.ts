@@ -1,4 +1,5 @@
 /** Questions answered freely: every [SEG] of an answer has its mask, in order, with the phrase before it. */
+
 import { beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/source.ts";
@@ -6,8 +7,9 @@ import { writeSafetensors } from "../../../src/engine/formats/safetensors.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { openSa2va } from "../../../src/engine/model/sa2va.ts";
 import { disposeFeatures, encodeImage } from "../../../src/engine/policy/features.ts";
+import { questionPrompt } from "../../../src/engine/policy/prompts.ts";
 import { openTokenizer } from "../../../src/engine/text/tokenizer.ts";
-import { phrasesBefore, questionPrompt } from "../../../src/plugins/try-out/free-answer.ts";
+import { phrasesBefore } from "../../../src/plugins/try-out/free-answer.ts";
 import { loadDeps } from "../../../tools/parity/deps.ts";
 import { openArrays } from "../../../tools/parity/golden-arrays.ts";
 import type { ParityRow } from "../../../tools/parity/row.ts";
