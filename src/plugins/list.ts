@@ -6,7 +6,14 @@ import { plugin as questionAnswer } from "./question-answer/index.ts";
 import { plugin as report } from "./report/index.ts";
 import { plugin as supervised } from "./supervised/index.ts";
 
-export const PLUGINS = [questionAnswer, supervised, report, handover, exchange] as const satisfies readonly Plugin[];
+export const PLUGINS = [
+  // One line each, in the order of their rows in the tables.
+  questionAnswer,
+  supervised,
+  report,
+  handover,
+  exchange,
+] as const satisfies readonly Plugin[];
 
 type Listed = (typeof PLUGINS)[number];
 
