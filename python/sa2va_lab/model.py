@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F
@@ -38,7 +38,9 @@ from .masks import Mask
 from .pictures import bicubic, normalise
 from .sam2 import HIERA_L, SAM2_NAMES, Levels, Sam2Model
 from .settings import read_json
-from .shard import Lockstep
+
+if TYPE_CHECKING:
+    from .shard import Lockstep
 
 _SAM2 = "grounding_encoder.sam2_model."
 _BLOCKS: dict[str, tuple[str, ...]] = {

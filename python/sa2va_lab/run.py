@@ -22,8 +22,6 @@ from .play import Context
 from .policy import Actor
 from .rewards import Scorer
 from .settings import Settings, attribute, parse_settings, read_contract, read_json
-from .sft import sft_step
-from .shard import check_shares, split
 from .state import State, fresh_state, init_adapter
 from .step import Outcome, grpo_step
 from .team import Team
@@ -37,7 +35,9 @@ DTYPES = {"bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
 def step_of(run: "OpenRun", team: Team) -> Outcome:
     """The next step of a run under its settings."""
     run.context.rounding = 0.0
-    outcome = (sft_step if run.settings.mode == "sft" else grpo_step)(run.context, team)
+    supervised = run.settings.mode == "sft"
+    take = extra("sft", "mode sft").sft_step if supervised else grpo_step
+    outcome: Outcome = take(run.context, team)
     if run.settings.feature_storage == "f16":
         outcome.metrics["features/rounding"] = max(team.all_of([run.context.rounding]))
     return outcome
@@ -121,8 +121,9 @@ def open_run(
         raise LabError(f"--model holds another checkpoint than {name}, which the run was trained on")
     data = RunData(path, given.shards)
     trained = torch.float64 if dtype == "f64" else torch.float32
-    if given.shard is not None:
-        check_shares(settings, team)
+    shard = None if given.shard is None else extra("shard", "--shard fsdp2")
+    if shard is not None:
+        shard.check_shares(settings, team)
     # Shares of a split layer leave the mapped files layer by layer.
     device = team.device if given.shard is None else None
     model = load_model(model_folder, DTYPES[dtype], trained, device, _halves(settings))
@@ -130,8 +131,8 @@ def open_run(
     init_adapter(model, settings.seed, contract.streams["init"])
     if settings.recompute:
         model.recompute()
-    if given.shard is not None:
-        model.lockstep = split(model.language_model, team)
+    if shard is not None:
+        model.lockstep = shard.split(model.language_model, team)
     model.to(team.device)
     model.graphs = given.graphs
     folder.load_start(model)
@@ -139,8 +140,7 @@ def open_run(
     at = _restored(folder, model, state, team) if step is None else step
     if step:
         folder.restore(step, model, state)
-    words = Words(model_folder, model.config, contract)
-    actor = Actor(model, words, settings)
+    actor = Actor(model, Words(model_folder, model.config, contract), settings)
     judge = None
     if asked is not None:
         kept = path.parent / ".judge" / "replies.jsonl"

@@ -16,12 +16,12 @@ import accelerate
 import torch
 import transformers
 
-from .errors import LabError
-from .evaluate import best_step, due, evaluate
-from .folder import step_name
+from .errors import LabError, extra
+from .folder import RunFolder, step_name
 from .launch import refuse
 from .records import write_rollouts
 from .run import OpenRun, arguments, open_run, step_of
+from .settings import Settings
 from .step import Outcome
 from .team import Team
 
@@ -123,6 +123,8 @@ def train(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
 def _steps(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
     s, folder, context = run.settings, run.folder, run.context
     rows = len(context.data.report)
+    evaluates = s.eval_steps > 0 and rows > 0
+    evaluate: Any = extra("evaluation", f"evalSteps {s.eval_steps}").evaluate if evaluates else None
     known = team.all_of([stored["report"]["step"] for stored in folder.lines("eval.jsonl")] if team.first else [])
     if due(s, run.step, rows) and run.step not in known:
         evaluate(context, folder, team, run.step)
@@ -151,6 +153,25 @@ def _checkpoint(run: OpenRun, team: Team) -> None:
             folder.write_checkpoint(run.step, run.context.model, run.context.state)
         folder.prune(run.settings.keep_checkpoints, best_step(folder))
     team.wait()
+
+
+def due(settings: Settings, step: int, rows: int) -> bool:
+    """Whether held-out rows are evaluated at a step."""
+    return settings.eval_steps > 0 and rows > 0 and (step % settings.eval_steps == 0 or step == settings.steps)
+
+
+def best_step(folder: RunFolder) -> int | None:
+    """Step with a checkpoint and the highest selection value of the newest score; the newest if several are equal."""
+    steps = folder.checkpoints()
+    chosen = [(own["report"]["step"], own["report"].get("selection")) for own in folder.lines("eval.jsonl")]
+    found = [(step, own) for step, own in chosen if own]
+    # Before a fork another score may have chosen the checkpoint.
+    values = [
+        (own["value"], step)
+        for step, own in found
+        if own["metric"] == found[-1][1]["metric"] and own["value"] is not None and step in steps
+    ]
+    return max(values)[1] if values else None
 
 
 def stopping() -> threading.Event:

@@ -13,7 +13,7 @@ from sa2va_lab.errors import LabError, extra
 from sa2va_lab.settings import Contract
 
 PACKAGE = Path(__file__).parents[1] / "sa2va_lab"
-PARTS = ("judge", "serve", "pieces")
+PARTS = ("judge", "serve", "pieces", "evaluation", "sft", "shard")
 
 
 def test_the_core_imports_none_of_its_parts(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_the_core_imports_none_of_its_parts(tmp_path: Path) -> None:
         "import importlib, json, pkgutil, sa2va_lab as p; from sa2va_lab.errors import LabError, extra\n"
         "said = {}\n"
         "for own in pkgutil.iter_modules(p.__path__): importlib.import_module(f'sa2va_lab.{own.name}')\n"
-        "for part in ('judge', 'pieces'):\n"
+        "for part in ('judge', 'pieces', 'evaluation', 'sft', 'shard'):\n"
         "    try: extra(part, 'It')\n"
         "    except LabError as wrong: said[part] = str(wrong)\n"
         "print(json.dumps(said))"
@@ -33,7 +33,7 @@ def test_the_core_imports_none_of_its_parts(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {
         part: f'It needs the extra {part}: pip install "./python[{part}]"; nothing was changed'
-        for part in ("judge", "pieces")
+        for part in ("judge", "pieces", "evaluation", "sft", "shard")
     }
 
 

@@ -16,11 +16,11 @@ from test_loss import settings
 
 from sa2va_lab.data import RunData, image_id
 from sa2va_lab.errors import LabError, reading
+from sa2va_lab.evaluation.report import METRICS, report_of
 from sa2va_lab.fingerprint import model_hash
 from sa2va_lab.folder import RunFolder
 from sa2va_lab.meteor import Wordnet
 from sa2va_lab.records import exact_json
-from sa2va_lab.report import METRICS, report_of
 from sa2va_lab.run import open_run
 from sa2va_lab.settings import read_contract
 from sa2va_lab.shard import check_shares

@@ -15,15 +15,15 @@ import pytest
 import torch
 from test_loss import settings
 
+import sa2va_lab.evaluation
 import sa2va_lab.train
 from sa2va_lab.errors import LabError
-from sa2va_lab.evaluate import best_step
 from sa2va_lab.folder import RunFolder
 from sa2va_lab.records import exact_json
 from sa2va_lab.run import OpenRun, _restored
 from sa2va_lab.state import EntropyBonus, State
 from sa2va_lab.step import Outcome
-from sa2va_lab.train import stopping, train
+from sa2va_lab.train import best_step, stopping, train
 
 NAMES = ["language_model.model.layers.0.q_proj.lora_A.default.weight", "mlp1.weight"]
 CONFIG = {"steps": 5, "saveSteps": 2, "loraAlpha": 1, "loraDropout": 0, "loraRank": 2, "promptsPerStep": 1}
@@ -108,7 +108,7 @@ def some_rollouts(path: Path, step: int, groups: object) -> None:
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sa2va_lab.train, "step_of", a_step)
-    monkeypatch.setattr(sa2va_lab.train, "evaluate", a_report)
+    monkeypatch.setattr(sa2va_lab.evaluation, "evaluate", a_report)
     monkeypatch.setattr(sa2va_lab.train, "write_rollouts", some_rollouts)
 
 

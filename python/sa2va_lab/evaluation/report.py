@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .order import parse_sources, source_at
-from .philox import Address, uniforms
-from .rewards import Reward
-from .settings import LOOPS, Settings
+from ..order import parse_sources, source_at
+from ..philox import Address, uniforms
+from ..rewards import Reward
+from ..settings import LOOPS, Settings
 
 METRICS = ("loop1_sampled", "loop1_greedy", "loop2_sampled", "loop2_greedy", "grounding_iou", "caption_meteor")
 REWARDS = tuple(f"reward{loop}_{kind}" for loop in LOOPS for kind in ("sampled", "greedy"))

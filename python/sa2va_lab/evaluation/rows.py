@@ -5,22 +5,16 @@ from dataclasses import replace
 
 import torch
 
-from .folder import RunFolder
-from .mask_policy import Output, act
-from .masks import encode_rle, iou, overlap
-from .philox import Address
-from .play import Context, text_facts, told_facts
-from .policy import Asked, Completion
-from .records import exact_json
+from ..folder import RunFolder
+from ..mask_policy import Output, act
+from ..masks import encode_rle, iou, overlap
+from ..philox import Address
+from ..play import Context, text_facts, told_facts
+from ..policy import Asked, Completion
+from ..records import exact_json
+from ..rewards import Facts, Reward, Term, mean_of, score_group
+from ..team import Team
 from .report import REWARDS, Scores, report_of
-from .rewards import Facts, Reward, Term, mean_of, score_group
-from .settings import Settings
-from .team import Team
-
-
-def due(settings: Settings, step: int, rows: int) -> bool:
-    """Whether held-out rows are evaluated at a step."""
-    return settings.eval_steps > 0 and rows > 0 and (step % settings.eval_steps == 0 or step == settings.steps)
 
 
 @torch.no_grad()
@@ -139,17 +133,3 @@ def evaluate(context: Context, folder: RunFolder, team: Team, step: int) -> None
     folder.replace_lines(
         "eval.jsonl", [exact_json(own, plain=True) for own in (*earlier, {"report": report, "rows": rows})]
     )
-
-
-def best_step(folder: RunFolder) -> int | None:
-    """Step with a checkpoint and the highest selection value of the newest score; the newest if several are equal."""
-    steps = folder.checkpoints()
-    chosen = [(own["report"]["step"], own["report"].get("selection")) for own in folder.lines("eval.jsonl")]
-    found = [(step, own) for step, own in chosen if own]
-    # Before a fork another score may have chosen the checkpoint.
-    values = [
-        (own["value"], step)
-        for step, own in found
-        if own["metric"] == found[-1][1]["metric"] and own["value"] is not None and step in steps
-    ]
-    return max(values)[1] if values else None

@@ -1,0 +1,5 @@
+"""The extra `evaluation`: held-out rows with fixed draws, and reports over them."""
+
+from .rows import evaluate
+
+__all__ = ["evaluate"]
