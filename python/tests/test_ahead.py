@@ -19,8 +19,8 @@ class Rows:
         return SimpleNamespace(image_id=f"i{index}", rgb=np.full((2, 2, 3), index, np.uint8))
 
 
-def prepare(rgb: Any, most: int) -> Prepared:
-    return torch.from_numpy(rgb.astype(np.float32)), torch.full((1,), float(most))
+def prepare(rgb: Any) -> Prepared:
+    return torch.from_numpy(rgb.astype(np.float32)), torch.full((1,), 9.0)
 
 
 def test_workers_prepare_the_pictures_of_the_planned_draws() -> None:
@@ -33,7 +33,7 @@ def test_workers_prepare_the_pictures_of_the_planned_draws() -> None:
     alone: Any = SimpleNamespace(own=lambda count: list(range(count)))
     places = list(planned(order, s, alone, 2))
     data: Any = Rows()
-    ahead = Ahead(Pictures(data, prepare, 9), iter(places), 2, False)
+    ahead = Ahead(Pictures(data, prepare), iter(places), 2, False)
     for index in places:
         ahead.draw()
         ready = ahead.taken(f"i{index}")
@@ -50,7 +50,7 @@ def test_workers_prepare_the_pictures_of_the_planned_draws() -> None:
 
 def test_a_picture_that_was_not_foreseen_is_left_to_the_step() -> None:
     data: Any = Rows()
-    ahead = Ahead(Pictures(data, prepare, 9), iter([4, 6]), 1, False)
+    ahead = Ahead(Pictures(data, prepare), iter([4, 6]), 1, False)
     ahead.draw()
     assert ahead.taken("i7") is None
     ahead.draw()

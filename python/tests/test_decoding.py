@@ -87,7 +87,7 @@ def test_a_confidence_is_that_of_the_mask_which_a_replay_takes_from_the_record()
 
     unused: Any = None
     model: Any = SimpleNamespace(sam_size=4)
-    found = Recorded(model, unused, unused).sized(torch.full((1, 4, 4), -1e-9), 4, 4)[0]
+    found = Recorded(model, unused, unused).sized(torch.full((1, 4, 4), -1e-9), 4, 4)()[0]
     assert found.confidence == pytest.approx(0.5)
 
 
@@ -195,10 +195,11 @@ def test_a_token_of_the_1b_model_keeps_little_when_layers_are_recomputed() -> No
 
     rollouts, tokens = 8, 128
     settings: Any = SimpleNamespace(logit_guard=30.0, recompute=True)
-    unused: Any = SimpleNamespace()
-    actor = Prompted(model, unused, settings)
+    asked: Any = SimpleNamespace(prompt=SimpleNamespace(ids=[7]), features=SimpleNamespace(grid=(16, 16)))
+    words: Any = SimpleNamespace(context=7)
+    actor = Prompted(model, words, settings)
     said = [[1] * tokens] * rollouts
-    size, (logps, _) = kept_bytes(model, lambda: actor.text_scores(unused, said, tokens, 1.0, tokens))
+    size, (logps, _) = kept_bytes(model, lambda: actor.text_scores(asked, said, tokens, 1.0, tokens))
     assert logps.shape == (rollouts, tokens)
     assert 1e4 < size / (len(whole) + rollouts * tokens) < 0.3e6
 

@@ -22,6 +22,7 @@ from sa2va_lab.errors import LabError
 from sa2va_lab.folder import RunFolder
 from sa2va_lab.loss import GroupScores, LossSettings, Spread
 from sa2va_lab.play import Live
+from sa2va_lab.reading import Reader
 from sa2va_lab.run import _changes, _precision
 from sa2va_lab.step import _backward
 from sa2va_lab.step_metrics import Played
@@ -48,7 +49,12 @@ def test_parts_of_a_group_give_its_gradient(bonus: float) -> None:
         played.first = grids[0]
         played.scores = GroupScores(Spread(0, 1, 5, False), [1.0, -1.0, 0.5, 0.0, -0.5])
         live = Live(played, score, tuple(slice(at, at + size) for at in range(0, 5, size)))
-        record = _backward(SimpleNamespace(settings=s), live, LossSettings(s, 2, 16, 6, bonus), (False, False))  # type: ignore[arg-type]
+        record = _backward(
+            SimpleNamespace(settings=s, actor=SimpleNamespace(reader=Reader())),
+            live,
+            LossSettings(s, 2, 16, 6, bonus),
+            (False, False),
+        )()  # type: ignore[arg-type]
         found.append((weights.grad, record.loss, record.logps))
     for gradient, loss, logps in found[1:]:
         torch.testing.assert_close(gradient, found[0][0], rtol=1e-12, atol=1e-15)

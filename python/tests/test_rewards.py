@@ -348,7 +348,7 @@ def test_an_adaptive_bonus_follows_its_target() -> None:
 
 def test_rounded_features_keep_their_range() -> None:
     values = torch.tensor([[1.0, 1 + 2**-13, 3e5]])
-    both = halved(Features(values, [values / 3e5]))
+    both = halved(Features(values, [values / 3e5], (1, 1), 1))
     found = both.vision
     gaps = [(kept - own).norm() / own.norm() for kept, own in ((found, values), (both.levels[0], values / 3e5))]
     assert both.error == pytest.approx(float(max(gaps)), rel=1e-3) and 0 < both.error < 5e-4
