@@ -173,7 +173,8 @@ class Sa2va(nn.Module):
 
     def part_of(self, name: str) -> str:
         """The frozen part of a tensor of the checkpoint: "language", "vision" or "sam2"; empty for others."""
-        if self.block_of(name):
+        # A projector that the published training freezes is stored like the tower.
+        if self.block_of(name) and (self.family.trains_projector or self.block_of(name) != "projector"):
             return ""
         parts = {"language": self.family.language_names, "vision": self.family.tower_names,
                  "sam2": (f"{_SAM2}image_encoder.",)}  # fmt: skip
@@ -215,7 +216,7 @@ class Sa2va(nn.Module):
         self.trained = [named[name] for name in self.names]
         for parameter in self.trained:
             parameter.requires_grad_(True)
-            parameter.data = parameter.data.to(self.dtype)
+            parameter.data = parameter.data.to(self.dtype, copy=True)
 
     def recompute(self) -> None:
         """Backward passes compute the decoder's layers again instead of keeping their activations."""

@@ -132,8 +132,16 @@ def test_names_are_the_published_ones(folder: Path) -> None:
     assert model.names[0].startswith("model.model.visual.")
     model = Sa2va(model.config)
     model.add_adapter(2, 4)
-    # The merger is frozen, as in the published training.
+    # The merger is frozen, as in the published training, and stored like the tower.
     assert "projector" not in {model.block_of(name) for name in model.names}
+
+
+def test_mergers_are_rounded_with_the_tower(folder: Path) -> None:
+    whole, rounded = load_model(folder), load_model(folder, halves={"vision"})
+    for (name, own), other in zip(whole.projector.named_parameters(), rounded.projector.parameters(), strict=True):
+        assert torch.equal(other, own.half().float() if own.dim() == 2 else own), name
+    rounded.add_adapter(2, 4, "yes")
+    assert {own.dtype for own in rounded.trained} == {torch.float32}
 
 
 @pytest.mark.parametrize("recomputed", [False, True])
