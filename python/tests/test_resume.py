@@ -280,6 +280,6 @@ def test_a_mistake_of_the_program_is_not_a_damaged_checkpoint(tmp_path: Path) ->
     run = opened(folder_of(tmp_path / "run"), team)
     train(run, team, 4, threading.Event())
     assert opened(RunFolder(tmp_path / "run"), team).step == 4
-    wrong: Any = SimpleNamespace(names=NAMES, trained=run.context.model.trained, put=None)
+    wrong: Any = SimpleNamespace(**vars(run.context.model) | {"put": None})
     with pytest.raises(TypeError, match="not callable"):
         _restored(run.folder, wrong, run.context.state, team)
