@@ -24,9 +24,23 @@ TARGETS = dict.fromkeys(("Qwen2ForCausalLM", "Qwen3ForCausalLM", "LlamaForCausal
 TARGETS["Phi3ForCausalLM"] = ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"]
 
 
+def qwen_vl(fields):
+    """Qwen-VL as a whole, which Sa2VA wraps as `model`, and the layers that adapters change."""
+    name = {"qwen3_vl": "Qwen3VL", "qwen2_5_vl": "Qwen2_5_VL"}[fields["vision_config"]["model_type"]]
+    parts = {part: dict(fields[part]) for part in ("text_config", "vision_config")}
+    config = getattr(transformers, f"{name}Config")(**parts, tie_word_embeddings=False)
+    model = getattr(transformers, f"{name}ForConditionalGeneration")(config).eval()
+    return model, r"model\.language_model\..*\.(" + "|".join(SEPARATE) + ")"
+
+
 def language_model(folder):
     with open(os.path.join(folder, "config.json")) as file:
-        fields = json.load(file)["llm_config"]
+        fields = json.load(file)
+    if "text_config" in fields:
+        model, targets = qwen_vl(fields)
+        load(model, folder, "model.")
+        return model, targets
+    fields = fields["llm_config"]
     family = fields["architectures"][0]
     targets = TARGETS[family]
     config_class = getattr(transformers, family.replace("ForCausalLM", "Config"))
@@ -37,18 +51,22 @@ def language_model(folder):
         beside = ("original_max_position_embeddings",) if int(transformers.__version__.split(".")[0]) >= 5 else ()
         known["rope_scaling"] = fields["rope_scaling"] | {key: fields[key] for key in beside if key in fields}
     model = model_class(config_class(**known)).eval()
+    load(model, folder, "language_model.")
+    return model, targets
+
+
+def load(model, folder, prefix):
     state = {}
     for name in sorted(os.listdir(folder)):
         if not (name.startswith("model") and name.endswith(".safetensors")):
             continue
         with safe_open(os.path.join(folder, name), "pt") as file:
             for key in file.keys():
-                if key.startswith("language_model."):
-                    state[key[len("language_model."):]] = file.get_tensor(key).float()
+                if key.startswith(prefix):
+                    state[key[len(prefix):]] = file.get_tensor(key).float()
     missing, unexpected = model.load_state_dict(state, strict=False)
     assert not unexpected, unexpected
     assert all("lm_head" in key for key in missing), missing
-    return model, targets
 
 
 def main():

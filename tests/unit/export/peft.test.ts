@@ -4,9 +4,10 @@
  * Sa2VA's own code pins; without them these tests are skipped.
  */
 import { spawnSync } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
@@ -14,16 +15,18 @@ import { nodeStore } from "../../../scripts/lib/node/node-store.ts";
 import { writeOut } from "../../../scripts/lib/out-folder.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { adapterFiles } from "../../../src/engine/export/adapter.ts";
+import { loraTargets } from "../../../src/engine/formats/peft-names.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { type Adapter, initLora, readAdapter } from "../../../src/engine/model/adapter/lora.ts";
 import { embedTokens, languageForward, languageLogits } from "../../../src/engine/model/language/language.ts";
-import { languageLinears } from "../../../src/engine/model/language/language-families.ts";
+import { isLanguageTensor, languageLinears } from "../../../src/engine/model/language/language-families.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
 import { loadTensors } from "../../../src/engine/model/weights/weight-pieces.ts";
 import { weightsView } from "../../../src/engine/model/weights/weights.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { readTrained } from "../../../src/engine/runs/checkpoint/trained.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
+import { writeTinyQwen } from "../../support/tiny-qwen.ts";
 import { manifest } from "../runs/sample-run.ts";
 
 const SCRIPT = fileURLToPath(new URL("../../oracle/peft_logits.py", import.meta.url));
@@ -36,6 +39,8 @@ const PYTHONS: Readonly<Record<string, string>> = {
 const IDS = [5, 17, 200, 3, 3, 99, 250, 41, 8, 77, 13, 160, 22, 9, 231, 54, 6, 118, 30, 2];
 /** Folders of every language model family that transformers knows too. */
 const FOLDERS = ["tests/golden/sa2va-tiny-qwen2", "tests/golden/sa2va-tiny-phi3"];
+const scratch = mkdtempSync(join(tmpdir(), "peft-"));
+const QWEN_VL = (["qwen3", "qwen2.5"] as const).map((family) => join(scratch, family));
 
 const IMPORTS = "import sys; sys.modules['torchvision'] = None; import torch, transformers, peft";
 function lacks(python: string): boolean {
@@ -57,7 +62,7 @@ function answersOf(
 /** Logits [T·V] of token ids under our own forward pass. */
 async function ourLogits(folder: string, adapter: Pick<Adapter, "tensors" | "scale">): Promise<Float32Array> {
   const checkpoint = await openCheckpoint(await nodeFolder(folder));
-  const weights = await loadTensors(checkpoint, (name) => name.startsWith("language_model."));
+  const weights = await loadTensors(checkpoint, isLanguageTensor);
   const set: Record<string, Tensor> = {};
   for (const { name, shape, values } of adapter.tensors) set[name] = tf.tensor(values, [...shape]);
   const { language } = checkpoint.config;
@@ -82,51 +87,53 @@ function largestDifference(ours: Float32Array, theirs: readonly (readonly number
 describe.each(Object.entries(PYTHONS))("%s", (_, python) => {
   const skip = lacks(python);
   const peft = (...args: string[]) => answersOf(python, ...args);
-  let scratch = "";
   beforeAll(async () => {
     await tf.setBackend("cpu");
-    scratch = await mkdtemp(join(tmpdir(), "peft-"));
+    for (const folder of QWEN_VL) writeTinyQwen(folder, basename(folder) as "qwen3" | "qwen2.5");
   });
   afterAll(async () => rm(scratch, { recursive: true, force: true }));
 
-  test.skipIf(skip).each(FOLDERS)("loads what the lab exports for %s and says the same", async (folder) => {
-    const { config } = await openCheckpoint(await nodeFolder(folder));
-    const rank = 3;
-    // B is not zero here: an adapter without effect would prove nothing.
-    const fresh = initLora(config.language, rank, (tensor, at) => ((tensor * 131 + at * 29) % 997) / 997 + 0.0005);
-    const factors = fresh.map((tensor, n) =>
-      tensor.name.includes(".lora_B.")
-        ? { ...tensor, values: tensor.values.map((_, at) => Math.sin(n + at * 0.7) * 0.3) }
-        : tensor,
-    );
-    const targets = languageLinears(config.language).map(({ path }) => path.slice(path.lastIndexOf(".") + 1));
-    const params = new Map(factors.map(({ name, shape, values }) => [name, { shape, data: values }] as const));
-    const store = nodeStore(join(scratch, "runs"));
-    const run = await createRun(store, manifest());
-    await writeCheckpoint(store, run.id, {
-      step: 1,
-      params,
-      ema: null,
-      moments: { m: params, v: params },
-      optimiserStep: 1,
-      lora: { r: rank, alpha: 5, targets },
-      config: defaultConfig(),
-      trainer: null,
-    });
-    const out = join(scratch, "adapter");
-    const trained = await readTrained(store, run.id, null, "policy");
-    await writeOut(out, (target) => target.add(adapterFiles(run.manifest(), trained)));
-    const theirs = peft("load", folder, out, JSON.stringify(IDS));
-    expect(theirs.scaling).toBeCloseTo(5 / 3, 12);
-    const ours = await ourLogits(folder, { tensors: factors, scale: 5 / 3 });
-    expect(largestDifference(ours, theirs.logits)).toBeLessThan(1e-4);
-    const plain = peft("plain", folder, "-", JSON.stringify(IDS));
-    expect(largestDifference(ours, plain.logits)).toBeGreaterThan(1e-2);
-    await rm(out, { recursive: true });
-    await store.remove(run.id);
-  });
+  test.skipIf(skip).each([...FOLDERS, ...QWEN_VL])(
+    "loads what the lab exports for %s and says the same",
+    async (folder) => {
+      const { config } = await openCheckpoint(await nodeFolder(folder));
+      const rank = 3;
+      // B is not zero here: an adapter without effect would prove nothing.
+      const fresh = initLora(config.language, rank, (tensor, at) => ((tensor * 131 + at * 29) % 997) / 997 + 0.0005);
+      const factors = fresh.map((tensor, n) =>
+        tensor.name.includes(".lora_B.")
+          ? { ...tensor, values: tensor.values.map((_, at) => Math.sin(n + at * 0.7) * 0.3) }
+          : tensor,
+      );
+      const targets = loraTargets(languageLinears(config.language).map(({ path }) => path));
+      const params = new Map(factors.map(({ name, shape, values }) => [name, { shape, data: values }] as const));
+      const store = nodeStore(join(scratch, "runs"));
+      const run = await createRun(store, manifest());
+      await writeCheckpoint(store, run.id, {
+        step: 1,
+        params,
+        ema: null,
+        moments: { m: params, v: params },
+        optimiserStep: 1,
+        lora: { r: rank, alpha: 5, targets },
+        config: defaultConfig(),
+        trainer: null,
+      });
+      const out = join(scratch, "adapter");
+      const trained = await readTrained(store, run.id, null, "policy");
+      await writeOut(out, (target) => target.add(adapterFiles(run.manifest(), trained)));
+      const theirs = peft("load", folder, out, JSON.stringify(IDS));
+      expect(theirs.scaling).toBeCloseTo(5 / 3, 12);
+      const ours = await ourLogits(folder, { tensors: factors, scale: 5 / 3 });
+      expect(largestDifference(ours, theirs.logits)).toBeLessThan(1e-4);
+      const plain = peft("plain", folder, "-", JSON.stringify(IDS));
+      expect(largestDifference(ours, plain.logits)).toBeGreaterThan(1e-2);
+      await rm(out, { recursive: true });
+      await store.remove(run.id);
+    },
+  );
 
-  test.skipIf(skip).each(FOLDERS)("makes an adapter for %s that the lab loads", async (folder) => {
+  test.skipIf(skip).each([...FOLDERS, ...QWEN_VL])("makes an adapter for %s that the lab loads", async (folder) => {
     const { config } = await openCheckpoint(await nodeFolder(folder));
     const out = join(scratch, "made");
     const theirs = peft("make", folder, out, JSON.stringify(IDS), "5");
