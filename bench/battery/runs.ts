@@ -11,7 +11,7 @@ import { parseSa2vaConfig } from "../../src/engine/model/config.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";
 import type { CardSizes } from "../../src/plugins/card/card-line.ts";
-import { ALL_LAYERS, type MadeShapes, madeConfig, writeInputs } from "../made-up/inputs.ts";
+import { ALL_LAYERS, type MadeShapes, madeConfig, madePicture, writeInputs } from "../made-up/inputs.ts";
 import { CHECK_SETTINGS, readStep, takeSteps } from "../made-up/step.ts";
 
 export const RUN_STAGES = ["step-1b", "demo"] as const;
@@ -46,7 +46,7 @@ async function madeUpSteps(sizes: CardSizes, add: (line: Record<string, unknown>
     for (const [name, changes] of Object.entries(cases).slice(0, sizes === "small" ? 1 : undefined)) {
       const settings = requireConfig(changes, presetConfig("real"), "battery");
       const id = await takeSteps(inputs, settings, store, () => undefined);
-      add({ case: name, ...(await readStep(store, id, parseSa2vaConfig(madeConfig(shapes)))) });
+      add({ case: name, ...(await readStep(store, id, parseSa2vaConfig(madeConfig(shapes)), [madePicture(shapes)])) });
     }
   } finally {
     rmSync(directory, { recursive: true, force: true });

@@ -7,10 +7,12 @@ import type { LabConfig } from "../../src/engine/config/table.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { storageChoice } from "../../src/engine/loading/storage-settings.ts";
 import type { Sa2vaConfig } from "../../src/engine/model/config.ts";
+import type { PictureSize } from "../../src/engine/model/families/family.ts";
 import { forecast } from "../../src/engine/plan/fit.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
 import { readPhases } from "../../src/engine/runs/phase-lines.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
+import { reachedLimits } from "../../src/engine/session/plan.ts";
 import type { RunStore } from "../../src/engine/storage/store.ts";
 
 /** The settings that tests/oracle/check_step.py computes. Confidence differs between any two masks, so groups have a spread. */
@@ -76,9 +78,10 @@ export async function takeSteps(
 
 /**
  * The costs of a run's last step, beside the plan's forecast.
+ * @param pictures sizes of the rows' pictures
  * @throws LabError("held") when no step was taken
  */
-export async function readStep(store: RunStore, id: string, model: Sa2vaConfig) {
+export async function readStep(store: RunStore, id: string, model: Sa2vaConfig, pictures: readonly PictureSize[]) {
   const run = await openRun(store, id);
   const { adapter, config } = run.manifest();
   const metrics = (await run.readMetrics()).at(-1);
@@ -86,7 +89,8 @@ export async function readStep(store: RunStore, id: string, model: Sa2vaConfig) 
   if (metrics === undefined || step === undefined) throw new LabError("held", "The step was not taken");
   const costs = step.phases;
   const peak = Math.max(...Object.values(costs).map(({ peakBytes }) => peakBytes ?? 0));
-  const said = forecast(model, config, storageChoice(config), null, adapter.software);
+  const reached = reachedLimits(model, pictures);
+  const said = forecast(reached, config, storageChoice(config), null, adapter.software);
   return {
     parameters: Object.values(said.weights.parameters).reduce((sum, count) => sum + count, 0),
     adapter: adapter.description || adapter.vendor,

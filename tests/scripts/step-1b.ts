@@ -1,5 +1,5 @@
 /**
- * npm run step-1b -- [--out DIR] [--layers N] [--small] [--phase towers] [--keep] [--write]
+ * npm run step-1b -- [--out DIR] [--layers N] [--small] [--phase towers [--folder DIR] [--storage f16]] [--keep] [--write]
  *
  * One step of both loops at the true shapes of Sa2VA-1B with made-up weights: one tile, groups of two, captions of four
  * tokens, activations recomputed, frozen matrices in f16. Prints one JSON object: losses, gradient norm, costs of every
@@ -7,7 +7,8 @@
  * implementation of tests/oracle where PYTHON names an interpreter that has torch. Takes some 12 GB of memory and, on a
  * software adapter, a quarter of an hour or more. --out (out/step-1b) holds checkpoint and run and is deleted at the end
  * without --keep; a finished step that lies there is not taken again; --layers cuts language model, vision tower and every stage of Hiera to N blocks, which takes minutes;
- * --phase towers runs the frozen towers alone over the picture and prints what they make and hold beside the forecast,
+ * --phase towers runs the frozen towers alone over the picture and prints what they make and hold beside the forecast, of
+ * the model in --folder in place of a made one (tests/scripts/true-size.ts makes those of true size) and in --storage,
  * with --buffers also who held memory at the peak, with --tight within their own forecast instead of a step's; inputs of
  * the same shapes that lie in --out are used again;
  * --small takes the golden model's shapes; --write writes docs/performance/1b-step.json and its page.
@@ -38,6 +39,7 @@ import { disposeFeatures, encodeImage } from "../../src/engine/policy/features.t
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
 import { listRuns } from "../../src/engine/runs/run-folder.ts";
 
+import { reachedLimits } from "../../src/engine/session/plan.ts";
 import { python } from "../support/tools.ts";
 
 const OPTIONS = {
@@ -45,6 +47,8 @@ const OPTIONS = {
   layers: { takes: 1 },
   small: { takes: 0 },
   phase: { takes: 1 },
+  folder: { takes: 1 },
+  storage: { takes: 1 },
   buffers: { takes: 0 },
   tight: { takes: 0 },
   keep: { takes: 0 },
@@ -55,7 +59,8 @@ const PAGE_DATA = join(root, "docs", "performance", "1b-step.json");
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const directory = one(parsed, "out") ?? join("out", "step-1b");
-  const inputs = { model: join(directory, "model"), shards: join(directory, "shards") };
+  const given = one(parsed, "folder");
+  const inputs = { model: given ?? join(directory, "model"), shards: join(directory, "shards") };
   const runs = join(directory, "runs");
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
   try {
@@ -65,7 +70,7 @@ await runTool(async () => {
       : { layers: whole(parsed, "layers", 1, ALL_LAYERS, ALL_LAYERS) };
     const store = nodeStore(runs);
     const taken = (await listRuns(store)).runs.find(({ state }) => state === "finished")?.id;
-    if (taken === undefined) {
+    if (taken === undefined && given === undefined) {
       const written = join(inputs.model, "config.json");
       if (!existsSync(written) || readFileSync(written, "utf8") !== JSON.stringify(madeConfig(shapes))) {
         const { bytes, parameters } = writeInputs(inputs, shapes);
@@ -86,7 +91,7 @@ await runTool(async () => {
       if (event.type === "held" || event.type === "alarm") say(JSON.stringify(event));
     };
     const id = taken ?? (await takeSteps(inputs, settings, store, onEvent));
-    const step = await readStep(store, id, parseSa2vaConfig(madeConfig(shapes)));
+    const step = await readStep(store, id, parseSa2vaConfig(madeConfig(shapes)), [madePicture(shapes)]);
     const oracle = await askOracle(join(runs, id), inputs.model, join(inputs.shards, "data.arrow"), say);
     const facts = {
       layers: shapes === "small" ? shapes : shapes.layers,
@@ -110,7 +115,8 @@ await runTool(async () => {
  * the weights (destroyed buffers that the GPU still uses included) beside the forecasts, and the process's memory.
  */
 async function runTowers(folder: string, shapes: MadeShapes, options: Parsed) {
-  const settings = requireConfig(CHECK_SETTINGS, presetConfig("real"), "step-1b");
+  const stored = options.has("storage") ? { weightStorage: one(options, "storage") } : {};
+  const settings = requireConfig({ ...CHECK_SETTINGS, ...stored }, presetConfig("real"), "step-1b");
   const choice = storageChoice(settings);
   const device = await openNodeDevice();
   try {
@@ -127,10 +133,12 @@ async function runTowers(folder: string, shapes: MadeShapes, options: Parsed) {
     }, 50);
     peakBytes();
     const atPeak = options.has("buffers") ? watchBuffers(device.device) : undefined;
-    const { transient, peak } = forecast(model.config, settings, choice, null, device.report.software);
+    const picture = madePicture(shapes);
+    const reached = reachedLimits(model.config, [picture]);
+    const { transient, peak, weights } = forecast(reached, settings, choice, null, device.report.software);
     const planned = options.has("tight") ? held + transient.towers : peak;
     setPlannedBytes(planned);
-    const features = await encodeImage(model, madePicture(shapes), 1);
+    const features = await encodeImage(model, picture, 1);
     setPlannedBytes();
     await uploadsDone();
     clearInterval(look);
@@ -143,6 +151,7 @@ async function runTowers(folder: string, shapes: MadeShapes, options: Parsed) {
     return {
       device: device.report.description,
       held,
+      weights: weights.frozenBytes + weights.publishedBytes,
       allocated,
       forecast: transient.towers,
       ratio: transient.towers / allocated,

@@ -1,4 +1,5 @@
 /** The built page in a real Chromium, for the browser tests. */
+import { basename } from "node:path";
 import type { Download, Locator, Page } from "playwright-core";
 import { type BrowserOptions, openBrowser, type WatchedPage } from "../../scripts/lib/browser.ts";
 import type { PageServer } from "../../scripts/lib/page-server.ts";
@@ -56,6 +57,16 @@ export async function openPage(
       await server.close();
     },
   };
+}
+
+/** Drops a model folder on the middle of Setup and waits until the page shows it as the loaded model. */
+export async function dropModel(page: Page, folder: string): Promise<void> {
+  const devtools = await page.context().newCDPSession(page);
+  const data = { items: [], files: [folder], dragOperationsMask: 1 };
+  for (const type of ["dragEnter", "dragOver", "drop"] as const)
+    await devtools.send("Input.dispatchDragEvent", { type, x: 640, y: 430, data });
+  const facts = page.getByTestId("model-facts").filter({ hasText: basename(folder) });
+  await facts.waitFor({ state: "attached" });
 }
 
 /** Waits until rows and model are there and the start button can be pressed. */

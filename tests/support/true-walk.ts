@@ -4,9 +4,18 @@
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import type { CDPSession, Page } from "playwright-core";
-import { type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent, untilReady } from "./page.ts";
+import {
+  dropModel,
+  type OpenPage,
+  openFollowed,
+  problems,
+  type RunEvent,
+  show,
+  untilEvent,
+  untilReady,
+} from "./page.ts";
 
 /** Settings of the walk: the least that takes both loops through a large model. */
 export const WALK_SETTINGS = {
@@ -91,10 +100,9 @@ export async function walkTrueSize({ folder, settings, env = {}, wait, onPart }:
     const opened = await openFollowed({ screen: "setup", ...WALK_SETTINGS, ...settings }, { env, profile });
     lab = opened.lab;
     const { events } = opened;
-    const { page, browser, context, consoleErrors } = lab;
+    const { page, browser, consoleErrors } = lab;
     page.setDefaultTimeout(wait);
     const devtools = await browser.newBrowserCDPSession();
-    const drags = await context.newCDPSession(page);
     let last = began;
     const ended = async (what: string, said?: string): Promise<void> => {
       const now = performance.now();
@@ -109,13 +117,7 @@ export async function walkTrueSize({ folder, settings, env = {}, wait, onPart }:
       untilEvent(events, from, (event) => event.type === "state" && event.state === state, wait);
     await ended("page with the pocket model");
 
-    const data = { items: [], files: [folder], dragOperationsMask: 1 };
-    for (const type of ["dragEnter", "dragOver", "drop"] as const)
-      await drags.send("Input.dispatchDragEvent", { type, x: 640, y: 430, data });
-    await page
-      .getByTestId("model-facts")
-      .filter({ hasText: basename(folder) })
-      .waitFor({ state: "attached" });
+    await dropModel(page, folder);
     await page.getByTestId("fit").waitFor({ state: "attached" });
     await untilReady(page);
     const from = (await page.getByTestId("weights-from").textContent()) ?? "";

@@ -5,7 +5,7 @@
  */
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { ALL_LAYERS, madeConfig, writeInputs } from "../../../bench/made-up/inputs.ts";
+import { ALL_LAYERS, madeConfig, madePicture, writeInputs } from "../../../bench/made-up/inputs.ts";
 import { QWEN_RELEASES } from "../../../bench/made-up/qwen.ts";
 import { CHECK_SETTINGS, readStep, takeSteps } from "../../../bench/made-up/step.ts";
 import { requireConfig } from "../../../src/engine/config/parse.ts";
@@ -133,7 +133,7 @@ try {
     phase = event.loop == null ? event.phase : `${event.phase}, loop ${event.loop}`;
   });
   settle();
-  const { adapter, peak } = await readStep(store, id, parseSa2vaConfig(madeConfig(shapes)));
+  const { adapter, peak } = await readStep(store, id, parseSa2vaConfig(madeConfig(shapes)), [madePicture(shapes)]);
   const shares = [...pipelines.values()].map(({ name, log: text }) => {
     const [found] = readLog(text);
     const steps = /(?:matmul|ward)-tiles-\d+-\d+-(\d+)-/.exec(name)?.[1];
