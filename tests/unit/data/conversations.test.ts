@@ -286,3 +286,12 @@ test("a question is kept only with a region that has a caption", () => {
   expect(became(picture)).toBe("no caption: the question is about the whole picture");
   expect(became([...picture, ...talk("Describe the region.", CUP)])).toMatch(/whole picture; kept as a question$/);
 });
+
+test("long runs of digits and spaces in questions and answers take no time of their square", () => {
+  const digits = "7".repeat(200_000);
+  expect(captionsOf([...talk(digits, CUP), ...talk("Describe it.", PLATE)], 2).fatal).toContain(
+    "points to one of 2 masks",
+  );
+  const spaces = `[SEG] is ${" ".repeat(380)}x`.repeat(400);
+  expect(new Set(captionsOf(talk("Segment them.", spaces), 400).captions)).toEqual(new Set(["x"]));
+});

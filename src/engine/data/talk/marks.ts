@@ -60,7 +60,7 @@ export function marksOf(text: string): Mark[] {
 }
 
 const COUNTED =
-  /(?<![A-Za-z_])\d+(?:\s?(?:-|–|to|or|and)\s?\d+)?[ -](?:(?:short|long|complete|simple|full|\w+ed) )?(?:words?|sentences?|characters?|tokens?|lines?|paragraphs?)\b/gi;
+  /(?<![A-Za-z_\d])\d+(?:\s?(?:-|–|to|or|and)\s?\d+)?[ -](?:(?:short|long|complete|simple|full|\w+ed) )?(?:words?|sentences?|characters?|tokens?|lines?|paragraphs?)\b/gi;
 const POINTS = new RegExp(
   `\\d|第|\\b(?:${ORDINALS.join("|")}|last|former|latter|${NUMERALS.slice(1).join("|")}) (?:one|of|to|from)\\b|\\b(?:the|and) (?:${ORDINALS.join("|")}|last|former|latter)\\b`,
   "i",

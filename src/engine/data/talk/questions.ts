@@ -187,6 +187,6 @@ export function wordsBefore(text: string): string | undefined {
 /** The words that follow a [SEG] and name it, such as "the cup" in "[SEG] is the cup" or "[SEG] (cup)". */
 export function wordsAfter(text: string): string | undefined {
   const clause = /^\s*(?:(?:is|are|for|marks?|shows?)\s|[:=(–—-])\s*([^.;!?\n)[\]]{1,400})/i.exec(text)?.[1] ?? "";
-  const words = clause.replace(/[\s,:]*(?:\band)?[\s,:]*$/i, "");
+  const words = clause.replace(/(?:[\s,:]|\band(?![\w']))+$/i, "");
   return SENTENCE.test(words) ? undefined : cleaned(words);
 }

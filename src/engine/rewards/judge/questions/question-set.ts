@@ -24,14 +24,21 @@ export function replyObject(text: string): Record<string, unknown> {
 
 /** The end of reasoning that models write first. */
 const THOUGHT = /<\/think(?:ing)?>|<\|channel\|>final<\|message\|>/i;
-/** A fence around JSON. */
-const FENCED = /(?:^|\n)\s*(```|~~~)[\w-]*\s*([\s\S]*?)\1/g;
+const FENCES = ["```", "~~~"];
 
 /** Some models write their reasoning first; others wrap JSON in a fence despite the instructions. */
 function unwrapped(text: string): string {
-  const plain = text.split(THOUGHT).at(-1) as string;
-  const [block, more] = [...plain.matchAll(FENCED)].map(([, , content = ""]) => content);
-  return (block === undefined || more !== undefined ? plain : block).trim();
+  const plain = (text.split(THOUGHT).at(-1) as string).trim();
+  for (const fence of FENCES) {
+    const from = plain.startsWith(fence) ? 0 : plain.indexOf(`\n${fence}`) + 1;
+    const to = plain.lastIndexOf(fence);
+    if (!plain.startsWith(fence, from) || to < from + fence.length) continue;
+    return plain
+      .slice(from + fence.length, to)
+      .replace(/^[\w-]*/, "")
+      .trim();
+  }
+  return plain;
 }
 
 /** A text field that is not empty. @throws JudgeFailure("wrong-form") naming the field */
