@@ -95,7 +95,7 @@ class QwenVl(Family):
             height, width = resized(rgb.shape[0], rgb.shape[1], 28, 4 * 28**2, 16384 * 28**2)
             rgb = bicubic(rgb, width, height)
         # As the release's processor does: PyTorch's filter has weights in 16 bits where Pillow has 22.
-        planes = torch.from_numpy(np.ascontiguousarray(rgb)).permute(2, 0, 1)[None]
+        planes = torch.from_numpy(np.array(rgb)).permute(2, 0, 1)[None]
         size = self._resized(*rgb.shape[:2])
         large = F.interpolate(planes, size, mode="bicubic", antialias=True, align_corners=False)
         return normalise(large.permute(0, 2, 3, 1).numpy(), self._scale)
