@@ -122,6 +122,6 @@ export function readFileOfSettings(file: string): Readonly<Record<string, unknow
 /** Reports changed settings that supervised steps do not use; loops 1 and 2 select captions or masks there. */
 function tellUnused(config: LabConfig, preset: LabConfig, tell: (sentence: string) => void): void {
   const weights = LOOP_IDS.map((id) => `loop${id}Weight` as const).filter((key) => config[key] !== preset[key]);
-  const unused = config.loops === "3" ? ["loops=3", ...weights] : weights;
+  const unused = ["1", "2", "both"].includes(config.loops) ? weights : [`loops=${config.loops}`, ...weights];
   if (unused.length > 0) tell(`Supervised steps do not use ${unused.join(", ")}`);
 }

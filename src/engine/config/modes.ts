@@ -6,4 +6,6 @@ interface Mode extends TrainingMode {
   readonly name: PluginMode;
 }
 
-export const MODES = added(PLUGINS, "modes").flat() as readonly Mode[];
+const isMode = (mode: TrainingMode): mode is Mode => mode.name !== "rl";
+
+export const MODES: readonly Mode[] = added(PLUGINS, "modes").flat().filter(isMode);

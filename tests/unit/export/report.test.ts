@@ -1,12 +1,16 @@
 import { expect, test } from "vitest";
+import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import { storeEvaluation } from "../../../src/engine/eval/report.ts";
+import { exportFiles } from "../../../src/engine/export/formats.ts";
 import { runLibrary } from "../../../src/engine/runs/library/library.ts";
+import { Thumbnails } from "../../../src/engine/runs/rollouts/thumbnails.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { lineChart } from "../../../src/plugins/report/line-chart.ts";
 import { runReport } from "../../../src/plugins/report/run-report.ts";
+import { collectFiles } from "../../support/collected-files.ts";
 import { row, TERMS } from "../runs/sample-evaluations.ts";
-import { manifest } from "../runs/sample-run.ts";
+import { group, manifest } from "../runs/sample-run.ts";
 
 test("the report shows the notes of the run", async () => {
   const store = memoryStore();
@@ -15,6 +19,21 @@ test("the report shows the notes of the run", async () => {
   const html = await runReport(await openRun(store, id), null);
   expect(html).toContain("best so far");
   expect(html).toContain("good, masks");
+});
+
+test("the report draws masks on the small pictures of a run without its data", async () => {
+  const store = memoryStore();
+  const run = await createRun(store, manifest());
+  await run.appendStep(1, { loss: 1 });
+  await run.appendGroups(1, [group(1, 1, 0)]);
+  const html = async () =>
+    new TextDecoder().decode((await collectFiles(await exportFiles(run, "report")))["report.html"]);
+  const bare = await html();
+  const pictures = new Thumbnails(store, run.id);
+  const data = new Uint8Array(600 * 400 * 3).fill(99);
+  await pictures.take({ summary: { imageId: "f00" } as RegionSummary, rgb: { width: 600, height: 400, data } });
+  await pictures.store();
+  expect(await html()).not.toBe(bare);
 });
 
 test("the report names rows that gained and rows that lost, and no row for what it did not do", async () => {
