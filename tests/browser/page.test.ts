@@ -160,14 +160,18 @@ describe("the page", () => {
 
     it("darkens what lies outside a mask a little, so that photographs stay readable", async () => {
       const { page } = lab;
-      const brightness = (): Promise<number> =>
+      const drawn = (): Promise<{ brightness: number; values: number }> =>
         page.evaluate(() => {
           const canvas = document.querySelector<HTMLCanvasElement>("[data-testid=gallery] canvas");
           const pixels = Array.from(
             canvas?.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height).data ?? [],
           );
-          return pixels.reduce((sum, value) => sum + value, 0) / pixels.length;
+          const brightness = pixels.reduce((sum, value) => sum + value, 0) / pixels.length;
+          return { brightness, values: new Set(pixels).size };
         });
+      const brightness = async (): Promise<number> => (await drawn()).brightness;
+      // A mask alone has few colours; its picture comes a moment later.
+      await expect.poll(async () => (await drawn()).values).toBeGreaterThan(64);
       const masked = await brightness();
       await page.getByRole("radio", { name: "Off" }).click();
       await expect.poll(brightness).toBeGreaterThan(masked);
