@@ -295,7 +295,8 @@ describe("the fields of Setup", () => {
     const search = page.getByTestId("search-settings");
     await search.fill("num_generations");
     await expect.poll(names).toEqual(["Group size G"]);
-    await page.getByTestId("settings").getByText("2 to 64 · TRL num_generations").waitFor();
+    const help = page.getByTestId("settings").getByText("Rollouts per prompt");
+    await expect.poll(() => help.textContent()).toMatch(/· 2 to 64 · published recipes: 4 to 8 · TRL num_generations$/);
     await search.fill("field noise");
     await expect.poll(names).toContain("Field noise σ");
     await search.fill("candidate temperature");
@@ -384,6 +385,7 @@ describe("without WebGPU the page", () => {
     await system.getByText("chrome://gpu").waitFor();
     let text = await system.textContent();
     await page.getByRole("tab", { name: "Memory" }).click();
+    await system.getByText(/No memory is used/).waitFor();
     text += (await system.textContent()) ?? "";
     const said = await problems(lab.page);
     expect(said).toEqual([expect.not.stringMatching(/×/)]);
