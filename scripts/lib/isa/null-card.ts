@@ -21,8 +21,9 @@ interface Driver {
   readonly library: string;
   /** Stands for the kernel's driver; such drivers come from the newest release. */
   readonly shim?: string;
-  /** Names of the variables and statistics of a driver. */
-  readonly card: string;
+  /** Variable of the environment that names the card; without one the driver has a single card. */
+  readonly card?: string;
+  /** Names of statistics. */
   readonly registers: string;
   readonly spills: readonly string[];
   readonly scratch: string;
@@ -52,7 +53,6 @@ const DRIVERS = {
   honeykrisp: {
     library: "libvulkan_asahi.so",
     shim: "libasahi_noop_drm_shim.so",
-    card: "LAB_ISA_CARD",
     registers: "GPRs",
     spills: ["Spills", "Fills"],
     scratch: "Scratch",
@@ -87,7 +87,7 @@ export const FAMILIES = {
   vega10: gcn("Radeon RX Vega (GCN 5)", "vega10"),
   polaris10: gcn("Radeon RX 480 (GCN 4)", "polaris10"),
   ga102: { driver: "nvk", names: ["0x172"], title: "GeForce RTX 3090 (Ampere)", lanes: 32, waves: 1 },
-  m1: { driver: "honeykrisp", names: ["m1"], title: "Apple M1", lanes: 32, waves: 3 / 4 },
+  m1: { driver: "honeykrisp", names: [], title: "Apple M1", lanes: 32, waves: 3 / 4 },
 } as const satisfies Readonly<Record<string, Family>>;
 
 export type FamilyName = keyof typeof FAMILIES;
@@ -220,13 +220,13 @@ export function nullCard(family: FamilyName): NullCard {
   const icd = { ICD: { api_version: "1.3.0", library_path: wrapper }, file_format_version: "1.0.0" };
   writeFileSync(manifest, JSON.stringify(icd));
   const text = readFileSync(driver, "latin1").toLowerCase();
-  const name = shim === undefined ? names.find((name) => text.includes(`\0${name}\0`)) : names[0];
+  const name = shim === undefined ? names.find((name) => text.includes(`\0${name}\0`)) : (names[0] ?? "");
   if (name === undefined) throw badInput(`The Mesa of this distribution does not know the card ${family}`, family);
   const env = {
     VK_ICD_FILENAMES: manifest,
     NULLCARD_DRIVER: driver,
     MESA_SHADER_CACHE_DISABLE: "true",
-    [card]: name,
+    ...(card === undefined ? {} : { [card]: name }),
   };
   if (shim !== undefined) {
     // The newest C library runs the whole process; a child that it starts does not have it.

@@ -112,4 +112,30 @@ end
     expect(workOf(log?.assembly ?? "", { load: 2, multiply: 4 })).toEqual(round);
     expect(workOf("BB0:\n\tv_add_f32 v0, v1, v2\n")).toBeUndefined();
   });
+
+  it("of NVIDIA counts every instruction of the loop, wherever its last block stands", () => {
+    const text = `block.u 0 L1 [] -> {
+      r0      = s2r sr[0x21]                                       // delay=2
+} -> [1]
+block.u 1 L2 [0, 4] -> {
+      r4      = ld.global.a64.constant.b32 [r0+ur2..4], p0         // delay=1
+                st.shared.strong.cta.b32 [r0.x4+rZ] r4             // delay=1
+@!p0            bra pT L5                                          // delay=1
+} -> [2, 3]
+block.u 2 L3 [1] -> {
+      r8..12  = ld.shared.strong.cta.b128 [r0+rZ], pT              // delay=1
+      r1      = ffma.ftz r4 r8 r1                                  // delay=1
+      r2      = hfma2 r4 r9 r2                                     // delay=1
+      r5      = imnmx.u32 r5 r6 pT                                 // delay=1
+                bra pT L6                                          // delay=1
+} -> [4]
+block 3 L5 [1] -> {
+      r3      = ffma.ftz r4 r4 r3                                  // delay=1
+                exit                                               // delay=1
+} -> []
+block.u 4 L6 [2] -> {
+                bra !up0 L2                                        // delay=1
+} -> [1, 3]`;
+    expect(workOf(text)).toEqual({ vector: 9, multiplyAdds: 3, clamps: 1, localWords: 4, globalWords: 1 });
+  });
 });
