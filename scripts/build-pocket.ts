@@ -142,7 +142,7 @@ await runTool(async () => {
     const own = trainer.weights("average");
     const signal = new AbortController().signal;
     const answers = (held: readonly HeldOutPicture[]) =>
-      answerHeldOut(model, own, held, scorer, { maxNewTokens: MAX_NEW_TOKENS, signal });
+      answerHeldOut(model, own, held, scorer, { maxCompletionLength: MAX_NEW_TOKENS, signal });
     const answered = await answers(heldOutPictures(world, count));
     const moving = world === "clips" ? await answers(heldOutClips(count)) : [];
     await writeTrainedPocket(out, model, own);

@@ -115,7 +115,7 @@ await runTool(async () => {
         Number(overlaps[at] === Math.max(...overlaps) && (overlaps[at] as number) > 0),
       );
     });
-    const settings = { maxNewTokens: 16, logitGuard: 30, keepTiny: true, signal: new AbortController().signal };
+    const settings = { maxCompletionLength: 16, logitGuard: 30, keepTiny: true, signal: new AbortController().signal };
     const [captions = []] = await describePictures(model, weights, [{ ...place, masks }], settings);
     const references = scene.things.map((thing) => describe(drawDiscriminating(thing, scene, dice), dice));
     const scores = await scorer.score(
@@ -135,7 +135,7 @@ await runTool(async () => {
     });
     disposeFeatures(features);
   }
-  const settings = { maxNewTokens: 16, signal: new AbortController().signal };
+  const settings = { maxCompletionLength: 16, signal: new AbortController().signal };
   const overlapping = Array.from({ length: overlaps }, (_, at) => overlappingPicture(seed, at, SIDE));
   for (const answer of await answerHeldOut(model, {}, overlapping, scorer, settings)) {
     const put = putting(answer.picture);

@@ -132,7 +132,7 @@ await runTool(async () => {
   const check = async (): Promise<Interval> => {
     const own = trainer.weights("current");
     const signal = new AbortController().signal;
-    const answers = await answerHeldOut(model, own, pictures, scorer, { maxNewTokens: 16, signal });
+    const answers = await answerHeldOut(model, own, pictures, scorer, { maxCompletionLength: 16, signal });
     tf.dispose(Object.values(own));
     const clusters = answers.map(({ picture }) => picture);
     const overlaps = answers.map(({ iou }) => iou);

@@ -121,8 +121,16 @@ function readOptions(parsed: Parsed): Options {
   const mode = oneOf(parsed, "answers", ["free", "forced"]);
   const split = one(parsed, "split") ?? (suite.split || undefined);
   const part = oneOf(parsed, "part", SUITE_PARTS);
-  const maxNewTokens = whole(parsed, "max-tokens", 1, 4096, ANSWER_TOKENS);
-  return { suite, data, split, part, mode, follow: { ...followOptions(parsed), answers: mode, maxNewTokens }, out };
+  const maxCompletionLength = whole(parsed, "max-tokens", 1, 4096, ANSWER_TOKENS);
+  return {
+    suite,
+    data,
+    split,
+    part,
+    mode,
+    follow: { ...followOptions(parsed), answers: mode, maxCompletionLength },
+    out,
+  };
 }
 
 /** METEOR and, from a file `{"name": "…", "values": {"label|phrase": 0.7, …}}`, similarities of phrases. */
@@ -238,7 +246,7 @@ await runTool(async () => {
     split: split ?? null,
     ...(part === "all" ? {} : { part }),
     answers: mode,
-    ...(options.follow.maxNewTokens === ANSWER_TOKENS ? {} : { maxTokens: options.follow.maxNewTokens }),
+    ...(options.follow.maxCompletionLength === ANSWER_TOKENS ? {} : { maxTokens: options.follow.maxCompletionLength }),
     ...(opened.clip === undefined ? {} : { follow: followText(options.follow) }),
     model: { name: checkpoint.name, hash },
     adapter: adapter === undefined ? null : { name: adapter.name, hash: adapter.hash },
@@ -261,7 +269,7 @@ await runTool(async () => {
       const clip = opened.clip?.(index);
       if (clip !== undefined) return await followTasks(context, system, clip, tasks, options.follow);
       const rgb = await decodeImage(await opened.picture(index));
-      const task = tryTaskOf(tasks, options.follow.maxNewTokens);
+      const task = tryTaskOf(tasks, options.follow.maxCompletionLength);
       const answer = await tryOut(context, { id: (items[index] as SuiteItem).imageId, rgb }, task, { from: system });
       device.check();
       return suiteAnswersOf(answer);

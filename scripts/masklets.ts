@@ -56,7 +56,7 @@ function settingsOf(parsed: Parsed): FollowSettings {
   return {
     ...followOptions(parsed),
     answers: oneOf(parsed, "answers", ["free", "forced"]),
-    maxNewTokens: whole(parsed, "max-tokens", 1, 4096, 256),
+    maxCompletionLength: whole(parsed, "max-tokens", 1, 4096, 256),
   };
 }
 

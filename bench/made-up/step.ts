@@ -17,10 +17,10 @@ import type { RunStore } from "../../src/engine/storage/store.ts";
 
 /** The settings that tests/oracle/check_step.py computes. Confidence differs between any two masks, so groups have a spread. */
 export const CHECK_SETTINGS = {
-  groupSize: 2,
+  numGenerations: 2,
   promptsPerStep: 1,
   accumulation: 1,
-  maxNewTokens: 4,
+  maxCompletionLength: 4,
   partnerMaxTokens: 4,
   maxTiles: 1,
   steps: 1,

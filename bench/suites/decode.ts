@@ -73,7 +73,7 @@ function batchOf(weights: Weights, rows: number): Batch {
 }
 
 const options = (greedy: boolean): GenerateOptions => ({
-  maxNewTokens: TOKENS,
+  maxCompletionLength: TOKENS,
   sampler: FULL_SAMPLING,
   greedy,
   key: () => ({ seed: 1, step: 1, loop: 1, row: 0, rollout: 0, position: 0, stream: STREAM.token }),

@@ -41,11 +41,11 @@ export interface MemoryRow {
 
 /** Steps of the cheapest settings that sample both loops. */
 const SETTINGS = {
-  groupSize: 2,
+  numGenerations: 2,
   promptsPerStep: 1,
-  maxNewTokens: 6,
+  maxCompletionLength: 6,
   partnerMaxTokens: 6,
-  loraRank: 4,
+  loraR: 4,
   loraAlpha: 8,
   saveSteps: 0,
   seed: 1,

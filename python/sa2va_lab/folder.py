@@ -20,7 +20,7 @@ from transformers import TrainerState
 from .errors import FORM, LabError, reading
 from .model import Sa2va, Values
 from .records import exact_json, number
-from .settings import read_json, read_lines, whole_lines
+from .settings import read_json, read_lines, whole_lines, renamed
 from .state import EntropyBonus, State
 
 _MARKER = "complete.json"
@@ -60,14 +60,23 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         """Raises LabError when there is no run."""
         self.path = path
-        self.manifest: dict[str, Any] = read_json(path / "run.json")
-        with reading(path / "run.json", *FORM):
-            if self.manifest["format"] != "sa2va-lab-run/1":
-                raise LabError(f"{path / 'run.json'} is not of the form sa2va-lab-run/1; nothing was changed")
+        self.manifest = self._read()
+
+    def _read(self) -> dict[str, Any]:
+        """run.json, its settings under today's names."""
+        path = self.path / "run.json"
+        found: dict[str, Any] = read_json(path)
+        with reading(path, *FORM):
+            if found["format"] != "sa2va-lab-run/1":
+                raise LabError(f"{path} is not of the form sa2va-lab-run/1; nothing was changed")
+            found["config"] = renamed(found["config"])
+            for segment in found.get("segments", []):
+                segment |= {"changed": renamed(segment["changed"])} if "changed" in segment else {}
+        return found
 
     def update(self, **change: Any) -> None:
         """Rewrites run.json; unknown keys are kept."""
-        self.manifest = read_json(self.path / "run.json") | change
+        self.manifest = self._read() | change
         self._replace("run.json", json.dumps(self.manifest, ensure_ascii=False, indent=2) + "\n")
 
     def _replace(self, name: str, text: str) -> None:
@@ -273,7 +282,7 @@ def _adapter_config(model: Sa2va, manifest: dict[str, Any]) -> dict[str, Any]:
     config, targets = manifest["config"], model.adapted()
     return {
         "base_model_name_or_path": manifest["model"]["name"], "bias": "none", "lora_alpha": config["loraAlpha"],
-        "lora_dropout": config["loraDropout"], "peft_type": "LORA", "r": config["loraRank"],
+        "lora_dropout": config["loraDropout"], "peft_type": "LORA", "r": config["loraR"],
         "target_modules": targets[0] if model.family.layers else targets, "task_type": "CAUSAL_LM",
     }  # fmt: skip
 
@@ -281,9 +290,9 @@ def _adapter_config(model: Sa2va, manifest: dict[str, Any]) -> dict[str, Any]:
 def _trainer_state(step: int, model: Sa2va, state: State, manifest: dict[str, Any]) -> dict[str, Any]:
     """Fields for Hugging Face tools, and the state for an exact resume."""
     config = manifest["config"]
-    lora = {"alpha": config["loraAlpha"], "dropout": config["loraDropout"], "r": config["loraRank"]}
+    lora = {"alpha": config["loraAlpha"], "dropout": config["loraDropout"], "r": config["loraR"]}
     trainer: dict[str, Any] = {"optimiserSteps": state.optimiser_steps, "skippedSteps": state.skipped_steps}
-    if config.get("adaptiveEntropy"):
+    if config.get("useAdaptiveEntropy"):
         bonuses = state.entropy.items()
         trainer["entropy"] = {str(at): {"coefficient": own.coefficient, "lastEntropy": own.last} for at, own in bonuses}
     ours = {

@@ -48,7 +48,7 @@ class LossSettings:
     def preset(self) -> tuple[str, str, str]:
         """Objective, aggregation and level of the ratio."""
         objective, aggregation, level = _PRESETS["notes" if self.notes else self.settings.loss_type]
-        return objective, aggregation, "sequence" if self.settings.importance_level == "sequence" else level
+        return objective, aggregation, "sequence" if self.settings.importance_sampling_level == "sequence" else level
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def ratios_of(inputs: LossInputs, settings: LossSettings) -> Ratios:
     if inputs.reference is None:
         return Ratios(logps, gap, ratio, None, torch.zeros_like(gap))
     kl, clamped = kl_term(logps - torch.where(seen, inputs.reference, 0.0), settings)
-    return Ratios(logps, gap, ratio, kl * ratio if settings.settings.bias_corrected_kl else kl, clamped)
+    return Ratios(logps, gap, ratio, kl * ratio if settings.settings.use_bias_correction_kl else kl, clamped)
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def _objective(inputs: LossInputs, found: Ratios, settings: LossSettings) -> Ten
     if kind == "cispo":
         return -ratio.detach().clamp(0, s.epsilon_high) * a * found.logps
     if kind == "sapo":
-        k = torch.where(a > 0, s.sapo_temperature_positive, s.sapo_temperature_negative)
+        k = torch.where(a > 0, s.sapo_temperature_pos, s.sapo_temperature_neg)
         return -(4 / k) * torch.sigmoid(k * (ratio - 1)) * a
     return -vespo_weight(found.gap.detach(), a, s) * a * found.logps
 
@@ -156,8 +156,8 @@ def _objective(inputs: LossInputs, found: Ratios, settings: LossSettings) -> Ten
 def vespo_weight(token_ratio: Tensor, advantages: Tensor, s: Settings) -> Tensor:
     """φ of the row's summed log-ratio, [N, 1]."""
     good = advantages >= 0
-    k = torch.where(good, s.vespo_k_positive, s.vespo_k_negative)
-    rate = torch.where(good, max(1e-4, s.vespo_lambda_positive), max(1e-4, s.vespo_lambda_negative))
+    k = torch.where(good, s.vespo_k_pos, s.vespo_k_neg)
+    rate = torch.where(good, max(1e-4, s.vespo_lambda_pos), max(1e-4, s.vespo_lambda_neg))
     summed = token_ratio.clamp(-20, 20).sum(1, keepdim=True).clamp(math.log(1e-8), 20)
     phi = (rate + k * summed - rate * summed.exp()).exp()
     return torch.where(phi.isfinite(), phi, 0.0)
@@ -193,9 +193,9 @@ def policy_loss(inputs: LossInputs, settings: LossSettings) -> tuple[Tensor, Ten
     s, mask, found = settings.settings, inputs.mask, ratios_of(inputs, settings)
     kept = top_entropy(inputs.entropies, mask, s.top_entropy_quantile)
     keep = kept if s.top_entropy_quantile < 1 else torch.ones_like(mask)
-    if s.off_policy_threshold > 0:
+    if s.off_policy_mask_threshold > 0:
         drift = -(found.gap.detach() * mask).sum(1, keepdim=True) / mask.sum(1, keepdim=True).clamp_min(1)
-        left = (inputs.advantages[:, None] < 0) & (drift > s.off_policy_threshold)
+        left = (inputs.advantages[:, None] < 0) & (drift > s.off_policy_mask_threshold)
         keep = keep * (~left).to(mask.dtype)
     weights = _aggregation(mask, settings)
     if inputs.weights is not None:
@@ -251,7 +251,7 @@ class GroupScores:
 
 def inputs_of(group: RewardGroup, s: Settings) -> list[Reward]:
     """Inputs of a group's advantages and spread: its rewards, or sums of their parts normalised in the group."""
-    if s.reward_aggregation != "normalize_then_sum":
+    if s.multi_objective_aggregation != "normalize_then_sum":
         return group.rewards
     eps = s.advantage_eps
     columns: list[list[Reward]] = []
@@ -273,7 +273,7 @@ def group_scores(groups: list[RewardGroup], s: Settings) -> list[GroupScores]:
     """Advantages of all groups of one loop in a step. Raises LabError for a reward that is not finite."""
     if any(reward is not None and not math.isfinite(reward) for group in groups for reward in group.rewards):
         raise LabError("A reward is not finite; no advantage was computed")
-    apart = s.reward_aggregation == "normalize_then_sum"
+    apart = s.multi_objective_aggregation == "normalize_then_sum"
     rows = [inputs_of(group, s) for group in groups]
     shares: list[float] | None = None
     if any(group.weights is not None for group in groups):

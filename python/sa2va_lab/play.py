@@ -216,7 +216,7 @@ def text_group(context: Context, loop: int, group: int) -> Generator[Asked | Non
     rewards, terms = score_group(text_facts(context, loop, row, reference, said, found), loop, s, context.scorer)
     masks = [own.mask if own else None for own in found] or [None] * len(said)
     longest = max(1, *(len(own.ids) for own in said))
-    counts = [[1.0 if own.ended or not s.mask_truncated else 0.0] * len(own.ids) for own in said]
+    counts = [[1.0 if own.ended or not s.mask_truncated_completions else 0.0] * len(own.ids) for own in said]
     drafts = [
         _draft(
             row, asked.prompt.text, rewards[n], terms[n], completion=words.decode(own.ids, True), caption=own.text,
@@ -239,7 +239,7 @@ def text_group(context: Context, loop: int, group: int) -> Generator[Asked | Non
 
     def score(rows: slice) -> tuple[Tensor, Tensor, Auxiliary]:
         return (
-            *actor.text_scores(asked, [own.ids for own in said[rows]], longest, s.temperature, s.max_new_tokens),
+            *actor.text_scores(asked, [own.ids for own in said[rows]], longest, s.temperature, s.max_completion_length),
             {},
         )
 
@@ -254,7 +254,7 @@ def _ask_start(
     """If the settings need them: log-probabilities under the starting weights, read later, and the anchor's loss."""
     s = context.settings
     anchored = s.mask_anchor != "none" and s.mask_anchor_weight != 0
-    referred = s.needs_reference and s.reference == "start" and not s.sync_reference
+    referred = s.needs_reference and s.reference == "start" and not s.sync_ref_model
     if not anchored and not referred:
         return None, None
     with context.model.values(context.state.start):
@@ -291,7 +291,7 @@ def segment_group(
     height, width = row.mask.shape
     with torch.no_grad():
         output = Output(actor, features, row.caption, row.others)
-        drawn = act(output, s, s.group_size, context.address(2, group, "mask"))
+        drawn = act(output, s, s.num_generations, context.address(2, group, "mask"))
     masks_of = actor.sized(torch.cat([drawn.greedy, drawn.logits]), height, width)
     start, anchor = _ask_start(context, row, features, drawn)
     yield None
@@ -362,7 +362,7 @@ def _together(context: Context, loop: int, groups: list[int]) -> list[Live]:
         return _sent(games, answers)
     games = [text_group(context, loop, group) for group in groups]
     addresses = [context.address(loop, group, "token") for group in groups]
-    _sent(games, actor.texts(_sent(games, nothing), s.group_size, addresses, True))
+    _sent(games, actor.texts(_sent(games, nothing), s.num_generations, addresses, True))
     return _sent(games, nothing)
 
 

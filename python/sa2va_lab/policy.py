@@ -175,7 +175,7 @@ class Actor:
         sampler = Sampler(guard=s.logit_guard)
         if addresses is not None:
             sampler = Sampler(s.temperature, s.logit_guard, s.top_k, s.top_p, s.min_p, s.repetition_penalty)
-        return self.decode(starts, s.max_new_tokens, sampler, one_length)
+        return self.decode(starts, s.max_completion_length, sampler, one_length)
 
     def seen(self, mask: Mask) -> Mask | None:
         """Visual tokens that a mask covers; None where it covers none."""
@@ -259,7 +259,7 @@ class Actor:
             logs = (self.model.logits(states).clamp(-guard, guard) / temperature).log_softmax(-1)
             return logs.gather(-1, targets[..., None])[..., 0], -(logs.exp() * logs).sum(-1)
 
-        if not self.settings.recompute or not torch.is_grad_enabled():
+        if not self.settings.gradient_checkpointing or not torch.is_grad_enabled():
             return scores(states, targets)
         # Scores of the vocabulary take more memory than all layers' inputs, so one answer's exist at a time.
         rows = [

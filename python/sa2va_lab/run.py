@@ -27,7 +27,7 @@ from .step import Outcome, grpo_step
 from .team import Team
 from .text import Words
 
-SIZES = {"promptsPerStep": (1, 64), "groupSize": (2, 64)}
+SIZES = {"promptsPerStep": (1, 64), "numGenerations": (2, 64)}
 """Settings that a command line may change, with the lab's ranges."""
 DTYPES = {"bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
 
@@ -127,9 +127,9 @@ def open_run(
     # Shares of a split layer leave the mapped files layer by layer.
     device = team.device if given.shard is None else None
     model = load_model(model_folder, DTYPES[dtype], trained, device, _halves(settings))
-    model.add_adapter(settings.lora_rank, settings.lora_alpha, settings.train_projector)
+    model.add_adapter(settings.lora_r, settings.lora_alpha, settings.train_projector)
     init_adapter(model, settings.seed, contract.streams["init"])
-    if settings.recompute:
+    if settings.gradient_checkpointing:
         model.recompute()
     if shard is not None:
         model.lockstep = shard.split(model.language_model, team)

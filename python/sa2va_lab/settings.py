@@ -19,6 +19,11 @@ def attribute(name: str) -> str:
     return re.sub("([A-Z])", r"_\1", name).lower()
 
 
+def renamed(values: dict[str, Any]) -> dict[str, Any]:
+    """The values of settings that an earlier version may have written, under today's names."""
+    return {_KNOWN["former"].get(name, name): value for name, value in values.items()}
+
+
 @dataclass(frozen=True)
 class Settings(Table):
     """The settings that have an effect here (docs/settings.md in the lab); others cannot be read."""
@@ -151,4 +156,5 @@ def read_contract(run: Path) -> Contract:
     with reading(path, *FORM):
         if given["format"] != "sa2va-lab-scale/2":
             raise LabError(f"{path} is not of the form sa2va-lab-scale/2; export the run again")
-        return Contract(**{field.name: given[field.name] for field in fields(Contract)})
+        found = {field.name: given[field.name] for field in fields(Contract)}
+        return Contract(**found | {"defaults": renamed(found["defaults"])})

@@ -41,17 +41,17 @@ class EntropyBonus:
 
     def applied(self, s: Settings) -> float:
         """Weight in the coming update: with a target, only while the last entropy was at or below it."""
-        if not s.adaptive_entropy:
-            return float(s.entropy_coefficient)
+        if not s.use_adaptive_entropy:
+            return float(s.entropy_coef)
         return self.coefficient if self.last is not None and self.last <= s.entropy_target else 0.0
 
     def after(self, entropy: float, s: Settings) -> "EntropyBonus":
         """The state after an update with this mean entropy; a value that is not finite changes nothing."""
-        if not s.adaptive_entropy or not math.isfinite(entropy):
+        if not s.use_adaptive_entropy or not math.isfinite(entropy):
             return self
         if entropy <= s.entropy_target:
-            return EntropyBonus(min(s.entropy_coefficient_max, self.coefficient + s.entropy_step), entropy)
-        return EntropyBonus(max(s.entropy_coefficient_min, self.coefficient - s.entropy_step), entropy)
+            return EntropyBonus(min(s.entropy_coef_max, self.coefficient + s.entropy_coef_delta), entropy)
+        return EntropyBonus(max(s.entropy_coef_min, self.coefficient - s.entropy_coef_delta), entropy)
 
 
 Gradients = dict[int, list[Tensor | None]]
@@ -95,7 +95,7 @@ def copies(values: list[Tensor] | list[torch.nn.Parameter]) -> Values:
 def fresh_state(model: Sa2va, settings: Settings) -> State:
     """State at the start of a run; the model has the starting weights."""
     zeros = [torch.zeros_like(parameter.data) for parameter in model.trained]
-    entropy = {loop: EntropyBonus(settings.entropy_coefficient) for loop in LOOPS}
+    entropy = {loop: EntropyBonus(settings.entropy_coef) for loop in LOOPS}
     return State(copies(model.trained), copies(model.trained), zeros, copies(zeros), entropy=entropy)
 
 
@@ -114,15 +114,15 @@ def taken(model: Sa2va, loop: int, settings: Settings) -> list[Tensor | None]:
 
 def learning_rate(settings: Settings, step: int) -> float:
     """Learning rate of optimiser step `step`, from 0; skipped steps do not count."""
-    updates = 1 if settings.mode == "sft" else settings.windows * settings.iterations
+    updates = 1 if settings.mode == "sft" else settings.windows * settings.num_iterations
     total, warm = settings.steps * updates, settings.warmup_steps
     share = 1.0
-    if settings.schedule != "constant" and step < warm:
-        start = 1 / max(1, warm) if settings.schedule == "linear-then-cosine" else 0.0
+    if settings.lr_scheduler_type != "constant" and step < warm:
+        start = 1 / max(1, warm) if settings.lr_scheduler_type == "linear-then-cosine" else 0.0
         share = start + (1 - start) * (step / max(1, warm))
-    elif settings.schedule != "constant":
+    elif settings.lr_scheduler_type != "constant":
         falling = 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, total - warm)))
-        share = max(0.0, falling * (1 - settings.min_rate_share) + settings.min_rate_share)
+        share = max(0.0, falling * (1 - settings.min_lr_rate) + settings.min_lr_rate)
     return float(settings.learning_rate * share)
 
 
@@ -244,7 +244,7 @@ def adamw(
         for (lr, decays), places in groups.items()
     ]
     betas = float(s.adam_beta1), float(s.adam_beta2)
-    optimiser = torch.optim.AdamW(options, betas=betas, eps=s.adam_eps, fused=True)
+    optimiser = torch.optim.AdamW(options, betas=betas, eps=s.adam_epsilon, fused=True)
     for at in (at for places in groups.values() for at in places):
         steps = torch.full((), count - 1.0, device=values[at].device)
         optimiser.state[values[at]] = {"step": steps, "exp_avg": moments[0][at], "exp_avg_sq": moments[1][at]}
@@ -264,8 +264,8 @@ def average(values: Values, ema: Values, count: int, s: Settings) -> tuple[float
 
 def _synchronise(model: Sa2va, state: State, s: Settings) -> None:
     """Mixes the policy into the reference when it is due."""
-    wanted = s.sync_reference and s.reference == "start" and s.needs_reference
-    if wanted and state.optimiser_steps % s.reference_sync_steps == 0:
+    wanted = s.sync_ref_model and s.reference == "start" and s.needs_reference
+    if wanted and state.optimiser_steps % s.ref_model_sync_steps == 0:
         state.reference = state.reference or copies(state.start)
         for value, parameter in zip(state.reference, model.trained, strict=True):
-            value += s.reference_mixup * (parameter.data - value)
+            value += s.ref_model_mixup_alpha * (parameter.data - value)

@@ -221,7 +221,7 @@ def grpo_step(context: Context, team: Team) -> Outcome:
     passes: dict[int, list[Metrics]] = {loop: [] for loop in live}
     updates: list[Update] = []
     records: list[Recorded] = []
-    for turn in range(s.iterations * s.windows):
+    for turn in range(s.num_iterations * s.windows):
         gradients: Gradients = {}
         still = _still(context, live)
         for loop, groups in live.items():
@@ -239,7 +239,7 @@ def grpo_step(context: Context, team: Team) -> Outcome:
         with phase(seconds, "update"):
             updates.append(update(context.model, context.state, gradients, s, team))
         if context.between is not None:
-            context.between(updates[-1], s.iterations * s.windows - 1 - turn)
+            context.between(updates[-1], s.num_iterations * s.windows - 1 - turn)
     metrics = {name: value for own in passes.values() for name, value in average(own).items()}
     for loop in live:
         played = [item.played for item in records if item.played.loop == loop]
@@ -260,7 +260,7 @@ def _follow_entropy(context: Context, loop: int, groups: list[Recorded], metrics
         entropies, mask = torch.from_numpy(item.entropies), torch.from_numpy(item.played.mask)
         counted.append(entropies[loss.top_entropy(entropies, mask, s.top_entropy_quantile) > 0.5])
     state.entropy[loop] = state.entropy[loop].after(float(torch.cat(counted).mean()), s)
-    if s.adaptive_entropy or s.entropy_coefficient != 0:
+    if s.use_adaptive_entropy or s.entropy_coef != 0:
         metrics[f"loop{loop}/entropy_coef"] = state.entropy[loop].coefficient
 
 
@@ -278,6 +278,6 @@ def _advantages(context: Context, team: Team, live: dict[int, list[Live]]) -> di
         scores = loss.group_scores([item[2] for item in mine], context.settings)
         for own in groups:
             own.played.scores = _signed(context, own.played, scores[own.played.place])
-        longest = context.settings.max_new_tokens if loop != 2 else max([1, *(item[4] for item in mine)])
+        longest = context.settings.max_completion_length if loop != 2 else max([1, *(item[4] for item in mine)])
         sizes[loop] = (sum(item[3] for item in mine), longest)
     return sizes

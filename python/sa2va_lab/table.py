@@ -15,7 +15,7 @@ class Table:
     loop2_weight: float
     loop3_weight: float
     save_steps: int
-    keep_checkpoints: int
+    save_total_limit: int
     eval_steps: int
     best_metric: str
     eval_rows: int
@@ -33,20 +33,20 @@ class Table:
     curriculum_steps: int
     zero_spread_rows: str
     resample_rounds: int
-    lora_rank: int
+    lora_r: int
     lora_alpha: float
     max_tiles: int
     region_prompt: str
     train_projector: str
     resize_twice: bool
-    recompute: bool
+    gradient_checkpointing: bool
     weight_storage: str
     tower_storage: str
     feature_storage: str
     small_regions: str
-    group_size: int
+    num_generations: int
     temperature: float
-    max_new_tokens: int
+    max_completion_length: int
     top_k: int
     top_p: float
     min_p: float
@@ -55,7 +55,7 @@ class Table:
     partner_max_tokens: int
     objective: str
     loss_type: str
-    importance_level: str
+    importance_sampling_level: str
     epsilon_low: float
     epsilon_high: float
     delta: float
@@ -63,30 +63,30 @@ class Table:
     kl_estimator: str
     kl_clamp: bool
     reference: str
-    iterations: int
+    num_iterations: int
     scale_rewards: str
     advantage_baseline: str
-    reward_aggregation: str
+    multi_objective_aggregation: str
     advantage_eps: float
-    mask_truncated: bool
-    entropy_coefficient: float
-    adaptive_entropy: bool
+    mask_truncated_completions: bool
+    entropy_coef: float
+    use_adaptive_entropy: bool
     entropy_target: float
-    entropy_step: float
-    entropy_coefficient_min: float
-    entropy_coefficient_max: float
+    entropy_coef_delta: float
+    entropy_coef_min: float
+    entropy_coef_max: float
     top_entropy_quantile: float
-    off_policy_threshold: float
-    bias_corrected_kl: bool
-    sapo_temperature_positive: float
-    sapo_temperature_negative: float
-    vespo_k_positive: float
-    vespo_lambda_positive: float
-    vespo_k_negative: float
-    vespo_lambda_negative: float
-    sync_reference: bool
-    reference_mixup: float
-    reference_sync_steps: int
+    off_policy_mask_threshold: float
+    use_bias_correction_kl: bool
+    sapo_temperature_pos: float
+    sapo_temperature_neg: float
+    vespo_k_pos: float
+    vespo_lambda_pos: float
+    vespo_k_neg: float
+    vespo_lambda_neg: float
+    sync_ref_model: bool
+    ref_model_mixup_alpha: float
+    ref_model_sync_steps: int
     mask_policy: str
     candidate_temperature: float
     proposal_temperature: float
@@ -139,13 +139,13 @@ class Table:
     learning_rate: float
     projector_rate_factor: float
     mask_rate_factor: float
-    schedule: str
+    lr_scheduler_type: str
     warmup_steps: int
-    min_rate_share: float
+    min_lr_rate: float
     weight_decay: float
     adam_beta1: float
     adam_beta2: float
-    adam_eps: float
+    adam_epsilon: float
     max_grad_norm: float
     clip_scope: str
     halt_on_nan: bool

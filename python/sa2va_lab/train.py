@@ -151,7 +151,7 @@ def _checkpoint(run: OpenRun, team: Team) -> None:
     if team.first and run.step > 0:
         if run.step not in folder.checkpoints():
             folder.write_checkpoint(run.step, run.context.model, run.context.state)
-        folder.prune(run.settings.keep_checkpoints, best_step(folder))
+        folder.prune(run.settings.save_total_limit, best_step(folder))
     team.wait()
 
 
@@ -195,11 +195,11 @@ def main() -> int:
     parser.add_argument("--steps", type=int, help="changes the run's number of steps")
     parser.add_argument("--prompts-per-step", type=int, help="changes promptsPerStep from here on, also in the lab")
     parser.add_argument("--widen", action="store_true", help="raises promptsPerStep until each process has a group")
-    parser.add_argument("--group-size", type=int, help="changes groupSize from here on, also in the lab")
+    parser.add_argument("--group-size", type=int, help="changes numGenerations from here on, also in the lab")
     given = parser.parse_args()
     team, stop = Team(), stopping()
     try:
-        sizes = {"promptsPerStep": given.prompts_per_step, "groupSize": given.group_size}
+        sizes = {"promptsPerStep": given.prompts_per_step, "numGenerations": given.num_generations}
         asked = {name: size for name, size in sizes.items() if size is not None}
         run = open_run(given, team, change=asked, widen=given.widen)
         if given.steps is not None:

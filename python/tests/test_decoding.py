@@ -194,7 +194,7 @@ def test_a_token_of_the_1b_model_keeps_little_when_layers_are_recomputed() -> No
             return whole
 
     rollouts, tokens = 8, 128
-    settings: Any = SimpleNamespace(logit_guard=30.0, recompute=True)
+    settings: Any = SimpleNamespace(logit_guard=30.0, gradient_checkpointing=True)
     asked: Any = SimpleNamespace(prompt=SimpleNamespace(ids=[7]), features=SimpleNamespace(grid=(16, 16)))
     words: Any = SimpleNamespace(context=7)
     actor = Prompted(model, words, settings)

@@ -36,8 +36,8 @@ def defaults() -> dict[str, object]:
     choices = {name: listed[0] for name, listed in KNOWN["choices"].items()}
     texts = dict.fromkeys(("leakWords", "userReward", "judgeUrl", "judgeModel", "judgeWritten"), "")
     texts |= dict.fromkeys(("judgeQuestionsPrompt", "judgeAnswersPrompt", "judgeDlcPrompt"), "")
-    own = {"maskPolicy": "field", "maskAnchor": "none", "schedule": "constant"}
-    sizes = {"steps": 9, "promptsPerStep": 2, "accumulation": 1, "iterations": 1, "topEntropyQuantile": 1}
+    own = {"maskPolicy": "field", "maskAnchor": "none", "lrSchedulerType": "constant"}
+    sizes = {"steps": 9, "promptsPerStep": 2, "accumulation": 1, "numIterations": 1, "topEntropyQuantile": 1}
     losses = {"epsilonLow": 0.2, "epsilonHigh": 0.2, "advantageEps": 1e-4, "klClamp": True}
     return dict.fromkeys(names, 0) | {"loraDropout": 0} | texts | choices | own | sizes | losses
 
@@ -89,7 +89,7 @@ def test_spread_is_that_of_what_advantages_are_made_of() -> None:
     # Equal sums of parts with different weights; and equal sums of normalised parts.
     skewed = RewardGroup([1.0, 1.0, 1.0], None, [(1.0, [0.0, 0.0, 1.0]), (2.0, [0.5, 0.5, 0.0])])
     opposed = RewardGroup([1.0, 2.0], None, [(1.0, [0.0, 2.0]), (1.0, [1.0, 0.0])])
-    s = settings(rewardAggregation="normalize_then_sum", advantageEps=0)
+    s = settings(multiObjectiveAggregation="normalize_then_sum", advantageEps=0)
     scores = group_scores([skewed, opposed], s)
     assert [own.spread.zero for own in scores] == [False, True]
     assert [own.spread.std for own in scores] == [0.0, math.sqrt(0.5)]
@@ -146,6 +146,6 @@ def test_losses_with_their_own_weight_say_how_they_clip() -> None:
     # One of three tokens of a good rollout exceeds the largest weight.
     assert metrics(lossType="cispo", epsilonHigh=2)["cispo_clip_ratio"] == pytest.approx(1 / 3)
     # φ = exp(λ + k · log w − λ · w) of w = e and of w = 1.
-    own = {"vespoKPositive": 2, "vespoLambdaPositive": 3, "vespoKNegative": 3, "vespoLambdaNegative": 2}
+    own = {"vespoKPos": 2, "vespoLambdaPos": 3, "vespoKNeg": 3, "vespoLambdaNeg": 2}
     expected = (math.exp(3 + 2 - 3 * math.e) + 1) / 2
     assert metrics(lossType="vespo", **own)["vespo/phi_seq_mean"] == pytest.approx(expected)

@@ -33,7 +33,7 @@ __all__ = ["a_step", "small_steps"]
 
 @pytest.mark.parametrize("bonus", [0.0, 0.3])
 def test_parts_of_a_group_give_its_gradient(bonus: float) -> None:
-    s = settings(beta=0.1, lossType="bnpo", topEntropyQuantile=0.5, groupSize=5)
+    s = settings(beta=0.1, lossType="bnpo", topEntropyQuantile=0.5, numGenerations=5)
     found = []
     for size in (5, 2, 1):
         torch.manual_seed(4)
@@ -97,11 +97,11 @@ def test_a_wider_batch_is_recorded_with_its_part_and_stays(
     assert len(parts(run, 3, {})) == 2
     # A part that left no checkpoint is replaced, and the change is still known.
     again.update(
-        segments=[*again.manifest["segments"], {"fromStep": 4, "changed": {"groupSize": {"from": 4, "to": 6}}}]
+        segments=[*again.manifest["segments"], {"fromStep": 4, "changed": {"numGenerations": {"from": 4, "to": 6}}}]
     )
-    last = parts(run, 5, {"groupSize": {"from": 6, "to": 7}})
+    last = parts(run, 5, {"numGenerations": {"from": 6, "to": 7}})
     assert [own["fromStep"] for own in last] == [0, 2, 4]
-    assert last[-1]["changed"] == {"groupSize": {"from": 4, "to": 7}}
+    assert last[-1]["changed"] == {"numGenerations": {"from": 4, "to": 7}}
 
 
 def test_another_base_is_asked_for(tmp_path: Path) -> None:
@@ -130,15 +130,15 @@ def test_another_base_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_batch_is_widened_for_the_processes() -> None:
-    s = settings(promptsPerStep=1, accumulation=4, groupSize=4)
+    s = settings(promptsPerStep=1, accumulation=4, numGenerations=4)
     eight: Any = SimpleNamespace(world=8)
     with pytest.raises(LabError, match=r"8 processes are more than the 4 groups .* --prompts-per-step 2"):
-        _changes(s, eight, {"groupSize": 6}, False)
+        _changes(s, eight, {"numGenerations": 6}, False)
     wide = {"promptsPerStep": {"from": 1, "to": 2}}
     assert _changes(s, eight, {}, True) == _changes(s, eight, {"promptsPerStep": 2}, False) == wide
-    assert _changes(s, SimpleNamespace(world=4), {"groupSize": 4}, True) == {}  # type: ignore[arg-type]
-    with pytest.raises(LabError, match="groupSize 65 is not from 2 to 64"):
-        _changes(s, eight, {"groupSize": 65}, True)
+    assert _changes(s, SimpleNamespace(world=4), {"numGenerations": 4}, True) == {}  # type: ignore[arg-type]
+    with pytest.raises(LabError, match="numGenerations 65 is not from 2 to 64"):
+        _changes(s, eight, {"numGenerations": 65}, True)
 
 
 _REFUSED = "import sys\nfrom sa2va_lab.launch import refuse\nrefuse('No step fits.')\nsys.exit(2)\n"

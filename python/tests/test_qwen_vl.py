@@ -46,7 +46,7 @@ def model(folder: Path) -> Sa2va:
 
 def actor_of(model: Sa2va) -> Actor:
     words: Any = SimpleNamespace(context=CONTEXT, ended=lambda ids: False, answer=str)
-    return Actor(model, words, settings(logitGuard=100, recompute=False, regionPrompt="auto"))
+    return Actor(model, words, settings(logitGuard=100, gradientCheckpointing=False, regionPrompt="auto"))
 
 
 def picture() -> Any:

@@ -26,7 +26,7 @@ from sa2va_lab.step import Outcome
 from sa2va_lab.train import best_step, stopping, train
 
 NAMES = ["language_model.model.layers.0.q_proj.lora_A.default.weight", "mlp1.weight"]
-CONFIG = {"steps": 5, "saveSteps": 2, "loraAlpha": 1, "loraDropout": 0, "loraRank": 2, "promptsPerStep": 1}
+CONFIG = {"steps": 5, "saveSteps": 2, "loraAlpha": 1, "loraDropout": 0, "loraR": 2, "promptsPerStep": 1}
 
 
 class Killed(BaseException):
@@ -67,7 +67,7 @@ def opened(folder: RunFolder, team: Any, **change: object) -> OpenRun:
     zeros = [[torch.zeros_like(own) for own in trained] for _ in range(4)]
     state = State(*zeros, entropy={1: EntropyBonus(0.5, 2.0)})
     at = _restored(folder, model, state, team)
-    s = settings(**({"steps": 5, "saveSteps": 2, "evalSteps": 2, "keepCheckpoints": 1} | change))
+    s = settings(**({"steps": 5, "saveSteps": 2, "evalSteps": 2, "saveTotalLimit": 1} | change))
     data = SimpleNamespace(report=[1], train=[1, 2, 3])
     context: Any = SimpleNamespace(
         actor=SimpleNamespace(settings=s),
@@ -155,7 +155,7 @@ def killing(monkeypatch: pytest.MonkeyPatch, moment: int) -> None:
     hook(shutil, "rmtree", part)
 
 
-@pytest.mark.parametrize("change", [{}, {"saveSteps": 0, "evalSteps": 5}, {"keepCheckpoints": 2, "evalSteps": 0}])
+@pytest.mark.parametrize("change", [{}, {"saveSteps": 0, "evalSteps": 5}, {"saveTotalLimit": 2, "evalSteps": 0}])
 def test_a_run_killed_at_any_write_goes_on_as_if_it_were_not(change: dict[str, int], tmp_path: Path) -> None:
     calm = folder_of(tmp_path / "calm")
     team = Alone()
@@ -225,7 +225,7 @@ def test_a_step_that_cannot_go_on_marks_the_run_as_failed(tmp_path: Path, monkey
 
 def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, team = folder_of(tmp_path / "run"), Alone()
-    train(opened(folder, team, keepCheckpoints=2), team, 4, threading.Event())  # type: ignore[arg-type]
+    train(opened(folder, team, saveTotalLimit=2), team, 4, threading.Event())  # type: ignore[arg-type]
     ema = folder.path / "checkpoints" / "step-000004" / "ema.safetensors"
     ema.write_bytes(ema.read_bytes()[:-1] + b"x")
     assert opened(folder, team).step == 2
@@ -267,7 +267,7 @@ def test_the_best_checkpoint_of_a_fork_is_chosen_by_its_own_score(tmp_path: Path
 
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_the_entropy_bonus_is_kept_where_it_follows_a_target(adaptive: bool, tmp_path: Path) -> None:
-    folder, team = folder_of(tmp_path / "run", adaptiveEntropy=adaptive), Alone()
+    folder, team = folder_of(tmp_path / "run", useAdaptiveEntropy=adaptive), Alone()
     run = opened(folder, team)
     train(run, team, 2, threading.Event())  # type: ignore[arg-type]
     state = json.loads((folder.path / "checkpoints" / "step-000002" / "trainer_state.json").read_text())

@@ -338,7 +338,7 @@ def test_likelihoods_and_several_texts(meteor: Meteor) -> None:
 
 
 def test_an_adaptive_bonus_follows_its_target() -> None:
-    own = settings(adaptiveEntropy=True, entropyTarget=1, entropyStep=0.1, entropyCoefficientMax=0.15)
+    own = settings(useAdaptiveEntropy=True, entropyTarget=1, entropyCoefDelta=0.1, entropyCoefMax=0.15)
     bonus = EntropyBonus(0.1)
     assert bonus.applied(own) == 0
     low = bonus.after(0.5, own)

@@ -36,7 +36,7 @@ def test_an_update_reads_at_most_four_values_whatever_the_number_of_tensors(clip
         )
         state = State(*([torch.zeros_like(own.data) for own in trained] for _ in range(4)))
         gradients: Any = {loop: [torch.randn_like(own.data) for own in trained] for loop in (1, 2)}
-        s = settings(clipScope=clip, maxGradNorm=1, learningRate=1e-3, adamEps=1e-8, emaDecay=0.9)
+        s = settings(clipScope=clip, maxGradNorm=1, learningRate=1e-3, adamEpsilon=1e-8, emaDecay=0.9)
         team: Any = SimpleNamespace(world=1)
         with Reads() as reads:
             update(model, state, gradients, s, team)
@@ -72,7 +72,7 @@ def test_a_decoded_token_is_read_back_once_whatever_the_number_of_rows() -> None
 def test_a_step_reads_the_same_few_values_whatever_the_number_of_groups(policy: str, of_each: int) -> None:
     counts = []
     for groups in (1, 3):
-        given = context(maskPolicy=policy, promptsPerStep=groups, groupSize=3)
+        given = context(maskPolicy=policy, promptsPerStep=groups, numGenerations=3)
         given.actor.words.ended = lambda ids: False  # type: ignore[method-assign]
         reads, names = Reads(given.model), [*given.model.names]
         known = {given.model.published(name): own for name, own in given.model.named_parameters()}
@@ -80,7 +80,7 @@ def test_a_step_reads_the_same_few_values_whatever_the_number_of_groups(policy: 
         given.state = fresh_state(given.model, given.settings)
         with reads:
             grpo_step(given, Alone())  # type: ignore[arg-type]
-        drawn = given.settings.max_new_tokens + given.settings.partner_max_tokens
+        drawn = given.settings.max_completion_length + given.settings.partner_max_tokens
         # One for each token of all rows, and what an update reads at most (above).
         counts.append(len(reads.found) - drawn - of_each * groups)
     # One more where a group has no advantage.

@@ -37,12 +37,12 @@ CONTRACT = Contract(
     streams=STREAMS, evaluation={}, judge={}, defaults={},
 )  # fmt: skip
 SIZES = {
-    "steps": 4, "promptsPerStep": 2, "groupSize": 3, "temperature": 1.0, "maxNewTokens": 5, "partnerMaxTokens": 4,
+    "steps": 4, "promptsPerStep": 2, "numGenerations": 3, "temperature": 1.0, "maxCompletionLength": 5, "partnerMaxTokens": 4,
     "logitGuard": 30, "topP": 1, "loop1Iou": 1, "loop2Meteor": 1, "loop1Confidence": 0.5, "loop2Confidence": 0.5,
-    "loop1Weight": 1, "loop2Weight": 1, "loraRank": 2, "loraAlpha": 4, "maxTiles": 2, "fieldGrid": 4, "fieldSigma": 1,
-    "beta": 0.04, "learningRate": 1e-3, "adamBeta1": 0.9, "adamBeta2": 0.999, "adamEps": 1e-8, "emaDecay": 0.9,
+    "loop1Weight": 1, "loop2Weight": 1, "loraR": 2, "loraAlpha": 4, "maxTiles": 2, "fieldGrid": 4, "fieldSigma": 1,
+    "beta": 0.04, "learningRate": 1e-3, "adamBeta1": 0.9, "adamBeta2": 0.999, "adamEpsilon": 1e-8, "emaDecay": 0.9,
     "repetitionPenalty": 1, "stepsPerGeneration": 1, "maskRateFactor": 1, "projectorRateFactor": 1, "repetitionGram": 2,
-    "maxGradNorm": 1, "mixSources": "", "entropyCoefficientMax": 1,
+    "maxGradNorm": 1, "mixSources": "", "entropyCoefMax": 1,
 }  # fmt: skip
 """Settings of a small run."""
 
@@ -75,9 +75,9 @@ def context(folder: Path | None = None, **change: object) -> Context:
     folder = folder or ROOT / "tests" / "golden" / "sa2va-tiny-qwen2"
     s = settings(**SIZES | change)
     model = load_model(folder)
-    model.add_adapter(s.lora_rank, s.lora_alpha, s.train_projector)
+    model.add_adapter(s.lora_r, s.lora_alpha, s.train_projector)
     init_adapter(model, 1, 3)
-    if s.recompute:
+    if s.gradient_checkpointing:
         model.recompute()
     given = rows(4)
     data: Any = SimpleNamespace(row=lambda at: given[at], train=list(range(4)))

@@ -62,7 +62,7 @@ class Step:
             self.model.add_adapter(given.rank, 2 * given.rank)
         self.model.language_model.to(torch.bfloat16)
         self.model.vision_model.to(torch.bfloat16)
-        if given.recompute:
+        if given.gradient_checkpointing:
             self.model.recompute()
         unused: Any = SimpleNamespace()
         self.actor, self.given = Actor(self.model, unused, unused), given

@@ -54,8 +54,16 @@ const PARTIAL = "partial.json";
  */
 export async function runClip(job: ClipJob): Promise<ScoredClip> {
   const { model, clip, expression, out, say, settings, signal } = job;
-  const { decoder, answers: mode, choice, maxNewTokens } = settings;
-  const of = JSON.stringify([job.modelHash, framesMark(clip), expression.text, decoder, mode, choice, maxNewTokens]);
+  const { decoder, answers: mode, choice, maxCompletionLength } = settings;
+  const of = JSON.stringify([
+    job.modelHash,
+    framesMark(clip),
+    expression.text,
+    decoder,
+    mode,
+    choice,
+    maxCompletionLength,
+  ]);
   const store = nodeStore(out);
   const name = `${fileName(clip.id)}/${fileName(expression.id)}`;
   const folder = join(out, name);

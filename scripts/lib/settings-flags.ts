@@ -111,7 +111,7 @@ function presetOf(parsed: Parsed): PresetName {
 function pairOf(word: string): readonly [string, string] {
   const at = word.indexOf("=");
   if (at > 0) return [word.slice(0, at), word.slice(at + 1)];
-  throw badInput(`--set takes name=value, such as groupSize=8, not ${quote(word)}`, "set");
+  throw badInput(`--set takes name=value, such as numGenerations=8, not ${quote(word)}`, "set");
 }
 
 /** Names and values of a file of settings, not validated. @throws LabError("bad-input") naming the file */

@@ -14,9 +14,9 @@ beforeAll(async () => {
     screen: "data",
     steps: "1",
     loops: "1",
-    groupSize: "2",
+    numGenerations: "2",
     promptsPerStep: "1",
-    maxNewTokens: "4",
+    maxCompletionLength: "4",
     evalSteps: "0",
   }));
 });

@@ -15,7 +15,14 @@ const shownSides = (): Promise<readonly number[]> =>
 
 beforeAll(async () => {
   // Every caption reaches this length for five steps, which raises an alarm.
-  const settings = { ...CHEAP_RUN, steps: "5", maxNewTokens: "1", saveSteps: "4", evalSteps: "5", evalRows: "4" };
+  const settings = {
+    ...CHEAP_RUN,
+    steps: "5",
+    maxCompletionLength: "1",
+    saveSteps: "4",
+    evalSteps: "5",
+    evalRows: "4",
+  };
   const followed = await openFollowed({ screen: "train", ...settings, selectionShare: "0.5" }, { bypassCSP: true });
   lab = followed.lab;
   const { events } = followed;

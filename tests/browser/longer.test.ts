@@ -23,7 +23,14 @@ let lab: OpenPage;
 let events: RunEvent[];
 
 beforeAll(async () => {
-  const settings = { ...CHEAP_RUN, steps: "1", schedule: "constant", warmupSteps: "0", evalSteps: "1", evalRows: "3" };
+  const settings = {
+    ...CHEAP_RUN,
+    steps: "1",
+    lrSchedulerType: "constant",
+    warmupSteps: "0",
+    evalSteps: "1",
+    evalRows: "3",
+  };
   ({ lab, events } = await openFollowed({ screen: "train", ...settings }, { bypassCSP: true }));
   await lab.page.getByTestId("strip-start").click();
   await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
@@ -127,7 +134,9 @@ describe("the report of a run", () => {
       .poll(() => report.getByRole("heading").allTextContents())
       .toEqual(expect.arrayContaining(["Curves", "Best rollouts of loop 1", "Worst rollouts of loop 2", "Settings"]));
     await report.locator("summary").click();
-    await expect.poll(() => report.locator("tr", { hasText: "maxNewTokens" }).locator("b").textContent()).toBe("4");
+    await expect
+      .poll(() => report.locator("tr", { hasText: "maxCompletionLength" }).locator("b").textContent())
+      .toBe("4");
     expect(errors).toEqual([]);
     expect(asked.filter((url) => !url.startsWith("data:"))).toEqual([pathToFileURL(path).href]);
     await context.close();

@@ -22,10 +22,10 @@ describe("the page", () => {
 
   it("takes settings from the address and refuses bad ones with a sentence or the default", async () => {
     const { page } = lab;
-    await show(page, { screen: "setup", groupSize: "6" });
-    expect(page.url()).toMatch(/groupSize=6/);
-    await show(page, { screen: "setup", groupSize: "0" });
-    await expect.poll(() => page.url()).not.toMatch(/groupSize=0/);
+    await show(page, { screen: "setup", numGenerations: "6" });
+    expect(page.url()).toMatch(/numGenerations=6/);
+    await show(page, { screen: "setup", numGenerations: "0" });
+    await expect.poll(() => page.url()).not.toMatch(/numGenerations=0/);
     await show(page, { screen: "data", rows: "area:large" });
     await page.getByText(/"area:large".*; all rows are shown$/).waitFor();
     await show(page, { screen: "data", rows: "" });

@@ -45,7 +45,7 @@ let lab: OpenPage;
 let events: RunEvent[];
 
 /** Held-out rows are answered by a software adapter before the first step, so their number is small. */
-const FAST = { evalRows: "4", promptsPerStep: "1", groupSize: "2" };
+const FAST = { evalRows: "4", promptsPerStep: "1", numGenerations: "2" };
 
 beforeAll(async () => {
   ({ lab, events } = await openFollowed({ screen: "home" }, { bypassCSP: true }));

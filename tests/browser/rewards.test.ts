@@ -12,7 +12,7 @@ let events: RunEvent[];
 /** Requests of the browser to addresses outside the page's own. */
 const foreign: string[] = [];
 beforeAll(async () => {
-  const lengths = { groupSize: "2", maxNewTokens: "4", partnerMaxTokens: "4" };
+  const lengths = { numGenerations: "2", maxCompletionLength: "4", partnerMaxTokens: "4" };
   const settings = { screen: "rewards", ...lengths, saveSteps: "0", evalSteps: "0" };
   ({ lab, events } = await openFollowed(settings, {}, async (page) => {
     page.context().on("request", (request) => {

@@ -267,7 +267,10 @@ describe("after a reload", () => {
       await writeFile(join(adapter, name), files[`${runId}/checkpoints/step-000001/${name}`] as Uint8Array);
     }
     const text = (name: string): string => new TextDecoder().decode(files[`${runId}/${name}`]);
-    expect(JSON.parse(text("run.json"))).toMatchObject({ id: runId, config: { groupSize: 2, maxNewTokens: 4 } });
+    expect(JSON.parse(text("run.json"))).toMatchObject({
+      id: runId,
+      config: { numGenerations: 2, maxCompletionLength: 4 },
+    });
     const rows = text("metrics.jsonl").trim().split("\n");
     expect(rows).toHaveLength(1);
     expect(JSON.parse(rows[0] as string)).toMatchObject({ step: 1, "loop1/reward": firstStep["loop1/reward"] });

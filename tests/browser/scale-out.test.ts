@@ -23,7 +23,7 @@ import { expectSameRun, recordsOf } from "../support/same-run.ts";
 import { launched, python } from "../support/tools.ts";
 
 const SETTINGS = {
-  ...{ ...CHEAP_RUN, promptsPerStep: "2", schedule: "constant" },
+  ...{ ...CHEAP_RUN, promptsPerStep: "2", lrSchedulerType: "constant" },
   ...{ saveSteps: "3", evalSteps: "3", evalRows: "3" },
 };
 process.env.PYTHONPATH = join(root, "python");

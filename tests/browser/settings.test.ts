@@ -34,11 +34,11 @@ const pick = (name: string, text: string): Promise<void> =>
 describe("TRL's names", () => {
   it("are taken from the address where our own are not there", async () => {
     expect(await problems(lab.page)).toEqual([
-      "In the address, Names of other trainers were translated: num_generations is overridden by groupSize, max_steps is overridden by steps",
+      "In the address, Other names were translated: num_generations is overridden by numGenerations, max_steps is overridden by steps",
     ]);
-    expect(await settings()).toMatchObject({ groupSize: 2, steps: 2 });
+    expect(await settings()).toMatchObject({ numGenerations: 2, steps: 2 });
     await lab.page.goto(`${lab.url}#screen=setup&num_generations=6&save_steps=5`);
-    await expect.poll(settings).toMatchObject({ groupSize: 6, saveSteps: 5 });
+    await expect.poll(settings).toMatchObject({ numGenerations: 6, saveSteps: 5 });
   });
 
   it("are taken from flat YAML, all or none", async () => {
@@ -48,12 +48,10 @@ describe("TRL's names", () => {
       .poll(() => lab.page.getByTestId("skipped-names").locator("li").allTextContents())
       .toEqual(['there is no setting "use_vllm"']);
     await lab.page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
-    expect(await settings()).toMatchObject({ groupSize: 6 });
+    expect(await settings()).toMatchObject({ numGenerations: 6 });
     await pick("grpo.yaml", "num_generations: 5\nmax_steps: 9\nsave_steps: 3 # as before\neval_strategy: no\n");
-    await expect
-      .poll(async () => (await problems(lab.page))[0])
-      .toMatch(/^grpo\.yaml: Names of other trainers were translated: /);
-    expect(await settings()).toMatchObject({ groupSize: 5, steps: 9, saveSteps: 3, evalSteps: 0 });
+    await expect.poll(async () => (await problems(lab.page))[0]).toMatch(/^grpo\.yaml: Other names were translated: /);
+    expect(await settings()).toMatchObject({ numGenerations: 5, steps: 9, saveSteps: 3, evalSteps: 0 });
   });
 });
 
@@ -64,7 +62,10 @@ it("a dry run measures a step beside the forecast, can be cancelled, and stores 
       const root = await navigator.storage.getDirectory();
       return Array.fromAsync((await root.getDirectoryHandle("runs")).keys());
     })()`);
-  await pick("cheap.json", JSON.stringify({ groupSize: 2, maxNewTokens: 4, partnerMaxTokens: 4, judge: "off" }));
+  await pick(
+    "cheap.json",
+    JSON.stringify({ numGenerations: 2, maxCompletionLength: 4, partnerMaxTokens: 4, judge: "off" }),
+  );
   const [button, reality] = [page.getByTestId("dry-run"), page.getByTestId("fit-reality")];
   const problemsBefore = await problems(page);
   const length = page.getByTestId("run-length");
@@ -85,7 +86,7 @@ it("a dry run measures a step beside the forecast, can be cancelled, and stores 
   await show(page, { steps: "12" });
   await expect.poll(settings).toMatchObject({ steps: 12 });
   await expect.poll(() => reality.count()).toBe(1);
-  await show(page, { groupSize: "3" });
+  await show(page, { numGenerations: "3" });
   await expect.poll(() => reality.count()).toBe(0);
   await expect.poll(() => length.textContent()).not.toMatch(/dry run/);
   await expect.poll(runs).toEqual([]);
@@ -98,12 +99,12 @@ describe("the preflight", () => {
 
   it("offers a longer limit where most captions do not fit", async () => {
     const { page } = lab;
-    await show(page, { screen: "setup", maxNewTokens: "4" });
+    await show(page, { screen: "setup", maxCompletionLength: "4" });
     await expect.poll(reason).toMatch(/^These rows do not fit/);
     await page.getByText(/^Captions of these rows have \d+ to \d+ tokens, but the model may write 4: /).waitFor();
     await remedy().click();
     await expect.poll(reason).toBe("Ready to start");
-    expect(Number((await settings()).maxNewTokens)).toBeGreaterThan(7);
+    expect(Number((await settings()).maxCompletionLength)).toBeGreaterThan(7);
   });
 
   it("does not call the pocket model ready for photographs, and offers to load a checkpoint", async () => {
@@ -153,7 +154,7 @@ it("the plan warns of checkpoints that the browser's storage has no room for, an
   await expect.poll(() => page.getByText(/checkpoints take up to/).count()).toBe(0);
   const client = await context.newCDPSession(page);
   await client.send("Storage.overrideQuotaForOrigin", { origin: new URL(lab.url).origin, quotaSize: 1e6 });
-  await pick("more.json", JSON.stringify({ steps: 8, saveSteps: 2, evalSteps: 0, keepCheckpoints: 2 }));
+  await pick("more.json", JSON.stringify({ steps: 8, saveSteps: 2, evalSteps: 0, saveTotalLimit: 2 }));
   await expect
     .poll(() => page.getByText(/checkpoints take up to/).allTextContents())
     .toEqual([

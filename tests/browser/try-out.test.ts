@@ -200,7 +200,7 @@ describe("trying the model out", () => {
     const find = page.getByTestId("find-memory");
     await expect.poll(() => find.getAttribute("title")).toMatch(/software adapter/);
     await expect.poll(() => find.getAttribute("aria-disabled")).toBe("true");
-    await show(page, { screen: "setup", gpuMemory: "0.02", recompute: "false" });
+    await show(page, { screen: "setup", gpuMemory: "0.02", gradientCheckpointing: "false" });
     await expect
       .poll(() => page.getByTestId("start-reason").textContent())
       .toMatch(/A step needs .* MB, but a run can use .* MB; /);

@@ -40,7 +40,7 @@ describe.each([
     const { config, tensorNames } = await openCheckpoint(await nodeFolder(GOLDEN + name));
     expect(languageLinears(config.language).length).toBe(linears * config.language.layers);
     expect(toPeftName(loraShapes(config.language, 2)[0]?.name as string)).toBe(first);
-    const set = trainableSet(config, tensorNames, { loraRank: 2, blocks: ["lora"] });
+    const set = trainableSet(config, tensorNames, { loraR: 2, blocks: ["lora"] });
     expect(set.length).toBe(2 * linears * config.language.layers);
   });
 });

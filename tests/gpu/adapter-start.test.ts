@@ -44,7 +44,7 @@ describe("a run that starts from an adapter", () => {
     tf.dispose(Object.values(set));
     expect(memorySnapshot().tensors).toBe(before);
 
-    const whole = await lab.start({ steps: 3, saveSteps: 1, keepCheckpoints: 3 });
+    const whole = await lab.start({ steps: 3, saveSteps: 1, saveTotalLimit: 3 });
     await whole.done;
     expect(whole.manifest.startAdapter).toEqual({ name: "first", hash: start.hash });
     const expected = (await lab.metrics(whole.manifest.id)).map(numbers);
@@ -67,7 +67,7 @@ describe("a run that starts from an adapter", () => {
 
   it("is refused when rank or scale are others", async () => {
     await lab.session.openAdapter(memoryFolder(files), "mine");
-    await expect(lab.start({ loraRank: 8, loraAlpha: 16 })).rejects.toThrow(/"mine" has rank 4.*set LoRA rank r to 4/);
+    await expect(lab.start({ loraR: 8, loraAlpha: 16 })).rejects.toThrow(/"mine" has rank 4.*set LoRA rank r to 4/);
     await expect(lab.start({ loraAlpha: 4 })).rejects.toThrow(/scaled by 2.*set LoRA alpha to 8/);
     lab.session.closeAdapter();
   });
@@ -83,7 +83,7 @@ describe("a run that asks another checkpoint for likelihoods", () => {
     likelihoodJudge: "adapter",
     steps: 2,
     saveSteps: 1,
-    keepCheckpoints: 2,
+    saveTotalLimit: 2,
   } as const;
   const rolloutsOf = async (id: string) =>
     (await (await openRun(lab.store, id)).readGroups(1)).flatMap(({ rollouts }) => rollouts);

@@ -15,7 +15,7 @@ afterAll(() => user.close());
 
 it("are told and stored alike, name rollouts that the run has, and stay when it continues", async () => {
   // A limit that every caption reaches.
-  const run = await lab.start({ steps: 5, loops: "1", maxNewTokens: 1, saveSteps: 5 });
+  const run = await lab.start({ steps: 5, loops: "1", maxCompletionLength: 1, saveSteps: 5 });
   await run.done;
   const { id } = run.manifest;
   const told = lab.events.flatMap((event) => (event.type === "alarm" ? [event.alarm] : []));
@@ -37,7 +37,7 @@ it("name a reward that rises on held-out rows where the score does not", async (
   const run = await lab.start({
     ...{ loops: "1", loop1Iou: 0, loop1Meteor: 0, loop1RepetitionCost: 0, loop1User: 1 },
     userReward: "function reward(r: Rollout): number { return (r.caption ?? '').split('e').length / 4 }",
-    ...{ steps: 12, promptsPerStep: 2, groupSize: 8, learningRate: 0.02, beta: 0, evalSteps: 12, evalRows: 24 },
+    ...{ steps: 12, promptsPerStep: 2, numGenerations: 8, learningRate: 0.02, beta: 0, evalSteps: 12, evalRows: 24 },
   });
   expect(await run.done).toBe("finished");
   const { id } = run.manifest;

@@ -48,7 +48,7 @@ describe("the likelihood of a caption", () => {
     const batch = captionBatch(model, weights, features, prompt, 1);
     const rule = answerRule(model);
     const [group] = await generate(model, weights, [batch], {
-      maxNewTokens: 16,
+      maxCompletionLength: 16,
       sampler: { ...FULL_SAMPLING, guard: OPTIONS.logitGuard },
       greedy: true,
       key: () => ({ seed: 0, step: 0, loop: 0, row: 0, rollout: 0, position: 0, stream: 0 }),

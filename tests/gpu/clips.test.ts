@@ -21,7 +21,7 @@ it("a step draws frames, decodes each alone, and pays J and F; held-out rows hav
     groupsAtOnce: 0,
   } as const;
   const held = { evalSteps: 2, evalRows: 2, heldOutShare: 0.1, selectionShare: 0 } as const;
-  const run = await lab.start({ ...weights, ...settings, ...held, maxNewTokens: 8 });
+  const run = await lab.start({ ...weights, ...settings, ...held, maxCompletionLength: 8 });
   await run.done;
   const { id } = run.manifest;
   const steps = await lab.metrics(id);

@@ -121,13 +121,13 @@ const CASE = fc.record({
   groups: fc.oneof({ weight: 15, arbitrary: groups(2, 4) }, { weight: 1, arbitrary: groups(3, 6) }),
   sampler: SAMPLER,
   greedy: fc.boolean(),
-  maxNewTokens: fc.integer({ min: 1, max: 19 }),
+  maxCompletionLength: fc.integer({ min: 1, max: 19 }),
   ends: fc.constantFrom(0, 3, 7),
   seed: tensorSeed,
 });
 
 it("rows of any model are those of the host", async () => {
-  await forAny(2, CASE, async ({ model, groups, sampler, greedy, maxNewTokens, ends, seed }) => {
+  await forAny(2, CASE, async ({ model, groups, sampler, greedy, maxCompletionLength, ends, seed }) => {
     const { group, rank, storage, folded, block, ...sizes } = model;
     const config = tinyConfig(model.family, { ...sizes, heads: sizes.kvHeads * group });
     const tiny =
@@ -139,6 +139,6 @@ it("rows of any model are those of the host", async () => {
       decodeOnGpu(language, weights, prompts, address, options, ropeLength, folded ? FOLD_BYTES : 0);
     const stop = (ids: readonly number[]): boolean => ends > 0 && (ids[ids.length - 1] as number) % ends === 0;
     const key = (row: number, rollout: number) => keyOf(row, rollout, seed % 1000);
-    await expectLikeHost(tiny, groups, { sampler, greedy, maxNewTokens, stop, key }, [true, false], where);
+    await expectLikeHost(tiny, groups, { sampler, greedy, maxCompletionLength, stop, key }, [true, false], where);
   });
 });

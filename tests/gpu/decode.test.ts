@@ -129,13 +129,13 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
     const sampler = { ...FULL_SAMPLING, temperature: 1.3, minP: 0.02, repetitionPenalty: 1.2 };
     // The second token depends on the first draw.
     const two: readonly GroupShape[] = [{ prefix: 4, tails: [2, 1] }];
-    await expectLikeHost(tinyLanguage(config, 0), two, { sampler, maxNewTokens: 2 }, [true, false]);
-    await expectLikeHost(tinyLanguage(config, 0), GROUP, { greedy: true, maxNewTokens: 2 });
+    await expectLikeHost(tinyLanguage(config, 0), two, { sampler, maxCompletionLength: 2 }, [true, false]);
+    await expectLikeHost(tinyLanguage(config, 0), GROUP, { greedy: true, maxCompletionLength: 2 });
   });
 
   it("ends rows where they stop, and continues with the others", async () => {
     const stop = (ids: readonly number[]): boolean => (ids[ids.length - 1] as number) % 4 === 0;
-    const rows = await expectLikeHost(tinyLanguage(tinyConfig("qwen2"), 8), MIXED, { stop, maxNewTokens: 13 });
+    const rows = await expectLikeHost(tinyLanguage(tinyConfig("qwen2"), 8), MIXED, { stop, maxCompletionLength: 13 });
     expect(new Set(rows.map((row) => row.ids.length)).size).toBeGreaterThan(1);
   });
 });

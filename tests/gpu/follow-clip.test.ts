@@ -42,7 +42,7 @@ function listener() {
 }
 
 function expressions(decoder: ClipDecoder, ...texts: string[]): FollowTask {
-  const settings = { choice: { kind: "first", count: 2 }, decoder, answers: "forced", maxNewTokens: 8 } as const;
+  const settings = { choice: { kind: "first", count: 2 }, decoder, answers: "forced", maxCompletionLength: 8 } as const;
   return { kind: "expressions", expressions: texts, settings };
 }
 
@@ -110,7 +110,7 @@ describe("beside a run", () => {
     const found = await ask({ kind: "segment", phrases: ["the dog"] });
     const seen = found.kind === "segment" ? visibleFrames(decodeRle(found.masks[0]?.mask as Rle), 6) : [];
     expect([seen.length > 0, seen.includes(4)]).toEqual([true, false]);
-    const described = await ask({ kind: "describe", regions: [mask], maxNewTokens: 4 });
+    const described = await ask({ kind: "describe", regions: [mask], maxCompletionLength: 4 });
     expect(described).toEqual({ kind: "describe", captions: [expect.any(String)] });
     lab.session.dispose();
   });

@@ -70,15 +70,15 @@ describe("the forecast of a run", () => {
   }
 
   const DRAWN = fc.record({
-    groupSize: fc.integer({ min: 2, max: 8 }),
+    numGenerations: fc.integer({ min: 2, max: 8 }),
     promptsPerStep: fc.integer({ min: 1, max: 2 }),
     groupsAtOnce: fc.constantFrom(0, 1),
-    maxNewTokens: fc.integer({ min: 3, max: 10 }),
+    maxCompletionLength: fc.integer({ min: 3, max: 10 }),
     partnerMaxTokens: fc.integer({ min: 3, max: 10 }),
     maxTiles: fc.constantFrom(1, 3, 12),
     microRollouts: fc.constantFrom(0, 0, 1),
-    recompute: fc.boolean(),
-    loraRank: fc.constantFrom(4, 8, 32),
+    gradientCheckpointing: fc.boolean(),
+    loraR: fc.constantFrom(4, 8, 32),
   });
 
   it.each([
@@ -92,7 +92,7 @@ describe("the forecast of a run", () => {
     async (name, path) => {
       await lab.session.openModel(await nodeFolder(path), name);
       await forAny(2, DRAWN, async (drawn) => {
-        const ratio = await ratioOf({ ...drawn, loraAlpha: drawn.loraRank, steps: 1 });
+        const ratio = await ratioOf({ ...drawn, loraAlpha: drawn.loraR, steps: 1 });
         expect(ratio).toBeGreaterThan(0.9);
         expect(ratio).toBeLessThan(1.1);
       });
@@ -104,7 +104,7 @@ describe("the forecast of a run", () => {
     { maskPolicy: "pathwise", likelihoodJudge: "start" },
   ] as const)("counts the clicks that are decoded together, and the caption behind a soft mask: %j", async (policy) => {
     await lab.session.openModel(await nodeFolder(POCKET), "pocket");
-    const ratio = await ratioOf({ ...policy, loops: "2", groupSize: 4, steps: 1 });
+    const ratio = await ratioOf({ ...policy, loops: "2", numGenerations: 4, steps: 1 });
     expect(ratio).toBeGreaterThan(0.9);
     expect(ratio).toBeLessThan(1.1);
   });
@@ -121,8 +121,8 @@ describe("the arrays of a step", () => {
     ] as const;
     for (const [path, settings] of [
       // What is described is longer than the prompts; then the prompts are.
-      [TINY, { groupSize: 6, promptsPerStep: 2, maxTiles: 12 }],
-      ["tests/golden/sa2va-tiny-phi3", { groupSize: 8, promptsPerStep: 2, maxTiles: 12 }],
+      [TINY, { numGenerations: 6, promptsPerStep: 2, maxTiles: 12 }],
+      ["tests/golden/sa2va-tiny-phi3", { numGenerations: 8, promptsPerStep: 2, maxTiles: 12 }],
     ] as const) {
       await lab.session.openModel(await nodeFolder(path), "m");
       const report = watchBuffers(engine.device);
@@ -149,7 +149,7 @@ describe("the forecast", () => {
     const empty = tf.memory().numBytes;
     const model = await openSa2va(await nodeFolder(path), "m");
     for (const rank of [2, 16, 64]) {
-      const config = cheapConfig({ loraRank: rank, loraAlpha: rank });
+      const config = cheapConfig({ loraR: rank, loraAlpha: rank });
       const said = forecast(model.config, config, ALL_F32);
       const weights = said.weights.frozenBytes + said.weights.publishedBytes;
       expect(bytesOf([model]) / weights).toBeGreaterThan(0.95);

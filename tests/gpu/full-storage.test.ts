@@ -77,7 +77,7 @@ describe("a checkpoint for which there is no room", () => {
       if (event.type === "checkpoint") full = true;
       if (event.type === "held") session.trainer?.control.stop();
     };
-    const run = await lab.start({ steps: 3, saveSteps: 1, keepCheckpoints: 3 });
+    const run = await lab.start({ steps: 3, saveSteps: 1, saveTotalLimit: 3 });
     await expect(run.done).rejects.toThrow(/step-000002.*complete\.json needs/);
     const { id } = run.manifest;
     expect([await stateOf(id), told().at(-1), await listCheckpoints(lab.store, id)]).toEqual(["failed", "failed", [1]]);
@@ -92,7 +92,7 @@ describe("a step for which there is no room", () => {
   it.each(["rollouts", "metrics.jsonl", "phases.jsonl", "complete.json", "eval.jsonl"])(
     "waits at its %s, and is then as if there had been",
     async (file) => {
-      const settings = { steps: 2, saveSteps: 1, keepCheckpoints: 2, evalSteps: 1, evalRows: 2 } as const;
+      const settings = { steps: 2, saveSteps: 1, saveTotalLimit: 2, evalSteps: 1, evalRows: 2 } as const;
       const plain = await plainRun(settings);
       const { write, append } = lab.store;
       let refusals = 0;
@@ -182,7 +182,7 @@ describe("a stop while a step waits for room", () => {
   it.each([true, false])(
     "stores the whole step if there is room by then (%s), and the run is the same after a resume",
     async (room) => {
-      const settings = { steps: 3, saveSteps: 1, keepCheckpoints: 3 } as const;
+      const settings = { steps: 3, saveSteps: 1, saveTotalLimit: 3 } as const;
       const plain = await plainRun(settings);
       const { append } = lab.store;
       lab.store.append = async (path, content) => {

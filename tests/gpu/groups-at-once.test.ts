@@ -13,7 +13,7 @@ beforeAll(async () => {
   lab = await openTestLab();
 });
 
-const TOGETHER = { promptsPerStep: 3, groupSize: 2, steps: 2, partnerMaxTokens: 3, seed: 11 } as const;
+const TOGETHER = { promptsPerStep: 3, numGenerations: 2, steps: 2, partnerMaxTokens: 3, seed: 11 } as const;
 
 const run = (changes: Partial<LabConfig>) => lab.train({ ...TOGETHER, ...changes });
 /** Settings under which groups run one by one. */
@@ -43,14 +43,17 @@ describe("groups at once", () => {
   it.each([
     ["the demo's settings", {}],
     ["two by two", { groupsAtOnce: 2 }],
-    ["the moving average as reference, two passes", { steps: 1, reference: "ema", iterations: 2 }],
-    ["candidates, recomputed blocks", { steps: 1, maskPolicy: "candidates", recompute: true, maskAnchor: "truth" }],
+    ["the moving average as reference, two passes", { steps: 1, reference: "ema", numIterations: 2 }],
+    [
+      "candidates, recomputed blocks",
+      { steps: 1, maskPolicy: "candidates", gradientCheckpointing: true, maskAnchor: "truth" },
+    ],
     ["noise on [SEG], no reference", { steps: 1, maskPolicy: "embedding", beta: 0, maskAnchor: "none" }],
     [
       "distinct proposals, as many as a group has",
       { steps: 1, maskPolicy: "proposals", embeddingSigma: 2, maskAnchor: "none" },
     ],
-    ["imitation, loss by tokens", { steps: 1, maskPolicy: "imitation", lossType: "dapo", entropyCoefficient: 0.01 }],
+    ["imitation, loss by tokens", { steps: 1, maskPolicy: "imitation", lossType: "dapo", entropyCoef: 0.01 }],
   ] as const)("leave a step as it is: %s", async (_, changes) => {
     const [single, together] = await bothWays(changes);
     expect(together).toHaveLength(single.length);

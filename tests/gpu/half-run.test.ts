@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 async function firstStep(halfProducts: boolean): Promise<StepMetrics> {
   // Products of eight rows or fewer stay in f32, so the captions of a group need more tokens.
-  const [row] = await lab.train({ weightStorage: "f16", halfProducts, loops: "1", steps: 1, groupSize: 4 });
+  const [row] = await lab.train({ weightStorage: "f16", halfProducts, loops: "1", steps: 1, numGenerations: 4 });
   return row as StepMetrics;
 }
 

@@ -17,7 +17,12 @@ beforeAll(async () => {
 });
 
 /** Large steps on captions, so that the policy after the first update is far from the one that sampled. */
-const FAST = { loops: "1", groupSize: 4, learningRate: 0.02, maxGradNorm: 0 } as const satisfies Partial<LabConfig>;
+const FAST = {
+  loops: "1",
+  numGenerations: 4,
+  learningRate: 0.02,
+  maxGradNorm: 0,
+} as const satisfies Partial<LabConfig>;
 
 async function train(changes: Partial<LabConfig>, by = lab): Promise<readonly StepMetrics[]> {
   by.events.length = 0;
@@ -42,7 +47,7 @@ describe("ratios", () => {
   });
 
   it("are those of all passes over a batch", async () => {
-    const [row] = await train({ ...FAST, steps: 1, iterations: 3 });
+    const [row] = await train({ ...FAST, steps: 1, numIterations: 3 });
     expect(row?.["loop1/clip_ratio/region_mean"]).toBeGreaterThan(0);
     expect(row?.["loop1/ratio/max"]).toBeGreaterThan(1.2);
     expect(row?.["loop1/logp_train_vs_sampling/max"]).toBeLessThan(1e-4);
@@ -54,7 +59,14 @@ describe("groups without an advantage", () => {
   const EQUAL = { loop2Meteor: 0, loop2Judge: 0, loop2RepetitionCost: 0, loop2LengthCost: 1 } as const;
 
   it("move nothing while the policy has its reference's weights", async () => {
-    const settings = { ...EQUAL, loops: "2", beta: 0.04, groupSize: 4, learningRate: 0.02, warmupSteps: 0 } as const;
+    const settings = {
+      ...EQUAL,
+      loops: "2",
+      beta: 0.04,
+      numGenerations: 4,
+      learningRate: 0.02,
+      warmupSteps: 0,
+    } as const;
     const rows = await train({ ...settings, steps: 4 }, trained);
     expect(rows.map((row) => row["loop2/zero_std_groups"] ?? row["loop2/frac_reward_zero_std"])).toEqual([1, 1, 1, 1]);
     expect(rows.map((row) => [row.grad_norm, row["ema/distance"]])).toEqual(Array(4).fill([0, 0]));
@@ -76,7 +88,7 @@ describe("likelihoods of the row's caption", () => {
       ...weights,
       loops: "both",
       likelihoodJudge: "start",
-      groupSize: 3,
+      numGenerations: 3,
       maskPolicy: "field",
     } as const;
     const [row = {}] = await train({ ...settings, steps: 1, evalSteps: 1, evalRows: 2, heldOutShare: 0.2 }, trained);
@@ -97,7 +109,7 @@ describe("likelihoods of the row's caption", () => {
 
 describe("sampled answers", () => {
   const settings = { maskPolicy: "answer", loops: "2", loop2Reach: "all", maskAnchor: "none" } as const;
-  const drawn = { groupSize: 6, promptsPerStep: 2, temperature: 1.5, maxNewTokens: 8, beta: 0.01 } as const;
+  const drawn = { numGenerations: 6, promptsPerStep: 2, temperature: 1.5, maxCompletionLength: 8, beta: 0.01 } as const;
   const rewards = { loop2Meteor: 0.5, loop2Judge: 0, loop2Form: 0.5, learningRate: 1e-3 } as const;
   const rolloutsOf = () =>
     trained.events
@@ -139,7 +151,10 @@ describe("sampled answers", () => {
 
 it("several captions of a mask earn their mean, listed in the term's remark", async () => {
   const proposals = { maskPolicy: "proposals", proposalPhrases: true } as const;
-  await train({ ...proposals, loops: "2", steps: 1, groupSize: 3, partnerTemperature: 3, partnerSamples: 3 }, trained);
+  await train(
+    { ...proposals, loops: "2", steps: 1, numGenerations: 3, partnerTemperature: 3, partnerSamples: 3 },
+    trained,
+  );
   const rollouts = trained.events.flatMap((event) => (event.type === "group" ? event.group.rollouts : []));
   const meteors = rollouts.flatMap(({ terms, reward, captionPrime }) =>
     terms.flatMap((term) => (term.name === "meteor" ? [{ ...term, reward, captionPrime }] : [])),
@@ -157,7 +172,7 @@ it("several captions of a mask earn their mean, listed in the term's remark", as
 
 describe("an option of the loss", () => {
   /** Steps whose second pass is off-policy, so that options of ratios have an effect. */
-  const SEEN = { ...FAST, steps: 1, iterations: 2, beta: 0.2, klClamp: false } as const;
+  const SEEN = { ...FAST, steps: 1, numIterations: 2, beta: 0.2, klClamp: false } as const;
   const SLOWER = { learningRate: 0.002 } as const;
   const outcome = async (changes: Partial<LabConfig>): Promise<string> => {
     const rows = await train({ ...SEEN, ...changes });
@@ -173,20 +188,24 @@ describe("an option of the loss", () => {
   };
 
   it.each<[string, Partial<LabConfig>, Partial<LabConfig>]>([
-    ["entropyCoefficient", {}, { entropyCoefficient: 0.5 }],
+    ["entropyCoef", {}, { entropyCoef: 0.5 }],
     ["topEntropyQuantile", {}, { topEntropyQuantile: 0.2 }],
-    ["offPolicyThreshold", {}, { offPolicyThreshold: 1e-6 }],
-    ["biasCorrectedKl", {}, { biasCorrectedKl: true }],
+    ["offPolicyMaskThreshold", {}, { offPolicyMaskThreshold: 1e-6 }],
+    ["useBiasCorrectionKl", {}, { useBiasCorrectionKl: true }],
     ["epsilonHigh of cispo", { lossType: "cispo", epsilonHigh: 5 }, { lossType: "cispo", epsilonHigh: 0.5 }],
-    ["sapoTemperaturePositive", { lossType: "sapo" }, { lossType: "sapo", sapoTemperaturePositive: 5 }],
-    ["sapoTemperatureNegative", { lossType: "sapo" }, { lossType: "sapo", sapoTemperatureNegative: 5 }],
+    ["sapoTemperaturePos", { lossType: "sapo" }, { lossType: "sapo", sapoTemperaturePos: 5 }],
+    ["sapoTemperatureNeg", { lossType: "sapo" }, { lossType: "sapo", sapoTemperatureNeg: 5 }],
     // Where ratios are large, k has no weight.
-    ["vespoKPositive", { ...SLOWER, lossType: "vespo" }, { ...SLOWER, lossType: "vespo", vespoKPositive: 5 }],
-    ["vespoLambdaPositive", { lossType: "vespo" }, { lossType: "vespo", vespoLambdaPositive: 0.5 }],
-    ["vespoKNegative", { lossType: "vespo" }, { lossType: "vespo", vespoKNegative: 0.5 }],
-    ["vespoLambdaNegative", { lossType: "vespo" }, { lossType: "vespo", vespoLambdaNegative: 5 }],
+    ["vespoKPos", { ...SLOWER, lossType: "vespo" }, { ...SLOWER, lossType: "vespo", vespoKPos: 5 }],
+    ["vespoLambdaPos", { lossType: "vespo" }, { lossType: "vespo", vespoLambdaPos: 0.5 }],
+    ["vespoKNeg", { lossType: "vespo" }, { lossType: "vespo", vespoKNeg: 0.5 }],
+    ["vespoLambdaNeg", { lossType: "vespo" }, { lossType: "vespo", vespoLambdaNeg: 5 }],
     ["advantageBaseline", {}, { advantageBaseline: "leave-one-out", scaleRewards: "none" }],
-    ["rewardAggregation", { loop1Meteor: 1 }, { loop1Meteor: 1, rewardAggregation: "normalize_then_sum" }],
+    [
+      "multiObjectiveAggregation",
+      { loop1Meteor: 1 },
+      { loop1Meteor: 1, multiObjectiveAggregation: "normalize_then_sum" },
+    ],
   ])("%s changes the update", async (_, before, after) => {
     const unchanged = await start(before);
     expect(await outcome(after)).not.toBe(unchanged);
@@ -223,7 +242,7 @@ describe("several updates on one set of rollouts", () => {
       },
     }));
     try {
-      await train({ ...FAST, steps: 1, accumulation: 1, stepsPerGeneration: 2, iterations: 2 });
+      await train({ ...FAST, steps: 1, accumulation: 1, stepsPerGeneration: 2, numIterations: 2 });
     } finally {
       STEP_LISTENERS.pop();
     }
@@ -261,7 +280,7 @@ describe("LoRA dropout", () => {
   it("has the same masks in a recomputed block and in every run", async () => {
     const once = await last({});
     expect(repeatable(await last({}))).toEqual(repeatable(once));
-    expect((await last({ recompute: true })).grad_norm).toBeCloseTo(once.grad_norm as number, 4);
+    expect((await last({ gradientCheckpointing: true })).grad_norm).toBeCloseTo(once.grad_norm as number, 4);
     expect((await last({ seed: 9 })).grad_norm).not.toBe(once.grad_norm);
   });
 });
@@ -279,11 +298,11 @@ describe("LoRA dropout of an adapter that does something", () => {
   afterAll(() => lab.session.closeAdapter());
 
   it.each([
-    { iterations: 2 },
+    { numIterations: 2 },
     { stepsPerGeneration: 2 },
-    { iterations: 2, microRollouts: 1 },
+    { numIterations: 2, microRollouts: 1 },
     { stepsPerGeneration: 2, microRollouts: 1 },
-    { iterations: 2, promptsPerStep: 2, groupsAtOnce: 2, gradientReport: 1 },
+    { numIterations: 2, promptsPerStep: 2, groupsAtOnce: 2, gradientReport: 1 },
   ])("has the same masks in every pass of a step: %j", async (changes) => {
     const still = { ...FAST, steps: 1, learningRate: 0, ...changes };
     // At a rate of 0 all passes have the same weights, so their ratios are 1.
@@ -324,7 +343,7 @@ describe("the gradient report", () => {
     const ONE = {
       steps: 2,
       loops: "1",
-      groupSize: 4,
+      numGenerations: 4,
       promptsPerStep: 3,
       gradientReport: 2,
       clipScope: "sum",
@@ -376,7 +395,7 @@ describe("the gradient report", () => {
 
 describe("a loss of fixed length", () => {
   // Every cell of a field counts, so the mean over a row is its sum over T: the two losses are one.
-  const FIELD = { steps: 1, loops: "2", maskPolicy: "field", groupSize: 3, entropyCoefficient: 0, beta: 0 } as const;
+  const FIELD = { steps: 1, loops: "2", maskPolicy: "field", numGenerations: 3, entropyCoef: 0, beta: 0 } as const;
   const ANCHORED = { maskAnchor: "none", loop2Iou: 1, promptsPerStep: 2 } as const;
 
   it.each([0, 1])("divides loop 2 by the cells of its mask policy, %i groups at once", async (groupsAtOnce) => {

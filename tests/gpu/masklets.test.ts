@@ -73,7 +73,7 @@ const SETTINGS: FollowSettings = {
   choice: { kind: "first", count: 2 },
   decoder: "published",
   answers: "forced",
-  maxNewTokens: 8,
+  maxCompletionLength: 8,
 };
 
 function job(out: string, changes: Partial<ClipJob> = {}): ClipJob {

@@ -15,7 +15,7 @@ import {
 } from "../support/session.ts";
 
 /** Two groups at once, until memory runs out. */
-const OWN = { loops: "1", promptsPerStep: 2, groupsAtOnce: 0, saveSteps: 1, schedule: "constant" } as const;
+const OWN = { loops: "1", promptsPerStep: 2, groupsAtOnce: 0, saveSteps: 1, lrSchedulerType: "constant" } as const;
 
 let lab: TestLab;
 beforeAll(async () => {
@@ -65,7 +65,7 @@ it("the user has allowed it: the run continues, equal to one whose step had the 
   expect(steps()).toEqual([1, 2]);
   const { id } = run.manifest;
   const recorded = (await openRun(lab.store, id)).manifest();
-  expect([recorded.config.groupsAtOnce, recorded.config.recompute]).toEqual([1, false]);
+  expect([recorded.config.groupsAtOnce, recorded.config.gradientCheckpointing]).toEqual([1, false]);
   expect(recorded.smaller).toEqual([{ afterStep: 1, settings: ["groupsAtOnce"] }]);
   expect(await readAlarms(lab.store, id)).toContainEqual({
     id: "out-of-memory",

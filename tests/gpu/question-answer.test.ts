@@ -19,9 +19,9 @@ describe("question → answer", () => {
       steps: 10,
       loops: "3",
       loop3Weight: 1,
-      groupSize: 4,
+      numGenerations: 4,
       promptsPerStep: 2,
-      maxNewTokens: 8,
+      maxCompletionLength: 8,
       evalSteps: 10,
       evalRows: 4,
     });

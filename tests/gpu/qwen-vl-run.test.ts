@@ -72,7 +72,7 @@ describe.each(["qwen3", "qwen2.5"] as const)("a tiny model on %s-VL", (family) =
     );
     const [one, other] = pictures.map(({ features }) => features.grid);
     expect(one).not.toEqual(other);
-    const options = { maxNewTokens: 6, logitGuard: 30, keepTiny: true, signal: new AbortController().signal };
+    const options = { maxCompletionLength: 6, logitGuard: 30, keepTiny: true, signal: new AbortController().signal };
     const said = await describePictures(model, weights, pictures, options);
     const read = async (some: typeof pictures): Promise<Float32Array> => {
       const { masks, iou, objectScore } = segmentPictures(model, weights, some);

@@ -78,7 +78,7 @@ it("features on disk, of plain pictures and of pictures with a drawn region, giv
 it("trains on clips, whose frames it sees one after the other", async () => {
   const frames = 2;
   const lab = await openTestLab({ model: folder, features: null, shards: [join(root, "public", "pocket", "clips")] });
-  const run = await lab.start({ steps: 1, clipFrames: frames, maskPolicy: "candidates", maxNewTokens: 4 });
+  const run = await lab.start({ steps: 1, clipFrames: frames, maskPolicy: "candidates", maxCompletionLength: 4 });
   await run.done;
   const { id } = run.manifest;
   for (const row of await lab.metrics(id)) {

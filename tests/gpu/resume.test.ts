@@ -34,13 +34,13 @@ describe("a state with more parts", () => {
       steps,
       saveSteps: 1,
       beta: 0.5,
-      iterations: 2,
+      numIterations: 2,
       stepsPerGeneration: 2,
-      syncReference: true,
-      referenceSyncSteps: 3,
-      adaptiveEntropy: true,
+      syncRefModel: true,
+      refModelSyncSteps: 3,
+      useAdaptiveEntropy: true,
       entropyTarget: 100,
-      entropyStep: 0.01,
+      entropyCoefDelta: 0.01,
       topEntropyQuantile: 0.5,
       mixSources: "data-00000 = 1.5, * = 0.5",
       lengthGrouping: true,
@@ -133,7 +133,7 @@ describe("three steps, and two and one in a fresh session", () => {
   });
 
   it("are the run of all steps also where only the first half was asked for at first", async () => {
-    const fixed = { schedule: "constant", warmupSteps: 0 } as const;
+    const fixed = { lrSchedulerType: "constant", warmupSteps: 0 } as const;
     const straight = await second.start({ ...fixed, steps: STEPS });
     await straight.done;
     const short = await second.start({ ...fixed, steps: CUT });
@@ -166,7 +166,7 @@ describe("three steps, and two and one in a fresh session", () => {
   };
 
   it("are repeated step by step with equal bits, from a checkpoint and from the start", async () => {
-    const run = await second.start({ steps: 2, saveSteps: 1, keepCheckpoints: 2, evalSteps: 0 });
+    const run = await second.start({ steps: 2, saveSteps: 1, saveTotalLimit: 2, evalSteps: 0 });
     await run.done;
     const before = (await store.list(run.manifest.id)).map(({ path, size }) => [path, size]);
     const { signal } = new AbortController();
@@ -224,7 +224,7 @@ describe("three steps, and two and one in a fresh session", () => {
   });
 
   it("continue as a fork like their parent, with other settings otherwise, and from an earlier checkpoint", async () => {
-    const parent = await second.start({ steps: 2, saveSteps: 1, keepCheckpoints: 2, evalRows: 3 });
+    const parent = await second.start({ steps: 2, saveSteps: 1, saveTotalLimit: 2, evalRows: 3 });
     await parent.done;
     const id = parent.manifest.id;
     const fork = (title: string, changes: Partial<LabConfig> = {}, source?: RunStore) =>
@@ -242,7 +242,7 @@ describe("three steps, and two and one in a fresh session", () => {
     expect(two.map(numbers)).toEqual(one.map(numbers));
     expect(three.map((row) => row.learning_rate)).not.toEqual(one.map((row) => row.learning_rate));
     expect(three[0]).toEqual(one[0]);
-    await expect(fork("rank", { loraRank: 8 })).rejects.toThrow(/A fork keeps LoRA rank r of its parent/);
+    await expect(fork("rank", { loraR: 8 })).rejects.toThrow(/A fork keeps LoRA rank r of its parent/);
     await expect(fork("rows", { rowFilter: "words:3.." })).rejects.toThrow(/A fork keeps Row filter of its parent/);
     expect(await store.list("rank-20240201000000")).toEqual([]);
     const likelihood = { likelihoodJudge: "adapter", loop2Likelihood: 1 } as const;
@@ -278,7 +278,7 @@ describe("three steps, and two and one in a fresh session", () => {
   });
 
   it("continue from the checkpoint before where the newest is damaged, and say so", async () => {
-    const run = await second.start({ steps: 2, saveSteps: 1, keepCheckpoints: 2 });
+    const run = await second.start({ steps: 2, saveSteps: 1, saveTotalLimit: 2 });
     await run.done;
     const path = `${checkpointPath(run.manifest.id, 2)}/optimizer.safetensors`;
     const bytes = await store.read(path);

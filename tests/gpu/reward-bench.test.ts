@@ -103,15 +103,15 @@ describe("rollouts of a stored run", () => {
     ["field", "group", "normalize_then_sum"],
   ] as const)(
     "get the means and advantages the run gave (%s, %s, %s)",
-    async (maskPolicy, scaleRewards, rewardAggregation) => {
+    async (maskPolicy, scaleRewards, multiObjectiveAggregation) => {
       const changes = {
         maskPolicy,
         scaleRewards,
-        rewardAggregation,
+        multiObjectiveAggregation,
         loop2Iou: 1,
         steps: 2,
         promptsPerStep: 2,
-        groupSize: 3,
+        numGenerations: 3,
       } as const;
       const run = await lab.start(changes);
       expect(await run.done).toBe("finished");

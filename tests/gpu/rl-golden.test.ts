@@ -73,7 +73,7 @@ async function gradients(changes: Partial<LabConfig>, microRows: number, recompu
   const config = cheapConfig({ beta: 0.1, ...changes });
   const group = sampled();
   const active = group.mask.reduce((sum, m) => sum + m, 0);
-  const settings = lossSettingsOf(config, config.entropyCoefficient, 1, active, config.maxNewTokens);
+  const settings = lossSettingsOf(config, config.entropyCoef, 1, active, config.maxCompletionLength);
   const plain = weightsView(model.frozen, set, 2);
   const weights = recompute ? recomputing(plain, set) : plain;
   const reference = Float32Array.from(group.mask, (_, at) => -3 - Math.sin(at));
@@ -93,9 +93,9 @@ async function gradients(changes: Partial<LabConfig>, microRows: number, recompu
 describe("micro-batches over rollouts", () => {
   it.each([
     ["the default loss", {}, 2, false],
-    ["one row at a time, with entropy", { entropyCoefficient: 0.05, lossType: "dapo" }, 1, false],
+    ["one row at a time, with entropy", { entropyCoef: 0.05, lossType: "dapo" }, 1, false],
     ["a fixed length", { lossType: "dr_grpo" }, 2, false],
-    ["ratios per sequence, recomputed blocks", { importanceLevel: "sequence" }, 3, true],
+    ["ratios per sequence, recomputed blocks", { importanceSamplingLevel: "sequence" }, 3, true],
   ] as const)("give the same gradient: %s", async (_, changes, rows, recompute) => {
     const whole = await gradients(changes, 0, false);
     const split = await gradients(changes, rows, recompute);

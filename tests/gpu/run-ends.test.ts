@@ -29,7 +29,7 @@ function stopAt(step: number, phase: string): void {
 }
 
 describe("a gradient that is not finite", () => {
-  const HALTING = { steps: 3, loops: "1", iterations: 2, haltOnNan: true, keepCheckpoints: 3 } as const;
+  const HALTING = { steps: 3, loops: "1", numIterations: 2, haltOnNan: true, saveTotalLimit: 3 } as const;
 
   /** Lets a frozen norm of the language model become NaN before the given loss phase of step 2. */
   async function poisoned(pass: number): Promise<{ readonly id: string; readonly failure: unknown }> {
@@ -81,7 +81,7 @@ describe("a gradient that is not finite", () => {
 });
 
 it("a stop within a step leaves the last whole step as it was, also what follows the entropy", async () => {
-  const settings = { steps: 3, loops: "1", adaptiveEntropy: true, entropyTarget: 100, keepCheckpoints: 3 } as const;
+  const settings = { steps: 3, loops: "1", useAdaptiveEntropy: true, entropyTarget: 100, saveTotalLimit: 3 } as const;
   lab.watch = (event, session) => {
     if (event.type === "phase" && event.step === 1 && event.phase === "sample") session.trainer?.askCheckpoint();
   };
@@ -101,7 +101,7 @@ describe("the evaluations of a run", () => {
   const EVALUATED = {
     steps: 3,
     saveSteps: 1,
-    keepCheckpoints: 1,
+    saveTotalLimit: 1,
     evalSteps: 1,
     evalRows: 2,
     learningRate: 0.2,

@@ -21,7 +21,7 @@ const QUICK = {
   emaDecay: 0.5,
   warmupSteps: 0,
   promptsPerStep: 1,
-  groupSize: 4,
+  numGenerations: 4,
 };
 const STEPS = "3";
 const ROWS = 6;

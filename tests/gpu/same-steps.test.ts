@@ -29,14 +29,14 @@ function toleranceOf(name: string): number {
 const compared = (name: string): boolean => recorder || MODE === "exact" || BEFORE_UPDATE.test(name);
 
 const CASES = {
-  demo: { steps: 3, promptsPerStep: 2, groupSize: 3, maxNewTokens: 6, evalSteps: 3, evalRows: 4 },
+  demo: { steps: 3, promptsPerStep: 2, numGenerations: 3, maxCompletionLength: 6, evalSteps: 3, evalRows: 4 },
   passes: {
     steps: 2,
     promptsPerStep: 1,
     accumulation: 2,
-    groupSize: 4,
+    numGenerations: 4,
     microRollouts: 3,
-    iterations: 2,
+    numIterations: 2,
     maskPolicy: "candidates",
     maskAnchor: "truth",
     reference: "ema",
@@ -47,7 +47,7 @@ const CASES = {
     loop1RepetitionCost: 0.3,
     scaleRewards: "batch",
     learningRate: 6e-4,
-    schedule: "cosine",
+    lrSchedulerType: "cosine",
   },
   light: { steps: 2, beta: 0, maskPolicy: "embedding", maskAnchor: "none", loraDropout: 0.1, shuffleRewards: true },
 } as const satisfies Record<string, Partial<LabConfig>>;

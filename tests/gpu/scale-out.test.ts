@@ -24,9 +24,9 @@ const SMALL = {
   loop2Weight: 0.1,
   scaleRewards: "batch",
   warmupSteps: 0,
-  schedule: "constant",
+  lrSchedulerType: "constant",
   promptsPerStep: 2,
-  groupSize: 3,
+  numGenerations: 3,
   saveSteps: 1,
   evalSteps: 0,
 };
@@ -142,7 +142,7 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
   }
 
   it("repeats a step: field of uncertain cells, rows of a mix by length", async () => {
-    const memory = { recompute: true, microRollouts: 2 };
+    const memory = { gradientCheckpointing: true, microRollouts: 2 };
     await expectStep("field", { fieldBand: 2, mixSources: "rows=1.5", lengthGrouping: true, ...memory });
   });
   it("names the row whose picture decodes to other pixels", async () => {
@@ -166,7 +166,7 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     const settings = {
       ...{ maskPolicy: "proposals", proposalPhrases: true, proposalPoints: 2, resampleRounds: 1, embeddingSigma: 2 },
       ...{ antitheticNoise: true, clipScope: "sum" },
-      ...{ loop3Weight: 0.5, partnerTemperature: 0.7, partnerSamples: 2, adaptiveEntropy: true, entropyTarget: 9 },
+      ...{ loop3Weight: 0.5, partnerTemperature: 0.7, partnerSamples: 2, useAdaptiveEntropy: true, entropyTarget: 9 },
       ...{
         loop1Likelihood: 0.3,
         loop1Contrast: 0.2,
@@ -189,7 +189,13 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
       `def reward(r):\n    ${lines.join("\n    ")}return r['terms']['iou'] / 2 + len(r['caption']) / 100 + area / 1e6\n`,
     );
     try {
-      const settings = { maskPolicy: "candidates", iterations: 2, loop1User: 0.5, loop2User: 0.5, userReward: source };
+      const settings = {
+        maskPolicy: "candidates",
+        numIterations: 2,
+        loop1User: 0.5,
+        loop2User: 0.5,
+        userReward: source,
+      };
       const words = ["--judge", judge.url, "--allow-custom-reward"];
       await expectStep("judged", settings, { words, own: ["--reward", mine] });
       const asked = (key: "text" | "path"): string[] => [...new Set(judge.calls.map((call) => call[key]))];
@@ -204,7 +210,7 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
   it.each([
     ["sa2va-tiny-internlm2", "71", { objective: "notes", maskPolicy: "field", fieldGrid: 4 }],
     // Four updates; with a smaller ε rounding around 0 would become whole rates.
-    ["sa2va-tiny-qwen2", "72", { maskPolicy: "embedding", iterations: 2, stepsPerGeneration: 2, adamEps: 0.01 }],
+    ["sa2va-tiny-qwen2", "72", { maskPolicy: "embedding", numIterations: 2, stepsPerGeneration: 2, adamEpsilon: 0.01 }],
     ["sa2va-tiny-phi3", "73", { objective: "notes", maskPolicy: "proposals", proposalPhrases: true }],
   ] as const)("repeats a step of %s", async (name, seed, settings) => {
     await expectStep(name, settings, { seed, model: await golden(name) });

@@ -113,7 +113,7 @@ describe("a device with the least limits", () => {
         pocket: await nodePocket(),
         steps: 1,
         // As many kinds of work as the demo's step, but less of each.
-        changes: { groupSize: 2, promptsPerStep: 1, maxNewTokens: 4, partnerMaxTokens: 4 },
+        changes: { numGenerations: 2, promptsPerStep: 1, maxCompletionLength: 4, partnerMaxTokens: 4 },
         onStep: (step) => steps.push(step) < 1,
       });
       expect(steps).toEqual([1]);

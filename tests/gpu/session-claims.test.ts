@@ -38,7 +38,7 @@ beforeAll(async () => {
   const regions = Array.from({ length: 8 }, () => encodeRle(mask, height, width));
   question = {
     picture: { id: summary.imageId, rgb },
-    task: { kind: "describe", regions, maxNewTokens: 256 },
+    task: { kind: "describe", regions, maxCompletionLength: 256 },
     from: { from: "base" },
   };
   const run = await lab.start();
@@ -92,7 +92,7 @@ describe("a question to a paused run", () => {
 
   it("is answered while the run stays paused, which then continues as if it had not been asked", async () => {
     const run = await pausedRun();
-    const few = { ...question, task: { ...question.task, maxNewTokens: 4 } } as Asked;
+    const few = { ...question, task: { ...question.task, maxCompletionLength: 4 } } as Asked;
     const answer = await askSession(lab.session, few, () => undefined, never());
     expect(answer).toMatchObject({ kind: "describe" });
     await lab.session.control("play");

@@ -213,7 +213,7 @@ describe("a gradient that is not finite", () => {
 
   it("skips the step, counts it, rings, and changes nothing", async () => {
     const run = await withNan(async () => {
-      const started = await lab.start({ steps: 1, loops: "2", entropyCoefficient: 0.1 });
+      const started = await lab.start({ steps: 1, loops: "2", entropyCoef: 0.1 });
       await started.done;
       return started;
     });
@@ -231,7 +231,7 @@ describe("a gradient that is not finite", () => {
 
   it("ends the run when set to, naming a tensor", async () => {
     await withNan(async () => {
-      const started = await lab.start({ steps: 1, loops: "2", entropyCoefficient: 0.1, haltOnNan: true });
+      const started = await lab.start({ steps: 1, loops: "2", entropyCoef: 0.1, haltOnNan: true });
       await expect(started.done).rejects.toThrow(
         /^A gradient is not finite \(.+\); the weights before this step are kept/,
       );

@@ -17,7 +17,7 @@ const SUPERVISED = {
   accumulation: 2,
   steps: 2,
   learningRate: 2e-3,
-  schedule: "constant",
+  lrSchedulerType: "constant",
 } as const satisfies Partial<LabConfig>;
 
 const MASKS = { ...SUPERVISED, accumulation: 1, steps: 1, loops: "2" } as const;
@@ -79,7 +79,7 @@ describe("supervised mode", () => {
 
   it("has the same gradient with recomputed activations", async () => {
     const [kept] = await lab.metrics(whole);
-    const [again] = await lab.train({ ...SUPERVISED, steps: 1, recompute: true });
+    const [again] = await lab.train({ ...SUPERVISED, steps: 1, gradientCheckpointing: true });
     expect(again?.["sft/loss"]).toBeCloseTo(kept?.["sft/loss"] as number, 5);
     expect((again?.grad_norm as number) / (kept?.grad_norm as number)).toBeCloseTo(1, 4);
   });

@@ -18,8 +18,8 @@ const SWEEP = {
   model: smallModel(),
   seeds: [1, 2],
   settings: {
-    ...{ steps: 3, evalSteps: 3, evalRows: 3, selectionShare: 0, saveSteps: 1, promptsPerStep: 1, groupSize: 2 },
-    ...{ maxNewTokens: 4, partnerMaxTokens: 4, loraRank: 4 },
+    ...{ steps: 3, evalSteps: 3, evalRows: 3, selectionShare: 0, saveSteps: 1, promptsPerStep: 1, numGenerations: 2 },
+    ...{ maxCompletionLength: 4, partnerMaxTokens: 4, loraR: 4 },
   },
   metrics: ["grounding_iou", "loop2_greedy"],
 };

@@ -112,7 +112,7 @@ describe("a run", () => {
 
   it("stores what it announced", async () => {
     lab.events.length = 0;
-    const started = await lab.start({ steps: 1, groupSize: 3 });
+    const started = await lab.start({ steps: 1, numGenerations: 3 });
     expect(await started.done).toBe("finished");
     const run = await openRun(lab.store, started.manifest.id);
     expect(run.manifest().state).toBe("finished");
@@ -162,21 +162,21 @@ describe("one step with", () => {
 
   it("loop 2 alone reaches the mask decoder", async () => {
     // The entropy of a choice among candidates gives a gradient whatever rewards a barely trained model earns.
-    const row = await oneStep({ loops: "2", maskPolicy: "candidates", entropyCoefficient: 0.1 });
+    const row = await oneStep({ loops: "2", maskPolicy: "candidates", entropyCoef: 0.1 });
     expect(Object.keys(row).filter((name) => name.startsWith("loop1/"))).toEqual([]);
     expect(row["grad_norm/mask-decoder"]).toBeGreaterThan(0);
     expect(row["grad_norm/seg-prompt"]).toBeGreaterThan(0);
   });
 
   it("the Gaussian field as mask policy", async () => {
-    const row = await oneStep({ loops: "2", maskPolicy: "field", groupSize: 3 });
+    const row = await oneStep({ loops: "2", maskPolicy: "field", numGenerations: 3 });
     expect(row["loop2/ratio/mean"]).toBeCloseTo(1, 5);
   });
 
   it.each(SETTINGS.maskPolicy.choices.map((choice) => choice.value))("mask policy %s", async (maskPolicy) => {
     lab.events.length = 0;
     // Noise large enough to reach other objects: with one proposal there would be no choice.
-    const strong = { embeddingSigma: 4, groupSize: 3, maskAnchor: "none", entropyCoefficient: 0 } as const;
+    const strong = { embeddingSigma: 4, numGenerations: 3, maskAnchor: "none", entropyCoef: 0 } as const;
     const row = await oneStep({ loops: "2", maskPolicy, ...strong });
     // The log-probabilities that the samplers computed on the CPU are those of the training pass.
     expect(row["loop2/logp_train_vs_sampling/max"]).toBeLessThan(1e-3);
@@ -193,14 +193,14 @@ describe("one step with", () => {
 
   it("the likelihood of captions trains masks in every pass over the rollouts", async () => {
     // The partner shares its tensors with the start until its first update.
-    const passes = { iterations: 2, steps: 2, warmupSteps: 0 };
+    const passes = { numIterations: 2, steps: 2, warmupSteps: 0 };
     const rows = await lab.train({ loops: "2", maskPolicy: "pathwise", maskAnchor: "none", ...passes });
     expect(rows).toHaveLength(2);
     for (const row of rows) expect(row["loop2/pathwise_loss"]).toBeGreaterThan(0);
   });
 
   it("imitation of more masks than a program can bind", async () => {
-    const row = await oneStep({ loops: "2", maskPolicy: "imitation", groupSize: 16 });
+    const row = await oneStep({ loops: "2", maskPolicy: "imitation", numGenerations: 16 });
     expect(row["loop2/imitation_loss"]).toBeGreaterThan(0);
   });
 
@@ -213,8 +213,8 @@ describe("one step with", () => {
   });
 
   it("shuffled rewards leave the group's mean and spread as they are", async () => {
-    const plain = await oneStep({ loops: "1", groupSize: 4 });
-    const shuffled = await oneStep({ loops: "1", groupSize: 4, shuffleRewards: true });
+    const plain = await oneStep({ loops: "1", numGenerations: 4 });
+    const shuffled = await oneStep({ loops: "1", numGenerations: 4, shuffleRewards: true });
     expect(shuffled["loop1/reward"]).toBeCloseTo(plain["loop1/reward"] as number, 9);
     expect(shuffled["loop1/group_std_mean"]).toBeCloseTo(plain["loop1/group_std_mean"] as number, 9);
   });
@@ -225,7 +225,7 @@ describe("one step with", () => {
   });
 
   it("two passes over the same rollouts takes two optimiser steps", async () => {
-    const started = await lab.start({ steps: 1, iterations: 2 });
+    const started = await lab.start({ steps: 1, numIterations: 2 });
     await started.done;
     const path = `${started.manifest.id}/checkpoints/step-000001/trainer_state.json`;
     const state = JSON.parse(await lab.store.readText(path)) as { sa2va_lab: { trainer: object } };
@@ -272,7 +272,7 @@ describe("one step with", () => {
 
   it("leaves no tensor behind, whatever was chosen", async () => {
     const before = memorySnapshot().tensors;
-    await oneStep({ maskPolicy: "field", iterations: 2, accumulation: 2, reference: "ema" });
+    await oneStep({ maskPolicy: "field", numIterations: 2, accumulation: 2, reference: "ema" });
     expect(memorySnapshot().tensors).toBe(before);
   });
 });

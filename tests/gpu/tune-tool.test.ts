@@ -10,7 +10,14 @@ test("an interrupted tuning leaves the forms measured so far", async () => {
   const folder = await mkdtemp(join(tmpdir(), "tune-"));
   try {
     const out = join(folder, "cut.json");
-    const sizes = ["--model", "tests/golden/sa2va-tiny-qwen2", "--set", "groupSize=2", "--set", "promptsPerStep=1"];
+    const sizes = [
+      "--model",
+      "tests/golden/sa2va-tiny-qwen2",
+      "--set",
+      "numGenerations=2",
+      "--set",
+      "promptsPerStep=1",
+    ];
     const words = [await bundledTool("tune"), ...sizes, "--out", out];
     const child = spawn(process.execPath, words, { stdio: ["ignore", "ignore", "pipe"] });
     let said = "";

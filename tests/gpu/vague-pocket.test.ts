@@ -40,7 +40,10 @@ async function changedParts(before: Sa2vaModel, after: Sa2vaModel): Promise<stri
 async function answers(model: Sa2vaModel) {
   const pictures = Array.from({ length: 8 }, (_, at) => pocketPicture(20_270_201, at, 2, 256, { discriminating: 1 }));
   const { signal } = new AbortController();
-  const own = await answerHeldOut(model, {}, pictures, meteorScorer(await nodeWordnet()), { maxNewTokens: 16, signal });
+  const own = await answerHeldOut(model, {}, pictures, meteorScorer(await nodeWordnet()), {
+    maxCompletionLength: 16,
+    signal,
+  });
   const mean = (of: (answer: (typeof own)[number]) => number) =>
     own.reduce((sum, one) => sum + of(one), 0) / own.length;
   return {

@@ -111,7 +111,7 @@ def main(given):
         factors[name.removeprefix(prefix).removesuffix(".weight")] = start.float().requires_grad_()
     own = {name: base.weights[name].clone().requires_grad_() for name in moments if "lora_" not in name}
     w = base.weights | own
-    adapter = model.Adapter(factors, settings["loraAlpha"] / settings["loraRank"])
+    adapter = model.Adapter(factors, settings["loraAlpha"] / settings["loraR"])
     grid = preprocess.nearest(truth, side, side)
 
     named = own | {f"language_model.{path}.weight": value for path, value in factors.items()}

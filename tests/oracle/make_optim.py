@@ -64,28 +64,28 @@ RUN = {
     "mlp1.bias": ("projector", (3,)), "decoder.weight": ("mask-decoder", (2, 4)), "decoder.norm": ("mask-decoder", (4,)),
 }  # fmt: skip
 RUNS = [
-    {"schedule": "cosine", "warmupSteps": 2, "weightDecay": 0.1, "projectorRateFactor": 0.5, "maskRateFactor": 0.1,
+    {"lrSchedulerType": "cosine", "warmupSteps": 2, "weightDecay": 0.1, "projectorRateFactor": 0.5, "maskRateFactor": 0.1,
      "loops": [1]},
-    {"schedule": "linear-then-cosine", "warmupSteps": 3, "loops": [1, 2], "clipScope": "loop", "maxGradNorm": 0.5,
+    {"lrSchedulerType": "linear-then-cosine", "warmupSteps": 3, "loops": [1, 2], "clipScope": "loop", "maxGradNorm": 0.5,
      "broken": {2: "nan", 4: "inf"}, "maskRateFactor": 3, "weightDecay": 0.3},
-    {"schedule": "cosine", "warmupSteps": 1, "loops": [1, 2], "clipScope": "sum", "emaRamp": True, "iterations": 2,
-     "adamEps": 0.01, "adamBeta1": 0.5, "adamBeta2": 0.9},
-    {"schedule": "constant", "warmupSteps": 4, "loops": [1], "maxGradNorm": 0,
+    {"lrSchedulerType": "cosine", "warmupSteps": 1, "loops": [1, 2], "clipScope": "sum", "emaRamp": True, "numIterations": 2,
+     "adamEpsilon": 0.01, "adamBeta1": 0.5, "adamBeta2": 0.9},
+    {"lrSchedulerType": "constant", "warmupSteps": 4, "loops": [1], "maxGradNorm": 0,
      "unreached": ["decoder.weight", "decoder.norm"], "emaDecay": 0.5, "weightDecay": 0.5, "broken": {0: "nan"}},
 ]  # fmt: skip
 DEFAULTS = {
-    "learningRate": 0.02, "steps": 6, "iterations": 1, "weightDecay": 0, "projectorRateFactor": 1, "maskRateFactor": 1,
+    "learningRate": 0.02, "steps": 6, "numIterations": 1, "weightDecay": 0, "projectorRateFactor": 1, "maskRateFactor": 1,
     "maxGradNorm": 1, "clipScope": "sum", "emaDecay": 0.999, "emaRamp": False, "adamBeta1": 0.9, "adamBeta2": 0.999,
-    "adamEps": 1e-8,
+    "adamEpsilon": 1e-8,
 }  # fmt: skip
 
 
 def rates(optimiser, s, total):
     """transformers' cosine with warm-up, torch's own two schedulers in a row, or none."""
     warm, lib = s["warmupSteps"], torch.optim.lr_scheduler
-    if s["schedule"] == "constant":
+    if s["lrSchedulerType"] == "constant":
         return lib.LambdaLR(optimiser, lambda _: 1.0)
-    if s["schedule"] == "cosine":
+    if s["lrSchedulerType"] == "cosine":
         half = lambda i: 0.5 * (1 + np.cos(np.pi * (i - warm) / max(1, total - warm)))
         return lib.LambdaLR(optimiser, lambda i: i / max(1, warm) if i < warm else max(0.0, half(i)))
     parts = [lib.LinearLR(optimiser, 1 / warm, total_iters=warm), lib.CosineAnnealingLR(optimiser, total - warm)]
@@ -101,8 +101,8 @@ def whole_run(random, name, about):
     factor = {"lora": 1, "projector": s["projectorRateFactor"], "mask-decoder": s["maskRateFactor"]}
     groups = [{"params": [weights[key]], "lr": s["learningRate"] * factor[block],
                "weight_decay": s["weightDecay"] if len(shape) > 1 else 0} for key, (block, shape) in RUN.items()]  # fmt: skip
-    adam = torch.optim.AdamW(groups, lr=s["learningRate"], betas=(s["adamBeta1"], s["adamBeta2"]), eps=s["adamEps"])
-    total = s["steps"] * s["iterations"]
+    adam = torch.optim.AdamW(groups, lr=s["learningRate"], betas=(s["adamBeta1"], s["adamBeta2"]), eps=s["adamEpsilon"])
+    total = s["steps"] * s["numIterations"]
     schedule, taken = rates(adam, s, total), 0
     tensors = [{"name": key, "block": block, "values": start[key].tolist()} for key, (block, _) in RUN.items()]
     case = {"name": name, "settings": s, "tensors": tensors, "updates": []}

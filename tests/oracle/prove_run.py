@@ -122,14 +122,14 @@ def main(given):
     def speaker(checkpoint, limit):
         return Speaker(checkpoint, config["logitGuard"], limit)
 
-    start = speaker(base, config["maxNewTokens"])
+    start = speaker(base, config["maxCompletionLength"])
     if given.proof:
         row_of = proof_rows(given.proof)
         trained = [adapted(base, given.proof / side) for side in ("policy", "partner")]
     else:
         row_of = partial(open_row, given.shards)
         trained = [Checkpoint(given.policy), Checkpoint(given.partner)]
-    policy, partner = (speaker(checkpoint, config["maxNewTokens"]) for checkpoint in trained)
+    policy, partner = (speaker(checkpoint, config["maxCompletionLength"]) for checkpoint in trained)
     equal, gaps, ours, labs, greedy = 0, [], [], [], []
     for at, pair in enumerate(rows):
         image, truth, caption = row_of(pair[0]["rowId"])

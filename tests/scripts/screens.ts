@@ -14,7 +14,14 @@ import { violations } from "../support/axe.ts";
 import { CHEAP_RUN, type OpenPage, openPage, show, untilReady } from "../support/page.ts";
 
 /** A run long enough to be photographed while it runs, with groups of the usual size. */
-const RUN = { ...CHEAP_RUN, groupSize: "6", maxNewTokens: "12", steps: "400", evalSteps: "2", evalRows: "4" };
+const RUN = {
+  ...CHEAP_RUN,
+  numGenerations: "6",
+  maxCompletionLength: "12",
+  steps: "400",
+  evalSteps: "2",
+  evalRows: "4",
+};
 
 interface State {
   /** Address that the page opens at. */

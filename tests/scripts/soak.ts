@@ -67,7 +67,7 @@ await runTool(async () => {
     steps: String(steps),
     saveSteps: String(every),
     evalSteps: String(every),
-    keepCheckpoints: "2",
+    saveTotalLimit: "2",
   };
   const { lab, events } = await openFollowed({ screen: "train", ...settings });
   const { page, browser, consoleErrors } = lab;

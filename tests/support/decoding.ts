@@ -42,7 +42,7 @@ export const keyOf = (group: number, rollout: number, seed = 7): RandomKey => ({
 });
 
 export const SAMPLED: GenerateOptions = {
-  maxNewTokens: 7,
+  maxCompletionLength: 7,
   sampler: FULL_SAMPLING,
   greedy: false,
   key: keyOf,
@@ -57,7 +57,7 @@ function prefilled(model: TinyLanguage, shapes: readonly GroupShape[], changes: 
     tailLengths.map((_, rollout) => ({ key: options.key(group, rollout), promptIds: promptIds ?? [] })),
   );
   const longest = Math.max(...shapes.map(({ prefix, tails }) => prefix + Math.max(...tails)));
-  const ropeLength = options.oneLength === true ? longest + options.maxNewTokens : undefined;
+  const ropeLength = options.oneLength === true ? longest + options.maxCompletionLength : undefined;
   const prompts = atOnce(
     prefill(model.weights, model.config, groups, { ropeLength, groupsAtOnce: options.groupsAtOnce }),
   );
@@ -142,7 +142,7 @@ export async function expectLikeHost(
 ): Promise<readonly RowResult[]> {
   const before = memorySnapshot().tensors;
   try {
-    const few = forms.includes(false) ? { maxNewTokens: CARD_TOKENS } : {};
+    const few = forms.includes(false) ? { maxCompletionLength: CARD_TOKENS } : {};
     const prompts = prefilled(model, shapes, { ...few, ...changes });
     const expected = await prompts.rows(decodeOnHost);
     for (const software of forms) {

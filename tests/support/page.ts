@@ -8,11 +8,11 @@ import { WAIT } from "./hang.ts";
 /** The cheapest run that trains both loops; a software adapter needs seconds for a step. */
 export const CHEAP_RUN = {
   steps: "2",
-  groupSize: "2",
+  numGenerations: "2",
   promptsPerStep: "1",
-  maxNewTokens: "4",
+  maxCompletionLength: "4",
   partnerMaxTokens: "4",
-  loraRank: "4",
+  loraR: "4",
   warmupSteps: "0",
   saveSteps: "0",
   evalSteps: "0",

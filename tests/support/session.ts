@@ -31,15 +31,15 @@ export const POCKET = join(root, "public", "pocket", "model");
 
 /** The cheapest settings that still train both loops with a spread of rewards. */
 export const CHEAP = {
-  groupSize: 2,
+  numGenerations: 2,
   promptsPerStep: 1,
-  maxNewTokens: 4,
+  maxCompletionLength: 4,
   partnerMaxTokens: 4,
   steps: 2,
   warmupSteps: 0,
   saveSteps: 0,
   evalSteps: 0,
-  loraRank: 4,
+  loraR: 4,
   loraAlpha: 8,
   loop2Weight: 0.1,
 } as const satisfies Partial<LabConfig>;

@@ -103,7 +103,7 @@ export async function expectLikeTransformers(
   owned.push(prefix, tails);
   const prompts = atOnce(prefill(weights, config, [{ prefix, tails, tailLengths: [1] }]));
   const key = () => ({ seed: 1, step: 0, loop: 0, row: 0, rollout: 0, position: 0, stream: STREAM.token });
-  const options = { maxNewTokens: greedy.length, sampler: FULL_SAMPLING, greedy: true, key, stop: () => false };
+  const options = { maxCompletionLength: greedy.length, sampler: FULL_SAMPLING, greedy: true, key, stop: () => false };
   const [row] = await decode(config, weights, prompts, [{ key: key(), promptIds: [] }], options);
   expect(row?.ids).toEqual(greedy);
   disposePrefilled(prompts);

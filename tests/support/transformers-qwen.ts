@@ -179,7 +179,7 @@ export async function compareWithTransformers(path: string, decode: typeof decod
   const positions = [places.slice(0, first)];
   const prompts = atOnce(prefill(weights, language, [{ prefix, tails, tailLengths: [1], positions }]));
   const key = () => ({ seed: 1, step: 0, loop: 0, row: 0, rollout: 0, position: 0, stream: STREAM.token });
-  const options = { maxNewTokens: greedy.length, sampler: FULL_SAMPLING, greedy: true, key, stop: () => false };
+  const options = { maxCompletionLength: greedy.length, sampler: FULL_SAMPLING, greedy: true, key, stop: () => false };
   const [row] = await decode(language, weights, prompts, [{ key: key(), promptIds: [] }], options);
   expect(row?.ids).toEqual(greedy);
   disposePrefilled(prompts);

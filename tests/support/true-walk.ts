@@ -20,18 +20,18 @@ import {
 /** Settings of the walk: the least that takes both loops through a large model. */
 export const WALK_SETTINGS = {
   steps: "2",
-  groupSize: "2",
+  numGenerations: "2",
   promptsPerStep: "1",
   groupsAtOnce: "1",
-  maxNewTokens: "4",
+  maxCompletionLength: "4",
   partnerMaxTokens: "4",
   maxTiles: "1",
-  loraRank: "16",
+  loraR: "16",
   loraAlpha: "32",
   warmupSteps: "0",
   saveSteps: "0",
   evalSteps: "0",
-  recompute: "true",
+  gradientCheckpointing: "true",
   featureStorage: "f16",
 };
 

@@ -30,7 +30,7 @@ export interface Answered {
 }
 
 export interface AnswerSettings {
-  readonly maxNewTokens: number;
+  readonly maxCompletionLength: number;
   readonly signal: AbortSignal;
 }
 
@@ -62,7 +62,7 @@ export async function answerHeldOut(
       view,
       weights,
       [{ ...asked, masks: regions.map((region) => region.mask) }],
-      { maxNewTokens: settings.maxNewTokens, logitGuard: 30, keepTiny: true, signal: settings.signal },
+      { maxCompletionLength: settings.maxCompletionLength, logitGuard: 30, keepTiny: true, signal: settings.signal },
     );
     disposeFeatures(features);
     const pairs = regions.map((region, at) => ({ reference: region.caption, hypothesis: captions[at] ?? "" }));

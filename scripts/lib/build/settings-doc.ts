@@ -1,7 +1,7 @@
 /** Generates docs/settings.md from the table. */
 import { SETTING_KEYS } from "../../../src/engine/config/parse.ts";
 import { PRESETS } from "../../../src/engine/config/presets.ts";
-import { SETTING_GROUPS, type Setting, type SettingGroup } from "../../../src/engine/config/setting.ts";
+import { SETTING_GROUPS, type Setting, type SettingGroup, trlName } from "../../../src/engine/config/setting.ts";
 import { SETTINGS } from "../../../src/engine/config/table.ts";
 
 /** The page as Markdown. */
@@ -20,6 +20,10 @@ export function settingsPage(): string {
 Generated from \`src/engine/config/table.ts\`; a test compares the two. The form of the Setup screen, the page's address
 (\`#screen=setup&steps=50\`), configuration files, the tools' \`--config\` and their \`--set name=value\` all use these names. A file
 is JSON, a \`run.json\`, or flat YAML such as an exported \`trl_grpo.yaml\`.
+
+A setting has TRL's name in camelCase where both mean the same. \`steps\`, \`promptsPerStep\` and \`accumulation\` count
+something else than their counterparts, and \`epsilonLow\` is one side of TRL's \`epsilon\`. Names of earlier versions
+(\`groupSize\`, \`maxNewTokens\` …) are still read in links, files, \`--set\` and stored runs.
 
 Names in the last column are also accepted; the lab's name wins if both are given, and a sentence lists the translated
 names. Values are converted if TRL defines them differently:
@@ -43,12 +47,13 @@ ${presets.join("\n")}
 }
 
 function row(key: string, setting: Setting): string {
+  const name = trlName(key, setting);
   const cells = [
     `\`${key}\``,
     setting.default === "" ? "empty" : `\`${setting.default}\``,
     allowed(setting),
     setting.help,
-    setting.trl === undefined ? "" : `\`${setting.trl}\``,
+    name === undefined ? "" : `\`${name}\``,
   ];
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }

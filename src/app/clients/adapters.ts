@@ -17,7 +17,7 @@ export async function openAdapter(folder: FolderRef): Promise<void> {
   requireIdle();
   const adapter = await lab().trainer.openAdapter(folder, "start");
   useTry.setState({ adapter });
-  if (adapter !== null) changeConfig({ loraRank: adapter.rank, loraAlpha: adapter.rank * adapter.scale });
+  if (adapter !== null) changeConfig({ loraR: adapter.rank, loraAlpha: adapter.rank * adapter.scale });
   await refreshPlan();
 }
 

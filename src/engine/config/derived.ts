@@ -43,8 +43,8 @@ export function groupsPerStep(config: Batch & Pick<LabConfig, "promptsPerStep">)
 }
 
 /** Optimiser updates of a step. */
-export function updatesPerStep(config: Batch & Pick<LabConfig, "iterations">): number {
-  return windowsPerStep(config) * config.iterations;
+export function updatesPerStep(config: Batch & Pick<LabConfig, "numIterations">): number {
+  return windowsPerStep(config) * config.numIterations;
 }
 
 /** Why the micro-steps of a set of rollouts do not divide into windows; null if they do. */
@@ -61,6 +61,6 @@ export function generationBlocker({ accumulation, stepsPerGeneration }: Batch): 
 export function smallerSetting(config: LabConfig): Partial<LabConfig> | null {
   const reinforced = config.mode === "rl";
   if (reinforced && config.groupsAtOnce !== 1 && groupsPerStep(config) > 1) return { groupsAtOnce: 1 };
-  if (!config.recompute) return { recompute: true };
+  if (!config.gradientCheckpointing) return { gradientCheckpointing: true };
   return reinforced && config.microRollouts !== 1 ? { microRollouts: 1 } : null;
 }

@@ -3,7 +3,7 @@ import { decimal } from "../bytes/text.ts";
 import { LabError, quote } from "../errors.ts";
 import type { Setting } from "./setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "./table.ts";
-import { inReadingOrder, isTrlName, readTrl, settingOf, withoutEffect } from "./trl.ts";
+import { FORMER_NAMES, inReadingOrder, isTrlName, readTrl, settingOf, withoutEffect } from "./trl.ts";
 
 /** Known words that a mistyped word may mean: at most two inserted, removed or replaced letters away. */
 export function nearWords(word: string, known: readonly string[]): readonly string[] {
@@ -135,7 +135,7 @@ export function parseConfig(
     problems,
     foreign: without,
     unknown: names.filter((name) => !isSetting(name) && !isTrlName(name)),
-    translated: notes.length === 0 ? null : `Names of other trainers were translated: ${notes.join(", ")}`,
+    translated: notes.length === 0 ? null : `Other names were translated: ${notes.join(", ")}`,
   };
 }
 
@@ -166,8 +166,9 @@ const SHORT = 240;
 
 /** Suggests settings that an unknown name may mean; empty if none is similar. */
 function meant(key: string): string {
-  const near = nearWords(key, SETTING_KEYS);
-  return near.length === 0 ? "" : ` (did you mean ${near.join(" or ")}?)`;
+  const former = nearWords(key, Object.keys(FORMER_NAMES)).flatMap((name) => settingOf(name) ?? []);
+  const near = new Set<string>([...nearWords(key, SETTING_KEYS), ...former]);
+  return near.size === 0 ? "" : ` (did you mean ${[...near].join(" or ")}?)`;
 }
 
 /**

@@ -29,12 +29,12 @@ export interface Preset {
  * them.
  */
 const SMALL: Partial<LabConfig> = {
-  loraRank: 16,
+  loraR: 16,
   loraAlpha: 32,
   promptsPerStep: 4,
   groupsAtOnce: 0,
-  groupSize: 8,
-  maxNewTokens: 12,
+  numGenerations: 8,
+  maxCompletionLength: 12,
   partnerMaxTokens: 12,
   steps: 40,
   heldOutShare: 0.2,
@@ -52,7 +52,7 @@ const SMALL: Partial<LabConfig> = {
 const POCKET: Partial<LabConfig> = {
   ...SMALL,
   // Twice the rank at half the rate: the same signal, less noise and less drift of words.
-  loraRank: 32,
+  loraR: 32,
   loraAlpha: 64,
   learningRate: 6e-4,
   projectorRateFactor: 0.02,
@@ -70,14 +70,14 @@ const POCKET: Partial<LabConfig> = {
  * for activations. The plan asks for the GPU's memory and offers changes that fit it (`session/plan.ts`).
  */
 const REAL: Partial<LabConfig> = {
-  groupSize: 8,
+  numGenerations: 8,
   weightStorage: "f16",
   featureStorage: "f16",
-  recompute: true,
-  loraRank: 16,
+  gradientCheckpointing: true,
+  loraR: 16,
   loraAlpha: 32,
   learningRate: 1e-5,
-  maxNewTokens: 64,
+  maxCompletionLength: 64,
   partnerMaxTokens: 64,
   steps: 100,
   accumulation: 4,
@@ -103,7 +103,7 @@ export const PRESETS: readonly Preset[] = [
       beta: 0.1,
       learningRate: 1.2e-3,
       // A falling rate ends before the captions change.
-      schedule: "constant",
+      lrSchedulerType: "constant",
       scaleRewards: "group",
       steps: 25,
       evalSteps: 5,
@@ -133,9 +133,9 @@ export const PRESETS: readonly Preset[] = [
     values: {
       ...POCKET,
       ...loopValues("clips"),
-      groupSize: 6,
+      numGenerations: 6,
       // A caption says where its object is and where it moves.
-      maxNewTokens: 16,
+      maxCompletionLength: 16,
       partnerMaxTokens: 16,
       // There are few demo clips, so a third of them is held out and all of these are reported.
       heldOutShare: 0.33,

@@ -4,8 +4,8 @@ interface Common {
   readonly label: string;
   /** One sentence without a full stop: the effect of the setting and when to change it. */
   readonly help: string;
-  /** Name of the same setting in TRL's GRPOConfig or PEFT's LoraConfig, for exports. */
-  readonly trl?: string;
+  /** Name of the same setting in TRL's GRPOConfig or PEFT's LoraConfig; true if it is the key in snake case. */
+  readonly trl?: true | string;
   /** Always on Setup; the others are found by its search. */
   readonly main?: true;
   /** A control elsewhere checks it before it is set, so that Setup leaves it out. */
@@ -69,6 +69,11 @@ export type SettingGroup = keyof typeof SETTING_GROUPS;
 
 /** One option of a choice, its value kept as a literal type. */
 export const choice = <const V extends string>(value: V, label: string) => ({ value, label });
+
+/** Name of a setting in TRL or PEFT; undefined if they have none. */
+export function trlName(key: string, { trl }: Setting): string | undefined {
+  return trl === true ? key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) : trl;
+}
 
 type Without<S, K extends string> = S extends unknown ? Omit<S, K> : never;
 type Rest<S extends Setting, K extends string = never> = Omit<S, "group" | "kind" | "label" | "default" | K>;

@@ -7,7 +7,7 @@ import { decimal } from "../bytes/text.ts";
 import { quote, shortened } from "../errors.ts";
 import { updatesPerStep } from "./derived.ts";
 import { weightKeys } from "./groups/reward-weights.ts";
-import type { Setting } from "./setting.ts";
+import { trlName } from "./setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "./table.ts";
 
 // Names of settings in the project's design notes and in other training scripts: the setting that each one stands for,
@@ -47,7 +47,40 @@ function judged(meteor: "loop1Meteor" | "loop2Meteor", judge: "loop1Judge" | "lo
   };
 }
 
+/** Names of settings in links, files and runs of earlier versions, and today's names. */
+export const FORMER_NAMES = {
+  adamEps: "adamEpsilon",
+  adaptiveEntropy: "useAdaptiveEntropy",
+  biasCorrectedKl: "useBiasCorrectionKl",
+  entropyCoefficient: "entropyCoef",
+  entropyCoefficientMax: "entropyCoefMax",
+  entropyCoefficientMin: "entropyCoefMin",
+  entropyStep: "entropyCoefDelta",
+  groupSize: "numGenerations",
+  importanceLevel: "importanceSamplingLevel",
+  iterations: "numIterations",
+  keepCheckpoints: "saveTotalLimit",
+  loraRank: "loraR",
+  maskTruncated: "maskTruncatedCompletions",
+  maxNewTokens: "maxCompletionLength",
+  minRateShare: "minLrRate",
+  offPolicyThreshold: "offPolicyMaskThreshold",
+  recompute: "gradientCheckpointing",
+  referenceMixup: "refModelMixupAlpha",
+  referenceSyncSteps: "refModelSyncSteps",
+  rewardAggregation: "multiObjectiveAggregation",
+  sapoTemperatureNegative: "sapoTemperatureNeg",
+  sapoTemperaturePositive: "sapoTemperaturePos",
+  schedule: "lrSchedulerType",
+  syncReference: "syncRefModel",
+  vespoKNegative: "vespoKNeg",
+  vespoKPositive: "vespoKPos",
+  vespoLambdaNegative: "vespoLambdaNeg",
+  vespoLambdaPositive: "vespoLambdaPos",
+} as const satisfies Readonly<Record<string, SettingKey>>;
+
 const ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
+  ...Object.entries(FORMER_NAMES).map(([former, key]) => [former, { keys: [key] }] as const),
   ["kl_coef", { keys: ["beta"] }],
   ["clip_range", { keys: ["epsilonLow", "epsilonHigh"] }],
   ["mask_to_caption_weight", { keys: ["loop1Weight"] }],
@@ -57,7 +90,7 @@ const ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
   ["accumulative_counts", { keys: ["accumulation"] }],
   ["lr", { keys: ["learningRate"] }],
   // TRL supports it only for full fine-tuning, so exports for TRL do not set it.
-  ["sync_ref_model", { keys: ["syncReference"] }],
+  ["sync_ref_model", { keys: ["syncRefModel"] }],
   ["num_epochs", EPOCHS],
   ["num_train_epochs", EPOCHS],
   ["max_epochs", EPOCHS],
@@ -82,7 +115,7 @@ const ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
     {
       read: (raw, record, known) => {
         const peak = Number(record.learningRate ?? record.learning_rate ?? record.lr ?? known.learningRate);
-        return { values: { minRateShare: typeof raw === "number" ? raw / peak : raw } };
+        return { values: { minLrRate: typeof raw === "number" ? raw / peak : raw } };
       },
     },
   ],
@@ -97,7 +130,7 @@ const ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
     },
   ],
   ["bf16", { idle: "trained tensors and sums are always f32" }],
-  ["max_length", { idle: "the model defines the context; maxNewTokens limits captions" }],
+  ["max_length", { idle: "the model defines the context; maxCompletionLength limits captions" }],
   ["model_path", { idle: "the model is opened separately; the tools take --model or --checkpoint" }],
   ["dataset_name", { idle: "the data is opened separately; the tools take --shards" }],
 ]);
@@ -119,8 +152,8 @@ function readAlias(
 /** TRL's name → setting. */
 const KEY_OF = new Map<string, SettingKey>(
   (Object.keys(SETTINGS) as SettingKey[]).flatMap((key) => {
-    const { trl }: Setting = SETTINGS[key];
-    return trl === undefined ? [] : [[trl, key] as const];
+    const name = trlName(key, SETTINGS[key]);
+    return name === undefined ? [] : [[name, key] as const];
   }),
 );
 
@@ -183,7 +216,8 @@ export function withoutEffect(name: string): string | undefined {
 
 /** TRL names in the order of their dependencies. */
 export function inReadingOrder(names: readonly string[]): readonly string[] {
-  return [...FIRST.filter((name) => names.includes(name)), ...names.filter((name) => !FIRST.includes(name))];
+  const first = [...Object.keys(FORMER_NAMES), ...FIRST];
+  return [...first.filter((name) => names.includes(name)), ...names.filter((name) => !first.includes(name))];
 }
 
 /**
@@ -226,7 +260,7 @@ export function readTrl(
       return as(isShare(number) ? Math.ceil(known.steps * updatesPerStep(known) * number) : raw);
     case "save_total_limit":
       if (!none && !(typeof number === "number" && number <= 0)) return as(raw);
-      return { problem: `save_total_limit ${quote(raw)} is not possible; keepCheckpoints is at least 1` };
+      return { problem: `save_total_limit ${quote(raw)} is not possible; saveTotalLimit is at least 1` };
     case "gradient_accumulation_steps": {
       const joined = joinedBatches(record);
       if (joined === 1) return as(raw);
@@ -236,9 +270,9 @@ export function readTrl(
     }
     case "per_device_train_batch_size":
       if (typeof number !== "number" || !Number.isInteger(number)) return as(raw);
-      if (number % known.groupSize === 0) return as((number / known.groupSize) * joinedBatches(record));
+      if (number % known.numGenerations === 0) return as((number / known.numGenerations) * joinedBatches(record));
       return {
-        problem: `per_device_train_batch_size ${number} is not a multiple of num_generations ${known.groupSize}; a micro-step takes whole groups`,
+        problem: `per_device_train_batch_size ${number} is not a multiple of num_generations ${known.numGenerations}; a micro-step takes whole groups`,
       };
     case "top_k":
       return as(none || number === -1 ? 0 : raw);
@@ -261,8 +295,8 @@ export function readTrl(
     case "lr_scheduler_type":
       // The same schedule with an end above 0, which a name of its own sets.
       if (raw === "cosine_with_min_lr") return as("cosine");
-      if ((raw === "cosine" || raw === "constant") && known.minRateShare !== 0) {
-        return { values: { schedule: raw, minRateShare: 0 } };
+      if ((raw === "cosine" || raw === "constant") && known.minLrRate !== 0) {
+        return { values: { lrSchedulerType: raw, minLrRate: 0 } };
       }
       if (raw !== "constant_with_warmup") return as(raw);
       if (known.warmupSteps === 0) return as("constant");
@@ -304,7 +338,8 @@ function inPasses(name: string, key: SettingKey, raw: unknown, known: LabConfig)
   const updates = updatesPerStep(known);
   if (typeof count !== "number" || !Number.isInteger(count)) return { values: { [key]: raw } };
   if (count % updates === 0) return { values: { [key]: count / updates } };
-  const of = updates === known.iterations ? `num_iterations ${updates}` : `the ${updates} updates of a set of rollouts`;
+  const of =
+    updates === known.numIterations ? `num_iterations ${updates}` : `the ${updates} updates of a set of rollouts`;
   return { problem: `${name} ${count} is not a multiple of ${of}; a step makes all updates on its rollouts` };
 }
 
@@ -382,7 +417,7 @@ function isShare(value: unknown): value is number {
 export function toTrl(config: LabConfig): readonly (readonly [name: string, value: unknown])[] {
   return [
     ...[...KEY_OF].flatMap(([name, key]) => written(name, config[key], config)),
-    ["per_device_eval_batch_size", config.groupSize],
+    ["per_device_eval_batch_size", config.numGenerations],
     ["bf16", false],
   ];
 }
@@ -396,7 +431,7 @@ export function besideTrl(config: LabConfig): readonly string[] {
   const weights = used.map((key) => (isCost(key) ? -config[key] : config[key]));
   return [
     `${REWARDS}: [${weights.join(", ")}] for ${used.join(", ")}`,
-    ...(config.syncReference ? ["sync_ref_model: true, which TRL refuses with PEFT"] : []),
+    ...(config.syncRefModel ? ["sync_ref_model: true, which TRL refuses with PEFT"] : []),
   ];
 }
 
@@ -409,7 +444,7 @@ function written(name: string, value: unknown, config: LabConfig): (readonly [st
     case "eval_steps":
       return beatLines("eval_strategy", name, config.evalSteps * updatesPerStep(config));
     case "per_device_train_batch_size":
-      return [[name, config.groupSize]];
+      return [[name, config.numGenerations]];
     case "gradient_accumulation_steps":
       return [[name, config.accumulation * config.promptsPerStep]];
     case "steps_per_generation":
@@ -422,9 +457,9 @@ function written(name: string, value: unknown, config: LabConfig): (readonly [st
     case "off_policy_mask_threshold":
       return [[name, value === 0 ? null : value]];
     case "lr_scheduler_type":
-      return [[name, value === "constant" ? value : config.minRateShare > 0 ? "cosine_with_min_lr" : "cosine"]];
+      return [[name, value === "constant" ? value : config.minLrRate > 0 ? "cosine_with_min_lr" : "cosine"]];
     case "lr_scheduler_kwargs.min_lr_rate":
-      return config.schedule === "constant" || value === 0 ? [] : [[name, value]];
+      return config.lrSchedulerType === "constant" || value === 0 ? [] : [[name, value]];
     default:
       return [[name, value]];
   }

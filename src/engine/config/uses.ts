@@ -14,7 +14,7 @@ const policy =
 const evaluates: Condition = ({ evalSteps }) => evalSteps > 0;
 const reinforces: Condition = ({ mode }) => mode === "rl";
 const masks: Condition = (config) => samples(config, "mask");
-const adapts: Condition = ({ adaptiveEntropy }) => adaptiveEntropy;
+const adapts: Condition = ({ useAdaptiveEntropy }) => useAdaptiveEntropy;
 const loss =
   (name: LabConfig["lossType"]): Condition =>
   ({ lossType }) =>
@@ -43,20 +43,20 @@ const SETTING: { readonly [K in SettingKey]?: Condition } = {
   klEstimator: needsReference,
   klClamp: needsReference,
   reference: needsReference,
-  biasCorrectedKl: needsReference,
-  syncReference: needsReference,
-  referenceMixup: ({ syncReference }) => syncReference,
-  referenceSyncSteps: ({ syncReference }) => syncReference,
+  useBiasCorrectionKl: needsReference,
+  syncRefModel: needsReference,
+  refModelMixupAlpha: ({ syncRefModel }) => syncRefModel,
+  refModelSyncSteps: ({ syncRefModel }) => syncRefModel,
   entropyTarget: adapts,
-  entropyStep: adapts,
-  entropyCoefficientMin: adapts,
-  entropyCoefficientMax: adapts,
-  sapoTemperaturePositive: loss("sapo"),
-  sapoTemperatureNegative: loss("sapo"),
-  vespoKPositive: loss("vespo"),
-  vespoLambdaPositive: loss("vespo"),
-  vespoKNegative: loss("vespo"),
-  vespoLambdaNegative: loss("vespo"),
+  entropyCoefDelta: adapts,
+  entropyCoefMin: adapts,
+  entropyCoefMax: adapts,
+  sapoTemperaturePos: loss("sapo"),
+  sapoTemperatureNeg: loss("sapo"),
+  vespoKPos: loss("vespo"),
+  vespoLambdaPos: loss("vespo"),
+  vespoKNeg: loss("vespo"),
+  vespoLambdaNeg: loss("vespo"),
   appendSegment: policy("answer"),
   candidateTemperature: policy("candidates", "proposals", "pathwise"),
   proposalTemperature: policy("proposals"),
@@ -75,7 +75,7 @@ const SETTING: { readonly [K in SettingKey]?: Condition } = {
   partnerMaxTokens: masks,
   partnerTemperature: (config) => reinforces(config) && masks(config),
   partnerSamples: (config) => reinforces(config) && masks(config) && config.partnerTemperature > 0,
-  minRateShare: ({ schedule }) => schedule !== "constant",
+  minLrRate: ({ lrSchedulerType }) => lrSchedulerType !== "constant",
   clipScope: reinforces,
   gradientReport: reinforces,
 };

@@ -2,18 +2,18 @@
 import type { LabConfig } from "../config/table.ts";
 import { bytesText } from "./bytes-text.ts";
 
-type Schedule = Pick<LabConfig, "steps" | "saveSteps" | "keepCheckpoints" | "evalSteps">;
+type Schedule = Pick<LabConfig, "steps" | "saveSteps" | "saveTotalLimit" | "evalSteps">;
 
-/** Checkpoints beyond `keepCheckpoints`: the one being written, and the best one of evaluated runs. */
+/** Checkpoints beyond `saveTotalLimit`: the one being written, and the best one of evaluated runs. */
 function beside({ evalSteps }: Schedule): number {
   return evalSteps > 0 ? 2 : 1;
 }
 
 /** Maximum checkpoints of a run in the store at once. */
 export function checkpointsAtOnce(config: Schedule): number {
-  const { steps, saveSteps, keepCheckpoints } = config;
+  const { steps, saveSteps, saveTotalLimit } = config;
   const written = saveSteps === 0 ? 1 : Math.ceil(steps / saveSteps);
-  return Math.min(keepCheckpoints + beside(config), written);
+  return Math.min(saveTotalLimit + beside(config), written);
 }
 
 /**
@@ -26,13 +26,13 @@ export function checkpointRoomWarning(config: Schedule, checkpointBytes: number,
   const count = checkpointsAtOnce(config);
   const needed = count * checkpointBytes;
   if (needed <= free) return null;
-  const { keepCheckpoints } = config;
+  const { saveTotalLimit } = config;
   const which =
     count === 1
       ? "the final one"
-      : count < keepCheckpoints + beside(config)
+      : count < saveTotalLimit + beside(config)
         ? `${count} of ${bytesText(checkpointBytes)}, all it writes`
-        : `${count} of ${bytesText(checkpointBytes)}: ${keepCheckpoints} kept${config.evalSteps > 0 ? ", the best one" : ""} and one being written`;
+        : `${count} of ${bytesText(checkpointBytes)}: ${saveTotalLimit} kept${config.evalSteps > 0 ? ", the best one" : ""} and one being written`;
   return `The run's checkpoints take up to ${bytesText(needed)} at once (${which}), and the storage has ${bytesText(Math.max(0, free))} free; ${remedy(config, Math.floor(free / checkpointBytes))}`;
 }
 
@@ -40,7 +40,7 @@ export function checkpointRoomWarning(config: Schedule, checkpointBytes: number,
 function remedy(config: Schedule, fitting: number): string {
   const { steps } = config;
   const more = beside(config);
-  if (fitting > more) return `set keepCheckpoints to ${fitting - more}, or delete stored runs`;
+  if (fitting > more) return `set saveTotalLimit to ${fitting - more}, or delete stored runs`;
   if (fitting > 1)
     return `set saveSteps to ${Math.ceil(steps / fitting)} or more, or to 0 for one at the end, or delete stored runs`;
   if (fitting === 1) return "set saveSteps to 0, which saves only at the end, or delete stored runs";

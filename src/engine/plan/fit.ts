@@ -60,14 +60,14 @@ export function forecast(
   clips = false,
 ): Forecast {
   const weights = weightForecast(model, choice);
-  const trainable = trainableForecast(model, config.loraRank, trainableBlocks(model, config.trainProjector));
+  const trainable = trainableForecast(model, config.loraR, trainableBlocks(model, config.trainProjector));
   const trained = F32 * trainable.parameters;
   const group = groupShape(model, config, clips);
   const [captions, masks] = [samples(config, "text"), samples(config, "mask")];
   const transient = transientForecast(model, group, {
-    rank: config.loraRank,
+    rank: config.loraR,
     blocks,
-    recompute: config.recompute,
+    recompute: config.gradientCheckpointing,
     microRollouts: config.microRollouts,
     groupsAtOnce: config.groupsAtOnce,
     captions,
@@ -77,18 +77,18 @@ export function forecast(
     loops: captions && masks ? 2 : 1,
     captions,
     masks,
-    recompute: config.recompute,
-    microBatches: config.microRollouts > 0 && config.microRollouts < config.groupSize,
+    recompute: config.gradientCheckpointing,
+    microBatches: config.microRollouts > 0 && config.microRollouts < config.numGenerations,
     reference: needsReference(config),
-    passes: config.iterations,
+    passes: config.numIterations,
     newPictures: 1,
   });
   // The published tensors are the start of everything except the adapter, which has no published form, and a projector
   // that is frozen by default, whose published form is packed.
-  const synchronised = config.syncReference && config.reference === "start" && needsReference(config);
+  const synchronised = config.syncRefModel && config.reference === "start" && needsReference(config);
   // Each loop has its gradient sum and a pass its gradients; a pass over part of a group also holds the group's sum
   // twice.
-  const apart = config.microRollouts > 0 && config.microRollouts < config.groupSize;
+  const apart = config.microRollouts > 0 && config.microRollouts < config.numGenerations;
   const gradients = ((captions && masks && config.mode === "rl" ? 2 : 1) + 1 + (apart ? 2 : 0)) * trained;
   const unpacked = visionFamily(model).trainsProjector ? 0 : trainable.blocks.projector;
   const startCopy = F32 * (trainable.blocks.lora + unpacked);
@@ -130,15 +130,15 @@ export function groupShape(model: Sa2vaConfig, config: LabConfig, clips = false)
   const frames = clips ? config.clipFrames : 1;
   const tiles = clips ? frames : most > 1 && model.useThumbnail ? most + 1 : most;
   const draws = regionPromptOf(model, config.regionPrompt) !== "tokens";
-  const described = ["candidates", "pathwise"].includes(config.maskPolicy) ? 3 : config.groupSize;
+  const described = ["candidates", "pathwise"].includes(config.maskPolicy) ? 3 : config.numGenerations;
   // Every frame repeats the region and the sentence around it; a drawn region has no tokens.
   const region = draws ? 0 : frames * Math.ceil(model.tokensPerTile / 4) + (frames - 1) * FRAME_WORDS;
   return {
     tiles,
     frames,
     promptTokens: tiles * model.tokensPerTile + region + PROMPT_WORDS,
-    rollouts: config.groupSize,
-    newTokens: config.maxNewTokens,
+    rollouts: config.numGenerations,
+    newTokens: config.maxCompletionLength,
     groups: groupsPerStep(config),
     described,
     drawn: draws ? described : 0,
@@ -148,14 +148,16 @@ export function groupShape(model: Sa2vaConfig, config: LabConfig, clips = false)
     answerTokens: config.partnerMaxTokens,
     tried: triedPrompts(config),
     softTokens:
-      config.maskPolicy === "pathwise" ? (tiles + 1) * model.tokensPerTile + PROMPT_WORDS + config.maxNewTokens : 0,
+      config.maskPolicy === "pathwise"
+        ? (tiles + 1) * model.tokensPerTile + PROMPT_WORDS + config.maxCompletionLength
+        : 0,
   };
 }
 
 /** Prompts of one picture that the mask policy decodes at a time: noisy [SEG] states, or clicks. */
-function triedPrompts({ maskPolicy, groupSize, proposalPoints }: LabConfig): number {
-  if (maskPolicy === "embedding" || maskPolicy === "answer") return groupSize;
-  return maskPolicy === "proposals" ? Math.max(2 * groupSize, proposalPoints ** 2) : 0;
+function triedPrompts({ maskPolicy, numGenerations, proposalPoints }: LabConfig): number {
+  if (maskPolicy === "embedding" || maskPolicy === "answer") return numGenerations;
+  return maskPolicy === "proposals" ? Math.max(2 * numGenerations, proposalPoints ** 2) : 0;
 }
 
 /** Bytes available to a run on a GPU. @param gigabytes nominal memory; 0 if unknown */
@@ -207,7 +209,7 @@ export function settingChanges(config: LabConfig, choice: StorageChoice): Omit<F
   });
   const list: Omit<FitChange, "peak">[] = [];
   if (config.groupsAtOnce !== 1) list.push(change("One group at once", { groupsAtOnce: 1 }));
-  if (!config.recompute) list.push(change("Recompute activations", { recompute: true }));
+  if (!config.gradientCheckpointing) list.push(change("Recompute activations", { gradientCheckpointing: true }));
   const packed = ["f32", ...STORAGES].indexOf(choice.language);
   for (const form of STORAGES.slice(Math.max(0, packed))) {
     const label = `Hold frozen weights as ${form}`;
@@ -217,14 +219,14 @@ export function settingChanges(config: LabConfig, choice: StorageChoice): Omit<F
     );
   }
   if (config.microRollouts !== 1) list.push(change("One rollout per backward pass", { microRollouts: 1 }));
-  for (let rank = config.loraRank >> 1; rank >= 4; rank >>= 1) {
-    list.push(change(`LoRA rank ${rank}`, { loraRank: rank, loraAlpha: (config.loraAlpha * rank) / config.loraRank }));
+  for (let rank = config.loraR >> 1; rank >= 4; rank >>= 1) {
+    list.push(change(`LoRA rank ${rank}`, { loraR: rank, loraAlpha: (config.loraAlpha * rank) / config.loraR }));
   }
   for (const tiles of [6, 3, 1]) {
     if (tiles < config.maxTiles)
       list.push(change(`At most ${tiles} ${tiles === 1 ? "tile" : "tiles"}`, { maxTiles: tiles }));
   }
-  if (config.groupSize > 4) list.push(change("Groups of 4", { groupSize: 4 }));
+  if (config.numGenerations > 4) list.push(change("Groups of 4", { numGenerations: 4 }));
   if (config.promptsPerStep > 1) list.push(change("One prompt per loop", { promptsPerStep: 1 }));
   if (config.loops === "both") list.push(change("Loop 1 only", { loops: "1" }));
   return list;
@@ -237,16 +239,16 @@ const FILL = 0.9;
 const ONE_PROMPT: Partial<LabConfig> = { promptsPerStep: 1, accumulation: 1 };
 /** Sizes of a run on a real checkpoint, largest first. */
 const SIZES: readonly Partial<LabConfig>[] = [
-  { groupSize: 16, loraRank: 128, maxTiles: 12 },
-  { groupSize: 8, loraRank: 128, maxTiles: 12 },
-  { groupSize: 8, loraRank: 64, maxTiles: 12 },
-  { groupSize: 8, loraRank: 32, maxTiles: 12 },
-  { groupSize: 8, loraRank: 16, maxTiles: 12 },
-  { groupSize: 4, loraRank: 16, maxTiles: 6 },
-  { groupSize: 4, loraRank: 16, maxTiles: 6, ...ONE_PROMPT },
+  { numGenerations: 16, loraR: 128, maxTiles: 12 },
+  { numGenerations: 8, loraR: 128, maxTiles: 12 },
+  { numGenerations: 8, loraR: 64, maxTiles: 12 },
+  { numGenerations: 8, loraR: 32, maxTiles: 12 },
+  { numGenerations: 8, loraR: 16, maxTiles: 12 },
+  { numGenerations: 4, loraR: 16, maxTiles: 6 },
+  { numGenerations: 4, loraR: 16, maxTiles: 6, ...ONE_PROMPT },
 ];
 /** The size of last resort, once no storage fits the others. */
-const SMALLEST: Partial<LabConfig> = { groupSize: 4, loraRank: 8, maxTiles: 1, microRollouts: 1, ...ONE_PROMPT };
+const SMALLEST: Partial<LabConfig> = { numGenerations: 4, loraR: 8, maxTiles: 1, microRollouts: 1, ...ONE_PROMPT };
 /** Frames of a clip in the size of last resort. */
 const FEWEST_FRAMES = 2;
 
@@ -272,12 +274,12 @@ export function fittingSettings(
     ...(clips ? [{ size: { ...SMALLEST, clipFrames: FEWEST_FRAMES }, storage: storages.at(-1) as StorageChoice }] : []),
   ];
   for (const { size, storage } of tried) {
-    const { loraRank = config.loraRank, groupSize, maxTiles = 1, accumulation, clipFrames } = size;
+    const { loraR = config.loraR, numGenerations, maxTiles = 1, accumulation, clipFrames } = size;
     const values: Partial<LabConfig> = {
-      ...{ recompute: true, groupsAtOnce: 1, featureStorage: "f16" },
+      ...{ gradientCheckpointing: true, groupsAtOnce: 1, featureStorage: "f16" },
       ...{ weightStorage: storage.language, towerStorage: storage.language === "f16" ? "same" : storage.towers },
       ...size,
-      loraAlpha: 2 * loraRank,
+      loraAlpha: 2 * loraR,
     };
     const { peak } = forecast(model, { ...config, ...values }, storage, null, blocks, clips);
     if (peak > FILL * budget) continue;
@@ -287,7 +289,7 @@ export function fittingSettings(
       ...(clipFrames === undefined ? [] : [`${clipFrames} frames of a clip`]),
     ];
     return {
-      label: [`Groups of ${groupSize}`, ...fewer, `rank ${loraRank}`, tiles, `weights in ${storage.language}`].join(
+      label: [`Groups of ${numGenerations}`, ...fewer, `rank ${loraR}`, tiles, `weights in ${storage.language}`].join(
         ", ",
       ),
       values,

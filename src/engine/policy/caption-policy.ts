@@ -61,18 +61,18 @@ export interface CaptionScores {
  * log π and entropy of sampled captions under `weights`, [N, T] per group. Each prompt runs once for its group, and its
  * gradient sums over the rollouts. T is the group's longest completion, at least `actions`. Guard, temperature and
  * rotation equal the sampler's; otherwise the on-policy ratio would not be 1.
- * @param maxNewTokens limit of the sampler; by default T, as in a pass over whole sequences
+ * @param maxCompletionLength limit of the sampler; by default T, as in a pass over whole sequences
  */
 export function captionScores(
   model: Sa2vaModel,
   weights: Weights,
   groups: readonly CaptionGroup[],
   sampler: SamplerSettings,
-  maxNewTokens?: number,
+  maxCompletionLength?: number,
 ): CaptionScores[] {
   const sized = groups.map(({ actions = 1, ...group }): SizedGroup => {
     const width = Math.max(actions, ...group.completions.map(({ ids }) => ids.length));
-    return { ...group, width, ropeLength: group.prompt.ids.length + (maxNewTokens ?? width) };
+    return { ...group, width, ropeLength: group.prompt.ids.length + (maxCompletionLength ?? width) };
   });
   const lengths = sized.map(({ prompt, width, ropeLength }) => Math.max(ropeLength, prompt.ids.length + width));
   const scores: CaptionScores[] = [];
@@ -95,11 +95,11 @@ export async function tokenChoices(
   weights: Weights,
   about: { readonly features: ImageFeatures; readonly prompt: AskedPrompt; readonly ids: readonly number[] },
   sampler: SamplerSettings,
-  maxNewTokens: number,
+  maxCompletionLength: number,
   count: number,
 ): Promise<ReturnType<typeof likeliest>[]> {
   const { ids, prompt } = about;
-  const ropeLength = prompt.ids.length + maxNewTokens;
+  const ropeLength = prompt.ids.length + maxCompletionLength;
   const logits = tf.tidy(() => languageLogits(weights, statesOf(model, weights, [about], [ids], ropeLength)));
   const values = await readOnce(logits);
   const width = values.length / ids.length;

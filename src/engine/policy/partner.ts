@@ -84,7 +84,7 @@ export async function findInPictures(
 }
 
 interface DescribeOptions {
-  readonly maxNewTokens: number;
+  readonly maxCompletionLength: number;
   readonly logitGuard: number;
   readonly keepTiny: boolean;
   /** Number of pictures whose prompts are computed in one pass; all by default and for 0. */
@@ -144,7 +144,7 @@ export async function describePictures(
     weights,
     groups.map(({ batch }) => batch),
     {
-      maxNewTokens: options.maxNewTokens,
+      maxCompletionLength: options.maxCompletionLength,
       sampler: { ...FULL_SAMPLING, guard: options.logitGuard, temperature: sampling?.temperature ?? 1 },
       greedy: sampling === undefined,
       key: (row, rollout) => {

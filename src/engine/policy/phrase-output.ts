@@ -247,7 +247,7 @@ interface PhraseText {
 
 interface AnswerOptions {
   readonly sampler: SamplerSettings;
-  readonly maxNewTokens: number;
+  readonly maxCompletionLength: number;
 }
 
 /** Outputs that are computed and freed together. */
@@ -349,10 +349,10 @@ function phraseText(model: Sa2vaModel, weights: Weights, { features: all, phrase
     segment,
     word: (id) => tokenizer.decode([id], { keepSpecial: true }),
     words: (ids) => tokenizer.decode([...ids], { keepSpecial: true }),
-    async sample(count, { sampler, maxNewTokens, key }) {
+    async sample(count, { sampler, maxCompletionLength, key }) {
       const batch = captionBatch(model, weights, features, prompt, count);
       const rule = answerRule(model);
-      const options = { sampler, maxNewTokens, greedy: false, oneLength: true };
+      const options = { sampler, maxCompletionLength, greedy: false, oneLength: true };
       const [generated] = await generate(model, weights, [batch], {
         ...options,
         key: (_, rollout) => key(rollout),
@@ -360,9 +360,9 @@ function phraseText(model: Sa2vaModel, weights: Weights, { features: all, phrase
       }).finally(() => tf.dispose([batch.prefix, batch.tails]));
       return generated?.completions ?? [];
     },
-    score(answers, places, { sampler, maxNewTokens }) {
+    score(answers, places, { sampler, maxCompletionLength }) {
       const group = { features, prompt, completions: answers };
-      const scores = captionScores(model, weights, [group], sampler, maxNewTokens)[0] as CaptionScores;
+      const scores = captionScores(model, weights, [group], sampler, maxCompletionLength)[0] as CaptionScores;
       const upTo = answers.map(({ ids }, n) => {
         const place = places[n] as number;
         return { ...prompt, forcedIds: [...prompt.ids, ...ids.slice(0, place < 0 ? ids.length : place + 1)] };

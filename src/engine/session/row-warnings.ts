@@ -25,7 +25,7 @@ const LONGEST = 1024;
 export function rowWarnings(
   { encode, decode }: Pick<Tokenizer, "encode" | "decode">,
   captions: readonly string[],
-  config: Pick<LabConfig, "maxNewTokens" | "mode" | "evalSteps">,
+  config: Pick<LabConfig, "maxCompletionLength" | "mode" | "evalSteps">,
 ): readonly RowWarning[] {
   const read = captions.flatMap((caption) => caption.match(WORDS) ?? []);
   const known = new Map<string, boolean>();
@@ -41,15 +41,15 @@ export function rowWarnings(
   if (config.mode !== "rl" && config.evalSteps === 0) return [];
   const lengths = captions.map((caption) => encode(caption).length).sort((a, b) => a - b);
   const at = (share: number): number => lengths[Math.floor(share * (lengths.length - 1))] ?? 0;
-  if (at(0.5) < config.maxNewTokens) return [];
+  if (at(0.5) < config.maxCompletionLength) return [];
   // One token ends the text.
   const wanted = Math.min(LONGEST, at(0.95) + 1);
   return [
     {
-      sentence: `Captions of these rows have ${at(0)} to ${at(1)} tokens, but the model may write ${config.maxNewTokens}: most captions are longer than its limit`,
+      sentence: `Captions of these rows have ${at(0)} to ${at(1)} tokens, but the model may write ${config.maxCompletionLength}: most captions are longer than its limit`,
       remedy: {
         label: `Set Caption length to ${wanted}`,
-        values: { maxNewTokens: wanted, partnerMaxTokens: wanted },
+        values: { maxCompletionLength: wanted, partnerMaxTokens: wanted },
       },
     },
   ];

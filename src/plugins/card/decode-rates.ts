@@ -69,7 +69,7 @@ export async function* decodeRates(
       const key = { seed: 1, step: 1, loop: 1, row: 0, position: 0, stream: STREAM.token };
       const address = Array.from({ length: rows }, (_, rollout) => ({ key: { ...key, rollout }, promptIds: [] }));
       const options: GenerateOptions = {
-        maxNewTokens: tokens,
+        maxCompletionLength: tokens,
         sampler: FULL_SAMPLING,
         greedy: false,
         key: (_, rollout) => ({ ...key, rollout }),

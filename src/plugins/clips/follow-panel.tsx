@@ -71,7 +71,12 @@ export default function FollowClip({ row }: Places["clip"]): ReactNode {
 
   const task = (): FollowTask => {
     if (start === "expressions") {
-      const settings = { choice: { kind: choice, count: FRAMES }, decoder, answers, maxNewTokens: MAX_ANSWER_TOKENS };
+      const settings = {
+        choice: { kind: choice, count: FRAMES },
+        decoder,
+        answers,
+        maxCompletionLength: MAX_ANSWER_TOKENS,
+      };
       return { kind: "expressions", expressions: lines, settings };
     }
     const mask = encodeRle(frameOf(decodeRle(row.mask), total, at), row.height / total, row.width);

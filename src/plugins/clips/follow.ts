@@ -97,7 +97,7 @@ export interface FollowSettings {
   readonly decoder: ClipDecoder;
   readonly answers: "free" | "forced";
   /** Maximum length of a free answer. */
-  readonly maxNewTokens: number;
+  readonly maxCompletionLength: number;
 }
 
 /** Finished frames, in processing order. */

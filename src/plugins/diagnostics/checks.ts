@@ -87,7 +87,7 @@ async function decodeTwice(): Promise<Decoded> {
   const key = { seed: 7, step: 1, loop: 1, row: 0, position: 0, stream: STREAM.token };
   const address = Array.from({ length: ROWS }, (_, rollout) => ({ key: { ...key, rollout }, promptIds: [] }));
   const options: GenerateOptions = {
-    maxNewTokens: TOKENS,
+    maxCompletionLength: TOKENS,
     sampler: FULL_SAMPLING,
     greedy: false,
     key: (_, rollout) => ({ ...key, rollout }),

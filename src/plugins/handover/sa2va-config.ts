@@ -82,12 +82,12 @@ dataloader_num_workers = 4
 max_epochs = ${epochs}
 lr = ${real(config.learningRate)}
 betas = (${real(config.adamBeta1)}, ${real(config.adamBeta2)})
-eps = ${real(config.adamEps)}
+eps = ${real(config.adamEpsilon)}
 weight_decay = ${real(config.weightDecay)}
 max_norm = ${config.maxGradNorm === 0 ? "None" : real(config.maxGradNorm)}
 warmup_iters = ${config.warmupSteps * config.accumulation}
 save_steps = ${config.saveSteps > 0 ? config.saveSteps * iterations : 500}
-save_total_limit = ${config.keepCheckpoints}
+save_total_limit = ${config.saveTotalLimit}
 
 lora_r = ${lora.r}
 lora_alpha = ${lora.alpha}
@@ -192,7 +192,7 @@ train_cfg = dict(type=TrainLoop, max_epochs=max_epochs)
  * Warm-up counts iterations and may overlap the decay, which counts epochs because the number of iterations depends on
  * the GPUs.
  */
-function schedule({ schedule, warmupSteps }: LabConfig): string {
+function schedule({ lrSchedulerType, warmupSteps }: LabConfig): string {
   const warmUp = `    dict(
         type=LinearLR,
         start_factor=1e-5,
@@ -208,7 +208,7 @@ function schedule({ schedule, warmupSteps }: LabConfig): string {
         end=max_epochs,
         convert_to_iter_based=True),
 `;
-  return `param_scheduler = [\n${warmupSteps > 0 ? warmUp : ""}${schedule === "constant" ? "" : decay}]\n`;
+  return `param_scheduler = [\n${warmupSteps > 0 ? warmUp : ""}${lrSchedulerType === "constant" ? "" : decay}]\n`;
 }
 
 const RUNTIME = `# ---- runtime ----

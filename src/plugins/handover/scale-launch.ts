@@ -63,7 +63,7 @@ The folder above is the run as the lab stores it. \`pip install ./python\` in th
 
 - MODEL: folder of the checkpoint "${model.name}" (hash ${model.hash.slice(0, 16)}…). SHARDS: folder of "${data.name}",
   ${data.rows} rows (hash ${data.hash.slice(0, 16)}…). Both are checked before the first step.
-- A step samples ${groups} groups of ${config.groupSize} rollouts per loop. \`GPUS=2\` before a command starts two processes on each
+- A step samples ${groups} groups of ${config.numGenerations} rollouts per loop. \`GPUS=2\` before a command starts two processes on each
   machine. With more processes than groups, 8gpu.sh and 2x8gpu.sh raise promptsPerStep (now ${config.promptsPerStep}) until each has
   one (\`--widen\`); \`--prompts-per-step N\` sets it. A larger batch draws other rows and is another experiment: run.json records it under
   \`segments\`, and the lab continues with it.
@@ -71,7 +71,7 @@ The folder above is the run as the lab stores it. \`pip install ./python\` in th
   \`python -m sa2va_lab.train --help\` go there as well.
 - Memory per card, computed, not measured: ${gib(frozen)} GiB for the frozen model in bf16, ${gib(trained)} GiB for trained tensors,
   the keys and values of all groups that a process decodes together (\`--groups-at-once N\` bounds them), and the
-  activations of one group (recompute and microRollouts bound them, as in the lab).
+  activations of one group (gradientCheckpointing and microRollouts bound them, as in the lab).
 - Time per step: no GPU has run this, so no number is given. \`python tools/forecast.py\` of the package counts the operations of
   a step from config.json; \`phases.jsonl\` has the measured time after the first step.
 - The same seed draws the same captions and masks on any number of GPUs; sums differ in their last bits.

@@ -43,9 +43,9 @@ export default function BenchPanel({ onTrial }: { readonly onTrial: (trial: Tria
       )}
       {bench.groups.length === 0 ? (
         <p className="muted small">
-          Samples {config.groupSize} captions and masks per row with the loaded model and shows how each term scores
-          them, before any training. You can also open rollouts from a JSONL file of another program, or the Arrow files
-          of a run.
+          Samples {config.numGenerations} captions and masks per row with the loaded model and shows how each term
+          scores them, before any training. You can also open rollouts from a JSONL file of another program, or the
+          Arrow files of a run.
         </p>
       ) : (
         <Findings groups={bench.groups} onTrial={onTrial} />
@@ -69,7 +69,7 @@ function Controls(): ReactNode {
   const rows = useSession((session) => session.rows);
   const model = useSession((session) => session.model);
   const judgeSet = useSession((session) => session.config.judge !== "off");
-  const groupSize = useSession((session) => session.config.groupSize);
+  const numGenerations = useSession((session) => session.config.numGenerations);
   const state = useBench((bench) => bench.state);
   const running = useRun((run) => isActive(run.state));
   const judged = useBench((bench) => bench.groups.length > 0 && bench.state === "idle") && judgeSet;
@@ -114,7 +114,7 @@ function Controls(): ReactNode {
         of {formatCount(rows.length)}
       </label>
       <Button onClick={() => setCount(rows.length)}>Whole shard</Button>
-      <span className="muted small">G = {groupSize}</span>
+      <span className="muted small">G = {numGenerations}</span>
       <span className="grow" />
       {judged && (
         <Button

@@ -55,7 +55,7 @@ export async function benchFromStart(
 ): Promise<void> {
   const { model, config, adapter, scorer, rows, checkDevice } = start;
   const blocker = adapter === undefined ? null : adapterBlocker(adapter, config);
-  if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraRank" });
+  if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraR" });
   const judge = requireCaptioner(config, start.captioner);
   const state = startState(model, config, adapter);
   const other = judge === undefined ? undefined : captionerOf(model, judge, config);
@@ -152,7 +152,7 @@ async function groupBounds(
   const features = await context.features.get(row.summary.imageId, row.rgb, row.view, { signal });
   const picture = { features, masks, ...size };
   const said = { caption: row.summary.caption, others: row.others ?? [] };
-  const options = { maxNewTokens: config.partnerMaxTokens, logitGuard: config.logitGuard, keepTiny, signal };
+  const options = { maxCompletionLength: config.partnerMaxTokens, logitGuard: config.logitGuard, keepTiny, signal };
   const [captions, likelihoods] = await (async () => {
     const [described = []] = await describePictures(model, context.partner, [picture], options);
     const [measured] = await wantedLikelihoods(context, loop, [{ ...picture, ...said }]);
@@ -177,7 +177,7 @@ async function groupBounds(
 
 /** Terms of the likeliest text: a group of one, of which every token is the likeliest. */
 async function greedyText(context: StepContext, loop: LoopId, row: TrainingRow): Promise<readonly RewardTerm[]> {
-  const config = { ...context.config, groupSize: 1, topK: 1, repetitionPenalty: 1 };
+  const config = { ...context.config, numGenerations: 1, topK: 1, repetitionPenalty: 1 };
   const { groups } = await LOOP_CODE[loop].rollout({ ...context, config }, [row]);
   for (const group of groups) group.dispose();
   return groups[0]?.rollouts[0]?.terms ?? [];

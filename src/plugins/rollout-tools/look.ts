@@ -74,7 +74,7 @@ export async function lookAtRollout(
       const choices =
         about === null
           ? []
-          : await tokenChoices(model, policy, about, samplerSettings(config), config.maxNewTokens, LISTED);
+          : await tokenChoices(model, policy, about, samplerSettings(config), config.maxCompletionLength, LISTED);
       const label = (token: number): string => model.tokenizer.decode([token], { keepSpecial: true });
       const tokens = choices.map((own) => own.map((one) => ({ ...one, label: label(one.id) })));
       if (mask === null) return { from, tokens, mask };

@@ -9,13 +9,13 @@ import type { SuiteAnswer, SuiteTask } from "./suite.ts";
 export const ANSWER_TOKENS = 256;
 
 /** One question for several tasks of one kind about one picture; free questions are sent one by one. */
-export function tryTaskOf(tasks: readonly SuiteTask[], maxNewTokens: number): TryTask {
+export function tryTaskOf(tasks: readonly SuiteTask[], maxCompletionLength: number): TryTask {
   const [first] = tasks;
-  if (first?.kind === "ask" && tasks.length === 1) return { ...first, maxNewTokens };
+  if (first?.kind === "ask" && tasks.length === 1) return { ...first, maxCompletionLength };
   const phrases = tasks.flatMap((task) => (task.kind === "segment" ? [task.phrase] : []));
   if (phrases.length === tasks.length) return { kind: "segment", phrases };
   const regions = tasks.flatMap((task) => (task.kind === "describe" ? [task.region] : []));
-  if (regions.length === tasks.length) return { kind: "describe", regions, maxNewTokens };
+  if (regions.length === tasks.length) return { kind: "describe", regions, maxCompletionLength };
   throw new LabError("internal", "Tasks of different kinds cannot be asked together");
 }
 

@@ -89,7 +89,7 @@ async function rowGradients(
   const batch = sftBatch(model, features, [[region]]);
   const plain = runWeights(model, state.params, state.loraScale, config);
   const trained = runWeights(model, state.params, state.loraScale, config, dropoutKey(context, SUPERVISED, at));
-  const weights = config.recompute ? recomputing(trained, state.params) : trained;
+  const weights = config.gradientCheckpointing ? recomputing(trained, state.params) : trained;
   const draw = (_mask: number, position: number): number =>
     uniform({ seed: config.seed, step, loop: SUPERVISED, row: at, rollout: 0, position, stream: STREAM.mask });
   const points = await pointsOf(batch, config, () => selectedMasks(model, plain, features, batch), draw);

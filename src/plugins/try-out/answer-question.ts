@@ -16,14 +16,14 @@ import { answerFreely } from "./free-answer.ts";
 
 export type TryTask =
   /** One mask per region, of the picture's size. */
-  | { readonly kind: "describe"; readonly regions: readonly Rle[]; readonly maxNewTokens: number }
+  | { readonly kind: "describe"; readonly regions: readonly Rle[]; readonly maxCompletionLength: number }
   | { readonly kind: "segment"; readonly phrases: readonly string[] }
   /** A free answer; the marked regions are named region1, region2 and so on in the question. */
   | {
       readonly kind: "ask";
       readonly question: string;
       readonly regions: readonly Rle[];
-      readonly maxNewTokens: number;
+      readonly maxCompletionLength: number;
     };
 
 /** A mask of the picture's size. */
@@ -115,18 +115,18 @@ export async function tryOut(
         const empty = regions.findIndex((cells) => countCells(cells) === 0);
         if (empty >= 0) throw badInput(`Region ${empty + 1} covers no visual token; the model was not run`);
         const prompt = questionPrompt(model, task.question, { features, regions });
-        const { maxNewTokens } = task;
+        const { maxCompletionLength } = task;
         const shown = await shownFeatures(features, pixels);
         const about = { features: shown.all[0] ?? features, regions, height, width };
         const { text, found, ended } = await answerFreely(model, weights, prompt, about, {
-          maxNewTokens,
+          maxCompletionLength,
           signal,
         }).finally(() => shown.dispose());
         return { kind: "ask", text, ended, masks: found.map((one) => ({ ...tryMask(one, rgb), phrase: one.phrase })) };
       }
       const masks = task.regions.map((region) => regionMask(region, rgb));
-      const { maxNewTokens } = task;
-      const options = { maxNewTokens, logitGuard: LOGIT_GUARD, keepTiny: true, signal };
+      const { maxCompletionLength } = task;
+      const options = { maxCompletionLength, logitGuard: LOGIT_GUARD, keepTiny: true, signal };
       const [captions = []] = await describePictures(model, weights, [{ ...own, masks }], options);
       return { kind: "describe", captions };
     } finally {

@@ -34,7 +34,7 @@ export interface EmbeddedPrompt {
 }
 
 export interface AnswerOptions {
-  readonly maxNewTokens: number;
+  readonly maxCompletionLength: number;
   readonly signal: AbortSignal;
 }
 
@@ -57,7 +57,7 @@ export async function greedyAnswer(
   model: Sa2vaModel,
   weights: Weights,
   prompt: EmbeddedPrompt,
-  { maxNewTokens, signal }: AnswerOptions,
+  { maxCompletionLength, signal }: AnswerOptions,
 ): Promise<GreedyAnswer> {
   const rule = answerRule(model);
   const [prefix, tails] = tf.tidy(() => {
@@ -69,7 +69,7 @@ export async function greedyAnswer(
   const positions = places === undefined ? undefined : [places];
   const batch = { prefix, tails, tailLengths: [1], positions, promptIds: prompt.ids };
   const [answered] = await generate(model, weights, [batch], {
-    maxNewTokens,
+    maxCompletionLength,
     sampler: { ...FULL_SAMPLING, guard: Number.POSITIVE_INFINITY },
     greedy: true,
     key: () => ({ seed: 0, step: 0, loop: 0, row: 0, rollout: 0, position: 0, stream: STREAM.token }),

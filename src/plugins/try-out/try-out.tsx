@@ -197,8 +197,8 @@ export default function TryOut(props: Places["row"]): ReactNode {
 
 function taskOf(task: Task, phrases: readonly string[], question: string, regions: readonly Rle[]): TryTask {
   if (task === "segment") return { kind: "segment", phrases };
-  if (task === "describe") return { kind: "describe", regions, maxNewTokens: MAX_NEW_TOKENS };
-  return { kind: "ask", question, regions, maxNewTokens: MAX_ANSWER_TOKENS };
+  if (task === "describe") return { kind: "describe", regions, maxCompletionLength: MAX_NEW_TOKENS };
+  return { kind: "ask", question, regions, maxCompletionLength: MAX_ANSWER_TOKENS };
 }
 
 /** Why the model cannot be asked now, or null. */

@@ -21,7 +21,7 @@ const SETTINGS = {
   // A store sees the same calls with one loop as with both.
   loops: "1",
   saveSteps: 2,
-  keepCheckpoints: 1,
+  saveTotalLimit: 1,
   evalSteps: 3,
   evalRows: 2,
   featureDisk: 1,

@@ -101,7 +101,7 @@ describe("differences of runs", () => {
   it("are the settings, model and data that are not the same in all of them", () => {
     const rows = differenceRows([
       manifest({ seed: 1 }),
-      manifest({ seed: 1, recompute: true }),
+      manifest({ seed: 1, gradientCheckpointing: true }),
       manifest({ seed: 3 }, "two"),
     ]);
     expect(rows.map(({ label, values }) => [label, ...values])).toEqual([

@@ -98,7 +98,7 @@ it("says of a rollout what its advantage does not do", () => {
   }) as [RolloutRecord, RolloutRecord];
   const cut = { ...text, truncated: true };
   expect(effectText(cut, config)).toMatch(/^(Raises|Lowers) the probability of its \d+ tokens?$/);
-  expect(effectText(cut, { ...config, maskTruncated: true })).toBe(
+  expect(effectText(cut, { ...config, maskTruncatedCompletions: true })).toBe(
     "Truncated and masked, so this rollout has no effect",
   );
   expect(effectText(text, { ...config, topEntropyQuantile: 0.2 })).toMatch(

@@ -29,7 +29,7 @@ it("stays with another length, interval or judge, which it leaves out", () => {
 });
 
 it.each<[string, () => void]>([
-  ["settings", () => changeConfig({ groupSize: 3 })],
+  ["settings", () => changeConfig({ numGenerations: 3 })],
   ["rows", () => useSession.setState({ dataInfo: { name: "others" } as SetInfo })],
   ["a model", () => useSession.setState({ model: { name: "other" } as ModelInfo })],
   ["an adapter", () => useTry.setState({ adapter: { name: "other" } as AdapterInfo })],

@@ -487,12 +487,12 @@ describe("what changed between runs", () => {
   });
   const first = manifest("a", "2026-01-01T00:00:00Z");
   const second = manifest("b", "2026-01-02T00:00:00Z", {
-    config: { ...defaultConfig(), groupSize: defaultConfig().groupSize + 2 },
+    config: { ...defaultConfig(), numGenerations: defaultConfig().numGenerations + 2 },
     data: { ...first.data, name: "others", hash: "e" },
   });
 
   it("lists settings and data that differ, with both values", () => {
-    const before = defaultConfig().groupSize;
+    const before = defaultConfig().numGenerations;
     expect(runChanges(second, first).map(({ before: was, after }) => [was, after])).toEqual([
       [String(before), String(before + 2)],
       ["rows", "others"],

@@ -32,8 +32,8 @@ describe("route", () => {
   });
 
   it("leaves defaults out and adds settings and preset", () => {
-    expect(formatRoute({ ...FALLBACK, screen: "setup" }, { groupSize: 8 }, "repair")).toBe(
-      "#screen=setup&preset=repair&groupSize=8",
+    expect(formatRoute({ ...FALLBACK, screen: "setup" }, { numGenerations: 8 }, "repair")).toBe(
+      "#screen=setup&preset=repair&numGenerations=8",
     );
   });
 

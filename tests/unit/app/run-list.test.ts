@@ -19,7 +19,7 @@ it("fits a filter whose every word occurs or whose conditions hold", () => {
   for (const text of ["", "otter PAGE", 'tag:"long captions"', "state:stopped beta=0.25", "shapes"]) {
     expect(fitsFilter(otter, text), text).toBe(true);
   }
-  for (const text of ["otter heron", "tag:long", "state:finished", "beta=0.2", "groupSize=7"]) {
+  for (const text of ["otter heron", "tag:long", "state:finished", "beta=0.2", "numGenerations=7"]) {
     expect(fitsFilter(otter, text), text).toBe(false);
   }
   expect(fitsFilter(otter, tagFilter("Long captions"))).toBe(true);
@@ -52,8 +52,8 @@ it("tells a custom reward by its name, never by code or hash", () => {
 });
 
 it("takes from the page what a fork can change, a custom reward with its hash", () => {
-  const page = { ...demo, loop1Iou: 0.8, loraRank: 8, steps: 99, userReward: "x", userRewardHash: "y" };
-  expect(forkableChanges(demo, page)).toEqual({ changes: ["userReward", "loop1Iou"], fixed: ["loraRank"] });
+  const page = { ...demo, loop1Iou: 0.8, loraR: 8, steps: 99, userReward: "x", userRewardHash: "y" };
+  expect(forkableChanges(demo, page)).toEqual({ changes: ["userReward", "loop1Iou"], fixed: ["loraR"] });
   expect(chosenSettings(page, ["loop1Iou", "userReward"])).toEqual({
     loop1Iou: 0.8,
     userReward: "x",

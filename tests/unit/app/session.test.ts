@@ -18,9 +18,9 @@ it("keeps the row filter, which is about the open rows", () => {
 });
 
 it("keeps the user's settings", () => {
-  changeConfig({ groupSize: 3 });
+  changeConfig({ numGenerations: 3 });
   replacePreset("demo", "clips");
-  expect(useSession.getState()).toMatchObject({ preset: "demo", config: { groupSize: 3 } });
+  expect(useSession.getState()).toMatchObject({ preset: "demo", config: { numGenerations: 3 } });
   choosePreset("repair");
   replacePreset("demo", "clips");
   expect(useSession.getState().preset).toBe("repair");

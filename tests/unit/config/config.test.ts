@@ -76,9 +76,9 @@ describe("the table of settings", () => {
   });
 
   it("keeps the good values beside bad and unknown ones", () => {
-    const parsed = parseConfig({ steps: "7", groupSize: 1, colour: "red" });
+    const parsed = parseConfig({ steps: "7", numGenerations: 1, colour: "red" });
     expect(parsed.config.steps).toBe(7);
-    expect(parsed.config.groupSize).toBe(defaultConfig().groupSize);
+    expect(parsed.config.numGenerations).toBe(defaultConfig().numGenerations);
     expect(parsed.problems).toHaveLength(1);
     expect(parsed.unknown).toEqual(["colour"]);
     expect(() => requireConfig({ colour: "red" }, undefined, "run.json")).toThrow(

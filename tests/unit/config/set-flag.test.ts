@@ -24,9 +24,9 @@ function chosen(...words: string[]) {
 
 describe("--set", () => {
   it("gives any setting, as often as wanted, and the last one counts", () => {
-    const words = ["--set", "groupSize=6", "--set=loraRank=4", "--set", "leakWords=a=b", "--set", "groupSize=5"];
+    const words = ["--set", "numGenerations=6", "--set=loraR=4", "--set", "leakWords=a=b", "--set", "numGenerations=5"];
     const { preset, config, given, told } = chosen(...words, "--set", "haltOnNan=true");
-    const expected = { groupSize: 5, loraRank: 4, leakWords: "a=b", haltOnNan: true };
+    const expected = { numGenerations: 5, loraR: 4, leakWords: "a=b", haltOnNan: true };
     expect(given).toEqual(expected);
     expect(config).toEqual({ ...presetConfig("demo"), ...expected });
     expect([preset, told]).toEqual(["demo", []]);
@@ -55,21 +55,24 @@ describe("--set", () => {
       "num_generations=4",
     );
     expect(preset).toBe("repair");
-    expect(given).toEqual({ steps: 8, groupSize: 4, learningRate: 1e-5, evalSteps: 0, loraRank: 8 });
+    expect(given).toEqual({ steps: 8, numGenerations: 4, learningRate: 1e-5, evalSteps: 0, loraR: 8 });
     expect(told).toEqual([
-      `${file}: Names of other trainers were translated: num_generations is groupSize 6, max_steps is steps 9, learning_rate is learningRate 0.00001, eval_strategy is evalSteps 0`,
-      "--set: Names of other trainers were translated: num_generations is groupSize 4, lora_r is loraRank 8",
+      `${file}: Other names were translated: num_generations is numGenerations 6, max_steps is steps 9, learning_rate is learningRate 0.00001, eval_strategy is evalSteps 0`,
+      "--set: Other names were translated: num_generations is numGenerations 4, lora_r is loraR 8",
     ]);
     expect(chosen("--steps", "8", "--set", "max_steps=7").config.steps).toBe(7);
   });
 
   it.each([
-    ["groupSize", /^--set takes name=value, such as groupSize=8, not "groupSize"$/],
+    ["numGenerations", /^--set takes name=value, such as numGenerations=8, not "numGenerations"$/],
     ["=8", /^--set takes name=value/],
-    ["groupSize=1", /^--set: groupSize must be a whole number from 2 to 64, not "1"$/],
-    ["groupSize=0x10", /^--set: groupSize must be a whole number from 2 to 64, not "0x10"$/],
-    ["num_generations=0b100", /^--set: num_generations: groupSize must be a whole number from 2 to 64, not "0b100"$/],
-    ["groupsize=8", /^--set: there is no setting "groupsize" \(did you mean groupSize\?\)$/],
+    ["numGenerations=1", /^--set: numGenerations must be a whole number from 2 to 64, not "1"$/],
+    ["numGenerations=0x10", /^--set: numGenerations must be a whole number from 2 to 64, not "0x10"$/],
+    [
+      "num_generations=0b100",
+      /^--set: num_generations: numGenerations must be a whole number from 2 to 64, not "0b100"$/,
+    ],
+    ["groupsize=8", /^--set: there is no setting "groupsize" \(did you mean numGenerations\?\)$/],
     ["use_vllm=true", /^--set: there is no setting "use_vllm"$/],
     ["num_epochs=2", /^--set: The length of a run is a number of steps, not 2 epochs/],
   ])("refuses %s with a sentence", (word, sentence) => {
@@ -88,11 +91,11 @@ describe("options of other training scripts", () => {
       beta: 0.2,
       epsilonLow: 0.3,
       epsilonHigh: 0.3,
-      groupSize: 4,
+      numGenerations: 4,
       promptsPerStep: 2,
       loop1Weight: 2,
       loraDropout: 0,
-      adaptiveEntropy: true,
+      useAdaptiveEntropy: true,
       steps: 3,
     });
     expect(told[0]).toContain("kl_coef is beta 0.2");
@@ -134,14 +137,21 @@ describe.each([
   it("takes --set and continues to what it needs next", async () => {
     const set = ["--set", "num_generations=4", "--set", "steps=2"];
     const { code, err } = await tool(name, ["--out", join(scratch, name), ...set, ...words, nowhere]);
-    expect(err).toMatch(/^--set: Names of other trainers were translated: num_generations is groupSize 4\n/);
+    expect(err).toMatch(/^--set: Other names were translated: num_generations is numGenerations 4\n/);
     expect(err.split("\n")[1]).toContain(nowhere);
     expect(code).toBe(2);
   });
 
   it("ends with code 2 and a sentence when a value is wrong", async () => {
-    const { code, err } = await tool(name, ["--out", join(scratch, name), ...words, nowhere, "--set", "groupSize=99"]);
-    expect([code, err]).toEqual([2, '--set: groupSize must be a whole number from 2 to 64, not "99"\n']);
+    const { code, err } = await tool(name, [
+      "--out",
+      join(scratch, name),
+      ...words,
+      nowhere,
+      "--set",
+      "numGenerations=99",
+    ]);
+    expect([code, err]).toEqual([2, '--set: numGenerations must be a whole number from 2 to 64, not "99"\n']);
   });
 
   it("names --set among the arguments it knows", async () => {

@@ -13,8 +13,8 @@ import {
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { Setting } from "../../../src/engine/config/setting.ts";
 import { readSettingsFile, settingsText } from "../../../src/engine/config/settings-file.ts";
-import { type LabConfig, SETTINGS } from "../../../src/engine/config/table.ts";
-import { isTrlName } from "../../../src/engine/config/trl.ts";
+import { type LabConfig, SETTINGS, type SettingKey } from "../../../src/engine/config/table.ts";
+import { FORMER_NAMES, isTrlName } from "../../../src/engine/config/trl.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import { lossSettingsOf } from "../../../src/engine/rl/objective/loss-types.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
@@ -54,7 +54,7 @@ const KNOWN_THERE = SETTING_KEYS.filter((key) => (SETTINGS[key] as Setting).trl 
 
 /** What comes back of a configuration: the same run, with as few groups as possible in a micro-batch. */
 function comesBack(config: LabConfig): LabConfig {
-  const { promptsPerStep, accumulation, stepsPerGeneration, schedule, lossType } = config;
+  const { promptsPerStep, accumulation, stepsPerGeneration, lrSchedulerType, lossType } = config;
   const [total, generated] = [accumulation * promptsPerStep, stepsPerGeneration * promptsPerStep];
   let prompts = 1;
   const reaches = (): boolean => total / prompts <= 4096 && generated / prompts <= 262144;
@@ -64,9 +64,9 @@ function comesBack(config: LabConfig): LabConfig {
     promptsPerStep: prompts,
     accumulation: total / prompts,
     stepsPerGeneration: generated / prompts,
-    schedule: schedule === "linear-then-cosine" ? "cosine" : schedule,
-    minRateShare: schedule === "constant" ? 0 : config.minRateShare,
-    importanceLevel: lossType === "luspo" ? "sequence" : config.importanceLevel,
+    lrSchedulerType: lrSchedulerType === "linear-then-cosine" ? "cosine" : lrSchedulerType,
+    minLrRate: lrSchedulerType === "constant" ? 0 : config.minLrRate,
+    importanceSamplingLevel: lossType === "luspo" ? "sequence" : config.importanceSamplingLevel,
   };
 }
 
@@ -117,13 +117,13 @@ describe("a run for TRL", () => {
     const config = {
       ...defaultConfig(),
       steps: 20,
-      iterations: 3,
+      numIterations: 3,
       saveSteps: 5,
       evalSteps: 0,
-      groupSize: 8,
+      numGenerations: 8,
       promptsPerStep: 2,
     };
-    const text = await exported({ ...config, schedule: "constant", warmupSteps: 4, learningRate: 1e-7 });
+    const text = await exported({ ...config, lrSchedulerType: "constant", warmupSteps: 4, learningRate: 1e-7 });
     for (const line of [
       "max_steps: 60",
       'save_strategy: "steps"',
@@ -145,7 +145,7 @@ describe("a run for TRL", () => {
   });
 
   it("says beside the settings what a file for TRL cannot set", async () => {
-    const text = await exported({ ...presetConfig("demo"), loop1LengthCost: 0.5, syncReference: true });
+    const text = await exported({ ...presetConfig("demo"), loop1LengthCost: 0.5, syncRefModel: true });
     expect(text).toMatch(/^# reward_weights: \[1, -0\.5, .*\] for loop1Iou, loop1LengthCost, /m);
     expect(text).toMatch(/^# sync_ref_model: true, which TRL refuses with PEFT$/m);
     expect(text).not.toMatch(/^(?:reward_weights|sync_ref_model)/m);
@@ -171,10 +171,10 @@ describe("TRL's names", () => {
       steps: 7,
     });
     expect([problems, unknown]).toEqual([[], []]);
-    expect(given).toEqual({ groupSize: 8, maxNewTokens: 32, learningRate: 2e-5, loraRank: 16, steps: 7 });
+    expect(given).toEqual({ numGenerations: 8, maxCompletionLength: 32, learningRate: 2e-5, loraR: 16, steps: 7 });
     expect(config).toEqual({ ...defaultConfig(), ...given });
     expect(translated).toBe(
-      "Names of other trainers were translated: num_generations is groupSize 8, max_completion_length is maxNewTokens 32, learning_rate is learningRate 0.00002, lora_r is loraRank 16",
+      "Other names were translated: num_generations is numGenerations 8, max_completion_length is maxCompletionLength 32, learning_rate is learningRate 0.00002, lora_r is loraR 16",
     );
     expect(read({ steps: 7, beta: 0.1, seed: 3 }).translated).toBeNull();
   });
@@ -186,14 +186,14 @@ describe("TRL's names", () => {
   it("give way to our own", () => {
     const { config, translated } = read({
       num_generations: 8,
-      groupSize: 6,
+      numGenerations: 6,
       epsilon: 0.5,
       epsilonLow: 0.1,
       max_steps: -1,
       steps: 4,
     });
-    expect(config).toEqual({ ...defaultConfig(), groupSize: 6, epsilonLow: 0.1, steps: 4 });
-    expect(translated).toMatch(/num_generations is overridden by groupSize/);
+    expect(config).toEqual({ ...defaultConfig(), numGenerations: 6, epsilonLow: 0.1, steps: 4 });
+    expect(translated).toMatch(/num_generations is overridden by numGenerations/);
     expect(read({ epsilon: 0.5, epsilonHigh: 0.3 }).given).toEqual({ epsilonLow: 0.5, epsilonHigh: 0.3 });
     // A name that stands for two settings sets the one that is not given.
     for (const high of ["epsilonHigh", "epsilon_high"])
@@ -206,7 +206,7 @@ describe("TRL's names", () => {
     [
       "passes over a batch",
       { max_steps: 60, num_iterations: 3, save_steps: "15" },
-      { steps: 20, iterations: 3, saveSteps: 5 },
+      { steps: 20, numIterations: 3, saveSteps: 5 },
     ],
     [
       "shares of the run",
@@ -222,7 +222,7 @@ describe("TRL's names", () => {
     [
       "rollouts for prompts",
       { per_device_train_batch_size: 24, num_generations: 8 },
-      { groupSize: 8, promptsPerStep: 3 },
+      { numGenerations: 8, promptsPerStep: 3 },
     ],
     ["a share of warm-up", { max_steps: 40, warmup_ratio: 0.1 }, { steps: 40, warmupSteps: 4 }],
     ["a share of warm-up beside steps", { warmup_ratio: 0.1, warmup_steps: 3 }, { warmupSteps: 3 }],
@@ -234,7 +234,7 @@ describe("TRL's names", () => {
     [
       "the rate at the end",
       { "lr_scheduler_kwargs.min_lr": 0.125, lr_scheduler_type: "cosine_with_min_lr", learning_rate: 0.5 },
-      { learningRate: 0.5, schedule: "cosine", minRateShare: 0.25 },
+      { learningRate: 0.5, lrSchedulerType: "cosine", minLrRate: 0.25 },
     ],
     ["one ε for both sides", { epsilon: 0.3 }, { epsilonLow: 0.3, epsilonHigh: 0.3 }],
     ["the same, said outright", { epsilon: 0.3, epsilon_high: null }, { epsilonLow: 0.3, epsilonHigh: 0.3 }],
@@ -247,7 +247,7 @@ describe("TRL's names", () => {
     [
       "options that are off",
       { off_policy_mask_threshold: null, steps_per_generation: null },
-      { offPolicyThreshold: 0, stepsPerGeneration: 0 },
+      { offPolicyMaskThreshold: 0, stepsPerGeneration: 0 },
     ],
     [
       "updates of a set of rollouts",
@@ -278,18 +278,18 @@ describe("TRL's names", () => {
     [
       "adaptive entropy",
       { use_adaptive_entropy: "True", entropy_coef: 0.01, top_entropy_quantile: 0.2, sync_ref_model: true },
-      { adaptiveEntropy: true, entropyCoefficient: 0.01, topEntropyQuantile: 0.2, syncReference: true },
+      { useAdaptiveEntropy: true, entropyCoef: 0.01, topEntropyQuantile: 0.2, syncRefModel: true },
     ],
     ["a flag for a choice", { scale_rewards: false }, { scaleRewards: "none" }],
     [
       "a flag for a choice, as text",
       { scale_rewards: "True", gradient_checkpointing: "False" },
-      { scaleRewards: "group", recompute: false },
+      { scaleRewards: "group", gradientCheckpointing: false },
     ],
     [
       "a warm-up of no step",
       { lr_scheduler_type: "constant_with_warmup", warmup_steps: 0 },
-      { schedule: "constant", warmupSteps: 0 },
+      { lrSchedulerType: "constant", warmupSteps: 0 },
     ],
   ])("are converted: %s", (_, record, expected) => {
     const { given, problems, unknown } = read(record);
@@ -316,13 +316,13 @@ describe("TRL's names", () => {
     ],
     [{ save_total_limit: null }, /^save_total_limit null is not possible/],
     [{ save_strategy: "epoch" }, /^save_strategy must be steps or no, not "epoch"/],
-    [{ lr_scheduler_type: "linear" }, /^lr_scheduler_type: schedule must be one of /],
+    [{ lr_scheduler_type: "linear" }, /^lr_scheduler_type: lrSchedulerType must be one of /],
     [
       { lr_scheduler_type: "constant_with_warmup", warmup_steps: 5 },
       /^lr_scheduler_type constant_with_warmup is not supported/,
     ],
     [{ use_peft: false }, /^use_peft false trains all weights/],
-    [{ num_generations: 1 }, /^num_generations: groupSize must be a whole number from 2 to 64, not "1"/],
+    [{ num_generations: 1 }, /^num_generations: numGenerations must be a whole number from 2 to 64, not "1"/],
     [{ max_steps: "8x", num_iterations: 2 }, /^max_steps: steps must be a whole number .*, not "8x"/],
     // Off is written as null by TRL alone.
     [{ delta: null }, /^delta must be a number/],
@@ -358,8 +358,10 @@ describe("TRL's names", () => {
   });
 
   it("of the lab itself are never left out", () => {
-    const wrong = { groupSize: 1, use_vllm: true };
-    expect(() => requireConfig(wrong, undefined, "a.yaml", undefined, true)).toThrow(/^a\.yaml: groupSize must be/);
+    const wrong = { numGenerations: 1, use_vllm: true };
+    expect(() => requireConfig(wrong, undefined, "a.yaml", undefined, true)).toThrow(
+      /^a\.yaml: numGenerations must be/,
+    );
   });
 
   it("of a common recipe are read, the others listed", () => {
@@ -368,15 +370,15 @@ describe("TRL's names", () => {
     const { given, problems, foreign, unknown } = read(record);
     expect(given).toEqual({
       learningRate: 1e-6,
-      schedule: "cosine",
-      minRateShare: 0.1,
-      maxNewTokens: 64,
+      lrSchedulerType: "cosine",
+      minLrRate: 0.1,
+      maxCompletionLength: 64,
       steps: 40,
-      groupSize: 8,
+      numGenerations: 8,
       promptsPerStep: 2,
       accumulation: 4,
-      recompute: true,
-      keepCheckpoints: 1,
+      gradientCheckpointing: true,
+      saveTotalLimit: 1,
       seed: 42,
       temperature: 0.7,
       warmupSteps: 4,
@@ -401,7 +403,7 @@ describe("TRL's names", () => {
     const told: string[] = [];
     requireConfig({ num_generations: 8, logging_steps: 1 }, undefined, "grpo.yaml", (sentence) => told.push(sentence));
     expect(told).toEqual([
-      "grpo.yaml: Names of other trainers were translated: num_generations is groupSize 8, logging_steps changes nothing",
+      "grpo.yaml: Other names were translated: num_generations is numGenerations 8, logging_steps changes nothing",
     ]);
   });
 });
@@ -510,3 +512,39 @@ prompt: |
     }
   });
 });
+
+describe("names of earlier versions", () => {
+  it.each(Object.entries(FORMER_NAMES))("%s sets %s", (former, key) => {
+    const value = changedValue(key);
+    const { config, problems, unknown } = parseConfig({ [former]: value });
+    expect([config[key], problems, unknown]).toEqual([value, [], []]);
+    expect(Object.hasOwn(SETTINGS, former)).toBe(false);
+  });
+
+  it("lets today's name win, and names both in a problem", () => {
+    expect(parseConfig({ groupSize: 3, numGenerations: 5 }).config.numGenerations).toBe(5);
+    expect(parseConfig({ groupSize: 1 }).problems).toEqual([
+      'groupSize: numGenerations must be a whole number from 2 to 64, not "1"',
+    ]);
+  });
+
+  it("counts an old size of a group for TRL's batch in the same file", () => {
+    const { config } = parseConfig({ per_device_train_batch_size: 6, groupSize: 3 });
+    expect([config.numGenerations, config.promptsPerStep]).toEqual([3, 2]);
+  });
+});
+
+/** A valid value that is not the default. */
+function changedValue(key: SettingKey): unknown {
+  const setting: Setting = SETTINGS[key];
+  switch (setting.kind) {
+    case "flag":
+      return !setting.default;
+    case "choice":
+      return setting.choices.find(({ value }) => value !== setting.default)?.value;
+    case "text":
+      return "other";
+    default:
+      return setting.default === setting.max ? setting.min : setting.max;
+  }
+}

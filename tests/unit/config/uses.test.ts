@@ -16,7 +16,7 @@ it.each(PRESETS.map(({ name }) => name))("a preset sets no main setting in vain:
 });
 
 it.each([
-  ["groupSize", {}, { mode: "sft" }],
+  ["numGenerations", {}, { mode: "sft" }],
   ["sftDiceWeight", { mode: "sft" }, {}],
   ["maskPolicy", {}, { loops: "1" }],
   ["candidateTemperature", { maskPolicy: "proposals" }, { maskPolicy: "field" }],
@@ -26,7 +26,7 @@ it.each([
   ["loop3Meteor", { loop3Weight: 1 }, {}],
   ["judgeTimeout", { judge: "questions" }, {}],
   ["evalRows", {}, { evalSteps: 0 }],
-  ["vespoKPositive", { lossType: "vespo" }, {}],
+  ["vespoKPos", { lossType: "vespo" }, {}],
   ["partnerSamples", { partnerTemperature: 1 }, {}],
   ["klEstimator", { objective: "notes", beta: 0 }, { beta: 0 }],
 ] as const)("%s is read with %j, not with %j", (key: SettingKey, used, unused) => {

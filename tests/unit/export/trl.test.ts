@@ -36,7 +36,7 @@ const GOLDEN = fileURLToPath(new URL("../../golden/sa2va-tiny-qwen2", import.met
 const SCRIPT = fileURLToPath(new URL("../../oracle/read_trl.py", import.meta.url));
 const PYTHON = process.env.PYTHON || "python3";
 const TARGETS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"];
-const CONFIG = { ...defaultConfig(), groupSize: 4, promptsPerStep: 2, loraRank: 2, entropyCoefficient: 0.01 };
+const CONFIG = { ...defaultConfig(), numGenerations: 4, promptsPerStep: 2, loraR: 2, entropyCoef: 0.01 };
 
 /** Numbers for which 0 means never. */
 const INTERVALS: ReadonlySet<string> = new Set(["saveSteps", "evalSteps", "delta", "minP", "topK", "warmupSteps"]);
@@ -174,7 +174,7 @@ test.skipIf(missing)("TRL's parser and trainer take the configuration", async ()
     beta: CONFIG.beta,
     loss_type: CONFIG.lossType,
     temperature: CONFIG.temperature,
-    max_completion_length: CONFIG.maxNewTokens,
+    max_completion_length: CONFIG.maxCompletionLength,
   });
   expect(more.length).toBeGreaterThan(20);
   expect(said.failed).toEqual({});

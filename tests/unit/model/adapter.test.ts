@@ -100,7 +100,7 @@ describe("the trainable set", () => {
   it("is exactly what the golden gradients name", async () => {
     const folder = await nodeFolder(GOLDEN);
     const checkpoint = await openCheckpoint(folder);
-    const set = trainableSet(checkpoint.config, checkpoint.tensorNames, { loraRank: 4 });
+    const set = trainableSet(checkpoint.config, checkpoint.tensorNames, { loraR: 4 });
     const golden = await openSafetensors(folder.get("golden_train_seg.safetensors")!);
     const named = golden.names
       .filter((name) => name.startsWith("grad."))
@@ -130,9 +130,9 @@ describe("the trainable set", () => {
     const renamed = checkpoint.tensorNames.map((name) =>
       name.replace("sam_mask_decoder.conv_s0", "mask_decoder.conv_s0"),
     );
-    expect(() => trainableSet(checkpoint.config, renamed, { loraRank: 4 })).toThrow(/mask-decoder.*131.*129/);
-    expect(() => trainableSet(checkpoint.config, renamed, { loraRank: 4, blocks: [] })).toThrow(/No part/);
-    const part = trainableSet(checkpoint.config, renamed, { loraRank: 0, blocks: ["projector", "lora"] });
+    expect(() => trainableSet(checkpoint.config, renamed, { loraR: 4 })).toThrow(/mask-decoder.*131.*129/);
+    expect(() => trainableSet(checkpoint.config, renamed, { loraR: 4, blocks: [] })).toThrow(/No part/);
+    const part = trainableSet(checkpoint.config, renamed, { loraR: 0, blocks: ["projector", "lora"] });
     expect(part.map(({ block }) => block)).toEqual(Array(6).fill("projector"));
   });
 });

@@ -4,10 +4,10 @@ import { checkpointRoomWarning, checkpointsAtOnce } from "../../../src/engine/pl
 import { forAny } from "../../support/any.ts";
 
 const GB = 1e9;
-const run = (steps: number, saveSteps: number, keepCheckpoints: number) => ({
+const run = (steps: number, saveSteps: number, saveTotalLimit: number) => ({
   steps,
   saveSteps,
-  keepCheckpoints,
+  saveTotalLimit,
   evalSteps: 5,
 });
 
@@ -29,10 +29,10 @@ describe("room for checkpoints", () => {
 
   it("gives the numbers and what to change", () => {
     expect(checkpointRoomWarning(run(100, 10, 4), 3 * GB, 12 * GB)).toBe(
-      "The run's checkpoints take up to 18.0 GB at once (6 of 3.00 GB: 4 kept, the best one and one being written), and the storage has 12.0 GB free; set keepCheckpoints to 2, or delete stored runs",
+      "The run's checkpoints take up to 18.0 GB at once (6 of 3.00 GB: 4 kept, the best one and one being written), and the storage has 12.0 GB free; set saveTotalLimit to 2, or delete stored runs",
     );
     expect(checkpointRoomWarning({ ...run(100, 10, 4), evalSteps: 0 }, 3 * GB, 12 * GB)).toMatch(
-      /\(5 of 3\.00 GB: 4 kept and one being written\).*set keepCheckpoints to 3/,
+      /\(5 of 3\.00 GB: 4 kept and one being written\).*set saveTotalLimit to 3/,
     );
     expect(checkpointRoomWarning(run(30, 10, 4), 3 * GB, 6.5 * GB)).toMatch(
       /take up to 9\.00 GB at once \(3 of 3\.00 GB, all it writes\).* set saveSteps to 15 or more/,
@@ -49,7 +49,7 @@ describe("room for checkpoints", () => {
     const drawn = fc.record({
       steps: fc.integer({ min: 1, max: 500 }),
       saveSteps: fc.integer({ min: 0, max: 60 }),
-      keepCheckpoints: fc.integer({ min: 1, max: 20 }),
+      saveTotalLimit: fc.integer({ min: 1, max: 20 }),
       evalSteps: fc.integer({ min: 0, max: 1 }),
       fitting: fc.integer({ min: 1, max: 20 }),
     });
@@ -57,10 +57,10 @@ describe("room for checkpoints", () => {
       const free = (fitting + 0.5) * GB;
       const sentence = checkpointRoomWarning(config, GB, free);
       if (sentence === null) return;
-      const [, setting, value] = /set (keepCheckpoints|saveSteps) to (\d+)/.exec(sentence) ?? [];
+      const [, setting, value] = /set (saveTotalLimit|saveSteps) to (\d+)/.exec(sentence) ?? [];
       expect(setting, sentence).toBeDefined();
       expect(checkpointRoomWarning({ ...config, [setting as string]: Number(value) }, GB, free), sentence).toBeNull();
-      if (setting === "keepCheckpoints") expect(Number(value)).toBeLessThan(config.keepCheckpoints);
+      if (setting === "saveTotalLimit") expect(Number(value)).toBeLessThan(config.saveTotalLimit);
     });
   });
 });

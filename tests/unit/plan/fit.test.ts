@@ -48,12 +48,12 @@ describe("a forecast", () => {
     expect(gradients({ loops: "1" })).toBe(2);
     expect(gradients({ loops: "1", microRollouts: 1 })).toBe(4);
     expect(bytes({ beta: 0.1 }, "synchronised reference")).toBe(0);
-    expect(bytes({ beta: 0.1, syncReference: true }, "synchronised reference")).toBe(bytes({}, "trained tensors"));
+    expect(bytes({ beta: 0.1, syncRefModel: true }, "synchronised reference")).toBe(bytes({}, "trained tensors"));
   });
 });
 
 it("a run that ran out of memory gets smaller in three steps, each with a lower peak", () => {
-  let now = config({ groupsAtOnce: 0, promptsPerStep: 3, groupSize: 8, loops: "1", recompute: false });
+  let now = config({ groupsAtOnce: 0, promptsPerStep: 3, numGenerations: 8, loops: "1", gradientCheckpointing: false });
   const chain: Partial<LabConfig>[] = [];
   for (let next = smallerSetting(now); next !== null; next = smallerSetting(now)) {
     const before = forecast(small, now, F16).peak;
@@ -61,8 +61,8 @@ it("a run that ran out of memory gets smaller in three steps, each with a lower 
     chain.push(next);
     expect(forecast(small, now, F16).peak).toBeLessThan(before);
   }
-  expect(chain).toEqual([{ groupsAtOnce: 1 }, { recompute: true }, { microRollouts: 1 }]);
-  expect(smallerSetting(config({ mode: "sft", recompute: true, groupsAtOnce: 0 }))).toBeNull();
+  expect(chain).toEqual([{ groupsAtOnce: 1 }, { gradientCheckpointing: true }, { microRollouts: 1 }]);
+  expect(smallerSetting(config({ mode: "sft", gradientCheckpointing: true, groupsAtOnce: 0 }))).toBeNull();
 });
 
 describe("sizes of the published checkpoints", () => {
@@ -168,8 +168,8 @@ describe("the sizes chosen for a real checkpoint", () => {
 
   it("grow with the card", () => {
     const sizes = [6, 8, 10, 12, 16, 24].map((gigabytes) => {
-      const { loraRank = 0, groupSize = 0, maxTiles = 0 } = chosen(small, gigabytes)?.values ?? {};
-      return [loraRank, groupSize, maxTiles];
+      const { loraR = 0, numGenerations = 0, maxTiles = 0 } = chosen(small, gigabytes)?.values ?? {};
+      return [loraR, numGenerations, maxTiles];
     });
     for (const [at, size] of sizes.slice(1).entries()) {
       for (const [of, value] of size.entries()) expect(value).toBeGreaterThanOrEqual(sizes[at]?.[of] ?? 0);
@@ -245,7 +245,14 @@ describe("the memory of a card", () => {
 });
 
 describe("the fit", () => {
-  const targets = config({ loraRank: 16, loraAlpha: 32, recompute: true, groupSize: 4, maxNewTokens: 48, maxTiles: 1 });
+  const targets = config({
+    loraR: 16,
+    loraAlpha: 32,
+    gradientCheckpointing: true,
+    numGenerations: 4,
+    maxCompletionLength: 48,
+    maxTiles: 1,
+  });
 
   it("of 1B on 12 GB and of 4B on 24 GB is there in f16 and recomputed", () => {
     const one = forecast(small, targets, F16);
@@ -254,7 +261,9 @@ describe("the fit", () => {
     expect(four.peak).toBeLessThan(budgetBytes(24));
     expect(four.held).toBeGreaterThan(7.8e9);
     // Not in f32 without recomputation.
-    expect(forecast(large, { ...targets, recompute: false }, ALL_F32).peak).toBeGreaterThan(budgetBytes(16));
+    expect(forecast(large, { ...targets, gradientCheckpointing: false }, ALL_F32).peak).toBeGreaterThan(
+      budgetBytes(16),
+    );
   });
 
   it("adds up", () => {
@@ -274,22 +283,25 @@ describe("the fit", () => {
     const peak = (changes: Partial<LabConfig>, choice = F16): number =>
       forecast(small, { ...targets, ...changes }, choice).peak;
     const base = peak({});
-    expect(peak({ recompute: false })).toBeGreaterThan(base);
-    expect(peak({ loraRank: 128 })).toBeGreaterThan(base);
+    expect(peak({ gradientCheckpointing: false })).toBeGreaterThan(base);
+    expect(peak({ loraR: 128 })).toBeGreaterThan(base);
     expect(peak({ maxTiles: 12 })).toBeGreaterThan(base);
-    expect(peak({ groupSize: 16, recompute: false })).toBeGreaterThan(peak({ groupSize: 4, recompute: false }));
-    expect(peak({ microRollouts: 1, groupSize: 16, maxNewTokens: 128 })).toBeLessThan(
-      peak({ groupSize: 16, maxNewTokens: 128 }),
+    expect(peak({ numGenerations: 16, gradientCheckpointing: false })).toBeGreaterThan(
+      peak({ numGenerations: 4, gradientCheckpointing: false }),
     );
-    const several = { promptsPerStep: 4, maxNewTokens: 128 };
+    expect(peak({ microRollouts: 1, numGenerations: 16, maxCompletionLength: 128 })).toBeLessThan(
+      peak({ numGenerations: 16, maxCompletionLength: 128 }),
+    );
+    const several = { promptsPerStep: 4, maxCompletionLength: 128 };
     expect(peak({ ...several, groupsAtOnce: 0 })).toBeGreaterThan(peak({ ...several, groupsAtOnce: 2 }));
     expect(peak({ ...several, groupsAtOnce: 2 })).toBeGreaterThan(peak(several));
     const activations = (changes: Partial<LabConfig>): number =>
       forecast(small, { ...targets, ...several, ...changes }, F16).transient.activations;
     expect(activations({ groupsAtOnce: 0, microRollouts: 1 })).toBe(activations({ microRollouts: 1 }));
     // Captions of many masks share the picture's keys and values.
-    const described = (groupSize: number): number =>
-      forecast(small, { ...targets, maxTiles: 12, loops: "2", maskPolicy: "field", groupSize }, F16).transient.cache;
+    const described = (numGenerations: number): number =>
+      forecast(small, { ...targets, maxTiles: 12, loops: "2", maskPolicy: "field", numGenerations }, F16).transient
+        .cache;
     expect(described(16) / described(4)).toBeLessThan(1.8);
     expect(peak({}, ALL_F32)).toBeGreaterThan(base);
     expect(peak({}, { language: "q4", towers: "q8" })).toBeLessThan(base);
@@ -310,7 +322,7 @@ describe("the fit", () => {
   });
 
   it("names the single changes that would be enough", () => {
-    const wide = { ...targets, recompute: false };
+    const wide = { ...targets, gradientCheckpointing: false };
     const budget = forecast(large, targets, F16).peak + 1e8;
     const changes = fittingChanges(large, wide, F16, budget);
     expect(changes.map((change) => change.label)).toContain("Recompute activations");
@@ -348,7 +360,7 @@ describe("the fit", () => {
 
 describe("the largest array of a step", () => {
   const LEAST = 128 * 2 ** 20;
-  const sizes = { groupSize: 8, groupsAtOnce: 1, maxTiles: 12 };
+  const sizes = { numGenerations: 8, groupsAtOnce: 1, maxTiles: 12 };
   const problem = (model: typeof small, changes: Partial<LabConfig>, clips = false): string | null =>
     bindingProblem(model, config({ ...sizes, ...changes }), F16, LEAST, clips);
 
@@ -362,7 +374,7 @@ describe("the largest array of a step", () => {
   });
 
   it("grows with what is decoded together: prompts of masks, pictures, frames", () => {
-    expect(problem(small, { maxTiles: 1, groupSize: 32 })).toMatch(/mask decoder's finest maps of 32 prompts/);
+    expect(problem(small, { maxTiles: 1, numGenerations: 32 })).toMatch(/mask decoder's finest maps of 32 prompts/);
     expect(problem(small, { maxTiles: 1, promptsPerStep: 4, groupsAtOnce: 0 })).toMatch(/One group at once$/);
     expect(problem(small, { clipFrames: 5 }, true)).toMatch(/SAM2's finest maps .* no single change/);
     const three = { promptsPerStep: 3, accumulation: 1, groupsAtOnce: 0, maxTiles: 1 };

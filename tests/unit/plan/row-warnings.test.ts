@@ -29,7 +29,7 @@ it("a vocabulary of bytes has every word, but longer captions than the limit nee
   expect(warning?.sentence).toMatch(/^Captions of these rows have \d+ to \d+ tokens, but the model may write 12: /);
   const values = typeof warning?.remedy === "object" ? warning.remedy.values : {};
   const length = bytes.encode(PHOTOGRAPHS[0] ?? "").length;
-  expect(values).toEqual({ maxNewTokens: length + 1, partnerMaxTokens: length + 1 });
+  expect(values).toEqual({ maxCompletionLength: length + 1, partnerMaxTokens: length + 1 });
   expect(rowWarnings(bytes, PHOTOGRAPHS, { ...demo, ...values })).toEqual([]);
 });
 

@@ -158,12 +158,12 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
 
   it("samples with the log-probabilities that training finds", async () => {
     const { ids } = prompt();
-    const maxNewTokens = 6;
+    const maxCompletionLength = 6;
     const crossing = limited(model, ids.length + 2);
     const sampled = async (oneLength: boolean): Promise<number> => {
       const batch = captionBatch(crossing, weights, features, prompt(), 3);
       const [made] = await generate(crossing, weights, [batch], {
-        maxNewTokens,
+        maxCompletionLength,
         sampler: FULL_SAMPLING,
         greedy: false,
         oneLength,
@@ -177,7 +177,7 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
         weights,
         { features, prompt: prompt(), completions },
         FULL_SAMPLING,
-        maxNewTokens,
+        maxCompletionLength,
       );
       found.entropies.dispose();
       const logps = await numbers(found.logps);
@@ -194,7 +194,7 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
     const asked = grids.map((cells) => captionPrompt(model, features, cells));
     const answered = async (own: Sa2vaModel, first: number, batch: PromptBatch): Promise<readonly number[]> => {
       const [made] = await generate(own, weights, [batch], {
-        ...{ maxNewTokens: 2, sampler: FULL_SAMPLING, greedy: false, stop: () => false },
+        ...{ maxCompletionLength: 2, sampler: FULL_SAMPLING, greedy: false, stop: () => false },
         key: (_, n) => ({ seed: 5, step: 1, loop: 2, row: first + n, rollout: 0, position: 0, stream: STREAM.token }),
       });
       tf.dispose([batch.prefix, batch.tails]);

@@ -189,7 +189,7 @@ describe("the control with shuffled rewards", () => {
     scaleRewards: "group",
     advantageEps: 0,
     advantageBaseline: "mean",
-    rewardAggregation: "sum_then_normalize",
+    multiObjectiveAggregation: "sum_then_normalize",
     captionWordsMin: 0,
     captionWordsMax: 0,
   } as const;
@@ -236,7 +236,7 @@ describe("the window of words", () => {
     scaleRewards: "none",
     advantageEps: 0,
     advantageBaseline: "mean",
-    rewardAggregation: "sum_then_normalize",
+    multiObjectiveAggregation: "sum_then_normalize",
     captionWordsMin: 2,
     captionWordsMax: 3,
   } as const;
@@ -279,9 +279,14 @@ describe("the terms' shares of the advantages", () => {
 
   it.each(
     SCALES.flatMap((scaleRewards) =>
-      (["sum_then_normalize", "normalize_then_sum", "rank_then_sum"] as const).flatMap((rewardAggregation) =>
+      (["sum_then_normalize", "normalize_then_sum", "rank_then_sum"] as const).flatMap((multiObjectiveAggregation) =>
         [0, 3].flatMap((captionWordsMax) =>
-          [false, true].map((shuffleRewards) => ({ scaleRewards, rewardAggregation, shuffleRewards, captionWordsMax })),
+          [false, true].map((shuffleRewards) => ({
+            scaleRewards,
+            multiObjectiveAggregation,
+            shuffleRewards,
+            captionWordsMax,
+          })),
         ),
       ),
     ),
@@ -294,7 +299,7 @@ describe("the terms' shares of the advantages", () => {
       ...changes,
     } as const;
     // Without the missing reward where terms are changed one by one: it moves their centres.
-    const own = changes.rewardAggregation !== "sum_then_normalize" ? groups.slice(0, 1) : groups;
+    const own = changes.multiObjectiveAggregation !== "sum_then_normalize" ? groups.slice(0, 1) : groups;
     const scores = stepScores(own, config, () => 3);
     const shares = termAdvantages(own, scores, config, 3);
     expect([...shares.keys()]).toEqual(["iou", "meteor", "length"]);

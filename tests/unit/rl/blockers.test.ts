@@ -29,11 +29,11 @@ describe("settings that no step can be taken with", () => {
   });
 
   it("are bounds of the entropy bonus in the wrong order", () => {
-    const bounds = { entropyCoefficientMin: 0.5, entropyCoefficientMax: 0.1 };
+    const bounds = { entropyCoefMin: 0.5, entropyCoefMax: 0.1 };
     expect(told(bounds)).toEqual([]);
-    expect(told({ ...bounds, adaptiveEntropy: true })).toEqual([
+    expect(told({ ...bounds, useAdaptiveEntropy: true })).toEqual([
       {
-        setting: "entropyCoefficientMin",
+        setting: "entropyCoefMin",
         sentence: expect.stringContaining("a minimum of 0.5 above its maximum of 0.1"),
       },
     ]);

@@ -128,7 +128,7 @@ describe("the policy loss", () => {
     const poison = (values: readonly number[]): Tensor =>
       grid(values.map((x, i) => (MASK[i] === 1 ? x : i % 2 === 0 ? Number.NaN : -1e30)));
     for (const type of ["grpo", "dapo", "cispo", "vespo", "sapo"] as const) {
-      const settings = lossSettings(type, { entropyCoefficient: 0.01, topEntropyQuantile: 0.5 });
+      const settings = lossSettings(type, { entropyCoef: 0.01, topEntropyQuantile: 0.5 });
       const clean = gradient(settings);
       const poisoned = gradient(settings, {
         logps: poison(NEW),
@@ -143,14 +143,14 @@ describe("the policy loss", () => {
   it("is 0 with a zero gradient when nothing is active", () => {
     const mask = tf.zeros([ROWS, TOKENS]);
     for (const type of ["grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "vespo", "luspo"] as const) {
-      const settings = lossSettings(type, { entropyCoefficient: 0.1 });
+      const settings = lossSettings(type, { entropyCoef: 0.1 });
       expect(tf.tidy(() => policyLoss(inputs({ mask }), settings).loss.dataSync()[0])).toBeCloseTo(0, 12);
       expect(gradient(settings, { mask }).every((g) => g === 0)).toBe(true);
     }
   });
 
   it("gives the entropy bonus to the entropies only", () => {
-    const settings = lossSettings("grpo", { entropyCoefficient: 0.1 });
+    const settings = lossSettings("grpo", { entropyCoef: 0.1 });
     const grad = tf.tidy(() => {
       const given = inputs();
       return Array.from(
@@ -236,15 +236,15 @@ describe("the policy loss", () => {
 
   const forms: readonly (readonly [LossType, Partial<LossSettings>])[] = [
     ["grpo", {}],
-    ["grpo", { delta: 1.1, offPolicyThreshold: 0.05 }],
-    ["grpo", { level: "sequence", klLevel: "sequence", biasCorrectedKl: true }],
+    ["grpo", { delta: 1.1, offPolicyMaskThreshold: 0.05 }],
+    ["grpo", { level: "sequence", klLevel: "sequence", useBiasCorrectionKl: true }],
     ["grpo", { level: "gspo_token", aggregation: "active-row-mean", klEstimator: "k3-value-k2-gradient" }],
     ["bnpo", { level: "sequence_sum", klLevel: "sequence_sum", klEstimator: "abs", logRatioBound: 0.2 }],
     ["dr_grpo", { maxCompletionLength: 7, klEstimator: "k1" }],
-    ["dapo", { accumulation: 2, activeTokensTotal: 30, entropyCoefficient: 0.1, topEntropyQuantile: 0.4 }],
+    ["dapo", { accumulation: 2, activeTokensTotal: 30, entropyCoef: 0.1, topEntropyQuantile: 0.4 }],
     ["luspo", { aggregation: "padded-length", klEstimator: "k2" }],
     ["cispo", { weightMax: 1.05, aggregation: "active-row-sum" }],
-    ["sapo", { entropyCoefficient: 0.02 }],
+    ["sapo", { entropyCoef: 0.02 }],
     ["vespo", { klClamp: { difference: 0.2, value: 0.01 } }],
     ["notes", {}],
   ];

@@ -3,7 +3,7 @@ import { requireConfig } from "../../../src/engine/config/parse.ts";
 import { remediesOf } from "../../../src/engine/rl/run/remedies.ts";
 import { forkConfig } from "../../../src/engine/runs/library/fork.ts";
 
-const config = requireConfig({ learningRate: 1e-4, beta: 0, maxGradNorm: 1, temperature: 1, groupSize: 8 });
+const config = requireConfig({ learningRate: 1e-4, beta: 0, maxGradNorm: 1, temperature: 1, numGenerations: 8 });
 
 describe("the remedies of an alarm", () => {
   it.each([
@@ -27,6 +27,6 @@ describe("the remedies of an alarm", () => {
   });
 
   it("leave out what a setting's range does not allow", () => {
-    expect(remediesOf("truncated-1", { ...config, maxNewTokens: 1024 })).toEqual([]);
+    expect(remediesOf("truncated-1", { ...config, maxCompletionLength: 1024 })).toEqual([]);
   });
 });

@@ -143,8 +143,8 @@ describe("schedules and sets", () => {
   });
 
   it("descends over the updates of the run, of which a supervised step has one whatever the passes of a batch are", () => {
-    const config = { ...defaultConfig(), steps: 10, schedule: "cosine", warmupSteps: 0 } as const;
-    const passes = { iterations: 2, stepsPerGeneration: 3 } as const;
+    const config = { ...defaultConfig(), steps: 10, lrSchedulerType: "cosine", warmupSteps: 0 } as const;
+    const passes = { numIterations: 2, stepsPerGeneration: 3 } as const;
     expect(learningRate(1, 10, scheduleOf({ ...config, ...passes, mode: "sft" }))).toBeCloseTo(0, 12);
     expect(learningRate(1, 60, scheduleOf({ ...config, ...passes, mode: "rl" }))).toBeCloseTo(0, 12);
   });

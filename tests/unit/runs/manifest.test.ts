@@ -63,6 +63,6 @@ describe("a stored manifest", () => {
     expect(problemOf({ model: { ...MANIFEST.model, parameters: -1 } })).toMatch(/"model\.parameters"/);
     expect(problemOf({ id: "../up" })).toMatch(/"id"/);
     expect(problemOf({ adapter: undefined })).toMatch(/"adapter"/);
-    expect(problemOf({ config: { ...MANIFEST.config, groupSize: 1 } })).toMatch(/groupSize must be/);
+    expect(problemOf({ config: { ...MANIFEST.config, numGenerations: 1 } })).toMatch(/numGenerations must be/);
   });
 });

@@ -22,7 +22,7 @@ it("follows a phrase of motion and says the motion on a clip it has not seen", a
   expect(statSync(`${FOLDER}/model.safetensors`).size).toBeLessThan(2.5e6);
   const model = await openSa2va(await nodeFolder(FOLDER), "clips");
   const clip = pocketClip(881_100, 3, { regions: 1, frames: FRAMES, heldOut: true });
-  const settings = { maxNewTokens: 16, signal: new AbortController().signal };
+  const settings = { maxCompletionLength: 16, signal: new AbortController().signal };
   const unseen = { rgb: stripOf(clip), regions: clip.regions, frames: FRAMES };
   const [answer] = await answerHeldOut(model, {}, [unseen], meteorScorer(await nodeWordnet()), settings);
   expect(motionIn(answer?.caption ?? "")).toBe(motionIn(answer?.phrase ?? "none"));

@@ -150,8 +150,8 @@ export function checkMaskingCase(item: Json, report: CaseReport): void {
     const ids = end < 0 ? row : row.slice(0, end + 1);
     return { ids, logps: [], entropies: [], ended: end >= 0 };
   });
-  const grid = (maskTruncated: boolean): number[] => {
-    const { mask, width } = captionMask(completions, maskTruncated);
+  const grid = (maskTruncatedCompletions: boolean): number[] => {
+    const { mask, width } = captionMask(completions, maskTruncatedCompletions);
     return rows.flatMap((row, n) => row.map((_, t) => (t < width ? (mask[n * width + t] as number) : 0)));
   };
   report.compare("mask", expected.completion_mask, grid(false), {});
@@ -240,8 +240,8 @@ export async function checkAdaptiveEntropyCase(item: Json, report: CaseReport): 
   for (const [index, step] of records(item, "steps").entries()) {
     const rows = matrix(step.completion_mask).length;
     const input = lossCase(step, new Array<number>(rows).fill(0));
-    const entropyCoefficient = appliedCoefficient(state, control);
-    const settings = lossSettings((text(item, "loss_type") || "grpo") as LossType, { entropyCoefficient, beta: 0 });
+    const entropyCoef = appliedCoefficient(state, control);
+    const settings = lossSettings((text(item, "loss_type") || "grpo") as LossType, { entropyCoef, beta: 0 });
     report.compare(`step ${index} coefficient before`, step.coefficient_before, state.coefficient, DOUBLE_TOLERANCE);
     const run = await runLoss(input, settings);
     report.compare(`step ${index} loss`, step.loss, run.loss, LOSS_TOLERANCE);

@@ -56,7 +56,7 @@ function isBefore116(file: Json): boolean {
 function changedSince(variant: string, settings: LossSettings, { mask }: LossCase): string | null {
   if (variant.startsWith("luspo/") && settings.beta > 0 && mask.includes(0))
     return "TRL 1.16 no longer averages KL over padding";
-  const bonus = settings.entropyCoefficient !== 0 && settings.topEntropyQuantile < 1;
+  const bonus = settings.entropyCoef !== 0 && settings.topEntropyQuantile < 1;
   if (bonus && settings.aggregation === "window-token-mean")
     return "TRL 1.16 takes the entropy bonus as a mean over the tokens it acts on";
   if (settings.delta !== null && settings.delta < 1 + settings.epsHigh)
@@ -104,10 +104,11 @@ function settingsOf(variant: string, wanted: Json, hyper: Json, input: LossCase)
     },
     beta: input.ref === null ? 0 : number("beta", 0),
     klClamp: null,
-    biasCorrectedKl: hyper.use_bias_correction_kl === true,
-    entropyCoefficient: number("entropy_coef", 0),
+    useBiasCorrectionKl: hyper.use_bias_correction_kl === true,
+    entropyCoef: number("entropy_coef", 0),
     topEntropyQuantile: number("top_entropy_quantile", 1),
-    offPolicyThreshold: typeof hyper.off_policy_mask_threshold === "number" ? hyper.off_policy_mask_threshold : null,
+    offPolicyMaskThreshold:
+      typeof hyper.off_policy_mask_threshold === "number" ? hyper.off_policy_mask_threshold : null,
     maxCompletionLength: number("max_completion_length", input.tokens),
   });
 }
@@ -160,7 +161,7 @@ function checkMetrics(
   const ours: Record<string, number> = {
     ...lossMetrics(metricArrays(input, run), settings),
     policy_loss: run.policy + run.klPenalty,
-    entropy_coef: settings.entropyCoefficient,
+    entropy_coef: settings.entropyCoef,
   };
   for (const [key, value] of Object.entries(wanted))
     report.compare(`${variant} ${key}`, value, ours[key] ?? Number.NaN, METRIC_TOLERANCE);
@@ -190,7 +191,7 @@ function checkSharedArrays(
       run.logps.map((lp, i) => lp - (old[i] as number)),
     ),
   );
-  if (!settings.biasCorrectedKl) compare("KL per token", "per_token_kl", active(input, run.kl));
+  if (!settings.useBiasCorrectionKl) compare("KL per token", "per_token_kl", active(input, run.kl));
 }
 
 /** The same loss from unclipped logits: the guard of the log-prob code must give the same, with gradient 0 where it acts. */

@@ -82,9 +82,15 @@ export async function openAnswering(folder: ByteFolder, deps: ParityDeps): Promi
         tiles: features.tiles,
         regionTokenCounts: item.regionTokens,
       });
-      const maxNewTokens = cases.greedy.find((one) => one.name === name)?.ids.length ?? MOST_TOKENS;
+      const maxCompletionLength = cases.greedy.find((one) => one.name === name)?.ids.length ?? MOST_TOKENS;
       const { signal } = new AbortController();
-      return await answerFreely(model, weights, prompt, { features, regions, height, width }, { maxNewTokens, signal });
+      return await answerFreely(
+        model,
+        weights,
+        prompt,
+        { features, regions, height, width },
+        { maxCompletionLength, signal },
+      );
     },
     dispose() {
       disposeFeatures(features);

@@ -80,7 +80,7 @@ export async function decodeGreedy(
   const tails = tf.slice(prompt, [0, last, 0], [1, 1, language.hiddenSize]);
   const sampler = { ...FULL_SAMPLING, guard: Number.POSITIVE_INFINITY };
   const key = { seed: 0, step: 0, loop: 1, row: 0, rollout: 0, position: 0, stream: 0 };
-  const options = { maxNewTokens: limit, sampler, greedy: true, key: () => key, stop };
+  const options = { maxCompletionLength: limit, sampler, greedy: true, key: () => key, stop };
   const [made] = await generate(golden, weights, [{ prefix, tails, tailLengths: [1] }], options).finally(() =>
     tf.dispose([prompt, prefix, tails]),
   );

@@ -41,7 +41,7 @@ export async function* sa2vaTextParity(folder: ByteFolder): AsyncGenerator<Parit
     }
     yield* promptRows(folder, tokenizer, golden, prompt);
   }
-  const limit = await maxNewTokens(folder);
+  const limit = await maxCompletionLength(folder);
   for (const greedy of cases.greedy) yield* greedyRows(tokenizer, stop, greedy, limit);
 }
 
@@ -79,7 +79,7 @@ function* greedyRows(
   yield compareArrays(`greedy ${greedy.name}`, "ids until the stop rule fires", [greedy.ids.length], [length], EXACT);
 }
 
-async function maxNewTokens(folder: ByteFolder): Promise<number | undefined> {
+async function maxCompletionLength(folder: ByteFolder): Promise<number | undefined> {
   const source = folder.get("generation_config.json");
   const json = source === undefined ? undefined : await readJson(source);
   return isRecord(json) && typeof json.max_new_tokens === "number" ? json.max_new_tokens : undefined;

@@ -1,7 +1,7 @@
 import { Fragment, type ReactNode, useMemo, useState } from "react";
 import { parseSetting, SETTING_KEYS } from "../../../engine/config/parse.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
-import { type NumberSetting, SETTING_GROUPS, type Setting } from "../../../engine/config/setting.ts";
+import { type NumberSetting, SETTING_GROUPS, type Setting, trlName } from "../../../engine/config/setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
 import { usesSetting } from "../../../engine/config/uses.ts";
 import { aboutLoop, isLoop } from "../../../engine/rl/loops/abouts.ts";
@@ -41,7 +41,8 @@ export function Field(props: {
   const setting: Setting = SETTINGS[name];
   const id = `setting-${name}`;
   const changed = value !== base;
-  const trl = setting.trl === undefined ? null : `TRL ${setting.trl}`;
+  const theirs = trlName(name, setting);
+  const trl = theirs === undefined ? null : `TRL ${theirs}`;
   const facts = [rangeText(setting), healthyText(setting), trl].flatMap((fact) => fact ?? []);
   return (
     <div className={`relative ${styles.field}`} data-changed={changed}>

@@ -164,7 +164,7 @@ function Extend({ run, onCancel, onWork }: Answered): ReactNode {
   const few = steps > done ? null : `${done} ${done === 1 ? "step is" : "steps are"} already done`;
   const problem = "problem" in parsed ? parsed.problem : few;
   const note =
-    config.schedule === "constant"
+    config.lrSchedulerType === "constant"
       ? `${steps - done} more steps; the result equals an uninterrupted run of ${steps} steps`
       : `${steps - done} more steps; the learning-rate schedule is stretched to ${steps} steps, so the rate first jumps up`;
   return (

@@ -232,7 +232,7 @@ export function Inspector({ run, inspected }: { readonly run: ViewedRun; readonl
         <BegunStep
           next={next}
           given={given?.step === step && given.loop === next.loop ? given : null}
-          count={run.manifest?.config.groupSize ?? null}
+          count={run.manifest?.config.numGenerations ?? null}
         />
       ) : rollout !== null && group !== null ? (
         <Column run={run} inspected={inspected} rollout={rollout} group={group} />

@@ -7,7 +7,7 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
     help: "The reference-ratio formula uses the ratio against the reference and KL as (reference − policy); it is kept for comparison",
   }),
   lossType: oneOf("Loss type", "grpo", {
-    trl: "loss_type",
+    trl: true,
     choices: [
       choice("grpo", "grpo: mean per row"),
       choice("bnpo", "bnpo: token mean"),
@@ -20,8 +20,8 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
     ],
     help: "How token losses are computed and averaged",
   }),
-  importanceLevel: oneOf("Ratio level", "token", {
-    trl: "importance_sampling_level",
+  importanceSamplingLevel: oneOf("Ratio level", "token", {
+    trl: true,
     choices: [choice("token", "Per token"), choice("sequence", "Per sequence (GSPO)")],
     help: "Computes one ratio per token or one per rollout",
   }),
@@ -32,16 +32,16 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
   }),
   epsilonHigh: float("Clip ε high", 0.2, [0, 10, 0.01], {
     healthy: [0.1, 0.3],
-    trl: "epsilon_high",
+    trl: true,
     help: "Clips ratios above 1 + ε when the advantage is positive. With cispo it is the largest weight; 5 is usual there",
   }),
   delta: float("Two-sided clip δ", 0, [0, 100, 0.1], {
-    trl: "delta",
+    trl: true,
     help: "Upper limit of the unclipped ratio, above 1; 0 is off",
   }),
   beta: float("KL weight β", 0.04, [0, 10, 0.01], {
     healthy: [0, 0.2],
-    trl: "beta",
+    trl: true,
     help: "Weight of the KL to the reference; 0 skips the reference pass",
     main: true,
   }),
@@ -56,12 +56,12 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
     choices: [choice("start", "Frozen start of the run"), choice("ema", "The partner, a moving average")],
     help: "Weights to which the KL term pulls the policy",
   }),
-  iterations: int("Passes per batch μ", 1, [1, 8], {
-    trl: "num_iterations",
+  numIterations: int("Passes per batch μ", 1, [1, 8], {
+    trl: true,
     help: "Optimiser passes over one set of rollouts. Above 1, the ratio's denominator is the stored sampling log-probability",
   }),
   scaleRewards: oneOf("Scale rewards", "group", {
-    trl: "scale_rewards",
+    trl: true,
     choices: [
       choice("group", "By the standard deviation of the group"),
       choice("batch", "By the standard deviation of the batch"),
@@ -73,8 +73,8 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
     choices: [choice("mean", "Mean of the group"), choice("leave-one-out", "Mean of the other rollouts (RLOO)")],
     help: "Value subtracted from each reward; with leave-one-out, advantages are unbiased and G / (G − 1) times larger",
   }),
-  rewardAggregation: oneOf("Combine rewards", "sum_then_normalize", {
-    trl: "multi_objective_aggregation",
+  multiObjectiveAggregation: oneOf("Combine rewards", "sum_then_normalize", {
+    trl: true,
     choices: [
       choice("sum_then_normalize", "Sum, then normalise"),
       choice("normalize_then_sum", "Normalise each term, then sum (GDPO)"),
@@ -93,126 +93,116 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
     unit: "words",
     help: "A sampled caption with more words has advantage 0, whatever its reward; it still counts in its group's mean. 0 sets no limit",
   }),
-  maskTruncated: flag("Mask truncated captions", false, {
-    trl: "mask_truncated_completions",
+  maskTruncatedCompletions: flag("Mask truncated captions", false, {
+    trl: true,
     help: "Excludes rollouts that reach the length limit from the loss",
   }),
 });
 
 /** Settings of the group "objective" that change the loss or its reference; all are off by default. */
-const vespo = (label: string, standard: number, trl: string, help: string) =>
-  float(label, standard, [0, 10, 0.1], { trl, help });
+const vespo = (label: string, standard: number, help: string) =>
+  float(label, standard, [0, 10, 0.1], { trl: true, help });
 
 export const LOSS_OPTION_SETTINGS = inGroup("objective", {
-  entropyCoefficient: float("Entropy bonus", 0, [0, 1, 0.001], {
-    trl: "entropy_coef",
+  entropyCoef: float("Entropy bonus", 0, [0, 1, 0.001], {
+    trl: true,
     help: "Weight of the mean entropy per action, subtracted from the loss; raise it when captions collapse to one. With adaptive entropy it is the initial value",
   }),
-  adaptiveEntropy: flag("Adaptive entropy", false, {
-    trl: "use_adaptive_entropy",
+  useAdaptiveEntropy: flag("Adaptive entropy", false, {
+    trl: true,
     help: "Raises each loop's entropy bonus after an update whose entropy was at or below the target and lowers it otherwise; the bonus acts only while entropy is at or below the target (Skywork-OR1)",
   }),
   entropyTarget: float("Entropy target", 0.2, [0, 100, 0.1], {
     unit: "nats",
-    trl: "entropy_target",
+    trl: true,
     help: "Mean entropy per action that adaptive entropy keeps; choose a value near the entropy of the first steps",
   }),
-  entropyStep: float("Entropy step", 0.005, [0, 1, 0.001], {
-    trl: "entropy_coef_delta",
+  entropyCoefDelta: float("Entropy step", 0.005, [0, 1, 0.001], {
+    trl: true,
     help: "How much adaptive entropy changes the bonus after each update",
   }),
-  entropyCoefficientMin: float("Entropy bonus, minimum", 0, [0, 1, 0.001], {
-    trl: "entropy_coef_min",
+  entropyCoefMin: float("Entropy bonus, minimum", 0, [0, 1, 0.001], {
+    trl: true,
     help: "Lower bound of the adaptive entropy bonus",
   }),
-  entropyCoefficientMax: float("Entropy bonus, maximum", 1, [0, 1, 0.01], {
-    trl: "entropy_coef_max",
+  entropyCoefMax: float("Entropy bonus, maximum", 1, [0, 1, 0.01], {
+    trl: true,
     help: "Upper bound of the adaptive entropy bonus",
   }),
   topEntropyQuantile: float("Top-entropy share", 1, [0, 1, 0.05], {
-    trl: "top_entropy_quantile",
+    trl: true,
     help: "Share of a group's actions, highest entropy first, that keep their policy term; 1 keeps all, the paper uses 0.2. The KL term applies to all actions",
   }),
-  offPolicyThreshold: float("Off-policy mask", 0, [0, 100, 0.1], {
+  offPolicyMaskThreshold: float("Off-policy mask", 0, [0, 100, 0.1], {
     unit: "nats",
-    trl: "off_policy_mask_threshold",
+    trl: true,
     help: "Rollouts with a negative advantage lose their policy term if their mean of log π_old − log π exceeds this value; 0 is off",
   }),
-  biasCorrectedKl: flag("Bias-corrected KL", false, {
-    trl: "use_bias_correction_kl",
+  useBiasCorrectionKl: flag("Bias-corrected KL", false, {
+    trl: true,
     help: "Multiplies the KL term by the importance ratio, so that its gradient is that of the reverse KL (DeepSeek-V3.2)",
   }),
-  sapoTemperaturePositive: float("sapo temperature, A > 0", 1, [0.01, 20, 0.05], {
-    trl: "sapo_temperature_pos",
+  sapoTemperaturePos: float("sapo temperature, A > 0", 1, [0.01, 20, 0.05], {
+    trl: true,
     help: "Steepness of sapo's gate for actions with a positive advantage",
   }),
-  sapoTemperatureNegative: float("sapo temperature, A ≤ 0", 1.05, [0.01, 20, 0.05], {
-    trl: "sapo_temperature_neg",
+  sapoTemperatureNeg: float("sapo temperature, A ≤ 0", 1.05, [0.01, 20, 0.05], {
+    trl: true,
     help: "Steepness of sapo's gate for all other actions; a higher value dampens them sooner",
   }),
-  vespoKPositive: vespo("vespo k, A ≥ 0", 2, "vespo_k_pos", "How strongly vespo dampens ratios below 1"),
-  vespoLambdaPositive: vespo("vespo λ, A ≥ 0", 3, "vespo_lambda_pos", "How strongly vespo dampens ratios above 1"),
-  vespoKNegative: vespo(
-    "vespo k, A < 0",
-    3,
-    "vespo_k_neg",
-    "How strongly vespo dampens ratios below 1 for negative advantages",
-  ),
-  vespoLambdaNegative: vespo(
-    "vespo λ, A < 0",
-    2,
-    "vespo_lambda_neg",
-    "How strongly vespo dampens ratios above 1 for negative advantages",
-  ),
-  syncReference: flag("Synchronise reference", false, {
+  vespoKPos: vespo("vespo k, A ≥ 0", 2, "How strongly vespo dampens ratios below 1"),
+  vespoLambdaPos: vespo("vespo λ, A ≥ 0", 3, "How strongly vespo dampens ratios above 1"),
+  vespoKNeg: vespo("vespo k, A < 0", 3, "How strongly vespo dampens ratios below 1 for negative advantages"),
+  vespoLambdaNeg: vespo("vespo λ, A < 0", 2, "How strongly vespo dampens ratios above 1 for negative advantages"),
+  syncRefModel: flag("Synchronise reference", false, {
     help: "Mixes the policy into the frozen reference every few updates (TR-DPO); has no effect on the EMA reference",
   }),
-  referenceMixup: float("Reference mix α", 0.6, [0, 1, 0.05], {
-    trl: "ref_model_mixup_alpha",
+  refModelMixupAlpha: float("Reference mix α", 0.6, [0, 1, 0.05], {
+    trl: true,
     help: "Reference ← α · policy + (1 − α) · reference",
   }),
-  referenceSyncSteps: int("Synchronise every", 512, [1, 100000], {
+  refModelSyncSteps: int("Synchronise every", 512, [1, 100000], {
     unit: "updates",
-    trl: "ref_model_sync_steps",
+    trl: true,
     help: "Updates between two synchronisations of the reference",
   }),
 });
 
 /** Settings of the group "sampling" of rollouts. */
 export const SAMPLING_SETTINGS = inGroup("sampling", {
-  groupSize: int("Group size G", 4, [2, 64], {
+  numGenerations: int("Group size G", 4, [2, 64], {
     healthy: [4, 8],
     unit: "rollouts",
-    trl: "num_generations",
+    trl: true,
     help: "Rollouts per prompt. Use 4 or more: with 2, every advantage is ±0.71, whatever the difference in reward",
     main: true,
   }),
   temperature: float("Temperature", 1, [0.05, 5, 0.05], {
     healthy: [0.9, 1],
-    trl: "temperature",
+    trl: true,
     help: "Divides the logits in sampling and in log-probabilities. Must be above 0, because greedy rollouts are all equal",
     main: true,
   }),
-  maxNewTokens: int("Caption length", 24, [1, 1024], {
+  maxCompletionLength: int("Caption length", 24, [1, 1024], {
     unit: "tokens",
-    trl: "max_completion_length",
+    trl: true,
     help: "Maximum caption length. A caption that reaches it without an end token is marked as truncated",
     main: true,
   }),
   topK: int("Top-k", 0, [0, 1000], {
-    trl: "top_k",
+    trl: true,
     help: "Samples from the k most likely tokens; 0 is off. Use 0 to stay on-policy",
   }),
   topP: float("Top-p", 1, [0.01, 1, 0.01], {
-    trl: "top_p",
+    trl: true,
     help: "Samples from the smallest set of tokens with this total probability; 1 is off",
   }),
   minP: float("Min-p", 0, [0, 1, 0.01], {
-    trl: "min_p",
+    trl: true,
     help: "Drops tokens below this share of the most likely token's probability; 0 is off",
   }),
   repetitionPenalty: float("Repetition penalty", 1, [0.1, 5, 0.05], {
-    trl: "repetition_penalty",
+    trl: true,
     help: "Divides positive and multiplies negative logits of tokens that occurred before; 1 is off",
   }),
   logitGuard: float("Logit guard", 30, [1, 10000], {

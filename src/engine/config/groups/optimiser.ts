@@ -4,7 +4,7 @@ import { choice, flag, float, inGroup, int, oneOf } from "../setting.ts";
 export const OPTIMISER_SETTINGS = inGroup("optimiser", {
   learningRate: float("Learning rate", 1e-4, [0, 1, 1e-5], {
     healthy: [1e-6, 1e-4],
-    trl: "learning_rate",
+    trl: true,
     help: "Peak learning rate of AdamW. Use about 1e-5 for 1B and larger; the pocket model needs more",
     main: true,
   }),
@@ -16,8 +16,8 @@ export const OPTIMISER_SETTINGS = inGroup("optimiser", {
     unit: "× learning rate",
     help: "Learning-rate multiplier for text_hidden_fcs, prompt encoder and mask decoder. Keep it low: their gradient in loop 2 is noisy",
   }),
-  schedule: oneOf("Schedule", "cosine", {
-    trl: "lr_scheduler_type",
+  lrSchedulerType: oneOf("Schedule", "cosine", {
+    trl: true,
     choices: [
       choice("cosine", "Cosine"),
       choice("linear-then-cosine", "Linear warm-up, then cosine (torch)"),
@@ -27,33 +27,33 @@ export const OPTIMISER_SETTINGS = inGroup("optimiser", {
   }),
   warmupSteps: int("Warm-up", 1, [0, 100000], {
     unit: "steps",
-    trl: "warmup_steps",
+    trl: true,
     help: "Steps of linear warm-up. The first step has rate 0 and only fills Adam's moments; with linear-then-cosine its rate is the peak divided by this number",
   }),
-  minRateShare: float("Final rate", 0, [0, 1, 0.05], {
+  minLrRate: float("Final rate", 0, [0, 1, 0.05], {
     unit: "× learning rate",
     trl: "lr_scheduler_kwargs.min_lr_rate",
     help: "Rate at which the cosine ends, as a share of the peak; 0.1 is common in long runs",
   }),
   weightDecay: float("Weight decay", 0, [0, 1, 0.01], {
-    trl: "weight_decay",
+    trl: true,
     help: "Decoupled weight decay of matrices. Biases and norms are not decayed",
   }),
   adamBeta1: float("Adam β1", 0.9, [0, 0.9999, 0.01], {
-    trl: "adam_beta1",
+    trl: true,
     help: "Decay of the first moment",
   }),
   adamBeta2: float("Adam β2", 0.999, [0, 0.99999, 0.001], {
-    trl: "adam_beta2",
+    trl: true,
     help: "Decay of the second moment",
   }),
-  adamEps: float("Adam ε", 1e-8, [1e-12, 0.1, 1e-8], {
-    trl: "adam_epsilon",
+  adamEpsilon: float("Adam ε", 1e-8, [1e-12, 0.1, 1e-8], {
+    trl: true,
     help: "Added to the bias-corrected root of the second moment",
   }),
   maxGradNorm: float("Gradient clip", 1, [0, 1000, 0.1], {
     healthy: [0.5, 1],
-    trl: "max_grad_norm",
+    trl: true,
     help: "Maximum global gradient norm over all trainable tensors; 0 is off",
   }),
   clipScope: oneOf("Clip scope", "loop", {

@@ -15,7 +15,7 @@ const LOOP_WEIGHTS: Readonly<Record<`loop${LoopId}Weight`, ReturnType<typeof flo
 
 export const RUN_SETTINGS = inGroup("run", {
   seed: int("Seed", 1, [0, 4294967295], {
-    trl: "seed",
+    trl: true,
     help: "Determines data order, sampling and adapter initialisation. On the same GPU, the same seed repeats a run exactly",
     main: true,
   }),
@@ -36,17 +36,17 @@ export const RUN_SETTINGS = inGroup("run", {
   ...LOOP_WEIGHTS,
   saveSteps: int("Checkpoint every", 10, [0, 100000], {
     unit: "steps",
-    trl: "save_steps",
+    trl: true,
     help: "Saves weights, optimiser, EMA and trainer state to the run folder; 0 saves only at the end",
     main: true,
   }),
-  keepCheckpoints: int("Keep checkpoints", 2, [1, 100], {
-    trl: "save_total_limit",
+  saveTotalLimit: int("Keep checkpoints", 2, [1, 100], {
+    trl: true,
     help: "Number of recent checkpoints to keep. If held-out rows are evaluated, the best checkpoint is always kept",
   }),
   evalSteps: int("Evaluate every", 0, [0, 100000], {
     unit: "steps",
-    trl: "eval_steps",
+    trl: true,
     help: "Evaluates the held-out rows at the start, every N steps and at the end, with fixed seeds; 0 is off",
     main: true,
   }),
@@ -87,7 +87,7 @@ export const DATA_SETTINGS = inGroup("data", {
   }),
   stepsPerGeneration: int("Micro-steps per generation", 0, [0, 262144], {
     unit: "micro-steps",
-    trl: "steps_per_generation",
+    trl: true,
     help: "Micro-steps that are sampled together. If larger than the accumulation, several updates use one set of rollouts, and all but the first are off-policy; 0 samples new rollouts for every update",
   }),
   microRollouts: int("Rollouts per backward pass", 0, [0, 64], {
@@ -196,19 +196,19 @@ export const MIX_SETTINGS = {
 
 /** Settings of the group "model": adapters and cost of a picture. */
 export const MODEL_SETTINGS = inGroup("model", {
-  loraRank: int("LoRA rank r", 128, [1, 512], {
+  loraR: int("LoRA rank r", 128, [1, 512], {
     healthy: [64, 128],
-    trl: "lora_r",
+    trl: true,
     help: "Rank of the adapters on all linear layers of the language model",
     main: true,
   }),
   loraAlpha: float("LoRA alpha", 256, [0.01, 4096], {
     healthy: [128, 256],
-    trl: "lora_alpha",
+    trl: true,
     help: "Scales the adapter output by alpha / r",
   }),
   loraDropout: float("LoRA dropout", 0, [0, 0.9, 0.01], {
-    trl: "lora_dropout",
+    trl: true,
     help: "Share of an adapter's inputs that is dropped in training passes only, so above 0 the trained policy differs from the sampling policy. Use 0 for reinforcement learning",
   }),
   maxTiles: int("Maximum tiles", 12, [1, 12], {
@@ -239,8 +239,8 @@ export const MODEL_SETTINGS = inGroup("model", {
     choices: [choice("pause", "Pause before the step"), choice("smaller", "Repeat the step with a smaller setting")],
     help: "What a run does when the GPU refuses memory in a step. The step is undone, then repeated with one group at once, recomputation or one rollout per backward pass; results stay equal up to rounding. After a pause, continuing does the same",
   }),
-  recompute: flag("Recompute activations", false, {
-    trl: "gradient_checkpointing",
+  gradientCheckpointing: flag("Recompute activations", false, {
+    trl: true,
     help: "Stores only the inputs of each language-model block and recomputes the block in the backward pass. This saves memory and takes about a third more time",
   }),
   weightStorage: oneOf("Weight storage", "f32", {

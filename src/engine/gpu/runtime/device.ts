@@ -259,7 +259,7 @@ function failureOf(error: GPUError): LabError {
   return new OutOfMemory(
     "gpu",
     "The GPU ran out of memory, so this work did not happen; lower microRollouts, groupsAtOnce or maxTiles, set " +
-      "weightStorage to f16 or less, or turn on recompute; set gpuMemory to see what fits " +
+      "weightStorage to f16 or less, or turn on gradientCheckpointing; set gpuMemory to see what fits " +
       `(${shortened(error.message.split("\n")[0] as string, 80)})`,
   );
 }

@@ -43,7 +43,7 @@ interface TrainableTensor {
 
 interface TrainableOptions {
   /** Rank of the adapter; 0 for none. */
-  readonly loraRank: number;
+  readonly loraR: number;
   /** Blocks that train; all by default. */
   readonly blocks?: readonly TrainableBlock[];
 }
@@ -90,8 +90,8 @@ export function trainableSet(
   const found: TrainableTensor[] = [];
   for (const block of TRAINABLE_BLOCKS) {
     if (!wanted.includes(block)) continue;
-    const paths = block === "lora" ? adapterPaths(config, options.loraRank) : storedPaths(stored, block);
-    const declared = declaredCount(config, block, options.loraRank);
+    const paths = block === "lora" ? adapterPaths(config, options.loraR) : storedPaths(stored, block);
+    const declared = declaredCount(config, block, options.loraR);
     if (paths.length !== declared) {
       throw new LabError(
         "bad-config",

@@ -84,7 +84,7 @@ export async function decodeOnGpu(
     stopIf(options.signal);
     const buffers = workspaces.get(device) ?? new RawBuffers(device);
     workspaces.set(device, buffers);
-    const sizes = sizesOf(prompts, options.maxNewTokens);
+    const sizes = sizesOf(prompts, options.maxCompletionLength);
     return decodeAlone({ device, buffers, language, prompts, address, options, sizes }, weights, ropeLength, foldBytes);
   });
 }
@@ -108,10 +108,10 @@ async function decodeAlone(
 
   const rows = address.map((): Row => ({ ids: [], logps: [], entropies: [], clips: 0, broken: false, ended: false }));
   let done = 0;
-  while (done < options.maxNewTokens) {
+  while (done < options.maxCompletionLength) {
     const active = rows.flatMap((row, at) => (row.ended ? [] : [at]));
     if (active.length === 0) break;
-    const tokens = Math.min(TOKENS_PER_SUBMIT, options.maxNewTokens - done);
+    const tokens = Math.min(TOKENS_PER_SUBMIT, options.maxCompletionLength - done);
     device.queue.writeBuffer(own.state, 0, slotWords(slotsOf(batch, rows, active, done)));
     const drawn = await runTokens(batch, recording, own, active, done, tokens);
     stopIf(options.signal);
@@ -184,15 +184,15 @@ function take(row: Row, drawn: Uint8Array, entry: number, stop: GenerateOptions[
   row.ended = stop(row.ids);
 }
 
-function sizesOf(prompts: Prefilled, maxNewTokens: number): DecodeSizes {
+function sizesOf(prompts: Prefilled, maxCompletionLength: number): DecodeSizes {
   const rows = prompts.head.length;
   const longest = Math.max(...prompts.head.map((head, row) => head + (prompts.tail[row] as number)));
   return {
     rows,
     slots: roomFor(rows),
-    capacity: prompts.tailPlaces + maxNewTokens,
+    capacity: prompts.tailPlaces + maxCompletionLength,
     places: prompts.prefixPlaces,
-    keys: longest + maxNewTokens,
+    keys: longest + maxCompletionLength,
   };
 }
 
@@ -264,7 +264,7 @@ function rawBuffers(batch: Batch, bound: BoundModel, ropeLength: number | undefi
     logits: make("logits", slots * vocabSize),
     seen,
     parts: make("sample parts", samplePartWords(slots, vocabSize)),
-    drawn: make("drawn", (rows + 1) * options.maxNewTokens * (DRAWN_BYTES / 4)),
+    drawn: make("drawn", (rows + 1) * options.maxCompletionLength * (DRAWN_BYTES / 4)),
     empty,
     caches: Array.from({ length: layers }, (_, layer) => {
       const past = prompts.past?.[layer];

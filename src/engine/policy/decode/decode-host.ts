@@ -60,7 +60,7 @@ export async function decodeOnHost(
     });
 
   try {
-    for (let position = 0; position < options.maxNewTokens && !ended.every(Boolean); position++) {
+    for (let position = 0; position < options.maxCompletionLength && !ended.every(Boolean); position++) {
       // Ended rows keep decoding their last token; nothing reads it.
       const x = tf.tidy(() =>
         position === 0 ? prompts.first.reshape([rows, 1, -1]) : embedTokens(weights, language, lastIds(ids)),

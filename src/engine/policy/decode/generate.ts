@@ -34,12 +34,12 @@ export async function generate(
 ): Promise<Generated[]> {
   if (groups.length === 0) return [];
   const { rope, window } = model.config.language;
-  const { maxNewTokens, oneLength = false } = options;
+  const { maxCompletionLength, oneLength = false } = options;
   const prompts = groups.flatMap(({ prefix, tailLengths }) =>
     tailLengths.map((length) => (prefix.shape[1] as number) + length),
   );
-  const longest = Math.max(...prompts) + maxNewTokens;
-  const lengths = oneLength ? prompts.map((length) => length + maxNewTokens) : [Math.min(...prompts), longest];
+  const longest = Math.max(...prompts) + maxCompletionLength;
+  const lengths = oneLength ? prompts.map((length) => length + maxCompletionLength) : [Math.min(...prompts), longest];
   const even = rotatedAlike(rope, lengths).length <= 1 && (window === undefined || longest <= window.size);
   if (!even && isPadded(groups)) return generateUnpadded(model, weights, groups, options);
   return generateTogether(model, weights, groups, options, oneLength ? longest : undefined);
@@ -132,7 +132,7 @@ function suitsGpu(
 ): boolean {
   if (!customKernels()) return false;
   const length =
-    Math.max(...prompts.head.map((head, row) => head + (prompts.tail[row] as number))) + options.maxNewTokens;
+    Math.max(...prompts.head.map((head, row) => head + (prompts.tail[row] as number))) + options.maxCompletionLength;
   const { maxStorageBufferBindingSize: most } = backendDevice().limits;
   return decodeBlocker(weights, model.config.language, length, most, options.oneLength) === undefined;
 }

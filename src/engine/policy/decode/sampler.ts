@@ -374,7 +374,7 @@ export interface Completion {
 }
 
 export interface GenerateOptions {
-  readonly maxNewTokens: number;
+  readonly maxCompletionLength: number;
   readonly sampler: SamplerSettings;
   /** Whether to take the likeliest token instead of sampling. */
   readonly greedy: boolean;

@@ -57,20 +57,20 @@ function answerOf(own: Completion, segment: number, append: boolean): Answer {
 }
 
 /**
- * @param maxNewTokens limit of the sampled text
+ * @param maxCompletionLength limit of the sampled text
  * @param append whether an answer that ends without [SEG] gets one; otherwise it has no mask
  */
-export function answerPolicy(sampler: SamplerSettings, maxNewTokens: number, append: boolean): MaskPolicy {
+export function answerPolicy(sampler: SamplerSettings, maxCompletionLength: number, append: boolean): MaskPolicy {
   return async (output, count, draws) => {
     const { text } = output;
     const { token } = draws;
     if (text === undefined || token === undefined) throw new LabError("internal", "No answer can be sampled here");
-    const sampledTexts = await text.sample(count, { sampler, maxNewTokens, key: token });
+    const sampledTexts = await text.sample(count, { sampler, maxCompletionLength, key: token });
     const completions = sampledTexts.map((own) => answerOf(own, text.segment, append));
     const places = completions.map(({ place }) => place);
     const actions = Math.max(1, ...completions.map(({ ids }) => ids.length));
     const index = await bestIndex(output.decoded());
-    const score = (other: PhraseOutput) => scoreOf(other, completions, places, { sampler, maxNewTokens });
+    const score = (other: PhraseOutput) => scoreOf(other, completions, places, { sampler, maxCompletionLength });
     const first = tf.tidy(() => ({ ...score(output) }));
     const chosen = await chosenCandidates(first.iou);
     const [logits, target] = tf.tidy(() => {
@@ -139,7 +139,7 @@ function scoreOf(
   output: PhraseOutput,
   completions: readonly Completion[],
   places: readonly number[],
-  options: { readonly sampler: SamplerSettings; readonly maxNewTokens: number },
+  options: { readonly sampler: SamplerSettings; readonly maxCompletionLength: number },
 ): Scored {
   const { text } = output;
   if (text === undefined) throw new LabError("internal", "No answer can be scored here");

@@ -32,7 +32,7 @@ export function maskPolicyOf(config: LabConfig): MaskPolicy {
     case "pixels":
       return pixelPolicy(config.pixelTemperature);
     case "answer":
-      return answerPolicy(samplerSettings(config), config.maxNewTokens, config.appendSegment);
+      return answerPolicy(samplerSettings(config), config.maxCompletionLength, config.appendSegment);
     case "pathwise":
       return pathwisePolicy(config.candidateTemperature);
     case "imitation":

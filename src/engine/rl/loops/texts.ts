@@ -33,11 +33,11 @@ export async function sampleTexts(
 ): Promise<SampledTexts[]> {
   const { model, config } = context;
   const batches = prompts.map((prompt, group) =>
-    captionBatch(model, context.policy, features[group] as ImageFeatures, prompt, config.groupSize),
+    captionBatch(model, context.policy, features[group] as ImageFeatures, prompt, config.numGenerations),
   );
   const rule = answerRule(model);
   const generated = await generate(model, context.policy, batches, {
-    maxNewTokens: config.maxNewTokens,
+    maxCompletionLength: config.maxCompletionLength,
     sampler: samplerSettings(config),
     greedy: false,
     oneLength: true,
@@ -107,7 +107,7 @@ export function textRollouts(
   const sampler = samplerSettings(config);
   const groups = items.map((item, group): Group => {
     const { row, prompt, completions, texts, nonFinite, clips } = item;
-    const { mask, width: actions } = captionMask(completions, config.maskTruncated);
+    const { mask, width: actions } = captionMask(completions, config.maskTruncatedCompletions);
     const { rollouts = [], metrics = {} } = scored[group] ?? {};
     const logps = completions.map(({ logps }) => logps);
     return {
@@ -127,7 +127,7 @@ export function textRollouts(
       logProbs: (weights, own, rows) => {
         const chosen = rows === undefined ? completions : completions.slice(rows.from, rows.to);
         const asked = { features: own, prompt, completions: chosen, actions };
-        return captionScores(model, weights, [asked], sampler, config.maxNewTokens)[0] as CaptionScores;
+        return captionScores(model, weights, [asked], sampler, config.maxCompletionLength)[0] as CaptionScores;
       },
       dispose() {},
       metrics: {
@@ -150,13 +150,14 @@ export function textRollouts(
           return { features: features[at] as ImageFeatures, prompt, completions, actions };
         }),
         sampler,
-        config.maxNewTokens,
+        config.maxCompletionLength,
       ),
   };
 }
 
 /** The length limit: the maximum number of actions of a text. */
-export const TEXT_LENGTH = (_groups: readonly Group[], { maxNewTokens }: StepContext["config"]): number => maxNewTokens;
+export const TEXT_LENGTH = (_groups: readonly Group[], { maxCompletionLength }: StepContext["config"]): number =>
+  maxCompletionLength;
 
 /** A sampled text with the facts of its form. */
 export interface AnswerText {
@@ -196,7 +197,7 @@ async function heldOutBatch(
   );
   const rule = answerRule(model);
   const generated = await generate(model, policy, batches, {
-    maxNewTokens: config.maxNewTokens,
+    maxCompletionLength: config.maxCompletionLength,
     sampler: greedy ? { ...FULL_SAMPLING, guard: config.logitGuard } : samplerSettings(config),
     greedy,
     key: (group, rollout) => evalKey(loop, (rows[group] as EvalRow).index, rollout, 0),
@@ -220,11 +221,11 @@ export function padRows(rows: readonly (readonly number[])[], width: number, fil
 /** Width T (at least 1) and mask [N·T] of sampled captions; the end token counts. */
 export function captionMask(
   completions: readonly Completion[],
-  maskTruncated: boolean,
+  maskTruncatedCompletions: boolean,
 ): { readonly mask: Float32Array; readonly width: number } {
   const width = Math.max(1, ...completions.map((completion) => completion.ids.length));
   const ones = completions.map((completion) => {
-    const counts = completion.ended || !maskTruncated ? 1 : 0;
+    const counts = completion.ended || !maskTruncatedCompletions ? 1 : 0;
     return completion.ids.map(() => counts);
   });
   return { mask: padRows(ones, width), width };

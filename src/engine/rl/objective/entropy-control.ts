@@ -22,9 +22,9 @@ export interface EntropyControlState {
 export function entropyControl(config: LabConfig): EntropyControlSettings {
   return {
     target: config.entropyTarget,
-    delta: config.entropyStep,
-    min: config.entropyCoefficientMin,
-    max: config.entropyCoefficientMax,
+    delta: config.entropyCoefDelta,
+    min: config.entropyCoefMin,
+    max: config.entropyCoefMax,
   };
 }
 

@@ -10,7 +10,12 @@ import { type AdvantageSettings, type GroupScores, groupScores, type Reward, typ
 /** Settings that advantages depend on. */
 export type AdvantageConfig = Pick<
   LabConfig,
-  "scaleRewards" | "advantageEps" | "advantageBaseline" | "rewardAggregation" | "captionWordsMin" | "captionWordsMax"
+  | "scaleRewards"
+  | "advantageEps"
+  | "advantageBaseline"
+  | "multiObjectiveAggregation"
+  | "captionWordsMin"
+  | "captionWordsMax"
 >;
 
 function advantageSettings(config: AdvantageConfig): AdvantageSettings {
@@ -18,13 +23,13 @@ function advantageSettings(config: AdvantageConfig): AdvantageSettings {
     scale: config.scaleRewards,
     eps: config.advantageEps,
     baseline: config.advantageBaseline,
-    aggregation: config.rewardAggregation,
+    aggregation: config.multiObjectiveAggregation,
   };
 }
 
 /** Whether a group's advantages depend on the other groups of its batch. */
-export function couplesGroups({ scaleRewards, rewardAggregation }: AdvantageConfig): boolean {
-  return scaleRewards === "batch" || rewardAggregation === "normalize_then_sum";
+export function couplesGroups({ scaleRewards, multiObjectiveAggregation }: AdvantageConfig): boolean {
+  return scaleRewards === "batch" || multiObjectiveAggregation === "normalize_then_sum";
 }
 
 /** A group whose rollouts have rewards, from a step or from the reward bench. */
@@ -117,8 +122,8 @@ export function termAdvantages(
   config: AdvantageConfig & Control,
   step: number,
 ): ReadonlyMap<string, readonly (readonly number[])[]> {
-  const { advantageEps: eps, rewardAggregation, scaleRewards } = config;
-  const apart = rewardAggregation === "normalize_then_sum";
+  const { advantageEps: eps, multiObjectiveAggregation, scaleRewards } = config;
+  const apart = multiObjectiveAggregation === "normalize_then_sum";
   const rewarded = groups.map((own) => ({ ...own, rollouts: withTrained(own, config, step) }));
   const weighted = rewarded.flatMap(({ rollouts }) => rollouts.flatMap(({ terms }) => terms));
   const names = new Set(weighted.flatMap(({ name, weight }) => (weight === 0 ? [] : [name])));

@@ -78,13 +78,13 @@ export interface LossSettings {
   /** k3: q held in ±difference and the value in ±value, gradient 0 outside; null for none. */
   readonly klClamp: { readonly difference: number; readonly value: number } | null;
   /** Multiply the KL term by the ratio; the gradient flows through both factors. */
-  readonly biasCorrectedKl: boolean;
+  readonly useBiasCorrectionKl: boolean;
   /** Weight of the mean entropy, over the tokens that keep their policy term, that is subtracted from the loss. */
-  readonly entropyCoefficient: number;
+  readonly entropyCoef: number;
   /** Share of the most uncertain tokens that keep their policy term (2506.01939); 1 for all, 0 for the top one. KL stays on all. */
   readonly topEntropyQuantile: number;
   /** Rows with A < 0 and mean (old - logp) above this lose their policy term (2512.02556); null for none. */
-  readonly offPolicyThreshold: number | null;
+  readonly offPolicyMaskThreshold: number | null;
   /** L of `constant-length`. */
   readonly maxCompletionLength: number;
   /** K, micro-batches per optimiser step. */
@@ -112,10 +112,10 @@ const LOSS_DEFAULTS: LossSettings = {
   klEstimator: "k3",
   klLevel: "token",
   klClamp: { difference: 20, value: 10 },
-  biasCorrectedKl: false,
-  entropyCoefficient: 0,
+  useBiasCorrectionKl: false,
+  entropyCoef: 0,
   topEntropyQuantile: 1,
-  offPolicyThreshold: null,
+  offPolicyMaskThreshold: null,
   maxCompletionLength: 1,
   accumulation: 1,
   activeTokensTotal: null,
@@ -165,7 +165,7 @@ export function checkLoss(settings: LossSettings): void {
 }
 
 /**
- * @param entropyCoefficient weight of the entropy bonus in this update
+ * @param entropyCoef weight of the entropy bonus in this update
  * @param microBatches K: groups of one loop in an optimiser step
  * @param activeTokens counted actions of all those groups
  * @param longest L, the maximum number of actions of a rollout: a caption's token limit, or T of a mask policy
@@ -173,7 +173,7 @@ export function checkLoss(settings: LossSettings): void {
  */
 export function lossSettingsOf(
   config: LabConfig,
-  entropyCoefficient: number,
+  entropyCoef: number,
   microBatches: number,
   activeTokens: number,
   longest: number,
@@ -185,22 +185,22 @@ export function lossSettingsOf(
     delta: config.delta === 0 ? null : config.delta,
     // As in TRL, cispo's cap is the upper ε itself.
     weightMax: config.epsilonHigh,
-    sapo: { positive: config.sapoTemperaturePositive, negative: config.sapoTemperatureNegative },
+    sapo: { positive: config.sapoTemperaturePos, negative: config.sapoTemperatureNeg },
     vespo: {
-      kPositive: config.vespoKPositive,
-      lambdaPositive: config.vespoLambdaPositive,
-      kNegative: config.vespoKNegative,
-      lambdaNegative: config.vespoLambdaNegative,
+      kPositive: config.vespoKPos,
+      lambdaPositive: config.vespoLambdaPos,
+      kNegative: config.vespoKNeg,
+      lambdaNegative: config.vespoLambdaNeg,
     },
     beta: config.beta,
-    biasCorrectedKl: config.biasCorrectedKl,
-    entropyCoefficient,
+    useBiasCorrectionKl: config.useBiasCorrectionKl,
+    entropyCoef,
     topEntropyQuantile: config.topEntropyQuantile,
-    offPolicyThreshold: config.offPolicyThreshold === 0 ? null : config.offPolicyThreshold,
+    offPolicyMaskThreshold: config.offPolicyMaskThreshold === 0 ? null : config.offPolicyMaskThreshold,
     maxCompletionLength: longest,
     accumulation: microBatches,
     activeTokensTotal: activeTokens,
-    ...(config.importanceLevel === "sequence" ? { level: "sequence" as const } : {}),
+    ...(config.importanceSamplingLevel === "sequence" ? { level: "sequence" as const } : {}),
     ...(notes
       ? {}
       : { klEstimator: config.klEstimator, klClamp: config.klClamp ? { difference: 20, value: 10 } : null }),

@@ -194,10 +194,10 @@ function lossParts<A extends LossArray<A>>(
   operations: LossOperations<A>,
 ): LossParts<A> {
   checkLoss(settings);
-  const { beta, level, klLevel, logRatioBound: bound, entropyCoefficient, topEntropyQuantile } = settings;
+  const { beta, level, klLevel, logRatioBound: bound, entropyCoef, topEntropyQuantile } = settings;
   if (beta > 0 && inputs.refLogps === null)
     throw new LabError("internal", "beta is above 0 but there are no reference log-probs");
-  if ((entropyCoefficient !== 0 || topEntropyQuantile < 1) && inputs.entropies === null)
+  if ((entropyCoef !== 0 || topEntropyQuantile < 1) && inputs.entropies === null)
     throw new LabError("internal", "The loss needs the entropy, which is missing");
   const [rows, tokens] = inputs.logps.shape as [number, number];
   const mask = inputs.mask.toFloat();
@@ -220,7 +220,7 @@ function lossParts<A extends LossArray<A>>(
   const objective = objectiveTerm({ logps, logRatio, unbounded, tokenLogRatio, rowSum, advantages }, settings);
   const entropies = (): A => operations.stop(inputs.entropies as A);
   const uncertain = topEntropyQuantile < 1 ? topEntropyMask(entropies(), mask, topEntropyQuantile, operations) : null;
-  const onPolicy = rowsOnPolicy(tokenLogRatio, advantages, toRow, settings.offPolicyThreshold);
+  const onPolicy = rowsOnPolicy(tokenLogRatio, advantages, toRow, settings.offPolicyMaskThreshold);
   const keep = uncertain === null ? onPolicy : timesIf(uncertain, onPolicy);
 
   // KL term: value, and derivatives with respect to the log-ratio to the reference and to the importance ratio.
@@ -243,7 +243,7 @@ function lossParts<A extends LossArray<A>>(
     kl === null ? null : toRow.spread(weights.mul(kl.slope).mul(beta), klLevel),
   ]) as A;
 
-  const bonus = entropyCoefficient === 0 ? null : entropyWeights(uncertain ?? mask, settings);
+  const bonus = entropyCoef === 0 ? null : entropyWeights(uncertain ?? mask, settings);
   return {
     policy,
     klPenalty,
@@ -461,7 +461,7 @@ function klParts<A extends LossArray<A>>(
 ): KlTerm<A> & { readonly viaRatio: A | null } {
   const levelled = settings.klLevel === "token" ? toReference : toRow.reduce(toReference, settings.klLevel);
   const term = klTerm(levelled, settings.klEstimator, settings.klClamp);
-  if (!settings.biasCorrectedKl) return { ...term, viaRatio: null };
+  if (!settings.useBiasCorrectionKl) return { ...term, viaRatio: null };
   const factor = ratio();
   const value = term.value.mul(factor);
   return { ...term, value, slope: term.slope.mul(factor), viaRatio: timesIf(value, unbounded) };
@@ -497,7 +497,7 @@ function aggregationWeights<A extends LossArray<A>>(mask: A, lengths: A, setting
 
 /** e[n,t] of bonus = Σ e·H: coefficient times the mean over the kept tokens of this micro-batch, for every loss type. */
 function entropyWeights<A extends LossArray<A>>(kept: A, settings: LossSettings): A {
-  return kept.div(kept.sum().maximum(1)).mul(settings.entropyCoefficient / settings.accumulation);
+  return kept.div(kept.sum().maximum(1)).mul(settings.entropyCoef / settings.accumulation);
 }
 
 /**

@@ -66,10 +66,10 @@ function scheduleSteps(config: LabConfig): number {
 }
 
 export function scheduleOf(config: LabConfig): ScheduleSettings {
-  const { warmupSteps, minRateShare: floor } = config;
+  const { warmupSteps, minLrRate: floor } = config;
   const totalSteps = config.steps * scheduleSteps(config);
-  if (config.schedule === "constant") return { kind: "constant" };
-  if (config.schedule === "linear-then-cosine") {
+  if (config.lrSchedulerType === "constant") return { kind: "constant" };
+  if (config.lrSchedulerType === "linear-then-cosine") {
     return { kind: "linear-then-cosine", warmupSteps, totalSteps, startFactor: 1 / Math.max(1, warmupSteps), floor };
   }
   return { kind: "cosine", warmupSteps, totalSteps, floor, cycles: 0.5 };

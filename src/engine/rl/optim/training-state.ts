@@ -156,8 +156,8 @@ export function gradientSum(state: TrainingState): GradientSum {
 }
 
 /** The entropy bonuses of a run's first update. */
-export function freshEntropy({ entropyCoefficient }: LabConfig): TrainingState["entropy"] {
-  const state = { coefficient: entropyCoefficient, lastEntropy: null };
+export function freshEntropy({ entropyCoef }: LabConfig): TrainingState["entropy"] {
+  const state = { coefficient: entropyCoef, lastEntropy: null };
   return perLoop(() => state);
 }
 
@@ -291,11 +291,11 @@ async function update(
 
 /** Mixes the policy into the reference when it is due (TR-DPO, 2404.09656). */
 function synchronise(state: TrainingState, config: LabConfig): void {
-  const { syncReference, referenceMixup, referenceSyncSteps } = config;
-  const wanted = syncReference && config.reference === "start" && needsReference(config);
-  if (!wanted || state.optimiserSteps % referenceSyncSteps !== 0) return;
+  const { syncRefModel, refModelMixupAlpha, refModelSyncSteps } = config;
+  const wanted = syncRefModel && config.reference === "start" && needsReference(config);
+  if (!wanted || state.optimiserSteps % refModelSyncSteps !== 0) return;
   const before = state.reference;
-  const mixed = moveAverage(before ?? state.start, state.params, 1 - referenceMixup, state.adam.layout);
+  const mixed = moveAverage(before ?? state.start, state.params, 1 - refModelMixupAlpha, state.adam.layout);
   mixed.distance?.dispose();
   if (before !== null) disposeSet(before);
   state.reference = mixed.next;
@@ -305,7 +305,7 @@ export function adamOf(config: LabConfig, blockOf: (name: string) => string): Ad
   return {
     beta1: config.adamBeta1,
     beta2: config.adamBeta2,
-    eps: config.adamEps,
+    eps: config.adamEpsilon,
     weightDecay: config.weightDecay,
     rateFactor: (name) => {
       const block = blockOf(name);

@@ -33,19 +33,15 @@ export function remediesOf(id: string, config: LabConfig): readonly Remedy[] {
 function proposals(id: string, config: LabConfig): readonly Proposal[] {
   const [, kind = id, digit] = /^(.+)-(\d)$/.exec(id) ?? [];
   const loop = LOOP_IDS.find((known) => String(known) === digit);
-  const { learningRate, beta, maxGradNorm, groupSize, temperature, maxNewTokens, entropyCoefficient } = config;
+  const { learningRate, beta, maxGradNorm, numGenerations, temperature, maxCompletionLength, entropyCoef } = config;
   const calmer: readonly Proposal[] = [["learningRate", learningRate / 2]];
   const bolder: readonly Proposal[] =
     loop !== undefined && aboutLoop(loop).samples === "text" ? [["temperature", temperature * 1.25]] : noiseOf(config);
   switch (kind) {
     case "zero-spread":
-      return [...bolder, ["groupSize", groupSize * 2]];
+      return [...bolder, ["numGenerations", numGenerations * 2]];
     case "collapse":
-      return [
-        ...bolder,
-        ["entropyCoefficient", entropyCoefficient === 0 ? 0.01 : entropyCoefficient * 2],
-        closer(beta),
-      ];
+      return [...bolder, ["entropyCoef", entropyCoef === 0 ? 0.01 : entropyCoef * 2], closer(beta)];
     case "sparse":
       return loop === undefined
         ? []
@@ -54,7 +50,7 @@ function proposals(id: string, config: LabConfig): readonly Proposal[] {
             [weightKey(loop, "box"), 0.25],
           ];
     case "truncated":
-      return [["maxNewTokens", maxNewTokens * 2]];
+      return [["maxCompletionLength", maxCompletionLength * 2]];
     case "kl":
       return [...calmer, closer(beta)];
     case "gradient-spike":

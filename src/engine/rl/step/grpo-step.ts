@@ -62,7 +62,7 @@ export async function* grpoStep(input: StepInput): AsyncGenerator<StepEvent, voi
     const windows = windowsPerStep(config);
     const old = await laterWindowLogps(input, loops, windows);
     let whole = true;
-    for (let index = 0; index < config.iterations * windows; index++) {
+    for (let index = 0; index < config.numIterations * windows; index++) {
       const turn: Turn = { pass: Math.floor(index / windows), window: index % windows, index };
       gradients = new Map(loops.map(({ id }) => [id, gradientSum(state)]));
       const still = await stillness(input, loops);
@@ -134,9 +134,9 @@ function settingsOf(
   count: number,
   windows: number,
 ): LossSettings {
-  const coefficient = config.adaptiveEntropy
+  const coefficient = config.useAdaptiveEntropy
     ? appliedCoefficient(state.entropy[id], entropyControl(config))
-    : config.entropyCoefficient;
+    : config.entropyCoef;
   const active = groups.reduce((sum, { mask }) => sum + mask.reduce((actions, m) => actions + m, 0), 0);
   // As in TRL, tokens of all rollouts, rescaled to one window.
   return lossSettingsOf(config, coefficient, count, active / windows, loop.longest(groups, config));

@@ -207,12 +207,12 @@ function entropyBonus({ context: { config }, state }: StepInput): StepListener {
       if (event.type === "update") state.entropy = next;
       if (event.type !== "pass") return undefined;
       const { id } = event.loop;
-      if (config.adaptiveEntropy) {
+      if (config.useAdaptiveEntropy) {
         const seen = event.groups.map(({ mask }, at) => ({ mask, entropies: event.readbacks[at]?.entropies ?? [] }));
         const entropy = meanEntropy(seen, config.topEntropyQuantile);
         next = { ...next, [id]: nextEntropyState(next[id], entropy, entropyControl(config)) };
       }
-      const bonus = config.adaptiveEntropy ? next[id].coefficient : config.entropyCoefficient || null;
+      const bonus = config.useAdaptiveEntropy ? next[id].coefficient : config.entropyCoef || null;
       return bonus === null ? undefined : { [`loop${id}/entropy_coef`]: bonus };
     },
   };

@@ -177,7 +177,7 @@ export async function lossOf(
 ): Promise<GroupGradients> {
   const { config, model } = context;
   const plain = runWeights(model, state.params, state.loraScale, config, dropoutKey(context, id));
-  const weights = config.recompute ? recomputing(plain, state.params) : plain;
+  const weights = config.gradientCheckpointing ? recomputing(plain, state.params) : plain;
   const everything = loop.trainsLanguage?.(config) ?? true;
   const shared = {
     weights,

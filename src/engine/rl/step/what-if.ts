@@ -51,7 +51,7 @@ export function whatIf(groups: readonly GroupRecord[], config: LabConfig): WhatI
   return {
     rewards: rewarded.map(({ rollouts }) => rollouts.map(({ reward }) => reward)),
     scores,
-    loss: known && !config.adaptiveEntropy ? lossOf(groups, scores, config) : null,
+    loss: known && !config.useAdaptiveEntropy ? lossOf(groups, scores, config) : null,
   };
 }
 
@@ -66,8 +66,8 @@ function lossOf(groups: readonly GroupRecord[], scores: readonly GroupScores[], 
   const batches = groups.map((group, at) => arraysOf(group, scores[at] as GroupScores, config));
   const active = batches.reduce((sum, { mask }) => sum + Array.from(mask).reduce((count, m) => count + m, 0), 0);
   const text = groups[0] !== undefined && aboutLoop(groups[0].loop).samples === "text";
-  const longest = text ? config.maxNewTokens : Math.max(1, ...batches.map(({ tokens }) => tokens));
-  const settings = lossSettingsOf(config, config.entropyCoefficient, groups.length, active, longest);
+  const longest = text ? config.maxCompletionLength : Math.max(1, ...batches.map(({ tokens }) => tokens));
+  const settings = lossSettingsOf(config, config.entropyCoef, groups.length, active, longest);
   const losses = batches.map((arrays, at) => {
     const own = probabilities(groups[at] as GroupRecord, config);
     return hostLoss({ ...arrays, rowWeights: own === null ? null : own.map((p) => p * own.length) }, settings);
@@ -95,7 +95,7 @@ function arraysOf({ rollouts, loop }: GroupRecord, scores: GroupScores, config: 
       logps[i] = action.logp;
       refLogps[i] = action.refLogp ?? 0;
       entropies[i] = action.entropy;
-      mask[i] = truncated && config.maskTruncated && aboutLoop(loop).samples === "text" ? 0 : 1;
+      mask[i] = truncated && config.maskTruncatedCompletions && aboutLoop(loop).samples === "text" ? 0 : 1;
     });
   });
   const supervised = config.maskPolicy === "imitation" || config.maskPolicy === "pathwise";

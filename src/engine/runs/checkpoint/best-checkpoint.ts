@@ -43,8 +43,8 @@ export async function bestCheckpoint(store: RunStore, runId: string): Promise<Be
 /** Keeps the last checkpoints of a run and its best one. */
 export async function pruneRun(
   { store, id }: { readonly store: RunStore; readonly id: string },
-  { keepCheckpoints }: Pick<LabConfig, "keepCheckpoints">,
+  { saveTotalLimit }: Pick<LabConfig, "saveTotalLimit">,
 ): Promise<void> {
   const best = await bestCheckpoint(store, id);
-  await pruneCheckpoints(store, id, keepCheckpoints, best?.step ?? null);
+  await pruneCheckpoints(store, id, saveTotalLimit, best?.step ?? null);
 }

@@ -25,7 +25,7 @@ export interface Fork {
 /** Settings that determine the shapes and storage of the weights, and the rows; a copy cannot change them. */
 export const FIXED: readonly SettingKey[] = [
   "mode",
-  "loraRank",
+  "loraR",
   "loraAlpha",
   "weightStorage",
   "towerStorage",

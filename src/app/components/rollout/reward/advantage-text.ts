@@ -29,7 +29,8 @@ export function advantageText(
   const advantage = own?.advantages[rollout.index];
   const { reward } = rollout;
   const known = advantage !== undefined && Math.abs(advantage - rollout.advantage) <= SAME;
-  if (own === undefined || !known || reward === null || config.rewardAggregation !== "sum_then_normalize") return null;
+  if (own === undefined || !known || reward === null || config.multiObjectiveAggregation !== "sum_then_normalize")
+    return null;
   const { scaleRewards, advantageEps } = config;
   const divisor = scaleRewards === "none" ? 1 : own.stdUsed + advantageEps;
   const divided = scaleRewards === "none" ? "" : ` ÷ ${fixed(divisor, 3)} (${scaleRewards})`;
@@ -46,7 +47,8 @@ export function advantageText(
 export function effectText({ loop, advantage, actions, truncated }: RolloutRecord, config: LabConfig): string {
   if (config[`loop${loop}Weight`] === 0) return `Loop ${loop} has weight 0, so this rollout has no effect`;
   const text = aboutLoop(loop).samples === "text";
-  if (text && truncated && config.maskTruncated) return "Truncated and masked, so this rollout has no effect";
+  if (text && truncated && config.maskTruncatedCompletions)
+    return "Truncated and masked, so this rollout has no effect";
   if (!text && config.maskPolicy === "imitation") {
     return "Imitation trains the model towards this mask, weighted by its share of the group's reward";
   }

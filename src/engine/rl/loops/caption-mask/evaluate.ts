@@ -27,7 +27,7 @@ export const evaluate: EvaluateLoop = async (deps, rows) => {
     partner,
     rows.map(({ row, features }, at) => ({ features, masks: [...(pixels[at] ?? []), row.mask], ...rowSize(row) })),
     {
-      maxNewTokens: config.partnerMaxTokens,
+      maxCompletionLength: config.partnerMaxTokens,
       logitGuard: config.logitGuard,
       keepTiny: config.smallRegions === "force",
       signal,

@@ -15,7 +15,7 @@ export async function partnerCaptions(
     masks: Array.from({ length: draws }, () => picture.masks).flat(),
   }));
   const captions = await describePictures(model, partner, repeated, {
-    maxNewTokens: config.partnerMaxTokens,
+    maxCompletionLength: config.partnerMaxTokens,
     logitGuard: config.logitGuard,
     keepTiny: config.smallRegions === "force",
     groupsAtOnce: config.groupsAtOnce,

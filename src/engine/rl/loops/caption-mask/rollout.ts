@@ -47,7 +47,7 @@ export const captionMask: Loop = {
     try {
       const { config } = context;
       const [output] = outputs.all as [PhraseOutput];
-      const actions = await maskPolicyOf(config)(output, config.groupSize, maskDraws(context, 2, group));
+      const actions = await maskPolicyOf(config)(output, config.numGenerations, maskDraws(context, 2, group));
       const [, height, width] = actions.logits.shape as [number, number, number];
       const mask = tf.slice(actions.logits, [index, 0, 0], [1, height, width]);
       tf.dispose([actions.logits, actions.greedy]);
@@ -88,7 +88,7 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
     await context.phase("generate", 2);
     for (const some of inBatches(pictures, config.groupsAtOnce)) {
       const draws = (at: number) => maskDraws(context, 2, some[at]?.group ?? 0);
-      const fresh = await sampleMasks(context, some, config.groupSize, draws);
+      const fresh = await sampleMasks(context, some, config.numGenerations, draws);
       sampledMasks.push(...fresh.map((acted, at) => sampledOf(some[at] as (typeof some)[number], acted)));
     }
     await context.phase("partner", 2, () => sampledMasks.map((item) => drawnOf(context, item)));

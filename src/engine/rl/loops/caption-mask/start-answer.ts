@@ -29,7 +29,7 @@ export async function askStart(
 ): Promise<void> {
   const { model, config } = context;
   const anchored = wantsAnchor(config);
-  const referred = needsReference(config) && config.reference === "start" && !config.syncReference;
+  const referred = needsReference(config) && config.reference === "start" && !config.syncRefModel;
   if (!anchored && !referred) {
     answers.push(...items.map(() => ({ anchor: null, startLogps: null })));
     return;

@@ -47,10 +47,10 @@ export function settingBlockers(model: Shape, config: LabConfig): readonly Block
   }
   const uneven = generationBlocker(config);
   if (uneven !== null) found.push({ setting: "stepsPerGeneration", sentence: uneven });
-  const { adaptiveEntropy, entropyCoefficientMin: least, entropyCoefficientMax: most } = config;
-  if (adaptiveEntropy && least > most) {
-    const sentence = `The entropy bonus has a minimum of ${least} above its maximum of ${most}; lower entropyCoefficientMin`;
-    found.push({ setting: "entropyCoefficientMin", sentence });
+  const { useAdaptiveEntropy, entropyCoefMin: least, entropyCoefMax: most } = config;
+  if (useAdaptiveEntropy && least > most) {
+    const sentence = `The entropy bonus has a minimum of ${least} above its maximum of ${most}; lower entropyCoefMin`;
+    found.push({ setting: "entropyCoefMin", sentence });
   }
   const shown = regionPromptOf({ regionPrompt: "tokens", ...model.config }, config.regionPrompt);
   if (samples(config, "mask") && config.maskPolicy === "pathwise" && shown !== "tokens") {
@@ -65,7 +65,7 @@ export function settingBlockers(model: Shape, config: LabConfig): readonly Block
   }
   const checks = [
     () => checkSampler(samplerSettings(config)),
-    () => lossSettingsOf(config, config.entropyCoefficient, 1, 1, 1),
+    () => lossSettingsOf(config, config.entropyCoef, 1, 1, 1),
   ];
   return [...found, ...checks.flatMap(refusal)];
 }

@@ -58,7 +58,7 @@ const OF_THE_UPDATE: readonly SettingKey[] = [
   "loop2Weight",
   "steps",
   "promptsPerStep",
-  "groupSize",
+  "numGenerations",
   "learningRate",
   "maskRateFactor",
   "projectorRateFactor",
@@ -180,7 +180,7 @@ export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, ask
   const held = { weightStorage: model.storage.language, towerStorage: model.storage.towers };
   const config = await sealReward({ ...asked.settings, ...held });
   const blocker = start === undefined ? null : adapterBlocker(start, config);
-  if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraRank" });
+  if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraR" });
   refuseBlockers(model, config);
   requireSources(
     config.mixSources,

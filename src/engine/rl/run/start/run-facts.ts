@@ -33,10 +33,10 @@ export interface ShapedTrainable {
 
 /** Trainable tensors of a model under a configuration, by full path, checked against their expected number. */
 export function trainableOf(model: Sa2vaModel, config: LabConfig): readonly ShapedTrainable[] {
-  const adapters = new Map(loraShapes(model.config.language, config.loraRank).map(({ name, shape }) => [name, shape]));
+  const adapters = new Map(loraShapes(model.config.language, config.loraR).map(({ name, shape }) => [name, shape]));
   const names = [...model.base.keys(), ...model.frozen.keys()];
   const blocks = trainableBlocks(model.config, config.trainProjector);
-  return trainableSet(model.config, names, { loraRank: config.loraRank, blocks }).map(({ path, block }) => {
+  return trainableSet(model.config, names, { loraR: config.loraR, blocks }).map(({ path, block }) => {
     const shape = adapters.get(path) ?? publishedMatrix(model, path)?.shape;
     if (shape === undefined) throw new LabError("internal", `The trainable set names "${path}", which does not exist`);
     return { path, block, shape };
@@ -46,7 +46,7 @@ export function trainableOf(model: Sa2vaModel, config: LabConfig): readonly Shap
 export function loraSettings(model: Sa2vaModel, config: LabConfig): LoraFields {
   const paths = trainableOf(model, config).map((tensor) => /^(.+)\.lora_[AB]\.weight$/.exec(tensor.path)?.[1]);
   return {
-    r: config.loraRank,
+    r: config.loraR,
     alpha: config.loraAlpha,
     dropout: config.loraDropout,
     targets: loraTargets(paths.filter((path) => path !== undefined)),
@@ -55,9 +55,9 @@ export function loraSettings(model: Sa2vaModel, config: LabConfig): LoraFields {
 
 /** Why a run with this configuration cannot start from the adapter; null when it can. */
 export function adapterBlocker(start: StartAdapter, config: LabConfig): string | null {
-  const scale = config.loraAlpha / config.loraRank;
-  if (start.rank !== config.loraRank) {
-    return `The adapter "${start.name}" has rank ${start.rank}, the run has rank ${config.loraRank}; set LoRA rank r to ${start.rank}`;
+  const scale = config.loraAlpha / config.loraR;
+  if (start.rank !== config.loraR) {
+    return `The adapter "${start.name}" has rank ${start.rank}, the run has rank ${config.loraR}; set LoRA rank r to ${start.rank}`;
   }
   if (Math.abs(start.scale - scale) <= 1e-6 * start.scale) return null;
   return `The adapter "${start.name}" is scaled by ${start.scale}, the run by ${scale}; set LoRA alpha to ${start.scale * start.rank}`;
@@ -70,11 +70,11 @@ export function adapterBlocker(start: StartAdapter, config: LabConfig): string |
  */
 export function startParameters(model: Sa2vaModel, config: LabConfig, start?: StartAdapter): ParameterSet {
   const blocker = start === undefined ? null : adapterBlocker(start, config);
-  if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraRank" });
+  if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraR" });
   const draw = (tensor: number, element: number): number =>
     uniform({ seed: config.seed, step: 0, loop: 0, row: tensor, rollout: 0, position: element, stream: STREAM.init });
   const adapters = new Map(
-    initLora(model.config.language, config.loraRank, draw).map((tensor) => [tensor.name, tensor] as const),
+    initLora(model.config.language, config.loraR, draw).map((tensor) => [tensor.name, tensor] as const),
   );
   const set: Record<string, Tensor> = {};
   for (const { path } of trainableOf(model, config)) {
@@ -92,7 +92,7 @@ export function startState(model: Sa2vaModel, config: LabConfig, start?: StartAd
   return freshState(
     startParameters(model, config, start),
     blocks(model, config),
-    config.loraAlpha / config.loraRank,
+    config.loraAlpha / config.loraR,
     freshEntropy(config),
   );
 }
@@ -107,7 +107,7 @@ export function resumeState(
   return restoreState(
     startParameters(model, config, start),
     blocks(model, config),
-    config.loraAlpha / config.loraRank,
+    config.loraAlpha / config.loraR,
     checkpoint,
     parseCounters(checkpoint.trainer, config),
   );
@@ -115,7 +115,7 @@ export function resumeState(
 
 /** The state that a checkpoint stores besides arrays. */
 export function countersOf({ optimiserSteps, skippedSteps, entropy }: TrainingState, config: LabConfig) {
-  const kept = config.adaptiveEntropy ? { entropy: perLoop((loop) => ({ ...entropy[loop] })) } : {};
+  const kept = config.useAdaptiveEntropy ? { entropy: perLoop((loop) => ({ ...entropy[loop] })) } : {};
   return { optimiserSteps, skippedSteps, ...kept };
 }
 

@@ -131,7 +131,7 @@ export async function termGradients(
   const found: TermGradient[] = [];
   const withAdvantages = (of: (at: number, own: GroupScores) => readonly number[]): PassGroup[] =>
     groups.map((group, at) => ({ ...group, scores: { ...group.scores, advantages: of(at, group.scores) } }));
-  const rewardsAlone = { ...settings, beta: 0, entropyCoefficient: 0 };
+  const rewardsAlone = { ...settings, beta: 0, entropyCoef: 0 };
   const scores = groups.map((group) => group.scores);
   const learns = groups.some(({ policyGradient }) => policyGradient !== false);
   const shares = learns ? termAdvantages(groups, scores, config, step) : new Map<string, number[][]>();
@@ -140,7 +140,7 @@ export async function termGradients(
     found.push({ loop, term, sum: await gradientOf(changed, rewardsAlone, false) });
   }
   const auxiliary = readbacks.some((readback) => Object.keys(readback.auxiliary).length > 0);
-  if (settings.beta > 0 || settings.entropyCoefficient > 0 || auxiliary) {
+  if (settings.beta > 0 || settings.entropyCoef > 0 || auxiliary) {
     const still = withAdvantages((_, own) => own.advantages.map(() => 0));
     found.push({ loop, term: "penalty", sum: await gradientOf(still, settings, true) });
   }
