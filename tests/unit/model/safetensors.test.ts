@@ -67,6 +67,7 @@ describe("reading safetensors", () => {
     ["fewer than eight bytes", new Uint8Array(5), /fewer than the eight/],
     ["a pointer text", new TextEncoder().encode("version https://git-lfs.github.com/spec/v1"), /LFS pointer/],
     ["a zip archive", new Uint8Array([0x50, 0x4b, 3, 4, 20, 0, 0, 0, 8, 0]), /zip archive; unpack it first/],
+    ["a header that takes seconds to parse", fileOf({}, data, 10_000_001), /a header of more than 10 MB/],
     ["a header beyond the file", fileOf({}, data, 500), /cut off/],
     ["a header that is no JSON", fileOf("{oops", data), /not JSON/],
     ["a header that is a list", fileOf([1], data), /JSON object/],
