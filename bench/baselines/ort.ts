@@ -1,11 +1,36 @@
 /** onnxruntime-web as a baseline: its WebGPU provider on the same adapter, a model of one operator, data on the GPU. */
-import type * as Ort from "onnxruntime-web/webgpu";
 import { LabError } from "../../src/engine/errors.ts";
 import type { Tensor } from "../../src/engine/gpu/tf.ts";
 import type { Calls } from "../turns.ts";
 import { inputName, type OnnxOperator, OUTPUT, onnxModel } from "./onnx.ts";
 
-export type OrtLibrary = typeof Ort;
+/** What is used of the library, whose own types are not installed with the lab. */
+export interface OrtLibrary {
+  readonly env: {
+    readonly wasm: { wasmPaths: { wasm: string }; numThreads: number };
+    logLevel: "error";
+    readonly webgpu: { readonly device: Promise<GPUDevice> };
+  };
+  readonly InferenceSession: {
+    create(
+      model: Uint8Array,
+      options: { executionProviders: readonly ["webgpu"]; preferredOutputLocation: "gpu-buffer" },
+    ): Promise<{
+      run(feeds: Readonly<Record<string, OrtTensor>>): Promise<Readonly<Record<string, OrtTensor>>>;
+      release(): Promise<void>;
+    }>;
+  };
+  readonly Tensor: {
+    new (type: "int32", data: Int32Array, dims: number[]): OrtTensor;
+    fromGpuBuffer(buffer: GPUBuffer, options: { dataType: "float32"; dims: number[] }): OrtTensor;
+  };
+}
+
+interface OrtTensor {
+  /** Reads the values back. */
+  getData(): Promise<unknown>;
+  dispose(): void;
+}
 
 /** A case in the form for onnxruntime-web. */
 export interface OrtFunction extends OnnxOperator {
@@ -31,7 +56,7 @@ export interface OrtPeer {
  * @param wasmUrl address of its WebAssembly part
  */
 export async function openOrt(wasmUrl: string): Promise<OrtLibrary> {
-  const ort = await import("onnxruntime-web/webgpu");
+  const ort: OrtLibrary = await import("onnxruntime-web/webgpu");
   await withholdNarrowSubgroups();
   ort.env.wasm.wasmPaths = { wasm: wasmUrl };
   ort.env.wasm.numThreads = 1;
@@ -71,7 +96,7 @@ export async function ortPeer(
     preferredOutputLocation: "gpu-buffer",
   });
   const device = await ort.env.webgpu.device;
-  const feeds: Record<string, Ort.Tensor> = {};
+  const feeds: Record<string, OrtTensor> = {};
   const buffers: GPUBuffer[] = [];
   for (const [i, x] of inputs.entries()) {
     if (x === null) continue;
@@ -85,7 +110,7 @@ export async function ortPeer(
     buffers.push(buffer);
     feeds[inputName(i)] = ort.Tensor.fromGpuBuffer(buffer, { dataType: "float32", dims: [...x.shape] });
   }
-  const call = async (): Promise<Ort.Tensor> => {
+  const call = async (): Promise<OrtTensor> => {
     const result = (await session.run(feeds))[OUTPUT];
     if (result === undefined) throw new LabError("internal", `onnxruntime-web gave no result of ${operator.type}`);
     return result;

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { build, preview } from "vite";
 import { openBrowser, type WatchedPage } from "../../scripts/lib/browser.ts";
-import { root } from "../../scripts/lib/ensure.mjs";
+import { ensurePackages, root } from "../../scripts/lib/ensure.mjs";
 import { LabError } from "../../src/engine/errors.ts";
 import type { BenchRow } from "../row.ts";
 import type { SuiteEnd } from "../run-suite.ts";
@@ -27,6 +27,8 @@ interface Served {
 
 /** A separate build, so that the lab's page contains nothing of the bench. */
 async function serveBench(): Promise<Served> {
+  // onnxruntime-web has 140 MB that nothing else needs.
+  ensurePackages(join(root, "bench"));
   const config = {
     root: PAGE,
     configFile: false as const,

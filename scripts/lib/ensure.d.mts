@@ -1,5 +1,5 @@
 export const root: string;
-export function ensurePackages(): void;
+export function ensurePackages(folder?: string): void;
 export function ensureChromium(): string | null;
 export function ensureVulkan(): void;
 export function offersMesa(policy: string): boolean;

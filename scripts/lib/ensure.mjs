@@ -6,17 +6,17 @@ import { fileURLToPath } from "node:url";
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
-const run = (command, args) => spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2] }).status === 0;
+const run = (command, args, cwd = root) => spawnSync(command, args, { cwd, stdio: ["ignore", 2, 2] }).status === 0;
 
-/** `npm ci` when node_modules is absent or older than the lock file. */
-export function ensurePackages() {
+/** `npm ci` in a folder whose node_modules is absent or older than the lock file. */
+export function ensurePackages(folder = root) {
   const [major, minor] = process.versions.node.split(".").map(Number);
   if (major < 20 || (major === 20 && minor < 19)) {
     process.stderr.write(`sa2va-lab needs Node 20.19 or newer, this is ${process.versions.node}\n`);
     process.exit(2);
   }
-  const stamp = join(root, "node_modules", ".package-lock.json");
-  const wanted = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
+  const stamp = join(folder, "node_modules", ".package-lock.json");
+  const wanted = JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8")).packages;
   if (existsSync(stamp)) {
     const have = JSON.parse(readFileSync(stamp, "utf8")).packages;
     const missing = Object.entries(wanted).some(
@@ -25,7 +25,9 @@ export function ensurePackages() {
     if (!missing) return;
   }
   process.stderr.write("Installing packages…\n");
-  if (!run(process.platform === "win32" ? "npm.cmd" : "npm", ["ci", "--no-audit", "--no-fund"])) process.exit(1);
+  if (!run(process.platform === "win32" ? "npm.cmd" : "npm", ["ci", "--no-audit", "--no-fund"], folder)) {
+    process.exit(1);
+  }
 }
 
 const CANDIDATES = [
