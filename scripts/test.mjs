@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { ensureChromium, ensurePackages, ensureVulkan, root } from "./lib/ensure.mjs";
 
-/** Open, train two steps, inspect, reload, resume; bad data; keys; the numbers of loss, kernels and decoding. */
+/** Open, train two steps, inspect, reload, resume; bad data; crash points; keys; the numbers of loss, kernels and decoding. */
 const MAIN_JOB = [
   ...["unit", "policy", "golden", "fuzz"].map((kind) => `tests/${kind}/`),
   ...["decode", "flat-update", "held-out", "kernels-attention", "kernels-fused", "kernels-matmul", "memory-report"].map(
@@ -15,6 +15,7 @@ const MAIN_JOB = [
   ...["model-language", "model-sam2", "model-vision", "no-plugins", "resume", "rl-golden", "session", "trainer"].map(
     onDevice,
   ),
+  "tests/kill/every-call.test.ts",
   ...["access", "bad-input", "bundle", "drop", "frame", "navigation", "page", "rollouts", "run"].map(inBrowser),
 ];
 
