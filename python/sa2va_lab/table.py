@@ -99,10 +99,10 @@ class Table:
     embedding_sigma: float
     noise_unit: str
     antithetic_noise: bool
-    pixel_temperature: float
     loop2_reach: str
     mask_anchor: str
     mask_anchor_weight: float
+    pixel_temperature: float
     sft_bce_weight: float
     sft_dice_weight: float
     sft_points: int

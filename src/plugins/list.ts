@@ -1,6 +1,7 @@
 /** The plug-ins with rows in the tables of the core. Without its lines here and in the lists beside it, a plug-in is gone. */
 import { plugin as exchange } from "./exchange/index.ts";
 import { plugin as handover } from "./handover/index.ts";
+import { plugin as maskPolicies } from "./mask-policies/index.ts";
 import type { Plugin } from "./plugin.ts";
 import { plugin as questionAnswer } from "./question-answer/index.ts";
 import { plugin as report } from "./report/index.ts";
@@ -9,6 +10,7 @@ import { plugin as supervised } from "./supervised/index.ts";
 export const PLUGINS = [
   // One line each, in the order of their rows in the tables.
   questionAnswer,
+  maskPolicies,
   supervised,
   report,
   handover,
@@ -19,6 +21,9 @@ type Listed = (typeof PLUGINS)[number];
 
 /** The loops of the plug-ins. */
 export type PluginLoop = Extract<Listed, { readonly loops: unknown }>["loops"][number];
+
+/** The mask policies of the plug-ins. */
+export type PluginMaskPolicy = Extract<Listed, { readonly maskPolicies: unknown }>["maskPolicies"][number];
 
 type ExportsOf<P> = P extends { readonly exports: infer E } ? keyof E : never;
 

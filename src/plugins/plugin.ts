@@ -10,6 +10,8 @@ export interface Plugin {
   readonly loops?: readonly LoopAbout[];
   /** Its modes of training, in place of GRPO; their code is in `modes.ts`. */
   readonly modes?: readonly TrainingMode[];
+  /** Its mask policies; their code is in `mask-policies.ts`. */
+  readonly maskPolicies?: readonly MaskPolicyAbout[];
   /** Rows of the table of settings. */
   readonly settings?: Readonly<Record<string, Setting>>;
   /** Rows of the table of metrics. */
@@ -35,6 +37,19 @@ export interface TrainingMode {
     readonly summary: string;
     readonly values: Readonly<Record<string, number | string>>;
   };
+}
+
+/** A mask policy of loop 2 as the settings offer it. */
+export interface MaskPolicyAbout {
+  /** Value of the setting `maskPolicy`. */
+  readonly value: string;
+  readonly label: string;
+  /** Settings that it reads; the form hides those that only other policies read. */
+  readonly reads: readonly string[];
+  /** Setting of its noise, which an alarm offers to raise. */
+  readonly noise?: string;
+  /** What trains the mask of a rollout in place of a policy gradient. */
+  readonly effect?: string;
 }
 
 /** What the plug-ins add under one key, in the order of their list. */

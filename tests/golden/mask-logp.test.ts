@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { maskLogProb, onGrid } from "../../src/engine/policy/mask/answer-policy.ts";
+import { maskLogProb, onGrid } from "../../src/plugins/mask-policies/answer-policy.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");

@@ -79,6 +79,7 @@ const PAGE_ROOMS: Readonly<Record<string, readonly string[]>> = {
 const LISTS: Readonly<Record<string, RegExp>> = {
   "src/plugins/plugin.ts": /^src\//,
   "src/plugins/list.ts": /^src\//,
+  "src/plugins/mask-policies.ts": /^src\/engine\/policy\//,
   "src/plugins/loops.ts": /^src\/engine\/rl\//,
   "src/plugins/family-configs.ts": /^src\/engine\/model\//,
   "src/plugins/families.ts": /^src\/engine\/model\//,

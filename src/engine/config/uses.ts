@@ -1,16 +1,12 @@
 /** Which settings a run reads: the form shows no others. */
 import { aboutLoop } from "../rl/loops/abouts.ts";
 import { activeLoops, needsReference, samples } from "./derived.ts";
+import { MASK_POLICIES } from "./groups/mask.ts";
 import type { SettingGroup } from "./setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "./table.ts";
 
 type Condition = (config: LabConfig) => boolean;
 
-/** The mask policies that read a setting. */
-const policy =
-  (...names: readonly LabConfig["maskPolicy"][]): Condition =>
-  ({ maskPolicy }) =>
-    names.includes(maskPolicy);
 const evaluates: Condition = ({ evalSteps }) => evalSteps > 0;
 const reinforces: Condition = ({ mode }) => mode === "rl";
 const masks: Condition = (config) => samples(config, "mask");
@@ -57,19 +53,6 @@ const SETTING: { readonly [K in SettingKey]?: Condition } = {
   vespoLambdaPos: loss("vespo"),
   vespoKNeg: loss("vespo"),
   vespoLambdaNeg: loss("vespo"),
-  appendSegment: policy("answer"),
-  candidateTemperature: policy("candidates", "proposals", "pathwise"),
-  proposalTemperature: policy("proposals"),
-  proposalOverlap: policy("proposals"),
-  proposalPhrases: policy("proposals"),
-  proposalPoints: policy("proposals"),
-  fieldGrid: policy("field", "imitation"),
-  fieldSigma: policy("field", "imitation"),
-  fieldBand: policy("field", "imitation"),
-  embeddingSigma: policy("embedding", "proposals"),
-  noiseUnit: policy("field", "embedding", "proposals", "imitation"),
-  antitheticNoise: policy("field", "embedding", "proposals", "imitation"),
-  pixelTemperature: policy("pixels", "pathwise"),
   maskAnchorWeight: ({ maskAnchor }) => maskAnchor !== "none",
   partnerScope: reinforces,
   partnerMaxTokens: masks,
@@ -85,6 +68,8 @@ export function usesSetting(key: SettingKey, config: LabConfig): boolean {
   const loop = Number(/^loop(\d)/.exec(key)?.[1] ?? Number.NaN);
   if (!Number.isNaN(loop) && !usesLoop(loop, key, config)) return false;
   if (key.startsWith("judge") && key !== "judge" && config.judge === "off") return false;
+  const readers = MASK_POLICIES.filter(({ reads }) => reads.includes(key));
+  if (readers.length > 0 && readers.every(({ value }) => value !== config.maskPolicy)) return false;
   return (GROUPS[SETTINGS[key].group]?.(config) ?? true) && (SETTING[key]?.(config) ?? true);
 }
 

@@ -3,9 +3,9 @@ import { beforeAll, expect, test } from "vitest";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import type { Completion } from "../../../src/engine/policy/decode/generate.ts";
 import { FULL_SAMPLING } from "../../../src/engine/policy/decode/sampler.ts";
-import { answerPolicy, maskLogProb, onGrid } from "../../../src/engine/policy/mask/answer-policy.ts";
 import type { MaskDraws } from "../../../src/engine/policy/mask/mask-policy.ts";
 import type { PhraseOutput } from "../../../src/engine/policy/phrase-output.ts";
+import { answerPolicy, maskLogProb, onGrid } from "../../../src/plugins/mask-policies/answer-policy.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");

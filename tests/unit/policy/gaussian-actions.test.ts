@@ -1,13 +1,13 @@
 import { beforeAll, expect, test } from "vitest";
 import { normal } from "../../../src/engine/gpu/random.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
-import { embeddingPolicy } from "../../../src/engine/policy/mask/embedding-policy.ts";
 import { fieldPolicy, poolCells } from "../../../src/engine/policy/mask/field-policy.ts";
 import type { Noise } from "../../../src/engine/policy/mask/gaussian-actions.ts";
 import type { MaskDraws } from "../../../src/engine/policy/mask/mask-policy.ts";
 import type { PhraseOutput } from "../../../src/engine/policy/phrase-output.ts";
 import { topEntropyMask } from "../../../src/engine/rl/objective/loss.ts";
 import { TENSORS } from "../../../src/engine/rl/objective/loss-arrays.ts";
+import { embeddingPolicy } from "../../../src/plugins/mask-policies/policies.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");

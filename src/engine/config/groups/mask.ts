@@ -1,23 +1,41 @@
 /** Settings of the group "mask": the sampling point of loop 2. */
+import { PLUGINS, type PluginMaskPolicy } from "../../../plugins/list.ts";
+import { added, type MaskPolicyAbout } from "../../../plugins/plugin.ts";
 import { choice, flag, float, inGroup, int, oneOf } from "../setting.ts";
+
+const NOISE = ["noiseUnit", "antitheticNoise"];
+
+const CORE = [
+  {
+    ...choice("candidates", "Choice among SAM2's candidates"),
+    reads: ["candidateTemperature"],
+    noise: "candidateTemperature",
+  },
+  {
+    ...choice("field", "Gaussian field on a coarse grid"),
+    reads: ["fieldGrid", "fieldSigma", "fieldBand", ...NOISE],
+    noise: "fieldSigma",
+  },
+  {
+    ...choice("proposals", "Choice among distinct proposals"),
+    reads: [
+      ...["candidateTemperature", "embeddingSigma", ...NOISE],
+      ...["proposalTemperature", "proposalOverlap", "proposalPhrases", "proposalPoints"],
+    ],
+    noise: "proposalTemperature",
+  },
+] satisfies readonly MaskPolicyAbout[];
+
+/** The mask policies, in the order of the form. */
+export const MASK_POLICIES: readonly (MaskPolicyAbout & {
+  readonly value: (typeof CORE)[number]["value"] | PluginMaskPolicy["value"];
+})[] = [...CORE, ...(added(PLUGINS, "maskPolicies").flat() as PluginMaskPolicy[])];
 
 export const MASK_SETTINGS = inGroup("mask", {
   maskPolicy: oneOf("Mask policy", "candidates", {
-    choices: [
-      choice("candidates", "Choice among SAM2's candidates"),
-      choice("field", "Gaussian field on a coarse grid"),
-      choice("embedding", "Gaussian on the [SEG] embedding"),
-      choice("proposals", "Choice among distinct proposals"),
-      choice("pixels", "Independent pixels"),
-      choice("answer", "Sampled answer; the mask's log-probability joins [SEG] (VideoSEG-O3)"),
-      choice("imitation", "No policy gradient: imitate masks, weighted by reward"),
-      choice("pathwise", "No policy gradient: likelihood of the caption through the soft mask"),
-    ],
+    choices: MASK_POLICIES,
     help: "Point of the model at which loop 2 samples. Only the modules before that point receive a policy gradient",
     main: true,
-  }),
-  appendSegment: flag("Append [SEG]", true, {
-    help: "Sampled answer: a text that ends without [SEG] gets one in place of its end token, as in a forced answer. If off, such an answer has no mask",
   }),
   candidateTemperature: float("Candidate temperature", 0.1, [0.001, 10, 0.01], {
     help: "Temperature of the softmax over predicted IoU. Lower is greedier",
@@ -60,9 +78,6 @@ export const MASK_SETTINGS = inGroup("mask", {
   }),
   antitheticNoise: flag("Antithetic pairs", false, {
     help: "Every second rollout of the field or the embedding uses the negated noise of the previous one. The gradient stays unbiased and varies less where the reward is nearly linear in the noise",
-  }),
-  pixelTemperature: float("Pixel temperature", 1, [0.01, 10, 0.1], {
-    help: "Divides the logits before each pixel is sampled, or before the soft cells of the pathwise gradient (with 4, objects that the mask misses get a gradient)",
   }),
   loop2Reach: oneOf("Loop 2 trains", "all", {
     choices: [

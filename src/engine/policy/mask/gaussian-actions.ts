@@ -1,4 +1,5 @@
 /** Gaussian actions around a mean that the weights compute: the size of the noise, and the log-probabilities. */
+import type { LabConfig } from "../../config/table.ts";
 import { readOnce } from "../../gpu/runtime/read-back.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import { gaussianEntropy, gaussianLogProbs, type MaskActions, type MaskDraws } from "./mask-policy.ts";
@@ -17,6 +18,13 @@ export interface Noise {
    */
   readonly antithetic?: boolean;
 }
+
+/** The noise of a configuration. */
+export const noiseOf = ({ noiseUnit, antitheticNoise }: LabConfig, sigma: number): Noise => ({
+  sigma,
+  unit: noiseUnit,
+  antithetic: antitheticNoise,
+});
 
 /**
  * Standard deviation of the noise for these values; not differentiated.

@@ -1,4 +1,5 @@
 /** The remedies of an alarm, as changed settings. */
+import { MASK_POLICIES } from "../../config/groups/mask.ts";
 import { weightKey } from "../../config/groups/reward-weights.ts";
 import { parseSetting } from "../../config/parse.ts";
 import type { NumberSetting, Setting } from "../../config/setting.ts";
@@ -12,15 +13,6 @@ interface Remedy {
 }
 
 type Proposal = readonly [key: SettingKey, value: number | boolean];
-
-/** Noise setting of each mask policy. */
-const MASK_NOISE = {
-  candidates: "candidateTemperature",
-  proposals: "proposalTemperature",
-  field: "fieldSigma",
-  embedding: "embeddingSigma",
-  pixels: "pixelTemperature",
-} as const satisfies Readonly<Record<string, SettingKey>>;
 
 /**
  * The changes that an alarm's sentence names, one setting each; empty if only inspecting the data helps.
@@ -67,7 +59,8 @@ function closer(beta: number): Proposal {
 }
 
 function noiseOf(config: LabConfig): readonly Proposal[] {
-  const key = (MASK_NOISE as Readonly<Record<string, SettingKey>>)[config.maskPolicy];
+  const noise = MASK_POLICIES.find(({ value }) => value === config.maskPolicy)?.noise;
+  const key = noise as SettingKey | undefined;
   return key === undefined ? [] : [[key, 1.5 * (config[key] as number)]];
 }
 

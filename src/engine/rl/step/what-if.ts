@@ -2,6 +2,7 @@
  * Recomputes a finished step under other settings, without sampling: rewards, advantages and the loss of its first
  * pass.
  */
+import { MASK_POLICIES } from "../../config/groups/mask.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { badInput } from "../../errors.ts";
 import { composeGroup } from "../../rewards/composer/compose-group.ts";
@@ -98,7 +99,7 @@ function arraysOf({ rollouts, loop }: GroupRecord, scores: GroupScores, config: 
       mask[i] = truncated && config.maskTruncatedCompletions && aboutLoop(loop).samples === "text" ? 0 : 1;
     });
   });
-  const supervised = config.maskPolicy === "imitation" || config.maskPolicy === "pathwise";
+  const supervised = MASK_POLICIES.find(({ value }) => value === config.maskPolicy)?.effect !== undefined;
   const imitates = supervised && aboutLoop(loop).samples === "mask";
   return {
     rows: rollouts.length,

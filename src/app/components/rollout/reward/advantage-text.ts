@@ -1,3 +1,4 @@
+import { MASK_POLICIES } from "../../../../engine/config/groups/mask.ts";
 import type { LabConfig } from "../../../../engine/config/table.ts";
 import { aboutLoop } from "../../../../engine/rl/loops/abouts.ts";
 import { whatIf } from "../../../../engine/rl/step/what-if.ts";
@@ -49,11 +50,8 @@ export function effectText({ loop, advantage, actions, truncated }: RolloutRecor
   const text = aboutLoop(loop).samples === "text";
   if (text && truncated && config.maskTruncatedCompletions)
     return "Truncated and masked, so this rollout has no effect";
-  if (!text && config.maskPolicy === "imitation") {
-    return "Imitation trains the model towards this mask, weighted by its share of the group's reward";
-  }
-  if (!text && config.maskPolicy === "pathwise")
-    return "The likelihood of the caption trains the mask; the advantage has no effect";
+  const effect = MASK_POLICIES.find(({ value }) => value === config.maskPolicy)?.effect;
+  if (!text && effect !== undefined) return effect;
   if (advantage === 0) {
     return config.beta > 0 ? "Only the KL penalty acts on this rollout" : "This rollout adds no policy gradient";
   }

@@ -4,8 +4,8 @@
  * speckled and rewards barely differ. For teaching and comparison
  * (docs/spec/grpo.md#20-making-a-mask-a-stochastic-action, row C).
  */
-import { readOnce } from "../../gpu/runtime/read-back.ts";
-import { tf } from "../../gpu/tf.ts";
+import { readOnce } from "../../engine/gpu/runtime/read-back.ts";
+import { tf } from "../../engine/gpu/tf.ts";
 import {
   bernoulliEntropy,
   bernoulliLogProb,
@@ -13,7 +13,7 @@ import {
   bestIndex,
   type MaskPolicy,
   sampleBernoulli,
-} from "./mask-policy.ts";
+} from "../../engine/policy/mask/mask-policy.ts";
 
 /** Distance of a sampled pixel's logit from 0; only the sign matters after the enlargement. */
 const SURE = 4;

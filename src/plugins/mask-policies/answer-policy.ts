@@ -5,14 +5,21 @@
  * text and mask decoder alike. The summand is no density of the mask: the mask is a function of the text.
  */
 
-import { LabError } from "../../errors.ts";
-import { resizeBilinear } from "../../gpu/kernels/resize.ts";
-import { readTogether } from "../../gpu/runtime/read-back.ts";
-import { type Tensor, tf } from "../../gpu/tf.ts";
-import type { Completion } from "../decode/generate.ts";
-import type { SamplerSettings } from "../decode/sampler.ts";
-import type { PhraseOutput } from "../phrase-output.ts";
-import { argMax, bernoulliLogProb, bestCandidate, bestIndex, CANDIDATES, type MaskPolicy } from "./mask-policy.ts";
+import { LabError } from "../../engine/errors.ts";
+import { resizeBilinear } from "../../engine/gpu/kernels/resize.ts";
+import { readTogether } from "../../engine/gpu/runtime/read-back.ts";
+import { type Tensor, tf } from "../../engine/gpu/tf.ts";
+import type { Completion } from "../../engine/policy/decode/generate.ts";
+import type { SamplerSettings } from "../../engine/policy/decode/sampler.ts";
+import {
+  argMax,
+  bernoulliLogProb,
+  bestCandidate,
+  bestIndex,
+  CANDIDATES,
+  type MaskPolicy,
+} from "../../engine/policy/mask/mask-policy.ts";
+import type { PhraseOutput } from "../../engine/policy/phrase-output.ts";
 
 /** Side of the grid on which masks are compared. */
 const SIDE = 32;
