@@ -28,7 +28,7 @@ import { weightsHash } from "../src/engine/model/weights/weights-hash.ts";
 import { readTrained, type TrainedTensors } from "../src/engine/runs/checkpoint/trained.ts";
 import type { PictureOf } from "../src/engine/runs/rollouts/rollout-picture.ts";
 import { openRun, type RunFolder } from "../src/engine/runs/run-folder.ts";
-import { folderStore } from "../src/engine/storage/address-store.ts";
+import { folderStore } from "../src/engine/storage/store.ts";
 import { one, type Parsed, parseArguments, refuseIdle, runTool } from "./lib/arguments.ts";
 import { nodeFolder, readTextFile } from "./lib/node/node-files.ts";
 import { openNodeDevice } from "./lib/node/node-gpu.ts";

@@ -22,7 +22,7 @@ import { connect, type Handlers, Moved } from "../src/protocol/rpc.ts";
 import { elsewhereCalls } from "./elsewhere.ts";
 import { exportZip, runZip } from "./exports.ts";
 import { folderName, openFolders } from "./folders.ts";
-import { runCalls, runs, storedThumbnail } from "./stored-runs.ts";
+import { addRun, runCalls, runs, storedThumbnail } from "./stored-runs.ts";
 
 /** Bytes of decoded pixels kept: about 250 pictures of 640 x 480. */
 const PICTURE_BYTES = 256 * 2 ** 20;
@@ -154,7 +154,7 @@ async function difficultyFile() {
   return { store: await openOpfsStore("difficulty"), name: (await rowsHash(idsOfRows())).slice(0, 32) };
 }
 
-const place: DataPlace = { files: () => files, pixels: picture, sources, store: openOpfsStore, library: runs };
+const place: DataPlace = { files: () => files, pixels: picture, sources, store: openOpfsStore, library: runs, addRun };
 
 const dataCalls: Handlers<DataCalls> = {
   ...runCalls,

@@ -4,8 +4,8 @@ import { type ByteSource, folderOf } from "../src/engine/bytes/source.ts";
 import { openArchives } from "../src/engine/data/region-set.ts";
 import { badInput } from "../src/engine/errors.ts";
 import { runLibrary } from "../src/engine/runs/library/library.ts";
-import { folderStore } from "../src/engine/storage/address-store.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
+import { folderStore } from "../src/engine/storage/store.ts";
 import type { FolderRef } from "../src/protocol/common.ts";
 import { openFolder } from "./folders.ts";
 

@@ -1,7 +1,7 @@
 /** The trainer's access to a run that the data worker reads in place. */
 import { type ByteSource, folderOf } from "../src/engine/bytes/source.ts";
-import { folderStore } from "../src/engine/storage/address-store.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
+import { folderStore } from "../src/engine/storage/store.ts";
 import type { RowCalls } from "../src/protocol/data.ts";
 import type { Calls } from "../src/protocol/rpc.ts";
 

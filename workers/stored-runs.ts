@@ -1,12 +1,10 @@
 /** Lists, opens, renames, compares and deletes the runs stored in this browser and those read from elsewhere. */
 import { badInput } from "../src/engine/errors.ts";
-import { remoteAddress } from "../src/engine/loading/address.ts";
 import { type RunLibrary, runLibrary } from "../src/engine/runs/library/library.ts";
 import { thumbnailPng } from "../src/engine/runs/rollouts/thumbnails.ts";
 import { listRuns } from "../src/engine/runs/run-folder.ts";
-import { addressStore, folderStore } from "../src/engine/storage/address-store.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
-import type { RunStore } from "../src/engine/storage/store.ts";
+import { folderStore, type RunStore } from "../src/engine/storage/store.ts";
 import type { DataCalls } from "../src/protocol/data.ts";
 import type { Handlers } from "../src/protocol/rpc.ts";
 import { addElsewhere, digestsElsewhere, libraryElsewhere, storesElsewhere } from "./elsewhere.ts";
@@ -70,10 +68,12 @@ export async function storedThumbnail(imageId: string): Promise<Blob | null> {
   return null;
 }
 
-/** A run from elsewhere would hide a stored one of the same id. */
-async function refuseStored(runId: string): Promise<void> {
-  if ((await (await openOpfsStore()).size(`${runId}/run.json`)) === null) return;
-  throw badInput(`Run "${runId}" is stored in this browser too; export and delete it here first`, runId);
+/** Adds a run from elsewhere. @throws LabError("bad-input") where it would hide a stored one of the same id */
+export async function addRun(runId: string, store: RunStore): Promise<void> {
+  if ((await (await openOpfsStore()).size(`${runId}/run.json`)) !== null) {
+    throw badInput(`Run "${runId}" is stored in this browser too; export and delete it here first`, runId);
+  }
+  addElsewhere(runId, store);
 }
 
 export const runCalls = {
@@ -91,12 +91,6 @@ export const runCalls = {
     if (stored) await (await runs()).takeOver(id, store);
     else addElsewhere(id, store);
     return { id, stored };
-  },
-  async follow(address, token) {
-    const { store, runId } = await addressStore(remoteAddress(address, "").baseUrl, token);
-    await refuseStored(runId);
-    addElsewhere(runId, store);
-    return runId;
   },
   runs: storedRuns,
   runsElsewhere: digestsElsewhere,

@@ -4,6 +4,7 @@ import { completionCalls } from "./exchange/trl-completions.ts";
 import { hubCalls } from "./hub/hub-calls.ts";
 import { boardCalls } from "./leaderboard/board-calls.ts";
 import { rolloutCalls } from "./reward-bench/rollout-calls.ts";
+import { runAddressCalls } from "./run-address/address-store.ts";
 import { suiteCalls } from "./suites/suite-calls.ts";
 
 export const DATA_CALLS: readonly ServedAt<DataPlace, unknown>[] = [
@@ -11,5 +12,6 @@ export const DATA_CALLS: readonly ServedAt<DataPlace, unknown>[] = [
   completionCalls,
   hubCalls,
   rolloutCalls,
+  runAddressCalls,
   suiteCalls,
 ];

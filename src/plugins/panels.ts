@@ -11,6 +11,7 @@ export const PANELS: readonly PluginPanel[] = [
   { plugin: "whole-run", at: "whole-run", Panel: lazy(() => import("./whole-run/across-view.tsx")) },
   { plugin: "reward-bench", at: "rewards", Panel: lazy(() => import("./reward-bench/bench-panel.tsx")) },
   { plugin: "reward-bench", at: "trial", Panel: lazy(() => import("./reward-bench/trial-panel.tsx")) },
+  { plugin: "run-address", at: "open-run", Panel: lazy(() => import("./run-address/open-address.tsx")) },
   { plugin: "leaderboard", at: "runs", Panel: lazy(() => import("./leaderboard/leaderboard-panel.tsx")) },
   { plugin: "exchange", at: "runs", Panel: lazy(() => import("./exchange/completions-panel.tsx")) },
   { plugin: "whole-run", at: "rewards-of", Panel: lazy(() => import("./whole-run/reward-histogram.tsx")) },

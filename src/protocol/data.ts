@@ -66,11 +66,6 @@ export interface DataCalls {
    * @throws LabError when it is damaged, or stored here with other steps
    */
   importRun(folder: FolderRef): Promise<{ readonly id: string; readonly stored: boolean } | null>;
-  /**
-   * Opens the growing run of a server. Returns its id.
-   * @param token token of the server; "" for none
-   */
-  follow(address: string, token: string): Promise<string>;
   runs(): Promise<StoredRuns>;
   /** Read-only runs stored elsewhere: served with the page, dropped, or at an address. */
   runsElsewhere(): Promise<readonly RunDigest[]>;

@@ -59,6 +59,8 @@ export interface DataPlace {
   readonly store: (name?: "evaluations" | "models" | "runs") => Promise<RunStore>;
   /** Runs stored in this browser. */
   readonly library: () => Promise<RunLibrary>;
+  /** Adds a read-only run from elsewhere. @throws LabError("bad-input") where one of its id is stored here */
+  readonly addRun: (runId: string, store: RunStore) => Promise<void>;
 }
 
 /** The reward worker once the WordNet table is read. */

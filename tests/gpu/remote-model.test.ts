@@ -12,7 +12,6 @@ import { unpacked } from "../../src/engine/gpu/packed/linear.ts";
 import { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
 import type { Tensor } from "../../src/engine/gpu/tf.ts";
-import { remoteAddress } from "../../src/engine/loading/address.ts";
 import { ModelCache } from "../../src/engine/loading/model-cache.ts";
 import {
   type OpenedModel,
@@ -23,6 +22,7 @@ import {
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import type { StorageChoice } from "../../src/engine/model/weights/storage-choice.ts";
 import { weightsHash } from "../../src/engine/model/weights/weights-hash.ts";
+import { remoteAddress } from "../../src/plugins/hub/address.ts";
 import { openRemote } from "../../src/plugins/hub/folder.ts";
 import { askRemote } from "../../src/plugins/hub/listing.ts";
 import { type CheckpointServer, checkpointServer } from "../support/checkpoint-server.ts";

@@ -8,9 +8,9 @@ import { checkpointPath } from "../../src/engine/runs/checkpoint/checkpoint-fold
 import { readEvaluations } from "../../src/engine/runs/evaluations/evaluations.ts";
 import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
-import { folderStore } from "../../src/engine/storage/address-store.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";
 import type { RunStore } from "../../src/engine/storage/store.ts";
+import { folderStore } from "../../src/engine/storage/store.ts";
 import { lookAtRollout } from "../../src/plugins/rollout-tools/look.ts";
 import { replayStep } from "../../src/plugins/rollout-tools/replay.ts";
 import { checkpointFiles, expectSameFiles, openTestLab, repeatable, type TestLab } from "../support/session.ts";

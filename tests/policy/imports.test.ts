@@ -99,8 +99,9 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   card: ["diagnostics", "tuner"],
   clips: ["try-out"],
   leaderboard: ["suites"],
+  "run-address": ["hub"],
   "data-sets": ["archives"],
-  suites: ["archives", "data-sets", "try-out"],
+  suites: ["archives", "clips", "data-sets", "try-out"],
 };
 
 /** Packages by the part that may use them; a part that is absent may use none. */

@@ -1,9 +1,10 @@
 /** Calls of the data worker about checkpoints on servers. */
-import type { RemoteAddress } from "../../engine/loading/address.ts";
+
 import type { StorageChoice } from "../../engine/model/weights/storage-choice.ts";
 import { heldRuns } from "../../engine/storage/lock.ts";
 import { oneAtATime } from "../../engine/storage/one-at-a-time.ts";
 import type { DataPlace, ServedAt } from "../../protocol/plugin-calls.ts";
+import type { RemoteAddress } from "./address.ts";
 import type { Asked } from "./listing.ts";
 
 export interface RemoteCopy {

@@ -4,8 +4,8 @@ import { pluginCalls } from "../../app/clients/lab.ts";
 import { openModel } from "../../app/clients/loading.ts";
 import { requireHub } from "../../app/stores/consent.ts";
 import { useSession } from "../../app/stores/session.ts";
-import { namesRepository, remoteAddress } from "../../engine/loading/address.ts";
 import { storageChoice } from "../../engine/loading/storage-settings.ts";
+import { namesRepository, remoteAddress } from "./address.ts";
 import type { HubCalls, RemoteCopy } from "./hub-calls.ts";
 import type { Asked, RemoteListing } from "./listing.ts";
 

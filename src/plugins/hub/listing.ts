@@ -2,10 +2,10 @@
 import * as z from "zod/mini";
 import { checkShape, intactJson, isRecord } from "../../engine/bytes/json.ts";
 import { badInput, type LabError, quote, toLabError } from "../../engine/errors.ts";
-import type { RemoteAddress } from "../../engine/loading/address.ts";
 import { parseSa2vaConfig, type Sa2vaConfig } from "../../engine/model/config.ts";
 import { isCodeFile, MAX_CODE_BYTES, MAX_CODE_FILES, remoteCode } from "../../engine/model/remote-code.ts";
 import { WEIGHT_INDEX } from "../../engine/model/weights/checkpoint.ts";
+import type { RemoteAddress } from "./address.ts";
 import { explained, type RemoteDeps, refused, repeated, request } from "./request.ts";
 
 const INDEX = "model.safetensors.index.json";

@@ -1,9 +1,9 @@
 /** Room for the copy of a checkpoint on a server, where a part of it is stored already. */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { remoteAddress } from "../../../src/engine/loading/address.ts";
 import { ModelCache } from "../../../src/engine/loading/model-cache.ts";
 import { weightsHash } from "../../../src/engine/model/weights/weights-hash.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { remoteAddress } from "../../../src/plugins/hub/address.ts";
 import { copyRoom, hasVersion, openRemote } from "../../../src/plugins/hub/folder.ts";
 import { askRemote, type RemoteListing } from "../../../src/plugins/hub/listing.ts";
 import { type CheckpointServer, checkpointServer } from "../../support/checkpoint-server.ts";

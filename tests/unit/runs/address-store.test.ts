@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { addressStore } from "../../../src/engine/storage/address-store.ts";
+import { addressStore } from "../../../src/plugins/run-address/address-store.ts";
 
 let server: Server;
 let base = "";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { memoryFolder } from "../../../src/engine/bytes/source.ts";
-import { folderStore } from "../../../src/engine/storage/address-store.ts";
+import { folderStore } from "../../../src/engine/storage/store.ts";
 
 it("reads runs of a folder as a store does, and refuses to change them", async () => {
   const store = folderStore(

@@ -7,10 +7,10 @@ import { EVAL_METRICS, writeEvaluations } from "../../../src/engine/runs/evaluat
 import { runLibrary } from "../../../src/engine/runs/library/library.ts";
 import { NO_NOTES } from "../../../src/engine/runs/notes.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
-import { folderStore } from "../../../src/engine/storage/address-store.ts";
 import { heldRuns, hold, type RunLocks } from "../../../src/engine/storage/lock.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import type { RunStore } from "../../../src/engine/storage/store.ts";
+import { folderStore } from "../../../src/engine/storage/store.ts";
 import { zippedRun } from "../../support/zipped-run.ts";
 import { state } from "./sample-checkpoint.ts";
 import { evaluation } from "./sample-evaluations.ts";

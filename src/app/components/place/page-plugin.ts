@@ -100,6 +100,8 @@ export interface Places {
   readonly suites: Nothing;
   /** The tab *Tools* of System. */
   readonly tools: Nothing;
+  /** At the top of the Runs screen. */
+  readonly "open-run": Nothing;
   /** Beside the composer of the Rewards screen: a row with its trial and the scores of that. */
   readonly trial: {
     readonly row: RegionSummary;

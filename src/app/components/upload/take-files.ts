@@ -1,10 +1,10 @@
 import { badInput } from "../../../engine/errors.ts";
 import type { FolderRef, PickedFile } from "../../../protocol/common.ts";
 import { openAdapter, openCaptioner } from "../../clients/adapters.ts";
-import { report } from "../../clients/lab.ts";
+import { lab, report } from "../../clients/lab.ts";
 import { openData, openModel } from "../../clients/loading.ts";
-import { importRun } from "../../clients/run/follow-run.ts";
 import { navigate } from "../../stores/route.ts";
+import { forgetMetrics } from "../../stores/run/metrics.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
 
@@ -75,6 +75,30 @@ async function importRuns(files: readonly PickedFile[]): Promise<readonly Picked
     if (!isRun) others.push(file);
   }
   return others;
+}
+
+/**
+ * Opens the run in dropped files, or adds its steps to the stored run that they continue.
+ * @returns false when they hold none
+ * @throws LabError when it is damaged, or stored with other steps
+ */
+async function importRun(folder: FolderRef): Promise<boolean> {
+  // A long run takes a while: all its files are checked first.
+  useSession.setState({ importing: folder.kind === "picked" ? folder.name : null });
+  const found = await lab()
+    .data.importRun(folder)
+    .finally(() => useSession.setState({ importing: null }));
+  if (found === null) return false;
+  const { id, stored } = found;
+  if (stored) {
+    forgetMetrics(id);
+    useRun.setState(({ evaluations }) => ({ evaluations: evaluations + 1 }));
+    navigate({ screen: "runs", run: null, step: null, rollout: null });
+  } else {
+    useSession.setState(({ importedRuns }) => ({ importedRuns: [...new Set([...importedRuns, id])] }));
+    navigate({ screen: "train", run: id, step: null, rollout: null });
+  }
+  return true;
 }
 
 function onlyOne(found: readonly FolderRef[], kind: string): FolderRef | undefined {

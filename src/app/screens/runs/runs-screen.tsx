@@ -1,16 +1,15 @@
-import { type FormEvent, Fragment, type ReactNode, useState } from "react";
+import { Fragment, type ReactNode, useState } from "react";
 import { quote } from "../../../engine/errors.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import type { StoredRuns } from "../../../protocol/data.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { loadedBlocker } from "../../clients/run/blockers.ts";
-import { followRun } from "../../clients/run/follow-run.ts";
 import { resumeNeeds } from "../../clients/run/resume.ts";
 import { evaluateCheckpoint } from "../../clients/run/start-run.ts";
 import { PluginPanels } from "../../components/place/place.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Select, TextInput } from "../../components/ui/controls.tsx";
-import { Empty, PanelButton } from "../../components/ui/panel/panel.tsx";
+import { Empty } from "../../components/ui/panel/panel.tsx";
 import { useAsync } from "../../components/use-async.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { useOtherTabs } from "../../stores/run/other-tabs.ts";
@@ -152,7 +151,7 @@ export function RunsScreen(): ReactNode {
           />
         )}
         <span className="grow" />
-        <OpenAddress />
+        <PluginPanels at="open-run" given={{}} />
       </header>
       {list.problem !== null && <p className="bad">Cannot read the stored runs: {list.problem}</p>}
       {stored !== null && stored.damaged.length > 0 && (
@@ -276,50 +275,6 @@ function Filters({ runs }: { readonly runs: readonly RunDigest[] }): ReactNode {
         ))}
       </span>
     </div>
-  );
-}
-
-/** Opens a run behind an address. The token stays in the worker that reads. */
-function OpenAddress(): ReactNode {
-  const [address, setAddress] = useState("");
-  const [token, setToken] = useState("");
-  const [opening, setOpening] = useState(false);
-  const open = async (): Promise<void> => {
-    setOpening(true);
-    try {
-      await followRun(address, token.trim());
-      setToken("");
-    } finally {
-      setOpening(false);
-    }
-  };
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    report(open());
-  };
-  return (
-    <PanelButton label="Open from address" title="Run of another machine" testId="open-run-address" arrow>
-      <form className="grid gap-2" onSubmit={submit} data-testid="open-address">
-        <TextInput
-          aria-label="Address of a run"
-          placeholder="http://127.0.0.1:8765"
-          value={address}
-          onChange={(event) => setAddress(event.target.value)}
-          required
-        />
-        <TextInput
-          aria-label="Token"
-          placeholder="Token"
-          type="password"
-          autoComplete="off"
-          value={token}
-          onChange={(event) => setToken(event.target.value)}
-        />
-        <Button type="submit" disabled={opening || address.trim() === ""}>
-          Open run from address
-        </Button>
-      </form>
-    </PanelButton>
   );
 }
 

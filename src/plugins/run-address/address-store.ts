@@ -3,44 +3,37 @@
  * content.
  */
 
-import { isRecord } from "../bytes/json.ts";
-import { type ByteFolder, type ByteSource, folderOf, joinBytes, memorySource } from "../bytes/source.ts";
-import { badInput, LabError } from "../errors.ts";
-import { comparePaths, isBelow, missingFile, namesIn, type RunStore, type StoredFile } from "./store.ts";
+import { isRecord } from "../../engine/bytes/json.ts";
+import { folderOf, joinBytes, memorySource } from "../../engine/bytes/source.ts";
+import { badInput, LabError } from "../../engine/errors.ts";
+import {
+  comparePaths,
+  folderStore,
+  isBelow,
+  missingFile,
+  namesIn,
+  type RunStore,
+  type StoredFile,
+} from "../../engine/storage/store.ts";
+import type { DataPlace, ServedAt } from "../../protocol/plugin-calls.ts";
+import { remoteAddress } from "../hub/address.ts";
 
-// Read-only runs in a folder: the recorded run served with the page, or an exported run.
-
-/** @param folder paths as in a store: `<run>/run.json`, `<run>/metrics.jsonl`, … */
-export function folderStore(folder: ByteFolder): RunStore {
-  const source = (path: string): ByteSource => {
-    const found = folder.get(path);
-    if (found === undefined) throw missingFile(path);
-    return found;
-  };
-  const refuse = async (path: string): Promise<never> => {
-    throw new LabError("storage", `${path} belongs to a recorded run, which cannot be changed`, { subject: path });
-  };
-  const read = async (path: string) => {
-    const file = source(path);
-    return await file.read(0, file.size);
-  };
-  return {
-    write: refuse,
-    append: refuse,
-    remove: refuse,
-    read,
-    readText: async (path) => new TextDecoder().decode(await read(path)),
-    open: async (path) => source(path),
-    size: async (path) => folder.get(path)?.size ?? null,
-    list: async (prefix) =>
-      folder.paths
-        .filter((path) => isBelow(path, prefix))
-        .map((path) => ({ path, size: source(path).size }))
-        .sort(comparePaths),
-    names: async (of) => namesIn(folder.paths, of),
-    usage: async () => ({ usage: 0, quota: 0 }),
-  };
+export interface RunAddressCalls {
+  /**
+   * Opens the growing run of a server. Returns its id.
+   * @param token token of the server; "" for none
+   */
+  follow(address: string, token: string): Promise<string>;
 }
+
+/** Calls of the data worker. */
+export const runAddressCalls: ServedAt<DataPlace, RunAddressCalls> = (place) => ({
+  async follow(address, token) {
+    const { store, runId } = await addressStore(remoteAddress(address, "").baseUrl, token);
+    await (await place()).addRun(runId, store);
+    return runId;
+  },
+});
 
 /** Bytes before the known end of a growing file that are read again, to notice a file that was rewritten. */
 const OVERLAP = 256;

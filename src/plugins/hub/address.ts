@@ -1,5 +1,5 @@
 /** The user's name for a checkpoint on a server: the address of a folder, or a repository of a model hub. */
-import { badInput, plainLine, quote } from "../errors.ts";
+import { badInput, plainLine, quote } from "../../engine/errors.ts";
 
 export interface RemoteAddress {
   /** Base address of the files, ending with a slash. */
