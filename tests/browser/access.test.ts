@@ -51,6 +51,26 @@ it("the status strip of a narrow window takes two lines", () => {
   expect(name).toBeLessThan(30);
 });
 
+it("words on Home keep their contrast while its pictures appear", async () => {
+  await show(lab.page, { screen: "home" });
+  await lab.page.getByTestId("home-loop-1").waitFor();
+  const begun = await lab.page.evaluate(() => {
+    // Begun again, because they may be over.
+    const moved = [...document.querySelectorAll<HTMLElement>("[data-testid^=home-loop-] *")];
+    for (const element of moved) element.style.animation = "none";
+    document.body.getBoundingClientRect();
+    for (const element of moved) element.style.animation = "";
+    const animations = document.getAnimations();
+    for (const animation of animations) {
+      animation.pause();
+      animation.currentTime = 0;
+    }
+    return animations.length;
+  });
+  expect(begun).toBeGreaterThan(0);
+  expect(await violations(lab.page)).toEqual([]);
+});
+
 describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
   beforeAll(async () => {
     // In the middle of a fade the contrast is not final.

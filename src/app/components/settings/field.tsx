@@ -64,10 +64,10 @@ export function Field(props: {
       </div>
       <p className={`muted small ${styles.help}`} id={`${id}-help`}>
         {setting.help}.
-        {facts.map((fact) => (
+        {facts.map((fact, at) => (
           <Fragment key={fact}>
             {" "}
-            <span className="nowrap">· {fact}</span>
+            <span className="nowrap">{at === facts.length - 1 ? fact : `${fact} ·`}</span>
           </Fragment>
         ))}
       </p>

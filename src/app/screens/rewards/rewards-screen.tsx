@@ -33,7 +33,7 @@ export function RewardsScreen(): ReactNode {
   const side = useRef<HTMLDivElement>(null);
   const tryOut = useCallback((next: Trial): void => {
     setGiven(next);
-    side.current?.scrollIntoView({ block: "nearest", behavior: "smooth" });
+    side.current?.scrollIntoView({ block: "nearest" });
   }, []);
   return (
     <div className="screen" data-testid="screen-rewards">
