@@ -1,4 +1,5 @@
 /** onnxruntime-web as a baseline: its WebGPU provider on the same adapter, a model of one operator, data on the GPU. */
+/// <reference path="../page/unresolved.d.ts" />
 import { LabError } from "../../src/engine/errors.ts";
 import type { Tensor } from "../../src/engine/gpu/tf.ts";
 import type { Calls } from "../turns.ts";

@@ -62,8 +62,9 @@ it("words on Home keep their contrast while its pictures appear", async () => {
     for (const element of moved) element.style.animation = "";
     const animations = document.getAnimations();
     for (const animation of animations) {
+      const { delay = 0, duration } = animation.effect?.getComputedTiming() ?? {};
       animation.pause();
-      animation.currentTime = 0;
+      animation.currentTime = delay + Number(duration) / 2;
     }
     return animations.length;
   });

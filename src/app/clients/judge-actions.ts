@@ -1,7 +1,7 @@
 /** Keys of the judge, and questions to it outside runs. */
 import { originOf } from "../../engine/rewards/consent.ts";
-import { toWire } from "../../protocol/rpc.ts";
-import { useJudge } from "../stores/judge.ts";
+import { startJob } from "../stores/jobs.ts";
+import { JUDGE_TEST, useJudge } from "../stores/judge.ts";
 import { useSession } from "../stores/session.ts";
 import { lab, report } from "./lab.ts";
 import { agreedSettings } from "./run/start-run.ts";
@@ -62,26 +62,15 @@ function store(kept: { readonly key: string; readonly origin: string } | null): 
   }
 }
 
-let stop: AbortController | null = null;
-
-export function stopTrying(): void {
-  stop?.abort();
-}
-
-/** One test of the judge, which replaces the one in progress; its error is shown beside it. @param what name of the test */
+/** One test of the judge, which replaces the one in progress. @param what name of the test */
 export async function trying(what: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  stop?.abort();
-  const mine = new AbortController();
-  stop = mine;
-  useJudge.setState({ busy: what, last: what, problem: null });
   try {
-    await agreedSettings();
-    await work(mine.signal);
-  } catch (thrown) {
-    const error = toWire(thrown);
-    if (error.code !== "cancelled") useJudge.setState({ problem: error });
-  } finally {
-    if (stop === mine) useJudge.setState({ busy: null });
+    await startJob(JUDGE_TEST, what, async (signal) => {
+      await agreedSettings();
+      await work(signal);
+    });
+  } catch {
+    // The job keeps the error, which is shown beside the test.
   }
 }
 

@@ -10,9 +10,9 @@ import type { PlannedRows } from "../../engine/session/plan.ts";
 import { ROW_SAMPLE } from "../../engine/session/row-warnings.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import type { LoadProgress, ModelInfo } from "../../protocol/trainer.ts";
+import { DRY_RUN, EVALUATION, type JobKind, jobOf, useJobs } from "../stores/jobs.ts";
 import { forgetPictures } from "../stores/picture-cache.ts";
 import { navigate } from "../stores/route.ts";
-import { checkpointEvaluationStore } from "../stores/run/exports.ts";
 import { isActive, useRun } from "../stores/run/run.ts";
 import {
   addProblem,
@@ -52,9 +52,8 @@ export function followCauses(): void {
     settleIdle();
     if (now.state === "running") settleProblems("run");
   });
-  checkpointEvaluationStore.subscribe(settleIdle);
+  useJobs.subscribe(settleIdle);
   useSession.subscribe((now, before) => {
-    if (now.dryRun !== before.dryRun) settleIdle();
     if (now.dataInfo !== before.dataInfo && now.dataInfo !== null) settleProblems("data", "run");
     if (now.model !== before.model && now.model !== null) settleProblems("model", "run");
   });
@@ -62,12 +61,8 @@ export function followCauses(): void {
 
 /** What uses the open rows or the model now: a run, paused or not, a dry run or the evaluation of a checkpoint. */
 function user(): string | undefined {
-  const users = {
-    run: isActive(useRun.getState().state),
-    "dry run": useSession.getState().dryRun !== null,
-    evaluation: checkpointEvaluationStore.getState().now !== null,
-  };
-  return Object.keys(users).find((name) => users[name as keyof typeof users]);
+  const jobs: readonly JobKind<never, unknown>[] = [DRY_RUN, EVALUATION];
+  return isActive(useRun.getState().state) ? "run" : jobs.find((kind) => jobOf(kind)?.state === "running")?.name;
 }
 
 /** Throws while a run, paused or not, a dry run or the evaluation of a checkpoint uses the open rows or model. */

@@ -4,13 +4,14 @@ import type { RunManifest } from "../../engine/runs/manifest.ts";
 import { lab, report } from "../clients/lab.ts";
 import { builtInRows, DEMO_SETS, openBuiltInRows, restartTrainer } from "../clients/loading.ts";
 import { deleteRun, findInterrupted, forgetInterrupted, untilReleased } from "../clients/run/interrupted.ts";
-import { resumeAndShow, resumeNeeds } from "../clients/run/resume.ts";
+import { resumeAndShow, useResumeNeeds } from "../clients/run/resume.ts";
 import { useRowsOpen } from "../components/rollout/use-viewed-run.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconClose, IconPlay, IconStop } from "../components/ui/icons.tsx";
 import { openKept, openRowsOf } from "../components/upload/pickers.tsx";
-import { type KeptFolder, keptFolders } from "../components/upload/take-files.ts";
+import { IMPORT, type KeptFolder, keptFolders } from "../components/upload/take-files.ts";
 import { useAsync } from "../components/use-async.ts";
+import { jobKind, startJob, useRunning } from "../stores/jobs.ts";
 import { navigate, useRoute } from "../stores/route.ts";
 import { useOtherTabs } from "../stores/run/other-tabs.ts";
 import { isActive, useRun } from "../stores/run/run.ts";
@@ -47,20 +48,20 @@ function Notice(props: {
   );
 }
 
+const RESTART = jobKind<true>("restart of the trainer");
+
 /** Offers to end a trainer that no longer answers, and to restart one that failed. */
 function TrainerNotice(): ReactNode {
   const silent = useSession((session) => session.trainerSilent);
   const ended = useSession((session) => session.trainerEnded);
   const training = useRun(({ state }) => isActive(state));
-  const [ending, setEnding] = useState(false);
+  const ending = useRunning(RESTART) !== null;
   if (silent === null && !ended) return null;
   const end = async (): Promise<void> => {
     const { runId } = useRun.getState();
-    setEnding(true);
     try {
-      await restartTrainer();
+      await startJob(RESTART, true, restartTrainer);
     } finally {
-      setEnding(false);
       if (runId !== null) await untilReleased(runId);
       await findInterrupted();
     }
@@ -89,15 +90,14 @@ function TrainerNotice(): ReactNode {
 /** Offers to resume the run that the last visit left unfinished. */
 function InterruptedBanner(): ReactNode {
   const run = useSession(({ interrupted }) => interrupted);
-  const session = useSession();
+  const needs = useResumeNeeds(run?.manifest ?? null);
   const busy = useRun(({ state }) => isActive(state));
   const held = useOtherTabs();
   const [sure, setSure] = useState(false);
   // Another tab has resumed it, or evaluates one of its checkpoints.
-  if (run === null || busy || held.includes(run.manifest.id)) return null;
+  if (run === null || needs === null || busy || held.includes(run.manifest.id)) return null;
   const { manifest, steps, checkpoints, bytes } = run;
   const saved = checkpoints.at(-1);
-  const { label, blocker } = resumeNeeds(manifest, session);
   const look = (): void => {
     forgetInterrupted();
     navigate({ screen: "train", run: manifest.id, step: null, rollout: null });
@@ -111,10 +111,10 @@ function InterruptedBanner(): ReactNode {
       <Button
         kind="primary"
         icon={<IconPlay />}
-        blocker={saved === undefined ? "The run has no checkpoint" : blocker}
+        blocker={saved === undefined ? "The run has no checkpoint" : needs.blocker}
         onClick={() => report(resumeAndShow(manifest, openRowsOf))}
       >
-        {label}
+        {needs.label}
       </Button>
       <Button onClick={look}>View</Button>
       <Button kind="danger" onClick={() => (sure ? report(deleteRun(manifest.id)) : setSure(true))}>
@@ -126,7 +126,7 @@ function InterruptedBanner(): ReactNode {
 
 /** Names the dropped files that are being read as a run. */
 function ImportingNotice(): ReactNode {
-  const name = useSession((session) => session.importing);
+  const name = useRunning(IMPORT);
   if (name === null) return null;
   return (
     <Notice testId="importing">

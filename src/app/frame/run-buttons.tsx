@@ -1,14 +1,13 @@
 /** The buttons that control the run. */
 import { type ReactNode, useEffect, useState } from "react";
 import { report } from "../clients/lab.ts";
-import { startBlocker } from "../clients/run/blockers.ts";
-import { resumeAndShow, resumeNeeds, stoppedRun } from "../clients/run/resume.ts";
+import { startBlocker, useBlocker } from "../clients/run/blockers.ts";
+import { resumeAndShow, stoppedRun, useResumeNeeds } from "../clients/run/resume.ts";
 import { act, actionBlocker } from "../clients/run/run-actions.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconCheck, IconPause, IconPhase, IconPlay, IconSave, IconStep, IconStop } from "../components/ui/icons.tsx";
 import { openRowsOf } from "../components/upload/pickers.tsx";
 import { PHASE_NAMES, type RunStoreState, useRun } from "../stores/run/run.ts";
-import { useSession } from "../stores/session.ts";
 import styles from "./status-strip.module.css";
 
 /** Milliseconds for which a requested checkpoint is shown as written. */
@@ -17,12 +16,11 @@ const SHOWN_MS = 6000;
 /** Start, pause or continue; one step, one phase, save, stop. */
 export function RunButtons(): ReactNode {
   const state = useRun((run) => run.state);
-  const blocker = useSession(startBlocker);
+  const blocker = useBlocker(startBlocker);
   const active = actionBlocker("start", state) !== null;
   const running = state === "running";
   const stopped = useRun(stoppedRun);
-  const session = useSession();
-  const needs = stopped === null ? null : resumeNeeds(stopped, session);
+  const needs = useResumeNeeds(stopped);
   return (
     <>
       {stopped !== null && needs !== null && (

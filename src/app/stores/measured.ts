@@ -1,5 +1,6 @@
 /** Cost of a step on this device, measured by the last dry run, else by the run of this page. */
 import { type DryRun, dryRunSettings } from "../../engine/session/dry-run.ts";
+import { DRY_RUN, forgetJob, jobOf, useJob } from "./jobs.ts";
 import { metricStore } from "./run/metrics.ts";
 import { useRun } from "./run/run.ts";
 import { useSession } from "./session.ts";
@@ -26,17 +27,17 @@ export function dryRunSubject(): readonly unknown[] {
 }
 
 function dropOutdated(): void {
-  const { lastDryRun } = useSession.getState();
-  if (lastDryRun === null) return;
+  const last = jobOf(DRY_RUN)?.result;
+  if (last == null) return;
   const now = dryRunSubject();
-  if (lastDryRun.of.some((part, at) => part !== now[at])) useSession.setState({ lastDryRun: null });
+  if (last.of.some((part, at) => part !== now[at])) forgetJob(DRY_RUN);
 }
 
 for (const store of [useSession, useTry, useRun]) store.subscribe(dropOutdated);
 
 /** Null if nothing was measured. */
 export function useMeasured(): Measured | null {
-  const dryRun = useSession(({ lastDryRun }) => lastDryRun?.result ?? null);
+  const dryRun = useJob(DRY_RUN)?.result?.dryRun ?? null;
   const runId = useRun((run) => (run.step > 0 ? run.runId : null));
   const costs = useRun((run) => run.costs.at(-1));
   if (dryRun !== null) return { by: "dry run", seconds: dryRun.second.seconds, ...dryRun, dryRun };

@@ -10,7 +10,6 @@ import type { DataMapping } from "../../engine/data/tables/mapping.ts";
 import type { GpuReport } from "../../engine/gpu/runtime/device.ts";
 import type { CachedModel } from "../../engine/loading/model-cache.ts";
 import type { RunDigest } from "../../engine/runs/library/digest.ts";
-import type { DryRun, DryRunPlace } from "../../engine/session/dry-run.ts";
 import type { Plan as RunPlan } from "../../engine/session/plan.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import type { OpeningProgress } from "../../protocol/data.ts";
@@ -23,10 +22,10 @@ interface ModelProgress extends LoadProgress {
   readonly rate: number;
 }
 
-/** A listed error until it is dismissed; a repeated message only increases its count. */
 /** What a problem is about: it goes when this changes. "busy": something in progress was in the way. */
 export type ProblemCause = "busy" | "data" | "model" | "run";
 
+/** A listed error until it is dismissed; a repeated message only increases its count. */
 export interface Problem extends WireError {
   readonly cause?: ProblemCause;
   readonly id: number;
@@ -58,10 +57,6 @@ export interface SessionState {
   readonly config: LabConfig;
   readonly preset: PresetName;
   readonly plan: RunPlan | null;
-  /** The dry run in progress; `stop` is null once it was cancelled, `place` before its first phase. */
-  readonly dryRun: { readonly place: DryRunPlace | null; readonly stop: (() => void) | null } | null;
-  /** Result of the last dry run and what it depends on; null once that has changed (measured.ts). */
-  readonly lastDryRun: { readonly result: DryRun; readonly of: readonly unknown[] } | null;
   /** The recorded run served with the page, shown until another run exists; undefined until the page knows whether it has one. */
   readonly recordedRun: string | null | undefined;
   /** Runs that are computed elsewhere, opened by address or in a folder. */
@@ -74,8 +69,6 @@ export interface SessionState {
   readonly otherTabs: readonly string[];
   /** Number of runs that other tabs deleted since the page opened. */
   readonly deletedElsewhere: number;
-  /** Name of the dropped files that are being read as a run; null if there are none. */
-  readonly importing: string | null;
   /** Exported runs that were dropped here. */
   readonly importedRuns: readonly string[];
   readonly problems: readonly Problem[];
@@ -103,15 +96,12 @@ export const useSession = create<SessionState>()(() => ({
   config: { ...presetConfig("demo"), ...texts },
   preset: "demo",
   plan: null,
-  dryRun: null,
-  lastDryRun: null,
   recordedRun: undefined,
   followedRuns: [],
   interrupted: null,
   newest: null,
   otherTabs: [],
   deletedElsewhere: 0,
-  importing: null,
   importedRuns: [],
   problems: [],
   theme: remembered("theme", "system", isTheme),

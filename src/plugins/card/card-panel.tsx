@@ -8,32 +8,36 @@ import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table.tsx";
 import { browserName } from "../../app/screens/system/log.tsx";
 import styles from "../../app/screens/system/system.module.css";
+import { type Job, stopJob, useJob } from "../../app/stores/jobs.ts";
 import { compact, formatSeconds } from "../../app/styles/format.ts";
 import type { CardLine, CardSizes, CardUnit } from "./card-line.ts";
-import { type CardReport, measureCard, stopMeasuring, useCardReport } from "./card-report.ts";
+import { CARD, type CardReport, measureCard } from "./card-report.ts";
 
 const SIZES: Readonly<Record<CardSizes, string>> = { "1B": "1B model", small: "Small" };
 
 /** Measures the graphics card as `npm run card-battery` does, without other libraries, and writes a report to share. */
 export default function CardPanel(): ReactNode {
-  const { state, lines, total, sizes: measured } = useCardReport((own) => own);
+  const job = useJob(CARD);
+  const { lines = [], total = 0, sizes: measured } = job?.progress ?? {};
   const [sizes, setSizes] = useState<CardSizes>("1B");
   const busy = useDeviceBlocker();
-  const running = state === "running";
+  const running = job?.state === "running";
   return (
     <Panel
       title="Measure this card"
       aside={
         <span className="inline-flex gap-2 align-centre">
-          {state === "stopped" && <Badge tone="warn">{`Stopped after ${lines.length}`}</Badge>}
-          {state === "done" && <Verdict lines={lines} />}
+          {(job?.state === "stopped" || job?.state === "failed") && (
+            <Badge tone="warn">{`Stopped after ${lines.length}`}</Badge>
+          )}
+          {job?.state === "done" && <Verdict lines={lines} />}
           {running ? (
-            <Button data-testid="card-cancel" onClick={stopMeasuring}>
+            <Button data-testid="card-cancel" onClick={() => stopJob(CARD)}>
               Cancel
             </Button>
           ) : (
             <Button data-testid="card-measure" blocker={busy} onClick={() => report(measureCard(sizes))}>
-              {state === "never" ? "Measure" : "Measure again"}
+              {job === null ? "Measure" : "Measure again"}
             </Button>
           )}
         </span>
@@ -41,19 +45,21 @@ export default function CardPanel(): ReactNode {
     >
       <div className="row wrap gap-2-3 mb-3">
         <Segmented label="Sizes" options={SIZES} value={sizes} onChange={setSizes} />
-        {lines.length > 0 && !running && (
+        {job !== null && lines.length > 0 && !running && (
           <>
-            <CopyText kind="quiet" label="Copy text" text={() => textOf(useCardReport.getState())} />
+            <CopyText kind="quiet" label="Copy text" text={() => textOf(job)} />
             <Button
               kind="quiet"
-              onClick={() => saveJson({ browser: browserName(), sizes: measured, state, lines }, "card-report.json")}
+              onClick={() =>
+                saveJson({ browser: browserName(), sizes: measured, state: job.state, lines }, "card-report.json")
+              }
             >
               Save JSON
             </Button>
           </>
         )}
       </div>
-      {state === "never" ? (
+      {job === null ? (
         <p className="muted">
           Checks correctness and measures arithmetic, memory, dispatches, decoding of 1 to 16 rows and the fastest
           kernel forms, all at the sizes of a 1B model with random weights. Takes minutes and 1.2 GB of GPU memory;
@@ -113,7 +119,7 @@ function resultOf({ value, unit, passed, failed }: CardLine): string {
 }
 
 /** One line per measurement, to paste into an issue. */
-function textOf({ lines, sizes, state }: CardReport): string {
+function textOf({ state, progress: { lines, sizes } }: Job<CardReport, void>): string {
   const head = `sizes ${sizes}, ${state}, ${browserName()}`;
   const adapter = lines.find(({ stage }) => stage === "adapter");
   const name = [adapter?.vendor, adapter?.architecture, adapter?.description].filter(Boolean).join(" ");

@@ -6,11 +6,12 @@ import type { Places } from "../../app/components/place/page-plugin.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Slider } from "../../app/components/ui/controls.tsx";
 import { IconPause, IconPlay } from "../../app/components/ui/icons.tsx";
+import { stopJob, useRunning } from "../../app/stores/jobs.ts";
 import { fixed } from "../../app/styles/format.ts";
 import { frameScores } from "../../engine/data/mask/boundary.ts";
 import styles from "./clip-player.module.css";
 import type { ClipFile, ExportKind } from "./export-clip.ts";
-import { useFilm } from "./follow-store.ts";
+import { FILM } from "./follow-store.ts";
 import { FrameCurve } from "./frame-curve.tsx";
 
 /**
@@ -113,7 +114,7 @@ const EXPORTS = [
 
 /** Files of a row's masklets; a video shows its frames and can be cancelled. */
 function ClipExports(props: { readonly rowId: string; readonly onSave: (kind: ExportKind) => void }): ReactNode {
-  const filming = useFilm((state) => state.filming);
+  const filming = useRunning(FILM);
   const other = filming !== null && filming.rowId !== props.rowId;
   return (
     <fieldset className="row gap-1 m-0 p-0 borderless" aria-label="Export of masklets">
@@ -124,7 +125,7 @@ function ClipExports(props: { readonly rowId: string; readonly onSave: (kind: Ex
             <span role="status">
               {filming.done} of {filming.total} frames
             </span>
-            <Button kind="quiet" onClick={filming.stop}>
+            <Button kind="quiet" onClick={() => stopJob(FILM)}>
               Cancel
             </Button>
           </span>

@@ -1,10 +1,10 @@
 /** The files that the player writes; loaded on the first export. */
 
 import { saveBlob } from "../../app/clients/save-blob.ts";
-import { askWhileMaking } from "../../app/frame/leaving.ts";
+import { runningOf, startJob } from "../../app/stores/jobs.ts";
 import { maskletsJson, maskletsZip, type NamedMasklet } from "./export-masklets.ts";
 import { type FilmedClip, film } from "./film.ts";
-import { useFilm } from "./follow-store.ts";
+import { FILM } from "./follow-store.ts";
 
 export type ExportKind = "json" | "png" | "webm";
 
@@ -16,26 +16,17 @@ export interface ClipFile extends FilmedClip {
 }
 
 /**
- * Hands the file to the browser's downloads. One video is made at a time; the store shows and stops it.
+ * Hands the file to the browser's downloads. One video is made at a time; its job shows and stops it.
  * @throws LabError("unsupported") where the browser encodes no video, LabError("cancelled") for a stopped video
  */
 export async function exportClip(kind: ExportKind, clip: ClipFile): Promise<void> {
   const { name, masklets, frames } = clip;
   if (kind === "json") saveBlob(new Blob([maskletsJson(masklets, frames)]), `${name}.json`);
   else if (kind === "png") saveBlob(new Blob([maskletsZip(masklets, frames)]), `${name}.zip`);
-  else if (useFilm.getState().filming === null) saveBlob(await filmed(clip), `${name}.webm`);
-}
-
-async function filmed(clip: ClipFile): Promise<Blob> {
-  const stop = new AbortController();
-  const onFrames = (done: number): void =>
-    useFilm.setState({
-      filming: { rowId: clip.rowId, done, total: clip.frames, stop: () => stop.abort() },
+  else if (runningOf(FILM) === null) {
+    const first = { rowId: clip.rowId, done: 0, total: frames };
+    await startJob(FILM, first, async (signal, show) => {
+      saveBlob(await film(clip, { onFrames: (done) => show({ ...first, done }), signal }), `${name}.webm`);
     });
-  onFrames(0);
-  try {
-    return await askWhileMaking(film(clip, { onFrames, signal: stop.signal }));
-  } finally {
-    useFilm.setState({ filming: null });
   }
 }

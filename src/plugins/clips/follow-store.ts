@@ -2,6 +2,7 @@
 import { create } from "zustand";
 import { useClips } from "../../app/components/mask/frame-store.ts";
 import { answerColour } from "../../app/components/mask/layers.ts";
+import { jobKind } from "../../app/stores/jobs.ts";
 import type { FrameScores } from "../../engine/data/mask/boundary.ts";
 import type { Rle } from "../../engine/data/mask/rle.ts";
 import type { TryWeights } from "../../engine/session/outside.ts";
@@ -59,14 +60,5 @@ useFollow.subscribe(({ clip, object }) => {
   useClips.setState({ answers: { rowId, imageId, tracks } });
 });
 
-interface FilmState {
-  /** The video that is being made, with its progress in frames. */
-  readonly filming: {
-    readonly rowId: string;
-    readonly done: number;
-    readonly total: number;
-    readonly stop: () => void;
-  } | null;
-}
-
-export const useFilm = create<FilmState>()(() => ({ filming: null }));
+/** The video that is being made, with its progress in frames. */
+export const FILM = jobKind<{ readonly rowId: string; readonly done: number; readonly total: number }>("film", true);

@@ -1,42 +1,44 @@
 import type { ReactNode } from "react";
-import { create } from "zustand";
 import { pluginCalls, report } from "../../app/clients/lab.ts";
 import { useDeviceBlocker } from "../../app/clients/run/blockers.ts";
 import { Badge, Button } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table.tsx";
 import styles from "../../app/screens/system/system.module.css";
-import { useSelfTest } from "../../app/stores/self-test.ts";
+import { jobKind, SELF_TEST, startJob, stopJob, useJob } from "../../app/stores/jobs.ts";
 import { compact, formatSeconds } from "../../app/styles/format.ts";
 import type { DiagnosticsCalls } from "./diagnostics-calls.ts";
 import { passed, type SelfCheck } from "./self-check.ts";
 
 /** Checks that the adapter computes correctly: small problems compared with the host, run on request. */
 export default function SelfTestPanel(): ReactNode {
-  const { state, checks, total } = useProgress();
+  const job = useJob(TEST);
+  const { checks, total } = job?.progress ?? NOTHING;
   const busy = useDeviceBlocker();
-  const running = state === "running";
+  const running = job?.state === "running";
   const failures = checks.filter((check) => !passed(check));
   return (
     <Panel
       title="Self-test"
       aside={
         <span className="inline-flex gap-2 align-centre">
-          {state === "broken" && <Badge tone="warn">{`Stopped after ${checks.length}`}</Badge>}
-          {state === "done" && <Verdict failed={failures.length} />}
+          {(job?.state === "stopped" || job?.state === "failed") && (
+            <Badge tone="warn">{`Stopped after ${checks.length}`}</Badge>
+          )}
+          {job?.state === "done" && <Verdict failed={failures.length} />}
           {running ? (
-            <Button data-testid="self-test-cancel" onClick={() => stop.abort()}>
+            <Button data-testid="self-test-cancel" onClick={() => stopJob(TEST)}>
               Cancel
             </Button>
           ) : (
             <Button data-testid="self-test" blocker={busy} onClick={() => report(run())}>
-              {state === "never" ? "Run" : "Run again"}
+              {job === null ? "Run" : "Run again"}
             </Button>
           )}
         </span>
       }
     >
-      {state === "never" ? (
+      {job === null ? (
         <p className="muted">
           Compares products, attention, norms, gradients and the update with double-precision results, each twice. Takes
           a few seconds.
@@ -44,7 +46,7 @@ export default function SelfTestPanel(): ReactNode {
       ) : (
         <div data-testid="self-checks">
           <p role="status" className="muted">
-            {state === "done" && failures.length === 0
+            {job.state === "done" && failures.length === 0
               ? `${checks.length} checks agree with the host within rounding, repeat bit for bit and leak no memory`
               : `${checks.length} of ${total === 0 ? "…" : total}`}
           </p>
@@ -94,32 +96,18 @@ function Checks({ checks }: { readonly checks: readonly SelfCheck[] }): ReactNod
   );
 }
 
-interface Progress {
-  /** "broken": it ended before its last check. */
-  readonly state: "never" | "running" | "done" | "broken";
-  readonly checks: readonly SelfCheck[];
-  readonly total: number;
-}
+const NOTHING = { checks: [] as readonly SelfCheck[], failed: 0, total: 0 };
 
-const useProgress = create<Progress>()(() => ({ state: "never", checks: [], total: 0 }));
+/** The job that the core reads, with the checks of this plug-in. */
+const TEST = jobKind<typeof NOTHING>(SELF_TEST.name);
 
-function addCheck(check: SelfCheck, total: number): void {
-  const checks = [...useProgress.getState().checks, check];
-  useProgress.setState({ checks, total });
-  useSelfTest.setState({ checks, failed: checks.filter((one) => !passed(one)).length });
-}
-
-let stop = new AbortController();
-
-async function run(): Promise<void> {
-  stop = new AbortController();
-  useProgress.setState({ state: "running", checks: [], total: 0 });
-  useSelfTest.setState({ checks: [], failed: 0 });
-  try {
-    await pluginCalls<DiagnosticsCalls>("trainer").selfTest(addCheck, stop.signal);
-    useProgress.setState({ state: "done" });
-  } catch (thrown) {
-    useProgress.setState({ state: "broken" });
-    throw thrown;
-  }
+function run(): Promise<void> {
+  return startJob(TEST, NOTHING, (signal, show) => {
+    let checks: readonly SelfCheck[] = [];
+    const add = (check: SelfCheck, total: number): void => {
+      checks = [...checks, check];
+      show({ checks, failed: checks.filter((one) => !passed(one)).length, total });
+    };
+    return pluginCalls<DiagnosticsCalls>("trainer").selfTest(add, signal);
+  });
 }

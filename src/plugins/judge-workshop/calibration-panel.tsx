@@ -1,11 +1,11 @@
 import { type ReactNode, useState } from "react";
-import { stopTrying } from "../../app/clients/judge-actions.ts";
 import { report } from "../../app/clients/lab.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Segmented } from "../../app/components/ui/controls.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { Facts, TableHead } from "../../app/components/ui/table.tsx";
-import { useJudge, useTryBlocker } from "../../app/stores/judge.ts";
+import { stopJob, useRunning } from "../../app/stores/jobs.ts";
+import { JUDGE_TEST, useTryBlocker } from "../../app/stores/judge.ts";
 import { useSession } from "../../app/stores/session.ts";
 import { fixed } from "../../app/styles/format.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
@@ -24,7 +24,7 @@ export function CalibrationPanel(): ReactNode {
   const { groups, unread } = useJudgedRollouts();
   const [rounds, setRounds] = useState<keyof typeof ROUNDS>("3");
   const rows = useSession((session) => session.rows);
-  const busy = useJudge((state) => state.busy);
+  const busy = useRunning(JUDGE_TEST);
   const calibration = useWorkshop((state) => state.calibration);
   const stored = pairsOf(groups, PAIRS);
   const pairs = stored.length >= 2 ? stored : madeUp(rows, PAIRS);
@@ -34,7 +34,7 @@ export function CalibrationPanel(): ReactNode {
       title="Calibration"
       aside={
         busy === "calibration" ? (
-          <Button onClick={stopTrying}>Stop</Button>
+          <Button onClick={() => stopJob(JUDGE_TEST)}>Stop</Button>
         ) : (
           <Button
             blocker={blocker}

@@ -1,11 +1,11 @@
 import { type KeyboardEvent, type ReactNode, useId } from "react";
-import { stopTrying } from "../../app/clients/judge-actions.ts";
 import { report } from "../../app/clients/lab.ts";
 import { JudgeAnswers } from "../../app/components/rollout/reward/reward-details.tsx";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { Facts } from "../../app/components/ui/table.tsx";
-import { useJudge, useTryBlocker } from "../../app/stores/judge.ts";
+import { stopJob, useJob } from "../../app/stores/jobs.ts";
+import { JUDGE_TEST, useTryBlocker } from "../../app/stores/judge.ts";
 import { fixed } from "../../app/styles/format.ts";
 import { promptsOf } from "../../engine/rewards/judge/asked.ts";
 import type { RewardTerm } from "../../engine/rewards/term.ts";
@@ -18,9 +18,11 @@ import { judgePair, type PairVerdict, useWorkshop } from "./workshop.ts";
 /** A pair of captions entered by the user, and its verdict. */
 export function PairPanel(): ReactNode {
   const draft = useWorkshop((state) => state.draft);
-  const busy = useJudge((state) => state.busy === "pair");
+  const job = useJob(JUDGE_TEST);
+  const own = job?.progress === "pair" ? job : null;
+  const busy = own?.state === "running";
   const verdicts = useWorkshop((state) => state.verdicts);
-  const problem = useJudge((state) => (state.last === "pair" ? state.problem : null));
+  const problem = own?.problem ?? null;
   const blocker = useTryBlocker() ?? unwritten(draft);
   const start = (): void => {
     if (blocker === null) report(judgePair());
@@ -35,7 +37,7 @@ export function PairPanel(): ReactNode {
       title="Your pair"
       aside={
         busy ? (
-          <Button onClick={stopTrying}>Stop</Button>
+          <Button onClick={() => stopJob(JUDGE_TEST)}>Stop</Button>
         ) : (
           <Button kind="primary" blocker={blocker} data-testid="judge-pair" onClick={start}>
             Judge

@@ -1,11 +1,11 @@
 import type { ReactNode } from "react";
-import { stopTrying } from "../../app/clients/judge-actions.ts";
 import { report } from "../../app/clients/lab.ts";
 import { JudgeAnswers } from "../../app/components/rollout/reward/reward-details.tsx";
 import { Badge, Button } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table.tsx";
-import { useJudge, useTryBlocker } from "../../app/stores/judge.ts";
+import { stopJob, useJob } from "../../app/stores/jobs.ts";
+import { JUDGE_TEST, useTryBlocker } from "../../app/stores/judge.ts";
 import { fixed } from "../../app/styles/format.ts";
 import { DiagnosisBox } from "./diagnosis-box.tsx";
 import { inOrder } from "./test-pairs.ts";
@@ -16,16 +16,17 @@ const EXPECTED = { same: "highest", close: "between", wrong: "lowest" } as const
 
 /** Scores three fixed pairs and explains failures. */
 export function TestPanel(): ReactNode {
-  const busy = useJudge((state) => state.busy);
+  const job = useJob(JUDGE_TEST);
+  const busy = job?.state === "running" ? job.progress : null;
   const test = useWorkshop((state) => state.test);
-  const problem = useJudge((state) => (state.last === "pair" ? null : state.problem));
+  const problem = job === null || job.progress === "pair" ? null : job.problem;
   const blocker = useTryBlocker();
   return (
     <Panel
       title="Test"
       aside={
         busy === "test" ? (
-          <Button onClick={stopTrying}>Stop</Button>
+          <Button onClick={() => stopJob(JUDGE_TEST)}>Stop</Button>
         ) : (
           <Button kind="primary" blocker={blocker} data-testid="judge-test" onClick={() => report(testJudge())}>
             Test

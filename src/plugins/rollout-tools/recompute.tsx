@@ -1,7 +1,7 @@
 /** Computations that repeat a stored run up to a step: probabilities of a rollout, and the step itself. */
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { pluginCalls } from "../../app/clients/lab.ts";
-import { loadedBlocker } from "../../app/clients/run/blockers.ts";
+import { loadedBlocker, useBlocker } from "../../app/clients/run/blockers.ts";
 import { agreeToRun, selection } from "../../app/clients/run/start-run.ts";
 import { MaskFigure } from "../../app/components/mask/mask-figure.tsx";
 import { answerRole } from "../../app/components/rollout/rollout-view.ts";
@@ -9,12 +9,11 @@ import type { ViewedRun } from "../../app/components/rollout/use-viewed-run.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Slider } from "../../app/components/ui/controls.tsx";
 import { TableHead } from "../../app/components/ui/table.tsx";
+import { jobKind, startJob, stopJob, useJob } from "../../app/stores/jobs.ts";
 import { linkTo, useRoute } from "../../app/stores/route.ts";
 import { isActive, useRun } from "../../app/stores/run/run.ts";
-import { useSession } from "../../app/stores/session.ts";
 import { counted, fixed, formatShare, percent, signed } from "../../app/styles/format.ts";
 import { encodeRle, maskIou, rleArea } from "../../engine/data/mask/rle.ts";
-import { toLabError } from "../../engine/errors.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
 import type { RolloutRecord } from "../../engine/runs/rollouts/records.ts";
 import type { RolloutLook } from "./look.ts";
@@ -29,6 +28,7 @@ export function CloserLook({ run, rollout }: { readonly run: ViewedRun; readonly
       <Repeated
         run={run}
         step={rollout.step}
+        id={`probabilities of rollout ${rollout.id}`}
         about="Recomputes the probabilities of the logged tokens and mask from the checkpoint before this step; nothing is stored"
         label="Compute probabilities"
         work={(run, onStep, signal) =>
@@ -198,6 +198,7 @@ export function ReplayStep({ run, step }: { readonly run: ViewedRun; readonly st
       <Repeated
         run={run}
         step={step}
+        id={`replay of step ${step}`}
         about="Repeats the step from its seeds and the checkpoint before it, and compares every metric, caption, mask and log-probability with the log; nothing is stored"
         label={`Replay step ${step}`}
         work={(run, onStep, signal) =>
@@ -232,60 +233,56 @@ function Outcome({ report }: { readonly report: ReplayReport }): ReactNode {
   );
 }
 
-type State<T> =
-  | { readonly kind: "idle" }
-  | { readonly kind: "busy"; readonly at: number | null }
-  | { readonly kind: "done"; readonly result: T }
-  | { readonly kind: "failed"; readonly message: string };
-
 /** A computation that repeats a stored run up to a step: a button, progress, and the result. */
 function Repeated<T>(props: {
   readonly run: ViewedRun;
   readonly step: number;
+  /** What is computed, unique in the run. */
+  readonly id: string;
   readonly about: string;
   readonly label: string;
   readonly work: (run: RunManifest, onStep: (step: number) => void, signal: AbortSignal) => Promise<T>;
   readonly children: (result: T) => ReactNode;
 }): ReactNode {
-  const { run, step, about, label, work, children } = props;
+  const { run, step, id, about, label, work, children } = props;
   const active = useRun(({ state }) => isActive(state));
-  const missing = useSession(loadedBlocker);
-  const [state, setState] = useState<State<T>>({ kind: "idle" });
-  const running = useRef<AbortController | null>(null);
-  useEffect(() => () => running.current?.abort(), []);
+  const missing = useBlocker(loadedBlocker);
   const { manifest, otherTabs } = run;
+  const name = `${id} of ${run.runId}`;
+  const kind = useMemo(() => jobKind<number | null, T>(name), [name]);
+  const job = useJob(kind);
+  // It occupies the trainer, so it ends with its panel.
+  useEffect(() => () => stopJob(kind), [kind]);
   if (manifest === null) return null;
   const blocker = active ? "Stop the run first" : otherTabs ? "This run is training in another tab" : missing;
   const start = async (): Promise<void> => {
-    const stop = new AbortController();
-    running.current = stop;
-    setState({ kind: "busy", at: null });
     try {
-      await agreeToRun(manifest);
-      const result = await work(manifest, (at) => setState({ kind: "busy", at }), stop.signal);
-      setState({ kind: "done", result });
-    } catch (thrown) {
-      const { code, message } = toLabError(thrown);
-      setState(code === "cancelled" ? { kind: "idle" } : { kind: "failed", message });
+      await startJob(kind, null, async (signal, show) => {
+        await agreeToRun(manifest);
+        return work(manifest, show, signal);
+      });
+    } catch {
+      // The job keeps the error, which is shown beside the button.
     }
   };
   return (
     <>
-      {state.kind !== "done" && <p className="muted">{about}</p>}
+      {job?.state !== "done" && <p className="muted">{about}</p>}
       <div className="row wrap gap-2-3">
-        {state.kind === "busy" ? (
-          <Button onClick={() => running.current?.abort()}>Stop</Button>
+        {job?.state === "running" ? (
+          <Button onClick={() => stopJob(kind)}>Stop</Button>
         ) : (
           <Button blocker={blocker} onClick={() => void start()}>
             {label}
           </Button>
         )}
-        <span role="status" className={state.kind === "failed" ? "bad" : "muted"}>
-          {state.kind === "failed" && state.message}
-          {state.kind === "busy" && (state.at === null ? "Repeating the first step" : `Step ${state.at} of ${step}`)}
+        <span role="status" className={job?.problem ? "bad" : "muted"}>
+          {job?.problem?.message}
+          {job?.state === "running" &&
+            (job.progress === null ? "Repeating the first step" : `Step ${job.progress} of ${step}`)}
         </span>
       </div>
-      {state.kind === "done" && children(state.result)}
+      {job?.state === "done" && children(job.result as T)}
     </>
   );
 }

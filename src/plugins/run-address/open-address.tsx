@@ -3,25 +3,24 @@ import { pluginCalls, report } from "../../app/clients/lab.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { TextInput } from "../../app/components/ui/controls.tsx";
 import { PanelButton } from "../../app/components/ui/panel/panel.tsx";
+import { jobKind, startJob, useRunning } from "../../app/stores/jobs.ts";
 import { navigate } from "../../app/stores/route.ts";
 import { useSession } from "../../app/stores/session.ts";
 import type { RunAddressCalls } from "./address-store.ts";
+
+const OPEN = jobKind<true, string>("opening of a run by its address");
 
 /** The run of a server by its address. The token stays in the worker that reads. */
 export default function OpenAddress(): ReactNode {
   const [address, setAddress] = useState("");
   const [token, setToken] = useState("");
-  const [opening, setOpening] = useState(false);
+  const opening = useRunning(OPEN) !== null;
   const open = async (): Promise<void> => {
-    setOpening(true);
-    try {
-      const run = await pluginCalls<RunAddressCalls>("data").follow(address, token.trim());
-      useSession.setState(({ followedRuns }) => ({ followedRuns: [...new Set([...followedRuns, run])] }));
-      navigate({ screen: "train", run, step: null, rollout: null });
-      setToken("");
-    } finally {
-      setOpening(false);
-    }
+    const call = () => pluginCalls<RunAddressCalls>("data").follow(address, token.trim());
+    const run = await startJob(OPEN, true, call);
+    useSession.setState(({ followedRuns }) => ({ followedRuns: [...new Set([...followedRuns, run])] }));
+    navigate({ screen: "train", run, step: null, rollout: null });
+    setToken("");
   };
   const submit = (event: FormEvent): void => {
     event.preventDefault();

@@ -1,7 +1,6 @@
 /** The single current try-out request. */
-
-import { create } from "zustand";
 import { pluginCalls } from "../../app/clients/lab.ts";
+import { jobKind, startJob } from "../../app/stores/jobs.ts";
 import { useSession } from "../../app/stores/session.ts";
 import type { TowerPart } from "../../engine/policy/features.ts";
 import type { TryWeights } from "../../engine/session/outside.ts";
@@ -9,30 +8,19 @@ import type { TryPhase, TryTask } from "./answer-question.ts";
 import type { TryPicture } from "./picture.ts";
 import type { Tried, TryCalls } from "./try-calls.ts";
 
-interface QuestionState {
-  /** Null if no question is asked. */
-  readonly phase: TryPhase | "asked" | null;
+interface Asking {
+  readonly phase: TryPhase | "asked";
   /** The part of the picture that is encoded now. */
   readonly part: TowerPart | null;
 }
 
-export const useQuestion = create<QuestionState>()(() => ({ phase: null, part: null }));
+export const QUESTION = jobKind<Asking, Tried>("question");
 
-let stop = new AbortController();
-
-/** Asks the loaded model about a picture; the store follows its phases. @throws LabError("cancelled") after `stopAsking` */
-export async function askModel(picture: TryPicture, task: TryTask, weights: TryWeights): Promise<Tried> {
-  stop = new AbortController();
-  useQuestion.setState({ phase: "asked" });
-  try {
+/** Asks the loaded model about a picture. @throws LabError("cancelled") when the job is stopped */
+export function askModel(picture: TryPicture, task: TryTask, weights: TryWeights): Promise<Tried> {
+  return startJob(QUESTION, { phase: "asked", part: null }, (signal, show) => {
     const { maxTiles } = useSession.getState().config;
-    const onPhase = (phase: TryPhase, part?: TowerPart): void => useQuestion.setState({ phase, part: part ?? null });
-    return await pluginCalls<TryCalls>("trainer").tryOut(picture, task, weights, maxTiles, onPhase, stop.signal);
-  } finally {
-    useQuestion.setState({ phase: null, part: null });
-  }
-}
-
-export function stopAsking(): void {
-  stop.abort();
+    const onPhase = (phase: TryPhase, part?: TowerPart): void => show({ phase, part: part ?? null });
+    return pluginCalls<TryCalls>("trainer").tryOut(picture, task, weights, maxTiles, onPhase, signal);
+  });
 }

@@ -4,6 +4,7 @@ import { answerColour, type MaskLayer } from "../../app/components/mask/layers.t
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { Button, FileButton } from "../../app/components/ui/button.tsx";
 import { Segmented, Select } from "../../app/components/ui/controls.tsx";
+import { stopJob, useRunning } from "../../app/stores/jobs.ts";
 import { addOwnPicture } from "../../app/stores/picture-cache.ts";
 import { useSession } from "../../app/stores/session.ts";
 import type { Rle } from "../../engine/data/mask/rle.ts";
@@ -14,7 +15,7 @@ import type { TryTask } from "./answer-question.ts";
 import { TextArea, useModelBlocker, useSides } from "./asking.tsx";
 import { BoxCanvas } from "./box-canvas.tsx";
 import { MAX_OWN_SIDE } from "./picture.ts";
-import { askModel, stopAsking, useQuestion } from "./question.ts";
+import { askModel, QUESTION } from "./question.ts";
 import { RegionList } from "./region-list.tsx";
 import { boxRegion, type Region, rowPicture, rowRegions, type TrialPicture } from "./regions.ts";
 import styles from "./try-out.module.css";
@@ -58,8 +59,7 @@ export default function TryOut(props: Places["row"]): ReactNode {
   const newest = useRef(0);
   const sides = useSides();
   const side = sides.find(({ value }) => value === sideName) ?? sides[0];
-  const phase = useQuestion((state) => state.phase);
-  const part = useQuestion((state) => state.part);
+  const { phase = null, part = null } = useRunning(QUESTION) ?? {};
   const blocker = useBlocker(task, regions, task === "ask" ? question : phrases);
   const marks = task === "describe" || (task === "ask" && withRegions);
 
@@ -98,7 +98,7 @@ export default function TryOut(props: Places["row"]): ReactNode {
   /** Shows another picture and cancels a pending question about the current one. */
   const show = (next: TrialPicture, marked: readonly Region[], words: string): void => {
     newest.current += 1;
-    stopAsking();
+    stopJob(QUESTION);
     setPicture(next);
     setRegions(marked);
     setAnswer(null);
@@ -180,7 +180,7 @@ export default function TryOut(props: Places["row"]): ReactNode {
             {BUTTONS[task]}
           </Button>
         ) : (
-          <Button data-testid="try-stop" onClick={stopAsking}>
+          <Button data-testid="try-stop" onClick={() => stopJob(QUESTION)}>
             Cancel
           </Button>
         )}

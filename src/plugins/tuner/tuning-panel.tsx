@@ -5,15 +5,17 @@ import { Badge, Button, FileButton } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table.tsx";
 import styles from "../../app/screens/system/system.module.css";
+import { type Job, stopJob, useJob } from "../../app/stores/jobs.ts";
 import { useRun } from "../../app/stores/run/run.ts";
 import { useSession } from "../../app/stores/session.ts";
 import { counted, formatShare } from "../../app/styles/format.ts";
 import type { TuningEntry } from "../../engine/tuning/table.ts";
-import { exportTable, importTable, refreshTuning, stopTuning, type TuningState, tune, useTuning } from "./tuning.ts";
+import { exportTable, importTable, refreshTuning, TUNING, type Tuning, tune, useTuningReport } from "./tuning.ts";
 
 /** Measures on request which form of products and attention is fastest, for the shapes computed so far. */
 export default function TuningPanel(): ReactNode {
-  const tuning = useTuning((own) => own);
+  const job = useJob(TUNING);
+  const { report: found } = useTuningReport();
   const ready = useSession((session) => session.gpu !== null && session.gpuError === null);
   const loading = useSession((session) => session.modelProgress !== null);
   const state = useRun((run) => run.state);
@@ -21,8 +23,8 @@ export default function TuningPanel(): ReactNode {
   useEffect(() => {
     if (ready) report(refreshTuning());
   }, [ready, loading, state]);
-  const entries = tuning.report?.table.entries ?? [];
-  const missing = tuning.report?.missing ?? 0;
+  const entries = found?.table.entries ?? [];
+  const missing = found?.missing ?? 0;
   const busy = useDeviceBlocker();
   const nothing =
     missing + entries.length === 0
@@ -33,9 +35,9 @@ export default function TuningPanel(): ReactNode {
       title="Kernel forms"
       aside={
         <span className="inline-flex gap-2 align-centre">
-          {tuning.state === "stopped" && <Badge tone="warn">Stopped</Badge>}
-          {tuning.state === "running" ? (
-            <Button data-testid="tune-cancel" onClick={stopTuning}>
+          {(job?.state === "stopped" || job?.state === "failed") && <Badge tone="warn">Stopped</Badge>}
+          {job?.state === "running" ? (
+            <Button data-testid="tune-cancel" onClick={() => stopJob(TUNING)}>
               Cancel
             </Button>
           ) : (
@@ -60,15 +62,18 @@ export default function TuningPanel(): ReactNode {
         </FileButton>
       </div>
       <p role="status" className="muted">
-        {statusOf(tuning, missing)}
+        {statusOf(job, missing)}
       </p>
-      {entries.length > 0 && <Entries entries={entries} peak={tuning.report?.table.peak ?? null} />}
+      {entries.length > 0 && <Entries entries={entries} peak={found?.table.peak ?? null} />}
     </Panel>
   );
 }
 
-function statusOf({ state, done, total, bucket }: TuningState, missing: number): string {
-  if (state === "running") return total === 0 ? "Starting" : `${done + 1} of ${total}: ${bucket}`;
+function statusOf(job: Job<Tuning, void> | null, missing: number): string {
+  if (job?.state === "running") {
+    const { done, total, bucket } = job.progress;
+    return total === 0 ? "Starting" : `${done + 1} of ${total}: ${bucket}`;
+  }
   if (missing > 0)
     return `${counted(missing, "shape")} without a measurement: the built-in forms for this class of adapter apply`;
   return "New runs use the fastest form of each shape and keep this table; a form changes only if another is faster";

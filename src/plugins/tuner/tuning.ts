@@ -2,63 +2,43 @@
 import { create } from "zustand";
 import { pluginCalls } from "../../app/clients/lab.ts";
 import { saveBlob } from "../../app/clients/save-blob.ts";
+import { jobKind, startJob } from "../../app/stores/jobs.ts";
 import type { TunerCalls, TuningReport } from "./tuner-calls.ts";
 
-export interface TuningState {
-  /** "stopped": it ended before its last bucket. */
-  readonly state: "never" | "running" | "done" | "stopped";
-  /** Null until the trainer has sent it. */
-  readonly report: TuningReport | null;
+export interface Tuning {
   readonly done: number;
   readonly total: number;
   /** The bucket that is being measured. */
   readonly bucket: string;
 }
 
-export const useTuning = create<TuningState>()(() => ({
-  state: "never",
-  report: null,
-  done: 0,
-  total: 0,
-  bucket: "",
-}));
+export const TUNING = jobKind<Tuning>("tuning");
+
+/** Null until the trainer has sent it. */
+export const useTuningReport = create<{ readonly report: TuningReport | null }>()(() => ({ report: null }));
 
 const calls = () => pluginCalls<TunerCalls>("trainer");
 
-let stop = new AbortController();
-
 /** Reads the table and the number of shapes without a measurement. */
 export async function refreshTuning(): Promise<void> {
-  useTuning.setState({ report: await calls().tuning() });
+  useTuningReport.setState({ report: await calls().tuning() });
 }
 
 /**
- * Measures the kernel forms for the shapes that this page has computed so far.
+ * Measures the kernel forms for the shapes that this page has computed so far; it ends after the current slice when it
+ * is stopped.
  * @param again also repeats earlier measurements
- * @throws LabError("cancelled") after `stopTuning`; what was measured until then is kept
+ * @throws LabError("cancelled") then; what was measured until then is kept
  */
-export async function tune(again: boolean): Promise<void> {
-  stop = new AbortController();
-  useTuning.setState({ state: "running", done: 0, total: 0, bucket: "" });
-  const onBucket = (done: number, total: number, bucket: string): void => useTuning.setState({ done, total, bucket });
-  try {
-    await calls().tune(again, onBucket, stop.signal);
-    useTuning.setState({ state: "done" });
-  } catch (thrown) {
-    useTuning.setState({ state: "stopped" });
-    throw thrown;
-  } finally {
-    await refreshTuning();
-  }
-}
-
-/** Ends the tuning after the current slice. */
-export function stopTuning(): void {
-  stop.abort();
+export function tune(again: boolean): Promise<void> {
+  return startJob(TUNING, { done: 0, total: 0, bucket: "" }, (signal, show) => {
+    const onBucket = (done: number, total: number, bucket: string): void => show({ done, total, bucket });
+    return calls().tune(again, onBucket, signal).finally(refreshTuning);
+  });
 }
 
 export function exportTable(): void {
-  const table = useTuning.getState().report?.table;
+  const table = useTuningReport.getState().report?.table;
   if (table === undefined) return;
   saveBlob(new Blob([`${JSON.stringify(table, null, 1)}\n`], { type: "application/json" }), "kernel-forms.json");
 }

@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { loadedBlocker, startBlocker } from "../../../src/app/clients/run/blockers.ts";
 import { actionBlocker, type RunAction } from "../../../src/app/clients/run/run-actions.ts";
+import { DRY_RUN, startJob, stopJob } from "../../../src/app/stores/jobs.ts";
 import { type SessionState, useSession } from "../../../src/app/stores/session.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
 import type { RunState } from "../../../src/engine/rl/run/events.ts";
 import type { Plan as RunPlan } from "../../../src/engine/session/plan.ts";
 import type { ModelInfo } from "../../../src/protocol/trainer.ts";
+import { untilStopped } from "./fake-lab.ts";
 
 const before = useSession.getState();
 /** Everything that a run draws from is there; what it is does not matter to the blockers. */
@@ -40,7 +42,6 @@ describe("what keeps a run from beginning", () => {
       },
       /not ready for training: 9 of 9 masks/,
     ],
-    ["a dry run", { dryRun: { place: null, stop: null } }, /A dry run is in progress/],
     ["rows under way", { opening: { files: 0, filesTotal: 1, rows: 0, totalRows: 0 } }, /still loading/],
     ["no model", { model: null }, /No model is loaded/],
     [
@@ -51,6 +52,15 @@ describe("what keeps a run from beginning", () => {
   ])("is %s, for a new run and a resumed one", (_, change, sentence) => {
     expect(startBlocker({ ...ready, ...change })).toMatch(sentence);
     expect(loadedBlocker({ ...ready, ...change })).toMatch(sentence);
+  });
+
+  it("is a dry run, until it ends", async () => {
+    const over = startJob(DRY_RUN, null, untilStopped);
+    expect(startBlocker(ready)).toMatch(/A dry run is in progress/);
+    expect(loadedBlocker(ready)).toMatch(/A dry run is in progress/);
+    stopJob(DRY_RUN);
+    await expect(over).rejects.toThrow("stopped");
+    expect(startBlocker(ready)).toBeNull();
   });
 
   it.each<[string, Partial<SessionState>, RegExp]>([

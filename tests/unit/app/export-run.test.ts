@@ -1,7 +1,7 @@
 /** Exports of stored runs; the workers are stand-ins. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { exportRun } from "../../../src/app/screens/runs/export-run.ts";
-import { useExports } from "../../../src/app/stores/run/exports.ts";
+import { exportRun, exportsIn } from "../../../src/app/screens/runs/export-run.ts";
+import { stopJob, useJobs } from "../../../src/app/stores/jobs.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import type { Merged, ModelInfo } from "../../../src/protocol/trainer.ts";
@@ -35,44 +35,50 @@ openFakeLab({
 });
 
 beforeEach(() => {
-  useExports.setState(useExports.getInitialState(), true);
+  useJobs.setState({}, true);
   useSession.setState({ model: { name: "base" } as ModelInfo, modelFolder: { kind: "built-in", baseUrl: "base/" } });
   vi.stubGlobal("window", { showDirectoryPicker: async () => ({}) });
 });
 
-const ongoing = () => useExports.getState().ongoing;
+const ongoing = () => exportsIn(useJobs.getState()).filter(({ state }) => state === "running");
+const saved = () => exportsIn(useJobs.getState()).flatMap(({ result }) => result ?? []);
+const stop = (): void => {
+  for (const { kind } of ongoing()) stopJob(kind);
+};
 
 describe("a merged checkpoint", () => {
   it("shows how far it is, is written alone, and can be stopped", async () => {
     const merged = exportRun(OTTER, "merged");
-    await expect.poll(ongoing).toMatchObject([{ title: "brave otter", merged: true, done: 3, total: 9 }]);
+    await expect.poll(ongoing).toMatchObject([{ progress: { title: "brave otter", merged: true, done: 3, total: 9 } }]);
     await expect(exportRun(FOX, "merged")).rejects.toThrow("wait for it or stop it");
-    expect(ongoing()).toMatchObject([{ runId: "otter", done: 3 }]);
-    ongoing()[0]?.stop();
+    expect(ongoing()).toMatchObject([{ progress: { title: "brave otter", done: 3 } }]);
+    stop();
     await expect(merged).rejects.toThrow("stopped");
-    expect(useExports.getState()).toEqual({ ongoing: [], saved: null });
+    expect([...ongoing(), ...saved()]).toEqual([]);
   });
 
   it("says what was verified", async () => {
     const merged = exportRun(OTTER, "merged");
-    await expect.poll(() => ongoing()[0]?.done).toBe(3);
+    await expect.poll(() => ongoing()[0]?.progress.done).toBe(3);
     finish({ folder: "otter-merged", tokens: 1e-6, masks: 2e-6, missingCode: [] });
     await merged;
-    expect(useExports.getState().saved).toMatch(/^otter-merged was written and verified/);
+    expect(saved().join()).toMatch(/^otter-merged was written and verified/);
   });
 });
 
 describe("a zip", () => {
   it("shows how far it is, and can be stopped", async () => {
     const zipped = exportRun(OTTER, "zip");
-    await expect.poll(ongoing).toMatchObject([{ runId: "otter", merged: false, done: 1200, total: 5000 }]);
-    ongoing()[0]?.stop();
+    await expect
+      .poll(ongoing)
+      .toMatchObject([{ progress: { title: "brave otter", merged: false, done: 1200, total: 5000 } }]);
+    stop();
     await expect(zipped).rejects.toThrow("stopped");
-    expect(useExports.getState()).toEqual({ ongoing: [], saved: null });
+    expect([...ongoing(), ...saved()]).toEqual([]);
   });
 
   it("that fails frees its run", async () => {
     await expect(exportRun(FOX, "zip")).rejects.toThrow("The file is gone");
-    expect(useExports.getState()).toEqual({ ongoing: [], saved: null });
+    expect([...ongoing(), ...saved()]).toEqual([]);
   });
 });

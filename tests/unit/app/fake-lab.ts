@@ -4,6 +4,7 @@ import type { StoreApi } from "zustand/vanilla";
 import { startLab } from "../../../src/app/clients/lab.ts";
 import { useRun } from "../../../src/app/stores/run/run.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
+import { LabError } from "../../../src/engine/errors.ts";
 import type { BenchCalls } from "../../../src/plugins/reward-bench/bench-calls.ts";
 import { useBench } from "../../../src/plugins/reward-bench/bench-store.ts";
 import type { RolloutCalls } from "../../../src/plugins/reward-bench/rollout-calls.ts";
@@ -21,6 +22,13 @@ export interface StandIns {
   readonly data?: Some<DataCalls & RolloutCalls & SuiteCalls>;
   readonly trainer?: Some<TrainerCalls & BenchCalls>;
   readonly reward?: Some<RewardCalls & ReportCalls>;
+}
+
+/** Work that ends when it is stopped. */
+export function untilStopped(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(new LabError("cancelled", "stopped")));
+  });
 }
 
 /** An address that is set and read, without history. */

@@ -1,5 +1,6 @@
 /** What a dry run measured applies to the settings, rows and model that it was measured with. */
 import { afterAll, beforeEach, expect, it } from "vitest";
+import { DRY_RUN, jobOf, startJob, useJobs } from "../../../src/app/stores/jobs.ts";
 import { dryRunSubject } from "../../../src/app/stores/measured.ts";
 import { useRun } from "../../../src/app/stores/run/run.ts";
 import { changeConfig, useSession } from "../../../src/app/stores/session.ts";
@@ -20,12 +21,13 @@ afterAll(() => {
   useSession.setState(useSession.getInitialState(), true);
   useTry.setState(useTry.getInitialState(), true);
   useRun.setState(useRun.getInitialState(), true);
+  useJobs.setState({}, true);
 });
-beforeEach(() => useSession.setState({ lastDryRun: { result, of: dryRunSubject() } }));
+beforeEach(() => startJob(DRY_RUN, null, async () => ({ dryRun: result, of: dryRunSubject() })));
 
 it("stays with another length, interval or judge, which it leaves out", () => {
   changeConfig({ steps: 7, saveSteps: 3, evalSteps: 9, judge: "questions", outOfMemory: "smaller" });
-  expect(useSession.getState().lastDryRun?.result).toBe(result);
+  expect(jobOf(DRY_RUN)?.result?.dryRun).toBe(result);
 });
 
 it.each<[string, () => void]>([
@@ -36,5 +38,5 @@ it.each<[string, () => void]>([
   ["a run, which measures anew", () => useRun.setState({ runId: "later" })],
 ])("goes with other %s", (_, change) => {
   change();
-  expect(useSession.getState().lastDryRun).toBeNull();
+  expect(jobOf(DRY_RUN)).toBeNull();
 });

@@ -1,7 +1,7 @@
 /** Opening rows while others are being read, and what is measured on rows that give way. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { cancelOpening, openData } from "../../../src/app/clients/loading.ts";
-import { checkpointEvaluationStore } from "../../../src/app/stores/run/exports.ts";
+import { DRY_RUN, EVALUATION, startJob, stopJob } from "../../../src/app/stores/jobs.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
@@ -13,7 +13,7 @@ import { type BenchGroup, rolloutOf, UNSCORED } from "../../../src/plugins/rewar
 import { useBench } from "../../../src/plugins/reward-bench/bench-store.ts";
 import type { FolderRef } from "../../../src/protocol/common.ts";
 import type { ModelInfo } from "../../../src/protocol/trainer.ts";
-import { openFakeLab } from "./fake-lab.ts";
+import { openFakeLab, untilStopped } from "./fake-lab.ts";
 
 /** An opening that the data worker works on. */
 interface Opening {
@@ -209,19 +209,17 @@ describe("difficulty that the bench measures", () => {
 });
 
 describe("rows in use", () => {
-  const stop = (): void => undefined;
-  it.each<[string, () => void]>([
-    ["dry run", () => useSession.setState({ dryRun: { place: null, stop } })],
-    [
-      "evaluation",
-      () => checkpointEvaluationStore.setState({ now: { runId: "a", title: "A", step: 1, done: 0, total: 0, stop } }),
-    ],
+  const progress = { runId: "a", title: "A", step: 1, done: 0, total: 0 };
+  it.each<[string, () => Promise<unknown>]>([
+    ["dry run", () => startJob(DRY_RUN, null, untilStopped)],
+    ["evaluation", () => startJob(EVALUATION, progress, untilStopped)],
   ])("by a %s are kept", async (name, begin) => {
     const asked = openings.length;
-    begin();
+    const work = begin();
     await expect(openData([folder("other")])).rejects.toThrow(`The ${name} in progress uses the rows that are open`);
     expect(openings.length).toBe(asked);
-    useSession.setState({ dryRun: null });
-    checkpointEvaluationStore.setState({ now: null });
+    stopJob(DRY_RUN);
+    stopJob(EVALUATION);
+    await expect(work).rejects.toThrow("stopped");
   });
 });

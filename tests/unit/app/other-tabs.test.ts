@@ -1,11 +1,12 @@
 /** Locks of other tabs are told apart from those of this page. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { EVALUATION, startJob, stopJob, useJobs } from "../../../src/app/stores/jobs.ts";
 import { useRoute } from "../../../src/app/stores/route.ts";
 import { FALLBACK } from "../../../src/app/stores/route-text.ts";
-import { checkpointEvaluationStore } from "../../../src/app/stores/run/exports.ts";
 import { followOtherTabs } from "../../../src/app/stores/run/other-tabs.ts";
 import { useRun } from "../../../src/app/stores/run/run.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
+import { untilStopped } from "./fake-lab.ts";
 
 let held: readonly string[] = [];
 let released = 0;
@@ -15,7 +16,7 @@ function resetStores(): void {
   useSession.setState(useSession.getInitialState(), true);
   useRun.setState(useRun.getInitialState(), true);
   useRoute.setState(FALLBACK, true);
-  checkpointEvaluationStore.setState(checkpointEvaluationStore.getInitialState(), true);
+  useJobs.setState({}, true);
 }
 
 beforeEach(() => {
@@ -70,8 +71,10 @@ it("a run of this page that starts is not another tab's, though its lock is held
 });
 
 it("a run whose checkpoint this page evaluates is not another tab's", async () => {
-  const now = { runId: "mine", title: "Mine", step: 2, done: 0, total: 4, stop: () => undefined };
-  checkpointEvaluationStore.setState({ now });
+  const progress = { runId: "mine", title: "Mine", step: 2, done: 0, total: 4 };
+  const evaluated = startJob(EVALUATION, progress, untilStopped);
   held = ["mine", "theirs"];
   expect(await others()).toEqual(["theirs"]);
+  stopJob(EVALUATION);
+  await expect(evaluated).rejects.toThrow("stopped");
 });

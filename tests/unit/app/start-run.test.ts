@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { act } from "../../../src/app/clients/run/run-actions.ts";
 import { evaluateCheckpoint, resumeRun } from "../../../src/app/clients/run/start-run.ts";
-import { checkpointEvaluationStore } from "../../../src/app/stores/run/exports.ts";
+import { EVALUATION, runningOf, stopJob } from "../../../src/app/stores/jobs.ts";
 import { useRun } from "../../../src/app/stores/run/run.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
@@ -75,11 +75,10 @@ describe("a run", () => {
 describe("the evaluation of a checkpoint", () => {
   it("is shown, and can be stopped, from the press on", async () => {
     const evaluated = evaluateCheckpoint(RUN, 4);
-    const { now } = checkpointEvaluationStore.getState();
-    expect(now).toMatchObject({ runId: "run", step: 4 });
+    expect(runningOf(EVALUATION)).toMatchObject({ runId: "run", step: 4 });
     await expect.poll(() => asked).toEqual(["evaluate 4"]);
-    now?.stop();
-    await evaluated;
-    expect(checkpointEvaluationStore.getState().now).toBeNull();
+    stopJob(EVALUATION);
+    await expect(evaluated).rejects.toThrow("stopped");
+    expect(runningOf(EVALUATION)).toBeNull();
   });
 });

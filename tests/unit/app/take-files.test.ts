@@ -1,6 +1,8 @@
 /** Files that hold nothing, and files that fail beside each other. */
 import { expect, it } from "vitest";
+import { IMPORT } from "../../../src/app/clients/run/follow-run.ts";
 import { takeFiles } from "../../../src/app/components/upload/take-files.ts";
+import { runningOf } from "../../../src/app/stores/jobs.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
 import { badInput } from "../../../src/engine/errors.ts";
 import type { FolderRef } from "../../../src/protocol/common.ts";
@@ -71,7 +73,7 @@ it("runs open beside the data they were dropped with, each as its own", async ()
     data: {
       importRun: async (ref) => {
         asked.push(...names([ref]));
-        importing.push(useSession.getState().importing);
+        importing.push(runningOf(IMPORT));
         return names([ref]).some((name) => /run\.json|runs\.zip/.test(name)) ? { id: "a", stored: false } : null;
       },
       open: async (refs) => {
@@ -89,5 +91,5 @@ it("runs open beside the data they were dropped with, each as its own", async ()
     ]);
   // The page names what it reads meanwhile.
   expect(importing).toEqual(["a", "runs.zip", "set.zip"]);
-  expect(useSession.getState().importing).toBeNull();
+  expect(runningOf(IMPORT)).toBeNull();
 });

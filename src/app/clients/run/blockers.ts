@@ -1,14 +1,17 @@
 /** Why a run cannot begin, or the device cannot be measured, in one sentence each. */
+import { DRY_RUN, jobOf, useJob } from "../../stores/jobs.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { type SessionState, useSession } from "../../stores/session.ts";
 
 /** What any run waits for, also a resumed run with stored settings; null for nothing. */
-export function busyBlocker({ gpuError, opening, modelProgress, dryRun }: SessionState): string | null {
+export function busyBlocker({ gpuError, opening, modelProgress }: SessionState): string | null {
   if (gpuError !== null) return gpuError.message;
   if (opening !== null) return "The rows are still loading";
   if (modelProgress !== null) return "The model is still loading";
-  return dryRun === null ? null : "A dry run is in progress; wait for it or cancel it";
+  return jobOf(DRY_RUN)?.state === "running" ? DRY : null;
 }
+
+const DRY = "A dry run is in progress; wait for it or cancel it";
 
 /** What any run waits for or needs and the page lacks; null if nothing is missing. */
 export function loadedBlocker(session: SessionState = useSession.getState()): string | null {
@@ -33,14 +36,21 @@ export function startBlocker(session: SessionState = useSession.getState()): str
   return plan?.problems[0] ?? null;
 }
 
+/** What keeps a run from starting, from `startBlocker` or `loadedBlocker`, as it changes. */
+export function useBlocker(of: (session: SessionState) => string | null): string | null {
+  // A dry run is in the way, and no part of the session.
+  useJob(DRY_RUN);
+  return useSession(of);
+}
+
 /** Why the device cannot be measured now; null if it can. */
 export function useDeviceBlocker(): string | null {
   const ready = useSession((session) => session.gpu !== null && session.gpuError === null);
   const loading = useSession((session) => session.modelProgress !== null);
-  const dry = useSession((session) => session.dryRun !== null);
+  const dry = useJob(DRY_RUN)?.state === "running";
   const active = useRun((run) => isActive(run.state));
   if (!ready) return "There is no GPU device";
-  if (dry) return "A dry run is in progress; wait for it or cancel it";
+  if (dry) return DRY;
   if (active) return "A run is in progress. Stop it first";
   return loading ? "A model is loading" : null;
 }

@@ -8,7 +8,7 @@ import type { RunStoreState } from "../../stores/run/run.ts";
 import { addProblem, type SessionState, useSession } from "../../stores/session.ts";
 import { report } from "../lab.ts";
 import { builtInName, builtInRows, openBuiltInRows, openModel, openStoredModel, pocketModel } from "../loading.ts";
-import { busyBlocker, loadedBlocker } from "./blockers.ts";
+import { busyBlocker, loadedBlocker, useBlocker } from "./blockers.ts";
 import { resumeRun } from "./start-run.ts";
 
 /** What a stored run needs before it continues. */
@@ -60,6 +60,13 @@ export function resumeNeeds(
   const [first = "", ...others] = words;
   const text = [`${first.charAt(0).toUpperCase()}${first.slice(1)}`, ...others].join(", ");
   return { label: `${text} and resume`, opens, blocker: lacking, asksRows };
+}
+
+/** The same, as it changes; null for no run. */
+export function useResumeNeeds(run: Pick<RunManifest, "model" | "data"> | null): ResumeNeeds | null {
+  useBlocker(busyBlocker);
+  const session = useSession();
+  return run === null ? null : resumeNeeds(run, session);
 }
 
 /** The run of this page if it was stopped before its last step; null otherwise. */

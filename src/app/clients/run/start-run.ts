@@ -4,11 +4,11 @@ import { badInput, LabError, quote } from "../../../engine/errors.ts";
 import { needsDifficulty } from "../../../engine/runs/difficulty.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { rowList } from "../../../engine/runs/run-rows.ts";
-import { type DryRunPlace, dryRunSettings } from "../../../engine/session/dry-run.ts";
+import { dryRunSettings } from "../../../engine/session/dry-run.ts";
 import type { Started } from "../../../protocol/trainer.ts";
+import { DRY_RUN, EVALUATION, startJob } from "../../stores/jobs.ts";
 import { dryRunSubject } from "../../stores/measured.ts";
 import { navigate } from "../../stores/route.ts";
-import { checkpointEvaluationStore } from "../../stores/run/exports.ts";
 import { beginRun, isActive, useRun } from "../../stores/run/run.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { about, lab } from "../lab.ts";
@@ -54,24 +54,10 @@ export async function startRun(): Promise<void> {
  */
 export async function dryRun(): Promise<void> {
   const [{ config }, of] = [useSession.getState(), dryRunSubject()];
-  const stop = new AbortController();
-  let last: DryRunPlace | null = null;
-  const show = (place: DryRunPlace | null): void => {
-    last = place;
-    useSession.setState({ dryRun: { place, stop: stop.signal.aborted ? null : cancel } });
-  };
-  const cancel = (): void => {
-    stop.abort();
-    show(last);
-  };
-  show(null);
-  try {
+  await startJob(DRY_RUN, null, async (signal, show) => {
     await requireAgreed(dryRunSettings(config), "The settings of this page", lab().reward.allow);
-    const result = await lab().trainer.dryRun(config, await newRows(config), show, stop.signal);
-    useSession.setState({ lastDryRun: { result, of } });
-  } finally {
-    useSession.setState({ dryRun: null });
-  }
+    return { dryRun: await lab().trainer.dryRun(config, await newRows(config), show, signal), of };
+  });
 }
 
 async function newRun(config: LabConfig, title: string): Promise<Started> {
@@ -106,23 +92,14 @@ export async function forkRun(run: StoredRun, step: number, changes: Partial<Lab
 
 /** Evaluates held-out rows with a checkpoint of a stored run, until stopped. @throws LabError when it cannot */
 export async function evaluateCheckpoint(run: StoredRun, step: number): Promise<void> {
-  const { id, title } = run;
-  const stop = new AbortController();
-  const show = (done: number, total: number): void =>
-    checkpointEvaluationStore.setState({
-      now: { runId: id, title, step, done, total, stop: () => stop.abort() },
-    });
-  // Set before consent is requested, so that a second click cannot start another evaluation.
-  show(0, 0);
-  try {
+  const about = { runId: run.id, title: run.title, step };
+  // It begins before consent is requested, so that a second click cannot start another evaluation.
+  await startJob(EVALUATION, { ...about, done: 0, total: 0 }, async (signal, show) => {
     await agreeToRun(run);
-    await lab().trainer.evaluate(id, selection(run.config), step, show, stop.signal);
+    const onRows = (done: number, total: number): void => show({ ...about, done, total });
+    await lab().trainer.evaluate(run.id, selection(run.config), step, onRows, signal);
     useRun.setState(({ evaluations }) => ({ evaluations: evaluations + 1 }));
-  } catch (thrown) {
-    if (!stop.signal.aborted) throw thrown;
-  } finally {
-    checkpointEvaluationStore.setState({ now: null });
-  }
+  });
 }
 
 /**

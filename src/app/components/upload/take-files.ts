@@ -1,8 +1,11 @@
 import { badInput } from "../../../engine/errors.ts";
 import type { FolderRef, PickedFile } from "../../../protocol/common.ts";
+import type { DataCalls } from "../../../protocol/data.ts";
+import type { Calls } from "../../../protocol/rpc.ts";
 import { openAdapter, openCaptioner } from "../../clients/adapters.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { openData, openModel } from "../../clients/loading.ts";
+import { jobKind, startJob } from "../../stores/jobs.ts";
 import { navigate } from "../../stores/route.ts";
 import { forgetMetrics } from "../../stores/run/metrics.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
@@ -77,17 +80,17 @@ async function importRuns(files: readonly PickedFile[]): Promise<readonly Picked
   return others;
 }
 
+/** Dropped files that are read as a run, by their name: a long run takes a while, because all its files are checked first. */
+export const IMPORT = jobKind<string, Awaited<ReturnType<Calls<DataCalls>["importRun"]>>>("import");
+
 /**
  * Opens the run in dropped files, or adds its steps to the stored run that they continue.
  * @returns false when they hold none
  * @throws LabError when it is damaged, or stored with other steps
  */
 async function importRun(folder: FolderRef): Promise<boolean> {
-  // A long run takes a while: all its files are checked first.
-  useSession.setState({ importing: folder.kind === "picked" ? folder.name : null });
-  const found = await lab()
-    .data.importRun(folder)
-    .finally(() => useSession.setState({ importing: null }));
+  const name = folder.kind === "picked" ? folder.name : "files";
+  const found = await startJob(IMPORT, name, () => lab().data.importRun(folder));
   if (found === null) return false;
   const { id, stored } = found;
   if (stored) {

@@ -5,7 +5,7 @@ import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluati
 import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 import { report } from "../../clients/lab.ts";
 import { hasOwnModel, openDemoSet } from "../../clients/loading.ts";
-import { startBlocker } from "../../clients/run/blockers.ts";
+import { startBlocker, useBlocker } from "../../clients/run/blockers.ts";
 import { act } from "../../clients/run/run-actions.ts";
 import { BeforeAfter } from "../../components/before-after.tsx";
 import { PluginPanels } from "../../components/place/place.tsx";
@@ -19,6 +19,7 @@ import {
 } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPause, IconPlay } from "../../components/ui/icons.tsx";
+import { jobKind, startJob, useRunning } from "../../stores/jobs.ts";
 import { linkTo, navigate, openScreen } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { choosePreset, useSession } from "../../stores/session.ts";
@@ -110,7 +111,7 @@ function Learnt(props: {
 
 /** For a visitor without a run. */
 function Welcome(): ReactNode {
-  const missing = useSession(startBlocker);
+  const missing = useBlocker(startBlocker);
   const starting = useRun(({ state }) => isActive(state));
   const blocker = starting ? "The run is starting" : missing;
   return (
@@ -180,21 +181,18 @@ function OwnRun({ run }: { readonly run: ViewedRun }): ReactNode {
   );
 }
 
+const REPAIR = jobKind<true>("opening of the damaged model");
+
 /** Opens the model whose masks are damaged and starts its run; a model of the user's own stays and is not trained. */
 function Repair(): ReactNode {
-  const [opening, setOpening] = useState(false);
+  const opening = useRunning(REPAIR) !== null;
   const noGpu = useSession(({ gpuError }) => gpuError?.message ?? null);
   const own = useSession(({ model }) => model !== null) && hasOwnModel();
   const blocker = own ? "Your own model is open; this run needs the demo model whose masks are damaged" : noGpu;
   const begin = async (): Promise<void> => {
-    setOpening(true);
-    try {
-      await openDemoSet("repair");
-      choosePreset("repair");
-      act("start");
-    } finally {
-      setOpening(false);
-    }
+    await startJob(REPAIR, true, () => openDemoSet("repair"));
+    choosePreset("repair");
+    act("start");
   };
   return (
     <Button

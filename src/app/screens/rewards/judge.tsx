@@ -11,7 +11,8 @@ import { Badge, Button } from "../../components/ui/button.tsx";
 import { Select, Switch, TextInput } from "../../components/ui/controls.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { allowWritten } from "../../stores/consent.ts";
-import { useJudge } from "../../stores/judge.ts";
+import { useRunning } from "../../stores/jobs.ts";
+import { JUDGE_TEST, useJudge } from "../../stores/judge.ts";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import styles from "./judge.module.css";
@@ -80,7 +81,7 @@ export function Judge(): ReactNode {
 function ServerFields(): ReactNode {
   const { judgeUrl, judgeModel } = useSession((session) => session.config);
   const models = useJudge((state) => state.models);
-  const busy = useJudge((state) => state.busy);
+  const busy = useRunning(JUDGE_TEST);
   const [draft, setDraft] = useState<string | null>(null);
   const problem = draft === null || draft.trim() === "" ? null : addressProblem(draft);
   return (

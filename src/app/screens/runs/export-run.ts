@@ -6,7 +6,7 @@ import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { builtIn, lab } from "../../clients/lab.ts";
 import { loadedFolder } from "../../clients/loading.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
-import { type Exporting, useExports } from "../../stores/run/exports.ts";
+import { forgetJob, type Job, jobKind, startJob, useJobs } from "../../stores/jobs.ts";
 
 export type ExportChoice = "zip" | RunExport | "merged";
 
@@ -15,6 +15,25 @@ export const EXPORT_CHOICES: readonly { readonly value: ExportChoice; readonly l
   ...(Object.entries(RUN_EXPORTS) as [RunExport, string][]).map(([value, label]) => ({ value, label })),
   { value: "merged", label: "Merged checkpoint…" },
 ];
+
+interface Exporting {
+  readonly title: string;
+  /** Whether it is a merged checkpoint, which is counted in tensors; others are counted in bytes. */
+  readonly merged: boolean;
+  /** 0 before the first. */
+  readonly done: number;
+  /** 0 if not known. */
+  readonly total: number;
+}
+
+/** The export of a run. The result names the saved file and its state. */
+export const exportOf = (runId: string) => jobKind<Exporting, string>(`${EXPORT} ${runId}`, true);
+const EXPORT = "export of";
+
+/** The newest export of each run. */
+export function exportsIn(jobs: ReturnType<typeof useJobs.getState>): readonly Job<Exporting, string>[] {
+  return Object.values(jobs).filter(({ kind }) => kind.name.startsWith(EXPORT)) as Job<Exporting, string>[];
+}
 
 /** A run with the bytes of its folder. */
 type Exported = Pick<RunManifest, "id" | "title"> & { readonly bytes: number };
@@ -25,24 +44,21 @@ type Exported = Pick<RunManifest, "id" | "title"> & { readonly bytes: number };
  */
 export async function exportRun({ id: runId, title, bytes }: Exported, choice: ExportChoice): Promise<void> {
   const merged = choice === "merged";
-  if (merged && useExports.getState().ongoing.some((one) => one.merged))
+  const others = exportsIn(useJobs.getState());
+  if (merged && others.some(({ state, progress }) => state === "running" && progress.merged))
     throw badInput("A checkpoint is being merged; wait for it or stop it");
-  const stop = new AbortController();
-  const others = (): readonly Exporting[] => useExports.getState().ongoing.filter((one) => one.runId !== runId);
-  const show = (done: number, total: number): void =>
-    useExports.setState({
-      ongoing: [...others(), { runId, title, merged, done, total, stop: () => stop.abort() }],
-    });
-  useExports.setState({ saved: null });
-  show(0, 0);
-  try {
-    const saved = merged
-      ? await merge(runId, show, stop.signal)
-      : await save(runId, choice, (done) => show(done, choice === "zip" ? bytes : 0), stop.signal);
-    useExports.setState({ saved });
-  } finally {
-    useExports.setState({ ongoing: others() });
-  }
+  forgetExports();
+  const first = { title, merged, done: 0, total: 0 };
+  await startJob(exportOf(runId), first, (signal, progress) => {
+    const show = (done: number, total: number): void => progress({ ...first, done, total });
+    if (merged) return merge(runId, show, signal);
+    return save(runId, choice, (done) => show(done, choice === "zip" ? bytes : 0), signal);
+  });
+}
+
+/** Drops the results of finished exports. */
+export function forgetExports(): void {
+  for (const { kind } of exportsIn(useJobs.getState())) forgetJob(kind);
 }
 
 async function save(

@@ -3,9 +3,10 @@ import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkp
 import { SELECTION_NAMES } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { Button } from "../../components/ui/button.tsx";
+import { EVALUATION, stopJob, useJobs, useRunning } from "../../stores/jobs.ts";
 import { linkTo } from "../../stores/route.ts";
-import { useCheckpointEvaluation, useExports } from "../../stores/run/exports.ts";
 import { counted, fixed, formatBytes, formatSeconds, NONE } from "../../styles/format.ts";
+import { exportsIn, forgetExports } from "./export-run.ts";
 import type { Change } from "./run-list.ts";
 import { AllGains } from "./run-row.tsx";
 import styles from "./runs.module.css";
@@ -88,7 +89,7 @@ function Checkpoints(props: {
 }): ReactNode {
   const { run, blocker, onEvaluate } = props;
   const { manifest, checkpoints, evaluated, best } = run;
-  const now = useCheckpointEvaluation();
+  const now = useRunning(EVALUATION);
   if (checkpoints.length === 0) return "None";
   return (
     <>
@@ -137,25 +138,31 @@ function bestText({ selection }: BestCheckpoint): string {
  * last. It lies over the foot of the screen, so that it moves nothing.
  */
 export function Ongoing(): ReactNode {
-  const evaluation = useCheckpointEvaluation();
-  const saved = useExports((state) => state.saved);
-  const ongoing = useExports((state) => state.ongoing).filter(({ merged, done }) => merged || done > 0);
+  const evaluation = useRunning(EVALUATION);
+  const exports = exportsIn(useJobs());
+  const saved = exports.find(({ state }) => state === "done")?.result ?? null;
+  const ongoing = exports.filter(
+    ({ state, progress: { merged, done } }) => state === "running" && (merged || done > 0),
+  );
   const nothing = evaluation === null && ongoing.length === 0 && saved === null;
   return (
     <div className={nothing ? "" : `grid gap-2 framed round-m surface p-3 ${styles.ongoing}`} role="status">
       {evaluation !== null && (
-        <Line onStop={evaluation.stop}>
+        <Line onStop={() => stopJob(EVALUATION)}>
           Evaluating step {evaluation.step} of {evaluation.title}: {evaluationText(evaluation)}
         </Line>
       )}
-      {ongoing.map((one) => (
-        <Line key={one.runId} onStop={one.merged && one.total > 0 && one.done === one.total ? null : one.stop}>
+      {ongoing.map(({ kind, progress: one }) => (
+        <Line
+          key={kind.name}
+          onStop={one.merged && one.total > 0 && one.done === one.total ? null : () => stopJob(kind)}
+        >
           {one.merged ? "Merging" : "Exporting"} {one.title}: {one.merged ? mergeText(one) : zipText(one)}
         </Line>
       ))}
       <p className="row wrap gap-2 between m-0 anywhere">
         <span data-testid="exported">{saved}</span>
-        {saved !== null && <Button onClick={() => useExports.setState({ saved: null })}>OK</Button>}
+        {saved !== null && <Button onClick={forgetExports}>OK</Button>}
       </p>
     </div>
   );

@@ -12,10 +12,10 @@ import { loopStyle } from "../../components/rollout/rollout-view.ts";
 import { Badge, Button } from "../../components/ui/button.tsx";
 import { IconChevron, IconMore, IconSave } from "../../components/ui/icons.tsx";
 import { Menu } from "../../components/ui/overlays.tsx";
+import { useRunning } from "../../stores/jobs.ts";
 import { linkTo } from "../../stores/route.ts";
-import { useExports } from "../../stores/run/exports.ts";
 import { fixed, NONE } from "../../styles/format.ts";
-import { EXPORT_CHOICES, type ExportChoice } from "./export-run.ts";
+import { EXPORT_CHOICES, type ExportChoice, exportOf } from "./export-run.ts";
 import type { RunQuestion } from "./run-dialog.tsx";
 import type { Change } from "./run-list.ts";
 import styles from "./runs.module.css";
@@ -66,7 +66,7 @@ export function RunRow(props: RunRowProps): ReactNode {
   const { run, live, state, otherTabs, resumeBlocker, compared, colour, details } = props;
   const { manifest, notes } = run;
   const { id, title } = manifest;
-  const exporting = useExports(({ ongoing }) => ongoing.some(({ runId }) => runId === id));
+  const exporting = useRunning(exportOf(id)) !== null;
   const interrupted = manifest.state === "running" && state === null && !otherTabs;
   return (
     <>

@@ -3,7 +3,7 @@ import { quote } from "../../../engine/errors.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import type { StoredRuns } from "../../../protocol/data.ts";
 import { lab, report } from "../../clients/lab.ts";
-import { loadedBlocker } from "../../clients/run/blockers.ts";
+import { loadedBlocker, useBlocker } from "../../clients/run/blockers.ts";
 import { resumeNeeds } from "../../clients/run/resume.ts";
 import { evaluateCheckpoint } from "../../clients/run/start-run.ts";
 import { PluginPanels } from "../../components/place/place.tsx";
@@ -54,7 +54,7 @@ export function RunsScreen(): ReactNode {
   const checkpoint = useRun((run) => run.lastCheckpoint?.at);
   // A resumed run uses its stored settings: the form and its plan do not block it.
   const session = useSession();
-  const missing = loadedBlocker(session);
+  const missing = useBlocker(loadedBlocker);
   const evaluations = useRun((run) => run.evaluations);
   const recorded = useSession((session) => session.recordedRun);
   const otherTabs = useOtherTabs();

@@ -4,10 +4,11 @@ import type { MeasuredStep } from "../../../engine/session/dry-run.ts";
 import type { Plan as RunPlan } from "../../../engine/session/plan.ts";
 import { report } from "../../clients/lab.ts";
 import { findMemory, openModel } from "../../clients/loading.ts";
-import { startBlocker, useDeviceBlocker } from "../../clients/run/blockers.ts";
+import { startBlocker, useBlocker, useDeviceBlocker } from "../../clients/run/blockers.ts";
 import { actionBlocker } from "../../clients/run/run-actions.ts";
 import { dryRun } from "../../clients/run/start-run.ts";
 import { Button } from "../../components/ui/button.tsx";
+import { DRY_RUN, stopJob, useJob } from "../../stores/jobs.ts";
 import { useMeasured } from "../../stores/measured.ts";
 import { PHASE_NAMES, useRun } from "../../stores/run/run.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
@@ -119,11 +120,11 @@ export function Changes({ fit }: { readonly fit: Fit }): ReactNode {
 
 /** The button of the dry run; while it runs, its step and phase, and a button that ends it. */
 export function DryRun(): ReactNode {
-  const now = useSession((session) => session.dryRun);
+  const job = useJob(DRY_RUN);
   const judged = useSession(({ config }) => config.judge !== "off");
   const busy = useRun((run) => actionBlocker("start", run.state));
-  const missing = useSession(startBlocker);
-  if (now === null) {
+  const missing = useBlocker(startBlocker);
+  if (job?.state !== "running") {
     return (
       <p className="row wrap gap-2 muted small">
         <Button data-testid="dry-run" blocker={busy ?? missing} onClick={() => report(dryRun())}>
@@ -133,14 +134,14 @@ export function DryRun(): ReactNode {
       </p>
     );
   }
-  const { place, stop } = now;
+  const place = job.progress;
   const words = place === null ? "Preparing" : `Step ${place.step} of 2: ${PHASE_NAMES[place.phase]}`;
   return (
     <p className="row wrap gap-2 muted small">
       <Button
         data-testid="dry-run-cancel"
-        blocker={stop === null ? "The dry run ends after this phase" : null}
-        onClick={() => stop?.()}
+        blocker={job.stopping ? "The dry run ends after this phase" : null}
+        onClick={() => stopJob(DRY_RUN)}
       >
         Cancel
       </Button>

@@ -1,16 +1,16 @@
 import { type ReactNode, useMemo } from "react";
 import type { Plan as RunPlan } from "../../../engine/session/plan.ts";
-import { startBlocker } from "../../clients/run/blockers.ts";
+import { startBlocker, useBlocker } from "../../clients/run/blockers.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { FactList } from "../../components/ui/table.tsx";
 import { pick } from "../../components/upload/pickers.tsx";
+import { SELF_TEST, useJob } from "../../stores/jobs.ts";
 import { useMeasured } from "../../stores/measured.ts";
 import { linkTo } from "../../stores/route.ts";
 import { roughly } from "../../stores/run/eta.ts";
 import { useRun } from "../../stores/run/run.ts";
-import { useSelfTest } from "../../stores/self-test.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { counted, formatBytes, formatCount, formatSeconds, formatShare } from "../../styles/format.ts";
 import { Changes, DryRun, FitTable } from "./fit.tsx";
@@ -19,7 +19,7 @@ import styles from "./setup.module.css";
 /** The start button with what keeps a run from starting or from learning, and its memory and time. */
 export function Preflight(): ReactNode {
   const busy = useRun((run) => actionBlocker("start", run.state));
-  const missing = useSession(startBlocker);
+  const missing = useBlocker(startBlocker);
   const plan = useSession((session) => session.plan);
   const warnings = useWarnings(plan);
   const unfit = (plan?.rows.length ?? 0) > 0;
@@ -87,7 +87,7 @@ function Forecast({ plan: { fit } }: { readonly plan: RunPlan }): ReactNode {
 
 /** Warnings about the rows, the settings and the adapter, each with its remedy if there is one. */
 function useWarnings(plan: RunPlan | null): readonly ReactNode[] {
-  const failed = useSelfTest((test) => test.failed);
+  const failed = useJob(SELF_TEST)?.progress.failed ?? 0;
   const dataInfo = useSession((session) => session.dataInfo);
   const rows = useSession((session) => session.rows);
   const lost = useMemo(

@@ -5,9 +5,9 @@ import { saveJson } from "../../clients/save-blob.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { Button, CopyText } from "../../components/ui/button.tsx";
 import { Tabs } from "../../components/ui/tabs.tsx";
+import { jobOf, SELF_TEST } from "../../stores/jobs.ts";
 import { useLog } from "../../stores/log.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
-import { useSelfTest } from "../../stores/self-test.ts";
 import { useSession } from "../../stores/session.ts";
 import { AdapterPanel } from "./gpu.tsx";
 import { browserName, LogPanel, type PageFacts, PagePanel, usePageFacts } from "./log.tsx";
@@ -119,7 +119,7 @@ function reportOf(report: SystemReport | null, { usage, quota, persisted }: Page
     gpuError: gpuError?.message ?? null,
     rate: report?.rate ?? null,
     model: model === null ? null : { family: model.family, parameters: model.parameters, storage: model.storage },
-    selfTest: useSelfTest.getState().checks,
+    selfTest: jobOf(SELF_TEST)?.progress.checks ?? [],
     memory: report?.memory ?? null,
     steps: costs.length,
     lastStep: costs.at(-1) ?? null,

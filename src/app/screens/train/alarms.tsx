@@ -2,7 +2,7 @@ import { type ReactNode, useMemo, useState } from "react";
 import { remediesOf } from "../../../engine/rl/run/remedies.ts";
 import type { Alarm } from "../../../engine/runs/alarms.ts";
 import { lab, report } from "../../clients/lab.ts";
-import { loadedBlocker } from "../../clients/run/blockers.ts";
+import { loadedBlocker, useBlocker } from "../../clients/run/blockers.ts";
 import { takeRemedy } from "../../clients/run/start-run.ts";
 import { rolloutPlace } from "../../components/rollout/rollout-view.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
@@ -11,7 +11,6 @@ import { IconClose, IconWarning } from "../../components/ui/icons.tsx";
 import { useAsync } from "../../components/use-async.ts";
 import { linkTo } from "../../stores/route.ts";
 import { alarmKey, dismissAlarm, useRun } from "../../stores/run/run.ts";
-import { useSession } from "../../stores/session.ts";
 import styles from "./train.module.css";
 
 interface RunAlarms {
@@ -86,7 +85,7 @@ export function Alarms({ run, alarms }: { readonly run: ViewedRun; readonly alar
 /** The changes that an alarm proposes; each continues a copy of the run from before the alarm. */
 function Remedies({ alarm, run }: { readonly alarm: Alarm; readonly run: ViewedRun }): ReactNode {
   const { manifest, recorded, followed, imported, otherTabs } = run;
-  const missing = useSession(loadedBlocker);
+  const missing = useBlocker(loadedBlocker);
   const [taken, setTaken] = useState(false);
   const remedies = useMemo(
     () => (manifest === null ? [] : remediesOf(alarm.id, manifest.config)),

@@ -2,8 +2,8 @@
 import { Tabs } from "radix-ui";
 import { type ReactNode, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { report } from "../../clients/lab.ts";
-import { startBlocker } from "../../clients/run/blockers.ts";
-import { resumeAndShow, resumeNeeds } from "../../clients/run/resume.ts";
+import { startBlocker, useBlocker } from "../../clients/run/blockers.ts";
+import { resumeAndShow, useResumeNeeds } from "../../clients/run/resume.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
 import { useHoldToHide } from "../../components/mask/overlay-store.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
@@ -172,13 +172,12 @@ function RunView({ run, tab }: { readonly run: ViewedRun; readonly tab: Route["t
 /** Continues a run that ended before its last step; nothing for other runs. */
 function ResumeButton({ run: { manifest, metrics } }: { readonly run: ViewedRun }): ReactNode {
   const busy = useRun(({ state }) => isActive(state));
-  const session = useSession();
+  const needs = useResumeNeeds(manifest);
   const done = metrics.steps.at(-1) ?? 0;
-  if (manifest === null || busy || done === 0 || done >= manifest.config.steps) return null;
-  const { label, blocker } = resumeNeeds(manifest, session);
+  if (manifest === null || needs === null || busy || done === 0 || done >= manifest.config.steps) return null;
   return (
-    <Button icon={<IconPlay />} blocker={blocker} onClick={() => report(resumeAndShow(manifest, openRowsOf))}>
-      {label}
+    <Button icon={<IconPlay />} blocker={needs.blocker} onClick={() => report(resumeAndShow(manifest, openRowsOf))}>
+      {needs.label}
     </Button>
   );
 }
@@ -204,7 +203,7 @@ function NoRun(): ReactNode {
   const rows = useSession((session) => session.rows.length);
   const model = useSession((session) => session.model);
   const busy = useRun((run) => actionBlocker("start", run.state));
-  const missing = useSession(startBlocker);
+  const missing = useBlocker(startBlocker);
   const blocker = busy ?? missing;
   return (
     <Empty

@@ -1,9 +1,9 @@
 /** Runs that train in another tab of this browser. */
 import { useMemo } from "react";
 import { heldRuns } from "../../../engine/storage/lock.ts";
+import { EVALUATION, runningOf } from "../jobs.ts";
 import { navigate, useRoute } from "../route.ts";
 import { addProblem, useSession } from "../session.ts";
-import { checkpointEvaluationStore } from "./exports.ts";
 import { forgetRun, isActive, useRun } from "./run.ts";
 
 /** Milliseconds between two queries: locks send no change events. */
@@ -12,7 +12,7 @@ const PACE = 1500;
 /** The run that this page trains, and the one whose checkpoint it evaluates. */
 function ownRuns(): readonly (string | null | undefined)[] {
   const { state, runId } = useRun.getState();
-  return [isActive(state) ? runId : null, checkpointEvaluationStore.getState().now?.runId];
+  return [isActive(state) ? runId : null, runningOf(EVALUATION)?.runId];
 }
 
 /**
