@@ -76,7 +76,7 @@ test("its rollouts are shown, and every other screen", async () => {
   await show(lab.page, { screen: "train", tab: "rollouts" });
   await lab.page.getByTestId("screen-train").getByRole("heading", { level: 1 }).first().waitFor();
   expect(await lab.page.getByRole("radio", { name: "Whole run" }).count()).toBe(0);
-  expect(await lab.page.getByRole("radio", { name: "Table" }).count()).toBe(1);
+  expect(await lab.page.getByRole("radio", { name: "One step" }).count()).toBe(1);
   for (const screen of ["home", "data", "setup", "rewards"]) await show(lab.page, { screen });
   await show(lab.page, { screen: "home", panel: "system" });
   await lab.page.getByTestId("system").waitFor();

@@ -98,8 +98,10 @@ const LISTS: Readonly<Record<string, RegExp>> = {
 const NEEDS: Readonly<Record<string, readonly string[]>> = {
   card: ["diagnostics", "tuner"],
   clips: ["try-out"],
+  "judge-workshop": ["rollout-tools"],
   leaderboard: ["suites"],
   "run-address": ["hub"],
+  "reward-bench": ["rollout-tools"],
   "data-sets": ["archives"],
   suites: ["archives", "clips", "data-sets", "try-out"],
 };

@@ -3,13 +3,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { compareCharts } from "../../src/app/screens/runs/chart-specs.ts";
 import { activeLoops } from "../../src/engine/config/derived.ts";
 import { defaultConfig } from "../../src/engine/config/parse.ts";
 import { PRESETS, REWARD_PRESETS } from "../../src/engine/config/presets.ts";
 import type { LoopAbout } from "../../src/engine/rl/loops/about.ts";
 import { HELD_OUT_LOOPS, LOOP_IDS, LOOPS } from "../../src/engine/rl/loops/abouts.ts";
 import { EVAL_METRICS } from "../../src/engine/runs/evaluations/evaluation-metrics.ts";
+import { compareCharts } from "../../src/plugins/compare/chart-specs.ts";
 import { importsOf, isTypeScript, trackedFiles } from "../support/sources.ts";
 
 const LISTS = ["src/plugins/list.ts", "src/plugins/loops.ts"];

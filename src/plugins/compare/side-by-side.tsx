@@ -9,9 +9,9 @@ import { Button } from "../../app/components/ui/button.tsx";
 import { Select } from "../../app/components/ui/controls.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { useAsync } from "../../app/components/use-async.ts";
-import type { NamedRun } from "../../app/screens/runs/chart-specs.ts";
 import { navigate } from "../../app/stores/route.ts";
 import type { GroupRecord } from "../../engine/runs/rollouts/records.ts";
+import type { NamedRun } from "./chart-specs.ts";
 import styles from "./compare.module.css";
 
 const LAYERS = new Set(["given", "answer"] as const);

@@ -1,6 +1,5 @@
 import { type KeyboardEvent, type ReactNode, useId } from "react";
 import { report } from "../../app/clients/lab.ts";
-import { JudgeAnswers } from "../../app/components/rollout/reward/reward-details.tsx";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { Facts } from "../../app/components/ui/table.tsx";
@@ -10,6 +9,7 @@ import { fixed } from "../../app/styles/format.ts";
 import { promptsOf } from "../../engine/rewards/judge/asked.ts";
 import type { RewardTerm } from "../../engine/rewards/term.ts";
 import type { CaptionPair } from "../../engine/rewards/types.ts";
+import { JudgeAnswers } from "../rollout-tools/reward-details.tsx";
 import { DiagnosisBox } from "./diagnosis-box.tsx";
 import styles from "./pair.module.css";
 import { ScoreBar } from "./score-bar.tsx";

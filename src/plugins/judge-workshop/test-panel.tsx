@@ -1,12 +1,12 @@
 import type { ReactNode } from "react";
 import { report } from "../../app/clients/lab.ts";
-import { JudgeAnswers } from "../../app/components/rollout/reward/reward-details.tsx";
 import { Badge, Button } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table.tsx";
 import { stopJob, useJob } from "../../app/stores/jobs.ts";
 import { JUDGE_TEST, useTryBlocker } from "../../app/stores/judge.ts";
 import { fixed } from "../../app/styles/format.ts";
+import { JudgeAnswers } from "../rollout-tools/reward-details.tsx";
 import { DiagnosisBox } from "./diagnosis-box.tsx";
 import { inOrder } from "./test-pairs.ts";
 import styles from "./workshop.module.css";

@@ -1,6 +1,5 @@
 import { type ReactNode, useCallback, useState } from "react";
 import type { LiveScore, Places } from "../../app/components/place/page-plugin.ts";
-import { MeteorDetails } from "../../app/components/rollout/reward/reward-details.tsx";
 import { splitTerms, termContribution, termName } from "../../app/components/rollout/rollout-view.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { TextInput } from "../../app/components/ui/controls.tsx";
@@ -14,6 +13,7 @@ import type { Rle } from "../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import type { ScoredRollout } from "../../engine/rewards/types.ts";
 import type { LoopId } from "../../engine/rl/loops/abouts.ts";
+import { MeteorDetails } from "../rollout-tools/reward-details.tsx";
 import { MaskPainter } from "./mask-painter.tsx";
 import styles from "./trial.module.css";
 

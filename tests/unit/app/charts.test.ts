@@ -4,13 +4,13 @@ import {
   alongAxis,
   axisText,
   describeSeries,
-  joinSources,
   lowerBound,
   nonFinitePlaces,
   smooth,
 } from "../../../src/app/components/charts/series.ts";
 import { MetricStore } from "../../../src/app/stores/run/metrics.ts";
 import { compact, fixed, formatBytes, formatSeconds, NONE, percent, signed } from "../../../src/app/styles/format.ts";
+import { joinSources } from "../../../src/plugins/compare/join-sources.ts";
 
 describe("smoothing", () => {
   it("starts at the first value and corrects the bias of a start at 0", () => {

@@ -1,7 +1,6 @@
 /** Several runs as one source of curves, and what differs between them. */
 import { describe, expect, it, test } from "vitest";
-import { findSeries, joinedName, joinSources, otherMetrics } from "../../../src/app/components/charts/series.ts";
-import { COMPARED_METRICS, chosenChart, compareCharts } from "../../../src/app/screens/runs/chart-specs.ts";
+import { findSeries, otherMetrics } from "../../../src/app/components/charts/series.ts";
 import { runChanges } from "../../../src/app/screens/runs/run-list.ts";
 import { MetricStore } from "../../../src/app/stores/run/metrics.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
@@ -12,7 +11,9 @@ import {
   type StoredEvaluation,
 } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
+import { COMPARED_METRICS, chosenChart, compareCharts } from "../../../src/plugins/compare/chart-specs.ts";
 import { differenceRows, heldOutRows } from "../../../src/plugins/compare/difference-rows.ts";
+import { joinedName, joinSources } from "../../../src/plugins/compare/join-sources.ts";
 import { findDraw, searchOrder } from "../../../src/plugins/compare/side-by-side.tsx";
 import { evaluation } from "../runs/sample-evaluations.ts";
 import { group } from "../runs/sample-run.ts";

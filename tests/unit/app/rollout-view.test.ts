@@ -27,13 +27,13 @@ import {
 } from "../../../src/app/components/rollout/rollout-view.ts";
 import { previousRun, runChanges } from "../../../src/app/screens/runs/run-list.ts";
 import { phaseShares } from "../../../src/app/screens/train/live.tsx";
-import { rolloutColumns, sortByColumn } from "../../../src/app/screens/train/rollout-table.tsx";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
 import { gridOf, measureStrength } from "../../../src/plugins/rollout-tools/action-colour.ts";
 import { edgeDecimals, rewardBins } from "../../../src/plugins/whole-run/reward-histogram.tsx";
+import { rolloutColumns, sortByColumn } from "../../../src/plugins/whole-run/rollout-table.tsx";
 
 const mask = (...rows: string[]) =>
   encodeRle(

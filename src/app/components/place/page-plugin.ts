@@ -82,6 +82,18 @@ export interface Places {
     readonly loopGroups: readonly GroupRecord[];
     readonly config: LabConfig;
   };
+  /** In the inspector, what a reward was computed from. */
+  readonly reward: { readonly rollout: RolloutRecord };
+  /** Rollouts as a table: of all steps, or of one, where the best come first and the table is as high as its rows. */
+  readonly "rollout-table": {
+    readonly groups: readonly GroupRecord[];
+    readonly filter: RolloutFilter;
+    /** Id of the rollout in the inspector. */
+    readonly inspected: string | null;
+    readonly ofStep: boolean;
+  };
+  /** Beside the list of the Runs screen: one or more runs, in the order of their colours. */
+  readonly "run-curves": { readonly runs: readonly RunDigest[] };
   /** Below the list of the Runs screen, with the runs that it shows. */
   readonly runs: { readonly runs: readonly RunDigest[] };
   /** In the details of an open row, as the tab *Try the model*. */

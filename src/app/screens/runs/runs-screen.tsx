@@ -6,7 +6,7 @@ import { lab, report } from "../../clients/lab.ts";
 import { loadedBlocker, useBlocker } from "../../clients/run/blockers.ts";
 import { resumeNeeds } from "../../clients/run/resume.ts";
 import { evaluateCheckpoint } from "../../clients/run/start-run.ts";
-import { PluginPanels } from "../../components/place/place.tsx";
+import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Select, TextInput } from "../../components/ui/controls.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
@@ -16,9 +16,7 @@ import { useOtherTabs } from "../../stores/run/other-tabs.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { counted, formatBytes } from "../../styles/format.ts";
-import { MOST_RUNS } from "./chart-specs.ts";
 import { exportRun } from "./export-run.ts";
-import { RunCharts } from "./run-charts.tsx";
 import { Ongoing, RunDetails } from "./run-details.tsx";
 import { continueRun, RunDialog, type RunQuestion } from "./run-dialog.tsx";
 import {
@@ -34,6 +32,9 @@ import {
 import { COLUMNS, OTHER_TAB, RunRow, TagButton } from "./run-row.tsx";
 import styles from "./runs.module.css";
 import { RunsElsewhere } from "./runs-elsewhere.tsx";
+
+/** Maximum runs that are compared: the number of distinguishable colours. */
+const MOST_RUNS = 6;
 
 interface Listed {
   readonly stored: StoredRuns;
@@ -83,7 +84,7 @@ export function RunsScreen(): ReactNode {
   // In the order of selection, which keeps a run's colour; deleted runs are left out.
   const compared = ticked.flatMap((id) => runs.find(({ manifest }) => manifest.id === id) ?? []).slice(0, MOST_RUNS);
   // Without a choice the newest run is drawn.
-  const drawn = compared.length > 0 ? compared : listed.slice(0, 1);
+  const drawn = !hasPanels("run-curves") ? [] : compared.length > 0 ? compared : listed.slice(0, 1);
   const tick = (id: string, on: boolean): void => {
     const others = compared.map(({ manifest }) => manifest.id).filter((other) => other !== id);
     navigate({ compare: on ? [...others, id] : others });
@@ -94,6 +95,8 @@ export function RunsScreen(): ReactNode {
     if (isActive(state) && id === liveId) return "This run is in progress";
     return lack ?? (isActive(state) ? "Another run is in progress" : unopened);
   };
+  const full = compared.length < MOST_RUNS ? null : `At most ${MOST_RUNS} runs`;
+  const compareBlocker = hasPanels("run-curves") ? full : "This page has no plug-in that compares runs";
   const rowOf = (run: RunDigest): ReactNode => {
     const { manifest } = run;
     const { id } = manifest;
@@ -113,7 +116,7 @@ export function RunsScreen(): ReactNode {
         forkBlocker={blockerOf(run, unsaved)}
         colour={drawn.includes(run) ? drawn.indexOf(run) : null}
         compared={compared.includes(run)}
-        compareBlocker={compared.length < MOST_RUNS ? null : `At most ${MOST_RUNS} runs`}
+        compareBlocker={compareBlocker}
         onCompare={(on) => tick(id, on)}
         done={manifest.state === "finished" && run.steps >= manifest.config.steps}
         onResume={() => report(continueRun(run))}
@@ -215,7 +218,7 @@ export function RunsScreen(): ReactNode {
               </table>
               {listed.length === 0 && <p className="muted p-3 m-0">No run fits the filter</p>}
             </div>
-            {drawn.length > 0 && <RunCharts runs={drawn} />}
+            {drawn.length > 0 && <PluginPanels at="run-curves" given={{ runs: drawn }} />}
           </div>
         </>
       )}

@@ -15,7 +15,6 @@ import { useViews, WHOLE } from "../../components/mask/use-gestures.ts";
 import { FramePanels, hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { advantageScale } from "../../components/rollout/group-title.tsx";
 import { Caption, CaptionDiff } from "../../components/rollout/reward/caption-diff.tsx";
-import { RewardDetails } from "../../components/rollout/reward/reward-details.tsx";
 import { AdvantageBar, RolloutFigure } from "../../components/rollout/rollout-card.tsx";
 import {
   answerRole,
@@ -436,10 +435,10 @@ function Made(props: {
           <Caption name="Completion" text={rollout.completion} />
         </details>
       )}
-      {part.phase === "reward" && rollout.reward !== null && (
+      {part.phase === "reward" && rollout.reward !== null && hasPanels("reward") && (
         <details className="fold">
           <summary>How the reward came about</summary>
-          <RewardDetails rollout={rollout} />
+          <PluginPanels at="reward" given={{ rollout }} />
         </details>
       )}
     </>

@@ -36,11 +36,14 @@ import { navigate, useRoute } from "../../stores/route.ts";
 import { counted, fixed } from "../../styles/format.ts";
 import type { Inspected } from "./inspector.tsx";
 import { GroupCards } from "./live.tsx";
-import { RolloutTable } from "./rollout-table.tsx";
 import styles from "./rollouts.module.css";
 
-const VIEWS = { step: "One step", table: "Table" };
-const WITH_RUN = { ...VIEWS, run: "Whole run" };
+/** The views of the tab; plug-ins have those of all steps. */
+const viewsOf = () => ({
+  step: "One step",
+  ...(hasPanels("rollout-table") && { table: "Table" }),
+  ...(hasPanels("whole-run") && { run: "Whole run" }),
+});
 const SORTS: Readonly<Record<SortBy, string>> = { reward: "Best first", index: "As sampled" };
 
 /** Figures with this name zoom together. */
@@ -118,16 +121,17 @@ export function Rollouts(props: TabProps): ReactNode {
   const { filter, filtered, scan, matching, steps } = search;
   const shown = useRoute((route) => route.view);
   const whole = shown === "run" && hasPanels("whole-run");
-  const table = shown === "table";
+  const table = shown === "table" && hasPanels("rollout-table");
   const listed = matching ?? (table ? scan.groups : view.groups);
   const reading = scan.done < scan.total;
   const unread = unreadText(scan);
+  const opened = inspected?.rollout?.id ?? null;
   return (
     <>
       <div className="row wrap gap-2-3">
         <Segmented
           label="Rollouts of"
-          options={hasPanels("whole-run") ? WITH_RUN : VIEWS}
+          options={viewsOf()}
           value={shown}
           onChange={(next) => navigate({ view: next })}
         />
@@ -166,7 +170,7 @@ export function Rollouts(props: TabProps): ReactNode {
       ) : table ? (
         <>
           {listed.length > 0 ? (
-            <RolloutTable groups={listed} filter={filter} inspected={inspected?.rollout?.id ?? null} />
+            <PluginPanels at="rollout-table" given={{ groups: listed, filter, inspected: opened, ofStep: false }} />
           ) : (
             <Nothing run={run} loading={reading} problem={unread} filtered={filtered} />
           )}
@@ -221,10 +225,15 @@ function OneStep(props: TabProps & { readonly group: GroupRecord }): ReactNode {
           </div>
         }
       />
-      <section className="grid gap-2" aria-label="Completions of this step">
-        <h2>Completions of step {group.step}</h2>
-        <RolloutTable groups={found.groups} filter={filter} inspected={inspected?.rollout?.id ?? null} ofStep />
-      </section>
+      {hasPanels("rollout-table") && (
+        <section className="grid gap-2" aria-label="Completions of this step">
+          <h2>Completions of step {group.step}</h2>
+          <PluginPanels
+            at="rollout-table"
+            given={{ groups: found.groups, filter, inspected: inspected?.rollout?.id ?? null, ofStep: true }}
+          />
+        </section>
+      )}
       <PluginPanels
         at="rewards-of"
         given={{ title: "Rewards of this step", groups: found.groups, filter, onPick: pickRewards(filter) }}

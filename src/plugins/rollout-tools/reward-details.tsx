@@ -1,11 +1,5 @@
 import { type ReactNode, useState } from "react";
-import type { JudgeDetail, MeteorDetail, RewardTerm } from "../../../../engine/rewards/term.ts";
-import { findTerm } from "../../../../engine/rewards/terms/registry.ts";
-import { aboutLoop } from "../../../../engine/rl/loops/abouts.ts";
-import type { RolloutRecord } from "../../../../engine/runs/rollouts/records.ts";
-import { noisyMask } from "../../../../engine/runs/rollouts/rollout-facts.ts";
-import { fixed, formatCount, NONE } from "../../../styles/format.ts";
-import { TableHead } from "../../ui/table.tsx";
+import type { Places } from "../../app/components/place/page-plugin.ts";
 import {
   compareMasks,
   type MaskComparison,
@@ -13,10 +7,17 @@ import {
   termContribution,
   termName,
   weightText,
-} from "../rollout-view.ts";
+} from "../../app/components/rollout/rollout-view.ts";
+import { TableHead } from "../../app/components/ui/table.tsx";
+import { fixed, formatCount, NONE } from "../../app/styles/format.ts";
+import type { JudgeDetail, MeteorDetail, RewardTerm } from "../../engine/rewards/term.ts";
+import { findTerm } from "../../engine/rewards/terms/registry.ts";
+import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
+import { noisyMask } from "../../engine/runs/rollouts/rollout-facts.ts";
 import styles from "./reward.module.css";
 
-export function RewardDetails({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
+/** How the reward of a rollout came about: its terms, and how each was computed. */
+export default function RewardDetails({ rollout }: Places["reward"]): ReactNode {
   // The reward is that of the sampled mask, not of the mask without noise that figures draw.
   const comparison = compareMasks(rollout, rollout.predictedMask);
   const compared = noisyMask(rollout) === null ? "Mask" : "Sampled mask";

@@ -1,20 +1,21 @@
 /** Curves of stored runs on one set of charts: one metric each, with one line per run. */
 import { type ReactNode, useMemo, useState, useSyncExternalStore } from "react";
-import { toLabError } from "../../../engine/errors.ts";
-import { LOOPS } from "../../../engine/rl/loops/abouts.ts";
-import type { RunDigest } from "../../../engine/runs/library/digest.ts";
-import type { StepNote } from "../../../engine/runs/notes.ts";
-import { lab } from "../../clients/lab.ts";
-import { ChartOptions, MetricPicker, SaveCsv } from "../../components/charts/curve-controls.tsx";
-import { AllSteps, ChartGrid } from "../../components/charts/live-chart.tsx";
-import { alongAxis, joinSources, loggedText, type MetricSource, otherMetrics } from "../../components/charts/series.ts";
-import { Panel } from "../../components/ui/panel/panel.tsx";
-import { useAsync } from "../../components/use-async.ts";
-import { linkTo, navigate, useRoute } from "../../stores/route.ts";
-import type { Axis } from "../../stores/route-text.ts";
-import { fillMetrics, metricStore } from "../../stores/run/metrics.ts";
+import { lab } from "../../app/clients/lab.ts";
+import { ChartOptions, MetricPicker, SaveCsv } from "../../app/components/charts/curve-controls.tsx";
+import { AllSteps, ChartGrid } from "../../app/components/charts/live-chart.tsx";
+import { alongAxis, loggedText, type MetricSource, otherMetrics } from "../../app/components/charts/series.ts";
+import type { Places } from "../../app/components/place/page-plugin.ts";
+import { Panel } from "../../app/components/ui/panel/panel.tsx";
+import { useAsync } from "../../app/components/use-async.ts";
+import { linkTo, navigate, useRoute } from "../../app/stores/route.ts";
+import type { Axis } from "../../app/stores/route-text.ts";
+import { fillMetrics, metricStore } from "../../app/stores/run/metrics.ts";
+import { toLabError } from "../../engine/errors.ts";
+import { LOOPS } from "../../engine/rl/loops/abouts.ts";
+import type { StepNote } from "../../engine/runs/notes.ts";
 import { COMPARED_METRICS, chosenChart, compareCharts } from "./chart-specs.ts";
-import styles from "./runs.module.css";
+import styles from "./compare.module.css";
+import { joinSources } from "./join-sources.ts";
 
 /**
  * Curves of stored runs as one source, which grows while they are read, and a sentence about the run that cannot be read.
@@ -51,7 +52,7 @@ const FIRST_CHOICE = LOOPS.filter(({ samples }) => samples === "text")
   .map(({ id }) => `loop${id}/completions/mean_length`);
 
 /** Curves of runs on one set of charts. @param runs one or more, in the order of their colours */
-export function RunCharts(props: { readonly runs: readonly RunDigest[] }): ReactNode {
+export default function RunCharts(props: Places["run-curves"]): ReactNode {
   const manifests = props.runs.map(({ manifest }) => manifest);
   const key = manifests.map(({ id }) => id).join(",");
   const axis = useRoute((route) => route.x);

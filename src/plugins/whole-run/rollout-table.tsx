@@ -1,25 +1,19 @@
 /** The rollouts of a run as a table. */
 import { type ReactNode, useMemo, useState } from "react";
-import { rleArea } from "../../../engine/data/mask/rle.ts";
-import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
-import { drawnMask, generatedText } from "../../../engine/runs/rollouts/rollout-facts.ts";
-import { passes, type RolloutFilter, splitTerms, termName } from "../../components/rollout/rollout-view.ts";
-import { useTableRows } from "../../components/ui/table.tsx";
-import { fixed, formatShare, NONE, signed } from "../../styles/format.ts";
-import { inspect } from "./inspector.tsx";
-import styles from "./rollouts.module.css";
+import type { Places } from "../../app/components/place/page-plugin.ts";
+import { passes, splitTerms, termName } from "../../app/components/rollout/rollout-view.ts";
+import { useTableRows } from "../../app/components/ui/table.tsx";
+import { inspect } from "../../app/screens/train/inspector.tsx";
+import { fixed, formatShare, NONE, signed } from "../../app/styles/format.ts";
+import { rleArea } from "../../engine/data/mask/rle.ts";
+import type { RolloutRecord } from "../../engine/runs/rollouts/records.ts";
+import { drawnMask, generatedText } from "../../engine/runs/rollouts/rollout-facts.ts";
+import styles from "./rollout-table.module.css";
 
 const ROW = 30;
 
 /** Every rollout that passes the filter, a row each; a press opens it. Only the rows in view are drawn. */
-export function RolloutTable(props: {
-  readonly groups: readonly GroupRecord[];
-  readonly filter: RolloutFilter;
-  /** Id of the rollout in the inspector. */
-  readonly inspected: string | null;
-  /** The groups are those of one step: the best come first, and the table is as high as its rows. */
-  readonly ofStep?: boolean;
-}): ReactNode {
+export default function RolloutTable(props: Places["rollout-table"]): ReactNode {
   const { groups, filter, inspected, ofStep = false } = props;
   const [by, setBy] = useState({ column: ofStep ? "reward" : "step", descending: true });
   const rollouts = useMemo(

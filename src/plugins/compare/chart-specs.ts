@@ -1,11 +1,9 @@
 /** Charts of one metric each, with one line per run. */
 
-import { MODES } from "../../../engine/config/modes.ts";
-import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
-import { type ChartSpec, joinedName, metricTitle, type SeriesSpec } from "../../components/charts/series.ts";
-
-/** Maximum runs per chart: the number of distinguishable colours. */
-export const MOST_RUNS = 6;
+import { type ChartSpec, metricTitle, type SeriesSpec } from "../../app/components/charts/series.ts";
+import { MODES } from "../../engine/config/modes.ts";
+import { LOOP_IDS } from "../../engine/rl/loops/abouts.ts";
+import { joinedName } from "./join-sources.ts";
 
 /** One pattern per run, so that runs differ by more than colour. */
 const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [8, 3, 2, 3], [14, 4], [5, 2]];
