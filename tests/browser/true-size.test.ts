@@ -14,10 +14,9 @@ it("a dropped checkpoint trains, stops, and resumes after a reload from the step
   writePublished(folder, "small");
   const walk = await walkTrueSize({ folder, wait: WAIT, settings: { weightStorage: "f16", towerStorage: "same" } });
   expect(walk.consoleErrors).toEqual([]);
-  expect(walk.saidWhileAnswering.join()).toMatch(/Encoding/);
-  expect(walk.masks).toBe(1);
-  expect(walk.stoppedAt).toBe(1);
-  expect(walk.resumedAt).toBe(1);
+  expect(walk.answers?.said.join()).toMatch(/Encoding/);
+  expect(walk.answers?.masks).toBe(1);
+  expect(walk.run).toEqual({ stoppedAt: 1, resumedAt: 1 });
   const steps = walk.events.filter(({ type }) => type === "step").map(({ step }) => step);
   expect(steps).toEqual([1, 2]);
   for (const { what, megabytes } of walk.parts) {

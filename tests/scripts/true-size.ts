@@ -1,12 +1,13 @@
 /**
- * npx tsx tests/scripts/true-size.ts [--size NAME] [--folder DIR] [--make] [--keep] [--memory GB] [--storage f32|f16|q8|q4]
+ * npx tsx tests/scripts/true-size.ts [--size NAME] [--folder DIR] [--make] [--keep] [--memory GB] [--storage f32|f16|q8|q4] [--where page|node] [--until ready|answers]
  *
  * Makes a folder like a download of a published checkpoint (its names, shapes, element types and tokenizer, random
  * weights; 4 GB for 1B), drops it on the built page in headless Chromium, describes a region, segments a phrase, cancels
  * another question, takes a step of both loops with small settings, stops, reloads, resumes, and prints a table of the time and memory of every process. --folder (out/true-size-SIZE) is
  * made where it is missing and deleted at the end without --keep; --make only makes it. --size is small, 1B, 4B or a release
  * on Qwen-VL such as qwen3-vl-2b. --memory is the memory of the GPU
- * as a person enters it. The adapter is Chromium's SwiftShader; LAB_VK=lavapipe takes lavapipe in its place, which is several
+ * as a person enters it. --where node opens the folder under Node instead, describes the region and
+ * segments the phrase. --until ends the walk through the page once the model is ready, or once it has answered. The adapter is Chromium's SwiftShader; LAB_VK=lavapipe takes lavapipe in its place, which is several
  * times as fast. 1B needs 12 GB of memory and, with lavapipe, about half an hour.
  */
 import { existsSync, rmSync } from "node:fs";
@@ -16,7 +17,8 @@ import { QWEN_RELEASES } from "../../bench/made-up/qwen.ts";
 import { lavapipeLibrary } from "../../bench/tool/chromium-place.ts";
 import { one, parseArguments, runTool, whole } from "../../scripts/lib/arguments.ts";
 import { badInput } from "../../src/engine/errors.ts";
-import { type WalkPart, walkTrueSize } from "../support/true-walk.ts";
+import { walkInNode } from "../support/true-node.ts";
+import { WALK_ENDS, type WalkPart, walkTrueSize } from "../support/true-walk.ts";
 
 const OPTIONS = {
   size: { takes: 1 },
@@ -25,6 +27,8 @@ const OPTIONS = {
   keep: { takes: 0 },
   memory: { takes: 1 },
   storage: { takes: 1 },
+  where: { takes: 1 },
+  until: { takes: 1 },
 } as const;
 const SIZES = ["small", "1B", "4B", ...QWEN_RELEASES] as const;
 /** Most milliseconds of a part. */
@@ -49,23 +53,37 @@ await runTool(async () => {
     }
     if (parsed.has("make")) return 0;
     const storage = one(parsed, "storage") ?? "f16";
+    const where = one(parsed, "where") ?? "page";
+    if (where !== "page" && where !== "node") throw badInput(`--where is page or node, not "${where}"`);
+    const stored = {
+      weightStorage: storage,
+      towerStorage: storage === "f32" || storage === "f16" ? "same" : "f16",
+    };
     print("\n| part | seconds | renderer, MB | GPU process, MB | largest other, MB | what the page says |\n");
     print("| --- | ---: | ---: | ---: | ---: | --- |\n");
-    const walk = await walkTrueSize({
+    const onPart = (part: WalkPart): void => print(line(part));
+    if (where === "node") {
+      const { weights, peak } = await walkInNode({ folder, settings: stored, onPart });
+      print(`\nweights ${JSON.stringify(weights)}, at most ${JSON.stringify(peak)} bytes of buffers\n`);
+      return weights.held <= weights.forecast && peak.allocated <= peak.planned ? 0 : 1;
+    }
+    const until = WALK_ENDS.find((name) => name === one(parsed, "until"));
+    if (parsed.has("until") && until === undefined) throw badInput(`--until is ${WALK_ENDS.join(" or ")}`);
+    const { consoleErrors, answers, run } = await walkTrueSize({
       folder,
       wait: WAIT,
-      settings: {
-        weightStorage: storage,
-        towerStorage: storage === "f32" || storage === "f16" ? "same" : "f16",
-        gpuMemory: String(whole(parsed, "memory", 0, 1000, 0)),
-      },
+      until,
+      settings: { ...stored, gpuMemory: String(whole(parsed, "memory", 0, 1000, 0)) },
       env: process.env.LAB_VK === "lavapipe" ? { LD_PRELOAD: lavapipeLibrary() } : {},
-      onPart: (part) => print(line(part)),
+      onPart,
     });
-    print(`\n"${walk.caption}"; ${walk.masks} mask; cancelled after ${walk.cancelSeconds.toFixed(1)} s\n`);
-    print(`Stopped at step ${walk.stoppedAt}, resumed from step ${walk.resumedAt}\n`);
-    for (const error of walk.consoleErrors) print(`console: ${error}\n`);
-    return walk.resumedAt === walk.stoppedAt && walk.consoleErrors.length === 0 ? 0 : 1;
+    if (answers !== undefined) {
+      const { caption, masks, cancelSeconds } = answers;
+      print(`\n"${caption}"; ${masks} mask; cancelled after ${cancelSeconds.toFixed(1)} s\n`);
+    }
+    if (run !== undefined) print(`Stopped at step ${run.stoppedAt}, resumed from step ${run.resumedAt}\n`);
+    for (const error of consoleErrors) print(`console: ${error}\n`);
+    return run?.resumedAt === run?.stoppedAt && consoleErrors.length === 0 ? 0 : 1;
   } finally {
     if (!parsed.has("keep") && !parsed.has("make")) rmSync(folder, { recursive: true, force: true });
   }

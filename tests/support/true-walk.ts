@@ -55,23 +55,31 @@ export interface WalkOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Most milliseconds of a part. */
   readonly wait: number;
+  /** The last thing to do; all by default. */
+  readonly until?: WalkEnd | undefined;
   readonly onPart?: (part: WalkPart) => void;
 }
 
+/** Where a walk may end: with the model loaded, or once it has answered. */
+export const WALK_ENDS = ["ready", "answers"] as const;
+export type WalkEnd = (typeof WALK_ENDS)[number];
+
+/** What is seen on the way; a shorter walk sees less. */
 export interface Walk {
   readonly parts: readonly WalkPart[];
-  /** Step at which the run was stopped, and from which it resumed. */
-  readonly stoppedAt: number;
-  readonly resumedAt: number;
   readonly events: readonly RunEvent[];
   readonly consoleErrors: readonly string[];
-  /** What the page said while it answered. */
-  readonly saidWhileAnswering: readonly string[];
-  /** Caption of the region, and number of masks of the phrase. */
-  readonly caption: string;
-  readonly masks: number;
-  /** Seconds from *Cancel* to the button that asks again. */
-  readonly cancelSeconds: number;
+  readonly answers?: {
+    /** What the page said while it answered. */
+    readonly said: readonly string[];
+    /** Caption of the region, and number of masks of the phrase. */
+    readonly caption: string;
+    readonly masks: number;
+    /** Seconds from *Cancel* to the button that asks again. */
+    readonly cancelSeconds: number;
+  };
+  /** Step at which the run was stopped, and from which it resumed. */
+  readonly run?: { readonly stoppedAt: number; readonly resumedAt: number };
 }
 
 /** Asks the opened row with the button that is shown. @returns the answer's text, and what the page said meanwhile */
@@ -91,7 +99,7 @@ async function ask(page: Page): Promise<{ readonly answer: string; readonly said
 }
 
 /** @throws Error when a part takes too long, or naming the problems that the page lists */
-export async function walkTrueSize({ folder, settings, env = {}, wait, onPart }: WalkOptions): Promise<Walk> {
+export async function walkTrueSize({ folder, settings, env = {}, wait, until, onPart }: WalkOptions): Promise<Walk> {
   const parts: WalkPart[] = [];
   const profile = mkdtempSync(join(tmpdir(), "lab-profile-"));
   let lab: OpenPage | undefined;
@@ -123,6 +131,8 @@ export async function walkTrueSize({ folder, settings, env = {}, wait, onPart }:
     const from = (await page.getByTestId("weights-from").textContent()) ?? "";
     const fit = (await page.getByTestId("fit").locator("p").first().textContent()) ?? "";
     await ended("drop to ready", `read from ${from}; ${fit}`);
+    const seen = { parts, events, consoleErrors };
+    if (until === "ready") return seen;
 
     await show(page, { screen: "data" });
     const rows = page.getByTestId("gallery").getByRole("button");
@@ -155,6 +165,8 @@ export async function walkTrueSize({ folder, settings, env = {}, wait, onPart }:
     const cancelSeconds = (performance.now() - cancelled) / 1000;
     await ended("ask about another picture, Cancel", `cancelled after ${cancelSeconds.toFixed(1)} s`);
 
+    const answers = { said: [...described.said, ...segmented.said], caption, masks, cancelSeconds };
+    if (until === "answers") return { ...seen, answers };
     let after = events.length;
     await page.getByTestId("strip-start").click();
     const { step: stoppedAt = 0 } = await untilEvent(events, after, ({ type }) => type === "step", wait);
@@ -177,8 +189,7 @@ export async function walkTrueSize({ folder, settings, env = {}, wait, onPart }:
     await ended("step 2");
     await stated(after, "finished");
     await ended("end of the run");
-    const saidWhileAnswering = [...described.said, ...segmented.said];
-    return { parts, stoppedAt, resumedAt, events, consoleErrors, saidWhileAnswering, caption, masks, cancelSeconds };
+    return { ...seen, answers, run: { stoppedAt, resumedAt } };
   } finally {
     await lab?.close();
     rmSync(profile, { recursive: true, force: true });
@@ -189,16 +200,19 @@ export async function walkTrueSize({ folder, settings, env = {}, wait, onPart }:
 export async function megabytes(devtools: CDPSession): Promise<Record<string, number>> {
   const { processInfo } = await devtools.send("SystemInfo.getProcessInfo");
   const most: Record<string, number> = {};
-  for (const { type, id } of processInfo) {
-    try {
-      const kibibytes = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${id}/status`, "utf8"))?.[1] ?? 0);
-      most[type] = Math.max(most[type] ?? 0, Math.round((kibibytes * 1024) / 1e6));
-      // Linux then counts the most resident bytes from here.
-      writeFileSync(`/proc/${id}/clear_refs`, "5");
-    } catch (thrown) {
-      // The process has ended.
-      if (!["ENOENT", "ESRCH"].includes((thrown as NodeJS.ErrnoException).code ?? "")) throw thrown;
-    }
-  }
+  for (const { type, id } of processInfo) most[type] = Math.max(most[type] ?? 0, mostResident(id) ?? 0);
   return most;
+}
+
+/** Most resident megabytes of a process since the last call; undefined once it has ended. */
+export function mostResident(id: number): number | undefined {
+  try {
+    const kibibytes = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${id}/status`, "utf8"))?.[1] ?? 0);
+    // Linux then counts the most resident bytes from here.
+    writeFileSync(`/proc/${id}/clear_refs`, "5");
+    return Math.round((kibibytes * 1024) / 1e6);
+  } catch (thrown) {
+    if (["ENOENT", "ESRCH"].includes((thrown as NodeJS.ErrnoException).code ?? "")) return undefined;
+    throw thrown;
+  }
 }
