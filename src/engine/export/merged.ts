@@ -8,11 +8,11 @@ import { checkShape, readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
 import { badInput, LabError } from "../errors.ts";
 import {
-  type Described,
   isDtype,
-  layOut,
   openSafetensors,
   type Safetensors,
+  type StreamedTensor,
+  streamSafetensors,
   tensorBytes,
 } from "../formats/safetensors.ts";
 import { MAX_CODE_BYTES, remoteCode } from "../model/remote-code.ts";
@@ -21,34 +21,6 @@ import { type FloatDtype, fromFloat32 } from "../model/weights/narrow.ts";
 import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
 import type { TensorData } from "../runs/checkpoint/trainer-state.ts";
 import { type ExportFile, type ExportFiles, wholeFile } from "./export-file.ts";
-
-// Writes safetensors files larger than memory: the header is computed from the sizes, then tensors follow one by
-// one.
-
-interface StreamedTensor extends Described {
-  /** The elements' little-endian bytes in order; called once, when the tensor is written. */
-  pieces(): AsyncIterable<Uint8Array<ArrayBuffer>>;
-}
-
-/**
- * The bytes of a file in order, equal to those of `writeSafetensors`.
- * @throws LabError("internal") when a name repeats, or a tensor yields more or fewer bytes than its shape needs
- */
-export async function* streamSafetensors(tensors: readonly StreamedTensor[]): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const { ordered, head } = layOut(tensors, { format: "pt" });
-  yield head;
-  for (const tensor of ordered) {
-    let written = 0;
-    for await (const piece of tensor.pieces()) {
-      written += piece.length;
-      yield piece;
-    }
-    const needed = tensorBytes(tensor);
-    if (written !== needed) {
-      throw new LabError("internal", `Tensor "${tensor.name}" has ${written} bytes, its shape needs ${needed}`);
-    }
-  }
-}
 
 interface MergeOptions {
   /** Element type of every float tensor; null keeps the type of the base and writes changed tensors as F32. */
@@ -102,7 +74,7 @@ export async function* mergedFiles(base: ByteFolder, trained: TrainedTensors, op
   for (const [n, shard] of shards.entries()) {
     const path = shards.length === 1 ? SINGLE : `model-${five(n + 1)}-of-${five(shards.length)}.safetensors`;
     for (const { name } of shard) weightMap[name] = path;
-    yield { path, pieces: () => streamSafetensors(shard.map(watched)) } satisfies ExportFile;
+    yield { path, pieces: () => streamSafetensors(shard.map(watched), PIECE) } satisfies ExportFile;
   }
   if (shards.length > 1) {
     const totalSize = tensors.reduce((sum, tensor) => sum + tensorBytes(tensor), 0);

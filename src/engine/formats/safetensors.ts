@@ -4,7 +4,7 @@
  */
 
 import { isRecord, parseJson } from "../bytes/json.ts";
-import type { ByteSource } from "../bytes/source.ts";
+import { type ByteSource, joinBytes } from "../bytes/source.ts";
 import { badInput, LabError, quote, shortened, thrownText } from "../errors.ts";
 
 // Element types of safetensors files and their conversion to single precision.
@@ -285,25 +285,31 @@ export function writeSafetensors(
   entries: Iterable<TensorToWrite>,
   metadata?: Readonly<Record<string, string>>,
 ): Uint8Array<ArrayBuffer> {
-  const [file] = safetensorsPieces(entries, Number.POSITIVE_INFINITY, metadata);
-  return file as Uint8Array<ArrayBuffer>;
+  const { ordered, head } = layOut([...entries].map(described), metadata);
+  return joinBytes([head, ...ordered.map(({ bytes }) => bytes)]);
+}
+
+/** A tensor of a file that is larger than memory. */
+export interface StreamedTensor extends Described {
+  /** The elements' little-endian bytes in order; called once, when the tensor is written. */
+  pieces(): AsyncIterable<Uint8Array>;
 }
 
 /**
- * The bytes of `writeSafetensors` in order, for files that should not be in memory at once.
+ * The bytes of `writeSafetensors` in order: the header is computed from the sizes, then tensors follow one by one.
  * @param size bytes of each piece; the last one may be shorter
- * @throws LabError("internal") like it
+ * @throws LabError("internal") when a name repeats, or a tensor yields more or fewer bytes than its shape needs
  */
-export function* safetensorsPieces(
-  entries: Iterable<TensorToWrite>,
+export async function* streamSafetensors(
+  tensors: readonly StreamedTensor[],
   size: number,
-  metadata?: Readonly<Record<string, string>>,
-): Generator<Uint8Array<ArrayBuffer>> {
-  const { ordered, head, bytes } = layOut([...entries].map(described), metadata);
+  metadata: Readonly<Record<string, string>> = { format: "pt" },
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const { ordered, head, bytes } = layOut(tensors, metadata);
   let left = head.length + bytes;
   let piece = new Uint8Array(Math.min(size, left));
   let filled = 0;
-  for (const part of [head, ...ordered.map((tensor) => tensor.bytes)]) {
+  for await (const part of partsOf(head, ordered)) {
     for (let from = 0; from < part.length; ) {
       const some = part.subarray(from, from + piece.length - filled);
       piece.set(some, filled);
@@ -315,6 +321,23 @@ export function* safetensorsPieces(
       piece = new Uint8Array(Math.min(size, left));
       filled = 0;
     }
+  }
+}
+
+/** The header, then the bytes of every tensor. */
+async function* partsOf(head: Uint8Array, ordered: readonly StreamedTensor[]): AsyncGenerator<Uint8Array> {
+  yield head;
+  for (const tensor of ordered) {
+    const needed = tensorBytes(tensor);
+    const bad = (written: number): LabError =>
+      new LabError("internal", `Tensor "${tensor.name}" has ${written} bytes, its shape needs ${needed}`);
+    let written = 0;
+    for await (const part of tensor.pieces()) {
+      written += part.length;
+      if (written > needed) throw bad(written);
+      yield part;
+    }
+    if (written !== needed) throw bad(written);
   }
 }
 

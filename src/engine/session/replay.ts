@@ -64,7 +64,8 @@ export async function withStoredTrainer<T>(
   const table = await keptTable(store, id);
   const found = await usableCheckpoint(store, id, upTo);
   const order = runOrder(list, selected, config, await keptDifficulty(store, id));
-  const state = found === null ? startState(model, config, start) : resumeState(model, config, found.checkpoint, start);
+  const state =
+    found === null ? startState(model, config, start) : await resumeState(model, config, found.checkpoint, start);
   const other = kept === undefined ? undefined : captionerOf(model, kept, config);
   const from = found?.step ?? 0;
   const trainer = new Trainer({

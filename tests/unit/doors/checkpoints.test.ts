@@ -4,8 +4,8 @@ import { usableCheckpoint } from "../../../src/engine/rl/run/start/stored-state.
 import {
   type CheckpointState,
   readCheckpoint,
-  type TensorData,
-  type TensorMap,
+  type TensorSet,
+  type TensorSource,
   writeCheckpoint,
 } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
@@ -16,11 +16,11 @@ const RUN = "run";
 const folder = (step: number): string => `${RUN}/checkpoints/step-${String(step).padStart(6, "0")}`;
 
 /** Tensors that can be trained on. */
-function tensors(value: number): Map<string, TensorData> {
+function tensors(value: number): Map<string, TensorSource> {
   return new Map(
     SHAPES.map(([name, shape]) => {
       const count = shape.reduce((product, side) => product * side, 1);
-      return [name, { shape, data: Float32Array.from({ length: count }, (_, at) => value + at / 8) }];
+      return [name, { shape, read: async () => Float32Array.from({ length: count }, (_, at) => value + at / 8) }];
     }),
   );
 }
@@ -40,14 +40,17 @@ async function edit(store: RunStore, path: string, change: (text: string) => str
 }
 
 /** A map with one tensor changed, or without it. */
-function changed(map: TensorMap, name: string, data: ((values: Float32Array) => void) | null): TensorMap {
+function changed(map: TensorSet, name: string, data: ((values: Float32Array) => void) | null): TensorSet {
   const copy = new Map(map);
-  const own = map.get(name) as TensorData;
+  const { shape, read } = map.get(name) as TensorSource;
   if (data === null) copy.delete(name);
   else {
-    const values = own.data.slice();
-    data(values);
-    copy.set(name, { shape: own.shape, data: values });
+    const changedValues = async (): Promise<Float32Array<ArrayBuffer>> => {
+      const values = await read();
+      data(values);
+      return values;
+    };
+    copy.set(name, { shape, read: changedValues });
   }
   return copy;
 }
@@ -132,13 +135,13 @@ describe("a checkpoint", () => {
     ],
     [
       "an infinity in its averages",
-      (s) => ({ ema: changed(s.ema as TensorMap, NAME, (v) => v.fill(Number.POSITIVE_INFINITY)) }),
+      (s) => ({ ema: changed(s.ema as TensorSet, NAME, (v) => v.fill(Number.POSITIVE_INFINITY)) }),
       /ema\.safetensors has values of .* not finite/,
     ],
     ["no averages", () => ({ ema: null }), /has no averages of its weights/],
     [
       "averages that lack a tensor",
-      (s) => ({ ema: changed(s.ema as TensorMap, NAME, null) }),
+      (s) => ({ ema: changed(s.ema as TensorSet, NAME, null) }),
       /ema.safetensors does not fit the trained tensors \("mlp1/,
     ],
     [

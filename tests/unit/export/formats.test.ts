@@ -8,6 +8,7 @@ import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { zipFiles } from "../../../src/engine/runs/zip.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { collectFiles } from "../../support/collected-files.ts";
+import { inMemory } from "../runs/sample-checkpoint.ts";
 import { group, manifest } from "../runs/sample-run.ts";
 
 const NAME = "language_model.model.layers.0.mlp.up_proj.lora_A.weight";
@@ -19,7 +20,7 @@ test("every export of the menu makes files, and their zip holds them", async () 
   await run.appendStep(2, { loss: 1, step_time: 2 });
   await run.appendGroups(2, [group(2, 1, 0)]);
   await expect(exportFiles(run, "peft")).rejects.toThrow(/has no checkpoint; it has none/);
-  const params = new Map([[NAME, { shape: [1, 2], data: Float32Array.of(1, 2) }]]);
+  const params = inMemory(new Map([[NAME, { shape: [1, 2], data: Float32Array.of(1, 2) }]]));
   const state = {
     step: 2,
     params,

@@ -27,6 +27,7 @@ import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.
 import { readTrained } from "../../../src/engine/runs/checkpoint/trained.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { writeTinyQwen } from "../../support/tiny-qwen.ts";
+import { inMemory } from "../runs/sample-checkpoint.ts";
 import { manifest } from "../runs/sample-run.ts";
 
 const SCRIPT = fileURLToPath(new URL("../../oracle/peft_logits.py", import.meta.url));
@@ -111,9 +112,9 @@ describe.each(Object.entries(PYTHONS))("%s", (_, python) => {
       const run = await createRun(store, manifest());
       await writeCheckpoint(store, run.id, {
         step: 1,
-        params,
+        params: inMemory(params),
         ema: null,
-        moments: { m: params, v: params },
+        moments: { m: inMemory(params), v: inMemory(params) },
         optimiserStep: 1,
         lora: { r: rank, alpha: 5, targets },
         config: defaultConfig(),

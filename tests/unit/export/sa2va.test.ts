@@ -28,6 +28,7 @@ import { sa2vaConfigText } from "../../../src/plugins/handover/sa2va-config.ts";
 import { exportZip } from "../../../workers/exports.ts";
 import { collectFiles } from "../../support/collected-files.ts";
 import { boxMask, jpg, png, row } from "../data/make.ts";
+import { inMemory } from "../runs/sample-checkpoint.ts";
 import { row as evaluatedRow, TERMS } from "../runs/sample-evaluations.ts";
 import { manifest } from "../runs/sample-run.ts";
 
@@ -87,9 +88,9 @@ async function storeRun(
   await made.appendStep(9, { loss: 1 });
   await writeCheckpoint(made.store, id, {
     step: 9,
-    params,
-    ema: partner ? params : null,
-    moments: { m: params, v: params },
+    params: inMemory(params),
+    ema: partner ? inMemory(params) : null,
+    moments: { m: inMemory(params), v: inMemory(params) },
     optimiserStep: 9,
     lora: { r: 16, alpha: 32, targets: ["up_proj", "q_proj"] },
     config: CONFIG,

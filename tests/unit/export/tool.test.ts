@@ -15,6 +15,7 @@ import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts"
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { bundledTool, type Done, tool as runTool } from "../../support/tools.ts";
+import { inMemory } from "../runs/sample-checkpoint.ts";
 import { group, manifest } from "../runs/sample-run.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -44,9 +45,9 @@ beforeAll(async () => {
   const moved = new Map([...params].map(([name, { shape, data }]) => [name, { shape, data: data.map((v) => v / 2) }]));
   await writeCheckpoint(store, folder.id, {
     step: 3,
-    params,
-    ema: moved,
-    moments: { m: params, v: params },
+    params: inMemory(params),
+    ema: inMemory(moved),
+    moments: { m: inMemory(params), v: inMemory(params) },
     optimiserStep: 3,
     lora: { r: adapter.rank, alpha: adapter.alpha, targets: ["q_proj", "down_proj"] },
     config: defaultConfig(),

@@ -30,6 +30,7 @@ import {
 import { openTokenizer } from "../../../src/engine/text/tokenizer.ts";
 import { HANDOVER_EXPORTS } from "../../../src/plugins/handover/formats.ts";
 import { collectFiles } from "../../support/collected-files.ts";
+import { inMemory } from "../runs/sample-checkpoint.ts";
 import { group, manifest } from "../runs/sample-run.ts";
 
 const GOLDEN = fileURLToPath(new URL("../../golden/sa2va-tiny-qwen2", import.meta.url));
@@ -87,9 +88,9 @@ beforeAll(async () => {
   const params = new Map(factors.map(({ name, shape, values }) => [name, { shape, data: values }] as const));
   await writeCheckpoint(run.store, run.id, {
     step: 3,
-    params,
+    params: inMemory(params),
     ema: null,
-    moments: { m: params, v: params },
+    moments: { m: inMemory(params), v: inMemory(params) },
     optimiserStep: 3,
     lora: { r: 2, alpha: CONFIG.loraAlpha, targets: TARGETS },
     config: CONFIG,

@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import { memorySource } from "../../../src/engine/bytes/source.ts";
-import { streamSafetensors } from "../../../src/engine/export/merged.ts";
-import { openSafetensors, toFloat32, writeSafetensors } from "../../../src/engine/formats/safetensors.ts";
+import {
+  openSafetensors,
+  streamSafetensors,
+  toFloat32,
+  writeSafetensors,
+} from "../../../src/engine/formats/safetensors.ts";
 import { fromFloat32, parseFloatDtype } from "../../../src/engine/model/weights/narrow.ts";
 
 const words = (bytes: Uint8Array): number[] =>
@@ -56,13 +60,15 @@ test("a streamed file is the file written at once, and ranges of it read as its 
       yield data instanceof Float32Array ? new Uint8Array(data.buffer) : (data.bytes as Uint8Array<ArrayBuffer>);
     },
   }));
-  for await (const piece of streamSafetensors(streamed)) pieces.push(piece);
+  for await (const piece of streamSafetensors(streamed, 50)) pieces.push(piece);
   const whole = new Uint8Array(await new Blob(pieces).arrayBuffer());
   expect(whole).toEqual(writeSafetensors(tensors, { format: "pt" }));
+  expect(new Set(pieces.slice(0, -1).map(({ length }) => length))).toEqual(new Set([50]));
+  expect(pieces.at(-1)?.length).toBe(whole.length % 50);
   const file = await openSafetensors(memorySource("x.safetensors", whole));
   expect(Array.from(await file.readRange("a", 2, 6))).toEqual([1, 2]);
   await expect(file.readRawRange("b", 4, 25)).rejects.toThrow(/not inside "b"/);
-  const short = streamSafetensors([{ name: "s", shape: [3], dtype: "F32", pieces: async function* () {} }]);
+  const short = streamSafetensors([{ name: "s", shape: [3], dtype: "F32", pieces: async function* () {} }], 50);
   const drained = async (): Promise<void> => {
     for await (const piece of short) expect(piece.length).toBeGreaterThan(0);
   };

@@ -27,7 +27,9 @@ const REFUSED = "The judge is only listened to";
 /** A checkpoint that training can go on from. */
 function usable(step: number): CheckpointState {
   const { moments, ...rest } = state(step);
-  const squares = [...moments.v].map(([name, { shape, data }]) => [name, { shape, data: data.map(Math.abs) }] as const);
+  const squares = [...moments.v].map(
+    ([name, { shape, read }]) => [name, { shape, read: async () => (await read()).map(Math.abs) }] as const,
+  );
   return { ...rest, moments: { m: moments.m, v: new Map(squares) } };
 }
 

@@ -8,17 +8,18 @@ import {
   listCheckpoints,
   pruneCheckpoints,
   readCheckpoint,
-  type TensorData,
+  type TensorSet,
+  type TensorSource,
   writeCheckpoint,
 } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { killAfter } from "./killed-store.ts";
-import { Q, state, tensors } from "./sample-checkpoint.ts";
+import { Q, readAll, state, tensors } from "./sample-checkpoint.ts";
 
-const bits = (map: ReadonlyMap<string, TensorData> | null): unknown =>
-  map === null
+const bits = async (set: TensorSet | null): Promise<unknown> =>
+  set === null
     ? null
-    : [...map].map(([name, { shape, data }]) => [
+    : [...(await readAll(set))].map(([name, { shape, data }]) => [
         name,
         shape,
         [...new Uint32Array(data.buffer, data.byteOffset, data.length)],
@@ -29,8 +30,9 @@ test("a checkpoint comes back bit for bit and in order", async () => {
   const before = state();
   const bytes = await writeCheckpoint(store, "run", before);
   const after = await readCheckpoint(store, "run", 100);
-  for (const key of ["params", "ema"] as const) expect(bits(after[key])).toEqual(bits(before[key]));
-  for (const key of ["m", "v"] as const) expect(bits(after.moments[key])).toEqual(bits(before.moments[key]));
+  for (const key of ["params", "ema"] as const) expect(await bits(after[key])).toEqual(await bits(before[key]));
+  for (const key of ["m", "v"] as const)
+    expect(await bits(after.moments[key])).toEqual(await bits(before.moments[key]));
   const plain = ({ params: _, ema: __, moments: ___, ...rest }: CheckpointState): unknown => rest;
   expect(plain(after)).toStrictEqual(plain(before));
   expect(Object.is((after.trainer as { minus: number }).minus, -0)).toBe(true);
@@ -55,7 +57,7 @@ test("without adapters and without an EMA their files are absent", async () => {
   const moments = { m: own(3), v: own(4) };
   await writeCheckpoint(store, "run", { ...state(), params, lora: null, ema: null, moments });
   const after = await readCheckpoint(store, "run", 100);
-  expect(bits(after.params)).toEqual(bits(params));
+  expect(await bits(after.params)).toEqual(await bits(params));
   expect(after.ema).toBeNull();
   expect(await store.size("run/checkpoints/step-000100/adapter_config.json")).toBeNull();
 });
@@ -114,9 +116,9 @@ test("a file is written in pieces of bounded size, with the bytes and the hash o
       return held.append(path, content);
     },
   };
-  const large = (seed: number): TensorData => ({
+  const large = (seed: number): TensorSource => ({
     shape: [2 ** 12, 2 ** 10 + 3],
-    data: new Float32Array(2 ** 12 * (2 ** 10 + 3)).fill(seed),
+    read: async () => new Float32Array(2 ** 12 * (2 ** 10 + 3)).fill(seed),
   });
   const params = new Map([...tensors(1), ["mlp1.1.weight", large(1)] as const]);
   const moments = { m: params, v: new Map([...tensors(2), ["mlp1.1.weight", large(2)] as const]) };
@@ -125,13 +127,13 @@ test("a file is written in pieces of bounded size, with the bytes and the hash o
   expect(Math.max(...sizes)).toBe(HASH_PIECE);
   const path = "run/checkpoints/step-000100/optimizer.safetensors";
   const listed = [
-    ...[...moments.m].map(([name, tensor]) => ({ name: `exp_avg.${name}`, ...tensor })),
-    ...[...moments.v].map(([name, tensor]) => ({ name: `exp_avg_sq.${name}`, ...tensor })),
+    ...[...(await readAll(moments.m))].map(([name, tensor]) => ({ name: `exp_avg.${name}`, ...tensor })),
+    ...[...(await readAll(moments.v))].map(([name, tensor]) => ({ name: `exp_avg_sq.${name}`, ...tensor })),
   ];
   expect(Buffer.compare(await store.read(path), writeSafetensors(listed, { format: "pt" }))).toBe(0);
   // Its hash is checked when it is read.
   const after = await readCheckpoint(store, "run", 100);
-  expect(after.moments.v.get("mlp1.1.weight")?.data.at(-1)).toBe(large(2).data.at(-1));
+  expect((await after.moments.v.get("mlp1.1.weight")?.read())?.at(-1)).toBe(2);
   const written = sizes.length;
   await writeCheckpoint(store, "run", before);
   expect(sizes).toHaveLength(written);
@@ -192,7 +194,7 @@ test("pruning keeps the last ones and the best, and clears incomplete folders", 
 });
 
 test("an average or moments that lack a tensor, or hold it in another shape, are refused", async () => {
-  const [name, tensor] = [...tensors(2)][0] as [string, { shape: readonly number[]; data: Float32Array }];
+  const [name, tensor] = [...tensors(2)][0] as [string, TensorSource];
   const less = new Map([...tensors(2)].filter(([own]) => own !== name));
   const reshaped = new Map([...tensors(2), [name, { ...tensor, shape: [...tensor.shape, 1] }] as const]);
   for (const odd of [less, reshaped]) {

@@ -15,6 +15,7 @@ import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.
 import { writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { zippedRun } from "../../support/zipped-run.ts";
+import { inMemory } from "./sample-checkpoint.ts";
 import { evaluation } from "./sample-evaluations.ts";
 import { group, manifest } from "./sample-run.ts";
 
@@ -127,9 +128,9 @@ test.skipIf(!hasReaders())("pandas, datasets, TensorBoard and safetensors read a
     const params = new Map([[name, { shape: [1, 2], data: Float32Array.of(1, 2) }]]);
     await writeCheckpoint(store, run.id, {
       step: 3,
-      params,
+      params: inMemory(params),
       ema: null,
-      moments: { m: params, v: params },
+      moments: { m: inMemory(params), v: inMemory(params) },
       optimiserStep: 3,
       lora: { r: 1, alpha: 2, targets: ["up_proj"] },
       config: defaultConfig(),

@@ -220,11 +220,19 @@ export function gather(layout: FlatLayout, set: PartialSet, own = false): Tensor
 /**
  * The tensors of the arenas by name, owned by the caller. One that fills its arena is shared with it unless `own` is
  * true.
+ * @param wanted which tensors; all by default
  */
-export function scatter(layout: FlatLayout, flats: Flats, own = false): Record<string, Tensor> {
+export function scatter(
+  layout: FlatLayout,
+  flats: Flats,
+  own = false,
+  wanted: (name: string) => boolean = () => true,
+): Record<string, Tensor> {
   if (!customKernels()) {
     const parts = layout.arenas.flatMap(({ segments }, a) => segments.map((segment) => ({ segment, flat: flats[a] })));
-    const inOrder = parts.sort((one, other) => one.segment.index - other.segment.index);
+    const inOrder = parts
+      .filter(({ segment }) => wanted(segment.name))
+      .sort((one, other) => one.segment.index - other.segment.index);
     return Object.fromEntries(
       inOrder.map(({ segment, flat }) => [
         segment.name,
@@ -238,6 +246,7 @@ export function scatter(layout: FlatLayout, flats: Flats, own = false): Record<s
   layout.arenas.forEach((arena, a) => {
     const flat = flats[a] as Tensor;
     for (const { name, shape, size, offset, index } of arena.segments) {
+      if (!wanted(name)) continue;
       if (alone(arena) && !own) {
         byIndex[index] = [name, flat.reshape([...shape])];
         continue;
@@ -248,7 +257,10 @@ export function scatter(layout: FlatLayout, flats: Flats, own = false): Record<s
     }
   });
   copyBuffers(copies);
-  for (const [name, tensor] of byIndex) set[name] = tensor;
+  // The array has holes where a tensor is not wanted.
+  byIndex.forEach(([name, tensor]) => {
+    set[name] = tensor;
+  });
   return set;
 }
 
@@ -257,7 +269,8 @@ export async function readSet(
   layout: FlatLayout,
   set: Readonly<Record<string, Tensor>>,
 ): Promise<Map<string, Float32Array>> {
-  const flats = gather(layout, set);
+  // Copies, because a read-back leaves the values with its tensor.
+  const flats = gather(layout, set, true);
   const values = new Map(Object.keys(set).map((name) => [name, new Float32Array(0)]));
   try {
     for (const [a, { segments }] of layout.arenas.entries()) {

@@ -98,9 +98,10 @@ export class AdamState {
     return new AdamState(0, zerosSet(params), zerosSet(params));
   }
 
-  /** Copies of the first or second moments by name; owned by the caller. */
-  moments(which: "first" | "second"): ParameterSet {
-    return scatter(this.layout, this.held()[which], true);
+  /** Copies of the first or second moments of these tensors, by default of all; owned by the caller. */
+  moments(which: "first" | "second", names?: readonly string[]): ParameterSet {
+    const wanted = names && new Set(names);
+    return scatter(this.layout, this.held()[which], true, (name) => wanted?.has(name) ?? true);
   }
 
   /** Every tensor of the state. */

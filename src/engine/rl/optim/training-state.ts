@@ -6,8 +6,9 @@ import { badInput, LabError } from "../../errors.ts";
 import { FlatLayout, readSet } from "../../gpu/flat/layout.ts";
 import { tf } from "../../gpu/tf.ts";
 import { isLanguageBlock } from "../../model/adapter/trainable.ts";
-import type { ParameterSet } from "../../model/weights/weights.ts";
-import type { CheckpointState, TensorData, TensorMap } from "../../runs/checkpoint/trainer-state.ts";
+import { collectWeights, type WeightPiece } from "../../model/weights/weight-pieces.ts";
+import { type ParameterSet, tensorsOf } from "../../model/weights/weights.ts";
+import type { CheckpointState, TensorSet, TensorSource } from "../../runs/checkpoint/trainer-state.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
 import { perLoop } from "../loops/abouts.ts";
 import type { EntropyControlState } from "../objective/entropy-control.ts";
@@ -21,6 +22,7 @@ import {
   disposeSet,
   emaDistance,
   mapSet,
+  member,
   moveAverage,
   rampedDecay,
 } from "./optimiser.ts";
@@ -315,75 +317,136 @@ export function adamOf(config: LabConfig, blockOf: (name: string) => string): Ad
   };
 }
 
-/** The state as a checkpoint's arrays; reads every tensor back. */
-export async function stateArrays(
+/** Maximum elements that are read back together, if no tensor is larger. */
+const READ_ELEMENTS = 2 ** 22;
+
+/** The state as a checkpoint's sets. Tensors are read back as they are asked for, so the state must not change meanwhile. */
+export function stateSets(
   state: TrainingState,
-): Promise<Pick<CheckpointState, "params" | "ema" | "reference" | "moments" | "optimiserStep">> {
+): Pick<CheckpointState, "params" | "ema" | "reference" | "moments" | "optimiserStep"> {
+  const { params, ema, reference, adam } = state;
+  const newest: Batch = { names: [], values: new Map() };
+  const set = (of: ParameterSet): TensorSet =>
+    readBack(newest, of, (names) => Object.fromEntries(names.map((name) => [name, member(of, name).clone()])));
+  const moments = (which: "first" | "second"): TensorSet =>
+    readBack(newest, params, (names) => adam.moments(which, names));
   return {
-    reference: state.reference === null ? null : await arrays(state.reference),
-    params: await arrays(state.params),
-    ema: await arrays(state.ema),
-    moments: { m: await momentArrays(state, "first"), v: await momentArrays(state, "second") },
-    optimiserStep: state.adam.step,
+    reference: reference === null ? null : set(reference),
+    params: set(params),
+    ema: set(ema),
+    moments: { m: moments("first"), v: moments("second") },
+    optimiserStep: adam.step,
   };
 }
 
+/** Tensors that were read back together. */
+interface Batch {
+  names: readonly string[];
+  values: ReadonlyMap<string, Float32Array>;
+}
+
 /**
- * The state of a checkpoint with its start. Takes ownership of `start`.
- * @throws LabError("bad-input") when the checkpoint's tensors do not match the trainable set
+ * A set that is read back in batches of neighbours by name, the order of a file.
+ * @param newest the only batch in host memory, replaced when a tensor of another one is read
+ * @param shapes tensors with names and shapes of the set
+ * @param tensorsOf tensors by their names, which are disposed of
  */
-export function restoreState(
+function readBack(
+  newest: Batch,
+  shapes: ParameterSet,
+  tensorsOf: (names: readonly string[]) => ParameterSet,
+): TensorSet {
+  const batches: string[][] = [];
+  let room = 0;
+  for (const name of Object.keys(shapes).sort()) {
+    const { size } = member(shapes, name);
+    if (size > room) {
+      batches.push([]);
+      room = READ_ELEMENTS;
+    }
+    batches.at(-1)?.push(name);
+    room -= size;
+  }
+  const read = async (name: string, names: readonly string[]): Promise<Float32Array<ArrayBuffer>> => {
+    if (newest.names !== names) {
+      newest.values = new Map();
+      const tensors = tensorsOf(names);
+      newest.values = await readSet(FlatLayout.of(tensors), tensors).finally(() => disposeSet(tensors));
+      newest.names = names;
+    }
+    return newest.values.get(name) as Float32Array<ArrayBuffer>;
+  };
+  const batchOf = new Map(batches.flatMap((batch) => batch.map((name) => [name, batch] as const)));
+  return new Map(
+    Object.entries(shapes).map(([name, { shape }]): [string, TensorSource] => [
+      name,
+      { shape, read: () => read(name, batchOf.get(name) as readonly string[]) },
+    ]),
+  );
+}
+
+/**
+ * The state of a checkpoint with its start. Takes ownership of `start`, and disposes of it after an error. Tensors are read
+ * and uploaded one at a time.
+ * @throws LabError("bad-input") when the checkpoint's tensors do not match the trainable set; errors of reading them
+ */
+export async function restoreState(
   start: ParameterSet,
   blockOf: (name: string) => string,
   loraScale: number,
   checkpoint: CheckpointState,
   counters: Pick<TrainingState, "optimiserSteps" | "skippedSteps" | "entropy">,
-): TrainingState {
-  const check = (map: TensorMap | null, what: string): void => {
+): Promise<TrainingState> {
+  const names = Object.keys(start);
+  const made: ParameterSet[] = [start];
+  const load = async (set: TensorSet): Promise<ParameterSet> => {
+    const pieces = async function* (): AsyncGenerator<WeightPiece> {
+      for (const name of names) {
+        const { shape, read } = set.get(name) as TensorSource;
+        yield { kind: "tensor", name, shape, values: await read() };
+      }
+    };
+    const loaded = Object.fromEntries(tensorsOf(await collectWeights(pieces())));
+    made.push(loaded);
+    return loaded;
+  };
+  const check = (set: TensorSet | null, what: string): void => {
     for (const [name, tensor] of Object.entries(start)) {
-      const stored = map?.get(name);
+      const stored = set?.get(name);
       if (stored === undefined || String(stored.shape) !== String(tensor.shape)) {
         throw badInput(`The checkpoint's ${what} do not fit this model at "${name}"; nothing was changed`, name);
       }
     }
   };
   const { params, ema, moments, reference } = checkpoint;
-  // Check all sets before any tensor is made.
-  check(params, "weights");
-  check(ema, "averages");
-  check(moments.m, "moments");
-  check(moments.v, "moments");
-  if (reference) check(reference, "reference");
-  const load = (map: TensorMap): ParameterSet =>
-    Object.fromEntries(
-      Object.keys(start).map((name) => {
-        const { data, shape } = map.get(name) as TensorData;
-        return [name, tf.tensor(data, [...shape])];
-      }),
-    );
-  return {
-    params: load(params),
-    ema: load(ema as TensorMap),
-    start,
-    reference: reference === undefined || reference === null ? null : load(reference),
-    adam: new AdamState(checkpoint.optimiserStep, load(moments.m), load(moments.v)),
-    names: Object.keys(start),
-    blockOf,
-    loraScale,
-    ...counters,
-  };
-}
-
-async function momentArrays({ adam }: TrainingState, which: "first" | "second"): Promise<TensorMap> {
-  const set = adam.moments(which);
-  return await arrays(set).finally(() => disposeSet(set));
-}
-
-/** Copies of the values of a set, independent of its tensors. */
-async function arrays(set: ParameterSet): Promise<TensorMap> {
-  const map = new Map<string, TensorData>();
-  const shapes = Object.entries(set).map(([name, { shape }]) => [name, shape] as const);
-  const values = await readSet(new FlatLayout(shapes), set);
-  for (const [name, shape] of shapes) map.set(name, { shape, data: values.get(name) as Float32Array });
-  return map;
+  try {
+    // Check all sets before any tensor is made.
+    check(params, "weights");
+    check(ema, "averages");
+    check(moments.m, "moments");
+    check(moments.v, "moments");
+    if (reference) check(reference, "reference");
+    const adam = new AdamState(checkpoint.optimiserStep, await load(moments.m), await load(moments.v));
+    // The state owns them from here on.
+    made.splice(1);
+    try {
+      return {
+        params: await load(params),
+        ema: await load(ema as TensorSet),
+        start,
+        reference: reference ? await load(reference) : null,
+        adam,
+        names,
+        blockOf,
+        loraScale,
+        ...counters,
+      };
+    } catch (thrown) {
+      adam.dispose();
+      throw thrown;
+    }
+  } catch (thrown) {
+    for (const set of made) disposeSet(set);
+    throw thrown;
+  }
 }

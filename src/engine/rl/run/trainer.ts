@@ -26,7 +26,7 @@ import { Thumbnails } from "../../runs/rollouts/thumbnails.ts";
 import { StorageFull } from "../../storage/store.ts";
 import { aboutLoop, LOOP_IDS } from "../loops/abouts.ts";
 import { LOOP_CODE } from "../loops/registry.ts";
-import { NonFiniteGradient, stateArrays } from "../optim/training-state.ts";
+import { NonFiniteGradient, stateSets } from "../optim/training-state.ts";
 import { runWeights, type StepContext } from "../step/context.ts";
 import { drawnGroup, observedStep } from "../step/listeners.ts";
 import { totalLoss } from "../step/metrics/step-metrics.ts";
@@ -412,9 +412,15 @@ export class Trainer {
     this.#checkpointAsked = false;
     if (run.store.scratch === true) return;
     this.#tellPhase("checkpoint");
-    const arrays = await stateArrays(state);
     const baseModel = { name: model.name, hash: run.manifest().model.hash };
-    const checkpoint = { ...arrays, step: this.#step, lora, config, trainer: countersOf(state, config), baseModel };
+    const checkpoint = {
+      ...stateSets(state),
+      step: this.#step,
+      lora,
+      config,
+      trainer: countersOf(state, config),
+      baseModel,
+    };
     const bytes = await this.#stored(() => writeCheckpoint(run.store, run.id, checkpoint), "checkpoint");
     this.#lastCheckpoint = this.#step;
     await pruneRun(run, config);

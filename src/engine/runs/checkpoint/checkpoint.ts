@@ -14,20 +14,21 @@ import {
   MODULES_FILE,
   toPeftName,
 } from "../../formats/peft-names.ts";
-import { safetensorsPieces } from "../../formats/safetensors.ts";
+import { type StreamedTensor, streamSafetensors } from "../../formats/safetensors.ts";
 import type { RunStore } from "../../storage/store.ts";
 import { exactJson, type Json } from "../numbers-json.ts";
 import { checkpointPath, listCheckpoints, MARKER, removeCheckpoint } from "./checkpoint-folder.ts";
 import {
   type CheckpointState,
   formatTrainerState,
+  openTensors,
   parseTrainerState,
-  readTensors,
-  type TensorMap,
+  type TensorSet,
+  type TensorSource,
 } from "./trainer-state.ts";
 
 export { listCheckpoints, pruneCheckpoints } from "./checkpoint-folder.ts";
-export type { CheckpointState, TensorData, TensorMap } from "./trainer-state.ts";
+export type { CheckpointState, TensorSet, TensorSource } from "./trainer-state.ts";
 
 const FORMAT = "sa2va-lab-checkpoint/1";
 const OPTIMIZER_FILE = "optimizer.safetensors";
@@ -81,7 +82,8 @@ async function isIntact(store: RunStore, runId: string, step: number): Promise<b
 }
 
 /**
- * Gives each file of a checkpoint to `take`, piece by piece in order: a file of a large model would not fit one array.
+ * Gives each file of a checkpoint to `take`, piece by piece in order: a file of a large model would not fit one array. Each
+ * tensor is read when its turn comes.
  * @returns the marker's text and the bytes of all files
  */
 async function describe(
@@ -90,10 +92,13 @@ async function describe(
 ): Promise<{ readonly marker: string; readonly bytes: number }> {
   const sizes: Record<string, number> = {};
   const hashes: Record<string, string> = {};
-  const write = async (name: string, pieces: Iterable<Uint8Array<ArrayBuffer>>): Promise<void> => {
+  const write = async (
+    name: string,
+    pieces: Iterable<Uint8Array<ArrayBuffer>> | AsyncIterable<Uint8Array<ArrayBuffer>>,
+  ): Promise<void> => {
     const hash = new PiecewiseHash();
     let size = 0;
-    for (const piece of pieces) {
+    for await (const piece of pieces) {
       await take(name, piece, size === 0);
       await hash.add(piece);
       size += piece.length;
@@ -121,7 +126,8 @@ async function describe(
 }
 
 /**
- * The state that was passed to writeCheckpoint, with equal bits and order of the tensors.
+ * The state that was passed to writeCheckpoint, with equal bits and order of the tensors. All are checked, one at a time,
+ * and read again when they are needed.
  * @throws LabError("storage") when the step has no complete checkpoint, "bad-input" naming a file that is damaged,
  * lacks a trained tensor or holds values that are not finite
  */
@@ -129,7 +135,11 @@ export async function readCheckpoint(store: RunStore, runId: string, step: numbe
   const folder = checkpointPath(runId, step);
   await checkFiles(store, runId, step);
   const has = async (name: string): Promise<boolean> => (await store.size(`${folder}/${name}`)) !== null;
-  const tensors = (name: string): Promise<TensorMap> => readTensors(store, `${folder}/${name}`);
+  const tensors = async (name: string): Promise<TensorSet> => {
+    const set = await openTensors(store, `${folder}/${name}`);
+    for (const tensor of set.values()) await tensor.read();
+    return set;
+  };
 
   const path = `${folder}/${STATE_FILE}`;
   const { order, ...rest } = parseTrainerState(await store.readText(path), path);
@@ -212,25 +222,29 @@ export async function checkFiles(store: RunStore, runId: string, step: number): 
   }
 }
 
-function tensorFile(
-  entries: Iterable<readonly [string, { shape: readonly number[]; data: Float32Array }]>,
-): Iterable<Uint8Array<ArrayBuffer>> {
-  const list = [...entries].map(([name, { shape, data }]) => ({ name, shape, data }));
-  return safetensorsPieces(list, HASH_PIECE, { format: "pt" });
+function tensorFile(entries: Iterable<readonly [string, TensorSource]>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const list = [...entries].map(
+    ([name, { shape, read }]): StreamedTensor => ({
+      name,
+      shape,
+      dtype: "F32",
+      async *pieces() {
+        yield new Uint8Array((await read()).buffer);
+      },
+    }),
+  );
+  return streamSafetensors(list, HASH_PIECE);
 }
 
-function joinMoments({
-  m,
-  v,
-}: CheckpointState["moments"]): [string, { shape: readonly number[]; data: Float32Array }][] {
+function joinMoments({ m, v }: CheckpointState["moments"]): [string, TensorSource][] {
   return [
-    ...[...m].map(([name, tensor]) => [FIRST_MOMENT + name, tensor] as [string, typeof tensor]),
-    ...[...v].map(([name, tensor]) => [SECOND_MOMENT + name, tensor] as [string, typeof tensor]),
+    ...[...m].map(([name, tensor]): [string, TensorSource] => [FIRST_MOMENT + name, tensor]),
+    ...[...v].map(([name, tensor]): [string, TensorSource] => [SECOND_MOMENT + name, tensor]),
   ];
 }
 
-function splitMoments(file: TensorMap): CheckpointState["moments"] {
-  const part = (prefix: string): TensorMap =>
+function splitMoments(file: TensorSet): CheckpointState["moments"] {
+  const part = (prefix: string): TensorSet =>
     new Map(
       [...file].flatMap(([name, tensor]) => (name.startsWith(prefix) ? [[name.slice(prefix.length), tensor]] : [])),
     );
@@ -238,7 +252,7 @@ function splitMoments(file: TensorMap): CheckpointState["moments"] {
 }
 
 /** @throws LabError("bad-input") unless the file holds exactly the trained tensors with their shapes */
-function checkSame(found: TensorMap, params: TensorMap, file: string): void {
+function checkSame(found: TensorSet, params: TensorSet, file: string): void {
   const odd =
     [...params].find(([name, { shape }]) => String(found.get(name)?.shape) !== String(shape))?.[0] ??
     [...found.keys()].find((name) => !params.has(name));
@@ -247,7 +261,7 @@ function checkSame(found: TensorMap, params: TensorMap, file: string): void {
 }
 
 /** The tensors in the order of the trainable set, so that sums over them, such as the gradient norm, repeat exactly. */
-function inOrder(tensors: TensorMap, order: readonly string[]): TensorMap {
+function inOrder(tensors: TensorSet, order: readonly string[]): TensorSet {
   const listed = order.filter((name) => tensors.has(name));
   const known = new Set(listed);
   const rest = [...tensors.keys()].filter((name) => !known.has(name)).sort();

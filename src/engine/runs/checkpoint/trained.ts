@@ -6,8 +6,8 @@ import { checkFiles } from "./checkpoint.ts";
 import { checkpointPath, listCheckpoints } from "./checkpoint-folder.ts";
 import {
   type CheckpointState,
+  openTensors,
   parseTrainerState,
-  readTensors,
   type TensorData,
   type TensorMap,
 } from "./trainer-state.ts";
@@ -49,7 +49,9 @@ export async function readTrained(
   for (const name of names) {
     const path = `${folder}/${name}`;
     if ((await store.size(path)) === null) continue;
-    for (const [tensor, data] of await readTensors(store, path)) held.set(tensor, data);
+    for (const [tensor, { shape, read }] of await openTensors(store, path)) {
+      held.set(tensor, { shape, data: await read() });
+    }
   }
   if (side === "ema" && held.size === 0) {
     throw badInput(`Checkpoint ${chosen} of run "${runId}" holds no moving average`, folder);

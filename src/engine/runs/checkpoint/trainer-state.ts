@@ -21,18 +21,28 @@ export interface TensorData {
 /** Tensors by full path, e.g. `mlp1.1.weight`, in the order of the trainable set. */
 export type TensorMap = ReadonlyMap<string, TensorData>;
 
+/** A tensor whose elements are read when they are needed: the sets of a large model do not fit in host memory. */
+export interface TensorSource {
+  readonly shape: readonly number[];
+  /** Row-major elements. @throws LabError when they cannot be read, "bad-input" when one of a file is not finite */
+  read(): Promise<Float32Array<ArrayBuffer>>;
+}
+
+/** Tensors by full path like `TensorMap`, read one at a time. */
+export type TensorSet = ReadonlyMap<string, TensorSource>;
+
 /** Everything a run needs to continue from a step as if it had never stopped. */
 export interface CheckpointState {
   /** Steps done. */
   readonly step: number;
   /** Trained tensors: `language_model.….lora_A.weight`, `mlp1.….weight`, … */
-  readonly params: TensorMap;
+  readonly params: TensorSet;
   /** Null if the run has no EMA. */
-  readonly ema: TensorMap | null;
+  readonly ema: TensorSet | null;
   /** The synchronised reference; null or absent if it equals the start. */
-  readonly reference?: TensorMap | null;
+  readonly reference?: TensorSet | null;
   /** AdamW's first and second moments, by the names of the tensors. */
-  readonly moments: { readonly m: TensorMap; readonly v: TensorMap };
+  readonly moments: { readonly m: TensorSet; readonly v: TensorSet };
   /** AdamW's own step count, the exponent of its bias correction. */
   readonly optimiserStep: number;
   /** Null without adapters. `targets` are the last parts of the layers' names, e.g. "q_proj". */
@@ -156,18 +166,16 @@ function finite(value: number | undefined): number | null {
 // The tensors of a checkpoint's file.
 
 /**
- * Every tensor of a safetensors file, in file order.
- * @throws LabError("bad-input") naming a damaged file, or a tensor with a value that is not finite
+ * Every tensor of a safetensors file, in file order. Reading one throws LabError("bad-input") for a value that is not
+ * finite.
+ * @throws LabError("bad-input") naming a damaged file
  */
-export async function readTensors(store: RunStore, path: string): Promise<Map<string, TensorData>> {
+export async function openTensors(store: RunStore, path: string): Promise<Map<string, TensorSource>> {
   const file = await openSafetensors(await store.open(path));
-  const map = new Map<string, TensorData>();
-  for (const name of file.names) {
+  const read = async (name: string): Promise<Float32Array<ArrayBuffer>> => {
     const data = await file.read(name);
-    if (!data.every(Number.isFinite)) {
-      throw badInput(`${path} has values of ${quote(name)} that are not finite; nothing was changed`, path);
-    }
-    map.set(name, { shape: file.info(name).shape, data });
-  }
-  return map;
+    if (data.every(Number.isFinite)) return data;
+    throw badInput(`${path} has values of ${quote(name)} that are not finite; nothing was changed`, path);
+  };
+  return new Map(file.names.map((name) => [name, { shape: file.info(name).shape, read: () => read(name) }]));
 }

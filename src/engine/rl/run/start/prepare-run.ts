@@ -285,7 +285,7 @@ export async function prepareStored(
     const judge = await judgeRecord(run, await scorer.begin(config, await runSpending(run)), step);
     const start = await keptAdapter(store, id, "start", model, manifest.startAdapter);
     const captioner = requireCaptioner(config, await keptAdapter(store, id, "captioner", model, manifest.captioner));
-    const state = resumeState(model, config, checkpoint, start);
+    const state = await resumeState(model, config, checkpoint, start);
     try {
       await dropLaterSteps(run, step);
       await judge.store();

@@ -98,19 +98,15 @@ export function startState(model: Sa2vaModel, config: LabConfig, start?: StartAd
 }
 
 /** State of a run that continues from a checkpoint of the same model and start. */
-export function resumeState(
+export async function resumeState(
   model: Sa2vaModel,
   config: LabConfig,
   checkpoint: CheckpointState,
   start?: StartAdapter,
-): TrainingState {
-  return restoreState(
-    startParameters(model, config, start),
-    blocks(model, config),
-    config.loraAlpha / config.loraR,
-    checkpoint,
-    parseCounters(checkpoint.trainer, config),
-  );
+): Promise<TrainingState> {
+  const counters = parseCounters(checkpoint.trainer, config);
+  const own = startParameters(model, config, start);
+  return restoreState(own, blocks(model, config), config.loraAlpha / config.loraR, checkpoint, counters);
 }
 
 /** The state that a checkpoint stores besides arrays. */

@@ -109,7 +109,7 @@ export async function usableCheckpoint(
   for (const step of [...(await listCheckpoints(store, runId))].filter((at) => at <= before).reverse()) {
     try {
       const checkpoint = await readCheckpoint(store, runId, step);
-      requireTrainable(checkpoint);
+      await requireTrainable(checkpoint);
       return { step, checkpoint, passedOver: newest === undefined ? null : sentence(newest.step, newest.error, step) };
     } catch (thrown) {
       if (!(thrown instanceof LabError)) throw thrown;
@@ -129,12 +129,12 @@ function sentence(damaged: number, { message }: LabError, step: number): string 
  * second moments.
  * @throws LabError("bad-input") naming what is missing
  */
-export function requireTrainable({ step, params, ema, moments }: CheckpointState): void {
+export async function requireTrainable({ step, params, ema, moments }: CheckpointState): Promise<void> {
   const bad = (why: string): LabError => badInput(`The checkpoint of step ${step} has ${why}; nothing was changed`);
   if (ema === null) throw bad("no averages of its weights");
   if (moments.m.size !== params.size || moments.v.size !== params.size) throw bad("no moments of its weights");
-  for (const [name, { data }] of moments.v) {
-    if (data.some((value) => value < 0)) throw bad(`negative second moments of ${quote(name)}`);
+  for (const [name, { read }] of moments.v) {
+    if ((await read()).some((value) => value < 0)) throw bad(`negative second moments of ${quote(name)}`);
   }
 }
 
@@ -147,7 +147,8 @@ export async function storedState(
 ): Promise<{ readonly state: TrainingState; readonly step: number }> {
   const start = await keptAdapter(store, run.id, "start", model, run.manifest().startAdapter);
   const found = await usableCheckpoint(store, run.id);
-  const state = found === null ? startState(model, config, start) : resumeState(model, config, found.checkpoint, start);
+  const state =
+    found === null ? startState(model, config, start) : await resumeState(model, config, found.checkpoint, start);
   const step = found?.step ?? 0;
   await dropLaterSteps(run, step);
   return { state, step };
