@@ -7,6 +7,9 @@
  * reason, and the memory before and after. Chromium may refuse reads once the connection to its GPU process has ended ("A
  * valid external Instance reference no longer exists"), which a run treats as a lost device.
  */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { parseArguments, runTool, whole } from "../../scripts/lib/arguments.ts";
 import { CHEAP_RUN, openFollowed, untilEvent } from "../support/page.ts";
 import { megabytes } from "../support/true-walk.ts";
@@ -68,8 +71,10 @@ await runTool(async () => {
     saveSteps: String(every),
     evalSteps: String(every),
     saveTotalLimit: "2",
+    featureDisk: "1",
   };
-  const { lab, events } = await openFollowed({ screen: "train", ...settings });
+  const profile = mkdtempSync(join(tmpdir(), "lab-soak-"));
+  const { lab, events } = await openFollowed({ screen: "train", ...settings }, { profile });
   const { page, browser, consoleErrors } = lab;
   try {
     const devtools = await browser.newBrowserCDPSession();
@@ -99,5 +104,6 @@ await runTool(async () => {
     return refused === 0 && consoleErrors.length === 0 ? 0 : 1;
   } finally {
     await lab.close();
+    rmSync(profile, { recursive: true, force: true });
   }
 });

@@ -1,14 +1,14 @@
 /**
- * npm run step-1b -- [--out DIR] [--layers N] [--small] [--phase towers [--folder DIR] [--storage f16]] [--keep] [--write]
+ * npm run step-1b -- [--out DIR] [--model RELEASE] [--storage f16|q8|q4] [--layers N] [--small] [--phase towers [--folder DIR]] [--keep] [--write]
  *
- * One step of both loops at the true shapes of Sa2VA-1B with made-up weights: one tile, groups of two, captions of four
- * tokens, activations recomputed, frozen matrices in f16. Prints one JSON object: losses, gradient norm, costs of every
+ * One step of both loops at the true shapes of Sa2VA-1B, or of a release on Qwen-VL such as qwen3-vl-4b, with made-up
+ * weights: one tile, groups of two, captions of four tokens, activations recomputed, frozen matrices in f16 or --storage. Prints one JSON object: losses, gradient norm, costs of every
  * phase, the peak of allocated bytes beside the plan's forecast, and loss and gradients beside those of the PyTorch
  * implementation of tests/oracle where PYTHON names an interpreter that has torch. Takes some 12 GB of memory and, on a
  * software adapter, a quarter of an hour or more. --out (out/step-1b) holds checkpoint and run and is deleted at the end
  * without --keep; a finished step that lies there is not taken again; --layers cuts language model, vision tower and every stage of Hiera to N blocks, which takes minutes;
  * --phase towers runs the frozen towers alone over the picture and prints what they make and hold beside the forecast, of
- * the model in --folder in place of a made one (tests/scripts/true-size.ts makes those of true size) and in --storage,
+ * the model in --folder in place of a made one (tests/scripts/true-size.ts makes those of true size),
  * with --buffers also who held memory at the peak, with --tight within their own forecast instead of a step's; inputs of
  * the same shapes that lie in --out are used again;
  * --small takes the golden model's shapes; --write writes docs/performance/1b-step.json and its page.
@@ -16,6 +16,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ALL_LAYERS, type MadeShapes, madeConfig, madePicture, writeInputs } from "../../bench/made-up/inputs.ts";
+import { QWEN_RELEASES } from "../../bench/made-up/qwen.ts";
 import { CHECK_SETTINGS, readStep, takeSteps } from "../../bench/made-up/step.ts";
 import { watchBuffers } from "../../bench/tool/held-buffers.ts";
 import { one, type Parsed, parseArguments, runTool, whole } from "../../scripts/lib/arguments.ts";
@@ -26,6 +27,7 @@ import { openNodeDevice } from "../../scripts/lib/node/node-gpu.ts";
 import { nodeStore } from "../../scripts/lib/node/node-store.ts";
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
+import type { LabConfig } from "../../src/engine/config/table.ts";
 import { badInput, LabError } from "../../src/engine/errors.ts";
 import { countsBetween, gpuCounts, peakBytes } from "../../src/engine/gpu/runtime/counters.ts";
 import { setPlannedBytes, trimPool } from "../../src/engine/gpu/runtime/pool.ts";
@@ -38,12 +40,12 @@ import { forecast } from "../../src/engine/plan/fit.ts";
 import { disposeFeatures, encodeImage } from "../../src/engine/policy/features.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
 import { listRuns } from "../../src/engine/runs/run-folder.ts";
-
 import { reachedLimits } from "../../src/engine/session/plan.ts";
 import { python } from "../support/tools.ts";
 
 const OPTIONS = {
   out: { takes: 1 },
+  model: { takes: 1 },
   layers: { takes: 1 },
   small: { takes: 0 },
   phase: { takes: 1 },
@@ -65,9 +67,12 @@ await runTool(async () => {
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
   try {
     mkdirSync(runs, { recursive: true });
+    const release = QWEN_RELEASES.find((name) => name === one(parsed, "model"));
+    if (parsed.has("model") && release === undefined) throw badInput(`--model is ${QWEN_RELEASES.join(", ")}`);
+    if (parsed.has("write") && release !== undefined) throw badInput("--write is for the step of 1B, without --model");
     const shapes: MadeShapes = parsed.has("small")
       ? "small"
-      : { layers: whole(parsed, "layers", 1, ALL_LAYERS, ALL_LAYERS) };
+      : { layers: whole(parsed, "layers", 1, ALL_LAYERS, ALL_LAYERS), release };
     const store = nodeStore(runs);
     const taken = (await listRuns(store)).runs.find(({ state }) => state === "finished")?.id;
     if (taken === undefined && given === undefined) {
@@ -83,7 +88,7 @@ await runTool(async () => {
       process.stdout.write(`${JSON.stringify(await runTowers(inputs.model, shapes, parsed))}\n`);
       return 0;
     }
-    const settings = requireConfig(CHECK_SETTINGS, presetConfig("real"), "step-1b");
+    const settings = askedSettings(parsed);
     const began = performance.now();
     const onEvent = (event: TrainerEvent): void => {
       const seconds = ((performance.now() - began) / 1000).toFixed(0);
@@ -92,9 +97,14 @@ await runTool(async () => {
     };
     const id = taken ?? (await takeSteps(inputs, settings, store, onEvent));
     const step = await readStep(store, id, parseSa2vaConfig(madeConfig(shapes)), [madePicture(shapes)]);
-    const oracle = await askOracle(join(runs, id), inputs.model, join(inputs.shards, "data.arrow"), say);
+    // PyTorch's implementation of a step is of InternVL.
+    const oracle =
+      release === undefined
+        ? await askOracle(join(runs, id), inputs.model, join(inputs.shards, "data.arrow"), say)
+        : null;
     const facts = {
       layers: shapes === "small" ? shapes : shapes.layers,
+      ...(release === undefined ? {} : { model: release }),
       settings: CHECK_SETTINGS,
       ...step,
       ...(oracle === null ? {} : { oracle }),
@@ -110,13 +120,18 @@ await runTool(async () => {
   }
 });
 
+/** The settings of the step, with the storage that --storage names. */
+function askedSettings(options: Parsed): LabConfig {
+  const stored = options.has("storage") ? { weightStorage: one(options, "storage") } : {};
+  return requireConfig({ ...CHECK_SETTINGS, ...stored }, presetConfig("real"), "step-1b");
+}
+
 /**
  * Both towers over one picture within the plan of a run: bytes of buffers made, the most bytes held at a time on top of
  * the weights (destroyed buffers that the GPU still uses included) beside the forecasts, and the process's memory.
  */
 async function runTowers(folder: string, shapes: MadeShapes, options: Parsed) {
-  const stored = options.has("storage") ? { weightStorage: one(options, "storage") } : {};
-  const settings = requireConfig({ ...CHECK_SETTINGS, ...stored }, presetConfig("real"), "step-1b");
+  const settings = askedSettings(options);
   const choice = storageChoice(settings);
   const device = await openNodeDevice();
   try {

@@ -1,14 +1,16 @@
 /**
- * npx tsx tests/scripts/true-size.ts [--size NAME] [--folder DIR] [--make] [--keep] [--memory GB] [--storage f32|f16|q8|q4] [--where page|node] [--until ready|answers]
+ * npx tsx tests/scripts/true-size.ts [--size NAME] [--folder DIR] [--make] [--keep] [--memory GB] [--storage f32|f16|q8|q4]
+ *                                    [--where page|node] [--until ready|answers]
  *
  * Makes a folder like a download of a published checkpoint (its names, shapes, element types and tokenizer, random
  * weights; 4 GB for 1B), drops it on the built page in headless Chromium, describes a region, segments a phrase, cancels
- * another question, takes a step of both loops with small settings, stops, reloads, resumes, and prints a table of the time and memory of every process. --folder (out/true-size-SIZE) is
- * made where it is missing and deleted at the end without --keep; --make only makes it. --size is small, 1B, 4B or a release
- * on Qwen-VL such as qwen3-vl-2b. --memory is the memory of the GPU
- * as a person enters it. --where node opens the folder under Node instead, describes the region and
- * segments the phrase. --until ends the walk through the page once the model is ready, or once it has answered. The adapter is Chromium's SwiftShader; LAB_VK=lavapipe takes lavapipe in its place, which is several
- * times as fast. 1B needs 12 GB of memory and, with lavapipe, about half an hour.
+ * another question, takes a step of both loops with small settings, stops, reloads, resumes, and prints a table of the
+ * time and memory of every process. --until ends the walk once the model is ready, or once it has answered. --where node
+ * opens the folder under Node instead, describes the region and segments the phrase; the third column is then the process.
+ * --folder (out/true-size-SIZE) is made where it is missing and deleted at the end without --keep; --make only makes it.
+ * --size is small, 1B, 4B or a release on Qwen-VL such as qwen3-vl-2b. --memory is the memory of the GPU as a person enters
+ * it. The page's adapter is Chromium's SwiftShader; LAB_VK=lavapipe takes lavapipe in its place, which is several times as
+ * fast. 1B needs 12 GB of memory and, with lavapipe, about half an hour.
  */
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +37,7 @@ const SIZES = ["small", "1B", "4B", ...QWEN_RELEASES] as const;
 const WAIT = 3 * 3_600_000;
 
 function line({ what, seconds, megabytes, said = "" }: WalkPart): string {
-  const { renderer = 0, GPU = 0, ...others } = megabytes;
+  const { node = 0, renderer = node, GPU = 0, ...others } = megabytes;
   const rest = Math.max(0, ...Object.values(others));
   return `| ${[what, seconds.toFixed(1), renderer, GPU, rest, said].join(" | ")} |\n`;
 }
@@ -59,16 +61,16 @@ await runTool(async () => {
       weightStorage: storage,
       towerStorage: storage === "f32" || storage === "f16" ? "same" : "f16",
     };
-    print("\n| part | seconds | renderer, MB | GPU process, MB | largest other, MB | what the page says |\n");
+    print("\n| part | seconds | renderer or Node, MB | GPU process, MB | largest other, MB | what the page says |\n");
     print("| --- | ---: | ---: | ---: | ---: | --- |\n");
     const onPart = (part: WalkPart): void => print(line(part));
+    const until = WALK_ENDS.find((name) => name === one(parsed, "until"));
+    if (parsed.has("until") && until === undefined) throw badInput(`--until is ${WALK_ENDS.join(" or ")}`);
     if (where === "node") {
-      const { weights, peak } = await walkInNode({ folder, settings: stored, onPart });
+      const { weights, peak } = await walkInNode({ folder, settings: stored, until, onPart });
       print(`\nweights ${JSON.stringify(weights)}, at most ${JSON.stringify(peak)} bytes of buffers\n`);
       return weights.held <= weights.forecast && peak.allocated <= peak.planned ? 0 : 1;
     }
-    const until = WALK_ENDS.find((name) => name === one(parsed, "until"));
-    if (parsed.has("until") && until === undefined) throw badInput(`--until is ${WALK_ENDS.join(" or ")}`);
     const { consoleErrors, answers, run } = await walkTrueSize({
       folder,
       wait: WAIT,

@@ -1,6 +1,6 @@
 /**
- * The way of a checkpoint under Node: open the folder, plan a step, describe a region, segment a phrase, and with
- * `steps` train; with the time and the resident memory of the process after each part.
+ * The way of a checkpoint under Node: open the folder, plan a step, describe a region and segment a phrase; with the time
+ * and the most resident memory of the process in each part.
  */
 import { basename } from "node:path";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
@@ -33,8 +33,9 @@ export interface NodeWalk {
 export async function walkInNode({
   folder,
   settings,
+  until,
   onPart,
-}: Pick<WalkOptions, "folder" | "settings" | "onPart">): Promise<NodeWalk> {
+}: Pick<WalkOptions, "folder" | "settings" | "until" | "onPart">): Promise<NodeWalk> {
   const config = requireConfig({ ...WALK_SETTINGS, ...settings }, presetConfig("real"), "true-node");
   const choice = storageChoice(config);
   const parts: WalkPart[] = [];
@@ -46,7 +47,7 @@ export async function walkInNode({
   mostResident(process.pid);
   const ended = (what: string, said: string): void => {
     const seconds = (performance.now() - last) / 1000;
-    parts.push({ what, seconds, megabytes: { renderer: mostResident(process.pid) ?? 0 }, said });
+    parts.push({ what, seconds, megabytes: { node: mostResident(process.pid) ?? 0 }, said });
     onPart?.(parts.at(-1) as WalkPart);
     last = performance.now();
   };
@@ -74,6 +75,7 @@ export async function walkInNode({
     };
     peakBytes();
     const region = encodeRle(mask, rgb.height, rgb.width);
+    if (until === "ready") return { parts, weights, peak: { allocated: held, planned: said.peak }, answers };
     await ask("Describe", { kind: "describe", regions: [region], maxCompletionLength: config.maxCompletionLength });
     await ask("Segment", { kind: "segment", phrases: [summary.caption] });
     const allocated = peakBytes();

@@ -129,8 +129,8 @@ export async function walkTrueSize({ folder, settings, env = {}, wait, until, on
     await page.getByTestId("fit").waitFor({ state: "attached" });
     await untilReady(page);
     const from = (await page.getByTestId("weights-from").textContent()) ?? "";
-    const fit = (await page.getByTestId("fit").locator("p").first().textContent()) ?? "";
-    await ended("drop to ready", `read from ${from}; ${fit}`);
+    const peak = await page.getByTestId("fit").locator("tr", { hasText: "Peak, about" }).locator("td").textContent();
+    await ended("drop to ready", `read from ${from}; planned peak ${peak}`);
     const seen = { parts, events, consoleErrors };
     if (until === "ready") return seen;
 
