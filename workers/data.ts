@@ -14,7 +14,7 @@ import { badInput, LabError, LONGEST_SENTENCE, shortened, toLabError } from "../
 import { keepDifficulty, keptDifficulty, mergedDifficulty } from "../src/engine/runs/difficulty.ts";
 import type { PictureOf } from "../src/engine/runs/rollouts/rollout-picture.ts";
 import { rowList, runRows } from "../src/engine/runs/run-rows.ts";
-import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
+import { keepFilesInUse, openOpfsStore } from "../src/engine/storage/opfs-store.ts";
 import { DATA_CALLS } from "../src/plugins/data-calls.ts";
 import type { DataCalls, RowCalls } from "../src/protocol/data.ts";
 import type { DataPlace } from "../src/protocol/plugin-calls.ts";
@@ -197,4 +197,5 @@ const dataCalls: Handlers<DataCalls> = {
   serveRows: (port) => void connect(port, rowCalls),
 };
 
+keepFilesInUse();
 connect(self, Object.assign({}, dataCalls, ...DATA_CALLS.map((served) => served(async () => place))));

@@ -50,6 +50,22 @@ export async function openOpfsStore(
   }
 }
 
+/** Milliseconds between two uses; far fewer than the ten minutes after which files are lost. */
+const USED_EVERY = 2 * 60_000;
+
+/**
+ * Uses the origin's file system every two minutes while this worker lives. Chromium forgets all files of a private window
+ * whose file system was not used for ten minutes, and a step of a large model may take longer.
+ */
+export function keepFilesInUse(storage: StorageManager = navigator.storage): void {
+  setInterval(() => {
+    openOpfsStore("runs", storage)
+      .then((store) => store.size("in-use"))
+      // Without a file system there is nothing to lose; a call that stores something reports its error.
+      .catch(() => undefined);
+  }, USED_EVERY);
+}
+
 /** A store below any OPFS directory. */
 export function opfsStore(root: FileSystemDirectoryHandle, storage: StorageEstimator): RunStore {
   const folder = async (parts: readonly string[], create: boolean): Promise<FileSystemDirectoryHandle | null> => {

@@ -2,11 +2,11 @@ import { spawn } from "node:child_process";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
 import { nodeStore } from "../../../scripts/lib/node/node-store.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
-import { escapeName, openOpfsStore, opfsStore } from "../../../src/engine/storage/opfs-store.ts";
+import { escapeName, keepFilesInUse, openOpfsStore, opfsStore } from "../../../src/engine/storage/opfs-store.ts";
 import { freeRoom, type RunStore } from "../../../src/engine/storage/store.ts";
 import { type FakeOptions, fakeOpfs } from "./fake-opfs.ts";
 
@@ -32,6 +32,35 @@ const STORES: readonly (readonly [string, () => Promise<RunStore>])[] = [
   ["private file system", async () => inOpfs({ move: true, quota: 1e9 })],
   ["private file system without move", async () => inOpfs({ move: false, quota: 1e9 })],
 ];
+
+describe("a private window, which forgets all files of a file system that is not used for ten minutes,", () => {
+  const MINUTE = 60_000;
+  afterEach(() => vi.useRealTimers());
+
+  /** Minutes pass after a file is written. @returns whether it is still there */
+  async function isThereAfter(minutes: number, kept: boolean): Promise<boolean> {
+    vi.useFakeTimers();
+    let used = Date.now();
+    const use = (): void => {
+      const forgets = Date.now() - used > 10 * MINUTE;
+      used = Date.now();
+      if (forgets) void root.removeEntry("runs");
+    };
+    const { root, storage } = fakeOpfs({ move: true, quota: 1e9, watcher: { call: use, change: () => undefined } });
+    const origin = { ...storage, getDirectory: async () => root } as unknown as StorageManager;
+    if (kept) keepFilesInUse(origin);
+    const store = await openOpfsStore("runs", origin);
+    await store.write("run/run.json", "{}");
+    await vi.advanceTimersByTimeAsync(minutes * MINUTE);
+    return (await store.size("run/run.json")) !== null;
+  }
+
+  test("keeps them during a long step", async () => {
+    expect(await isThereAfter(9, false)).toBe(true);
+    expect(await isThereAfter(11, false)).toBe(false);
+    expect(await isThereAfter(65, true)).toBe(true);
+  });
+});
 
 test("without move, a replacement that cannot be completed is a sentence in every way of reading", async () => {
   const tree = new Map([
