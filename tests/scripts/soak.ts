@@ -1,20 +1,27 @@
 /**
- * npx tsx tests/scripts/soak.ts [--steps N] [--every N] [--read-backs N]
+ * npx tsx tests/scripts/soak.ts [--steps N] [--every N] [--read-backs N] [--idle MINUTES]
  *
  * Trains N steps (2,000) of the demo's model in the built page in headless Chromium, with features on disk, evaluations and
  * checkpoints, and prints the resident memory of renderer and GPU process every so many steps (50), and its slope over the
  * second half. Then the page reads a buffer back N times (100,000): it prints how many reads were refused, with the first
  * reason, and the memory before and after. Chromium may refuse reads once the connection to its GPU process has ended ("A
- * valid external Instance reference no longer exists"), which a run treats as a lost device.
+ * valid external Instance reference no longer exists"), which a run treats as a lost device. --idle pauses a run in a private
+ * window instead, for so many minutes, stops it, and prints whether it is still stored: Chromium forgets the files of a
+ * private window whose file system was not used for ten minutes.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArguments, runTool, whole } from "../../scripts/lib/arguments.ts";
-import { CHEAP_RUN, openFollowed, untilEvent } from "../support/page.ts";
+import { CHEAP_RUN, openFollowed, type RunEvent, show, untilEvent } from "../support/page.ts";
 import { megabytes } from "../support/true-walk.ts";
 
-const OPTIONS = { steps: { takes: 1 }, every: { takes: 1 }, "read-backs": { takes: 1 } } as const;
+const OPTIONS = {
+  steps: { takes: 1 },
+  every: { takes: 1 },
+  "read-backs": { takes: 1 },
+  idle: { takes: 1 },
+} as const;
 /** Most milliseconds of a part. */
 const WAIT = 24 * 3_600_000;
 
@@ -59,12 +66,41 @@ const READ_BACKS = `async (count) => {
   return { refused, reason };
 }`;
 
+/** @throws Error with the page's sentence when the run cannot be stopped */
+async function idleRun(minutes: number): Promise<boolean> {
+  const { lab, events } = await openFollowed({ screen: "train", ...CHEAP_RUN, steps: "1000" });
+  const { page } = lab;
+  const stated = (from: number, wanted: string): Promise<RunEvent> =>
+    untilEvent(events, from, ({ type, state }) => type === "state" && state === wanted, WAIT);
+  try {
+    await page.getByTestId("strip-start").click();
+    await untilEvent(events, 0, ({ type }) => type === "step", WAIT);
+    await page.getByTestId("pause").click();
+    await stated(0, "paused");
+    await page.waitForTimeout(minutes * 60_000);
+    const from = events.length;
+    await page.getByTestId("stop").click();
+    await stated(from, "finished");
+    await show(page, { screen: "runs" });
+    const state = page.getByTestId("runs-table").locator("tbody [data-label=State]").first();
+    return (await state.textContent()) === "stopped";
+  } finally {
+    await lab.close();
+  }
+}
+
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const steps = whole(parsed, "steps", 4, 1_000_000, 2000);
   const every = whole(parsed, "every", 1, steps, Math.min(50, Math.ceil(steps / 4)));
   const reads = whole(parsed, "read-backs", 0, 100_000_000, 100_000);
   const print = (text: string): void => void process.stdout.write(`${text}\n`);
+  const idle = whole(parsed, "idle", 0, 1_000_000, 0);
+  if (idle > 0) {
+    const stored = await idleRun(idle);
+    print(`paused for ${idle} minutes in a private window, then stopped: ${stored ? "stored" : "not stored"}`);
+    return stored ? 0 : 1;
+  }
   const settings = {
     ...CHEAP_RUN,
     steps: String(steps),
