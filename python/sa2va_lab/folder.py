@@ -20,7 +20,7 @@ from transformers import TrainerState
 from .errors import FORM, LabError, reading
 from .model import Sa2va, Values
 from .records import exact_json, number
-from .settings import read_json, read_lines, whole_lines, renamed
+from .settings import read_json, read_lines, renamed, whole_lines
 from .state import EntropyBonus, State
 
 _MARKER = "complete.json"

@@ -195,7 +195,9 @@ def main() -> int:
     parser.add_argument("--steps", type=int, help="changes the run's number of steps")
     parser.add_argument("--prompts-per-step", type=int, help="changes promptsPerStep from here on, also in the lab")
     parser.add_argument("--widen", action="store_true", help="raises promptsPerStep until each process has a group")
-    parser.add_argument("--group-size", type=int, help="changes numGenerations from here on, also in the lab")
+    parser.add_argument(
+        "--num-generations", "--group-size", type=int, help="changes numGenerations from here on, also in the lab"
+    )
     given = parser.parse_args()
     team, stop = Team(), stopping()
     try:

@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import math
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from PIL import Image
-from test_loss import settings
+from test_loss import KNOWN, defaults, settings
 
 from sa2va_lab.data import RunData, image_id
 from sa2va_lab.errors import LabError, reading
@@ -22,10 +23,12 @@ from sa2va_lab.folder import RunFolder
 from sa2va_lab.meteor import Wordnet
 from sa2va_lab.records import exact_json
 from sa2va_lab.run import open_run
-from sa2va_lab.settings import read_contract
+from sa2va_lab.settings import parse_settings, read_contract
 from sa2va_lab.shard import check_shares
-from sa2va_lab.train import extend
+from sa2va_lab.train import extend, main
 
+FORMER: dict[str, str] = KNOWN["former"]
+"""Today's names by those of earlier versions."""
 CUT_TABLE = "sa2va-lab wordnet table 1\n\n" + "part n 0\n" * 7 + "part n 2\nran run"
 
 
@@ -86,7 +89,7 @@ def test_a_mistake_of_the_program_is_not_a_damaged_file() -> None:
 
 
 def test_copies_that_people_made_are_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text('{"format": "sa2va-lab-run/1"}')
+    (tmp_path / "run.json").write_text('{"format": "sa2va-lab-run/1", "config": {}}')
     names = ["step-000001", "step-000002", "step-000002.bak", "step-000003 (1)"]
     for name in names:
         (tmp_path / "checkpoints" / name).mkdir(parents=True)
@@ -102,7 +105,9 @@ def test_copies_that_people_made_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_what_the_judge_took_is_counted_after_its_steps_are_dropped(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text('{"format": "sa2va-lab-run/1", "forkedFrom": {"run": "a", "step": 1}}')
+    (tmp_path / "run.json").write_text(
+        '{"format": "sa2va-lab-run/1", "config": {}, "forkedFrom": {"run": "a", "step": 1}}'
+    )
     steps = [{"step": at, "judge/calls": 10**at, "judge/cost": 0.5} for at in range(1, 4)]
     (tmp_path / "metrics.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in steps))
     rows = [{"judge": {"calls": 7, "cost": 0.25}}, {}]
@@ -116,7 +121,7 @@ def test_what_the_judge_took_is_counted_after_its_steps_are_dropped(tmp_path: Pa
 
 
 def test_the_judge_of_each_step_is_recorded(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text('{"format": "sa2va-lab-run/1"}')
+    (tmp_path / "run.json").write_text('{"format": "sa2va-lab-run/1", "config": {}}')
     run, judge = RunFolder(tmp_path), {"model": "m", "place": "a", "version": "v", "prompts": {}}
     for step, change in ((0, {}), (2, {"place": "b"}), (4, {"model": "n"}), (6, {"version": "w"}), (5, {"model": "n"})):
         run.record_judge(step, judge | change)
@@ -173,7 +178,7 @@ def test_one_process_has_nobody_to_share_layers_with() -> None:
 
 
 def test_a_checkpoint_that_is_not_there_is_named(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text('{"format": "sa2va-lab-run/1"}')
+    (tmp_path / "run.json").write_text('{"format": "sa2va-lab-run/1", "config": {}}')
     given: Any = SimpleNamespace(run=tmp_path, model=tmp_path, dtype="f32")
     team: Any = SimpleNamespace(first=True)
     with pytest.raises(LabError, match=r"has no checkpoint of step 3, only of \[\]"):
@@ -185,3 +190,55 @@ def test_a_length_that_the_lab_cannot_read_is_refused(done: int, steps: int) -> 
     run: Any = SimpleNamespace(step=done, settings=settings())
     with pytest.raises(LabError, match=f"--steps {steps}"):
         extend(run, SimpleNamespace(first=True), steps)  # type: ignore[arg-type]
+
+
+def exported(path: Path, config: dict[str, object], known: dict[str, object], **more: object) -> Path:
+    """A run folder with the two files that hold settings."""
+    (path / "scale").mkdir(parents=True)
+    texts: dict[str, object] = {name: {} for name in ("wordings", "templates", "streams", "evaluation", "judge")}
+    contract = texts | {"format": "sa2va-lab-scale/2", "defaults": known}
+    (path / "scale" / "contract.json").write_text(json.dumps(contract))
+    manifest = {"format": "sa2va-lab-run/1", "config": config, "model": {"name": "m", "hash": "h"}}
+    (path / "run.json").write_text(json.dumps(manifest | more))
+    return path
+
+
+def test_settings_under_former_names_mean_the_same(tmp_path: Path) -> None:
+    today: dict[str, object] = {
+        new: KNOWN["choices"][new][-1] if new in KNOWN["choices"] else 7 for new in FORMER.values()
+    }
+    before = {former: today[new] for former, new in FORMER.items()}
+    back = {new: former for former, new in FORMER.items()}
+    known = {back.get(name, name): value for name, value in defaults().items()}
+    assert len(FORMER) > 20 and known.keys() >= before.keys()
+    change = {name: {"from": 1, "to": value} for name, value in before.items()}
+    parts = [{"fromStep": 3, "engine": "sa2va_lab", "changed": change}]
+    folder = RunFolder(exported(tmp_path / "run", before, known, segments=parts))
+    contract = read_contract(folder.path)
+    assert folder.manifest["config"] == today
+    assert contract.defaults == defaults()
+    assert parse_settings(folder.manifest["config"], contract.defaults) == settings(**today)
+    assert settings(**today) != settings()
+    assert folder.earlier_settings(2) == dict.fromkeys(today, 1)
+    # What the package writes has today's names.
+    folder.update(state="paused")
+    written = json.loads((folder.path / "run.json").read_text())
+    assert written["config"] == today
+    assert written["segments"][0]["changed"].keys() == today.keys()
+
+
+@pytest.mark.parametrize("flag", ["--num-generations", "--group-size"])
+def test_the_command_line_changes_the_size_of_groups(
+    flag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = exported(tmp_path / "run", {"groupSize": 4}, defaults())
+    words = ["train", str(run), "--model", str(tmp_path), "--shards", str(tmp_path), flag]
+    before = {name: signal.getsignal(name) for name in (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)}
+    try:
+        for size, said in (("99", "numGenerations 99 is not from 2 to 64"), ("6", "config.json cannot be read")):
+            monkeypatch.setattr("sys.argv", [*words, size])
+            assert main() == 2
+            assert said in capsys.readouterr().err
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)

@@ -19,7 +19,8 @@ def test_an_update_equals_adamw_of_torch() -> None:
     blocks = {"mlp1": "projector", "language_model": "lora", "grounding": "mask-decoder"}
     s = settings(
         learningRate=1e-2, projectorRateFactor=0.5, maskRateFactor=0.1, weightDecay=0.2, adamBeta1=0.9, adamBeta2=0.99,
-        adamEpsilon=1e-8, emaDecay=0.9, stepsPerGeneration=0, clipScope="sum", maxGradNorm=0.5, lrSchedulerType="constant",
+        adamEpsilon=1e-8, emaDecay=0.9, stepsPerGeneration=0, clipScope="sum", maxGradNorm=0.5,
+        lrSchedulerType="constant",
     )  # fmt: skip
     torch.manual_seed(8)
     trained = [torch.nn.Parameter(torch.randn(shape)) for shape in names.values()]

@@ -37,7 +37,8 @@ CONTRACT = Contract(
     streams=STREAMS, evaluation={}, judge={}, defaults={},
 )  # fmt: skip
 SIZES = {
-    "steps": 4, "promptsPerStep": 2, "numGenerations": 3, "temperature": 1.0, "maxCompletionLength": 5, "partnerMaxTokens": 4,
+    "steps": 4, "promptsPerStep": 2, "numGenerations": 3, "temperature": 1.0, "maxCompletionLength": 5,
+    "partnerMaxTokens": 4,
     "logitGuard": 30, "topP": 1, "loop1Iou": 1, "loop2Meteor": 1, "loop1Confidence": 0.5, "loop2Confidence": 0.5,
     "loop1Weight": 1, "loop2Weight": 1, "loraR": 2, "loraAlpha": 4, "maxTiles": 2, "fieldGrid": 4, "fieldSigma": 1,
     "beta": 0.04, "learningRate": 1e-3, "adamBeta1": 0.9, "adamBeta2": 0.999, "adamEpsilon": 1e-8, "emaDecay": 0.9,
