@@ -16,11 +16,10 @@ _Item = tuple[str, Prepared] | None
 
 def planned(order: RowOrder, s: Settings, team: Team, first: int) -> Iterator[int]:
     """Data-set indices of the rows that this process's groups draw from step `first` on, loop by loop."""
-    groups = s.accumulation * s.prompts_per_step if s.mode == "sft" else s.groups
     for step in range(first, s.steps + 1):
         for own in [order.of(loop) for loop in ([1] if s.mode == "sft" else s.active_loops)]:
-            for group in team.own(groups):
-                yield own.rows[own.place((step - 1) * groups + group, step)]
+            for group in team.own(s.rows_per_step):
+                yield own.rows[own.place(order.before(step) + group, step)]
 
 
 class Pictures(Dataset[_Item]):

@@ -20,7 +20,7 @@ from transformers import TrainerState
 from .errors import FORM, LabError, reading
 from .model import Sa2va, Values
 from .records import exact_json, number
-from .settings import read_json, read_lines, renamed, whole_lines
+from .settings import BATCH, Settings, attribute, read_json, read_lines, renamed, whole_lines
 from .state import EntropyBonus, State
 
 _MARKER = "complete.json"
@@ -124,6 +124,20 @@ class RunFolder:
         for segment in reversed(self.manifest.get("segments", [])):
             if segment["fromStep"] > step:
                 found |= {name: change["from"] for name, change in segment.get("changed", {}).items()}
+        return found
+
+    def batches(self, settings: Settings, done: int, changes: bool) -> list[tuple[int, Settings]]:
+        """
+        Settings with the batches of earlier steps, each with its last step up to `done`, by ascending step.
+
+        `changes` says that the next part, which is not written yet, changes them too.
+        """
+        ends = [own["fromStep"] for own in self.manifest.get("segments", []) if "changed" in own]
+        found = []
+        for end in sorted({min(end, done) for end in (*ends, *([done] if changes else ()))}):
+            written = self.manifest["config"] | self.earlier_settings(end - 1)
+            batch = {attribute(name): written[name] for name in BATCH if name in written}
+            found.append((end, settings.changed(**batch)))
         return found
 
     def truncate_after(self, step: int) -> None:

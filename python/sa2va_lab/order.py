@@ -1,7 +1,8 @@
 """The row of a prompt as a function of counters, rows and settings, with the lab's mixes, lengths and curriculum."""
 
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from typing import Any
@@ -82,9 +83,13 @@ class Known:
 class LoopOrder:
     """The draws of one loop."""
 
-    def __init__(self, known: Known, s: Settings, loop: int) -> None:
-        """Raises LabError when the settings leave no row, or need a difficulty that was not measured."""
-        self._s, self._loop, self._streams = s, loop, known.streams
+    def __init__(self, known: Known, s: Settings, batch_of: Callable[[int], int], loop: int) -> None:
+        """
+        `batch_of` returns the groups of the step that drew the n-th prompt.
+
+        Raises LabError when the settings leave no row, or need a difficulty that was not measured.
+        """
+        self._s, self._loop, self._streams, self._batch_of = s, loop, known.streams, batch_of
         self._mix = parse_sources(s.mix_sources)
         measured = {own["rowId"]: own for own in known.difficulty if own["loop"] == loop}
         wanted = s.curriculum != "off" or s.zero_spread_rows == "skip"
@@ -139,7 +144,9 @@ class LoopOrder:
     def _epoch_of(self, epoch: int, round: int) -> list[int]:
         slots = self._slots(epoch, round)
         order = _permuted(slots, uniforms(self._address("data", epoch, round, 0), len(slots), rows=True))
-        return order if self._lengths is None else length_grouped(order, self._lengths, self._s.groups)
+        if self._lengths is None:
+            return order
+        return length_grouped(order, self._lengths, self._batch_of(epoch * self._length))
 
     def _sums_of(self, size: int) -> Any:
         """Running sums of the weights of the first rows in the ranking."""
@@ -165,11 +172,27 @@ class LoopOrder:
 class RowOrder:
     """The order in which each loop takes its rows."""
 
-    def __init__(self, known: Known, settings: Settings) -> None:
-        """Computes a loop's order when it is first requested."""
+    def __init__(self, known: Known, settings: Settings, earlier: Sequence[tuple[int, Settings]] = ()) -> None:
+        """
+        Computes a loop's order when it is first requested.
+
+        `earlier` has the settings of earlier steps with another batch and their last step, by ascending step.
+        """
         self._known, self._mix = known, parse_sources(settings.mix_sources)
-        self.of = cache(partial(LoopOrder, known, settings))
+        self._parts = [*earlier, (sys.maxsize, settings)]
+        self.of = cache(partial(LoopOrder, known, settings, self._batch_of))
         """The order of a loop."""
+
+    def before(self, step: int) -> int:
+        """Prompts of a loop in all steps before this one (from 1), whatever the batch of each."""
+        began, found = 0, 0
+        for last, s in self._parts:
+            found += max(0, min(step - 1, last) - began) * s.rows_per_step
+            began = last
+        return found
+
+    def _batch_of(self, n: int) -> int:
+        return next(s for last, s in self._parts if n < self.before(last + 1)).groups
 
     def source(self, row_id: str) -> str | None:
         """Name of the source of a row; None without a mix."""

@@ -121,7 +121,7 @@ def draw_row(context: Context, loop: int, group: int) -> Row:
     data, s, order = context.data, context.settings, context.order.of(loop)
     # Groups of a round of dynamic sampling are numbered after those of earlier rounds.
     round, at = divmod(group, s.groups)
-    place = order.place((context.step - 1) * s.groups + at, context.step, round)
+    place = order.place(context.order.before(context.step) + at, context.step, round)
     if round == 0 and context.ahead is not None:
         context.ahead.draw()
     for tried in range(len(order.rows)):

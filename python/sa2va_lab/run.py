@@ -145,7 +145,7 @@ def open_run(
     if asked is not None:
         kept = path.parent / ".judge" / "replies.jsonl"
         judge = asked.CaptionJudge(settings, contract.judge, kept, (team.rank, team.world), spent)
-    order = RowOrder(data.known(contract.streams), settings)
+    order = RowOrder(data.known(contract.streams), settings, folder.batches(settings, at, bool(changed)))
     custom = None if given.reward is None else _own_reward(given.reward)
     scorer = Scorer(Meteor(Wordnet(path / "scale" / "wordnet30.txt")), judge, custom)
     context = Context(actor, contract, data, state, scorer, order, at + 1, at_once=given.groups_at_once)

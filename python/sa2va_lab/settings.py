@@ -12,6 +12,8 @@ from .table import Table
 # Settings that are used, settings of the page that have no effect here, refused ones, and the known choices.
 _KNOWN: dict[str, Any] = json.loads(Path(__file__).with_name("settings.json").read_text(encoding="utf-8"))
 LOOPS = (1, 2, 3)
+BATCH = ("promptsPerStep", "accumulation", "stepsPerGeneration")
+"""Settings that decide how many rows a step draws."""
 
 
 def attribute(name: str) -> str:
@@ -56,6 +58,11 @@ class Settings(Table):
     def groups(self) -> int:
         """Groups that each loop samples in a step, over all processes."""
         return self.windows * int(self.accumulation * self.prompts_per_step)
+
+    @property
+    def rows_per_step(self) -> int:
+        """Rows that a loop draws in a step, also in supervised mode."""
+        return self.groups if self.mode != "sft" else int(self.accumulation * self.prompts_per_step)
 
     def window(self, turn: int) -> range:
         """Indices of the groups that an update trains; `turn` counts the updates of a step."""

@@ -73,12 +73,12 @@ def row_loss(context: Context, row: Row, at: int) -> tuple[Tensor, Metrics]:
 def sft_step(context: Context, team: Team) -> Outcome:
     """Runs one optimiser step and changes weights and state."""
     s, seconds, order = context.settings, dict[str, float](), context.order.of(1)
-    count = s.accumulation * s.prompts_per_step
+    count = s.rows_per_step
     found: list[tuple[str | None, Metrics]] = []
     for at in team.own(count):
         if context.ahead is not None:
             context.ahead.draw()
-        row = context.data.row(order.rows[order.place((context.step - 1) * count + at, context.step)])
+        row = context.data.row(order.rows[order.place(context.order.before(context.step) + at, context.step)])
         with phase(seconds, "loss"):
             loss, numbers = row_loss(context, row, at)
             torch.autograd.backward(loss / count)

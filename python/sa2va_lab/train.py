@@ -54,8 +54,7 @@ def _store(run: OpenRun, step: int, outcome: Outcome, seconds: float, trained: i
         metrics["loss"] = metrics["sft/loss"]
     else:
         metrics["loss"] = sum(s.loop_weights[loop] * metrics[f"loop{loop}/loss"] for loop in s.active_loops)
-    groups = s.accumulation * s.prompts_per_step if s.mode == "sft" else s.groups
-    metrics["epoch"] = step * groups / trained
+    metrics["epoch"] = run.context.order.before(step + 1) / trained
     metrics |= {f"time/{phase}": own for phase, own in outcome.seconds.items()} | {"step_time": seconds}
     if outcome.groups:
         write_rollouts(run.folder.path / "rollouts" / f"{step_name(step)}.arrow", step, outcome.groups)

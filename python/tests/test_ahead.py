@@ -26,7 +26,7 @@ def prepare(rgb: Any) -> Prepared:
 def test_workers_prepare_the_pictures_of_the_planned_draws() -> None:
     s = settings(loops="both", promptsPerStep=3, steps=3)
     own = SimpleNamespace(rows=[4, 5, 6, 7], place=lambda n, step: n % 4)
-    order: Any = SimpleNamespace(of=lambda loop: own)
+    order: Any = SimpleNamespace(of=lambda loop: own, before=lambda step: 3 * (step - 1))
     second: Any = SimpleNamespace(own=lambda count: list(range(1, count, 2)))
     places = list(planned(order, s, second, 2))
     assert places == [4, 4, 7, 7]

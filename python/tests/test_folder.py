@@ -21,6 +21,7 @@ from sa2va_lab.evaluation.report import METRICS, report_of
 from sa2va_lab.fingerprint import model_hash
 from sa2va_lab.folder import RunFolder
 from sa2va_lab.meteor import Wordnet
+from sa2va_lab.order import Known, RowOrder
 from sa2va_lab.records import exact_json
 from sa2va_lab.run import open_run
 from sa2va_lab.settings import parse_settings, read_contract
@@ -242,3 +243,26 @@ def test_the_command_line_changes_the_size_of_groups(
     finally:
         for name, handler in before.items():
             signal.signal(name, handler)
+
+
+def test_rows_are_numbered_by_the_batch_of_each_step(tmp_path: Path) -> None:
+    change = {"promptsPerStep": {"from": 2, "to": 4}}
+    parts = [
+        {"fromStep": 3, "changed": change},
+        {"fromStep": 5},
+        {"fromStep": 6, "changed": {"promptsPerStep": {"from": 4, "to": 8}}},
+    ]
+    folder = RunFolder(exported(tmp_path / "run", {"promptsPerStep": 8}, defaults(), segments=parts))
+
+    def drawn(done: int, now: int, changes: bool = False) -> list[int]:
+        own = settings(promptsPerStep=now, mixSources="")
+        order = RowOrder(Known([0], ["a"], [1], [], {}), own, folder.batches(own, done, changes))
+        return [order.before(step) for step in range(1, 10)]
+
+    assert drawn(6, 8) == drawn(8, 8) == [0, 2, 4, 6, 10, 14, 18, 26, 34]
+    # The next part changes it again, and one that left no step is replaced.
+    assert drawn(7, 3, True) == [0, 2, 4, 6, 10, 14, 18, 26, 29]
+    assert drawn(4, 8) == [0, 2, 4, 6, 10, 18, 26, 34, 42]
+    assert drawn(2, 5, True) == [0, 2, 4, 9, 14, 19, 24, 29, 34]
+    # A replay has the settings of its step.
+    assert drawn(4, 4)[:5] == [0, 2, 4, 6, 10]

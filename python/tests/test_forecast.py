@@ -14,7 +14,7 @@ def test_a_token_costs_its_matrices_and_a_recomputed_pass_one_forward_pass_more(
     step: Any = runpy.run_path(str(ROOT / "python" / "tools" / "forecast.py"))["Step"]
     config = read_json(ROOT / "public" / "pocket" / "model" / "config.json")
     sizes = {"tiles": 1, "groups": 2, "rollouts": 3, "tokens": 5, "rank": 4}
-    kept, again = (step(config, argparse.Namespace(recompute=on, **sizes)).parts() for on in (False, True))
+    kept, again = (step(config, argparse.Namespace(gradient_checkpointing=on, **sizes)).parts() for on in (False, True))
     language = config["llm_config"]
     wide, inner, heads = language["hidden_size"], language["intermediate_size"], language["num_attention_heads"]
     keys = wide // heads * language["num_key_value_heads"]

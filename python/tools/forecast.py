@@ -137,7 +137,7 @@ def main() -> int:
     sizes = {"tiles": 13, "groups": 2, "rollouts": 8, "tokens": 64, "rank": 128}
     for name, size in sizes.items():
         parser.add_argument(f"--{name}", type=int, default=size, help=f"of a process; default: {size}")
-    parser.add_argument("--recompute", action="store_true", help="as the setting does")
+    parser.add_argument("--gradient-checkpointing", "--recompute", action="store_true", help="as the setting does")
     given = parser.parse_args()
     print(json.dumps(Step(read_json(given.config), given).parts(), indent=2))
     return 0

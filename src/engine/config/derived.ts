@@ -42,6 +42,11 @@ export function groupsPerStep(config: Batch & Pick<LabConfig, "promptsPerStep">)
   return windowsPerStep(config) * config.accumulation * config.promptsPerStep;
 }
 
+/** Rows that a loop draws in a step, also in a mode without rollouts. */
+export function rowsPerStep(config: Batch & Pick<LabConfig, "promptsPerStep" | "mode">): number {
+  return config.mode === "rl" ? groupsPerStep(config) : config.accumulation * config.promptsPerStep;
+}
+
 /** Optimiser updates of a step. */
 export function updatesPerStep(config: Batch & Pick<LabConfig, "numIterations">): number {
   return windowsPerStep(config) * config.numIterations;

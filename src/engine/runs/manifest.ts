@@ -1,8 +1,11 @@
 import * as z from "zod/mini";
 import { isRecord, shapeOf } from "../bytes/json.ts";
-import { parseConfig } from "../config/parse.ts";
+import { parseConfig, requireConfig } from "../config/parse.ts";
 import type { LabConfig } from "../config/table.ts";
 import { plainLine } from "../errors.ts";
+
+/** This program's name in the segments of a run. */
+export const LAB = "lab";
 
 /** Version of the lab, as stored with runs. */
 export const VERSION = "0.1.0";
@@ -55,12 +58,14 @@ export interface RunManifest {
   /** Changes of the number of steps; `config` has the current one. Absent if there were none. */
   readonly lengths?: readonly { readonly afterStep: number; readonly from: number; readonly to: number }[];
   /**
-   * Programs that computed parts of the run, by the step before each part, once another program than the lab has. `changed`
-   * has the settings that a part changed, `config` their current values. Absent if only the lab computed it.
+   * Programs that computed parts of the run, by the step before each part, once another program than the lab has or a
+   * fork has other settings. `changed` has the settings that a part changed, `config` their current values. Absent
+   * otherwise.
    */
   readonly segments?: readonly {
     readonly fromStep: number;
     readonly engine: string;
+    readonly changed?: Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
     readonly [detail: string]: unknown;
   }[];
   /** Settings that were made smaller because the GPU ran out of memory, by name; `config` has the current ones. Absent if none were. */
@@ -107,7 +112,15 @@ const MANIFEST = z.looseObject({
   }),
   selfTest: z.optional(z.looseObject({ checks: count, failed: z.array(z.string()) })),
   lengths: z.optional(z.array(z.looseObject({ afterStep: count, from: count, to: count }))),
-  segments: z.optional(z.array(z.looseObject({ fromStep: count, engine: z.string() }))),
+  segments: z.optional(
+    z.array(
+      z.looseObject({
+        fromStep: count,
+        engine: z.string(),
+        changed: z.optional(z.record(z.string(), z.looseObject({ from: z.unknown(), to: z.unknown() }))),
+      }),
+    ),
+  ),
   smaller: z.optional(z.array(z.looseObject({ afterStep: count, settings: z.array(z.string()) }))),
   judgeDropped: z.optional(z.looseObject({ calls: count, cost: z.number() })),
   forkedFrom: z.optional(z.looseObject({ run: z.string(), step: count })),
@@ -127,4 +140,18 @@ export function parseManifest(value: unknown): { readonly manifest: RunManifest 
   const { id, title } = parsed.value;
   // Links show the title, so a run without one shows its id.
   return { manifest: { ...parsed.value, title: plainLine(title) || id, config } as RunManifest };
+}
+
+/**
+ * The settings of a step, before later parts of the run changed them.
+ * @param step from 1
+ * @throws LabError naming a stored value that is none of the setting's
+ */
+export function settingsOf(
+  { config, segments = [] }: Pick<RunManifest, "config" | "segments">,
+  step: number,
+): LabConfig {
+  const later = segments.filter(({ fromStep }) => fromStep >= step).reverse();
+  const before = later.flatMap(({ changed = {} }) => Object.entries(changed).map(([name, { from }]) => [name, from]));
+  return before.length === 0 ? config : requireConfig(Object.fromEntries(before), config, "run.json");
 }

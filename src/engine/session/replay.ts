@@ -22,6 +22,7 @@ import { Trainer } from "../rl/run/trainer.ts";
 import { checkFiles } from "../runs/checkpoint/checkpoint.ts";
 import { keptDifficulty } from "../runs/difficulty.ts";
 import { readEvaluations } from "../runs/evaluations/evaluations.ts";
+import { settingsOf } from "../runs/manifest.ts";
 import { openRun, type RunFolder } from "../runs/run-folder.ts";
 import { evaluatedRows, type RowList } from "../runs/run-rows.ts";
 import { formsOf, keptTable } from "../tuning/table.ts";
@@ -56,18 +57,18 @@ export async function withStoredTrainer<T>(
 ): Promise<T> {
   const { store, id } = run;
   const manifest = run.manifest();
-  const { config, startAdapter } = manifest;
+  const found = await usableCheckpoint(store, id, upTo);
+  const from = found?.step ?? 0;
+  const config = settingsOf(manifest, from + 1);
   const selected = await rowsOfSameRun(manifest, hash, list);
   await deps.scorer.begin(config);
-  const start = await keptAdapter(store, id, "start", model, startAdapter);
+  const start = await keptAdapter(store, id, "start", model, manifest.startAdapter);
   const kept = await keptAdapter(store, id, "captioner", model, manifest.captioner);
   const table = await keptTable(store, id);
-  const found = await usableCheckpoint(store, id, upTo);
-  const order = runOrder(list, selected, config, await keptDifficulty(store, id));
+  const order = runOrder(list, selected, manifest, await keptDifficulty(store, id));
   const state =
     found === null ? startState(model, config, start) : await resumeState(model, config, found.checkpoint, start);
   const other = kept === undefined ? undefined : captionerOf(model, kept, config);
-  const from = found?.step ?? 0;
   const trainer = new Trainer({
     model,
     config,

@@ -36,7 +36,7 @@ export async function sftStep(input: StepInput): Promise<StepOutcome> {
   try {
     for (let at = 0; at < count; at++) {
       await context.phase("sample", null);
-      const row = await input.rows(rows[place((step - 1) * count + at, step)] as number);
+      const row = await input.rows(rows[place(order.before(step) + at, step)] as number);
       if (row.summary.frames !== undefined) {
         throw badInput(`Row ${row.summary.id} is a clip; supervised training reads pictures`, row.summary.id);
       }

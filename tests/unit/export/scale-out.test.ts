@@ -207,8 +207,11 @@ given = json.loads(sys.argv[1])
 for case in given["cases"]:
     s = SimpleNamespace(groups=given["groups"], **{attribute(k): v for k, v in (given["defaults"] | case).items()})
     words = [word_count(caption) for caption in given["captions"]]
-    order = RowOrder(Known(given["train"], given["ids"], words, given["difficulty"], given["streams"]), s)
-    print(json.dumps([[order.of(loop).rows[order.of(loop).place(n, n // 3 + 1, round)] for n in range(60)]
+    s.rows_per_step = s.groups
+    earlier = [(last, SimpleNamespace(groups=size, rows_per_step=size)) for last, size in given["earlier"]]
+    known = Known(given["train"], given["ids"], words, given["difficulty"], given["streams"])
+    order = RowOrder(known, s, earlier)
+    print(json.dumps([[order.before(step) for step in range(1, 12)]] + [[order.of(loop).rows[order.of(loop).place(n, n // 3 + 1, round)] for n in range(60)]
                       for loop in (1, 2) for round in (0, 1)] + [order.evaluated(given["train"], 9)]))
 `;
 const numbers = await python("-c", "import numpy");
@@ -237,10 +240,12 @@ test.skipIf(numbers.code !== 0)(
     const { streams } = contract();
     for (const some of cases) {
       const config = { ...defaults, ...some };
+      const earlier = [3, 7].map((upTo) => ({ upTo, config: { ...config, promptsPerStep: 8 - upTo } }));
       const given = {
         cases: [some],
         defaults,
         groups: groupsPerStep(config),
+        earlier: earlier.map(({ upTo, config }) => [upTo, groupsPerStep(config)]),
         captions,
         train,
         ids,
@@ -252,7 +257,9 @@ test.skipIf(numbers.code !== 0)(
       const order = rowOrder(
         { train, id: (at) => ids[at] as string, words: (at) => wordCount(captions[at] ?? ""), difficulty },
         config,
+        earlier,
       );
+      const before = Array.from({ length: 11 }, (_, at) => order.before(at + 1));
       const draws = ([1, 2] as const).flatMap((loop) => {
         const { rows, place } = order.of(loop);
         return [0, 1].map((round) =>
@@ -261,7 +268,7 @@ test.skipIf(numbers.code !== 0)(
       });
       const rows = ids.map((id) => [id, ""] as const);
       const { report } = evaluatedRows({ selection: [], report: train }, { ...config, evalRows: 9 }, { rows });
-      expect(JSON.parse(done.out), JSON.stringify(some)).toEqual([...draws, report]);
+      expect(JSON.parse(done.out), JSON.stringify(some)).toEqual([before, ...draws, report]);
     }
   },
 );

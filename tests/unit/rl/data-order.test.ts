@@ -62,6 +62,28 @@ describe("the order of prompts", () => {
     for (const some of settings) expect(drawn(37, 90, some, known)).toEqual(drawn(0, 90, some, known).slice(37));
   });
 
+  it("goes on where it was when the batch changes: no row is drawn twice in an epoch, and none left out", () => {
+    // Three steps of 2 rows, two of 5, then 3 a step; each step has accumulation 1.
+    const batch = (promptsPerStep: number) => ({ ...defaultConfig(), seed: 3, accumulation: 1, promptsPerStep });
+    const earlier = [
+      { upTo: 3, config: batch(2) },
+      { upTo: 5, config: batch(5) },
+    ];
+    for (const more of [{}, { mode: "sft" }, { lengthGrouping: true }] as const) {
+      const known = { ...KNOWN, words: (index: number) => 1 + ((index * 5) % 9) };
+      const own = rowOrder(known, { ...batch(3), ...more }, earlier);
+      expect([1, 2, 3, 4, 5, 6, 7, 8].map(own.before)).toEqual([0, 2, 4, 6, 11, 16, 19, 22]);
+      const sizes = [2, 2, 2, 5, 5, ...Array<number>(11).fill(3)];
+      const { rows, place } = own.of(1);
+      const all = sizes.flatMap((size, at) =>
+        Array.from({ length: size }, (_, group) => rows[place(own.before(at + 1) + group, at + 1)] as number),
+      );
+      for (const from of [0, 24]) expect(sorted(all.slice(from, from + 24))).toEqual(KNOWN.train);
+      // Rows of the first epoch are those of the batch with which it began.
+      expect(all.slice(0, 24)).toEqual(drawn(0, 24, { ...batch(2), ...more }, known));
+    }
+  });
+
   it("of a round of dynamic sampling is its own", () => {
     const { place } = order().of(1);
     const rounds = [0, 1, 2].map((round) => Array.from({ length: 24 }, (_, n) => place(n, 1, round)));

@@ -62,6 +62,16 @@ it("names itself for its steps behind those of another program", () => {
   expect(partOf({ segments: [other, lab] }, 8)).toEqual({});
   // A part whose steps are dropped leaves the list.
   expect(partOf({ segments: [other, lab, { ...other, fromStep: 8 }] }, 8)).toEqual({ segments: [other, lab] });
+  // Its changes are those of the part that goes on, so that earlier steps keep their settings.
+  const wide = (from: number, to: number) => ({ promptsPerStep: { from, to } });
+  const segments = [
+    other,
+    { ...lab, fromStep: 8, changed: wide(2, 4) },
+    { ...other, fromStep: 9, changed: wide(4, 8) },
+  ];
+  expect(partOf({ segments }, 8)).toMatchObject({
+    segments: [other, { fromStep: 8, engine: "lab", changed: wide(2, 8) }],
+  });
 });
 
 it("counts every logged step, also those after the checkpoint", async () => {

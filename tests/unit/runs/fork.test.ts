@@ -94,6 +94,10 @@ it("notes at its step what changed, with code by its name alone", async () => {
   const [note] = (await readNotes(store, "other")).steps;
   expect(note?.step).toBe(1);
   expect(note?.text).toBe("Fork: Custom reward changed, Learning rate 0.001");
+  const [part, ...more] = (await openRun(store, "other")).manifest().segments ?? [];
+  const learningRate = { from: (await openRun(store, PARENT)).manifest().config.learningRate, to: 0.001 };
+  expect(part).toMatchObject({ fromStep: 1, engine: "lab", changed: { learningRate } });
+  expect(more).toEqual([]);
 });
 
 it("leaves behind what the zip of its parent added", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
-import { parseManifest } from "../../../src/engine/runs/manifest.ts";
+import { parseManifest, settingsOf } from "../../../src/engine/runs/manifest.ts";
 
 const MANIFEST = {
   format: "sa2va-lab-run/1",
@@ -51,6 +51,26 @@ describe("a stored manifest", () => {
       smaller: [{ afterStep: 1, settings: ["microRollouts"], by: "x" }],
     };
     expect(parseManifest(JSON.parse(JSON.stringify(other)))).toEqual({ manifest: other });
+  });
+
+  it("has the settings of each step, also where a part changed them under former names", () => {
+    const config = { ...MANIFEST.config, promptsPerStep: 8, numGenerations: 6 };
+    const segments = [
+      { fromStep: 3, engine: "other", changed: { promptsPerStep: { from: 2, to: 4 } } },
+      { fromStep: 5, engine: "other", changed: { promptsPerStep: { from: 4, to: 8 }, groupSize: { from: 4, to: 6 } } },
+    ];
+    const sizes = [1, 3, 4, 5, 6].map((step) => {
+      const { promptsPerStep, numGenerations } = settingsOf({ config, segments }, step);
+      return [promptsPerStep, numGenerations];
+    });
+    expect(sizes).toEqual([
+      [2, 4],
+      [2, 4],
+      [4, 4],
+      [4, 4],
+      [8, 6],
+    ]);
+    expect(settingsOf({ config }, 1)).toBe(config);
   });
 
   it("of an older version takes the defaults of settings it did not know", () => {

@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo, useState } from "react";
-import { groupsPerStep } from "../../../engine/config/derived.ts";
+import { rowsPerStep } from "../../../engine/config/derived.ts";
 import { weightKey, weightKeys } from "../../../engine/config/groups/reward-weights.ts";
 import { requireConfig, SkippableSettings } from "../../../engine/config/parse.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
@@ -98,7 +98,7 @@ function RunLength({ config }: { readonly config: LabConfig }): ReactNode {
   const { rowFilter, maxRows, heldOutShare, splitSeed, selectionShare, steps } = config;
   const split = { rowFilter, maxRows, heldOutShare, splitSeed, selectionShare };
   const rows = useAsync(data, () => lab().data.trainRows(split), Object.values(split));
-  const perStep = config.mode !== "rl" ? config.accumulation * config.promptsPerStep : groupsPerStep(config);
+  const perStep = rowsPerStep(config);
   const seconds = measured?.seconds ?? forecast;
   const parts = [
     ...(rows.value

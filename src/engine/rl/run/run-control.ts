@@ -1,7 +1,5 @@
 /** Run control: reports, times and counts phases, holds the trainer while paused, ends it when stopped. */
 
-import { groupsPerStep } from "../../config/derived.ts";
-import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
 import {
   addCounts,
@@ -302,15 +300,15 @@ export function timeMetrics(times: PhaseTimes): Record<string, number> {
 /**
  * @param pooled bytes of free buffers, which do not count as allocated, because a repeated run may start with a
  * different pool
+ * @param drawn prompts of a loop in all steps so far
  * @param trainRows number of training rows, at least 1
  */
-export function stepFacts(step: number, config: LabConfig, pooled: number, trainRows: number): Record<string, number> {
+export function stepFacts(pooled: number, drawn: number, trainRows: number): Record<string, number> {
   const memory = memorySnapshot();
-  const rows = config.mode !== "rl" ? config.accumulation * config.promptsPerStep : groupsPerStep(config);
   return {
     "memory/num_tensors": memory.tensors,
     "memory/gpu_bytes": memory.gpuBytes,
     "memory/gpu_bytes_allocated": memory.gpuBytesAllocated - pooled,
-    epoch: (step * rows) / trainRows,
+    epoch: drawn / trainRows,
   };
 }

@@ -348,7 +348,7 @@ export class Trainer {
     this.#step = step;
     const metrics: Record<string, number> = { ...outcome.metrics, loss: totalLoss(outcome.metrics, config) };
     if (config.featureStorage === "f16") metrics["features/rounding"] = this.#features.stepError;
-    Object.assign(metrics, stepFacts(step, config, kept, this.#deps.trainRows.length));
+    Object.assign(metrics, stepFacts(kept, input.order.before(step + 1), this.#deps.trainRows.length));
     await this.#stored(() => run.appendGroups(step, groups));
     const worked = await gpuTimes();
     const { times, counts } = this.control.stepCosts();

@@ -3,7 +3,7 @@
  * step. Without a mix or a curriculum, epochs are independent permutations in sequence. Mixes follow
  * docs/spec/evaluation.md#53-mixing.
  */
-import { groupsPerStep } from "../../config/derived.ts";
+import { groupsPerStep, rowsPerStep } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { parseSources, sourceAt } from "../../data/sources.ts";
 import type { RowSource, TrainingRow } from "../../data/training-row.ts";
@@ -17,6 +17,7 @@ import type { Loop } from "../loops/loop.ts";
 type OrderSettings = Pick<
   LabConfig,
   | "seed"
+  | "mode"
   | "mixSources"
   | "mixBy"
   | "lengthGrouping"
@@ -40,6 +41,13 @@ export interface OrderRows {
   readonly difficulty?: readonly RowDifficulty[];
 }
 
+/** Settings of the steps up to one, before a part of the run changed them. */
+export interface EarlierSettings {
+  /** The last step that had them. */
+  readonly upTo: number;
+  readonly config: OrderSettings;
+}
+
 /** The draws of one loop. */
 interface LoopOrder {
   /** Data-set indices of the rows that can be drawn. */
@@ -55,17 +63,32 @@ interface LoopOrder {
 
 export interface RowOrder {
   of(loop: LoopId): LoopOrder;
+  /** Prompts of a loop in all steps before this one, whatever the batch of each. @param step from 1 */
+  before(step: number): number;
   /** Name of the source of a row; null without a mix. */
   source(rowId: string): string | null;
 }
 
-/** @throws LabError("bad-config") when the settings leave no row, or need a difficulty that was not measured */
-export function rowOrder(known: OrderRows, config: OrderSettings): RowOrder {
+/**
+ * @param earlier settings of earlier steps whose batch was another one, by ascending step
+ * @throws LabError("bad-config") when the settings leave no row, or need a difficulty that was not measured
+ */
+export function rowOrder(known: OrderRows, config: OrderSettings, earlier: readonly EarlierSettings[] = []): RowOrder {
   const sources = parseSources(config.mixSources);
   const orders = new Map<LoopId, LoopOrder>();
+  const parts = [...earlier, { upTo: Number.POSITIVE_INFINITY, config }];
+  const before = (step: number): number =>
+    parts.reduce((sum, part, at) => {
+      const began = parts[at - 1]?.upTo ?? 0;
+      return sum + Math.max(0, Math.min(step - 1, part.upTo) - began) * rowsPerStep(part.config);
+    }, 0);
+  /** Groups of the step that drew the n-th prompt. */
+  const batchOf = (n: number): number =>
+    groupsPerStep((parts.find(({ upTo }) => n < before(upTo + 1)) ?? { config }).config);
   return {
+    before,
     of: (loop) => {
-      const order = orders.get(loop) ?? loopOrder(known, config, loop);
+      const order = orders.get(loop) ?? loopOrder(known, config, loop, batchOf);
       orders.set(loop, order);
       return order;
     },
@@ -73,7 +96,8 @@ export function rowOrder(known: OrderRows, config: OrderSettings): RowOrder {
   };
 }
 
-function loopOrder(known: OrderRows, config: OrderSettings, loop: LoopId): LoopOrder {
+/** @param batchOf groups of the step that drew the n-th prompt */
+function loopOrder(known: OrderRows, config: OrderSettings, loop: LoopId, batchOf: (n: number) => number): LoopOrder {
   const { seed, curriculum, curriculumStart, curriculumSteps, mixBy } = config;
   const sources = parseSources(config.mixSources);
   const measured = new Map(
@@ -123,7 +147,7 @@ function loopOrder(known: OrderRows, config: OrderSettings, loop: LoopId): LoopO
     const last = epochs.get(round);
     if (last?.epoch === epoch) return last.order;
     const shuffled = permuted(slots(epoch, round), (i) => draw(STREAM.data, epoch, i, 0, round));
-    const order = lengths === null ? shuffled : lengthGrouped(shuffled, lengths, groupsPerStep(config));
+    const order = lengths === null ? shuffled : lengthGrouped(shuffled, lengths, batchOf(epoch * epochLength));
     epochs.set(round, { epoch, order });
     return order;
   };

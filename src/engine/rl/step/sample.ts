@@ -92,7 +92,7 @@ async function sampleGroups(
   const ofClips = stepRows(rows, config, step);
   const usable = (row: TrainingRow): boolean => loop.usable(model, row, config);
   for (let group = 0; group < count; group++) {
-    const place = loopOrder.place((step - 1) * perStep + group, step, round);
+    const place = loopOrder.place(order.before(step) + group, step, round);
     drawn.push(await drawRow(ofClips, loopOrder.rows, place, { usable, needs: loop.needs }));
   }
   onRows({ step, loop: id, rows: drawn.map(({ summary }) => summary) });

@@ -6,7 +6,7 @@ import type { RunStore } from "../../storage/store.ts";
 import { checkFiles } from "../checkpoint/checkpoint.ts";
 import { inCopyOrder } from "../checkpoint/checkpoint-folder.ts";
 import { type EvalReport, REWARD_METRICS, readEvaluations, writeEvaluations } from "../evaluations/evaluations.ts";
-import type { RunManifest } from "../manifest.ts";
+import { LAB, type RunManifest, VERSION } from "../manifest.ts";
 import { writeNotes } from "../notes.ts";
 import { createRun, openRun, type RunFolder } from "../run-folder.ts";
 import { stepFromName, stepName } from "../step-name.ts";
@@ -71,7 +71,13 @@ export async function forkRun(store: RunStore, parent: string, fork: Fork, to: R
   const { lengths: _lengths, judgeDropped: _spent, ...kept } = manifest;
   const config = forkConfig(manifest.config, fork.changes, step);
   await checkFiles(store, parent, step);
-  const own: RunManifest = { ...kept, id, title, created, config, state: "paused", forkedFrom: { run: parent, step } };
+  const changed = Object.keys(configDifference(config, manifest.config)) as SettingKey[];
+  const change = Object.fromEntries(changed.map((key) => [key, { from: manifest.config[key], to: config[key] }]));
+  const part = { fromStep: step, engine: LAB, version: VERSION, changed: change };
+  const own: RunManifest = {
+    ...{ ...kept, id, title, created, config, state: "paused", forkedFrom: { run: parent, step } },
+    ...(changed.length > 0 ? { segments: [...(kept.segments ?? []), part] } : {}),
+  };
   const run = await createRun(to, own);
   try {
     const paths = (await store.list(parent)).map(({ path }) => path);
@@ -85,11 +91,9 @@ export async function forkRun(store: RunStore, parent: string, fork: Fork, to: R
     }
     await run.truncateAfter(step);
     if (scoresOtherwise(manifest.config, config)) await forgetRewards(to, id);
-    const changed = Object.keys(configDifference(config, manifest.config)).map((key) =>
-      changeText(key as SettingKey, config),
-    );
+    const texts = changed.map((key) => changeText(key, config));
     // Curves show notes, so they mark the change.
-    if (changed.length > 0) await writeNotes(to, id, { steps: [{ step, text: `Fork: ${changed.join(", ")}` }] });
+    if (texts.length > 0) await writeNotes(to, id, { steps: [{ step, text: `Fork: ${texts.join(", ")}` }] });
     // Written last, so that every fork that can be resumed is complete.
     for (const rest of copied) if (rest.startsWith(`checkpoints/${stepName(step)}/`)) await copy(rest);
     return run;

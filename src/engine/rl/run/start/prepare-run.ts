@@ -13,7 +13,7 @@ import { checkFiles } from "../../../runs/checkpoint/checkpoint.ts";
 import { keepDifficulty, keptDifficulty, needsDifficulty, type RowDifficulty } from "../../../runs/difficulty.ts";
 import { readEvaluations, type StoredEvaluation, writeEvaluations } from "../../../runs/evaluations/evaluations.ts";
 import { type Fork, forkRun } from "../../../runs/library/fork.ts";
-import { type RunManifest, VERSION } from "../../../runs/manifest.ts";
+import { LAB, type RunManifest, settingsOf, VERSION } from "../../../runs/manifest.ts";
 import { createRun, openRun, type RunFolder } from "../../../runs/run-folder.ts";
 import { type RowList, type RunRows, runRows } from "../../../runs/run-rows.ts";
 import type { RunStore } from "../../../storage/store.ts";
@@ -105,9 +105,6 @@ export function takenOver({ manifest, evaluation }: FirstEvaluation, own: RunMan
   return { ...evaluation, rows: evaluation.rows.map(({ judge: _, ...row }) => row) };
 }
 
-/** This program's name in the segments of a run. */
-const LAB = "lab";
-
 export interface PreparedRun {
   readonly run: RunFolder;
   readonly config: LabConfig;
@@ -154,11 +151,17 @@ type Loaded = Pick<LoadedModel, "model" | "hash">;
 export function runOrder(
   { rows, words }: RowList,
   { train }: RunRows,
-  config: LabConfig,
+  manifest: Pick<RunManifest, "config" | "segments">,
   difficulty: readonly RowDifficulty[],
 ): RowOrder {
   const known = { train, id: (index: number) => rows[index]?.[0] ?? "", difficulty };
-  const order = rowOrder(words === undefined ? known : { ...known, words: (index) => words[index] ?? 1 }, config);
+  const { config, segments = [] } = manifest;
+  const changing = segments.filter(({ changed }) => changed !== undefined);
+  const order = rowOrder(
+    words === undefined ? known : { ...known, words: (index) => words[index] ?? 1 },
+    config,
+    changing.map(({ fromStep }) => ({ upTo: fromStep, config: settingsOf(manifest, fromStep) })),
+  );
   // Refuse settings that leave no row to draw now, not in the first step.
   drawnRows(order, config);
   return order;
@@ -189,7 +192,7 @@ export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, ask
   const captioner = requireCaptioner(config, asked.captioner);
   const selected = runRows(list, config);
   const difficulty = needsDifficulty(config) ? (list.difficulty ?? []) : [];
-  const order = runOrder(list, selected, config, difficulty);
+  const order = runOrder(list, selected, { config }, difficulty);
   const manifest: RunManifest = {
     ...newRun(asked.title, asked.created, asked.version, asked.report),
     config,
@@ -240,15 +243,23 @@ function lengthOf(
   return { config, lengths: [...(manifest.lengths ?? []), { afterStep: done, from, to }] };
 }
 
-/** Fields of run.json for the lab's steps after `done`, if another program computed steps before; empty otherwise. */
+/**
+ * Fields of run.json for the lab's steps after `done`, if another program computed steps before or settings changed;
+ * empty otherwise. Changes by parts that left no step are those of the new part.
+ */
 export function partOf(
   { segments = [] }: Pick<RunManifest, "segments">,
   done: number,
 ): Pick<Partial<RunManifest>, "segments"> {
   const before = segments.filter(({ fromStep }) => fromStep < done);
   if (segments.length === 0) return {};
-  if (before.at(-1)?.engine === LAB) return before.length === segments.length ? {} : { segments: before };
-  return { segments: [...before, { fromStep: done, engine: LAB, version: VERSION }] };
+  const changed: Record<string, { readonly from: unknown; readonly to: unknown }> = {};
+  for (const [name, own] of segments.slice(before.length).flatMap((part) => Object.entries(part.changed ?? {}))) {
+    changed[name] = { ...own, from: (changed[name] ?? own).from };
+  }
+  const some = Object.keys(changed).length > 0;
+  if (before.at(-1)?.engine === LAB && !some) return before.length === segments.length ? {} : { segments: before };
+  return { segments: [...before, { fromStep: done, engine: LAB, version: VERSION, ...(some ? { changed } : {}) }] };
 }
 
 /**
@@ -272,7 +283,7 @@ export async function prepareStored(
   await sealReward(config);
   checkStorage(manifest.title, config, model.storage);
   const selected = await rowsOfSameRun(manifest, hash, list);
-  const order = runOrder(list, selected, config, await keptDifficulty(store, id));
+  const difficulty = await keptDifficulty(store, id);
   const table = await keptTable(store, id);
   const release = await holdOrRefuse(store, id);
   try {
@@ -281,6 +292,8 @@ export async function prepareStored(
     if (found === null) throw badInput(`Run "${manifest.title}" has no complete checkpoint to resume from`, id);
     const { step, checkpoint, passedOver } = found;
     const length = lengthOf(manifest, config, step);
+    const part = partOf(manifest, step);
+    const order = runOrder(list, selected, { ...manifest, config, ...part }, difficulty);
     // Includes the steps after the checkpoint, whose requests were sent too.
     const judge = await judgeRecord(run, await scorer.begin(config, await runSpending(run)), step);
     const start = await keptAdapter(store, id, "start", model, manifest.startAdapter);
@@ -289,7 +302,7 @@ export async function prepareStored(
     try {
       await dropLaterSteps(run, step);
       await judge.store();
-      await run.update({ state: "running", ...length, ...partOf(manifest, step) });
+      await run.update({ state: "running", ...length, ...part });
       if (passedOver !== null) {
         await raiseAlarm(run, emit, { id: "checkpoint-damaged", step, severity: "warning", message: passedOver });
       }
