@@ -1,7 +1,9 @@
 /** Charts of metrics that were picked by name, and their places among the usual ones. */
 import { describe, expect, it } from "vitest";
 import { metricChart, metricsOf, otherMetrics, withLevels } from "../../../src/app/components/charts/series.ts";
-import { arrangeCharts, measuredCharts, overviewOf } from "../../../src/app/screens/train/overview.ts";
+import { arrangeCharts, measuredCharts, ofRun, overviewOf } from "../../../src/app/screens/train/overview.ts";
+import { presetConfig } from "../../../src/engine/config/presets.ts";
+import type { LabConfig } from "../../../src/engine/config/table.ts";
 
 describe("metrics that can be picked", () => {
   it("are those without a chart, by name", () => {
@@ -62,6 +64,33 @@ describe("charts of the Train screen", () => {
     expect(gradient(0)?.levels).toBeUndefined();
     expect(gradient(0.5)?.levels).toEqual([{ label: "clip", value: 0.5 }]);
     expect(overviewOf("sft", 2).find(({ id }) => id === "gradient")?.levels).toHaveLength(1);
+  });
+});
+
+describe("what moved the weights", () => {
+  const config = { ...presetConfig("demo"), gradientReport: 1, loop2Weight: 0.5 };
+  const lines = (changed: Partial<LabConfig>): readonly (readonly [string, number])[] => {
+    const charts = ofRun([], { ...config, ...changed });
+    return charts.flatMap(({ series }) =>
+      series.map(({ metrics, colour }) => [(metrics[0] as string).replace("update_share/", ""), colour] as const),
+    );
+  };
+  const names = (changed: Partial<LabConfig>): readonly string[] => lines(changed).map(([name]) => name);
+
+  it("has a line for each term that trains, in the first colours", () => {
+    const found = ["loop1/iou", "loop1/penalty", "loop2/meteor", "loop2/penalty", "earlier"];
+    expect(lines({})).toEqual(found.map((name, colour) => [name, colour]));
+    expect(names({ judge: "questions" })).toContain("loop2/judge");
+    expect(names({ loop1RepetitionCost: 1 })).toContain("loop1/repetition");
+    expect(names({ gradientReport: 0 })).toEqual([]);
+  });
+
+  it("counts METEOR where it takes the judge's weight", () => {
+    expect(names({ loop2Meteor: 0, loop2Judge: 1 })).toContain("loop2/meteor");
+  });
+
+  it("leaves out a loop of weight 0, which moves nothing", () => {
+    expect(names({ loop2Weight: 0 })).toEqual(["loop1/iou", "loop1/penalty", "earlier"]);
   });
 });
 

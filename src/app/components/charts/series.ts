@@ -66,7 +66,7 @@ export interface ChartSpec {
   readonly series: readonly SeriesSpec[];
   /** Metrics that the help explains, if they differ from the names of the series. */
   readonly explains?: readonly string[];
-  /** Values that the left scale always includes, such as 0..1 of a share. */
+  /** Ends that the room around the values does not pass, such as 0 and 1 of a share; the scale where values differ by rounding only. */
   readonly range?: readonly [number, number];
   readonly levels?: readonly Level[];
   /** Whether each line is another run. */

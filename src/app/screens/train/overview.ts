@@ -1,7 +1,7 @@
-import { activeLoops } from "../../../engine/config/derived.ts";
-import { weightKey } from "../../../engine/config/groups/reward-weights.ts";
+import { activeLoops, weightedLoops } from "../../../engine/config/derived.ts";
 import { MODES } from "../../../engine/config/modes.ts";
 import type { LabConfig } from "../../../engine/config/table.ts";
+import { actingWeights, rewardPlan } from "../../../engine/rewards/composer/plan.ts";
 import { findTerm, TERMS, termSpec } from "../../../engine/rewards/terms/registry.ts";
 import { aboutLoop, LOOP_IDS, LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import type { ChartSpec, SeriesSpec } from "../../components/charts/series.ts";
@@ -159,20 +159,25 @@ export function ofRun(charts: readonly ChartSpec[], config: LabConfig | undefine
   const has = ({ loop, metrics }: SeriesSpec): boolean =>
     (loop === null || loops.includes(loop)) && (config.judge !== "off" || !metrics[0]?.includes("/rewards/judge"));
   const shown = charts.map((spec) => ({ ...spec, series: spec.series.filter(has) }));
-  return [...shown, movedBy(config, loops)].filter(({ series }) => series.length > 0);
+  return [...shown, movedBy(config)].filter(({ series }) => series.length > 0);
 }
 
 /** Shares of the update by loop and loss term; without lines where the run does not measure them. */
-function movedBy(config: LabConfig, loops: readonly LoopId[]): ChartSpec {
+function movedBy(config: LabConfig): ChartSpec {
   const measured = config.gradientReport > 0 && config.mode === "rl";
-  const terms = loops.flatMap((loop) => [
-    ...TERMS.filter((term) => config[weightKey(loop, term)] !== 0).map((term) => ({
-      loop,
-      name: term as string,
-      label: termSpec(term).label,
-    })),
-    { loop, name: "penalty", label: "KL, entropy, anchor" },
-  ]);
+  const { weights } = rewardPlan(config);
+  const terms = weightedLoops(config).flatMap((loop) => {
+    const acting = actingWeights(weights[loop], config.judge !== "off");
+    return [
+      ...TERMS.filter((term) => acting[term] !== 0).map((term) => ({
+        loop,
+        name: term as string,
+        label: termSpec(term).label,
+      })),
+      // Not spelled out: three such labels leave no room for the plot.
+      { loop, name: "penalty", label: "penalty" },
+    ];
+  });
   const series = terms.map(({ loop, name, label }, colour): SeriesSpec => {
     return { metrics: [`loop${loop}/update_share/${name}`], label: `${label} ${loop}`, loop, colour, decimals: 2 };
   });
