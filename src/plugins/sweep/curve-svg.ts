@@ -80,7 +80,7 @@ export function curveSvg(runs: readonly RunCurve[], metrics: readonly EvalMetric
   });
   const legend = runs.map(
     ({ name }, i) =>
-      `<g transform="translate(${PANEL.left + Math.round((i * (width - PANEL.left)) / runs.length)} ${height - 10})"><line x2="22" y1="-4" y2="-4" stroke="${colour(i)}" stroke-width="2"/><text x="28" fill="#333">${escaped(name)}</text></g>`,
+      `<g transform="translate(${PANEL.left + Math.round((i * (width - PANEL.left)) / runs.length)} ${height - 10})"><line x2="22" y1="-4" y2="-4" ${stroke(i)}/><text x="28" fill="#333">${escaped(name)}</text></g>`,
   );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="sans-serif" font-size="11">`,
@@ -120,7 +120,7 @@ function panel(metric: EvalMetric, runs: readonly RunCurve[], { low, high, steps
       interval === undefined
         ? ""
         : `<line x1="${at}" x2="${at}" y1="${y(interval.low)}" y2="${y(interval.high)}" stroke="${colour(i)}" stroke-opacity="0.5"/>`;
-    return `<polyline points="${line.join(" ")}" fill="none" stroke="${colour(i)}" stroke-width="2"/>${whisker}`;
+    return `<polyline points="${line.join(" ")}" fill="none" ${stroke(i)}/>${whisker}`;
   });
   const title = `<text x="${PANEL.left}" y="18" fill="#111" font-weight="600">${TITLES[metric]}</text>`;
   return [title, ...grid, ...ends, ...lines].join("");
@@ -130,6 +130,12 @@ function ticks(low: number, high: number): number[] {
   const step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5].find((size) => (high - low) / size <= 6) ?? 1;
   const first = Math.ceil(low / step);
   return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, i) => (first + i) * step);
+}
+
+/** Dashed where the colours begin again. */
+function stroke(run: number): string {
+  const dashes = run < COLOURS.length ? "" : ' stroke-dasharray="5 3"';
+  return `stroke="${colour(run)}" stroke-width="2"${dashes}`;
 }
 
 function colour(run: number): string {

@@ -58,6 +58,23 @@ describe("the picture of evaluations", () => {
     expect(whiskers).toHaveLength(EVAL_METRICS.length);
   });
 
+  it("tells more runs apart than it has colours, in the panel and in the legend", () => {
+    const count = 9;
+    const svg = curveSvg(
+      Array.from({ length: count }, (_, at) => run(`run ${at}`, at / 10)),
+      ["loop1_greedy"],
+    );
+    const styles = (tag: string): string[] =>
+      [...svg.matchAll(new RegExp(`<${tag} [^>]*stroke-width="2"[^>]*>`, "g"))].map(([drawn]) =>
+        [...drawn.matchAll(/ stroke(?:-dasharray)?="[^"]+"/g)].join(""),
+      );
+    for (const tag of ["polyline", "line"]) {
+      expect(styles(tag)).toHaveLength(count);
+      expect(new Set(styles(tag)).size, tag).toBe(count);
+    }
+    expect(styles("polyline")).toEqual(styles("line"));
+  });
+
   it("of a run that has only begun is empty, not broken", () => {
     const svg = curveSvg([{ name: "new", evaluations: [report(0, null)] }]);
     expect(svg).not.toContain("NaN");
