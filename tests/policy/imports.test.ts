@@ -80,6 +80,7 @@ const LISTS: Readonly<Record<string, RegExp>> = {
   "src/plugins/plugin.ts": /^src\//,
   "src/plugins/list.ts": /^src\//,
   "src/plugins/mask-policies.ts": /^src\/engine\/policy\//,
+  "src/plugins/terms.ts": /^src\/engine\/rewards\//,
   "src/plugins/loops.ts": /^src\/engine\/rl\//,
   "src/plugins/family-configs.ts": /^src\/engine\/model\//,
   "src/plugins/families.ts": /^src\/engine\/model\//,

@@ -8,6 +8,7 @@ export const EMPTY_LISTS: Readonly<Record<string, string>> = {
   "folders.ts": "export const PLUGIN_FOLDERS = [];",
   "modes.ts": "export const PLUGIN_MODES = {};",
   "mask-policies.ts": "export const PLUGIN_MASK_POLICIES = {};",
+  "terms.ts": "export const PLUGIN_TERMS = [];",
   "loops.ts": "export const PLUGIN_LOOPS = {};",
   "records.ts": "export const PLUGIN_RECORDS = [];",
   "readers.ts": "export const PLUGIN_READERS = [];",

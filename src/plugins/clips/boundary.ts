@@ -1,7 +1,8 @@
 /** J, F and J&F of the DAVIS evaluation, for one frame and for one masklet (docs/spec/video.md#11-scores). */
-import { badInput } from "../../errors.ts";
-import { frameOf } from "../film-strip.ts";
-import { decodeRle, type Rle } from "./rle.ts";
+
+import { frameOf } from "../../engine/data/film-strip.ts";
+import { decodeRle, type Rle } from "../../engine/data/mask/rle.ts";
+import { badInput } from "../../engine/errors.ts";
 
 /** A mask of one frame, 0 or 1 row-major. */
 export interface FrameMask {

@@ -8,7 +8,7 @@ import { Slider } from "../../app/components/ui/controls.tsx";
 import { IconPause, IconPlay } from "../../app/components/ui/icons.tsx";
 import { stopJob, useRunning } from "../../app/stores/jobs.ts";
 import { fixed } from "../../app/styles/format.ts";
-import { frameScores } from "../../engine/data/mask/boundary.ts";
+import { frameScores } from "./boundary.ts";
 import styles from "./clip-player.module.css";
 import type { ClipFile, ExportKind } from "./export-clip.ts";
 import { FILM } from "./follow-store.ts";

@@ -3,9 +3,9 @@ import { create } from "zustand";
 import { useClips } from "../../app/components/mask/frame-store.ts";
 import { answerColour } from "../../app/components/mask/layers.ts";
 import { jobKind } from "../../app/stores/jobs.ts";
-import type { FrameScores } from "../../engine/data/mask/boundary.ts";
 import type { Rle } from "../../engine/data/mask/rle.ts";
 import type { TryWeights } from "../../engine/session/outside.ts";
+import type { FrameScores } from "./boundary.ts";
 import type { FollowTask } from "./follow-clip.ts";
 
 export interface FollowedObject {

@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import { fixed, formatBytes } from "../../app/styles/format.ts";
-import { type FrameScores, knownScores } from "../../engine/data/mask/boundary.ts";
 import { Mark } from "../try-out/answer.tsx";
 import styles from "../try-out/try-out.module.css";
+import { type FrameScores, knownScores } from "./boundary.ts";
 import type { FollowedClip } from "./follow-store.ts";
 
 /** Progress, the answers, and each object with its mean overlap on the frames that are done. */

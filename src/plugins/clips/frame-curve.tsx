@@ -1,7 +1,7 @@
 import type { PointerEvent, ReactNode } from "react";
 import type { Frame } from "../../app/components/mask/draw.ts";
 import { fixed } from "../../app/styles/format.ts";
-import { type FrameScores, knownScores } from "../../engine/data/mask/boundary.ts";
+import { type FrameScores, knownScores } from "./boundary.ts";
 import styles from "./clip-player.module.css";
 
 export interface Curve {

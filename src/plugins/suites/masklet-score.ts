@@ -1,8 +1,8 @@
 /** J and F of whole masklets, and their means as the published programs compute them (docs/spec/video.md#11-scores). */
 
-import { boundaryScore, type FrameMask, regionSimilarity } from "../../engine/data/mask/boundary.ts";
 import { decodeRle, maskIou, type Rle, rleArea } from "../../engine/data/mask/rle.ts";
 import { badInput } from "../../engine/errors.ts";
+import { boundaryScore, type FrameMask, regionSimilarity } from "../clips/boundary.ts";
 
 interface SetScore {
   readonly j: number;

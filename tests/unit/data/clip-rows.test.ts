@@ -15,7 +15,7 @@ import {
   viewed,
   visibleFrames,
 } from "../../../src/engine/data/film-strip.ts";
-import { frameScores } from "../../../src/engine/data/mask/boundary.ts";
+import { frameScores } from "../../../src/plugins/clips/boundary.ts";
 import { decodeRle, encodeRle, type Rle, rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { withFrames } from "../../../src/engine/data/training-row.ts";

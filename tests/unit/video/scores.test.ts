@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
-import { boundaryScore, regionSimilarity } from "../../../src/engine/data/mask/boundary.ts";
+import { boundaryScore, regionSimilarity } from "../../../src/plugins/clips/boundary.ts";
 import { clipOrder } from "../../../src/plugins/clips/sam2/clip.ts";
 import {
   maskletScore,

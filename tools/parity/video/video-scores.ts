@@ -1,7 +1,7 @@
 /** J, F and J&F of a video golden set: pairs of masks, and masklets against the truth. */
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
-import { boundaryScore, type FrameMask, regionSimilarity } from "../../../src/engine/data/mask/boundary.ts";
 import { decodeRle, parseRle } from "../../../src/engine/data/mask/rle.ts";
+import { boundaryScore, type FrameMask, regionSimilarity } from "../../../src/plugins/clips/boundary.ts";
 import { maskletScore } from "../../../src/plugins/suites/masklet-score.ts";
 import { CaseCheck } from "../case-check.ts";
 import { goldenJson, number, objects, text } from "../evaluation/golden.ts";

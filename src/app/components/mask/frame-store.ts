@@ -2,7 +2,6 @@
 import { useMemo } from "react";
 import { create } from "zustand";
 import { visibleFrames } from "../../../engine/data/film-strip.ts";
-import type { FrameScores } from "../../../engine/data/mask/boundary.ts";
 import { decodeRle, type Rle } from "../../../engine/data/mask/rle.ts";
 import { isStoredRow } from "../../../engine/data/open-rows.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
@@ -15,8 +14,8 @@ export interface Track {
   readonly mask: Rle | null;
   /** Colour of its masks where a picture has several; a video draws all tracks with a colour. */
   readonly colour?: string;
-  /** Overlap by frame; computed from the masks if absent. */
-  readonly scores?: FrameScores;
+  /** Overlap by frame, null if both masks are empty; computed from the masks if absent. */
+  readonly scores?: readonly (number | null | undefined)[];
   /** The selected answer; its curve is drawn on top. */
   readonly selected?: boolean;
 }

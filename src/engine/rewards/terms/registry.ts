@@ -1,6 +1,6 @@
 /** The reward terms, in the order of the matrix: settings, records, metrics and the page read them from here. */
 
-import { boundaryScore, frameScores, regionSimilarity } from "../../data/mask/boundary.ts";
+import { PLUGIN_TERMS } from "../../../plugins/terms.ts";
 import { type Rle, rleArea, rleBox, rleRuns } from "../../data/mask/rle.ts";
 import { aboutLoop } from "../../rl/loops/abouts.ts";
 import { meteorTokens } from "../meteor/tokens.ts";
@@ -101,38 +101,6 @@ export function centreOfMass(mask: Rle): readonly [number, number] | null {
   }
   return area === 0 ? null : [sumX / area, sumY / area];
 }
-
-/** J and F of the frames of a clip (docs/spec/video.md#11-scores); a rollout of a picture has neither. */
-type Compare = typeof regionSimilarity;
-
-/**
- * Mean over the frames with a non-empty mask; on the others a single stray pixel would change the score from 1 to 0.
- */
-const framesTerm =
-  (compare: Compare) =>
-  ({ frames, given, predicted }: RolloutFacts): Measured | undefined => {
-    if (frames === undefined) return undefined;
-    if (given === null) return NO_GIVEN;
-    if (predicted === null) return { value: 0, note: "no mask" };
-    const scores = frameScores(given, predicted, frames, compare).filter((score) => score !== null);
-    if (scores.length === 0) return { value: 1, note: "both masks empty" };
-    const value = scores.reduce((sum, score) => sum + score, 0) / scores.length;
-    return { value, note: `${scores.length} frames` };
-  };
-
-const J = {
-  name: "j",
-  label: "J",
-  help: "Mean IoU of given and predicted mask over the frames of a clip that show either; weights of 0.5 for J and F give J&F",
-  measure: framesTerm(regionSimilarity),
-} as const satisfies TermSpec;
-
-const F = {
-  name: "f",
-  label: "F",
-  help: "Mean boundary accuracy over the frames of a clip that show either mask, at the frames' own size",
-  measure: framesTerm((truth, found) => boundaryScore(truth, found).f),
-} as const satisfies TermSpec;
 
 /** Penalises captions that reveal the position (docs/spec/rewards.md#4-reward-hacking). */
 const LEAK = {
@@ -317,8 +285,7 @@ const USER = {
 
 export const REWARD_TERMS = [
   IOU,
-  J,
-  F,
+  ...PLUGIN_TERMS,
   METEOR,
   JUDGE,
   LIKELIHOOD,
