@@ -15,11 +15,11 @@ import {
   viewed,
   visibleFrames,
 } from "../../../src/engine/data/film-strip.ts";
-import { frameScores } from "../../../src/plugins/clips/boundary.ts";
 import { decodeRle, encodeRle, type Rle, rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { withFrames } from "../../../src/engine/data/training-row.ts";
 import type { LabError } from "../../../src/engine/errors.ts";
+import { frameScores } from "../../../src/plugins/clips/boundary.ts";
 import { frameMasks, maskletsJson, maskletsZip, stripOfMasks } from "../../../src/plugins/clips/export-masklets.ts";
 import { openClips } from "../../../src/plugins/data-sets/clip-set.ts";
 import { boxMask, jpg, png, row } from "./make.ts";
