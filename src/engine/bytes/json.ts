@@ -59,6 +59,19 @@ function hugeNumber(text: string): string | undefined {
   return undefined;
 }
 
+/** The type of a stored value by its schema: read-only throughout, without the unknown keys that a loose schema keeps. */
+export type Stored<S extends z.ZodMiniType> = Known<z.output<S>>;
+
+type Known<T> = T extends readonly unknown[]
+  ? { readonly [K in keyof T]: Known<T[K]> }
+  : T extends object
+    ? {
+        readonly [K in keyof T as string extends K ? (unknown extends T[K] ? never : K) : K]: Known<
+          Exclude<T[K], undefined>
+        >;
+      }
+    : T;
+
 /** Like parseJson, validated with a schema. @throws LabError("bad-input") naming the first invalid field */
 export function parseJsonAs<T extends z.ZodMiniType>(text: string, schema: T, subject: string): z.output<T> {
   return checkShape(parseJson(text, subject), schema, subject);

@@ -1,27 +1,21 @@
 /** `alarms.jsonl` of a run folder: what happened at which step, with which rollouts. One line per alarm, oldest first. */
 import * as z from "zod/mini";
-import { fits, parseJson } from "../bytes/json.ts";
+import { fits, parseJson, type Stored } from "../bytes/json.ts";
 import { badInput, type LabError } from "../errors.ts";
 import type { RunStore } from "../storage/store.ts";
 
-export interface Alarm {
-  /** Id of its rule. */
-  readonly id: string;
-  readonly step: number;
-  readonly severity: "warning" | "error";
-  /** One sentence: what was observed and what to do. */
-  readonly message: string;
-  /** Ids of the rollouts of this step that the alarm concerns, worst first; absent if it concerns none. */
-  readonly rollouts?: readonly string[];
-}
-
 const ALARM = z.looseObject({
+  /** Id of its rule. */
   id: z.string(),
   step: z.number().check(z.gte(0), z.int()),
   severity: z.enum(["warning", "error"]),
+  /** One sentence: what was observed and what to do. */
   message: z.string(),
+  /** Ids of the rollouts of this step that the alarm concerns, worst first; absent if it concerns none. */
   rollouts: z.optional(z.array(z.string())),
 });
+
+export type Alarm = Stored<typeof ALARM>;
 
 const pathOf = (runId: string): string => `${runId}/alarms.jsonl`;
 const lineOf = (alarm: Alarm): string => `${JSON.stringify(alarm)}\n`;

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { isRecord, shapeOf } from "../bytes/json.ts";
+import { isRecord, type Stored, shapeOf } from "../bytes/json.ts";
 import { parseConfig, requireConfig } from "../config/parse.ts";
 import type { LabConfig } from "../config/table.ts";
 import { plainLine } from "../errors.ts";
@@ -9,72 +9,6 @@ export const LAB = "lab";
 
 /** Version of the lab, as stored with runs. */
 export const VERSION = "0.1.0";
-
-/**
- * `run.json`: description of a run; written once at the start, rewritten only for title, state, length and settings
- * made smaller to save memory.
- */
-export interface RunManifest {
-  readonly format: "sa2va-lab-run/1";
-  /** Folder name; letters, digits and dashes. */
-  readonly id: string;
-  readonly title: string;
-  /** ISO time given by the caller. */
-  readonly created: string;
-  readonly version: string;
-  readonly config: LabConfig;
-  readonly model: {
-    readonly name: string;
-    readonly hash: string;
-    readonly parameters: number;
-    readonly trainableParameters: number;
-    /** Chat template named in config.json. */
-    readonly template: string;
-    /** InternVL checkpoint that the model was made from; absent if its sizes were never published. */
-    readonly base?: string;
-  };
-  /** The adapter that the run started from; its files are in `start/`. Absent for a fresh one. */
-  readonly startAdapter?: { readonly name: string; readonly hash: string };
-  /** The other checkpoint that computes likelihoods; its files are in `captioner/`. Absent if none is used. */
-  readonly captioner?: { readonly name: string; readonly hash: string };
-  readonly data: {
-    readonly name: string;
-    readonly rows: number;
-    readonly trainRows: number;
-    readonly heldOutRows: number;
-    readonly hash: string;
-    /** Result of `usedHash`; absent without a row filter. */
-    readonly usedHash?: string;
-  };
-  readonly adapter: {
-    readonly vendor: string;
-    readonly architecture: string;
-    readonly description: string;
-    readonly software: boolean;
-  };
-  /** Findings of the self-test about the adapter when the run started; absent if it did not run. */
-  readonly selfTest?: { readonly checks: number; readonly failed: readonly string[] };
-  readonly state: "running" | "paused" | "finished" | "failed";
-  /** Changes of the number of steps; `config` has the current one. Absent if there were none. */
-  readonly lengths?: readonly { readonly afterStep: number; readonly from: number; readonly to: number }[];
-  /**
-   * Programs that computed parts of the run, by the step before each part, once another program than the lab has or a
-   * fork has other settings. `changed` has the settings that a part changed, `config` their current values. Absent
-   * otherwise.
-   */
-  readonly segments?: readonly {
-    readonly fromStep: number;
-    readonly engine: string;
-    readonly changed?: Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
-    readonly [detail: string]: unknown;
-  }[];
-  /** Settings that were made smaller because the GPU ran out of memory, by name; `config` has the current ones. Absent if none were. */
-  readonly smaller?: readonly { readonly afterStep: number; readonly settings: readonly string[] }[];
-  /** Judge costs of steps and evaluations that resumes dropped from the log; absent if there are none. */
-  readonly judgeDropped?: { readonly calls: number; readonly cost: number };
-  /** For a fork, the run whose checkpoint it continues. */
-  readonly forkedFrom?: { readonly run: string; readonly step: number };
-}
 
 // Schema of `run.json`: turns a file into a complete manifest or an error sentence.
 
@@ -88,8 +22,10 @@ const name = z.string().check(z.regex(/^[\w.-]{1,100}$/));
 /** Unknown keys are kept: another engine may have written them. */
 const MANIFEST = z.looseObject({
   format: z.literal(FORMAT),
+  /** Folder name; letters, digits and dashes. */
   id: z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9-]*$/)),
   title: z.string(),
+  /** ISO time given by the caller. */
   created: z.string(),
   version: z.string(),
   config: z.record(z.string(), z.unknown()),
@@ -98,34 +34,61 @@ const MANIFEST = z.looseObject({
     hash: z.string(),
     parameters: count,
     trainableParameters: count,
+    /** Chat template named in config.json. */
     template: name,
+    /** InternVL checkpoint that the model was made from; absent if its sizes were never published. */
     base: z.optional(name),
   }),
+  /** The adapter that the run started from; its files are in `start/`. Absent for a fresh one. */
   startAdapter: z.optional(z.looseObject({ name: z.string(), hash: z.string() })),
+  /** The other checkpoint that computes likelihoods; its files are in `captioner/`. Absent if none is used. */
   captioner: z.optional(z.looseObject({ name: z.string(), hash: z.string() })),
-  data: z.looseObject({ name: z.string(), rows: count, trainRows: count, heldOutRows: count, hash: z.string() }),
+  data: z.looseObject({
+    ...{ name: z.string(), rows: count, trainRows: count, heldOutRows: count, hash: z.string() },
+    /** Result of `usedHash`; absent without a row filter. */
+    usedHash: z.optional(z.string()),
+  }),
   adapter: z.looseObject({
     vendor: z.string(),
     architecture: z.string(),
     description: z.string(),
     software: z.boolean(),
   }),
+  /** Findings of the self-test about the adapter when the run started; absent if it did not run. */
   selfTest: z.optional(z.looseObject({ checks: count, failed: z.array(z.string()) })),
+  /** Changes of the number of steps; `config` has the current one. Absent if there were none. */
   lengths: z.optional(z.array(z.looseObject({ afterStep: count, from: count, to: count }))),
+  /**
+   * Programs that computed parts of the run, by the step before each part, once another program than the lab has or a
+   * fork has other settings. `changed` has the settings that a part changed, `config` their current values. Absent
+   * otherwise.
+   */
   segments: z.optional(
     z.array(
       z.looseObject({
         fromStep: count,
         engine: z.string(),
+        version: z.optional(z.unknown()),
         changed: z.optional(z.record(z.string(), z.looseObject({ from: z.unknown(), to: z.unknown() }))),
       }),
     ),
   ),
+  /** Settings that were made smaller because the GPU ran out of memory, by name; `config` has the current ones. Absent if none were. */
   smaller: z.optional(z.array(z.looseObject({ afterStep: count, settings: z.array(z.string()) }))),
+  /** Judge costs of steps and evaluations that resumes dropped from the log; absent if there are none. */
   judgeDropped: z.optional(z.looseObject({ calls: count, cost: z.number() })),
+  /** For a fork, the run whose checkpoint it continues. */
   forkedFrom: z.optional(z.looseObject({ run: z.string(), step: count })),
   state: z.enum(["running", "paused", "finished", "failed"]),
 });
+
+/**
+ * `run.json`: description of a run; written once at the start, rewritten only for title, state, length and settings
+ * made smaller to save memory.
+ */
+export interface RunManifest extends Omit<Stored<typeof MANIFEST>, "config"> {
+  readonly config: LabConfig;
+}
 
 /** The manifest, with defaults for settings that are newer than the run; or the problem. */
 export function parseManifest(value: unknown): { readonly manifest: RunManifest } | { readonly problem: string } {

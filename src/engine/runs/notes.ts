@@ -1,14 +1,13 @@
 /** `notes.json` of a run folder: the user's notes on the run. */
 import * as z from "zod/mini";
-import { checkShape, parseJson } from "../bytes/json.ts";
+import { checkShape, parseJson, type Stored } from "../bytes/json.ts";
 import { oneAtATime } from "../storage/one-at-a-time.ts";
 import type { RunStore } from "../storage/store.ts";
 
 /** A remark on a step, such as "raised the temperature". */
-export interface StepNote {
-  readonly step: number;
-  readonly text: string;
-}
+const STEP_NOTE = z.looseObject({ step: z.number().check(z.int(), z.gte(0)), text: z.string() });
+
+export type StepNote = Stored<typeof STEP_NOTE>;
 
 export interface RunNotes {
   readonly text: string;
@@ -30,7 +29,7 @@ export const MOST_STEP_TEXT = 200;
 const NOTES = z.looseObject({
   text: z.optional(z.string()),
   tags: z.optional(z.array(z.string())),
-  steps: z.optional(z.array(z.looseObject({ step: z.number().check(z.int(), z.gte(0)), text: z.string() }))),
+  steps: z.optional(z.array(STEP_NOTE)),
 });
 
 const pathOf = (id: string): string => `${id}/notes.json`;

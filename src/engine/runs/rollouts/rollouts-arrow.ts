@@ -12,8 +12,8 @@ import { columnData } from "../../formats/arrow-columns.ts";
 import type { RewardTerm } from "../../rewards/term.ts";
 import { parseExactJson } from "../numbers-json.ts";
 import type { ActionRecord, GroupRecord, LoopId, RolloutRecord } from "./records.ts";
+import { checkRollout } from "./records.ts";
 import { type actionCell, type COLUMNS, type RolloutRow, readerOf, rolloutSchema } from "./rollout-columns.ts";
-import { checkRollout } from "./rollout-schema.ts";
 
 /** Terms that have a column in every file, so that the files of all steps have the same columns. */
 const USUAL_TERMS = ["iou", "meteor"];
