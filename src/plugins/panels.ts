@@ -27,7 +27,23 @@ export const PANELS: readonly PluginPanel[] = [
   { plugin: "card", at: "tools", Panel: lazy(() => import("./card/card-panel.tsx")) },
   { plugin: "diagnostics", at: "self-test", Panel: lazy(() => import("./diagnostics/self-test-panel.tsx")) },
   { plugin: "diagnostics", at: "memory", Panel: lazy(() => import("./diagnostics/memory-panel.tsx")) },
+  { plugin: "diagnostics", at: "fit", Panel: lazy(() => import("./diagnostics/fit-table.tsx")) },
+  {
+    plugin: "diagnostics",
+    at: "browser",
+    Panel: lazy(async () => ({ default: (await import("./diagnostics/page-panels.tsx")).PagePanel })),
+  },
+  {
+    plugin: "diagnostics",
+    at: "log",
+    Panel: lazy(async () => ({ default: (await import("./diagnostics/page-panels.tsx")).LogPanel })),
+  },
+  {
+    plugin: "diagnostics",
+    at: "report",
+    Panel: lazy(async () => ({ default: (await import("./diagnostics/page-panels.tsx")).CopyReport })),
+  },
   { plugin: "data-tools", at: "row-filter", Panel: lazy(() => import("./data-tools/row-histograms.tsx")) },
-  { plugin: "data-tools", at: "shards", Panel: lazy(() => import("./data-tools/corrections.tsx")) },
+  { plugin: "data-tools", at: "data-files", Panel: lazy(() => import("./data-tools/data-files.tsx")) },
   { plugin: "try-out", at: "row", Panel: lazy(() => import("./try-out/try-out.tsx")) },
 ];

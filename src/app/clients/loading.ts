@@ -455,8 +455,3 @@ async function openRecorded(baseUrl: string): Promise<void> {
     useSession.setState({ recordedRun });
   }
 }
-
-/** Sets “GPU memory” to the amount that the GPU can allocate. @throws LabError when the device is in use */
-export async function findMemory(): Promise<void> {
-  changeConfig({ gpuMemory: await lab().trainer.probeMemory() });
-}

@@ -6,10 +6,10 @@ import { Badge, Button, CopyText } from "../../app/components/ui/button.tsx";
 import { Segmented } from "../../app/components/ui/controls.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table.tsx";
-import { browserName } from "../../app/screens/system/log.tsx";
 import styles from "../../app/screens/system/system.module.css";
 import { type Job, stopJob, useJob } from "../../app/stores/jobs.ts";
 import { compact, formatSeconds } from "../../app/styles/format.ts";
+import { browserName } from "../diagnostics/page-panels.tsx";
 import type { CardLine, CardSizes, CardUnit } from "./card-line.ts";
 import { CARD, type CardReport, measureCard } from "./card-report.ts";
 

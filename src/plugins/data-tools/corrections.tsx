@@ -3,7 +3,6 @@ import { type ReactNode, useState } from "react";
 import { report } from "../../app/clients/lab.ts";
 import { reopenData } from "../../app/clients/loading.ts";
 import { saveBlob } from "../../app/clients/save-blob.ts";
-import type { Places } from "../../app/components/place/page-plugin.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Select, TextInput } from "../../app/components/ui/controls.tsx";
 import { useSession } from "../../app/stores/session.ts";
@@ -20,7 +19,7 @@ type Shown = Pick<SetInfo["files"][number], "path" | "split" | "adapter" | "part
   Partial<Pick<SetInfo["files"][number], "roles">>;
 
 /** A form for one file at a time; corrections are applied to the open files and can be saved beside them. */
-export default function Corrections(props: Places["shards"]): ReactNode {
+export default function Corrections(props: { readonly info: SetInfo; readonly onReopen: () => void }): ReactNode {
   const { files, ignored } = props.info;
   // Files left out for their split too, or the split could not be changed back.
   const shown: readonly Shown[] = [

@@ -12,6 +12,7 @@ import type { EvalReport } from "../../../engine/runs/evaluations/evaluations.ts
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import type { SystemReport } from "../../../engine/session/memory-report.ts";
+import type { Plan as RunPlan } from "../../../engine/session/plan.ts";
 import type { Track } from "../mask/frame-store.ts";
 import type { MaskRole } from "../mask/layers.ts";
 import type { RolloutFilter } from "../rollout/rollout-view.ts";
@@ -102,10 +103,22 @@ export interface Places {
   readonly "row-filter": FilteredRows;
   /** The tab *Memory* of System; null before the trainer has reported. */
   readonly memory: { readonly report: SystemReport | null };
-  /** On the first tab of System. */
+  /** On Setup, under *Memory and time in detail*. */
+  readonly fit: { readonly plan: RunPlan };
+  /** On the first tab of System, below the adapter. */
+  readonly browser: Nothing;
+  /** The tab *Log* of System. */
+  readonly log: Nothing;
+  /** At the foot of System; null before the trainer has reported. */
+  readonly report: { readonly report: SystemReport | null };
+  /** On the first tab of System, above the adapter. */
   readonly "self-test": Nothing;
-  /** In the list of the open files; `onReopen` closes it. */
-  readonly shards: { readonly info: SetInfo; readonly onReopen: () => void };
+  /** What is known of the open files: a dialog of the files, of the skipped rows or of the checks. */
+  readonly "data-files": {
+    readonly info: SetInfo;
+    readonly open: "shards" | "skipped" | "checks";
+    readonly onClose: () => void;
+  };
   /** Where work that was stopped is offered again: on the Home screen and beside held-out rows. */
   readonly "stopped-work": Nothing;
   /** The part *Suites* of the tab Held-out. */

@@ -1,9 +1,6 @@
-/** The checks of the open data: failed ones above the rows, all of them in a dialog. */
+/** The checks of the open data: failed ones above the rows. */
 import type { ReactNode } from "react";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
-import { quote } from "../../../engine/errors.ts";
-import { Badge } from "../../components/ui/button.tsx";
-import { Dialog } from "../../components/ui/overlays.tsx";
 import { counted } from "../../styles/format.ts";
 import styles from "./checks.module.css";
 
@@ -40,37 +37,6 @@ export function FailedChecks(props: { readonly checks: SetInfo["checks"] }): Rea
   );
 }
 
-export function ChecksDialog(props: {
-  readonly checks: SetInfo["checks"];
-  readonly pairs: SetInfo["pairs"];
-  readonly open: boolean;
-  readonly onOpenChange: (open: boolean) => void;
-}): ReactNode {
-  return (
-    <Dialog title="Data checks" open={props.open} onOpenChange={props.onOpenChange} wide>
-      <ul className={`column-flex gap-3 m-0 p-0 no-bullets ${styles.list}`} data-testid="checks-list">
-        {props.checks.map((check) => (
-          <li key={check.name} className="grid gap-3 align-start">
-            <Badge tone={check.ok ? "good" : check.blocks ? "bad" : "warn"}>
-              {check.ok ? "Passed" : check.blocks ? "Failed" : "Warning"}
-            </Badge>
-            <div>
-              <strong>{labelOf(check)}</strong>
-              <p className="muted anywhere">{sentence(check.detail)}</p>
-              {check.name === "captions found" &&
-                props.pairs.map(({ file, row, question, answer, became }) => (
-                  <p key={`${file}#${row}: ${question}`} className="muted anywhere" data-testid="sample-pair">
-                    {quote(question, 160)} → {quote(answer, 160)}: {became}
-                  </p>
-                ))}
-            </div>
-          </li>
-        ))}
-      </ul>
-    </Dialog>
-  );
-}
-
 const LABELS: Readonly<Record<Check["name"], string>> = {
   "data set loaded": "Rows",
   "data set named": "Data set",
@@ -83,6 +49,6 @@ const LABELS: Readonly<Record<Check["name"], string>> = {
   "ready for training": "Training",
 };
 
-const labelOf = ({ name }: Check): string => LABELS[name];
+export const labelOf = ({ name }: Check): string => LABELS[name];
 
-const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

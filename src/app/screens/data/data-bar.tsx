@@ -2,7 +2,7 @@ import { type ReactNode, useRef, useState } from "react";
 import { NO_FILTER, rowFilterText } from "../../../engine/data/row-filter.ts";
 import { report } from "../../clients/lab.ts";
 import { builtInRows, cancelOpening, DEMO_SETS, openDemoSet, rowsComeWithPage } from "../../clients/loading.ts";
-import type { FilteredRows } from "../../components/place/page-plugin.ts";
+import type { FilteredRows, Places } from "../../components/place/page-plugin.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { Button } from "../../components/ui/button.tsx";
@@ -12,11 +12,10 @@ import { Empty } from "../../components/ui/panel/panel.tsx";
 import { pick } from "../../components/upload/pickers.tsx";
 import { useSession } from "../../stores/session.ts";
 import { counted, formatBytes, formatCount } from "../../styles/format.ts";
-import { ChecksDialog, checksWord } from "./checks.tsx";
+import { checksWord } from "./checks.tsx";
 import styles from "./data-bar.module.css";
 import type { TileSize } from "./gallery.tsx";
 import { type FilterOptions, ROW_ORDERS, type RowOrder, TrainingRows, TrainOnThese } from "./row-filter.tsx";
-import { ShardsDialog, SkippedDialog } from "./side-tables.tsx";
 
 const SIZES: Readonly<Record<TileSize, string>> = { s: "S", m: "M", l: "L" };
 
@@ -131,7 +130,7 @@ function Counts(props: { readonly shown: number }): ReactNode {
   const opening = useSession((session) => session.opening);
   const total = useSession((session) => session.rows.length);
   const clips = useSession(({ rows }) => rows.length > 0 && rows.every(({ frames }) => frames !== undefined));
-  const [open, setOpen] = useState<"shards" | "skipped" | "checks" | null>(null);
+  const [open, setOpen] = useState<Places["data-files"]["open"] | null>(null);
   if (opening !== null) {
     return (
       <div className={`row wrap muted ${styles.opening}`} role="status">
@@ -148,6 +147,7 @@ function Counts(props: { readonly shown: number }): ReactNode {
     );
   }
   if (info === null) return null;
+  const closed = !hasPanels("data-files");
   const { tone, word } = checksWord(info.checks);
   const bytes = info.files.reduce((sum, file) => sum + file.bytes, 0);
   return (
@@ -157,7 +157,12 @@ function Counts(props: { readonly shown: number }): ReactNode {
         {counted(total, "row")}
       </span>
       <span>{counted(info.images, clips ? "clip" : "picture")}</span>
-      <button type="button" className={`accent pointer round-s clear ${styles.link}`} onClick={() => setOpen("shards")}>
+      <button
+        type="button"
+        className={`accent pointer round-s clear ${styles.link}`}
+        disabled={closed}
+        onClick={() => setOpen("shards")}
+      >
         {counted(info.files.length, "shard")}, {formatBytes(bytes)}…
       </button>
       {info.skipped.length > 0 && (
@@ -165,6 +170,7 @@ function Counts(props: { readonly shown: number }): ReactNode {
           type="button"
           className={`accent pointer round-s clear ${styles.link}`}
           data-tone="warn"
+          disabled={closed}
           data-testid="skipped"
           onClick={() => setOpen("skipped")}
         >
@@ -175,19 +181,13 @@ function Counts(props: { readonly shown: number }): ReactNode {
         type="button"
         className={`accent pointer round-s clear ${styles.link}`}
         data-tone={tone}
+        disabled={closed}
         data-testid="checks"
         onClick={() => setOpen("checks")}
       >
         {word}…
       </button>
-      <ChecksDialog
-        checks={info.checks}
-        pairs={info.pairs}
-        open={open === "checks"}
-        onOpenChange={(now) => setOpen(now ? "checks" : null)}
-      />
-      <ShardsDialog info={info} open={open === "shards"} onOpenChange={(now) => setOpen(now ? "shards" : null)} />
-      <SkippedDialog info={info} open={open === "skipped"} onOpenChange={(now) => setOpen(now ? "skipped" : null)} />
+      {open !== null && <PluginPanels at="data-files" given={{ info, open, onClose: () => setOpen(null) }} />}
     </div>
   );
 }

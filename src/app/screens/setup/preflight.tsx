@@ -2,6 +2,7 @@ import { type ReactNode, useMemo } from "react";
 import type { Plan as RunPlan } from "../../../engine/session/plan.ts";
 import { startBlocker, useBlocker } from "../../clients/run/blockers.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
+import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { FactList } from "../../components/ui/table.tsx";
@@ -13,7 +14,7 @@ import { roughly } from "../../stores/run/eta.ts";
 import { useRun } from "../../stores/run/run.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { counted, formatBytes, formatCount, formatSeconds, formatShare } from "../../styles/format.ts";
-import { Changes, DryRun, FitTable } from "./fit.tsx";
+import { Changes, DryRun } from "./fit.tsx";
 import styles from "./setup.module.css";
 
 /** The start button with what keeps a run from starting or from learning, and its memory and time. */
@@ -54,10 +55,12 @@ export function Preflight(): ReactNode {
       {plan !== null && (
         <>
           <DryRun />
-          <details className="fold" data-testid="fit-details">
-            <summary>Memory and time in detail</summary>
-            <FitTable plan={plan} />
-          </details>
+          {hasPanels("fit") && (
+            <details className="fold" data-testid="fit-details">
+              <summary>Memory and time in detail</summary>
+              <PluginPanels at="fit" given={{ plan }} />
+            </details>
+          )}
           <Trainable plan={plan} />
         </>
       )}

@@ -1,12 +1,17 @@
 import { type ReactNode, useCallback, useEffect, useState } from "react";
-import { report } from "../../clients/lab.ts";
-import { Badge, Button } from "../../components/ui/button.tsx";
-import { Panel } from "../../components/ui/panel/panel.tsx";
-import { FactList } from "../../components/ui/table.tsx";
-import { clearLog, useLog } from "../../stores/log.ts";
-import { useRun } from "../../stores/run/run.ts";
-import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
-import styles from "./system.module.css";
+import { report } from "../../app/clients/lab.ts";
+import { saveJson } from "../../app/clients/save-blob.ts";
+import type { Places } from "../../app/components/place/page-plugin.ts";
+import { Badge, Button, CopyText } from "../../app/components/ui/button.tsx";
+import { Panel } from "../../app/components/ui/panel/panel.tsx";
+import { FactList } from "../../app/components/ui/table.tsx";
+import { jobOf, SELF_TEST } from "../../app/stores/jobs.ts";
+import { clearLog, useLog } from "../../app/stores/log.ts";
+import { useRun } from "../../app/stores/run/run.ts";
+import { useSession } from "../../app/stores/session.ts";
+import { formatBytes, formatCount, NONE } from "../../app/styles/format.ts";
+import type { SystemReport } from "../../engine/session/memory-report.ts";
+import styles from "./page-panels.module.css";
 
 /** What happened in this browser, newest first. */
 export function LogPanel(): ReactNode {
@@ -47,7 +52,7 @@ function timeText(at: number): string {
   });
 }
 
-export interface PageFacts {
+interface PageFacts {
   /** Bytes of this page's private storage in use, and its quota; null if the browser does not report them. */
   readonly usage: number | null;
   readonly quota: number | null;
@@ -58,7 +63,7 @@ export interface PageFacts {
 }
 
 /** Storage of the page, updated after every checkpoint. */
-export function usePageFacts(): PageFacts {
+function usePageFacts(): PageFacts {
   const checkpoint = useRun((run) => run.lastCheckpoint?.at);
   const [storage, setStorage] = useState<Omit<PageFacts, "persist">>({ usage: null, quota: null, persisted: null });
   const read = useCallback(async () => {
@@ -75,8 +80,8 @@ export function usePageFacts(): PageFacts {
 }
 
 /** The browser: storage, processor threads, isolation. */
-export function PagePanel({ facts }: { readonly facts: PageFacts }): ReactNode {
-  const { usage, quota, persisted, persist } = facts;
+export function PagePanel(): ReactNode {
+  const { usage, quota, persisted, persist } = usePageFacts();
   const share = usage === null || quota === null || quota === 0 ? null : Math.min(1, usage / quota);
   return (
     <Panel
@@ -124,4 +129,46 @@ export function browserName(): string | null {
   // Chromium-based browsers list Chrome before their own name.
   const last = parts.at(-1);
   return last === undefined ? null : `${names[last[1] as string] ?? last[1]} ${last[2]}`;
+}
+
+/** The contents of this screen as JSON, for a bug report: sizes and counts, no data, no settings, no keys. */
+export function CopyReport({ report }: Places["report"]): ReactNode {
+  const page = usePageFacts();
+  return (
+    <span className="row wrap gap-2">
+      <CopyText
+        kind="quiet"
+        title="Copies adapter, storage, costs and memory as JSON, without data or keys"
+        label="Copy report"
+        text={() => JSON.stringify(reportOf(report, page), null, 2)}
+      />
+      <Button
+        title="Saves the report and the log as JSON; the log names runs and files"
+        onClick={() =>
+          saveJson({ ...reportOf(report, page), log: useLog.getState().lines }, "sa2va-lab-diagnostics.json")
+        }
+      >
+        Download diagnostics
+      </Button>
+    </span>
+  );
+}
+
+function reportOf(report: SystemReport | null, { usage, quota, persisted }: PageFacts): object {
+  const { gpu, gpuError, model } = useSession.getState();
+  const { costs } = useRun.getState();
+  return {
+    browser: browserName(),
+    isolated: globalThis.crossOriginIsolated,
+    threads: navigator.hardwareConcurrency,
+    storage: { usage, quota, persisted },
+    gpu,
+    gpuError: gpuError?.message ?? null,
+    rate: report?.rate ?? null,
+    model: model === null ? null : { family: model.family, parameters: model.parameters, storage: model.storage },
+    selfTest: jobOf(SELF_TEST)?.progress.checks ?? [],
+    memory: report?.memory ?? null,
+    steps: costs.length,
+    lastStep: costs.at(-1) ?? null,
+  };
 }

@@ -1,26 +1,34 @@
 /** Tables beside the gallery: the shards, and the rows that were left out. */
 
 import type { ReactNode } from "react";
-import type { SkippedRow } from "../../../engine/data/sample.ts";
-import type { SetInfo } from "../../../engine/data/set-info.ts";
-import { PluginPanels } from "../../components/place/place.tsx";
-import { CopyText } from "../../components/ui/button.tsx";
-import { Dialog } from "../../components/ui/overlays.tsx";
-import { TableHead, useTableRows } from "../../components/ui/table.tsx";
-import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
-import styles from "./side-tables.module.css";
+import type { Places } from "../../app/components/place/page-plugin.ts";
+import { Badge, CopyText } from "../../app/components/ui/button.tsx";
+import { Dialog } from "../../app/components/ui/overlays.tsx";
+import { TableHead, useTableRows } from "../../app/components/ui/table.tsx";
+import { labelOf, sentence } from "../../app/screens/data/checks.tsx";
+import { formatBytes, formatCount, NONE } from "../../app/styles/format.ts";
+import type { SkippedRow } from "../../engine/data/sample.ts";
+import type { SetInfo } from "../../engine/data/set-info.ts";
+import { quote } from "../../engine/errors.ts";
+import Corrections from "./corrections.tsx";
+import styles from "./data-files.module.css";
+
+/** The dialog of the files, the skipped rows or the checks of the open data. */
+export default function DataFiles({ info, open, onClose }: Places["data-files"]): ReactNode {
+  const Shown = DIALOGS[open];
+  return <Shown info={info} onClose={onClose} />;
+}
 
 interface SideProps {
   readonly info: SetInfo;
-  readonly open: boolean;
-  readonly onOpenChange: (open: boolean) => void;
+  readonly onClose: () => void;
 }
 
-export function ShardsDialog(props: SideProps): ReactNode {
+function ShardsDialog(props: SideProps): ReactNode {
   const { info } = props;
   return (
-    <Dialog title="Shards" open={props.open} onOpenChange={props.onOpenChange} wide>
-      <PluginPanels key={info.name} at="shards" given={{ info, onReopen: () => props.onOpenChange(false) }} />
+    <Dialog title="Shards" open onOpenChange={props.onClose} wide>
+      <Corrections key={info.name} info={info} onReopen={props.onClose} />
       <div className="scroll-x">
         <table className={`full-width ${styles.table}`}>
           <TableHead
@@ -78,11 +86,11 @@ function ShardRow(props: { readonly file: SetInfo["files"][number] }): ReactNode
   );
 }
 
-export function SkippedDialog(props: SideProps): ReactNode {
+function SkippedDialog(props: SideProps): ReactNode {
   const { skipped } = props.info;
   const report = ["file\trow\tcolumn\treason", ...skipped.map(line)].join("\n");
   return (
-    <Dialog title={`Skipped (${formatCount(skipped.length)})`} open={props.open} onOpenChange={props.onOpenChange} wide>
+    <Dialog title={`Skipped (${formatCount(skipped.length)})`} open onOpenChange={props.onClose} wide>
       <SkippedTable skipped={skipped} />
       <p className="mt-3">
         <CopyText label="Copy report" text={() => report} />
@@ -124,3 +132,31 @@ function SkippedTable(props: { readonly skipped: readonly SkippedRow[] }): React
     </div>
   );
 }
+
+function ChecksDialog({ info, onClose }: SideProps): ReactNode {
+  return (
+    <Dialog title="Data checks" open onOpenChange={onClose} wide>
+      <ul className={`column-flex gap-3 m-0 p-0 no-bullets ${styles.checks}`} data-testid="checks-list">
+        {info.checks.map((check) => (
+          <li key={check.name} className="grid gap-3 align-start">
+            <Badge tone={check.ok ? "good" : check.blocks ? "bad" : "warn"}>
+              {check.ok ? "Passed" : check.blocks ? "Failed" : "Warning"}
+            </Badge>
+            <div>
+              <strong>{labelOf(check)}</strong>
+              <p className="muted anywhere">{sentence(check.detail)}</p>
+              {check.name === "captions found" &&
+                info.pairs.map(({ file, row, question, answer, became }) => (
+                  <p key={`${file}#${row}: ${question}`} className="muted anywhere" data-testid="sample-pair">
+                    {quote(question, 160)} → {quote(answer, 160)}: {became}
+                  </p>
+                ))}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}
+
+const DIALOGS = { shards: ShardsDialog, skipped: SkippedDialog, checks: ChecksDialog } as const;
