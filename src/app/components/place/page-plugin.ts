@@ -93,6 +93,25 @@ export interface Places {
     readonly inspected: string | null;
     readonly ofStep: boolean;
   };
+  /** Below the reward weights, with the value of the custom reward for the row that is tried out. */
+  readonly "custom-reward": {
+    /** Null without a function, or if it fails. */
+    readonly value: number | null;
+    readonly problem: string | null;
+    /** Number of that row; null without rows. */
+    readonly row: number | null;
+  };
+  /** Beside the heading of Setup. */
+  readonly "settings-file": Nothing;
+  /** Beside the settings, about the sources of the rows. */
+  readonly mix: Nothing;
+  /** Below all else on Runs: runs that are read-only here. */
+  readonly "runs-elsewhere": {
+    readonly runs: readonly RunDigest[];
+    /** Why a run cannot be forked now, or null. */
+    readonly blockerOf: (run: RunDigest) => string | null;
+    readonly onFork: (run: RunDigest) => void;
+  };
   /** Beside the list of the Runs screen: one or more runs, in the order of their colours. */
   readonly "run-curves": { readonly runs: readonly RunDigest[] };
   /** Below the list of the Runs screen, with the runs that it shows. */

@@ -14,7 +14,6 @@ import { useAsync } from "../../components/use-async.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { Composer } from "./composer.tsx";
-import { CustomReward } from "./custom-reward.tsx";
 import { Judge } from "./judge.tsx";
 import styles from "./rewards-screen.module.css";
 
@@ -47,10 +46,13 @@ export function RewardsScreen(): ReactNode {
       <div className={`grid gap-4 align-start ${styles.top}`}>
         <div className="grid gap-4 min-0">
           <Composer />
-          <CustomReward
-            value={score.custom}
-            problem={score.customProblem}
-            row={row === undefined ? null : rows.indexOf(row) + 1}
+          <PluginPanels
+            at="custom-reward"
+            given={{
+              value: score.custom,
+              problem: score.customProblem,
+              row: row === undefined ? null : rows.indexOf(row) + 1,
+            }}
           />
         </div>
         <div className={`grid gap-4 min-0 ${styles.side}`} ref={side}>

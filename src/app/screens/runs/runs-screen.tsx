@@ -31,7 +31,6 @@ import {
 } from "./run-list.ts";
 import { COLUMNS, OTHER_TAB, RunRow, TagButton } from "./run-row.tsx";
 import styles from "./runs.module.css";
-import { RunsElsewhere } from "./runs-elsewhere.tsx";
 
 /** Maximum runs that are compared: the number of distinguishable colours. */
 const MOST_RUNS = 6;
@@ -226,10 +225,13 @@ export function RunsScreen(): ReactNode {
         <PluginPanels at="compare" given={{ runs: compared, onClose: () => navigate({ compare: [] }) }} />
       )}
       {stored !== null && <PluginPanels at="runs" given={{ runs: listed }} />}
-      <RunsElsewhere
-        runs={elsewhere}
-        blockerOf={(run) => blockerOf(run, null)}
-        onFork={(run) => setQuestion({ kind: "fork", run })}
+      <PluginPanels
+        at="runs-elsewhere"
+        given={{
+          runs: elsewhere,
+          blockerOf: (run) => blockerOf(run, null),
+          onFork: (run) => setQuestion({ kind: "fork", run }),
+        }}
       />
       <Ongoing />
       <RunDialog

@@ -1,23 +1,17 @@
 import { type ReactNode, useMemo, useState } from "react";
 import { rowsPerStep } from "../../../engine/config/derived.ts";
-import { weightKey, weightKeys } from "../../../engine/config/groups/reward-weights.ts";
-import { requireConfig, SkippableSettings } from "../../../engine/config/parse.ts";
+import { weightKeys } from "../../../engine/config/groups/reward-weights.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
 import { SETTING_GROUPS, type Setting, type SettingGroup } from "../../../engine/config/setting.ts";
-import { readSettingsFile, settingsText } from "../../../engine/config/settings-file.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
-import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
-import { lab, report } from "../../clients/lab.ts";
-import { saveJson } from "../../clients/save-blob.ts";
+import { lab } from "../../clients/lab.ts";
 import { Field, findSettings } from "../../components/settings/field.tsx";
-import { Button, FileButton } from "../../components/ui/button.tsx";
+import { Button } from "../../components/ui/button.tsx";
 import { Select, TextInput } from "../../components/ui/controls.tsx";
-import { Dialog } from "../../components/ui/overlays.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { useAsync } from "../../components/use-async.ts";
-import { askConsent } from "../../stores/consent.ts";
 import { useMeasured } from "../../stores/measured.ts";
-import { addProblem, changeConfig, useSession } from "../../stores/session.ts";
+import { useSession } from "../../stores/session.ts";
 import { counted, fixed, formatCount } from "../../styles/format.ts";
 import styles from "./setup.module.css";
 
@@ -113,76 +107,5 @@ function RunLength({ config }: { readonly config: LabConfig }): ReactNode {
       {rows.problem !== null && <span className="bad">{rows.problem} </span>}
       {parts.join(" · ")}
     </p>
-  );
-}
-
-/** Imports settings from a JSON or YAML file: all of them or none. @param skip leaves out names without a counterpart */
-async function importConfig(file: File, skip: boolean): Promise<void> {
-  const record = readSettingsFile(settingsText(new Uint8Array(await file.arrayBuffer()), file.name), file.name);
-  const base = presetConfig(useSession.getState().preset);
-  const tell = (message: string): void => addProblem({ code: "bad-config", message, subject: file.name });
-  const config = requireConfig(record, base, file.name, tell, skip);
-  const answer = await askConsent(config, file.name, true);
-  if (answer === "cancel") return;
-  changeConfig(answer === "allow" ? config : { ...config, ...ownReach() });
-}
-
-/** Judge and custom reward of the current settings, kept if those of the file are rejected. */
-function ownReach(): Partial<LabConfig> {
-  const { config } = useSession.getState();
-  const { judge, judgeUrl, userReward, userRewardHash } = config;
-  const weights = LOOP_IDS.map((loop) => weightKey(loop, "user")).map((key) => [key, config[key]]);
-  return { judge, judgeUrl, userReward, userRewardHash, ...Object.fromEntries(weights) };
-}
-
-/** A file with names that have no counterpart here. */
-interface Offer {
-  readonly file: File;
-  readonly names: readonly string[];
-}
-
-export function ConfigFile(): ReactNode {
-  const [offer, setOffer] = useState<Offer | null>(null);
-  const open = async (file: File): Promise<void> => {
-    try {
-      await importConfig(file, false);
-    } catch (thrown) {
-      if (!(thrown instanceof SkippableSettings)) throw thrown;
-      setOffer({ file, names: thrown.list });
-    }
-  };
-  const skip = (): void => {
-    if (offer !== null) report(importConfig(offer.file, true));
-    setOffer(null);
-  };
-  return (
-    <span className="inline-flex gap-2">
-      {offer !== null && (
-        <Dialog title={`${offer.file.name}: settings without a counterpart`} open onOpenChange={() => setOffer(null)}>
-          <ul data-testid="skipped-names">
-            {offer.names.map((name) => (
-              <li key={name}>{name}</li>
-            ))}
-          </ul>
-          <div className="row gap-2">
-            <Button data-testid="skip-names" onClick={skip}>
-              Import without them
-            </Button>
-            <Button onClick={() => setOffer(null)}>Cancel</Button>
-          </div>
-        </Dialog>
-      )}
-      <FileButton
-        label="Settings file"
-        accept=".json,.yaml,.yml,application/json"
-        testId="pick-config"
-        onFile={(file) => report(open(file))}
-      >
-        Import settings…
-      </FileButton>
-      <Button data-testid="export-config" onClick={() => saveJson(useSession.getState().config, "settings.json")}>
-        Export settings
-      </Button>
-    </span>
   );
 }

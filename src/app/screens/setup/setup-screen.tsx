@@ -1,20 +1,16 @@
-import { type ReactNode, useMemo } from "react";
+import type { ReactNode } from "react";
 import { configDifference } from "../../../engine/config/parse.ts";
 import { PRESETS, type Preset } from "../../../engine/config/presets.ts";
-import { type SourceShare, sourceShares } from "../../../engine/data/sources.ts";
-import { toLabError } from "../../../engine/errors.ts";
 import { report } from "../../clients/lab.ts";
 import { openPocketModel } from "../../clients/loading.ts";
+import { PluginPanels } from "../../components/place/place.tsx";
 import { Badge } from "../../components/ui/button.tsx";
-import { Panel } from "../../components/ui/panel/panel.tsx";
-import { TableHead } from "../../components/ui/table.tsx";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { choosePreset, presetValues, useSession } from "../../stores/session.ts";
-import { formatCount, formatShare } from "../../styles/format.ts";
 import { TrainingRows } from "../data/row-filter.tsx";
 import { ModelPanel } from "./model-panel.tsx";
 import { Preflight } from "./preflight.tsx";
-import { ConfigFile, SettingsForm } from "./settings-form.tsx";
+import { SettingsForm } from "./settings-form.tsx";
 import styles from "./setup.module.css";
 
 /** Model, preset and settings of the next run, and beside the start button what it needs. */
@@ -24,7 +20,7 @@ export function SetupScreen(): ReactNode {
     <div className="screen">
       <header className="row wrap gap-2-3 between">
         <h1>Setup</h1>
-        <ConfigFile />
+        <PluginPanels at="settings-file" given={{}} />
       </header>
       {active && (
         <p className="p-2-3 warn warn-soft round-m">
@@ -40,46 +36,10 @@ export function SetupScreen(): ReactNode {
         <div className={`column-flex gap-4 min-0 ${styles.side}`}>
           <Preflight />
           <TrainingRows />
-          <MixTable />
+          <PluginPanels at="mix" given={{}} />
         </div>
       </div>
     </div>
-  );
-}
-
-/** Rows of each source of the mix and its expected share of the prompts; nothing without a mix. */
-function MixTable(): ReactNode {
-  const { mixSources, mixBy } = useSession((session) => session.config);
-  const rows = useSession((session) => session.rows);
-  const found = useMemo((): readonly SourceShare[] | string => {
-    try {
-      const ids = rows.map(({ id }) => id);
-      return sourceShares(mixSources, mixBy, ids);
-    } catch (thrown) {
-      return toLabError(thrown).message;
-    }
-  }, [mixSources, mixBy, rows]);
-  if (found.length === 0) return null;
-  return (
-    <Panel title="Mix">
-      {typeof found === "string" ? (
-        <p className="bad">{found}</p>
-      ) : (
-        <table className="small" data-testid="mix">
-          <TableHead columns={["Source", "Rows", mixBy === "weights" ? "Weight" : "Repeats", "Prompts"]} />
-          <tbody>
-            {found.map(({ name, amount, rows: count, share }) => (
-              <tr key={name}>
-                <th scope="row">{name === "*" ? "other files" : name}</th>
-                <td>{formatCount(count)}</td>
-                <td>{amount}</td>
-                <td>{formatShare(share)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-    </Panel>
   );
 }
 

@@ -1,19 +1,13 @@
 import type { ReactNode } from "react";
-import type { RunDigest } from "../../../engine/runs/library/digest.ts";
-import { Button } from "../../components/ui/button.tsx";
-import { Panel } from "../../components/ui/panel/panel.tsx";
-import { TableHead } from "../../components/ui/table.tsx";
-import { linkTo } from "../../stores/route.ts";
-import styles from "./board.module.css";
+import type { Places } from "../../app/components/place/page-plugin.ts";
+import { Button } from "../../app/components/ui/button.tsx";
+import { Panel } from "../../app/components/ui/panel/panel.tsx";
+import { TableHead } from "../../app/components/ui/table.tsx";
+import styles from "../../app/screens/runs/board.module.css";
+import { linkTo } from "../../app/stores/route.ts";
 
 /** Runs that are read-only here: served with the page, dropped, behind an address, or in a folder. */
-export function RunsElsewhere(props: {
-  readonly runs: readonly RunDigest[];
-  /** Why a run cannot be forked now, or null. */
-  readonly blockerOf: (run: RunDigest) => string | null;
-  readonly onFork: (run: RunDigest) => void;
-}): ReactNode {
-  const { runs, blockerOf, onFork } = props;
+export default function RunsElsewhere({ runs, blockerOf, onFork }: Places["runs-elsewhere"]): ReactNode {
   if (runs.length === 0) return null;
   return (
     <Panel title="Read-only runs">

@@ -1,15 +1,16 @@
 import { type ReactNode, useEffect, useState } from "react";
-import { shownLoops } from "../../../engine/config/derived.ts";
-import { hasWeight, weightKey } from "../../../engine/config/groups/reward-weights.ts";
-import { EXAMPLE_REWARD, ROLLOUT_TYPES } from "../../../engine/rewards/user/guide.ts";
-import { rewardHash } from "../../../engine/rewards/user/hash.ts";
-import { report } from "../../clients/lab.ts";
-import { Fields } from "../../components/settings/field.tsx";
-import { Button } from "../../components/ui/button.tsx";
-import { Panel } from "../../components/ui/panel/panel.tsx";
-import { allowWritten } from "../../stores/consent.ts";
-import { changeConfig, useSession } from "../../stores/session.ts";
-import { fixed } from "../../styles/format.ts";
+import { report } from "../../app/clients/lab.ts";
+import type { Places } from "../../app/components/place/page-plugin.ts";
+import { Fields } from "../../app/components/settings/field.tsx";
+import { Button } from "../../app/components/ui/button.tsx";
+import { Panel } from "../../app/components/ui/panel/panel.tsx";
+import { allowWritten } from "../../app/stores/consent.ts";
+import { changeConfig, useSession } from "../../app/stores/session.ts";
+import { fixed } from "../../app/styles/format.ts";
+import { shownLoops } from "../../engine/config/derived.ts";
+import { hasWeight, weightKey } from "../../engine/config/groups/reward-weights.ts";
+import { EXAMPLE_REWARD, ROLLOUT_TYPES } from "../../engine/rewards/user/guide.ts";
+import { rewardHash } from "../../engine/rewards/user/hash.ts";
 import styles from "./custom-reward.module.css";
 
 let newest = "";
@@ -24,14 +25,7 @@ async function takeSource(userReward: string): Promise<void> {
 }
 
 /** Editor of the custom reward; it runs in an interpreter without network, clock or random numbers. */
-export function CustomReward(props: {
-  /** Its value for the row that is tried out; null without a function, or if it fails. */
-  readonly value: number | null;
-  readonly problem: string | null;
-  /** Number of that row; null without rows. */
-  readonly row: number | null;
-}): ReactNode {
-  const { value, problem, row } = props;
+export default function CustomReward({ value, problem, row }: Places["custom-reward"]): ReactNode {
   const config = useSession((session) => session.config);
   const [text, setText] = useState(config.userReward);
   useEffect(() => setText(config.userReward), [config.userReward]);
