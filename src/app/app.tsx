@@ -1,5 +1,6 @@
 import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
 import styles from "./app.module.css";
+import { PluginPanels } from "./components/place/place.tsx";
 import { Dialog } from "./components/ui/overlays.tsx";
 import { ErrorBoundary } from "./components/ui/panel/panel.tsx";
 import { PageDrop, Pickers } from "./components/upload/pickers.tsx";
@@ -59,6 +60,7 @@ export function App(): ReactNode {
         </ErrorBoundary>
       </main>
       <Announcer />
+      <PluginPanels at="background" given={{}} quiet />
       <Pickers />
       <PageDrop />
       <KeysDialog open={keysOpen} onOpenChange={setKeysOpen} />

@@ -12,7 +12,6 @@ import { followAwaited } from "./clients/run/resume.ts";
 import { providePanels } from "./components/place/place.tsx";
 import { askBeforeLeaving } from "./frame/leaving.ts";
 import { followTheme, refuseFrame } from "./frame/theme.ts";
-import { followLog } from "./stores/log.ts";
 import { followAddress } from "./stores/route.ts";
 import { followOtherTabs } from "./stores/run/other-tabs.ts";
 
@@ -21,7 +20,6 @@ if (!refuseFrame(root)) {
   providePanels(PANELS);
   followTheme();
   followAddress();
-  followLog(Date.now);
   startLab();
   followSettings();
   followCauses();

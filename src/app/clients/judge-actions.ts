@@ -1,10 +1,8 @@
-/** Keys of the judge, and questions to it outside runs. */
+/** Keys of the judge. */
 import { originOf } from "../../engine/rewards/consent.ts";
-import { startJob } from "../stores/jobs.ts";
-import { JUDGE_TEST, useJudge } from "../stores/judge.ts";
+import { useJudge } from "../stores/judge.ts";
 import { useSession } from "../stores/session.ts";
 import { lab, report } from "./lab.ts";
-import { agreedSettings } from "./run/start-run.ts";
 
 /**
  * Storage entry of a key that the user asked to remember; separate from all other choices, so that nothing else reads
@@ -60,22 +58,4 @@ function store(kept: { readonly key: string; readonly origin: string } | null): 
   } catch {
     // Private windows refuse storage; the key lasts until the page closes.
   }
-}
-
-/** One test of the judge, which replaces the one in progress. @param what name of the test */
-export async function trying(what: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  try {
-    await startJob(JUDGE_TEST, what, async (signal) => {
-      await agreedSettings();
-      await work(signal);
-    });
-  } catch {
-    // The job keeps the error, which is shown beside the test.
-  }
-}
-
-export function listJudgeModels(): Promise<void> {
-  return trying("models", async (signal) => {
-    useJudge.setState({ models: await lab().reward.judgeModels(useSession.getState().config, signal) });
-  });
 }

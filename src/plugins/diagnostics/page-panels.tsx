@@ -6,12 +6,18 @@ import { Badge, Button, CopyText } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { FactList } from "../../app/components/ui/table.tsx";
 import { jobOf, SELF_TEST } from "../../app/stores/jobs.ts";
-import { clearLog, useLog } from "../../app/stores/log.ts";
 import { useRun } from "../../app/stores/run/run.ts";
 import { useSession } from "../../app/stores/session.ts";
 import { formatBytes, formatCount, NONE } from "../../app/styles/format.ts";
 import type { SystemReport } from "../../engine/session/memory-report.ts";
+import { clearLog, followLog, useLog } from "./log.ts";
 import styles from "./page-panels.module.css";
+
+/** Keeps the log from the start of the page. */
+export function LogKeeper(): ReactNode {
+  useEffect(() => followLog(Date.now), []);
+  return null;
+}
 
 /** What happened in this browser, newest first. */
 export function LogPanel(): ReactNode {

@@ -5,7 +5,6 @@ import { Segmented } from "../../app/components/ui/controls.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { Facts, TableHead } from "../../app/components/ui/table.tsx";
 import { stopJob, useRunning } from "../../app/stores/jobs.ts";
-import { JUDGE_TEST, useTryBlocker } from "../../app/stores/judge.ts";
 import { useSession } from "../../app/stores/session.ts";
 import { fixed } from "../../app/styles/format.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
@@ -14,7 +13,7 @@ import { noise, pairsOf, spreads } from "./calibration.ts";
 import { ScoreBar } from "./score-bar.tsx";
 import { useJudgedRollouts } from "./use-judged-rollouts.ts";
 import styles from "./workshop.module.css";
-import { type Calibration, calibrateJudge, useWorkshop } from "./workshop.ts";
+import { type Calibration, calibrateJudge, JUDGE_TEST, useTryBlocker, useWorkshop } from "./workshop.ts";
 
 const ROUNDS = { "2": "2 times", "3": "3 times", "5": "5 times" };
 const PAIRS = 10;

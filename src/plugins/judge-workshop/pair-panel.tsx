@@ -4,7 +4,6 @@ import { Button } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { Facts } from "../../app/components/ui/table.tsx";
 import { stopJob, useJob } from "../../app/stores/jobs.ts";
-import { JUDGE_TEST, useTryBlocker } from "../../app/stores/judge.ts";
 import { fixed } from "../../app/styles/format.ts";
 import { promptsOf } from "../../engine/rewards/judge/asked.ts";
 import type { RewardTerm } from "../../engine/rewards/term.ts";
@@ -13,7 +12,7 @@ import { JudgeAnswers } from "../rollout-tools/reward-details.tsx";
 import { DiagnosisBox } from "./diagnosis-box.tsx";
 import styles from "./pair.module.css";
 import { ScoreBar } from "./score-bar.tsx";
-import { judgePair, type PairVerdict, useWorkshop } from "./workshop.ts";
+import { JUDGE_TEST, judgePair, type PairVerdict, useTryBlocker, useWorkshop } from "./workshop.ts";
 
 /** A pair of captions entered by the user, and its verdict. */
 export function PairPanel(): ReactNode {

@@ -4,13 +4,12 @@ import { Badge, Button } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table.tsx";
 import { stopJob, useJob } from "../../app/stores/jobs.ts";
-import { JUDGE_TEST, useTryBlocker } from "../../app/stores/judge.ts";
 import { fixed } from "../../app/styles/format.ts";
 import { JudgeAnswers } from "../rollout-tools/reward-details.tsx";
 import { DiagnosisBox } from "./diagnosis-box.tsx";
 import { inOrder } from "./test-pairs.ts";
 import styles from "./workshop.module.css";
-import { type TestResult, testJudge, useWorkshop } from "./workshop.ts";
+import { JUDGE_TEST, type TestResult, testJudge, useTryBlocker, useWorkshop } from "./workshop.ts";
 
 const EXPECTED = { same: "highest", close: "between", wrong: "lowest" } as const;
 

@@ -1,7 +1,8 @@
 /** Tests of the judge on fixed pairs, on a pair of the user, and on pairs of a run. */
 import { create } from "zustand";
-import { trying } from "../../app/clients/judge-actions.ts";
 import { lab } from "../../app/clients/lab.ts";
+import { agreedSettings } from "../../app/clients/run/start-run.ts";
+import { jobKind, startJob, useRunning } from "../../app/stores/jobs.ts";
 import { useSession } from "../../app/stores/session.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import type { QuestionCounts } from "../../engine/rewards/judge/questions/question-set.ts";
@@ -30,6 +31,8 @@ export interface PairVerdict extends Judged {
 }
 
 interface Workshop {
+  /** Models that the server lists; null before they are asked for. */
+  readonly models: readonly string[] | null;
   readonly test: TestResult | null;
   readonly calibration: Calibration | null;
   /** The pair being edited. */
@@ -39,11 +42,41 @@ interface Workshop {
 }
 
 export const useWorkshop = create<Workshop>()(() => ({
+  models: null,
   test: null,
   calibration: null,
   draft: { reference: "", hypothesis: "" },
   verdicts: [],
 }));
+
+/** A test of the judge, by its name. */
+export const JUDGE_TEST = jobKind<string>("judge test");
+
+/** Why the judge cannot be tried now; null when it can. */
+export function useTryBlocker(): string | null {
+  const url = useSession((session) => session.config.judgeUrl);
+  const busy = useRunning(JUDGE_TEST) !== null;
+  if (busy) return "Another test is in progress";
+  return url === "" ? "Set the judge's address first" : null;
+}
+
+/** One test of the judge, which replaces the one in progress. @param what name of the test */
+async function trying(what: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  try {
+    await startJob(JUDGE_TEST, what, async (signal) => {
+      await agreedSettings();
+      await work(signal);
+    });
+  } catch {
+    // The job keeps the error, which is shown beside the test.
+  }
+}
+
+export function listJudgeModels(): Promise<void> {
+  return trying("models", async (signal) => {
+    useWorkshop.setState({ models: await lab().reward.judgeModels(useSession.getState().config, signal) });
+  });
+}
 
 /** Settings for a test of the judge, also while it is off. */
 const tried = (config: LabConfig): LabConfig => ({

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { isLog, runNews, sessionNews } from "../../../src/app/stores/log.ts";
 import { type RunStoreState, useRun } from "../../../src/app/stores/run/run.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
+import { isLog, runNews, sessionNews } from "../../../src/plugins/diagnostics/log.ts";
 
 const idle = useRun.getInitialState();
 const run = (change: Partial<RunStoreState>): RunStoreState => ({ ...idle, runId: "a", state: "running", ...change });

@@ -10,6 +10,7 @@ import type { LoopId } from "../../../engine/rl/loops/abouts.ts";
 import type { ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { EvalReport } from "../../../engine/runs/evaluations/evaluations.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
+import type { StepNote } from "../../../engine/runs/notes.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import type { SystemReport } from "../../../engine/session/memory-report.ts";
 import type { Plan as RunPlan } from "../../../engine/session/plan.ts";
@@ -69,7 +70,16 @@ export interface Places {
   readonly actions: { readonly actions: readonly ActionRecord[] };
   /** On the Runs screen, about the runs that are ticked there: one or more. */
   readonly compare: { readonly runs: readonly RunDigest[]; readonly onClose: () => void };
-  /** Beside the settings of the judge. */
+  /** Shows nothing: what a plug-in does while the page is open. */
+  readonly background: Nothing;
+  /** Beside the buttons of the curves of a run; `step` is that of the time line, else the newest one. */
+  readonly curves: {
+    readonly runId: string;
+    readonly notes: readonly StepNote[];
+    readonly step: number;
+    readonly readOnly: boolean;
+  };
+  /** On Rewards: the judge. */
   readonly judge: Nothing;
   /** In the panel of the model on Setup, behind its button *Open by address*. */
   readonly model: Nothing;

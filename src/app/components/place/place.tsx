@@ -22,14 +22,20 @@ export function FramePanels(props: Places["frames"]): ReactNode {
 }
 
 /** The panels of the plug-ins for a place, in the order of their list; each is loaded when it is first shown. */
-export function PluginPanels<P extends keyof Places>(props: { readonly at: P; readonly given: Places[P] }): ReactNode {
+export function PluginPanels<P extends keyof Places>(props: {
+  readonly at: P;
+  readonly given: Places[P];
+  /** Shows nothing while a panel is loaded. */
+  readonly quiet?: boolean;
+}): ReactNode {
+  const waiting = props.quiet === true ? null : <p className="muted">Loading…</p>;
   return all
     .filter(({ at }) => at === props.at)
     .map(({ plugin, Panel }) => {
       const Shown = Panel as ComponentType<Places[P]>;
       return (
         <ErrorBoundary key={plugin}>
-          <Suspense fallback={<p className="muted">Loading…</p>}>
+          <Suspense fallback={waiting}>
             <Shown {...props.given} />
           </Suspense>
         </ErrorBoundary>

@@ -14,7 +14,6 @@ import { useAsync } from "../../components/use-async.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { Composer } from "./composer.tsx";
-import { Judge } from "./judge.tsx";
 import styles from "./rewards-screen.module.css";
 
 /** Compose a reward and try it on rows and on a whole shard before training. */
@@ -69,7 +68,7 @@ export function RewardsScreen(): ReactNode {
           )}
         </div>
       </div>
-      <Judge />
+      <PluginPanels at="judge" given={{}} />
       <PluginPanels at="rewards" given={{ onTrial: tryOut }} />
     </div>
   );

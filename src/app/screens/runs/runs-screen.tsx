@@ -153,7 +153,7 @@ export function RunsScreen(): ReactNode {
           />
         )}
         <span className="grow" />
-        <PluginPanels at="open-run" given={{}} />
+        <PluginPanels at="open-run" given={{}} quiet />
       </header>
       {list.problem !== null && <p className="bad">Cannot read the stored runs: {list.problem}</p>}
       {stored !== null && stored.damaged.length > 0 && (

@@ -20,7 +20,7 @@ export function SetupScreen(): ReactNode {
     <div className="screen">
       <header className="row wrap gap-2-3 between">
         <h1>Setup</h1>
-        <PluginPanels at="settings-file" given={{}} />
+        <PluginPanels at="settings-file" given={{}} quiet />
       </header>
       {active && (
         <p className="p-2-3 warn warn-soft round-m">
@@ -36,7 +36,7 @@ export function SetupScreen(): ReactNode {
         <div className={`column-flex gap-4 min-0 ${styles.side}`}>
           <Preflight />
           <TrainingRows />
-          <PluginPanels at="mix" given={{}} />
+          <PluginPanels at="mix" given={{}} quiet />
         </div>
       </div>
     </div>

@@ -1,5 +1,5 @@
 /** The tab Curves: what a run logged, its gain on held-out rows, and its newest rollouts. */
-import { type ReactNode, useCallback, useId, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { type ReactNode, useCallback, useId, useMemo, useRef, useSyncExternalStore } from "react";
 import { activeLoops } from "../../../engine/config/derived.ts";
 import { fewPicturesText } from "../../../engine/runs/evaluations/difference-text.ts";
 import {
@@ -11,20 +11,18 @@ import {
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { type Gain, gainsOf } from "../../../engine/runs/evaluations/gains.ts";
 import { type RunResult, runResult } from "../../../engine/runs/library/run-result.ts";
-import { MOST_STEP_TEXT, type StepNote } from "../../../engine/runs/notes.ts";
-import { lab, report } from "../../clients/lab.ts";
+import { report } from "../../clients/lab.ts";
 import { BeforeAfter, GainNumbers } from "../../components/before-after.tsx";
 import { ChartOptions, MetricPicker, SaveCsv } from "../../components/charts/curve-controls.tsx";
 import { AllSteps, ChartGrid } from "../../components/charts/live-chart.tsx";
 import { alongAxis, loggedText, metricChart, metricsOf, otherMetrics } from "../../components/charts/series.ts";
+import { PluginPanels } from "../../components/place/place.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { type Evaluations, useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
-import { Button } from "../../components/ui/button.tsx";
-import { Switch, TextInput } from "../../components/ui/controls.tsx";
-import { IconClose } from "../../components/ui/icons.tsx";
-import { CopyPanel, PanelButton } from "../../components/ui/panel/panel.tsx";
+import { Switch } from "../../components/ui/controls.tsx";
+import { CopyPanel } from "../../components/ui/panel/panel.tsx";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
-import { knowNotes, useStepNotes } from "../../stores/run/notes.ts";
+import { useStepNotes } from "../../stores/run/notes.ts";
 import { setNotify, useNotify } from "../../stores/run/notify.ts";
 import { useRun } from "../../stores/run/run.ts";
 import { counted, NONE } from "../../styles/format.ts";
@@ -78,10 +76,15 @@ export function Curves(props: {
       <div className="row wrap gap-2-3">
         <ChartOptions />
         <MetricPicker names={others} chosen={chosen} onChange={choose} />
-        <StepNotes runId={run.runId} notes={notes} step={asked ?? run.metrics.steps.at(-1) ?? 0} readOnly={readOnly} />
         <SaveCsv source={run.metrics} name={run.runId} />
         <AllSteps sync={sync} axis={axis} />
         {run.live && <NotifySwitch />}
+        {/* Last, so that it moves nothing when it comes. */}
+        <PluginPanels
+          at="curves"
+          given={{ runId: run.runId, notes, step: asked ?? run.metrics.steps.at(-1) ?? 0, readOnly }}
+          quiet
+        />
       </div>
       {!run.live && !read.current && <p className="muted">Reading the run…</p>}
       {(run.live || read.current) && (
@@ -229,71 +232,5 @@ function Headline(props: {
         }}
       />
     </div>
-  );
-}
-
-/** A button that lists the notes at steps of a run and adds one to the step that is shown. */
-function StepNotes(props: {
-  readonly runId: string;
-  readonly notes: readonly StepNote[];
-  /** Step of the time line, else the newest one. */
-  readonly step: number;
-  readonly readOnly: boolean;
-}): ReactNode {
-  const { runId, notes, step, readOnly } = props;
-  const id = useId();
-  const [text, setText] = useState("");
-  if (readOnly && notes.length === 0) return null;
-  const save = async (steps: readonly StepNote[]): Promise<void> =>
-    knowNotes(runId, (await lab().data.setNotes(runId, { steps })).steps);
-  return (
-    <PanelButton
-      label={`Notes${notes.length === 0 ? "" : ` · ${notes.length}`}`}
-      title="Notes at steps"
-      testId="step-notes"
-    >
-      <ul className="grid gap-1 m-0 p-0 no-bullets scroll">
-        {notes.map((note) => (
-          <li key={note.step} className="row gap-2">
-            <Button kind="quiet" onClick={() => navigate({ step: note.step, rollout: null })}>
-              Step {note.step}
-            </Button>
-            <span className="grow anywhere">{note.text}</span>
-            {!readOnly && (
-              <Button
-                kind="quiet"
-                icon={<IconClose size={12} />}
-                aria-label={`Remove the note at step ${note.step}`}
-                onClick={() => report(save(notes.filter((other) => other !== note)))}
-              />
-            )}
-          </li>
-        ))}
-      </ul>
-      {!readOnly && (
-        <form
-          className="grid gap-1"
-          onSubmit={(event) => {
-            event.preventDefault();
-            report(save([...notes, { step, text }]).then(() => setText("")));
-          }}
-        >
-          <label htmlFor={id}>Note at step {step}</label>
-          <div className="row gap-2">
-            <TextInput
-              id={id}
-              className="grow"
-              maxLength={MOST_STEP_TEXT}
-              placeholder="Text of the note"
-              value={text}
-              onChange={(event) => setText(event.currentTarget.value)}
-            />
-            <Button type="submit" kind="primary" disabled={text.trim() === ""}>
-              {notes.some((note) => note.step === step) ? "Replace" : "Add"}
-            </Button>
-          </div>
-        </form>
-      )}
-    </PanelButton>
   );
 }

@@ -1,10 +1,10 @@
 /** What happened in this browser, newest last: runs, saves, alarms, errors; kept over reloads. */
 import { create } from "zustand";
+import { type RunStoreState, useRun } from "../../app/stores/run/run.ts";
+import { remember, remembered } from "../../app/stores/saved.ts";
+import { type SessionState, useSession } from "../../app/stores/session.ts";
+import { formatBytes } from "../../app/styles/format.ts";
 import type { RunState } from "../../engine/rl/run/events.ts";
-import { formatBytes } from "../styles/format.ts";
-import { type RunStoreState, useRun } from "./run/run.ts";
-import { remember, remembered } from "./saved.ts";
-import { type SessionState, useSession } from "./session.ts";
 
 const LEVELS = ["info", "warning", "error"] as const;
 
@@ -80,17 +80,26 @@ export function sessionNews(now: SessionFacts, before: SessionFacts): readonly N
   return news;
 }
 
-/** Logs events from now on. @param now milliseconds since the epoch */
-export function followLog(now: () => number): void {
+/** Logs events from now on. @param now milliseconds since the epoch @returns the function that stops it */
+export function followLog(now: () => number): () => void {
   const add = (news: readonly News[]): void => {
     if (news.length === 0) return;
     const lines = [...useLog.getState().lines, ...news.map((line) => ({ at: now(), ...line }))].slice(-MOST_LINES);
     useLog.setState({ lines });
     remember("log", lines);
   };
-  add([{ level: "info", text: "The page was opened" }]);
-  useRun.subscribe((after, before) => add(runNews(after, before)));
-  useSession.subscribe((after, before) => add(sessionNews(after, before)));
+  // The page may have opened its adapter before.
+  add([
+    { level: "info", text: "The page was opened" },
+    ...sessionNews(useSession.getState(), useSession.getInitialState()),
+  ]);
+  const stops = [
+    useRun.subscribe((after, before) => add(runNews(after, before))),
+    useSession.subscribe((after, before) => add(sessionNews(after, before))),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
 }
 
 export function clearLog(): void {

@@ -1,21 +1,25 @@
 import { type FormEvent, type ReactNode, useRef, useState } from "react";
-import { type LabConfig, SETTINGS } from "../../../engine/config/table.ts";
-import { thrownText } from "../../../engine/errors.ts";
-import { originOf } from "../../../engine/rewards/consent.ts";
-import { parseEndpoint } from "../../../engine/rewards/judge/providers/endpoint.ts";
-import { keepKey, listJudgeModels, setJudgeKey } from "../../clients/judge-actions.ts";
-import { lab, report } from "../../clients/lab.ts";
-import { PluginPanels } from "../../components/place/place.tsx";
-import { Fields } from "../../components/settings/field.tsx";
-import { Badge, Button } from "../../components/ui/button.tsx";
-import { Select, Switch, TextInput } from "../../components/ui/controls.tsx";
-import { Panel } from "../../components/ui/panel/panel.tsx";
-import { allowWritten } from "../../stores/consent.ts";
-import { useRunning } from "../../stores/jobs.ts";
-import { JUDGE_TEST, useJudge } from "../../stores/judge.ts";
-import { navigate, useRoute } from "../../stores/route.ts";
-import { changeConfig, useSession } from "../../stores/session.ts";
+import { keepKey, setJudgeKey } from "../../app/clients/judge-actions.ts";
+import { lab, report } from "../../app/clients/lab.ts";
+import { Fields } from "../../app/components/settings/field.tsx";
+import { Badge, Button } from "../../app/components/ui/button.tsx";
+import { Select, Switch, TextInput } from "../../app/components/ui/controls.tsx";
+import { Panel } from "../../app/components/ui/panel/panel.tsx";
+import { allowWritten } from "../../app/stores/consent.ts";
+import { useRunning } from "../../app/stores/jobs.ts";
+import { useJudge } from "../../app/stores/judge.ts";
+import { navigate, useRoute } from "../../app/stores/route.ts";
+import { changeConfig, useSession } from "../../app/stores/session.ts";
+import { type LabConfig, SETTINGS } from "../../engine/config/table.ts";
+import { thrownText } from "../../engine/errors.ts";
+import { originOf } from "../../engine/rewards/consent.ts";
+import { parseEndpoint } from "../../engine/rewards/judge/providers/endpoint.ts";
+import { CalibrationPanel } from "./calibration-panel.tsx";
 import styles from "./judge.module.css";
+import { PairPanel } from "./pair-panel.tsx";
+import { PromptsPanel } from "./prompts-panel.tsx";
+import { TestPanel } from "./test-panel.tsx";
+import { JUDGE_TEST, listJudgeModels, useWorkshop } from "./workshop.ts";
 
 const KIND_HELP: Readonly<Record<LabConfig["judge"], string>> = {
   off: "Runs use no judge; METEOR takes its weight. Tests use questions generated from the reference.",
@@ -25,10 +29,10 @@ const KIND_HELP: Readonly<Record<LabConfig["judge"], string>> = {
 };
 
 /**
- * The language model that judges captions: connection, prompts and limits; plug-ins test it. Hidden while none is set up,
+ * The language model that judges captions: connection and limits, and beside them its prompts and tests. Hidden while none is set up,
  * until it is asked for.
  */
-export function Judge(): ReactNode {
+export default function Judge(): ReactNode {
   const asked = useRoute((route) => route.panel === "judge");
   const { judge, judgeUrl } = useSession((session) => session.config);
   const shown = asked || judge !== "off" || judgeUrl !== "";
@@ -72,7 +76,10 @@ export function Judge(): ReactNode {
         </Panel>
       </div>
       <div className="column-flex gap-4 min-0">
-        <PluginPanels at="judge" given={{}} />
+        <TestPanel />
+        <PromptsPanel />
+        <PairPanel />
+        <CalibrationPanel />
       </div>
     </div>
   );
@@ -80,7 +87,7 @@ export function Judge(): ReactNode {
 
 function ServerFields(): ReactNode {
   const { judgeUrl, judgeModel } = useSession((session) => session.config);
-  const models = useJudge((state) => state.models);
+  const models = useWorkshop((state) => state.models);
   const busy = useRunning(JUDGE_TEST);
   const [draft, setDraft] = useState<string | null>(null);
   const problem = draft === null || draft.trim() === "" ? null : addressProblem(draft);
@@ -102,7 +109,7 @@ function ServerFields(): ReactNode {
           // An address that contains a key is refused, so that the key is never stored.
           if (typed.trim() !== "" && addressProblem(typed) !== null) return;
           allowWritten("judges", originOf(typed));
-          useJudge.setState({ models: null });
+          useWorkshop.setState({ models: null });
           changeConfig({ judgeUrl: typed.trim() });
         }}
         onBlur={() => problem === null && setDraft(null)}
