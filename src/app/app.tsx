@@ -1,25 +1,27 @@
 import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
 import styles from "./app.module.css";
 import { PluginPanels } from "./components/place/place.tsx";
-import { Dialog } from "./components/ui/overlays.tsx";
 import { ErrorBoundary } from "./components/ui/panel/panel.tsx";
 import { PageDrop, Pickers } from "./components/upload/pickers.tsx";
 import { Announcer } from "./frame/announcer.tsx";
-import { ConsentDialog } from "./frame/consent-dialog.tsx";
-import { KeysDialog, listenForKeys } from "./frame/keys-dialog.tsx";
 import { Notices } from "./frame/notices.tsx";
-import { ProblemList, WarningsDialog } from "./frame/problems.tsx";
-import { Rail, screenComponent } from "./frame/screens.tsx";
+import { ProblemList } from "./frame/problems.tsx";
+import { listenForKeys, Rail, screenComponent } from "./frame/screens.tsx";
 import { StatusStrip } from "./frame/status-strip.tsx";
-import { navigate, useRoute } from "./stores/route.ts";
+import { isAsking, useConsent } from "./stores/consent.ts";
+import { useRoute } from "./stores/route.ts";
 
-const System = lazy(() => import("./screens/system/system.tsx"));
+const Dialogs = lazy(() => import("./frame/dialogs.tsx"));
 
 export function App(): ReactNode {
   const screen = useRoute((route) => route.screen);
   const system = useRoute((route) => route.panel === "system");
   const [keysOpen, setKeysOpen] = useState(false);
   const [warningsOpen, setWarningsOpen] = useState(false);
+  const asking = useConsent(isAsking);
+  /** Whether a dialog was open: the first one loads them all. */
+  const opened = useRef(false);
+  opened.current ||= keysOpen || warningsOpen || system || asking;
   useEffect(() => listenForKeys(() => setKeysOpen(true)), []);
   const main = useRef<HTMLElement>(null);
   /** What had the focus last; removed elements lose it without an event. */
@@ -63,16 +65,14 @@ export function App(): ReactNode {
       <PluginPanels at="background" given={{}} quiet />
       <Pickers />
       <PageDrop />
-      <KeysDialog open={keysOpen} onOpenChange={setKeysOpen} />
-      <Dialog title="System" open={system} onOpenChange={(open) => !open && navigate({ panel: "none" })} wide>
-        <ErrorBoundary>
-          <Suspense fallback={<p className="muted">Loading…</p>}>
-            <System />
-          </Suspense>
-        </ErrorBoundary>
-      </Dialog>
-      <ConsentDialog />
-      <WarningsDialog open={warningsOpen} onOpenChange={setWarningsOpen} />
+      {opened.current && (
+        <Suspense fallback={null}>
+          <Dialogs
+            keys={{ open: keysOpen, onOpenChange: setKeysOpen }}
+            warnings={{ open: warningsOpen, onOpenChange: setWarningsOpen }}
+          />
+        </Suspense>
+      )}
     </div>
   );
 }

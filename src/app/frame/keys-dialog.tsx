@@ -1,9 +1,7 @@
 import { type ReactNode, useState } from "react";
-import { act, togglePlay } from "../clients/run/run-actions.ts";
-import { isCovered, isShortcut, letterKeysOn, setLetterKeys } from "../components/shortcuts.ts";
+import { letterKeysOn, setLetterKeys } from "../components/shortcuts.ts";
 import { Switch } from "../components/ui/controls.tsx";
 import { Dialog } from "../components/ui/overlays.tsx";
-import { navigate, openScreen } from "../stores/route.ts";
 import styles from "./keys-dialog.module.css";
 import { GO_TO } from "./screens.tsx";
 
@@ -96,38 +94,3 @@ export const KEY_HELP: readonly { readonly place: string; readonly keys: readonl
     ],
   },
 ];
-
-/** Listens for the shortcuts of the whole page. @returns the function that stops it */
-export function listenForKeys(onHelp: () => void): () => void {
-  let goUntil = 0;
-  const down = (event: KeyboardEvent): void => {
-    if (!isShortcut(event) || isCovered()) return;
-    if (event.key === "?") {
-      event.preventDefault();
-      onHelp();
-      return;
-    }
-    if (event.repeat) return;
-    const key = event.key.toLowerCase();
-    if (event.timeStamp < goUntil) {
-      goUntil = 0;
-      const place = GO_TO.find((entry) => entry.key === key);
-      if (place === undefined && key !== "y") return;
-      event.preventDefault();
-      // Screens that listen for the same letter must ignore it.
-      event.stopImmediatePropagation();
-      if (place === undefined) navigate({ panel: "system" });
-      else {
-        openScreen(place.id, place.tab);
-        // The next Tab begins in the screen that was opened.
-        document.getElementById("main")?.focus();
-      }
-    } else if (key === "g") goUntil = event.timeStamp + 1200;
-    else if (key === "p") togglePlay();
-    else if (key === "s") act("step");
-    else if (key === "f") act("phase");
-    else if (key === "c") act("checkpoint");
-  };
-  window.addEventListener("keydown", down, { capture: true });
-  return () => window.removeEventListener("keydown", down, { capture: true });
-}

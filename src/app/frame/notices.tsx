@@ -1,5 +1,6 @@
 /** Notices below the screen: each says what happened and offers what to do about it. */
 import { type ReactNode, useEffect, useState } from "react";
+import { Lru, remember } from "../../engine/bytes/collections.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
 import { lab, report } from "../clients/lab.ts";
 import { builtInRows, DEMO_SETS, openBuiltInRows, restartTrainer } from "../clients/loading.ts";
@@ -135,19 +136,11 @@ function ImportingNotice(): ReactNode {
   );
 }
 
-const manifests = new Map<string, Promise<RunManifest>>();
+const manifests = new Lru<string, Promise<RunManifest>>(100);
 
 /** The manifest of a run that is shown; kept, because its data does not change. */
-function manifestOf(runId: string): Promise<RunManifest> {
-  const known =
-    manifests.get(runId) ??
-    lab()
-      .data.run(runId)
-      .then(({ run }) => run.manifest);
-  manifests.set(runId, known);
-  known.catch(() => manifests.delete(runId));
-  return known;
-}
+const manifestOf = (runId: string): Promise<RunManifest> =>
+  remember(manifests, runId, async () => (await lab().data.run(runId)).run.manifest);
 
 /**
  * Says once that the rows of the shown run are not open, with a button that opens them. Rows that come with the page open

@@ -1,7 +1,9 @@
 /** The screens, in the order of the rail. */
 import { type ComponentType, lazy, type ReactNode } from "react";
+import { act, togglePlay } from "../clients/run/run-actions.ts";
+import { isCovered, isShortcut } from "../components/shortcuts.ts";
 import { IconData, IconRewards, IconRuns, IconSetup, IconTrain } from "../components/ui/icons.tsx";
-import { linkTo, openScreen, type Route, type Screen, useRoute } from "../stores/route.ts";
+import { linkTo, navigate, openScreen, type Route, type Screen, useRoute } from "../stores/route.ts";
 import styles from "./rail.module.css";
 
 interface ScreenEntry {
@@ -70,4 +72,39 @@ export function Rail(): ReactNode {
       ))}
     </nav>
   );
+}
+
+/** Listens for the shortcuts of the whole page. @returns the function that stops it */
+export function listenForKeys(onHelp: () => void): () => void {
+  let goUntil = 0;
+  const down = (event: KeyboardEvent): void => {
+    if (!isShortcut(event) || isCovered()) return;
+    if (event.key === "?") {
+      event.preventDefault();
+      onHelp();
+      return;
+    }
+    if (event.repeat) return;
+    const key = event.key.toLowerCase();
+    if (event.timeStamp < goUntil) {
+      goUntil = 0;
+      const place = GO_TO.find((entry) => entry.key === key);
+      if (place === undefined && key !== "y") return;
+      event.preventDefault();
+      // Screens that listen for the same letter must ignore it.
+      event.stopImmediatePropagation();
+      if (place === undefined) navigate({ panel: "system" });
+      else {
+        openScreen(place.id, place.tab);
+        // The next Tab begins in the screen that was opened.
+        document.getElementById("main")?.focus();
+      }
+    } else if (key === "g") goUntil = event.timeStamp + 1200;
+    else if (key === "p") togglePlay();
+    else if (key === "s") act("step");
+    else if (key === "f") act("phase");
+    else if (key === "c") act("checkpoint");
+  };
+  window.addEventListener("keydown", down, { capture: true });
+  return () => window.removeEventListener("keydown", down, { capture: true });
 }

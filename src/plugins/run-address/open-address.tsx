@@ -2,7 +2,7 @@ import { type FormEvent, type ReactNode, useState } from "react";
 import { pluginCalls, report } from "../../app/clients/lab.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { TextInput } from "../../app/components/ui/controls.tsx";
-import { PanelButton } from "../../app/components/ui/panel/panel.tsx";
+import { PanelButton } from "../../app/components/ui/panel/panel-button.tsx";
 import { jobKind, startJob, useRunning } from "../../app/stores/jobs.ts";
 import { navigate } from "../../app/stores/route.ts";
 import { useSession } from "../../app/stores/session.ts";

@@ -4,7 +4,7 @@ import type { Places } from "../../app/components/place/page-plugin.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { TextInput } from "../../app/components/ui/controls.tsx";
 import { IconClose } from "../../app/components/ui/icons.tsx";
-import { PanelButton } from "../../app/components/ui/panel/panel.tsx";
+import { PanelButton } from "../../app/components/ui/panel/panel-button.tsx";
 import { navigate } from "../../app/stores/route.ts";
 import { knowNotes } from "../../app/stores/run/notes.ts";
 import { MOST_STEP_TEXT, type StepNote } from "../../engine/runs/notes.ts";

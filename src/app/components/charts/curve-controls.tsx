@@ -5,7 +5,7 @@ import { saveBlob } from "../../clients/save-blob.ts";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { Button } from "../ui/button.tsx";
 import { Segmented, Slider, TextInput } from "../ui/controls.tsx";
-import { PanelButton } from "../ui/panel/panel.tsx";
+import { PanelButton } from "../ui/panel/panel-button.tsx";
 import styles from "./curve-controls.module.css";
 import type { ChartView } from "./plot.ts";
 import { AXIS_NAMES, type MetricSource, sourceCsv } from "./series.ts";

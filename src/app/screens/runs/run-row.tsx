@@ -11,7 +11,7 @@ import { Sparkline } from "../../components/charts/sparkline.tsx";
 import { loopStyle } from "../../components/rollout/rollout-view.ts";
 import { Badge, Button } from "../../components/ui/button.tsx";
 import { IconChevron, IconMore, IconSave } from "../../components/ui/icons.tsx";
-import { Menu } from "../../components/ui/overlays.tsx";
+import { Menu } from "../../components/ui/menu.tsx";
 import { useRunning } from "../../stores/jobs.ts";
 import { linkTo } from "../../stores/route.ts";
 import { fixed, NONE } from "../../styles/format.ts";

@@ -31,7 +31,7 @@ import {
 } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Switch } from "../../components/ui/controls.tsx";
-import { PanelButton } from "../../components/ui/panel/panel.tsx";
+import { PanelButton } from "../../components/ui/panel/panel-button.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { counted, fixed } from "../../styles/format.ts";
 import type { Inspected } from "./inspector.tsx";

@@ -1,9 +1,8 @@
-import { Popover } from "radix-ui";
 import { Component, type ReactNode, useId, useState } from "react";
 import { thrownText } from "../../../../engine/errors.ts";
 import { report } from "../../../clients/lab.ts";
 import { Button } from "../button.tsx";
-import { IconCheck, IconCopy, IconDown } from "../icons.tsx";
+import { IconCheck, IconCopy } from "../icons.tsx";
 import styles from "./panel.module.css";
 import { copyPanel } from "./panel-picture.ts";
 
@@ -72,41 +71,6 @@ export function CopyPanel({ name }: { readonly name: string }): ReactNode {
         {copied ? "Copied" : ""}
       </span>
     </button>
-  );
-}
-
-/** A button that opens a small panel below it; Escape and a click outside close the panel. */
-export function PanelButton(props: {
-  readonly label: string;
-  readonly title: string;
-  readonly children: ReactNode;
-  readonly blocker?: string | null;
-  readonly testId?: string;
-  readonly arrow?: boolean;
-  /** The content scrolls inside and brings its own padding. */
-  readonly list?: boolean;
-}): ReactNode {
-  const { label, title, children, blocker = null, testId, arrow = false, list = false } = props;
-  return (
-    <Popover.Root>
-      <Popover.Trigger asChild>
-        <Button className={styles.trigger ?? ""} data-testid={testId} blocker={blocker}>
-          {label}
-          {arrow && <IconDown />}
-        </Button>
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Content
-          className={`column-flex clip framed round-l ${styles.panel} ${list ? styles.list : styles.form}`}
-          align="end"
-          sideOffset={6}
-          collisionPadding={12}
-          aria-label={title}
-        >
-          {children}
-        </Popover.Content>
-      </Popover.Portal>
-    </Popover.Root>
   );
 }
 
