@@ -12,10 +12,13 @@ import {
   toPeftName,
   wrappedName,
 } from "../formats/peft-names.ts";
-import { writeSafetensors } from "../formats/safetensors.ts";
+import { streamedFloats, streamSafetensors } from "../formats/safetensors.ts";
 import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
 import type { RunManifest } from "../runs/manifest.ts";
-import { type ExportFiles, wholeFile } from "./export-file.ts";
+import { type ExportFile, type ExportFiles, wholeFile } from "./export-file.ts";
+
+/** Bytes of a piece of a file: the adapter of a large model would not fit one array. */
+const PIECE = 16 * 2 ** 20;
 
 /**
  * adapter_config.json, adapter_model.safetensors, modules.safetensors and a card.
@@ -23,15 +26,17 @@ import { type ExportFiles, wholeFile } from "./export-file.ts";
  */
 export async function* adapterFiles(manifest: RunManifest, trained: TrainedTensors): ExportFiles {
   const { lora, tensors } = trained;
-  const named = [...tensors].map(([name, { shape, data }]) => ({ name, shape, data }));
-  const factors = named.filter(({ name }) => isLora(name));
-  const modules = named.filter(({ name }) => !isLora(name));
-  if (lora === null || factors.length === 0) throw badInput(`Run "${manifest.id}" trained no adapter`, manifest.id);
-  const meta = { format: "pt" };
+  const file = (path: string, wanted: (name: string) => boolean, named = (name: string) => name): ExportFile => {
+    const own = [...tensors].filter(([name]) => wanted(name));
+    const list = own.map(([name, { shape, data }]) => streamedFloats(named(name), shape, async () => data));
+    return { path, pieces: () => streamSafetensors(list, PIECE) };
+  };
+  if (lora === null || ![...tensors.keys()].some(isLora)) {
+    throw badInput(`Run "${manifest.id}" trained no adapter`, manifest.id);
+  }
   yield wholeFile(ADAPTER_CONFIG, adapterConfigText(lora, manifest.model.name));
-  const renamed = factors.map((tensor) => ({ ...tensor, name: toPeftName(tensor.name) }));
-  yield wholeFile(ADAPTER_MODEL, writeSafetensors(renamed, meta));
-  yield wholeFile(MODULES_FILE, writeSafetensors(modules, meta));
+  yield file(ADAPTER_MODEL, isLora, toPeftName);
+  yield file(MODULES_FILE, (name) => !isLora(name));
   yield wholeFile("README.md", adapterCard(manifest, trained));
 }
 

@@ -295,6 +295,23 @@ export interface StreamedTensor extends Described {
   pieces(): AsyncIterable<Uint8Array>;
 }
 
+/** An f32 tensor whose elements are read when it is written. */
+export function streamedFloats(
+  name: string,
+  shape: readonly number[],
+  read: () => Promise<Float32Array>,
+): StreamedTensor {
+  return {
+    name,
+    shape,
+    dtype: "F32",
+    async *pieces() {
+      const { buffer, byteOffset, byteLength } = await read();
+      yield new Uint8Array(buffer, byteOffset, byteLength);
+    },
+  };
+}
+
 /**
  * The bytes of `writeSafetensors` in order: the header is computed from the sizes, then tensors follow one by one.
  * @param size bytes of each piece; the last one may be shorter

@@ -1,8 +1,11 @@
 import { unzipSync } from "fflate";
 import { expect, test } from "vitest";
+import { memorySource } from "../../../src/engine/bytes/source.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
+import { adapterFiles } from "../../../src/engine/export/adapter.ts";
 import { RUN_EXPORTS, type RunExport } from "../../../src/engine/export/export-names.ts";
 import { EXPORT_FORMATS, exportFiles } from "../../../src/engine/export/formats.ts";
+import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { zipFiles } from "../../../src/engine/runs/zip.ts";
@@ -49,4 +52,24 @@ test("every export of the menu makes files, and their zip holds them", async () 
     );
     for (const [path, bytes] of Object.entries(files)) expect(Buffer.compare(unzipped[`out/${path}`]!, bytes)).toBe(0);
   }
+});
+
+test("an adapter larger than a piece is written in pieces", async () => {
+  const { model } = manifest();
+  const own = manifest("brave-otter", { model: { ...model, template: "qwen_chat" } });
+  const data = Float32Array.from({ length: 5 * 2 ** 20 }, (_, at) => at);
+  const trained = {
+    step: 1,
+    side: "policy",
+    lora: { r: 1, alpha: 2, targets: ["up_proj"] },
+    tensors: new Map([[NAME, { shape: [1, data.length], data }]]),
+  } as const;
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  for await (const file of adapterFiles(own, trained)) {
+    if (file.path !== "adapter_model.safetensors") continue;
+    for await (const piece of file.pieces()) pieces.push(piece);
+  }
+  expect(pieces.map(({ length }) => length > 16 * 2 ** 20)).toEqual([false, false]);
+  const stored = await openSafetensors(memorySource("adapter", new Uint8Array(await new Blob(pieces).arrayBuffer())));
+  expect((await stored.read(stored.names[0] as string)).at(-1)).toBe(data.length - 1);
 });

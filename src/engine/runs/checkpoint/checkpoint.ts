@@ -14,7 +14,7 @@ import {
   MODULES_FILE,
   toPeftName,
 } from "../../formats/peft-names.ts";
-import { type StreamedTensor, streamSafetensors } from "../../formats/safetensors.ts";
+import { streamedFloats, streamSafetensors } from "../../formats/safetensors.ts";
 import type { RunStore } from "../../storage/store.ts";
 import { exactJson, type Json } from "../numbers-json.ts";
 import { checkpointPath, listCheckpoints, MARKER, removeCheckpoint } from "./checkpoint-folder.ts";
@@ -223,16 +223,7 @@ export async function checkFiles(store: RunStore, runId: string, step: number): 
 }
 
 function tensorFile(entries: Iterable<readonly [string, TensorSource]>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const list = [...entries].map(
-    ([name, { shape, read }]): StreamedTensor => ({
-      name,
-      shape,
-      dtype: "F32",
-      async *pieces() {
-        yield new Uint8Array((await read()).buffer);
-      },
-    }),
-  );
+  const list = [...entries].map(([name, { shape, read }]) => streamedFloats(name, shape, read));
   return streamSafetensors(list, HASH_PIECE);
 }
 
