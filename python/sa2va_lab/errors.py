@@ -2,10 +2,17 @@
 The error type whose messages users read: one sentence that names the file or setting, the cause and what was kept.
 """
 
+import os
+import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Any
+
+REFUSAL = "SA2VA_LAB_REFUSAL"
+"""Variable with the file in which a process tells its launcher why the run cannot start."""
 
 
 class LabError(Exception):
@@ -38,3 +45,16 @@ def extra(name: str, why: str) -> Any:
         return import_module(f".{name}", __package__)
     except ImportError as cause:
         raise LabError(f'{why} needs the extra {name}: pip install "./python[{name}]"; nothing was changed') from cause
+
+
+def refuse(sentence: str) -> None:
+    """Says once why this process cannot go on; a launcher ends too, since it would start all processes again."""
+    place = os.environ.get(REFUSAL)
+    if place is None:
+        print(sentence, file=sys.stderr, flush=True)
+    else:
+        own = Path(f"{place}.{os.getpid()}")
+        own.write_text(sentence, encoding="utf-8")
+        own.replace(place)
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        os.kill(os.getppid(), signal.SIGTERM)

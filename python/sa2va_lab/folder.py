@@ -77,7 +77,11 @@ class RunFolder:
     def update(self, **change: Any) -> None:
         """Rewrites run.json; unknown keys are kept."""
         self.manifest = self._read() | change
-        self._replace("run.json", json.dumps(self.manifest, ensure_ascii=False, indent=2) + "\n")
+        self.replace_json("run.json", self.manifest)
+
+    def replace_json(self, name: str, value: Any) -> None:
+        """Replaces a file of JSON atomically."""
+        self._replace(name, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
     def _replace(self, name: str, text: str) -> None:
         unfinished = self.path / f"{name}.tmp"
@@ -108,16 +112,6 @@ class RunFolder:
         paths = [(path, re.fullmatch(rf"step-(\d{{6,}}){end}", path.name)) for path in (self.path / folder).glob("*")]
         return [(int(named[1]), path) for path, named in paths if named]
 
-    def spending(self) -> tuple[float, float]:
-        """Calls and cost of the judge in the run's own steps and evaluations, including those that resumes dropped."""
-        since = (self.manifest.get("forkedFrom") or {}).get("step", -1)
-        steps = [row for row in self.lines("metrics.jsonl") if row["step"] > since]
-        evaluations = [own for own in self.lines("eval.jsonl") if own["report"]["step"] > since]
-        taken = [{name: row.get(f"judge/{name}", 0) for name in ("calls", "cost")} for row in steps]
-        taken += [row["judge"] for own in evaluations for row in own.get("rows", []) if "judge" in row]
-        taken.append(self.manifest.get("judgeDropped") or {"calls": 0, "cost": 0})
-        return sum(own["calls"] for own in taken), sum(own["cost"] for own in taken)
-
     def earlier_settings(self, step: int) -> dict[str, Any]:
         """Settings that later parts of the run changed, as they were in the step after this one."""
         found: dict[str, Any] = {}
@@ -145,7 +139,6 @@ class RunFolder:
         Removes lines, rollouts and checkpoints after a step, so that no step exists twice.
         """
         # Everything is read before anything is removed.
-        calls, cost = self.spending()
         texts: dict[str, str] = {}
         for name in ("metrics.jsonl", "phases.jsonl", "alarms.jsonl", "eval.jsonl"):
             if (self.path / name).exists():
@@ -161,20 +154,6 @@ class RunFolder:
         for at, path in self._numbered("rollouts", r"\.arrow"):
             if at > step:
                 path.unlink()
-        logged = self.spending()
-        if calls > logged[0]:
-            self.update(judgeDropped={"calls": calls - logged[0], "cost": cost - logged[1]})
-
-    def record_judge(self, step: int, judge: dict[str, Any]) -> None:
-        """Adds the judge of the steps after this one to judge.json, unless it is the last one; drops later ones."""
-        stored = read_json(self.path / "judge.json") if (self.path / "judge.json").exists() else []
-        kept = [own for own in stored if own["fromStep"] <= step]
-        # An address matters only where the server chooses the model.
-        same = judge.keys() - {"prompts"} - ({"place"} if judge["model"] != "default" else set())
-        if not kept or any(kept[-1].get(name) != judge[name] for name in same):
-            kept.append({"fromStep": step + 1} | judge)
-        if kept != stored:
-            self._replace("judge.json", json.dumps(kept, ensure_ascii=False, indent=2) + "\n")
 
     def _remove(self, folder: Path) -> None:
         """The marker first, so that a partly removed folder never counts."""

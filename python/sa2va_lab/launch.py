@@ -2,7 +2,6 @@
 
 import logging
 import os
-import signal
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,21 +10,7 @@ from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.run import main as torchrun
 
-_REFUSAL = "SA2VA_LAB_REFUSAL"
-"""Variable with the file in which a process tells its launcher why the run cannot start."""
-
-
-def refuse(sentence: str) -> None:
-    """Says once why this process cannot go on; a launcher ends too, since it would start all processes again."""
-    place = os.environ.get(_REFUSAL)
-    if place is None:
-        print(sentence, file=sys.stderr, flush=True)
-    else:
-        own = Path(f"{place}.{os.getpid()}")
-        own.write_text(sentence, encoding="utf-8")
-        own.replace(place)
-    if "TORCHELASTIC_RUN_ID" in os.environ:
-        os.kill(os.getppid(), signal.SIGTERM)
+from .errors import REFUSAL
 
 
 def main() -> int:
@@ -36,7 +21,7 @@ def main() -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         refusal = Path(folder) / "refusal"
-        os.environ[_REFUSAL] = str(refusal)
+        os.environ[REFUSAL] = str(refusal)
         for name in list(logging.root.manager.loggerDict):
             if name.startswith("torch.distributed"):
                 # torchrun warns of the signal that the refused processes sent.

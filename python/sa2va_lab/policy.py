@@ -111,7 +111,8 @@ class Actor:
         places = torch.tensor([at for at, token in enumerate(ids) if token == self.words.context], device=x.device)
         return x.index_put((places,), torch.cat(fill))
 
-    def _picture(self, ids: list[int], features: Features) -> tuple[int, int, int]:
+    def picture(self, ids: list[int], features: Features) -> tuple[int, int, int]:
+        """Index of the first visual token among ids, and the rows and columns of the grid."""
         return ids.index(self.words.context), *features.grid
 
     def _behind(self, prefix: Tensor, tails: Tensor, turn: Turn) -> Tensor:
@@ -133,7 +134,8 @@ class Actor:
             return Asked(prompt, replace(features, vision=features.draw(mask)), None)
         return Asked(self.words.region_prompt(features.tokens, int(cells.sum()), question), features, cells)
 
-    def _embedded(self, asked: Asked) -> Tensor:
+    def embedded(self, asked: Asked) -> Tensor:
+        """Embeddings of a prompt, [T, W]."""
         return self._spliced(asked.prompt.ids, asked.features, asked.cells)
 
     def draw(
@@ -168,9 +170,9 @@ class Actor:
         """Answers to prompts, drawn at an address of each group, or greedy; `one_length` as in `decode`."""
         s, starts = self.settings, list[Start]()
         for at, own in enumerate(asked):
-            whole = self._embedded(own)
+            whole = self.embedded(own)
             drawn = None if addresses is None else [addresses[at].at(n) for n in range(rollouts)]
-            picture = self._picture(own.prompt.ids, own.features)
+            picture = self.picture(own.prompt.ids, own.features)
             starts.append(Start(whole[:-1], [whole[-1:]] * rollouts, drawn, picture, own.prompt.ids))
         sampler = Sampler(guard=s.logit_guard)
         if addresses is not None:
@@ -202,7 +204,7 @@ class Actor:
             if not cells:
                 continue
             asked = [self.asked(features, masks[at], own) for at, own in cells.items()]
-            wholes = [self._embedded(own) for own in asked]
+            wholes = [self.embedded(own) for own in asked]
             first, grid = asked[0].prompt.ids.index(self.words.context), features.grid
             # The shared part ends with the picture's tokens, because region tokens differ in content. A region that is
             # drawn has a picture of its own.
@@ -247,11 +249,11 @@ class Actor:
         self, asked: Asked, completions: list[list[int]], width: int, temperature: float, most: int
     ) -> tuple[Tensor, Tensor]:
         """Log-probabilities and entropies [N, width] of answers, at most `most` tokens long; differentiable."""
-        whole = self._embedded(asked)
+        whole = self.embedded(asked)
         targets = torch.tensor([(own + [0] * width)[:width] for own in completions], device=whole.device)
         first = whole[-1:].expand(len(completions), 1, -1)
         tails = torch.cat([first, self.model.embed(targets[:, :-1])], 1)
-        turn = Turn(len(whole) + most, (self._picture(asked.prompt.ids, asked.features),))
+        turn = Turn(len(whole) + most, (self.picture(asked.prompt.ids, asked.features),))
         states = self._behind(whole[:-1], tails, turn)
         guard = self.settings.logit_guard
 
@@ -269,13 +271,6 @@ class Actor:
         logps, entropies = (torch.cat(own) for own in zip(*rows, strict=True))
         return logps, entropies
 
-    def answer_loss(self, asked: Asked, answer: list[int]) -> Tensor:
-        """Mean cross-entropy of a given answer's tokens; differentiable."""
-        whole = torch.cat([self._embedded(asked), self.model.embed(answer[:-1])])
-        turn = Turn(pictures=(self._picture(asked.prompt.ids, asked.features),))
-        logits = self.model.logits(self.model.states(whole[None], turn=turn)[0, len(asked.prompt.ids) - 1 :])
-        return F.cross_entropy(logits, torch.tensor(answer, device=logits.device))
-
     def phrase_prompts(self, features: Features, phrases: list[str]) -> Tensor:
         """Prompts of the mask decoder [n, C], the answer forced; differentiable."""
         ids = []
@@ -286,7 +281,7 @@ class Actor:
         rotation = self.model.rotation
         if rotation is not None and not rotation.alike([len(own) for own in ids]):
             return torch.cat([self.phrase_prompts(features, [phrase]) for phrase in phrases])
-        pictures = (self._picture(ids[0], features),)
+        pictures = (self.picture(ids[0], features),)
         if len(ids) == 1:
             return self.model.seg_prompt(self.model.states(whole[None], turn=Turn(pictures=pictures))[:, -1])
         # The last token of each belongs to its own tail.

@@ -110,7 +110,6 @@ def open_run(
     with reading(path, *FORM):
         config = dict(folder.manifest["config"]) | ({} if step is None else folder.earlier_settings(step))
         name, fingerprint = (folder.manifest["model"][key] for key in ("name", "hash"))
-        spent = folder.spending()
     own_reward = given.reward is not None
     settings = parse_settings(config, contract.defaults, own_reward)
     changed = _changes(settings, team, change or {}, widen)
@@ -144,6 +143,7 @@ def open_run(
     judge = None
     if asked is not None:
         kept = path.parent / ".judge" / "replies.jsonl"
+        spent = asked.spending(folder)
         judge = asked.CaptionJudge(settings, contract.judge, kept, (team.rank, team.world), spent)
     order = RowOrder(data.known(contract.streams), settings, folder.batches(settings, at, bool(changed)))
     custom = None if given.reward is None else _own_reward(given.reward)

@@ -6,10 +6,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from .data import Row
+from .language import Turn
 from .mask_policy import Output, mask_parts
 from .masks import nearest, region_cells
 from .philox import Address, uniforms
 from .play import Context
+from .policy import Actor, Asked
 from .state import taken, update
 from .step import Outcome, phase
 from .step_metrics import Metrics, mean
@@ -38,6 +40,15 @@ def _points(logits: Tensor, count: int, address: Address) -> Tensor:
     return torch.cat([places[:, order], places[:, candidates:]], 1)
 
 
+def answer_loss(actor: Actor, asked: Asked, answer: list[int]) -> Tensor:
+    """Mean cross-entropy of a given answer's tokens, whose scores have no guard; differentiable."""
+    model = actor.model
+    whole = torch.cat([actor.embedded(asked), model.embed(answer[:-1])])
+    turn = Turn(pictures=(actor.picture(asked.prompt.ids, asked.features),))
+    logits = model.logits(model.states(whole[None], turn=turn)[0, len(asked.prompt.ids) - 1 :])
+    return F.cross_entropy(logits, torch.tensor(answer, device=logits.device))
+
+
 def row_loss(context: Context, row: Row, at: int) -> tuple[Tensor, Metrics]:
     """Loss of one row, the `at`-th of the step, and its metrics."""
     s, actor, words = context.settings, context.actor, context.actor.words
@@ -45,7 +56,7 @@ def row_loss(context: Context, row: Row, at: int) -> tuple[Tensor, Metrics]:
     cells = region_cells(row.mask, features.grid, True)
     asked = actor.asked(features, row.mask, cells)
     answer, cut = words.caption_answer(row.caption, len(asked.prompt.ids))
-    token = actor.answer_loss(asked, answer)
+    token = answer_loss(actor, asked, answer)
     output = Output(actor, features, row.caption)
     logits = output.chosen(output.best())
     side = logits.shape[-1]

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from . import loss
+from .errors import extra
 from .philox import uniform
 from .play import Context, Live, play, reward_order
 from .reading import Grid, read_together
@@ -24,7 +25,6 @@ from .step_metrics import (
     Played,
     Recorded,
     average,
-    judge_metrics,
     pass_metrics,
     sampled_metrics,
     source_metrics,
@@ -246,8 +246,9 @@ def grpo_step(context: Context, team: Team) -> Outcome:
         metrics |= sampled_metrics(loop, played) | source_metrics(loop, played, context.order.source)
         if s.resample_rounds > 0:
             metrics[f"loop{loop}/resampled_groups"] = sum(own.group >= s.groups for own in played)
-    terms += [term for item in records for one in item.played.terms for term in one]
-    metrics |= judge_metrics(terms)
+    if context.scorer.judge is not None:
+        terms += [term for item in records for one in item.played.terms for term in one]
+        metrics |= extra("judge", f"judge {s.judge}").judge_metrics(terms)
     return Outcome(metrics | updates[-1].metrics, records, updates, seconds)
 
 

@@ -246,20 +246,3 @@ def source_metrics(loop: int, groups: list[Played], source: Callable[[str], str 
     for records in found.values():
         out |= average(records)
     return out
-
-
-def judge_metrics(terms: list[Term]) -> Metrics:
-    """Metrics of the judge in one step, over all loops; none without a judge."""
-    own = [term for term in terms if term["name"] == "judge" and "judge" in term]
-    if not own:
-        return {}
-    details = [term["judge"] for term in own]
-    calls = sum(detail["calls"] for detail in details)
-    found = {
-        "judge/verdicts": sum(term["value"] is not None for term in own),
-        "judge/failures": sum(term["value"] is None for term in own),
-        "judge/calls": calls,
-        "judge/cache_hits": sum(detail["cached"] for detail in details),
-        "judge/cost": sum(detail["cost"] for detail in details),
-    }
-    return found | ({"judge/latency_ms": sum(detail["latencyMs"] for detail in details) / calls} if calls else {})

@@ -10,15 +10,15 @@ import sys
 import threading
 import time
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any
 
 import accelerate
 import torch
 import transformers
 
-from .errors import LabError, extra
+from .errors import LabError, extra, refuse
 from .folder import RunFolder, step_name
-from .launch import refuse
 from .records import write_rollouts
 from .run import OpenRun, arguments, open_run, step_of
 from .settings import Settings
@@ -88,8 +88,10 @@ def train(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
     Raises LabError, with the run marked as failed, if a step cannot continue.
     """
     folder = run.folder
+    judge = run.context.scorer.judge
+    asked: Any = None if judge is None else extra("judge", f"judge {run.settings.judge}")
     if team.first:
-        folder.truncate_after(run.step)
+        (folder.truncate_after if asked is None else partial(asked.drop_after, folder))(run.step)
         if run.step < last:
             parts: list[dict[str, Any]] = folder.manifest.get("segments", [])
             kept = [own for own in parts if own["fromStep"] < run.step]
@@ -103,8 +105,8 @@ def train(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
             begins = "continues" if attempt == "0" else f"restart {attempt} after a failure: continues"
             shown = [f"{begins} after step {run.step} of {run.settings.steps}", f"{team.world} processes", run.dtype]
             print(", ".join([*shown, *words]), flush=True)
-        if run.context.scorer.judge is not None:
-            folder.record_judge(run.step, run.context.scorer.judge.described)
+        if judge is not None:
+            asked.record(folder, run.step, judge.described)
     team.wait()
     try:
         _steps(run, team, last, stop)

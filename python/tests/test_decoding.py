@@ -190,7 +190,7 @@ def test_a_token_of_the_1b_model_keeps_little_when_layers_are_recomputed() -> No
         whole = torch.empty(13 * 256 + 100, 896).requires_grad_()
 
     class Prompted(Actor):
-        def _embedded(self, asked: Any) -> torch.Tensor:
+        def embedded(self, asked: Any) -> torch.Tensor:
             return whole
 
     rollouts, tokens = 8, 128

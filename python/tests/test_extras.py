@@ -13,7 +13,7 @@ from sa2va_lab.errors import LabError, extra
 from sa2va_lab.settings import Contract
 
 PACKAGE = Path(__file__).parents[1] / "sa2va_lab"
-PARTS = ("judge", "serve", "pieces", "evaluation", "sft", "shard")
+PARTS = ("judge", "serve", "launch", "pieces", "evaluation", "sft", "shard")
 
 
 def test_the_core_imports_none_of_its_parts(tmp_path: Path) -> None:

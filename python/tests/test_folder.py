@@ -20,6 +20,7 @@ from sa2va_lab.errors import LabError, reading
 from sa2va_lab.evaluation.report import METRICS, report_of
 from sa2va_lab.fingerprint import model_hash
 from sa2va_lab.folder import RunFolder
+from sa2va_lab.judge import drop_after, record, spending
 from sa2va_lab.meteor import Wordnet
 from sa2va_lab.order import Known, RowOrder
 from sa2va_lab.records import exact_json
@@ -115,17 +116,17 @@ def test_what_the_judge_took_is_counted_after_its_steps_are_dropped(tmp_path: Pa
     evaluations = [{"report": {"step": at}, "rows": rows} for at in (1, 2, 3)]
     (tmp_path / "eval.jsonl").write_text("".join(f"{json.dumps(own)}\n" for own in evaluations))
     run = RunFolder(tmp_path)
-    assert run.spending() == (1114, 1.5)
-    run.truncate_after(2)
+    assert spending(run) == (1114, 1.5)
+    drop_after(run, 2)
     assert RunFolder(tmp_path).manifest["judgeDropped"] == {"calls": 1007, "cost": 0.75}
-    assert RunFolder(tmp_path).spending() == (1114, 1.5)
+    assert spending(RunFolder(tmp_path)) == (1114, 1.5)
 
 
 def test_the_judge_of_each_step_is_recorded(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"format": "sa2va-lab-run/1", "config": {}}')
     run, judge = RunFolder(tmp_path), {"model": "m", "place": "a", "version": "v", "prompts": {}}
     for step, change in ((0, {}), (2, {"place": "b"}), (4, {"model": "n"}), (6, {"version": "w"}), (5, {"model": "n"})):
-        run.record_judge(step, judge | change)
+        record(run, step, judge | change)
     found = json.loads((tmp_path / "judge.json").read_text())
     assert [(own["fromStep"], own["model"], own["version"]) for own in found] == [(1, "m", "v"), (5, "n", "v")]
 

@@ -22,6 +22,7 @@ from sa2va_lab.philox import Address
 from sa2va_lab.pictures import marked
 from sa2va_lab.policy import Actor, Asked, Start
 from sa2va_lab.sampler import Sampler
+from sa2va_lab.sft import answer_loss
 from sa2va_lab.text import Prompt
 
 KINDS = ("qwen3_vl", "qwen2_5_vl")
@@ -153,7 +154,7 @@ def test_gradients_reach_the_merger_through_every_layer_that_adds(folder: Path, 
     actor = actor_of(model)
     features = model.look(model.preparation(1, False)(picture()), HEIGHT, WIDTH)
     asked = Asked(Prompt([5, 1, *[CONTEXT] * features.tokens, 2, 8], ""), features, None)
-    actor.answer_loss(asked, [10, 11]).backward()  # type: ignore[no-untyped-call]
+    answer_loss(actor, asked, [10, 11]).backward()  # type: ignore[no-untyped-call]
     for name, own in zip(model.names, model.trained, strict=True):
         if model.block_of(name) == "projector":
             assert own.grad is not None and float(own.grad.abs().max()) > 0, name

@@ -19,6 +19,7 @@ import sa2va_lab.evaluation
 import sa2va_lab.train
 from sa2va_lab.errors import LabError
 from sa2va_lab.folder import RunFolder
+from sa2va_lab.order import Known, RowOrder
 from sa2va_lab.records import exact_json
 from sa2va_lab.run import OpenRun, _restored
 from sa2va_lab.state import EntropyBonus, State
@@ -67,7 +68,8 @@ def opened(folder: RunFolder, team: Any, **change: object) -> OpenRun:
     zeros = [[torch.zeros_like(own) for own in trained] for _ in range(4)]
     state = State(*zeros, entropy={1: EntropyBonus(0.5, 2.0)})
     at = _restored(folder, model, state, team)
-    s = settings(**({"steps": 5, "saveSteps": 2, "evalSteps": 2, "saveTotalLimit": 1} | change))
+    few: dict[str, object] = {"steps": 5, "saveSteps": 2, "evalSteps": 2, "saveTotalLimit": 1, "mixSources": ""}
+    s = settings(**(few | change))
     data = SimpleNamespace(report=[1], train=[1, 2, 3])
     context: Any = SimpleNamespace(
         actor=SimpleNamespace(settings=s),
@@ -76,6 +78,7 @@ def opened(folder: RunFolder, team: Any, **change: object) -> OpenRun:
         state=state,
         data=data,
         step=at + 1,
+        order=RowOrder(Known([0], ["a"], [1], [], {}), s),
         scorer=SimpleNamespace(judge=None),
     )
     return OpenRun(folder, context, at, "f32", {})

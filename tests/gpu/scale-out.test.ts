@@ -6,10 +6,14 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
+import { openNodeRows } from "../../scripts/lib/node/node-rows.ts";
+import type { LabConfig } from "../../src/engine/config/table.ts";
+import { runOrder } from "../../src/engine/rl/run/start/prepare-run.ts";
 import { groupsFromArrow, groupsToArrow } from "../../src/engine/runs/rollouts/rollouts-arrow.ts";
+import { runRows } from "../../src/engine/runs/run-rows.ts";
 import { judgeServer } from "../support/judge-server.ts";
 import { expectNear, expectSameRun, recordsOf } from "../support/same-run.ts";
 import { writeTinyQwen } from "../support/tiny-qwen.ts";
@@ -18,6 +22,8 @@ import { launched, python, tool } from "../support/tools.ts";
 const MODEL = join(root, "public", "pocket", "model");
 const SHARD = join(root, "public", "pocket", "shards", "data-00000-of-00002.arrow");
 const REPLAY = join(root, "python", "tools", "replay.py");
+/** Processes of a widened run: more than its groups. */
+const PROCESSES = 4;
 const SMALL = {
   loop1Meteor: 0.5,
   loop1RepetitionCost: 0.3,
@@ -254,6 +260,37 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     expect(done.code).toBe(2);
     const advice = "start fewer, or widen the batch with --prompts-per-step 3";
     expect(done.err).toBe(`3 processes are more than the 2 groups per loop of a step; ${advice}\n`);
+  });
+
+  it("widens the batch for more processes, there and back, without repeating or skipping a row", async () => {
+    const sizes = { promptsPerStep: 1, accumulation: 2, maskPolicy: "candidates", saveSteps: 2 };
+    const run = await exported(await trained("widened", 2, sizes));
+    const env = { MODEL, SHARDS: shards(), GPUS: `${PROCESSES}` };
+    const there = await launched(run, "8gpu.sh", ["--steps", "4"], env);
+    expect(there.code, there.err).toBe(0);
+    const back = await tool("train", ["--resume", run, ...about(), "--out", dirname(run), "--steps", "6"]);
+    expect(back.code, back.err).toBe(0);
+    const { manifest, metrics, rollouts } = await recordsOf(run);
+    const { trainRows } = manifest.data as { readonly trainRows: number };
+    const changed = { promptsPerStep: { from: 1, to: PROCESSES / 2 } };
+    expect(manifest.segments).toMatchObject([
+      { fromStep: 2, engine: "sa2va_lab", world: PROCESSES, changed },
+      { fromStep: 4, engine: "lab" },
+    ]);
+    // One table, whose rows go on where they were: as many groups as the batch of each step has.
+    expect(metrics.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6]);
+    const counts = [2, 2, PROCESSES, PROCESSES, PROCESSES, PROCESSES];
+    const { list } = await openNodeRows([shards()]);
+    const { config } = manifest as unknown as { readonly config: LabConfig };
+    const order = runOrder(list, runRows(list, config), { config }, []);
+    for (const loop of [1, 2] as const) {
+      const drawn = rollouts.map((groups) => groups.filter((own) => own.loop === loop).map(({ rowId }) => rowId));
+      expect(drawn.map(({ length }) => length)).toEqual(counts);
+      const { rows, place } = order.of(loop);
+      expect(drawn.flat()).toEqual(drawn.flat().map((_, n) => list.rows[rows[place(n, 1)] as number]?.[0]));
+    }
+    const epochs = counts.map((_, at) => counts.slice(0, at + 1).reduce((sum, count) => sum + count, 0));
+    expect(metrics.map(({ epoch }) => Math.round((epoch as number) * trainRows))).toEqual(epochs);
   });
 
   it("continues after a killed process without losing or doubling a step", async () => {

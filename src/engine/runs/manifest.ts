@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { isRecord, type Stored, shapeOf } from "../bytes/json.ts";
-import { parseConfig, requireConfig } from "../config/parse.ts";
+import { parseConfig } from "../config/parse.ts";
 import type { LabConfig } from "../config/table.ts";
 import { plainLine } from "../errors.ts";
 
@@ -103,18 +103,4 @@ export function parseManifest(value: unknown): { readonly manifest: RunManifest 
   const { id, title } = parsed.value;
   // Links show the title, so a run without one shows its id.
   return { manifest: { ...parsed.value, title: plainLine(title) || id, config } as RunManifest };
-}
-
-/**
- * The settings of a step, before later parts of the run changed them.
- * @param step from 1
- * @throws LabError naming a stored value that is none of the setting's
- */
-export function settingsOf(
-  { config, segments = [] }: Pick<RunManifest, "config" | "segments">,
-  step: number,
-): LabConfig {
-  const later = segments.filter(({ fromStep }) => fromStep >= step).reverse();
-  const before = later.flatMap(({ changed = {} }) => Object.entries(changed).map(([name, { from }]) => [name, from]));
-  return before.length === 0 ? config : requireConfig(Object.fromEntries(before), config, "run.json");
 }

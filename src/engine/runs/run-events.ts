@@ -14,6 +14,7 @@ import { withAliases } from "./metrics/metric-table.ts";
 import type { GroupRecord, StepMetrics } from "./rollouts/records.ts";
 import { groupPicture, type PictureOf } from "./rollouts/rollout-picture.ts";
 import type { RunFolder } from "./run-folder.ts";
+import { runParts } from "./run-parts.ts";
 
 /** Number of steps whose rollouts are drawn, including the first and the last. */
 const DRAWN_STEPS = 24;
@@ -166,7 +167,7 @@ export async function runTables(run: RunFolder): Promise<Readonly<Record<string,
   return {
     "alarms.csv": tableCsv(["step", "severity", "alarm", "message", "rollouts"], alarmRows),
     ...(evaluations.length > 0 && { "evaluations.csv": evaluationsCsv(evaluations) }),
-    "metrics.csv": metricsCsv(metrics),
+    "metrics.csv": metricsCsv(metrics, runParts(run.manifest(), metrics.at(-1)?.step ?? 0)),
     "settings.csv": tableCsv(["setting", "value"], Object.entries(run.manifest().config)),
   };
 }

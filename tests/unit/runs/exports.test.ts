@@ -46,6 +46,8 @@ test("the table has a column per metric and empty cells for missing values", () 
     { step: 2, 'odd,"name"': Number.NaN, loss: Number.NEGATIVE_INFINITY },
   ];
   expect(metricsCsv(rows)).toBe('step,loss,"odd,""name"""\n1,0.30000000000000004,\n2,-Infinity,NaN\n');
+  const parts = [{ first: 2, last: 3, by: "other, 8 processes", changed: {} }];
+  expect(metricsCsv([{ step: 1 }, { step: 2 }], parts)).toBe('step,computed_by\n1,\n2,"other, 8 processes"\n');
   expect(metricsCsv([])).toBe("step\n");
 });
 

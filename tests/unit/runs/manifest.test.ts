@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
-import { parseManifest, settingsOf } from "../../../src/engine/runs/manifest.ts";
+import { parseManifest } from "../../../src/engine/runs/manifest.ts";
+import { runParts, settingsOf } from "../../../src/engine/runs/run-parts.ts";
 
 const MANIFEST = {
   format: "sa2va-lab-run/1",
@@ -71,6 +72,22 @@ describe("a stored manifest", () => {
       [8, 6],
     ]);
     expect(settingsOf({ config }, 1)).toBe(config);
+  });
+
+  it("says which program computed which steps", () => {
+    const changed = { promptsPerStep: { from: 2, to: 8 } };
+    const parts = [
+      { fromStep: 3, engine: "other", world: 8, device: "cpu", dtype: "f32", changed },
+      { fromStep: 5, engine: "other" },
+      { fromStep: 5, engine: "lab", version: "1" },
+    ];
+    expect(runParts({ segments: parts }, 9)).toEqual([
+      { first: 1, last: 3, by: "lab", changed: {} },
+      { first: 4, last: 5, by: "other, 8 processes, cpu, f32", changed },
+      { first: 6, last: 9, by: "lab", changed: {} },
+    ]);
+    expect(runParts({ segments: parts }, 4).at(-1)).toMatchObject({ first: 4, last: 4 });
+    expect(runParts({}, 9)).toEqual([]);
   });
 
   it("of an older version takes the defaults of settings it did not know", () => {

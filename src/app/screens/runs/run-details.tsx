@@ -1,7 +1,9 @@
 import type { ReactNode } from "react";
+import { SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import { SELECTION_NAMES } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
+import { runParts } from "../../../engine/runs/run-parts.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { EVALUATION, stopJob, useJobs, useRunning } from "../../stores/jobs.ts";
 import { linkTo } from "../../stores/route.ts";
@@ -23,6 +25,7 @@ export function RunDetails(props: {
   const { run, changes } = props;
   const { manifest, notes } = run;
   const { forkedFrom } = manifest;
+  const parts = runParts(manifest, run.steps);
   return (
     <div className={`grid gap-4 small ${styles.facts}`}>
       <section className="grid gap-1 align-start">
@@ -53,6 +56,19 @@ export function RunDetails(props: {
         <h3 className="m-0">Checkpoints</h3>
         <Checkpoints run={run} blocker={props.evaluateBlocker} onEvaluate={props.onEvaluate} />
       </section>
+      {parts.length > 0 && (
+        <section className="grid gap-1 align-start" data-testid="run-parts">
+          <h3 className="m-0">Computed by</h3>
+          <ul className="no-bullets m-0 p-0">
+            {parts.map(({ first, last, by, changed }) => (
+              <li key={first} className="anywhere">
+                <span className="muted">{first === last ? `Step ${first}` : `Steps ${first}–${last}`}</span> {by}
+                <Changes changes={Object.entries(changed).map(changeOf)} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
       {changes !== null && changes.length > 0 && (
         <section className="grid gap-1 align-start">
           <h3 className="m-0">Changed</h3>
@@ -61,6 +77,12 @@ export function RunDetails(props: {
       )}
     </div>
   );
+}
+
+/** A setting that a part of the run changed, by its label. */
+function changeOf([name, { from, to }]: [string, { readonly from: unknown; readonly to: unknown }]): Change {
+  const { label } = SETTINGS[name as SettingKey] ?? { label: name };
+  return { label, before: `${from}`, after: `${to}` };
 }
 
 export function Changes({ changes }: { readonly changes: readonly Change[] }): ReactNode {
