@@ -4,7 +4,7 @@ import { createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmS
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { parseJsonAs } from "../../../src/engine/bytes/json.ts";
-import { configDifference, defaultConfig } from "../../../src/engine/config/parse.ts";
+import { configDifference, defaultConfig, parseConfig } from "../../../src/engine/config/parse.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import { badInput, LabError } from "../../../src/engine/errors.ts";
 import { listRuns } from "../../../src/engine/runs/run-folder.ts";
@@ -34,11 +34,13 @@ function jobText({ preset, model, shards }: SweepPlan, { config }: SweepJob): st
   return `${JSON.stringify({ preset, model, shards, settings }, null, 1)}\n`;
 }
 
-/** Names whose values differ between the stored text of a job and the present one, sorted. */
+/** Names whose values differ between the stored text of a job, which may have former names, and the present one, sorted. */
 function differingNames(stored: string, now: string, subject: string): string[] {
   const values = [stored, now].map((text) => {
     const { settings, ...rest } = parseJsonAs(text, STORED_JOB, subject);
-    return { ...rest, ...settings } as Readonly<Record<string, unknown>>;
+    const { given, unknown } = parseConfig(settings);
+    const others = Object.fromEntries(unknown.map((name) => [name, settings[name]]));
+    return { ...rest, ...given, ...others } as Readonly<Record<string, unknown>>;
   });
   const names = [...new Set(values.flatMap(Object.keys))].sort();
   return names.filter((name) => new Set(values.map((value) => JSON.stringify(value[name]))).size > 1);

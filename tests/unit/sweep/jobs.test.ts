@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, expect, it, vi } from "vitest";
 import { nodeStore } from "../../../scripts/lib/node/node-store.ts";
 import { lockRun } from "../../../scripts/lib/node/run-lock.ts";
-import { jobFolder, jobRuns, runJob } from "../../../scripts/lib/sweep/jobs.ts";
+import { jobFolder, jobRuns, jobState, runJob } from "../../../scripts/lib/sweep/jobs.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { readSweep, type SweepJob } from "../../../src/plugins/sweep/plan.ts";
 import { tool } from "../../support/tools.ts";
@@ -70,6 +70,30 @@ it("a report without a finished job says so", async () => {
   const sentence = `${place} has no finished job, so no table was written\n`;
   const done = await tool("sweep", ["--config", file, "--out", place, "--report-only"]);
   expect(done).toEqual({ code: 1, out: "", err: sentence });
+});
+
+it("a job that an earlier version stored under former names is the same job", async () => {
+  const held = { title: "a", seeds: [3], settings: { evalSteps: 1, numGenerations: 6, lrSchedulerType: "constant" } };
+  const plan = readSweep(JSON.stringify(held), "a.json", () => {});
+  const [job] = plan.jobs as [SweepJob];
+  const path = join(jobFolder(out, job), "job.json");
+  const place = "echo {folder}";
+  await runJob(out, plan, job, { at: "new" }, { first: undefined, place }, new AbortController().signal);
+  const store = (names: readonly (readonly [string, string])[]): void =>
+    writeFileSync(
+      path,
+      names.reduce((text, [name, former]) => text.replace(name, former), readFileSync(path, "utf8")),
+    );
+  store([
+    ['"numGenerations": 6', '"groupSize": 6'],
+    ["lrSchedulerType", "schedule"],
+  ]);
+  expect(readFileSync(path, "utf8")).toContain('"groupSize": 6');
+  expect(await jobState(out, plan, job)).toEqual({ at: "new" });
+  store([['"groupSize": 6', '"groupSize": 4']]);
+  await expect(jobState(out, plan, job)).rejects.toThrow("has other values of numGenerations than this sweep");
+  store([['"groupSize": 4', '"numGenerations": 6, "gone": 1']]);
+  await expect(jobState(out, plan, job)).rejects.toThrow("has other values of gone than this sweep");
 });
 
 it("a job that another process trains is not begun anew", async () => {
