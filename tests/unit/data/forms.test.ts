@@ -13,7 +13,7 @@ import { openRegionSet, type RegionSet } from "../../../src/engine/data/region-s
 import type { RegionSample } from "../../../src/engine/data/sample.ts";
 import { readPickle } from "../../../src/plugins/pickle/pickle.ts";
 import * as forms from "../../support/data-forms.ts";
-import { boxMask, counting, jpg, png } from "./make.ts";
+import { boxMask, counting, jpg, maskPng, png } from "./make.ts";
 
 const PYTHON = process.env.PYTHON || "python3";
 const found = spawnSync(PYTHON, ["-c", "import datasets, pyarrow, pycocotools"]).status === 0;
@@ -189,7 +189,7 @@ test("texts of samples are read in UTF-8, UTF-16 and Windows-1252", async () => 
   const texts = [Buffer.from("café 0"), Buffer.from("café 1", "latin1"), utf16, Buffer.from(utf16).swap16()];
   const files = texts.flatMap((text, at) => [
     [`${at}.jpg`, jpg(32, 24)] as const,
-    [`${at}.png`, png(32, 24)] as const,
+    [`${at}.png`, maskPng(32, 24)] as const,
     [`${at}.txt`, Uint8Array.from(text)] as const,
   ]);
   const set = await openRegionSet(memoryFolder(Object.fromEntries(files)));

@@ -13,7 +13,7 @@ const struct = (fields: Record<string, Utf8 | Binary | List | Struct>): Struct =
   new Struct(Object.entries(fields).map(([name, type]) => new Field(name, type, true)));
 
 it("texts with 200,000 tags, or of a million characters, cost only their own rows", async () => {
-  const captions = ["<Prompt0>".repeat(200_000), "<Prompt0>".repeat(40_000), "x".repeat(1_000_000)];
+  const captions = ["<Prompt0>".repeat(200_000), `${"<Prompt0>".repeat(40_000)} a cup`, "x".repeat(1_000_000)];
   const rows = captions.flatMap((caption) => [row({}, caption), row()]);
   const other = writeRegionShard([row(), row()]);
   const set = await openRegionSet(memoryFolder({ "a.arrow": writeRegionShard(rows), "b.arrow": other }));

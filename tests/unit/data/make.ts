@@ -11,6 +11,12 @@ export function png(width: number, height: number, tint = 0): Uint8Array {
   return encodePng({ width, height, data, channels: 3 });
 }
 
+/** A mask as a PNG: a white box on black. */
+export function maskPng(width: number, height: number): Uint8Array {
+  const data = Uint8Array.from({ length: width * height }, (_, at) => (at % width < width / 2 ? 255 : 0));
+  return encodePng({ width, height, channels: 1, data });
+}
+
 /** A JPEG, optionally with an EXIF orientation of its own. */
 export function jpg(width: number, height: number, orientation?: number): Uint8Array {
   const data = new Uint8Array(width * height * 4);

@@ -14,7 +14,7 @@ import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { checkRegionSet } from "../../../src/engine/data/set-info.ts";
 import { siblingsOf } from "../../../src/engine/data/siblings.ts";
 import { LabError } from "../../../src/engine/errors.ts";
-import { boxMask, png, row } from "./make.ts";
+import { boxMask, maskPng, png, row } from "./make.ts";
 
 const SIZE = { height: 12, width: 16, find: () => undefined };
 
@@ -330,7 +330,10 @@ test("a missing file of a mask or picture is not replaced by the other of its ba
     [0, 1].map((at) => ({ image: `images/${at}.png`, mask: `masks/${at}.png`, caption: "a" })),
   );
   const open = async (files: readonly string[]): Promise<readonly [unknown, unknown]> => {
-    const folder = memoryFolder({ "rows.json": rows, ...Object.fromEntries(files.map((path) => [path, png(32, 24)])) });
+    const folder = memoryFolder({
+      "rows.json": rows,
+      ...Object.fromEntries(files.map((path) => [path, path.startsWith("masks") ? maskPng(32, 24) : png(32, 24)])),
+    });
     const { summaries, skipped } = await openRegionSet(folder);
     return [summaries.map(({ row }) => row), skipped.map(({ row, reason }) => [row, reason])];
   };
@@ -348,7 +351,7 @@ test("a missing file of a mask or picture is not replaced by the other of its ba
     0,
     'the mask "masks/0.png" and the picture are the same file, so one of the two files is missing',
   ]);
-  const renamed = memoryFolder({ "rows.json": other, "photos/0.jpg": png(32, 24), "segments/0.png": png(32, 24) });
+  const renamed = memoryFolder({ "rows.json": other, "photos/0.jpg": png(32, 24), "segments/0.png": maskPng(32, 24) });
   expect((await openRegionSet(renamed)).summaries.length).toBe(1);
 });
 

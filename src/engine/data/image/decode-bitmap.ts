@@ -5,6 +5,7 @@ import { viewOf } from "../../bytes/source.ts";
 import { badInput, LabError } from "../../errors.ts";
 import { decodeSample } from "../film-strip.ts";
 import type { EncodedImage, ImageDecoder, RegionSample, RgbImage } from "../sample.ts";
+import { storedPlace } from "./image-header.ts";
 
 /**
  * Decoded pixels as RGB in the sample's orientation, like PIL's convert: alpha is dropped (not blended), grey is repeated,
@@ -30,7 +31,7 @@ export function toRgb(
   const data = new Uint8Array(width * height * 3);
   for (let y = 0; y < height; y++) {
     for (let x = 0; x < width; x++) {
-      const [sx, sy] = stored(x, y, storedWidth, storedHeight, orientation);
+      const [sx, sy] = storedPlace(x, y, storedWidth, storedHeight, orientation);
       const from = (sy * storedWidth + sx) * channels;
       const to = (y * width + x) * 3;
       for (let c = 0; c < 3; c++) {
@@ -53,33 +54,11 @@ export function toStored(mask: Uint8Array, width: number, height: number, orient
   const out = new Uint8Array(mask.length);
   for (let y = 0; y < height; y++) {
     for (let x = 0; x < width; x++) {
-      const [sx, sy] = stored(x, y, storedWidth, storedHeight, orientation);
+      const [sx, sy] = storedPlace(x, y, storedWidth, storedHeight, orientation);
       out[sy * storedWidth + sx] = mask[y * width + x] as number;
     }
   }
   return out;
-}
-
-/** Stored position of the pixel shown at (x, y), by EXIF orientation 1..8. */
-function stored(x: number, y: number, width: number, height: number, orientation: number): [number, number] {
-  switch (orientation) {
-    case 2:
-      return [width - 1 - x, y];
-    case 3:
-      return [width - 1 - x, height - 1 - y];
-    case 4:
-      return [x, height - 1 - y];
-    case 5:
-      return [y, x];
-    case 6:
-      return [y, height - 1 - x];
-    case 7:
-      return [width - 1 - y, height - 1 - x];
-    case 8:
-      return [width - 1 - y, x];
-    default:
-      return [x, y];
-  }
 }
 
 /**

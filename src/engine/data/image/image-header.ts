@@ -170,6 +170,34 @@ function orientationOf(tiff: Uint8Array): number | undefined {
   return value !== undefined && value >= 1 && value <= 8 ? value : undefined;
 }
 
+/** Stored position of the pixel shown at (x, y), by EXIF orientation 1..8. */
+export function storedPlace(
+  x: number,
+  y: number,
+  width: number,
+  height: number,
+  orientation: number,
+): [number, number] {
+  switch (orientation) {
+    case 2:
+      return [width - 1 - x, y];
+    case 3:
+      return [width - 1 - x, height - 1 - y];
+    case 4:
+      return [x, height - 1 - y];
+    case 5:
+      return [y, x];
+    case 6:
+      return [y, height - 1 - x];
+    case 7:
+      return [width - 1 - y, height - 1 - x];
+    case 8:
+      return [width - 1 - y, x];
+    default:
+      return [x, y];
+  }
+}
+
 /** Reads the marker segments up to the frame header; an EXIF segment on the way gives the orientation. */
 async function jpeg(picture: PictureBytes): Promise<ImageHeader> {
   let orientation = 1;

@@ -4,6 +4,7 @@ import type { DecodedPng } from "fast-png";
 import { parseJson } from "../../bytes/json.ts";
 import { IS_POINTER, isPointer, viewOf } from "../../bytes/source.ts";
 import { badInput, LabError } from "../../errors.ts";
+import { readImageHeader, storedPlace } from "../image/image-header.ts";
 import { isBase64Picture } from "../image/picture.ts";
 import { decodePng, isPng } from "../image/png-decode.ts";
 import { checkMaskSize, encodeRle, type Rle } from "./rle.ts";
@@ -104,12 +105,18 @@ export const MOST_LABELS = 4096;
 const MOST_COLOURS = 256;
 /** Grey levels from which values are shades of an edge, not labels. */
 const LEVELS = 32;
+/** Share of a picture with too many colours for a label map that is not black, up to which the rest is a mask's outside. */
+const MOST_SHOWN = 0.95;
+/** Share of white from which greys are bright; below the rest to 1 they are dark. */
+const BRIGHT = 0.9;
 
 /** The numbers of a picture that are objects, ascending, without the background 0. */
 interface LabelSet {
   readonly labels: readonly number[];
   /** The number of the pixels that belong to no object; undefined if there are none. */
   readonly void: number | undefined;
+  /** Whether the numbers are many shades of one object, as in a soft mask, of which the upper half is foreground. */
+  readonly isSoft: boolean;
 }
 
 /** Receives the labels of a picture or bitmap that is read as one mask. */
@@ -118,7 +125,7 @@ export type SeenLabels = (map: LabelMap) => void;
 /**
  * The labels of a picture. The largest number of its depth (255 in 8 bits) beside other labels is void, as in PASCAL VOC,
  * unless the others are shades at the edge of a white object, which fill no area, or greys in even steps, the largest of
- * which is white.
+ * which is white. More than 32 greys up to white that fill no area are a soft mask.
  * @param top largest number of the depth; undefined if no number is void, as in colours
  * @param isGrey whether numbers are brightnesses, not entries of a palette
  * @returns undefined for more than 4096 labels or 256 colours
@@ -145,29 +152,71 @@ function labelSet(
   }
   const labels = [...found].sort((a, b) => a - b);
   if ((labels.at(-1) ?? 0) > 0xffff && labels.length > MOST_COLOURS) return undefined;
-  if (top === undefined || above === 0 || others === 0) return { labels, void: undefined };
-  const bright = labels.at(-2) as number;
-  const isShaded = isGrey && (2 * bright > top || labels.length > LEVELS) && FILLED * others > inside;
-  if (isShaded) return { labels: [top], void: undefined };
+  const plain = { labels, void: undefined, isSoft: false };
+  if (top === undefined || others === 0) return plain;
+  const isThin = isGrey && FILLED * others > inside;
+  if (isThin && labels.length > LEVELS && (labels.at(-1) as number) >= BRIGHT * top)
+    return { labels: labels.slice(-1), void: undefined, isSoft: true };
+  if (above === 0) return plain;
+  if (isThin && 2 * (labels.at(-2) as number) > top) return { ...plain, labels: [top] };
   const isEven = labels.every((label, at) => Math.abs(label - (top * (at + 1)) / labels.length) <= 1);
-  return isGrey && isEven ? { labels, void: undefined } : { labels: labels.slice(0, -1), void: top };
+  return isGrey && isEven ? plain : { ...plain, labels: labels.slice(0, -1), void: top };
 }
 
+/** How far resizing takes probabilities beyond 0 and 1. */
+const OVERSHOOT = 0.25;
+
 /**
- * A bitmap as RLE: values above 0 except void are foreground. If all values are in 0..1 and some strictly between, they
- * are probabilities, and values from 0.5 are foreground.
+ * A bitmap as RLE: values above 0 except void are foreground. Fractions between 0 and 1 are probabilities, and values from
+ * 0.5 are foreground; with negative ones they are logits, and values above 0 are.
+ * @throws LabError("bad-input") for other fractions, and for shades that are no soft mask
  */
 export function bitmapRle({ values, height, width }: Bitmap, seen?: SeenLabels): Rle {
   const numbers = Float64Array.from(values as ArrayLike<unknown>, Number);
   const isWhole = numbers.every(Number.isInteger);
-  const soft = !isWhole && numbers.every((value) => value >= 0 && value <= 1);
-  const found = isWhole ? labelSet(numbers, width, topOf(numbers), true) : undefined;
+  const top = topOf(numbers);
+  const found = isWhole ? labelSet(numbers, width, top, true) : undefined;
   if (found !== undefined) seen?.({ ...found, values: numbers, height, width, isColour: false });
+  let half = 0;
+  if (found?.isSoft === true) half = halfOf(numbers, top ?? 255);
+  else if (!isWhole) half = thresholdOf(numbers);
   const pixels = new Uint8Array(numbers.length);
   for (const [at, value] of numbers.entries()) {
-    pixels[at] = (soft ? value >= 0.5 : value > 0 && value !== found?.void) ? 1 : 0;
+    pixels[at] = (half > 0 ? value >= half : value > 0 && value !== found?.void) ? 1 : 0;
   }
   return encodeRle(pixels, height, width);
+}
+
+/** The least foreground value of fractions; 0 for logits. */
+function thresholdOf(numbers: Float64Array): number {
+  let [low, high] = [0, 0];
+  for (const value of numbers) {
+    if (Number.isNaN(value)) throw badInput("the mask has values that are no numbers (NaN)");
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  if (low < -OVERSHOOT) return 0;
+  if (high <= 1 + OVERSHOOT) return 0.5;
+  throw badInput(
+    `the mask has fractions up to ${high.toPrecision(4)}, which are neither probabilities (0 to 1) nor logits (also below 0); write 0 and 1`,
+  );
+}
+
+/**
+ * The least foreground value of a soft mask.
+ * @throws LabError("bad-input") if most pixels are neither dark nor bright, as in a photograph
+ */
+function halfOf(greys: ArrayLike<number>, top: number): number {
+  let between = 0;
+  for (let at = 0; at < greys.length; at++) {
+    const share = (greys[at] as number) / top;
+    if (share > 1 - BRIGHT && share < BRIGHT) between++;
+  }
+  if (2 * between <= greys.length) return top / 2;
+  const share = Math.floor((100 * between) / greys.length);
+  throw badInput(
+    `the mask has many greys, and ${share} % of its pixels are neither dark nor bright, so it is a photograph or a map of values, not a mask`,
+  );
 }
 
 /** The number that may be void in numbers of unknown depth. */
@@ -208,7 +257,7 @@ function readTiffMask(bytes: Uint8Array): Bitmap {
 
 /** Tags of the format. */
 const [WIDTH, HEIGHT, BITS, PACKING, MEANING, STRIPS, CHANNELS, FORMAT] = [256, 257, 258, 259, 262, 273, 277, 339];
-const [ROWS, TILES] = [278, 324];
+const [ROWS, TILES, ORIENTATION] = [278, 324, 274];
 
 function read(bytes: Uint8Array): Bitmap {
   const view = viewOf(bytes);
@@ -269,14 +318,15 @@ function read(bytes: Uint8Array): Bitmap {
       values[y * width + x] = white ? (value === 0 ? 1 : 0) : value;
     }
   }
-  return { height, width, values };
+  return shown({ height, width, values }, one(ORIENTATION, 1));
 }
 
 /**
  * Mask of an encoded PNG of any depth and colour type, or of a plain TIFF. Foreground of a PNG is
  * - every opaque pixel, if transparency varies and the colours are only black and white;
  * - else every colour except black and void; without black, every palette entry except the first and void;
- * - for greys with many levels, mostly the brightest (smoothed edges), the upper half.
+ * - for a soft mask, and colours with many levels, mostly the brightest (smoothed edges), the upper half.
+ * EXIF turns it, as the library `datasets` does.
  * @throws LabError("bad-input") when it is damaged, "unsupported" for other formats
  */
 export async function readMaskPicture(bytes: Uint8Array, seen?: SeenLabels): Promise<Rle> {
@@ -289,8 +339,35 @@ export async function readMaskPicture(bytes: Uint8Array, seen?: SeenLabels): Pro
     );
   }
   const png = decodePng(bytes, "mask's");
-  const found = colours(png);
-  return encodeRle(foreground(found, labelled(found, png), seen), png.height, png.width);
+  const { orientation } = await readImageHeader({
+    length: bytes.length,
+    read: async (...range) => bytes.slice(...range),
+  });
+  const found = shown({ ...colours(png), height: png.height, width: png.width }, orientation);
+  return encodeRle(foreground(found, labelled(found), seen), found.height, found.width);
+}
+
+/** A picture as its EXIF orientation (1..8) turns it, like the pictures that `datasets` decodes. */
+function shown<T extends Partial<Record<"value" | "visible" | "entry" | "values", unknown>> & PictureSize>(
+  picture: T,
+  orientation: number,
+): T {
+  if (orientation === 1) return picture;
+  const { width, height } = picture;
+  const size = orientation >= 5 ? { width: height, height: width } : { width, height };
+  const turned = (pixels: Uint8Array | Uint32Array | Float64Array): unknown => {
+    const out = pixels.slice();
+    for (let at = 0; at < out.length; at++) {
+      const [x, y] = storedPlace(at % size.width, Math.floor(at / size.width), width, height, orientation);
+      out[at] = pixels[y * width + x] as number;
+    }
+    return out;
+  };
+  const pixels = Object.entries(picture).map(([name, one]) => [
+    name,
+    ArrayBuffer.isView(one) ? turned(one as Uint8Array) : one,
+  ]);
+  return { ...(Object.fromEntries(pixels) as T), ...size };
 }
 
 /** The labels of a picture: palette entries, greys (also as three equal channels) or colours; 0 where it is transparent. */
@@ -301,10 +378,7 @@ export interface LabelMap extends LabelSet, PictureSize {
 }
 
 /** Undefined for more labels than a label map has. */
-function labelled(
-  { value, visible, top, entry, isGrey }: Colours,
-  { height, width }: PictureSize,
-): LabelMap | undefined {
+function labelled({ value, visible, top, entry, isGrey, height, width }: Colours & PictureSize): LabelMap | undefined {
   const isFlat = !isGrey && entry === undefined && value.every((one) => (one & 255) * 0x010101 === one);
   const plain = entry ?? (isFlat ? value.map((one) => one & 255) : value);
   const values = plain.map((label, at) => (visible[at] === 0 ? 0 : label));
@@ -352,9 +426,17 @@ function foreground({ value, visible, top, entry }: Colours, labels?: LabelMap, 
     if (labels?.isColour === false) report?.(labels);
     return visible;
   }
-  // Label maps use many grey levels; smoothed edges use few.
+  if (labels?.isSoft === true) {
+    const half = halfOf(labels.values, top > 255 && labels.values.length > 0 ? (topOf(labels.values) ?? top) : 255);
+    report?.(labels);
+    return Uint8Array.from(labels.values, (grey) => (grey >= half ? 1 : 0));
+  }
+  // Colours at the edge of a white object.
   const smooth = seen.size > LEVELS && entry === undefined && 2 * white > shown;
   const black = seen.has(0);
+  if (labels === undefined && !smooth && shown > MOST_SHOWN * value.length) {
+    throw badInput("the mask has hundreds of colours and no black around an object, so it is a photograph, not a mask");
+  }
   if (!smooth && labels !== undefined) report?.(labels);
   return Uint8Array.from(value, (one, at) => {
     if (visible[at] === 0 || (labels?.void !== undefined && labels.values[at] === labels.void)) return 0;

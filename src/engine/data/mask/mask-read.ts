@@ -301,6 +301,29 @@ function readList(list: readonly unknown[], context: MaskContext): Promise<Rle> 
   return drawn(rows, context);
 }
 
+/** Minimum number of points of which most repeat the one before, and of numbers of which only two differ. */
+const FEW_POINTS = 8;
+const FEW_NUMBERS = 12;
+
+/**
+ * Refuses numbers that are pixels, not corners of polygons: a bitmap of another size than the picture's.
+ * @throws LabError("bad-input") with its size
+ */
+function refuseBitmap(parts: readonly (readonly number[])[], { height, width }: PictureSize): void {
+  let [points, repeated] = [0, 0];
+  for (const part of parts) {
+    for (let at = 2; at + 1 < part.length; at += 2) {
+      points++;
+      if (part[at] === part[at - 2] && part[at + 1] === part[at - 1]) repeated++;
+    }
+  }
+  const isFlat = parts.some((part) => part.length >= FEW_NUMBERS && new Set(part).size <= 2);
+  if (!isFlat && (points < FEW_POINTS || 2 * repeated <= points)) return;
+  const columns = parts[0]?.length ?? 0;
+  const size = parts.length === 1 ? `${columns} numbers` : `${parts.length} rows of ${columns} numbers`;
+  throw badInput(`the mask is a bitmap of ${size}, which does not fit the picture of ${width} x ${height} pixels`);
+}
+
 /** Polygons as flat coordinates, or as lists of points. */
 async function drawn(parts: readonly unknown[], context: MaskContext): Promise<Rle> {
   const { height, width, meter, stated } = context;
@@ -315,6 +338,7 @@ async function drawn(parts: readonly unknown[], context: MaskContext): Promise<R
     }
     return part.map(Number);
   });
+  refuseBitmap(numbers, context);
   const small = numbers.every((part) => part.every((value) => Math.abs(value) <= MOST_FRACTION));
   const fractions = small && (await context.fractions?.()) === true;
   // Fractions fit a picture of any size, but the stated size shows whether it is rotated.
