@@ -2,7 +2,10 @@
  * Splits of files by their names, with the words of the `datasets` library and of RefCOCO. Where a directory has files of the training
  * split, its files of other splits are not trained on. Where the user names a split, no file of another one is read.
  */
+
+import type { Pace } from "../bytes/pace.ts";
 import { quote } from "../errors.ts";
+import type { Table } from "./tables/table.ts";
 
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   train: ["train", "training"],
@@ -105,4 +108,48 @@ export function chooseSplits(
     return own === undefined ? complete.has(directory) && !inSplit(split, usual) : !inSplit(split, own);
   });
   return { others: new Map(others.map(({ path, split }) => [path, split])), refused, problems: [...reasons.values()] };
+}
+
+/** Names of a column that states the split of each row. */
+const SPLIT_COLUMN = /^(?:(?:data(?:set)?|row)_?)?(?:split|splits|subset|partition)$/i;
+/** Work of a row besides reading its split, in bytes. */
+const SPLIT_WORK = 2 ** 12;
+
+/** The rows of a table whose own column names another split than the wanted one. */
+export interface RowSplits {
+  readonly column: string;
+  /** The row's split if it is another one; undefined for a row that is read. */
+  other(row: number): Promise<string | undefined>;
+}
+
+/**
+ * The splits that a column of the table states. As with files, rows of other splits are left out only if there are rows
+ * of the wanted split, or if the user wants one.
+ * @param wanted the split that the user wants; the training split otherwise
+ * @returns undefined where no column states splits
+ */
+export async function rowSplits(table: Table, wanted: string | undefined, pace: Pace): Promise<RowSplits | undefined> {
+  const column = table.columns.findIndex(({ name }) => SPLIT_COLUMN.test(name));
+  if (column < 0) return undefined;
+  const splitOf = async (row: number): Promise<string | undefined> => {
+    const value = await table.cell(column, row);
+    return typeof value === "string" ? splitOfWord(value.trim()) : undefined;
+  };
+  const own = wanted ?? "train";
+  let [states, has] = [false, false];
+  for (let row = 0; row < table.rows && !has; row++) {
+    await pace(SPLIT_WORK);
+    const split = await splitOf(row);
+    if (split === undefined) continue;
+    states = true;
+    has = inSplit(split, own);
+  }
+  if (!states || (!has && wanted === undefined)) return undefined;
+  return {
+    column: table.columns[column]?.name ?? "",
+    other: async (row) => {
+      const split = await splitOf(row);
+      return split === undefined || inSplit(split, own) ? undefined : split;
+    },
+  };
 }

@@ -4,7 +4,7 @@ import { inOrder, paced, whileOpen } from "../bytes/pace.ts";
 import { type ByteFolder, type ByteSource, directoryOf } from "../bytes/source.ts";
 import { badInput, LabError, LONGEST_SENTENCE, shortened, toLabError } from "../errors.ts";
 import { doubtsOf, type SetDoubts } from "./doubts.ts";
-import { chooseSplits, namedSplit } from "./file-splits.ts";
+import { chooseSplits, namedSplit, rowSplits } from "./file-splits.ts";
 import { readImageHeader } from "./image/image-header.ts";
 import { type PictureProbe, pictureBytes, pictureProbes } from "./image/picture.ts";
 import type { MountedFolder } from "./readers/reader.ts";
@@ -242,8 +242,14 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
     const pass = passMeter(shard.bytes);
     const table: Table = { ...shard.table, cell: (column, at) => shard.table.cell(column, at, pass) };
     const context = { find, pass, probe, doubts: doubts.get(dataSetOf(name, shard)) };
+    const splits = await rowSplits(shard.table, options.split ?? mappingOf(mapping, name).split, pace);
+    const others = new Map<string, number>();
+    const readRow = async (at: number) => {
+      const split = await splits?.other(at);
+      return split ?? (await adaptRow(table, adapter, at, context));
+    };
     let row = -1;
-    for await (const read of inOrder(table.rows, AT_ONCE, (at) => adaptRow(table, adapter, at, context))) {
+    for await (const read of inOrder(table.rows, AT_ONCE, readRow)) {
       row++;
       await pace(ROW_WORK);
       if ("thrown" in read) {
@@ -254,6 +260,11 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
         break;
       }
       const adapted = read.value;
+      if (typeof adapted === "string") {
+        others.set(adapted, (others.get(adapted) ?? 0) + 1);
+        rows++;
+        continue;
+      }
       for (const part of adapted.skipped) skipped.push(oneLine({ file: name, row, ...part }));
       answers.add(name, row, adapted.pairs ?? []);
       for (const region of adapted.regions) {
@@ -281,6 +292,10 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
       rows++;
       // The first row is shown at once.
       if (rows === 1 || rows % reportEvery === 0) report(name);
+    }
+    if (splits !== undefined && others.size > 0) {
+      const counts = [...others].map(([split, count]) => `${count} of ${split}`).join(", ");
+      ignored.push({ name, reason: `rows of other splits by the column ${splits.column} are left out: ${counts}` });
     }
     report(name);
   }
