@@ -5,7 +5,7 @@ import { decodePng } from "../../engine/data/image/png-decode.ts";
 import { labelRles } from "../../engine/data/mask/label-map.ts";
 import { labelsOf } from "../../engine/data/mask/mask-picture.ts";
 import type { Rle } from "../../engine/data/mask/rle.ts";
-import { idText, openCoco } from "../../engine/data/readers/coco.ts";
+import { idText, namesNote, openCoco, textOf } from "../../engine/data/readers/coco.ts";
 import {
   firstOf,
   has,
@@ -34,7 +34,18 @@ export const panoptic: Reader = {
 };
 
 async function openPanoptic({ records, folder, path }: ReadContext): Promise<ReadTable> {
-  const coco = await openCoco(records, ({ segments_info: all }) => (Array.isArray(all) ? all.length : 1));
+  let [named, all] = [0, 0];
+  const segmentsIn = ({ segments_info: list }: Readonly<Record<string, unknown>>): unknown[] =>
+    Array.isArray(list) ? (list as unknown[]) : [];
+  const coco = await openCoco(
+    records,
+    (annotation) => segmentsIn(annotation).length || 1,
+    (annotation) => {
+      const segments = segmentsIn(annotation).filter(isRecord);
+      all += segments.length;
+      named += segments.filter((segment) => textOf(segment) === undefined).length;
+    },
+  );
   const rows = [...coco.images].flatMap(([id, image]) =>
     (coco.byImage.get(id) ?? []).map((place) => ({ image, place })),
   );
@@ -46,26 +57,25 @@ async function openPanoptic({ records, folder, path }: ReadContext): Promise<Rea
   const read = async (index: number): Promise<PictureRow> => {
     const row = rows[index];
     if (row === undefined) throw badInput(`${records.name} has no picture ${index}`);
-    const { file_name, segments_info } = await coco.annotation(row.place);
+    const annotation = await coco.annotation(row.place);
+    const { file_name } = annotation;
     const named = typeof file_name === "string" ? file_name : "";
     const source = find(own + named) ?? find(named);
     const image =
       findPicture(row.image.fileName)?.name ?? badInput(`the picture ${quote(row.image.fileName, 80)} does not exist`);
     const masks = await segmentsOf(source, named);
-    const segments: unknown[] = Array.isArray(segments_info) ? (segments_info as unknown[]) : [];
-    const regions = segments.map((item): Region => {
+    const regions = segmentsIn(annotation).map((item): Region => {
       const segment = isRecord(item) ? item : {};
       const category = coco.categories.get(idText(segment.category_id));
       return {
         mask: masks instanceof LabError ? masks : (masks.get(colourOf(Number(segment.id))) ?? null),
-        caption: category ?? "",
+        caption: textOf(segment) ?? category ?? "",
         category: category === undefined ? [] : [category],
       };
     });
     return { image, regions };
   };
-  const notes = ["it has no captions, so category names replace them"];
-  return { table: pictureTable(rows.length, RUNS, coco.problem, read), notes, left: coco.left };
+  return { table: pictureTable(rows.length, RUNS, coco.problem, read), notes: namesNote(named, all), left: coco.left };
 }
 
 /** The mask of each colour in a picture of segments, or the error that all segments share. */

@@ -47,11 +47,13 @@ export interface CocoFile {
 
 /**
  * @param regions number of regions of an annotation
+ * @param seen receives every annotation of a picture
  * @throws LabError("bad-input") when it has no images or annotations, or an error of the records
  */
 export async function openCoco(
   records: Records,
   regions: (annotation: Readonly<Record<string, unknown>>) => number = () => 1,
+  seen?: (annotation: Readonly<Record<string, unknown>>, image: CocoImage) => void,
 ): Promise<CocoFile> {
   const [images, annotations, categories] = await Promise.all(
     ["images", "annotations", "categories"].map((key) => listOf(records, key)),
@@ -101,7 +103,9 @@ export async function openCoco(
       continue;
     }
     const image = idText(item.image_id);
-    if (!pictures.has(image)) {
+    const picture = pictures.get(image);
+    if (picture !== undefined) seen?.(item, picture);
+    else {
       const group = shared.has(image) ? doubtful : nameless.has(image) ? unnamed : orphans;
       group.lost += regions(item);
       group.first ??= quote(item.image_id);
@@ -212,11 +216,36 @@ export const regionCaptions: Reader = {
   recognise: (sign) => {
     const [image, annotation] = [firstOf(sign, "images"), firstOf(sign, "annotations")];
     if (!has(image, "id") || !has(annotation, "segmentation")) return undefined;
-    const where = has(annotation, "caption") ? "annotations" : has(image, "caption") ? "images" : undefined;
+    const where = textOf(annotation) !== undefined ? "annotations" : has(image, "caption") ? "images" : undefined;
     return where === undefined ? undefined : `images and annotations with segmentation, captions on the ${where}`;
   },
   open: openRegions,
 };
+
+/** Names of the texts of an annotation or segment, in the order of trial. */
+const TEXT_FIELDS =
+  "caption captions description descriptions expression expressions sentence sentences phrase phrases text texts".split(
+    " ",
+  );
+
+/**
+ * The text of an annotation or segment: of several the first that is not blank. An empty text if it has only blank ones;
+ * undefined if it has none.
+ */
+export function textOf(record: Readonly<Record<string, unknown>>): string | undefined {
+  const texts = TEXT_FIELDS.flatMap((name) => (Object.hasOwn(record, name) ? [record[name]].flat() : [])).map(
+    (value) => (isRecord(value) ? (value.raw ?? value.sent ?? value.text) : value),
+  );
+  const given = texts.filter((value) => typeof value === "string");
+  return given.find((value) => value.trim() !== "") ?? given[0];
+}
+
+/** A sentence about category names in place of captions. @param named regions without a text, of `all` */
+export function namesNote(named: number, all: number, advice = ""): string[] {
+  if (named === 0) return [];
+  if (named === all) return [`it has no captions, so category names replace them${advice}`];
+  return [`${named} of ${all} regions have no caption, so their category names replace it`];
+}
 
 /** Instances: the category is the only text about a mask. */
 export const cocoInstances: Reader = {
@@ -226,15 +255,15 @@ export const cocoInstances: Reader = {
     has(firstOf(sign, "images"), "id") && has(firstOf(sign, "annotations"), "image_id", "segmentation")
       ? "images and annotations with segmentation"
       : undefined,
-  open: async (context) => {
-    const opened = await openRegions(context);
-    const note = "it has no captions, so category names replace them; a refs file next to it adds expressions";
-    return { ...opened, notes: [note] };
-  },
+  open: openRegions,
 };
 
 async function openRegions({ records, sign }: ReadContext): Promise<ReadTable> {
-  const coco = await openCoco(records);
+  let [named, all] = [0, 0];
+  const coco = await openCoco(records, undefined, (annotation, image) => {
+    all++;
+    if (textOf(annotation) === undefined && image.caption === undefined) named++;
+  });
   const rows = [...coco.images].flatMap(([id, image]) => {
     const places = coco.byImage.get(id);
     return places === undefined ? [] : [{ image, places }];
@@ -246,9 +275,15 @@ async function openRegions({ records, sign }: ReadContext): Promise<ReadTable> {
     for (const place of row.places) {
       const annotation = await coco.annotation(place);
       const category = coco.categories.get(String(annotation.category_id));
-      const caption = textOf(annotation.caption) ?? row.image.caption ?? category ?? "";
+      const own = textOf(annotation);
+      const caption = own ?? row.image.caption ?? category ?? "";
+      const isShared = own === undefined && row.image.caption !== undefined && row.places.length > 1;
       regions.push({
-        mask: maskOf(annotation.segmentation, row.image),
+        mask: isShared
+          ? badInput(
+              `the caption of the picture is the only text of its ${row.places.length} annotations, so it describes none of them alone`,
+            )
+          : maskOf(annotation.segmentation, row.image),
         caption,
         category: category === undefined ? [] : [category],
       });
@@ -256,9 +291,6 @@ async function openRegions({ records, sign }: ReadContext): Promise<ReadTable> {
     return { image: row.image.fileName, regions };
   };
   const type = maskType(firstOf(sign, "annotations")?.segmentation);
-  return { table: pictureTable(rows.length, type, coco.problem, read), left: coco.left };
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
+  const notes = namesNote(named, all, "; a refs file next to it adds expressions");
+  return { table: pictureTable(rows.length, type, coco.problem, read), notes, left: coco.left };
 }

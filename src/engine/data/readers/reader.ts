@@ -164,7 +164,7 @@ export interface Sample {
 }
 
 /** Number of an object's values that are inspected. */
-const VALUES = 6;
+const VALUES = 16;
 /**
  * Number of a list's items that are inspected, and of those at its start; the others are spread to the end, because
  * kinds may follow one another.

@@ -28,7 +28,7 @@ export function fieldsText({ first, keys, values }: Sign): string {
   if (first !== undefined) return listed(Object.keys(first), 12);
   if (values.length === 0) return "nothing";
   const item = values[0]?.item ?? values[0]?.value;
-  return `${listed(keys, 8)}${isRecord(item) ? ` (${listed(Object.keys(item), 8)})` : ""}`;
+  return `${listed(keys, 8)}${isRecord(item) && Object.keys(item).length > 0 ? ` (${listed(Object.keys(item), 8)})` : ""}`;
 }
 
 /** Maximum characters of a field's name in a sentence. */
