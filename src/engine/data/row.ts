@@ -197,7 +197,7 @@ export async function adaptRow(
   if (pictures.length > 1 && !pairs) {
     skip(
       adapter.image,
-      `the row has ${pictures.length} pictures and ${masks === 1 ? "1 mask" : `${masks} masks`}; each mask uses the first picture of its size`,
+      `the row has ${pictures.length} pictures and ${masks === 1 ? "1 mask" : `${masks} masks`}; each mask uses the picture of its size`,
       0,
     );
   }
@@ -386,8 +386,8 @@ function picturesIn(cell: unknown, role: Role): readonly unknown[] {
 }
 
 /**
- * The mask and the first picture that it fits.
- * @throws LabError the error of the first picture or of the mask, if none fits
+ * The mask and the picture that it fits.
+ * @throws LabError the error of the first picture or of the mask, if none fits; LabError("bad-input") if several different ones do
  */
 async function fitting(
   item: unknown,
@@ -396,12 +396,24 @@ async function fitting(
   which: string,
 ): Promise<Pick<RowRegion, "mask" | "picture" | "pictureIndex">> {
   let problem: unknown;
+  let fit: Pick<RowRegion, "mask" | "picture" | "pictureIndex"> | undefined;
   for (const [pictureIndex, picture] of pictures) {
+    if (fit !== undefined) {
+      if (picture instanceof LabError || picture.imageId === fit.picture.imageId) continue;
+      const { height, width } = fit.picture;
+      if (picture.height !== height || picture.width !== width) continue;
+      throw badInput(
+        `the mask${which} fits several pictures of ${width} x ${height} pixels; a row has one picture, or one per mask`,
+      );
+    }
     try {
       if (picture instanceof LabError) throw picture;
       const { height, width } = picture;
       const mask = await readMask(item, { height, width, ...context });
-      if (mask.size[0] === height && mask.size[1] === width) return { mask, picture, pictureIndex };
+      if (mask.size[0] === height && mask.size[1] === width) {
+        fit = { mask, picture, pictureIndex };
+        continue;
+      }
       const sizes = `${mask.size[1]} x ${mask.size[0]} pixels, the picture ${width} x ${height} (width x height)`;
       throw badInput(`the mask${which} is ${sizes}`);
     } catch (thrown) {
@@ -409,7 +421,8 @@ async function fitting(
       problem ??= thrown;
     }
   }
-  throw problem;
+  if (fit === undefined) throw problem;
+  return fit;
 }
 
 /** The picture as its masks fit it: as stored, or turned as EXIF says; where both fit, its data set decides. */

@@ -154,14 +154,20 @@ async function readRecord(folder: ByteFolder, sample: Sample | undefined): Promi
   const format = PLUGIN_RECORDS.find(({ path }) => path.test(`.${field}`));
   if (field !== "json" && format === undefined) throw badInput(`no plug-in reads ${source.name}`);
   const value: unknown =
-    format?.read(await whole(source), source.name) ?? parsePython(await textOf(source), source.name);
+    format?.read(await whole(source), source.name) ?? parsePython(storedText(await whole(source)), source.name);
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : { items: value };
 }
 
+/** Lines of a label file of YOLO: a class and at least four coordinates, all of them numbers. */
+const YOLO = /^(?:\s*\d+(?:\s+-?\d*\.?\d+(?:e-?\d+)?){4,}\s*(?:\n|$))+$/;
+
+/** @throws LabError("bad-input") for numbers in place of a text */
 async function textOf(source: ByteSource): Promise<string> {
-  return storedText(await whole(source));
+  const text = storedText(await whole(source));
+  if (!YOLO.test(text)) return text;
+  throw badInput("the text has classes and coordinates (YOLO), which are no caption; write one caption per picture");
 }
 
 /**
