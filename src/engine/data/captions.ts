@@ -8,7 +8,7 @@ import {
   type Mark,
   marksOf,
   masksIn,
-  pointsByNumber,
+  pointsToOne,
   saysMore,
   segTokens,
   tagged,
@@ -331,7 +331,7 @@ function placed(exchanges: readonly Exchange[], masks: number): Talk[] | string 
     const texts = count(unnamed.length, unnamed[0]?.isAsked ? "answer" : "text");
     return `the row has ${count(masks, "mask")} and ${texts}, and no text names its mask`;
   }
-  const pointing = masks > 1 && !isNamed ? unnamed.find(({ question }) => pointsByNumber(question)) : undefined;
+  const pointing = masks > 1 && !isNamed ? unnamed.find(({ question }) => pointsToOne(question)) : undefined;
   if (pointing !== undefined) {
     return `the question ${quote(pointing.question, 80)} points to one of ${masks} masks in words that are not known; write "region 2"`;
   }
@@ -392,7 +392,7 @@ function candidatesOf(talk: Talk, masks: number): Candidate[] {
   if (goesOn || only === undefined) return [];
   if (isAsked && !mayDescribe(talk) && !(asked === "picture" && inAnswer.size > 0 && inQuestion.size === 0)) return [];
   if (about.length === 1) {
-    if (inQuestion.size > 0 && inAnswer.size > 0 && !saysMore(answer)) return [];
+    if (inAnswer.size > 0 && !saysMore(answer)) return [];
     const named = inQuestion.size > 0 || inAnswer.size > 0 || region;
     const rank = !isAsked ? 4 : named ? (asked === "property" ? 3 : 4) : asked === "description" ? 2 : 1;
     return [{ mask: only, rank, text: inWords(withoutName(withoutTokens(answer), only), only, masks) }];
@@ -456,6 +456,7 @@ const NO_CAPTION: Readonly<Record<Asked, string>> = {
   "yes or no": "the question asks for yes or no",
   number: "the question asks for a number",
   picture: "the question is about the whole picture",
+  beside: "the question is about something beside the region",
   description: "the answer describes no mask",
   property: "the question is not about a region",
   unknown: "the question is not about a region",

@@ -1,4 +1,5 @@
 /** Marks in the texts of a conversation: regions by number or placeholder, [SEG] tokens, and tagged phrases. */
+import { isRecord, parseJson } from "../../bytes/json.ts";
 
 /** Words and tags that stand for a region in a text. */
 export interface Mark {
@@ -16,7 +17,7 @@ export interface Mark {
 
 const NAMES = "region|masks?|obj|object|area|segment|instance";
 const BLANK =
-  "<(?:region|masks?|mask_pos|mask_feat|region_feat?|region_fea|spi_descript|spi|bbox|box|roi|obj|object)>(?:<pos>)?|\\[(?:region|mask)\\]|<vp>(?:<IMG_CONTEXT>|\\s)*</vp>";
+  "<(?:region|masks?|mask_pos|mask_feat|region_feat?|region_fea|spi_descript|spi|bbox|box|roi|obj|object)>(?!\\s*[[({]{0,2}\\s*\\d)(?:<pos>)?|\\[(?:region|mask)\\]|<vp>(?:<IMG_CONTEXT>|\\s)*</vp>";
 const WORDS = "(?:region|mask|object|area|box|instance|segment)";
 const HAN = "(?:个|块|处)?(?:区域|掩码|掩膜|遮罩|目标|物体)";
 const HAN_NUMERALS = "一二三四五六七八";
@@ -26,7 +27,7 @@ const MARK = new RegExp(
   [
     "<Prompt(\\d{1,9})>",
     `(?:<\\|?(?:${NAMES})[ _:#-]{0,2}(\\d{1,9})\\|?>|\\[(?:${NAMES})[ _:#-]{0,2}(\\d{1,9})\\])(?:\\s?(?:${BLANK}))?`,
-    `(?:\\b${WORDS}|${HAN})(?:[ _#-]{0,2}| number | no\\. ?| nr\\. ?)(?:(\\d{1,9})(?![\\w%])|\\((\\d{1,9})\\))(?:\\s?(?:${BLANK}))?`,
+    `(?:\\b${WORDS}|${HAN})(?:[ \u00a0_#-]{0,2}| number | no\\. ?| nr\\. ?)(?:(\\d{1,9})(?![\\w%])|\\((\\d{1,9})\\))(?:\\s?(?:${BLANK}))?`,
     `\\b(${ORDINALS.join("|")}|\\d{1,2}(?:st|nd|rd|th)) (?:marked |masked |highlighted )?${WORDS}\\b|第([${HAN_NUMERALS}\\d])${HAN}`,
     `\\b${WORDS} (${NUMERALS.join("|")}|[A-H])(?![\\w'’])`,
     `(${BLANK})`,
@@ -61,14 +62,18 @@ export function marksOf(text: string): Mark[] {
 
 const COUNTED =
   /(?<![A-Za-z_\d])\d+(?:\s?(?:-|–|to|or|and)\s?\d+)?[ -](?:(?:short|long|complete|simple|full|\w+ed) )?(?:words?|sentences?|characters?|tokens?|lines?|paragraphs?)\b/gi;
+const PLACED =
+  "left|right|upper|lower|top|bottom|middle|cent(?:er|re)|larger?|largest|smaller?|smallest|bigger|biggest|red|blue|green|yellow|orange|purple|pink|cyan|magenta|black|white|gr[ae]y|brown";
+const THING = "(?:region|mask|object|area|box|contour|outline|circle|rectangle|segment|instance|one)";
+const ROMAN = /\b(?:[Rr]egion|[Mm]ask|[Oo]bject|[Aa]rea|[Bb]ox|[Ss]egment) [IVX]{1,4}(?=\s*(?:[.,:;?!)]|$))/;
 const POINTS = new RegExp(
-  `\\d|第|\\b(?:${ORDINALS.join("|")}|last|former|latter|${NUMERALS.slice(1).join("|")}) (?:one|of|to|from)\\b|\\b(?:the|and) (?:${ORDINALS.join("|")}|last|former|latter)\\b`,
-  "i",
+  `\\p{N}|第|\\b(?:${PLACED})(?:most)?[ -](?:hand )?(?:[\\w-]+ )?${THING}\\b|\\b(?:${ORDINALS.join("|")}|last|former|latter|${NUMERALS.slice(1).join("|")}) (?:one|of|to|from)\\b|\\b(?:the|and) (?:${ORDINALS.join("|")}|last|former|latter)\\b`,
+  "iu",
 );
 
-/** Whether a text without known marks points to one of several things by number or order; counts of words do not. */
-export function pointsByNumber(text: string): boolean {
-  return POINTS.test(text.replace(COUNTED, ""));
+/** Whether a text without known marks points to one of several things by number, order, place or colour; counts of words do not. */
+export function pointsToOne(text: string): boolean {
+  return POINTS.test(text.replace(COUNTED, "")) || ROMAN.test(text);
 }
 
 /** Index of the mask that a numbered mark stands for. @param first number of the data set's first region */
@@ -141,14 +146,18 @@ export function saysMore(text: string): boolean {
   return /[\p{L}\p{N}]/u.test(text.replace(TAG, ""));
 }
 
-/** A text without the name of its mask in front: `<Prompt0>: a cup`. */
+const NAME = /^([\s*_`"'([{]*)<Prompt(\d+)>([*_`"')\]}]*)(?:\s*[:：–—-]+[*_`"']*(?:\s+|$)|([:：]))?/;
+const STATES = /^\s+(?:is|are|was|were|has|have|shows?|depicts?|contains?|looks?|appears?|and|or)\b/i;
+
+/** A text without the name of its mask in front: `<Prompt0>: a cup`, `**<Prompt0>**: a cup`, `(<Prompt0>) a cup`. */
 export function withoutName(text: string, mask: number): string {
-  const name = `<Prompt${mask}>`;
-  const rest = text.trimStart();
-  if (!rest.startsWith(name)) return text;
-  const after = rest.slice(name.length);
-  if (/^\s*[:：–—-]/.test(after)) return after.replace(/^\s*[:：–—-]\s*/, "");
-  return /^\s+\p{Lu}/u.test(after) ? after.trimStart() : text;
+  const [whole, before, number] = NAME.exec(text) ?? [];
+  if (whole === undefined || Number(number) !== mask) return text;
+  const rest = text.slice(whole.length);
+  if (/[:：–—-][*_`"']*\s*$/.test(whole)) return rest;
+  if (/[([{]/.test(before ?? "") && !STATES.test(rest)) return rest.trimStart();
+  if (/^\s+\p{Lu}/u.test(rest)) return rest.trimStart();
+  return before?.trim() === "" ? text : `<Prompt${mask}>${rest}`;
 }
 
 /**
@@ -157,6 +166,8 @@ export function withoutName(text: string, mask: number): string {
  */
 export function apart(text: string): Map<number, string> | undefined {
   const names = masksIn(text);
+  const fields = fieldsOf(text);
+  if (fields !== undefined) return fields;
   if (names.length < 2 || new Set(names).size < names.length) return undefined;
   const found = new Map<number, string>();
   let last: number | undefined;
@@ -171,6 +182,25 @@ export function apart(text: string): Map<number, string> | undefined {
     } else if (last !== undefined) found.set(last, `${found.get(last)} ${piece}`);
   }
   return found.size === names.length ? found : undefined;
+}
+
+/** The texts of a JSON object whose keys are names: `{"<Prompt0>": "a cup"}`; undefined for other texts. */
+function fieldsOf(text: string): Map<number, string> | undefined {
+  const object = /^\s*(?:```(?:json)?\s*)?(\{[\s\S]*\})\s*(?:```\s*)?$/.exec(text)?.[1];
+  if (object === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = parseJson(object, "the answer");
+  } catch {
+    // Text in braces.
+    return undefined;
+  }
+  const found = Object.entries(isRecord(value) ? value : {}).map(([key, one]) => [
+    /^\s*<Prompt(\d+)>\s*$/.exec(key)?.[1],
+    one,
+  ]);
+  const isNamed = found.every(([mask, one]) => mask !== undefined && typeof one === "string");
+  return isNamed && found.length > 0 ? new Map(found.map(([mask, one]) => [Number(mask), one as string])) : undefined;
 }
 
 /** A [SEG] token in an answer: `[SEG]`, `<seg>`, `<SEG>`, `[SEG0]`. */

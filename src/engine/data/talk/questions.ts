@@ -2,15 +2,18 @@
 import { taggedPhrases, withoutTokens } from "./marks.ts";
 
 /**
- * What a question asks for: a mask; yes or no; a number; the whole picture; a description of something; one property;
- * or nothing that is recognised.
+ * What a question asks for: a mask; yes or no; a number; the whole picture; something beside the region; a description of
+ * something; one property; or nothing that is recognised.
  */
-export type Asked = "mask" | "yes or no" | "number" | "picture" | "description" | "property" | "unknown";
+export type Asked = "mask" | "yes or no" | "number" | "picture" | "beside" | "description" | "property" | "unknown";
 
 const REGION_WORDS =
-  /\b(?:regions?|areas?|marked|masked|mask|highlighted|outlined|circled|boxed|bounding box|selected|indicated|annotated|target|(?:in|inside|within|by) (?:the|a) (?:\w+ )?(?:circle|box|contour|outline|rectangle|polygon|ellipse)|(?:the|this|that|target) (?:[\w-]+ )?(?:object|item|entity|instance|thing))\b|区域|标记|掩码|掩膜|遮罩/i;
+  /\b(?:regions?|areas?|marked|masked|mask|highlighted|outlined|circled|boxed|bounding box|selected|indicated|annotated|target|(?:in|inside|within|by) (?:the|a) (?:\w+ )?(?:circle|box|contour|outline|rectangle|polygon|ellipse)|(?:the|this|that|target) (?:[\w-]+ )?(?:object|item|entity|instance|thing))\b|区域|标记|掩码|掩膜|遮罩|markiert|marcad[oa]|marqué|\b(?:objekt|objet|objeto|oggetto|región|région|região)\b|объект|област|отмечен|выделен|領域|対象|マーク|객체|영역|표시|المنطقة|الكائن|المحدد/i;
 const PICTURE_WORDS =
-  /\b(?:images?|pictures?|pics?|photos?|photographs?|scenes?|videos?|frames?|visuals?|visual content|screenshot|snapshot|painting|artwork|drawing|illustration|view|mood|atmosphere|room|place|weather|season|setting|surroundings|environment|background|foreground|time of day|going on|happening)\b|\b(?:you (?:can )?see|can you see|(?:is|are|was) (?:this |it )?(?:shown|depicted|visible|taken))\b(?! (?:about|in|on|inside|within|by)\b)|图片|图像|照片|画面|图中|图里|张图|什么地方/i;
+  /\b(?:images?|pictures?|pics?|photos?|photographs?|scenes?|videos?|frames?|visuals?|visual content|everything|overview|overall|summary|dense captions?|took|screenshot|snapshot|painting|artwork|drawing|illustration|view|mood|atmosphere|room|place|weather|season|setting|surroundings|environment|background|foreground|time of day|going on|happening)\b|\b(?:you (?:can )?see|can you see|(?:is|are|was) (?:this |it )?(?:shown|depicted|visible|taken))\b(?! (?:about|in|on|inside|within|by)\b)|图片|图像|照片|画面|图中|图里|张图|什么地方|\b(?:imagen|imágenes|foto|fotograf[ií]a|escena|bild|bildes|szene|immagine|imagem|afbeelding|obraz|gambar)\b|изображени|картин|фото|сцен|画像|写真|シーン|이미지|사진|장면|صورة|مشهد/i;
+/** Something next to a region, which is the object of the preposition. */
+const BESIDE =
+  /\b(?:besides|except(?: for)?|other than|apart from|aside from|next to|near(?: to)?|beside|behind|in front of|above|below|beneath|underneath|around|surround(?:s|ing)?|adjacent to|close to|(?:left|right) of)\s+(?:(?:the|this|that|these)\s+)?(?:[\w-]+\s+){0,2}?(?:it|them|regions?|areas?|masks?|objects?|items?|things?|box|circle|outline)\b/i;
 const MASK_WANTED =
   /(?:^|[.?!,]\s*|\byou (?:please )?|\bplease (?:identify and )?|\bto |\band )segment\b|\b(?:output|respond with|answer with|reply with|provide|give(?: me)?|generate|produce|show(?: me)?|return|create|draw|predict|display)\s+(?:with\s+)?(?:an?\s+|the\s+|its\s+|their\s+|your\s+)?(?:[\w-]+\s+){0,2}?(?:segmentation(?:\s+masks?)?|masks?)\b|\bsegmentation masks?[.?!]*$|分割/i;
 const YES_OR_NO =
@@ -68,6 +71,8 @@ function askedIn(text: string, answer: string, region: boolean): Asked {
   if (NUMBER.test(text)) return "number";
   if (sentences.some((sentence) => CLOSED.test(sentence)) && !(describes && sentences.length > 1)) return "yes or no";
   if (BARE_NUMBER.test(answer)) return "number";
+  const beside = BESIDE.exec(text);
+  if (beside !== null && !REGION_WORDS.test(text.slice(0, beside.index))) return "beside";
   const asking = sentences.filter((sentence) => !PREAMBLE.test(sentence));
   if (!region && PICTURE_WORDS.test(asking.length > 0 ? asking.join(" ") : text)) return "picture";
   if (sentences.some((sentence) => PROPERTY.test(sentence))) return "property";
@@ -77,7 +82,7 @@ function askedIn(text: string, answer: string, region: boolean): Asked {
 /** The sentences of a text, without white space around them. */
 function sentencesOf(text: string): string[] {
   return text
-    .split(/(?<=[.?!。？！])\s+|\n+/)
+    .split(/(?<=[.?!。？！])(?<!\b(?:[A-Z]|dr|mr|mrs|ms|st|prof|sr|jr|no|vs|approx|e\.g|i\.e)\.)\s+|\n+/i)
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence !== "");
 }
@@ -94,6 +99,7 @@ const TEMPLATES = [
     "i",
   ),
   /^(?:an?\s+|the\s+)?(?:segmentation\s+)?masks?\s+(?:of|for)\s+(.+)$/i,
+  /^请?(?:帮我)?(?:把)?(?:分割|标出|找出|识别)(?:出)?(?:(?:这张)?(?:图中|图片中|图像中|图里|图片里)的?)?(.+?)(?:分割出来|标出来)?[。.!！]?$/,
   /^(?:and\s+)?(?:what|how)\s+about\s+(.+)$/i,
   /^(?:and|now)\s+((?:also\s+)?(?:the|an?)\s.+)$/i,
   /^(?:what|where|who|which)(?:'s|\s+is|\s+are|\s+was|\s+were)\s+(.+)$/i,
@@ -103,13 +109,13 @@ const REQUEST =
   /^(?:and\s+|then\s+)?(?:(?:please|kindly|also)[,]?\s+)*(?:(?:can|could|would)\s+you\s+(?:please\s+)?)?(?:respond|answer|reply|output|provide|give|generate|produce|show|return|include|use|explain|elaborate|segment\s+it|do\s+not|don't|you\s+should)\b/i;
 const PLACE = "(?:image|picture|photo(?:graph)?|video|scene|frame|clip|figure)";
 const TAIL = new RegExp(
-  `(?:[\\s,;:.?!]+|[\\s,]+(?:(?:shown|visible|seen|present|depicted|found)\\s+)?(?:in|from|within|on|of)\\s+(?:(?:this|the|that)\\s+)?(?:given\\s+|provided\\s+|following\\s+|above\\s+)?${PLACE}(?:\\s+below)?|[\\s,]+(?:with|using|by|as)\\s+(?:providing\\s+|giving\\s+|drawing\\s+|outputting\\s+)?(?:an?\\s+|the\\s+|its\\s+)?(?:[\\w-]+\\s+)?(?:segmentation\\s+)?masks?|[\\s,]+for\\s+me|[\\s,]+please|[\\s,]+(?:and|then)\\s+(?:please\\s+)?(?:output|respond|provide|give|explain|return|show|segment)\\b[^.?!]*)$`,
+  `(?:[\\s,;:.?!]+|[\\s,]+(?:(?:shown|visible|seen|present|depicted|found)\\s+)?(?:in|from|within|on|of)\\s+(?:(?:this|the|that)\\s+)?(?:given\\s+|provided\\s+|following\\s+|above\\s+)?${PLACE}(?:\\s+below)?|[\\s,]+(?:with|using|by|as)\\s+(?:providing\\s+|giving\\s+|drawing\\s+|outputting\\s+)?(?:an?\\s+|the\\s+|its\\s+)?(?:[\\w-]+\\s+)?(?:segmentation\\s+)?masks?|[\\s,]+for\\s+me|[\\s,]+please|[\\s,]+(?:and|then)\\s+(?:please\\s+)?(?:(?:output|respond|provide|give|explain|return|show|segment)\\b|(?:describe|tell|name|count|say|identify|caption|write|answer)\\s+(?:it|them|its|their|me|the|this|what|how|why|where)\\b)[^.?!]*)$`,
   "i",
 );
 const NO_PHRASE =
   /^(?:it|them|this|that|these|those|him|her|all|everything|anything|something|one|here|there|(?:the|this|that|an?|all)?\s*(?:images?|pictures?|photos?|scene|objects?|regions?|things?|masks?|areas?|targets?|answers?|following))$/i;
 const QUESTION_WORD =
-  /^(?:what|where|who|whom|whose|which|when|why|how|is|are|was|were|do|does|did|can|could|would|will|should|if|please|tell|describe|explain|identify|name|look|think|given|based|according|i|i'd|we|let)\b|\b(?:segment(?:ed|ation|ing)?|masks?)\b/i;
+  /^(?:what|where|who|whom|whose|which|when|why|how|is|are|was|were|do|does|did|can|could|would|will|should|if|please|tell|describe|explain|identify|name|look|think|given|based|according|i|i'd|we|let)\b|\b(?:segment\w*|masks?|mask(?:iere|ieren)|bitte)\b|сегмент|分割|マスク|세그먼트|분할/iu;
 
 /**
  * The phrase of a question that is answered by [SEG]: by the published templates of Sa2VA, LISA and GLaMM ("Please

@@ -50,6 +50,7 @@ const WORDS: Readonly<Record<PairFate["fate"], string>> = {
   "yes or no": "yes or no",
   number: "numbers",
   picture: "about the whole picture",
+  beside: "about something beside the region",
   description: "that name no region",
   property: "not about a region",
   unknown: "not about a region",
