@@ -68,7 +68,8 @@ const MANIFEST = z.looseObject({
       z.looseObject({
         fromStep: count,
         engine: z.string(),
-        version: z.optional(z.unknown()),
+        ...{ version: z.optional(z.unknown()), world: z.optional(z.unknown()) },
+        ...{ device: z.optional(z.unknown()), dtype: z.optional(z.unknown()) },
         changed: z.optional(z.record(z.string(), z.looseObject({ from: z.unknown(), to: z.unknown() }))),
       }),
     ),
