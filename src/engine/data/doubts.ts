@@ -20,6 +20,8 @@ interface DoubtfulTable extends Required<Pick<RowContext, "find" | "probe">> {
 
 /** Work of a row besides reading it, in bytes. */
 const ROW_WORK = 2 ** 17;
+/** Work of a row whose masks are examined, of unknown size. */
+const MASK_WORK = 2 ** 22;
 /** Pictures that vote on the orientation; later ones are not looked for. */
 const MOST_VOTES = 64;
 
@@ -57,7 +59,7 @@ export function doubtsOf(tables: readonly DoubtfulTable[], pace: Pace): SetDoubt
     },
     firstRegion: async () => {
       numbered++;
-      first ??= anyRow(tables, Number.POSITIVE_INFINITY, namesZero).then((zero) => (zero ? 0 : 1));
+      first ??= anyRow(tables, Number.POSITIVE_INFINITY, pace, namesZero).then((zero) => (zero ? 0 : 1));
       return first;
     },
     inOrder: () => {
@@ -65,7 +67,7 @@ export function doubtsOf(tables: readonly DoubtfulTable[], pace: Pace): SetDoubt
     },
     labelMaps: async () => {
       white++;
-      maps ??= anyRow(tables, EXAMPLES, hasLabels);
+      maps ??= anyRow(tables, EXAMPLES, pace, hasLabels);
       return maps;
     },
   };
@@ -110,11 +112,13 @@ const EXAMPLES = 32;
 async function anyRow(
   tables: readonly DoubtfulTable[],
   rows: number,
+  pace: Pace,
   fits: (table: DoubtfulTable, row: number) => Promise<boolean>,
 ): Promise<boolean> {
   for (const one of tables) {
     const step = Math.max(1, one.table.rows / rows);
     for (let at = 0; at < one.table.rows; at += step) {
+      await pace(rows === EXAMPLES ? MASK_WORK : ROW_WORK);
       try {
         if (await fits(one, Math.floor(at))) return true;
       } catch (thrown) {

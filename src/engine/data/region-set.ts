@@ -241,7 +241,7 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
     const { adapter, find, probe } = shard;
     const pass = passMeter(shard.bytes);
     const table: Table = { ...shard.table, cell: (column, at) => shard.table.cell(column, at, pass) };
-    const context = { find, pass, probe, doubts: doubts.get(dataSetOf(name, shard)) };
+    const context = { find, pass, probe, pace, doubts: doubts.get(dataSetOf(name, shard)) };
     const splits = await rowSplits(shard.table, options.split ?? mappingOf(mapping, name).split, pace);
     const others = new Map<string, number>();
     const readRow = async (at: number) => {

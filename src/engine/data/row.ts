@@ -1,4 +1,5 @@
 import { PLUGIN_READERS } from "../../plugins/readers.ts";
+import type { Pace } from "../bytes/pace.ts";
 import { badInput, LabError, quote, toLabError } from "../errors.ts";
 import { exchangesOf, type PairFate, readTurns, regionsMeant } from "./captions.ts";
 import { type PictureProbe, pathIn, pictureProbes } from "./image/picture.ts";
@@ -70,6 +71,8 @@ export interface RowContext {
   readonly pass?: ReadMeter | undefined;
   /** Reads picture headers; sharing it between rows reads each picture once. */
   readonly probe?: (cell: unknown) => Promise<PictureProbe>;
+  /** Counts the work on masks between two turns of the event loop. */
+  readonly pace?: Pace | undefined;
   /** Without it, polygons are in pixels, EXIF turns a picture where its masks fit both ways, and regions count from 1. */
   readonly doubts?: Doubts | undefined;
 }
@@ -83,7 +86,7 @@ export async function adaptRow(
   table: Table,
   adapter: Adapter,
   row: number,
-  { find, pass, probe = pictureProbes(find), doubts }: RowContext,
+  { find, pass, probe = pictureProbes(find), pace, doubts }: RowContext,
 ): Promise<AdaptedRow> {
   const part = rowParts(table, row);
   const skipped: Pick<SkippedRow, "column" | "reason" | "lost">[] = [];
@@ -134,6 +137,8 @@ export async function adaptRow(
   const stored = frameMasks ?? itemsOf(cell, adapter.mask, first as PictureProbe) ?? [];
   const words = await step(adapter.text, async () => ({ cell: await part(adapter.text) }));
   if (words === undefined) return { ...nothing, masks: stored.length };
+  const pixels = (first as PictureProbe).width * (first as PictureProbe).height;
+  await pace?.(pixels);
   const items = adapter.clip
     ? stored
     : await step(adapter.mask, () =>
@@ -213,6 +218,7 @@ export async function adaptRow(
       continue;
     }
     const own = each ? await labelsIn((labelCell as unknown[])[region]) : labels;
+    await pace?.(pixels);
     await step(
       adapter.mask,
       async () => {

@@ -1,10 +1,11 @@
 /** Archives that unpack to more than they should: refused, bounded, and cancelled between pieces. */
 import { deflateRawSync } from "node:zlib";
+import { encode } from "fast-png";
 import { expect, test } from "vitest";
 import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { crc32 } from "../../../src/engine/bytes/hash.ts";
 import { nextTurn } from "../../../src/engine/bytes/pace.ts";
-import { memoryFolder, memorySource } from "../../../src/engine/bytes/source.ts";
+import { type ByteSource, memoryFolder, memorySource } from "../../../src/engine/bytes/source.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { unpacker } from "../../../src/plugins/archives/inflated.ts";
 import { mountArchives, readZip } from "../../../src/plugins/archives/mount.ts";
@@ -133,6 +134,49 @@ test.each([
   }
 });
 
+test.each([
+  ["label maps", "m", ["a", "b"]],
+  ["white pictures, of which others are examined first,", "w", "a"],
+] as const)("reading large %s from memory ends soon after it is cancelled", async (_, name, captions) => {
+  const encoded = (white: number): Uint8Array => {
+    const data = Uint8Array.from(MAP_ROWS.flat(), (label) => (label === 0 ? 0 : white || label));
+    return encode({ width: SIDE, height: SIDE, channels: 1, data });
+  };
+  const map = encoded(name === "w" ? 255 : 0);
+  const paths = Array.from({ length: 24 }, (__, at) => `${name}${at}.png`);
+  const rows = paths.map((mask) => JSON.stringify({ image: "p.png", mask, captions }));
+  const files = memoryFolder({
+    "rows.jsonl": new Uint8Array(Buffer.from(rows.join("\n"))),
+    "p.png": map,
+    ...Object.fromEntries(paths.map((path) => [path, map])),
+  });
+  for (const before of [1, 6]) {
+    const stop = new AbortController();
+    let [reads, after] = [0, 0];
+    // The message that cancels arrives in the next turn of the event loop.
+    const read = async (source: ByteSource, from: number, to: number) => {
+      if (++reads === before) void nextTurn().then(() => stop.abort());
+      if (stop.signal.aborted) after++;
+      return source.read(from, to);
+    };
+    const watched = (path: string): ByteSource | undefined => {
+      const source = files.get(path);
+      const isMask = source !== undefined && paths.includes(path);
+      return isMask ? { ...source, read: (from, to) => read(source, from, to) } : source;
+    };
+    const opening = openRegionSet({ ...files, get: watched }, { signal: stop.signal });
+    await expect(opening).rejects.toMatchObject({ code: "cancelled" });
+    expect(
+      [reads - before - after, after].every((count) => count <= 4),
+      `${reads} reads, ${after} after it`,
+    ).toBe(true);
+  }
+});
+
+const SIDE = 1500;
+const MAP_ROWS = Array.from({ length: SIDE }, (_, y) =>
+  Array.from({ length: SIDE }, (__, x) => (x % 500 < 100 ? 0 : y < SIDE / 2 ? 1 : 2)),
+);
 const EMPTY = new Uint8Array();
 
 test("pictures of an opened archive are read after a later abort of the signal that opened it", async () => {

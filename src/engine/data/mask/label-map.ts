@@ -25,9 +25,14 @@ export async function splitLabels(
   const { labels } = map;
   const last = labels.at(-1);
   if (last === undefined) return undefined;
-  const values = Array.from(map.values);
+  let [zero, below] = [false, false];
+  for (let at = 0; at < map.values.length; at++) {
+    const value = map.values[at] as number;
+    if (value === 0) zero = true;
+    else if (value < 0) below = true;
+  }
   // Where something else is the background, as in Cityscapes, objects count from 0.
-  if (last < texts && values.includes(0) && (map.void !== undefined || values.some((value) => value < 0))) {
+  if (last < texts && zero && (map.void !== undefined || below)) {
     const all = `the labels 0, ${labelText(labels)} and void`;
     return `the label map has ${all} for ${texts} texts, so 0 may be the first object or the background; number objects from 1`;
   }

@@ -181,7 +181,8 @@ export function bitmapRle({ values, height, width }: Bitmap, seen?: SeenLabels):
   if (found?.isSoft === true) half = halfOf(numbers, top ?? 255);
   else if (!isWhole) half = thresholdOf(numbers);
   const pixels = new Uint8Array(numbers.length);
-  for (const [at, value] of numbers.entries()) {
+  for (let at = 0; at < pixels.length; at++) {
+    const value = numbers[at] as number;
     pixels[at] = (half > 0 ? value >= half : value > 0 && value !== found?.void) ? 1 : 0;
   }
   return encodeRle(pixels, height, width);
@@ -412,7 +413,8 @@ interface Colours {
 function foreground({ value, visible, top, entry }: Colours, labels?: LabelMap, report?: SeenLabels): Uint8Array {
   const seen = new Set<number>();
   let [hidden, shown, white] = [0, 0, 0];
-  for (const [at, one] of value.entries()) {
+  for (let at = 0; at < value.length; at++) {
+    const one = value[at] as number;
     if (visible[at] === 0) {
       hidden++;
       continue;
@@ -429,7 +431,9 @@ function foreground({ value, visible, top, entry }: Colours, labels?: LabelMap, 
   if (labels?.isSoft === true) {
     const half = halfOf(labels.values, top > 255 && labels.values.length > 0 ? (topOf(labels.values) ?? top) : 255);
     report?.(labels);
-    return Uint8Array.from(labels.values, (grey) => (grey >= half ? 1 : 0));
+    const pixels = new Uint8Array(value.length);
+    for (let at = 0; at < pixels.length; at++) pixels[at] = (labels.values[at] as number) >= half ? 1 : 0;
+    return pixels;
   }
   // Colours at the edge of a white object.
   const smooth = seen.size > LEVELS && entry === undefined && 2 * white > shown;
@@ -438,11 +442,14 @@ function foreground({ value, visible, top, entry }: Colours, labels?: LabelMap, 
     throw badInput("the mask has hundreds of colours and no black around an object, so it is a photograph, not a mask");
   }
   if (!smooth && labels !== undefined) report?.(labels);
-  return Uint8Array.from(value, (one, at) => {
-    if (visible[at] === 0 || (labels?.void !== undefined && labels.values[at] === labels.void)) return 0;
-    if (smooth) return brightness(one, top) >= 0.5 ? 1 : 0;
-    return black || entry === undefined ? Number(one !== 0) : Number(entry[at] !== 0);
-  });
+  const pixels = new Uint8Array(value.length);
+  const drawn = black || entry === undefined ? value : entry;
+  for (let at = 0; at < pixels.length; at++) {
+    if (visible[at] === 0 || (labels?.void !== undefined && labels.values[at] === labels.void)) continue;
+    const isIn = smooth ? brightness(value[at] as number, top) >= 0.5 : drawn[at] !== 0;
+    pixels[at] = isIn ? 1 : 0;
+  }
+  return pixels;
 }
 
 /** Brightness 0..1 of a grey, or of the brightest part of a colour. */

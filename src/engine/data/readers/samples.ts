@@ -160,13 +160,19 @@ async function readRecord(folder: ByteFolder, sample: Sample | undefined): Promi
     : { items: value };
 }
 
-/** Lines of a label file of YOLO: a class and at least four coordinates, all of them numbers. */
-const YOLO = /^(?:\s*\d+(?:\s+-?\d*\.?\d+(?:e-?\d+)?){4,}\s*(?:\n|$))+$/;
+/** A line of a label file of YOLO: a class and at least four coordinates. */
+const YOLO = /^\d+(?:\s+[-\d.e]+){4,}$/;
 
 /** @throws LabError("bad-input") for numbers in place of a text */
 async function textOf(source: ByteSource): Promise<string> {
   const text = storedText(await whole(source));
-  if (!YOLO.test(text)) return text;
+  if (
+    !text
+      .trim()
+      .split(/\s*\n\s*/)
+      .every((line) => YOLO.test(line))
+  )
+    return text;
   throw badInput("the text has classes and coordinates (YOLO), which are no caption; write one caption per picture");
 }
 
