@@ -32,12 +32,15 @@ export function paced(what: string, signal?: AbortSignal): Pace {
     if (signal?.aborted) throw new LabError("cancelled", `${what} was cancelled`);
   };
   let done = 0;
+  let turn = Promise.resolve();
   return async (bytes) => {
     check();
     done += bytes;
     if (done < TURN_BYTES) return;
     done = 0;
-    await nextTurn();
+    // Pieces that wait at the same time go on in different turns.
+    turn = turn.then(nextTurn);
+    await turn;
     check();
   };
 }
