@@ -3,7 +3,7 @@ import { LabError } from "../src/engine/errors.ts";
 import type { ReplyCache } from "../src/engine/rewards/judge/cache.ts";
 import { timerClock } from "../src/engine/rewards/judge/providers/caller.ts";
 import type { JudgeHost } from "../src/engine/rewards/judge/setup.ts";
-import { judgeJitter } from "../src/engine/rl/run/judge-jitter.ts";
+import { judgeJitter } from "../src/engine/rl/run/run-judge.ts";
 import { clearJudgeCache, judgeCache } from "../src/engine/runs/judge-cache.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
 import type { RewardHost } from "../src/protocol/reward.ts";

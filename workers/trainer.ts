@@ -9,8 +9,7 @@ import { checkpointRoomWarning, checkpointsAtOnce } from "../src/engine/plan/che
 import { dryRun } from "../src/engine/session/dry-run.ts";
 import { findMemory, fittedSettings, type Plan, type PlannedRows, reachedLimits } from "../src/engine/session/plan.ts";
 import { Session, type StartedRun } from "../src/engine/session/session.ts";
-import { heldRuns } from "../src/engine/storage/lock.ts";
-import { oneAtATime } from "../src/engine/storage/one-at-a-time.ts";
+import { heldRuns, oneAtATime } from "../src/engine/storage/lock.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
 import { freeRoom } from "../src/engine/storage/store.ts";
 import { TRAINER_CALLS } from "../src/plugins/trainer-calls.ts";

@@ -4,7 +4,7 @@ import { tokenScores } from "../../src/engine/gpu/kernels/logprob.ts";
 import { unpacked } from "../../src/engine/gpu/packed/linear.ts";
 import { type PackedMatrix, packMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { packedScores } from "../../src/engine/model/language/packed-scores.ts";
+import { packedScores } from "../../src/engine/model/language/language.ts";
 import { useGpu } from "../support/gpu.ts";
 import { distance, randomTensor } from "../support/kernels.ts";
 

@@ -6,8 +6,12 @@ import { switchCustomKernels } from "../../src/engine/gpu/runtime/custom-op.ts";
 import { atOnce } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { internVit } from "../../src/engine/model/families/internvl/config.ts";
-import { embedTokens, languageForward, languageLogits } from "../../src/engine/model/language/language.ts";
-import { packedScores } from "../../src/engine/model/language/packed-scores.ts";
+import {
+  embedTokens,
+  languageForward,
+  languageLogits,
+  packedScores,
+} from "../../src/engine/model/language/language.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { hiera } from "../../src/engine/model/sam2/hiera.ts";
 import { visionTower } from "../../src/engine/model/vision.ts";

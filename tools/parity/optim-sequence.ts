@@ -11,8 +11,13 @@ import {
   member,
   updateEma,
 } from "../../src/engine/rl/optim/optimiser.ts";
-import { learningRate, type ScheduleSettings } from "../../src/engine/rl/optim/schedule.ts";
-import { clipFactor, globalNorm, scaleGradients } from "../../src/engine/rl/optim/training-state.ts";
+import {
+  clipFactor,
+  globalNorm,
+  learningRate,
+  type ScheduleSettings,
+  scaleGradients,
+} from "../../src/engine/rl/optim/training-state.ts";
 import type { Tolerance } from "./compare.ts";
 import { type CaseReport, flat, type Json, numberOr, record, records, shapeOf } from "./golden-json.ts";
 

@@ -12,8 +12,7 @@ import {
   rampedDecay,
   updateEma,
 } from "../../src/engine/rl/optim/optimiser.ts";
-import { learningRate } from "../../src/engine/rl/optim/schedule.ts";
-import { clipFactor, globalNorm, scaleGradients } from "../../src/engine/rl/optim/training-state.ts";
+import { clipFactor, globalNorm, learningRate, scaleGradients } from "../../src/engine/rl/optim/training-state.ts";
 import { missed, type Tolerance } from "./compare.ts";
 import {
   type CaseReport,

@@ -13,8 +13,12 @@ import {
   rampedDecay,
   updateEma,
 } from "../../src/engine/rl/optim/optimiser.ts";
-import { learningRate, type ScheduleSettings } from "../../src/engine/rl/optim/schedule.ts";
-import { clipFactor, scaleGradients } from "../../src/engine/rl/optim/training-state.ts";
+import {
+  clipFactor,
+  learningRate,
+  type ScheduleSettings,
+  scaleGradients,
+} from "../../src/engine/rl/optim/training-state.ts";
 import type { PictureFeatures } from "../../src/plugins/supervised/forward.ts";
 import type { PocketBatch } from "./batch.ts";
 import { PARTS, type PocketSettings, pocketLoss } from "./loss.ts";

@@ -3,7 +3,7 @@ import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { memoryCache, type ReplyCache } from "../../../src/engine/rewards/judge/cache.ts";
 import { timerClock } from "../../../src/engine/rewards/judge/providers/caller.ts";
 import type { JudgeHost } from "../../../src/engine/rewards/judge/setup.ts";
-import { judgeJitter } from "../../../src/engine/rl/run/judge-jitter.ts";
+import { judgeJitter } from "../../../src/engine/rl/run/run-judge.ts";
 import { judgeCache } from "../../../src/engine/runs/judge-cache.ts";
 import type { RunStore } from "../../../src/engine/storage/store.ts";
 import { one, type Parsed } from "../arguments.ts";

@@ -4,7 +4,7 @@ import type { ByteSource } from "../../../src/engine/bytes/source.ts";
 import { PRESETS, type PresetName } from "../../../src/engine/config/presets.ts";
 import { decodeSample } from "../../../src/engine/data/film-strip.ts";
 import { decodeRle } from "../../../src/engine/data/mask/rle.ts";
-import { otherCaptions } from "../../../src/engine/data/raw-row.ts";
+import { otherCaptions } from "../../../src/engine/data/open-rows.ts";
 import { openRegionSet, type RegionSet } from "../../../src/engine/data/region-set.ts";
 import type { RowSource } from "../../../src/engine/data/training-row.ts";
 import { LabError } from "../../../src/engine/errors.ts";

@@ -1,7 +1,7 @@
 /** `notes.json` of a run folder: the user's notes on the run. */
 import * as z from "zod/mini";
 import { checkShape, parseJson, type Stored } from "../bytes/json.ts";
-import { oneAtATime } from "../storage/one-at-a-time.ts";
+import { oneAtATime } from "../storage/lock.ts";
 import type { RunStore } from "../storage/store.ts";
 
 /** A remark on a step, such as "raised the temperature". */

@@ -5,8 +5,8 @@
 
 import { parseJson } from "../bytes/json.ts";
 import { inOrder } from "../bytes/pace.ts";
-import { badInput, LabError, quote, thrownText } from "../errors.ts";
-import { oneAtATime } from "../storage/one-at-a-time.ts";
+import { badInput, LabError, quote, thrownText, toLabError } from "../errors.ts";
+import { oneAtATime } from "../storage/lock.ts";
 import { type RunStore, StorageFull } from "../storage/store.ts";
 import { beginAlarms, readAlarms, truncateAlarms } from "./alarms.ts";
 import { removeCheckpointsAfter } from "./checkpoint/checkpoint-folder.ts";
@@ -248,4 +248,24 @@ async function readStored(
   if ("problem" in parsed) throw bad(`is not a run that this version reads: ${parsed.problem}`);
   if (parsed.manifest.id !== id) throw bad(`describes another run, ${quote(parsed.manifest.id)}`);
   return { manifest: parsed.manifest, settings: (value as { readonly config: object }).config };
+}
+
+// Marks the folder of a failed run.
+
+/**
+ * Marks a run as failed.
+ * @returns the error to throw: the failure, or both messages if the mark could not be written
+ */
+export async function failedRun(run: RunFolder, failure: unknown): Promise<unknown> {
+  try {
+    await run.update({ state: "failed" });
+    return failure;
+  } catch (thrown) {
+    const { code, message, subject } = toLabError(failure);
+    const why = toLabError(thrown, "storage").message;
+    return new LabError(code, `${message}; and the run could not be marked as failed: ${why}`, {
+      ...(subject === undefined ? {} : { subject }),
+      cause: failure,
+    });
+  }
 }

@@ -1,8 +1,7 @@
 /** Calls of the data worker about checkpoints on servers. */
 
 import type { StorageChoice } from "../../engine/model/weights/storage-choice.ts";
-import { heldRuns } from "../../engine/storage/lock.ts";
-import { oneAtATime } from "../../engine/storage/one-at-a-time.ts";
+import { heldRuns, oneAtATime } from "../../engine/storage/lock.ts";
 import type { DataPlace, ServedAt } from "../../protocol/plugin-calls.ts";
 import type { RemoteAddress } from "./address.ts";
 import type { Asked } from "./listing.ts";

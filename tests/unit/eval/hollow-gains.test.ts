@@ -1,7 +1,7 @@
 /** The alarm of an evaluation: the reward rises, the score does not. Twelve images of two rows each. */
 import { describe, expect, it } from "vitest";
-import { hollowAlarm, hollowGains } from "../../../src/engine/eval/hollow-gains.ts";
 import { evalReport } from "../../../src/engine/eval/report.ts";
+import { hollowAlarm, hollowGains } from "../../../src/engine/rl/run/alarms.ts";
 import type { RowScores, StoredEvaluation } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { row, TERMS } from "../runs/sample-evaluations.ts";
 

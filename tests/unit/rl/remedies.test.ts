@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { requireConfig } from "../../../src/engine/config/parse.ts";
-import { remediesOf } from "../../../src/engine/rl/run/remedies.ts";
+import { remediesOf } from "../../../src/engine/rl/run/alarms.ts";
 import { forkConfig } from "../../../src/engine/runs/library/fork.ts";
 
 const config = requireConfig({ learningRate: 1e-4, beta: 0, maxGradNorm: 1, temperature: 1, numGenerations: 8 });

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import { hostFeatures } from "../../../src/engine/policy/feature-store.ts";
 import type { LoadedModel } from "../../../src/engine/rl/run/session-types.ts";
-import { runFeatures } from "../../../src/engine/rl/run/start/run-features.ts";
+import { runFeatures } from "../../../src/engine/session/launch-run.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { emptyTable, type TuningTable } from "../../../src/engine/tuning/table.ts";
 

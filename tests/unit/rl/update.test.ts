@@ -13,8 +13,13 @@ import {
   rampedDecay,
   updateEma,
 } from "../../../src/engine/rl/optim/optimiser.ts";
-import { learningRate, scheduleOf } from "../../../src/engine/rl/optim/schedule.ts";
-import { clipFactor, globalNorm, scaleGradients } from "../../../src/engine/rl/optim/training-state.ts";
+import {
+  clipFactor,
+  globalNorm,
+  learningRate,
+  scaleGradients,
+  scheduleOf,
+} from "../../../src/engine/rl/optim/training-state.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");

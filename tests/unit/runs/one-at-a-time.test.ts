@@ -1,8 +1,8 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { readNotes, writeNotes } from "../../../src/engine/runs/notes.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
+import { oneAtATime } from "../../../src/engine/storage/lock.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
-import { oneAtATime } from "../../../src/engine/storage/one-at-a-time.ts";
 import type { RunStore } from "../../../src/engine/storage/store.ts";
 import { manifest } from "./sample-run.ts";
 

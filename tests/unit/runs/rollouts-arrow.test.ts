@@ -13,8 +13,7 @@ import {
   Utf8,
 } from "apache-arrow";
 import { afterEach, expect, test, vi } from "vitest";
-import { columnData } from "../../../src/engine/formats/arrow-columns.ts";
-import { groupsFromArrow, groupsToArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";
+import { columnData, groupsFromArrow, groupsToArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";
 import { group } from "./sample-run.ts";
 
 afterEach(() => void vi.unstubAllGlobals());

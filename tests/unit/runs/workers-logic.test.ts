@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { ByteSource } from "../../../src/engine/bytes/source.ts";
 import { fetchedFolder, mergeFolders, pickedFolder, urlSource } from "../../../src/engine/data/blob-source.ts";
 import { hideOrientation, pictureCache } from "../../../src/engine/data/image/decode-bitmap.ts";
-import { rawRow } from "../../../src/engine/data/raw-row.ts";
+import { rawRow } from "../../../src/engine/data/open-rows.ts";
 import type { EncodedImage, RgbImage } from "../../../src/engine/data/sample.ts";
 import { openTable } from "../../../src/engine/data/tables/open-table.ts";
 import { groupsToArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";

@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo, useState } from "react";
-import { remediesOf } from "../../../engine/rl/run/remedies.ts";
+import { remediesOf } from "../../../engine/rl/run/alarms.ts";
 import type { Alarm } from "../../../engine/runs/alarms.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { loadedBlocker, useBlocker } from "../../clients/run/blockers.ts";

@@ -3,25 +3,25 @@
  * cached decoding both use this function (docs/spec/sa2va.md#10-splicing-visual-tokens,
  * docs/spec/sa2va.md#11-language-models).
  */
+
 import { badInput, LabError } from "../../errors.ts";
+import { swiglu } from "../../gpu/kernels/activation.ts";
 import { attendsInBlocks, attention, causalMask } from "../../gpu/kernels/attention/attention.ts";
 import { headScores } from "../../gpu/kernels/attention/head-scores.ts";
-import type { TokenScores } from "../../gpu/kernels/logprob.ts";
+import { type TokenScores, tokenScores } from "../../gpu/kernels/logprob.ts";
 import { rmsNorm } from "../../gpu/kernels/norm.ts";
 import { pickRows, repeatRows } from "../../gpu/kernels/repeat.ts";
 import { angleTable, applyRope, type Place, type RopeTable } from "../../gpu/kernels/rope.ts";
+import { packedLinear } from "../../gpu/packed/linear.ts";
 import { PackedMatrix } from "../../gpu/packed/matrix.ts";
 import { onTape, recomputed } from "../../gpu/runtime/recompute.ts";
 import { atOnce, type Paced, tidied } from "../../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
-import type { LanguageConfig } from "../config.ts";
 import type { Probe } from "../probe.ts";
-import { addLayer, matrixRows, timesMatrix } from "../weights/linear-layer.ts";
+import { activatedLayer, addLayer, linearLayer, matrixRows, timesMatrix } from "../weights/linear-layer.ts";
 import type { Matrix, Weights } from "../weights/weights.ts";
-import { addMlp, projectHeads } from "./block-layers.ts";
-import { inOrder, nextTo } from "./config-language.ts";
+import { inOrder, type LanguageConfig, nextTo } from "./config-language.ts";
 import { blockParts, blockPath, EMBEDDING_NAMES, finalNorm, HEAD_NAMES, languageFamily } from "./language-families.ts";
-import { packedScores } from "./packed-scores.ts";
 import { ropeFrequencies } from "./rope-scaling.ts";
 
 /** Rotated keys and values of one layer. */
@@ -341,4 +341,87 @@ function checkForward(config: LanguageConfig, batch: number, length: number, opt
       { subject: "llm_config.sliding_window" },
     );
   }
+}
+
+// The linear layers of a transformer block in every family, by the paths of `blockParts`.
+
+/** Queries [B, Hq, T, d], keys and values [B, Hkv, T, d] of `x` [B, T, D], before rotation. */
+function projectHeads(
+  w: Weights,
+  config: LanguageConfig,
+  projections: readonly string[],
+  x: Tensor,
+): { readonly q: Tensor; readonly k: Tensor; readonly v: Tensor } {
+  const { heads, kvHeads, headSize } = config;
+  const [batch, length] = x.shape as [number, number, number];
+  const layer = (at: number): Tensor => linearLayer(w, projections[at] as string, x);
+  const parts = (): Tensor[] => {
+    if (languageFamily(config).grouped !== true) {
+      return tf.split(layer(0), [heads * headSize, kvHeads * headSize, kvHeads * headSize], 2);
+    }
+    // Rows run over batch, position and key/value head, so the reshape below brings a part's heads together again.
+    const rows = layer(0).reshape([batch * length * kvHeads, -1]);
+    return tf.split(rows, [(heads / kvHeads) * headSize, headSize, headSize], 1);
+  };
+  const fused = projections.length === 1 ? parts() : undefined;
+  const separate = (at: number, count: number): Tensor =>
+    (fused?.[at] ?? layer(at)).reshape([batch, length, count, headSize]).transpose([0, 2, 1, 3]);
+  return { q: separate(0, heads), k: separate(1, kvHeads), v: separate(2, kvHeads) };
+}
+
+/** Adds the MLP of `x` to the stream, [B, T, D] each. */
+function addMlp(w: Weights, gated: readonly string[], down: string, x: Tensor, stream: Tensor): Tensor {
+  const [gate, up] = gated as [string, string?];
+  const rows = linearLayer(w, gate, x);
+  if (up !== undefined) return addLayer(w, down, activatedLayer(w, up, x, "gate", rows), stream);
+  return addLayer(w, down, swiglu(...(tf.split(rows, 2, 2) as [Tensor, Tensor])), stream);
+}
+
+// Log-probabilities of chosen tokens with a packed head, without logits of all positions at once.
+
+/** Maximum bytes of logits per run of positions; with 151,679 tokens that is 55 positions. */
+const LOGIT_BYTES = 32 * 2 ** 20;
+
+/**
+ * log π and entropy of `ids` under the head, equal to `tokenScores` of its logits. Long inputs are processed in runs of
+ * positions whose logits are dropped and recomputed in the backward pass: a published vocabulary takes 607 kB per
+ * position, so the logits of a group would exceed bindings and memory (docs/spec/sa2va.md#17-sizes).
+ * @param hidden [N, D]
+ * @param ids [N] int32
+ * @param logitBytes maximum bytes of logits at a time
+ * @returns both [N]
+ */
+export function packedScores(
+  head: PackedMatrix,
+  hidden: Tensor,
+  ids: Tensor,
+  temperature: number,
+  guard: number,
+  logitBytes: number = LOGIT_BYTES,
+): TokenScores {
+  const [places, width] = hidden.shape as [number, number];
+  const step = Math.max(1, Math.floor(logitBytes / (4 * head.shape[0])));
+  const score = (states: Tensor, chosen: Tensor): Tensor[] => {
+    const scores = tokenScores(packedLinear(states, head), chosen, temperature, guard);
+    return [scores.logp, scores.entropy];
+  };
+  const [logp, entropy] = tf.tidy(() => {
+    const list = ids.toInt();
+    if (places <= step) return score(hidden, list);
+    const runs: Tensor[][] = [];
+    for (let from = 0; from < places; from += step) {
+      const count = Math.min(step, places - from);
+      runs.push(
+        recomputed({
+          inputs: [hidden.slice([from, 0], [count, width])],
+          // The head is frozen and has no low-rank branch.
+          parameters: [],
+          constants: [list.slice([from], [count])],
+          run: ([states], [chosen]) => tf.tidy(() => score(states as Tensor, chosen as Tensor)),
+        }),
+      );
+    }
+    return [0, 1].map((at) => tf.concat(runs.map((run) => run[at] as Tensor)));
+  }) as [Tensor, Tensor];
+  return { logp, entropy };
 }

@@ -1,6 +1,7 @@
 /** Budget of a run's judge in requests and cost. It is exact for concurrent requests too. */
-import { JudgeFailure } from "./providers/failure.ts";
+
 import type { ChatReply, ChatRequest } from "./providers/provider.ts";
+import { JudgeFailure } from "./providers/provider.ts";
 
 /** Requests and their cost. */
 export interface Spending {

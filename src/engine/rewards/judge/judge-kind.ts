@@ -4,8 +4,8 @@ import type { CaptionPair } from "../types.ts";
 import { type ReplyCache, replyKey } from "./cache.ts";
 import type { JudgeKindName } from "./description.ts";
 import type { Ask, Spent } from "./providers/caller.ts";
-import { JudgeFailure } from "./providers/failure.ts";
 import type { ChatReply, ChatRequest } from "./providers/provider.ts";
+import { JudgeFailure } from "./providers/provider.ts";
 
 /** Answers to questions about one caption, before they are scored. */
 export interface Examined {

@@ -8,10 +8,8 @@ import type { CaptionPair } from "../types.ts";
 import { type BudgetLimits, budget, type Spending } from "./budget.ts";
 import type { ReplyCache } from "./cache.ts";
 import { type AskDeps, type AskRecord, askSession, type Examined, type JudgeKind } from "./judge-kind.ts";
-import { type CallerDeps, type CallerSettings, caller, slots } from "./providers/caller.ts";
-import { JudgeFailure, shorten } from "./providers/failure.ts";
-import { ANY_MODEL } from "./providers/provider.ts";
-import { together } from "./providers/together.ts";
+import { type CallerDeps, type CallerSettings, caller, slots, together } from "./providers/caller.ts";
+import { ANY_MODEL, JudgeFailure, shorten } from "./providers/provider.ts";
 import { plainCaption } from "./questions/prompts.ts";
 
 /** Range of the score: unchanged (−1 … 1), negative scores as 0, or shifted to 0 … 1. */

@@ -1,9 +1,19 @@
 /** Rules on the metrics of a run. Each returns one sentence about a problem and its remedy. */
+
 import { median } from "../../bytes/collections.ts";
+import { MASK_POLICIES } from "../../config/groups/mask.ts";
+import { weightKey } from "../../config/groups/reward-weights.ts";
 import { MODES } from "../../config/modes.ts";
+import { parseSetting } from "../../config/parse.ts";
+import type { NumberSetting, Setting } from "../../config/setting.ts";
+import { type LabConfig, SETTINGS, type SettingKey } from "../../config/table.ts";
 import { rleArea } from "../../data/mask/rle.ts";
 import { lacksWordSpaces, WITHOUT_WORD_SPACES } from "../../data/row-filter.ts";
+import { bootstrapMean } from "../../eval/bootstrap.ts";
 import { type Alarm, appendAlarm } from "../../runs/alarms.ts";
+import { differenceText } from "../../runs/evaluations/difference-text.ts";
+import type { EvalMetric } from "../../runs/evaluations/evaluation-metrics.ts";
+import type { EvalReport, Interval, RowScores, StoredEvaluation } from "../../runs/evaluations/evaluations.ts";
 import type { GroupRecord, RolloutRecord, StepMetrics } from "../../runs/rollouts/records.ts";
 import type { RunFolder } from "../../runs/run-folder.ts";
 import { aboutLoop, LOOP_IDS, type LoopId } from "../loops/abouts.ts";
@@ -339,4 +349,149 @@ export async function raiseAlarm(
 ): Promise<void> {
   await appendAlarm(run.store, run.id, alarm);
   emit({ type: "alarm", alarm });
+}
+
+// The remedies of an alarm, as changed settings.
+
+interface Remedy {
+  /** The change in words: "Learning rate 0.0001 → 0.00005". */
+  readonly label: string;
+  readonly changes: Partial<LabConfig>;
+}
+
+type Proposal = readonly [key: SettingKey, value: number | boolean];
+
+/**
+ * The changes that an alarm's sentence names, one setting each; empty if only inspecting the data helps.
+ * @param id of the alarm
+ */
+export function remediesOf(id: string, config: LabConfig): readonly Remedy[] {
+  return proposals(id, config).flatMap((proposal) => remedyOf(config, proposal) ?? []);
+}
+
+function proposals(id: string, config: LabConfig): readonly Proposal[] {
+  const [, kind = id, digit] = /^(.+)-(\d)$/.exec(id) ?? [];
+  const loop = LOOP_IDS.find((known) => String(known) === digit);
+  const { learningRate, beta, maxGradNorm, numGenerations, temperature, maxCompletionLength, entropyCoef } = config;
+  const calmer: readonly Proposal[] = [["learningRate", learningRate / 2]];
+  const bolder: readonly Proposal[] =
+    loop !== undefined && aboutLoop(loop).samples === "text" ? [["temperature", temperature * 1.25]] : noiseOf(config);
+  switch (kind) {
+    case "zero-spread":
+      return [...bolder, ["numGenerations", numGenerations * 2]];
+    case "collapse":
+      return [...bolder, ["entropyCoef", entropyCoef === 0 ? 0.01 : entropyCoef * 2], closer(beta)];
+    case "sparse":
+      return loop === undefined
+        ? []
+        : [
+            [weightKey(loop, "confidence"), 0.25],
+            [weightKey(loop, "box"), 0.25],
+          ];
+    case "truncated":
+      return [["maxCompletionLength", maxCompletionLength * 2]];
+    case "kl":
+      return [...calmer, closer(beta)];
+    case "gradient-spike":
+      return [...calmer, ["maxGradNorm", maxGradNorm === 0 ? 1 : maxGradNorm / 2]];
+    case "skipped":
+      return [...calmer, ["haltOnNan", true]];
+    default:
+      return [];
+  }
+}
+
+function closer(beta: number): Proposal {
+  return ["beta", beta === 0 ? 0.04 : beta * 2];
+}
+
+function noiseOf(config: LabConfig): readonly Proposal[] {
+  const noise = MASK_POLICIES.find(({ value }) => value === config.maskPolicy)?.noise;
+  const key = noise as SettingKey | undefined;
+  return key === undefined ? [] : [[key, 1.5 * (config[key] as number)]];
+}
+
+/** Null if the value is out of range or unchanged. */
+function remedyOf(config: LabConfig, [key, raw]: Proposal): Remedy | null {
+  const setting: Setting = SETTINGS[key];
+  const parsed = parseSetting(key, typeof raw === "number" ? rounded(raw, setting as NumberSetting) : raw);
+  if ("problem" in parsed || parsed.value === config[key]) return null;
+  const told = (value: unknown): string => (typeof value === "boolean" ? (value ? "on" : "off") : String(value));
+  return {
+    label: `${setting.label} ${told(config[key])} → ${told(parsed.value)}`,
+    changes: { [key]: parsed.value },
+  };
+}
+
+/** Three significant digits; whole for settings that are whole numbers. */
+function rounded(value: number, { kind }: NumberSetting): number {
+  return kind === "int" ? Math.round(value) : Number(value.toPrecision(3));
+}
+
+// * Rewards that rise on held-out rows while the score that they stand for does not. Judged at evaluations alone, over paired
+// rows with intervals: from one step to the next a reward and a score part by chance.
+
+interface HollowGain {
+  readonly loop: LoopId;
+  /** Of the run's reward of sampled rollouts. */
+  readonly reward: Interval;
+  readonly score: Interval;
+  /** The term whose share of the reward rose most; null if the rows do not have the terms. */
+  readonly term: { readonly name: string; readonly difference: Interval } | null;
+}
+
+const SEED = 1;
+
+/**
+ * Loops whose reward has risen above its interval, while the interval of the held-out score is not above 0 and ends below
+ * that of the reward. The score is the loop's own of sampled rollouts, for masks their IoU with the true ones.
+ * @param loops those that train
+ */
+export function hollowGains(
+  { report, rows }: Pick<StoredEvaluation, "report" | "rows">,
+  baseline: StoredEvaluation | undefined,
+  loops: readonly LoopId[],
+): HollowGain[] {
+  return loops.flatMap((loop): HollowGain[] => {
+    const reward = report.reward?.scores[`reward${loop}_sampled`]?.difference ?? null;
+    const score = scoreOf(report, loop);
+    if (baseline === undefined || reward === null || score === null) return [];
+    const hollow = reward.low > 0 && score.low <= 0 && score.high < reward.low;
+    return hollow ? [{ loop, reward, score, term: carrier(rows, baseline.rows, loop) }] : [];
+  });
+}
+
+/** One sentence, for the alarms of a run. */
+export function hollowAlarm({ loop, reward, score, term }: HollowGain, step: number): Alarm {
+  const name = aboutLoop(loop).samples === "mask" ? "IoU of its masks" : `${aboutLoop(loop).heldOut}`;
+  const carried = term === null ? "" : `; "${term.name}" carries ${differenceText(term.difference)} of it`;
+  const message = `Loop ${loop}: on held-out rows the reward rose, ${differenceText(reward)}, but not the ${name}, ${differenceText(score)}${carried}. Lower that term's weight, or add one that follows the score`;
+  return { id: `hollow-gain-${loop}`, step, severity: "warning", message };
+}
+
+function scoreOf(report: EvalReport, loop: LoopId): Interval | null {
+  const { samples, heldOut } = aboutLoop(loop);
+  if (heldOut === undefined) return null;
+  const id = samples === "mask" ? "grounding_iou" : (`loop${loop}_sampled` as EvalMetric);
+  return report.difference?.[id] ?? null;
+}
+
+function carrier(rows: readonly RowScores[], before: readonly RowScores[], loop: LoopId): HollowGain["term"] {
+  const start = new Map(before.map((row) => [row.rowId, row]));
+  const reported = rows.filter(({ part }) => part === "report");
+  const names = [...new Set(reported.flatMap(({ parts }) => Object.keys(parts?.[loop] ?? {})))];
+  const gains = names.flatMap((name) => {
+    const both = reported.flatMap((row) => {
+      const [now, then] = [row.parts?.[loop]?.[name], start.get(row.rowId)?.parts?.[loop]?.[name]];
+      return now === undefined || then === undefined ? [] : [{ image: row.imageId, gain: now - then }];
+    });
+    if (both.length === 0) return [];
+    const images = both.map(({ image }) => image);
+    const gain = both.map((one) => one.gain);
+    return [{ name, difference: bootstrapMean(gain, images, SEED) }];
+  });
+  return gains.reduce<HollowGain["term"]>(
+    (most, own) => (most === null || own.difference.mean > most.difference.mean ? own : most),
+    null,
+  );
 }

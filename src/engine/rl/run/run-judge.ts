@@ -1,7 +1,9 @@
 /** `judge.json` of a run folder: the judge from each step on, without its key. */
+
 import * as z from "zod/mini";
 import { parseJsonAs } from "../../bytes/json.ts";
 import { quote, shortened } from "../../errors.ts";
+import { STREAM, uniform } from "../../gpu/random.ts";
 import type { JudgeDescription } from "../../rewards/judge/description.ts";
 import { ANY_MODEL } from "../../rewards/judge/providers/provider.ts";
 import type { RunFolder } from "../../runs/run-folder.ts";
@@ -67,4 +69,10 @@ function same(a: Named, b: Named): boolean {
 
 function name({ model, version }: Named): string {
   return `${quote(model)}, prompts ${shortened(version, 20)}`;
+}
+
+/** Jitter of the delays before retries of a judge request: a pure function of seed, request and retry. */
+export function judgeJitter(seed: number): (call: number, repeat: number) => number {
+  return (call, repeat) =>
+    uniform({ seed, step: 0, loop: 0, row: call, rollout: repeat, position: 0, stream: STREAM.judge });
 }

@@ -6,8 +6,8 @@ import { ranged } from "../../../../src/engine/rewards/judge/judge.ts";
 import { timerClock } from "../../../../src/engine/rewards/judge/providers/caller.ts";
 import { type Circumstances, diagnose } from "../../../../src/engine/rewards/judge/providers/diagnosis.ts";
 import { parseEndpoint, redactor } from "../../../../src/engine/rewards/judge/providers/endpoint.ts";
-import type { JudgeFailure } from "../../../../src/engine/rewards/judge/providers/failure.ts";
 import { retryAfterMs, statusFailure } from "../../../../src/engine/rewards/judge/providers/openai.ts";
+import type { JudgeFailure } from "../../../../src/engine/rewards/judge/providers/provider.ts";
 import {
   checkPrompts,
   DEFAULT_PROMPTS,
@@ -24,7 +24,7 @@ import {
   replyObject,
 } from "../../../../src/engine/rewards/judge/questions/question-set.ts";
 import { openJudge } from "../../../../src/engine/rewards/judge/setup.ts";
-import { judgeJitter } from "../../../../src/engine/rl/run/judge-jitter.ts";
+import { judgeJitter } from "../../../../src/engine/rl/run/run-judge.ts";
 import { clearJudgeCache, judgeCache } from "../../../../src/engine/runs/judge-cache.ts";
 import { listRuns } from "../../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../../src/engine/storage/memory-store.ts";

@@ -1,8 +1,9 @@
 /** Judge requests under limits: concurrency, timeout, retries, budget. */
+
 import { LabError } from "../../../errors.ts";
 import type { Budget } from "../budget.ts";
-import { JudgeFailure } from "./failure.ts";
 import type { ChatReply, ChatRequest, JudgeProvider } from "./provider.ts";
+import { JudgeFailure } from "./provider.ts";
 
 /** Clock of a judge, which tests replace. */
 export interface Clock {
@@ -179,4 +180,16 @@ async function pause(clock: Clock, milliseconds: number, signal: AbortSignal): P
 
 function stopIfAborted(signal: AbortSignal): void {
   if (signal.aborted) throw new LabError("cancelled", "The judge requests were stopped");
+}
+
+/**
+ * Waits until every call has ended, even if one fails, because all calls are charged to the same account.
+ * @throws the first failure in order
+ */
+export async function together<Value>(calls: readonly Promise<Value>[]): Promise<Value[]> {
+  const settled = await Promise.allSettled(calls);
+  return settled.map((outcome) => {
+    if (outcome.status === "rejected") throw outcome.reason;
+    return outcome.value;
+  });
 }

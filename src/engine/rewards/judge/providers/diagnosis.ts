@@ -1,5 +1,5 @@
 /** Explains a failed judge call to the user, with the setting to change. */
-import type { FailureKind } from "./failure.ts";
+import type { FailureKind } from "./provider.ts";
 
 /** Findings about a server that did not answer. */
 export interface ReachReport {

@@ -2,8 +2,8 @@
 import { isRecord, parseJson } from "../../../bytes/json.ts";
 import { shortened, thrownText } from "../../../errors.ts";
 import { parseEndpoint, redactor } from "./endpoint.ts";
-import { JudgeFailure } from "./failure.ts";
 import type { ChatMessage, ChatReply, ChatRequest, JudgeProvider } from "./provider.ts";
+import { JudgeFailure } from "./provider.ts";
 import { type ServerError, serverError } from "./server-error.ts";
 
 // Reads the reply from a chat answer in the OpenAI format, which servers and models in a tab share.

@@ -8,9 +8,9 @@ import { pythonStrip } from "../../../bytes/text.ts";
 import { parseAnswer } from "../../judge-score.ts";
 import { dlcPrompt } from "../asked.ts";
 import type { JudgeKind } from "../judge-kind.ts";
-import { JudgeFailure } from "../providers/failure.ts";
+import { together } from "../providers/caller.ts";
 import type { ChatMessage } from "../providers/provider.ts";
-import { together } from "../providers/together.ts";
+import { JudgeFailure } from "../providers/provider.ts";
 import type { JudgePrompts } from "./prompts.ts";
 import type { WrittenQuestions } from "./question-set.ts";
 

@@ -7,8 +7,8 @@ import { sha256Hex } from "../../../bytes/hash.ts";
 import type { JudgeQuestion } from "../../judge-score.ts";
 import { answersPrompt, questionsPrompt } from "../asked.ts";
 import type { AskSession, JudgeKind } from "../judge-kind.ts";
-import { JudgeFailure } from "../providers/failure.ts";
 import type { ChatRequest } from "../providers/provider.ts";
+import { JudgeFailure } from "../providers/provider.ts";
 import { type JudgePrompts, plainCaption } from "./prompts.ts";
 import {
   answerSchema,

@@ -5,8 +5,8 @@
 import { isRecord, parseJson } from "../../../bytes/json.ts";
 import { badInput, type LabError, thrownText } from "../../../errors.ts";
 import { type JudgeQuestion, recognitionQuestion, type ScoredChoice } from "../../judge-score.ts";
-import { JudgeFailure } from "../providers/failure.ts";
 import type { JsonSchema } from "../providers/provider.ts";
+import { JudgeFailure } from "../providers/provider.ts";
 
 // Reads the JSON object in a model's reply: the only one in a code fence, else exactly one object after any reasoning.
 

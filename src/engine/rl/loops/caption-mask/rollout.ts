@@ -4,11 +4,15 @@
  */
 
 import { inBatches } from "../../../bytes/collections.ts";
-import { encodeRle, type Rle } from "../../../data/mask/rle.ts";
-import type { TrainingRow } from "../../../data/training-row.ts";
-import { rowSize } from "../../../data/training-row.ts";
+import { needsReference } from "../../../config/derived.ts";
+import { ONE_PICTURE, viewed } from "../../../data/film-strip.ts";
+import { encodeRle, maskIou, type Rle } from "../../../data/mask/rle.ts";
+import { rowSize, type TrainingRow } from "../../../data/training-row.ts";
 import { LabError } from "../../../errors.ts";
+import { type EvalRow, type EvaluateLoop, evalKey } from "../../../eval/held-out.ts";
+import { normal, uniform } from "../../../gpu/random.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
+import { nearestMask } from "../../../model/preprocess/region-grid.ts";
 import type { FoundMask } from "../../../model/sam2/postprocess.ts";
 import type { Weights } from "../../../model/weights/weights.ts";
 import {
@@ -21,21 +25,86 @@ import {
 } from "../../../policy/caption-likelihood.ts";
 import type { ImageFeatures } from "../../../policy/features.ts";
 import { maskPolicyOf } from "../../../policy/mask/mask-policies.ts";
-import { type PhraseOutput, pacedPhraseOutputs, phraseOutputs } from "../../../policy/phrase-output.ts";
+import { type MaskAnchor, type MaskDraws, maskAnchor, wantsAnchor } from "../../../policy/mask/mask-policy.ts";
+import { type DescribedPicture, describePictures } from "../../../policy/partner.ts";
+import {
+  type PhraseOutput,
+  type PhraseOutputs,
+  pacedPhraseOutputs,
+  phraseOutputs,
+} from "../../../policy/phrase-output.ts";
 import { regionCells, segmentPrompt } from "../../../policy/prompts.ts";
 import { meanScores } from "../../../rewards/composer/compose-group.ts";
 import { rewardPlan } from "../../../rewards/composer/plan.ts";
+import type { RolloutFacts } from "../../../rewards/term.ts";
 import type { ScoredRollout } from "../../../rewards/types.ts";
+import { EVAL_DRAWS } from "../../../runs/evaluations/evaluation-metrics.ts";
 import { coin, trainedRollouts } from "../../objective/group-advantages.ts";
 import { NO_CAPTIONER } from "../../run/start/captioner.ts";
-import { groupNumber, maskDraws, type StepContext, withFeatures } from "../../step/context.ts";
+import { readLogProbs } from "../../step/backward.ts";
+import { groupNumber, maskDraws, type StepContext, tokenKey, withFeatures } from "../../step/context.ts";
 import type { ActionScores, AuxiliaryLoss, DrawnGroup, Group, LoopRollouts } from "../../step/group.ts";
 import { dataCaptionObservations, maskMetrics, pairMetrics } from "../../step/metrics/rollout-metrics.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";
-import { evaluate } from "./evaluate.ts";
-import { partnerCaptions } from "./partner-captions.ts";
 import { type ActedMasks, asked, factsOf, formOf, type Pictured, sampleMasks } from "./sample-masks.ts";
-import { askStart, decodeFor, type StartAnswer } from "./start-answer.ts";
+
+// * Loop 2 on held-out rows: the partner describes the greedy mask and the masks that the run's mask policy samples.
+// Scores are METEOR, the IoU of the greedy mask, and the partner's caption of the true mask.
+
+const evaluate: EvaluateLoop = async (deps, rows) => {
+  const { model, config, partner, scorer, signal } = deps;
+  const sampledMasks = await sampleMasks(deps, rows, EVAL_DRAWS, (at) => evalMaskDraws(rows[at]?.index ?? 0));
+  for (const { actions } of sampledMasks) actions.dispose();
+  const found = sampledMasks.map(({ greedy, masks }): FoundMask[] => [greedy, ...masks]);
+  const pixels = found.map((own) => own.map(({ mask }) => mask));
+  // The true mask comes last: the partner's caption of it is compared with the policy's.
+  const captions = await describePictures(
+    model,
+    partner,
+    rows.map(({ row, features }, at) => ({ features, masks: [...(pixels[at] ?? []), row.mask], ...rowSize(row) })),
+    {
+      maxCompletionLength: config.partnerMaxTokens,
+      logitGuard: config.logitGuard,
+      keepTiny: config.smallRegions === "force",
+      signal,
+    },
+  );
+  const pictures = rows.map(({ row, features }, at) => judgedPicture(row, features, pixels[at] ?? []));
+  const likelihoods = await wantedLikelihoods(deps, 2, pictures);
+  return Promise.all(
+    sampledMasks.map(async ({ actions: { weights }, greedy: { mask } }, at) => {
+      const { row } = rows[at] as EvalRow;
+      const { height, width } = rowSize(row);
+      const texts = captions[at] as (string | null)[];
+      const pairs = texts.map((text) => ({ reference: row.summary.caption, hypothesis: text ?? "" }));
+      const meteor = (await scorer.score(pairs)).map(({ reward }) => reward ?? 0);
+      const facts = (found[at] ?? []).map((one, n) => {
+        const predicted = encodeRle(one.mask, height, width);
+        const form = n === 0 ? {} : formOf((sampledMasks[at] as ActedMasks).actions, n - 1);
+        return factsOf(row, predicted, one, texts[n] ?? null, { ...likelihoodFact(likelihoods[at], n), ...form });
+      });
+      const [greedy, ...sampled] = facts as [RolloutFacts, ...RolloutFacts[]];
+      const { iou, intersection, union } = maskIou(mask, row.mask);
+      const record = {
+        maskGreedy: encodeRle(mask, height, width),
+        groundingPixels: [intersection, union] as const,
+        captionPrime: texts[0] ?? "",
+        grounding_iou: iou,
+        partnerCaption: texts.at(-1) ?? "",
+        partnerMeteor: meteor.at(-1) ?? 0,
+      };
+      return { greedy, sampled, weights, scores: meteor.slice(0, -1), record };
+    }),
+  );
+};
+
+function evalMaskDraws(row: number): MaskDraws {
+  return {
+    normal: (rollout, position) => normal(evalKey(2, row, rollout, position)),
+    uniform: (rollout, position) => uniform(evalKey(2, row, rollout, position)),
+    token: (rollout) => evalKey(2, row, rollout, 0),
+  };
+}
 
 export const captionMask: Loop = {
   ...REGION_ROWS,
@@ -303,4 +372,81 @@ function rewardShares(rewards: readonly (number | null)[]): number[] {
   const scores = rewards.map((reward) => Math.max(0, reward ?? 0));
   const total = scores.reduce((sum, reward) => sum + reward, 0);
   return scores.map((reward) => (total > 0 ? reward / total : 1 / rewards.length));
+}
+
+// The partner's captions of the masks of loop 2: the likeliest one of each, or a few sampled ones.
+
+/** @returns [picture][draw][mask]; null for a mask that covers no visual token */
+async function partnerCaptions(
+  context: StepContext,
+  pictures: readonly DescribedPicture[],
+): Promise<readonly (readonly (readonly (string | null)[])[])[]> {
+  const { model, config, partner, signal } = context;
+  const { partnerTemperature: temperature } = config;
+  const draws = temperature === 0 ? 1 : config.partnerSamples;
+  const repeated = pictures.map((picture) => ({
+    ...picture,
+    masks: Array.from({ length: draws }, () => picture.masks).flat(),
+  }));
+  const captions = await describePictures(model, partner, repeated, {
+    maxCompletionLength: config.partnerMaxTokens,
+    logitGuard: config.logitGuard,
+    keepTiny: config.smallRegions === "force",
+    groupsAtOnce: config.groupsAtOnce,
+    signal,
+    ...(temperature === 0
+      ? {}
+      : { sampling: { temperature, key: (picture: number, at: number) => tokenKey(context, 2, picture, at) } }),
+  });
+  return pictures.map(({ masks }, picture) =>
+    Array.from({ length: draws }, (_, draw) =>
+      (captions[picture] as (string | null)[]).slice(draw * masks.length, (draw + 1) * masks.length),
+    ),
+  );
+}
+
+// Answers of the run's starting weights for the mask decoder's anchor and for the reference.
+
+/** Decode the masks before the tidy, so that they outlive it. */
+function decodeFor(outputs: PhraseOutputs, items: readonly (Pictured & ActedMasks)[], anchored: boolean): void {
+  if (anchored || items.some(({ actions }) => actions.readsMasks || actions.imitate !== undefined)) {
+    outputs.all[0]?.decoded();
+  }
+}
+
+interface StartAnswer {
+  readonly anchor: MaskAnchor | null;
+  readonly startLogps: Float32Array | null;
+}
+
+/** Adds to `answers` the answers of the run's starting weights for anchor and reference, computed in one pass. */
+async function askStart(
+  context: StepContext,
+  items: readonly (Pictured & ActedMasks)[],
+  answers: StartAnswer[],
+): Promise<void> {
+  const { model, config } = context;
+  const anchored = wantsAnchor(config);
+  const referred = needsReference(config) && config.reference === "start" && !config.syncRefModel;
+  if (!anchored && !referred) {
+    answers.push(...items.map(() => ({ anchor: null, startLogps: null })));
+    return;
+  }
+  const outputs = await pacedPhraseOutputs(model, context.start, items.map(asked), context.signal);
+  try {
+    decodeFor(outputs, items, anchored);
+    const startLogps = referred
+      ? await readLogProbs(() => items.map(({ actions }, at) => actions.logProbs(outputs.all[at] as PhraseOutput)))
+      : [];
+    for (const [at, { row }] of items.entries()) {
+      const { height, width, view = ONE_PICTURE } = rowSize(row);
+      const part = viewed(row.mask, view);
+      const target = (rows: number, side: number) =>
+        Float32Array.from(nearestMask(part, (height / view.total) * view.frames.length, width, rows, side));
+      const anchor = anchored ? await maskAnchor(config, outputs.all[at] as PhraseOutput, target) : null;
+      answers.push({ anchor, startLogps: startLogps[at] ?? null });
+    }
+  } finally {
+    outputs.dispose();
+  }
 }

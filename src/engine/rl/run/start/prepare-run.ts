@@ -14,7 +14,7 @@ import { keepDifficulty, keptDifficulty, needsDifficulty, type RowDifficulty } f
 import { readEvaluations, type StoredEvaluation, writeEvaluations } from "../../../runs/evaluations/evaluations.ts";
 import { type Fork, forkRun } from "../../../runs/library/fork.ts";
 import { LAB, type RunManifest, VERSION } from "../../../runs/manifest.ts";
-import { createRun, openRun, type RunFolder } from "../../../runs/run-folder.ts";
+import { createRun, failedRun, openRun, type RunFolder } from "../../../runs/run-folder.ts";
 import { settingsOf } from "../../../runs/run-parts.ts";
 import { type RowList, type RunRows, runRows } from "../../../runs/run-rows.ts";
 import type { RunStore } from "../../../storage/store.ts";
@@ -23,7 +23,6 @@ import { disposeState, type TrainingState } from "../../optim/training-state.ts"
 import { type RowOrder, rowOrder } from "../../step/data-order.ts";
 import { raiseAlarm } from "../alarms.ts";
 import { judgeRecord } from "../run-judge.ts";
-import { failedRun } from "../run-state.ts";
 import type { LoadedModel, SessionDeps } from "../session-types.ts";
 import { refuseBlockers } from "./blockers.ts";
 import { requireCaptioner } from "./captioner.ts";
