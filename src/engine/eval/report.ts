@@ -215,7 +215,7 @@ export async function storeEvaluation(
   return report;
 }
 
-// * Metrics of referring segmentation (RefCOCO) for true captions: mean IoU of the rows (gIoU), IoU of all rows' pixels
+// Metrics of referring segmentation (RefCOCO) for true captions: mean IoU of the rows (gIoU), IoU of all rows' pixels
 // (cIoU), which weights large regions most, and the share of rows whose IoU reaches a threshold (P@).
 
 type SegmentedRows = readonly RowScores[];

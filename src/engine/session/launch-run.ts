@@ -165,7 +165,7 @@ async function restored(
   return { state, step };
 }
 
-// * Recovers a run from a lost device (driver reset, GPU process killed): reports it, opens the device again, loads the
+// Recovers a run from a lost device (driver reset, GPU process killed): reports it, opens the device again, loads the
 // weights and continues from the newest checkpoint. A second loss within a minute pauses the run.
 
 type RunEnd = "finished" | "stopped";

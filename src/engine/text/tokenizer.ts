@@ -447,7 +447,7 @@ function withSpecials(
   };
 }
 
-// * The decoder of tokenizer.json for vocabularies with byte pieces (Llama, Phi-3). Hugging Face's JavaScript library
+// The decoder of tokenizer.json for vocabularies with byte pieces (Llama, Phi-3). Hugging Face's JavaScript library
 // decodes runs of bytes leniently; the original writes one U+FFFD for every byte of a run that is not UTF-8.
 
 /** Maps tokens to tokens; a chain of steps ends in one text. */

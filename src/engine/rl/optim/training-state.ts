@@ -450,7 +450,7 @@ export async function restoreState(
   }
 }
 
-// * Learning-rate schedules; step 0 is the first optimiser step
+// Learning-rate schedules; step 0 is the first optimiser step
 // (docs/spec/grpo.md#17-optimiser-schedule-accumulation-clipping).
 
 export type ScheduleSettings =

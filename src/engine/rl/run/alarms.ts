@@ -428,7 +428,7 @@ function rounded(value: number, { kind }: NumberSetting): number {
   return kind === "int" ? Math.round(value) : Number(value.toPrecision(3));
 }
 
-// * Rewards that rise on held-out rows while the score that they stand for does not. Judged at evaluations alone, over paired
+// Rewards that rise on held-out rows while the score that they stand for does not. Judged at evaluations alone, over paired
 // rows with intervals: from one step to the next a reward and a score part by chance.
 
 interface HollowGain {

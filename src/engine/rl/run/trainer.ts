@@ -428,7 +428,7 @@ export class Trainer {
   }
 }
 
-// * Handles a step or evaluation for which the GPU refused memory: finds the cause, frees the buffers, and chooses
+// Handles a step or evaluation for which the GPU refused memory: finds the cause, frees the buffers, and chooses
 // smaller settings to repeat it with.
 
 /** Thrown instead of an uncaptured error when a buffer is created with its contents. */

@@ -185,7 +185,7 @@ function endsWith(bytes: Uint8Array, end: readonly number[]): boolean {
   return bytes.length >= end.length && end.every((byte, at) => bytes[bytes.length - end.length + at] === byte);
 }
 
-// * Arrow columns from plain values. The library's builders compile code from text, which the content security policy
+// Arrow columns from plain values. The library's builders compile code from text, which the content security policy
 // forbids, so this module lays out the buffers of the Arrow columnar format.
 
 /**

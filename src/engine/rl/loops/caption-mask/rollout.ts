@@ -48,7 +48,7 @@ import { dataCaptionObservations, maskMetrics, pairMetrics } from "../../step/me
 import { type Loop, REGION_ROWS } from "../loop.ts";
 import { type ActedMasks, asked, factsOf, formOf, type Pictured, sampleMasks } from "./sample-masks.ts";
 
-// * Loop 2 on held-out rows: the partner describes the greedy mask and the masks that the run's mask policy samples.
+// Loop 2 on held-out rows: the partner describes the greedy mask and the masks that the run's mask policy samples.
 // Scores are METEOR, the IoU of the greedy mask, and the partner's caption of the true mask.
 
 const evaluate: EvaluateLoop = async (deps, rows) => {
