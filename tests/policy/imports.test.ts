@@ -104,7 +104,7 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   "run-address": ["hub"],
   "reward-bench": ["rollout-tools"],
   "data-sets": ["archives"],
-  suites: ["archives", "clips", "data-sets", "try-out"],
+  suites: ["archives", "clips", "data-sets", "exchange", "try-out"],
 };
 
 /** Packages by the part that may use them; a part that is absent may use none. */

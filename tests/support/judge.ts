@@ -4,9 +4,8 @@ import { type CaptionJudge, captionJudge, type JudgeSettings } from "../../src/e
 import type { JudgeKind } from "../../src/engine/rewards/judge/judge-kind.ts";
 import { type Clock, timerClock } from "../../src/engine/rewards/judge/providers/caller.ts";
 import { serverProvider } from "../../src/engine/rewards/judge/providers/openai.ts";
-import { dlcJudge } from "../../src/engine/rewards/judge/questions/dlc-judge.ts";
+import { dlcJudge, questionJudge } from "../../src/engine/rewards/judge/questions/judges.ts";
 import { DEFAULT_PROMPTS, promptVersion } from "../../src/engine/rewards/judge/questions/prompts.ts";
-import { questionJudge } from "../../src/engine/rewards/judge/questions/question-judge.ts";
 import { parseQuestionFile } from "../../src/engine/rewards/judge/questions/question-set.ts";
 
 const FAST = 20;

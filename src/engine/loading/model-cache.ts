@@ -3,17 +3,89 @@
  * original config and tokenizer files, parts of packed weights, a journal line for every complete part, and finally the
  * manifest. Without a manifest the entry is unfinished: it can be continued from its journal, or removed.
  */
+
 import * as z from "zod/mini";
 import { sha256Hex } from "../bytes/hash.ts";
 import { intactJson } from "../bytes/json.ts";
-import { type ByteFolder, type ByteSource, folderOf } from "../bytes/source.ts";
+import { type ByteFolder, type ByteSource, folderOf, joinBytes } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
-import { WEIGHT_STORAGES } from "../gpu/packed/storage.ts";
+import { blockBytes, WEIGHT_STORAGES } from "../gpu/packed/storage.ts";
 import type { StorageChoice } from "../model/weights/storage-choice.ts";
 import type { WeightPiece } from "../model/weights/weight-pieces.ts";
 import { hold, type RunLocks } from "../storage/lock.ts";
 import type { RunStore } from "../storage/store.ts";
-import { decodePieces, encodePart, PART, type PartRecord } from "./parts.ts";
+
+// Converts pieces of weights to the bytes of a stored part, and back.
+
+const amount = z.number().check(z.int(), z.gte(0));
+const shape = z.array(amount).check(z.maxLength(8));
+
+/** A piece of a part; its words directly follow those of the previous piece. */
+const PIECE = z.union([
+  z.strictObject({ name: z.string(), shape }),
+  z.object({
+    name: z.string(),
+    shape: z.tuple([amount, amount]),
+    storage: z.enum(WEIGHT_STORAGES),
+    first: amount,
+    rows: amount,
+    unit: z.number().check(z.positive()),
+  }),
+]);
+type PieceRecord = z.output<typeof PIECE>;
+
+/** A line of the journal. */
+const PART = z.object({
+  file: z.string().check(z.regex(/^part-\d{5,9}\.bin$/)),
+  bytes: amount,
+  sha256: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
+  pieces: z.array(PIECE),
+});
+type PartRecord = z.output<typeof PART>;
+
+async function encodePart(
+  index: number,
+  pieces: readonly WeightPiece[],
+): Promise<{ readonly record: PartRecord; readonly content: Uint8Array<ArrayBuffer> }> {
+  const arrays = pieces.flatMap((piece): (Float32Array | Uint32Array)[] =>
+    piece.kind === "tensor" ? [piece.values] : [piece.packed.values, piece.packed.scales],
+  );
+  const content = joinBytes(arrays);
+  const record: PartRecord = {
+    file: `part-${String(index).padStart(5, "0")}.bin`,
+    bytes: content.length,
+    sha256: await sha256Hex(content),
+    pieces: pieces.map((piece): PieceRecord => {
+      if (piece.kind === "tensor") return { name: piece.name, shape: [...piece.shape] };
+      const { name, shape, storage, first, rows, packed } = piece;
+      return { name, shape: [...shape], storage, first, rows, unit: packed.unit };
+    }),
+  };
+  return { record, content };
+}
+
+/** @throws LabError("storage") when the record does not describe these bytes */
+function* decodePieces(record: PartRecord, bytes: Uint8Array<ArrayBuffer>): Generator<WeightPiece> {
+  let at = 0;
+  const words = (amount: number): Uint32Array<ArrayBuffer> => {
+    const start = bytes.byteOffset + at;
+    at += 4 * amount;
+    if (at > bytes.length) throw new LabError("storage", `${record.file} is shorter than its record says`);
+    return new Uint32Array(bytes.buffer, start, amount);
+  };
+  for (const piece of record.pieces) {
+    const { name, shape } = piece;
+    if (!("storage" in piece)) {
+      const { buffer, byteOffset, length } = words(shape.reduce((product, side) => product * side, 1));
+      yield { kind: "tensor", name, shape, values: new Float32Array(buffer, byteOffset, length) };
+      continue;
+    }
+    const { storage, first, rows, unit } = piece;
+    const sizes = blockBytes(storage, piece.shape[1], rows);
+    const packed = { values: words(sizes.values / 4), scales: words(sizes.scales / 4), unit };
+    yield { kind: "rows", name, shape: piece.shape, storage, first, rows, packed };
+  }
+}
 
 const FORMAT = "sa2va-lab-weights/1";
 const MANIFEST = "manifest.json";

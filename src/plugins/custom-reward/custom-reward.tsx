@@ -9,9 +9,9 @@ import { changeConfig, useSession } from "../../app/stores/session.ts";
 import { fixed } from "../../app/styles/format.ts";
 import { shownLoops } from "../../engine/config/derived.ts";
 import { hasWeight, weightKey } from "../../engine/config/groups/reward-weights.ts";
-import { EXAMPLE_REWARD, ROLLOUT_TYPES } from "../../engine/rewards/user/guide.ts";
 import { rewardHash } from "../../engine/rewards/user/hash.ts";
 import styles from "./custom-reward.module.css";
+import { EXAMPLE_REWARD, ROLLOUT_TYPES } from "./guide.ts";
 
 let newest = "";
 

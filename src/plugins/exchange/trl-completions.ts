@@ -6,7 +6,6 @@
 import type { ByteSource } from "../../engine/bytes/source.ts";
 import { pickedFolder } from "../../engine/data/blob-source.ts";
 import { openParquet } from "../../engine/data/parquet/table.ts";
-import { type WrittenColumn, writeParquet } from "../../engine/data/parquet/write.ts";
 import { type Cell, isBinaryCell } from "../../engine/data/tables/table.ts";
 import { badInput } from "../../engine/errors.ts";
 import { type ExportFiles, type ExportFormat, wholeFile } from "../../engine/export/export-file.ts";
@@ -15,6 +14,7 @@ import type { RunFolder } from "../../engine/runs/run-folder.ts";
 import { withVisualTokens } from "../../engine/text/prompt.ts";
 import type { DataPlace, ServedAt } from "../../protocol/plugin-calls.ts";
 import type { Completion, Completions } from "./completions.ts";
+import { type WrittenColumn, writeParquet } from "./parquet-write.ts";
 
 export const trlCompletions: ExportFormat = { uses: [], files: completionFiles };
 

@@ -2,10 +2,11 @@
  * Evaluations of the same rows in one table: one line per row, one column per evaluation, rows with the largest spread
  * first.
  */
-import { type WrittenColumn, writeParquet } from "../../engine/data/parquet/write.ts";
+
 import { badInput } from "../../engine/errors.ts";
 import { tableCsv } from "../../engine/runs/csv.ts";
 import { EVAL_METRICS, type EvalMetric, type StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
+import { type WrittenColumn, writeParquet } from "../exchange/parquet-write.ts";
 import type { AnsweredItem, Suite } from "./suite.ts";
 
 /** A row as one evaluation scored it. */

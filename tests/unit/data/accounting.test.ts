@@ -6,10 +6,10 @@ import { encode as encodePng } from "fast-png";
 import { expect, test } from "vitest";
 import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { memoryFolder } from "../../../src/engine/bytes/source.ts";
-import { writeParquet } from "../../../src/engine/data/parquet/write.ts";
 import { READERS } from "../../../src/engine/data/readers/all.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { lostBy } from "../../../src/engine/data/sample.ts";
+import { writeParquet } from "../../../src/plugins/exchange/parquet-write.ts";
 import { type Files, pickle, tar } from "../../support/data-forms.ts";
 import { boxMask, jpg, png, row } from "./make.ts";
 

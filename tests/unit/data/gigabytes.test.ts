@@ -9,8 +9,8 @@ import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { flatReader } from "../../../src/engine/data/arrow/arrow-schema.ts";
 import { decodeRle } from "../../../src/engine/data/mask/rle.ts";
-import { i32, i64, list, struct as structOf, type Thrift, text } from "../../../src/engine/data/parquet/write.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
+import { i32, i64, list, struct as structOf, type Thrift, text } from "../../../src/plugins/exchange/parquet-write.ts";
 import { boxMask, counting, row } from "./make.ts";
 
 const struct = (fields: readonly (readonly [id: number, value: Thrift])[]): Thrift =>

@@ -2,15 +2,6 @@ import { gzipSync, zipSync } from "fflate";
 import { expect, test } from "vitest";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/source.ts";
 import { openParquet } from "../../../src/engine/data/parquet/table.ts";
-import {
-  i32,
-  i64,
-  list,
-  struct as structOf,
-  type Thrift,
-  text as thriftText,
-  varint,
-} from "../../../src/engine/data/parquet/write.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { adaptRow } from "../../../src/engine/data/row.ts";
 import { listTables } from "../../../src/engine/data/tables/list-tables.ts";
@@ -19,6 +10,15 @@ import type { ReadMeter, Table } from "../../../src/engine/data/tables/table.ts"
 import { badInput } from "../../../src/engine/errors.ts";
 import { readZip } from "../../../src/plugins/archives/mount.ts";
 import { readTar } from "../../../src/plugins/archives/tar.ts";
+import {
+  i32,
+  i64,
+  list,
+  struct as structOf,
+  type Thrift,
+  text as thriftText,
+  varint,
+} from "../../../src/plugins/exchange/parquet-write.ts";
 import { readPickle } from "../../../src/plugins/pickle/pickle.ts";
 import { pickle, tar } from "../../support/data-forms.ts";
 import { png } from "./make.ts";

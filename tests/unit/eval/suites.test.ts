@@ -15,7 +15,7 @@ import { evalLedger, evaluationsBeside } from "../../../scripts/lib/scores/eval-
 import { suiteJudge } from "../../../scripts/lib/scores/suite-judge.ts";
 import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { decodeRle, parseRle, type Rle, rleArea, rleFromBox } from "../../../src/engine/data/mask/rle.ts";
-import { writeParquet } from "../../../src/engine/data/parquet/write.ts";
+import { writeParquet } from "../../../src/plugins/exchange/parquet-write.ts";
 import { SUITES, suiteOf } from "../../../src/plugins/suites/all.ts";
 import { ptbTokens } from "../../../src/plugins/suites/benchmarks/ptb-tokens.ts";
 import { looksAt } from "../../../src/plugins/suites/finished.ts";

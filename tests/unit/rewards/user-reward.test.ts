@@ -3,8 +3,8 @@ import { afterAll, describe, expect, it } from "vitest";
 import { nodeUserRewards } from "../../../scripts/lib/node/node-sandbox.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import type { RewardTerm, RolloutFacts } from "../../../src/engine/rewards/term.ts";
-import { EXAMPLE_REWARD } from "../../../src/engine/rewards/user/guide.ts";
 import { rewardHash } from "../../../src/engine/rewards/user/hash.ts";
+import { EXAMPLE_REWARD } from "../../../src/plugins/custom-reward/guide.ts";
 import { AGREED } from "../../support/consent.ts";
 
 const user = nodeUserRewards(AGREED);

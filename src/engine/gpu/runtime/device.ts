@@ -13,8 +13,7 @@ import { type FormLimits, type ListedUnit, matrixUnit } from "../forms/records.t
 import { tf } from "../tf.ts";
 import { installConcatenate } from "../tfjs/concatenate.ts";
 import { installDeterministicMatMul } from "../tfjs/determinism.ts";
-import { installElementwise } from "../tfjs/elementwise.ts";
-import { installFlattened } from "../tfjs/flattened.ts";
+import { installElementwise, installFlattened } from "../tfjs/elementwise.ts";
 import { installRearrange } from "../tfjs/rearrange.ts";
 import { installReductions } from "../tfjs/reductions.ts";
 import { watchDevice } from "./counters.ts";

@@ -10,9 +10,8 @@ import type { Clock } from "./providers/caller.ts";
 import { parseEndpoint, redactor } from "./providers/endpoint.ts";
 import { listModels, type ServerDeps, serverProvider } from "./providers/openai.ts";
 import { ANY_MODEL, JudgeFailure, type JudgeProvider } from "./providers/provider.ts";
-import { dlcJudge } from "./questions/dlc-judge.ts";
+import { dlcJudge, questionJudge } from "./questions/judges.ts";
 import { checkPrompts, type JudgePrompts, promptVersion } from "./questions/prompts.ts";
-import { questionJudge } from "./questions/question-judge.ts";
 import { parseQuestionFile, type WrittenQuestions } from "./questions/question-set.ts";
 
 /** Services that a judge needs from its environment. */

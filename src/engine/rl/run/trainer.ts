@@ -6,16 +6,22 @@
 import { PLUGIN_MODES } from "../../../plugins/modes.ts";
 import { activeLoops, smallerSetting, weightedLoops } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
+import type { RowSource } from "../../data/training-row.ts";
 import { LabError, toLabError } from "../../errors.ts";
 import { type EvalDeps, evaluateRows, runReward } from "../../eval/held-out.ts";
 import { hasRewards, storeEvaluation } from "../../eval/report.ts";
+import type { LoraFields } from "../../formats/peft-names.ts";
 import { OutOfMemory } from "../../gpu/runtime/device.ts";
 import { trimPool, trimPoolToSmall } from "../../gpu/runtime/pool.ts";
 import { flushBackend } from "../../gpu/runtime/program.ts";
 import { gpuFinished } from "../../gpu/runtime/work-budget.ts";
+import type { Sa2vaModel } from "../../model/sa2va.ts";
+import type { Weights } from "../../model/weights/weights.ts";
 import { freeDecodeBuffers } from "../../policy/decode/decode-gpu.ts";
+import type { FeatureDiskCache } from "../../policy/feature-store.ts";
 import { createFeatureCache, type FeatureCache } from "../../policy/features.ts";
 import { pictureSettings } from "../../policy/region-marks.ts";
+import type { RewardScorer } from "../../rewards/types.ts";
 import { type Alarm, appendAlarm } from "../../runs/alarms.ts";
 import { pruneRun } from "../../runs/checkpoint/best-checkpoint.ts";
 import { writeCheckpoint } from "../../runs/checkpoint/checkpoint.ts";
@@ -24,17 +30,19 @@ import { readEvaluations } from "../../runs/evaluations/evaluations.ts";
 import { appendPhases } from "../../runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../runs/rollouts/records.ts";
 import { Thumbnails } from "../../runs/rollouts/thumbnails.ts";
-import { failedRun } from "../../runs/run-folder.ts";
+import { failedRun, type RunFolder } from "../../runs/run-folder.ts";
+import type { RunRows } from "../../runs/run-rows.ts";
 import { StorageFull } from "../../storage/store.ts";
 import { aboutLoop, LOOP_IDS } from "../loops/abouts.ts";
 import { LOOP_CODE } from "../loops/registry.ts";
-import { NonFiniteGradient, stateSets } from "../optim/training-state.ts";
+import { NonFiniteGradient, stateSets, type TrainingState } from "../optim/training-state.ts";
 import { runWeights, type StepContext } from "../step/context.ts";
+import type { RowOrder } from "../step/data-order.ts";
 import { drawnGroup, observedStep } from "../step/listeners.ts";
 import { totalLoss } from "../step/metrics/step-metrics.ts";
 import { evaluationRows } from "../step/sample.ts";
 import { type AlarmWatch, hollowAlarm, hollowGains, raiseAlarm, watchAlarms } from "./alarms.ts";
-import type { GivenRows, Phase } from "./events.ts";
+import type { GivenRows, Phase, TrainerEvent } from "./events.ts";
 import {
   DEVICE_METER,
   gpuTimes,
@@ -46,7 +54,6 @@ import {
   untilStored,
 } from "./run-control.ts";
 import { countersOf } from "./start/run-facts.ts";
-import type { TrainerDeps } from "./trainer-deps.ts";
 
 // The held-out evaluation of a step of a run.
 
@@ -513,4 +520,37 @@ function textOf(values: Partial<LabConfig>): string {
   return Object.entries(values)
     .map(([name, value]) => `${name} ${value}`)
     .join(" and ");
+}
+
+// Dependencies of a trainer.
+
+interface TrainerDeps {
+  readonly model: Sa2vaModel;
+  readonly config: LabConfig;
+  /** The trainer's owner disposes it after the run. */
+  readonly state: TrainingState;
+  /** Another checkpoint that computes likelihoods; its owner disposes it after the run. */
+  readonly captioner?: Weights | undefined;
+  readonly rows: RowSource;
+  /** Data-set indices of the training rows, at least one. */
+  readonly trainRows: readonly number[];
+  readonly order: RowOrder;
+  /** Held-out rows that evaluations score. */
+  readonly evaluated: Pick<RunRows, "selection" | "report">;
+  readonly scorer: RewardScorer;
+  readonly run: RunFolder;
+  /** Steps done before, 0 for a fresh run. */
+  readonly doneSteps: number;
+  /** Opens the disk cache of frozen features; none if absent. */
+  readonly openDiskCache?: ((tell: (alarm: Alarm) => void) => Promise<FeatureDiskCache | undefined>) | undefined;
+  readonly lora: LoraFields;
+  /** Seconds, monotonic. */
+  readonly now: () => number;
+  readonly emit: (event: TrainerEvent) => void;
+  /** Throws if the device has reported an error on any call so far; OutOfMemory if less work at once may succeed. */
+  readonly checkDevice: () => Promise<void>;
+  /** The device's report that memory ran out, if that was its first error. */
+  readonly whyFull: () => Promise<OutOfMemory | undefined>;
+  /** The message if the device is lost, else undefined. */
+  readonly whyLost: () => Promise<string | undefined>;
 }

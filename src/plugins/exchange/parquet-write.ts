@@ -2,7 +2,7 @@
  * Writes a flat table as Parquet: one row group, one uncompressed page per column, PLAIN values, every column optional.
  * Format: apache/parquet-format, version 1 of data pages; headers in Thrift's compact protocol.
  */
-import { joinBytes } from "../../bytes/source.ts";
+import { joinBytes } from "../../engine/bytes/source.ts";
 
 /** A value with its type. */
 export interface Thrift {

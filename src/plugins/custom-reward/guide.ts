@@ -1,6 +1,6 @@
 /** Help for writing a custom reward. */
 
-import { LOOP_IDS } from "../../rl/loops/abouts.ts";
+import { LOOP_IDS } from "../../engine/rl/loops/abouts.ts";
 
 /** A first function that shows the available input. */
 export const EXAMPLE_REWARD = `// Called once per rollout; returns a finite number. Types are stripped, nothing outside can be reached.
