@@ -298,7 +298,7 @@ describe("the fields of Setup", () => {
     const help = page.getByTestId("settings").getByText("Rollouts per prompt");
     await expect
       .poll(() => help.textContent())
-      .toMatch(/\. 2 to 64 · published recipes: 4 to 8 · TRL num_generations$/);
+      .toMatch(/\. 2 to 64 · published recipes: 4 to 8 · TRL num_generations $/);
     // A line may end with a separator, but begins with none.
     const pieces = help.locator("span");
     expect((await pieces.allTextContents()).filter((piece) => piece.startsWith("·"))).toEqual([]);

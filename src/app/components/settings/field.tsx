@@ -63,13 +63,14 @@ export function Field(props: {
         <Control id={id} name={name} setting={setting} value={value} />
       </div>
       <p className={`muted small ${styles.help}`} id={`${id}-help`}>
-        {setting.help}.
-        {facts.map((fact, at) => (
-          <Fragment key={fact}>
-            {" "}
-            <span className="nowrap">{at === facts.length - 1 ? fact : `${fact} ·`}</span>
-          </Fragment>
-        ))}
+        {setting.help}.{" "}
+        <span className="block">
+          {facts.map((fact, at) => (
+            <Fragment key={fact}>
+              <span className="nowrap">{at === facts.length - 1 ? fact : `${fact} ·`}</span>{" "}
+            </Fragment>
+          ))}
+        </span>
       </p>
       {children}
     </div>
