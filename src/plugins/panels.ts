@@ -13,6 +13,7 @@ export const PANELS: readonly PluginPanel[] = [
   { plugin: "reward-bench", at: "rewards", Panel: lazy(() => import("./reward-bench/bench-panel.tsx")) },
   { plugin: "reward-bench", at: "trial", Panel: lazy(() => import("./reward-bench/trial-panel.tsx")) },
   { plugin: "run-address", at: "open-run", Panel: lazy(() => import("./run-address/open-address.tsx")) },
+  { plugin: "fork", at: "fork", Panel: lazy(() => import("./fork/fork.tsx")) },
   { plugin: "custom-reward", at: "custom-reward", Panel: lazy(() => import("./custom-reward/custom-reward.tsx")) },
   { plugin: "run-address", at: "runs-elsewhere", Panel: lazy(() => import("./run-address/runs-elsewhere.tsx")) },
   { plugin: "exchange", at: "settings-file", Panel: lazy(() => import("./exchange/settings-file.tsx")) },

@@ -1,10 +1,10 @@
 /** The list of runs: filters, groups, what a run changed, and what a fork takes from the page. */
 import { expect, it } from "vitest";
-import { chosenSettings, forkableChanges } from "../../../src/app/screens/runs/run-dialog.tsx";
 import { fitsFilter, grouped, runChanges, tagFilter } from "../../../src/app/screens/runs/run-list.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import type { RunDigest } from "../../../src/engine/runs/library/digest.ts";
+import { chosenSettings, forkableChanges } from "../../../src/plugins/fork/fork.tsx";
 import { manifest } from "../runs/sample-run.ts";
 
 const demo = presetConfig("demo");

@@ -132,6 +132,15 @@ export interface Places {
   readonly "row-filter": FilteredRows;
   /** The tab *Memory* of System; null before the trainer has reported. */
   readonly memory: { readonly report: SystemReport | null };
+  /** In a dialog of Runs: how a run continues from one of its checkpoints. */
+  readonly fork: {
+    readonly run: RunDigest;
+    /** Whether it is stored elsewhere, so that only a copy can continue. */
+    readonly readOnly: boolean;
+    readonly onCancel: () => void;
+    /** Receives what the user decided on; null for nothing. */
+    readonly onWork: (work: Promise<unknown> | null) => void;
+  };
   /** On Setup, under *Memory and time in detail*. */
   readonly fit: { readonly plan: RunPlan };
   /** On the first tab of System, below the adapter. */

@@ -112,7 +112,7 @@ export function RunsScreen(): ReactNode {
         otherTabs={otherTabs.includes(id)}
         changes={own}
         resumeBlocker={blockerOf(run, unsaved, resumeNeeds(manifest, session).blocker)}
-        forkBlocker={blockerOf(run, unsaved)}
+        forkBlocker={blockerOf(run, hasPanels("fork") ? unsaved : "This page has no plug-in that forks runs")}
         colour={drawn.includes(run) ? drawn.indexOf(run) : null}
         compared={compared.includes(run)}
         compareBlocker={compareBlocker}
