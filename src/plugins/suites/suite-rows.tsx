@@ -4,7 +4,7 @@ import { MaskFigure } from "../../app/components/mask/mask-figure.tsx";
 import { OverlayControls } from "../../app/components/rollout/overlay-controls.tsx";
 import { Segmented } from "../../app/components/ui/controls.tsx";
 import evalStyles from "../../app/screens/train/held-out.module.css";
-import { CardAnswer, RowCards } from "../../app/screens/train/held-out-rows.tsx";
+import { RowCards } from "../../app/screens/train/held-out-rows.tsx";
 import { fixed } from "../../app/styles/format.ts";
 import { signed } from "../../engine/runs/evaluations/difference-text.ts";
 import { sourcePictureId } from "../../protocol/data.ts";
@@ -135,5 +135,25 @@ function Said(props: { readonly row: AnsweredItem }): ReactNode {
         ),
       )}
     </span>
+  );
+}
+
+/** An answer in a card: its picture, a name, a score and the answer's text. */
+function CardAnswer(props: {
+  readonly figure: ReactNode;
+  readonly name: string;
+  readonly score: string | null;
+  readonly children: ReactNode;
+}): ReactNode {
+  return (
+    <div>
+      {props.figure}
+      <p className={`grid ${styles.said}`}>
+        <small>
+          {props.name} {props.score !== null && <b>{props.score}</b>}
+        </small>
+        {props.children}
+      </p>
+    </div>
   );
 }

@@ -210,23 +210,3 @@ export function RowCards<T>(props: {
     </>
   );
 }
-
-/** An answer in a card: its picture, a name, a score and the answer's text. */
-export function CardAnswer(props: {
-  readonly figure: ReactNode;
-  readonly name: string;
-  readonly score: string | null;
-  readonly children: ReactNode;
-}): ReactNode {
-  return (
-    <div>
-      {props.figure}
-      <p className={`grid ${styles.said}`}>
-        <small>
-          {props.name} {props.score !== null && <b>{props.score}</b>}
-        </small>
-        {props.children}
-      </p>
-    </div>
-  );
-}
