@@ -19,6 +19,7 @@ import sa2va_lab.evaluation
 import sa2va_lab.train
 from sa2va_lab.errors import LabError
 from sa2va_lab.folder import RunFolder
+from sa2va_lab.judge import spending
 from sa2va_lab.order import Known, RowOrder
 from sa2va_lab.records import exact_json
 from sa2va_lab.run import OpenRun, _restored
@@ -286,3 +287,23 @@ def test_a_mistake_of_the_program_is_not_a_damaged_checkpoint(tmp_path: Path) ->
     wrong: Any = SimpleNamespace(**vars(run.context.model) | {"put": None})
     with pytest.raises(TypeError, match="not callable"):
         _restored(run.folder, wrong, run.context.state, team)
+
+
+def test_the_judge_of_dropped_steps_stays_counted_and_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def judged(run: OpenRun, team: Any) -> Outcome:
+        found = a_step(run, team)
+        return Outcome(found.metrics | {"judge/calls": 3, "judge/cost": 0.5}, *list(vars(found).values())[1:])
+
+    monkeypatch.setattr(sa2va_lab.train, "step_of", judged)
+    described = {"model": "m", "place": "a", "version": "v", "prompts": {}}
+    folder = folder_of(tmp_path / "run")
+    for last in (3, 5):
+        run = opened(RunFolder(folder.path), Alone())
+        run.context.scorer = SimpleNamespace(judge=SimpleNamespace(described=described))  # type: ignore[assignment]
+        train(run, Alone(), last, threading.Event())  # type: ignore[arg-type]
+        if last == 3:
+            shutil.rmtree(folder.path / "checkpoints" / "step-000003")
+    assert RunFolder(folder.path).manifest["judgeDropped"] == {"calls": 3, "cost": 0.5}
+    assert spending(RunFolder(folder.path)) == (18, 3.0)
+    stored = json.loads((folder.path / "judge.json").read_text())
+    assert [(own["fromStep"], own["model"]) for own in stored] == [(1, "m")]
