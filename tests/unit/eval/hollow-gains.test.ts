@@ -7,17 +7,25 @@ import { row, TERMS } from "../runs/sample-evaluations.ts";
 
 interface Means {
   readonly score: number;
+  /** METEOR of greedy captions. */
+  readonly meteor?: number;
   readonly parts: Readonly<Record<string, number>>;
 }
 
 /** @param loop whose reward and score have these means; every row differs a little from them, alike at every step */
-function evaluation(step: number, loop: 1 | 2, { score, parts }: Means, baseline: StoredEvaluation | null = null) {
+function evaluation(
+  step: number,
+  loop: 1 | 2,
+  { score, meteor = 0.5, parts }: Means,
+  baseline: StoredEvaluation | null = null,
+) {
   const rows = Array.from({ length: 24 }, (_, at): RowScores => {
     const own = Object.fromEntries(Object.entries(parts).map(([name, mean]) => [name, mean + ((at * 7) % 5) / 50]));
     const value = score + ((at * (step + 3)) % 7) / 100;
     const reward = Object.values(own).reduce((sum, part) => sum + part, 0);
     return row(`r${at}`, 0.5, {
       imageId: `picture ${at % 12}`,
+      caption_meteor: meteor + ((at * (step + 2)) % 5) / 100,
       [loop === 1 ? "loop1_sampled" : "grounding_iou"]: value,
       rewards: { [`reward${loop}_sampled`]: reward + ((at * (step + 1)) % 3) / 100 },
       parts: { [loop]: own },
@@ -29,7 +37,7 @@ function evaluation(step: number, loop: 1 | 2, { score, parts }: Means, baseline
 const START: Means = { score: 0.4, parts: { iou: 0.4, meteor: 0.1, length: -0.2 } };
 const found = (loop: 1 | 2, after: Means) => {
   const start = evaluation(0, loop, START);
-  return hollowGains(evaluation(20, loop, after, start), start, [1, 2]);
+  return hollowGains(evaluation(20, loop, after, start), [start], [1, 2]);
 };
 
 describe("an evaluation", () => {
@@ -61,10 +69,49 @@ describe("an evaluation", () => {
     const after = { score: 0.4, parts: { iou: 0.4, meteor: 0.4, length: -0.2 } };
     const start = evaluation(0, 1, START);
     const now = evaluation(20, 1, after, start);
-    expect(hollowGains(now, start, [2])).toEqual([]);
-    expect(hollowGains(now, undefined, [1])).toEqual([]);
+    expect(hollowGains(now, [start], [2])).toEqual([]);
+    expect(hollowGains(now, [], [1])).toEqual([]);
     // Rows of an older version have no terms: the alarm says what it knows.
     const older = { ...now, rows: now.rows.map(({ parts: _parts, ...own }) => own) };
-    expect(hollowGains(older, start, [1])[0]?.term).toBeNull();
+    expect(hollowGains(older, [start], [1])[0]?.term).toBeNull();
+  });
+});
+
+describe("words that are lost while the reward is the loop's own score", () => {
+  const paid = (score: number, meteor: number): Means => ({ score, meteor, parts: { iou: score } });
+  const start = evaluation(0, 1, paid(0.4, 0.1));
+  const learnt = evaluation(10, 1, paid(0.7, 0.6), start);
+  const later = (score: number, meteor: number, earlier = [start, learnt]) =>
+    hollowGains(evaluation(25, 1, paid(score, meteor), start), earlier, [1]);
+
+  it("are told beside the step where captions were best", () => {
+    const [gain, ...others] = later(0.8, 0.45);
+    expect(others).toEqual([]);
+    expect(gain).toMatchObject({ loop: 1, of: "captions", since: 10, term: { name: "iou" } });
+    expect(gain?.score.mean).toBeCloseTo(-0.15, 2);
+    const { message } = hollowAlarm(gain as NonNullable<typeof gain>, 25);
+    expect(message).toContain("since step 10, and METEOR of the captions fell, −0.15");
+    expect(message.length).toBeLessThanOrEqual(300);
+  });
+
+  it.each([
+    ["captions stay", 0.8, 0.6],
+    ["captions rise", 0.8, 0.7],
+    ["captions fall and the reward with them", 0.5, 0.3],
+    ["captions fall and the reward stays", 0.7, 0.3],
+  ])("are no alarm where %s", (_, score, meteor) => {
+    expect(later(score, meteor)).toEqual([]);
+  });
+
+  it("are no alarm beside the start alone, where captions were worse", () => {
+    expect(later(0.8, 0.45, [start])).toEqual([]);
+  });
+
+  it("are not judged beside an evaluation with other rewards", () => {
+    const other = {
+      ...learnt,
+      report: { ...learnt.report, reward: { ...learnt.report.reward, judge: "asked" as const } },
+    };
+    expect(later(0.8, 0.45, [start, other])).toEqual([]);
   });
 });

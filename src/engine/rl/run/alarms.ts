@@ -13,7 +13,7 @@ import { bootstrapMean } from "../../eval/bootstrap.ts";
 import { type Alarm, appendAlarm } from "../../runs/alarms.ts";
 import { differenceText } from "../../runs/evaluations/difference-text.ts";
 import type { EvalMetric } from "../../runs/evaluations/evaluation-metrics.ts";
-import type { EvalReport, Interval, RowScores, StoredEvaluation } from "../../runs/evaluations/evaluations.ts";
+import type { Interval, RowScores, StoredEvaluation } from "../../runs/evaluations/evaluations.ts";
 import type { GroupRecord, RolloutRecord, StepMetrics } from "../../runs/rollouts/records.ts";
 import type { RunFolder } from "../../runs/run-folder.ts";
 import { aboutLoop, LOOP_IDS, type LoopId } from "../loops/abouts.ts";
@@ -433,65 +433,90 @@ function rounded(value: number, { kind }: NumberSetting): number {
 
 interface HollowGain {
   readonly loop: LoopId;
-  /** Of the run's reward of sampled rollouts. */
+  /** "captions" for METEOR of captions that the loop pays for; "own" for the loop's score. */
+  readonly of: "own" | "captions";
+  /** Step of the evaluation that this one is compared with. */
+  readonly since: number;
+  /** Difference of the run's reward of sampled rollouts. */
   readonly reward: Interval;
   readonly score: Interval;
   /** The term whose share of the reward rose most; null if the rows do not have the terms. */
   readonly term: { readonly name: string; readonly difference: Interval } | null;
 }
 
+type Evaluated = Pick<StoredEvaluation, "report" | "rows">;
+type RowValue = (row: RowScores) => number | null | undefined;
+
 const SEED = 1;
 
 /**
- * Loops whose reward has risen above its interval, while the interval of the held-out score is not above 0 and ends below
- * that of the reward. The score is the loop's own of sampled rollouts, for masks their IoU with the true ones.
+ * Loops whose reward has risen above its interval without its score, for either of two scores. The loop's own, of sampled
+ * rollouts (for masks their IoU with the true ones), since the baseline: its interval is not above 0 and ends below that
+ * of the reward. For captions also METEOR, since the evaluation where it was best: its interval is below 0. The second
+ * sees words that are lost while the reward is the IoU, which is the loop's own score.
+ * @param earlier evaluations of the run before this one
  * @param loops those that train
  */
-export function hollowGains(
-  { report, rows }: Pick<StoredEvaluation, "report" | "rows">,
-  baseline: StoredEvaluation | undefined,
-  loops: readonly LoopId[],
-): HollowGain[] {
-  return loops.flatMap((loop): HollowGain[] => {
-    const reward = report.reward?.scores[`reward${loop}_sampled`]?.difference ?? null;
-    const score = scoreOf(report, loop);
-    if (baseline === undefined || reward === null || score === null) return [];
-    const hollow = reward.low > 0 && score.low <= 0 && score.high < reward.low;
-    return hollow ? [{ loop, reward, score, term: carrier(rows, baseline.rows, loop) }] : [];
+export function hollowGains(now: Evaluated, earlier: readonly Evaluated[], loops: readonly LoopId[]): HollowGain[] {
+  const start = earlier.find(({ report }) => report.step === now.report.baseline);
+  const comparable = earlier.filter(({ report }) => report.reward?.judge === now.report.reward?.judge);
+  const spoken = ({ report }: Evaluated): number => report.means.caption_meteor;
+  const best = comparable.reduce<Evaluated | undefined>(
+    (most, own) => (most === undefined || spoken(own) > spoken(most) ? own : most),
+    undefined,
+  );
+  return loops.flatMap((loop) => {
+    const { samples, heldOut } = aboutLoop(loop);
+    if (heldOut === undefined) return [];
+    const own: EvalMetric = samples === "mask" ? "grounding_iou" : (`loop${loop}_sampled` as EvalMetric);
+    const gain = (of: HollowGain["of"], metric: EvalMetric, before: Evaluated | undefined): HollowGain[] => {
+      const reward = since(now, before, (row) => row.rewards[`reward${loop}_sampled`]);
+      const score = since(now, before, (row) => row[metric]);
+      if (before === undefined || reward === null || score === null || reward.low <= 0) return [];
+      const hollow = of === "captions" ? score.high < 0 : score.low <= 0 && score.high < reward.low;
+      return hollow ? [{ loop, of, since: before.report.step, reward, score, term: carrier(now, before, loop) }] : [];
+    };
+    const [first] = [
+      ...gain("own", own, start),
+      ...(samples === "text" ? gain("captions", "caption_meteor", best) : []),
+    ];
+    return first ?? [];
   });
 }
 
 /** One sentence, for the alarms of a run. */
-export function hollowAlarm({ loop, reward, score, term }: HollowGain, step: number): Alarm {
-  const name = aboutLoop(loop).samples === "mask" ? "IoU of its masks" : `${aboutLoop(loop).heldOut}`;
+export function hollowAlarm({ loop, of, since, reward, score, term }: HollowGain, step: number): Alarm {
+  const own = aboutLoop(loop).samples === "mask" ? "IoU of its masks" : `${aboutLoop(loop).heldOut}`;
+  const rise = `Loop ${loop}: on held-out rows the reward rose, ${differenceText(reward)}`;
   const carried = term === null ? "" : `; "${term.name}" carries ${differenceText(term.difference)} of it`;
-  const message = `Loop ${loop}: on held-out rows the reward rose, ${differenceText(reward)}, but not the ${name}, ${differenceText(score)}${carried}. Lower that term's weight, or add one that follows the score`;
+  const message =
+    of === "captions"
+      ? `${rise} since step ${since}, and METEOR of the captions fell, ${differenceText(score)}${carried}. Raise beta, lower the rate, or fork from step ${since}`
+      : `${rise}, but not the ${own}, ${differenceText(score)}${carried}. Lower that term's weight, or add one that follows the score`;
   return { id: `hollow-gain-${loop}`, step, severity: "warning", message };
 }
 
-function scoreOf(report: EvalReport, loop: LoopId): Interval | null {
-  const { samples, heldOut } = aboutLoop(loop);
-  if (heldOut === undefined) return null;
-  const id = samples === "mask" ? "grounding_iou" : (`loop${loop}_sampled` as EvalMetric);
-  return report.difference?.[id] ?? null;
+/** Difference of a value over the report rows that have it in both evaluations; null without such rows. */
+function since({ rows }: Evaluated, before: Evaluated | undefined, value: RowValue): Interval | null {
+  const known = new Map((before?.rows ?? []).map((row) => [row.rowId, value(row)]));
+  const both = rows.flatMap((row) => {
+    const [now, then] = [value(row), known.get(row.rowId)];
+    return row.part !== "report" || now == null || then == null ? [] : [{ image: row.imageId, gain: now - then }];
+  });
+  if (both.length === 0) return null;
+  const images = both.map(({ image }) => image);
+  return bootstrapMean(
+    both.map(({ gain }) => gain),
+    images,
+    SEED,
+  );
 }
 
-function carrier(rows: readonly RowScores[], before: readonly RowScores[], loop: LoopId): HollowGain["term"] {
-  const start = new Map(before.map((row) => [row.rowId, row]));
-  const reported = rows.filter(({ part }) => part === "report");
-  const names = [...new Set(reported.flatMap(({ parts }) => Object.keys(parts?.[loop] ?? {})))];
-  const gains = names.flatMap((name) => {
-    const both = reported.flatMap((row) => {
-      const [now, then] = [row.parts?.[loop]?.[name], start.get(row.rowId)?.parts?.[loop]?.[name]];
-      return now === undefined || then === undefined ? [] : [{ image: row.imageId, gain: now - then }];
-    });
-    if (both.length === 0) return [];
-    const images = both.map(({ image }) => image);
-    const gain = both.map((one) => one.gain);
-    return [{ name, difference: bootstrapMean(gain, images, SEED) }];
-  });
-  return gains.reduce<HollowGain["term"]>(
-    (most, own) => (most === null || own.difference.mean > most.difference.mean ? own : most),
-    null,
-  );
+function carrier(now: Evaluated, before: Evaluated, loop: LoopId): HollowGain["term"] {
+  const names = new Set(now.rows.flatMap(({ parts }) => Object.keys(parts?.[loop] ?? {})));
+  return [...names].reduce<HollowGain["term"]>((most, name) => {
+    const difference = since(now, before, (row) => row.parts?.[loop]?.[name]);
+    if (difference === null || (most !== null && difference.mean <= most.difference.mean)) return most;
+    return { name, difference };
+  }, null);
 }

@@ -74,8 +74,8 @@ async function evaluateRun(
   trimPool();
   const report = await storeEvaluation(run.store, run.id, step, scores, { ...config, ...runReward(config) });
   emit({ type: "eval", report, pictures: reportPictures(scores) });
-  const baseline = (await readEvaluations(run.store, run.id)).find((own) => own.report.step === report.baseline);
-  for (const gain of hollowGains({ report, rows: scores }, baseline, weightedLoops(config))) {
+  const earlier = (await readEvaluations(run.store, run.id)).filter((own) => own.report.step < step);
+  for (const gain of hollowGains({ report, rows: scores }, earlier, weightedLoops(config))) {
     await raiseAlarm(run, emit, hollowAlarm(gain, step));
   }
 }
