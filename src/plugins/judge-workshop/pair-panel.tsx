@@ -5,13 +5,13 @@ import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { Facts } from "../../app/components/ui/table.tsx";
 import { stopJob, useJob } from "../../app/stores/jobs.ts";
 import { fixed } from "../../app/styles/format.ts";
-import { promptsOf } from "../../engine/rewards/judge/asked.ts";
 import type { RewardTerm } from "../../engine/rewards/term.ts";
 import type { CaptionPair } from "../../engine/rewards/types.ts";
 import { JudgeAnswers } from "../rollout-tools/reward-details.tsx";
 import { DiagnosisBox } from "./diagnosis-box.tsx";
 import styles from "./pair.module.css";
 import { ScoreBar } from "./score-bar.tsx";
+import { promptsOf } from "./test-pairs.ts";
 import { JUDGE_TEST, judgePair, type PairVerdict, useTryBlocker, useWorkshop } from "./workshop.ts";
 
 /** A pair of captions entered by the user, and its verdict. */

@@ -1,5 +1,15 @@
 /** Three fixed pairs of captions, for testing a judge, which must rank them in order. */
+
+import {
+  answersPrompt,
+  dlcPrompt,
+  type JudgePrompts,
+  plainCaption,
+  questionsPrompt,
+} from "../../engine/rewards/judge/questions/prompts.ts";
+import type { QuestionCounts } from "../../engine/rewards/judge/questions/question-set.ts";
 import { recognitionQuestion } from "../../engine/rewards/judge-score.ts";
+import type { JudgeDetail } from "../../engine/rewards/term.ts";
 import type { CaptionPair } from "../../engine/rewards/types.ts";
 
 const REFERENCE = "A brown dog with a red collar sits on green grass next to a wooden fence.";
@@ -43,4 +53,21 @@ export function inOrder(values: readonly (number | null)[]): boolean | null {
   const [same, close, wrong] = values;
   if (typeof same !== "number" || typeof close !== "number" || typeof wrong !== "number") return null;
   return same >= close && close >= wrong && same > wrong;
+}
+
+/**
+ * The prompts of this verdict, in order, without the corrections after invalid replies. For a failed verdict only the
+ * known prompts: later ones depend on replies that never arrived.
+ */
+export function promptsOf(
+  detail: JudgeDetail,
+  { reference, hypothesis }: CaptionPair,
+  prompts: JudgePrompts,
+  counts: QuestionCounts,
+): readonly string[] {
+  const { answers } = detail;
+  if (detail.instrument === "dlc") return answers.map((answer) => dlcPrompt(prompts, hypothesis, answer));
+  if (detail.calls === 0 && !detail.cached) return [];
+  const first = questionsPrompt(prompts, plainCaption(reference), counts);
+  return answers.length === 0 ? [first] : [first, answersPrompt(prompts, hypothesis, answers)];
 }

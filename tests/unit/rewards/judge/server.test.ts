@@ -1,10 +1,10 @@
 /** A judge against a server that misbehaves in every way: right where possible, missing where not, limits kept. */
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
-import { promptsOf } from "../../../../src/engine/rewards/judge/asked.ts";
 import { memoryCache } from "../../../../src/engine/rewards/judge/cache.ts";
 import { listModels } from "../../../../src/engine/rewards/judge/providers/openai.ts";
 import { DEFAULT_PROMPTS } from "../../../../src/engine/rewards/judge/questions/prompts.ts";
 import type { JudgeDetail } from "../../../../src/engine/rewards/term.ts";
+import { promptsOf } from "../../../../src/plugins/judge-workshop/test-pairs.ts";
 import { testJudge } from "../../../support/judge.ts";
 import { type Behaviour, type JudgeServer, judgeServer, wellRead } from "../../../support/judge-server.ts";
 

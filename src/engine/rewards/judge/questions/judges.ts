@@ -7,11 +7,10 @@
 import { sha256Hex } from "../../../bytes/hash.ts";
 import { pythonStrip } from "../../../bytes/text.ts";
 import { type JudgeQuestion, parseAnswer } from "../../judge-score.ts";
-import { answersPrompt, dlcPrompt, questionsPrompt } from "../asked.ts";
 import type { AskSession, JudgeKind } from "../judge-kind.ts";
 import { together } from "../providers/caller.ts";
 import { type ChatMessage, type ChatRequest, JudgeFailure } from "../providers/provider.ts";
-import { type JudgePrompts, plainCaption } from "./prompts.ts";
+import { answersPrompt, dlcPrompt, type JudgePrompts, plainCaption, questionsPrompt } from "./prompts.ts";
 import {
   answerSchema,
   hashShuffle,

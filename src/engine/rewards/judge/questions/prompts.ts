@@ -1,6 +1,8 @@
 /** Prompts of the judge. All are editable; their hash is stored with every score. */
+
 import { sha256Hex } from "../../../bytes/hash.ts";
 import { LabError } from "../../../errors.ts";
+import { choiceText, type QuestionCounts, questionText } from "./question-set.ts";
 
 export interface JudgePrompts {
   /** Question judge, first call: {{reference}}, {{positives}}, {{negatives}}. */
@@ -103,4 +105,28 @@ export function plainCaption(caption: string): string {
       .trim()
       .slice(0, LONGEST)
   );
+}
+
+// The exact prompts behind a verdict, built the same way for the model and for display.
+
+/** The parts of a question that a prompt shows. */
+interface Asked {
+  readonly question: string;
+  readonly choices: readonly string[];
+}
+
+/** First prompt of the question judge. @param reference the output of plainCaption */
+export function questionsPrompt(prompts: JudgePrompts, reference: string, counts: QuestionCounts): string {
+  const { positives, negatives } = counts;
+  return fillPrompt(prompts.questions, { reference, positives: String(positives), negatives: String(negatives) });
+}
+
+/** Second prompt of the question judge. */
+export function answersPrompt(prompts: JudgePrompts, hypothesis: string, questions: readonly Asked[]): string {
+  return fillPrompt(prompts.answers, { caption: plainCaption(hypothesis), questions: questionText(questions) });
+}
+
+/** Prompt of the DLC-style judge for one question. */
+export function dlcPrompt(prompts: JudgePrompts, hypothesis: string, { question, choices }: Asked): string {
+  return fillPrompt(prompts.dlc, { caption: plainCaption(hypothesis), question, choices: choiceText(choices) });
 }
