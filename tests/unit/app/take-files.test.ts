@@ -1,7 +1,6 @@
 /** Files that hold nothing, and files that fail beside each other. */
 import { expect, it } from "vitest";
-import { IMPORT } from "../../../src/app/components/upload/take-files.ts";
-import { takeFiles } from "../../../src/app/components/upload/take-files.ts";
+import { IMPORT, takeFiles } from "../../../src/app/components/upload/take-files.ts";
 import { runningOf } from "../../../src/app/stores/jobs.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
 import { badInput } from "../../../src/engine/errors.ts";
