@@ -10,6 +10,7 @@ import { QWEN_RELEASES } from "../../../bench/made-up/qwen.ts";
 import { CHECK_SETTINGS, readStep, takeSteps } from "../../../bench/made-up/step.ts";
 import { requireConfig } from "../../../src/engine/config/parse.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
+import { LabError } from "../../../src/engine/errors.ts";
 import { gpuCounts } from "../../../src/engine/gpu/runtime/counters.ts";
 import { waitsCounted, workCounted } from "../../../src/engine/gpu/runtime/work-budget.ts";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
@@ -133,6 +134,7 @@ try {
     phase = event.loop == null ? event.phase : `${event.phase}, loop ${event.loop}`;
   });
   settle();
+  if (workCounted() === 0) throw new LabError("internal", "The step counted no multiply-adds");
   const { adapter, peak } = await readStep(store, id, parseSa2vaConfig(madeConfig(shapes)), [madePicture(shapes)]);
   const shares = [...pipelines.values()].map(({ name, log: text }) => {
     const [found] = readLog(text);
