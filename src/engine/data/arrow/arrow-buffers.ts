@@ -122,7 +122,7 @@ export async function contentSize(source: ByteSource, body: ArrowBody, buffer: n
 function unpack(source: ByteSource, bytes: Uint8Array<ArrayBuffer>, codec: "lz4" | "zstd"): Uint8Array<ArrayBuffer> {
   const size = statedSize(bytes, bytes.length, codec);
   if (size === undefined)
-    throw outside(source, `a ${codec} buffer of ${bytes.length} bytes declares an impossible size`);
+    throw outside(source, `a ${codec} buffer of ${bytes.length} bytes declares an impossible size`, codec === "zstd");
   if (size === 0) return new Uint8Array(0);
   const packed = bytes.subarray(8);
   if (viewOf(bytes).getBigInt64(0, true) === -1n) return packed;
@@ -133,6 +133,8 @@ function unpack(source: ByteSource, bytes: Uint8Array<ArrayBuffer>, codec: "lz4"
   }
 }
 
-function outside(source: ByteSource, what: string): LabError {
-  return badInput(`${source.name}: ${what}; the file is damaged`, source.name);
+/** @param dense whether a valid file may be too dense to be unpacked within bounds */
+function outside(source: ByteSource, what: string, dense = false): LabError {
+  const why = dense ? "the file is damaged, or must be written without compression" : "the file is damaged";
+  return badInput(`${source.name}: ${what}; ${why}`, source.name);
 }
