@@ -23,6 +23,11 @@ export function nextTurn(): Promise<void> {
   });
 }
 
+/** A turn of the event loop after one piece of work on so many bytes, if they are many. */
+export async function turnAfter(bytes: number): Promise<void> {
+  if (bytes >= TURN_BYTES) await nextTurn();
+}
+
 /**
  * A pace that leaves the event loop a turn every `TURN_BYTES` and looks at the signal at every call.
  * @param what the work, as the beginning of "was cancelled": "reading a.zip"

@@ -2,6 +2,7 @@
  * Masks of several regions in one picture or bitmap: each label (a grey, palette entry or colour except 0) is a region.
  */
 
+import { turnAfter } from "../../bytes/pace.ts";
 import { badInput, type LabError } from "../../errors.ts";
 import type { FindFile } from "../siblings.ts";
 import { type LabelMap, MOST_LABELS, type PictureSize } from "./mask-picture.ts";
@@ -115,5 +116,6 @@ async function labelMapOf(
     found = map;
   };
   await readMask(item, { ...context, seen });
+  await turnAfter(found?.values.length ?? 0);
   return found;
 }

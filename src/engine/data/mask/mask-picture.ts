@@ -2,6 +2,7 @@
 
 import type { DecodedPng } from "fast-png";
 import { parseJson } from "../../bytes/json.ts";
+import { turnAfter } from "../../bytes/pace.ts";
 import { IS_POINTER, isPointer, viewOf } from "../../bytes/source.ts";
 import { badInput, LabError } from "../../errors.ts";
 import { readImageHeader, storedPlace } from "../image/image-header.ts";
@@ -344,8 +345,18 @@ export async function readMaskPicture(bytes: Uint8Array, seen?: SeenLabels): Pro
     length: bytes.length,
     read: async (...range) => bytes.slice(...range),
   });
-  const found = shown({ ...colours(png), height: png.height, width: png.width }, orientation);
-  return encodeRle(foreground(found, labelled(found), seen), found.height, found.width);
+  // A large picture takes a second or two, so that a cancellation must arrive between the parts.
+  const turn = (): Promise<void> => turnAfter(png.width * png.height);
+  await turn();
+  const stored = { ...colours(png), height: png.height, width: png.width };
+  await turn();
+  const found = shown(stored, orientation);
+  await turn();
+  const labels = labelled(found);
+  await turn();
+  const pixels = foreground(found, labels, seen);
+  await turn();
+  return encodeRle(pixels, found.height, found.width);
 }
 
 /** A picture as its EXIF orientation (1..8) turns it, like the pictures that `datasets` decodes. */
@@ -356,11 +367,16 @@ function shown<T extends Partial<Record<"value" | "visible" | "entry" | "values"
   if (orientation === 1) return picture;
   const { width, height } = picture;
   const size = orientation >= 5 ? { width: height, height: width } : { width, height };
+  const place = (x: number, y: number): number => {
+    const [left, above] = storedPlace(x, y, width, height, orientation);
+    return above * width + left;
+  };
+  const first = place(0, 0);
+  const [right, down] = [place(1, 0) - first, place(0, 1) - first];
   const turned = (pixels: Uint8Array | Uint32Array | Float64Array): unknown => {
     const out = pixels.slice();
-    for (let at = 0; at < out.length; at++) {
-      const [x, y] = storedPlace(at % size.width, Math.floor(at / size.width), width, height, orientation);
-      out[at] = pixels[y * width + x] as number;
+    for (let y = 0, at = 0; y < size.height; y++) {
+      for (let x = 0, from = first + y * down; x < size.width; x++, from += right) out[at++] = pixels[from] as number;
     }
     return out;
   };
