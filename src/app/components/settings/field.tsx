@@ -244,8 +244,8 @@ export function findSettings(query: string, config: LabConfig): readonly Setting
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const has = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));
   const names = (key: SettingKey): string => {
-    const { label, trl = "" }: Setting = SETTINGS[key];
-    return `${key} ${label} ${trl}`;
+    const setting: Setting = SETTINGS[key];
+    return `${key} ${setting.label} ${trlName(key, setting) ?? ""}`;
   };
   const found = SETTING_KEYS.filter((key) => {
     const { help, group, ownControl }: Setting = SETTINGS[key];
