@@ -89,6 +89,7 @@ async function shards(): Promise<readonly string[]> {
   const { page } = lab;
   await page.getByTestId("data-counts").getByRole("button", { name: /shard/ }).click();
   const dialog = page.getByRole("dialog");
+  await dialog.locator("tbody tr").first().waitFor();
   const names = await dialog.locator("tbody td:first-child:not([colspan])").allTextContents();
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
