@@ -23,7 +23,7 @@ export function nextTurn(): Promise<void> {
   });
 }
 
-/** A turn of the event loop after one piece of work on so many bytes, if they are many. */
+/** Leaves the event loop a turn after one piece of work, if it was on many bytes. */
 export async function turnAfter(bytes: number): Promise<void> {
   if (bytes >= TURN_BYTES) await nextTurn();
 }
