@@ -1,5 +1,4 @@
 /** onnxruntime-web as a baseline: its WebGPU provider on the same adapter, a model of one operator, data on the GPU. */
-/// <reference path="../page/unresolved.d.ts" />
 import { LabError } from "../../src/engine/errors.ts";
 import type { Tensor } from "../../src/engine/gpu/tf.ts";
 import type { Calls } from "../turns.ts";
@@ -54,10 +53,10 @@ export interface OrtPeer {
 /**
  * The library with its WebGPU provider ready. For pages only: under Node the provider does not start. Call it after all
  * other devices of the page were created.
+ * @param ort its module, which only pages import
  * @param wasmUrl address of its WebAssembly part
  */
-export async function openOrt(wasmUrl: string): Promise<OrtLibrary> {
-  const ort: OrtLibrary = await import("onnxruntime-web/webgpu");
+export async function openOrt(ort: OrtLibrary, wasmUrl: string): Promise<OrtLibrary> {
   await withholdNarrowSubgroups();
   ort.env.wasm.wasmPaths = { wasm: wasmUrl };
   ort.env.wasm.numThreads = 1;

@@ -69,7 +69,7 @@ bridge.runBench = async (options) => {
       where: "chromium" as const,
       clock: clockOf(options.processorTime),
       jax: options.jax ? await openJax() : undefined,
-      ort: options.ort ? await openOrt(ortWasm) : undefined,
+      ort: options.ort ? await openOrt(await import("onnxruntime-web/webgpu"), ortWasm) : undefined,
       leftOut: (what: string, why: string) => void bridge.benchLeftOut(what, why),
       openPocket,
     };
