@@ -382,6 +382,8 @@ describe("another start", () => {
       all.slice(1).map((box) => (box.getAttribute("aria-label") ?? "").replace("Compare ", "")),
     );
     const curve = page.getByTestId("chart-compare-reward-1").getByRole("img").first();
+    // Charts are drawn while they are in view.
+    await curve.scrollIntoViewIfNeeded();
     for (const title of titles) {
       await expect.poll(() => curve.getAttribute("aria-label")).toContain(title);
     }
