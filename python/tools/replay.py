@@ -256,8 +256,9 @@ def replay(run: OpenRun, step: int, team: Team) -> tuple[dict[str, Any], Outcome
         model.put(copies(middle[0]))
 
     path = run.folder.path / "rollouts" / f"{step_name(step)}.arrow"
-    stored = stored_rows(path) if path.exists() else {}
-    if not stored and team.first:
+    sampled = run.settings.mode == "rl"
+    stored = stored_rows(path) if sampled and path.exists() else {}
+    if sampled and not stored and team.first:
         print(f"The run kept no rollouts of step {step}: only metrics and weights are compared", file=sys.stderr)
     record = context.actor = Recorded(context.actor, list(stored.values()))
     count, context.between = context.state.optimiser_steps, put
