@@ -191,16 +191,28 @@ def score_group(
     group: list[Facts], loop: int, settings: Settings, scorer: Scorer
 ) -> tuple[list[Reward], list[list[Term]]]:
     """Rewards and weighted terms of a group's rollouts."""
-    weights = dict(settings.weights[loop])
+    weights = settings.weights[loop] | {"utility": 0.0}
     rows = [_measured(facts, settings, scorer.meteor) for facts in group]
     if scorer.judge is not None and weights["judge"] != 0:
         verdicts = scorer.judge.terms([(facts.reference, facts.caption or "") for facts in group])
-        rows = [[*row, verdict] for row, verdict in zip(rows, verdicts, strict=True)]
+        rows = [[*row, verdict, _utility(verdict)] for row, verdict in zip(rows, verdicts, strict=True)]
     elif weights["judge"] != 0:
         _without_judge(weights)
     if weights["user"] != 0:
         rows = [[*row, _custom(scorer, group, row, at, loop)] for at, row in enumerate(rows)]
     return _composed(rows, weights, settings)
+
+
+def _utility(verdict: Term) -> Term:
+    """Share of the positive questions that a verdict has as right, which the lab logs beside it."""
+    detail = verdict.get("judge")
+    if detail is None or detail["score"] is None:
+        return _term("utility", None, verdict.get("note", "no verdict"))
+    positive = [answer for answer in detail["answers"] if answer["type"] == "positive"]
+    if not positive:
+        return _term("utility", 0.0, verdict.get("note", ""))
+    right = sum(answer["points"] == 1 for answer in positive)
+    return _term("utility", right / len(positive), f"{right} of {len(positive)} questions")
 
 
 def _without_judge(weights: dict[str, float]) -> None:

@@ -141,7 +141,7 @@ def test_a_batch_is_widened_for_the_processes() -> None:
         _changes(s, eight, {"numGenerations": 65}, True)
 
 
-_REFUSED = "import sys\nfrom sa2va_lab.launch import refuse\nrefuse('No step fits.')\nsys.exit(2)\n"
+_REFUSED = "import sys\nfrom sa2va_lab.errors import refuse\nrefuse('No step fits.')\nsys.exit(2)\n"
 
 
 def test_a_refused_run_ends_with_the_sentence_alone(tmp_path: Path) -> None:
