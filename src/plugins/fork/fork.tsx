@@ -40,7 +40,7 @@ export default function Fork({ run, readOnly, onCancel, onWork }: Answered): Rea
   const { changes, fixed } = forkableChanges(manifest.config, page);
   const [step, setStep] = useState(checkpoints.at(-1) ?? 0);
   const [kind, setKind] = useState<keyof typeof KINDS>("fork");
-  // What the user set is taken; what the preset alone brings is offered.
+  // Settings that the user changed are checked at first; those that only the preset changes are offered.
   const [taken, setTaken] = useState<readonly SettingKey[]>(() =>
     changes.filter((key) => page[key] !== presetConfig(preset)[key]),
   );

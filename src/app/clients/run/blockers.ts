@@ -38,7 +38,7 @@ export function startBlocker(session: SessionState = useSession.getState()): str
 
 /** What keeps a run from starting, from `startBlocker` or `loadedBlocker`, as it changes. */
 export function useBlocker(of: (session: SessionState) => string | null): string | null {
-  // A dry run is in the way, and no part of the session.
+  // A dry run also blocks, and is no part of the session.
   useJob(DRY_RUN);
   return useSession(of);
 }

@@ -476,11 +476,8 @@ export function hollowGains(now: Evaluated, earlier: readonly Evaluated[], loops
       const hollow = of === "captions" ? score.high < 0 : score.low <= 0 && score.high < reward.low;
       return hollow ? [{ loop, of, since: before.report.step, reward, score, term: carrier(now, before, loop) }] : [];
     };
-    const [first] = [
-      ...gain("own", own, start),
-      ...(samples === "text" ? gain("captions", "caption_meteor", best) : []),
-    ];
-    return first ?? [];
+    const found = gain("own", own, start);
+    return found.length === 0 && samples === "text" ? gain("captions", "caption_meteor", best) : found;
   });
 }
 
@@ -491,7 +488,7 @@ export function hollowAlarm({ loop, of, since, reward, score, term }: HollowGain
   const carried = term === null ? "" : `; "${term.name}" carries ${differenceText(term.difference)} of it`;
   const message =
     of === "captions"
-      ? `${rise} since step ${since}, and METEOR of the captions fell, ${differenceText(score)}${carried}. Raise beta, lower the rate, or fork from step ${since}`
+      ? `${rise} since step ${since}, and METEOR of the captions fell, ${differenceText(score)}${carried}. Raise beta, lower learningRate, or fork from a checkpoint near step ${since}`
       : `${rise}, but not the ${own}, ${differenceText(score)}${carried}. Lower that term's weight, or add one that follows the score`;
   return { id: `hollow-gain-${loop}`, step, severity: "warning", message };
 }
