@@ -8,9 +8,12 @@ import pytest
 from test_rewards import ASKED, LETTERS, _Server, judge, server, whole
 
 from sa2va_lab.judge.dialect import Dialect, ServerError
-from sa2va_lab.judge.server import plain
+from sa2va_lab.judge.questions import JudgeFailure, Question, read_letters
+from sa2va_lab.judge.server import Server, plain
 
 __all__ = ["server"]
+REPLIES = json.loads((Path(__file__).parents[2] / "tests" / "fixtures" / "judge-replies.json").read_text())
+"""Replies and answers that the lab reads in the same way."""
 PAIR = ("a red ball", "the ball")
 SCHEMA = {"type": "object"}
 ALL = {"seed", "top_p", "temperature", "response_format", "max_tokens", "stream"}
@@ -167,3 +170,24 @@ def test_no_message_holds_control_characters(status: bytes, server: _Server, tmp
 def test_a_shown_text_is_one_short_line() -> None:
     assert plain("a\x1b[2Jb\n\tc\u202ed\x00", 20) == "ab cd"
     assert len(plain("x" * 10_000, 200)) == 200
+
+
+@pytest.mark.parametrize("case", REPLIES["replies"], ids=lambda own: own["name"])
+def test_a_reply_is_read_as_in_the_lab(case: dict[str, Any]) -> None:
+    asked = [Question("positive", "?", tuple((text, 1) for text in choices)) for choices in REPLIES["questions"]]
+    try:
+        found: object = read_letters(case["reply"], asked)
+    except JudgeFailure as failure:
+        found = failure.kind
+    assert found == case["expected"]
+
+
+@pytest.mark.parametrize("case", REPLIES["answers"], ids=lambda own: own["name"])
+def test_an_answer_is_read_as_in_the_lab(case: dict[str, Any]) -> None:
+    limit, schema = case["limit"], SCHEMA if case["schema"] else None
+    try:
+        text, cut, _ = Server("http://a", "m", 1)._reply(case["answer"], schema, limit, limit)
+        found: object = {"text": text, "cut": cut and cut.why}
+    except JudgeFailure as failure:
+        found = failure.kind
+    assert found == case["expected"]

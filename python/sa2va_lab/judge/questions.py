@@ -101,10 +101,15 @@ def answer_schema(questions: list[Question]) -> dict[str, Any]:
     return _schema({f"q{at + 1}": own for at, own in enumerate(letters)})
 
 
+def _refuse(word: str) -> None:
+    """NaN and infinity are no JSON."""
+    raise ValueError(word)
+
+
 def parsed(text: str, wrong: str) -> Any:
     """Parses JSON and replaces lone surrogates, which no file can hold. Raises JudgeFailure with `wrong`."""
     try:
-        value = json.dumps(json.loads(text), ensure_ascii=False)
+        value = json.dumps(json.loads(text, parse_constant=_refuse), ensure_ascii=False)
         return json.loads(value.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
     except (ValueError, RecursionError) as cause:
         raise JudgeFailure("not-json", wrong, text) from cause
@@ -119,14 +124,53 @@ def waiting(header: str) -> float | None:
     return None
 
 
+_THOUGHT = re.compile(r"</think(?:ing)?>|<\|channel\|>final<\|message\|>", re.IGNORECASE)
+"""The end of reasoning that models write first."""
+_FENCE = re.compile(r"^(```|~~~)(.*)\1", re.MULTILINE | re.DOTALL)
+_LANGUAGE = re.compile(r"[\w-]*")
+_STRING = r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)'
+_COMMAS = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
+"""Texts, and commas before the end of an object or a list."""
+_BRACES = re.compile(rf"{_STRING}|[{{}}]", re.DOTALL)
+_LETTER = re.compile(
+    r"[\s*]*(?:(?:the\s+)?(?:correct\s+|best\s+)?(?:answer|option|choice)(?:\s+is)?\s*:?\s+)?[\s(\"'[*]*"
+    r"([A-E])[\s\"'*]*(?:[.:)\]].*|\s[-–—]\s.*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A letter alone, or in front of its choice, as models write it."""
+
+
+def _only_object(plain: str) -> str | None:
+    """The text from the first brace to its end; None if another brace follows or it has no end."""
+    depth, end, begin = 0, -1, plain.find("{")
+    for found in _BRACES.finditer(plain, max(begin, 0)):
+        if found[0][0] == '"':
+            continue
+        if end >= 0:
+            return None
+        depth += 1 if found[0] == "{" else -1
+        end = found.end() if depth == 0 else end
+    return None if begin < 0 or end < 0 else plain[begin:end]
+
+
 def _object(reply: str) -> dict[str, Any]:
-    plain = reply.rpartition("</think>")[2].strip()
-    if len(plain) >= 6 and plain.startswith("```") and plain.endswith("```"):
-        plain = re.sub("^json", "", plain[3:-3], flags=re.IGNORECASE).strip()
-    value = parsed(plain, "The model's reply is not JSON")
-    if not isinstance(value, dict):
-        raise JudgeFailure("wrong-form", "The model's reply is not a JSON object", reply)
-    return value
+    """
+    The JSON object of a reply: the whole text, the content of a fence, or the only object within sentences.
+
+    Two objects are refused, because one may be an example.
+    """
+    plain = _THOUGHT.split(reply)[-1].strip()
+    fence = _FENCE.search(plain)
+    for part in (plain, fence and _LANGUAGE.sub("", fence[2], 1).strip(), _only_object(plain)):
+        for text in () if part is None else (part, _COMMAS.sub(lambda own: own[0].strip(","), part)):
+            try:
+                value = parsed(text, "The model's reply is not JSON")
+            except JudgeFailure:
+                continue
+            if not isinstance(value, dict):
+                raise JudgeFailure("wrong-form", "The model's reply is not a JSON object", reply)
+            return value
+    raise JudgeFailure("not-json", "The model's reply is not JSON", reply)
 
 
 def _text(value: object, name: str, raw: str) -> str:
@@ -185,11 +229,18 @@ def read_letters(reply: str, questions: list[Question]) -> list[str]:
     value, found = _object(reply), []
     for at, own in enumerate(questions):
         said = value.get(f"q{at + 1}")
-        letter = re.sub(r"[.)]$", "", said.strip().upper()) if isinstance(said, str) else ""
-        if len(letter) != 1 or letter not in LETTERS[: len(own.choices)]:
+        said = said if isinstance(said, str) else ""
+        texts, letter = [_bare(text) for text in own.texts], _LETTER.fullmatch(said)
+        named = texts.index(_bare(said)) if _bare(said) in texts else LETTERS.find(letter[1].upper() if letter else "-")
+        if not 0 <= named < len(texts):
             raise JudgeFailure("wrong-form", f"The model's answer to q{at + 1} names none of its choices", reply)
-        found.append(letter)
+        found.append(LETTERS[named])
     return found
+
+
+def _bare(choice: str) -> str:
+    """A choice as models repeat it."""
+    return choice.strip().removesuffix(".").lower()
 
 
 def parse_answer(response: str, choices: list[str]) -> int | None:

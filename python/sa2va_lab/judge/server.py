@@ -59,10 +59,25 @@ def _spelled(char: str) -> str:
 
 
 def _text_of(content: Any) -> str | None:
-    """The text, or the text parts of a list, in which some services separate reasoning; None without any."""
+    """
+    The text, the JSON of an object that the server has parsed, or the text parts of a list, in which some services
+    separate reasoning; None without any.
+    """
+    if isinstance(content, dict):
+        return compact(content)
     parts = content if isinstance(content, list) else [{"text": content}]
     texts = [own["text"] for own in parts if isinstance(own, dict) and isinstance(own.get("text"), str)]
     return "".join(texts) if texts else None
+
+
+def _structured(message: dict[str, Any]) -> str | None:
+    """A structured reply that stands beside the text: parsed, or as arguments of the only call of a function."""
+    called = message.get("function_call")
+    match message.get("tool_calls"):
+        case [{"function": called}]:
+            pass
+    arguments = called.get("arguments") if isinstance(called, dict) else None
+    return _text_of(message.get("parsed")) or _text_of(arguments)
 
 
 def plain(text: str, most: int) -> str:
@@ -228,26 +243,30 @@ class Server:
     def _reply(self, answer: Any, schema: Any, limit: int, most: int) -> tuple[str, Cut | None, Any]:
         try:
             first, usage = answer["choices"][0], answer.get("usage")
-            message, ended = first["message"], str(first.get("finish_reason")).lower()
+            message, reason = first["message"], first.get("finish_reason") or first.get("stop_reason")
             reasoning = _text_of(message.get("reasoning_content")) or _text_of(message.get("reasoning")) or ""
             text, refusal = _text_of(message.get("content")), message.get("refusal")
         except (LookupError, TypeError, AttributeError) as cause:
             said = plain(ServerError().visit(answer).said, 150)
             missing = f"The judge's answer contains no reply{said and f': {said}'}"
             raise JudgeFailure("wrong-form", missing, compact(answer)) from cause
-        if ended == "abort":
+        if reason == "abort":
             raise JudgeFailure("server", "The judge's model was interrupted in its reply", compact(answer))
         if isinstance(refusal, str) and refusal:
             refused = f"The judge's model refused to answer: {plain(refusal, 100)}; choose another judgeModel"
             raise JudgeFailure("wrong-form", refused, compact(answer))
-        why = _CUT.get(ended)
+        why = _CUT.get(str(reason).lower())
+        if schema is not None and not (text or "").strip():
+            text = _structured(message) or text
         if text is None and not reasoning and why is None:
             raise JudgeFailure("wrong-form", "The judge's answer contains no reply", compact(answer))
-        text = text or ""
-        if not text.strip() and why is None and schema is not None:
+        text, usage = text or "", usage if isinstance(usage, dict) else {}
+        if not text.strip() and why is None and schema is not None and "{" in reasoning:
             # Some servers take a whole structured reply for reasoning.
             text = reasoning
-        if why is None and (not text.strip() or (text.lstrip().startswith("<think>") and "</think>" not in text)):
+        unfinished = not text.strip() or (text.lstrip().startswith("<think>") and "</think>" not in text)
+        # Some servers give no reason.
+        full = not isinstance(reason, str) and counted(usage, "completion_tokens", 0) >= limit
+        if why is None and (unfinished or full):
             why = "limit"
-        cut = None if why is None else Cut(why, limit, limit < most)
-        return text, cut, usage if isinstance(usage, dict) else {}
+        return text, None if why is None else Cut(why, limit, limit < most), usage

@@ -48,7 +48,9 @@ export function parseJson(text: string, subject: string): unknown {
 
 /** What may be a number beyond 1.8e308, which JavaScript reads as infinity. */
 const HUGE = /\d[eE]\+?0*[1-9]\d{2}|\d{309}/;
-const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.]*(?:[eE][-+]?\d+)?/gs;
+/** Pattern of a string in JSON. One without an end reaches the end of the text, so that no quote in it is tried anew. */
+export const JSON_STRING = String.raw`"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$)`;
+const TOKENS = new RegExp(String.raw`${JSON_STRING}|-?\d[\d.]*(?:[eE][-+]?\d+)?`, "gs");
 
 /** The first number outside texts that is not finite, with its line; undefined without one. */
 function hugeNumber(text: string): string | undefined {

@@ -25,7 +25,7 @@ describe("a reply", () => {
   });
 
   it.each([
-    ["```", "``` ```", "`````", "```json```", "<think>", "", '{"a": 1} ```', "```\n[1]\n```", "null"],
+    ["```", "``` ```", "`````", "```json```", "<think>", "", '{"a": 1} {"a": 1}', "```\n[1]\n```", "null"],
     [
       `\`\`\`${"\n".repeat(400_000)}`,
       `\`\`\`${"\n".repeat(400_000)}x\`\`\``,
@@ -33,6 +33,10 @@ describe("a reply", () => {
       "</think>".repeat(100_000),
       DEEP,
       `${"[".repeat(100_000)}`,
+      `{"\\"${'\\"'.repeat(2_000_000)}`,
+      `1e999 "${'\\"'.repeat(2_000_000)}\\`,
+      `{${", ".repeat(1_000_000)}`,
+      "{".repeat(1_000_000),
     ],
   ])("that holds no object is refused at once", (...texts) => {
     for (const text of texts)

@@ -54,6 +54,7 @@ export function chatReply(
   const reason = first.finish_reason ?? first.stop_reason;
   const ended = typeof reason === "string" ? (CUT[reason.toLowerCase()] ?? null) : null;
   let text = textOf(message.content) ?? (reasoning !== "" || ended !== null ? "" : undefined);
+  if (schema !== null && (text ?? "").trim() === "") text = structured(message) ?? text;
   if (text === undefined) {
     const said = isRecord(answer) ? serverError(answer).said : "";
     const why =
@@ -85,6 +86,14 @@ export function chatReply(
 function firstChoice(answer: unknown): Record<string, unknown> {
   const choices = isRecord(answer) && Array.isArray(answer.choices) ? (answer.choices as unknown[]) : [];
   return isRecord(choices[0]) ? choices[0] : {};
+}
+
+/** A structured reply that stands beside the text: parsed, or as arguments of the only call of a function. */
+function structured(message: Record<string, unknown>): string | undefined {
+  const calls = Array.isArray(message.tool_calls) ? (message.tool_calls as unknown[]) : [];
+  const [call] = calls;
+  const called = calls.length === 1 && isRecord(call) ? call.function : message.function_call;
+  return textOf(message.parsed) ?? (isRecord(called) ? textOf(called.arguments) : undefined);
 }
 
 /**

@@ -2,33 +2,44 @@
  * Questions generated from a reference caption: the form that a model fills in, and the multiple-choice questions built
  * from it.
  */
-import { isRecord, parseJson } from "../../../bytes/json.ts";
+import { isRecord, JSON_STRING, parseJson } from "../../../bytes/json.ts";
 import { badInput, type LabError, thrownText } from "../../../errors.ts";
 import { type JudgeQuestion, recognitionQuestion, type ScoredChoice } from "../../judge-score.ts";
 import type { JsonSchema } from "../providers/provider.ts";
 import { JudgeFailure } from "../providers/provider.ts";
 
-// Reads the JSON object in a model's reply: the only one in a code fence, else exactly one object after any reasoning.
+// Reads the JSON object in a model's reply: after any reasoning the whole text, the content of a code fence, or the only
+// object within sentences. Two objects are refused, because one may be an example.
 
 /** @throws JudgeFailure("not-json" | "wrong-form") with the reply */
 export function replyObject(text: string): Record<string, unknown> {
-  let value: unknown;
-  try {
-    value = parseJson(unwrapped(text), "The model's reply");
-  } catch (cause) {
-    throw new JudgeFailure("not-json", "The model's reply is not JSON", { raw: text, cause });
+  const plain = (text.split(THOUGHT).at(-1) as string).trim();
+  let cause: unknown;
+  for (const part of [plain, fenced(plain), onlyObject(plain)]) {
+    // Models leave a comma behind the last entry, which JSON does not allow.
+    for (const json of part === null ? [] : [part, part.replace(COMMAS, (found) => (found === "," ? "" : found))]) {
+      try {
+        const value = parseJson(json, "The model's reply");
+        if (isRecord(value)) return value;
+      } catch (thrown) {
+        cause ??= thrown;
+        continue;
+      }
+      throw new JudgeFailure("wrong-form", "The model's reply is not a JSON object", { raw: text });
+    }
   }
-  if (!isRecord(value)) throw new JudgeFailure("wrong-form", "The model's reply is not a JSON object", { raw: text });
-  return value;
+  throw new JudgeFailure("not-json", "The model's reply is not JSON", { raw: text, cause });
 }
 
 /** The end of reasoning that models write first. */
 const THOUGHT = /<\/think(?:ing)?>|<\|channel\|>final<\|message\|>/i;
 const FENCES = ["```", "~~~"];
+/** Texts, and commas before the end of an object or a list. */
+const COMMAS = new RegExp(String.raw`${JSON_STRING}|,(?=\s*[}\]])`, "gs");
+const BRACES = new RegExp(`${JSON_STRING}|[{}]`, "gs");
 
-/** Some models write their reasoning first; others wrap JSON in a fence despite the instructions. */
-function unwrapped(text: string): string {
-  const plain = (text.split(THOUGHT).at(-1) as string).trim();
+/** The content of the first code fence; null without one. */
+function fenced(plain: string): string | null {
   for (const fence of FENCES) {
     const from = plain.startsWith(fence) ? 0 : plain.indexOf(`\n${fence}`) + 1;
     const to = plain.lastIndexOf(fence);
@@ -38,7 +49,22 @@ function unwrapped(text: string): string {
       .replace(/^[\w-]*/, "")
       .trim();
   }
-  return plain;
+  return null;
+}
+
+/** The text from the first brace to its end; null if another brace follows or it has no end. */
+function onlyObject(plain: string): string | null {
+  const from = plain.indexOf("{");
+  if (from < 0) return null;
+  let depth = 0;
+  let end = -1;
+  for (const { 0: token, index } of plain.slice(from).matchAll(BRACES)) {
+    if (token.startsWith('"')) continue;
+    if (end >= 0) return null;
+    depth += token === "{" ? 1 : -1;
+    if (depth === 0) end = from + index + 1;
+  }
+  return end < 0 ? null : plain.slice(from, end);
 }
 
 /** A text field that is not empty. @throws JudgeFailure("wrong-form") naming the field */
@@ -158,8 +184,9 @@ export function hashShuffle(hash: string): Shuffle {
 }
 
 export const LETTERS = "ABCDE";
-/** A letter alone, or in front of its choice: "B", "(b)", "B. …", "B) …". */
-const LETTER = /^[\s("'[]*([A-E])[\s"']*(?:[.:)\]].*)?$/is;
+/** A letter alone, or in front of its choice: "B", "(b)", "B. …", "B - …", "Option B", "The answer is B". */
+const LETTER =
+  /^[\s*]*(?:(?:the\s+)?(?:correct\s+|best\s+)?(?:answer|option|choice)(?:\s+is)?\s*:?\s+)?[\s("'[*]*([A-E])[\s"'*]*(?:[.:)\]].*|\s[-–—]\s.*)?$/is;
 
 /** Questions with lettered choices, for a prompt. */
 export function questionText(
@@ -190,10 +217,17 @@ export function readLetters(reply: string, questions: readonly JudgeQuestion[]):
   const value = replyObject(reply);
   return questions.map(({ choices }, at) => {
     const name = `q${at + 1}`;
-    const letter = typeof value[name] === "string" ? LETTER.exec(value[name])?.[1]?.toUpperCase() : undefined;
-    if (letter !== undefined && LETTERS.indexOf(letter) < choices.length) return letter;
+    const said = typeof value[name] === "string" ? value[name] : "";
+    const same = choices.findIndex(([text]) => bare(text) === bare(said));
+    const found = same < 0 ? LETTERS.indexOf(LETTER.exec(said)?.[1]?.toUpperCase() ?? "-") : same;
+    if (found >= 0 && found < choices.length) return LETTERS[found] as string;
     throw new JudgeFailure("wrong-form", `The model's answer to ${name} names none of its choices`, { raw: reply });
   });
+}
+
+/** A choice as models repeat it. */
+function bare(choice: string): string {
+  return choice.trim().replace(/\.$/, "").toLowerCase();
 }
 
 // Prepared questions from the user's file; docs/adding/reward.md#questions-for-the-judge describes its form.
