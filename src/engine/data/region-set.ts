@@ -151,7 +151,24 @@ interface Place {
  * @throws LabError("cancelled") when the signal is aborted; nothing else for unexpected content
  */
 export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptions = {}): Promise<RegionSet> {
-  return whileOpen(options.signal, (signal) => openAll(dropped, { ...options, signal }));
+  return whileOpen(options.signal, (signal) => openAll(readUntil(signal, dropped), { ...options, signal }));
+}
+
+/** The folder, of which nothing is read once the signal is aborted: every phase of every reader ends at its next read. */
+function readUntil(signal: AbortSignal, folder: ByteFolder): ByteFolder {
+  const known = new Map<string, ByteSource>();
+  const get = (path: string): ByteSource | undefined => {
+    const source = known.get(path) ?? folder.get(path);
+    if (source === undefined || known.has(path)) return source;
+    const read = async (start: number, end: number): ReturnType<ByteSource["read"]> => {
+      if (signal.aborted) throw new LabError("cancelled", `reading ${source.name} was cancelled`);
+      return source.read(start, end);
+    };
+    const own = { ...source, read };
+    known.set(path, own);
+    return own;
+  };
+  return { paths: folder.paths, get };
 }
 
 /** A folder with its archives opened by a plug-in. @throws LabError("cancelled") when the signal aborts */

@@ -5,10 +5,11 @@
 import { encode as encodePng } from "fast-png";
 import { expect, test } from "vitest";
 import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
-import { memoryFolder } from "../../../src/engine/bytes/source.ts";
+import { type ByteSource, memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { READERS } from "../../../src/engine/data/readers/all.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { lostBy } from "../../../src/engine/data/sample.ts";
+import { toLabError } from "../../../src/engine/errors.ts";
 import { writeParquet } from "../../../src/plugins/exchange/parquet-write.ts";
 import { type Files, pickle, tar } from "../../support/data-forms.ts";
 import { boxMask, jpg, png, row } from "./make.ts";
@@ -391,4 +392,32 @@ test.each(Object.entries({ ...CASES, ...OTHERS }))("%s", async (_, make) => {
   expect(set.summaries.length, told).toBe(good);
   expect(set.summaries.length + lostBy(set.skipped), told).toBe(entries);
   for (const part of says) expect(told).toContain(part);
+});
+
+test.each(Object.entries({ ...CASES, ...OTHERS }))("%s is cancelled at any read", async (_, make) => {
+  const files = memoryFolder(make().files);
+  /** Opens the set and aborts at a read; `after` counts the reads that follow. */
+  const open = async (last: number) => {
+    const stop = new AbortController();
+    let [reads, after] = [0, 0];
+    const watched = (source: ByteSource | undefined): ByteSource | undefined =>
+      source && {
+        ...source,
+        read: (from, to) => {
+          if (stop.signal.aborted) after++;
+          if (++reads === last) stop.abort();
+          return source.read(from, to);
+        },
+      };
+    const folder = { ...files, get: (path: string) => watched(files.get(path)) };
+    const code = await openRegionSet(folder, { signal: stop.signal }).then(
+      () => "opened",
+      (thrown: unknown) => toLabError(thrown).code,
+    );
+    return { code, after, reads };
+  };
+  const { reads, code } = await open(Number.POSITIVE_INFINITY);
+  expect(code).toBe("opened");
+  expect(reads).toBeGreaterThan(2);
+  for (let at = 1; at <= reads; at++) expect(await open(at)).toEqual({ code: "cancelled", after: 0, reads: at });
 });
