@@ -1,11 +1,11 @@
 /**
  * npx tsx tests/scripts/true-size.ts [--size NAME] [--folder DIR] [--make] [--keep] [--memory GB] [--storage f32|f16|q8|q4]
- *                                    [--where page|node] [--until ready|answers]
+ *                                    [--where page|node] [--until ready|answers] [--without-answers]
  *
  * Makes a folder like a download of a published checkpoint (its names, shapes, element types and tokenizer, random
  * weights; 4 GB for 1B), drops it on the built page in headless Chromium, describes a region, segments a phrase, cancels
  * another question, takes a step of both loops with small settings, stops, reloads, resumes, and prints a table of the
- * time and memory of every process. --until ends the walk once the model is ready, or once it has answered. --where node
+ * time and memory of every process. --without-answers starts the run at once; --until ends the walk once the model is ready, or once it has answered. --where node
  * opens the folder under Node instead, describes the region and segments the phrase; the third column is then the process.
  * --folder (out/true-size-SIZE) is made where it is missing and deleted at the end without --keep; --make only makes it.
  * --size is small, 1B, 4B or a release on Qwen-VL such as qwen3-vl-2b. --memory is the memory of the GPU as a person enters
@@ -31,6 +31,7 @@ const OPTIONS = {
   storage: { takes: 1 },
   where: { takes: 1 },
   until: { takes: 1 },
+  "without-answers": { takes: 0 },
 } as const;
 const SIZES = ["small", "1B", "4B", ...QWEN_RELEASES] as const;
 /** Most milliseconds of a part. */
@@ -75,6 +76,7 @@ await runTool(async () => {
       folder,
       wait: WAIT,
       until,
+      withoutAnswers: parsed.has("without-answers"),
       settings: { ...stored, gpuMemory: String(whole(parsed, "memory", 0, 1000, 0)) },
       env: process.env.LAB_VK === "lavapipe" ? { LD_PRELOAD: lavapipeLibrary() } : {},
       onPart,
