@@ -31,7 +31,7 @@ export interface UpdateCase {
 
 async function pocketShapes(openPocket: () => Promise<Pocket>): Promise<readonly Shape[]> {
   const model = await openSa2va((await openPocket()).model, "pocket");
-  const state = startState(model, requireConfig({}, presetConfig("demo"), "bench"));
+  const state = await startState(model, requireConfig({}, presetConfig("demo"), "bench"));
   const shapes = Object.values(state.params).map(({ shape }) => shape);
   disposeState(state);
   model.dispose();

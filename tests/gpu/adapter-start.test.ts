@@ -38,9 +38,9 @@ describe("a run that starts from an adapter", () => {
 
     const model = lab.session.model as NonNullable<typeof lab.session.model>;
     const before = memorySnapshot().tensors;
-    const set = startParameters(model, cheapConfig(), start);
+    const set = await startParameters(model, cheapConfig(), start);
     const trained = await readTrained(lab.store, trainedBy, 1, "policy");
-    for (const [name, { data }] of trained.tensors) expect(await set[name]?.data(), name).toEqual(data);
+    for (const [name, { read }] of trained.tensors) expect(await set[name]?.data(), name).toEqual(await read());
     tf.dispose(Object.values(set));
     expect(memorySnapshot().tensors).toBe(before);
 
@@ -113,7 +113,7 @@ describe("a run that asks another checkpoint for likelihoods", () => {
     const { rgb } = await read(rows.summaries.findIndex(({ id }) => id === first.rowId));
     const config = cheapConfig(settings);
     const features = await encodeImage(model, rgb, config.maxTiles);
-    const parameters = startParameters(model, config, captioner);
+    const parameters = await startParameters(model, config, captioner);
     const masks = asked.map(({ predictedMask }) => decodeRle(predictedMask as Rle));
     const picture = { features, masks, height: rgb.height, width: rgb.width, caption: first.caption, others: [] };
     const expected = await captionLikelihoods(model, weightsView(model.frozen, parameters, captioner.scale), picture, {

@@ -1,18 +1,26 @@
-/** Host memory of a checkpoint: its sets are written and read a few tensors at a time, however large all of them are. */
+/** Host memory of a checkpoint and of new adapters: a few tensors at a time, however large all of them are. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { collectGarbage } from "../../scripts/lib/node/garbage.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { nodeStore } from "../../scripts/lib/node/node-store.ts";
 import { HASH_PIECE } from "../../src/engine/bytes/hash.ts";
 import { uploadsDone } from "../../src/engine/gpu/runtime/program.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import { type HostTensor, loraShapes } from "../../src/engine/model/adapter/lora.ts";
+import { openSa2va } from "../../src/engine/model/sa2va.ts";
+import { uploadTensors } from "../../src/engine/model/weights/weight-pieces.ts";
 import { AdamState, disposeSet } from "../../src/engine/rl/optim/optimiser.ts";
 import { disposeState, freshState, restoreState, stateSets } from "../../src/engine/rl/optim/training-state.ts";
+import { startParameters } from "../../src/engine/rl/run/start/run-facts.ts";
 import { readCheckpoint, writeCheckpoint } from "../../src/engine/runs/checkpoint/checkpoint.ts";
+import { readTrained } from "../../src/engine/runs/checkpoint/trained.ts";
 import type { RunStore } from "../../src/engine/storage/store.ts";
 import { checkedGpu } from "../support/gpu.ts";
+import { cheapConfig } from "../support/session.ts";
+import { TINY } from "../support/tiny-group.ts";
 import { expectClose, readAll, type Shapes } from "../support/updates.ts";
 import { state as sample } from "../unit/runs/sample-checkpoint.ts";
 
@@ -114,6 +122,36 @@ it("holds one piece of a file and a few tensors while it saves and restores sets
     expectClose(await readAll(found), await readAll(wanted), 0);
     for (const moments of [found, wanted]) disposeSet(moments);
   }
+
+  const taker = watched(store);
+  const { tensors } = await readTrained(taker.store, "run", 8, "ema");
+  const taken = Object.fromEntries(await uploadTensors(tensors));
+  expect(taker.most.held).toBeLessThan(HASH_PIECE + TENSOR + 2 ** 20);
+  expectClose(await readAll(taken), await readAll(state.ema), 0);
+  disposeSet(taken);
   disposeState(back);
   disposeState(state);
+});
+
+it("draws and uploads new adapters one at a time", async () => {
+  const model = await openSa2va(await nodeFolder(TINY), "m");
+  const config = { ...cheapConfig(), loraR: 1024, loraAlpha: 1024 };
+  const sizes = loraShapes(model.config.language, config.loraR).map(({ shape: [rows, columns] }) => 4 * rows * columns);
+  const all = sizes.reduce((sum, bytes) => sum + bytes, 0);
+  collectGarbage();
+  const before = process.memoryUsage().arrayBuffers;
+  const held: number[] = [];
+  const tensors = new Map<string, HostTensor>();
+  // Asked for a tensor of an opened adapter, which has none.
+  tensors.get = (): undefined => {
+    collectGarbage();
+    held.push(process.memoryUsage().arrayBuffers - before);
+  };
+  const start = { name: "none", hash: "", rank: config.loraR, scale: 1, tensors, modules: 0, files: {} };
+  const set = await startParameters(model, config, start);
+  expect(held.length).toBeGreaterThanOrEqual(sizes.length);
+  expect(Math.max(...held)).toBeGreaterThan(Math.max(...sizes) / 2);
+  expect(Math.max(...held)).toBeLessThan(Math.max(all / 4, 3 * Math.max(...sizes)));
+  disposeSet(set);
+  model.dispose();
 });

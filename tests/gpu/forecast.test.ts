@@ -154,7 +154,7 @@ describe("the forecast", () => {
       const weights = said.weights.frozenBytes + said.weights.publishedBytes;
       expect(bytesOf([model]) / weights).toBeGreaterThan(0.95);
       expect(bytesOf([model]) / weights).toBeLessThan(1.05);
-      const state = startState(model, config);
+      const state = await startState(model, config);
       const gradients = Object.fromEntries(
         state.names.map((name) => [name, tf.onesLike(state.params[name] as Tensor)]),
       );

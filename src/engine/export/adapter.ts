@@ -28,7 +28,7 @@ export async function* adapterFiles(manifest: RunManifest, trained: TrainedTenso
   const { lora, tensors } = trained;
   const file = (path: string, wanted: (name: string) => boolean, named = (name: string) => name): ExportFile => {
     const own = [...tensors].filter(([name]) => wanted(name));
-    const list = own.map(([name, { shape, data }]) => streamedFloats(named(name), shape, async () => data));
+    const list = own.map(([name, { shape, read }]) => streamedFloats(named(name), shape, read));
     return { path, pieces: () => streamSafetensors(list, PIECE) };
   };
   if (lora === null || ![...tensors.keys()].some(isLora)) {

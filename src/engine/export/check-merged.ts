@@ -10,13 +10,14 @@ import { promptPlaces } from "../model/language/config-language.ts";
 import { languageForward, languageLogits } from "../model/language/language.ts";
 import { openSa2va, type Sa2vaModel } from "../model/sa2va.ts";
 import type { FloatDtype } from "../model/weights/narrow.ts";
+import { uploadTensors } from "../model/weights/weight-pieces.ts";
 import { weightsView } from "../model/weights/weights.ts";
 import { embedPrompt, projectVision } from "../policy/embedding.ts";
 import { disposeFeatures, encodeImage } from "../policy/features.ts";
 import { segmentPictures } from "../policy/partner.ts";
 import { captionPrompt, promptRegions } from "../policy/prompts.ts";
 import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
-import type { TensorData } from "../runs/checkpoint/trainer-state.ts";
+import type { TensorSource } from "../runs/checkpoint/trainer-state.ts";
 import { openHolders } from "./merged.ts";
 
 // Compares the stored tensors of a merged checkpoint with base + adapter, each within the rounding of its element type.
@@ -48,38 +49,39 @@ export async function checkTensors(base: ByteFolder, trained: TrainedTensors, me
     const [shape, stored] = [file.info(name).shape, found.info(name).shape];
     if (String(shape) !== String(stored))
       throw wrong(name, `is [${stored.join(", ")}] instead of [${shape.join(", ")}]`);
-    const replaced = trained.tensors.get(name);
+    const own = (await trained.tensors.get(name)?.read()) ?? file;
     const path = name.endsWith(".weight") ? name.slice(0, -".weight".length) : name;
     const [a, b] = [trained.tensors.get(`${path}.lora_A.weight`), trained.tensors.get(`${path}.lora_B.weight`)];
     if (a !== undefined && b !== undefined && trained.lora !== null) {
-      await checkRows(name, replaced ?? file, found, a, b, trained.lora.alpha / trained.lora.r);
-    } else await checkElements(name, replaced ?? file, found);
+      await checkRows(name, own, found, a, b, trained.lora.alpha / trained.lora.r);
+    } else await checkElements(name, own, found);
   }
 }
 
 /** W + scale · B A, row by row. */
 async function checkRows(
   name: string,
-  base: Safetensors | TensorData,
+  base: Safetensors | Float32Array,
   merged: Safetensors,
-  a: TensorData,
-  b: TensorData,
+  a: TensorSource,
+  b: TensorSource,
   scale: number,
 ): Promise<void> {
   const [rank, width] = a.shape as [number, number];
   const rows = b.shape[0] as number;
+  const [down, up] = [await a.read(), await b.read()];
   const every = Math.ceil(rows / ROWS);
   for (let row = 0; row < rows; row += every) {
     const expected = Float64Array.from(await elements(base, name, row * width, (row + 1) * width), (value, at) => {
       let sum = 0;
-      for (let k = 0; k < rank; k++) sum += (b.data[row * rank + k] as number) * (a.data[k * width + at] as number);
+      for (let k = 0; k < rank; k++) sum += (up[row * rank + k] as number) * (down[k * width + at] as number);
       return value + scale * sum;
     });
     compare(name, row * width, expected, await elements(merged, name, row * width, (row + 1) * width), merged);
   }
 }
 
-async function checkElements(name: string, base: Safetensors | TensorData, merged: Safetensors): Promise<void> {
+async function checkElements(name: string, base: Safetensors | Float32Array, merged: Safetensors): Promise<void> {
   const count = merged.info(name).shape.reduce((product, side) => product * side, 1);
   for (let at = 0; at < count; at += PIECE) {
     const end = Math.min(count, at + PIECE);
@@ -88,8 +90,8 @@ async function checkElements(name: string, base: Safetensors | TensorData, merge
 }
 
 /** Elements [start, end) of a tensor in a file or in memory. */
-async function elements(of: Safetensors | TensorData, name: string, start: number, end: number) {
-  if ("data" in of) return of.data.subarray(start, end);
+async function elements(of: Safetensors | Float32Array, name: string, start: number, end: number) {
+  if (of instanceof Float32Array) return of.subarray(start, end);
   const size = DTYPE_BYTES[of.info(name).dtype as Dtype];
   return await of.readRange(name, start * size, end * size);
 }
@@ -170,7 +172,7 @@ async function answersOf(folder: ByteFolder, trained: TrainedTensors | null): Pr
   const set: Record<string, Tensor> = {};
   try {
     for (const [name, tensor] of model.base) set[name] = tensor;
-    for (const [name, { shape, data }] of trained?.tensors ?? []) set[name] = tf.tensor(data, [...shape]);
+    Object.assign(set, Object.fromEntries(await uploadTensors(trained?.tensors ?? [])));
     const lora = trained?.lora ?? null;
     return await answer(model, set, lora === null ? 0 : lora.alpha / lora.r);
   } finally {

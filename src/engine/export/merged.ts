@@ -19,7 +19,7 @@ import { MAX_CODE_BYTES, remoteCode } from "../model/remote-code.ts";
 import { WEIGHT_INDEX } from "../model/weights/checkpoint.ts";
 import { type FloatDtype, fromFloat32 } from "../model/weights/narrow.ts";
 import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
-import type { TensorData } from "../runs/checkpoint/trainer-state.ts";
+import type { TensorSource } from "../runs/checkpoint/trainer-state.ts";
 import { type ExportFile, type ExportFiles, wholeFile } from "./export-file.ts";
 
 interface MergeOptions {
@@ -157,8 +157,8 @@ function streamed(name: string, file: Safetensors, trained: TrainedTensors, opti
     shape,
     dtype: target,
     async *pieces() {
-      const values = replaced === undefined ? await file.read(name) : Float32Array.from(replaced.data);
-      if (factors !== null) addLowRank(values, factors.a, factors.b, factors.scale);
+      const values = await (replaced?.read() ?? file.read(name));
+      if (factors !== null) addLowRank(values, await factors.a.read(), await factors.b.read(), factors);
       yield fromFloat32(values, target);
     },
   };
@@ -180,29 +180,38 @@ async function* copied(
 }
 
 interface LowRankFactors {
-  readonly a: TensorData;
-  readonly b: TensorData;
+  readonly a: TensorSource;
+  readonly b: TensorSource;
+  readonly rank: number;
   readonly scale: number;
 }
 
 function lowRank({ tensors, lora }: TrainedTensors, path: string): LowRankFactors | null {
   const [a, b] = [tensors.get(`${path}.lora_A.weight`), tensors.get(`${path}.lora_B.weight`)];
   if (a === undefined || b === undefined || lora === null) return null;
-  return { a, b, scale: lora.alpha / lora.r };
+  return { a, b, rank: lora.r, scale: lora.alpha / lora.r };
 }
 
-/** values += scale · B A, each element summed in double precision. @param values [out, in], changed in place */
-export function addLowRank(values: Float32Array, a: TensorData, b: TensorData, scale: number): void {
-  const [rank, inSize] = a.shape as [number, number];
-  const outSize = b.shape[0] as number;
+/**
+ * values += scale · B A, each element summed in double precision.
+ * @param values [out, in], changed in place @param a [r, in] @param b [out, r]
+ */
+export function addLowRank(
+  values: Float32Array,
+  a: Float32Array,
+  b: Float32Array,
+  { rank, scale }: Pick<LowRankFactors, "rank" | "scale">,
+): void {
+  const inSize = a.length / rank;
+  const outSize = b.length / rank;
   const row = new Float64Array(inSize);
   for (let out = 0; out < outSize; out++) {
     row.fill(0);
     for (let k = 0; k < rank; k++) {
-      const factor = scale * (b.data[out * rank + k] as number);
+      const factor = scale * (b[out * rank + k] as number);
       if (factor === 0) continue;
       const start = k * inSize;
-      for (let at = 0; at < inSize; at++) row[at] = (row[at] as number) + factor * (a.data[start + at] as number);
+      for (let at = 0; at < inSize; at++) row[at] = (row[at] as number) + factor * (a[start + at] as number);
     }
     const start = out * inSize;
     for (let at = 0; at < inSize; at++) values[start + at] = (values[start + at] as number) + (row[at] as number);

@@ -2,6 +2,7 @@ import { badInput } from "../errors.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
+import { uploadTensors } from "../model/weights/weight-pieces.ts";
 import type { ParameterSet } from "../model/weights/weights.ts";
 import { type Weights, weightsView } from "../model/weights/weights.ts";
 import { createFeatureCache, type FeatureCache } from "../policy/features.ts";
@@ -66,9 +67,9 @@ export async function weightsOf(context: WeightSource, from: TryWeights): Promis
   if (from.from === "adapter") {
     if (adapter === undefined) throw badInput("No adapter is open; open one first");
     const tensors = [...adapter.tensors].map(
-      ([name, { shape, values }]) => [name, tf.tensor(values, [...shape])] as const,
+      ([name, { shape, values }]) => [name, { shape, read: async () => values }] as const,
     );
-    return owned(model, new Map(tensors), adapter.scale);
+    return owned(model, await uploadTensors(tensors), adapter.scale);
   }
   if (live !== undefined && live.runId === from.runId) {
     const { state } = live;
@@ -84,8 +85,7 @@ export async function weightsOf(context: WeightSource, from: TryWeights): Promis
     );
   }
   const { tensors, lora } = await readTrained(store, from.runId, null, from.side);
-  const set = [...tensors].map(([name, { shape, data }]) => [name, tf.tensor(data, [...shape])] as const);
-  return owned(model, new Map(set), lora === null ? 0 : lora.alpha / lora.r);
+  return owned(model, await uploadTensors(tensors), lora === null ? 0 : lora.alpha / lora.r);
 }
 
 /** The published tensors with those of `set` taking precedence; the result owns the set. */

@@ -67,7 +67,7 @@ export async function withStoredTrainer<T>(
   const table = await keptTable(store, id);
   const order = runOrder(list, selected, manifest, await keptDifficulty(store, id));
   const state =
-    found === null ? startState(model, config, start) : await resumeState(model, config, found.checkpoint, start);
+    found === null ? await startState(model, config, start) : await resumeState(model, config, found.checkpoint, start);
   const other = kept === undefined ? undefined : captionerOf(model, kept, config);
   const trainer = new Trainer({
     model,

@@ -57,7 +57,7 @@ export async function benchFromStart(
   const blocker = adapter === undefined ? null : adapterBlocker(adapter, config);
   if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraR" });
   const judge = requireCaptioner(config, start.captioner);
-  const state = startState(model, config, adapter);
+  const state = await startState(model, config, adapter);
   const other = judge === undefined ? undefined : captionerOf(model, judge, config);
   const features = createFeatureCache(
     model,

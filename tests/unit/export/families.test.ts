@@ -9,6 +9,7 @@ import { languageLinears } from "../../../src/engine/model/language/language-fam
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
 import type { TrainedTensors } from "../../../src/engine/runs/checkpoint/trained.ts";
 import { collectFiles } from "../../support/collected-files.ts";
+import { inMemory } from "../runs/sample-checkpoint.ts";
 import { manifest } from "../runs/sample-run.ts";
 
 const BLOCK: Readonly<Record<string, readonly string[]>> = {
@@ -30,14 +31,14 @@ test.each(Object.keys(BLOCK))(
   async (family) => {
     const { config } = await openCheckpoint(await nodeFolder(`tests/golden/sa2va-tiny-${family}`));
     const { language } = config;
-    const factors = initLora(language, 3, (tensor, at) => ((tensor * 131 + at * 29) % 997) / 997);
+    const factors = [...initLora(language, 3, (tensor, at) => ((tensor * 131 + at * 29) % 997) / 997)];
     const layers = BLOCK[family] as readonly string[];
     const targets = languageLinears(language).map(({ path }) => path.slice(path.lastIndexOf(".") + 1));
     const trained: TrainedTensors = {
       step: 1,
       side: "policy",
       lora: { r: 3, alpha: 5, targets },
-      tensors: new Map(factors.map(({ name, shape, values }) => [name, { shape, data: values }])),
+      tensors: inMemory(new Map(factors.map(({ name, shape, values }) => [name, { shape, data: values }]))),
     };
     const files = await collectFiles(adapterFiles(manifest(), trained));
     const folder = memoryFolder(files);

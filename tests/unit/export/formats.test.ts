@@ -62,7 +62,7 @@ test("an adapter larger than a piece is written in pieces", async () => {
     step: 1,
     side: "policy",
     lora: { r: 1, alpha: 2, targets: ["up_proj"] },
-    tensors: new Map([[NAME, { shape: [1, data.length], data }]]),
+    tensors: inMemory(new Map([[NAME, { shape: [1, data.length], data }]])),
   } as const;
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   for await (const file of adapterFiles(own, trained)) {

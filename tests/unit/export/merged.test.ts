@@ -9,6 +9,7 @@ import { readAdapter } from "../../../src/engine/model/adapter/lora.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
 import type { TrainedTensors } from "../../../src/engine/runs/checkpoint/trained.ts";
 import { collectFiles } from "../../support/collected-files.ts";
+import { inMemory } from "../runs/sample-checkpoint.ts";
 
 const FOLDERS = [
   "tests/golden/sa2va-tiny-qwen2",
@@ -31,10 +32,12 @@ async function trainedOf(folder: string): Promise<TrainedTensors> {
     step: 1,
     side: "policy",
     lora: { r: rank, alpha, targets: [] },
-    tensors: new Map([
-      ...tensors.map(({ name, shape, values }) => [name, { shape, data: values }] as const),
-      ["mlp1.3.bias", moved] as const,
-    ]),
+    tensors: inMemory(
+      new Map([
+        ...tensors.map(({ name, shape, values }) => [name, { shape, data: values }] as const),
+        ["mlp1.3.bias", moved] as const,
+      ]),
+    ),
   };
 }
 
@@ -157,7 +160,7 @@ describe("merged checkpoints", () => {
         step: 1,
         side: "policy",
         lora: { r: 1, alpha: 1, targets: [] },
-        tensors: new Map([adapter("a.lora_A.weight", 1), adapter("a.lora_B.weight", midway + 2 ** -25)]),
+        tensors: inMemory(new Map([adapter("a.lora_A.weight", 1), adapter("a.lora_B.weight", midway + 2 ** -25)])),
       };
       const merged = memoryFolder(await collectFiles(mergedFiles(base, trained, { dtype })));
       await expect(checkTensors(base, trained, merged)).resolves.toBeUndefined();
@@ -185,13 +188,14 @@ describe("merged checkpoints", () => {
     const base = await nodeFolder(FOLDERS[0]);
     const trained = await trainedOf(FOLDERS[0]);
     const other = new Map(trained.tensors);
-    other.set("mlp1.3.bias", { shape: [7], data: new Float32Array(7) });
+    const seven = { shape: [7], read: async () => new Float32Array(7) };
+    other.set("mlp1.3.bias", seven);
     const options = { dtype: null } as const;
     await expect(collectFiles(mergedFiles(base, { ...trained, tensors: other }, options))).rejects.toThrow(
       /"mlp1.3.bias" is \[48\].*\[7\]/,
     );
     other.delete("mlp1.3.bias");
-    other.set("text_hidden_fcs.9.weight", { shape: [7], data: new Float32Array(7) });
+    other.set("text_hidden_fcs.9.weight", seven);
     await expect(collectFiles(mergedFiles(base, { ...trained, tensors: other }, options))).rejects.toThrow(
       /"text_hidden_fcs.9.weight" is not in it/,
     );
@@ -210,9 +214,9 @@ describe("merged checkpoints", () => {
 
   test("add scale · B A", () => {
     const values = Float32Array.of(1, 1, 1, 1, 1, 1);
-    const a = { shape: [2, 3], data: Float32Array.of(1, 2, 3, 4, 5, 6) };
-    const b = { shape: [2, 2], data: Float32Array.of(1, 0, 2, -1) };
-    addLowRank(values, a, b, 0.5);
+    const a = Float32Array.of(1, 2, 3, 4, 5, 6);
+    const b = Float32Array.of(1, 0, 2, -1);
+    addLowRank(values, a, b, { rank: 2, scale: 0.5 });
     expect(Array.from(values)).toEqual([1.5, 2, 2.5, 0, 0.5, 1]);
   });
 });

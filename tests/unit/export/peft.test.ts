@@ -100,7 +100,9 @@ describe.each(Object.entries(PYTHONS))("%s", (_, python) => {
       const { config } = await openCheckpoint(await nodeFolder(folder));
       const rank = 3;
       // B is not zero here: an adapter without effect would prove nothing.
-      const fresh = initLora(config.language, rank, (tensor, at) => ((tensor * 131 + at * 29) % 997) / 997 + 0.0005);
+      const fresh = [
+        ...initLora(config.language, rank, (tensor, at) => ((tensor * 131 + at * 29) % 997) / 997 + 0.0005),
+      ];
       const factors = fresh.map((tensor, n) =>
         tensor.name.includes(".lora_B.")
           ? { ...tensor, values: tensor.values.map((_, at) => Math.sin(n + at * 0.7) * 0.3) }

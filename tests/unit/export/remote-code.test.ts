@@ -57,6 +57,8 @@ model = AutoModel.from_pretrained(sys.argv[1], trust_remote_code=True)
 print(json.dumps([type(model).__name__, model.mlp1[3].bias.tolist()]))
 `;
 
+import { inMemory } from "../runs/sample-checkpoint.ts";
+
 let scratch = "";
 let served = "";
 let server: CheckpointServer;
@@ -95,7 +97,7 @@ const trained: TrainedTensors = {
   step: 1,
   side: "policy",
   lora: null,
-  tensors: new Map([["mlp1.3.bias", { shape: [48], data: bias }]]),
+  tensors: inMemory(new Map([["mlp1.3.bias", { shape: [48], data: bias }]])),
 };
 
 test.each(["hub", "plain"] as const)("are fetched and kept: %s", async (how) => {

@@ -84,7 +84,7 @@ beforeAll(async () => {
     sampled(1, prompts[0] as Prompt, answers[0] as number[]),
     sampled(2, prompts[1] as Prompt, answers[1] as number[]),
   ]);
-  const factors = initLora(config.language, 2, () => 0.5);
+  const factors = [...initLora(config.language, 2, () => 0.5)];
   const params = new Map(factors.map(({ name, shape, values }) => [name, { shape, data: values }] as const));
   await writeCheckpoint(run.store, run.id, {
     step: 3,

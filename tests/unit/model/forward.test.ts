@@ -104,7 +104,7 @@ describe("the forward pass", () => {
 
   it("is not changed by a fresh adapter, and is by a trained one", () => {
     const x = random([1, 4, 12]);
-    const fresh = initLora(CONFIG, 2, (tensor, element) => ((tensor + 3 * element) % 17) / 17);
+    const fresh = [...initLora(CONFIG, 2, (tensor, element) => ((tensor + 3 * element) % 17) / 17)];
     const set = Object.fromEntries(fresh.map(({ name, shape, values }) => [name, tf.tensor(values, [...shape])]));
     const base = languageForward(view(), CONFIG, x).hidden;
     expect(largest(base, languageForward(weightsView(frozen, set, 2), CONFIG, x).hidden)).toBe(0);

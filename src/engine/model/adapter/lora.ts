@@ -143,20 +143,21 @@ export function loraShapes(config: LanguageConfig, rank: number): LoraShape[] {
 }
 
 /**
- * Initial factors as in PEFT: A uniform in ±1/√in, B zero, so that the adapter initially changes nothing.
+ * Initial factors as in PEFT: A uniform in ±1/√in, B zero, so that the adapter initially changes nothing. Each is drawn
+ * when it is asked for: all of a large model take a gigabyte.
  * @param uniform number in (0, 1) for the n-th tensor of `loraShapes` and an element of it
  */
-export function initLora(
+export function* initLora(
   config: LanguageConfig,
   rank: number,
   uniform: (tensor: number, element: number) => number,
-): HostTensor[] {
-  return loraShapes(config, rank).map(({ name, shape, factor }, tensor) => {
+): Generator<HostTensor> {
+  for (const [tensor, { name, shape, factor }] of loraShapes(config, rank).entries()) {
     const values = new Float32Array(shape[0] * shape[1]);
     if (factor === "A") {
       const bound = 1 / Math.sqrt(shape[1]);
       for (let at = 0; at < values.length; at++) values[at] = (2 * uniform(tensor, at) - 1) * bound;
     }
-    return { name, shape, values };
-  });
+    yield { name, shape, values };
+  }
 }

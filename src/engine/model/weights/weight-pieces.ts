@@ -159,6 +159,21 @@ export async function collectWeights(pieces: AsyncIterable<WeightPiece>): Promis
   return weights;
 }
 
+/**
+ * Uploads tensors that are read one at a time; the caller owns them.
+ * @throws the errors of the reads, after which nothing stays allocated
+ */
+export async function uploadTensors(
+  tensors: Iterable<
+    readonly [string, { readonly shape: readonly number[]; read(): Promise<Float32Array<ArrayBuffer>> }]
+  >,
+): Promise<Map<string, Tensor>> {
+  const pieces = async function* (): AsyncGenerator<WeightPiece> {
+    for (const [name, { shape, read }] of tensors) yield { kind: "tensor", name, shape, values: await read() };
+  };
+  return tensorsOf(await collectWeights(pieces()));
+}
+
 function toGpu(values: Float32Array<ArrayBuffer>, shape: readonly number[]): Tensor {
   const tensor = tf.tensor(values, [...shape], "float32");
   if (tf.getBackend() === "webgpu" && tensor.size > 0) uploadNow(tensor);

@@ -6,8 +6,8 @@ import { badInput, LabError } from "../../errors.ts";
 import { FlatLayout, readSet } from "../../gpu/flat/layout.ts";
 import { tf } from "../../gpu/tf.ts";
 import { isLanguageBlock } from "../../model/adapter/trainable.ts";
-import { collectWeights, type WeightPiece } from "../../model/weights/weight-pieces.ts";
-import { type ParameterSet, tensorsOf } from "../../model/weights/weights.ts";
+import { uploadTensors } from "../../model/weights/weight-pieces.ts";
+import type { ParameterSet } from "../../model/weights/weights.ts";
 import type { CheckpointState, TensorSet, TensorSource } from "../../runs/checkpoint/trainer-state.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
 import { perLoop } from "../loops/abouts.ts";
@@ -399,13 +399,8 @@ export async function restoreState(
   const names = Object.keys(start);
   const made: ParameterSet[] = [start];
   const load = async (set: TensorSet): Promise<ParameterSet> => {
-    const pieces = async function* (): AsyncGenerator<WeightPiece> {
-      for (const name of names) {
-        const { shape, read } = set.get(name) as TensorSource;
-        yield { kind: "tensor", name, shape, values: await read() };
-      }
-    };
-    const loaded = Object.fromEntries(tensorsOf(await collectWeights(pieces())));
+    const own = names.map((name) => [name, set.get(name) as TensorSource] as const);
+    const loaded = Object.fromEntries(await uploadTensors(own));
     made.push(loaded);
     return loaded;
   };

@@ -8,8 +8,8 @@ import {
   type CheckpointState,
   openTensors,
   parseTrainerState,
-  type TensorData,
-  type TensorMap,
+  type TensorSet,
+  type TensorSource,
 } from "./trainer-state.ts";
 
 /** The policy's weights, or those of the partner (their moving average). */
@@ -19,8 +19,8 @@ export interface TrainedTensors {
   readonly step: number;
   readonly side: TrainedSide;
   readonly lora: CheckpointState["lora"];
-  /** By full path, in the order of the trainable set. */
-  readonly tensors: TensorMap;
+  /** By full path, in the order of the trainable set; read when they are needed. */
+  readonly tensors: TensorSet;
 }
 
 /**
@@ -45,18 +45,16 @@ export async function readTrained(
   const statePath = `${folder}/trainer_state.json`;
   const { order, lora } = parseTrainerState(await store.readText(statePath), statePath);
   const names = side === "policy" ? [MODULES_FILE, ADAPTER_MODEL] : ["ema.safetensors"];
-  const held = new Map<string, TensorData>();
+  const held = new Map<string, TensorSource>();
   for (const name of names) {
     const path = `${folder}/${name}`;
     if ((await store.size(path)) === null) continue;
-    for (const [tensor, { shape, read }] of await openTensors(store, path)) {
-      held.set(tensor, { shape, data: await read() });
-    }
+    for (const [tensor, source] of await openTensors(store, path)) held.set(tensor, source);
   }
   if (side === "ema" && held.size === 0) {
     throw badInput(`Checkpoint ${chosen} of run "${runId}" holds no moving average`, folder);
   }
-  const tensors = new Map<string, TensorData>();
+  const tensors = new Map<string, TensorSource>();
   for (const name of order) {
     const tensor = held.get(side === "policy" && isLora(name) ? toPeftName(name) : name);
     if (tensor === undefined) throw badInput(`${folder} lacks "${name}", which its trainer_state.json lists`, folder);

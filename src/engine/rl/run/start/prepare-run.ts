@@ -214,7 +214,7 @@ export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, ask
       if (captioner !== undefined) await keepAdapter(deps.store, manifest.id, "captioner", captioner);
       if (first.length > 0) await writeEvaluations(deps.store, manifest.id, first);
       if (difficulty.length > 0) await keepDifficulty(deps.store, manifest.id, difficulty);
-      const state = startState(model, config, start);
+      const state = await startState(model, config, start);
       return { run, config, state, captioner, list, selected, order, doneSteps: 0, table: asked.table, release };
     } catch (thrown) {
       throw await failedRun(run, thrown);

@@ -8,11 +8,12 @@ import { unpacked } from "../../../gpu/packed/linear.ts";
 import { PackedMatrix } from "../../../gpu/packed/matrix.ts";
 import { STREAM, uniform } from "../../../gpu/random.ts";
 import type { GpuReport } from "../../../gpu/runtime/device.ts";
-import { type Tensor, tf } from "../../../gpu/tf.ts";
+import type { Tensor } from "../../../gpu/tf.ts";
 import { initLora, loraShapes } from "../../../model/adapter/lora.ts";
 import type { StartAdapter } from "../../../model/adapter/start-adapter.ts";
 import { type TrainableBlock, trainableBlocks, trainableSet } from "../../../model/adapter/trainable.ts";
 import { publishedMatrix, type Sa2vaModel } from "../../../model/sa2va.ts";
+import { uploadTensors } from "../../../model/weights/weight-pieces.ts";
 import type { ParameterSet } from "../../../model/weights/weights.ts";
 import type { CheckpointState } from "../../../runs/checkpoint/trainer-state.ts";
 import type { RunManifest } from "../../../runs/manifest.ts";
@@ -65,32 +66,46 @@ export function adapterBlocker(start: StartAdapter, config: LabConfig): string |
 
 /**
  * Published tensors and fresh adapters (A uniform, B zero) as a new parameter set owned by the caller; tensors of an opened
- * adapter replace them.
+ * adapter replace them. Adapters are drawn and uploaded one at a time.
  * @throws LabError("bad-config") when rank or scale differ from the adapter's
  */
-export function startParameters(model: Sa2vaModel, config: LabConfig, start?: StartAdapter): ParameterSet {
+export async function startParameters(
+  model: Sa2vaModel,
+  config: LabConfig,
+  start?: StartAdapter,
+): Promise<ParameterSet> {
   const blocker = start === undefined ? null : adapterBlocker(start, config);
   if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraR" });
   const draw = (tensor: number, element: number): number =>
     uniform({ seed: config.seed, step: 0, loop: 0, row: tensor, rollout: 0, position: element, stream: STREAM.init });
-  const adapters = new Map(
-    initLora(model.config.language, config.loraR, draw).map((tensor) => [tensor.name, tensor] as const),
+  const trainable = trainableOf(model, config);
+  const held = function* () {
+    for (const drawn of initLora(model.config.language, config.loraR, draw)) {
+      yield start?.tensors.get(drawn.name) ?? drawn;
+    }
+    for (const { path, block } of trainable) {
+      const module = block === "lora" ? undefined : start?.tensors.get(path);
+      if (module !== undefined) yield module;
+    }
+  };
+  const sources = function* () {
+    for (const { name, shape, values } of held()) yield [name, { shape, read: async () => values }] as const;
+  };
+  const made = await uploadTensors(sources());
+  return Object.fromEntries(
+    trainable.map(({ path }): [string, Tensor] => {
+      const published = publishedMatrix(model, path);
+      return [
+        path,
+        made.get(path) ?? (published instanceof PackedMatrix ? unpacked(published) : (published as Tensor).clone()),
+      ];
+    }),
   );
-  const set: Record<string, Tensor> = {};
-  for (const { path } of trainableOf(model, config)) {
-    const adapter = start?.tensors.get(path) ?? adapters.get(path);
-    const published = publishedMatrix(model, path);
-    if (adapter !== undefined) set[path] = tf.tensor(adapter.values, [...adapter.shape]);
-    else if (published instanceof PackedMatrix) set[path] = unpacked(published);
-    else if (published !== undefined) set[path] = published.clone();
-    else throw new LabError("internal", `The trainable set names "${path}", which does not exist`);
-  }
-  return set;
 }
 
-export function startState(model: Sa2vaModel, config: LabConfig, start?: StartAdapter): TrainingState {
+export async function startState(model: Sa2vaModel, config: LabConfig, start?: StartAdapter): Promise<TrainingState> {
   return freshState(
-    startParameters(model, config, start),
+    await startParameters(model, config, start),
     blocks(model, config),
     config.loraAlpha / config.loraR,
     freshEntropy(config),
@@ -105,7 +120,7 @@ export async function resumeState(
   start?: StartAdapter,
 ): Promise<TrainingState> {
   const counters = parseCounters(checkpoint.trainer, config);
-  const own = startParameters(model, config, start);
+  const own = await startParameters(model, config, start);
   return restoreState(own, blocks(model, config), config.loraAlpha / config.loraR, checkpoint, counters);
 }
 

@@ -148,7 +148,7 @@ export async function storedState(
   const start = await keptAdapter(store, run.id, "start", model, run.manifest().startAdapter);
   const found = await usableCheckpoint(store, run.id);
   const state =
-    found === null ? startState(model, config, start) : await resumeState(model, config, found.checkpoint, start);
+    found === null ? await startState(model, config, start) : await resumeState(model, config, found.checkpoint, start);
   const step = found?.step ?? 0;
   await dropLaterSteps(run, step);
   return { state, step };
