@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import psutil
 from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.run import main as torchrun
@@ -29,6 +30,9 @@ def main() -> int:
         try:
             torchrun()
         except (SignalException, ChildFailedError) as ended:
+            # torchrun does not know those that it was just starting, and they would run on without it.
+            for left in psutil.Process().children(recursive=True):
+                left.kill()
             if refusal.exists():
                 print(refusal.read_text(encoding="utf-8"), file=sys.stderr)
                 return 2
