@@ -53,21 +53,23 @@ class Words:
             self.tokenizer = extra("pieces", str(folder / "tokenizer.model")).PiecesTokenizer(folder)
         else:
             self.tokenizer = AutoTokenizer.from_pretrained(str(folder))
-        known = self.tokenizer.get_vocab()
-        self.visual = next((own for own in _VISUAL if own[1] in known), _VISUAL[0])
-        self.context = self._id(self.visual[1])
-        self.seg = self._id("[SEG]")
+        self.visual = next((own for own in _VISUAL if self._id(own[1]) is not None), _VISUAL[0])
+        self.context, self.seg = self._needed(self.visual[1]), self._needed("[SEG]")
         self.eos = self.tokenizer.eos_token_id
         adds = getattr(self.tokenizer, "add_bos_token", False)
         self.begin = [self.tokenizer.bos_token_id] if adds or self.template["bos"] else []
         limit = config.get("llm_config", config.get("text_config", {})).get("max_position_embeddings", 8192)
         self.limit = min(8192, int(limit))
 
-    def _id(self, token: str) -> int:
+    def _id(self, token: str) -> int | None:
         found = self.tokenizer.convert_tokens_to_ids(token)
-        if found is None or found == self.tokenizer.unk_token_id:
+        return None if found in (None, self.tokenizer.unk_token_id) else int(found)
+
+    def _needed(self, token: str) -> int:
+        found = self._id(token)
+        if found is None:
             raise LabError(f"The tokenizer has no {token}; the model is not a Sa2VA checkpoint")
-        return int(found)
+        return found
 
     def encode(self, text: str) -> list[int]:
         """Ids of a text with its special tokens."""

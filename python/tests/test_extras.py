@@ -46,5 +46,15 @@ def test_a_tokenizer_of_pieces_names_its_extra(tmp_path: Path, monkeypatch: pyte
         text.Words(tmp_path, {"template": "a"}, contract)
 
 
+def test_a_tokenizer_of_pieces_has_the_tokens_of_a_checkpoint() -> None:
+    pytest.importorskip("sentencepiece")
+    folder = PACKAGE.parents[1] / "tests" / "golden" / "sa2va-tiny-internlm2"
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    template = {"stopWords": ["<|im_end|>"], "bos": True}
+    words = text.Words(folder, config, Contract({}, {config["template"]: template}, {}, {}, {}, {}))
+    assert [words.decode([own], True) for own in (words.context, words.seg)] == ["<IMG_CONTEXT>", "[SEG]"]
+    assert words.visual[0] == "<img>"
+
+
 def test_an_extra_is_its_module() -> None:
     assert extra("judge", "It").CaptionJudge.__name__ == "CaptionJudge"
