@@ -297,7 +297,8 @@ describe("after a reload", () => {
     await page.getByRole("menuitem", { name: "Rename…" }).click();
     await page.getByLabel("Title of the run").fill("Larger groups");
     await page.keyboard.press("Enter");
-    await page.locator("header").getByText("Larger groups", { exact: true }).waitFor();
+    // The strip; the heading of the curves beside the list takes the title a moment later.
+    await page.getByRole("banner").getByText("Larger groups", { exact: true }).waitFor();
     await page.getByTestId("runs-table").getByText("Larger groups", { exact: true }).waitFor();
     await show(page, { screen: "train" });
     await page.getByRole("heading", { name: "Larger groups" }).waitFor();
