@@ -52,6 +52,15 @@ export interface MaskPolicyAbout {
   readonly effect?: string;
 }
 
+/** A compression of tables by the name that Arrow or Parquet gives it. */
+export interface Codec {
+  readonly name: "LZ4_FRAME" | "LZ4_RAW" | "ZSTD" | "BROTLI";
+  /** Maximum content bytes per packed byte. */
+  readonly ratio: number;
+  /** @param size bytes of the content @throws RangeError with the rest of a sentence when it is damaged or has another size */
+  readonly decode: (packed: Uint8Array, size: number) => Uint8Array<ArrayBuffer>;
+}
+
 /** What the plug-ins add under one key, in the order of their list. */
 export function added<K extends keyof Plugin>(plugins: readonly Plugin[], key: K): NonNullable<Plugin[K]>[] {
   return plugins.flatMap((plugin) => {

@@ -86,6 +86,8 @@ const LISTS: Readonly<Record<string, RegExp>> = {
   "src/plugins/families.ts": /^src\/engine\/model\//,
   "src/plugins/folders.ts": /^workers\//,
   "src/plugins/modes.ts": /^src\/engine\/rl\//,
+  "src/plugins/codecs.ts": /^src\/engine\/data\//,
+  "src/plugins/tokenizers.ts": /^src\/engine\/text\//,
   "src/plugins/exports.ts": /^src\/engine\/export\//,
   "src/plugins/records.ts": /^src\/engine\/data\//,
   "src/plugins/readers.ts": /^src\/engine\/data\//,

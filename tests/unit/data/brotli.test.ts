@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { brotliCompressSync, constants } from "node:zlib";
 import { expect, test } from "vitest";
-import { brotliWords, decodeBrotli } from "../../../src/engine/data/parquet/brotli.ts";
+import { brotliWords, decodeBrotli } from "../../../src/plugins/codecs/brotli.ts";
 
 const words = brotliWords();
 const pack = (bytes: Uint8Array, quality: number, window: number): Uint8Array =>

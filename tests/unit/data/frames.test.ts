@@ -4,8 +4,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
-import { decodeLz4Frame, xxHash32 } from "../../../src/engine/bytes/lz4.ts";
-import { decodeZstd } from "../../../src/engine/bytes/zstd.ts";
+import { decodeLz4Frame, xxHash32 } from "../../../src/plugins/codecs/lz4.ts";
+import { decodeZstd } from "../../../src/plugins/codecs/zstd.ts";
 import { BYTE_DAMAGE } from "../../fuzz/bytes.ts";
 import { forAny } from "../../support/any.ts";
 

@@ -12,6 +12,7 @@ import type { ArrowBody } from "../../../src/engine/data/arrow/arrow-frames.ts";
 import { flatReader } from "../../../src/engine/data/arrow/arrow-schema.ts";
 import { openArrow } from "../../../src/engine/data/arrow/arrow-table.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
+import { PLUGIN_CODECS } from "../../../src/plugins/codecs.ts";
 import { row } from "./make.ts";
 
 const fixture = (name: string): Uint8Array =>
@@ -185,7 +186,14 @@ it("refuses a packed buffer of more than half a gigabyte before it reads it", as
     bytes += end - start;
     return new Uint8Array(end - start);
   };
-  const body = { rows: 1, start: 0, bytes: length, nodes: [], variadicCounts: [], codec: "zstd" as const };
+  const body = {
+    rows: 1,
+    start: 0,
+    bytes: length,
+    nodes: [],
+    variadicCounts: [],
+    codec: PLUGIN_CODECS.find(({ name }) => name === "ZSTD"),
+  };
   const reader = bufferReader(
     { name: "large.arrow", size: length, read },
     { ...body, buffers: [{ offset: 0, length }] },

@@ -1,7 +1,6 @@
+import type { Codec } from "../../../plugins/plugin.ts";
 import { Lru } from "../../bytes/collections.ts";
-import { decodeLz4Frame, LZ4_RATIO } from "../../bytes/lz4.ts";
 import { type ByteSource, viewOf } from "../../bytes/source.ts";
-import { decodeZstd, ZSTD_RATIO } from "../../bytes/zstd.ts";
 import { badInput, LabError, thrownText } from "../../errors.ts";
 import type { ArrowBody } from "./arrow-frames.ts";
 
@@ -13,7 +12,9 @@ const DIRECT = 2 ** 17;
 const MAX_PAGES = 32;
 /** Maximum unpacked bytes of a batch's buffers: the size of a typical shard, half a gigabyte. */
 const MAX_UNPACKED = 2 ** 29;
-/** Maximum unpacked bytes of a buffer beyond LZ4's best ratio; Zstandard can hold a gigabyte in 32 kB. */
+/** Content bytes per packed byte that a buffer may always have: LZ4's best ratio. */
+const USUAL_RATIO = 255;
+/** Maximum unpacked bytes of a buffer beyond that ratio; Zstandard can hold a gigabyte in 32 kB. */
 const MAX_BESIDE = 2 ** 26;
 
 /** Byte ranges of one batch's buffers; caches small buffers and unpacks compressed ones once. */
@@ -99,12 +100,13 @@ export function bufferReader(source: ByteSource, body: ArrowBody): BufferReader 
  * frame of that length cannot hold it.
  * @param length stored bytes of the buffer
  */
-function statedSize(head: Uint8Array, length: number, codec: "lz4" | "zstd"): number | undefined {
+function statedSize(head: Uint8Array, length: number, codec: Codec): number | undefined {
   if (length === 0) return 0;
   if (length < 8) return undefined;
   const size = Number(viewOf(head).getBigInt64(0, true));
   if (size === -1) return length - 8;
-  const most = (length - 8) * LZ4_RATIO + (codec === "zstd" ? Math.min(MAX_BESIDE, (length - 8) * ZSTD_RATIO) : 0);
+  const beside = codec.ratio > USUAL_RATIO ? Math.min(MAX_BESIDE, (length - 8) * codec.ratio) : 0;
+  const most = (length - 8) * USUAL_RATIO + beside;
   return size >= 0 && size <= Math.min(MAX_UNPACKED, most) ? size : undefined;
 }
 
@@ -119,17 +121,21 @@ export async function contentSize(source: ByteSource, body: ArrowBody, buffer: n
 }
 
 /** A compressed buffer: the length of its content, then the codec's frame or the content itself. */
-function unpack(source: ByteSource, bytes: Uint8Array<ArrayBuffer>, codec: "lz4" | "zstd"): Uint8Array<ArrayBuffer> {
+function unpack(source: ByteSource, bytes: Uint8Array<ArrayBuffer>, codec: Codec): Uint8Array<ArrayBuffer> {
   const size = statedSize(bytes, bytes.length, codec);
   if (size === undefined)
-    throw outside(source, `a ${codec} buffer of ${bytes.length} bytes declares an impossible size`, codec === "zstd");
+    throw outside(
+      source,
+      `a ${codec.name} buffer of ${bytes.length} bytes declares an impossible size`,
+      codec.ratio > USUAL_RATIO,
+    );
   if (size === 0) return new Uint8Array(0);
   const packed = bytes.subarray(8);
   if (viewOf(bytes).getBigInt64(0, true) === -1n) return packed;
   try {
-    return codec === "lz4" ? decodeLz4Frame(packed, size) : decodeZstd(packed, size);
+    return codec.decode(packed, size);
   } catch (thrown) {
-    throw outside(source, `a ${codec} buffer could not be unpacked (${thrownText(thrown)})`);
+    throw outside(source, `a ${codec.name} buffer could not be unpacked (${thrownText(thrown)})`);
   }
 }
 

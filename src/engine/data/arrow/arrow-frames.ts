@@ -1,3 +1,5 @@
+import { PLUGIN_CODECS } from "../../../plugins/codecs.ts";
+import type { Codec } from "../../../plugins/plugin.ts";
 import { type ByteSource, IS_POINTER, isPointer, viewOf } from "../../bytes/source.ts";
 import { type DecodedSchema, decodeSchema, type FlatReader, flatReader } from "./arrow-schema.ts";
 
@@ -66,7 +68,7 @@ export interface ArrowBody {
   /** Buffers relative to the start of the body. */
   readonly buffers: readonly { readonly offset: number; readonly length: number }[];
   readonly variadicCounts: readonly number[];
-  readonly codec: "lz4" | "zstd" | undefined;
+  readonly codec: Codec | undefined;
 }
 
 /** Content at a position of an Arrow file; `broken` completes a sentence that begins with the position. */
@@ -86,7 +88,7 @@ type ArrowMessage =
 
 /** Maximum rows of one batch, the limit of 32-bit offsets. */
 const MAX_ROWS = 2 ** 31;
-const CODECS = ["lz4", "zstd"] as const;
+const CODECS = ["LZ4_FRAME", "ZSTD"] as const;
 const CUT = "is cut off by the end of the file";
 
 /**
@@ -171,8 +173,11 @@ function readBody(flat: FlatReader, batch: number, start: number, bytes: number)
   const compression = flat.reference(batch, 3);
   const codecAt = compression === 0 ? 0 : flat.field(compression, 0);
   const number = codecAt === 0 ? 0 : flat.view.getInt8(codecAt);
-  const codec = compression === 0 ? undefined : CODECS[number];
-  if (compression !== 0 && codec === undefined) return `uses the unknown compression ${number}`;
+  const name = CODECS[number];
+  if (compression !== 0 && name === undefined) return `uses the unknown compression ${number}`;
+  const codec = compression === 0 || name === undefined ? undefined : PLUGIN_CODECS.find((one) => one.name === name);
+  if (compression !== 0 && codec === undefined)
+    return `is compressed with ${name}, which this build has no plug-in for`;
   const counts = flat.vector(batch, 4, 8);
   const variadicCounts = Array.from({ length: counts.length }, (_, at) =>
     Number(flat.view.getBigInt64(counts.start + 8 * at, true)),

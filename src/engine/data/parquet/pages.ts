@@ -2,12 +2,10 @@
 import { Gunzip } from "fflate";
 import { type PageHeader, snappyUncompress } from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
-import { decodeLz4Block, LZ4_RATIO } from "../../bytes/lz4.ts";
+import { PLUGIN_CODECS } from "../../../plugins/codecs.ts";
 import { type ByteSource, viewOf } from "../../bytes/source.ts";
-import { decodeZstd, ZSTD_RATIO } from "../../bytes/zstd.ts";
 import { badInput, LabError, thrownText } from "../../errors.ts";
 import type { BinaryCell } from "../tables/table.ts";
-import { BROTLI_RATIO, type BrotliWords, decodeBrotli } from "./brotli.ts";
 import { type Chunk, checkStruct } from "./footer.ts";
 import type { Leaf } from "./nodes.ts";
 import { bitsFor, encodingOf, plainValues, readHybrid, readValues, type Values } from "./values.ts";
@@ -17,34 +15,27 @@ import { bitsFor, encodingOf, plainValues, readHybrid, readValues, type Values }
 /** Maximum bytes of an unpacked page: one with 100 pictures of a few hundred kilobytes has 50 MB. */
 const MAX_PAGE = 2 ** 28;
 
-/** Maximum content bytes per packed byte, by format. */
-const RATIOS: Readonly<Partial<Record<Chunk["codec"], number>>> = {
-  UNCOMPRESSED: 1,
-  SNAPPY: 64,
-  GZIP: 1032,
-  LZ4_RAW: LZ4_RATIO,
-  ZSTD: ZSTD_RATIO,
-  BROTLI: BROTLI_RATIO,
-};
-
-let words: Promise<BrotliWords> | undefined;
+/** Maximum content bytes per packed byte of the formats that need no plug-in. */
+const RATIOS: Readonly<Partial<Record<Chunk["codec"], number>>> = { UNCOMPRESSED: 1, SNAPPY: 64, GZIP: 1032 };
 
 /**
  * The content of a page.
  * @param size its stated bytes
  * @throws LabError("unsupported") for other codecs; Error or RangeError when it is damaged
  */
-async function unpackPage(packed: Uint8Array, size: number, codec: Chunk["codec"]): Promise<Uint8Array> {
-  const ratio = RATIOS[codec];
+function unpackPage(packed: Uint8Array, size: number, codec: Chunk["codec"]): Uint8Array {
+  const plugin = PLUGIN_CODECS.find(({ name }) => name === codec);
+  const ratio = plugin?.ratio ?? RATIOS[codec];
   if (ratio === undefined) {
     throw new LabError(
       "unsupported",
-      `pages compressed with ${codec} cannot be read here, only Snappy, gzip, Zstandard, Brotli and LZ4`,
+      `pages compressed with ${codec} cannot be read here, only Snappy, gzip and what plug-ins read`,
     );
   }
   if (size > MAX_PAGE || size > ratio * packed.length)
     throw new RangeError(`${packed.length} packed bytes cannot hold ${size} bytes`);
   if (size === 0) return new Uint8Array(0);
+  if (plugin !== undefined) return plugin.decode(packed, size);
   switch (codec) {
     case "SNAPPY": {
       const out = new Uint8Array(size);
@@ -53,13 +44,6 @@ async function unpackPage(packed: Uint8Array, size: number, codec: Chunk["codec"
     }
     case "GZIP":
       return gunzip(packed, size);
-    case "LZ4_RAW":
-      return decodeLz4Block(packed, size);
-    case "ZSTD":
-      return decodeZstd(packed, size);
-    case "BROTLI":
-      words ??= import("./brotli.ts").then(({ brotliWords }) => brotliWords());
-      return decodeBrotli(packed, size, await words);
     default:
       if (packed.length !== size) throw new RangeError(`it holds ${packed.length} bytes where ${size} are stated`);
       return packed;
@@ -211,7 +195,7 @@ export function pageReader(source: ByteSource, chunk: Chunk, leaf: Leaf): PageRe
     const count = header.dictionary_page_header?.num_values ?? 0;
     if (!(count >= 0 && count <= MAX_ENTRIES))
       throw new RangeError(`a dictionary states an impossible number of values, ${count}`);
-    const plain = await unpackPage(packed, header.uncompressed_page_size, chunk.codec);
+    const plain = unpackPage(packed, header.uncompressed_page_size, chunk.codec);
     return { values: plainValues(plain, count, leaf), count };
   };
 
@@ -255,9 +239,9 @@ export function pageReader(source: ByteSource, chunk: Chunk, leaf: Leaf): PageRe
       if (defBits > 0) def = readHybrid(packed.subarray(repBytes, levels), 0, defBits, entries).numbers;
       const size = header.uncompressed_page_size - levels;
       const rest = packed.subarray(levels);
-      body = v2.is_compressed === false || rest.length === 0 ? rest : await unpackPage(rest, size, chunk.codec);
+      body = v2.is_compressed === false || rest.length === 0 ? rest : unpackPage(rest, size, chunk.codec);
     } else {
-      body = await unpackPage(packed, header.uncompressed_page_size, chunk.codec);
+      body = unpackPage(packed, header.uncompressed_page_size, chunk.codec);
       // Levels of each kind are stored as the length of their runs in 32 bits, then the runs.
       const take = (bits: number): ArrayLike<number> => {
         const length = viewOf(body).getUint32(0, true);

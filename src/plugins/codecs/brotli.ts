@@ -348,7 +348,7 @@ function readRange(bits: BrotliBits, of: readonly (readonly [number, number])[],
  * @param size bytes of the content
  * @throws RangeError when it is damaged or has another size
  */
-export function decodeBrotli(packed: Uint8Array, size: number, words: BrotliWords): Uint8Array {
+export function decodeBrotli(packed: Uint8Array, size: number, words: BrotliWords): Uint8Array<ArrayBuffer> {
   const bits = new BrotliBits(packed);
   const window = 2 ** windowBits(bits) - 16;
   const out = new Uint8Array(size);

@@ -1,6 +1,7 @@
 /** Decoder of Zstandard frames (RFC 8878) with bounds checks; its time is linear in input and declared output. */
+
+import { viewOf } from "../../engine/bytes/source.ts";
 import { repeat } from "./lz4.ts";
-import { viewOf } from "./source.ts";
 
 // The two entropy codes of Zstandard (RFC 8878, section 4), with bounds checks.
 

@@ -1,5 +1,5 @@
 /** Decoder of LZ4 frames (lz4_Frame_format.md 1.6) with bounds checks; its time is linear in input and output. */
-import { viewOf } from "./source.ts";
+import { viewOf } from "../../engine/bytes/source.ts";
 
 const MAGIC = 0x184d2204;
 /** Maximum block size in bytes by the descriptor's size code, starting at 4. */
