@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
-import type { SentencePiece } from "../../src/engine/text/sentencepiece.ts";
+import type { SentencePiece } from "../../src/plugins/sentencepiece/sentencepiece.ts";
 
 export interface Row {
   readonly text?: string;

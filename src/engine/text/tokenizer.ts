@@ -5,6 +5,7 @@
 
 import { Tokenizer as LibraryTokenizer } from "@huggingface/tokenizers";
 import * as z from "zod/mini";
+import { PLUGIN_TOKENIZERS } from "../../plugins/tokenizers.ts";
 import { checkShape, isRecord, readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
 import { badInput, LabError, quote, thrownText } from "../errors.ts";
@@ -22,7 +23,6 @@ import {
   WORD,
 } from "./added-tokens.ts";
 import { patternProblem, QWEN2_SPLIT } from "./pattern-checks.ts";
-import { openPieces } from "./pieces-tokenizer.ts";
 import { openWordLevel } from "./word-level.ts";
 
 // Converts `vocab.json` and `merges.txt` of a slow Qwen2 tokenizer to the equivalent tokenizer.json
@@ -255,7 +255,7 @@ export interface Tokenizer {
 }
 
 /** Files that may hold the vocabulary. */
-const VOCABULARIES = ["tokenizer.json", "tokenizer.model", "vocab.json"] as const;
+const VOCABULARIES = ["tokenizer.json", ...PLUGIN_TOKENIZERS.map(({ file }) => file), "vocab.json"] as const;
 
 /** The file that holds the vocabulary of a folder. */
 export function vocabularyFile(folder: ByteFolder): string {
@@ -274,13 +274,13 @@ export async function openTokenizer(folder: ByteFolder): Promise<Tokenizer> {
   const definition = (await readRecord(folder, "tokenizer.json", DEFINITION)) ?? (await readSlowFiles(folder));
   const lists = { decoder: config.added_tokens_decoder, ids };
   if (definition === undefined) {
-    const [, path] = VOCABULARIES;
-    const source = folder.get(path);
-    if (source === undefined) {
+    const format = PLUGIN_TOKENIZERS.find(({ file }) => folder.get(file) !== undefined);
+    const source = format && folder.get(format.file);
+    if (format === undefined || source === undefined) {
       throw badInput(`The model folder has no tokenizer: none of ${VOCABULARIES.join(", ")}`, VOCABULARIES[0]);
     }
     const added = parseAddedTokens(lists);
-    return withSpecials(openPieces(await source.read(0, source.size), path, added, config), config, undefined);
+    return withSpecials(format.open(await source.read(0, source.size), format.file, added, config), config, undefined);
   }
   const added = parseAddedTokens({ ...lists, library: definition.added_tokens });
   const complete = { ...definition, added_tokens: added };
@@ -291,10 +291,10 @@ export async function openTokenizer(folder: ByteFolder): Promise<Tokenizer> {
   return withSpecials(core, config, definition.post_processor);
 }
 
-/** Reads a slow Qwen2 tokenizer's two files, unless there is a SentencePiece model. */
+/** Reads a slow Qwen2 tokenizer's two files, unless there is a vocabulary that a plug-in reads. */
 async function readSlowFiles(folder: ByteFolder): Promise<Record<string, unknown> | undefined> {
-  const vocab =
-    folder.get("tokenizer.model") === undefined ? await readRecord(folder, "vocab.json", VOCABULARY) : undefined;
+  const other = PLUGIN_TOKENIZERS.some(({ file }) => folder.get(file) !== undefined);
+  const vocab = other ? undefined : await readRecord(folder, "vocab.json", VOCABULARY);
   if (vocab === undefined) return undefined;
   const merges = folder.get("merges.txt");
   if (merges === undefined) throw badInput("The model folder has a vocab.json but no merges.txt", "merges.txt");

@@ -1,8 +1,8 @@
 /** Vocabularies have more entries than a call takes arguments. */
 import { describe, expect, it } from "vitest";
-import { pieceCutter } from "../../../src/engine/text/sentencepiece.ts";
-import { PIECE, type SentencePieceModel } from "../../../src/engine/text/sentencepiece-model.ts";
 import { openWordLevel } from "../../../src/engine/text/word-level.ts";
+import { pieceCutter } from "../../../src/plugins/sentencepiece/sentencepiece.ts";
+import { PIECE, type SentencePieceModel } from "../../../src/plugins/sentencepiece/sentencepiece-model.ts";
 
 const WORDS = Array.from({ length: 250_000 }, (_, at) => `w${at}`);
 

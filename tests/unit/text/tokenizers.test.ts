@@ -3,8 +3,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
-import { openSentencePiece } from "../../../src/engine/text/sentencepiece.ts";
 import { openTokenizer } from "../../../src/engine/text/tokenizer.ts";
+import { openSentencePiece } from "../../../src/plugins/sentencepiece/sentencepiece.ts";
 import { makePieces, pieceRows, type Row } from "../../support/pieces.ts";
 
 const FIXTURES = fileURLToPath(new URL("../../fixtures/text/", import.meta.url));

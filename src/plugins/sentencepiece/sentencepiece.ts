@@ -1,6 +1,6 @@
 /** SentencePiece: text to ids of pieces and back, from a `tokenizer.model`. */
 
-import { badInput } from "../errors.ts";
+import { badInput } from "../../engine/errors.ts";
 import { PIECE, parseSentencePiece, type SentencePieceModel } from "./sentencepiece-model.ts";
 import { BLANK_MARK, type Normalise, sentencePieceNormaliser } from "./sentencepiece-normalise.ts";
 

@@ -3,7 +3,7 @@
  * replaces blanks. The table is a double-array trie over UTF-8 bytes, followed by its replacements, each ended by a
  * zero byte.
  */
-import { badInput } from "../errors.ts";
+import { badInput } from "../../engine/errors.ts";
 import type { SentencePieceModel } from "./sentencepiece-model.ts";
 
 /** Replaces a blank inside pieces. */

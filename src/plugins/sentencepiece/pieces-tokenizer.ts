@@ -12,7 +12,7 @@ import {
   type RawAddedToken,
   splitAdded,
   type TokenizerCore,
-} from "./added-tokens.ts";
+} from "../../engine/text/added-tokens.ts";
 import { openSentencePiece, type SentencePiece } from "./sentencepiece.ts";
 import { BLANK_MARK } from "./sentencepiece-normalise.ts";
 
@@ -20,7 +20,7 @@ import { BLANK_MARK } from "./sentencepiece-normalise.ts";
  * @param data bytes of the model file
  * @param added tokens of tokenizer_config.json and added_tokens.json
  */
-export function openPieces(
+function openPieces(
   data: Uint8Array,
   name: string,
   added: readonly RawAddedToken[],
@@ -89,6 +89,9 @@ export function openPieces(
     },
   };
 }
+
+/** Listed in `tokenizers.ts`. */
+export const sentencePiece = { file: "tokenizer.model", open: openPieces } as const;
 
 /** Differences between the tokenizer classes. */
 interface Style {

@@ -1,5 +1,5 @@
 /** `tokenizer.model`: SentencePiece's ModelProto, read field by field from its protocol buffer encoding. */
-import { badInput, LabError } from "../errors.ts";
+import { badInput, LabError } from "../../engine/errors.ts";
 
 /** Kinds of pieces, by their number in the file. */
 export const PIECE = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
