@@ -1,10 +1,9 @@
 /** Settings of a run from a command line: preset, file, separate flags, `--set`; later ones override earlier ones. */
 import { existsSync } from "node:fs";
-import { requireParsed, SkippableSettings } from "../../src/engine/config/parse.ts";
+import { isForeignName, requireParsed, SkippableSettings } from "../../src/engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../../src/engine/config/presets.ts";
 import { readSettingsFile, settingsText } from "../../src/engine/config/settings-file.ts";
 import type { LabConfig, SettingKey } from "../../src/engine/config/table.ts";
-import { isTrlName } from "../../src/engine/config/trl.ts";
 import { badInput, LabError, quote } from "../../src/engine/errors.ts";
 import { LOOP_IDS } from "../../src/engine/rl/loops/abouts.ts";
 import { type OptionSpec, one, type Parsed } from "./arguments.ts";
@@ -38,7 +37,7 @@ export function knownWords(words: readonly string[], specs: Readonly<Record<stri
     const word = words[at] as string;
     const [, name = "", inline] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
     const alias = OPTION_ALIASES[name];
-    if (name in specs || (alias === undefined && !isTrlName(name))) {
+    if (name in specs || (alias === undefined && !isForeignName(name))) {
       out.push(word);
       continue;
     }

@@ -20,6 +20,7 @@ export const EMPTY_LISTS: Readonly<Record<string, string>> = {
   "data-calls.ts": "export const DATA_CALLS = [];",
   "reward-calls.ts": "export const REWARD_CALLS = [];",
   "tokenizers.ts": "export const PLUGIN_TOKENIZERS = [];",
+  "setting-names.ts": "export const PLUGIN_SETTING_NAMES = [];",
   "trainer-calls.ts": "export const TRAINER_CALLS = [];",
   "panels.ts": "export const PANELS = [];",
 };

@@ -1,10 +1,9 @@
 /** The current route, synchronised with the URL; settings that differ from the preset are part of the URL. */
 import { create } from "zustand";
-import { configDifference, isUnlinked, parseConfig } from "../../engine/config/parse.ts";
+import { configDifference, isForeignName, isUnlinked, parseConfig } from "../../engine/config/parse.ts";
 import { presetConfig } from "../../engine/config/presets.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import { SETTINGS } from "../../engine/config/table.ts";
-import { isTrlName } from "../../engine/config/trl.ts";
 import { quote } from "../../engine/errors.ts";
 import { originOf } from "../../engine/rewards/consent.ts";
 import { askLinkedJudge } from "./consent.ts";
@@ -84,7 +83,7 @@ function readSettings(own: boolean): void {
   const params = new URLSearchParams(location.hash.replace(/^#/, ""));
   const named = params.get("preset") ?? "demo";
   const preset = isPreset(named) ? named : "demo";
-  const isSetting = (name: string): boolean => Object.hasOwn(SETTINGS, name) || isTrlName(name);
+  const isSetting = (name: string): boolean => Object.hasOwn(SETTINGS, name) || isForeignName(name);
   const known = [...params].filter(([name]) => isSetting(name));
   const settings = known.filter(([name]) => !isUnlinked(name));
   const invalid = routeProblems(location.hash, (name) => name === "preset" || isSetting(name));

@@ -1,9 +1,9 @@
 /** Parses a partial record (form, URL, JSON file, command line) to a LabConfig and error sentences. */
+import { PLUGIN_SETTING_NAMES } from "../../plugins/setting-names.ts";
 import { decimal } from "../bytes/text.ts";
 import { LabError, quote } from "../errors.ts";
 import type { Setting } from "./setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "./table.ts";
-import { FORMER_NAMES, inReadingOrder, isTrlName, readTrl, settingOf, withoutEffect } from "./trl.ts";
 
 /** Known words that a mistyped word may mean: at most two inserted, removed or replaced letters away. */
 export function nearWords(word: string, known: readonly string[]): readonly string[] {
@@ -23,6 +23,12 @@ function edits(a: string, b: string): number {
   }
   return row[b.length] as number;
 }
+
+/** The names of another program that include this one. */
+const namesWith = (name: string) => PLUGIN_SETTING_NAMES.find((names) => names.has(name));
+
+/** Whether a plug-in knows the name as that of a setting in another program or an earlier version. */
+export const isForeignName = (name: string): boolean => namesWith(name) !== undefined;
 
 export const SETTING_KEYS = Object.keys(SETTINGS) as readonly SettingKey[];
 
@@ -91,7 +97,7 @@ export function parseConfig(
   const problems: string[] = [];
   const without: string[] = [];
   const names = Object.keys(partial);
-  const foreign = names.filter((name) => !isSetting(name) && isTrlName(name));
+  const foreign = names.filter((name) => !isSetting(name) && isForeignName(name));
   const take = (key: SettingKey, raw: unknown, under: string): string[] => {
     const parsed = parseSetting(key, raw);
     if ("problem" in parsed) {
@@ -105,19 +111,22 @@ export function parseConfig(
   };
   for (const name of names.filter(isSetting)) {
     // TRL writes null for "off", also under names that it shares with the lab.
-    const theirs = partial[name] === null && foreign.length > 0 && isTrlName(name);
-    const reading = theirs ? readTrl(name, null, partial, base) : { values: { [name]: partial[name] } };
+    const theirs = partial[name] === null && foreign.length > 0 ? namesWith(name) : undefined;
+    const reading = theirs?.read(name, null, partial, base) ?? { values: { [name]: partial[name] } };
     if ("problem" in reading) problems.push(reading.problem);
     else take(name, reading.values[name], name);
   }
   const notes: string[] = [];
-  for (const name of inReadingOrder(foreign)) {
-    const own = settingOf(name);
+  const inOrder = PLUGIN_SETTING_NAMES.flatMap((names) =>
+    names.inReadingOrder(foreign.filter((name) => namesWith(name) === names)).map((name) => ({ name, names })),
+  );
+  for (const { name, names } of inOrder) {
+    const own = names.settingOf(name);
     if (own !== undefined && Object.hasOwn(partial, own)) {
       notes.push(`${name} is overridden by ${own}`);
       continue;
     }
-    const reading = readTrl(name, partial[name], partial, { ...base, ...given });
+    const reading = names.read(name, partial[name], partial, { ...base, ...given });
     if ("problem" in reading) {
       problems.push(reading.problem);
       without.push(reading.problem);
@@ -125,7 +134,7 @@ export function parseConfig(
     }
     const values = Object.entries(reading.values).filter(([key]) => !Object.hasOwn(partial, key));
     const taken = values.flatMap(([key, raw]) => take(key as SettingKey, raw, name));
-    const reason = withoutEffect(name);
+    const reason = names.withoutEffect(name);
     if (taken.length > 0) notes.push(`${name} is ${taken.join(" and ")}`);
     else if (reason !== undefined) notes.push(`${name} changes nothing${reason === "" ? "" : ` (${reason})`}`);
   }
@@ -134,7 +143,7 @@ export function parseConfig(
     given: given as Partial<LabConfig>,
     problems,
     foreign: without,
-    unknown: names.filter((name) => !isSetting(name) && !isTrlName(name)),
+    unknown: names.filter((name) => !isSetting(name) && !isForeignName(name)),
     translated: notes.length === 0 ? null : `Other names were translated: ${notes.join(", ")}`,
   };
 }
@@ -166,7 +175,9 @@ const SHORT = 240;
 
 /** Suggests settings that an unknown name may mean; empty if none is similar. */
 function meant(key: string): string {
-  const former = nearWords(key, Object.keys(FORMER_NAMES)).flatMap((name) => settingOf(name) ?? []);
+  const former = PLUGIN_SETTING_NAMES.flatMap((names) =>
+    nearWords(key, names.former).flatMap((name) => names.settingOf(name) ?? []),
+  );
   const near = new Set<string>([...nearWords(key, SETTING_KEYS), ...former]);
   return near.size === 0 ? "" : ` (did you mean ${[...near].join(" or ")}?)`;
 }

@@ -5,7 +5,6 @@
  * docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
  */
 
-import { besideTrl, toTrl } from "../../engine/config/trl.ts";
 import { adapterFiles } from "../../engine/export/adapter.ts";
 import { below, type ExportFiles, wholeFile } from "../../engine/export/export-file.ts";
 import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
@@ -13,6 +12,7 @@ import type { TrainedTensors } from "../../engine/runs/checkpoint/trained.ts";
 import type { GroupRecord, RolloutRecord } from "../../engine/runs/rollouts/records.ts";
 import type { RunFolder } from "../../engine/runs/run-folder.ts";
 import { withVisualTokens } from "../../engine/text/prompt.ts";
+import { besideTrl, toTrl } from "../trl/names.ts";
 
 /** @param trained null when the run has no checkpoint yet; the adapter is then left out */
 export async function* trlFiles(run: RunFolder, trained: TrainedTensors | null): ExportFiles {

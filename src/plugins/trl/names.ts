@@ -3,12 +3,12 @@
  * are converted; a setting without a counterpart gets a sentence.
  */
 
-import { decimal } from "../bytes/text.ts";
-import { quote, shortened } from "../errors.ts";
-import { updatesPerStep } from "./derived.ts";
-import { weightKeys } from "./groups/reward-weights.ts";
-import { trlName } from "./setting.ts";
-import { type LabConfig, SETTINGS, type SettingKey } from "./table.ts";
+import { decimal } from "../../engine/bytes/text.ts";
+import { updatesPerStep } from "../../engine/config/derived.ts";
+import { weightKeys } from "../../engine/config/groups/reward-weights.ts";
+import { trlName } from "../../engine/config/setting.ts";
+import { type LabConfig, SETTINGS, type SettingKey } from "../../engine/config/table.ts";
+import { quote, shortened } from "../../engine/errors.ts";
 
 // Names of settings in the project's design notes and in other training scripts: the setting that each one stands for,
 // or a sentence that names a replacement.
@@ -205,17 +205,17 @@ export function isTrlName(name: string): boolean {
 }
 
 /** The setting for a TRL name; undefined if there is none. */
-export function settingOf(name: string): SettingKey | undefined {
+function settingOf(name: string): SettingKey | undefined {
   return KEY_OF.get(name) ?? INTERVALS.get(name) ?? ALIASES.get(name)?.keys?.[0];
 }
 
 /** Why a TRL name has no effect ("" without a reason); undefined for all other names. */
-export function withoutEffect(name: string): string | undefined {
+function withoutEffect(name: string): string | undefined {
   return WITHOUT_EFFECT.get(name) ?? ALIASES.get(name)?.idle;
 }
 
 /** TRL names in the order of their dependencies. */
-export function inReadingOrder(names: readonly string[]): readonly string[] {
+function inReadingOrder(names: readonly string[]): readonly string[] {
   const first = [...Object.keys(FORMER_NAMES), ...FIRST];
   return [...first.filter((name) => names.includes(name)), ...names.filter((name) => !first.includes(name))];
 }
@@ -227,12 +227,7 @@ export function inReadingOrder(names: readonly string[]): readonly string[] {
  * @param record all given values
  * @param known settings so far: the base, settings under the lab's names, and names read earlier
  */
-export function readTrl(
-  name: string,
-  raw: unknown,
-  record: Readonly<Record<string, unknown>>,
-  known: LabConfig,
-): Reading {
+function readTrl(name: string, raw: unknown, record: Readonly<Record<string, unknown>>, known: LabConfig): Reading {
   const alias = readAlias(name, raw, record, known);
   if (alias !== undefined) return alias;
   if (name === REWARDS) return readRewardWeights(raw, known);
@@ -472,3 +467,13 @@ function beatLines(strategy: string, name: string, every: number): (readonly [st
     [name, every],
   ];
 }
+
+/** Listed in `setting-names.ts`. */
+export const trlNames = {
+  former: Object.keys(FORMER_NAMES),
+  has: isTrlName,
+  settingOf,
+  withoutEffect,
+  inReadingOrder,
+  read: readTrl,
+};
