@@ -1,4 +1,5 @@
 /** The plug-ins with rows in the tables of the core. Without its lines here and in the lists beside it, a plug-in is gone. */
+import { plugin as clips } from "./clips/preset.ts";
 import { plugin as exchange } from "./exchange/index.ts";
 import { plugin as handover } from "./handover/index.ts";
 import { plugin as maskPolicies } from "./mask-policies/index.ts";
@@ -15,6 +16,7 @@ export const PLUGINS = [
   report,
   handover,
   exchange,
+  clips,
 ] as const satisfies readonly Plugin[];
 
 type Listed = (typeof PLUGINS)[number];
@@ -24,6 +26,9 @@ export type PluginLoop = Extract<Listed, { readonly loops: unknown }>["loops"][n
 
 /** The mask policies of the plug-ins. */
 export type PluginMaskPolicy = Extract<Listed, { readonly maskPolicies: unknown }>["maskPolicies"][number];
+
+/** The presets of the plug-ins. */
+export type PluginPreset = Extract<Listed, { readonly presets: unknown }>["presets"][number]["name"];
 
 type ExportsOf<P> = P extends { readonly exports: infer E } ? keyof E : never;
 

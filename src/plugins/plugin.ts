@@ -1,6 +1,6 @@
 /** What a plug-in adds to the tables of the core. Its code is in the lists beside this file, by the place that runs it. */
 import type { Setting } from "../engine/config/setting.ts";
-import type { LoopAbout } from "../engine/rl/loops/about.ts";
+import type { LoopAbout, LoopPreset } from "../engine/rl/loops/about.ts";
 import type { Metric } from "../engine/runs/metrics/metric-rows.ts";
 
 export interface Plugin {
@@ -10,6 +10,8 @@ export interface Plugin {
   readonly loops?: readonly LoopAbout[];
   /** Its modes of training, in place of GRPO; their code is in `modes.ts`. */
   readonly modes?: readonly TrainingMode[];
+  /** Its presets, as differences from the settings of the pocket model. */
+  readonly presets?: readonly LoopPreset[];
   /** Its mask policies; their code is in `mask-policies.ts`. */
   readonly maskPolicies?: readonly MaskPolicyAbout[];
   /** Rows of the table of settings. */

@@ -20,7 +20,7 @@ const others = files.filter(({ path }) => !path.startsWith(FOLDER) && !LISTS.inc
 
 /** Settings and names that belong to one loop: those of the design notes, of older versions, and of a loop's own setting. */
 const NAMES_LOOPS =
-  /^src\/engine\/(config\/(aliases|groups\/mask)|runs\/checkpoint\/best-checkpoint)\.ts$|^src\/app\/screens\/eval\/eval-metrics\.ts$/;
+  /^src\/engine\/(config\/(aliases|groups\/mask)|runs\/checkpoint\/best-checkpoint)\.ts$|^src\/plugins\/clips\/preset\.ts$|^src\/app\/screens\/eval\/eval-metrics\.ts$/;
 
 it("loops 1 and 2 are named only where a value belongs to one of them", () => {
   const named = /["'`]loop[12][_/]|\bloop[12][A-Z]\w+:|\bloop ?[=!]== ?[12]\b/;

@@ -374,8 +374,7 @@ export async function openDemo(): Promise<void> {
     });
   };
   const { preset } = useSession.getState();
-  const { rows } = DEMO_SETS.find((set) => set.preset === preset) ?? DEMO_SETS[0];
-  const shards = { kind: "built-in", baseUrl: builtIn(rows) } as const;
+  const shards = { kind: "built-in", baseUrl: builtIn(demoRows(preset)) } as const;
   report(demo(shards, (folder) => openData([folder]), "demo shard"));
   report(demo(pocketModel(preset), openModel, "pocket model"));
   report(openRecorded(builtIn("pocket/recorded/")));
@@ -388,12 +387,14 @@ export function pocketModel(preset: PresetName): BuiltInFolder {
 }
 
 /** Sets that come with the page: their rows, and the preset that trains its pocket model on them. */
-export const DEMO_SETS = [
-  { name: "demo shard", preset: "demo", rows: "pocket/shards/" },
-  { name: "demo clips", preset: "clips", rows: "pocket/clips/" },
-  { name: "damaged masks", preset: "repair", rows: "pocket/shards/" },
-] as const;
-type DemoSet = (typeof DEMO_SETS)[number];
+export const DEMO_SETS = PRESETS.flatMap(({ name: preset, demoSet }) =>
+  demoSet === undefined ? [] : [{ ...demoSet, preset }],
+);
+
+/** The rows of a preset, or those of the demo. */
+export function demoRows(preset: PresetName): string {
+  return (DEMO_SETS.find((set) => set.preset === preset) ?? (DEMO_SETS[0] as (typeof DEMO_SETS)[number])).rows;
+}
 
 /** Name of a folder that comes with the page, as manifests record it. */
 export const builtInName = (path: string): string => path.split("/").filter(Boolean).join(" ");
@@ -412,8 +413,8 @@ export function openBuiltInRows(path: string): Promise<void> {
  * Opens a set's rows, and its model in place of another one that comes with the page. A user's model stays; so does the
  * open one if the page lacks the set's. A preset of another set is replaced by this set's, unless a setting was changed.
  */
-export async function openDemoSet(preset: DemoSet["preset"]): Promise<void> {
-  const { rows } = DEMO_SETS.find((set) => set.preset === preset) as DemoSet;
+export async function openDemoSet(preset: PresetName): Promise<void> {
+  const rows = demoRows(preset);
   await requireIdle("the rows that are open");
   for (const other of DEMO_SETS) if (other.preset !== preset) replacePreset(other.preset, preset);
   const data = isOpen(builtIn(rows)) ? null : openBuiltInRows(rows);

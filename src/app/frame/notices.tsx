@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { Lru, remember } from "../../engine/bytes/collections.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
 import { lab, report } from "../clients/lab.ts";
-import { builtInRows, DEMO_SETS, openBuiltInRows, restartTrainer } from "../clients/loading.ts";
+import { builtInRows, demoRows, openBuiltInRows, restartTrainer } from "../clients/loading.ts";
 import { deleteRun, findInterrupted, forgetInterrupted, untilReleased } from "../clients/run/interrupted.ts";
 import { resumeAndShow, useResumeNeeds } from "../clients/run/resume.ts";
 import { useRowsOpen } from "../components/rollout/use-viewed-run.ts";
@@ -161,7 +161,7 @@ function MissingData(): ReactNode {
   const open = useRowsOpen(manifest);
   const [hidden, setHidden] = useState<string | null>(null);
   const missing = manifest !== null && open === false && !opening && name !== undefined ? manifest.data.name : null;
-  const builtIn = missing === null ? undefined : runId === recorded ? DEMO_SETS[0].rows : builtInRows(missing);
+  const builtIn = missing === null ? undefined : runId === recorded ? demoRows("demo") : builtInRows(missing);
   const alone = builtIn !== undefined && asked !== null && !own && !busy;
   useEffect(() => {
     if (alone && builtIn !== undefined) report(openBuiltInRows(builtIn));

@@ -1,15 +1,16 @@
 /** Presets: differences from the defaults of the table, with reasons. */
 
-import type { PluginMode } from "../../plugins/list.ts";
+import { PLUGINS, type PluginMode, type PluginPreset } from "../../plugins/list.ts";
+import { added } from "../../plugins/plugin.ts";
 import type { TermName } from "../rewards/terms/registry.ts";
-import type { LoopAbout } from "../rl/loops/about.ts";
+import type { DemoSet, LoopAbout, LoopPreset } from "../rl/loops/about.ts";
 import { LOOPS, type LoopId } from "../rl/loops/abouts.ts";
 import { weightKey, weightKeys } from "./groups/reward-weights.ts";
 import { MODES } from "./modes.ts";
 import { defaultConfig } from "./parse.ts";
 import type { LabConfig } from "./table.ts";
 
-export type PresetName = "demo" | "clips" | "repair" | "real" | PluginMode;
+export type PresetName = "demo" | "repair" | "real" | PluginMode | PluginPreset;
 
 export interface Preset {
   readonly name: PresetName;
@@ -21,6 +22,8 @@ export interface Preset {
   readonly more?: true;
   /** Folder under public/pocket of the model that it trains, where that is not `model`. */
   readonly pocketModel?: string;
+  /** Rows that come with the page for this preset; opening them chooses it. */
+  readonly demoSet?: DemoSet;
   readonly values: Partial<LabConfig>;
 }
 
@@ -94,6 +97,7 @@ export const PRESETS: readonly Preset[] = [
     evidence:
       "With every tested seed greedy captions of held-out rows become precise: their IoU rises by 0.37 to 0.46 and METEOR, which is not in the reward, by 0.59 to 0.69; with shuffled rewards neither does",
     pocketModel: "vague-model",
+    demoSet: { name: "demo shard", rows: "pocket/shards/" },
     values: {
       ...POCKET,
       ...loopValues("demo"),
@@ -110,9 +114,7 @@ export const PRESETS: readonly Preset[] = [
     },
   },
   ...LOOPS.flatMap(({ id, presets = [] }: LoopAbout<LoopId>) =>
-    presets.map(({ values, ...texts }): Preset => {
-      return { ...texts, name: texts.name as PresetName, values: { ...POCKET, loops: `${id}`, ...values } };
-    }),
+    presets.map((preset) => ofPocket({ ...preset, values: { loops: `${id}`, ...preset.values } })),
   ),
   {
     name: "real",
@@ -124,27 +126,15 @@ export const PRESETS: readonly Preset[] = [
   ...MODES.map(({ name, preset: { values, ...texts } }): Preset => {
     return { name, ...texts, values: { ...SMALL, mode: name, ...values } };
   }),
-  {
-    name: "clips",
-    title: "Demo clips",
-    more: true,
-    pocketModel: "clip-model",
-    summary: "Both loops on the pocket model for clips. Loop 1 trains on J&F of the masklet and half of METEOR",
-    values: {
-      ...POCKET,
-      ...loopValues("clips"),
-      numGenerations: 6,
-      // A caption says where its object is and where it moves.
-      maxCompletionLength: 16,
-      partnerMaxTokens: 16,
-      // There are few demo clips, so a third of them is held out and all of these are reported.
-      heldOutShare: 0.33,
-      selectionShare: 0,
-    },
-  },
+  ...added(PLUGINS, "presets").flat().map(ofPocket),
 ];
 
-function loopValues(name: "pocket" | "demo" | "clips"): Partial<LabConfig> {
+/** A preset that lists its differences from the settings of the pocket model. */
+function ofPocket({ values, ...texts }: LoopPreset): Preset {
+  return { ...texts, name: texts.name as PresetName, values: { ...POCKET, ...values } };
+}
+
+function loopValues(name: "pocket" | "demo"): Partial<LabConfig> {
   return Object.assign({}, ...LOOPS.map((loop: LoopAbout) => loop[name]));
 }
 

@@ -30,21 +30,30 @@ export interface LoopAbout<Id extends number = number> {
   readonly pocket?: LoopValues;
   /** Further settings of the demo. */
   readonly demo?: LoopValues;
-  /** Further settings of the preset for the demo clips. */
-  readonly clips?: LoopValues;
   /** Presets that train the pocket model on this loop alone. */
   readonly presets?: readonly LoopPreset[];
 }
 
-interface LoopPreset {
+/** A preset that trains the pocket model. */
+export interface LoopPreset {
   readonly name: string;
   readonly title: string;
   readonly summary: string;
   readonly evidence?: string;
   /** As in a preset of `config/presets.ts`. */
   readonly pocketModel?: string;
+  readonly demoSet?: DemoSet;
+  readonly more?: true;
   /** Differences from `pocket`. */
   readonly values?: LoopValues;
+}
+
+/** Rows that come with the page. */
+export interface DemoSet {
+  /** On the button that opens them. */
+  readonly name: string;
+  /** Path below public. */
+  readonly rows: string;
 }
 
 /** Values of settings; tests/unit/config/config.test.ts validates those of all presets. */

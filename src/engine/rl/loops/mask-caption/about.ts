@@ -20,6 +20,4 @@ export const MASK_CAPTION = {
       text: "IoU + 0.2 confidence + 0.1 box, costs for length, repetition and leaks",
     },
   },
-  // IoU alone does not penalise wrong object names; half the METEOR keeps the vocabulary of the references.
-  clips: { loop1Iou: 0, loop1J: 0.5, loop1F: 0.5, loop1Meteor: 0.5, loop1RepetitionCost: 0.3 },
 } as const satisfies LoopAbout;
