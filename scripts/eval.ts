@@ -234,7 +234,7 @@ await runTool(async () => {
   const context: TryContext = {
     model,
     hash,
-    adapter,
+    adapters: { start: adapter },
     live: undefined,
     store: memoryStore(),
     features: tryFeatures(model),

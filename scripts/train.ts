@@ -201,7 +201,7 @@ function measured(parsed: Parsed): Pick<RowList, "difficulty"> {
 function kept(path: string) {
   return {
     models: new ModelCache(nodeStore(join(path, "models"))),
-    features: nodeStore(join(path, "features")),
+    featureFiles: nodeStore(join(path, "features")),
     tables: nodeStore(join(path, "tables")),
   };
 }

@@ -48,7 +48,7 @@ async function open(data: MessagePort, reward: MessagePort): Promise<TrainerPlac
     },
     store,
     models,
-    features: await openOpfsStore("features"),
+    featureFiles: await openOpfsStore("features"),
     tables: await openOpfsStore("tables"),
     rows: rows.row,
     scorer: connect<ScoreCalls>(reward, {}).call,

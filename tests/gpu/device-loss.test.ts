@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
-import type { StartedRun } from "../../src/engine/rl/run/session-types.ts";
+import type { StartedRun } from "../../src/engine/rl/run/lab.ts";
 import { readPhases } from "../../src/engine/runs/phase-lines.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { type Recovery, runWithDeviceRecovery } from "../../src/engine/session/launch-run.ts";

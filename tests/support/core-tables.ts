@@ -1,5 +1,6 @@
 /** The tables of the core as names, for builds without one plug-in. Building them fails where a row names what is gone. */
 
+import { memoryFolder } from "../../src/engine/bytes/source.ts";
 import { MASK_POLICIES } from "../../src/engine/config/groups/mask.ts";
 import { weightKey } from "../../src/engine/config/groups/reward-weights.ts";
 import { MODES } from "../../src/engine/config/modes.ts";
@@ -61,7 +62,7 @@ export function coreTables(): readonly string[] {
     ]),
     records: PLUGIN_RECORDS.map(({ name }) => name),
     codec: PLUGIN_CODECS.map(({ name }) => name),
-    vocabulary: [vocabularyFile(new Map()), ...PLUGIN_TOKENIZERS.map(({ file }) => file)],
+    vocabulary: [vocabularyFile(memoryFolder({})), ...PLUGIN_TOKENIZERS.map(({ file }) => file)],
     settingNames: PLUGIN_SETTING_NAMES.flatMap(({ former }) => former),
     projector: PROJECTORS,
     folders: PLUGIN_FOLDERS.map(() => "remote"),

@@ -124,7 +124,7 @@ export async function openTestLab({
     device,
     reopen: openGpuAgain,
     store,
-    features: features ?? undefined,
+    featureFiles: features ?? undefined,
     rows,
     scorer,
     now: () => performance.now() / 1000,

@@ -1,6 +1,6 @@
 import { type EngineDevice, openAgain } from "../../../src/engine/gpu/runtime/device.ts";
 import { rewardScorer } from "../../../src/engine/rewards/scorer.ts";
-import type { SessionDeps } from "../../../src/engine/rl/run/session-types.ts";
+import type { LabHost } from "../../../src/engine/rl/run/lab.ts";
 import { Session } from "../../../src/engine/session/session.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { openNodeDevice } from "./node-gpu.ts";
@@ -9,7 +9,7 @@ import { nodeWordnet } from "./node-rows.ts";
 /** A session on this machine with METEOR and no judge; its runs are kept in memory unless a store is given. */
 export async function nodeSession(
   device: EngineDevice,
-  { store = memoryStore(), emit = () => undefined, ...deps }: Pick<SessionDeps, "rows"> & Partial<SessionDeps>,
+  { store = memoryStore(), emit = () => undefined, ...host }: Pick<LabHost, "rows"> & Partial<LabHost>,
 ): Promise<Session> {
   return new Session({
     device,
@@ -18,6 +18,6 @@ export async function nodeSession(
     scorer: rewardScorer({ wordnet: await nodeWordnet() }),
     now: () => performance.now() / 1000,
     emit,
-    ...deps,
+    ...host,
   });
 }

@@ -12,7 +12,7 @@ import type { EngineDevice, GpuReport } from "../gpu/runtime/device.ts";
 import { measureThroughput, type Throughput } from "../gpu/runtime/peak.ts";
 import { type GpuProgram, shaderSource } from "../gpu/runtime/pipelines.ts";
 import { tf } from "../gpu/tf.ts";
-import type { SessionDeps } from "../rl/run/session-types.ts";
+import type { LabHost } from "../rl/run/lab.ts";
 import {
   emptyTable,
   formsOf,
@@ -64,22 +64,22 @@ interface Owner {
 }
 
 export class KernelForms {
-  readonly #deps: Pick<SessionDeps, "tables" | "now">;
+  readonly #host: Pick<LabHost, "tables" | "now">;
   readonly #owner: Owner;
   readonly #rate: DeviceRate;
   #table: Promise<TuningTable> | undefined;
   /** The table; undefined until it is loaded. */
   #own: TuningTable | undefined;
 
-  constructor(deps: Pick<SessionDeps, "tables" | "now">, owner: Owner, rate: DeviceRate) {
-    this.#deps = deps;
+  constructor(host: Pick<LabHost, "tables" | "now">, owner: Owner, rate: DeviceRate) {
+    this.#host = host;
     this.#owner = owner;
     this.#rate = rate;
   }
 
   /** The session's clock, in seconds. */
   get now(): () => number {
-    return this.#deps.now;
+    return this.#host.now;
   }
 
   /** Waits for a running measurement of the device's rate. */
@@ -91,7 +91,7 @@ export class KernelForms {
   async table(): Promise<TuningTable> {
     this.#table ??= (async () => {
       const of = await tableIdentity(this.#owner.device.report);
-      const { tables } = this.#deps;
+      const { tables } = this.#host;
       return tables === undefined ? emptyTable(of) : await storedTable(tables, of);
     })();
     return this.#table;
@@ -125,7 +125,7 @@ export class KernelForms {
   async keep(table: TuningTable): Promise<TuningTable> {
     this.#table = Promise.resolve(table);
     await this.activate();
-    if (this.#deps.tables !== undefined) await storeTable(this.#deps.tables, table);
+    if (this.#host.tables !== undefined) await storeTable(this.#host.tables, table);
     return table;
   }
 }

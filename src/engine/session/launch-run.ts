@@ -3,110 +3,53 @@
  * checkpoint.
  */
 
-import type { LabConfig } from "../config/table.ts";
-import { LabError, toLabError } from "../errors.ts";
-import type { EngineDevice, GpuReport } from "../gpu/runtime/device.ts";
+import type { RowSource } from "../data/training-row.ts";
+import { LabError } from "../errors.ts";
 import { setPlannedBytes, trimPool } from "../gpu/runtime/pool.ts";
-import { tf } from "../gpu/tf.ts";
 import type { PictureSize } from "../model/families/family.ts";
 import { forecast } from "../plan/fit.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
-import { type FeatureDiskCache, type FeatureFiles, openFeatureDiskCache } from "../policy/feature-store.ts";
-import { disposeState, type TrainingState } from "../rl/optim/training-state.ts";
+import { disposeState } from "../rl/optim/training-state.ts";
 import { raiseAlarm } from "../rl/run/alarms.ts";
-import type { LoadedModel, SessionDeps, StartedRun } from "../rl/run/session-types.ts";
-import { captionerOf } from "../rl/run/start/captioner.ts";
+import type { Lab, Run, StartedRun } from "../rl/run/lab.ts";
 import { drawnRows, type PreparedRun } from "../rl/run/start/prepare-run.ts";
-import { checkedRows, loraSettings } from "../rl/run/start/run-facts.ts";
 import { storedState } from "../rl/run/start/stored-state.ts";
 import { Trainer } from "../rl/run/trainer.ts";
-import type { Alarm } from "../runs/alarms.ts";
-import { evaluatedRows } from "../runs/run-rows.ts";
-import type { TuningTable } from "../tuning/table.ts";
 import type { KernelForms } from "./kernel-forms.ts";
-import type { Outside } from "./outside.ts";
 import { reachedLimits } from "./plan.ts";
 
-/** Parts of the session that a run uses; device and model change when a lost device is reopened. */
-export interface RunHost {
-  readonly deps: SessionDeps;
-  readonly forms: KernelForms;
-  readonly device: () => EngineDevice;
-  readonly model: () => LoadedModel;
-  readonly trainer: () => Trainer | undefined;
-  /** Sets the session's current trainer and weights; none after the run. */
-  readonly setTrainer: (trainer: Trainer | undefined, live: Outside["live"]) => void;
-  /** Frees model and device and reopens both. */
-  readonly reopen: () => Promise<LoadedModel>;
+/** The session as its run uses it. */
+export interface RunOwner {
+  readonly forms: Pick<KernelForms, "activateFor">;
+  /** The current trainer; none after the run. */
+  trainer: Trainer | undefined;
+  /** Frees model and device and opens both again. */
+  reopen(lab: Lab): Promise<Lab>;
 }
 
 /**
  * @param free releases the run's claim on the session; the caller calls it if this function throws
  * @throws errors of creating the trainer; the run's lock and weights are then released
  */
-export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void): StartedRun {
-  const { run, state, captioner, list, selected, order, doneSteps, release } = prepared;
-  const { rows, features, scorer, now, emit } = host.deps;
-  const ownForms = host.forms.activateFor(prepared.table);
+export function launchRun(owner: RunOwner, opened: Lab, prepared: PreparedRun, free: () => void): StartedRun {
+  const { folder, state, order, rows, doneSteps, release } = prepared;
+  const ownForms = owner.forms.activateFor(prepared.table);
+  let lab = opened;
   let mine: Trainer | undefined;
-  const attempt = (own: TrainingState, done: number): (() => Promise<RunEnd>) => {
-    const loaded = host.model();
-    const { model } = loaded;
-    // The settings in the manifest are current; they become smaller when memory runs out.
-    const { config } = run.manifest();
-    const before = host.trainer();
-    const source = checkedRows(rows, list);
-    // Plans with the held memory. Settings may become smaller during the run; the rows show whether they are clips, and
-    // the sizes of their pictures.
-    const pictures = new Map<string, PictureSize>();
-    const plan = (clips: boolean): void => {
-      const { software } = host.device().report;
-      const reached = reachedLimits(model.config, [...pictures.values()]);
-      setPlannedBytes(forecast(reached, run.manifest().config, model.storage, null, software, clips).peak);
-    };
-    plan(false);
+  const attempt = (run: Run): (() => Promise<RunEnd>) => {
+    const before = owner.trainer;
+    const planned = { ...lab, rows: plannedRows(lab, run) };
     trimPool();
-    const other = captioner === undefined ? undefined : captionerOf(model, captioner, config);
-    const trainer = new Trainer({
-      model,
-      config,
-      state: own,
-      captioner: other?.weights,
-      rows: async (index) => {
-        const row = await source(index);
-        const { frames, height, width } = row.summary;
-        const size = { height: height / (frames ?? 1), width };
-        pictures.set(Object.values(size).join("x"), size);
-        plan(frames !== undefined);
-        return row;
-      },
-      trainRows: selected.train,
-      order,
-      evaluated: evaluatedRows(selected, config, list),
-      scorer,
-      run,
-      doneSteps: done,
-      openDiskCache: (tell) => runFeatures(features, loaded, config, host.device().report, prepared.table, done, tell),
-      lora: loraSettings(model, config),
-      now,
-      emit,
-      checkDevice: () => host.device().checkAll(),
-      whyFull: () => host.device().whyFull(),
-      whyLost: () => host.device().whyLost(),
-    });
+    const trainer = new Trainer(planned, run);
     // A stop that arrived before the trainer existed.
     if (before?.control.signal.aborted === true) trainer.control.stop();
     mine = trainer;
-    host.setTrainer(trainer, { runId: run.id, state: own, captioner: other?.tensors });
-    return () =>
-      trainer.run().finally(() => {
-        disposeState(own);
-        if (other !== undefined) tf.dispose(other.tensors);
-      });
+    owner.trainer = trainer;
+    return () => trainer.run().finally(() => trainer.dispose());
   };
   let first: ReturnType<typeof attempt>;
   try {
-    first = attempt(state, doneSteps);
+    first = attempt(prepared);
   } catch (thrown) {
     disposeState(state);
     ownForms();
@@ -116,22 +59,24 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
   const done = runWithDeviceRecovery(first, {
     // A failed run has not lost its device. The device is not asked, because other work may use it once the failure is
     // reported.
-    lost: async () => (mine?.control.state === "failed" ? undefined : host.device().whyLost()),
+    lost: async () => (mine?.control.state === "failed" ? undefined : lab.device.whyLost()),
     pause: async () => {
       try {
-        await run.update({ state: "paused" });
+        await folder.update({ state: "paused" });
       } finally {
         mine?.control.setState("finished");
       }
     },
     restore: async (reason) => {
-      const from = await restored(host, prepared, reason);
-      return attempt(from.state, from.step);
+      const failedAt = owner.trainer?.step ?? 0;
+      lab.emit({ type: "state", state: "starting", step: failedAt });
+      lab = await owner.reopen(lab);
+      return attempt(await restored(lab, prepared, reason, failedAt));
     },
-    now,
+    now: lab.now,
   }).finally(() => {
-    if (host.trainer() === mine) {
-      host.setTrainer(undefined, undefined);
+    if (owner.trainer === mine) {
+      owner.trainer = undefined;
       freeDecodeBuffers();
       setPlannedBytes();
       trimPool();
@@ -141,28 +86,45 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
     free();
   });
   return {
-    manifest: run.manifest(),
+    manifest: folder.manifest(),
     resumedAt: doneSteps,
-    trainRows: drawnRows(order, run.manifest().config),
-    heldOutRows: selected.heldOut.length,
+    trainRows: drawnRows(order, folder.manifest().config),
+    heldOutRows: rows.heldOut.length,
     done,
   };
 }
 
-/** The state of the newest checkpoint, or of the start, on another device. */
-async function restored(
-  host: RunHost,
-  { run }: PreparedRun,
-  reason: string,
-): Promise<{ readonly state: TrainingState; readonly step: number }> {
-  const { store, emit } = host.deps;
-  const failedAt = host.trainer()?.step ?? 0;
-  emit({ type: "state", state: "starting", step: failedAt });
-  const { model } = await host.reopen();
-  const { state, step } = await storedState(store, run, model, run.manifest().config);
-  const message = `${reason}; it was reopened and the run continues from step ${step}`;
-  await raiseAlarm(run, emit, { id: "device-lost", step: failedAt + 1, severity: "warning", message });
-  return { state, step };
+/**
+ * The lab's rows, whose buffers may take what the plan of the run allows. Settings may become smaller during the run; the
+ * rows show whether they are clips, and the sizes of their pictures.
+ */
+function plannedRows({ model, device, rows }: Lab, { folder }: Run): RowSource {
+  const pictures = new Map<string, PictureSize>();
+  const plan = (clips: boolean): void => {
+    const { software } = device.report;
+    const reached = reachedLimits(model.config, [...pictures.values()]);
+    setPlannedBytes(forecast(reached, folder.manifest().config, model.storage, null, software, clips).peak);
+  };
+  plan(false);
+  return async (index) => {
+    const row = await rows(index);
+    const { frames, height, width } = row.summary;
+    const size = { height: height / (frames ?? 1), width };
+    pictures.set(Object.values(size).join("x"), size);
+    plan(frames !== undefined);
+    return row;
+  };
+}
+
+/** The run from its newest checkpoint, or from its start, on another device. */
+async function restored(lab: Lab, run: Run, reason: string, failedAt: number): Promise<Run> {
+  const { folder } = run;
+  // The settings in the manifest are current; they become smaller when memory runs out.
+  const { config } = folder.manifest();
+  const { state, step: doneSteps } = await storedState(lab, folder);
+  const message = `${reason}; it was reopened and the run continues from step ${doneSteps}`;
+  await raiseAlarm(folder, lab.emit, { id: "device-lost", step: failedAt + 1, severity: "warning", message });
+  return { ...run, config, state, doneSteps };
 }
 
 // Recovers a run from a lost device (driver reset, GPU process killed): reports it, opens the device again, loads the
@@ -217,51 +179,5 @@ export async function runWithDeviceRecovery(first: () => Promise<RunEnd>, recove
         );
       }
     }
-  }
-}
-
-// The disk cache of a run's frozen features.
-
-const GIGABYTE = 1e9;
-
-/**
- * @param files store of the features; no cache if absent
- * @param table measured forms that the run computes with; features of other forms differ in the last bits
- * @returns undefined if the cache is off, or if the disk cannot be read, which is reported as a warning
- */
-export async function runFeatures(
-  files: FeatureFiles | undefined,
-  { model, hash }: Pick<LoadedModel, "model" | "hash">,
-  config: Pick<LabConfig, "featureDisk" | "featureStorage" | "maxTiles" | "resizeTwice">,
-  device: Pick<GpuReport, "vendor" | "architecture" | "description">,
-  table: TuningTable | undefined,
-  step: number,
-  tell: (alarm: Alarm) => void,
-): Promise<FeatureDiskCache | undefined> {
-  if (files === undefined || config.featureDisk === 0) return undefined;
-  const warn = (thrown: unknown): void => {
-    const message = `Features are not stored on disk: ${toLabError(thrown, "storage").message}`;
-    tell({ id: "features-not-kept", step, severity: "warning", message });
-  };
-  const maxTiles = Math.min(config.maxTiles, model.tiling.maxTiles);
-  const tiling = { ...model.tiling, maxTiles, resizeTwice: config.resizeTwice };
-  const { vendor, architecture, description } = device;
-  const origin = {
-    model: hash,
-    storage: model.storage,
-    features: config.featureStorage,
-    tiling,
-    computedBy: {
-      vendor,
-      architecture,
-      description,
-      forms: table?.entries.map(({ bucket, form }) => [bucket, form]) ?? [],
-    },
-  };
-  try {
-    return await openFeatureDiskCache(files, origin, config.featureDisk * GIGABYTE, warn);
-  } catch (thrown) {
-    warn(thrown);
-    return undefined;
   }
 }

@@ -11,7 +11,7 @@ import type { Matrix, ParameterSet } from "../model/weights/weights.ts";
 import { partOf, type WeightPart } from "../plan/weights.ts";
 import { decodeBytes } from "../policy/decode/decode-gpu.ts";
 import type { FeatureCache } from "../policy/features.ts";
-import type { TrainingState } from "../rl/optim/training-state.ts";
+import type { Trainer } from "../rl/run/trainer.ts";
 
 export type Owner =
   /** Frozen weights, by part of the model. */
@@ -55,15 +55,6 @@ export interface MemoryReport extends MemorySnapshot {
   readonly owners: readonly MemoryEntry[];
 }
 
-export interface Held {
-  readonly model: Sa2vaModel | undefined;
-  readonly state: TrainingState | undefined;
-  readonly captioner: ParameterSet | undefined;
-  /** Features cached by a run and by try-outs. */
-  readonly run: FeatureCache | undefined;
-  readonly tries: FeatureCache | undefined;
-}
-
 export interface SystemReport {
   readonly memory: MemoryReport;
   /** Null until it is measured. */
@@ -72,7 +63,12 @@ export interface SystemReport {
 
 const F32 = 4;
 
-export function memoryReport(held: Held): MemoryReport {
+/** @param tries features cached by try-outs */
+export function memoryReport(
+  model: Sa2vaModel | undefined,
+  trainer: Trainer | undefined,
+  tries: FeatureCache | undefined,
+): MemoryReport {
   const memory = memorySnapshot();
   const found = new Map<Owner, MemoryEntry>();
   const add = (owner: Owner, tensors: number, bytes: number, hostBytes = 0): void => {
@@ -89,10 +85,10 @@ export function memoryReport(held: Held): MemoryReport {
   const addSet = (owner: Owner, set: ParameterSet): void => {
     for (const tensor of Object.values(set)) addWeight(owner, tensor);
   };
-  for (const [name, weight] of held.model?.frozen ?? []) addWeight(`frozen ${partOf(name)}`, weight);
-  for (const weight of held.model?.base.values() ?? []) addWeight("published", weight);
-  if (held.state !== undefined) {
-    const { params, ema, start, reference, adam } = held.state;
+  for (const [name, weight] of model?.frozen ?? []) addWeight(`frozen ${partOf(name)}`, weight);
+  for (const weight of model?.base.values() ?? []) addWeight("published", weight);
+  if (trainer !== undefined) {
+    const { params, ema, start, reference, adam } = trainer.current.state;
     addSet("trained", params);
     addSet("partner", ema);
     addSet("start", start);
@@ -102,13 +98,13 @@ export function memoryReport(held: Held): MemoryReport {
     for (const tensor of second) addWeight("second moments", tensor);
     for (const tensor of tables) addWeight("moment tables", tensor);
   }
-  addSet("captioner", held.captioner ?? {});
+  addSet("captioner", trainer?.captioner?.tensors ?? {});
   const owned = [...found.values()].reduce((sum, { tensors }) => sum + tensors, 0);
   const generation = decodeBytes();
   add("decoding", 0, generation);
   add("pool", 0, memory.gpuBytesAllocated - memory.gpuBytes);
-  add("features", 0, 0, held.run?.bytes ?? 0);
-  add("try-out features", 0, 0, held.tries?.bytes ?? 0);
+  add("features", 0, 0, trainer?.features.bytes ?? 0);
+  add("try-out features", 0, 0, tries?.bytes ?? 0);
   // Views share bytes with their tensors, so only tensors are counted here.
   add("work", memory.tensors - owned, 0);
   return {

@@ -1,15 +1,13 @@
 import { badInput } from "../errors.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import type { StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { uploadTensors } from "../model/weights/weight-pieces.ts";
-import type { ParameterSet } from "../model/weights/weights.ts";
 import { type Weights, weightsView } from "../model/weights/weights.ts";
 import { createFeatureCache, type FeatureCache } from "../policy/features.ts";
-import type { TrainingState } from "../rl/optim/training-state.ts";
+import type { Lab } from "../rl/run/lab.ts";
+import type { Trainer } from "../rl/run/trainer.ts";
 import { readTrained } from "../runs/checkpoint/trained.ts";
 import { openRun } from "../runs/run-folder.ts";
-import type { RunStore } from "../storage/store.ts";
 
 /** Weights: the published model, the opened adapter, or policy and partner of a run. */
 export type TryWeights =
@@ -17,22 +15,10 @@ export type TryWeights =
   | { readonly from: "adapter" }
   | { readonly from: "run"; readonly runId: string; readonly side: "policy" | "ema" };
 
-/** The session during a request outside training. */
-export interface Outside {
-  readonly model: Sa2vaModel;
-  /** Hash of the loaded model's weights; a run of another model is refused. */
-  readonly hash: string;
-  readonly adapter: StartAdapter | undefined;
-  /** The paused run, if any, with its current weights. */
-  readonly live:
-    | {
-        readonly runId: string;
-        readonly state: TrainingState;
-        /** Tensors of the other checkpoint that computes its likelihoods. */
-        readonly captioner: ParameterSet | undefined;
-      }
-    | undefined;
-  readonly store: RunStore;
+/** The lab during a request outside training. */
+export interface Outside extends Lab {
+  /** The trainer of the paused run, if any. */
+  readonly live: Trainer | undefined;
   /** The frozen features kept between requests about pictures of at most this number of tiles. */
   readonly features: (maxTiles: number) => FeatureCache;
   /** Changes whenever weights may have changed. */
@@ -50,7 +36,7 @@ export function tryFeatures(model: Sa2vaModel, maxTiles = model.tiling.maxTiles)
 }
 
 /** What weights are taken from. */
-export type WeightSource = Pick<Outside, "model" | "hash" | "adapter" | "live" | "store">;
+export type WeightSource = Pick<Outside, "model" | "hash" | "adapters" | "live" | "store">;
 
 interface OwnedWeights {
   readonly weights: Weights;
@@ -62,7 +48,8 @@ interface OwnedWeights {
  * @throws LabError if they are not available
  */
 export async function weightsOf(context: WeightSource, from: TryWeights): Promise<OwnedWeights> {
-  const { model, adapter, live, store } = context;
+  const { model, live, store } = context;
+  const { start: adapter } = context.adapters;
   if (from.from === "base") return owned(model, new Map(), 0);
   if (from.from === "adapter") {
     if (adapter === undefined) throw badInput("No adapter is open; open one first");
@@ -71,8 +58,8 @@ export async function weightsOf(context: WeightSource, from: TryWeights): Promis
     );
     return owned(model, await uploadTensors(tensors), adapter.scale);
   }
-  if (live !== undefined && live.runId === from.runId) {
-    const { state } = live;
+  if (live !== undefined && live.current.folder.id === from.runId) {
+    const { state } = live.current;
     const set = from.side === "policy" ? state.params : state.ema;
     // The clones share the buffers and keep them alive if the run continues meanwhile.
     return owned(model, new Map(Object.entries(set).map(([name, tensor]) => [name, tensor.clone()])), state.loraScale);

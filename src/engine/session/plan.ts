@@ -9,7 +9,6 @@ import type { Throughput } from "../gpu/runtime/peak.ts";
 import { setPlannedBytes } from "../gpu/runtime/pool.ts";
 import { probeMemory } from "../gpu/runtime/probe-memory.ts";
 import { sameStorage } from "../loading/storage-settings.ts";
-import type { StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
 import type { PictureSize } from "../model/families/family.ts";
 import { visionFamily } from "../model/families/registry.ts";
@@ -27,6 +26,7 @@ import {
   nominalGigabytes,
 } from "../plan/fit.ts";
 import { bindingProblem } from "../plan/largest-array.ts";
+import type { Lab } from "../rl/run/lab.ts";
 import { settingBlockers } from "../rl/run/start/blockers.ts";
 import { asksCaptioner, NO_CAPTIONER } from "../rl/run/start/captioner.ts";
 import { adapterBlocker, type ShapedTrainable, trainableOf } from "../rl/run/start/run-facts.ts";
@@ -112,16 +112,6 @@ interface FitReport extends Pick<Forecast, "parts" | "held" | "peak" | "stepSeco
   }[];
 }
 
-interface PlanExtras {
-  /** The adapter that a run would start from. */
-  readonly start?: StartAdapter | undefined;
-  /** The opened adapter that computes likelihoods. */
-  readonly captioner?: StartAdapter | undefined;
-  readonly rate?: Throughput | undefined;
-  /** What is known of the open rows. */
-  readonly rows?: PlannedRows | undefined;
-}
-
 /** What a plan reads of the open rows. */
 export interface PlannedRows {
   /** Whether they are clips. */
@@ -132,8 +122,13 @@ export interface PlannedRows {
   readonly captions: readonly string[];
 }
 
-/** @throws LabError("bad-config") when the trainable set is not the declared one */
-export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevice, extras: PlanExtras = {}): Plan {
+/**
+ * @param rows what is known of the open rows
+ * @param rate of the device, if it was measured
+ * @throws LabError("bad-config") when the trainable set is not the declared one
+ */
+export function planRun(lab: Lab, config: LabConfig, rows?: PlannedRows, rate?: Throughput): Plan {
+  const { model, device } = lab;
   const tensors = trainableOf(model, config);
   const count = (list: readonly ShapedTrainable[]): number =>
     list.reduce((sum, tensor) => sum + tensor.shape.reduce((product, side) => product * side, 1), 0);
@@ -143,9 +138,9 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
     const own = tensors.filter((tensor) => tensor.block === block);
     return { block, tensors: own.map(({ path, shape }) => ({ path, shape })), parameters: count(own) };
   });
-  const clips = extras.rows?.clips === true;
-  const reached = reachedLimits(model.config, extras.rows?.pictures);
-  const fit = fitReport(model, reached, config, extras.rate, device.report.software, clips);
+  const clips = rows?.clips === true;
+  const reached = reachedLimits(model.config, rows?.pictures);
+  const fit = fitReport(model, reached, config, rate, device.report.software, clips);
   return {
     trainable,
     trainableParameters,
@@ -154,22 +149,17 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
     fit,
     problems: [
       ...problemsOf(model, reached, config, device, clips),
-      ...startProblems(config, extras),
+      ...startProblems(config, lab.adapters),
       ...fitProblems(fit),
     ],
     warnings: warningsOf(model, config, device),
-    rows: rowWarnings(model.tokenizer, extras.rows?.captions ?? [], config),
+    rows: rowWarnings(model.tokenizer, rows?.captions ?? [], config),
   };
 }
 
 /** Runs work outside a run, whose buffers may take what the plan of a run with these settings allows. */
-export async function withinPlan<T>(
-  { config, storage }: Sa2vaModel,
-  settings: LabConfig,
-  { report }: EngineDevice,
-  work: () => Promise<T>,
-): Promise<T> {
-  setPlannedBytes(forecast(config, settings, storage, null, report.software).peak);
+export async function withinPlan<T>({ model, device }: Lab, settings: LabConfig, work: () => Promise<T>): Promise<T> {
+  setPlannedBytes(forecast(model.config, settings, model.storage, null, device.report.software).peak);
   try {
     return await work();
   } finally {
@@ -225,7 +215,7 @@ export async function findMemory(device: EngineDevice): Promise<number> {
   return nominalGigabytes(await probeMemory(device, budgetBytes(MOST_GIGABYTES)));
 }
 
-function startProblems(config: LabConfig, { start, captioner }: PlanExtras): string[] {
+function startProblems(config: LabConfig, { start, captioner }: Lab["adapters"]): string[] {
   const blocker = start === undefined ? null : adapterBlocker(start, config);
   const missing = captioner === undefined && asksCaptioner(config) ? NO_CAPTIONER : null;
   return [blocker, missing].filter((problem) => problem !== null);

@@ -2,21 +2,10 @@
 
 import { badInput } from "../errors.ts";
 import { withFormTable } from "../gpu/forms/active.ts";
-import type { EngineDevice } from "../gpu/runtime/device.ts";
-import { tf } from "../gpu/tf.ts";
-import { disposeState, type TrainingState } from "../rl/optim/training-state.ts";
 import type { TrainerEvent } from "../rl/run/events.ts";
-import type { LoadedModel, SessionDeps } from "../rl/run/session-types.ts";
-import { captionerOf } from "../rl/run/start/captioner.ts";
+import type { Lab, Run } from "../rl/run/lab.ts";
 import { runOrder } from "../rl/run/start/prepare-run.ts";
-import {
-  checkedRows,
-  holdOrRefuse,
-  loraSettings,
-  resumeState,
-  rowsOfSameRun,
-  startState,
-} from "../rl/run/start/run-facts.ts";
+import { holdOrRefuse, resumeState, rowsOfSameRun, startState } from "../rl/run/start/run-facts.ts";
 import { keptAdapter, usableCheckpoint } from "../rl/run/start/stored-state.ts";
 import { Trainer } from "../rl/run/trainer.ts";
 import { checkFiles } from "../runs/checkpoint/checkpoint.ts";
@@ -24,7 +13,7 @@ import { keptDifficulty } from "../runs/difficulty.ts";
 import { readEvaluations } from "../runs/evaluations/evaluations.ts";
 import { openRun, type RunFolder } from "../runs/run-folder.ts";
 import { settingsOf } from "../runs/run-parts.ts";
-import { evaluatedRows, type RowList } from "../runs/run-rows.ts";
+import type { RowList } from "../runs/run-rows.ts";
 import { formsOf, keptTable } from "../tuning/table.ts";
 import { withinPlan } from "./plan.ts";
 
@@ -45,71 +34,48 @@ interface StoredWork {
 
 /**
  * Builds the trainer, runs the work and frees the weights.
- * @param work receives the step of the checkpoint (0 for the start) and the weights that the trainer changes
+ * @param work receives the trainer at the step of the checkpoint, 0 for the start
  * @throws LabError("bad-input") for other rows or weights than the run's
  */
 export async function withStoredTrainer<T>(
-  deps: SessionDeps,
-  { model, hash }: Pick<LoadedModel, "model" | "hash">,
-  device: EngineDevice,
-  { run, list, upTo, evaluates, target, emit, signal }: StoredWork,
-  work: (trainer: Trainer, from: number, state: TrainingState) => Promise<T>,
+  host: Lab,
+  { run: stored, list, upTo, evaluates, target, emit, signal }: StoredWork,
+  work: (trainer: Trainer) => Promise<T>,
 ): Promise<T> {
-  const { store, id } = run;
-  const manifest = run.manifest();
+  // Frozen features are computed again, as a part of what is repeated.
+  const lab: Lab = { ...host, featureFiles: undefined, emit: (event) => emit(event, () => trainer.control.stop()) };
+  const { model, hash, scorer } = lab;
+  const { store, id } = stored;
+  const manifest = stored.manifest();
   const found = await usableCheckpoint(store, id, upTo);
-  const from = found?.step ?? 0;
-  const config = settingsOf(manifest, from + 1);
-  const selected = await rowsOfSameRun(manifest, hash, list);
-  await deps.scorer.begin(config);
+  const doneSteps = found?.step ?? 0;
+  const config = settingsOf(manifest, doneSteps + 1);
+  const rows = await rowsOfSameRun(manifest, hash, list);
+  await scorer.begin(config);
   const start = await keptAdapter(store, id, "start", model, manifest.startAdapter);
-  const kept = await keptAdapter(store, id, "captioner", model, manifest.captioner);
+  const captioner = await keptAdapter(store, id, "captioner", model, manifest.captioner);
   const table = await keptTable(store, id);
-  const order = runOrder(list, selected, manifest, await keptDifficulty(store, id));
+  const order = runOrder(list, rows, manifest, await keptDifficulty(store, id));
   const state =
     found === null ? await startState(model, config, start) : await resumeState(model, config, found.checkpoint, start);
-  const other = kept === undefined ? undefined : captionerOf(model, kept, config);
-  const trainer = new Trainer({
-    model,
-    config,
-    state,
-    captioner: other?.weights,
-    rows: checkedRows(deps.rows, list),
-    trainRows: selected.train,
-    order,
-    evaluated: evaluates ? evaluatedRows(selected, config, list) : { report: [], selection: [] },
-    scorer: deps.scorer,
-    run: target,
-    doneSteps: from,
-    lora: loraSettings(model, config),
-    now: deps.now,
-    emit: (event) => emit(event, () => trainer.control.stop()),
-    checkDevice: () => device.checkAll(),
-    whyFull: () => device.whyFull(),
-    whyLost: () => device.whyLost(),
-  });
+  const scored = evaluates ? rows : { ...rows, selection: [], report: [] };
+  const run: Run = { folder: target, config, state, captioner, list, rows: scored, order, doneSteps, table };
+  const trainer = new Trainer(lab, run);
   const stop = (): void => trainer.control.stop();
   signal.addEventListener("abort", stop);
   try {
     if (signal.aborted) stop();
     return await withFormTable(table === undefined ? new Map() : formsOf(table), () =>
-      withinPlan(model, config, device, () => work(trainer, from, state)),
+      withinPlan(lab, config, () => work(trainer)),
     );
   } finally {
     signal.removeEventListener("abort", stop);
-    trainer.features.clear();
-    disposeState(state);
-    if (other !== undefined) tf.dispose(other.tensors);
+    trainer.dispose();
   }
 }
 
 /** Work of a session that repeats a part of a stored run. */
-export type RepeatingWork<A, T> = (
-  deps: SessionDeps,
-  loaded: Pick<LoadedModel, "model" | "hash">,
-  device: EngineDevice,
-  asked: A,
-) => Promise<T>;
+export type RepeatingWork<A, T> = (lab: Lab, asked: A) => Promise<T>;
 
 // The held-out evaluation of a stored run at any of its checkpoints.
 
@@ -128,13 +94,8 @@ export interface CheckpointAsked {
  * @throws LabError("bad-input") for other rows or weights than the run's, or a damaged checkpoint, "held" when a reward is
  *   not available, "cancelled" when the signal aborts; earlier evaluations are kept
  */
-export async function evaluateCheckpoint(
-  deps: SessionDeps,
-  loaded: Pick<LoadedModel, "model" | "hash">,
-  device: EngineDevice,
-  { id, list, step, onRows, signal }: CheckpointAsked,
-): Promise<void> {
-  const { store } = deps;
+export async function evaluateCheckpoint(lab: Lab, { id, list, step, onRows, signal }: CheckpointAsked): Promise<void> {
+  const { store } = lab;
   const run = await openRun(store, id);
   await checkFiles(store, id, step);
   const release = await holdOrRefuse(store, id);
@@ -148,8 +109,8 @@ export async function evaluateCheckpoint(
         if (event.type === "eval-rows") onRows(before * event.total + event.done, steps.length * event.total);
       },
     };
-    await withStoredTrainer(deps, loaded, device, work, async (trainer, from) => {
-      if (from !== step) throw badInput(`The checkpoint of step ${step} of run "${id}" cannot be used`, id);
+    await withStoredTrainer(lab, work, async (trainer) => {
+      if (trainer.step !== step) throw badInput(`The checkpoint of step ${step} of run "${id}" cannot be used`, id);
       for (const at of steps) {
         await trainer.evaluate(at, false);
         before++;

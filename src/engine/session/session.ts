@@ -16,7 +16,7 @@ import { adapterTarget, readStartAdapter, type StartAdapter } from "../model/ada
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
 import type { FeatureCache } from "../policy/features.ts";
-import type { AdapterRole, LoadedModel, RunControl, SessionDeps, StartedRun } from "../rl/run/session-types.ts";
+import type { AdapterRole, Lab, LabHost, LoadedModel, RunControl, StartedRun } from "../rl/run/lab.ts";
 import {
   type AskedRun,
   type PreparedRun,
@@ -26,12 +26,11 @@ import {
 } from "../rl/run/start/prepare-run.ts";
 import type { Trainer } from "../rl/run/trainer.ts";
 import type { Fork } from "../runs/library/fork.ts";
-import { type RunManifest, VERSION } from "../runs/manifest.ts";
+import type { RunManifest } from "../runs/manifest.ts";
 import type { RowList } from "../runs/run-rows.ts";
 import type { RunStore } from "../storage/store.ts";
-import type { TuningTable } from "../tuning/table.ts";
 import { DeviceRate, KernelForms } from "./kernel-forms.ts";
-import { launchRun, type RunHost } from "./launch-run.ts";
+import { launchRun, type RunOwner } from "./launch-run.ts";
 import { memoryReport, type SystemReport } from "./memory-report.ts";
 import { type Outside, tryFeatures } from "./outside.ts";
 import { type Plan, type PlannedRows, planRun, withinPlan } from "./plan.ts";
@@ -148,50 +147,35 @@ class Question {
   }
 }
 
-export type { AdapterRole, RunControl, SessionDeps, StartedRun } from "../rl/run/session-types.ts";
+export type { AdapterRole, RunControl, StartedRun } from "../rl/run/lab.ts";
 
-type Own = Pick<SessionDeps, "store" | "emit">;
 type OpenOptions = Omit<OpenModelOptions, "cache" | "beforeWeights">;
 
-/** What a run starts from. */
-export interface RunStart extends Pick<SessionDeps, "scorer" | "rows"> {
-  readonly model: Sa2vaModel;
-  readonly config: LabConfig;
-  /** The loaded adapter, if any. */
-  readonly adapter: StartAdapter | undefined;
-  /** The opened adapter that computes likelihoods. */
-  readonly captioner: StartAdapter | undefined;
-  /** @throws LabError when the device reported an error */
-  readonly checkDevice: () => void;
-}
-
-export class Session {
-  readonly #deps: SessionDeps;
-  #device: EngineDevice;
+export class Session implements RunOwner {
+  #host: LabHost;
   readonly #loads = inTurn();
   #model: LoadedModel | undefined;
   /** Opened adapters by role. */
-  #adapters: Readonly<Partial<Record<AdapterRole, StartAdapter>>> = {};
-  #live: Outside["live"];
+  #adapters: Lab["adapters"] = {};
   readonly #question = new Question();
   /** Counts loads, starts and continuations, after which weights differ. */
   #weightChanges = 0;
   readonly #uses = new SessionLock();
   readonly #rate: DeviceRate;
-  #trainer: Trainer | undefined;
+  /** The trainer of the current run. */
+  trainer: Trainer | undefined;
   /** The measured forms of kernels. */
   readonly forms: KernelForms;
   #selfTest: RunManifest["selfTest"];
 
-  constructor(deps: SessionDeps) {
-    this.#deps = deps;
-    this.#device = deps.device;
-    this.#rate = new DeviceRate(deps.now);
-    this.forms = new KernelForms(deps, this, this.#rate);
+  constructor(host: LabHost) {
+    this.#host = host;
+    this.#rate = new DeviceRate(host.now);
+    this.forms = new KernelForms(host, this, this.#rate);
   }
 
   get device(): EngineDevice {
-    return this.#device;
+    return this.#host.device;
   }
 
   get model(): Sa2vaModel | undefined {
@@ -203,23 +187,18 @@ export class Session {
     return this.#adapters.start;
   }
 
-  /** The current run. */
-  get trainer(): Trainer | undefined {
-    return this.#trainer;
-  }
-
   /**
    * Loads a model and replaces the current one.
    * @throws LabError; an invalid folder keeps the current model, a file that fails while it is read leaves no model
    */
   async openModel(folder: ByteFolder, name: string, options: OpenOptions = {}): Promise<OpenedModel> {
-    const cache = this.#deps.models;
+    const cache = this.#host.models;
     return this.#replaceModel((beforeWeights) => openModelFolder(folder, name, { ...options, cache, beforeWeights }));
   }
 
   /** Loads a stored conversion and replaces the current model. @param id of `ModelCache.list` */
   async openStored(id: string, options: Omit<OpenOptions, "choice"> = {}): Promise<OpenedModel> {
-    const { models } = this.#deps;
+    const { models } = this.#host;
     if (models === undefined) throw new LabError("storage", "Models cannot be stored here");
     return this.#replaceModel((beforeWeights) => openCachedModel(models, id, { ...options, beforeWeights }));
   }
@@ -241,7 +220,7 @@ export class Session {
           this.#question.forget();
           this.#weightChanges++;
         });
-        this.#device.check();
+        this.device.check();
         this.#model = { ...opened, reload: () => open(() => undefined) };
         return opened;
       } finally {
@@ -258,7 +237,7 @@ export class Session {
    */
   async openAdapter(folder: ByteFolder, name: string, role: AdapterRole = "start"): Promise<StartAdapter> {
     return this.whileIdle("adapter", async () => {
-      const adapter = await readStartAdapter(folder, adapterTarget(this.#loaded().model), name);
+      const adapter = await readStartAdapter(folder, adapterTarget(this.#lab().model), name);
       this.#adapters = { ...this.#adapters, [role]: adapter };
       return adapter;
     });
@@ -275,7 +254,7 @@ export class Session {
       await this.#rate.quiet();
       const forget = holdShapes();
       try {
-        this.#selfTest = await work(this.#device);
+        this.#selfTest = await work(this.device);
       } finally {
         forget();
       }
@@ -285,31 +264,21 @@ export class Session {
   /** Closes the adapter: runs start from fresh adapters again, or have no other checkpoint for likelihoods. */
   closeAdapter(role: AdapterRole = "start"): void {
     this.#uses.requireIdle();
-    this.#loaded();
+    this.#lab();
     this.#adapters = { ...this.#adapters, [role]: undefined };
   }
 
   /** Forecast of a run with this configuration on the open rows; the device's rate is measured once, while nothing runs. */
   async plan(config: LabConfig, rows?: PlannedRows): Promise<Plan> {
-    const { model } = this.#loaded();
+    const lab = this.#lab();
     const rate = await this.#rate.measured(this.#uses.idle);
-    return planRun(model, config, this.#device, { ...this.#adapters, rate, rows });
+    return planRun(lab, config, rows, rate);
   }
 
   /** Memory by owner, and the measured rate of the device; can be called at any time. */
   async system(): Promise<SystemReport> {
     const rate = await this.#rate.quiet();
-    const { state, captioner } = this.#live ?? {};
-    return {
-      memory: memoryReport({
-        model: this.#model?.model,
-        state,
-        captioner,
-        run: this.#trainer?.features,
-        tries: this.#question.features,
-      }),
-      rate,
-    };
+    return { memory: memoryReport(this.model, this.trainer, this.#question.features), rate };
   }
 
   /**
@@ -317,14 +286,9 @@ export class Session {
    * @param own store and events of a run that is not kept (dry-run.ts); those of the session by default
    * @throws LabError when the session is in use, or naming what does not fit
    */
-  async start(asked: AskedRun, own?: Own): Promise<StartedRun> {
-    const prepare = async (table: TuningTable, deps: SessionDeps): Promise<PreparedRun> => {
-      const { report } = this.#device;
-      const { start, captioner } = this.#adapters;
-      const known = { version: VERSION, report, start, captioner, selfTest: this.#selfTest, table };
-      return prepareNew(deps, this.#loaded(), { ...asked, ...known });
-    };
-    return this.#claimRun(prepare, own);
+  async start(asked: AskedRun, own?: Pick<LabHost, "store" | "emit">): Promise<StartedRun> {
+    const prepare = async (lab: Lab): Promise<PreparedRun> => prepareNew(lab, asked, await this.forms.table());
+    return this.#claimRun(own === undefined ? "run" : "dry-run", own, prepare);
   }
 
   /**
@@ -334,7 +298,7 @@ export class Session {
    * @throws LabError like `start`
    */
   async resume(id: string, list: RowList, steps?: number, from?: number): Promise<StartedRun> {
-    return this.#claimRun(() => prepareStored(this.#deps, this.#loaded(), id, list, steps, from));
+    return this.#claimRun("run", {}, (lab) => prepareStored(lab, id, list, steps, from));
   }
 
   /**
@@ -343,31 +307,33 @@ export class Session {
    * @throws LabError like `start`, or naming a setting that a fork cannot change; a fork that cannot start is removed
    */
   async fork(parent: string, list: RowList, asked: Omit<Fork, "id">, source?: RunStore): Promise<StartedRun> {
-    return this.#claimRun(() => prepareFork(this.#deps, this.#loaded(), parent, list, asked, source));
+    return this.#claimRun("run", {}, (lab) => prepareFork(lab, parent, list, asked, source));
   }
 
   /** Work that repeats a part of a stored run: replay.ts, look.ts; nothing is stored. @throws LabError like `start` */
   async repeat<A, T>(work: RepeatingWork<A, T>, asked: A): Promise<T> {
-    return this.whileIdle("replay", () => work(this.#deps, this.#loaded(), this.#device, asked));
+    return this.whileIdle("replay", () => work(this.#lab(), asked));
   }
 
   /** Evaluates held-out rows with a checkpoint of a stored run, see replay.ts. @throws LabError like `start` */
   async evaluate(asked: CheckpointAsked): Promise<void> {
-    return this.whileIdle("evaluation", () => evaluateCheckpoint(this.#deps, this.#loaded(), this.#device, asked));
+    return this.whileIdle("evaluation", () => evaluateCheckpoint(this.#lab(), asked));
   }
 
   /** Claims the session synchronously and keeps the claim until the run has ended or failed to start. */
   async #claimRun(
-    prepare: (table: TuningTable, deps: SessionDeps) => Promise<PreparedRun>,
-    own?: Own,
+    use: "run" | "dry-run",
+    own: Partial<LabHost> | undefined,
+    prepare: (lab: Lab) => Promise<PreparedRun>,
   ): Promise<StartedRun> {
-    const free = this.#uses.claim(own === undefined ? "run" : "dry-run");
-    const deps = { ...this.#deps, ...own };
+    const free = this.#uses.claim(use);
     this.#weightChanges++;
     try {
       await this.#rate.quiet();
       void compileUsualPrograms("run");
-      return launchRun(this.#host(deps), await prepare(await this.forms.table(), deps), free);
+      await this.forms.table();
+      const lab = { ...this.#lab(), ...own };
+      return launchRun(this, lab, await prepare(lab), free);
     } catch (thrown) {
       free();
       throw thrown;
@@ -378,28 +344,25 @@ export class Session {
    * Work with what a run with these settings would start from, while nothing else uses the device.
    * @throws LabError naming the current use, or like the work
    */
-  async fromStart<T>(use: Use, config: LabConfig, work: (start: RunStart) => Promise<T>): Promise<T> {
+  async fromStart<T>(use: Use, config: LabConfig, work: (lab: Lab) => Promise<T>): Promise<T> {
     return this.whileIdle(use, async () => {
-      const [device, { rows, scorer }, { start: adapter, captioner }] = [this.#device, this.#deps, this.#adapters];
-      const { model } = this.#loaded();
-      const checkDevice = (): void => device.check();
-      const start = { model, config, adapter, captioner, scorer, rows, checkDevice };
-      return withinPlan(model, config, device, () => work(start));
+      const lab = this.#lab();
+      return withinPlan(lab, config, () => work(lab));
     });
   }
 
   /** Ends the current run, if any, and frees everything. */
   dispose(): void {
-    this.#trainer?.control.stop();
+    this.trainer?.control.stop();
     this.#model?.model.dispose();
     this.#model = undefined;
   }
 
   /** Controls the current run, if there is one. A try-out during a pause ends before the run continues. */
   async control(action: RunControl): Promise<void> {
-    if (this.#trainer !== undefined) await this.#question.yield();
+    if (this.trainer !== undefined) await this.#question.yield();
     this.#weightChanges++;
-    this.#trainer?.control[action]();
+    this.trainer?.control[action]();
   }
 
   /**
@@ -407,77 +370,46 @@ export class Session {
    * @param tiles upper limit of tiles; the model's own without one
    * @throws LabError("cancelled") when the signal aborts or the run continues
    */
-  async askRows<T>(
-    tiles: number | undefined,
-    signal: AbortSignal,
-    work: (context: Outside, rows: SessionDeps["rows"]) => Promise<T>,
-  ): Promise<T> {
-    return this.#besideRun(tiles, signal, (context) =>
-      this.#question.during(signal, (stopped) => work({ ...context, signal: stopped }, this.#deps.rows)),
+  async askRows<T>(tiles: number | undefined, signal: AbortSignal, work: (outside: Outside) => Promise<T>): Promise<T> {
+    return this.#besideRun(tiles, (outside) =>
+      this.#question.during(signal, (stopped) => work({ ...outside, signal: stopped })),
     );
   }
 
   /** @param tiles upper limit of tiles; the model's own without one */
-  async #besideRun<T>(
-    tiles: number | undefined,
-    signal: AbortSignal,
-    work: (context: Outside) => Promise<T>,
-  ): Promise<T> {
-    if (this.#uses.has("run") && this.#trainer?.control.state !== "paused")
+  async #besideRun<T>(tiles: number | undefined, work: (outside: Omit<Outside, "signal">) => Promise<T>): Promise<T> {
+    if (this.#uses.has("run") && this.trainer?.control.state !== "paused")
       throw badInput("A run is in progress. Pause it before you try the model");
-    const { store } = this.#deps;
     const answering = async (): Promise<T> => {
-      const device = this.#device;
-      const [loaded, live] = [this.#loaded(), this.#live];
-      const asked = (): Promise<T> =>
-        work({
-          ...loaded,
-          adapter: this.#adapters.start,
-          live,
-          store,
-          signal,
-          weightChanges: this.#weightChanges,
-          features: (maxTiles) => this.#question.featuresOf(loaded.model, maxTiles),
-        });
-      const settings = { ...defaultConfig(), maxTiles: tiles ?? loaded.model.tiling.maxTiles };
+      const [lab, live] = [this.#lab(), this.trainer];
+      const { model, device } = lab;
+      const cached = (maxTiles: number): FeatureCache => this.#question.featuresOf(model, maxTiles);
+      const asked = (): Promise<T> => work({ ...lab, live, weightChanges: this.#weightChanges, features: cached });
+      const settings = { ...defaultConfig(), maxTiles: tiles ?? model.tiling.maxTiles };
       // A paused run has its own plan.
-      const answer = await (live === undefined ? withinPlan(loaded.model, settings, device, asked) : asked());
+      const answer = await (live === undefined ? withinPlan(lab, settings, asked) : asked());
       device.check();
       return answer;
     };
     return this.#uses.during("try-out", answering, "run");
   }
 
-  #host(deps: SessionDeps): RunHost {
-    return {
-      deps,
-      forms: this.forms,
-      device: () => this.#device,
-      model: () => this.#loaded(),
-      trainer: () => this.#trainer,
-      setTrainer: (trainer, live) => {
-        this.#trainer = trainer;
-        this.#live = live;
-      },
-      reopen: () => this.#reopen(),
-    };
-  }
-
-  /** After a loss, opens another device and loads the model on it. */
-  async #reopen(): Promise<LoadedModel> {
-    const { model: old, hash, reload } = this.#loaded();
+  async reopen(lab: Lab): Promise<Lab> {
+    const { model: old, hash, reload } = this.#lab();
     old.dispose();
     freeDecodeBuffers();
     this.#model = undefined;
     this.#rate.forget();
-    this.#device.close();
-    this.#device = await this.#deps.reopen();
+    this.device.close();
+    const device = await this.#host.reopen();
+    this.#host = { ...this.#host, device };
     this.#model = { model: (await reload()).model, hash, reload };
-    return this.#model;
+    return { ...lab, device, ...this.#model };
   }
 
-  #loaded(): LoadedModel {
-    if (this.#model !== undefined) return this.#model;
-    throw badInput("No model is loaded; open a model folder first");
+  /** @throws LabError("bad-input") without a loaded model */
+  #lab(): Lab {
+    if (this.#model === undefined) throw badInput("No model is loaded; open a model folder first");
+    return { ...this.#host, ...this.#model, adapters: this.#adapters, selfTest: this.#selfTest };
   }
 }

@@ -65,8 +65,8 @@ export class ClipFollower {
    *   a checkpoint without memory where it is needed
    */
   async follow(session: Session, asked: FollowAsked, tell: OnFollow, signal: AbortSignal): Promise<Followed> {
-    return session.askRows(1, signal, async (context, rows) =>
-      this.#follow(context, await rows(asked.row), asked, tell),
+    return session.askRows(1, signal, async (context) =>
+      this.#follow(context, await context.rows(asked.row), asked, tell),
     );
   }
 

@@ -19,6 +19,8 @@ export interface BenchCalls {
 export const benchCalls: ServedAt<TrainerPlace, BenchCalls> = (place) => ({
   async bench(config, indices, loops, onGroup, signal) {
     const { lab } = await place();
-    await lab.fromStart("bench", config, (start) => benchFromStart(start, { indices, loops, onGroup }, signal));
+    await lab.fromStart("bench", config, (started) =>
+      benchFromStart(started, config, { indices, loops, onGroup }, signal),
+    );
   },
 });

@@ -3,6 +3,7 @@
  * loss or update.
  */
 
+import type { LabConfig } from "../../engine/config/table.ts";
 import { decodeRle, type Rle } from "../../engine/data/mask/rle.ts";
 import type { TrainingRow } from "../../engine/data/training-row.ts";
 import { clipFact, rowSize } from "../../engine/data/training-row.ts";
@@ -19,13 +20,13 @@ import type { RewardTerm, RolloutFacts } from "../../engine/rewards/term.ts";
 import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
 import { LOOP_CODE } from "../../engine/rl/loops/registry.ts";
 import { disposeState } from "../../engine/rl/optim/training-state.ts";
+import type { Lab } from "../../engine/rl/run/lab.ts";
 import { captionerOf, requireCaptioner } from "../../engine/rl/run/start/captioner.ts";
 import { adapterBlocker, startState } from "../../engine/rl/run/start/run-facts.ts";
 import { runWeights, type StepContext } from "../../engine/rl/step/context.ts";
 import type { Group } from "../../engine/rl/step/group.ts";
 import { stepRows } from "../../engine/rl/step/sample.ts";
 import type { LoopId } from "../../engine/runs/rollouts/records.ts";
-import type { RunStart } from "../../engine/session/session.ts";
 import { type BenchGroup, type GroupBounds, UNSCORED } from "./bench-group.ts";
 import { scoredGroup } from "./bench-scores.ts";
 
@@ -49,14 +50,16 @@ const BENCH_FEATURE_BYTES = 64 * 2 ** 20;
  * @throws LabError("cancelled") when the signal aborts, LabError("bad-config") when the adapter does not fit the settings
  */
 export async function benchFromStart(
-  start: RunStart,
+  lab: Lab,
+  config: LabConfig,
   input: Pick<BenchInput, "indices" | "loops" | "onGroup">,
   signal: AbortSignal,
 ): Promise<void> {
-  const { model, config, adapter, scorer, rows, checkDevice } = start;
+  const { model, adapters, scorer, rows, device } = lab;
+  const { start: adapter } = adapters;
   const blocker = adapter === undefined ? null : adapterBlocker(adapter, config);
   if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraR" });
-  const judge = requireCaptioner(config, start.captioner);
+  const judge = requireCaptioner(config, adapters.captioner);
   const state = await startState(model, config, adapter);
   const other = judge === undefined ? undefined : captionerOf(model, judge, config);
   const features = createFeatureCache(
@@ -73,7 +76,7 @@ export async function benchFromStart(
     await scorer.begin(config);
     const own = { policy: weights, partner: weights, start: weights, captioner: other?.weights };
     const context = { model, config, ...own, features, scorer, signal };
-    await sampleBench({ ...input, rows, checkDevice, context });
+    await sampleBench({ ...input, rows, checkDevice: () => device.check(), context });
   } finally {
     features.clear();
     disposeState(state);

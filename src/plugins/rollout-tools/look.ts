@@ -3,7 +3,6 @@
  * its mask. It uses the weights that sampled the rollout, replayed from the checkpoint before its step.
  */
 import { badInput } from "../../engine/errors.ts";
-import type { EngineDevice } from "../../engine/gpu/runtime/device.ts";
 import { tf } from "../../engine/gpu/tf.ts";
 import { imageLogits } from "../../engine/model/sam2/postprocess.ts";
 import { tokenChoices } from "../../engine/policy/caption-policy.ts";
@@ -11,7 +10,7 @@ import { samplerSettings } from "../../engine/policy/decode/sampler.ts";
 import { disposeFeatures } from "../../engine/policy/features.ts";
 import type { Looked } from "../../engine/rl/loops/loop.ts";
 import { LOOP_CODE } from "../../engine/rl/loops/registry.ts";
-import type { LoadedModel, SessionDeps } from "../../engine/rl/run/session-types.ts";
+import type { Lab } from "../../engine/rl/run/lab.ts";
 import { checkedRows } from "../../engine/rl/run/start/run-facts.ts";
 import { runWeights } from "../../engine/rl/step/context.ts";
 import { stepRows } from "../../engine/rl/step/sample.ts";
@@ -36,13 +35,8 @@ export interface RolloutLook {
 const LISTED = 8;
 
 /** @throws LabError like `replayStep`, or "bad-input" for a rollout that is not in the log; the run's folder is only read */
-export async function lookAtRollout(
-  deps: SessionDeps,
-  loaded: Pick<LoadedModel, "model" | "hash">,
-  device: EngineDevice,
-  asked: LookAsked,
-): Promise<RolloutLook> {
-  const { id, list, step, source = deps.store } = asked;
+export async function lookAtRollout(lab: Lab, asked: LookAsked): Promise<RolloutLook> {
+  const { id, list, step, source = lab.store } = asked;
   const run = await openRun(source, id);
   const groups = await run.readGroups(step);
   const rollout = groups.flatMap(({ rollouts }) => rollouts).find((one) => one.id === asked.rollout);
@@ -50,12 +44,13 @@ export async function lookAtRollout(
   if (rollout === undefined || index < 0) {
     throw badInput(`Rollout ${asked.rollout} is not in the log of run "${id}"`, id);
   }
-  const { model } = loaded;
-  return repeatUpTo(step - 1, deps, loaded, device, run, asked, async ({ trainer, state, from }) => {
+  const { model } = lab;
+  return repeatUpTo(step - 1, lab, run, asked, async ({ trainer, from }) => {
     const { config } = run.manifest();
+    const { state } = trainer.current;
     const policy = runWeights(model, state.params, state.loraScale, config);
     const partner = runWeights(model, state.ema, state.loraScale, config);
-    const row = await stepRows(checkedRows(deps.rows, list), config, step)(index);
+    const row = await stepRows(checkedRows(lab.rows, list), config, step)(index);
     const { height, width } = row.rgb;
     const features = await trainer.features.get(
       row.summary.imageId,

@@ -3,10 +3,8 @@
  * log.
  */
 import { badInput, LabError } from "../../engine/errors.ts";
-import type { EngineDevice } from "../../engine/gpu/runtime/device.ts";
-import type { TrainingState } from "../../engine/rl/optim/training-state.ts";
 import type { TrainerEvent } from "../../engine/rl/run/events.ts";
-import type { LoadedModel, SessionDeps } from "../../engine/rl/run/session-types.ts";
+import type { Lab } from "../../engine/rl/run/lab.ts";
 import type { Trainer } from "../../engine/rl/run/trainer.ts";
 import type { GroupRecord, StepMetrics } from "../../engine/runs/rollouts/records.ts";
 import { createRun, openRun, type RunFolder } from "../../engine/runs/run-folder.ts";
@@ -47,18 +45,13 @@ const OF_THE_MACHINE = /^(step_time|time\/|memory\/)/;
  * @throws LabError("bad-input") for a step that is not in the log or other rows or weights than the run's, "cancelled"
  *   when the signal aborts; the run's folder is only read
  */
-export async function replayStep(
-  deps: SessionDeps,
-  loaded: Pick<LoadedModel, "model" | "hash">,
-  device: EngineDevice,
-  asked: ReplayAsked,
-): Promise<ReplayReport> {
-  const { id, step, source = deps.store } = asked;
+export async function replayStep(lab: Lab, asked: ReplayAsked): Promise<ReplayReport> {
+  const { id, step, source = lab.store } = asked;
   const run = await openRun(source, id);
   const manifest = run.manifest();
   const logged = (await run.readMetrics()).find((row) => row.step === step);
   if (logged === undefined) throw badInput(`Run "${manifest.title}" has no metrics of step ${step}`, id);
-  const { copy, from } = await repeatUpTo(step, deps, loaded, device, run, asked, async (repeated) => repeated);
+  const { copy, from } = await repeatUpTo(step, lab, run, asked, async (repeated) => repeated);
   const repeated = (await copy.readMetrics()).find((row) => row.step === step);
   if (repeated === undefined) throw new LabError("internal", `Step ${step} was repeated without metrics`);
   const groups = async (of: typeof run): Promise<readonly GroupRecord[]> =>
@@ -73,9 +66,8 @@ export async function replayStep(
 
 /** A run that was repeated in memory. */
 interface Repeated {
+  /** With the weights after the last repeated step; disposed when the work ends. */
   readonly trainer: Trainer;
-  /** Weights after the last repeated step; freed when the work ends. */
-  readonly state: TrainingState;
   /** Step of the checkpoint that the replay started from; 0 for the start. */
   readonly from: number;
   readonly copy: RunFolder;
@@ -88,9 +80,7 @@ interface Repeated {
  */
 export async function repeatUpTo<T>(
   to: number,
-  deps: SessionDeps,
-  loaded: Pick<LoadedModel, "model" | "hash">,
-  device: EngineDevice,
+  lab: Lab,
   run: RunFolder,
   { list, step, onStep, signal }: ReplayAsked,
   work: (repeated: Repeated) => Promise<T>,
@@ -108,11 +98,12 @@ export async function repeatUpTo<T>(
     if (event.step === to) stop();
   };
   const stored = { run, list, upTo: step - 1, evaluates: false, target: copy, emit, signal };
-  return withStoredTrainer(deps, loaded, device, stored, async (trainer, from, state) => {
+  return withStoredTrainer(lab, stored, async (trainer) => {
+    const from = trainer.step;
     if (from < to) await trainer.run();
     if (held !== undefined) throw held;
     if (signal.aborted || trainer.step < to) throw new LabError("cancelled", `The replay of step ${step} was stopped`);
-    return work({ trainer, state, from, copy });
+    return work({ trainer, from, copy });
   });
 }
 

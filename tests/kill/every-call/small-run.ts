@@ -54,7 +54,7 @@ export async function smallRun(model: string): Promise<SmallRun> {
     rows,
     // One session computes the runs of all stores.
     store: new Proxy(current, { get: (_, name) => Reflect.get(current, name) }),
-    features: memoryStore(),
+    featureFiles: memoryStore(),
     emit: (event) => run.watch(event),
   });
   await session.openModel(await nodeFolder(model), "pocket");

@@ -5,7 +5,7 @@ import { rowsHash } from "../../../src/engine/data/open-rows.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import type { Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import type { Spending } from "../../../src/engine/rewards/judge/budget.ts";
-import type { SessionDeps } from "../../../src/engine/rl/run/session-types.ts";
+import type { Lab } from "../../../src/engine/rl/run/lab.ts";
 import { partOf, prepareFork, prepareStored } from "../../../src/engine/rl/run/start/prepare-run.ts";
 import { dropLaterSteps, runSpending } from "../../../src/engine/rl/run/start/stored-state.ts";
 import { type CheckpointState, writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
@@ -48,8 +48,9 @@ async function stored() {
     told.push(before);
     return Promise.reject(new LabError("bad-config", REFUSED));
   };
-  const deps = { store, scorer: { begin }, emit: () => undefined } as unknown as SessionDeps;
-  return { store, told, deps, loaded: { model, hash: manifest().model.hash } };
+  const loaded = { model, hash: manifest().model.hash };
+  const lab = { store, scorer: { begin }, emit: () => undefined, ...loaded } as unknown as Lab;
+  return { store, told, lab };
 }
 
 it("names itself for its steps behind those of another program", () => {
@@ -75,9 +76,9 @@ it("names itself for its steps behind those of another program", () => {
 });
 
 it("counts every logged step, also those after the checkpoint", async () => {
-  const { deps, told, loaded } = await stored();
-  await expect(prepareStored(deps, loaded, "parent", list)).rejects.toThrow(REFUSED);
-  await expect(prepareStored(deps, loaded, "parent", list, undefined, 1)).rejects.toThrow(REFUSED);
+  const { lab, told } = await stored();
+  await expect(prepareStored(lab, "parent", list)).rejects.toThrow(REFUSED);
+  await expect(prepareStored(lab, "parent", list, undefined, 1)).rejects.toThrow(REFUSED);
   expect(told).toEqual([
     { calls: 432, cost: 0.875 },
     { calls: 432, cost: 0.875 },
@@ -85,9 +86,9 @@ it("counts every logged step, also those after the checkpoint", async () => {
 });
 
 it("counts the steps of a fork without those of its parent", async () => {
-  const { deps, store, told, loaded } = await stored();
+  const { lab, store, told } = await stored();
   const fork = { step: 3, title: "copy", created: "2026-01-01T00:00:00.000Z", changes: {} };
-  await expect(prepareFork(deps, loaded, "parent", list, fork)).rejects.toThrow(REFUSED);
+  await expect(prepareFork(lab, "parent", list, fork)).rejects.toThrow(REFUSED);
   expect(told).toEqual([{ calls: 0, cost: 0 }]);
   const kept = await openRun(store, "parent");
   const own = await createRun(store, {
@@ -97,18 +98,18 @@ it("counts the steps of a fork without those of its parent", async () => {
   });
   for (const { step, ...metrics } of await kept.readMetrics()) await own.appendStep(step as number, metrics);
   await writeCheckpoint(store, "copy", usable(3));
-  await expect(prepareStored(deps, loaded, "copy", list)).rejects.toThrow(REFUSED);
+  await expect(prepareStored(lab, "copy", list)).rejects.toThrow(REFUSED);
   expect(told.at(-1)).toEqual({ calls: 2, cost: 0.125 });
 });
 
 it("counts evaluations too, and after a resume the requests of what it dropped", async () => {
-  const { deps, store, told, loaded } = await stored();
+  const { lab, store, told } = await stored();
   const evaluated = (step: number) => {
     const { report, rows } = evaluation(step, 0.5);
     return { report, rows: rows.map((row) => ({ ...row, judge: { calls: 10, cost: 0.0625 } })) };
   };
   await writeEvaluations(store, "parent", [evaluated(0), evaluated(4)]);
-  await expect(prepareStored(deps, loaded, "parent", list)).rejects.toThrow(REFUSED);
+  await expect(prepareStored(lab, "parent", list)).rejects.toThrow(REFUSED);
   const spent = { calls: 432 + 2 * 60, cost: 0.875 + 2 * 0.375 };
   expect(told).toEqual([spent]);
   const run = await openRun(store, "parent");
@@ -116,15 +117,15 @@ it("counts evaluations too, and after a resume the requests of what it dropped",
   expect(run.manifest().judgeDropped).toEqual({ calls: 62, cost: 0.5 });
   expect(await runSpending(await openRun(store, "parent"))).toEqual(spent);
   const fork = { step: 3, title: "copy", created: "2026-01-01T00:00:00.000Z", changes: {} };
-  await expect(prepareFork(deps, loaded, "parent", list, fork)).rejects.toThrow(REFUSED);
+  await expect(prepareFork(lab, "parent", list, fork)).rejects.toThrow(REFUSED);
   expect(told.at(-1)).toEqual({ calls: 0, cost: 0 });
 });
 
 it("leaves the judge on record as it is where the resume is refused afterwards", async () => {
-  const { store, deps, loaded } = await stored();
+  const { store, lab } = await stored();
   const judged = { id: "judge", version: "2" };
   const scorer = { begin: () => Promise.resolve(judged) };
   await store.write("parent/alarms.jsonl", "{");
-  await expect(prepareStored({ ...deps, scorer } as unknown as SessionDeps, loaded, "parent", list)).rejects.toThrow();
+  await expect(prepareStored({ ...lab, scorer } as unknown as Lab, "parent", list)).rejects.toThrow();
   expect(await store.size("parent/judge.json")).toBeNull();
 });

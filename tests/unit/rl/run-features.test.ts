@@ -2,24 +2,25 @@
 import { expect, it } from "vitest";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import { hostFeatures } from "../../../src/engine/policy/feature-store.ts";
-import type { LoadedModel } from "../../../src/engine/rl/run/session-types.ts";
-import { runFeatures } from "../../../src/engine/session/launch-run.ts";
+import type { Lab, Run } from "../../../src/engine/rl/run/lab.ts";
+import { runFeatures } from "../../../src/engine/rl/run/trainer.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { emptyTable, type TuningTable } from "../../../src/engine/tuning/table.ts";
 
 const OF = { vendor: "v", architecture: "a", description: "d", browser: "b", kernels: "k" };
 const ENTRY = { bucket: "a", form: "b", reference: "c", seconds: 1, ratio: 1, stock: null, rate: 1 };
 const CONFIG = { ...presetConfig("demo"), featureDisk: 1 };
-const DEVICE = { vendor: "v", architecture: "a", description: "d" };
-const LOADED = {
+const LAB = {
+  device: { report: { vendor: "v", architecture: "a", description: "d" } },
   hash: "h",
   model: { storage: { language: "f32" }, tiling: { maxTiles: 1 } },
-} as unknown as Pick<LoadedModel, "model" | "hash">;
+};
 
 it("features are not shared between tables of forms that differ", async () => {
-  const files = memoryStore();
-  const open = async (table: TuningTable | undefined, step = 0) => {
-    const cache = await runFeatures(files, LOADED, CONFIG, DEVICE, table, step, ({ message }) => expect.fail(message));
+  const lab = { ...LAB, featureFiles: memoryStore() } as unknown as Lab;
+  const open = async (table: TuningTable | undefined, doneSteps = 0) => {
+    const run = { config: CONFIG, table, doneSteps } as unknown as Run;
+    const cache = await runFeatures(lab, run, ({ message }) => expect.fail(message));
     return cache ?? expect.fail("no cache");
   };
   const one = { shape: [2], values: Float32Array.of(1, 2) };

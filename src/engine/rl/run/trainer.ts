@@ -1,27 +1,23 @@
 /**
- * The trainer: runs steps under run control, logs, checks alarms, stores. All dependencies are passed in; it does not
- * depend on page, worker or file system.
+ * The trainer: runs the steps of a run under run control, logs, checks alarms, stores. It reaches rows, scorer and stores
+ * through the lab, so it does not depend on page, worker or file system.
  */
 
 import { PLUGIN_MODES } from "../../../plugins/modes.ts";
 import { activeLoops, smallerSetting, weightedLoops } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
-import type { RowSource } from "../../data/training-row.ts";
 import { LabError, toLabError } from "../../errors.ts";
 import { type EvalDeps, evaluateRows, runReward } from "../../eval/held-out.ts";
 import { hasRewards, storeEvaluation } from "../../eval/report.ts";
-import type { LoraFields } from "../../formats/peft-names.ts";
-import { OutOfMemory } from "../../gpu/runtime/device.ts";
+import { type EngineDevice, OutOfMemory } from "../../gpu/runtime/device.ts";
 import { trimPool, trimPoolToSmall } from "../../gpu/runtime/pool.ts";
 import { flushBackend } from "../../gpu/runtime/program.ts";
 import { gpuFinished } from "../../gpu/runtime/work-budget.ts";
-import type { Sa2vaModel } from "../../model/sa2va.ts";
-import type { Weights } from "../../model/weights/weights.ts";
+import { tf } from "../../gpu/tf.ts";
 import { freeDecodeBuffers } from "../../policy/decode/decode-gpu.ts";
-import type { FeatureDiskCache } from "../../policy/feature-store.ts";
+import { type FeatureDiskCache, openFeatureDiskCache } from "../../policy/feature-store.ts";
 import { createFeatureCache, type FeatureCache } from "../../policy/features.ts";
 import { pictureSettings } from "../../policy/region-marks.ts";
-import type { RewardScorer } from "../../rewards/types.ts";
 import { type Alarm, appendAlarm } from "../../runs/alarms.ts";
 import { pruneRun } from "../../runs/checkpoint/best-checkpoint.ts";
 import { writeCheckpoint } from "../../runs/checkpoint/checkpoint.ts";
@@ -30,19 +26,19 @@ import { readEvaluations } from "../../runs/evaluations/evaluations.ts";
 import { appendPhases } from "../../runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../runs/rollouts/records.ts";
 import { Thumbnails } from "../../runs/rollouts/thumbnails.ts";
-import { failedRun, type RunFolder } from "../../runs/run-folder.ts";
-import type { RunRows } from "../../runs/run-rows.ts";
+import { failedRun } from "../../runs/run-folder.ts";
+import { evaluatedRows } from "../../runs/run-rows.ts";
 import { StorageFull } from "../../storage/store.ts";
 import { aboutLoop, LOOP_IDS } from "../loops/abouts.ts";
 import { LOOP_CODE } from "../loops/registry.ts";
-import { NonFiniteGradient, stateSets, type TrainingState } from "../optim/training-state.ts";
+import { disposeState, NonFiniteGradient, stateSets } from "../optim/training-state.ts";
 import { runWeights, type StepContext } from "../step/context.ts";
-import type { RowOrder } from "../step/data-order.ts";
 import { drawnGroup, observedStep } from "../step/listeners.ts";
 import { totalLoss } from "../step/metrics/step-metrics.ts";
 import { evaluationRows } from "../step/sample.ts";
 import { type AlarmWatch, hollowAlarm, hollowGains, raiseAlarm, watchAlarms } from "./alarms.ts";
-import type { GivenRows, Phase, TrainerEvent } from "./events.ts";
+import type { GivenRows, Phase } from "./events.ts";
+import type { Lab, Run } from "./lab.ts";
 import {
   DEVICE_METER,
   gpuTimes,
@@ -53,7 +49,8 @@ import {
   timeMetrics,
   untilStored,
 } from "./run-control.ts";
-import { countersOf } from "./start/run-facts.ts";
+import { type Captioner, captionerOf } from "./start/captioner.ts";
+import { checkedRows, countersOf, loraSettings } from "./start/run-facts.ts";
 
 // The held-out evaluation of a step of a run.
 
@@ -61,22 +58,21 @@ import { countersOf } from "./start/run-facts.ts";
  * Evaluates held-out rows with the current weights, or at step 0 with those of the start, stores the result and emits it.
  * @throws LabError("cancelled") when stopped, LabError("held") when a reward is not available
  */
-async function evaluateRun(
-  { config, run, rows, evaluated, emit, checkDevice }: TrainerDeps,
-  context: StepContext,
-): Promise<void> {
+async function evaluateRun({ device, rows, emit }: Lab, run: Run, context: StepContext): Promise<void> {
   const { step } = context;
+  const { folder, config } = run;
+  const evaluated = evaluatedRows(run.rows, config, run.list);
   const total = evaluated.report.length + evaluated.selection.length;
   const weights = step === 0 ? { policy: context.start, partner: context.start } : {};
   const deps = { ...context, ...weights, rows: evaluationRows(rows, config), loops: evaluators(config) };
   const scores = await evaluateRows(deps, evaluated, (done) => emit({ type: "eval-rows", done, total }));
-  await checkDevice();
+  await device.checkAll();
   trimPool();
-  const report = await storeEvaluation(run.store, run.id, step, scores, { ...config, ...runReward(config) });
+  const report = await storeEvaluation(folder.store, folder.id, step, scores, { ...config, ...runReward(config) });
   emit({ type: "eval", report, pictures: reportPictures(scores) });
-  const earlier = (await readEvaluations(run.store, run.id)).filter((own) => own.report.step < step);
+  const earlier = (await readEvaluations(folder.store, folder.id)).filter((own) => own.report.step < step);
   for (const gain of hollowGains({ report, rows: scores }, earlier, weightedLoops(config))) {
-    await raiseAlarm(run, emit, hollowAlarm(gain, step));
+    await raiseAlarm(folder, emit, hollowAlarm(gain, step));
   }
 }
 
@@ -96,13 +92,18 @@ const FEATURE_BYTES = 512 * 2 ** 20;
 
 export class Trainer {
   readonly control: RunControl;
-  readonly #deps: TrainerDeps;
+  /** The other checkpoint that computes likelihoods; none if absent. */
+  readonly captioner: Captioner | undefined;
+  readonly #lab: Lab;
+  /** With the settings of the next step. */
+  #run: Run;
   readonly #features: FeatureCache;
   readonly #pictures: Thumbnails;
   #alarms: AlarmWatch;
   /** Reported, not yet stored. */
   readonly #reported: Alarm[] = [];
-  readonly #settings: MemorySettings;
+  /** Settings of the next attempt after memory ran out. */
+  #smaller: Partial<LabConfig> | undefined;
   /** Whether the current step has begun to change weights. */
   #changed = false;
   #step: number;
@@ -111,39 +112,47 @@ export class Trainer {
   #startEvaluated = false;
   #lastCheckpoint: number;
 
-  constructor(deps: TrainerDeps) {
-    const pictures = new Thumbnails(deps.run.store, deps.run.id);
+  constructor(lab: Lab, run: Run) {
+    const { model, device, now, emit } = lab;
+    const { folder, config, doneSteps, captioner } = run;
+    const pictures = new Thumbnails(folder.store, folder.id);
     this.#pictures = pictures;
-    const rows: TrainerDeps["rows"] = async (index) => {
-      const row = await deps.rows(index);
+    const checked = checkedRows(lab.rows, run.list);
+    const rows: Lab["rows"] = async (index) => {
+      const row = await checked(index);
       await pictures.take(row);
       return row;
     };
-    this.#deps = { ...deps, rows };
-    this.#settings = new MemorySettings(deps.config);
-    this.#step = deps.doneSteps;
-    this.#lastCheckpoint = deps.doneSteps;
-    this.#alarms = watchAlarms(weightedLoops(deps.config));
-    const { openDiskCache } = deps;
-    const diskCache = openDiskCache === undefined ? undefined : () => openDiskCache((alarm) => this.#tell(alarm));
-    const { maxTiles, featureStorage } = deps.config;
+    this.#lab = { ...lab, rows };
+    this.#run = run;
+    this.captioner = captioner === undefined ? undefined : captionerOf(model, captioner, config);
+    this.#step = doneSteps;
+    this.#lastCheckpoint = doneSteps;
+    this.#alarms = watchAlarms(weightedLoops(config));
     this.#features = createFeatureCache(
-      deps.model,
-      maxTiles,
+      model,
+      config.maxTiles,
       FEATURE_BYTES,
-      featureStorage,
-      diskCache,
-      deps.checkDevice,
-      pictureSettings(deps.model.config, deps.config),
+      config.featureStorage,
+      () => runFeatures(lab, run, (alarm) => this.#tell(alarm)),
+      () => device.checkAll(),
+      pictureSettings(model.config, config),
     );
     this.control = new RunControl(
       {
-        onState: (state, next) => deps.emit({ type: "state", state, step: this.#step, ...(next && { next }) }),
+        onState: (state, next) => emit({ type: "state", state, step: this.#step, ...(next && { next }) }),
         onPhase: (phase, loop) => this.#tellPhase(phase, this.#step + 1, loop),
       },
-      deps.now,
+      now,
       DEVICE_METER,
     );
+  }
+
+  /** Frees its weights and features. */
+  dispose(): void {
+    this.#features.clear();
+    disposeState(this.#run.state);
+    if (this.captioner !== undefined) tf.dispose(this.captioner.tensors);
   }
 
   /** Steps done. */
@@ -151,8 +160,9 @@ export class Trainer {
     return this.#step;
   }
 
-  get #config(): LabConfig {
-    return this.#settings.config;
+  /** The run, with the settings of the next step. */
+  get current(): Run {
+    return this.#run;
   }
 
   /** Cached frozen features; owned by the trainer. */
@@ -163,11 +173,11 @@ export class Trainer {
   /** Reports an alarm synchronously; it is stored with the next step or at the end. */
   #tell(alarm: Alarm): void {
     this.#reported.push(alarm);
-    this.#deps.emit({ type: "alarm", alarm });
+    this.#lab.emit({ type: "alarm", alarm });
   }
 
   async #storeTold(): Promise<void> {
-    const { store, id } = this.#deps.run;
+    const { store, id } = this.#run.folder;
     await this.#stored(() => this.#pictures.store());
     for (const alarm of this.#reported.splice(0)) await this.#stored(() => appendAlarm(store, id, alarm));
   }
@@ -190,20 +200,20 @@ export class Trainer {
    *   intact weights of the last step are checkpointed first; after other errors they are not trusted
    */
   async run(): Promise<"finished" | "stopped"> {
-    const { run } = this.#deps;
+    const { folder, config } = this.#run;
     this.control.play();
     try {
-      if (this.#step > 0) this.#alarms = watchAlarms(weightedLoops(this.#config), await run.readMetrics());
+      if (this.#step > 0) this.#alarms = watchAlarms(weightedLoops(config), await folder.readMetrics());
       // Includes work that an earlier attempt left undone at a stop or a lost device.
       await this.#evaluateDue();
-      while (this.#step < this.#config.steps) {
+      while (this.#step < config.steps) {
         await this.control.beforeStep();
         // A held step has no effect.
         if (await this.#orHeld(() => this.#oneStep(), this.#step + 1)) await this.#evaluateDue();
       }
       if (this.#lastCheckpoint < this.#step) await this.#checkpoint();
       await this.#storeTold();
-      await this.#stored(() => run.update({ state: "finished" }));
+      await this.#stored(() => folder.update({ state: "finished" }));
       this.control.setState("finished");
       return "finished";
     } catch (thrown) {
@@ -218,7 +228,7 @@ export class Trainer {
    * @throws the error that ended the run, unless it was a stop; an error of storing
    */
   async #end(thrown: unknown): Promise<"stopped"> {
-    const { run } = this.#deps;
+    const { folder } = this.#run;
     const stopped = thrown instanceof LabError && thrown.code === "cancelled";
     const broken = thrown instanceof NonFiniteGradient && !thrown.whole;
     let failure = broken ? new LabError("gpu", `${thrown.message}; ${this.#kept()}`) : thrown;
@@ -227,7 +237,7 @@ export class Trainer {
       if (whole && this.#lastCheckpoint < this.#step) await this.#checkpoint();
       if (stopped) {
         await this.#storeTold();
-        await run.update({ state: "paused" });
+        await folder.update({ state: "paused" });
         this.control.setState("finished");
         return "stopped";
       }
@@ -237,8 +247,8 @@ export class Trainer {
       failure = new LabError(code, `${first}, but it could not be stored: ${message}; ${this.#kept()}`, { cause });
     }
     // The session decides whether the run continues; data of a lost device is not stored.
-    if ((await this.#deps.whyLost()) !== undefined) throw failure;
-    const error = await failedRun(run, failure);
+    if ((await this.#lab.device.whyLost()) !== undefined) throw failure;
+    const error = await failedRun(folder, failure);
     this.control.setState("failed");
     throw error;
   }
@@ -251,7 +261,7 @@ export class Trainer {
   }
 
   #tellPhase(phase: Phase, step = this.#step, loop: LoopId | null = null): void {
-    this.#deps.emit({ type: "phase", step, loop, phase, programs: DEVICE_METER.counts().programs });
+    this.#lab.emit({ type: "phase", step, loop, phase, programs: DEVICE_METER.counts().programs });
   }
 
   /**
@@ -259,16 +269,17 @@ export class Trainer {
    * starts, unless its parent did so with the same rewards.
    */
   async #evaluateDue(): Promise<void> {
-    const { evalSteps, steps } = this.#config;
+    const { folder, list, rows, config } = this.#run;
+    const { evalSteps, steps } = config;
     const asked = this.#evaluationAsked;
     const never = evalSteps === 0 && !asked;
-    if (never || this.#deps.evaluated.report.length === 0 || (this.#step === 0 && steps > 0)) return;
+    if (never || (this.#step === 0 && steps > 0)) return;
+    if (evaluatedRows(rows, config, list).report.length === 0) return;
     this.#evaluationAsked = false;
-    const { store, id, manifest } = this.#deps.run;
-    const forked = this.#step === manifest().forkedFrom?.step;
+    const forked = this.#step === folder.manifest().forkedFrom?.step;
     const due = asked || forked || this.#step % evalSteps === 0 || this.#step === steps;
     if (!due && this.#startEvaluated) return;
-    const evaluations = await readEvaluations(store, id);
+    const evaluations = await readEvaluations(folder.store, folder.id);
     const done = new Set(evaluations.map(({ report }) => report.step));
     const rewarded = evaluations.some(({ report, rows }) => report.step === this.#step && hasRewards(rows));
     if (asked || (forked && !rewarded)) done.delete(this.#step);
@@ -283,18 +294,18 @@ export class Trainer {
 
   /** Returns whether the work was done; false if it must be repeated, after a hold or with smaller settings. */
   async #orHeld(work: () => Promise<void>, step: number): Promise<boolean> {
-    const { checkDevice, whyFull } = this.#deps;
+    const { device } = this.#lab;
     this.#changed = false;
     try {
-      await this.#settings.take(this.#deps, this.#step, step);
+      await this.#takeSmaller(step);
       await work();
       return true;
     } catch (thrown) {
-      const cause = await causeOf(thrown, whyFull);
+      const cause = await causeOf(thrown, device);
       if (cause instanceof OutOfMemory && !this.#changed) {
         this.#features.clear();
-        await dropUndoneWork(checkDevice);
-        const question = this.#settings.choose(cause, step);
+        await dropUndoneWork(device);
+        const question = this.#chooseSmaller(cause, step);
         if (question !== undefined) this.#hold(question, step);
         return false;
       }
@@ -317,7 +328,7 @@ export class Trainer {
     // A reward that is not available holds a step before its update.
     const message = `${cause.message}${code === "held" ? "; nothing of this step was kept" : after}`;
     const error = subject === undefined ? { code, message } : { code, message, subject };
-    this.#deps.emit({ type: "held", step, error });
+    this.#lab.emit({ type: "held", step, error });
   }
 
   /** Writes, and waits for room if the storage is full: the step itself is done. */
@@ -326,8 +337,8 @@ export class Trainer {
   }
 
   async #oneStep(): Promise<void> {
-    const { state, run, emit, now } = this.#deps;
-    const config = this.#config;
+    const { emit, now, rows } = this.#lab;
+    const { state, folder, config, order } = this.#run;
     const step = this.#step + 1;
     const began = now();
     restartGpuTimes();
@@ -335,8 +346,8 @@ export class Trainer {
     const input = {
       context: this.#context(step),
       state,
-      rows: this.#deps.rows,
-      order: this.#deps.order,
+      rows,
+      order,
       onRows: (rows: GivenRows) => emit({ type: "rows", rows }),
       onScored: (group: GroupRecord) => emit({ type: "drawn", group }),
       onGroup: (group: GroupRecord) => {
@@ -349,32 +360,32 @@ export class Trainer {
     );
     await this.#storeTold();
     // After an error in any submit of the step, its numbers may be stale: fail before anything is stored.
-    await this.#deps.checkDevice();
+    await this.#lab.device.checkAll();
     await this.control.enter("log", null);
     const kept = trimPoolToSmall();
     this.#step = step;
     const metrics: Record<string, number> = { ...outcome.metrics, loss: totalLoss(outcome.metrics, config) };
     if (config.featureStorage === "f16") metrics["features/rounding"] = this.#features.stepError;
-    Object.assign(metrics, stepFacts(kept, input.order.before(step + 1), this.#deps.trainRows.length));
-    await this.#stored(() => run.appendGroups(step, groups));
+    Object.assign(metrics, stepFacts(kept, order.before(step + 1), this.#run.rows.train.length));
+    await this.#stored(() => folder.appendGroups(step, groups));
     const worked = await gpuTimes();
     const { times, counts } = this.control.stepCosts();
     const costs = phaseCosts(times, counts, worked);
     const timed = { ...metrics, ...timeMetrics(times), step_time: now() - began };
-    await this.#stored(() => run.appendStep(step, timed));
+    await this.#stored(() => folder.appendStep(step, timed));
     this.control.endStep();
-    await this.#stored(() => appendPhases(run.store, run.id, { step, phases: costs }));
+    await this.#stored(() => appendPhases(folder.store, folder.id, { step, phases: costs }));
     emit({ type: "step", step, metrics: timed, phaseTimes: times, costs });
     for (const alarm of this.#alarms.observe(step, timed, outcome.update, groups))
-      await this.#stored(() => raiseAlarm(run, emit, alarm));
+      await this.#stored(() => raiseAlarm(folder, emit, alarm));
     // Last, because a checkpoint without a metrics line would leave a gap in a resumed run.
     const due = config.saveSteps > 0 && step % config.saveSteps === 0;
     if (due || this.#checkpointAsked) await this.#checkpoint();
   }
 
   #context(step: number): StepContext {
-    const { model, state, scorer, captioner } = this.#deps;
-    const config = this.#config;
+    const { model, scorer, device, emit } = this.#lab;
+    const { state, config } = this.#run;
     return {
       model,
       config,
@@ -383,7 +394,7 @@ export class Trainer {
       // Pathwise losses of later passes follow the first update of the average.
       partner: runWeights(model, () => state.ema, state.loraScale, config),
       start: runWeights(model, state.start, state.loraScale, config),
-      captioner,
+      captioner: this.captioner?.weights,
       features: this.#features,
       scorer,
       phase: async (phase, loop, drawn) => {
@@ -391,10 +402,10 @@ export class Trainer {
         await gpuFinished();
         if (phase === "update" && !this.#changed) {
           // The last moment at which the step can be undone.
-          await this.#deps.checkDevice();
+          await device.checkAll();
           this.#changed = true;
         }
-        for (const group of drawn?.() ?? []) this.#deps.emit({ type: "drawn", group: drawnGroup(step, group) });
+        for (const group of drawn?.() ?? []) emit({ type: "drawn", group: drawnGroup(step, group) });
         await this.control.enter(phase, loop);
       },
       signal: this.control.signal,
@@ -408,111 +419,62 @@ export class Trainer {
   async evaluate(step: number, prunes: boolean): Promise<void> {
     if (this.control.signal.aborted) throw new LabError("cancelled", "The run was stopped");
     this.#tellPhase("eval", step);
-    await evaluateRun({ ...this.#deps, config: this.#config }, this.#context(step));
+    await evaluateRun(this.#lab, this.#run, this.#context(step));
     // The checkpoint of this step may be the new best.
-    if (prunes) await pruneRun(this.#deps.run, this.#config);
+    if (prunes) await pruneRun(this.#run.folder, this.#run.config);
   }
 
   async #checkpoint(): Promise<void> {
-    const { run, state, lora, model, emit } = this.#deps;
-    const config = this.#config;
+    const { model, emit } = this.#lab;
+    const { folder, state, config } = this.#run;
     this.#checkpointAsked = false;
-    if (run.store.scratch === true) return;
+    if (folder.store.scratch === true) return;
     this.#tellPhase("checkpoint");
-    const baseModel = { name: model.name, hash: run.manifest().model.hash };
     const checkpoint = {
       ...stateSets(state),
       step: this.#step,
-      lora,
+      lora: loraSettings(model, config),
       config,
       trainer: countersOf(state, config),
-      baseModel,
+      baseModel: { name: model.name, hash: folder.manifest().model.hash },
     };
-    const bytes = await this.#stored(() => writeCheckpoint(run.store, run.id, checkpoint), "checkpoint");
+    const bytes = await this.#stored(() => writeCheckpoint(folder.store, folder.id, checkpoint), "checkpoint");
     this.#lastCheckpoint = this.#step;
-    await pruneRun(run, config);
+    await pruneRun(folder, config);
     emit({ type: "checkpoint", step: this.#step, bytes });
-  }
-}
-
-// Handles a step or evaluation for which the GPU refused memory: finds the cause, frees the buffers, and chooses
-// smaller settings to repeat it with.
-
-/** Thrown instead of an uncaptured error when a buffer is created with its contents. */
-const NOT_MADE = /createBuffer/;
-
-/**
- * The cause of a failure. The device reports a refused buffer after its creation, and calls that use the buffer fail in
- * other ways.
- * @returns the device's report if it ran out of memory, else what was thrown
- */
-async function causeOf(thrown: unknown, whyFull: TrainerDeps["whyFull"]): Promise<unknown> {
-  if (thrown instanceof OutOfMemory || (thrown instanceof LabError && thrown.code === "cancelled")) return thrown;
-  if (thrown instanceof RangeError && NOT_MADE.test(thrown.message)) {
-    return new OutOfMemory("gpu", `The GPU ran out of memory: ${thrown.message}`);
-  }
-  return (await whyFull()) ?? thrown;
-}
-
-/**
- * Frees the buffers of undone work, because refused ones are invalid and may wait in a pool for reuse. Later errors of
- * the same work are dropped.
- */
-async function dropUndoneWork(checkDevice: () => Promise<void>): Promise<void> {
-  flushBackend();
-  freeDecodeBuffers();
-  trimPool();
-  await checkDevice().catch((late) => {
-    if (!(late instanceof LabError)) throw late;
-  });
-}
-
-/** The settings of a run, which this module makes smaller when memory runs out. */
-class MemorySettings {
-  #config: LabConfig;
-  #next: Partial<LabConfig> | undefined;
-
-  constructor(config: LabConfig) {
-    this.#config = config;
-  }
-
-  /** As stored with the run. */
-  get config(): LabConfig {
-    return this.#config;
   }
 
   /**
-   * Chooses the settings of the next attempt.
+   * Chooses the settings with which a step or evaluation is repeated after memory ran out.
    * @returns the question for the user before it, or nothing if the run may continue by itself
    * @throws LabError("gpu") if no smaller setting is left
    */
-  choose(cause: OutOfMemory, step: number): LabError | undefined {
-    const smaller = smallerSetting(this.#config);
+  #chooseSmaller(cause: OutOfMemory, step: number): LabError | undefined {
+    const { config } = this.#run;
+    const smaller = smallerSetting(config);
     if (smaller === null) {
       throw new LabError("gpu", `Step ${step} was undone and no smaller setting is left. ${cause.message}`, { cause });
     }
-    this.#next = smaller;
-    if (this.#config.outOfMemory === "smaller") return undefined;
+    this.#smaller = smaller;
+    if (config.outOfMemory === "smaller") return undefined;
     const message =
       `The GPU ran out of memory in step ${step}, which was undone; the weights are kept. Continue repeats it with ` +
       `${textOf(smaller)}. With outOfMemory "smaller" a run does this automatically`;
     return new LabError("gpu", message, { subject: "outOfMemory" });
   }
 
-  /**
-   * Applies the chosen settings to the run and records them.
-   * @param done steps done
-   * @param step the step to repeat
-   */
-  async take({ run, emit }: Pick<TrainerDeps, "run" | "emit">, done: number, step: number): Promise<void> {
-    const next = this.#next;
-    if (next === undefined) return;
-    this.#next = undefined;
-    this.#config = { ...this.#config, ...next };
-    const entry = { afterStep: done, settings: Object.keys(next) };
-    await run.update({ config: this.#config, smaller: [...(run.manifest().smaller ?? []), entry] });
-    const message = `The GPU ran out of memory in step ${step}, which was undone and is repeated with ${textOf(next)}`;
-    await raiseAlarm(run, emit, { id: "out-of-memory", step, severity: "warning", message });
+  /** Applies the chosen settings to the run and records them. @param step the step to repeat */
+  async #takeSmaller(step: number): Promise<void> {
+    const smaller = this.#smaller;
+    if (smaller === undefined) return;
+    this.#smaller = undefined;
+    const { folder } = this.#run;
+    const config = { ...this.#run.config, ...smaller };
+    this.#run = { ...this.#run, config };
+    const entry = { afterStep: this.#step, settings: Object.keys(smaller) };
+    await folder.update({ config, smaller: [...(folder.manifest().smaller ?? []), entry] });
+    const message = `The GPU ran out of memory in step ${step}, which was undone and is repeated with ${textOf(smaller)}`;
+    await raiseAlarm(folder, this.#lab.emit, { id: "out-of-memory", step, severity: "warning", message });
   }
 }
 
@@ -522,35 +484,72 @@ function textOf(values: Partial<LabConfig>): string {
     .join(" and ");
 }
 
-// Dependencies of a trainer.
+// A step or evaluation for which the GPU refused memory: its cause, and its buffers.
 
-interface TrainerDeps {
-  readonly model: Sa2vaModel;
-  readonly config: LabConfig;
-  /** The trainer's owner disposes it after the run. */
-  readonly state: TrainingState;
-  /** Another checkpoint that computes likelihoods; its owner disposes it after the run. */
-  readonly captioner?: Weights | undefined;
-  readonly rows: RowSource;
-  /** Data-set indices of the training rows, at least one. */
-  readonly trainRows: readonly number[];
-  readonly order: RowOrder;
-  /** Held-out rows that evaluations score. */
-  readonly evaluated: Pick<RunRows, "selection" | "report">;
-  readonly scorer: RewardScorer;
-  readonly run: RunFolder;
-  /** Steps done before, 0 for a fresh run. */
-  readonly doneSteps: number;
-  /** Opens the disk cache of frozen features; none if absent. */
-  readonly openDiskCache?: ((tell: (alarm: Alarm) => void) => Promise<FeatureDiskCache | undefined>) | undefined;
-  readonly lora: LoraFields;
-  /** Seconds, monotonic. */
-  readonly now: () => number;
-  readonly emit: (event: TrainerEvent) => void;
-  /** Throws if the device has reported an error on any call so far; OutOfMemory if less work at once may succeed. */
-  readonly checkDevice: () => Promise<void>;
-  /** The device's report that memory ran out, if that was its first error. */
-  readonly whyFull: () => Promise<OutOfMemory | undefined>;
-  /** The message if the device is lost, else undefined. */
-  readonly whyLost: () => Promise<string | undefined>;
+/** Thrown instead of an uncaptured error when a buffer is created with its contents. */
+const NOT_MADE = /createBuffer/;
+
+/**
+ * The cause of a failure. The device reports a refused buffer after its creation, and calls that use the buffer fail in
+ * other ways.
+ * @returns the device's report if it ran out of memory, else what was thrown
+ */
+async function causeOf(thrown: unknown, device: EngineDevice): Promise<unknown> {
+  if (thrown instanceof OutOfMemory || (thrown instanceof LabError && thrown.code === "cancelled")) return thrown;
+  if (thrown instanceof RangeError && NOT_MADE.test(thrown.message)) {
+    return new OutOfMemory("gpu", `The GPU ran out of memory: ${thrown.message}`);
+  }
+  return (await device.whyFull()) ?? thrown;
+}
+
+/**
+ * Frees the buffers of undone work, because refused ones are invalid and may wait in a pool for reuse. Later errors of
+ * the same work are dropped.
+ */
+async function dropUndoneWork(device: EngineDevice): Promise<void> {
+  flushBackend();
+  freeDecodeBuffers();
+  trimPool();
+  await device.checkAll().catch((late) => {
+    if (!(late instanceof LabError)) throw late;
+  });
+}
+
+// The disk cache of a run's frozen features.
+
+const GIGABYTE = 1e9;
+
+/** @returns undefined if the cache is off, or if the disk cannot be read, which is reported as a warning */
+export async function runFeatures(
+  { featureFiles, model, hash, device }: Lab,
+  { config, table, doneSteps: step }: Run,
+  tell: (alarm: Alarm) => void,
+): Promise<FeatureDiskCache | undefined> {
+  if (featureFiles === undefined || config.featureDisk === 0) return undefined;
+  const warn = (thrown: unknown): void => {
+    const message = `Features are not stored on disk: ${toLabError(thrown, "storage").message}`;
+    tell({ id: "features-not-kept", step, severity: "warning", message });
+  };
+  const maxTiles = Math.min(config.maxTiles, model.tiling.maxTiles);
+  const tiling = { ...model.tiling, maxTiles, resizeTwice: config.resizeTwice };
+  const { vendor, architecture, description } = device.report;
+  const origin = {
+    model: hash,
+    storage: model.storage,
+    features: config.featureStorage,
+    tiling,
+    computedBy: {
+      vendor,
+      architecture,
+      description,
+      // Features of other forms differ in the last bits.
+      forms: table?.entries.map(({ bucket, form }) => [bucket, form]) ?? [],
+    },
+  };
+  try {
+    return await openFeatureDiskCache(featureFiles, origin, config.featureDisk * GIGABYTE, warn);
+  } catch (thrown) {
+    warn(thrown);
+    return undefined;
+  }
 }

@@ -11,7 +11,6 @@ import { badInput, LabError } from "../../errors.ts";
 import { STREAM, uniform } from "../../gpu/random.ts";
 import { needsDifficulty, type RowDifficulty } from "../../runs/difficulty.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
-import type { Loop } from "../loops/loop.ts";
 
 /** Settings that the order depends on. */
 type OrderSettings = Pick<
@@ -247,7 +246,10 @@ export async function drawRow(
   rows: RowSource,
   trainRows: readonly number[],
   place: number,
-  loop: Pick<Loop, "needs"> & { readonly usable: (row: TrainingRow) => boolean },
+  loop: {
+    readonly usable: (row: TrainingRow) => boolean;
+    readonly needs: { readonly subject: string; readonly text: string };
+  },
 ): Promise<TrainingRow> {
   for (let tried = 0; tried < trainRows.length; tried++) {
     const row = await rows(trainRows[(place + tried) % trainRows.length] as number);

@@ -6,7 +6,6 @@ import type { LabConfig, SettingKey } from "../../../config/table.ts";
 import { requireSources } from "../../../data/sources.ts";
 import { badInput, LabError, quote } from "../../../errors.ts";
 import { checkStorage } from "../../../loading/storage-settings.ts";
-import type { StartAdapter } from "../../../model/adapter/start-adapter.ts";
 import { modelFacts } from "../../../model/config.ts";
 import { sealReward } from "../../../rewards/user/hash.ts";
 import { checkFiles } from "../../../runs/checkpoint/checkpoint.ts";
@@ -14,16 +13,16 @@ import { keepDifficulty, keptDifficulty, needsDifficulty, type RowDifficulty } f
 import { readEvaluations, type StoredEvaluation, writeEvaluations } from "../../../runs/evaluations/evaluations.ts";
 import { type Fork, forkRun } from "../../../runs/library/fork.ts";
 import { LAB, type RunManifest, VERSION } from "../../../runs/manifest.ts";
-import { createRun, failedRun, openRun, type RunFolder } from "../../../runs/run-folder.ts";
+import { createRun, failedRun, openRun } from "../../../runs/run-folder.ts";
 import { settingsOf } from "../../../runs/run-parts.ts";
 import { type RowList, type RunRows, runRows } from "../../../runs/run-rows.ts";
 import type { RunStore } from "../../../storage/store.ts";
 import { keepTable, keptTable, type TuningTable } from "../../../tuning/table.ts";
-import { disposeState, type TrainingState } from "../../optim/training-state.ts";
+import { disposeState } from "../../optim/training-state.ts";
 import { type RowOrder, rowOrder } from "../../step/data-order.ts";
 import { raiseAlarm } from "../alarms.ts";
+import type { Lab, Run } from "../lab.ts";
 import { judgeRecord } from "../run-judge.ts";
-import type { LoadedModel, SessionDeps } from "../session-types.ts";
 import { refuseBlockers } from "./blockers.ts";
 import { requireCaptioner } from "./captioner.ts";
 import {
@@ -105,19 +104,7 @@ export function takenOver({ manifest, evaluation }: FirstEvaluation, own: RunMan
   return { ...evaluation, rows: evaluation.rows.map(({ judge: _, ...row }) => row) };
 }
 
-export interface PreparedRun {
-  readonly run: RunFolder;
-  readonly config: LabConfig;
-  /** Owned by the caller. */
-  readonly state: TrainingState;
-  readonly list: RowList;
-  readonly selected: RunRows;
-  readonly order: RowOrder;
-  readonly doneSteps: number;
-  /** The other checkpoint that computes likelihoods; none if absent. */
-  readonly captioner?: StartAdapter | undefined;
-  /** Measured forms that the run computes with; the built-in ones if absent. */
-  readonly table?: TuningTable | undefined;
+export interface PreparedRun extends Run {
   /** Releases the run's lock. */
   readonly release: () => void;
 }
@@ -131,21 +118,6 @@ export interface AskedRun {
   /** The evaluation of the start, if another run has computed it; computed if absent. */
   readonly first?: FirstEvaluation | undefined;
 }
-
-interface NewRun extends AskedRun {
-  /** Program, device and self-test for the manifest. */
-  readonly version: string;
-  readonly report: Parameters<typeof newRun>[3];
-  readonly selfTest: RunManifest["selfTest"];
-  /** The adapter it starts from. */
-  readonly start: StartAdapter | undefined;
-  /** The opened adapter that computes likelihoods. */
-  readonly captioner: StartAdapter | undefined;
-  /** Measured forms that the run computes with. */
-  readonly table: TuningTable;
-}
-
-type Loaded = Pick<LoadedModel, "model" | "hash">;
 
 /** The order in which a run draws its training rows. @throws LabError("bad-config") when the settings leave no row */
 export function runOrder(
@@ -175,10 +147,13 @@ export function drawnRows(order: RowOrder, config: LabConfig): number {
 
 /**
  * Creates the folder of a new run.
+ * @param table measured forms that the run computes with
  * @throws LabError naming the problem; a folder that exists already is marked as failed
  */
-export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, asked: NewRun): Promise<PreparedRun> {
-  const { list, start, selfTest } = asked;
+export async function prepareNew(lab: Lab, asked: AskedRun, table: TuningTable): Promise<PreparedRun> {
+  const { store, scorer, model, hash, selfTest, adapters, device } = lab;
+  const { list } = asked;
+  const { start } = adapters;
   // The record holds the storage of the loaded weights, not that of the next load.
   const held = { weightStorage: model.storage.language, towerStorage: model.storage.towers };
   const config = await sealReward({ ...asked.settings, ...held });
@@ -189,35 +164,35 @@ export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, ask
     config.mixSources,
     list.rows.map(([id]) => id),
   );
-  const captioner = requireCaptioner(config, asked.captioner);
-  const selected = runRows(list, config);
+  const captioner = requireCaptioner(config, adapters.captioner);
+  const rows = runRows(list, config);
   const difficulty = needsDifficulty(config) ? (list.difficulty ?? []) : [];
-  const order = runOrder(list, selected, { config }, difficulty);
+  const order = runOrder(list, rows, { config }, difficulty);
   const manifest: RunManifest = {
-    ...newRun(asked.title, asked.created, asked.version, asked.report),
+    ...newRun(asked.title, asked.created, VERSION, device.report),
     config,
     model: { name: model.name, hash, ...parameterCounts(model, config), ...modelFacts(model.config) },
     ...(start === undefined ? {} : { startAdapter: { name: start.name, hash: start.hash } }),
     ...(captioner === undefined ? {} : { captioner: { name: captioner.name, hash: captioner.hash } }),
     ...(selfTest === undefined ? {} : { selfTest }),
-    data: await describeData(list, selected, config),
+    data: await describeData(list, rows, config),
   };
   const first = asked.first === undefined ? [] : [takenOver(asked.first, manifest)];
-  const release = await holdOrRefuse(deps.store, manifest.id);
+  const release = await holdOrRefuse(store, manifest.id);
   try {
-    const judge = await deps.scorer.begin(config);
-    const run = await createRun(deps.store, manifest);
+    const judge = await scorer.begin(config);
+    const folder = await createRun(store, manifest);
     try {
-      await (await judgeRecord(run, judge, 0)).store();
-      await keepTable(deps.store, manifest.id, asked.table);
-      if (start !== undefined) await keepAdapter(deps.store, manifest.id, "start", start);
-      if (captioner !== undefined) await keepAdapter(deps.store, manifest.id, "captioner", captioner);
-      if (first.length > 0) await writeEvaluations(deps.store, manifest.id, first);
-      if (difficulty.length > 0) await keepDifficulty(deps.store, manifest.id, difficulty);
+      await (await judgeRecord(folder, judge, 0)).store();
+      await keepTable(store, manifest.id, table);
+      if (start !== undefined) await keepAdapter(store, manifest.id, "start", start);
+      if (captioner !== undefined) await keepAdapter(store, manifest.id, "captioner", captioner);
+      if (first.length > 0) await writeEvaluations(store, manifest.id, first);
+      if (difficulty.length > 0) await keepDifficulty(store, manifest.id, difficulty);
       const state = await startState(model, config, start);
-      return { run, config, state, captioner, list, selected, order, doneSteps: 0, table: asked.table, release };
+      return { folder, config, state, captioner, list, rows, order, doneSteps: 0, table, release };
     } catch (thrown) {
-      throw await failedRun(run, thrown);
+      throw await failedRun(folder, thrown);
     }
   } catch (thrown) {
     release();
@@ -269,20 +244,19 @@ export function partOf(
  * @throws LabError naming the difference or damage; the folder is then unchanged
  */
 export async function prepareStored(
-  deps: SessionDeps,
-  { model, hash }: Loaded,
+  lab: Lab,
   id: string,
   list: RowList,
   steps?: number,
   from?: number,
 ): Promise<PreparedRun> {
-  const { store, scorer, emit } = deps;
-  const run = await openRun(store, id);
-  const manifest = run.manifest();
+  const { store, scorer, emit, model, hash } = lab;
+  const folder = await openRun(store, id);
+  const manifest = folder.manifest();
   const config = steps === undefined ? manifest.config : requireConfig({ steps }, manifest.config, "Length of the run");
   await sealReward(config);
   checkStorage(manifest.title, config, model.storage);
-  const selected = await rowsOfSameRun(manifest, hash, list);
+  const rows = await rowsOfSameRun(manifest, hash, list);
   const difficulty = await keptDifficulty(store, id);
   const table = await keptTable(store, id);
   const release = await holdOrRefuse(store, id);
@@ -293,27 +267,27 @@ export async function prepareStored(
     const { step, checkpoint, passedOver } = found;
     const length = lengthOf(manifest, config, step);
     const part = partOf(manifest, step);
-    const order = runOrder(list, selected, { ...manifest, config, ...part }, difficulty);
+    const order = runOrder(list, rows, { ...manifest, config, ...part }, difficulty);
     // Includes the steps after the checkpoint, whose requests were sent too.
-    const judge = await judgeRecord(run, await scorer.begin(config, await runSpending(run)), step);
+    const judge = await judgeRecord(folder, await scorer.begin(config, await runSpending(folder)), step);
     const start = await keptAdapter(store, id, "start", model, manifest.startAdapter);
     const captioner = requireCaptioner(config, await keptAdapter(store, id, "captioner", model, manifest.captioner));
     const state = await resumeState(model, config, checkpoint, start);
     try {
-      await dropLaterSteps(run, step);
+      await dropLaterSteps(folder, step);
       await judge.store();
-      await run.update({ state: "running", ...length, ...part });
+      await folder.update({ state: "running", ...length, ...part });
       if (passedOver !== null) {
-        await raiseAlarm(run, emit, { id: "checkpoint-damaged", step, severity: "warning", message: passedOver });
+        await raiseAlarm(folder, emit, { id: "checkpoint-damaged", step, severity: "warning", message: passedOver });
       }
       if (judge.change !== null) {
-        await raiseAlarm(run, emit, { id: "judge-changed", step, severity: "warning", message: judge.change });
+        await raiseAlarm(folder, emit, { id: "judge-changed", step, severity: "warning", message: judge.change });
       }
     } catch (thrown) {
       disposeState(state);
       throw thrown;
     }
-    return { run, config, state, captioner, list, selected, order, doneSteps: step, table, release };
+    return { folder, config, state, captioner, list, rows, order, doneSteps: step, table, release };
   } catch (thrown) {
     release();
     throw thrown;
@@ -326,20 +300,19 @@ export async function prepareStored(
  * removed
  */
 export async function prepareFork(
-  deps: SessionDeps,
-  loaded: Loaded,
+  lab: Lab,
   parent: string,
   list: RowList,
   asked: Omit<Fork, "id">,
-  source = deps.store,
+  source = lab.store,
 ): Promise<PreparedRun> {
   const id = runId(asked.title, asked.created);
-  await forkRun(source, parent, { ...asked, id }, deps.store);
+  await forkRun(source, parent, { ...asked, id }, lab.store);
   try {
-    return await prepareStored(deps, loaded, id, list);
+    return await prepareStored(lab, id, list);
   } catch (thrown) {
     // The first error is reported. What is left can be deleted.
-    await deps.store.remove(id).catch(() => undefined);
+    await lab.store.remove(id).catch(() => undefined);
     throw thrown;
   }
 }

@@ -1,7 +1,6 @@
 /** Stored state of a run: the newest checkpoint, or the start without one. */
 
 import { type ByteSource, folderOf } from "../../../bytes/source.ts";
-import type { LabConfig } from "../../../config/table.ts";
 import { badInput, LabError, quote, shortened } from "../../../errors.ts";
 import { adapterTarget, readStartAdapter, type StartAdapter } from "../../../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
@@ -13,6 +12,7 @@ import type { RunManifest } from "../../../runs/manifest.ts";
 import type { RunFolder } from "../../../runs/run-folder.ts";
 import type { RunStore } from "../../../storage/store.ts";
 import type { TrainingState } from "../../optim/training-state.ts";
+import type { Lab } from "../lab.ts";
 import { resumeState, startState } from "./run-facts.ts";
 
 // The part of its judge's budget that a run has used.
@@ -140,16 +140,16 @@ export async function requireTrainable({ step, params, ema, moments }: Checkpoin
 
 /** The state on the current device and its step; drops data of later steps from the run folder. */
 export async function storedState(
-  store: RunStore,
-  run: RunFolder,
-  model: Sa2vaModel,
-  config: LabConfig,
+  { model }: Lab,
+  folder: RunFolder,
 ): Promise<{ readonly state: TrainingState; readonly step: number }> {
-  const start = await keptAdapter(store, run.id, "start", model, run.manifest().startAdapter);
-  const found = await usableCheckpoint(store, run.id);
+  const { store, id } = folder;
+  const { config, startAdapter } = folder.manifest();
+  const start = await keptAdapter(store, id, "start", model, startAdapter);
+  const found = await usableCheckpoint(store, id);
   const state =
     found === null ? await startState(model, config, start) : await resumeState(model, config, found.checkpoint, start);
   const step = found?.step ?? 0;
-  await dropLaterSteps(run, step);
+  await dropLaterSteps(folder, step);
   return { state, step };
 }
