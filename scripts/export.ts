@@ -1,8 +1,8 @@
 /**
  * Exports a stored run for other tools.
  *
- *   npm run export -- --run DIR --format report|peft|merged|tfevents|csv|trl|sa2va|proof|scale-out --out DIR
- *                     [--step N] [--weights policy|ema] [--model DIR] [--dtype f32|f16|bf16] [--shards DIR…]
+ *   npm run export -- --run DIR --format report|peft|merged|tfevents|csv|trl|trl-completions|trackio|coco|sa2va|proof|scale-out
+ *                     --out DIR [--step N] [--weights policy|ema] [--model DIR] [--dtype f32|f16|bf16] [--shards DIR…]
  *                     [--fresh] [--json]
  *
  * `merged` needs the base model (--model) and verifies the written checkpoint before it is accepted. `sa2va` takes the

@@ -1,4 +1,5 @@
 /** Runs of the pocket model: they repeat, return their memory, and take a step with every loss and policy. */
+import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { SETTINGS } from "../../src/engine/config/table.ts";
@@ -53,6 +54,19 @@ describe("a run", () => {
       expect(row).toHaveProperty(["loop1/reward"]);
       expect(row).toHaveProperty(["loop2/reward"]);
     }
+  });
+
+  it("stores the files that docs/spec/formats.md lists, and no others", async () => {
+    const section = readFileSync("docs/spec/formats.md", "utf8").split("### 8.6")[1]?.split("\n## ")[0] ?? "";
+    const cells = [...section.matchAll(/^\| (`.*?) \| /gm)].flatMap(([, cell = ""]) => cell.match(/[^`\s,]+/g) ?? []);
+    const patterns = cells.map((path) => {
+      const pattern = path.replaceAll(".", "\\.").replace("NNNNNN", "\\d{6}").replace("ID", "\\w+").replace("…", ".+");
+      return new RegExp(`^${pattern}$`);
+    });
+    const stored = (await lab.store.list(firstId)).map(({ path }) => path.slice(firstId.length + 1));
+    expect(stored).toEqual(expect.arrayContaining(["run.json", "forms.json", "metrics.jsonl", "phases.jsonl"]));
+    expect(stored.filter((path) => path.startsWith("rollouts/"))).toHaveLength(3);
+    expect(stored.filter((path) => !patterns.some((pattern) => pattern.test(path)))).toEqual([]);
   });
 
   it("trains on the log-probabilities it sampled with", () => {

@@ -1,7 +1,4 @@
-/**
- * A run folder: `run.json`, `forms.json`, `metrics.jsonl`, `phases.jsonl`, `alarms.jsonl`, `eval.jsonl`, `notes.json`,
- * `rollouts/step-000123.arrow`, `pictures/`, `checkpoints/step-000100/`. All views of a finished run read it.
- */
+/** A run folder (docs/spec/formats.md#86-the-run-folder lists its files). All views of a finished run read it. */
 
 import { parseJson } from "../bytes/json.ts";
 import { inOrder } from "../bytes/pace.ts";

@@ -1,6 +1,6 @@
 /**
  * The arrays that the loss is written for: tensors on the device, or double precision on the host. The loss is one
- * function of either (loss.ts), so training, metrics and *What if* cannot differ.
+ * function of either (loss.ts), so training, metrics and *What if* share one formula.
  */
 import { type Tensor, tf } from "../../gpu/tf.ts";
 

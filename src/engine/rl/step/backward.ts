@@ -42,7 +42,7 @@ export async function lossGradients(task: LossTask): Promise<GroupGradients> {
         const result = policyLoss({ ...own, logps: scored.logps, entropies: scored.entropies }, settings);
         const auxiliary = scored.auxiliary?.() ?? [];
         extras.push(auxiliary);
-        // A mean over the groups of the step, like the policy's loss.
+        // A mean over the groups of the window, like the policy's loss.
         const still = groups[at]?.still?.start;
         const acting = auxiliary.filter(({ zeroAtStart = false }) => !(still && zeroAtStart));
         const loss = acting.reduce(

@@ -99,7 +99,7 @@ export interface PassGroup extends ScoredGroup {
   /** [N·T] denominator of the ratio; null = the weights themselves, so the ratio is exactly 1. */
   readonly oldLogps: Float32Array | null;
   /**
-   * Set in a pass in which no action has an advantage, else null. Losses that compare the policy with equal weights are
+   * Set for a group whose advantages are all 0, else null. Losses that compare the policy with equal weights are
    * then 0 by definition; the difference of two passes over the same weights would be rounding, which Adam scales to full
    * steps.
    */

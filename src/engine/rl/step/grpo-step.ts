@@ -3,8 +3,8 @@
  *
  *   sample → partner → score → advantage → loss → update → EMA
  *
- * A step is a pure function of (weights, optimiser state, seed, step number, data). Sources: GRPO 2402.03300; the loss
- * forms and traps are listed in docs/decisions.md and tested against recorded numbers. Metrics, records and
+ * A step is a pure function of (weights, optimiser state, seed, step number, data). Sources: GRPO 2402.03300; docs/spec/grpo.md
+ * lists the forms of the loss and their traps, which are tested against recorded numbers. Metrics, records and
  * controllers listen to its events (listeners.ts).
  */
 
@@ -35,7 +35,8 @@ import { sampleLoop } from "./sample.ts";
 import type { LoopOfStep, StepEvent, StepInput, Turn } from "./step-events.ts";
 
 /**
- * Runs one optimiser step and changes `state`. Return the generator to end it early; it then frees its tensors.
+ * Runs one step, which samples once and updates `state` numIterations × windows times. `return()` of the generator ends it
+ * early and frees its tensors.
  * @throws LabError("cancelled") when stopped, leaving `state` as it was before the step
  */
 export async function* grpoStep(input: StepInput): AsyncGenerator<StepEvent, void> {
@@ -100,7 +101,7 @@ export async function* grpoStep(input: StepInput): AsyncGenerator<StepEvent, voi
       yield { type: "update", turn, report, loops: joined.loops };
     }
   } finally {
-    // Frees what remains after a stop or an error.
+    // After a stop or an error sums of gradients remain, too.
     disposeSet(unsummed);
     for (const sum of gradients.values()) sum.dispose();
     for (const group of owned) group.dispose();
