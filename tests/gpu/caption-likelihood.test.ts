@@ -8,12 +8,13 @@ import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";
-import { captionLikelihoods, softCaptionLoss, wantedLikelihoods } from "../../src/engine/policy/caption-likelihood.ts";
+import { captionLikelihoods, softCaptionLoss } from "../../src/engine/policy/caption-likelihood.ts";
 import { captionBatch } from "../../src/engine/policy/caption-policy.ts";
 import { generate } from "../../src/engine/policy/decode/generate.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
 import { disposeFeatures, encodeImage, type ImageFeatures } from "../../src/engine/policy/features.ts";
 import { answerRule, captionPrompt, regionCells } from "../../src/engine/policy/prompts.ts";
+import { type Step, wantedLikelihoods } from "../../src/engine/rl/step/step.ts";
 import { checkedGpu } from "../support/gpu.ts";
 import { POCKET } from "../support/session.ts";
 
@@ -163,7 +164,7 @@ describe("the likelihood of a caption", () => {
       start: weights,
       signal: AbortSignal.abort(),
       watchLikelihood: true,
-    };
+    } as unknown as Step;
     await expect(wantedLikelihoods(asked, 1, [about])).rejects.toMatchObject({ name: "LabError", code: "cancelled" });
   });
 

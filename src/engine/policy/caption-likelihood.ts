@@ -3,11 +3,8 @@
  * caption, not by the words that decoding happens to produce.
  */
 import { inBatches } from "../bytes/collections.ts";
-import { needsLikelihood } from "../config/groups/reward-weights.ts";
-import type { LabConfig } from "../config/table.ts";
 import type { TrainingRow } from "../data/training-row.ts";
 import { rowSize } from "../data/training-row.ts";
-import { LabError } from "../errors.ts";
 import { zerosBehind } from "../gpu/kernels/repeat.ts";
 import { readTogether } from "../gpu/runtime/read-back.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
@@ -43,7 +40,7 @@ export interface MaskLikelihood {
 }
 
 /** Masks of a picture, and the captions whose likelihood is measured for each. */
-interface JudgedPicture extends Omit<DescribedPicture, "masks"> {
+export interface JudgedPicture extends Omit<DescribedPicture, "masks"> {
   /** Null where no mask was found. */
   readonly masks: readonly (Uint8Array | null)[];
   readonly caption: string;
@@ -55,53 +52,6 @@ interface JudgedPicture extends Omit<DescribedPicture, "masks"> {
 export function judgedPicture(row: TrainingRow, features: ImageFeatures, masks: JudgedPicture["masks"]): JudgedPicture {
   const { summary, others = [] } = row;
   return { features, masks, ...rowSize(row), caption: summary.caption, others };
-}
-
-export interface LikelihoodSource {
-  readonly model: Sa2vaModel;
-  readonly config: LabConfig;
-  readonly partner: Weights;
-  /** Weights at the start of the run. */
-  readonly start: Weights;
-  /** Weights of another checkpoint; absent if none is open. */
-  readonly captioner?: Weights | undefined;
-  readonly signal: AbortSignal;
-  /** Measures likelihoods whatever the weights of the reward terms are. */
-  readonly watchLikelihood?: boolean;
-}
-
-/**
- * Likelihoods by the captioner that the settings name, for the reward terms of a loop.
- * @returns one list per picture with one entry per mask; empty if no reward of the loop needs them
- * @throws LabError("cancelled") when the signal is aborted
- */
-export async function wantedLikelihoods(
-  { model, config, partner, start, captioner, signal, watchLikelihood = false }: LikelihoodSource,
-  loop: Parameters<typeof needsLikelihood>[1],
-  pictures: readonly JudgedPicture[],
-): Promise<readonly (readonly (MaskLikelihood | null)[])[]> {
-  if (!watchLikelihood && !needsLikelihood(config, loop)) return [];
-  const weights = captionerOf({ config, partner, start, captioner });
-  // A run checks its captioner before it starts, so only watched likelihoods can lack one; these are not measured.
-  if (weights === undefined) return [];
-  const { logitGuard, groupsAtOnce } = config;
-  const options = { logitGuard, keepTiny: config.smallRegions === "force", masksAtOnce: groupsAtOnce };
-  const found: (readonly (MaskLikelihood | null)[])[] = [];
-  for (const picture of pictures) {
-    if (signal.aborted) throw new LabError("cancelled", "The likelihoods of captions were stopped");
-    found.push(await captionLikelihoods(model, weights, picture, options));
-  }
-  return found;
-}
-
-/** Weights that compute likelihoods; undefined if the settings name another checkpoint and none is open. */
-export function captionerOf({
-  config,
-  partner,
-  start,
-  captioner,
-}: Pick<LikelihoodSource, "config" | "partner" | "start" | "captioner">): Weights | undefined {
-  return { partner, start, adapter: captioner }[config.likelihoodJudge];
 }
 
 /** The likelihood in a rollout's facts; no field if nothing was measured. */

@@ -5,7 +5,6 @@
 import type { QuestionAnswer } from "../../engine/data/sample.ts";
 import type { TrainingRow } from "../../engine/data/training-row.ts";
 import { LabError } from "../../engine/errors.ts";
-import type { EvaluateLoop } from "../../engine/eval/held-out.ts";
 import type { Sa2vaModel } from "../../engine/model/sa2va.ts";
 import type { ImageFeatures } from "../../engine/policy/features.ts";
 import { type CaptionPrompt, questionPrompt, type RegionCells, rowCells } from "../../engine/policy/prompts.ts";
@@ -23,8 +22,9 @@ import {
   textFields,
   textRollouts,
 } from "../../engine/rl/loops/texts.ts";
-import { type StepContext, withFeatures } from "../../engine/rl/step/context.ts";
 import type { Group, LoopRollouts } from "../../engine/rl/step/group.ts";
+import type { EvaluateLoop } from "../../engine/rl/step/held-out.ts";
+import { type Step, withFeatures } from "../../engine/rl/step/step.ts";
 import { QUESTION_ANSWER } from "./index.ts";
 
 const { id: LOOP } = QUESTION_ANSWER;
@@ -35,9 +35,9 @@ export const questionAnswer: Loop = {
   rollout,
   longest: TEXT_LENGTH,
   evaluate,
-  async look({ model, config, step }, row, features) {
+  async look({ model, config, number }, row, features) {
     const cells = rowCells(model, row, config.smallRegions === "force", features.grid);
-    return { prompt: promptOf(model, questionAt(row, step).question, features, cells), mask: null };
+    return { prompt: promptOf(model, questionAt(row, number).question, features, cells), mask: null };
   },
 };
 
@@ -58,36 +58,36 @@ function promptOf(model: Sa2vaModel, question: string, features: ImageFeatures, 
 }
 
 /** One group per row: G answers to a question of the row, scored against the row's answer. */
-async function rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
-  const { model, config, step } = context;
-  await context.phase("features", LOOP);
-  return withFeatures(context, rows, async (features) => {
-    await context.phase("generate", LOOP);
+async function rollout(step: Step, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
+  const { model, config } = step;
+  await step.phase("features", LOOP);
+  return withFeatures(step, rows, async (features) => {
+    await step.phase("generate", LOOP);
     const prompts = rows.map((row, group) => {
       const own = features[group] as ImageFeatures;
       const cells = rowCells(model, row, config.smallRegions === "force", own.grid);
-      return promptOf(model, questionAt(row, step).question, own, cells);
+      return promptOf(model, questionAt(row, step.number).question, own, cells);
     });
-    const sampled = await sampleTexts(context, LOOP, rows, prompts, features);
-    await context.phase("reward", LOOP, () =>
-      drawnTexts(context, LOOP, sampled, (group) => ({
-        referenceCaption: questionAt(rows[group] as TrainingRow, step).answer,
+    const sampled = await sampleTexts(step, LOOP, rows, prompts, features);
+    await step.phase("reward", LOOP, () =>
+      drawnTexts(step, LOOP, sampled, (group) => ({
+        referenceCaption: questionAt(rows[group] as TrainingRow, step.number).answer,
       })),
     );
-    const scored = await Promise.all(sampled.map((item) => score(context, item)));
-    return textRollouts(context, LOOP, sampled, scored);
+    const scored = await Promise.all(sampled.map((item) => score(step, item)));
+    return textRollouts(step, LOOP, sampled, scored);
   });
 }
 
-async function score(context: StepContext, item: SampledTexts): Promise<Pick<Group, "rollouts" | "metrics">> {
+async function score(step: Step, item: SampledTexts): Promise<Pick<Group, "rollouts" | "metrics">> {
   const { row, completions, texts } = item;
-  const { answer } = questionAt(row, context.step);
+  const { answer } = questionAt(row, step.number);
   const facts = completions.map((completion, n) =>
-    factsOf(row, answer, answerText(context.model, completion, texts[n] as string)),
+    factsOf(row, answer, answerText(step.model, completion, texts[n] as string)),
   );
-  const scored = await context.scorer.scoreGroup(facts, rewardPlan(context.config), context.signal);
+  const scored = await step.scorer.scoreGroup(facts, rewardPlan(step.config), step.signal);
   const rollouts = scored.map(({ reward, terms }, n) => {
-    return { ...textFields(context, item, n), referenceCaption: answer, predictedMask: null, reward, terms };
+    return { ...textFields(step, item, n), referenceCaption: answer, predictedMask: null, reward, terms };
   });
   return { rollouts, metrics: {} };
 }
@@ -97,12 +97,12 @@ function factsOf({ summary }: TrainingRow, reference: string, text: AnswerText):
 }
 
 /** Evaluates the first question of every held-out row that has one. */
-async function evaluate(...[deps, rows]: Parameters<EvaluateLoop>): ReturnType<EvaluateLoop> {
+async function evaluate(...[step, rows]: Parameters<EvaluateLoop>): ReturnType<EvaluateLoop> {
   const asked = rows.filter(({ row }) => questionsOf(row).length > 0);
   const prompts = asked.map(({ row, features, cells }) => {
-    return promptOf(deps.model, questionAt(row, 0).question, features, cells);
+    return promptOf(step.model, questionAt(row, 0).question, features, cells);
   });
-  const texts = await heldOutTexts(deps, LOOP, asked, prompts);
+  const texts = await heldOutTexts(step, LOOP, asked, prompts);
   return rows.map((one) => {
     const at = asked.indexOf(one);
     if (at < 0) return undefined;

@@ -10,7 +10,7 @@ import { clipFact, rowSize } from "../../engine/data/training-row.ts";
 import { LabError } from "../../engine/errors.ts";
 import { trimPool } from "../../engine/gpu/runtime/pool.ts";
 import { tf } from "../../engine/gpu/tf.ts";
-import { likelihoodFact, wantedLikelihoods } from "../../engine/policy/caption-likelihood.ts";
+import { likelihoodFact } from "../../engine/policy/caption-likelihood.ts";
 import { createFeatureCache, disposeFeatures } from "../../engine/policy/features.ts";
 import { describePictures } from "../../engine/policy/partner.ts";
 import { rowCells } from "../../engine/policy/prompts.ts";
@@ -23,23 +23,19 @@ import { disposeState } from "../../engine/rl/optim/training-state.ts";
 import type { Lab } from "../../engine/rl/run/lab.ts";
 import { captionerOf, requireCaptioner } from "../../engine/rl/run/start/captioner.ts";
 import { adapterBlocker, startState } from "../../engine/rl/run/start/run-facts.ts";
-import { runWeights, type StepContext } from "../../engine/rl/step/context.ts";
 import type { Group } from "../../engine/rl/step/group.ts";
 import { stepRows } from "../../engine/rl/step/sample.ts";
+import { runWeights, type Step, wantedLikelihoods } from "../../engine/rl/step/step.ts";
 import type { LoopId } from "../../engine/runs/rollouts/records.ts";
 import { type BenchGroup, type GroupBounds, UNSCORED } from "./bench-group.ts";
 import { scoredGroup } from "./bench-scores.ts";
 
 interface BenchInput {
-  readonly context: Omit<StepContext, "step" | "phase">;
-  readonly rows: (index: number) => Promise<TrainingRow>;
   /** Data-set indices of the rows, in the order in which they are sampled. */
   readonly indices: readonly number[];
   readonly loops: readonly LoopId[];
   /** Called with each group as soon as it is scored. */
   readonly onGroup: (group: BenchGroup) => void;
-  /** Throws when the device reported an error. */
-  readonly checkDevice: () => void;
 }
 
 /** Host bytes of cached frozen features: a bench uses each row once. */
@@ -52,10 +48,10 @@ const BENCH_FEATURE_BYTES = 64 * 2 ** 20;
 export async function benchFromStart(
   lab: Lab,
   config: LabConfig,
-  input: Pick<BenchInput, "indices" | "loops" | "onGroup">,
+  input: BenchInput,
   signal: AbortSignal,
 ): Promise<void> {
-  const { model, adapters, scorer, rows, device } = lab;
+  const { model, adapters, scorer } = lab;
   const { start: adapter } = adapters;
   const blocker = adapter === undefined ? null : adapterBlocker(adapter, config);
   if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraR" });
@@ -74,9 +70,11 @@ export async function benchFromStart(
   const weights = runWeights(model, state.params, state.loraScale, config);
   try {
     await scorer.begin(config);
+    const phase: Step["phase"] = async () => {
+      if (signal.aborted) throw new LabError("cancelled", "The bench was stopped");
+    };
     const own = { policy: weights, partner: weights, start: weights, captioner: other?.weights };
-    const context = { model, config, ...own, features, scorer, signal };
-    await sampleBench({ ...input, rows, checkDevice: () => device.check(), context });
+    await sampleBench({ ...lab, ...own, config, number: 0, features, signal, phase, watchLikelihood: true }, input);
   } finally {
     features.clear();
     disposeState(state);
@@ -90,22 +88,19 @@ export async function benchFromStart(
  * a bench over part of a shard repeats the results of one over the whole.
  * @throws LabError("cancelled") when the signal aborts; groups already delivered stay valid
  */
-async function sampleBench(input: BenchInput): Promise<void> {
-  const { context, rows, indices, loops, onGroup, checkDevice } = input;
-  const stopIfAsked = async (): Promise<void> => {
-    if (context.signal.aborted) throw new LabError("cancelled", "The bench was stopped");
-  };
+async function sampleBench(bench: Step, { indices, loops, onGroup }: BenchInput): Promise<void> {
+  const { model, config, rows } = bench;
   for (const index of indices) {
-    await stopIfAsked();
-    const row = await stepRows(rows, context.config, index + 1)(index);
+    await bench.phase("sample", null);
+    const row = await stepRows(rows, config, index + 1)(index);
     for (const loop of loops) {
-      await stopIfAsked();
-      if (!LOOP_CODE[loop].usable(context.model, row, context.config)) continue;
-      const own: StepContext = { ...context, step: index + 1, phase: stopIfAsked, watchLikelihood: true };
-      const { groups } = await LOOP_CODE[loop].rollout(own, [row]);
+      await bench.phase("sample", loop);
+      if (!LOOP_CODE[loop].usable(model, row, config)) continue;
+      const step = { ...bench, number: index + 1 };
+      const { groups } = await LOOP_CODE[loop].rollout(step, [row]);
       try {
-        checkDevice();
-        for (const group of groups) onGroup(await benchGroup(own, group));
+        bench.device.check();
+        for (const group of groups) onGroup(await benchGroup(step, group));
       } finally {
         for (const group of groups) group.dispose();
       }
@@ -113,12 +108,12 @@ async function sampleBench(input: BenchInput): Promise<void> {
   }
 }
 
-async function benchGroup(context: StepContext, group: Group): Promise<BenchGroup> {
-  const { config, step } = context;
+async function benchGroup(step: Step, group: Group): Promise<BenchGroup> {
+  const { config, number } = step;
   const { loop, row, weights, rollouts } = group;
-  const key = `${step}-${loop}`;
+  const key = `${number}-${loop}`;
   const { id: rowId, imageId } = row.summary;
-  const place = { step, loop, group: group.group };
+  const place = { step: number, loop, group: group.group };
   const unscored = rollouts.map((rollout, index) => {
     return { ...rollout, ...place, id: `${key}-${index}`, index, advantage: 0, actions: [] };
   });
@@ -130,7 +125,7 @@ async function benchGroup(context: StepContext, group: Group): Promise<BenchGrou
     rowId,
     imageId,
     weights,
-    ...(await groupBounds(context, group)),
+    ...(await groupBounds(step, group)),
   };
   return scoredGroup({ ...known, rollouts: unscored }, rollouts, config);
 }
@@ -141,24 +136,21 @@ async function benchGroup(context: StepContext, group: Group): Promise<BenchGrou
  * What the policy's greedy answer earns, and of masks what the row's own mask earns.
  * @throws LabError("held") when a reward cannot be given
  */
-async function groupBounds(
-  context: StepContext,
-  { loop, row, rollouts }: Group,
-): Promise<{ readonly bounds?: GroupBounds }> {
-  if (aboutLoop(loop).samples === "text") return { bounds: { greedy: await greedyText(context, loop, row) } };
+async function groupBounds(step: Step, { loop, row, rollouts }: Group): Promise<{ readonly bounds?: GroupBounds }> {
+  if (aboutLoop(loop).samples === "text") return { bounds: { greedy: await greedyText(step, loop, row) } };
   const greedyMask = rollouts[0]?.greedyMask ?? null;
   if (greedyMask === null) return {};
-  const { model, config, scorer, signal } = context;
+  const { model, config, scorer, signal } = step;
   const size = rowSize(row);
   const keepTiny = config.smallRegions === "force";
   const masks = [decodeRle(greedyMask), row.mask];
-  const features = await context.features.get(row.summary.imageId, row.rgb, row.view, { signal });
+  const features = await step.features.get(row.summary.imageId, row.rgb, row.view, { signal });
   const picture = { features, masks, ...size };
   const said = { caption: row.summary.caption, others: row.others ?? [] };
   const options = { maxCompletionLength: config.partnerMaxTokens, logitGuard: config.logitGuard, keepTiny, signal };
   const [captions, likelihoods] = await (async () => {
-    const [described = []] = await describePictures(model, context.partner, [picture], options);
-    const [measured] = await wantedLikelihoods(context, loop, [{ ...picture, ...said }]);
+    const [described = []] = await describePictures(model, step.partner, [picture], options);
+    const [measured] = await wantedLikelihoods(step, loop, [{ ...picture, ...said }]);
     return [described, measured] as const;
   })().finally(() => disposeFeatures(features));
   const facts = (predicted: Rle, n: number): RolloutFacts => ({
@@ -179,9 +171,9 @@ async function groupBounds(
 }
 
 /** Terms of the likeliest text: a group of one, of which every token is the likeliest. */
-async function greedyText(context: StepContext, loop: LoopId, row: TrainingRow): Promise<readonly RewardTerm[]> {
-  const config = { ...context.config, numGenerations: 1, topK: 1, repetitionPenalty: 1 };
-  const { groups } = await LOOP_CODE[loop].rollout({ ...context, config }, [row]);
+async function greedyText(step: Step, loop: LoopId, row: TrainingRow): Promise<readonly RewardTerm[]> {
+  const config = { ...step.config, numGenerations: 1, topK: 1, repetitionPenalty: 1 };
+  const { groups } = await LOOP_CODE[loop].rollout({ ...step, config }, [row]);
   for (const group of groups) group.dispose();
   return groups[0]?.rollouts[0]?.terms ?? [];
 }

@@ -7,13 +7,12 @@ import { tf } from "../../engine/gpu/tf.ts";
 import { imageLogits } from "../../engine/model/sam2/postprocess.ts";
 import { tokenChoices } from "../../engine/policy/caption-policy.ts";
 import { samplerSettings } from "../../engine/policy/decode/sampler.ts";
-import { disposeFeatures } from "../../engine/policy/features.ts";
+import type { ImageFeatures } from "../../engine/policy/features.ts";
 import type { Looked } from "../../engine/rl/loops/loop.ts";
 import { LOOP_CODE } from "../../engine/rl/loops/registry.ts";
 import type { Lab } from "../../engine/rl/run/lab.ts";
-import { checkedRows } from "../../engine/rl/run/start/run-facts.ts";
-import { runWeights } from "../../engine/rl/step/context.ts";
 import { stepRows } from "../../engine/rl/step/sample.ts";
+import { withFeatures } from "../../engine/rl/step/step.ts";
 import { openRun } from "../../engine/runs/run-folder.ts";
 import { type ReplayAsked, repeatUpTo } from "./replay.ts";
 
@@ -47,42 +46,41 @@ export async function lookAtRollout(lab: Lab, asked: LookAsked): Promise<Rollout
   const { model } = lab;
   return repeatUpTo(step - 1, lab, run, asked, async ({ trainer, from }) => {
     const { config } = run.manifest();
-    const { state } = trainer.current;
-    const policy = runWeights(model, state.params, state.loraScale, config);
-    const partner = runWeights(model, state.ema, state.loraScale, config);
-    const row = await stepRows(checkedRows(lab.rows, list), config, step)(index);
+    const repeated = { ...trainer.at(step), config };
+    const row = await stepRows(repeated.rows, config, step)(index);
     const { height, width } = row.rgb;
-    const features = await trainer.features.get(
-      row.summary.imageId,
-      row.rgb,
-      row.view,
-      { signal: asked.signal },
-      row.mask,
-    );
-    let looked: Looked | undefined;
-    try {
-      const context = { model, config, step, policy, partner };
-      looked = await LOOP_CODE[rollout.loop].look?.(context, row, features, rollout);
-      const { prompt = null, mask = null } = looked ?? {};
-      const ids = rollout.actions.map((action) => action.id);
-      const about = prompt === null || ids.length === 0 ? null : { features, prompt, ids };
-      const choices =
-        about === null
-          ? []
-          : await tokenChoices(model, policy, about, samplerSettings(config), config.maxCompletionLength, LISTED);
-      const label = (token: number): string => model.tokenizer.decode([token], { keepSpecial: true });
-      const tokens = choices.map((own) => own.map((one) => ({ ...one, label: label(one.id) })));
-      if (mask === null) return { from, tokens, mask };
-      const levels = tf.tidy(() => {
-        const logits = imageLogits(mask, model.config.sam2.imageSize, height, width);
-        return tf.sigmoid(logits).mul(256);
-      });
-      const values = Uint8Array.from(await levels.data(), (level) => Math.min(255, level));
-      levels.dispose();
-      return { from, tokens, mask: { height, width, values } };
-    } finally {
-      looked?.mask?.dispose();
-      disposeFeatures(features);
-    }
+    return withFeatures(repeated, [row], async ([encoded]) => {
+      const features = encoded as ImageFeatures;
+      let looked: Looked | undefined;
+      try {
+        looked = await LOOP_CODE[rollout.loop].look?.(repeated, row, features, rollout);
+        const { prompt = null, mask = null } = looked ?? {};
+        const ids = rollout.actions.map((action) => action.id);
+        const about = prompt === null || ids.length === 0 ? null : { features, prompt, ids };
+        const choices =
+          about === null
+            ? []
+            : await tokenChoices(
+                model,
+                repeated.policy,
+                about,
+                samplerSettings(config),
+                config.maxCompletionLength,
+                LISTED,
+              );
+        const label = (token: number): string => model.tokenizer.decode([token], { keepSpecial: true });
+        const tokens = choices.map((own) => own.map((one) => ({ ...one, label: label(one.id) })));
+        if (mask === null) return { from, tokens, mask };
+        const levels = tf.tidy(() => {
+          const logits = imageLogits(mask, model.config.sam2.imageSize, height, width);
+          return tf.sigmoid(logits).mul(256);
+        });
+        const values = Uint8Array.from(await levels.data(), (level) => Math.min(255, level));
+        levels.dispose();
+        return { from, tokens, mask: { height, width, values } };
+      } finally {
+        looked?.mask?.dispose();
+      }
+    });
   });
 }

@@ -11,10 +11,11 @@ import { type Tensor, tf } from "../../engine/gpu/tf.ts";
 import { recomputing } from "../../engine/model/weights/weights.ts";
 import type { ImageFeatures } from "../../engine/policy/features.ts";
 import { reachedGradients } from "../../engine/rl/optim/optimiser.ts";
-import { gradientSum, updateState } from "../../engine/rl/optim/training-state.ts";
-import { dropoutKey, runWeights, withFeatures } from "../../engine/rl/step/context.ts";
+import { gradientSum, type TrainingState, updateState } from "../../engine/rl/optim/training-state.ts";
+import type { Run } from "../../engine/rl/run/lab.ts";
 import { dataCaptionObservations } from "../../engine/rl/step/metrics/rollout-metrics.ts";
-import type { StepInput, StepOutcome } from "../../engine/rl/step/step-events.ts";
+import { dropoutKey, runWeights, type Step, withFeatures } from "../../engine/rl/step/step.ts";
+import type { StepOutcome } from "../../engine/rl/step/step-events.ts";
 import { type SftBatch, sftBatch } from "./batch.ts";
 import { drawPoints, PARTS, SFT_DEFAULTS, type SftSettings, selectedMasks, sftLoss } from "./forward.ts";
 
@@ -22,12 +23,11 @@ import { drawPoints, PARTS, SFT_DEFAULTS, type SftSettings, selectedMasks, sftLo
 const SUPERVISED = 3;
 
 /**
- * Runs one optimiser step and changes `state`.
- * @throws LabError("cancelled") when stopped, leaving `state` as it was before the step
+ * Runs one optimiser step and changes the state of the run.
+ * @throws LabError("cancelled") when stopped, leaving the state as it was before the step
  */
-export async function sftStep(input: StepInput): Promise<StepOutcome> {
-  const { context, state, order } = input;
-  const { config, step } = context;
+export async function sftStep({ state, order }: Run, step: Step): Promise<StepOutcome> {
+  const { config, number } = step;
   const count = config.accumulation * config.promptsPerStep;
   const { rows, place } = order.of(1);
   let gradients = gradientSum(state);
@@ -35,15 +35,15 @@ export async function sftStep(input: StepInput): Promise<StepOutcome> {
   const bySource = new Map<string, number[]>();
   try {
     for (let at = 0; at < count; at++) {
-      await context.phase("sample", null);
-      const row = await input.rows(rows[place(order.before(step) + at, step)] as number);
+      await step.phase("sample", null);
+      const row = await step.rows(rows[place(order.before(number) + at, number)] as number);
       if (row.summary.frames !== undefined) {
         throw badInput(`Row ${row.summary.id} is a clip; supervised training reads pictures`, row.summary.id);
       }
-      await context.phase("features", null);
-      const result = await withFeatures(context, [row], async ([features]) => {
-        await context.phase("loss", null);
-        const own = await rowGradients(input, row, features as ImageFeatures, at, 1 / count);
+      await step.phase("features", null);
+      const result = await withFeatures(step, [row], async ([features]) => {
+        await step.phase("loss", null);
+        const own = await rowGradients(state, step, row, features as ImageFeatures, at, 1 / count);
         gradients.add(own.gradients);
         return own;
       });
@@ -52,11 +52,11 @@ export async function sftStep(input: StepInput): Promise<StepOutcome> {
       if (source !== null)
         bySource.set(source, [...(bySource.get(source) ?? []), result.numbers["sft/loss"] as number]);
     }
-    await context.phase("update", null);
+    await step.phase("update", null);
     const consumed = gradients;
     gradients = gradientSum(state);
     const update = await updateState(state, { sum: consumed, loops: [], dot: 0 }, config, async () =>
-      context.phase("ema", null),
+      step.phase("ema", null),
     );
     const losses = [...bySource].map(([name, values]) => {
       return [`sft/source_loss/${name}`, values.reduce((sum, value) => sum + value, 0) / values.length] as const;
@@ -76,22 +76,23 @@ interface RowGradients {
 
 /** @param share of this row in the step's loss */
 async function rowGradients(
-  { context, state }: StepInput,
+  state: TrainingState,
+  step: Step,
   row: TrainingRow,
   features: ImageFeatures,
   at: number,
   share: number,
 ): Promise<RowGradients> {
-  const { model, config, step } = context;
+  const { model, config, number } = step;
   const { height, width } = row.rgb;
   const { caption } = row.summary;
   const region = { mask: row.mask, height, width, caption, phrase: caption };
   const batch = sftBatch(model, features, [[region]]);
   const plain = runWeights(model, state.params, state.loraScale, config);
-  const trained = runWeights(model, state.params, state.loraScale, config, dropoutKey(context, SUPERVISED, at));
+  const trained = runWeights(model, state.params, state.loraScale, config, dropoutKey(step, SUPERVISED, at));
   const weights = config.gradientCheckpointing ? recomputing(trained, state.params) : trained;
   const draw = (_mask: number, position: number): number =>
-    uniform({ seed: config.seed, step, loop: SUPERVISED, row: at, rollout: 0, position, stream: STREAM.mask });
+    uniform({ seed: config.seed, step: number, loop: SUPERVISED, row: at, rollout: 0, position, stream: STREAM.mask });
   const points = await pointsOf(batch, config, () => selectedMasks(model, plain, features, batch), draw);
   const kept: Tensor[] = [];
   const { value, grads } = tf.engine().gradients(

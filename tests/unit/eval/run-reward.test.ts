@@ -5,11 +5,11 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { requireConfig } from "../../../src/engine/config/parse.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
-import { rowRewards, runReward, weightedMean } from "../../../src/engine/eval/held-out.ts";
 import { rewardScorer } from "../../../src/engine/rewards/scorer.ts";
 import type { JudgeDetail, RewardTerm, RolloutFacts } from "../../../src/engine/rewards/term.ts";
 import type { CaptionPair } from "../../../src/engine/rewards/types.ts";
 import { parseWordnet, type Wordnet } from "../../../src/engine/rewards/wordnet.ts";
+import { rowRewards, runReward, weightedMean } from "../../../src/engine/rl/step/held-out.ts";
 
 let wordnet: Wordnet;
 beforeAll(async () => {

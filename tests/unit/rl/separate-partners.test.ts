@@ -5,8 +5,8 @@ import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import type { Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import { freshState } from "../../../src/engine/rl/optim/training-state.ts";
-import { runWeights, type StepContext } from "../../../src/engine/rl/step/context.ts";
 import { partnerOf } from "../../../src/engine/rl/step/sample.ts";
+import { runWeights, type Step } from "../../../src/engine/rl/step/step.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
@@ -28,8 +28,8 @@ function followed(loop: 1 | 2 | 3, changes: Partial<LabConfig>): Record<string, 
   state.ema = Object.fromEntries(Object.keys(BLOCKS).map((name) => [name, tf.ones([1])]));
   const model = { base: new Map(), frozen: new Map([[FROZEN, tf.scalar(7)]]) } as unknown as Sa2vaModel;
   const config = requireConfig(changes);
-  const context = { model, config, partner: runWeights(model, () => state.ema, 1, config) } as unknown as StepContext;
-  const own = partnerOf({ context, state }, loop);
+  const step = { model, config, partner: runWeights(model, () => state.ema, 1, config) } as unknown as Step;
+  const own = partnerOf(state, step, loop);
   state.ema = { ...state.ema, "mask_decoder.weight": tf.tensor1d([2]) };
   expect(own.get(FROZEN).dataSync()[0]).toBe(7);
   return Object.fromEntries(

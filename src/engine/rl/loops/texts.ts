@@ -1,6 +1,5 @@
 /** Groups whose actions are the tokens of sampled texts. */
 import type { TrainingRow } from "../../data/training-row.ts";
-import { type EvalDeps, type EvalRow, evalKey } from "../../eval/held-out.ts";
 import { tf } from "../../gpu/tf.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
 import { type CaptionScores, captionBatch, captionScores } from "../../policy/caption-policy.ts";
@@ -10,9 +9,10 @@ import type { ImageFeatures } from "../../policy/features.ts";
 import { answerRule, type CaptionPrompt } from "../../policy/prompts.ts";
 import { EVAL_DRAWS } from "../../runs/evaluations/evaluation-metrics.ts";
 import type { Rollout } from "../../runs/rollouts/records.ts";
-import { groupNumber, type StepContext, tokenKey } from "../step/context.ts";
 import type { DrawnGroup, Group, LoopRollouts } from "../step/group.ts";
+import { type EvalRow, evalKey } from "../step/held-out.ts";
 import { captionMetrics } from "../step/metrics/rollout-metrics.ts";
+import { groupNumber, type Step, tokenKey } from "../step/step.ts";
 import type { LoopId } from "./abouts.ts";
 
 /** A row with the policy's texts for its prompt. */
@@ -25,26 +25,26 @@ export interface SampledTexts extends Generated {
 
 /** G texts of the policy per row, all rows in one batch. @param prompts one per row, like `features` */
 export async function sampleTexts(
-  context: StepContext,
+  step: Step,
   loop: LoopId,
   rows: readonly TrainingRow[],
   prompts: readonly CaptionPrompt[],
   features: readonly ImageFeatures[],
 ): Promise<SampledTexts[]> {
-  const { model, config } = context;
+  const { model, config } = step;
   const batches = prompts.map((prompt, group) =>
-    captionBatch(model, context.policy, features[group] as ImageFeatures, prompt, config.numGenerations),
+    captionBatch(model, step.policy, features[group] as ImageFeatures, prompt, config.numGenerations),
   );
   const rule = answerRule(model);
-  const generated = await generate(model, context.policy, batches, {
+  const generated = await generate(model, step.policy, batches, {
     maxCompletionLength: config.maxCompletionLength,
     sampler: samplerSettings(config),
     greedy: false,
     oneLength: true,
     groupsAtOnce: config.groupsAtOnce,
-    key: (group, rollout) => tokenKey(context, loop, group, rollout),
+    key: (group, rollout) => tokenKey(step, loop, group, rollout),
     stop: (ids) => rule.reached(ids),
-    signal: context.signal,
+    signal: step.signal,
   }).finally(() => tf.dispose(batches.flatMap((batch) => [batch.prefix, batch.tails])));
   return rows.map((row, group): SampledTexts => {
     const { completions, nonFinite, clips } = generated[group] as Generated;
@@ -55,7 +55,7 @@ export async function sampleTexts(
 
 /** The common fields of text rollouts; the loop adds masks, reward and terms. */
 export function textFields(
-  { model }: StepContext,
+  { model }: Step,
   { row, prompt, completions, texts }: SampledTexts,
   n: number,
 ): Omit<Rollout, "predictedMask" | "reward" | "terms"> {
@@ -76,18 +76,18 @@ export function textFields(
 
 /** The sampled texts before their rewards. @param fieldsOf what the loop adds to a rollout so far */
 export function drawnTexts(
-  context: StepContext,
+  step: Step,
   loop: LoopId,
   items: readonly SampledTexts[],
   fieldsOf: (group: number, rollout: number) => Partial<Rollout> = () => ({}),
 ): DrawnGroup[] {
   return items.map((item, group) => ({
     loop,
-    group: groupNumber(context, group),
+    group: groupNumber(step, group),
     row: item.row,
     promptIds: item.prompt.ids,
     rollouts: item.texts.map((_, n) => ({
-      ...textFields(context, item, n),
+      ...textFields(step, item, n),
       predictedMask: null,
       reward: null,
       terms: [],
@@ -98,12 +98,12 @@ export function drawnTexts(
 
 /** The groups of sampled and scored texts. @param scored [G] rollouts and the loop's own metrics of each of `items` */
 export function textRollouts(
-  context: StepContext,
+  step: Step,
   loop: LoopId,
   items: readonly SampledTexts[],
   scored: readonly Pick<Group, "rollouts" | "metrics">[],
 ): LoopRollouts {
-  const { model, config } = context;
+  const { model, config } = step;
   const sampler = samplerSettings(config);
   const groups = items.map((item, group): Group => {
     const { row, prompt, completions, texts, nonFinite, clips } = item;
@@ -112,7 +112,7 @@ export function textRollouts(
     const logps = completions.map(({ logps }) => logps);
     return {
       loop,
-      group: groupNumber(context, group),
+      group: groupNumber(step, group),
       row,
       actions,
       labels: completions.map(({ ids }) =>
@@ -156,7 +156,7 @@ export function textRollouts(
 }
 
 /** The length limit: the maximum number of actions of a text. */
-export const TEXT_LENGTH = (_groups: readonly Group[], { maxCompletionLength }: StepContext["config"]): number =>
+export const TEXT_LENGTH = (_groups: readonly Group[], { maxCompletionLength }: Step["config"]): number =>
   maxCompletionLength;
 
 /** A sampled text with the facts of its form. */
@@ -174,19 +174,19 @@ export function answerText({ tokenizer }: Sa2vaModel, { ids, ended }: Completion
 
 /** Texts of the policy for one prompt per held-out row: the greedy one, then EVAL_DRAWS sampled ones. */
 export async function heldOutTexts(
-  deps: EvalDeps,
+  step: Step,
   loop: LoopId,
   rows: readonly EvalRow[],
   prompts: readonly CaptionPrompt[],
 ): Promise<AnswerText[][]> {
   if (rows.length === 0) return [];
-  const greedy = await heldOutBatch(deps, loop, rows, prompts, true);
-  const sampled = await heldOutBatch(deps, loop, rows, prompts, false);
+  const greedy = await heldOutBatch(step, loop, rows, prompts, true);
+  const sampled = await heldOutBatch(step, loop, rows, prompts, false);
   return rows.map((_, at) => [greedy, sampled].flatMap((texts) => texts[at] ?? []));
 }
 
 async function heldOutBatch(
-  { model, config, policy, signal }: EvalDeps,
+  { model, config, policy, signal }: Step,
   loop: LoopId,
   rows: readonly EvalRow[],
   prompts: readonly CaptionPrompt[],

@@ -7,7 +7,6 @@ import { PLUGIN_MODES } from "../../../plugins/modes.ts";
 import { activeLoops, smallerSetting, weightedLoops } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { LabError, toLabError } from "../../errors.ts";
-import { type EvalDeps, evaluateRows, runReward } from "../../eval/held-out.ts";
 import { hasRewards, storeEvaluation } from "../../eval/report.ts";
 import { type EngineDevice, OutOfMemory } from "../../gpu/runtime/device.ts";
 import { trimPool, trimPoolToSmall } from "../../gpu/runtime/pool.ts";
@@ -32,12 +31,13 @@ import { StorageFull } from "../../storage/store.ts";
 import { aboutLoop, LOOP_IDS } from "../loops/abouts.ts";
 import { LOOP_CODE } from "../loops/registry.ts";
 import { disposeState, NonFiniteGradient, stateSets } from "../optim/training-state.ts";
-import { runWeights, type StepContext } from "../step/context.ts";
+import { type EvaluatedLoops, evaluateRows, runReward } from "../step/held-out.ts";
 import { drawnGroup, observedStep } from "../step/listeners.ts";
 import { totalLoss } from "../step/metrics/step-metrics.ts";
 import { evaluationRows } from "../step/sample.ts";
+import { runWeights, type Step } from "../step/step.ts";
 import { type AlarmWatch, hollowAlarm, hollowGains, raiseAlarm, watchAlarms } from "./alarms.ts";
-import type { GivenRows, Phase } from "./events.ts";
+import type { Phase } from "./events.ts";
 import type { Lab, Run } from "./lab.ts";
 import {
   DEVICE_METER,
@@ -58,26 +58,27 @@ import { checkedRows, countersOf, loraSettings } from "./start/run-facts.ts";
  * Evaluates held-out rows with the current weights, or at step 0 with those of the start, stores the result and emits it.
  * @throws LabError("cancelled") when stopped, LabError("held") when a reward is not available
  */
-async function evaluateRun({ device, rows, emit }: Lab, run: Run, context: StepContext): Promise<void> {
-  const { step } = context;
-  const { folder, config } = run;
-  const evaluated = evaluatedRows(run.rows, config, run.list);
+async function evaluateRun({ folder, config, rows, list }: Run, step: Step): Promise<void> {
+  const { number, emit } = step;
+  const evaluated = evaluatedRows(rows, config, list);
   const total = evaluated.report.length + evaluated.selection.length;
-  const weights = step === 0 ? { policy: context.start, partner: context.start } : {};
-  const deps = { ...context, ...weights, rows: evaluationRows(rows, config), loops: evaluators(config) };
-  const scores = await evaluateRows(deps, evaluated, (done) => emit({ type: "eval-rows", done, total }));
-  await device.checkAll();
+  const weights = number === 0 ? { policy: step.start, partner: step.start } : {};
+  const own = { ...step, ...weights, rows: evaluationRows(step.rows, config) };
+  const scores = await evaluateRows(own, evaluators(config), evaluated, (done) =>
+    emit({ type: "eval-rows", done, total }),
+  );
+  await step.device.checkAll();
   trimPool();
-  const report = await storeEvaluation(folder.store, folder.id, step, scores, { ...config, ...runReward(config) });
+  const report = await storeEvaluation(folder.store, folder.id, number, scores, { ...config, ...runReward(config) });
   emit({ type: "eval", report, pictures: reportPictures(scores) });
-  const earlier = (await readEvaluations(folder.store, folder.id)).filter((own) => own.report.step < step);
+  const earlier = (await readEvaluations(folder.store, folder.id)).filter((own) => own.report.step < number);
   for (const gain of hollowGains({ report, rows: scores }, earlier, weightedLoops(config))) {
-    await raiseAlarm(folder, emit, hollowAlarm(gain, step));
+    await raiseAlarm(folder, emit, hollowAlarm(gain, number));
   }
 }
 
 /** The loops that sample held-out rows: those with a fixed score, and those that train. */
-function evaluators(config: LabConfig): EvalDeps["loops"] {
+function evaluators(config: LabConfig): EvaluatedLoops {
   const active = activeLoops(config);
   const found = LOOP_IDS.flatMap((id) => {
     const { evaluate } = LOOP_CODE[id];
@@ -337,27 +338,18 @@ export class Trainer {
   }
 
   async #oneStep(): Promise<void> {
-    const { emit, now, rows } = this.#lab;
-    const { state, folder, config, order } = this.#run;
+    const { now } = this.#lab;
+    const { folder, config, order } = this.#run;
     const step = this.#step + 1;
     const began = now();
     restartGpuTimes();
     const groups: GroupRecord[] = [];
-    const input = {
-      context: this.#context(step),
-      state,
-      rows,
-      order,
-      onRows: (rows: GivenRows) => emit({ type: "rows", rows }),
-      onScored: (group: GroupRecord) => emit({ type: "drawn", group }),
-      onGroup: (group: GroupRecord) => {
-        groups.push(group);
-        emit({ type: "group", group });
-      },
+    const emit: Lab["emit"] = (event) => {
+      if (event.type === "group") groups.push(event.group);
+      this.#lab.emit(event);
     };
-    const outcome = await this.#features.duringStep(() =>
-      (config.mode === "rl" ? observedStep : PLUGIN_MODES[config.mode])(input),
-    );
+    const takeStep = config.mode === "rl" ? observedStep : PLUGIN_MODES[config.mode];
+    const outcome = await this.#features.duringStep(() => takeStep(this.#run, { ...this.at(step), emit }));
     await this.#storeTold();
     // After an error in any submit of the step, its numbers may be stale: fail before anything is stored.
     await this.#lab.device.checkAll();
@@ -383,20 +375,20 @@ export class Trainer {
     if (due || this.#checkpointAsked) await this.#checkpoint();
   }
 
-  #context(step: number): StepContext {
-    const { model, scorer, device, emit } = this.#lab;
+  /** A step with the current weights. @param number from 1; 0 for the evaluation of the start */
+  at(number: number): Step {
+    const { model, device, emit } = this.#lab;
     const { state, config } = this.#run;
     return {
-      model,
+      ...this.#lab,
       config,
-      step,
+      number,
       policy: runWeights(model, state.params, state.loraScale, config),
       // Pathwise losses of later passes follow the first update of the average.
       partner: runWeights(model, () => state.ema, state.loraScale, config),
       start: runWeights(model, state.start, state.loraScale, config),
       captioner: this.captioner?.weights,
       features: this.#features,
-      scorer,
       phase: async (phase, loop, drawn) => {
         trimPoolToSmall();
         await gpuFinished();
@@ -405,7 +397,7 @@ export class Trainer {
           await device.checkAll();
           this.#changed = true;
         }
-        for (const group of drawn?.() ?? []) emit({ type: "drawn", group: drawnGroup(step, group) });
+        for (const group of drawn?.() ?? []) emit({ type: "drawn", group: drawnGroup(number, group) });
         await this.control.enter(phase, loop);
       },
       signal: this.control.signal,
@@ -419,7 +411,7 @@ export class Trainer {
   async evaluate(step: number, prunes: boolean): Promise<void> {
     if (this.control.signal.aborted) throw new LabError("cancelled", "The run was stopped");
     this.#tellPhase("eval", step);
-    await evaluateRun(this.#lab, this.#run, this.#context(step));
+    await evaluateRun(this.#run, this.at(step));
     // The checkpoint of this step may be the new best.
     if (prunes) await pruneRun(this.#run.folder, this.#run.config);
   }

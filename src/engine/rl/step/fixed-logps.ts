@@ -7,15 +7,15 @@ import type { LoopId } from "../../runs/rollouts/records.ts";
 import { emaDistance } from "../optim/optimiser.ts";
 import type { TrainingState } from "../optim/training-state.ts";
 import { readLogProbs } from "./backward.ts";
-import { dropoutKey, runWeights, type StepContext, withFeatures } from "./context.ts";
 import { type LoopRollouts, learntAdvantages, type ScoredGroup, type Still } from "./group.ts";
 import { rangedScores, splits } from "./loop-loss.ts";
 import { gradientReportDue } from "./metrics/gradient-report.ts";
-import type { LoopOfStep, StepInput } from "./step-events.ts";
+import { dropoutKey, runWeights, type Step, withFeatures } from "./step.ts";
+import type { LoopOfStep } from "./step-events.ts";
 
 /** Groups per backward pass; the same in all passes of a step, so that dropout has the same masks. */
-export function groupsInBatch({ config, step }: StepContext): number {
-  return config.microRollouts > 0 || gradientReportDue(config, step) ? 1 : config.groupsAtOnce;
+export function groupsInBatch({ config, number }: Step): number {
+  return config.microRollouts > 0 || gradientReportDue(config, number) ? 1 : config.groupsAtOnce;
 }
 
 /** The groups of one accumulation window. */
@@ -30,10 +30,11 @@ export function referenceParameters(config: LabConfig, state: TrainingState): Tr
 
 /** Log-probabilities of the actions under the reference, [N·T] per group. */
 export async function referenceLogps(
-  { context, state }: StepInput,
+  state: TrainingState,
+  step: Step,
   { groups, score }: LoopRollouts,
 ): Promise<readonly Float32Array[]> {
-  const { config, model } = context;
+  const { config, model } = step;
   const parameters = referenceParameters(config, state);
   const weights = runWeights(model, parameters, state.loraScale, config);
   const logps: Float32Array[] = [];
@@ -44,7 +45,7 @@ export async function referenceLogps(
       const places = batch.map(([place]) => place);
       const rows = batch.map(([, { row }]) => row);
       const read = (features: readonly ImageFeatures[]) => readLogProbs(() => score(weights, places, features));
-      logps.push(...(await withFeatures(context, rows, read)));
+      logps.push(...(await withFeatures(step, rows, read)));
     }
   }
   return logps;
@@ -58,7 +59,8 @@ type OldLogps = ReadonlyMap<LoopId, (Float32Array | undefined)[]>;
  * groups are known after their first pass.
  */
 export async function laterWindowLogps(
-  input: StepInput,
+  state: TrainingState,
+  step: Step,
   loops: readonly LoopOfStep[],
   windows: number,
 ): Promise<OldLogps> {
@@ -66,8 +68,8 @@ export async function laterWindowLogps(
   for (const loop of windows > 1 ? loops : []) {
     const later = Array.from({ length: windows - 1 }, (_, at) => windowOf(loop.groups, at + 1, windows));
     // The batches are those of the update, so that dropout has the same masks.
-    for (const batch of later.flatMap((window) => inBatches(window, groupsInBatch(input.context)))) {
-      const logps = await samplingLogps(input, loop, batch);
+    for (const batch of later.flatMap((window) => inBatches(window, groupsInBatch(step)))) {
+      const logps = await samplingLogps(state, step, loop, batch);
       for (const [at, { place }] of batch.entries()) (old.get(loop.id) ?? [])[place] = logps[at];
     }
   }
@@ -75,16 +77,17 @@ export async function laterWindowLogps(
 }
 
 async function samplingLogps(
-  { context, state }: StepInput,
+  state: TrainingState,
+  step: Step,
   { id, score }: LoopOfStep,
   batch: readonly ScoredGroup[],
 ): Promise<readonly Float32Array[]> {
-  const { config, model } = context;
-  const weights = runWeights(model, state.params, state.loraScale, config, dropoutKey(context, id));
+  const { config, model } = step;
+  const weights = runWeights(model, state.params, state.loraScale, config, dropoutKey(step, id));
   const [first] = batch as readonly [ScoredGroup];
   const rows = batch.map(({ row }) => row);
   const places = batch.map(({ place }) => place);
-  return await withFeatures(context, rows, (features) =>
+  return await withFeatures(step, rows, (features) =>
     readLogProbs(() =>
       splits(first, config.microRollouts)
         ? [rangedScores(first, weights, features[0] as ImageFeatures, config.microRollouts)]
@@ -111,10 +114,14 @@ export function isSilent(group: ScoredGroup): boolean {
 }
 
 /** How silent groups compare the policy with (docs/spec/grpo.md#5-kl-to-the-reference); null if there is none. */
-export async function stillness({ context, state }: StepInput, loops: readonly LoopOfStep[]): Promise<Still | null> {
+export async function stillness(
+  state: TrainingState,
+  config: LabConfig,
+  loops: readonly LoopOfStep[],
+): Promise<Still | null> {
   // With dropout the policy differs from its reference by design.
-  if (context.config.loraDropout > 0 || !loops.some(({ groups }) => groups.some(isSilent))) return null;
-  const reference = referenceParameters(context.config, state);
+  if (config.loraDropout > 0 || !loops.some(({ groups }) => groups.some(isSilent))) return null;
+  const reference = referenceParameters(config, state);
   const start = (await emaDistance(state.start, state.params)) === 0;
   return { start, reference: reference === state.start ? start : (await emaDistance(reference, state.params)) === 0 };
 }

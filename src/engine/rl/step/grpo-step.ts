@@ -10,6 +10,7 @@
 
 import { inBatches } from "../../bytes/collections.ts";
 import { activeLoops, needsReference, windowsPerStep } from "../../config/derived.ts";
+import type { LabConfig } from "../../config/table.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
 import { LOOP_CODE } from "../loops/registry.ts";
 import type { GroupScores } from "../objective/advantages.ts";
@@ -18,7 +19,8 @@ import { stepScores } from "../objective/group-advantages.ts";
 import { type LossSettings, lossSettingsOf } from "../objective/loss-types.ts";
 import type { GradientSum } from "../optim/gradient-sum.ts";
 import { disposeSet } from "../optim/optimiser.ts";
-import { gradientSum, joinLoops, updateState } from "../optim/training-state.ts";
+import { gradientSum, joinLoops, type TrainingState, updateState } from "../optim/training-state.ts";
+import type { Run } from "../run/lab.ts";
 import {
   denominator,
   groupsInBatch,
@@ -32,16 +34,17 @@ import {
 import type { Group, GroupGradients, LoopRollouts, LossReadback, PassGroup, ScoredGroup } from "./group.ts";
 import { lossOf } from "./loop-loss.ts";
 import { sampleLoop } from "./sample.ts";
-import type { LoopOfStep, StepEvent, StepInput, Turn } from "./step-events.ts";
+import type { Step } from "./step.ts";
+import type { LoopOfStep, StepEvent, Turn } from "./step-events.ts";
 
 /**
- * Runs one step, which samples once and updates `state` numIterations × windows times. `return()` of the generator ends it
+ * Runs one step, which samples once and updates the state of the run numIterations × windows times. `return()` of the generator ends it
  * early and frees its tensors.
- * @throws LabError("cancelled") when stopped, leaving `state` as it was before the step
+ * @throws LabError("cancelled") when stopped, leaving the state as it was before the step
  */
-export async function* grpoStep(input: StepInput): AsyncGenerator<StepEvent, void> {
-  const { context, state } = input;
-  const { config, step } = context;
+export async function* grpoStep(run: Run, step: Step): AsyncGenerator<StepEvent, void> {
+  const { state } = run;
+  const { config } = step;
   const owned: Group[] = [];
   const loops: LoopOfStep[] = [];
   let gradients = new Map<LoopId, GradientSum>();
@@ -49,26 +52,26 @@ export async function* grpoStep(input: StepInput): AsyncGenerator<StepEvent, voi
   try {
     for (const id of activeLoops(config)) {
       // sample → partner → score: o₁…o_G ~ π(·|q), R_i = reward(q, o_i)
-      const drawn = await sampleLoop(input, id);
+      const drawn = await sampleLoop(run, step, id);
       owned.push(...drawn.groups);
       // advantage: A_i = (R_i − mean R) / (std R + ε), double precision
-      await context.phase("advantage", id, () => drawn.groups);
-      const scores = stepScores(drawn.groups, config, () => step);
+      await step.phase("advantage", id, () => drawn.groups);
+      const scores = stepScores(drawn.groups, config, () => step.number);
       yield { type: "scored", loop: id, groups: drawn.groups, scores };
-      loops.push(await scoredLoop(input, id, drawn, scores));
+      loops.push(await scoredLoop(state, step, id, drawn, scores));
     }
     yield { type: "sampled", loops };
 
     // loss and update for every window of the rollouts, μ times
     const windows = windowsPerStep(config);
-    const old = await laterWindowLogps(input, loops, windows);
+    const old = await laterWindowLogps(state, step, loops, windows);
     let whole = true;
     for (let index = 0; index < config.numIterations * windows; index++) {
       const turn: Turn = { pass: Math.floor(index / windows), window: index % windows, index };
       gradients = new Map(loops.map(({ id }) => [id, gradientSum(state)]));
-      const still = await stillness(input, loops);
+      const still = await stillness(state, config, loops);
       for (const loop of loops) {
-        await context.phase("loss", loop.id);
+        await step.phase("loss", loop.id);
         const known = old.get(loop.id) ?? [];
         const sum = gradients.get(loop.id) as GradientSum;
         const groups = windowOf(loop.groups, turn.window, windows).map(
@@ -78,10 +81,10 @@ export async function* grpoStep(input: StepInput): AsyncGenerator<StepEvent, voi
             still: isSilent(group) ? still : null,
           }),
         );
-        const settings = settingsOf(input, loop, groups.length, windows);
+        const settings = settingsOf(state, config, loop, groups.length, windows);
         const readbacks: LossReadback[] = [];
-        for (const batch of inBatches(groups, groupsInBatch(context))) {
-          const result = await lossOf(input, loop, batch, settings);
+        for (const batch of inBatches(groups, groupsInBatch(step))) {
+          const result = await lossOf(state, step, loop, batch, settings);
           unsummed = result.gradients;
           yield { type: "loss", turn, loop, settings, groups: batch, ...result };
           unsummed = {};
@@ -92,11 +95,11 @@ export async function* grpoStep(input: StepInput): AsyncGenerator<StepEvent, voi
         yield { type: "pass", turn, loop, settings, groups, readbacks, sum };
       }
       // update: clip, AdamW; EMA: φ ← d φ + (1 − d) θ
-      await context.phase("update", null);
+      await step.phase("update", null);
       yield { type: "gradients", turn, gradients };
       const joined = await joinLoops(gradients, config);
       gradients = new Map();
-      const report = await updateState(state, joined, config, async () => context.phase("ema", null), whole);
+      const report = await updateState(state, joined, config, async () => step.phase("ema", null), whole);
       whole &&= !report.stepped;
       yield { type: "update", turn, report, loops: joined.loops };
     }
@@ -110,15 +113,15 @@ export async function* grpoStep(input: StepInput): AsyncGenerator<StepEvent, voi
 
 /** A loop's groups with advantages and, where the loss needs it, log π_ref. */
 async function scoredLoop(
-  input: StepInput,
+  state: TrainingState,
+  step: Step,
   id: LoopId,
   drawn: LoopRollouts,
   scores: readonly GroupScores[],
 ): Promise<LoopOfStep> {
-  const { context, state } = input;
-  const referred = needsReference(context.config);
-  const references = referred ? await referenceLogps(input, drawn) : [];
-  const fromStart = referred && referenceParameters(context.config, state) === state.start;
+  const referred = needsReference(step.config);
+  const references = referred ? await referenceLogps(state, step, drawn) : [];
+  const fromStart = referred && referenceParameters(step.config, state) === state.start;
   const groups = drawn.groups.map((group, place): ScoredGroup => {
     const refLogps = references[place] ?? null;
     const startLogps = fromStart ? refLogps : (group.startLogps ?? null);
@@ -130,7 +133,8 @@ async function scoredLoop(
 
 /** Settings of the loss of one loop in one window. */
 function settingsOf(
-  { context: { config }, state }: StepInput,
+  state: TrainingState,
+  config: LabConfig,
   { id, loop, groups }: LoopOfStep,
   count: number,
   windows: number,

@@ -13,6 +13,7 @@ import { entropyControl, meanEntropy, nextEntropyState } from "../objective/entr
 import { inspectGradients } from "../optim/monitor.ts";
 import { copySet, disposeSet } from "../optim/optimiser.ts";
 import type { UpdateReport } from "../optim/training-state.ts";
+import type { Run } from "../run/lab.ts";
 import type { DrawnGroup, Group, LossReadback, PassGroup } from "./group.ts";
 import { grpoStep } from "./grpo-step.ts";
 import { gradientOfLoss } from "./loop-loss.ts";
@@ -26,7 +27,8 @@ import {
 import { clipFlags, type MeasuredLoss, measuredLoss } from "./metrics/loss-metrics.ts";
 import { judgeMetrics, sourceMetrics } from "./metrics/rollout-metrics.ts";
 import { overPasses, passMetrics, sampledMetrics } from "./metrics/step-metrics.ts";
-import type { Metrics, StepInput, StepListener, StepOutcome } from "./step-events.ts";
+import type { Step } from "./step.ts";
+import type { Metrics, StepListener, StepOutcome } from "./step-events.ts";
 
 // Converts a trained group to the record that screens, run folder and exports share.
 
@@ -101,7 +103,7 @@ function recordOf(
 }
 
 /** Makes a listener for one step. */
-type MakeListener = (input: StepInput) => StepListener;
+type MakeListener = (step: Step, run: Run) => StepListener;
 
 /** Every listener of a GRPO step, in the order in which they are called. */
 export const STEP_LISTENERS: MakeListener[] = [scoredGroups, sampledGroups, gradientReport, losses, entropyBonus];
@@ -110,13 +112,13 @@ export const STEP_LISTENERS: MakeListener[] = [scoredGroups, sampledGroups, grad
  * Runs a GRPO step with its listeners.
  * @throws LabError("cancelled") when stopped, leaving the state as it was before the step
  */
-export async function observedStep(input: StepInput): Promise<StepOutcome> {
-  const listeners = STEP_LISTENERS.map((make) => make(input));
+export async function observedStep(run: Run, step: Step): Promise<StepOutcome> {
+  const listeners = STEP_LISTENERS.map((make) => make(step, run));
   const metrics: Record<string, number> = {};
   const passes = new Map<LoopId, Metrics[]>();
   const updates: UpdateReport[] = [];
   try {
-    for await (const event of grpoStep(input)) {
+    for await (const event of grpoStep(run, step)) {
       const found: Record<string, number> = {};
       for (const listener of listeners) Object.assign(found, await listener.on(event));
       if (event.type === "update") updates.push(event.report);
@@ -144,13 +146,14 @@ function together(updates: readonly UpdateReport[]): UpdateReport {
 }
 
 /** Records of scored groups, and their rewards by source. */
-function scoredGroups({ context, order, onScored }: StepInput): StepListener {
-  const { config, step } = context;
+function scoredGroups({ config, number, emit }: Step, { order }: Run): StepListener {
   return {
     on(event) {
       if (event.type !== "scored") return undefined;
       const { loop, groups, scores } = event;
-      for (const [at, group] of groups.entries()) onScored(scoredGroup(step, group, scores[at] as GroupScores));
+      for (const [at, group] of groups.entries()) {
+        emit({ type: "drawn", group: scoredGroup(number, group, scores[at] as GroupScores) });
+      }
       const later = groups.filter(({ group }) => group >= groupsPerStep(config)).length;
       return {
         ...sourceMetrics(loop, groups, scores, order),
@@ -173,8 +176,7 @@ function sampledGroups(): StepListener {
 }
 
 /** Losses of the passes, and the records of the groups in their first pass. */
-function losses({ context, onGroup }: StepInput): StepListener {
-  const { config, step } = context;
+function losses({ config, number, emit }: Step): StepListener {
   let measured: MeasuredLoss[] = [];
   // On-policy, the shown ratios are relative to the sampling pass and measure how far the two passes differ. With dropout
   // they differ by design, so the ratios of the loss are shown.
@@ -188,7 +190,7 @@ function losses({ context, onGroup }: StepInput): StepListener {
           const readback = event.readbacks[at] as LossReadback;
           const loss = measuredLoss(shown(group, readback), readback, event.settings);
           measured.push(loss);
-          if (event.turn.pass === 0) onGroup(groupRecord(step, loss));
+          if (event.turn.pass === 0) emit({ type: "group", group: groupRecord(number, loss) });
         }
       }
       if (event.type !== "pass") return undefined;
@@ -200,7 +202,7 @@ function losses({ context, onGroup }: StepInput): StepListener {
 }
 
 /** Moves each loop's adaptive entropy bonus. It is part of the state with the update, so a stop before it changes none. */
-function entropyBonus({ context: { config }, state }: StepInput): StepListener {
+function entropyBonus({ config }: Step, { state }: Run): StepListener {
   let next = state.entropy;
   return {
     on(event) {
@@ -222,9 +224,8 @@ function entropyBonus({ context: { config }, state }: StepInput): StepListener {
  * In the first turn of steps that report their gradients: signal-to-noise, and every term's gradient norm and share of the
  * update.
  */
-function gradientReport(input: StepInput): StepListener {
-  const { state, context } = input;
-  const { config, step } = context;
+function gradientReport(step: Step, { state }: Run): StepListener {
+  const { config, number } = step;
   const norm = async (of: Parameters<typeof inspectGradients>[0]) => (await inspectGradients(of, () => "all")).norm;
   let squares: number[] = [];
   let terms: TermGradient[] = [];
@@ -237,7 +238,7 @@ function gradientReport(input: StepInput): StepListener {
   return {
     dispose,
     async on(event) {
-      if (!("turn" in event) || event.turn.index > 0 || !gradientReportDue(config, step)) return undefined;
+      if (!("turn" in event) || event.turn.index > 0 || !gradientReportDue(config, number)) return undefined;
       switch (event.type) {
         case "loss":
           squares.push((await norm(event.gradients)) ** 2);
@@ -246,8 +247,8 @@ function gradientReport(input: StepInput): StepListener {
           const { loop, groups, settings, readbacks, sum } = event;
           const ratio = signalToNoise(squares, await norm(sum));
           squares = [];
-          const pass = { loop: loop.id, groups, settings, readbacks, config, step };
-          terms.push(...(await termGradients(pass, (...changed) => gradientOfLoss(input, loop, ...changed))));
+          const pass = { loop: loop.id, groups, settings, readbacks, config, step: number };
+          terms.push(...(await termGradients(pass, (...changed) => gradientOfLoss(state, step, loop, ...changed))));
           return ratio === null ? undefined : { [`loop${loop.id}/grad_snr`]: ratio };
         }
         case "gradients": {

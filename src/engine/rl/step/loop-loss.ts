@@ -10,9 +10,8 @@ import { policyLoss } from "../objective/loss.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
 import { GradientSum } from "../optim/gradient-sum.ts";
 import { member, reachedGradients } from "../optim/optimiser.ts";
-import { gradientSum } from "../optim/training-state.ts";
+import { gradientSum, type TrainingState } from "../optim/training-state.ts";
 import { type LossTask, lossGradients } from "./backward.ts";
-import { dropoutKey, runWeights, withFeatures } from "./context.ts";
 import {
   type ActionScores,
   type Group,
@@ -21,7 +20,8 @@ import {
   type PassGroup,
   type RowRange,
 } from "./group.ts";
-import type { LoopOfStep, StepInput } from "./step-events.ts";
+import { dropoutKey, runWeights, type Step, withFeatures } from "./step.ts";
+import type { LoopOfStep } from "./step-events.ts";
 
 // The gradient of a group, computed for a range of its rollouts at a time. The loss depends on the rows only
 // through its [N, T] inputs. Its derivatives with respect to these inputs are computed once, from a forward pass
@@ -143,24 +143,22 @@ function rangeGradients(
   return reachedGradients(names, grads);
 }
 
-/** Parts of a step that a pass over its groups needs. */
-type PassInput = Pick<StepInput, "context" | "state">;
-
 /** The gradient of a loop's groups, one at a time; owned by the caller. @param auxiliary whether auxiliary losses count */
 export async function gradientOfLoss(
-  input: PassInput,
+  state: TrainingState,
+  step: Step,
   loop: LoopOfStep,
   groups: readonly PassGroup[],
   settings: LossSettings,
   auxiliary: boolean,
 ): Promise<GradientSum> {
-  const sum = gradientSum(input.state);
+  const sum = gradientSum(state);
   const score: LoopOfStep["score"] = (...about) =>
     loop
       .score(...about)
       .map(({ logps, entropies, ...rest }) => (auxiliary ? { logps, entropies, ...rest } : { logps, entropies }));
   try {
-    for (const group of groups) sum.add((await lossOf(input, { ...loop, score }, [group], settings)).gradients);
+    for (const group of groups) sum.add((await lossOf(state, step, { ...loop, score }, [group], settings)).gradients);
     return sum;
   } catch (thrown) {
     sum.dispose();
@@ -170,13 +168,14 @@ export async function gradientOfLoss(
 
 /** Loss and gradient of a few groups of a loop. */
 export async function lossOf(
-  { context, state }: PassInput,
+  state: TrainingState,
+  step: Step,
   { id, loop, score }: LoopOfStep,
   groups: readonly PassGroup[],
   settings: LossSettings,
 ): Promise<GroupGradients> {
-  const { config, model } = context;
-  const plain = runWeights(model, state.params, state.loraScale, config, dropoutKey(context, id));
+  const { config, model } = step;
+  const plain = runWeights(model, state.params, state.loraScale, config, dropoutKey(step, id));
   const weights = config.gradientCheckpointing ? recomputing(plain, state.params) : plain;
   const everything = loop.trainsLanguage?.(config) ?? true;
   const shared = {
@@ -188,7 +187,7 @@ export async function lossOf(
   };
   const places = groups.map(({ place }) => place);
   return await withFeatures(
-    context,
+    step,
     groups.map(({ row }) => row),
     async (features) => {
       // A tape cannot wait: nothing before it may keep memory.

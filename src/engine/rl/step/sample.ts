@@ -16,10 +16,11 @@ import { aboutLoop } from "../loops/abouts.ts";
 import { LOOP_CODE } from "../loops/registry.ts";
 import { stepScores } from "../objective/group-advantages.ts";
 import { member } from "../optim/optimiser.ts";
-import { runWeights } from "./context.ts";
+import type { TrainingState } from "../optim/training-state.ts";
+import type { Run } from "../run/lab.ts";
 import { drawRow } from "./data-order.ts";
 import type { ActionScores, Group, LoopRollouts } from "./group.ts";
-import type { StepInput } from "./step-events.ts";
+import { runWeights, type Step } from "./step.ts";
 
 // Chooses the frames of a clip that a step or an evaluation uses.
 
@@ -68,40 +69,40 @@ function drawnFrames(
 }
 
 /** The groups of a loop in this step; owned by the caller. */
-export async function sampleLoop(input: StepInput, id: LoopId): Promise<LoopRollouts> {
-  const { config, step } = input.context;
-  const first = await sampleGroups(input, id, 0, groupsPerStep(config));
+export async function sampleLoop(run: Run, step: Step, id: LoopId): Promise<LoopRollouts> {
+  const { config } = step;
+  const first = await sampleGroups(run, step, id, 0, groupsPerStep(config));
   const spreads = (groups: readonly Group[]) =>
-    stepScores(groups, config, () => step).map(({ zeroSpread }) => !zeroSpread);
-  return resampled(first, config.resampleRounds, spreads, (round, count) => sampleGroups(input, id, round, count));
+    stepScores(groups, config, () => step.number).map(({ zeroSpread }) => !zeroSpread);
+  return resampled(first, config.resampleRounds, spreads, (round, count) => sampleGroups(run, step, id, round, count));
 }
 
 /** Draws rows and samples a group for each, all together. @param round of dynamic sampling */
 async function sampleGroups(
-  { context, state, order, rows, onRows }: StepInput,
+  { state, order }: Run,
+  step: Step,
   id: LoopId,
   round: number,
   count: number,
 ): Promise<LoopRollouts> {
-  const { model, config, step } = context;
+  const { model, config, number, rows, emit } = step;
   const loop = LOOP_CODE[id];
   const loopOrder = order.of(id);
   const perStep = groupsPerStep(config);
-  await context.phase("sample", id);
+  await step.phase("sample", id);
   const drawn: TrainingRow[] = [];
-  const ofClips = stepRows(rows, config, step);
+  const ofClips = stepRows(rows, config, number);
   const usable = (row: TrainingRow): boolean => loop.usable(model, row, config);
   for (let group = 0; group < count; group++) {
-    const place = loopOrder.place(order.before(step) + group, step, round);
+    const place = loopOrder.place(order.before(number) + group, number, round);
     drawn.push(await drawRow(ofClips, loopOrder.rows, place, { usable, needs: loop.needs }));
   }
-  onRows({ step, loop: id, rows: drawn.map(({ summary }) => summary) });
-  return loop.rollout({ ...context, partner: partnerOf({ context, state }, id), firstGroup: round * perStep }, drawn);
+  emit({ type: "rows", rows: { step: number, loop: id, rows: drawn.map(({ summary }) => summary) } });
+  return loop.rollout({ ...step, partner: partnerOf(state, step, id), firstGroup: round * perStep }, drawn);
 }
 
 /** The partner of a loop's rewards; with `partnerScope` loop, what the loop does not train stays as at the start. */
-export function partnerOf({ context, state }: Pick<StepInput, "context" | "state">, id: LoopId): Weights {
-  const { config, model, partner } = context;
+export function partnerOf(state: TrainingState, { config, model, partner }: Step, id: LoopId): Weights {
   if (config.partnerScope === "policy") return partner;
   const trainsLanguage = LOOP_CODE[id].trainsLanguage?.(config) ?? true;
   const trainsMasks = aboutLoop(id).samples === "mask";

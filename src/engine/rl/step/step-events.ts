@@ -1,28 +1,11 @@
-/** What a step is given, and what it tells its listeners. */
-import type { RowSource } from "../../data/training-row.ts";
-import type { GroupRecord, LoopId } from "../../runs/rollouts/records.ts";
+/** What a step tells its listeners, and what they make of it. */
+import type { LoopId } from "../../runs/rollouts/records.ts";
 import type { Loop } from "../loops/loop.ts";
 import type { GroupScores } from "../objective/advantages.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
 import type { GradientSum } from "../optim/gradient-sum.ts";
-import type { StepGradients, TrainingState, UpdateReport } from "../optim/training-state.ts";
-import type { GivenRows } from "../run/events.ts";
-import type { StepContext } from "./context.ts";
-import type { RowOrder } from "./data-order.ts";
+import type { StepGradients, UpdateReport } from "../optim/training-state.ts";
 import type { Group, GroupGradients, LoopRollouts, LossReadback, PassGroup, ScoredGroup } from "./group.ts";
-
-export interface StepInput {
-  readonly context: StepContext;
-  readonly state: TrainingState;
-  readonly rows: RowSource;
-  readonly order: RowOrder;
-  /** Called with the rows of a loop as soon as they are drawn, before anything is sampled. */
-  readonly onRows: (rows: GivenRows) => void;
-  /** Called with each group as soon as it is scored; its actions are still missing. */
-  readonly onScored: (group: GroupRecord) => void;
-  /** Called with each finished group, as soon as its log-probabilities are known. */
-  readonly onGroup: (group: GroupRecord) => void;
-}
 
 export interface StepOutcome {
   readonly metrics: Readonly<Record<string, number>>;

@@ -9,19 +9,16 @@ import { ONE_PICTURE, viewed } from "../../../data/film-strip.ts";
 import { encodeRle, maskIou, type Rle } from "../../../data/mask/rle.ts";
 import { rowSize, type TrainingRow } from "../../../data/training-row.ts";
 import { LabError } from "../../../errors.ts";
-import { type EvalRow, type EvaluateLoop, evalKey } from "../../../eval/held-out.ts";
 import { normal, uniform } from "../../../gpu/random.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
 import { nearestMask } from "../../../model/preprocess/region-grid.ts";
 import type { FoundMask } from "../../../model/sam2/postprocess.ts";
 import type { Weights } from "../../../model/weights/weights.ts";
 import {
-  captionerOf,
   judgedPicture,
   likelihoodFact,
   type MaskLikelihood,
   softCaptionLoss,
-  wantedLikelihoods,
 } from "../../../policy/caption-likelihood.ts";
 import type { ImageFeatures } from "../../../policy/features.ts";
 import { maskPolicyOf } from "../../../policy/mask/mask-policies.ts";
@@ -42,18 +39,27 @@ import { EVAL_DRAWS } from "../../../runs/evaluations/evaluation-metrics.ts";
 import { coin, trainedRollouts } from "../../objective/group-advantages.ts";
 import { NO_CAPTIONER } from "../../run/start/captioner.ts";
 import { readLogProbs } from "../../step/backward.ts";
-import { groupNumber, maskDraws, type StepContext, tokenKey, withFeatures } from "../../step/context.ts";
 import type { ActionScores, AuxiliaryLoss, DrawnGroup, Group, LoopRollouts } from "../../step/group.ts";
+import { type EvalRow, type EvaluateLoop, evalKey } from "../../step/held-out.ts";
 import { dataCaptionObservations, maskMetrics, pairMetrics } from "../../step/metrics/rollout-metrics.ts";
+import {
+  captionerOf,
+  groupNumber,
+  maskDraws,
+  type Step,
+  tokenKey,
+  wantedLikelihoods,
+  withFeatures,
+} from "../../step/step.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";
 import { type ActedMasks, asked, factsOf, formOf, type Pictured, sampleMasks } from "./sample-masks.ts";
 
 // Loop 2 on held-out rows: the partner describes the greedy mask and the masks that the run's mask policy samples.
 // Scores are METEOR, the IoU of the greedy mask, and the partner's caption of the true mask.
 
-const evaluate: EvaluateLoop = async (deps, rows) => {
-  const { model, config, partner, scorer, signal } = deps;
-  const sampledMasks = await sampleMasks(deps, rows, EVAL_DRAWS, (at) => evalMaskDraws(rows[at]?.index ?? 0));
+const evaluate: EvaluateLoop = async (step, rows) => {
+  const { model, config, partner, scorer, signal } = step;
+  const sampledMasks = await sampleMasks(step, rows, EVAL_DRAWS, (at) => evalMaskDraws(rows[at]?.index ?? 0));
   for (const { actions } of sampledMasks) actions.dispose();
   const found = sampledMasks.map(({ greedy, masks }): FoundMask[] => [greedy, ...masks]);
   const pixels = found.map((own) => own.map(({ mask }) => mask));
@@ -70,7 +76,7 @@ const evaluate: EvaluateLoop = async (deps, rows) => {
     },
   );
   const pictures = rows.map(({ row, features }, at) => judgedPicture(row, features, pixels[at] ?? []));
-  const likelihoods = await wantedLikelihoods(deps, 2, pictures);
+  const likelihoods = await wantedLikelihoods(step, 2, pictures);
   return Promise.all(
     sampledMasks.map(async ({ actions: { weights }, greedy: { mask } }, at) => {
       const { row } = rows[at] as EvalRow;
@@ -110,13 +116,13 @@ export const captionMask: Loop = {
   ...REGION_ROWS,
   rollout,
   evaluate,
-  async look(context, row, features, { group, index, predictedMask }) {
+  async look(step, row, features, { group, index, predictedMask }) {
     if (predictedMask === null || row.view !== undefined) return { mask: null };
-    const outputs = await pacedPhraseOutputs(context.model, context.policy, [asked({ row, features })]);
+    const outputs = await pacedPhraseOutputs(step.model, step.policy, [asked({ row, features })]);
     try {
-      const { config } = context;
+      const { config } = step;
       const [output] = outputs.all as [PhraseOutput];
-      const actions = await maskPolicyOf(config)(output, config.numGenerations, maskDraws(context, 2, group));
+      const actions = await maskPolicyOf(config)(output, config.numGenerations, maskDraws(step, 2, group));
       const [, height, width] = actions.logits.shape as [number, number, number];
       const mask = tf.slice(actions.logits, [index, 0, 0], [1, height, width]);
       tf.dispose([actions.logits, actions.greedy]);
@@ -147,43 +153,41 @@ function sampledOf(picture: Pictured & Pick<SampledMasks, "group">, acted: Acted
 }
 
 /** One group per row: a few masks for the row's caption, each scored by the partner's caption of that mask. */
-async function rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
-  const { config } = context;
+async function rollout(step: Step, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
+  const { config } = step;
   const sampledMasks: SampledMasks[] = [];
   const starts: StartAnswer[] = [];
-  await context.phase("features", 2);
-  return withFeatures<LoopRollouts>(context, rows, async (features) => {
+  await step.phase("features", 2);
+  return withFeatures<LoopRollouts>(step, rows, async (features) => {
     const pictures = rows.map((row, group) => ({ row, group, features: features[group] as ImageFeatures }));
-    await context.phase("generate", 2);
+    await step.phase("generate", 2);
     for (const some of inBatches(pictures, config.groupsAtOnce)) {
-      const draws = (at: number) => maskDraws(context, 2, some[at]?.group ?? 0);
-      const fresh = await sampleMasks(context, some, config.numGenerations, draws);
+      const draws = (at: number) => maskDraws(step, 2, some[at]?.group ?? 0);
+      const fresh = await sampleMasks(step, some, config.numGenerations, draws);
       sampledMasks.push(...fresh.map((acted, at) => sampledOf(some[at] as (typeof some)[number], acted)));
     }
-    await context.phase("partner", 2, () => sampledMasks.map((item) => drawnOf(context, item)));
+    await step.phase("partner", 2, () => sampledMasks.map((item) => drawnOf(step, item)));
     const captions = await partnerCaptions(
-      context,
+      step,
       sampledMasks.map((item) => ({ features: item.features, masks: pixelsOf(item), ...rowSize(item.row) })),
     );
     const pictured = sampledMasks.map((item) => judgedPicture(item.row, item.features, pixelsOf(item)));
-    const likelihoods = await wantedLikelihoods(context, 2, pictured);
-    await context.phase("reward", 2, () =>
-      sampledMasks.map((item, group) => drawnOf(context, item, captions[group]?.[0])),
-    );
+    const likelihoods = await wantedLikelihoods(step, 2, pictured);
+    await step.phase("reward", 2, () => sampledMasks.map((item, group) => drawnOf(step, item, captions[group]?.[0])));
     const scores = await Promise.all(
-      sampledMasks.map((item, group) => score(context, item, captions[group] as Captions, likelihoods[group])),
+      sampledMasks.map((item, group) => score(step, item, captions[group] as Captions, likelihoods[group])),
     );
-    for (const some of inBatches(sampledMasks, config.groupsAtOnce)) await askStart(context, some, starts);
+    for (const some of inBatches(sampledMasks, config.groupsAtOnce)) await askStart(step, some, starts);
     const groups = sampledMasks.map((item, group) =>
-      groupOf(context, item, captions[group]?.[0] ?? [], scores[group] ?? [], starts[group] as StartAnswer),
+      groupOf(step, item, captions[group]?.[0] ?? [], scores[group] ?? [], starts[group] as StartAnswer),
     );
     return {
       groups,
       score: (weights, places, own) => {
         const items = places.map((place) => sampledMasks[place] as SampledMasks);
-        return scoreMasks(context, weights, own, items, (at) => {
+        return scoreMasks(step, weights, own, items, (at) => {
           const place = places[at] as number;
-          const rollouts = trainedRollouts(groups[place] as Group, context.config, context.step);
+          const rollouts = trainedRollouts(groups[place] as Group, step.config, step.number);
           return { ...(starts[place] as StartAnswer), rewards: rollouts.map(({ reward }) => reward) };
         });
       },
@@ -200,7 +204,7 @@ type Captions = readonly (readonly (string | null)[])[];
 
 /** Rewards of the partner's captions. All groups of a step are scored together, because a judge is slow. */
 async function score(
-  context: StepContext,
+  step: Step,
   item: SampledMasks,
   captions: Captions,
   likelihoods: readonly (MaskLikelihood | null)[] | undefined,
@@ -213,19 +217,19 @@ async function score(
         ...formOf(item.actions, n),
       }),
     );
-    return context.scorer.scoreGroup(facts, rewardPlan(context.config), context.signal);
+    return step.scorer.scoreGroup(facts, rewardPlan(step.config), step.signal);
   });
   return meanScores(await Promise.all(draws), captions);
 }
 
 /** The sampled masks before their rewards. @param captions [G] of the partner; missing ones are null */
-function drawnOf(context: StepContext, item: SampledMasks, captions: readonly (string | null)[] = []): DrawnGroup {
+function drawnOf(step: Step, item: SampledMasks, captions: readonly (string | null)[] = []): DrawnGroup {
   const { row, features, predicted, greedyMask } = item;
   const { id: rowId, imageId, caption, mask: givenMask } = row.summary;
-  const prompt = segmentPrompt(context.model, features, caption);
+  const prompt = segmentPrompt(step.model, features, caption);
   return {
     loop: 2,
-    group: groupNumber(context, item.group),
+    group: groupNumber(step, item.group),
     row,
     promptIds: prompt.ids,
     ...(item.actions.answers === undefined ? { answerIds: prompt.forcedIds.slice(prompt.ids.length) } : {}),
@@ -249,21 +253,21 @@ function drawnOf(context: StepContext, item: SampledMasks, captions: readonly (s
 }
 
 function groupOf(
-  context: StepContext,
+  step: Step,
   item: SampledMasks,
   captions: readonly (string | null)[],
   scored: readonly ScoredRollout[],
   start: StartAnswer,
 ): Group {
-  const { model } = context;
+  const { model } = step;
   const { row, features, actions: sampledMasks } = item;
-  const drawn = drawnOf(context, item, captions);
+  const drawn = drawnOf(step, item, captions);
   const { group } = drawn;
   const masks = pixelsOf(item);
   const caption = row.summary.caption;
   const { cut } = segmentPrompt(model, features, caption);
   const { weights } = sampledMasks;
-  const trained = trainedRollouts({ rollouts: scored, loop: 2, group }, context.config, context.step);
+  const trained = trainedRollouts({ rollouts: scored, loop: 2, group }, step.config, step.number);
   const rewards = trained.map(({ reward }) => reward);
   return {
     ...drawn,
@@ -279,7 +283,7 @@ function groupOf(
     startLogps: start.startLogps,
     policyGradient: sampledMasks.imitate === undefined && sampledMasks.chosen === undefined,
     logProbs: (other, own) => {
-      const [scores] = scoreMasks(context, other, [own], [item], () => ({ ...start, rewards }));
+      const [scores] = scoreMasks(step, other, [own], [item], () => ({ ...start, rewards }));
       return scores as ActionScores;
     },
     dispose: () => {
@@ -296,13 +300,13 @@ function groupOf(
 
 /** Log-probabilities and entropies of the groups' actions under other weights, in one batch; differentiable. */
 function scoreMasks(
-  context: StepContext,
+  step: Step,
   weights: Weights,
   features: readonly ImageFeatures[],
   items: readonly SampledMasks[],
   known: (at: number) => Pick<StartAnswer, "anchor"> & { readonly rewards: readonly (number | null)[] },
 ): ActionScores[] {
-  const { model, config } = context;
+  const { model, config } = step;
   const about = items.map((item, at) => asked({ ...item, features: features[at] as ImageFeatures }));
   const outputs = phraseOutputs(model, weights, about);
   decodeFor(
@@ -331,7 +335,7 @@ function scoreMasks(
         : [{ name: "imitation", weight: 1, value: imitate(output, rewardShares(rewards)) }]),
       ...(chosen === undefined
         ? []
-        : [pathwiseLoss(context, { ...item, features: features[at] as ImageFeatures }, chosen(output))]),
+        : [pathwiseLoss(step, { ...item, features: features[at] as ImageFeatures }, chosen(output))]),
     ];
     return { ...actions.logProbs(output), auxiliary };
   });
@@ -340,14 +344,10 @@ function scoreMasks(
 /**
  * Negative log-likelihood of the row's caption given the soft mask; the control experiment flips its sign at random.
  */
-function pathwiseLoss(
-  context: StepContext,
-  { row, group, features, greedy }: SampledMasks,
-  logits: Tensor,
-): AuxiliaryLoss {
-  const { model, config, step } = context;
+function pathwiseLoss(step: Step, { row, group, features, greedy }: SampledMasks, logits: Tensor): AuxiliaryLoss {
+  const { model, config } = step;
   const { height, width, view } = rowSize(row);
-  const captioner = captionerOf(context);
+  const captioner = captionerOf(step);
   if (captioner === undefined) throw new LabError("bad-config", NO_CAPTIONER, { subject: "likelihoodJudge" });
   if (view !== undefined && view.total > 1) {
     throw new LabError(
@@ -362,7 +362,7 @@ function pathwiseLoss(
   const region = { features, caption: row.summary.caption, height, width, cells };
   const options = { temperature: config.pixelTemperature, guard: config.logitGuard };
   const value = softCaptionLoss(model, captioner, region, logits, options);
-  return { name: "pathwise", weight: coin({ loop: 2, group: groupNumber(context, group) }, config, step), value };
+  return { name: "pathwise", weight: coin({ loop: 2, group: groupNumber(step, group) }, config, step.number), value };
 }
 
 /**
@@ -378,10 +378,10 @@ function rewardShares(rewards: readonly (number | null)[]): number[] {
 
 /** @returns [picture][draw][mask]; null for a mask that covers no visual token */
 async function partnerCaptions(
-  context: StepContext,
+  step: Step,
   pictures: readonly DescribedPicture[],
 ): Promise<readonly (readonly (readonly (string | null)[])[])[]> {
-  const { model, config, partner, signal } = context;
+  const { model, config, partner, signal } = step;
   const { partnerTemperature: temperature } = config;
   const draws = temperature === 0 ? 1 : config.partnerSamples;
   const repeated = pictures.map((picture) => ({
@@ -396,7 +396,7 @@ async function partnerCaptions(
     signal,
     ...(temperature === 0
       ? {}
-      : { sampling: { temperature, key: (picture: number, at: number) => tokenKey(context, 2, picture, at) } }),
+      : { sampling: { temperature, key: (picture: number, at: number) => tokenKey(step, 2, picture, at) } }),
   });
   return pictures.map(({ masks }, picture) =>
     Array.from({ length: draws }, (_, draw) =>
@@ -420,19 +420,15 @@ interface StartAnswer {
 }
 
 /** Adds to `answers` the answers of the run's starting weights for anchor and reference, computed in one pass. */
-async function askStart(
-  context: StepContext,
-  items: readonly (Pictured & ActedMasks)[],
-  answers: StartAnswer[],
-): Promise<void> {
-  const { model, config } = context;
+async function askStart(step: Step, items: readonly (Pictured & ActedMasks)[], answers: StartAnswer[]): Promise<void> {
+  const { model, config } = step;
   const anchored = wantsAnchor(config);
   const referred = needsReference(config) && config.reference === "start" && !config.syncRefModel;
   if (!anchored && !referred) {
     answers.push(...items.map(() => ({ anchor: null, startLogps: null })));
     return;
   }
-  const outputs = await pacedPhraseOutputs(model, context.start, items.map(asked), context.signal);
+  const outputs = await pacedPhraseOutputs(model, step.start, items.map(asked), step.signal);
   try {
     decodeFor(outputs, items, anchored);
     const startLogps = referred

@@ -1,18 +1,16 @@
 /** Masks that the mask policy samples for captions of rows, as training and evaluations use them. */
-import type { LabConfig } from "../../../config/table.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
 import { clipFact, rowSize } from "../../../data/training-row.ts";
 import { keepPace } from "../../../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
-import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import { type FoundMask, readMasks } from "../../../model/sam2/postprocess.ts";
-import type { Weights } from "../../../model/weights/weights.ts";
 import type { MaskLikelihood } from "../../../policy/caption-likelihood.ts";
 import type { ImageFeatures } from "../../../policy/features.ts";
 import { maskPolicyOf } from "../../../policy/mask/mask-policies.ts";
 import type { MaskActions, MaskDraws } from "../../../policy/mask/mask-policy.ts";
 import { type PhraseAbout, type PhraseOutput, pacedPhraseOutputs } from "../../../policy/phrase-output.ts";
 import type { RolloutFacts } from "../../../rewards/term.ts";
+import type { Step } from "../../step/step.ts";
 
 /** A row with its picture on the GPU. */
 export interface Pictured {
@@ -33,19 +31,12 @@ export function asked({ features, row }: Pictured): PhraseAbout {
   return { features, phrase: row.summary.caption, others: row.others ?? [] };
 }
 
-interface SamplingContext {
-  readonly model: Sa2vaModel;
-  readonly config: LabConfig;
-  readonly policy: Weights;
-  readonly signal?: AbortSignal | undefined;
-}
-
 /**
  * Samples the masks of a few rows in one batch. @param drawsOf random draws of the row at a place of the list
  * @throws LabError("cancelled") when the signal is aborted
  */
 export async function sampleMasks(
-  { model, config, policy, signal }: SamplingContext,
+  { model, config, policy, signal }: Step,
   pictures: readonly Pictured[],
   count: number,
   drawsOf: (at: number) => MaskDraws,

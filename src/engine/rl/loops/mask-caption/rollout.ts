@@ -7,25 +7,20 @@ import type { LabConfig } from "../../../config/table.ts";
 import { encodeRle, maskIou, type Rle } from "../../../data/mask/rle.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
 import { clipFact, rowSize } from "../../../data/training-row.ts";
-import type { EvaluateLoop } from "../../../eval/held-out.ts";
 import { tf } from "../../../gpu/tf.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import { selectMask } from "../../../model/sam2/mask-decoder.ts";
 import type { FoundMask } from "../../../model/sam2/postprocess.ts";
-import {
-  judgedPicture,
-  likelihoodFact,
-  type MaskLikelihood,
-  wantedLikelihoods,
-} from "../../../policy/caption-likelihood.ts";
+import { judgedPicture, likelihoodFact, type MaskLikelihood } from "../../../policy/caption-likelihood.ts";
 import type { ImageFeatures } from "../../../policy/features.ts";
 import { findInPictures, segmentPictures } from "../../../policy/partner.ts";
 import { type CaptionPrompt, captionPrompt, rowCells } from "../../../policy/prompts.ts";
 import { rewardPlan } from "../../../rewards/composer/plan.ts";
 import type { RolloutFacts } from "../../../rewards/term.ts";
-import { type StepContext, withFeatures } from "../../step/context.ts";
 import type { Group, LoopRollouts } from "../../step/group.ts";
+import type { EvaluateLoop } from "../../step/held-out.ts";
 import { maskMetrics } from "../../step/metrics/rollout-metrics.ts";
+import { type Step, wantedLikelihoods, withFeatures } from "../../step/step.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";
 import {
   type AnswerText,
@@ -64,38 +59,36 @@ function promptOf(
 }
 
 /** One group per row: G captions of the row's mask, each scored by the partner's mask for it. */
-async function rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
-  const { model, config } = context;
-  await context.phase("features", 1);
-  return withFeatures(context, rows, async (features) => {
-    await context.phase("generate", 1);
+async function rollout(step: Step, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
+  const { model, config } = step;
+  await step.phase("features", 1);
+  return withFeatures(step, rows, async (features) => {
+    await step.phase("generate", 1);
     const prompts = rows.map((row, group) => promptOf(model, config, row, features[group] as ImageFeatures));
-    const sampled = await sampleTexts(context, 1, rows, prompts, features);
-    await context.phase("partner", 1, () => drawnTexts(context, 1, sampled));
-    const found = await findAll(context, sampled, features);
+    const sampled = await sampleTexts(step, 1, rows, prompts, features);
+    await step.phase("partner", 1, () => drawnTexts(step, 1, sampled));
+    const found = await findAll(step, sampled, features);
     const predicted = found.map((own, group) => own.map((one) => encoded(rows[group] as TrainingRow, one)));
     const likelihoods = await wantedLikelihoods(
-      context,
+      step,
       1,
       sampled.map(({ row }, group) =>
         judgedPicture(row, features[group] as ImageFeatures, masksOf(found[group] ?? [])),
       ),
     );
-    await context.phase("reward", 1, () =>
-      drawnTexts(context, 1, sampled, (group, n) => ({ predictedMask: predicted[group]?.[n] ?? null })),
+    await step.phase("reward", 1, () =>
+      drawnTexts(step, 1, sampled, (group, n) => ({ predictedMask: predicted[group]?.[n] ?? null })),
     );
     const scored = await Promise.all(
-      sampled.map((item, group) =>
-        score(context, item, found[group] ?? [], predicted[group] ?? [], likelihoods[group]),
-      ),
+      sampled.map((item, group) => score(step, item, found[group] ?? [], predicted[group] ?? [], likelihoods[group])),
     );
-    return textRollouts(context, 1, sampled, scored);
+    return textRollouts(step, 1, sampled, scored);
   });
 }
 
 /** The partner's masks for the captions; null for an empty one. */
 async function findAll(
-  { model, config, partner }: StepContext,
+  { model, config, partner }: Step,
   sampled: readonly SampledTexts[],
   features: readonly ImageFeatures[],
 ): Promise<(FoundMask | null)[][]> {
@@ -110,7 +103,7 @@ async function findAll(
 }
 
 async function score(
-  context: StepContext,
+  step: Step,
   item: SampledTexts,
   found: readonly (FoundMask | null)[],
   predicted: readonly (Rle | null)[],
@@ -118,12 +111,12 @@ async function score(
 ): Promise<Pick<Group, "rollouts" | "metrics">> {
   const { row, completions, texts } = item;
   const facts = completions.map((completion, n) => {
-    const text = answerText(context.model, completion, texts[n] as string);
+    const text = answerText(step.model, completion, texts[n] as string);
     return factsOf(row, text, found[n] ?? null, predicted[n] ?? null, likelihoodFact(likelihoods, n));
   });
-  const scored = await context.scorer.scoreGroup(facts, rewardPlan(context.config), context.signal);
+  const scored = await step.scorer.scoreGroup(facts, rewardPlan(step.config), step.signal);
   const rollouts = scored.map(({ reward, terms }, n) => {
-    return { ...textFields(context, item, n), predictedMask: facts[n]?.predicted ?? null, reward, terms };
+    return { ...textFields(step, item, n), predictedMask: facts[n]?.predicted ?? null, reward, terms };
   });
   return { rollouts, metrics: maskMetrics(masksOf(found), row.mask) };
 }
@@ -158,10 +151,10 @@ function factsOf(
 }
 
 /** Captions of held-out rows, grounded by the partner. Scores are IoU and METEOR of the greedy caption. */
-async function evaluate(...[deps, rows]: Parameters<EvaluateLoop>): ReturnType<EvaluateLoop> {
-  const { model, partner, scorer } = deps;
+async function evaluate(...[step, rows]: Parameters<EvaluateLoop>): ReturnType<EvaluateLoop> {
+  const { model, partner, scorer } = step;
   const prompts = rows.map(({ features, cells }) => captionPrompt(model, features, cells));
-  const texts = await heldOutTexts(deps, 1, rows, prompts);
+  const texts = await heldOutTexts(step, 1, rows, prompts);
   // The true caption comes last: the partner's mask for it is compared with the policy's.
   const answered = await findInPictures(
     model,
@@ -173,7 +166,7 @@ async function evaluate(...[deps, rows]: Parameters<EvaluateLoop>): ReturnType<E
   );
   const grounded = answered.map((own) => own.slice(0, -1));
   const pictures = rows.map(({ row, features }, at) => judgedPicture(row, features, masksOf(grounded[at] ?? [])));
-  const likelihoods = await wantedLikelihoods(deps, 1, pictures);
+  const likelihoods = await wantedLikelihoods(step, 1, pictures);
   const captionGreedy = rows.map((_, at) => texts[at]?.[0]?.caption ?? "");
   const meteor = await scorer.score(
     rows.map(({ row }, at) => ({ reference: row.summary.caption, hypothesis: captionGreedy[at] as string })),

@@ -10,7 +10,7 @@ import { tf } from "../../../gpu/tf.ts";
 import type { StartAdapter } from "../../../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import type { ParameterSet, Weights } from "../../../model/weights/weights.ts";
-import { runWeights } from "../../step/context.ts";
+import { runWeights } from "../../step/step.ts";
 
 export const NO_CAPTIONER =
   "The settings take likelihoods from another checkpoint, but none is open. Open its adapter, or choose the partner or the start";

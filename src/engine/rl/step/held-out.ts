@@ -4,22 +4,21 @@
  * Also scores caption → mask IoU and mask → caption METEOR against the data set, which fall if policy and partner
  * develop a private language or the mask decoder drifts.
  */
-import { activeLoops } from "../config/derived.ts";
-import type { LabConfig } from "../config/table.ts";
-import type { RowSource, TrainingRow } from "../data/training-row.ts";
-import type { RandomKey } from "../gpu/random.ts";
-import type { Weights } from "../model/weights/weights.ts";
-import type { LikelihoodSource } from "../policy/caption-likelihood.ts";
-import { disposeFeatures, type FeatureCache, type ImageFeatures } from "../policy/features.ts";
-import { countCells, type RegionCells, rowCells } from "../policy/prompts.ts";
-import { type RewardPlan, rewardPlan, withoutJudge } from "../rewards/composer/plan.ts";
-import { type Spending, totalSpending } from "../rewards/judge/budget.ts";
-import type { RolloutFacts } from "../rewards/term.ts";
-import type { RewardScorer, ScoredRollout } from "../rewards/types.ts";
-import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
-import { EVAL_SEED, EVAL_STREAM } from "../runs/evaluations/evaluation-metrics.ts";
-import type { Drawn, JudgeUse, RewardMetric, RowPart, RowScores } from "../runs/evaluations/evaluations.ts";
-import type { RunRows } from "../runs/run-rows.ts";
+import { activeLoops } from "../../config/derived.ts";
+import type { LabConfig } from "../../config/table.ts";
+import type { TrainingRow } from "../../data/training-row.ts";
+import type { RandomKey } from "../../gpu/random.ts";
+import { disposeFeatures, type ImageFeatures } from "../../policy/features.ts";
+import { countCells, type RegionCells, rowCells } from "../../policy/prompts.ts";
+import { type RewardPlan, rewardPlan, withoutJudge } from "../../rewards/composer/plan.ts";
+import { type Spending, totalSpending } from "../../rewards/judge/budget.ts";
+import type { RolloutFacts } from "../../rewards/term.ts";
+import type { RewardScorer, ScoredRollout } from "../../rewards/types.ts";
+import { EVAL_SEED, EVAL_STREAM } from "../../runs/evaluations/evaluation-metrics.ts";
+import type { Drawn, JudgeUse, RewardMetric, RowPart, RowScores } from "../../runs/evaluations/evaluations.ts";
+import type { RunRows } from "../../runs/run-rows.ts";
+import { LOOP_IDS, type LoopId } from "../loops/abouts.ts";
+import type { Step } from "./step.ts";
 
 // The run's reward on held-out rows: composed by its reward plan, as in training.
 
@@ -127,14 +126,6 @@ export function weightedMean(values: readonly (number | null)[], weights: readon
   return total === 0 ? null : sum / total;
 }
 
-export interface EvalDeps extends Omit<LikelihoodSource, "watchLikelihood"> {
-  readonly policy: Weights;
-  readonly features: FeatureCache;
-  readonly scorer: RewardScorer;
-  readonly rows: RowSource;
-  readonly loops: Readonly<Partial<Record<LoopId, EvaluateLoop>>>;
-}
-
 /** A loop's rollouts of a row, with their scores. */
 interface LoopAnswers extends LoopFacts {
   /** The loop's `heldOut` score: of the greedy rollout, then of each sampled one. */
@@ -144,7 +135,10 @@ interface LoopAnswers extends LoopFacts {
 }
 
 /** Samples rows of the evaluation; the answer is undefined for a row that the loop cannot sample. */
-export type EvaluateLoop = (deps: EvalDeps, rows: readonly EvalRow[]) => Promise<readonly (LoopAnswers | undefined)[]>;
+export type EvaluateLoop = (step: Step, rows: readonly EvalRow[]) => Promise<readonly (LoopAnswers | undefined)[]>;
+
+/** How each loop samples held-out rows; a loop that does not has none. */
+export type EvaluatedLoops = Readonly<Partial<Record<LoopId, EvaluateLoop>>>;
 
 /** Rows that are scored together if the settings set no limit. */
 const MOST_AT_ONCE = 8;
@@ -161,17 +155,20 @@ export interface EvalRow {
 
 /**
  * Scores the rows of both parts, the report part first; rows whose mask covers no visual token are left out.
+ * @param step with rows as evaluations see them
  * @param onRows receives the number of finished rows
  * @throws LabError("held") when a reward is not available and the run must wait
  */
 export async function evaluateRows(
-  deps: EvalDeps,
+  step: Step,
+  loops: EvaluatedLoops,
   { report, selection }: Pick<RunRows, "selection" | "report">,
   onRows?: (done: number) => void,
 ): Promise<readonly RowScores[]> {
-  const { groupsAtOnce } = deps.config;
+  const { config, model, signal } = step;
+  const { groupsAtOnce } = config;
   const most = groupsAtOnce === 0 ? MOST_AT_ONCE : groupsAtOnce;
-  const own = runReward(deps.config);
+  const own = runReward(config);
   const places = [
     ...report.map((index) => ({ index, part: "report" as const })),
     ...selection.map((index) => ({ index, part: "selection" as const })),
@@ -181,14 +178,13 @@ export async function evaluateRows(
     const asked: EvalRow[] = [];
     try {
       for (const { index, part } of places.slice(from, from + most)) {
-        const row = await deps.rows(index);
-        const keepTiny = deps.config.smallRegions === "force";
-        if (countCells(rowCells(deps.model, row, keepTiny)) === 0) continue;
-        const calls = { signal: deps.signal };
-        const features = await deps.features.get(row.summary.imageId, row.rgb, row.view, calls, row.mask);
-        asked.push({ index, part, row, cells: rowCells(deps.model, row, keepTiny, features.grid), features });
+        const row = await step.rows(index);
+        const keepTiny = config.smallRegions === "force";
+        if (countCells(rowCells(model, row, keepTiny)) === 0) continue;
+        const features = await step.features.get(row.summary.imageId, row.rgb, row.view, { signal }, row.mask);
+        asked.push({ index, part, row, cells: rowCells(model, row, keepTiny, features.grid), features });
       }
-      if (asked.length > 0) scores.push(...(await scoreTogether(deps, own, asked)));
+      if (asked.length > 0) scores.push(...(await scoreTogether(step, loops, own, asked)));
     } finally {
       for (const { features } of asked) disposeFeatures(features);
     }
@@ -197,11 +193,16 @@ export async function evaluateRows(
   return scores;
 }
 
-async function scoreTogether(deps: EvalDeps, own: RunReward, asked: readonly EvalRow[]): Promise<RowScores[]> {
+async function scoreTogether(
+  step: Step,
+  loops: EvaluatedLoops,
+  own: RunReward,
+  asked: readonly EvalRow[],
+): Promise<RowScores[]> {
   const answers: [LoopId, readonly (LoopAnswers | undefined)[]][] = [];
   for (const loop of LOOP_IDS) {
-    const evaluate = deps.loops[loop];
-    if (evaluate !== undefined) answers.push([loop, await evaluate(deps, asked)]);
+    const evaluate = loops[loop];
+    if (evaluate !== undefined) answers.push([loop, await evaluate(step, asked)]);
   }
   // Concurrently, because a judge is slow.
   return Promise.all(
@@ -209,7 +210,7 @@ async function scoreTogether(deps: EvalDeps, own: RunReward, asked: readonly Eva
       const answered = answers.flatMap(([loop, all]) => (all[at] === undefined ? [] : [[loop, all[at]] as const]));
       const { id: rowId, imageId, caption } = summary;
       const parts = answered.map(([loop, answer]) => ({ ...answer.record, ...fixedScores(loop, answer) }));
-      const rewarded = await rowRewards(deps.scorer, own, Object.fromEntries(answered), deps.signal);
+      const rewarded = await rowRewards(step.scorer, own, Object.fromEntries(answered), step.signal);
       const drawn = Object.fromEntries(answered.map(([loop, answer]) => [loop, drawnOf(answer)]));
       return Object.assign({ rowId, imageId, caption, ...rewarded, drawn, part }, ...parts) as RowScores;
     }),
