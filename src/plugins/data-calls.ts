@@ -7,7 +7,7 @@ import { rolloutCalls } from "./reward-bench/rollout-calls.ts";
 import { runAddressCalls } from "./run-address/address-store.ts";
 import { suiteCalls } from "./suites/suite-calls.ts";
 
-export const DATA_CALLS: readonly ServedAt<DataPlace, unknown>[] = [
+export const DATA_CALLS: readonly ServedAt<DataPlace>[] = [
   boardCalls,
   completionCalls,
   hubCalls,

@@ -2,4 +2,4 @@
 import type { RewardPlace, ServedAt } from "../protocol/plugin-calls.ts";
 import { reportCalls } from "./suites/report-calls.ts";
 
-export const REWARD_CALLS: readonly ServedAt<RewardPlace, unknown>[] = [reportCalls];
+export const REWARD_CALLS: readonly ServedAt<RewardPlace>[] = [reportCalls];

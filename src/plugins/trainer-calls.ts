@@ -8,7 +8,7 @@ import { recomputeCalls } from "./rollout-tools/recompute-calls.ts";
 import { tryCalls } from "./try-out/try-calls.ts";
 import { tunerCalls } from "./tuner/tuner-calls.ts";
 
-export const TRAINER_CALLS: readonly ServedAt<TrainerPlace, unknown>[] = [
+export const TRAINER_CALLS: readonly ServedAt<TrainerPlace>[] = [
   benchCalls,
   cardCalls,
   clipCalls,

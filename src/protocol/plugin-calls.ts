@@ -8,7 +8,7 @@ import type { Session } from "../engine/session/session.ts";
 import type { RunStore } from "../engine/storage/store.ts";
 import type { FolderRef } from "./common.ts";
 import type { RowCalls } from "./data.ts";
-import type { Calls, Handlers } from "./rpc.ts";
+import type { Calls } from "./rpc.ts";
 
 /** The trainer once its device is open. */
 export interface TrainerPlace {
@@ -69,4 +69,7 @@ export interface RewardPlace {
 }
 
 /** Calls of a plug-in on a worker. @param place resolves when the worker is ready; rejects with the reason if it cannot be */
-export type ServedAt<Place, Served> = (place: () => Promise<Place>) => Handlers<Served>;
+export type ServedAt<Place> = (place: () => Promise<Place>) => object;
+
+/** The calls as the page makes them. */
+export type CallsOf<Served extends (place: never) => object> = ReturnType<Served>;

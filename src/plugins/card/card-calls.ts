@@ -1,15 +1,15 @@
 /** Measures the adapter on the trainer's device. */
-import type { ServedAt, TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { CallsOf, TrainerPlace } from "../../protocol/plugin-calls.ts";
 import type { CardLine, CardSizes } from "./card-line.ts";
 import { countCardLines, measureCard } from "./measure.ts";
 
-export interface CardCalls {
+export const cardCalls = (place: () => Promise<TrainerPlace>) => ({
   /** Measures the adapter. @throws LabError when the device is in use, LabError("cancelled") when the signal aborts */
-  measureCard(sizes: CardSizes, onLine: (line: CardLine, total: number) => void, signal: AbortSignal): Promise<void>;
-}
-
-export const cardCalls: ServedAt<TrainerPlace, CardCalls> = (place) => ({
-  async measureCard(sizes, onLine, signal) {
+  async measureCard(
+    sizes: CardSizes,
+    onLine: (line: CardLine, total: number) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { lab } = await place();
     await lab.whileIdle("card", async () => {
       const { device } = lab;
@@ -19,3 +19,5 @@ export const cardCalls: ServedAt<TrainerPlace, CardCalls> = (place) => ({
     });
   },
 });
+
+export type CardCalls = CallsOf<typeof cardCalls>;

@@ -3,34 +3,15 @@ import { toLabError } from "../../engine/errors.ts";
 import { openCheckpoint } from "../../engine/model/weights/checkpoint.ts";
 import type { TryWeights } from "../../engine/session/outside.ts";
 import type { FolderRef } from "../../protocol/common.ts";
-import type { ServedAt, TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { CallsOf, TrainerPlace } from "../../protocol/plugin-calls.ts";
 import { ClipFollower, type FollowTask, type OnFollow } from "./follow-clip.ts";
 import { videoShapes } from "./sam2/video-shapes.ts";
 
-export interface ClipCalls {
-  /** Why frames can only be decoded alone; null if the checkpoint in this folder has SAM2's memory. */
-  lacksMemory(folder: FolderRef): Promise<string | null>;
-  /**
-   * Follows objects through an open row that is a clip. With `resume`, a repeated call continues where the cancelled
-   * one stopped.
-   * @param memory the loaded model's folder, from which SAM2's memory is read; null decodes frames alone
-   * @throws LabError("cancelled") when the signal aborts; finished frames are kept
-   */
-  follow(
-    row: number,
-    task: FollowTask,
-    weights: TryWeights,
-    memory: FolderRef | null,
-    resume: boolean,
-    tell: OnFollow,
-    signal: AbortSignal,
-  ): Promise<void>;
-}
-
-export const clipCalls: ServedAt<TrainerPlace, ClipCalls> = (place) => {
+export const clipCalls = (place: () => Promise<TrainerPlace>) => {
   const follower = new ClipFollower();
   return {
-    async lacksMemory(ref) {
+    /** Why frames can only be decoded alone; null if the checkpoint in this folder has SAM2's memory. */
+    async lacksMemory(ref: FolderRef): Promise<string | null> {
       const { openModel } = await place();
       const { folder, close } = await openModel(ref);
       try {
@@ -42,7 +23,21 @@ export const clipCalls: ServedAt<TrainerPlace, ClipCalls> = (place) => {
         close();
       }
     },
-    async follow(row, task, from, ref, resume, tell, signal) {
+    /**
+     * Follows objects through an open row that is a clip. With `resume`, a repeated call continues where the cancelled
+     * one stopped.
+     * @param memory the loaded model's folder, from which SAM2's memory is read; null decodes frames alone
+     * @throws LabError("cancelled") when the signal aborts; finished frames are kept
+     */
+    async follow(
+      row: number,
+      task: FollowTask,
+      from: TryWeights,
+      ref: FolderRef | null,
+      resume: boolean,
+      tell: OnFollow,
+      signal: AbortSignal,
+    ): Promise<void> {
       const { lab, openModel } = await place();
       const opened = ref === null ? undefined : await openModel(ref, signal);
       const asked = { row, task, from, memory: opened?.folder, resume };
@@ -50,3 +45,5 @@ export const clipCalls: ServedAt<TrainerPlace, ClipCalls> = (place) => {
     },
   };
 };
+
+export type ClipCalls = CallsOf<typeof clipCalls>;

@@ -1,21 +1,17 @@
 /** The self-test on the trainer's device. */
 import { LabError } from "../../engine/errors.ts";
-import type { ServedAt, TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { CallsOf, TrainerPlace } from "../../protocol/plugin-calls.ts";
 import { passed, type SelfCheck } from "./self-check.ts";
 import { countChecks, selfTest } from "./self-test.ts";
 
-export interface DiagnosticsCalls {
+const seconds = (): number => performance.now() / 1000;
+
+export const diagnosticsCalls = (place: () => Promise<TrainerPlace>) => ({
   /**
    * Self-test: solves small problems with known answers.
    * @throws LabError when the device is in use, LabError("cancelled") when the signal aborts
    */
-  selfTest(onCheck: (check: SelfCheck, total: number) => void, signal: AbortSignal): Promise<void>;
-}
-
-const seconds = (): number => performance.now() / 1000;
-
-export const diagnosticsCalls: ServedAt<TrainerPlace, DiagnosticsCalls> = (place) => ({
-  async selfTest(onCheck, signal) {
+  async selfTest(onCheck: (check: SelfCheck, total: number) => void, signal: AbortSignal): Promise<void> {
     const { lab } = await place();
     const total = countChecks();
     await lab.selfTest(async (device) => {
@@ -29,3 +25,5 @@ export const diagnosticsCalls: ServedAt<TrainerPlace, DiagnosticsCalls> = (place
     });
   },
 });
+
+export type DiagnosticsCalls = CallsOf<typeof diagnosticsCalls>;

@@ -12,7 +12,7 @@ import { type ExportFiles, type ExportFormat, wholeFile } from "../../engine/exp
 import type { RolloutRecord } from "../../engine/runs/rollouts/records.ts";
 import type { RunFolder } from "../../engine/runs/run-folder.ts";
 import { withVisualTokens } from "../../engine/text/prompt.ts";
-import type { DataPlace, ServedAt } from "../../protocol/plugin-calls.ts";
+import type { CallsOf } from "../../protocol/plugin-calls.ts";
 import type { Completion, Completions } from "./completions.ts";
 import { type WrittenColumn, writeParquet } from "./parquet-write.ts";
 
@@ -125,13 +125,12 @@ function textOf(cell: Cell | undefined): string {
   return textOf(content ?? text);
 }
 
-export interface CompletionCalls {
+export const completionCalls = () => ({
   /** Completions in files of one run. @throws LabError("bad-input") as `readCompletions` */
-  completions(files: readonly { readonly path: string; readonly file: Blob }[], name: string): Promise<Completions>;
-}
-
-export const completionCalls: ServedAt<DataPlace, CompletionCalls> = () => ({
-  async completions(files, name) {
+  async completions(
+    files: readonly { readonly path: string; readonly file: Blob }[],
+    name: string,
+  ): Promise<Completions> {
     const folder = pickedFolder(files);
     return readCompletions(
       folder.paths.flatMap((path) => folder.get(path) ?? []),
@@ -139,3 +138,5 @@ export const completionCalls: ServedAt<DataPlace, CompletionCalls> = () => ({
     );
   },
 });
+
+export type CompletionCalls = CallsOf<typeof completionCalls>;

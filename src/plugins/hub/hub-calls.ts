@@ -2,7 +2,7 @@
 
 import type { StorageChoice } from "../../engine/model/weights/storage-choice.ts";
 import { heldRuns, oneAtATime } from "../../engine/storage/lock.ts";
-import type { DataPlace, ServedAt } from "../../protocol/plugin-calls.ts";
+import type { CallsOf, DataPlace } from "../../protocol/plugin-calls.ts";
 import type { RemoteAddress } from "./address.ts";
 import type { Asked } from "./listing.ts";
 
@@ -12,23 +12,18 @@ export interface RemoteCopy {
   readonly room: number;
 }
 
-export interface HubCalls {
+export const hubCalls = (place: () => Promise<DataPlace>) => ({
+  // Imported on demand: the shapes of language models come with the code that computes them, which would be four fifths
+  // of this worker.
   /**
    * Sizes of a checkpoint on a server; the page connects to no server but its own.
    * @throws LabError like `askRemote`
    */
-  remote(address: RemoteAddress): Promise<Asked>;
+  remote: async (address: RemoteAddress): Promise<Asked> => (await import("./listing.ts")).askRemote(address),
   /**
    * The copy of this checkpoint that the browser would store; null if it cannot store one, regardless of free space.
    */
-  copyOf(asked: Asked, choice: StorageChoice): Promise<RemoteCopy | null>;
-}
-
-export const hubCalls: ServedAt<DataPlace, HubCalls> = (place) => ({
-  // Imported on demand: the shapes of language models come with the code that computes them, which would be four fifths
-  // of this worker.
-  remote: async (address) => (await import("./listing.ts")).askRemote(address),
-  async copyOf({ listing, config }, choice) {
+  async copyOf({ listing, config }: Asked, choice: StorageChoice): Promise<RemoteCopy | null> {
     const [{ weightForecast }, { copyRoom, hasVersion }] = await Promise.all([
       import("../../engine/plan/weights.ts"),
       import("./folder.ts"),
@@ -43,3 +38,5 @@ export const hubCalls: ServedAt<DataPlace, HubCalls> = (place) => ({
     return { bytes, room: await oneAtATime("room", () => copyRoom(listing, choice, bytes, from)) };
   },
 });
+
+export type HubCalls = CallsOf<typeof hubCalls>;

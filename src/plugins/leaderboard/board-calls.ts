@@ -1,5 +1,5 @@
 /** Calls of the leaderboard on the data worker. */
-import type { DataPlace, ServedAt } from "../../protocol/plugin-calls.ts";
+import type { CallsOf, DataPlace } from "../../protocol/plugin-calls.ts";
 import { ledgerCsv } from "../suites/ledger.ts";
 import {
   type Board,
@@ -10,17 +10,7 @@ import {
   leaderboards,
 } from "./leaderboard.ts";
 
-export interface BoardCalls {
-  /** Stored runs by a held-out score, over the same rows. */
-  leaderboards(asked: BoardAsked): Promise<readonly Board[]>;
-  /**
-   * The rows behind a leaderboard as CSV, one column per run.
-   * @param hash hash of the rows
-   */
-  boardRows(asked: BoardAsked, hash: string): Promise<Blob>;
-}
-
-export const boardCalls: ServedAt<DataPlace, BoardCalls> = (place) => {
+export const boardCalls = (place: () => Promise<DataPlace>) => {
   let boards: BoardReader | null = null;
 
   async function entries(): Promise<BoardEntry[]> {
@@ -30,8 +20,15 @@ export const boardCalls: ServedAt<DataPlace, BoardCalls> = (place) => {
   }
 
   return {
-    leaderboards: async (asked) => leaderboards(await entries(), asked),
-    boardRows: async (asked, hash) =>
+    /** Stored runs by a held-out score, over the same rows. */
+    leaderboards: async (asked: BoardAsked): Promise<readonly Board[]> => leaderboards(await entries(), asked),
+    /**
+     * The rows behind a leaderboard as CSV, one column per run.
+     * @param hash hash of the rows
+     */
+    boardRows: async (asked: BoardAsked, hash: string): Promise<Blob> =>
       new Blob([ledgerCsv(await boardColumns(await entries(), asked, hash))], { type: "text/csv" }),
   };
 };
+
+export type BoardCalls = CallsOf<typeof boardCalls>;

@@ -15,25 +15,23 @@ import {
   type RunStore,
   type StoredFile,
 } from "../../engine/storage/store.ts";
-import type { DataPlace, ServedAt } from "../../protocol/plugin-calls.ts";
+import type { CallsOf, DataPlace } from "../../protocol/plugin-calls.ts";
 import { remoteAddress } from "../hub/address.ts";
 
-export interface RunAddressCalls {
+/** Calls of the data worker. */
+export const runAddressCalls = (place: () => Promise<DataPlace>) => ({
   /**
    * Opens the growing run of a server. Returns its id.
    * @param token token of the server; "" for none
    */
-  follow(address: string, token: string): Promise<string>;
-}
-
-/** Calls of the data worker. */
-export const runAddressCalls: ServedAt<DataPlace, RunAddressCalls> = (place) => ({
-  async follow(address, token) {
+  async follow(address: string, token: string): Promise<string> {
     const { store, runId } = await addressStore(remoteAddress(address, "").baseUrl, token);
     await (await place()).addRun(runId, store);
     return runId;
   },
 });
+
+export type RunAddressCalls = CallsOf<typeof runAddressCalls>;
 
 /** Bytes before the known end of a growing file that are read again, to notice a file that was rewritten. */
 const OVERLAP = 256;

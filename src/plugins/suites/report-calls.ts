@@ -1,6 +1,6 @@
 /** Scores an evaluation of a suite on the reward worker, which holds the WordNet table. */
 import { LabError } from "../../engine/errors.ts";
-import type { RewardPlace, ServedAt } from "../../protocol/plugin-calls.ts";
+import type { CallsOf, RewardPlace } from "../../protocol/plugin-calls.ts";
 import { suiteOf } from "./all.ts";
 import { type Evaluated, type SuiteReport, suiteReport } from "./report.ts";
 import { answerKey, type SuiteRow } from "./run-suite.ts";
@@ -8,13 +8,9 @@ import { answerKey, type SuiteRow } from "./run-suite.ts";
 /** An evaluation with the name of its suite. */
 type EvaluatedSuite = Omit<Evaluated, "suite"> & { readonly suite: string };
 
-export interface ReportCalls {
+export const reportCalls = (place: () => Promise<RewardPlace>) => ({
   /** Scores of an evaluation, with METEOR; it does not touch runs. */
-  suiteReport(evaluated: EvaluatedSuite, rows: readonly SuiteRow[]): Promise<SuiteReport>;
-}
-
-export const reportCalls: ServedAt<RewardPlace, ReportCalls> = (place) => ({
-  async suiteReport({ suite: name, ...evaluated }, rows) {
+  async suiteReport({ suite: name, ...evaluated }: EvaluatedSuite, rows: readonly SuiteRow[]): Promise<SuiteReport> {
     const { meteor } = await place();
     const suite = suiteOf(name);
     if (suite === undefined) throw new LabError("internal", `There is no suite ${name}`);
@@ -23,3 +19,5 @@ export const reportCalls: ServedAt<RewardPlace, ReportCalls> = (place) => ({
     return suiteReport({ ...evaluated, suite }, answers, tools);
   },
 });
+
+export type ReportCalls = CallsOf<typeof reportCalls>;

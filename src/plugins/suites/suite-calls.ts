@@ -2,7 +2,7 @@
 import type { EncodedImage, RgbImage } from "../../engine/data/sample.ts";
 import { badInput, LabError } from "../../engine/errors.ts";
 import type { RunStore } from "../../engine/storage/store.ts";
-import type { DataPlace, ServedAt } from "../../protocol/plugin-calls.ts";
+import type { CallsOf, DataPlace } from "../../protocol/plugin-calls.ts";
 import { suiteOf } from "./all.ts";
 import {
   evaluationColumns,
@@ -27,28 +27,7 @@ interface OpenSuite {
   readonly rowsHash: string;
 }
 
-export interface SuiteCalls {
-  /** Rows of an evaluation suite in the open files. */
-  openSuite(suite: string, split: string | null, part: SuitePart, signal: AbortSignal): Promise<OpenSuite>;
-  /**
-   * The pictures of a row of the open suite that a judge receives, as data URLs.
-   * @throws LabError like the calls for pictures
-   */
-  judgePictures(suite: string, index: number): Promise<readonly string[]>;
-  /** Opens or continues an evaluation of the open suite. Returns its id and the answers so far. */
-  openEvaluation(
-    facts: EvalFacts,
-  ): Promise<{ readonly id: string; readonly answers: readonly SuiteRow[]; readonly looks: number }>;
-  /** Finished and stopped evaluations of suites, by name. */
-  storedSuites(): Promise<readonly StoredSuite[]>;
-  deleteEvaluation(id: string): Promise<void>;
-  /** Finished evaluations of the same rows as one table. @throws LabError("bad-input") naming one of other rows */
-  ledger(ids: readonly string[], format: "csv" | "parquet"): Promise<Blob>;
-  keepAnswers(id: string, rows: readonly SuiteRow[]): Promise<void>;
-  keepReport(id: string, report: SuiteReport): Promise<void>;
-}
-
-export const suiteCalls: ServedAt<DataPlace, SuiteCalls> = (place) => {
+export const suiteCalls = (place: () => Promise<DataPlace>) => {
   let suite: SuiteRows | null = null;
   const evaluations = new Map<string, EvalFolder>();
   const openStore = (): Promise<RunStore> => place().then(({ store }) => store("evaluations"));
@@ -73,7 +52,8 @@ export const suiteCalls: ServedAt<DataPlace, SuiteCalls> = (place) => {
   }
 
   return {
-    async openSuite(name, split, part, signal) {
+    /** Rows of an evaluation suite in the open files. */
+    async openSuite(name: string, split: string | null, part: SuitePart, signal: AbortSignal): Promise<OpenSuite> {
       const wanted = suiteOf(name);
       if (wanted === undefined) throw new LabError("internal", `There is no suite ${name}`);
       const { files, sources } = await place();
@@ -87,8 +67,16 @@ export const suiteCalls: ServedAt<DataPlace, SuiteCalls> = (place) => {
       const { items, leftOut } = suite;
       return { items, leftOut, rowsHash: await suiteRowsHash(wanted, items) };
     },
-    judgePictures: async (name, index) => rowPictures(name, await seenRow(index)),
-    async openEvaluation(facts) {
+    /**
+     * The pictures of a row of the open suite that a judge receives, as data URLs.
+     * @throws LabError like the calls for pictures
+     */
+    judgePictures: async (name: string, index: number): Promise<readonly string[]> =>
+      rowPictures(name, await seenRow(index)),
+    /** Opens or continues an evaluation of the open suite. Returns its id and the answers so far. */
+    async openEvaluation(
+      facts: EvalFacts,
+    ): Promise<{ readonly id: string; readonly answers: readonly SuiteRow[]; readonly looks: number }> {
       const id = await evalId(facts);
       const store = await openStore();
       const folder = await openEvalFolder(store, id, facts);
@@ -96,20 +84,24 @@ export const suiteCalls: ServedAt<DataPlace, SuiteCalls> = (place) => {
       evaluations.set(id, folder);
       return { id, answers: [...folder.answers.values()], looks: looksAt(facts, id, await allFinished(store)) };
     },
-    async storedSuites() {
+    /** Finished and stopped evaluations of suites, by name. */
+    async storedSuites(): Promise<readonly StoredSuite[]> {
       const store = await openStore();
       return storedSuites(store, await store.names(""));
     },
-    async deleteEvaluation(id) {
+    async deleteEvaluation(id: string): Promise<void> {
       evaluations.delete(id);
       await (await openStore()).remove(id);
     },
-    async ledger(ids, format) {
+    /** Finished evaluations of the same rows as one table. @throws LabError("bad-input") naming one of other rows */
+    async ledger(ids: readonly string[], format: "csv" | "parquet"): Promise<Blob> {
       const store = await openStore();
       const columns = (await Promise.all(ids.map((id) => evaluationColumns(store, id)))).flat();
       return new Blob([format === "csv" ? ledgerCsv(columns) : ledgerParquet(columns)]);
     },
-    keepAnswers: async (id, rows) => evaluation(id).add(rows),
-    keepReport: async (id, report) => evaluation(id).report(report),
+    keepAnswers: async (id: string, rows: readonly SuiteRow[]): Promise<void> => evaluation(id).add(rows),
+    keepReport: async (id: string, report: SuiteReport): Promise<void> => evaluation(id).report(report),
   };
 };
+
+export type SuiteCalls = CallsOf<typeof suiteCalls>;

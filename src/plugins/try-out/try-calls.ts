@@ -1,7 +1,7 @@
 /** Questions to the model on the trainer. */
 import type { TowerPart } from "../../engine/policy/features.ts";
 import type { TryWeights } from "../../engine/session/outside.ts";
-import type { ServedAt, TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { CallsOf, TrainerPlace } from "../../protocol/plugin-calls.ts";
 import { askSession, type TryAnswer, type TryPhase, type TryTask } from "./answer-question.ts";
 import { type TryPicture, tryPicture } from "./picture.ts";
 
@@ -10,25 +10,23 @@ export interface Tried {
   readonly seconds: number;
 }
 
-export interface TryCalls {
+const seconds = (): number => performance.now() / 1000;
+
+export const tryCalls = (place: () => Promise<TrainerPlace>) => ({
   /** One question about a picture. @param maxTiles upper limit of tiles; null is the model's own */
-  tryOut(
+  async tryOut(
     picture: TryPicture,
     task: TryTask,
     weights: TryWeights,
     maxTiles: number | null,
     onPhase: (phase: TryPhase, part?: TowerPart) => void,
     signal: AbortSignal,
-  ): Promise<Tried>;
-}
-
-const seconds = (): number => performance.now() / 1000;
-
-export const tryCalls: ServedAt<TrainerPlace, TryCalls> = (place) => ({
-  async tryOut(picture, task, weights, maxTiles, onPhase, signal) {
+  ): Promise<Tried> {
     const { lab, rows } = await place();
     const began = seconds();
     const asked = { picture: await tryPicture(picture, rows), task, from: weights, maxTiles: maxTiles ?? undefined };
     return { answer: await askSession(lab, asked, onPhase, signal), seconds: seconds() - began };
   },
 });
+
+export type TryCalls = CallsOf<typeof tryCalls>;

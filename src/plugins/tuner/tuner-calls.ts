@@ -1,7 +1,7 @@
 /** Reads, measures and imports the table of kernel forms of the trainer's adapter. */
 import { seenShapes } from "../../engine/gpu/forms/active.ts";
 import type { TuningTable } from "../../engine/tuning/table.ts";
-import type { ServedAt, TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { CallsOf, TrainerPlace } from "../../protocol/plugin-calls.ts";
 import { tuneKernels } from "./tuner.ts";
 
 /** The measured forms of kernels. */
@@ -11,34 +11,30 @@ export interface TuningReport {
   readonly missing: number;
 }
 
-export interface TunerCalls {
-  tuning(): Promise<TuningReport>;
-  /**
-   * Measures the forms of computed shapes: those without an entry, or all.
-   * @throws LabError when the device is in use, LabError("cancelled") when the signal aborts; finished measurements are
-   * kept
-   */
-  tune(
-    again: boolean,
-    onBucket: (done: number, total: number, bucket: string) => void,
-    signal: AbortSignal,
-  ): Promise<void>;
-  /** Imports a tuning table from JSON. @throws LabError naming the file and what is invalid */
-  takeTable(json: string, file: string): Promise<void>;
-}
-
-export const tunerCalls: ServedAt<TrainerPlace, TunerCalls> = (place) => ({
-  async tuning() {
+export const tunerCalls = (place: () => Promise<TrainerPlace>) => ({
+  async tuning(): Promise<TuningReport> {
     const { lab } = await place();
     const table = await lab.forms.table();
     const known = new Set(table.entries.map(({ bucket }) => bucket));
     return { table, missing: seenShapes().filter(({ bucket }) => !known.has(bucket)).length };
   },
-  async tune(again, onBucket, signal) {
+  /**
+   * Measures the forms of computed shapes: those without an entry, or all.
+   * @throws LabError when the device is in use, LabError("cancelled") when the signal aborts; finished measurements are
+   * kept
+   */
+  async tune(
+    again: boolean,
+    onBucket: (done: number, total: number, bucket: string) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { lab } = await place();
     await tuneKernels(lab, again, { onBucket, signal });
   },
-  async takeTable(json, file) {
+  /** Imports a tuning table from JSON. @throws LabError naming the file and what is invalid */
+  async takeTable(json: string, file: string): Promise<void> {
     await (await place()).lab.forms.take(json, file);
   },
 });
+
+export type TunerCalls = CallsOf<typeof tunerCalls>;
