@@ -9,6 +9,7 @@ import { report, startLab } from "./clients/lab.ts";
 import { followCauses, followSettings, openDemo } from "./clients/loading.ts";
 import { findInterrupted, followDeletions } from "./clients/run/interrupted.ts";
 import { followAwaited } from "./clients/run/resume.ts";
+import { followOthers } from "./clients/run/run-reads.ts";
 import { providePanels } from "./components/place/place.tsx";
 import { askBeforeLeaving } from "./frame/leaving.ts";
 import { followTheme, refuseFrame } from "./frame/theme.ts";
@@ -25,6 +26,7 @@ if (!refuseFrame(root)) {
   followCauses();
   followDeletions();
   followAwaited();
+  followOthers();
   askBeforeLeaving();
   followOtherTabs(() => report(findInterrupted()));
   recallJudgeKey();

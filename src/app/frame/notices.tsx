@@ -1,11 +1,10 @@
 /** Notices below the screen: each says what happened and offers what to do about it. */
 import { type ReactNode, useEffect, useState } from "react";
-import { Lru, remember } from "../../engine/bytes/collections.ts";
-import type { RunManifest } from "../../engine/runs/manifest.ts";
-import { lab, report } from "../clients/lab.ts";
+import { report } from "../clients/lab.ts";
 import { builtInRows, demoRows, openBuiltInRows, restartTrainer } from "../clients/loading.ts";
 import { deleteRun, findInterrupted, forgetInterrupted, untilReleased } from "../clients/run/interrupted.ts";
 import { resumeAndShow, useResumeNeeds } from "../clients/run/resume.ts";
+import { readRun } from "../clients/run/run-reads.ts";
 import { useRowsOpen } from "../components/rollout/use-viewed-run.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconClose, IconPlay, IconStop } from "../components/ui/icons.tsx";
@@ -13,6 +12,7 @@ import { openKept, openRowsOf } from "../components/upload/pickers.tsx";
 import { IMPORT, type KeptFolder, keptFolders } from "../components/upload/take-files.ts";
 import { useAsync } from "../components/use-async.ts";
 import { jobKind, startJob, useRunning } from "../stores/jobs.ts";
+import { useRead } from "../stores/reads.ts";
 import { navigate, useRoute } from "../stores/route.ts";
 import { useOtherTabs } from "../stores/run/other-tabs.ts";
 import { isActive, useRun } from "../stores/run/run.ts";
@@ -136,12 +136,6 @@ function ImportingNotice(): ReactNode {
   );
 }
 
-const manifests = new Lru<string, Promise<RunManifest>>(100);
-
-/** The manifest of a run that is shown; kept, because its data does not change. */
-const manifestOf = (runId: string): Promise<RunManifest> =>
-  remember(manifests, runId, async () => (await lab().data.run(runId)).run.manifest);
-
 /**
  * Says once that the rows of the shown run are not open, with a button that opens them. Rows that come with the page open
  * by themselves, unless they would replace rows of the user or those of a run in progress.
@@ -157,7 +151,7 @@ function MissingData(): ReactNode {
   const name = useSession(({ dataInfo }) => dataInfo?.name);
   const own = name !== undefined && builtInRows(name) === undefined;
   const runId = screen === "train" ? (asked ?? live ?? recorded ?? null) : null;
-  const manifest = useAsync(runId, manifestOf).value ?? null;
+  const manifest = useRead(runId === null ? null : readRun(runId)).value?.run.manifest ?? null;
   const open = useRowsOpen(manifest);
   const [hidden, setHidden] = useState<string | null>(null);
   const missing = manifest !== null && open === false && !opening && name !== undefined ? manifest.data.name : null;

@@ -59,18 +59,14 @@ export interface SessionState {
   readonly plan: RunPlan | null;
   /** The recorded run served with the page, shown until another run exists; undefined until the page knows whether it has one. */
   readonly recordedRun: string | null | undefined;
-  /** Runs that are computed elsewhere, opened by address or in a folder. */
-  readonly followedRuns: readonly string[];
+  /** Runs that were opened from elsewhere: exported ones that were dropped, and growing ones at an address. */
+  readonly elsewhere: Readonly<Record<string, "dropped" | "address">>;
   /** A run that the last visit left unfinished, until it is resumed or dismissed. */
   readonly interrupted: RunDigest | null;
   /** The newest stored run when the page looked for an interrupted one. */
   readonly newest: { readonly id: string; readonly title: string } | null;
   /** Runs that another tab trains; for a moment after it ended, also that of this page. */
   readonly otherTabs: readonly string[];
-  /** Number of runs that other tabs deleted since the page opened. */
-  readonly deletedElsewhere: number;
-  /** Exported runs that were dropped here. */
-  readonly importedRuns: readonly string[];
   readonly problems: readonly Problem[];
   readonly theme: Theme;
 }
@@ -97,12 +93,10 @@ export const useSession = create<SessionState>()(() => ({
   preset: "demo",
   plan: null,
   recordedRun: undefined,
-  followedRuns: [],
+  elsewhere: {},
   interrupted: null,
   newest: null,
   otherTabs: [],
-  deletedElsewhere: 0,
-  importedRuns: [],
   problems: [],
   theme: remembered("theme", "system", isTheme),
 }));
@@ -122,6 +116,11 @@ export function addProblem(error: Omit<Problem, "id" | "times">): void {
 
 export function dismissProblem(id: number): void {
   useSession.setState(({ problems }) => ({ problems: problems.filter((problem) => problem.id !== id) }));
+}
+
+/** Names a run that was opened from elsewhere. */
+export function addElsewhere(id: string, from: SessionState["elsewhere"][string]): void {
+  useSession.setState(({ elsewhere }) => ({ elsewhere: { ...elsewhere, [id]: from } }));
 }
 
 /** Takes problems of these causes off the list, because the causes are gone. */

@@ -1,11 +1,12 @@
 import { type CSSProperties, Fragment, type ReactNode } from "react";
-import { lab } from "../../app/clients/lab.ts";
+import { readEvaluations } from "../../app/clients/run/run-reads.ts";
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { useAsync } from "../../app/components/use-async.ts";
-import { useRun } from "../../app/stores/run/run.ts";
+import { readOnce } from "../../app/stores/reads.ts";
 import type { StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
+import type { RunDigest } from "../../engine/runs/library/digest.ts";
 import styles from "./compare.module.css";
 import { type ComparedRow, differenceRows, heldOutRows } from "./difference-rows.ts";
 import { HeldOutSides } from "./held-out-sides.tsx";
@@ -13,25 +14,19 @@ import { SideBySide } from "./side-by-side.tsx";
 
 type Scores = ReadonlyMap<string, readonly StoredEvaluation[]>;
 
-/** Held-out scores of stored runs, read again after each further evaluation. @param key their ids, separated by commas */
-function useScores(key: string): Scores {
-  const arrived = useRun((run) => run.evaluations);
+/** Held-out scores of stored runs, read again after each further evaluation. */
+function useScores(runs: readonly RunDigest[]): Scores {
   const { value } = useAsync(
-    key,
+    runs.map(({ manifest }) => manifest.id).join(),
     async (ids) => {
       const evaluations = new Map<string, readonly StoredEvaluation[]>();
       for (const id of ids.split(",")) {
         // The curves report a run that cannot be read.
-        evaluations.set(
-          id,
-          await lab()
-            .data.evaluations(id)
-            .catch(() => []),
-        );
+        evaluations.set(id, await readOnce(readEvaluations(id)).catch(() => []));
       }
       return evaluations;
     },
-    [arrived],
+    [runs.map(({ evaluated }) => evaluated.length).join()],
   );
   return value ?? NONE;
 }
@@ -44,7 +39,7 @@ const NONE: Scores = new Map();
  */
 export default function Comparison({ runs, onClose }: Places["compare"]): ReactNode {
   const manifests = runs.map(({ manifest }) => manifest);
-  const evaluations = useScores(manifests.map(({ id }) => id).join(","));
+  const evaluations = useScores(runs);
   const scores = heldOutRows(
     runs.map(({ manifest, best }) => ({ evaluations: evaluations.get(manifest.id) ?? [], best })),
   );

@@ -1,15 +1,16 @@
 /** Curves of stored runs on one set of charts: one metric each, with one line per run. */
 import { type ReactNode, useMemo, useState, useSyncExternalStore } from "react";
-import { lab } from "../../app/clients/lab.ts";
+import { readRun } from "../../app/clients/run/run-reads.ts";
 import { ChartOptions, MetricPicker, SaveCsv } from "../../app/components/charts/curve-controls.tsx";
 import { AllSteps, ChartGrid } from "../../app/components/charts/live-chart.tsx";
 import { alongAxis, loggedText, type MetricSource, otherMetrics } from "../../app/components/charts/series.ts";
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { useAsync } from "../../app/components/use-async.ts";
+import { readOnce } from "../../app/stores/reads.ts";
 import { linkTo, navigate, useRoute } from "../../app/stores/route.ts";
 import type { Axis } from "../../app/stores/route-text.ts";
-import { fillMetrics, metricStore } from "../../app/stores/run/metrics.ts";
+import { metricStore } from "../../app/stores/run/metrics.ts";
 import { toLabError } from "../../engine/errors.ts";
 import { LOOPS } from "../../engine/rl/loops/abouts.ts";
 import type { StepNote } from "../../engine/runs/notes.ts";
@@ -36,7 +37,7 @@ function useCurves(
     let first: string | null = null;
     for (const id of ids.split(",")) {
       try {
-        fillMetrics(id, (await lab().data.run(id)).metrics);
+        await readOnce(readRun(id));
       } catch (thrown) {
         first ??= `${id}: ${toLabError(thrown).message}`;
       }

@@ -1,6 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { lab } from "../../app/clients/lab.ts";
-import { storedGroups } from "../../app/components/rollout/group-source.ts";
+import { readGroups, readRun } from "../../app/clients/run/run-reads.ts";
 import { advantageScale, GroupTitle } from "../../app/components/rollout/group-title.tsx";
 import { RolloutCard } from "../../app/components/rollout/rollout-card.tsx";
 import { sortRollouts } from "../../app/components/rollout/rollout-view.ts";
@@ -9,6 +8,7 @@ import { Button } from "../../app/components/ui/button.tsx";
 import { Select } from "../../app/components/ui/controls.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { useAsync } from "../../app/components/use-async.ts";
+import { readOnce, useRead } from "../../app/stores/reads.ts";
 import { navigate } from "../../app/stores/route.ts";
 import type { GroupRecord } from "../../engine/runs/rollouts/records.ts";
 import type { NamedRun } from "./chart-specs.ts";
@@ -29,20 +29,19 @@ export function SideBySide({ runs }: { readonly runs: readonly NamedRun[] }): Re
   const [first, ...others] = runs as readonly [NamedRun, ...NamedRun[]];
   const [asked, setAsked] = useState(NEAREST);
   const [picked, setChosen] = useState<string | null>(null);
-  const steps = useSteps(first.id);
+  const { value: own, problem } = useRead(readRun(first.id));
+  const steps = own?.groupSteps;
   // Opens on a row that all of them sampled, if there is one.
   const shared = useAsync(others.length === 0 ? null : runs.map(({ id }) => id).join(), (_, signal) =>
     findShared(first, others, signal),
   );
   const start = asked.around === null ? (shared.value ?? null) : null;
   const chosen = picked ?? (start === null ? null : groupKey(start));
-  const around = asked.around ?? start?.step ?? (shared.loading ? null : (steps.value?.at(-1) ?? null));
-  const step = around === null ? null : (searchOrder(steps.value ?? [], around, asked.towards)[0] ?? around);
-  const groups = useAsync(step === null ? null : `${first.id} ${step}`, () =>
-    storedGroups.step(first.id, step as number),
-  );
+  const around = asked.around ?? start?.step ?? (shared.loading ? null : (steps?.at(-1) ?? null));
+  const step = around === null ? null : (searchOrder(steps ?? [], around, asked.towards)[0] ?? around);
+  const groups = useRead(step === null ? null : readGroups(first.id, step));
   const group = groups.value?.find((own) => groupKey(own) === chosen) ?? groups.value?.[0];
-  if (steps.value?.length === 0) return null;
+  if (steps?.length === 0) return null;
   return (
     <Panel
       title="Rollouts side by side"
@@ -65,7 +64,7 @@ export function SideBySide({ runs }: { readonly runs: readonly NamedRun[] }): Re
         <Side
           run={first}
           group={group ?? null}
-          problem={steps.problem ?? groups.problem}
+          problem={problem ?? groups.problem}
           onStep={step === null ? null : (towards) => setAsked({ around: step, towards })}
         />
         {group !== undefined &&
@@ -88,13 +87,13 @@ function OtherSide(props: {
 }): ReactNode {
   const { run, like, otherStep = false } = props;
   const [asked, setAsked] = useState<Asked>({ around: like.step, towards: "nearest" });
-  const steps = useSteps(run.id);
-  const order = searchOrder(steps.value ?? [], asked.around ?? like.step, asked.towards).filter(
+  const steps = useRead(readRun(run.id));
+  const order = searchOrder(steps.value?.groupSteps ?? [], asked.around ?? like.step, asked.towards).filter(
     (step) => !otherStep || step !== like.step,
   );
   const key = `${run.id} ${asked.around} ${asked.towards}`;
   const found = useAsync(steps.value === undefined ? null : key, (_, signal) =>
-    findDraw(order, like, (step) => storedGroups.step(run.id, step), signal),
+    findDraw(order, like, (step) => readOnce(readGroups(run.id, step)), signal),
   );
   const { value: group = null } = found;
   return (
@@ -166,11 +165,7 @@ function Side(props: {
   );
 }
 
-const stepsOf = async (runId: string): Promise<readonly number[]> => (await lab().data.run(runId)).groupSteps;
-
-function useSteps(runId: string) {
-  return useAsync(runId, stepsOf);
-}
+const stepsOf = async (runId: string): Promise<readonly number[]> => (await readOnce(readRun(runId))).groupSteps;
 
 /** Steps of each run that are searched for a shared row. */
 const SEARCHED = 16;
@@ -186,13 +181,13 @@ async function findShared(
   // Runs of one seed draw equal rows at equal steps, so steps that all have come first.
   const common = own.filter((step) => theirs.every(({ steps }) => steps.includes(step)));
   for (const step of [...new Set([...common.reverse(), ...[...own].reverse()])].slice(0, SEARCHED)) {
-    for (const group of await storedGroups.step(first.id, step)) {
+    for (const group of await readOnce(readGroups(first.id, step))) {
       const found = await Promise.all(
         theirs.map(({ id, steps }) =>
           findDraw(
             searchOrder(steps, step, "nearest").slice(0, SEARCHED),
             group,
-            (at) => storedGroups.step(id, at),
+            (at) => readOnce(readGroups(id, at)),
             signal,
           ),
         ),

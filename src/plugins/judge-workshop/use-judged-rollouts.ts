@@ -1,6 +1,7 @@
-import { storedGroups } from "../../app/components/rollout/group-source.ts";
+import { readGroups } from "../../app/clients/run/run-reads.ts";
 import { useViewedRun } from "../../app/components/rollout/use-viewed-run.ts";
 import { useAsync } from "../../app/components/use-async.ts";
+import { readOnce } from "../../app/stores/reads.ts";
 import { useRun } from "../../app/stores/run/run.ts";
 import { finishedSteps, type ReadSteps, readSteps } from "./judged-steps.ts";
 
@@ -11,11 +12,11 @@ export function useJudgedRollouts(): ReadSteps {
   const run = useViewedRun();
   const done = useRun((state) => state.step);
   const runId = run?.runId ?? null;
-  const steps = finishedSteps(run?.steps ?? [], run?.live === true ? done : null);
+  const steps = finishedSteps(run?.steps ?? [], run?.source === "live" ? done : null);
   // The source caches steps: a new step costs one file.
   const { value } = useAsync(
     steps.length === 0 ? null : runId,
-    (id, signal) => readSteps((step) => storedGroups.step(id, step), steps, signal),
+    (id, signal) => readSteps((step) => readOnce(readGroups(id, step)), steps, signal),
     [steps.join()],
   );
   return value ?? NOTHING;

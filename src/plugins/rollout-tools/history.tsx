@@ -1,7 +1,7 @@
 /** The same row at every step that sampled it. */
 import { type ReactNode, useMemo, useState } from "react";
+import { unreadText } from "../../app/clients/run/run-reads.ts";
 import { MaskFigure } from "../../app/components/mask/mask-figure.tsx";
-import { unreadText } from "../../app/components/rollout/group-source.ts";
 import { figureLabel, GIVEN_AND_ANSWER, layersOf, sortRollouts } from "../../app/components/rollout/rollout-view.ts";
 import { groupKey, useAllGroups, type ViewedRun } from "../../app/components/rollout/use-viewed-run.ts";
 import { Button } from "../../app/components/ui/button.tsx";

@@ -247,14 +247,18 @@ function Repeated<T>(props: {
   const { run, step, id, about, label, work, children } = props;
   const active = useRun(({ state }) => isActive(state));
   const missing = useBlocker(loadedBlocker);
-  const { manifest, otherTabs } = run;
+  const { manifest, source, writable } = run;
   const name = `${id} of ${run.runId}`;
   const kind = useMemo(() => jobKind<number | null, T>(name), [name]);
   const job = useJob(kind);
   // It occupies the trainer, so it ends with its panel.
   useEffect(() => () => stopJob(kind), [kind]);
   if (manifest === null) return null;
-  const blocker = active ? "Stop the run first" : otherTabs ? "This run is training in another tab" : missing;
+  const blocker = active
+    ? "Stop the run first"
+    : source === "stored" && !writable
+      ? "This run is training in another tab"
+      : missing;
   const start = async (): Promise<void> => {
     try {
       await startJob(kind, null, async (signal, show) => {

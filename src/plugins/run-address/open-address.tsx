@@ -5,7 +5,7 @@ import { TextInput } from "../../app/components/ui/controls.tsx";
 import { PanelButton } from "../../app/components/ui/panel/panel-button.tsx";
 import { jobKind, startJob, useRunning } from "../../app/stores/jobs.ts";
 import { navigate } from "../../app/stores/route.ts";
-import { useSession } from "../../app/stores/session.ts";
+import { addElsewhere } from "../../app/stores/session.ts";
 import type { RunAddressCalls } from "./address-store.ts";
 
 const OPEN = jobKind<true, string>("opening of a run by its address");
@@ -18,7 +18,7 @@ export default function OpenAddress(): ReactNode {
   const open = async (): Promise<void> => {
     const call = () => pluginCalls<RunAddressCalls>("data").follow(address, token.trim());
     const run = await startJob(OPEN, true, call);
-    useSession.setState(({ followedRuns }) => ({ followedRuns: [...new Set([...followedRuns, run])] }));
+    addElsewhere(run, "address");
     navigate({ screen: "train", run, step: null, rollout: null });
     setToken("");
   };

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { useRunBlocker } from "../../app/clients/run/blockers.ts";
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
@@ -7,7 +8,8 @@ import styles from "../../app/screens/runs/board.module.css";
 import { linkTo } from "../../app/stores/route.ts";
 
 /** Runs that are read-only here: served with the page, dropped, behind an address, or in a folder. */
-export default function RunsElsewhere({ runs, blockerOf, onFork }: Places["runs-elsewhere"]): ReactNode {
+export default function RunsElsewhere({ runs, onFork }: Places["runs-elsewhere"]): ReactNode {
+  const blockerOf = useRunBlocker();
   if (runs.length === 0) return null;
   return (
     <Panel title="Read-only runs">
@@ -38,7 +40,7 @@ export default function RunsElsewhere({ runs, blockerOf, onFork }: Places["runs-
                   <td>{none ? "none, so it cannot be forked" : checkpoints.join(", ")}</td>
                   <td>
                     {!none && (
-                      <Button blocker={blockerOf(run)} onClick={() => onFork(run)}>
+                      <Button blocker={blockerOf(manifest.id, null)} onClick={() => onFork(run)}>
                         Fork…
                       </Button>
                     )}

@@ -5,17 +5,19 @@ import { Button } from "../../app/components/ui/button.tsx";
 import { TextInput } from "../../app/components/ui/controls.tsx";
 import { IconClose } from "../../app/components/ui/icons.tsx";
 import { PanelButton } from "../../app/components/ui/panel/panel-button.tsx";
+import { outdateRun } from "../../app/stores/reads.ts";
 import { navigate } from "../../app/stores/route.ts";
-import { knowNotes } from "../../app/stores/run/notes.ts";
 import { MOST_STEP_TEXT, type StepNote } from "../../engine/runs/notes.ts";
 
 /** A button that lists the notes at steps of a run and adds one to the step that is shown. */
-export default function StepNotes({ runId, notes, step, readOnly }: Places["curves"]): ReactNode {
+export default function StepNotes({ run: { runId, notes, writable }, step }: Places["curves"]): ReactNode {
   const id = useId();
   const [text, setText] = useState("");
-  if (readOnly && notes.length === 0) return null;
-  const save = async (steps: readonly StepNote[]): Promise<void> =>
-    knowNotes(runId, (await lab().data.setNotes(runId, { steps })).steps);
+  if (!writable && notes.length === 0) return null;
+  const save = async (steps: readonly StepNote[]): Promise<void> => {
+    await lab().data.setNotes(runId, { steps });
+    outdateRun(runId);
+  };
   return (
     <PanelButton
       label={`Notes${notes.length === 0 ? "" : ` · ${notes.length}`}`}
@@ -29,7 +31,7 @@ export default function StepNotes({ runId, notes, step, readOnly }: Places["curv
               Step {note.step}
             </Button>
             <span className="grow anywhere">{note.text}</span>
-            {!readOnly && (
+            {writable && (
               <Button
                 kind="quiet"
                 icon={<IconClose size={12} />}
@@ -40,7 +42,7 @@ export default function StepNotes({ runId, notes, step, readOnly }: Places["curv
           </li>
         ))}
       </ul>
-      {!readOnly && (
+      {writable && (
         <form
           className="grid gap-1"
           onSubmit={(event) => {

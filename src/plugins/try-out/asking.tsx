@@ -1,8 +1,8 @@
-import type { ReactNode } from "react";
-import { lab, report } from "../../app/clients/lab.ts";
-import { useAsync } from "../../app/components/use-async.ts";
+import { type ReactNode, useEffect } from "react";
+import { RUNS } from "../../app/clients/run/run-reads.ts";
+import { useRead } from "../../app/stores/reads.ts";
 import { isActive, useRun } from "../../app/stores/run/run.ts";
-import { useSession } from "../../app/stores/session.ts";
+import { addProblem, useSession } from "../../app/stores/session.ts";
 import { useTry } from "../../app/stores/try-out.ts";
 import type { TryWeights } from "../../engine/session/outside.ts";
 import styles from "./try-out.module.css";
@@ -29,10 +29,16 @@ export function useSides(): readonly Side[] {
   const adapter = useTry((state) => state.adapter);
   const live = useRun((run) => run.manifest);
   const state = useRun((run) => run.state);
-  // A run that ended or was paused may have left a checkpoint.
-  const { value: stored = [] } = useAsync("runs", storedSides, [state]);
+  const { last, problem } = useRead(RUNS);
+  useEffect(() => {
+    if (problem !== null) addProblem({ code: "storage", message: problem });
+  }, [problem]);
+  const stored = (last?.stored.runs ?? []).filter(({ checkpoints }) => checkpoints.length > 0);
   const own = live !== null && isActive(state) ? [{ id: live.id, title: live.title }] : [];
-  const runs = [...own, ...stored.filter(({ id }) => own.every((run) => run.id !== id))].slice(0, 6);
+  const runs = [
+    ...own,
+    ...stored.map(({ manifest }) => manifest).filter(({ id }) => own.every((run) => run.id !== id)),
+  ].slice(0, 6);
   return [
     { value: "base", label: "Base model", weights: { from: "base" } },
     ...(adapter === null
@@ -43,14 +49,6 @@ export function useSides(): readonly Side[] {
       { value: `ema ${id}`, label: `Partner of ${title}`, weights: { from: "run", runId: id, side: "ema" } },
     ]),
   ];
-}
-
-/** Runs with a checkpoint. */
-async function storedSides(): Promise<readonly { readonly id: string; readonly title: string }[]> {
-  const read = lab().data.runs();
-  report(read);
-  const { runs } = await read;
-  return runs.filter(({ checkpoints }) => checkpoints.length > 0).map(({ manifest }) => manifest);
 }
 
 /** A few lines of text under their name. */

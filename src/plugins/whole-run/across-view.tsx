@@ -1,7 +1,7 @@
 import { type ReactNode, useMemo, useState } from "react";
+import { unreadText } from "../../app/clients/run/run-reads.ts";
 import { AllSteps, LiveChart } from "../../app/components/charts/live-chart.tsx";
 import type { ChartSpec } from "../../app/components/charts/series.ts";
-import { unreadText } from "../../app/components/rollout/group-source.ts";
 import { Nothing } from "../../app/components/rollout/time-line.tsx";
 import { groupKey, type Scan, type ViewedRun } from "../../app/components/rollout/use-viewed-run.ts";
 import { Segmented } from "../../app/components/ui/controls.tsx";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { GroupSource } from "../../../src/app/components/rollout/group-source.ts";
+import { readOnce } from "../../../src/app/stores/reads.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
@@ -18,12 +18,15 @@ test("an unreadable step is named and the others are there, each read once", asy
   const run = await createRun(memoryStore(), manifest());
   for (const step of [1, 3]) await run.appendGroups(step, [group(step, 1, 0)]);
   const asked: number[] = [];
-  const source = new GroupSource((_, step) => {
-    asked.push(step);
-    return run.readGroups(step);
+  const groups = (step: number) => ({
+    key: `groups of ${step} `,
+    read: () => {
+      asked.push(step);
+      return run.readGroups(step);
+    },
   });
   const { signal } = new AbortController();
-  const read = () => readSteps((step) => source.step(run.id, step), [1, 2, 3], signal);
+  const read = () => readSteps((step) => readOnce(groups(step)), [1, 2, 3], signal);
   const found = await read();
   expect(found?.groups.map(({ step }) => step)).toEqual([1, 3]);
   expect(found?.unread).toHaveLength(1);

@@ -1,11 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { NOTHING_READ, type ScanProgress, scanGroups, unreadText } from "../../../src/app/clients/run/run-reads.ts";
 import { clampView, zoomAt } from "../../../src/app/components/mask/use-gestures.ts";
-import {
-  GroupSource,
-  NOTHING_READ,
-  type ScanProgress,
-  unreadText,
-} from "../../../src/app/components/rollout/group-source.ts";
 import { diffWords } from "../../../src/app/components/rollout/reward/caption-diff.tsx";
 import {
   compareMasks,
@@ -295,42 +290,36 @@ describe("zoom", () => {
   });
 });
 
-describe("stored groups", () => {
-  it("reads each step once, newest first, and stops when told", async () => {
+describe("a scan of groups", () => {
+  it("reads newest first, and stops when told", async () => {
     const asked: number[] = [];
-    const source = new GroupSource((_, step) => {
+    const read = (step: number) => {
       asked.push(step);
       return Promise.resolve([group([], { step })]);
-    });
-    await source.step("r", 3);
+    };
     const stop = new AbortController();
     const seen: number[] = [];
-    await source.scan(
-      "r",
-      [1, 2, 3],
-      [],
-      (groups) => {
-        seen.push(groups().at(-1)?.step ?? 0);
-        if (seen.length === 2) stop.abort();
-      },
-      stop.signal,
-    );
+    const found = (groups: () => readonly GroupRecord[]): void => {
+      seen.push(groups().at(-1)?.step ?? 0);
+      if (seen.length === 2) stop.abort();
+    };
+    await scanGroups(read, [1, 2, 3], [], found, stop.signal);
     expect(seen).toEqual([3, 2]);
     expect(asked).toEqual([3, 2, 1]);
   });
 
   it("does not read known steps again, and leaves out dropped ones", async () => {
     const asked: number[] = [];
-    const source = new GroupSource(async (_, step) => {
+    const pair = (step: number) => [group([], { step, group: 0 }), group([], { step, group: 1 })];
+    const read = async (step: number) => {
       asked.push(step);
-      return [group([], { step, group: 0 }), group([], { step, group: 1 })];
-    });
-    const known = [4, 3, 2].flatMap((step) => [group([], { step, group: 0 }), group([], { step, group: 1 })]);
+      return pair(step);
+    };
     const told: (readonly [number, readonly (readonly number[])[]])[] = [];
-    await source.scan(
-      "r",
+    await scanGroups(
+      read,
       [1, 2, 3, 5],
-      known,
+      [4, 3, 2].flatMap(pair),
       (groups, { done }) => told.push([done, groups().map(({ step, group: at }) => [step, at])]),
       new AbortController().signal,
     );
@@ -340,13 +329,12 @@ describe("stored groups", () => {
   });
 
   it("continues past steps that cannot be read, and says how many and why", async () => {
-    const source = new GroupSource((_, step) =>
-      step % 2 === 0 ? Promise.reject(new Error(`step ${step} is cut off`)) : Promise.resolve([group([], { step })]),
-    );
+    const read = (step: number) =>
+      step % 2 === 0 ? Promise.reject(new Error(`step ${step} is cut off`)) : Promise.resolve([group([], { step })]);
     const seen: number[] = [];
     const told: ScanProgress[] = [];
-    await source.scan(
-      "r",
+    await scanGroups(
+      read,
       [1, 2, 3, 4],
       [],
       (groups, progress) => {
@@ -369,14 +357,6 @@ describe("stored groups", () => {
       "2 steps could not be read: step 4 is cut off",
     ]);
     expect(unreadText(NOTHING_READ)).toBeNull();
-  });
-
-  it("asks again after a failure", async () => {
-    let fails = true;
-    const source = new GroupSource(() => (fails ? Promise.reject(new Error("no")) : Promise.resolve([])));
-    await expect(source.step("r", 1)).rejects.toThrow("no");
-    fails = false;
-    await expect(source.step("r", 1)).resolves.toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
-import { AllGains } from "../../../src/app/screens/runs/run-row.tsx";
+import { AllGains } from "../../../src/app/screens/runs/run-details.tsx";
 import { evalReport } from "../../../src/engine/eval/report.ts";
 import { writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { runLibrary } from "../../../src/engine/runs/library/library.ts";

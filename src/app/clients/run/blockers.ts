@@ -1,5 +1,6 @@
 /** Why a run cannot begin, or the device cannot be measured, in one sentence each. */
 import { DRY_RUN, jobOf, useJob } from "../../stores/jobs.ts";
+import { useOtherTabs } from "../../stores/run/other-tabs.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { type SessionState, useSession } from "../../stores/session.ts";
 
@@ -41,6 +42,21 @@ export function useBlocker(of: (session: SessionState) => string | null): string
   // A dry run also blocks, and is no part of the session.
   useJob(DRY_RUN);
   return useSession(of);
+}
+
+export const OTHER_TAB = "This run is training in another tab";
+
+/** Says why a stored run cannot continue or be evaluated now, or null: by what it lacks itself, and what is not open. */
+export function useRunBlocker(): (id: string, lack: string | null, unopened?: string | null) => string | null {
+  const liveId = useRun((run) => run.runId);
+  const active = useRun((run) => isActive(run.state));
+  const otherTabs = useOtherTabs();
+  const missing = useBlocker(loadedBlocker);
+  return (id, lack, unopened = missing) => {
+    if (otherTabs.includes(id)) return OTHER_TAB;
+    if (active && id === liveId) return "This run is in progress";
+    return lack ?? (active ? "Another run is in progress" : unopened);
+  };
 }
 
 /** Why the device cannot be measured now; null if it can. */

@@ -2,18 +2,21 @@
 import { quote } from "../../../engine/errors.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { heldRuns } from "../../../engine/storage/lock.ts";
+import { outdate, outdateRun, readOnce } from "../../stores/reads.ts";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { forgetMetrics } from "../../stores/run/metrics.ts";
 import { forgetRun, useRun } from "../../stores/run/run.ts";
 import { addProblem, useSession } from "../../stores/session.ts";
 import { lab } from "../lab.ts";
+import { RUNS } from "./run-reads.ts";
 
 /** Runs whose offer was dismissed. */
 const dismissed = new Set<string>();
 
 /** Looks for the newest run, and offers the newest one that is stored as in progress and that no tab trains, unless its offer was dismissed. */
 export async function findInterrupted(): Promise<void> {
-  const { runs } = await lab().data.runs();
+  outdate(RUNS.key);
+  const { runs } = (await readOnce(RUNS)).stored;
   const held = await heldRuns();
   const sorted = [...runs].sort((a, b) => b.manifest.created.localeCompare(a.manifest.created));
   const left = ({ manifest: { id, state } }: RunDigest): boolean =>
@@ -55,7 +58,6 @@ export function followDeletions(): void {
   new BroadcastChannel(DELETED).addEventListener("message", ({ data }: MessageEvent<string>) => {
     const shown = useRoute.getState().run ?? useRun.getState().runId;
     dropRun(data);
-    useSession.setState(({ deletedElsewhere }) => ({ deletedElsewhere: deletedElsewhere + 1 }));
     if (shown === data) addProblem({ code: "storage", message: `Run ${quote(data)} was deleted in another tab` });
   });
 }
@@ -66,4 +68,5 @@ function dropRun(id: string): void {
   if (useSession.getState().interrupted?.manifest.id === id) forgetInterrupted();
   if (useSession.getState().newest?.id === id) useSession.setState({ newest: null });
   if (useRoute.getState().run === id) navigate({ run: null, step: null, rollout: null });
+  outdateRun(id);
 }

@@ -8,12 +8,14 @@ import { dryRunSettings } from "../../../engine/session/dry-run.ts";
 import type { Started } from "../../../protocol/trainer.ts";
 import { DRY_RUN, EVALUATION, startJob } from "../../stores/jobs.ts";
 import { dryRunSubject } from "../../stores/measured.ts";
+import { outdateRun, readOnce } from "../../stores/reads.ts";
 import { navigate } from "../../stores/route.ts";
 import { beginRun, isActive, useRun } from "../../stores/run/run.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { about, lab } from "../lab.ts";
 import { requireAgreed } from "./agreed.ts";
 import { startBlocker } from "./blockers.ts";
+import { readRun } from "./run-reads.ts";
 
 export type StoredRun = Pick<RunManifest, "id" | "title" | "config">;
 
@@ -98,7 +100,7 @@ export async function evaluateCheckpoint(run: StoredRun, step: number): Promise<
     await agreeToRun(run);
     const onRows = (done: number, total: number): void => show({ ...about, done, total });
     await lab().trainer.evaluate(run.id, selection(run.config), step, onRows, signal);
-    useRun.setState(({ evaluations }) => ({ evaluations: evaluations + 1 }));
+    outdateRun(run.id);
   });
 }
 
@@ -113,6 +115,8 @@ async function begin(ask: () => Promise<Started>): Promise<string> {
     const started = await about("run", ask);
     const { id } = started.manifest;
     beginRun(started.manifest, started.resumedAt, started.heldOutRows);
+    // A resumed run drops the steps after its checkpoint.
+    outdateRun(id);
     // The interrupted run continues, so it is no longer offered.
     useSession.setState(({ interrupted }) => (interrupted?.manifest.id === id ? { interrupted: null } : {}));
     return id;
@@ -138,7 +142,7 @@ export async function takeRemedy(
 ): Promise<void> {
   const { runId, state } = useRun.getState();
   if (stored && runId === manifest.id && isActive(state)) await stopped();
-  const steps = stored ? (await lab().data.run(manifest.id)).run.checkpoints : [];
+  const steps = stored ? (await readOnce(readRun(manifest.id))).run.checkpoints : [];
   const from = steps.findLast((step) => step < before);
   if (from === undefined) {
     changeConfig({ ...manifest.config, ...changes });

@@ -10,7 +10,6 @@ import type { LoopId } from "../../../engine/rl/loops/abouts.ts";
 import type { ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { EvalReport } from "../../../engine/runs/evaluations/evaluations.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
-import type { StepNote } from "../../../engine/runs/notes.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import type { SystemReport } from "../../../engine/session/memory-report.ts";
 import type { Plan as RunPlan } from "../../../engine/session/plan.ts";
@@ -73,12 +72,7 @@ export interface Places {
   /** Shows nothing: what a plug-in does while the page is open. */
   readonly background: Nothing;
   /** Beside the buttons of the curves of a run; `step` is that of the time line, else the newest one. */
-  readonly curves: {
-    readonly runId: string;
-    readonly notes: readonly StepNote[];
-    readonly step: number;
-    readonly readOnly: boolean;
-  };
+  readonly curves: { readonly run: ViewedRun; readonly step: number };
   /** On Rewards: the judge. */
   readonly judge: Nothing;
   /** In the panel of the model on Setup, behind its button *Open by address*. */
@@ -118,8 +112,6 @@ export interface Places {
   /** Below all else on Runs: runs that are read-only here. */
   readonly "runs-elsewhere": {
     readonly runs: readonly RunDigest[];
-    /** Why a run cannot be forked now, or null. */
-    readonly blockerOf: (run: RunDigest) => string | null;
     readonly onFork: (run: RunDigest) => void;
   };
   /** Beside the list of the Runs screen: one or more runs, in the order of their colours. */

@@ -100,7 +100,8 @@ export function StepTitle(props: {
 export function NewestRun({ run }: { readonly run: ViewedRun }): ReactNode {
   const newest = useSession((session) => session.newest);
   const offered = useSession((session) => session.interrupted?.manifest.id);
-  if (!run.recorded || newest === null || newest.id === offered) return null;
+  const recorded = useSession((session) => session.recordedRun === run.runId);
+  if (!recorded || newest === null || newest.id === offered) return null;
   return (
     <a className="screen-link anywhere" href={linkTo({ screen: "train", run: newest.id, step: null, rollout: null })}>
       Your newest run: {newest.title}
@@ -128,5 +129,5 @@ export function Nothing(props: {
       </Empty>
     );
   }
-  return <Empty title={run.live ? "Waiting for the first rollouts" : "This run has no rollouts"} />;
+  return <Empty title={run.source === "live" ? "Waiting for the first rollouts" : "This run has no rollouts"} />;
 }

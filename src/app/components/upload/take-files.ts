@@ -6,10 +6,11 @@ import { openAdapter, openCaptioner } from "../../clients/adapters.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { openData, openModel } from "../../clients/loading.ts";
 import { jobKind, startJob } from "../../stores/jobs.ts";
+import { outdateRun } from "../../stores/reads.ts";
 import { navigate } from "../../stores/route.ts";
 import { forgetMetrics } from "../../stores/run/metrics.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
-import { useSession } from "../../stores/session.ts";
+import { addElsewhere, useSession } from "../../stores/session.ts";
 
 /** A download cache holds links, which browsers leave out of a folder. */
 const NO_FILES =
@@ -95,10 +96,10 @@ async function importRun(folder: FolderRef): Promise<boolean> {
   const { id, stored } = found;
   if (stored) {
     forgetMetrics(id);
-    useRun.setState(({ evaluations }) => ({ evaluations: evaluations + 1 }));
+    outdateRun(id);
     navigate({ screen: "runs", run: null, step: null, rollout: null });
   } else {
-    useSession.setState(({ importedRuns }) => ({ importedRuns: [...new Set([...importedRuns, id])] }));
+    addElsewhere(id, "dropped");
     navigate({ screen: "train", run: id, step: null, rollout: null });
   }
   return true;

@@ -49,7 +49,7 @@ function usePlayback(run: ViewedRun | null): Playback {
   const steps = run?.steps ?? [];
   const [at, setAt] = useState(0);
   const [playing, setPlaying] = useState(() => !matchMedia("(prefers-reduced-motion: reduce)").matches);
-  const live = run?.live === true;
+  const live = run?.source === "live";
   const count = steps.length;
   useEffect(() => {
     if (!playing || live || count < 2) return;
@@ -83,7 +83,7 @@ export function HomeScreen(): ReactNode {
     <div className={`screen ${styles.screen}`} data-testid="screen-home">
       <section className={`grid align-centre ${styles.hero}`}>
         <div className={`grid gap-4 ${styles.words}`}>
-          {run?.live === true ? <OwnRun run={run} /> : <Welcome />}
+          {run?.source === "live" ? <OwnRun run={run} /> : <Welcome />}
           <PluginPanels at="stopped-work" given={{}} />
         </div>
         {run !== null && <RewardCurve run={run} step={playback.step} evaluations={evaluations} />}
@@ -213,6 +213,7 @@ function Repair(): ReactNode {
 
 function Playing({ run, playback }: { readonly run: ViewedRun; readonly playback: Playback }): ReactNode {
   const { step, groups, playing, toggle } = playback;
+  const recorded = useSession((session) => session.recordedRun === run.runId);
   const steps = run.manifest?.config.steps ?? null;
   // A supervised run has steps without rollouts.
   const supervised = (run.manifest?.config.mode ?? "rl") !== "rl";
@@ -221,12 +222,12 @@ function Playing({ run, playback }: { readonly run: ViewedRun; readonly playback
     <section className="grid gap-3" aria-label="The two loops">
       <header className="row wrap gap-2-3 between">
         <p className="muted" data-testid="home-step">
-          {run.recorded ? "Recorded run" : run.live ? "Your run" : titleOf(run)}, step{" "}
+          {recorded ? "Recorded run" : run.source === "live" ? "Your run" : titleOf(run)}, step{" "}
           {formatCount(shown ? step : run.metrics.steps.at(-1))} of {formatCount(steps)}
         </p>
         <div className="row wrap gap-2">
           <NewestRun run={run} />
-          {!run.live && shown && (
+          {run.source !== "live" && shown && (
             <Button kind="quiet" icon={playing ? <IconPause /> : <IconPlay />} data-testid="home-play" onClick={toggle}>
               {playing ? "Pause" : "Play"}
             </Button>
@@ -259,7 +260,8 @@ function RewardCurve(props: {
   readonly evaluations: readonly StoredEvaluation[];
 }): ReactNode {
   const { run, step, evaluations } = props;
-  const { metrics, live, manifest } = run;
+  const { metrics, manifest } = run;
+  const live = run.source === "live";
   const length = useSyncExternalStore(
     (changed) => metrics.subscribe(changed),
     () => metrics.length,

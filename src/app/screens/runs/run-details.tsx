@@ -1,25 +1,28 @@
 import type { ReactNode } from "react";
+import { activeLoops } from "../../../engine/config/derived.ts";
 import { SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
-import { SELECTION_NAMES } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import { fewPicturesText } from "../../../engine/runs/evaluations/difference-text.ts";
+import { lackingText, type ScoreId, SELECTION_NAMES } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import { gainsOf } from "../../../engine/runs/evaluations/gains.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { runParts } from "../../../engine/runs/run-parts.ts";
+import { report } from "../../clients/lab.ts";
+import { useRunBlocker } from "../../clients/run/blockers.ts";
+import { evaluateCheckpoint } from "../../clients/run/start-run.ts";
+import { GainNumbers } from "../../components/before-after.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { EVALUATION, stopJob, useJobs, useRunning } from "../../stores/jobs.ts";
 import { linkTo } from "../../stores/route.ts";
 import { counted, fixed, formatBytes, formatSeconds, NONE } from "../../styles/format.ts";
 import { exportsIn, forgetExports } from "./export-run.ts";
 import type { Change } from "./run-list.ts";
-import { AllGains } from "./run-row.tsx";
 import styles from "./runs.module.css";
 
 /** What the line of a run leaves out. */
 export function RunDetails(props: {
   readonly run: RunDigest;
   readonly changes: readonly Change[] | null;
-  /** Why no checkpoint can be evaluated now, or null. */
-  readonly evaluateBlocker: string | null;
-  readonly onEvaluate: (step: number) => void;
   readonly onNotes: () => void;
 }): ReactNode {
   const { run, changes } = props;
@@ -39,9 +42,9 @@ export function RunDetails(props: {
           {formatBytes(run.bytes)}
         </span>
         {forkedFrom !== undefined && (
-          <span>
+          <a className="anywhere" href={linkTo({ screen: "train", run: forkedFrom.run, step: forkedFrom.step })}>
             Fork of {forkedFrom.run}, step {forkedFrom.step}
-          </span>
+          </a>
         )}
         {notes.text !== "" && <p className={`m-0 anywhere ${styles.noteText}`}>{notes.text}</p>}
         <Button kind="quiet" className={styles.editNotes} data-testid="edit-notes" onClick={props.onNotes}>
@@ -54,7 +57,7 @@ export function RunDetails(props: {
       </section>
       <section className="grid gap-1 align-start">
         <h3 className="m-0">Checkpoints</h3>
-        <Checkpoints run={run} blocker={props.evaluateBlocker} onEvaluate={props.onEvaluate} />
+        <Checkpoints run={run} />
       </section>
       {parts.length > 0 && (
         <section className="grid gap-1 align-start" data-testid="run-parts">
@@ -76,6 +79,41 @@ export function RunDetails(props: {
         </section>
       )}
     </div>
+  );
+}
+
+export const knownGains = ({ gains, manifest: { config } }: RunDigest) =>
+  gainsOf(
+    gains.map(({ score }) => score),
+    config.mode !== "rl" ? [] : activeLoops(config),
+  );
+
+/** Changes of all held-out scores since the start, greedy first, with 95 % intervals. */
+export function AllGains({ run }: { readonly run: RunDigest }): ReactNode {
+  const found = (id: ScoreId) => run.gains.find(({ score }) => score === id);
+  const pictures = run.gains[0]?.pictures ?? 0;
+  const few = fewPicturesText(pictures);
+  const shown = knownGains(run);
+  if (shown.length === 0) return "No gain was measured";
+  return (
+    <>
+      {shown.map((gain) => (
+        <span key={gain.name} className="grid">
+          <span className="muted small">{gain.name}</span>
+          <GainNumbers
+            className="grid"
+            gain={gain}
+            of={(id) => found(id) ?? null}
+            pictures={pictures}
+            note={(id) => {
+              const own = found(id);
+              return own !== undefined && own.rows < own.of && ` ${lackingText(own.rows, own.of)}`;
+            }}
+          />
+        </span>
+      ))}
+      {few !== "" && <small className="warn">{few}</small>}
+    </>
   );
 }
 
@@ -104,13 +142,10 @@ function startedAt(iso: string): string {
 }
 
 /** Checkpoints of a run: each leads to its held-out scores, or has them computed. */
-function Checkpoints(props: {
-  readonly run: RunDigest;
-  readonly blocker: string | null;
-  readonly onEvaluate: (step: number) => void;
-}): ReactNode {
-  const { run, blocker, onEvaluate } = props;
+function Checkpoints({ run }: { readonly run: RunDigest }): ReactNode {
   const { manifest, checkpoints, evaluated, best } = run;
+  const blockerOf = useRunBlocker();
+  const blocker = blockerOf(manifest.id, manifest.data.heldOutRows === 0 ? "The run holds out no rows" : null);
   const now = useRunning(EVALUATION);
   if (checkpoints.length === 0) return "None";
   return (
@@ -132,7 +167,7 @@ function Checkpoints(props: {
                 data-testid="evaluate-checkpoint"
                 aria-label={`Evaluate step ${step} of ${manifest.title}`}
                 blocker={now === null ? blocker : "Another checkpoint is being evaluated"}
-                onClick={() => onEvaluate(step)}
+                onClick={() => report(evaluateCheckpoint(manifest, step))}
               >
                 Evaluate
               </Button>

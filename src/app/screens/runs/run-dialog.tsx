@@ -2,16 +2,16 @@ import { type FormEvent, type ReactNode, useId, useState } from "react";
 import { parseSetting } from "../../../engine/config/parse.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { MOST_TEXT, tagsOf } from "../../../engine/runs/notes.ts";
-import { lab } from "../../clients/lab.ts";
+import { lab, report } from "../../clients/lab.ts";
 import { deleteRun } from "../../clients/run/interrupted.ts";
 import { resumeAndShow } from "../../clients/run/resume.ts";
 import type { Places } from "../../components/place/page-plugin.ts";
 import { PluginPanels } from "../../components/place/place.tsx";
-import { storedGroups } from "../../components/rollout/group-source.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { TextInput } from "../../components/ui/controls.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import { openRowsOf } from "../../components/upload/pickers.tsx";
+import { outdateRun } from "../../stores/reads.ts";
 import { forgetMetrics } from "../../stores/run/metrics.ts";
 import { retitleRun } from "../../stores/run/run.ts";
 import { counted, formatBytes } from "../../styles/format.ts";
@@ -34,10 +34,7 @@ export interface RunQuestion {
 /** Continues a stored run and shows it. @param steps its new length @param from step that it goes back to */
 export async function continueRun({ manifest }: RunDigest, steps?: number, from?: number): Promise<void> {
   // Steps that a restored run drops are not drawn again.
-  if (from !== undefined) {
-    forgetMetrics(manifest.id);
-    storedGroups.forget();
-  }
+  if (from !== undefined) forgetMetrics(manifest.id);
   await resumeAndShow(manifest, openRowsOf, steps, from);
 }
 
@@ -57,7 +54,6 @@ export function RunDialog(props: {
   readonly question: RunQuestion | null;
   readonly readOnly: boolean;
   readonly onClose: () => void;
-  readonly onWork: (work: Promise<unknown>) => void;
 }): ReactNode {
   const { question, readOnly, onClose } = props;
   const Asked = question === null ? null : FORMS[question.kind];
@@ -70,7 +66,7 @@ export function RunDialog(props: {
           onCancel={onClose}
           onWork={(work) => {
             onClose();
-            if (work !== null) props.onWork(work);
+            if (work !== null) report(work.finally(() => outdateRun(question.run.manifest.id)));
           }}
         />
       )}

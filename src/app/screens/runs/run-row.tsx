@@ -1,27 +1,27 @@
 import type { ReactNode } from "react";
-import { activeLoops } from "../../../engine/config/derived.ts";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
-import type { RunState } from "../../../engine/rl/run/events.ts";
-import { fewPicturesText, rangeText, signed, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
-import { lackingText, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
-import { gainsOf } from "../../../engine/runs/evaluations/gains.ts";
+import { rangeText, signed, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
-import { GainNumbers } from "../../components/before-after.tsx";
+import { report } from "../../clients/lab.ts";
+import { OTHER_TAB, useRunBlocker } from "../../clients/run/blockers.ts";
+import { useResumeNeeds } from "../../clients/run/resume.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
+import { hasPanels } from "../../components/place/place.tsx";
 import { loopStyle } from "../../components/rollout/rollout-view.ts";
 import { Badge, Button } from "../../components/ui/button.tsx";
 import { IconChevron, IconMore, IconSave } from "../../components/ui/icons.tsx";
 import { Menu } from "../../components/ui/menu.tsx";
 import { useRunning } from "../../stores/jobs.ts";
-import { linkTo } from "../../stores/route.ts";
+import { linkTo, navigate } from "../../stores/route.ts";
+import { useOtherTabs } from "../../stores/run/other-tabs.ts";
+import { isActive, useRun } from "../../stores/run/run.ts";
+import { changeConfig } from "../../stores/session.ts";
 import { fixed, NONE } from "../../styles/format.ts";
-import { EXPORT_CHOICES, type ExportChoice, exportOf } from "./export-run.ts";
-import type { RunQuestion } from "./run-dialog.tsx";
-import type { Change } from "./run-list.ts";
+import { EXPORT_CHOICES, exportOf, exportRun } from "./export-run.ts";
+import { knownGains, RunDetails } from "./run-details.tsx";
+import { continueRun, type RunQuestion } from "./run-dialog.tsx";
+import { type Change, tagFilter } from "./run-list.ts";
 import styles from "./runs.module.css";
-
-/** Blocker of a run that another tab trains. */
-export const OTHER_TAB = "This run is training in another tab";
 
 /** Words as in the status strip: a run stored as paused was stopped and can be resumed. */
 const STATE_WORDS = { running: "running", paused: "stopped", finished: "finished", failed: "failed" } as const;
@@ -32,42 +32,36 @@ export const COLUMNS = ["Run", "State", "Steps", "Reward, last 10", "Gain", "Cha
 
 interface RunRowProps {
   readonly run: RunDigest;
-  /** Whether it is the run of this page. */
-  readonly live: boolean;
-  /** Its state in the trainer; null when it is not training here. */
-  readonly state: RunState | null;
-  /** Whether another tab trains it. */
-  readonly otherTabs: boolean;
   /** Differences to the run that it changed; null for the first run. */
   readonly changes: readonly Change[] | null;
-  /** Why it cannot be resumed now, or null. */
-  readonly resumeBlocker: string | null;
-  readonly forkBlocker: string | null;
   /** Place of its colour in the charts; null if it is not on them. */
   readonly colour: number | null;
   readonly compared: boolean;
   /** Why no other run can be added to the comparison, or null. */
   readonly compareBlocker: string | null;
   readonly onCompare: (on: boolean) => void;
-  /** Whether all steps are done, so that it can only be extended. */
-  readonly done: boolean;
-  readonly onResume: () => void;
   readonly onAsk: (kind: RunQuestion["kind"]) => void;
-  readonly onTag: (tag: string) => void;
-  readonly onSettings: () => void;
-  readonly onExport: (choice: ExportChoice) => void;
-  /** What the opened row shows below its line; null while it is closed. */
-  readonly details: ReactNode;
-  readonly onDetails: () => void;
+  /** Whether its details are shown below its line. */
+  readonly opened: boolean;
+  readonly onOpen: () => void;
 }
 
 /** One stored run on one line, and its details below it when they are open. */
 export function RunRow(props: RunRowProps): ReactNode {
-  const { run, live, state, otherTabs, resumeBlocker, compared, colour, details } = props;
-  const { manifest, notes } = run;
+  const { run, changes, compared, colour, opened, onAsk } = props;
+  const { manifest, notes, checkpoints } = run;
   const { id, title } = manifest;
+  const live = useRun(({ runId }) => runId === id);
+  // Its state in the trainer; null when it is not training here.
+  const state = useRun((now) => (now.runId === id && isActive(now.state) ? now.state : null));
+  const otherTab = useOtherTabs().includes(id);
+  const blockerOf = useRunBlocker();
+  // A resumed run uses its stored settings: the form and its plan do not block it.
+  const needs = useResumeNeeds(manifest);
+  const unsaved = checkpoints.length === 0 ? "The run has no checkpoint" : null;
+  const done = manifest.state === "finished" && run.steps >= manifest.config.steps;
   const exporting = useRunning(exportOf(id)) !== null;
-  const interrupted = manifest.state === "running" && state === null && !otherTabs;
+  const interrupted = manifest.state === "running" && state === null && !otherTab;
   return (
     <>
       <tr data-live={live} data-run={id}>
@@ -93,13 +87,13 @@ export function RunRow(props: RunRowProps): ReactNode {
               {title}
             </a>
             {notes.tags.map((tag) => (
-              <TagButton key={tag} tag={tag} chosen={false} onClick={() => props.onTag(tag)} />
+              <TagButton key={tag} tag={tag} chosen={false} onClick={() => navigate({ find: tagFilter(tag) })} />
             ))}
           </span>
         </th>
         <td data-label="State">
           <Badge tone={interrupted || state === "paused" ? "warn" : TONES[manifest.state]}>
-            {otherTabs ? "in another tab" : interrupted ? "interrupted" : (state ?? STATE_WORDS[manifest.state])}
+            {otherTab ? "in another tab" : interrupted ? "interrupted" : (state ?? STATE_WORDS[manifest.state])}
           </Badge>
         </td>
         <td data-label="Steps" className="nowrap">
@@ -112,15 +106,21 @@ export function RunRow(props: RunRowProps): ReactNode {
           <FirstGain run={run} />
         </td>
         <td data-label="Changed" className={`small ${styles.changed}`}>
-          <Changed changes={props.changes} />
+          <Changed changes={changes} />
         </td>
         <td>
           <div className={`row ${styles.actions}`}>
-            <Button blocker={resumeBlocker} onClick={props.done ? () => props.onAsk("longer") : props.onResume}>
-              {props.done ? "Extend…" : "Resume"}
+            <Button
+              blocker={blockerOf(id, unsaved, needs?.blocker)}
+              onClick={() => (done ? onAsk("longer") : report(continueRun(run)))}
+            >
+              {done ? "Extend…" : "Resume"}
             </Button>
             <Menu
-              entries={EXPORT_CHOICES.map(({ value, label }) => ({ label, act: () => props.onExport(value) }))}
+              entries={EXPORT_CHOICES.map(({ value, label }) => ({
+                label,
+                act: () => report(exportRun({ ...manifest, bytes: run.bytes }, value)),
+              }))}
               trigger={
                 <Button
                   kind="quiet"
@@ -134,19 +134,26 @@ export function RunRow(props: RunRowProps): ReactNode {
             />
             <Menu
               entries={[
-                { label: "Rename…", act: () => props.onAsk("rename") },
-                { label: "Notes and tags…", act: () => props.onAsk("notes") },
-                { label: "Fork…", act: () => props.onAsk("fork"), blocker: props.forkBlocker },
+                { label: "Rename…", act: () => onAsk("rename") },
+                { label: "Notes and tags…", act: () => onAsk("notes") },
+                {
+                  label: "Fork…",
+                  act: () => onAsk("fork"),
+                  blocker: blockerOf(id, hasPanels("fork") ? unsaved : "This page has no plug-in that forks runs"),
+                },
                 {
                   label: "Use settings",
-                  act: props.onSettings,
+                  act: () => {
+                    changeConfig(manifest.config);
+                    navigate({ screen: "setup" });
+                  },
                   help: "Fills the Setup form with the settings of this run",
                 },
                 {
                   label: "Delete…",
-                  act: () => props.onAsk("delete"),
+                  act: () => onAsk("delete"),
                   danger: true,
-                  blocker: otherTabs ? OTHER_TAB : state === null ? null : "Stop the run first",
+                  blocker: otherTab ? OTHER_TAB : state === null ? null : "Stop the run first",
                 },
               ]}
               trigger={
@@ -163,18 +170,20 @@ export function RunRow(props: RunRowProps): ReactNode {
               kind="quiet"
               className={styles.opener ?? ""}
               data-testid="run-details"
-              aria-expanded={details !== null}
+              aria-expanded={opened}
               aria-label={`Details of ${title}`}
               title="Details"
               icon={<IconChevron />}
-              onClick={props.onDetails}
+              onClick={props.onOpen}
             />
           </div>
         </td>
       </tr>
-      {details !== null && (
+      {opened && (
         <tr className={styles.details} data-testid="details-of-run">
-          <td colSpan={COLUMNS.length + 2}>{details}</td>
+          <td colSpan={COLUMNS.length + 2}>
+            <RunDetails run={run} changes={changes} onNotes={() => onAsk("notes")} />
+          </td>
         </tr>
       )}
     </>
@@ -225,12 +234,6 @@ function Rewards({ run: { rewards, curve } }: { readonly run: RunDigest }): Reac
   );
 }
 
-const knownGains = ({ gains, manifest: { config } }: RunDigest) =>
-  gainsOf(
-    gains.map(({ score }) => score),
-    config.mode !== "rl" ? [] : activeLoops(config),
-  );
-
 /** The change of the first held-out score without sampling, or of the only one there is. */
 function FirstGain({ run }: { readonly run: RunDigest }): ReactNode {
   const [first] = knownGains(run);
@@ -246,35 +249,6 @@ function FirstGain({ run }: { readonly run: RunDigest }): ReactNode {
     >
       {signed(found.mean)}
     </a>
-  );
-}
-
-/** Changes of all held-out scores since the start, greedy first, with 95 % intervals. */
-export function AllGains({ run }: { readonly run: RunDigest }): ReactNode {
-  const found = (id: ScoreId) => run.gains.find(({ score }) => score === id);
-  const pictures = run.gains[0]?.pictures ?? 0;
-  const few = fewPicturesText(pictures);
-  const shown = knownGains(run);
-  if (shown.length === 0) return "No gain was measured";
-  return (
-    <>
-      {shown.map((gain) => (
-        <span key={gain.name} className="grid">
-          <span className="muted small">{gain.name}</span>
-          <GainNumbers
-            className="grid"
-            gain={gain}
-            of={(id) => found(id) ?? null}
-            pictures={pictures}
-            note={(id) => {
-              const own = found(id);
-              return own !== undefined && own.rows < own.of && ` ${lackingText(own.rows, own.of)}`;
-            }}
-          />
-        </span>
-      ))}
-      {few !== "" && <small className="warn">{few}</small>}
-    </>
   );
 }
 

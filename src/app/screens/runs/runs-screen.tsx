@@ -3,22 +3,18 @@ import { quote } from "../../../engine/errors.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import type { StoredRuns } from "../../../protocol/data.ts";
 import { lab, report } from "../../clients/lab.ts";
-import { loadedBlocker, useBlocker } from "../../clients/run/blockers.ts";
-import { resumeNeeds } from "../../clients/run/resume.ts";
-import { evaluateCheckpoint } from "../../clients/run/start-run.ts";
+import { RUNS } from "../../clients/run/run-reads.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Select, TextInput } from "../../components/ui/controls.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
-import { useAsync } from "../../components/use-async.ts";
+import { outdate, useRead } from "../../stores/reads.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { useOtherTabs } from "../../stores/run/other-tabs.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
-import { changeConfig, useSession } from "../../stores/session.ts";
 import { counted, formatBytes } from "../../styles/format.ts";
-import { exportRun } from "./export-run.ts";
-import { Ongoing, RunDetails } from "./run-details.tsx";
-import { continueRun, RunDialog, type RunQuestion } from "./run-dialog.tsx";
+import { Ongoing } from "./run-details.tsx";
+import { RunDialog, type RunQuestion } from "./run-dialog.tsx";
 import {
   fitsFilter,
   GROUPINGS,
@@ -29,53 +25,22 @@ import {
   saveFilters,
   tagFilter,
 } from "./run-list.ts";
-import { COLUMNS, OTHER_TAB, RunRow, TagButton } from "./run-row.tsx";
+import { COLUMNS, RunRow, TagButton } from "./run-row.tsx";
 import styles from "./runs.module.css";
 
 /** Maximum runs that are compared: the number of distinguishable colours. */
 const MOST_RUNS = 6;
 
-interface Listed {
-  readonly stored: StoredRuns;
-  readonly elsewhere: readonly RunDigest[];
-}
-
-async function readRuns(): Promise<Listed> {
-  const { data } = lab();
-  const [stored, elsewhere] = await Promise.all([data.runs(), data.runsElsewhere()]);
-  return { stored, elsewhere };
-}
-
 /** Stored runs, newest first, one a line, with the curves of the chosen ones beside them. */
 export function RunsScreen(): ReactNode {
-  const liveId = useRun((run) => run.runId);
-  const state = useRun((run) => run.state);
-  // A finished step or checkpoint changes what is stored.
-  const checkpoint = useRun((run) => run.lastCheckpoint?.at);
-  // A resumed run uses its stored settings: the form and its plan do not block it.
-  const session = useSession();
-  const missing = useBlocker(loadedBlocker);
-  const evaluations = useRun((run) => run.evaluations);
-  const recorded = useSession((session) => session.recordedRun);
+  const training = useRun((run) => isActive(run.state));
   const otherTabs = useOtherTabs();
-  const deleted = useSession((session) => session.deletedElsewhere);
-  const [changes, setChanges] = useState(0);
-  // Read again when a run in any tab advances.
-  const list = useAsync("runs", readRuns, [
-    state,
-    checkpoint,
-    evaluations,
-    recorded,
-    otherTabs.join(),
-    deleted,
-    changes,
-  ]);
+  const list = useRead(RUNS);
   const { stored = null, elsewhere = [] } = list.last ?? {};
   const [question, setQuestion] = useState<RunQuestion | null>(null);
   const [opened, setOpened] = useState<string | null>(null);
   const filter = useRoute((route) => route.find) ?? "";
   const grouping = useRoute((route) => route.by);
-  const change = (work: Promise<unknown>): void => report(work.finally(() => setChanges((count) => count + 1)));
   const runs = [...(stored?.runs ?? [])].sort((a, b) => b.manifest.created.localeCompare(a.manifest.created));
   const listed = runs.filter((run) => fitsFilter(run, filter));
   const manifests = runs.map(({ manifest }) => manifest);
@@ -88,56 +53,23 @@ export function RunsScreen(): ReactNode {
     const others = compared.map(({ manifest }) => manifest.id).filter((other) => other !== id);
     navigate({ compare: on ? [...others, id] : others });
   };
-  /** Why a run cannot be continued or evaluated now, or null. @param lack why this run itself cannot, or null */
-  const blockerOf = ({ manifest: { id } }: RunDigest, lack: string | null, unopened = missing): string | null => {
-    if (otherTabs.includes(id)) return OTHER_TAB;
-    if (isActive(state) && id === liveId) return "This run is in progress";
-    return lack ?? (isActive(state) ? "Another run is in progress" : unopened);
-  };
   const full = compared.length < MOST_RUNS ? null : `At most ${MOST_RUNS} runs`;
   const compareBlocker = hasPanels("run-curves") ? full : "This page has no plug-in that compares runs";
   const rowOf = (run: RunDigest): ReactNode => {
-    const { manifest } = run;
-    const { id } = manifest;
-    const before = previousRun(manifest, manifests);
-    const own = before === null ? null : runChanges(manifest, before);
-    const unsaved = run.checkpoints.length === 0 ? "The run has no checkpoint" : null;
-    const ask = (kind: RunQuestion["kind"]): void => setQuestion({ kind, run });
+    const { id } = run.manifest;
+    const before = previousRun(run.manifest, manifests);
     return (
       <RunRow
         key={id}
         run={run}
-        live={id === liveId}
-        state={id === liveId && isActive(state) ? state : null}
-        otherTabs={otherTabs.includes(id)}
-        changes={own}
-        resumeBlocker={blockerOf(run, unsaved, resumeNeeds(manifest, session).blocker)}
-        forkBlocker={blockerOf(run, hasPanels("fork") ? unsaved : "This page has no plug-in that forks runs")}
+        changes={before === null ? null : runChanges(run.manifest, before)}
         colour={drawn.includes(run) ? drawn.indexOf(run) : null}
         compared={compared.includes(run)}
         compareBlocker={compareBlocker}
         onCompare={(on) => tick(id, on)}
-        done={manifest.state === "finished" && run.steps >= manifest.config.steps}
-        onResume={() => report(continueRun(run))}
-        onAsk={ask}
-        onTag={(tag) => navigate({ find: tagFilter(tag) })}
-        onSettings={() => {
-          changeConfig(manifest.config);
-          navigate({ screen: "setup" });
-        }}
-        onExport={(choice) => report(exportRun({ ...manifest, bytes: run.bytes }, choice))}
-        onDetails={() => setOpened(opened === id ? null : id)}
-        details={
-          opened === id ? (
-            <RunDetails
-              run={run}
-              changes={own}
-              evaluateBlocker={blockerOf(run, manifest.data.heldOutRows === 0 ? "The run holds out no rows" : null)}
-              onEvaluate={(step) => report(evaluateCheckpoint(manifest, step))}
-              onNotes={() => ask("notes")}
-            />
-          ) : null
-        }
+        onAsk={(kind) => setQuestion({ kind, run })}
+        opened={opened === id}
+        onOpen={() => setOpened(opened === id ? null : id)}
       />
     );
   };
@@ -148,8 +80,14 @@ export function RunsScreen(): ReactNode {
         {stored !== null && (
           <StorageMeter
             stored={stored}
-            running={isActive(state) || otherTabs.length > 0}
-            onDeleteFeatures={() => change(lab().data.deleteFeatures())}
+            running={training || otherTabs.length > 0}
+            onDeleteFeatures={() =>
+              report(
+                lab()
+                  .data.deleteFeatures()
+                  .finally(() => outdate(RUNS.key)),
+              )
+            }
           />
         )}
         <span className="grow" />
@@ -227,18 +165,13 @@ export function RunsScreen(): ReactNode {
       {stored !== null && <PluginPanels at="runs" given={{ runs: listed }} />}
       <PluginPanels
         at="runs-elsewhere"
-        given={{
-          runs: elsewhere,
-          blockerOf: (run) => blockerOf(run, null),
-          onFork: (run) => setQuestion({ kind: "fork", run }),
-        }}
+        given={{ runs: elsewhere, onFork: (run) => setQuestion({ kind: "fork", run }) }}
       />
       <Ongoing />
       <RunDialog
         question={question}
         readOnly={elsewhere.some(({ manifest }) => manifest.id === question?.run.manifest.id)}
         onClose={() => setQuestion(null)}
-        onWork={change}
       />
     </div>
   );

@@ -1,14 +1,15 @@
 import { type ReactNode, useMemo, useState } from "react";
 import { remediesOf } from "../../../engine/rl/run/alarms.ts";
 import type { Alarm } from "../../../engine/runs/alarms.ts";
-import { lab, report } from "../../clients/lab.ts";
+import { report } from "../../clients/lab.ts";
 import { loadedBlocker, useBlocker } from "../../clients/run/blockers.ts";
+import { readAlarms } from "../../clients/run/run-reads.ts";
 import { takeRemedy } from "../../clients/run/start-run.ts";
 import { rolloutPlace } from "../../components/rollout/rollout-view.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconClose, IconWarning } from "../../components/ui/icons.tsx";
-import { useAsync } from "../../components/use-async.ts";
+import { useRead } from "../../stores/reads.ts";
 import { linkTo } from "../../stores/route.ts";
 import { alarmKey, dismissAlarm, useRun } from "../../stores/run/run.ts";
 import styles from "./train.module.css";
@@ -21,12 +22,11 @@ interface RunAlarms {
 }
 
 /** Alarms of a run: those in its folder, plus live ones. */
-export function useAlarms({ runId, live, steps }: ViewedRun): RunAlarms {
+export function useAlarms({ runId, source }: ViewedRun): RunAlarms {
+  const live = source === "live";
   const arrived = useRun((run) => run.alarms);
   const dismissed = useRun((run) => run.dismissed);
-  // The live run sends its alarms; a run of another tab is read again after each step.
-  const grown = live ? 0 : steps.length;
-  const stored = useAsync(runId, (id) => lab().data.alarms(id), [live, grown]);
+  const stored = useRead(readAlarms(runId));
   const { value: kept, loading } = stored;
   // The folder of a new run may not exist yet.
   const problem = live ? null : stored.problem;
@@ -50,9 +50,10 @@ export function Alarms({ run, alarms }: { readonly run: ViewedRun; readonly alar
   const [all, setAll] = useState(false);
   if (problem !== null) return <p className="bad">Alarms could not be read: {problem}</p>;
   if (list.length === 0) return null;
-  const shown = run.live ? SHOWN.live : SHOWN.past;
+  const live = run.source === "live";
+  const shown = live ? SHOWN.live : SHOWN.past;
   return (
-    <section className={styles.alarms} aria-label="Alarms" data-testid="alarms" data-live={run.live}>
+    <section className={styles.alarms} aria-label="Alarms" data-testid="alarms" data-live={live}>
       <ul className="grid gap-1 m-0 p-0 no-bullets">
         {list.slice(0, all ? list.length : shown).map((alarm) => (
           <li key={alarmKey(alarm)} className="row gap-2 round-m" data-severity={alarm.severity}>
@@ -67,7 +68,7 @@ export function Alarms({ run, alarms }: { readonly run: ViewedRun; readonly alar
                 <Remedies alarm={alarm} run={run} />
               </span>
             </span>
-            {run.live && (
+            {live && (
               <Button kind="quiet" aria-label="Dismiss" icon={<IconClose />} onClick={() => dismissAlarm(alarm)} />
             )}
           </li>
@@ -84,15 +85,16 @@ export function Alarms({ run, alarms }: { readonly run: ViewedRun; readonly alar
 
 /** The changes that an alarm proposes; each continues a copy of the run from before the alarm. */
 function Remedies({ alarm, run }: { readonly alarm: Alarm; readonly run: ViewedRun }): ReactNode {
-  const { manifest, recorded, followed, imported, otherTabs } = run;
+  const { manifest, source, writable } = run;
   const missing = useBlocker(loadedBlocker);
   const [taken, setTaken] = useState(false);
   const remedies = useMemo(
     () => (manifest === null ? [] : remediesOf(alarm.id, manifest.config)),
     [alarm.id, manifest],
   );
-  if (manifest === null || otherTabs || remedies.length === 0) return null;
-  const stored = !recorded && !followed && !imported;
+  // A run elsewhere fills the form; one that another tab trains is left to it.
+  const stored = source !== "elsewhere";
+  if (manifest === null || (stored && !writable) || remedies.length === 0) return null;
   return (
     <span className="flex wrap gap-1 mt-1">
       {remedies.map(({ label, changes }) => (

@@ -18,11 +18,10 @@ import { AllSteps, ChartGrid } from "../../components/charts/live-chart.tsx";
 import { alongAxis, loggedText, metricChart, metricsOf, otherMetrics } from "../../components/charts/series.ts";
 import { PluginPanels } from "../../components/place/place.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
-import { type Evaluations, useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { useEvaluations, useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Switch } from "../../components/ui/controls.tsx";
 import { CopyPanel } from "../../components/ui/panel/panel.tsx";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
-import { useStepNotes } from "../../stores/run/notes.ts";
 import { setNotify, useNotify } from "../../stores/run/notify.ts";
 import { useRun } from "../../stores/run/run.ts";
 import { counted, NONE } from "../../styles/format.ts";
@@ -35,29 +34,28 @@ export function Curves(props: {
   readonly run: ViewedRun;
   /** The step of the time line, one with rollouts; null without any. */
   readonly step: number | null;
-  readonly evaluations: Evaluations;
 }): ReactNode {
   const { run, step } = props;
+  const evaluated = useEvaluations(run);
+  const live = run.source === "live";
   const axis = useRoute((route) => route.x);
   const asked = useRoute((route) => route.step);
   const begun = useRun((state) => state.step > 0);
   const { groups: newest, complete } = useLiveGroups();
   const arrived = newest.length > 0;
-  const starting = run.live && !arrived && !begun;
+  const starting = live && !arrived && !begun;
   // Steps differ between runs and positions between axes, so each combination has its own zoom.
   const sync = `train ${run.runId}${axis === "step" ? "" : ` ${axis}`}`;
   const trainRows = run.manifest?.data.trainRows ?? 0;
   const source = useMemo(() => alongAxis(run.metrics, axis, trainRows), [run.metrics, axis, trainRows]);
-  const notes = useStepNotes(run.runId);
   const { config } = run.manifest ?? {};
   const supervised = (config?.mode ?? "rl") !== "rl";
   const loops = useMemo(() => (config === undefined ? [] : activeLoops(config)), [config]);
-  const readOnly = run.recorded || run.imported || run.followed || run.otherTabs;
   const { others, chosen, above, below, choose } = useCharts(run);
   // What was known at the step of the time line.
   const evaluations = useMemo(
-    () => props.evaluations.list.filter(({ report }) => asked === null || report.step <= asked),
-    [props.evaluations.list, asked],
+    () => evaluated.list.filter(({ report }) => asked === null || report.step <= asked),
+    [evaluated.list, asked],
   );
   const alarms = useAlarms(run);
   const shown = useStepGroups(run, step);
@@ -65,12 +63,12 @@ export function Curves(props: {
   const kept = useRef(shown.groups);
   if (shown.groups.length > 0 || shown.problem !== null) kept.current = shown.groups;
   // The lower charts wait for the groups of the first step, so that the groups do not push them down.
-  const waiting = run.live && !supervised && !complete;
+  const waiting = live && !supervised && !complete;
   // A stored run is drawn when all its parts are read, so that no part moves another.
   const read = useRef(false);
-  if (!(run.loading || props.evaluations.loading || alarms.loading || shown.loading)) read.current = true;
+  if (!(run.loading || evaluated.loading || alarms.loading || shown.loading)) read.current = true;
   const open = useCallback((step: number) => navigate({ tab: "rollouts", step, group: null, rollout: null }), []);
-  const drawn = { source, sync, step: asked, notes, onPick: open, onRemove: drop, className: styles.charts };
+  const drawn = { source, sync, step: asked, notes: run.notes, onPick: open, onRemove: drop, className: styles.charts };
   return (
     <>
       <div className="row wrap gap-2-3">
@@ -78,23 +76,19 @@ export function Curves(props: {
         <MetricPicker names={others} chosen={chosen} onChange={choose} />
         <SaveCsv source={run.metrics} name={run.runId} />
         <AllSteps sync={sync} axis={axis} />
-        {run.live && <NotifySwitch />}
+        {live && <NotifySwitch />}
         {/* Last, so that it moves nothing when it comes. */}
-        <PluginPanels
-          at="curves"
-          given={{ runId: run.runId, notes, step: asked ?? run.metrics.steps.at(-1) ?? 0, readOnly }}
-          quiet
-        />
+        <PluginPanels at="curves" given={{ run, step: asked ?? run.metrics.steps.at(-1) ?? 0 }} quiet />
       </div>
-      {!run.live && !read.current && <p className="muted">Reading the run…</p>}
-      {(run.live || read.current) && (
+      {!live && !read.current && <p className="muted">Reading the run…</p>}
+      {(live || read.current) && (
         <>
-          {run.live && <PhaseBar />}
-          <ResultCard run={run} evaluations={evaluations} evaluated={props.evaluations.list.length > 1} />
-          {!run.live && <Alarms run={run} alarms={alarms} />}
+          {live && <PhaseBar />}
+          <ResultCard run={run} evaluations={evaluations} evaluated={evaluated.list.length > 1} />
+          {!live && <Alarms run={run} alarms={alarms} />}
           <ChartGrid specs={above} {...drawn} />
           {/* Below the curves, which would otherwise leave the window; of a run in progress below its rollouts, too. */}
-          {!run.live && <BeforeAfter evaluations={evaluations} loops={loops} />}
+          {!live && <BeforeAfter evaluations={evaluations} loops={loops} />}
           {!supervised && (
             <div className="row wrap gap-2-4 between">
               <h2>Rollouts</h2>
@@ -108,10 +102,10 @@ export function Curves(props: {
           )}
           {!supervised && shown.problem !== null && <p className="bad">Cannot read these rollouts: {shown.problem}</p>}
           {/* A resumed run has stored groups before its first new ones. */}
-          <StepStrip groups={run.live && asked === null && arrived ? newest : kept.current} />
-          {run.live && !waiting && <BeforeAfter evaluations={evaluations} loops={loops} />}
+          <StepStrip groups={live && asked === null && arrived ? newest : kept.current} />
+          {live && !waiting && <BeforeAfter evaluations={evaluations} loops={loops} />}
           {!waiting && <ChartGrid specs={below} {...drawn} />}
-          {run.live && <Alarms run={run} alarms={alarms} />}
+          {live && <Alarms run={run} alarms={alarms} />}
         </>
       )}
     </>
@@ -174,7 +168,7 @@ function ResultCard(props: {
   readonly evaluated: boolean;
 }): ReactNode {
   const { run, evaluations: list, evaluated } = props;
-  const holdsOut = useRun((state) => run.live && state.heldOutRows > 0);
+  const holdsOut = useRun((state) => run.source === "live" && state.heldOutRows > 0);
   const result = useMemo(() => runResult(list), [list]);
   const { config } = run.manifest ?? {};
   const expected = (holdsOut || evaluated) && config !== undefined && config.mode === "rl" && config.evalSteps > 0;

@@ -1,5 +1,5 @@
 /** The tab Held-out: scores of rows that never train, and the rows behind them. */
-import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { createPortal } from "react-dom";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import { differenceText, fewPicturesText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
@@ -14,15 +14,18 @@ import type { EvalReport, StoredEvaluation } from "../../../engine/runs/evaluati
 import { baselineIn, countChanges, type RowPair, rowPairs } from "../../../engine/runs/library/run-result.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
+import { LiveChart } from "../../components/charts/live-chart.tsx";
+import type { ChartView } from "../../components/charts/plot.ts";
+import type { ChartSpec, MetricSource } from "../../components/charts/series.ts";
 import { type EvalMetricText, evalTexts } from "../../components/held-out-texts.ts";
 import { PluginPanels } from "../../components/place/place.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { shortRow } from "../../components/rollout/rollout-view.ts";
-import { type Evaluations, useRowsOpen, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { useEvaluations, useRowsOpen, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
-import { Empty, ErrorBoundary } from "../../components/ui/panel/panel.tsx";
+import { Empty } from "../../components/ui/panel/panel.tsx";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { counted, fixed } from "../../styles/format.ts";
@@ -118,8 +121,6 @@ function EvalRows(props: {
   );
 }
 
-const EvalCurve = lazy(() => import("./eval-curve.tsx"));
-
 /**
  * Held-out evaluations of a run: fixed rows, fixed seeds, each evaluation paired with the first.
  * @param props.step the evaluated step of the time line; null without any
@@ -127,22 +128,61 @@ const EvalCurve = lazy(() => import("./eval-curve.tsx"));
 export function HeldOut(props: {
   readonly run: ViewedRun;
   readonly step: number | null;
-  readonly evaluations: Evaluations;
   /** Where the inspected row is shown; null before it is drawn. */
   readonly beside: HTMLElement | null;
 }): ReactNode {
-  const { run, step, evaluations, beside } = props;
-  const { list, best, loading, problem } = evaluations;
-  const shown = list.find(({ report }) => report.step === step);
+  const { run, step, beside } = props;
+  const { list, best, loading, problem } = useEvaluations(run);
+  const [chosen, setChosen] = useState<ScoreId | null>(null);
+  const last = list.find(({ report }) => report.step === step);
+  const texts = useMemo(() => (last === undefined ? [] : distinctTexts(last.report)), [last]);
+  const text = texts.find(({ id }) => id === chosen) ?? texts[0];
+  const above = (
+    <>
+      {run.source === "live" && <EvaluateNow />}
+      {problem !== null && <p className="bad">Cannot read the evaluations: {problem}</p>}
+    </>
+  );
+  if (last === undefined || text === undefined) {
+    return (
+      <>
+        {above}
+        {problem === null && <NoEvaluations loading={loading} />}
+      </>
+    );
+  }
+  const { report } = last;
+  const first = baselineIn(list, last);
+  const metric = text.id;
+  const pictures = reportPictures(last.rows);
   return (
     <>
-      {run.live && <EvaluateNow />}
-      {problem !== null && <p className="bad">Cannot read the evaluations: {problem}</p>}
-      {shown === undefined ? (
-        problem === null && <NoEvaluations loading={loading} />
-      ) : (
-        <Evaluated run={run.manifest} list={list} shown={shown} best={best} beside={beside} />
-      )}
+      {above}
+      <p className="large" data-testid="eval-where">
+        {counted(report.n, report.selection === undefined ? "held-out row" : "report row")}, after{" "}
+        {counted(report.step, "step")}
+      </p>
+      <SelectionLine report={report} few={fewPicturesText(pictures)} best={best} />
+      <fieldset className={`grid m-0 gap-2 p-0 borderless ${styles.cards}`}>
+        <legend className="visually-hidden">Score</legend>
+        {texts.map((entry) => (
+          <ScoreCard
+            key={entry.id}
+            text={entry}
+            last={report}
+            pictures={pictures}
+            chosen={entry.id === metric}
+            onChoose={() => setChosen(entry.id)}
+          />
+        ))}
+      </fieldset>
+      {list.length > 1 && <EvalCurve list={list} metric={metric} title={text.title} step={report.step} />}
+      <div className="row wrap gap-2-4 between">
+        <p className="muted">{text.help}</p>
+        <OverlayControls />
+      </div>
+      <EvalRows run={run.manifest} first={first} last={last} metric={metric} beside={beside} />
+      <PluginPanels at="held-out" given={{ first: first.report, last: report, metric, pictures }} />
     </>
   );
 }
@@ -175,71 +215,52 @@ function EvaluateNow(): ReactNode {
   );
 }
 
-function Evaluated(props: {
-  readonly run: RunManifest | null;
+/** The mean of a score at each evaluation with its 95 % interval; a click shows the evaluation. */
+function EvalCurve(props: {
   readonly list: readonly StoredEvaluation[];
-  readonly shown: StoredEvaluation;
-  readonly best: BestCheckpoint | null;
-  readonly beside: HTMLElement | null;
+  readonly metric: ScoreId;
+  readonly title: string;
+  /** Step of the evaluation that is shown. */
+  readonly step: number;
 }): ReactNode {
-  const { run, list, shown, best, beside } = props;
-  const { step, n, selection } = shown.report;
+  const { list, metric, title, step } = props;
+  const [spec, source] = useMemo(() => {
+    const scores = list.flatMap(({ report }) => {
+      const score = scoreOf(report, metric);
+      return score === null ? [] : [{ step: report.step, ...score }];
+    });
+    const steps = scores.map((score) => score.step);
+    const line = { loop: null, colour: 0, decimals: 3 } as const;
+    const series = (["mean", "low", "high"] as const).map((name) => {
+      return { ...line, metrics: [name], label: ENDS[name], dash: name === "mean" ? [] : [2, 3] };
+    });
+    return [
+      { id: "evaluations", title, series, band: true } satisfies ChartSpec,
+      {
+        steps,
+        xs: steps,
+        names: Object.keys(ENDS),
+        column: (name) => scores.map((score) => score[name as keyof typeof ENDS]),
+        isMissing: () => false,
+        subscribe: () => () => undefined,
+      } satisfies MetricSource,
+    ] as const;
+  }, [list, metric, title]);
   return (
-    <>
-      <p className="large" data-testid="eval-where">
-        {counted(n, selection === undefined ? "held-out row" : "report row")}, after {counted(step, "step")}
-      </p>
-      <SelectionLine shown={shown} best={best} />
-      <Comparison run={run} list={list} first={baselineIn(list, shown)} last={shown} beside={beside} />
-    </>
+    <LiveChart
+      spec={spec}
+      source={source}
+      view={PLAIN}
+      sync="evaluations"
+      step={step}
+      height={190}
+      onPick={(at) => navigate({ step: at })}
+    />
   );
 }
 
-function Comparison(props: {
-  readonly run: RunManifest | null;
-  readonly list: readonly StoredEvaluation[];
-  readonly first: StoredEvaluation;
-  readonly last: StoredEvaluation;
-  readonly beside: HTMLElement | null;
-}): ReactNode {
-  const { run, list, first, last, beside } = props;
-  const texts = useMemo(() => distinctTexts(last.report), [last.report]);
-  const [chosen, setChosen] = useState<ScoreId | null>(null);
-  const text = texts.find(({ id }) => id === chosen) ?? texts[0];
-  if (text === undefined) return null;
-  const metric = text.id;
-  const pictures = reportPictures(last.rows);
-  return (
-    <>
-      <fieldset className={`grid m-0 gap-2 p-0 borderless ${styles.cards}`}>
-        <legend className="visually-hidden">Score</legend>
-        {texts.map((entry) => (
-          <ScoreCard
-            key={entry.id}
-            text={entry}
-            last={last.report}
-            pictures={pictures}
-            chosen={entry.id === metric}
-            onChoose={() => setChosen(entry.id)}
-          />
-        ))}
-      </fieldset>
-      {list.length > 1 && (
-        <ErrorBoundary>
-          <Suspense fallback={<div className={`p-2 framed round-l ${styles.curve}`} />}>
-            <EvalCurve list={list} metric={metric} title={text.title} step={last.report.step} />
-          </Suspense>
-        </ErrorBoundary>
-      )}
-      <div className="row wrap gap-2-4 between">
-        <p className="muted">{text.help}</p>
-        <OverlayControls />
-      </div>
-      <EvalRows run={run} first={first} last={last} metric={metric} beside={beside} />
-      <PluginPanels at="held-out" given={{ first: first.report, last: last.report, metric, pictures }} />
-    </>
-  );
-}
+const ENDS = { mean: "mean", low: "95 % from", high: "to" } as const;
+const PLAIN: ChartView = { smoothing: 0, axis: "step" };
 
 /** The scores that an evaluation has. A reward that equals the score of its loop is shown once, under that name. */
 function distinctTexts(report: EvalReport): readonly EvalMetricText[] {
@@ -279,12 +300,15 @@ function NoEvaluations({ loading }: { readonly loading: boolean }): ReactNode {
 }
 
 /** How the best checkpoint was chosen, and whether the report rows are few; no number includes the selection rows. */
-function SelectionLine(props: { readonly shown: StoredEvaluation; readonly best: BestCheckpoint | null }): ReactNode {
-  const { report, rows } = props.shown;
-  const few = fewPicturesText(reportPictures(rows));
+function SelectionLine(props: {
+  readonly report: EvalReport;
+  readonly few: string;
+  readonly best: BestCheckpoint | null;
+}): ReactNode {
+  const { report, few, best } = props;
   return (
     <p className="muted" data-testid="eval-selection">
-      {selectionSentence(report, props.best)}
+      {selectionSentence(report, best)}
       {few !== "" && ` The report rows are few: ${few}.`}
     </p>
   );

@@ -64,12 +64,14 @@ export function useInspected(run: ViewedRun): Inspected | null {
   const asked = useRoute((route) => route.rollout);
   const explain = useRoute((route) => route.explain);
   const step = useRoute((route) => route.step);
-  const follows = explain && run.live && step === null;
+  const follows = explain && run.source === "live" && step === null;
   const present = useRun((state) => state.step + 1);
   const next = useRun(({ state, nextPhase }) => (follows && state === "paused" ? nextPhase : null));
   const before = useRun((state) => (follows ? phaseBeforeGroups(state) : null));
-  const drawn = useRun((state) => (run.live ? state.drawn : NO_GROUPS));
-  const arrived = useRun((state) => (run.live ? (state.drawn.at(-1) ?? state.groups.at(-1))?.step : undefined));
+  const drawn = useRun((state) => (run.source === "live" ? state.drawn : NO_GROUPS));
+  const arrived = useRun((state) =>
+    run.source === "live" ? (state.drawn.at(-1) ?? state.groups.at(-1))?.step : undefined,
+  );
   const own = rolloutPlace(asked)?.step;
   const newest = arrived ?? run.steps.at(-1) ?? null;
   const shown = explain || own === undefined ? (follows ? newest : (step ?? own ?? newest)) : own;

@@ -2,9 +2,9 @@
 import { type ReactNode, type RefObject, useId, useMemo, useState } from "react";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
+import { unreadText } from "../../clients/run/run-reads.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
-import { unreadText } from "../../components/rollout/group-source.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import {
   filterCount,

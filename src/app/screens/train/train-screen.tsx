@@ -123,7 +123,6 @@ function RunView({ run, tab }: { readonly run: ViewedRun; readonly tab: Route["t
   const evaluated = useMemo(() => evaluations.list.map(({ report: { step } }) => step), [evaluations.list]);
   const stops = tab === "held-out" ? evaluated : tab === "rollouts" ? search.steps : run.steps;
   const step = shownStep(stops, asked);
-  const readOnly = run.recorded || run.imported || run.followed || run.otherTabs;
   const inspected = useInspected(run);
   const view = useStepView(run, tab === "rollouts" ? step : null, search);
   const table = useRoute((route) => tab === "rollouts" && route.view !== "step");
@@ -144,22 +143,24 @@ function RunView({ run, tab }: { readonly run: ViewedRun; readonly tab: Route["t
       <div className="screen">
         <header className="row wrap gap-2-3">
           <h1>{titleOf(run)}</h1>
-          <span className="muted">{kindOf(run)}</span>
+          <span className="muted">{run.kind}</span>
           <NewestRun run={run} />
           <StepTitle shown={asked === null && tab !== "rollouts" ? null : step} asked={asked} lacking={LACKING[tab]} />
           {/* The strip has the button of the run of this page. */}
-          {!readOnly && !run.live && <ResumeButton run={run} />}
+          {run.writable && run.source !== "live" && <ResumeButton run={run} />}
         </header>
         {run.problem !== null && <p className="bad">{run.problem}</p>}
-        {(run.live || stops.length > 1) && <TimeLine steps={stops} selected={step} asked={asked} live={liveStep} />}
+        {(run.source === "live" || stops.length > 1) && (
+          <TimeLine steps={stops} selected={step} asked={asked} live={liveStep} />
+        )}
         <TabList />
         <Tabs.Content value={tab} className="grid gap-3 min-0" data-testid={`panel-${tab}`}>
-          {tab === "curves" && <Curves run={run} step={step} evaluations={evaluations} />}
+          {tab === "curves" && <Curves run={run} step={step} />}
           {tab === "rollouts" && <Rollouts run={run} search={search} view={view} inspected={inspected} field={field} />}
           {tab === "held-out" && (
             <>
               <EvaluationPart />
-              <HeldOut run={run} step={step} evaluations={evaluations} beside={shell} />
+              <HeldOut run={run} step={step} beside={shell} />
             </>
           )}
         </Tabs.Content>
@@ -180,14 +181,6 @@ function ResumeButton({ run: { manifest, metrics } }: { readonly run: ViewedRun 
       {needs.label}
     </Button>
   );
-}
-
-function kindOf({ live, otherTabs, recorded, followed, imported, metrics }: ViewedRun): string {
-  if (followed) return `computed on another machine, ${metrics.steps.length} steps so far, read-only`;
-  if (otherTabs) return "training in another tab, read-only";
-  if (imported) return "imported run, read-only";
-  if (live) return "";
-  return recorded ? "recorded run" : "stored run";
 }
 
 function Starting(): ReactNode {

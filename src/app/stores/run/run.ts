@@ -13,6 +13,7 @@ import type {
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import type { StepCosts } from "../../../engine/runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../../engine/runs/rollouts/records.ts";
+import { outdateBy } from "../reads.ts";
 import { type Eta, etaAfter, NO_PACE } from "./eta.ts";
 import { metricStore } from "./metrics.ts";
 
@@ -203,6 +204,7 @@ export function applyEvent(event: TrainerEvent, now: number): void {
       });
       break;
   }
+  if (before.runId !== null) outdateBy(event, before.runId);
 }
 
 function rolloutRate(groups: readonly GroupRecord[], step: number, times: PhaseTimes): number | null {
