@@ -294,4 +294,37 @@ describe("a run that has done all its steps", () => {
     expect(await problems(page)).toEqual([]);
     expect(lab.consoleErrors).toEqual([]);
   });
+
+  it("continues as a fork with the settings of the page, shown as a difference; the fork marks the change and leads to its parent", async () => {
+    const { page } = lab;
+    await show(page, { screen: "runs", beta: "0.2" });
+    const parent = page.getByTestId("runs-table").locator("tr").filter({ hasText: "2 / 2" });
+    const title = (await parent.getByTestId("open-run").textContent()) as string;
+    const id = await parent.getAttribute("data-run");
+    await parent.getByTestId("more-of-run").click();
+    await page.getByRole("menuitem", { name: "Fork…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Continue from a checkpoint" });
+    await dialog.getByLabel("Checkpoint").selectOption("1");
+    const beta = dialog.getByTestId("fork-changes").getByRole("checkbox", { name: /^KL weight β .+ → 0\.2$/ });
+    await expect.poll(() => beta.isChecked()).toBe(true);
+    await dialog.getByLabel("Total steps").fill("2");
+    const from = events.length;
+    await dialog.getByRole("button", { name: "Fork", exact: true }).click();
+    expect((await untilEvent(events, from, ({ type }) => type === "step")).step).toBe(2);
+    await untilEvent(events, from, ({ type, state }) => type === "state" && state === "finished");
+    await page.getByTestId("step-notes").click();
+    await page.getByText(/^Fork: KL weight β 0\.2/).waitFor();
+    await page.keyboard.press("Escape");
+    await show(page, { screen: "runs" });
+    const fork = page.getByTestId("runs-table").locator("tr[data-live=true]");
+    await expect.poll(() => fork.locator("[data-label=Changed]").textContent()).toMatch(/^KL weight β 0\.2/);
+    await fork.getByTestId("run-details").click();
+    await page
+      .getByTestId("details-of-run")
+      .getByRole("link", { name: `Fork of ${id}, step 1` })
+      .click();
+    await page.getByRole("heading", { level: 1, name: title, exact: true }).waitFor();
+    expect(await problems(page)).toEqual([]);
+    expect(lab.consoleErrors).toEqual([]);
+  });
 });
