@@ -71,6 +71,15 @@ describe("loop 2 of a policy with exploration noise", () => {
       const box = await part.boundingBox();
       expect((box?.y ?? Number.NaN) + (box?.height ?? Number.NaN)).toBeLessThanOrEqual(900);
     }
+  });
+
+  it("is drawn so on Home too, with the outline named", async () => {
+    const { page } = lab;
+    await show(page, { screen: "home" });
+    const drawn = page
+      .getByTestId("home-loop-2")
+      .locator("li", { has: page.getByRole("img", { name: /mask without/ }) });
+    await drawn.locator("[data-noisy=true]", { hasText: "Dashed: sampled mask" }).waitFor();
     await show(page, { screen: "train", tab: "rollouts" });
   });
 });

@@ -78,22 +78,27 @@ function firstOfLoops(groups: readonly GroupRecord[]): readonly GroupRecord[] {
 export function HomeScreen(): ReactNode {
   const run = useViewedRun();
   const playback = usePlayback(run);
-  const { list: evaluations } = useEvaluations(run);
+  const { list, loading } = useEvaluations(run);
+  // A stored run is drawn when all its parts are read, so that no part moves another.
+  const read = run?.source === "live" || !(run === null || run.loading || loading);
+  const evaluations = read ? list : NONE;
   return (
     <div className={`screen ${styles.screen}`} data-testid="screen-home">
       <section className={`grid align-centre ${styles.hero}`}>
         <div className={`grid gap-4 ${styles.words}`}>
           {run?.source === "live" ? <OwnRun run={run} /> : <Welcome />}
-          <PluginPanels at="stopped-work" given={{}} />
+          <PluginPanels at="stopped-work" given={{}} quiet />
         </div>
-        {run !== null && <RewardCurve run={run} step={playback.step} evaluations={evaluations} />}
+        {run !== null && read && <RewardCurve run={run} step={playback.step} evaluations={evaluations} />}
       </section>
       {/* Without a key, so that the rows of the recorded run are those of the run that follows it. */}
       <Learnt run={run} evaluations={evaluations} />
-      {run !== null && <Playing run={run} playback={playback} />}
+      {run !== null && read && <Playing run={run} playback={playback} />}
     </div>
   );
 }
+
+const NONE: readonly StoredEvaluation[] = [];
 
 /** What held-out rows show of the training, and why it happens. */
 function Learnt(props: {
