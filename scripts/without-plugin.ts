@@ -52,20 +52,20 @@ function failures(
   typesOnly: boolean,
 ): Readonly<Record<string, string>> {
   const lists = Object.entries(listsWithout(plugin)).map(([name, text]) => ({ path: `${LISTS}/${name}`, text }));
+  const paths = lists.map(({ path }) => path);
   const patterns = ownTests(plugin);
   const dropped = files.filter((path) => isOwnTest(path, patterns));
   for (const path of dropped) rmSync(join(copy, path));
   for (const { path, text } of lists) writeFileSync(join(copy, path), text);
   // As an editor does on saving: a list that got shorter may fit one line.
-  failure(copy, "biome", ["format", "--write", LISTS]);
+  if (paths.length > 0) failure(copy, "biome", ["format", "--write", ...paths]);
   const types = PROJECTS.map((project): readonly [string, string | null] => {
     const words = ["-p", `tsconfig.${project}.json`, "--incremental", "--tsBuildInfoFile", `.tsbuild/${project}`];
     return [`types of ${project}`, failure(copy, "tsc", words)];
   });
-  const paths = lists.map(({ path }) => path);
   const related = ["related", "--run", "--project", "unit", "--passWithNoTests", ...paths];
   const tests = typesOnly || paths.length === 0 ? null : failure(copy, "vitest", related);
-  const lint = failure(copy, "biome", ["check", LISTS]);
+  const lint = paths.length === 0 ? null : failure(copy, "biome", ["check", ...paths]);
   for (const path of [...dropped, ...paths]) cpSync(join(root, path), join(copy, path));
   return Object.fromEntries(
     [...types, ["lint", lint], ["tests", tests]].filter((check): check is [string, string] => check[1] !== null),

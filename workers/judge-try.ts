@@ -1,13 +1,12 @@
 /** Calls a judge for the Judge screen; a try-out never affects the judge and budget of a run. */
 import type { LabConfig } from "../src/engine/config/table.ts";
 import { LabError } from "../src/engine/errors.ts";
-import type { ReachReport } from "../src/engine/rewards/judge/providers/diagnosis.ts";
 import { parseEndpoint } from "../src/engine/rewards/judge/providers/endpoint.ts";
 import { listModels } from "../src/engine/rewards/judge/providers/openai.ts";
 import { type JudgeHost, openJudge, serverAccess } from "../src/engine/rewards/judge/setup.ts";
 import type { RewardTerm } from "../src/engine/rewards/term.ts";
 import type { CaptionPair } from "../src/engine/rewards/types.ts";
-import type { Judged, JudgeTry } from "../src/protocol/reward.ts";
+import type { Judged, JudgeTry, ReachReport } from "../src/protocol/reward.ts";
 
 /** @throws LabError("bad-config") when the configuration has no judge */
 export async function tryJudge(

@@ -1,7 +1,6 @@
 /** Page and trainer → reward worker: scoring, and for the page the judge. */
 import type { LabConfig } from "../engine/config/table.ts";
 import type { JudgeDescription } from "../engine/rewards/judge/description.ts";
-import type { ReachReport } from "../engine/rewards/judge/providers/diagnosis.ts";
 import type { RewardTerm } from "../engine/rewards/term.ts";
 import type { CaptionPair, RewardScorer } from "../engine/rewards/types.ts";
 import type { WireError } from "./rpc.ts";
@@ -36,6 +35,14 @@ export interface JudgeTry {
   readonly rounds: number;
   /** Ignores the cache. */
   readonly fresh: boolean;
+}
+
+/** Findings about a server that did not answer. */
+export interface ReachReport {
+  /** Whether something answers at the address, even if the page may not read it. Null if this was not tried. */
+  readonly answers: boolean | null;
+  /** State of the browser's permission for local servers; null if the browser has no such permission. */
+  readonly localPermission: "granted" | "denied" | "prompt" | null;
 }
 
 export interface Judged {

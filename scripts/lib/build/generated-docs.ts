@@ -7,6 +7,7 @@ import { root } from "../ensure.mjs";
 import { SNAPSHOTS, wgslSnapshots } from "../isa/snapshots.ts";
 import { metricsPage } from "./metric-doc.ts";
 import { settingsModule, settingsPage } from "./settings-doc.ts";
+import { sizePage } from "./size-doc.ts";
 
 export interface GeneratedDoc {
   /** Relative to the repository. */
@@ -20,6 +21,7 @@ export async function generatedDocs(): Promise<readonly GeneratedDoc[]> {
     { path: "docs/settings.md", text: settingsPage() },
     { path: "python/sa2va_lab/table.py", text: settingsModule(await usedInPython()) },
     { path: "docs/metrics.md", text: metricsPage() },
+    { path: "docs/size.md", text: sizePage() },
     { path: "docs/performance/dispatches.md", text: dispatchPage(await stepAt1B()) },
     { path: "docs/performance/tables.md", text: tablesPage(await benchResults()) },
     ...wgslSnapshots(),

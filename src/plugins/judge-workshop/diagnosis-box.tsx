@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
-import { diagnose } from "../../engine/rewards/judge/providers/diagnosis.ts";
 import type { FailureKind } from "../../engine/rewards/judge/providers/provider.ts";
 import type { Judged } from "../../protocol/reward.ts";
+import { diagnose } from "./diagnosis.ts";
 
 /** Meaning of the first failure of a try-out and how to fix it; nothing when none failed. */
 export function DiagnosisBox(props: {

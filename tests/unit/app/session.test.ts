@@ -6,8 +6,8 @@ import { presetConfig } from "../../../src/engine/config/presets.ts";
 beforeEach(() => choosePreset("demo"));
 
 it("replaces an unchanged preset with all its values", () => {
-  replacePreset("demo", "clips");
-  expect(useSession.getState()).toMatchObject({ preset: "clips", config: presetConfig("clips") });
+  replacePreset("demo", "real");
+  expect(useSession.getState()).toMatchObject({ preset: "real", config: presetConfig("real") });
 });
 
 it("keeps the row filter, which is about the open rows", () => {
@@ -19,9 +19,9 @@ it("keeps the row filter, which is about the open rows", () => {
 
 it("keeps the user's settings", () => {
   changeConfig({ numGenerations: 3 });
-  replacePreset("demo", "clips");
+  replacePreset("demo", "real");
   expect(useSession.getState()).toMatchObject({ preset: "demo", config: { numGenerations: 3 } });
   choosePreset("repair");
-  replacePreset("demo", "clips");
+  replacePreset("demo", "real");
   expect(useSession.getState().preset).toBe("repair");
 });

@@ -16,6 +16,7 @@ test("every kind of generated document is among them", () => {
     "docs/settings.md",
     "python/sa2va_lab/table.py",
     "docs/metrics.md",
+    "docs/size.md",
     "docs/performance/dispatches.md",
     "docs/performance/tables.md",
   ]);

@@ -4,7 +4,6 @@ import { defaultConfig } from "../../../../src/engine/config/parse.ts";
 import { memoryCache, openCache, replyKey } from "../../../../src/engine/rewards/judge/cache.ts";
 import { ranged } from "../../../../src/engine/rewards/judge/judge.ts";
 import { timerClock } from "../../../../src/engine/rewards/judge/providers/caller.ts";
-import { type Circumstances, diagnose } from "../../../../src/engine/rewards/judge/providers/diagnosis.ts";
 import { parseEndpoint, redactor } from "../../../../src/engine/rewards/judge/providers/endpoint.ts";
 import { retryAfterMs, statusFailure } from "../../../../src/engine/rewards/judge/providers/openai.ts";
 import type { JudgeFailure } from "../../../../src/engine/rewards/judge/providers/provider.ts";
@@ -28,6 +27,7 @@ import { judgeJitter } from "../../../../src/engine/rl/run/run-judge.ts";
 import { clearJudgeCache, judgeCache } from "../../../../src/engine/runs/judge-cache.ts";
 import { listRuns } from "../../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../../src/engine/storage/memory-store.ts";
+import { type Circumstances, diagnose } from "../../../../src/plugins/judge-workshop/diagnosis.ts";
 import { inOrder, TEST_PAIRS, TEST_QUESTIONS } from "../../../../src/plugins/judge-workshop/test-pairs.ts";
 
 describe("addresses", () => {

@@ -1,13 +1,6 @@
 /** Explains a failed judge call to the user, with the setting to change. */
-import type { FailureKind } from "./provider.ts";
-
-/** Findings about a server that did not answer. */
-export interface ReachReport {
-  /** Whether something answers at the address, even if the page may not read it. Null if this was not tried. */
-  readonly answers: boolean | null;
-  /** State of the browser's permission for local servers; null if the browser has no such permission. */
-  readonly localPermission: "granted" | "denied" | "prompt" | null;
-}
+import type { FailureKind } from "../../engine/rewards/judge/providers/provider.ts";
+import type { ReachReport } from "../../protocol/reward.ts";
 
 export interface Circumstances {
   /** Origin of the page. */
