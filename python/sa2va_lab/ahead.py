@@ -1,4 +1,6 @@
-"""Pictures of coming steps, decoded and prepared by worker processes in the order in which the steps draw them."""
+"""
+The extra `ahead`: pictures of coming steps, which worker processes prepare in the order in which the steps draw them.
+"""
 
 from collections.abc import Callable, Iterator
 
@@ -8,6 +10,7 @@ from .data import Rgb, RunData
 from .errors import LabError
 from .model import Prepared
 from .order import RowOrder
+from .play import Context
 from .settings import Settings
 from .team import Team
 
@@ -60,3 +63,10 @@ class Ahead:
         """The prepared picture of the last draw, if that is its id."""
         ready, self._ready = self._ready, None
         return ready[1] if ready is not None and ready[0] == image_id else None
+
+
+def of_run(context: Context, team: Team, workers: int) -> Ahead:
+    """Prepares the pictures of this process's next draws."""
+    pictures = Pictures(context.data, context.preparation)
+    places = planned(context.order, context.settings, team, context.step)
+    return Ahead(pictures, places, workers, team.device.type == "cuda")

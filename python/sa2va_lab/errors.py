@@ -7,9 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 REFUSAL = "SA2VA_LAB_REFUSAL"
 """Variable with the file in which a process tells its launcher why the run cannot start."""
@@ -37,14 +35,6 @@ def reading(name: object, *more: type[Exception]) -> Iterator[None]:
     except kinds as cause:
         why = getattr(cause, "strerror", None) or f"{type(cause).__name__}: {cause}"
         raise LabError(f"{name} cannot be read ({why}); nothing was changed") from cause
-
-
-def extra(name: str, why: str) -> Any:
-    """The module of an optional part, which has the name of its extra. Raises LabError without the part."""
-    try:
-        return import_module(f".{name}", __package__)
-    except ImportError as cause:
-        raise LabError(f'{why} needs the extra {name}: pip install "./python[{name}]"; nothing was changed') from cause
 
 
 def refuse(sentence: str) -> None:

@@ -1,7 +1,6 @@
 """Language models of transformers, InternLM2 as a Llama with its own projection, and the cache for decoding."""
 
 import math
-import re
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -23,8 +22,7 @@ _INTERNLM2_NAMES = {
     "self_attn": "attention", "mlp.gate_proj": "feed_forward.w1", "mlp.up_proj": "feed_forward.w3",
     "mlp.down_proj": "feed_forward.w2", "input_layernorm": "attention_norm", "post_attention_layernorm": "ffn_norm",
 }  # fmt: skip
-FAMILIES = ("Qwen2ForCausalLM", "Qwen3ForCausalLM", "LlamaForCausalLM", "Phi3ForCausalLM", INTERNLM2,
-            "Qwen2_5_VLTextModel", "Qwen3VLTextModel")  # fmt: skip
+FAMILIES = ("Qwen2ForCausalLM", "Qwen3ForCausalLM", "LlamaForCausalLM", "Phi3ForCausalLM", INTERNLM2)
 
 
 class Slots(DynamicCache):  # type: ignore[misc]
@@ -136,25 +134,6 @@ class Rotation(nn.Module):
         return cos[:, :count], sin[:, :count]
 
 
-class Places(Rotation):
-    """Rotary angles of places in time, rows and columns, which differ for the visual tokens of a picture."""
-
-    def forward(self, x: Tensor, position_ids: Tensor) -> tuple[Tensor, Tensor]:
-        """Cosines and sines [n, T, d] of indices in the text, [n, T] or [3, n, T]."""
-        index = position_ids[0] if position_ids.dim() == 3 else position_ids
-        if not self.turn.pictures:
-            found: tuple[Tensor, Tensor] = self.own(x, index.expand(3, *index.shape))
-            return found
-        start, rows, cols = index.new_tensor(self.turn.pictures).T[..., None]
-        at = index - start
-        # Visual tokens begin at one place; the text goes on after the longer side of their grid.
-        after = torch.where(at < 0, index, index - rows * cols + torch.maximum(rows, cols))
-        inside = (at >= 0) & (at < rows * cols)
-        places = [torch.where(inside, start + own, after) for own in (0, at // cols, at % cols)]
-        turned: tuple[Tensor, Tensor] = self.own(x, torch.stack(places))
-        return turned
-
-
 _TRAINED = "original_max_position_embeddings"
 """Field with the length before rescaling."""
 
@@ -181,46 +160,31 @@ def _scaling(config: dict[str, Any]) -> dict[str, Any]:
     return scaling
 
 
-def language_model(config: dict[str, Any]) -> nn.Module:
+def language_model(config: dict[str, Any]) -> Any:
     """The language model of an llm_config. Raises LabError for an unknown family."""
     family = config["architectures"][0]
     if family not in FAMILIES:
         raise LabError(f"config.json has the language model {family}; this package runs {', '.join(FAMILIES)}")
-    fused = family == INTERNLM2
-    known, scaling = "LlamaForCausalLM" if fused else family, _scaling(config)
+    if family != INTERNLM2:
+        return transformer(family, config)
+    model = transformer("LlamaForCausalLM", config | {"attention_bias": config.get("bias", True)})
+    for at, layer in enumerate(model.model.layers):
+        layer.self_attn = _FusedAttention(model.config, at)
+    return model
+
+
+def transformer(name: str, config: dict[str, Any]) -> Any:
+    """The class of transformers with the sizes of an llm_config."""
+    scaling, kind = _scaling(config), getattr(transformers, name)
     ours = ("architectures", "auto_map", "torch_dtype", "rope_scaling", "rope_parameters", "rope_theta")
     shown = {name: value for name, value in config.items() if name not in ours}
-    shown |= {"rope_parameters": scaling} | ({"attention_bias": config.get("bias", True)} if fused else {})
-    made = getattr(transformers, re.sub("ForCausalLM|Model", "Config", known))(**shown)
+    made = kind.config_class(**shown, rope_parameters=scaling)
     # Sampling and training use the same attention; otherwise the ratio would not be 1.
-    model: Any = getattr(transformers, known)._from_config(made, attn_implementation="sdpa")
-    if known.endswith("TextModel"):
-        model = _Headed(model)
-        model.model.rotary_emb = Places(model.model.rotary_emb)
-    if fused:
-        for at, layer in enumerate(model.model.layers):
-            layer.self_attn = _FusedAttention(model.config, at)
+    model = kind._from_config(made, attn_implementation="sdpa")
     if scaling["rope_type"] in ("dynamic", "longrope"):
         limit = scaling.get("original_max_position_embeddings", made.max_position_embeddings)
         model.model.rotary_emb = Rotation(model.model.rotary_emb, limit, scaling["rope_type"] == "dynamic")
-    language: nn.Module = model
-    return language
-
-
-class _Headed(nn.Module):
-    """The text part of a model of pictures and text, with a head as language models alone have it."""
-
-    def __init__(self, model: Any) -> None:
-        super().__init__()
-        self.model = model
-        self.lm_head = nn.Linear(model.config.hidden_size, model.config.vocab_size, bias=False)
-
-    def get_input_embeddings(self) -> nn.Module:
-        found: nn.Module = self.model.embed_tokens
-        return found
-
-    def get_output_embeddings(self) -> nn.Module:
-        return self.lm_head
+    return model
 
 
 # transformers 5.24 renamed the argument of layers that holds the cache.

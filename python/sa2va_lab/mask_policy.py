@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -10,13 +10,13 @@ import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.distributions import Bernoulli, Normal
+from torch.distributions import Normal
 
 from .errors import LabError
+from .extras import part_of
 from .model import Features
-from .philox import Address, normals, uniforms
+from .philox import Address, normals
 from .policy import Actor
-from .reading import read_together
 from .sam2 import Decoded, cell_centres
 from .settings import Settings
 
@@ -67,7 +67,8 @@ class MaskActions:
     """[N, h, w]; above 0 is inside."""
     greedy: Tensor
     """[1, h, w] without noise."""
-    labels: list[list[tuple[int, str]]]
+    labels: Callable[[], list[list[tuple[int, str]]]]
+    """Of the actions [N, T], read later."""
     logps: Callable[[], npt.NDArray[np.float64]]
     """[N, T] under the weights that drew, read later."""
     scores: Callable[[Output], Scores]
@@ -101,22 +102,17 @@ def bernoulli_kl(logits: Tensor, reference: Tensor) -> Tensor:
     return on + off
 
 
+Drawing = Callable[[], MaskActions]
+"""Gives drawn masks once all groups have drawn, since it may read from the device."""
+Draw = Callable[[Output, Settings, int, Address], Drawing]
+
+
 @torch.no_grad()
-def act(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
+def act(output: Output, settings: Settings, count: int, address: Address) -> Drawing:
     """Draws masks with the policy of the settings; `address` names the group."""
-    policy = settings.mask_policy
-    draw = {"candidates": _candidates, "proposals": _proposals, "embedding": _embedding, "pixels": _pixels}
-    drawn = draw.get(policy, _field)(output, settings, count, address)
-    if policy != "imitation":
-        return drawn
-    index, masks = output.best(), (drawn.logits > 0).to(drawn.logits.dtype)
-
-    def imitate(other: Output, shares: list[float]) -> Tensor:
-        own = other.chosen(index)
-        losses = [mask_loss(own, masks[n : n + 1]) * share for n, share in enumerate(shares)]
-        return torch.stack(losses).sum()
-
-    return replace(drawn, imitate=imitate)
+    name, part = settings.mask_policy, part_of("maskPolicy", settings.mask_policy)
+    draw: Draw = (_POLICIES if part is None else part.POLICIES)[name]
+    return torch.no_grad()(draw(output, settings, count, address))
 
 
 def _all_of(output: Output, masks: Tensor, name: str, logs_of: Callable[[Output], Tensor]) -> MaskActions:
@@ -128,21 +124,21 @@ def _all_of(output: Output, masks: Tensor, name: str, logs_of: Callable[[Output]
 
     labels = [[(k, f"{name} {k + 1}")] for k in range(len(masks))]
     greedy = output.chosen(output.best())
-    return MaskActions(masks, greedy, labels, output.later(scores(output)[0]), scores, True)
+    return MaskActions(masks, greedy, lambda: labels, output.later(scores(output)[0]), scores, True)
 
 
-def _candidates(output: Output, settings: Settings, _count: int, _address: Address) -> MaskActions:
+def _candidates(output: Output, settings: Settings, _count: int, _address: Address) -> Drawing:
     temperature = settings.candidate_temperature
-    return _all_of(output, output.candidates(), "candidate", lambda other: other.shares(temperature))
+    return lambda: _all_of(output, output.candidates(), "candidate", lambda other: other.shares(temperature))
 
 
-def _deviation(sigma: float, unit: str, values: Tensor, least: float) -> Tensor:
+def deviation_of(sigma: float, unit: str, values: Tensor, least: float) -> Tensor:
     """Of the noise, in double precision."""
     own = torch.ones((), dtype=torch.float64, device=values.device) * sigma
     return own if unit == "absolute" else (values.std(correction=0).double() * own).clamp_min(least)
 
 
-def _gaussian(action: Tensor, deviation: Tensor) -> Callable[[Tensor], Scores]:
+def gaussian(action: Tensor, deviation: Tensor) -> Callable[[Tensor], Scores]:
     """Scores of actions [N, T] under another mean [1, T] or [N, T]."""
 
     def scores(mean: Tensor) -> Scores:
@@ -152,7 +148,7 @@ def _gaussian(action: Tensor, deviation: Tensor) -> Callable[[Tensor], Scores]:
     return scores
 
 
-def _noise(
+def noise_of(
     address: Address, count: int, width: int, deviation: Tensor, like: Tensor, antithetic: bool
 ) -> tuple[Tensor, Tensor]:
     """Noise [count, width] and its log-probabilities."""
@@ -162,7 +158,8 @@ def _noise(
     return drawn.float().to(like), Normal(0.0, deviation, validate_args=False).log_prob(drawn)
 
 
-def _field(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
+def field(output: Output, settings: Settings, count: int, address: Address) -> Drawing:
+    """Noise on the mean logits of cells, added to the chosen candidate."""
     n, index = settings.field_grid, output.best()
     greedy = output.chosen(index)
     height, width = greedy.shape[1:]
@@ -172,41 +169,29 @@ def _field(output: Output, settings: Settings, count: int, address: Address) -> 
     def pooled(own: Tensor) -> Tensor:
         return F.avg_pool2d(own[None], (height // n, width // n)).reshape(1, n * n)
 
-    deviation = _deviation(settings.field_sigma, settings.noise_unit, greedy, 1e-3)
-    noise, logps = _noise(address, count, n * n, deviation, greedy, settings.antithetic_noise)
+    deviation = deviation_of(settings.field_sigma, settings.noise_unit, greedy, 1e-3)
+    noise, logps = noise_of(address, count, n * n, deviation, greedy, settings.antithetic_noise)
     # Certain cells get no noise and are not actions.
     acts = (pooled(greedy).abs() < (settings.field_band or math.inf)).to(noise)
     noise = noise * acts
     field = noise.reshape(count, 1, n, n)
     enlarged = F.interpolate(field, (height, width), mode="bilinear", align_corners=False)[:, 0]
-    of_mean = _gaussian(pooled(greedy) + noise, deviation)
+    of_mean = gaussian(pooled(greedy) + noise, deviation)
     labels = [[(c, f"cell {c // n},{c % n}") for c in range(n * n)]] * count
 
     def scores(other: Output) -> Scores:
         logps, entropies = of_mean(pooled(other.chosen(index)))
         return logps * acts, entropies
 
-    return MaskActions(greedy + enlarged, greedy, labels, output.later(logps * acts.double()), scores)
+    logps = logps * acts.double()
+    return lambda: MaskActions(greedy + enlarged, greedy, lambda: labels, output.later(logps), scores)
 
 
-def _embedding(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
-    language = output.language
-    width = language.shape[1]
-    deviation = _deviation(settings.embedding_sigma, settings.noise_unit, language, 1e-4)
-    noise, logps = _noise(address, count, width, deviation, language, settings.antithetic_noise)
-    action = language + noise
-    noisy, index = output.actor.decoded(output.features, action), output.best()
-    of_mean = _gaussian(action, deviation)
-    labels = [[(c, f"channel {c}") for c in range(width)]] * count
-    greedy = output.chosen(index)
-    return MaskActions(noisy.best, greedy, labels, output.later(logps), lambda other: of_mean(other.language))
-
-
-def _proposals(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
+def _proposals(output: Output, settings: Settings, count: int, address: Address) -> Drawing:
     """Distinct masks of the phrase, of noisy [SEG] states and, if set, of other phrases, each with its probability."""
     language, tries = output.language, 2 * count
-    deviation = _deviation(settings.embedding_sigma, settings.noise_unit, language, 1e-4)
-    noise, _ = _noise(address, tries, language.shape[1], deviation, language, settings.antithetic_noise)
+    deviation = deviation_of(settings.embedding_sigma, settings.noise_unit, language, 1e-4)
+    noise, _ = noise_of(address, tries, language.shape[1], deviation, language, settings.antithetic_noise)
     prompts = language + noise
     if settings.proposal_phrases and output.others:
         prompts = torch.cat([output.actor.phrase_prompts(output.features, list(output.others)), prompts])
@@ -216,42 +201,37 @@ def _proposals(output: Output, settings: Settings, count: int, address: Address)
         points = cell_centres(settings.proposal_points)
         clicks = output.actor.decoded(output.features, points, True).masks.flatten(0, 1)
     pool = torch.cat([output.decoded.best, output.candidates(), tried[:known], clicks, tried[known:]])
-    logits = pool[_distinct(pool > 0, settings.proposal_overlap, count)]
-    bits = (logits > 0).to(logits.dtype).flatten(1)
-    area = (bits.sum() / len(bits)).clamp_min(1)
+    bits = (pool > 0).flatten(1).float()
+    both, areas = bits @ bits.T, bits.sum(1)
+    apart = both / (areas[:, None] + areas - both) <= settings.proposal_overlap
+    known_apart, some = (output.actor.reader.later(own) for own in (apart, areas > 0))
 
-    def logs_of(other: Output) -> Tensor:
-        inside = other.candidates().flatten(1) @ bits.T / (area * settings.proposal_temperature)
-        logs: Tensor = (inside.log_softmax(-1) + other.shares(settings.candidate_temperature)[:, None]).logsumexp(0)
-        return logs
+    def drawn() -> MaskActions:
+        logits = pool[_distinct(known_apart(), some(), count)]
+        bits = (logits > 0).to(logits.dtype).flatten(1)
+        area = (bits.sum() / len(bits)).clamp_min(1)
 
-    return _all_of(output, logits, "proposal", logs_of)
+        def logs_of(other: Output) -> Tensor:
+            inside = other.candidates().flatten(1) @ bits.T / (area * settings.proposal_temperature)
+            logs: Tensor = (inside.log_softmax(-1) + other.shares(settings.candidate_temperature)[:, None]).logsumexp(0)
+            return logs
+
+        return _all_of(output, logits, "proposal", logs_of)
+
+    return drawn
 
 
-def _distinct(masks: Tensor, overlap: float, most: int) -> list[int]:
-    """Indices of the masks that differ from all earlier ones; the first always, empty ones never."""
-    bits = masks.flatten(1).float()
-    both, areas, kept = bits @ bits.T, bits.sum(1), [0]
-    apart, some = read_together([both / (areas[:, None] + areas - both) <= overlap, areas > 0])
-    for at in range(1, len(bits)):
+def _distinct(apart: npt.NDArray[np.bool_], some: npt.NDArray[np.bool_], most: int) -> list[int]:
+    """
+    Indices of the masks that differ from all earlier ones: the first always, empty ones never.
+
+    `apart` [n, n] says which masks differ, `some` [n] which are not empty.
+    """
+    kept = [0]
+    for at in range(1, len(some)):
         if len(kept) < most and some[at] and apart[at, kept].all():
             kept.append(at)
     return kept
 
 
-def _pixels(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
-    index, temperature = output.best(), settings.pixel_temperature
-    greedy = output.chosen(index)
-    _, height, width = greedy.shape
-    coins = Bernoulli(logits=greedy.reshape(1, -1).double().cpu() / temperature, validate_args=False)
-    drawn = np.stack([uniforms(address.at(n), height * width) for n in range(count)])
-    bits = (torch.from_numpy(drawn) < coins.probs).double()
-    played = bits.to(greedy)
-
-    def scores(other: Output) -> Scores:
-        own = Bernoulli(logits=other.chosen(index).reshape(1, -1) / temperature, validate_args=False)
-        return own.log_prob(played), own.entropy().expand(count, -1)
-
-    labels = [[(int(bit), f"cell {c // width},{c % width}") for c, bit in enumerate(row)] for row in bits.tolist()]
-    masks = (8 * played - 4).reshape(count, height, width)
-    return MaskActions(masks, greedy, labels, output.later(coins.log_prob(bits)), scores)
+_POLICIES: dict[str, Draw] = {"candidates": _candidates, "field": field, "proposals": _proposals}

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-import torch.nn.functional as F
 from accelerate import init_empty_weights
 from peft import LoraConfig, inject_adapter_in_model
 from peft.tuners.lora import LoraLayer
@@ -28,7 +27,6 @@ from .language import (
     Rotation,
     Slots,
     Turn,
-    language_model,
     language_names,
     recompute,
     visibility,
@@ -70,8 +68,8 @@ class Features:
     grid: Grid
     tokens: int
     """Visual tokens of all tiles, including the thumbnail."""
-    error: float = 0.0
-    """Largest ‖rounded − computed‖ / ‖computed‖ of the maps."""
+    error: Tensor | None = None
+    """Largest ‖rounded − computed‖ / ‖computed‖ of the maps; None where they are not rounded."""
     draw: Callable[[Mask], Tensor] | None = None
     """Tokens of the picture with a region drawn into it; None where regions are shown by copies of their tokens."""
 
@@ -80,17 +78,20 @@ def halved(features: Features) -> Features:
     """Features rounded to half precision. Values beyond its range are first divided by a power of two, without loss."""
 
     def rounded(values: Tensor) -> Tensor:
-        largest = float(values.abs().max())
-        unit = 2.0 ** (math.ceil(math.log2(largest)) - 15) if 2**15 < largest < math.inf else 1.0
+        largest = values.abs().max()
+        share, exponent = torch.frexp(largest)
+        beyond = (largest > 2**15) & largest.isfinite()
+        unit = torch.ldexp(torch.ones_like(largest), torch.where(beyond, exponent - (share == 0.5).int() - 15, 0))
         return (values / unit).half().to(values.dtype) * unit
 
-    def error(values: Tensor, kept: Tensor) -> float:
-        whole = float(values.double().norm())
-        return float((kept.double() - values.double()).norm()) / whole if whole else 0.0
+    def error(values: Tensor, kept: Tensor) -> Tensor:
+        gap = (kept.double() - values.double()).norm() / values.double().norm()
+        return torch.where(values.any(), gap, 0.0)
 
     maps = [features.vision, *features.levels]
     kept = [rounded(values) for values in maps]
-    return replace(features, vision=kept[0], levels=kept[1:], error=max(map(error, maps, kept)))
+    errors = torch.stack(list(map(error, maps, kept)))
+    return replace(features, vision=kept[0], levels=kept[1:], error=errors.max())
 
 
 def renamed(name: str, patterns: dict[str, str]) -> str:
@@ -115,7 +116,7 @@ class Sa2va(nn.Module):
         self.family = family_of(config)
         language, sam2 = self.family.language, HIERA_L | (config.get("sam2_config") or {})
         self.vision_model, self.projector = self.family.tower, self.family.projector
-        self.language_model: Any = language_model(language)
+        self.language_model: Any = self.family.language_model()
         decoder: Any = self.language_model.model
         self.norm: Any = decoder.norm
         """The language model's last norm, which some families do not apply to the states that they read masks from."""
@@ -133,9 +134,6 @@ class Sa2va(nn.Module):
         self._patterns = {"language_model": language_names(language), "grounding_encoder": SAM2_NAMES}
         for part, own in self.family.patterns.items():
             self._patterns[part] = self._patterns.get(part, {}) | own
-        self._added: list[Tensor] = []
-        for at in range(self.family.added):
-            decoder.layers[at].register_forward_hook(partial(self._add, at))
         self.blocks = {"projector": self.family.projector_names, "lora": (), **_BLOCKS}
         """Beginnings of the trainable tensors' names, block by block; adapters are told by their ends."""
         self.names: list[str] = []
@@ -292,8 +290,7 @@ class Sa2va(nn.Module):
             levels = encoder(whole)
         finally:
             torch.backends.cuda.matmul.allow_tf32 = before
-        tokens = vision.shape[0] // (1 + self.family.added) * vision.shape[1]
-        return Features(vision, levels, self.family.grid(height, width), tokens)
+        return Features(vision, levels, self.family.grid(height, width), self.family.tokens(vision))
 
     def project(self, features: Features) -> Tensor:
         """Visual tokens [tiles, tokens, W] from the projector, with what layers add to them beside the D channels."""
@@ -304,15 +301,7 @@ class Sa2va(nn.Module):
         """Rows of the embedding table, [..., W], in the precision of what trains; layers add nothing to them."""
         table = self.language_model.get_input_embeddings()
         places = torch.as_tensor(ids, dtype=torch.long, device=self.device)
-        return self.widened(table(places).to(self.dtype))
-
-    def widened(self, x: Tensor) -> Tensor:
-        """[..., W] of embeddings to which layers add nothing, from their first D channels."""
-        own = x[..., : self.width]
-        return F.pad(own, (0, self.family.added * self.width)) if self.family.added else own
-
-    def _add(self, at: int, _layer: nn.Module, _given: object, out: Tensor) -> Tensor:
-        return out + self._added[at] if self._added else out
+        return self.family.widened(table(places).to(self.dtype))
 
     def states(self, x: Tensor, cache: DynamicCache | None = None, turn: Turn = WHOLE, **more: Tensor) -> Tensor:
         """
@@ -325,13 +314,11 @@ class Sa2va(nn.Module):
         if self.lockstep is not None:
             self.lockstep.enter()
         dtype = self.language_model.get_input_embeddings().weight.dtype
-        x, *self._added = torch.split(x.to(dtype), self.width, -1)
         extra: dict[str, Any] = {CACHE: cache, "use_cache": cache is not None, **more}
         # Adapters stay in f32 and compute in the precision of a base in half, as they do while sampling.
         half = dtype in _HALVES and torch.amp.is_autocast_available(x.device.type)
         with torch.autocast(x.device.type, dtype) if half else nullcontext():
-            out: Tensor = self.language_model.model(inputs_embeds=x, **extra).last_hidden_state
-        self._added = []
+            out: Tensor = self.language_model.model(inputs_embeds=x.to(dtype), **extra).last_hidden_state
         return out
 
     def settle(self) -> None:

@@ -4,13 +4,12 @@ import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from .ahead import Ahead
 from .data import Rgb, Row, RunData
 from .errors import LabError
 from .mask_policy import MaskActions, Output, act, bernoulli_kl, mask_loss
@@ -25,6 +24,9 @@ from .rewards import Facts, Reward, Scorer, mean_scores, score_group, wants_like
 from .settings import Contract, Settings
 from .state import State, Update
 from .step_metrics import Played, caption_metrics, mask_metrics, pair_metrics
+
+if TYPE_CHECKING:
+    from .ahead import Ahead
 
 Auxiliary = dict[str, tuple[float, Tensor]]
 """Auxiliary losses by name: weight and value."""
@@ -61,11 +63,11 @@ class Context:
     order: RowOrder
     step: int
     features: dict[str, Features] = field(default_factory=dict)
-    rounding: float = 0.0
-    """Largest error of the pictures used in this step."""
+    rounding: list[Callable[[], Any]] = field(default_factory=list)
+    """Errors of the pictures used in this step, read later."""
     at_once: int = 0
     """Groups that are decoded in one batch; 0 for all of the process."""
-    ahead: Ahead | None = None
+    ahead: "Ahead | None" = None
     """Prepares the pictures of coming steps."""
     between: Callable[[Update, int], None] | None = None
     """Called after each update of a step with the number of remaining updates."""
@@ -89,7 +91,7 @@ class Context:
             prepared = picture or self.preparation(row.rgb)
             self.features[row.image_id] = self._stored(self.model.look(prepared, *row.mask.shape))
         features = self.features[row.image_id]
-        self.rounding = max(self.rounding, features.error)
+        self._note(features)
         return features if self.actor.region_form == "tokens" else replace(features, draw=partial(self._drawn, row))
 
     @property
@@ -100,6 +102,10 @@ class Context:
     def _stored(self, features: Features) -> Features:
         return halved(features) if self.settings.feature_storage == "f16" else features
 
+    def _note(self, features: Features) -> None:
+        if features.error is not None:
+            self.rounding.append(self.actor.reader.later(features.error))
+
     def _drawn(self, row: Row, mask: Mask) -> Tensor:
         """The vision tower's tokens of a row's picture with a region drawn into it."""
         drawn = marked(row.rgb, mask, self.actor.region_form)
@@ -108,7 +114,7 @@ class Context:
         # The row's own region is stored, those that are found are not.
         if np.array_equal(mask, row.mask):
             features = self._stored(features)
-            self.rounding = max(self.rounding, features.error)
+            self._note(features)
         return features.vision
 
     def address(self, loop: int, group: int, stream: str) -> Address:
@@ -153,10 +159,13 @@ def _rle(mask: Mask | None) -> Rle | None:
 
 def likelihoods_of(
     context: Context, loop: int, row: Row, masks: Sequence[Mask | None]
-) -> Sequence[Likelihood | bool | None]:
-    """Likelihood of the row's caption for masks, under the weights in the settings; False if no reward needs it."""
+) -> Callable[[], Sequence[Likelihood | bool | None]]:
+    """
+    Likelihood of the row's caption for masks, under the weights in the settings, read later; False if no reward needs
+    it.
+    """
     if not wants_likelihood(context.settings, loop):
-        return [False] * len(masks)
+        return lambda: [False] * len(masks)
     judge = context.state.start if context.settings.likelihood_judge == "start" else context.state.ema
     with context.model.values(judge):
         return context.actor.likelihoods(context.look(row), masks, row.caption, row.others)
@@ -164,29 +173,31 @@ def likelihoods_of(
 
 def text_facts(
     context: Context, loop: int, row: Row, reference: str, said: list[Completion], found: Sequence[Found | None]
-) -> list[Facts]:
-    """Facts that reward captions of loop 1, with the partner's masks, and answers of loop 3."""
+) -> Callable[[], list[Facts]]:
+    """Facts that reward captions of loop 1, with the partner's masks, and answers of loop 3; read later."""
     segments = [own.ids.count(context.actor.words.seg) for own in said]
     if loop == 3:
-        return [
+        return lambda: [
             Facts(reference, own.text, row.mask, None, None, False, not own.ended, count)
             for own, count in zip(said, segments, strict=True)
         ]
     known = likelihoods_of(context, loop, row, [own.mask if own else None for own in found])
-    return [
+    return lambda: [
         Facts(reference, text.text, row.mask, own.mask if own else None, (own and own.confidence) or 0.0, likelihood,
               not text.ended, count)
-        for text, own, likelihood, count in zip(said, found, known, segments, strict=True)
+        for text, own, likelihood, count in zip(said, found, known(), segments, strict=True)
     ]  # fmt: skip
 
 
-def told_facts(context: Context, row: Row, masks: list[Found], texts: list[list[str | None]]) -> list[list[Facts]]:
-    """Facts that reward masks of loop 2, for each of the partner's texts about all masks."""
+def told_facts(
+    context: Context, row: Row, masks: list[Found], texts: list[list[str | None]]
+) -> Callable[[], list[list[Facts]]]:
+    """Facts that reward masks of loop 2, for each of the partner's texts about all masks; read later."""
     known = likelihoods_of(context, 2, row, [own.mask for own in masks])
-    return [
+    return lambda: [
         [
             Facts(row.caption, text, row.mask, own.mask, own.confidence or 0.0, likelihood)
-            for text, own, likelihood in zip(told, masks, known, strict=True)
+            for text, own, likelihood in zip(told, masks, known(), strict=True)
         ]
         for told in texts
     ]
@@ -195,7 +206,7 @@ def told_facts(context: Context, row: Row, masks: list[Found], texts: list[list[
 def text_group(context: Context, loop: int, group: int) -> Generator[Asked | None, list[Completion], Live]:
     """
     A group whose actions are the tokens of texts for one prompt; yields the prompt and takes the texts, and yields
-    before it reads masks, so that those of all groups are read at once.
+    None before it reads from the device, so that the values of all groups are read at once.
 
     Loop 1: captions of a row's mask, for which the partner finds masks. Loop 3: answers to a question about its region,
     compared with the row's answer.
@@ -213,7 +224,9 @@ def text_group(context: Context, loop: int, group: int) -> Generator[Asked | Non
             masks_of = actor.search(features, captions, *row.mask.shape)
     yield None
     found = masks_of()
-    rewards, terms = score_group(text_facts(context, loop, row, reference, said, found), loop, s, context.scorer)
+    facts = text_facts(context, loop, row, reference, said, found)
+    yield None
+    rewards, terms = score_group(facts(), loop, s, context.scorer)
     masks = [own.mask if own else None for own in found] or [None] * len(said)
     longest = max(1, *(len(own.ids) for own in said))
     counts = [[1.0 if own.ended or not s.mask_truncated_completions else 0.0] * len(own.ids) for own in said]
@@ -280,8 +293,8 @@ def segment_group(
     context: Context, group: int
 ) -> Generator[tuple[Features, list[Mask], Address | None] | None, list[str | None], Live]:
     """
-    Loop 2: the policy's masks for a row's caption; yields before it reads them, then them for the partner, and takes
-    its captions.
+    Loop 2: the policy's masks for a row's caption; yields them for the partner and takes its captions, and yields None
+    before it reads from the device.
 
     The partner gives the likeliest caption of each mask, or several sampled ones.
     """
@@ -291,7 +304,9 @@ def segment_group(
     height, width = row.mask.shape
     with torch.no_grad():
         output = Output(actor, features, row.caption, row.others)
-        drawn = act(output, s, s.num_generations, context.address(2, group, "mask"))
+        drawing = act(output, s, s.num_generations, context.address(2, group, "mask"))
+    yield None
+    drawn = drawing()
     masks_of = actor.sized(torch.cat([drawn.greedy, drawn.logits]), height, width)
     start, anchor = _ask_start(context, row, features, drawn)
     yield None
@@ -300,7 +315,9 @@ def segment_group(
     draws = s.partner_samples if s.partner_temperature > 0 else 1
     told = yield features, masks * draws, context.address(2, group, "token") if s.partner_temperature > 0 else None
     texts = [told[draw * len(masks) : (draw + 1) * len(masks)] for draw in range(draws)]
-    scored = [score_group(own, 2, s, context.scorer) for own in told_facts(context, row, found, texts)]
+    facts = told_facts(context, row, found, texts)
+    yield None
+    scored = [score_group(own, 2, s, context.scorer) for own in facts()]
     rewards, terms = mean_scores(scored, texts)
     captions = texts[0]
     prompt, answer, cut = words.segment_prompt(features.tokens, row.caption)
@@ -315,7 +332,7 @@ def segment_group(
     observed = {"captions/cut": float(cut), "captions/spell_tokens": float(words.spells(row.caption))}
     played = Played(
         2, group, row.id, rewards, terms, drawn.weights, np.ones_like(drawn.logps()), drawn.logps(),
-        drawn.imitate is None, drawn.labels, prompt.ids, answer, drafts,
+        drawn.imitate is None, drawn.labels(), prompt.ids, answer, drafts,
         observed | mask_metrics(masks, row.mask) | pair_metrics(masks, captions), start and start(),
     )  # fmt: skip
 
@@ -352,26 +369,30 @@ def play(context: Context, loop: int, groups: list[int]) -> list[Live]:
 
 
 def _together(context: Context, loop: int, groups: list[int]) -> list[Live]:
-    s, actor, nothing = context.settings, context.actor, [None] * len(groups)
+    s, actor = context.settings, context.actor
+    answers: Sequence[object]
     if loop == 2:
         games: list[Any] = [segment_group(context, group) for group in groups]
-        _sent(games, nothing)
-        pictures = _sent(games, nothing)
+        pictures = _sent(games)
         with context.model.values(context.state.ema):
             answers = actor.describe(pictures, s.partner_temperature or 1.0)
-        return _sent(games, answers)
-    games = [text_group(context, loop, group) for group in groups]
-    addresses = [context.address(loop, group, "token") for group in groups]
-    _sent(games, actor.texts(_sent(games, nothing), s.num_generations, addresses, True))
-    return _sent(games, nothing)
+    else:
+        games = [text_group(context, loop, group) for group in groups]
+        addresses = [context.address(loop, group, "token") for group in groups]
+        answers = actor.texts(_sent(games), s.num_generations, addresses, True)
+    return _sent(games, answers)
 
 
-def _sent(games: list[Any], answers: Sequence[object]) -> list[Any]:
-    """What each game yields or returns after an answer."""
-    found = []
-    for game, answer in zip(games, answers, strict=True):
-        try:
-            found.append(game.send(answer))
-        except StopIteration as over:
-            found.append(over.value)
+def _sent(games: list[Any], answers: Sequence[object] = ()) -> list[Any]:
+    """What each game yields or returns after an answer; all wait before each of their readings."""
+    found = list[Any]()
+    while all(own is None for own in found):
+        given, answers, found = answers or [None] * len(games), (), []
+        for game, answer in zip(games, given, strict=True):
+            try:
+                found.append(game.send(answer))
+            except StopIteration as over:
+                found.append(over.value)
+        if not games:
+            break
     return found

@@ -1,9 +1,9 @@
 """Captions of regions, masks of phrases, and the log-probabilities of both under given weights."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, takewhile
+from typing import Any
 
 import numpy as np
 import torch
@@ -106,7 +106,9 @@ class Actor:
         visual = self.model.project(features)
         fill = [visual.flatten(0, 1)]
         if cells is not None:
-            fill.append(self.model.widened(visual[-1][torch.from_numpy(np.flatnonzero(cells)).to(visual.device)]))
+            fill.append(
+                self.model.family.widened(visual[-1][torch.from_numpy(np.flatnonzero(cells)).to(visual.device)])
+            )
         x = self.model.embed(ids)
         places = torch.tensor([at for at, token in enumerate(ids) if token == self.words.context], device=x.device)
         return x.index_put((places,), torch.cat(fill))
@@ -225,24 +227,32 @@ class Actor:
     @torch.no_grad()
     def likelihoods(
         self, features: Features, masks: Sequence[Mask | None], caption: str, others: tuple[str, ...]
-    ) -> list[Likelihood | None]:
+    ) -> Callable[[], list[Likelihood | None]]:
         """
         Likelihood of a caption for each mask, compared with `others`; None for a mask that covers no visual token.
+
+        They are read later.
         """
-        found: list[Likelihood | None] = [None] * len(masks)
         seen = [(at, mask, self.seen(mask)) for at, mask in enumerate(masks) if mask is not None]
         asked = [(at, self.asked(features, mask, cells)) for at, mask, cells in seen if cells is not None]
         longest = max((len(one.prompt.ids) for _, one in asked), default=0)
         texts = list(dict.fromkeys(map(plain_phrase, [caption, *others])))
         ids = [self.words.caption_answer(text, longest)[0] for text in texts]
         width = max(len(own) for own in ids)
+        read: dict[int, Callable[[], Any]] = {}
         for at, one in asked:
             logps, _ = self.text_scores(one, ids, width, 1.0, width)
-            sums = [float(row[: len(own)].double().sum()) for row, own in zip(logps, ids, strict=True)]
+            sums = torch.stack([row[: len(own)].double().sum() for row, own in zip(logps, ids, strict=True)])
             # Infinite, not an error, if another caption is more than e^709 times as likely.
-            rivals = (torch.tensor(sums, dtype=torch.float64) - sums[0]).exp().sum()
-            contrast = None if len(texts) == 1 else float(1 / rivals)
-            found[at] = Likelihood(math.exp(sums[0] / len(ids[0])), contrast)
+            contrast = 1 / (sums - sums[0]).exp().sum()
+            read[at] = self.reader.later(torch.stack([(sums[0] / len(ids[0])).exp(), contrast]))
+
+        def found() -> list[Likelihood | None]:
+            known = {at: own().tolist() for at, own in read.items()}
+            if len(texts) == 1:
+                known = {at: [likelihood, None] for at, (likelihood, _) in known.items()}
+            return [Likelihood(*known[at]) if at in known else None for at in range(len(masks))]
+
         return found
 
     def text_scores(

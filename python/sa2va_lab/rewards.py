@@ -1,6 +1,5 @@
 """Reward terms of a rollout and their sum, with the fields that the lab's inspector shows."""
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -40,31 +39,36 @@ class Facts:
     """[SEG] in a sampled text, which should have none; None where no text is sampled."""
 
 
+Custom = Callable[[list[Facts], list[Term], int, int], Term]
+"""A term of a rollout: takes its group, its other terms, its index and the loop."""
+
+
 @dataclass(frozen=True)
 class Scorer:
     """Dependencies of rewards."""
 
     meteor: Meteor
     judge: "CaptionJudge | None" = None
-    custom: Callable[[dict[str, Any]], object] | None = None
-    """A function of a rollout that replaces the lab's custom reward."""
+    custom: Custom | None = None
+    """Replaces the lab's custom reward."""
 
 
-def _term(name: str, value: Reward, note: str = "", **more: Any) -> Term:
+def term_of(name: str, value: Reward, note: str = "", **more: Any) -> Term:
+    """A term without its weight."""
     return {"name": name, "value": value} | more | ({"note": note} if note else {})
 
 
 def _iou_term(facts: Facts, settings: Settings) -> Term:
     if facts.predicted is None:
-        return _term("iou", 0.0, "no mask")
+        return term_of("iou", 0.0, "no mask")
     both, either = overlap(facts.given, facts.predicted)
     counts = {"intersection": both, "union": either}
     if either == 0:
-        return _term("iou", settings.empty_pair_reward, "both masks empty", iou=counts)
+        return term_of("iou", settings.empty_pair_reward, "both masks empty", iou=counts)
     share = both / either
     tiers = sum(share >= tier for tier in _TIERS) / len(_TIERS)
     value = {"plain": share, "squared": share * share, "tiered": tiers}[settings.iou_shape]
-    return _term("iou", value, "" if facts.predicted.any() else "empty mask", iou=counts)
+    return term_of("iou", value, "" if facts.predicted.any() else "empty mask", iou=counts)
 
 
 def _banded_term(facts: Facts, s: Settings) -> Term:
@@ -79,28 +83,28 @@ def _banded_term(facts: Facts, s: Settings) -> Term:
 def _target_term(facts: Facts) -> Term:
     there, found = bool(facts.given.any()), facts.predicted is not None and bool(facts.predicted.any())
     note = "no mask for the object" if there else "a mask without an object"
-    return _term("target", 1.0) if there == found else _term("target", 0.0, note)
+    return term_of("target", 1.0) if there == found else term_of("target", 0.0, note)
 
 
 def _form_term(facts: Facts) -> Term:
     """Share of the conditions that a text meets."""
     faults = ["no end token"] if facts.truncated else []
     faults += [f"{facts.segments} [SEG] instead of 0"] if facts.segments else []
-    return _term("form", 1 - len(faults) / (1 if facts.segments is None else 2), ", ".join(faults))
+    return term_of("form", 1 - len(faults) / (1 if facts.segments is None else 2), ", ".join(faults))
 
 
 def _meteor_term(facts: Facts, meteor: Meteor) -> Term:
     found = meteor.score(facts.reference, facts.caption or "")
     empty = {"mask": facts.caption is None, "caption": not found["hypothesis"], "reference": not found["reference"]}
     note = next((f"empty {name}" for name, there in empty.items() if there), "")
-    return _term("meteor", found["score"], note, meteor=found)
+    return term_of("meteor", found["score"], note, meteor=found)
 
 
 def _of_masks(name: str, facts: Facts, of: Callable[[Mask, Mask], float | None]) -> Term:
     if facts.predicted is None:
-        return _term(name, 0.0, "no mask")
+        return term_of(name, 0.0, "no mask")
     value = of(facts.given, facts.predicted)
-    return _term(name, 0.0, "empty mask") if value is None else _term(name, value)
+    return term_of(name, 0.0, "empty mask") if value is None else term_of(name, value)
 
 
 def plain_words(text: str) -> list[str]:
@@ -134,9 +138,9 @@ def _seen(facts: Facts) -> list[Term]:
         return []
     if not isinstance(known, Likelihood):
         note = "no mask" if facts.predicted is None else "covers no visual token"
-        return [_term(name, 0.0, note) for name in ("likelihood", "contrast")]
+        return [term_of(name, 0.0, note) for name in ("likelihood", "contrast")]
     alone = "no other object in the picture" if known.contrast is None else ""
-    return [_term("likelihood", known.likelihood), _term("contrast", known.contrast, alone)]
+    return [term_of("likelihood", known.likelihood), term_of("contrast", known.contrast, alone)]
 
 
 def _measured(facts: Facts, settings: Settings, meteor: Meteor) -> list[Term]:
@@ -147,44 +151,16 @@ def _measured(facts: Facts, settings: Settings, meteor: Meteor) -> list[Term]:
         _iou_term(facts, settings),
         _meteor_term(facts, meteor),
         *_seen(facts),
-        _term("confidence", 0.0 if sure is None else sure, "no mask" if sure is None else ""),
+        term_of("confidence", 0.0 if sure is None else sure, "no mask" if sure is None else ""),
         _of_masks("box", facts, box_iou),
         _of_masks("centre", facts, centre_score),
         _banded_term(facts, settings),
         _target_term(facts),
         _form_term(facts),
-        _term("length", length_cost(caption, facts.reference, settings.length_ratio)),
-        _term("repetition", repetition_cost(caption, settings.repetition_gram)),
-        _term("leak", float(bool(leaked)), ", ".join(leaked)),
+        term_of("length", length_cost(caption, facts.reference, settings.length_ratio)),
+        term_of("repetition", repetition_cost(caption, settings.repetition_gram)),
+        term_of("leak", float(bool(leaked)), ", ".join(leaked)),
     ]
-
-
-def _rollout(group: list[Facts], terms: list[Term], at: int, loop: int) -> dict[str, Any]:
-    """Input of a custom reward, with the lab's names; masks are arrays [height, width] of 0 and 1."""
-    facts = group[at]
-    counts = next((term["iou"] for term in terms if "iou" in term), None)
-    both, either = (counts["intersection"], counts["union"]) if counts else (0, 0)
-    return {
-        "loop": loop, "caption": facts.caption or "", "reference": facts.reference, "given": facts.given,
-        "predicted": facts.predicted, "confidence": facts.confidence, "truncated": facts.truncated,
-        "iou": None if counts is None else counts | {"value": both / either if either else 0.0},
-        "meteor": next((term["meteor"] for term in terms if "meteor" in term), None),
-        "terms": {term["name"]: term["value"] for term in terms},
-        "group": {"index": at, "size": len(group), "captions": [own.caption or "" for own in group]},
-    }  # fmt: skip
-
-
-def _custom(scorer: Scorer, group: list[Facts], terms: list[Term], at: int, loop: int) -> Term:
-    assert scorer.custom is not None
-    try:
-        value = scorer.custom(_rollout(group, terms, at, loop))
-    except Exception as cause:
-        raise LabError(
-            f"The custom reward failed ({type(cause).__name__}: {cause}); nothing of this step was kept"
-        ) from cause
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise LabError(f"The custom reward returned {value!r}, not a finite number; nothing of this step was kept")
-    return _term("user", float(value))
 
 
 def score_group(
@@ -195,24 +171,13 @@ def score_group(
     rows = [_measured(facts, settings, scorer.meteor) for facts in group]
     if scorer.judge is not None and weights["judge"] != 0:
         verdicts = scorer.judge.terms([(facts.reference, facts.caption or "") for facts in group])
-        rows = [[*row, verdict, _utility(verdict)] for row, verdict in zip(rows, verdicts, strict=True)]
+        rows = [[*row, verdict, scorer.judge.utility(verdict)] for row, verdict in zip(rows, verdicts, strict=True)]
     elif weights["judge"] != 0:
         _without_judge(weights)
     if weights["user"] != 0:
-        rows = [[*row, _custom(scorer, group, row, at, loop)] for at, row in enumerate(rows)]
+        assert scorer.custom is not None
+        rows = [[*row, scorer.custom(group, row, at, loop)] for at, row in enumerate(rows)]
     return _composed(rows, weights, settings)
-
-
-def _utility(verdict: Term) -> Term:
-    """Share of the positive questions that a verdict has as right, which the lab logs beside it."""
-    detail = verdict.get("judge")
-    if detail is None or detail["score"] is None:
-        return _term("utility", None, verdict.get("note", "no verdict"))
-    positive = [answer for answer in detail["answers"] if answer["type"] == "positive"]
-    if not positive:
-        return _term("utility", 0.0, verdict.get("note", ""))
-    right = sum(answer["points"] == 1 for answer in positive)
-    return _term("utility", right / len(positive), f"{right} of {len(positive)} questions")
 
 
 def _without_judge(weights: dict[str, float]) -> None:

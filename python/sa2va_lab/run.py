@@ -1,18 +1,16 @@
 """An open run: model, data, state and folder, at a step."""
 
 import argparse
-import runpy
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from .ahead import Ahead, Pictures, planned
 from .data import RunData
-from .errors import FORM, LabError, extra, reading
+from .errors import FORM, LabError, reading
+from .extras import extra, part_of
 from .fingerprint import model_hash
 from .folder import RunFolder, step_name
 from .meteor import Meteor, Wordnet
@@ -34,12 +32,12 @@ DTYPES = {"bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
 
 def step_of(run: "OpenRun", team: Team) -> Outcome:
     """The next step of a run under its settings."""
-    run.context.rounding = 0.0
-    supervised = run.settings.mode == "sft"
-    take = extra("sft", "mode sft").sft_step if supervised else grpo_step
-    outcome: Outcome = take(run.context, team)
+    run.context.rounding = []
+    part = part_of("mode", run.settings.mode)
+    outcome: Outcome = (grpo_step if part is None else part.sft_step)(run.context, team)
     if run.settings.feature_storage == "f16":
-        outcome.metrics["features/rounding"] = max(team.all_of([run.context.rounding]))
+        largest = max((float(read()) for read in run.context.rounding), default=0.0)
+        outcome.metrics["features/rounding"] = max(team.all_of([largest]))
     return outcome
 
 
@@ -114,13 +112,13 @@ def open_run(
     settings = parse_settings(config, contract.defaults, own_reward)
     changed = _changes(settings, team, change or {}, widen)
     settings = parse_settings(config | {key: own["to"] for key, own in changed.items()}, contract.defaults, own_reward)
-    asked = None if settings.judge == "off" else extra("judge", f"judge {settings.judge}")
+    asked = part_of("judge", settings.judge)
     dtype = _precision(given, folder, settings, team)
     if model_hash(model_folder) != fingerprint:
         raise LabError(f"--model holds another checkpoint than {name}, which the run was trained on")
     data = RunData(path, given.shards)
     trained = torch.float64 if dtype == "f64" else torch.float32
-    shard = None if given.shard is None else extra("shard", "--shard fsdp2")
+    shard = part_of("--shard", given.shard)
     if shard is not None:
         shard.check_shares(settings, team)
     # Shares of a split layer leave the mapped files layer by layer.
@@ -146,20 +144,13 @@ def open_run(
         spent = asked.spending(folder)
         judge = asked.CaptionJudge(settings, contract.judge, kept, (team.rank, team.world), spent)
     order = RowOrder(data.known(contract.streams), settings, folder.batches(settings, at, bool(changed)))
-    custom = None if given.reward is None else _own_reward(given.reward)
+    custom = None if given.reward is None else extra("custom", "--reward").read(given.reward)
     scorer = Scorer(Meteor(Wordnet(path / "scale" / "wordnet30.txt")), judge, custom)
     context = Context(actor, contract, data, state, scorer, order, at + 1, at_once=given.groups_at_once)
     # In a replay no step follows.
     if given.workers > 0 and step is None:
-        context.ahead = _ahead(context, team, given.workers)
+        context.ahead = extra("ahead", f"--workers {given.workers}").of_run(context, team, given.workers)
     return OpenRun(folder, context, at, dtype, changed)
-
-
-def _ahead(context: Context, team: Team, workers: int) -> Ahead:
-    """Prepares the pictures of this process's next draws."""
-    s = context.settings
-    pictures = Pictures(context.data, context.preparation)
-    return Ahead(pictures, planned(context.order, s, team, context.step), workers, team.device.type == "cuda")
 
 
 def _changes(settings: Settings, team: Team, change: dict[str, int], widen: bool) -> dict[str, dict[str, Any]]:
@@ -230,13 +221,3 @@ def _restored(folder: RunFolder, model: Sa2va, state: State, team: Team) -> int:
     if first:
         raise LabError(f"{first}; nothing was changed")
     return 0
-
-
-def _own_reward(path: Path) -> Callable[[dict[str, Any]], object]:
-    """The function `reward` of a Python file. Raises LabError when there is none."""
-    with reading(f"--reward {path}", Exception):
-        names = runpy.run_path(str(path), run_name=path.stem)
-    if not callable(names.get("reward")):
-        raise LabError(f"--reward {path} has no function reward(rollout)")
-    found: Callable[[dict[str, Any]], object] = names["reward"]
-    return found

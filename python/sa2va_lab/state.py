@@ -142,11 +142,16 @@ def _joined(loops: Gradients, model: Sa2va, team: Team) -> Gradients:
     return {loop: found[at * size : (at + 1) * size] for at, loop in enumerate(loops)}
 
 
+def _dots(pairs: Sequence[tuple[Tensor | None, Tensor | None]]) -> list[float]:
+    """Dot products in double precision, read back at once; 0 where one is None."""
+    sums = [(a.double() * b.double()).sum() for a, b in pairs if a is not None and b is not None]
+    known = iter(torch.stack(sums).tolist() if sums else [])
+    return [0.0 if a is None or b is None else next(known) for a, b in pairs]
+
+
 def _squares(values: Sequence[Tensor | None]) -> list[float]:
     """Sums of squares in double precision, read back at once; 0 for None."""
-    sums = [value.double().square().sum() for value in values if value is not None]
-    known = iter(torch.stack(sums).tolist() if sums else [])
-    return [0.0 if value is None else next(known) for value in values]
+    return _dots([(value, value) for value in values])
 
 
 def _clip_factor(norm: float, most: float) -> float:
@@ -161,7 +166,9 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
     A gradient that is not finite skips the step on all processes. Raises LabError if the run must stop then.
     """
     loops, most = _joined(gradients, model, team), settings.max_grad_norm
-    every, size = _squares([gradient for own in loops.values() for gradient in own]), len(model.names)
+    size, squared = len(model.names), [(gradient, gradient) for own in loops.values() for gradient in own]
+    between = [pair for a, b in combinations(loops.values(), 2) for pair in zip(a, b, strict=True)]
+    every = _dots(squared + between)
     norms = {loop: math.sqrt(sum(every[at * size : (at + 1) * size])) for at, loop in enumerate(loops)}
     apart = len(loops) > 1 and settings.clip_scope == "loop"
     factors = {loop: _clip_factor(norm, most) if apart else 1.0 for loop, norm in norms.items()}
@@ -174,7 +181,7 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
     for name, square, arrived in zip(model.names, squares, there, strict=True):
         if arrived:
             blocks[model.block_of(name)] = blocks.get(model.block_of(name), 0.0) + square
-    norm, metrics = _loop_metrics(loops, norms, factors, whole)
+    norm, metrics = _loop_metrics(norms, factors, whole, sum(every[len(squared) :]))
     rate = learning_rate(settings, state.optimiser_steps)
     metrics |= {"grad_norm": norm, "learning_rate": rate}
     metrics |= {f"grad_norm/{block}": math.sqrt(square) for block, square in blocks.items()}
@@ -195,21 +202,19 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
     return Update(True, metrics | {"ema/decay": decay, "ema/distance": distance}, zeros, factor, there)
 
 
-def _dot(a: list[Tensor | None], b: list[Tensor | None]) -> float:
-    both = [(one, other) for one, other in zip(a, b, strict=True) if one is not None and other is not None]
-    return sum(torch.stack([(one.double() * other.double()).sum() for one, other in both]).tolist()) if both else 0.0
-
-
 def _loop_metrics(
-    loops: Gradients, norms: dict[int, float], factors: dict[int, float], whole: float
+    norms: dict[int, float], factors: dict[int, float], whole: float, dot: float
 ) -> tuple[float, dict[str, float]]:
-    """Norm of the loops' sum before any clip, and the loops' norms relative to each other."""
+    """
+    Norm of the loops' sum before any clip, and the loops' norms relative to each other.
+
+    `dot` is the sum of the products of each two loops' gradients.
+    """
     if len(norms) < 2:
         return whole, {}
     own = {f"loop{loop}/grad_norm": n for loop, n in norms.items()}
     own |= {f"loop{loop}/clip_factor": f for loop, f in factors.items()}
-    dot = sum(_dot(loops[a], loops[b]) for a, b in combinations(loops, 2))
-    most = sum(norms[a] * norms[b] for a, b in combinations(loops, 2))
+    most = sum(norms[a] * norms[b] for a, b in combinations(norms, 2))
     cosine = min(1.0, max(-1.0, dot / most)) if most > 0 else 0.0
     before = math.sqrt(max(0.0, sum(norm**2 for norm in norms.values()) + 2 * cosine * most))
     norm = whole if all(factor == 1 for factor in factors.values()) else before

@@ -5,7 +5,7 @@ A group belongs to process g mod world. Only one gathering of rewards and one su
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from . import loss
-from .errors import extra
+from .extras import extra
 from .philox import uniform
 from .play import Context, Live, play, reward_order
-from .reading import Grid, read_together
+from .reading import Grid
 from .rewards import Reward
 from .state import Gradients, Update, taken, update
 from .step_metrics import (
@@ -78,28 +78,30 @@ def _compare(context: Context, groups: list[Live]) -> None:
 
     Those under the reference, if needed, and the policy's own if another update comes first.
     """
-    s, state = context.settings, context.state
+    s, state, later = context.settings, context.state, context.actor.reader.later
     values, from_start = state.ema if s.reference == "ema" else (state.reference or state.start), False
     if s.needs_reference:
         from_start = values is state.start
         asked = [own for own in groups if own.played.reference is None or not from_start]
         with context.model.values(values):
-            scores = [own.values()[0] for own in asked]
-        for own, found in zip(asked, read_together([own.double() for own in scores]), strict=True):
-            own.played.reference = found
-    later = [own for own in groups if own.played.place not in s.window(0)]
-    for own, found in zip(later, read_together([own.values()[0].double() for own in later]), strict=True):
-        own.played.first = found
+            references = [later(own.values()[0].double()) for own in asked]
+        for own, read in zip(asked, references, strict=True):
+            own.played.reference = read()
+    waiting = [own for own in groups if own.played.place not in s.window(0)]
+    firsts = [later(own.values()[0].double()) for own in waiting]
+    for own, read in zip(waiting, firsts, strict=True):
+        own.played.first = read()
     for own in groups:
         own.played.from_start = from_start
 
 
-def _still(context: Context, live: dict[int, list[Live]]) -> tuple[bool, bool]:
-    """Whether the policy has the weights of its reference, and of the start; only if a group has no advantage."""
+def _still(context: Context, live: dict[int, list[Live]]) -> Callable[[], list[bool]]:
+    """
+    Whether the policy has the weights of its reference, and of the start; only if a group has no advantage. Read later.
+    """
     s, state = context.settings, context.state
     if all(any(own.played.advantages) for groups in live.values() for own in groups):
-        return False, False
-
+        return lambda: [False, False]
     values = state.ema if s.reference == "ema" else (state.reference or state.start)
     alike = [
         torch.stack(
@@ -107,8 +109,7 @@ def _still(context: Context, live: dict[int, list[Live]]) -> tuple[bool, bool]:
         )
         for own in (values, state.start)
     ]
-    reference, start = torch.stack(alike).all(1).tolist()
-    return reference, start
+    return context.actor.reader.later(torch.stack(alike).all(1))
 
 
 def _inputs(played: Played, logps: Tensor, entropies: Tensor, old: Grid | None) -> loss.LossInputs:
@@ -121,7 +122,7 @@ def _inputs(played: Played, logps: Tensor, entropies: Tensor, old: Grid | None) 
 
 
 def _backward(
-    context: Context, own: Live, settings: loss.LossSettings, still: tuple[bool, bool]
+    context: Context, own: Live, settings: loss.LossSettings, still: Sequence[bool]
 ) -> Callable[[], Recorded]:
     """
     Loss of one group, whose gradient is added on the model, and what it did to the actions, for later.
@@ -216,6 +217,7 @@ def grpo_step(context: Context, team: Team) -> Outcome:
             terms += team.all_of([term for own in dropped for one in own.played.terms for term in one])
     with phase(seconds, "advantage"):
         sizes = _advantages(context, team, live)
+        still = _still(context, live)
         _compare(context, [own for groups in live.values() for own in groups])
         context.model.settle()
     passes: dict[int, list[Metrics]] = {loop: [] for loop in live}
@@ -223,18 +225,23 @@ def grpo_step(context: Context, team: Team) -> Outcome:
     records: list[Recorded] = []
     for turn in range(s.num_iterations * s.windows):
         gradients: Gradients = {}
-        still = _still(context, live)
-        for loop, groups in live.items():
-            bonus = context.state.entropy[loop].applied(s)
-            settings = loss.LossSettings(s, len(s.window(turn)), sizes[loop][0] / s.windows, sizes[loop][1], bonus)
-            with phase(seconds, "loss"):
-                mine = [
-                    _backward(context, own, settings, still) for own in groups if own.played.place in s.window(turn)
-                ]
-                found = sorted(team.all_of([own() for own in mine]), key=lambda own: own.played.place)
+        settings: dict[int, loss.LossSettings] = {}
+        mine: dict[int, list[Callable[[], Recorded]]] = {}
+        with phase(seconds, "loss"):
+            alike = (still if turn == 0 else _still(context, live))()
+            for loop, groups in live.items():
+                bonus = context.state.entropy[loop].applied(s)
+                settings[loop] = loss.LossSettings(
+                    s, len(s.window(turn)), sizes[loop][0] / s.windows, sizes[loop][1], bonus
+                )
+                now = [own for own in groups if own.played.place in s.window(turn)]
+                mine[loop] = [_backward(context, own, settings[loop], alike) for own in now]
                 gradients[loop] = taken(context.model, loop, s)
+            read = team.all_of([own() for groups in mine.values() for own in groups])
+        for loop in live:
+            found = sorted((own for own in read if own.played.loop == loop), key=lambda own: own.played.place)
             records += found if turn < s.windows else []
-            passes[loop].append(pass_metrics(loop, found, settings, turn == 0))
+            passes[loop].append(pass_metrics(loop, found, settings[loop], turn == 0))
             _follow_entropy(context, loop, found, passes[loop][-1])
         with phase(seconds, "update"):
             updates.append(update(context.model, context.state, gradients, s, team))

@@ -8,7 +8,8 @@ from typing import Any
 
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from .errors import LabError, extra
+from .errors import LabError
+from .extras import extra
 from .settings import Contract
 
 # JavaScript's white space: Python's has other characters.

@@ -17,7 +17,8 @@ import accelerate
 import torch
 import transformers
 
-from .errors import LabError, extra, refuse
+from .errors import LabError, refuse
+from .extras import extra
 from .folder import RunFolder, step_name
 from .records import write_rollouts
 from .run import OpenRun, arguments, open_run, step_of

@@ -104,7 +104,7 @@ def test_a_caption_has_no_contrast_beside_one_that_is_far_likelier() -> None:
 
     unused: Any = None
     words: Any = SimpleNamespace(caption_answer=lambda text, _: ([len(text)], False))
-    found = Scored(unused, words, unused).likelihoods(unused, [np.ones((2, 2), dtype=np.uint8)], "a", ("bb",))[0]
+    found = Scored(unused, words, unused).likelihoods(unused, [np.ones((2, 2), dtype=np.uint8)], "a", ("bb",))()[0]
     assert found is not None
     assert found.contrast == 0
 

@@ -15,12 +15,12 @@ from tiny_qwen import tiny_config, tiny_qwen
 
 from sa2va_lab.errors import LabError
 from sa2va_lab.families import family_of
-from sa2va_lab.families.qwen_vl import resized
 from sa2va_lab.language import Turn
 from sa2va_lab.model import Sa2va, load_model
 from sa2va_lab.philox import Address
 from sa2va_lab.pictures import marked
 from sa2va_lab.policy import Actor, Asked, Start
+from sa2va_lab.qwen_vl import resized
 from sa2va_lab.sampler import Sampler
 from sa2va_lab.sft import answer_loss
 from sa2va_lab.text import Prompt
@@ -176,7 +176,7 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     del config["vision_config"]["deepstack_visual_indexes"]
     with pytest.raises(LabError, match=r"lacks vision_config.deepstack_visual_indexes"):
         family_of(config)
-    with pytest.raises(LabError, match="the vision tower sam3; this package runs Sa2VA on InternVL and Qwen2"):
+    with pytest.raises(LabError, match="the vision tower sam3; this package runs Sa2VA on InternVL, Qwen2"):
         family_of({"vision_config": {"model_type": "sam3"}})
     with pytest.raises(LabError, match="more than 200 times as long as wide"):
         resized(10, 2001, 28, 1, 10**9)

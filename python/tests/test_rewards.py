@@ -5,6 +5,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 import torch
 from test_loss import settings
 
+from sa2va_lab import custom
 from sa2va_lab.errors import LabError
 from sa2va_lab.judge import CaptionJudge
 from sa2va_lab.judge.questions import Question, parse_answer, scored, waiting
@@ -24,7 +26,6 @@ from sa2va_lab.meteor import Meteor, Wordnet
 from sa2va_lab.model import Features, halved
 from sa2va_lab.policy import Likelihood
 from sa2va_lab.rewards import Facts, Scorer, mean_scores, score_group
-from sa2va_lab.run import _own_reward
 from sa2va_lab.state import EntropyBonus
 
 TABLE = Path(__file__).parents[2] / "public" / "wordnet" / "wordnet30.txt"
@@ -274,6 +275,8 @@ def test_another_thing_earns_nothing() -> None:
 
 
 class _Fixed:
+    utility = staticmethod(CaptionJudge.utility)
+
     def terms(self, pairs: list[tuple[str, str]]) -> list[dict[str, Any]]:
         return [{"name": "judge", "value": 0.5 if caption == "ball" else None} for _, caption in pairs]
 
@@ -301,14 +304,14 @@ def test_rewards_in_python(tmp_path: Path, meteor: Meteor) -> None:
     path.write_text("def reward(rollout):\n    return rollout['predicted'].mean() * 2 - rollout['terms']['iou']\n")
     own = parse_own(loop1User=2)
     group = [Facts("ball", "ball", MASK, MASK, 1.0)]
-    assert score_group(group, 1, own, Scorer(meteor, None, _own_reward(path)))[0] == [2.0]
+    assert score_group(group, 1, own, Scorer(meteor, None, custom.read(path)))[0] == [2.0]
     with pytest.raises(LabError, match="ZeroDivisionError"):
-        score_group(group, 1, own, Scorer(meteor, None, lambda rollout: 1 / 0))
+        score_group(group, 1, own, Scorer(meteor, None, partial(custom.term, lambda rollout: 1 / 0)))
     with pytest.raises(LabError, match="not a finite number"):
-        score_group(group, 1, own, Scorer(meteor, None, lambda rollout: "much"))
+        score_group(group, 1, own, Scorer(meteor, None, partial(custom.term, lambda rollout: "much")))
     path.write_text("rewards = 3")
     with pytest.raises(LabError, match="no function reward"):
-        _own_reward(path)
+        custom.read(path)
 
 
 def parse_own(**change: object) -> Any:
@@ -351,6 +354,7 @@ def test_rounded_features_keep_their_range() -> None:
     both = halved(Features(values, [values / 3e5], (1, 1), 1))
     found = both.vision
     gaps = [(kept - own).norm() / own.norm() for kept, own in ((found, values), (both.levels[0], values / 3e5))]
+    assert both.error is not None
     assert both.error == pytest.approx(float(max(gaps)), rel=1e-3) and 0 < both.error < 5e-4
     assert found[0, 0] == found[0, 1] == 1
     assert float(found[0, 2]) == pytest.approx(3e5, rel=1e-3)

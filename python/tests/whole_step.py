@@ -67,7 +67,18 @@ def rows(count: int) -> list[Row]:
         mask = np.zeros((64, 64), np.uint8)
         mask[8 * at : 8 * at + 24, 10:40] = 1
         rgb = random.integers(0, 256, (64, 64, 3), dtype=np.uint8)
-        found.append(Row(f"rows#{at}", f"picture{at}", "the red cup", encode_rle(mask), mask, rgb))
+        found.append(
+            Row(
+                f"rows#{at}",
+                f"picture{at}",
+                "the red cup",
+                encode_rle(mask),
+                mask,
+                rgb,
+                (),
+                (("What is it?", "a cup"),),
+            )
+        )
     return found
 
 

@@ -33,17 +33,20 @@ def score_row(context: Context, index: int) -> Scores | None:
 
     said = _texts_of(context, actor.asked(features, row.mask, cells), address(1))
     output = Output(actor, features, row.caption, row.others)
-    drawn = act(output, s, draws, address(2))
+    drawn = act(output, s, draws, address(2))()
     masks = actor.sized(torch.cat([drawn.greedy, drawn.logits]), height, width)()
     with context.model.values(context.state.ema):
         # The true caption and the true mask come last: the partner's answers to them are compared with the policy's.
         *found, partner = actor.find(features, [*(own.text for own in said), row.caption], height, width)
         *told, described = actor.describe([(features, [*(own.mask for own in masks), row.mask], None)])[0]
-    facts = {1: text_facts(context, 1, row, row.caption, said, found), 2: told_facts(context, row, masks, [told])[0]}
+    facts = {
+        1: text_facts(context, 1, row, row.caption, said, found)(),
+        2: told_facts(context, row, masks, [told])()[0],
+    }
     if 3 in s.active_loops and row.questions:
         question, answer = row.exchange(3, 0)
         answers = _texts_of(context, actor.asked(features, row.mask, cells, question), address(3))
-        facts[3] = text_facts(context, 3, row, answer, answers, [])
+        facts[3] = text_facts(context, 3, row, answer, answers, [])()
     texts = [said[0].text, *told, described]
     meteors = [context.scorer.meteor.score(row.caption, text or "")["score"] for text in texts]
     ious = [0.0 if own is None else iou(own.mask, row.mask) for own in [*found, partner, masks[0]]]

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from ..data import Rgb
+from ..language import language_model
 
 Grid = tuple[int, int]
 """Rows and columns of the visual tokens of a tile, or of a picture that is not cut."""
@@ -37,19 +38,24 @@ class Family(ABC):
     """Whether the published training trains the projector."""
     seg_after_norm = True
     """Whether [SEG]'s state is read after the language model's last norm."""
-    added = 0
-    """Layers of the language model that add something to visual tokens."""
     tower: nn.Module
     projector: nn.Module
-
-    @staticmethod
-    @abstractmethod
-    def matches(tower: str) -> bool:
-        """Whether this is the family of vision_config's model_type."""
 
     @abstractmethod
     def __init__(self, config: dict[str, Any]) -> None:
         """`config` is config.json with all needed fields. Makes both modules."""
+
+    def language_model(self) -> Any:
+        """The language model, with a head."""
+        return language_model(self.language)
+
+    def widened(self, x: Tensor) -> Tensor:
+        """Embeddings [..., W] that only repeat what the language model reads first, from those of any token."""
+        return x
+
+    def tokens(self, vision: Tensor) -> int:
+        """Visual tokens of the result of `see`."""
+        return len(vision) * vision.shape[1]
 
     @abstractmethod
     def grid(self, height: int, width: int) -> Grid:
@@ -61,8 +67,8 @@ class Family(ABC):
 
     @abstractmethod
     def see(self, pixels: Tensor) -> Tensor:
-        """Tokens before the projector, [tiles · (1 + added), tokens, C]."""
+        """Tokens before the projector, [tiles or planes, tokens, C]."""
 
     @abstractmethod
     def project(self, vision: Tensor) -> Tensor:
-        """[tiles, tokens, (1 + added) · D] from the result of `see`; what a layer adds is beside the token."""
+        """[tiles, tokens, W] from the result of `see`; what later layers add is beside the token."""

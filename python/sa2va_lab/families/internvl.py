@@ -39,11 +39,6 @@ class InternVl(Family):
     }  # fmt: skip
     wrapped = "language_model."
 
-    @staticmethod
-    def matches(tower: str) -> bool:
-        """InternViT has a name of its own, or none."""
-        return not tower or tower.startswith("intern_vit")
-
     def __init__(self, config: dict[str, Any]) -> None:
         """Sizes are those of vision_config."""
         vision, self._config, self.language = config["vision_config"], config, config["llm_config"]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import LabError
+from ..rewards import Term, term_of
 from ..settings import Settings
 from . import questions as q
 from .dialect import Dialect
@@ -258,6 +259,18 @@ class CaptionJudge:
             free = {"calls": 0, "cost": 0.0, "latencyMs": 0.0, "cached": known}
             found[pair] = found[pair] | {"judge": found[pair]["judge"] | free}
         return out
+
+    @staticmethod
+    def utility(verdict: Term) -> Term:
+        """Share of the positive questions that a verdict has as right, which the lab logs beside it."""
+        detail = verdict.get("judge")
+        if detail is None or detail["score"] is None:
+            return term_of("utility", None, verdict.get("note", "no verdict"))
+        positive = [answer for answer in detail["answers"] if answer["type"] == "positive"]
+        if not positive:
+            return term_of("utility", 0.0, verdict.get("note", ""))
+        right = sum(answer["points"] == 1 for answer in positive)
+        return term_of("utility", right / len(positive), f"{right} of {len(positive)} questions")
 
 
 def _read(text: str, cut: Cut | None, read: Callable[[str, bool], T]) -> T:

@@ -1,6 +1,11 @@
-"""The towers of Qwen2.5-VL and Qwen3-VL of transformers: a picture keeps its shape, which decides its tokens."""
+"""
+The extra `qwen_vl`: Sa2VA on Qwen2.5-VL and Qwen3-VL of transformers.
+
+A picture keeps its shape, which decides its tokens; their places in the text are rows and columns.
+"""
 
 import math
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,10 +17,11 @@ from transformers.models.qwen2_5_vl.configuration_qwen2_5_vl import Qwen2_5_VLVi
 from transformers.models.qwen2_5_vl.modeling_qwen2_5_vl import Qwen2_5_VisionTransformerPretrainedModel
 from transformers.models.qwen3_vl.configuration_qwen3_vl import Qwen3VLVisionConfig
 
-from ..data import Rgb
-from ..errors import LabError
-from ..pictures import Triple, bicubic, normalise
-from .family import Family, Grid
+from .data import Rgb
+from .errors import LabError
+from .families import Family, Grid
+from .language import Rotation, transformer
+from .pictures import Triple, bicubic, normalise
 
 _LEAST, _MOST = 512 * 28**2, 2048 * 28**2
 """Pixels of a picture at the tower's size."""
@@ -51,11 +57,6 @@ class QwenVl(Family):
     wrapped, layers = "model.", "model.language_model."
     region_prompt, trains_projector = "outline", False
 
-    @staticmethod
-    def matches(tower: str) -> bool:
-        """Both are one family."""
-        return tower in _TEXTS
-
     def __init__(self, config: dict[str, Any]) -> None:
         """Raises LabError for a missing size: the class's defaults are those of other models."""
         vision, text = config["vision_config"], config["text_config"]
@@ -64,6 +65,7 @@ class QwenVl(Family):
         if lacking:
             raise LabError(f"config.json lacks vision_config.{lacking[0]}; the model was not loaded")
         self.language = text | {"architectures": [_TEXTS[kind]], "tie_word_embeddings": False}
+        self._beside: list[Tensor] = []
         self.language |= {name: config[name] for name in ("tie_word_embeddings",) if name in config}
         self._scale, self._patch, self._width = _SCALES[kind], vision["patch_size"], vision["hidden_size"]
         sizes = {name: vision[name] for name in (*_ALL, *_SIZES[kind])}
@@ -75,11 +77,40 @@ class QwenVl(Family):
             tower = Qwen2_5_VisionTransformerPretrainedModel._from_config(own, attn_implementation="sdpa")
         # Mergers may train, so they are modules of their own; in their place the tower joins four patches.
         added = list(getattr(tower, "deepstack_merger_list", ()))
-        self.added, self.seg_after_norm = len(added), kind == "qwen2_5_vl"
+        self._added, self.seg_after_norm = len(added), kind == "qwen2_5_vl"
         self.projector = nn.ModuleDict({"merger": tower.merger, "deepstack_merger_list": nn.ModuleList(added)})
         tower.merger = nn.Sequential(nn.Unflatten(0, (-1, 4)), nn.Flatten(1))
         tower.deepstack_merger_list = nn.ModuleList([tower.merger] * len(added))
         self.tower = tower
+
+    def language_model(self) -> Any:
+        """The text part, whose first layers add further states to visual tokens."""
+        made = _Headed(transformer(self.language["architectures"][0], self.language))
+        made.model.rotary_emb = Places(made.model.rotary_emb)
+        made.model.register_forward_pre_hook(self._split, with_kwargs=True)
+        for at in range(self._added):
+            made.model.layers[at].register_forward_hook(partial(self._add, at))
+        made.model.register_forward_hook(self._forget)
+        return made
+
+    def widened(self, x: Tensor) -> Tensor:
+        """Layers add nothing to them."""
+        width = self.language["hidden_size"]
+        return F.pad(x[..., :width], (0, self._added * width))
+
+    def _split(self, _model: nn.Module, args: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        x, *self._beside = torch.split(given["inputs_embeds"], self.language["hidden_size"], -1)
+        return args, given | {"inputs_embeds": x}
+
+    def _add(self, at: int, _layer: nn.Module, _given: object, out: Tensor) -> Tensor:
+        return out + self._beside[at] if self._beside else out
+
+    def _forget(self, *_: object) -> None:
+        self._beside = []
+
+    def tokens(self, vision: Tensor) -> int:
+        """Those of one plane."""
+        return vision.shape[1]
 
     def _resized(self, height: int, width: int) -> tuple[int, int]:
         return resized(height, width, 2 * self._patch, _LEAST, _MOST)
@@ -118,6 +149,41 @@ class QwenVl(Family):
         return torch.cat(states, -1)[None]
 
 
+class _Headed(nn.Module):
+    """The text part of a model of pictures and text, with a head as language models alone have it."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+        self.lm_head = nn.Linear(model.config.hidden_size, model.config.vocab_size, bias=False)
+
+    def get_input_embeddings(self) -> nn.Module:
+        found: nn.Module = self.model.embed_tokens
+        return found
+
+    def get_output_embeddings(self) -> nn.Module:
+        return self.lm_head
+
+
+class Places(Rotation):
+    """Rotary angles of places in time, rows and columns, which differ for the visual tokens of a picture."""
+
+    def forward(self, x: Tensor, position_ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Cosines and sines [n, T, d] of indices in the text, [n, T] or [3, n, T]."""
+        index = position_ids[0] if position_ids.dim() == 3 else position_ids
+        if not self.turn.pictures:
+            found: tuple[Tensor, Tensor] = self.own(x, index.expand(3, *index.shape))
+            return found
+        start, rows, cols = index.new_tensor(self.turn.pictures).T[..., None]
+        at = index - start
+        # Visual tokens begin at one place; the text goes on after the longer side of their grid.
+        after = torch.where(at < 0, index, index - rows * cols + torch.maximum(rows, cols))
+        inside = (at >= 0) & (at < rows * cols)
+        places = [torch.where(inside, start + own, after) for own in (0, at // cols, at % cols)]
+        turned: tuple[Tensor, Tensor] = self.own(x, torch.stack(places))
+        return turned
+
+
 def resized(height: int, width: int, factor: int, least: int, most: int) -> tuple[int, int]:
     """Height and width in multiples of `factor`, with nearly the same shape and between `least` and `most` pixels."""
     if max(height, width) > 200 * min(height, width):
@@ -130,3 +196,6 @@ def resized(height: int, width: int, factor: int, least: int, most: int) -> tupl
         grow = math.sqrt(least / (height * width))
         high, wide = (math.ceil(side * grow / factor) * factor for side in (height, width))
     return high, wide
+
+
+FAMILY = QwenVl
