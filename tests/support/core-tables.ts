@@ -2,7 +2,6 @@
 
 import { memoryFolder } from "../../src/engine/bytes/source.ts";
 import { MASK_POLICIES } from "../../src/engine/config/groups/mask.ts";
-import { memoryFolder } from "../../src/engine/bytes/source.ts";
 import { weightKey } from "../../src/engine/config/groups/reward-weights.ts";
 import { MODES } from "../../src/engine/config/modes.ts";
 import { defaultConfig, requireConfig } from "../../src/engine/config/parse.ts";
