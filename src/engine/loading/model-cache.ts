@@ -6,11 +6,10 @@
 
 import * as z from "zod/mini";
 import { sha256Hex } from "../bytes/hash.ts";
-import { intactJson } from "../bytes/json.ts";
+import { intactJson, type Stored } from "../bytes/json.ts";
 import { type ByteFolder, type ByteSource, folderOf, joinBytes } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 import { blockBytes, WEIGHT_STORAGES } from "../gpu/packed/storage.ts";
-import type { StorageChoice } from "../model/weights/storage-choice.ts";
 import type { WeightPiece } from "../model/weights/weight-pieces.ts";
 import { hold, type RunLocks } from "../storage/lock.ts";
 import type { RunStore } from "../storage/store.ts";
@@ -98,7 +97,12 @@ const storage = z.enum(WEIGHT_STORAGES);
 const ENTRY = z.object({
   format: z.literal(FORMAT),
   name: z.string(),
+  /** Of the original weight files. */
   originalBytes: count,
+  /**
+   * `weightsHash` of the model folder; for a folder on a server it may be computed from the version that the server
+   * names.
+   */
   source: z.string(),
   choice: z.object({ language: storage, towers: storage }),
   blockElements: count,
@@ -124,23 +128,13 @@ async function lineHash(record: PartRecord): Promise<string> {
 const PART_BYTES = 32 * 2 ** 20;
 
 /** Source and form of a stored conversion. */
-export interface CacheKey {
-  /**
-   * `weightsHash` of the model folder; for a folder on a server it may be computed from the version that the server
-   * names.
-   */
-  readonly source: string;
-  readonly choice: StorageChoice;
-  readonly blockElements: number;
-}
+export type CacheKey = Pick<Stored<typeof ENTRY>, "source" | "choice" | "blockElements">;
 
-export interface CachedModel extends CacheKey {
+export interface CachedModel extends Omit<Stored<typeof ENTRY>, "format"> {
   readonly id: string;
-  readonly name: string;
   /** `weightsHash` of the converted content; equal to `source` in entries of older versions. */
   readonly hash: string;
-  /** Bytes of the original weight files, and of the entry. */
-  readonly originalBytes: number;
+  /** Of the entry. */
   readonly bytes: number;
   /** Unfinished entries can be continued with the original folder, or removed. */
   readonly finished: boolean;

@@ -1,7 +1,7 @@
 /** trainer_state.json: the fields that Hugging Face tools read, and under `sa2va_lab` the state for an exact resume. */
 
 import * as z from "zod/mini";
-import { isRecord, shapeOf } from "../../bytes/json.ts";
+import { isRecord, type Stored, shapeOf } from "../../bytes/json.ts";
 import { requireConfig } from "../../config/parse.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { badInput, type LabError, quote } from "../../errors.ts";
@@ -31,8 +31,35 @@ export interface TensorSource {
 /** Tensors by full path like `TensorMap`, read one at a time. */
 export type TensorSet = ReadonlyMap<string, TensorSource>;
 
+const FORMAT = "sa2va-lab-trainer/1";
+
+const anyNumber = z.custom<number>((value) => typeof value === "number", "a number");
+const count = z.number().check(z.int(), z.gte(0), z.lte(MOST_STEPS));
+
+const STATE = z.object({
+  global_step: count,
+  sa2va_lab: z.object({
+    format: z.literal(FORMAT),
+    /** AdamW's own step count, the exponent of its bias correction. */
+    optimiserStep: z.number().check(z.int(), z.gte(0), z.lte(2 ** 31)),
+    config: z.record(z.string(), z.unknown()),
+    trainer: z.unknown(),
+    lora: z.nullable(
+      z.object({ r: count.check(z.positive()), alpha: z.number().check(z.positive()), targets: z.array(z.string()) }),
+    ),
+    order: z.array(z.string()),
+    /** The checkpoint the run started from. */
+    baseModel: z.optional(z.object({ name: z.string(), hash: z.string() })),
+    /** Best evaluation so far. */
+    best: z.optional(z.object({ step: count, metric: z.number() })),
+    /** End of the metric history, for tools that read `log_history`. */
+    history: z.optional(z.array(z.record(z.string(), anyNumber))),
+  }),
+});
+
 /** Everything a run needs to continue from a step as if it had never stopped. */
-export interface CheckpointState {
+export interface CheckpointState
+  extends Pick<Stored<typeof STATE>["sa2va_lab"], "optimiserStep" | "baseModel" | "best" | "history"> {
   /** Steps done. */
   readonly step: number;
   /** Trained tensors: `language_model.….lora_A.weight`, `mlp1.….weight`, … */
@@ -43,42 +70,12 @@ export interface CheckpointState {
   readonly reference?: TensorSet | null;
   /** AdamW's first and second moments, by the names of the tensors. */
   readonly moments: { readonly m: TensorSet; readonly v: TensorSet };
-  /** AdamW's own step count, the exponent of its bias correction. */
-  readonly optimiserStep: number;
   /** Null without adapters. `targets` are the last parts of the layers' names, e.g. "q_proj". */
   readonly lora: LoraFields | null;
   readonly config: LabConfig;
   /** Other state of the trainer: schedule step, data cursor, counters, adaptive coefficients. */
   readonly trainer: Json;
-  /** The checkpoint the run started from. */
-  readonly baseModel?: { readonly name: string; readonly hash: string };
-  /** End of the metric history, for tools that read `log_history`. */
-  readonly history?: readonly StepMetrics[];
-  /** Best evaluation so far. */
-  readonly best?: { readonly step: number; readonly metric: number };
 }
-
-const FORMAT = "sa2va-lab-trainer/1";
-
-const anyNumber = z.custom<number>((value) => typeof value === "number", "a number");
-const count = z.number().check(z.int(), z.gte(0), z.lte(MOST_STEPS));
-
-const STATE = z.object({
-  global_step: count,
-  sa2va_lab: z.object({
-    format: z.literal(FORMAT),
-    optimiserStep: z.number().check(z.int(), z.gte(0), z.lte(2 ** 31)),
-    config: z.record(z.string(), z.unknown()),
-    trainer: z.unknown(),
-    lora: z.nullable(
-      z.object({ r: count.check(z.positive()), alpha: z.number().check(z.positive()), targets: z.array(z.string()) }),
-    ),
-    order: z.array(z.string()),
-    baseModel: z.optional(z.object({ name: z.string(), hash: z.string() })),
-    best: z.optional(z.object({ step: count, metric: z.number() })),
-    history: z.optional(z.array(z.record(z.string(), anyNumber))),
-  }),
-});
 
 type Parsed = Omit<CheckpointState, "params" | "ema" | "moments"> & {
   /** Names of the trained tensors in their order. */

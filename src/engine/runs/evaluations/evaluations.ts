@@ -4,83 +4,134 @@
  * alone.
  */
 import * as z from "zod/mini";
-import { fits, parseJson } from "../../bytes/json.ts";
+import { fits, parseJson, type Stored } from "../../bytes/json.ts";
 import type { LabConfig } from "../../config/table.ts";
 import type { Rle } from "../../data/mask/rle.ts";
 import { badInput, type LabError } from "../../errors.ts";
-import type { LoopId } from "../../rl/loops/abouts.ts";
 import type { RunStore } from "../../storage/store.ts";
 import {
   EVAL_METRICS,
-  type EvalMetric,
   PARTNER_SCORES,
   REWARD_METRICS,
-  type RewardMetric,
   SEGMENTATION_METRICS,
-  type SegmentationMetric,
   type TruthMetric,
 } from "./evaluation-metrics.ts";
 
-// Schema of `eval.jsonl`: everything that the views of an evaluation need. A number that is not finite is stored
-// as null.
+// Schema of `eval.jsonl`: everything that the views of an evaluation need.
 
-const number = z.nullable(z.number());
+/** Not finite ones are stored as null. */
+const number = z.custom<number>((value) => value === null || Number.isFinite(value), "a number");
+/** Null where there is none. */
+const known = z.nullable(z.number());
 const count = z.number().check(z.gte(0), z.int());
-const interval = z.looseObject({ mean: number, low: number, high: number });
-const of = <T extends z.ZodMiniType>(names: readonly string[], shape: T) =>
-  z.looseObject(Object.fromEntries(names.map((name) => [name, shape])));
+/** A mean with its 95 % bootstrap interval over images. */
+const interval = { mean: number, low: number, high: number };
+const INTERVAL = z.looseObject(interval);
+const of = <K extends string, T extends z.ZodMiniType>(names: readonly K[], shape: T) =>
+  z.looseObject(Object.fromEntries(names.map((name) => [name, shape])) as Record<K, T>);
+const named = <T extends string>() => z.custom<T>((value) => typeof value === "string", "a text");
+/** Fields that views read and the reader does not check. */
+const unchecked = <T>() => z.custom<T>();
+const PARTNER_METRICS = Object.keys(PARTNER_SCORES) as TruthMetric[];
 
+const SEGMENTATION = z.looseObject({
+  value: number,
+  /** Difference from the first evaluation over the same rows, with its interval; null for the first itself. */
+  difference: z.nullable(INTERVAL),
+});
+
+/** The run's reward over the report rows that have one, and had one in the baseline. */
+const REWARD = z.looseObject({
+  ...interval,
+  /** Number of rows in the mean. */
+  n: count,
+  /** Paired difference from the baseline over the same rows; null for the baseline itself. */
+  difference: z.nullable(INTERVAL),
+});
+
+/** Choice of the best checkpoint: the mean of a score over the selection rows. */
+const SELECTION = z.looseObject({
+  metric: named<SelectionMetric>(),
+  /** Number of rows in the mean. */
+  n: count,
+  /** Null if a row lacks the score; the evaluation then chooses nothing. */
+  value: known,
+});
+
+/** All numbers except `selection` are computed from the report rows alone. */
 const REPORT = z.looseObject({
   step: count,
+  /** Report rows. */
   n: count,
   means: of(EVAL_METRICS, number),
+  /** 95 % bootstrap interval of each mean. */
   ci: of(EVAL_METRICS, z.tuple([number, number])),
-  difference: z.nullable(of(EVAL_METRICS, interval)),
-  segmentation: of(SEGMENTATION_METRICS, z.looseObject({ value: number, difference: z.nullable(interval) })),
-  partner: of(
-    Object.keys(PARTNER_SCORES),
-    z.looseObject({ mean: number, low: number, high: number, difference: interval }),
-  ),
+  /** Mean paired difference from the baseline with its interval; null for the baseline itself. */
+  difference: z.nullable(of(EVAL_METRICS, INTERVAL)),
+  /** Scores of masks for true captions, computed as in segmentation papers. */
+  segmentation: of(SEGMENTATION_METRICS, SEGMENTATION),
+  /**
+   * The partner's (EMA) scores on the data set's captions and masks, over the report rows, with the paired difference
+   * from the policy's.
+   */
+  partner: of(PARTNER_METRICS, z.looseObject({ ...interval, difference: INTERVAL })),
+  /** Report rows and mean scores by source of the mix; absent without one. */
   sources: z.optional(z.record(z.string(), z.looseObject({ n: count, means: of(EVAL_METRICS, number) }))),
   reward: z.looseObject({
+    /** The judge's part in the run's reward: called, left out of the evaluation, or not a term. */
     judge: z.enum(["asked", "left-out", "none"]),
-    scores: of(
-      REWARD_METRICS,
-      // Builds with fewer loops write fewer.
-      z.optional(
-        z.nullable(
-          z.looseObject({ mean: number, low: number, high: number, n: count, difference: z.nullable(interval) }),
-        ),
-      ),
-    ),
+    /** A loop that does not train has null; builds with fewer loops write fewer. */
+    scores: of(REWARD_METRICS, z.optional(z.nullable(REWARD))),
   }),
-  selection: z.nullable(z.looseObject({ metric: z.string(), n: count, value: number })),
-  maskPolicy: z.string(),
+  /** Null if there are no selection rows. */
+  selection: z.nullable(SELECTION),
+  /** Mask policy that sampled loop 2. */
+  maskPolicy: named<LabConfig["maskPolicy"]>(),
+  /** Step of the baseline of differences; absent in the baseline itself. */
   baseline: z.optional(count),
 });
 
 const MASK = z.looseObject({ size: z.tuple([count, count]), counts: z.string() });
-const DRAWN = z.array(
-  z.looseObject({
-    caption: z.string(),
-    mask: z.nullable(MASK),
-    score: number,
-    weight: number,
-  }),
-);
 
+/** A sampled rollout of a held-out row. */
+const DRAWN = z.looseObject({
+  /** Generated text that is rewarded. */
+  caption: z.string(),
+  mask: z.nullable(MASK),
+  /** The loop's score of the rollout, 0 to 1; null if the loop has only rewards. */
+  score: known,
+  /** Its weight in the mean of the row; the weights sum to 1. */
+  weight: number,
+});
+
+/** Scores of one held-out row, with its texts and masks. */
 const ROW = z.extend(of(EVAL_METRICS, number), {
   rowId: z.string(),
   imageId: z.string(),
-  groundingPixels: z.tuple([z.int(), z.int()]),
   part: z.enum(["selection", "report"]),
+  caption: unchecked<string>(),
+  /** The policy's caption without sampling. */
+  captionGreedy: unchecked<string>(),
+  /** mask′: the partner's mask for that caption; null for an empty one. */
+  maskPrime: unchecked<Rle | null>(),
+  /** The policy's mask for the true caption. */
+  maskGreedy: unchecked<Rle>(),
+  /** Intersection and union of this mask and the true one, in pixels. */
+  groundingPixels: z.tuple([z.int(), z.int()]),
+  /** caption′: the partner's caption of that mask. */
+  captionPrime: unchecked<string>(),
+  /** The partner's mask for the true caption, its IoU, its caption of the true mask and METEOR. */
   partnerMask: z.nullable(MASK),
   partnerIou: number,
   partnerCaption: z.string(),
   partnerMeteor: number,
-  drawn: z.record(z.string(), DRAWN),
-  rewards: of(REWARD_METRICS, z.optional(number)),
+  /** Sampled rollouts by loop; their mean is its sampled score. */
+  drawn: z.record(z.string(), z.array(DRAWN)),
+  /** The run's reward; null for a loop that does not train, and if no rollout got a verdict. */
+  rewards: of(REWARD_METRICS, z.optional(known)),
+  /** By loop, what each weighted term adds to the reward of the sampled rollouts; the Python package does not store it. */
   parts: z.optional(z.record(z.string(), z.record(z.string(), z.number()))),
+  /** Requests to the judge and their cost; absent if none was sent. */
   judge: z.optional(z.looseObject({ calls: count, cost: z.number() })),
 });
 
@@ -90,123 +141,17 @@ export * from "./evaluation-metrics.ts";
 
 /** Scores that can choose the best checkpoint (setting bestMetric). */
 export type SelectionMetric = LabConfig["bestMetric"];
-
-/** A mean with its 95 % bootstrap interval over images. */
-export interface Interval {
-  readonly mean: number;
-  readonly low: number;
-  readonly high: number;
-}
-
+export type Interval = Stored<typeof INTERVAL>;
+export type SegmentationScore = Stored<typeof SEGMENTATION>;
+export type RewardScore = Stored<typeof REWARD>;
+export type Selection = Stored<typeof SELECTION>;
+export type EvalReport = Stored<typeof REPORT>;
+export type JudgeUse = EvalReport["reward"]["judge"];
+export type Drawn = Stored<typeof DRAWN>;
+export type RowScores = Stored<typeof ROW>;
 /** Purpose of a held-out row. */
-export type RowPart = "selection" | "report";
-
-/** Scores of one held-out row, with its texts and masks. */
-export type RowScores = Readonly<Record<EvalMetric, number>> & {
-  readonly part: RowPart;
-  /** The run's reward; null for a loop that does not train, and if no rollout got a verdict. */
-  readonly rewards: Readonly<Partial<Record<RewardMetric, number | null>>>;
-  /** By loop, what each weighted term adds to the reward of the sampled rollouts; the Python package does not store it. */
-  readonly parts?: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  /** Requests to the judge and their cost; absent if none was sent. */
-  readonly judge?: { readonly calls: number; readonly cost: number };
-  readonly rowId: string;
-  readonly imageId: string;
-  readonly caption: string;
-  /** The policy's caption without sampling. */
-  readonly captionGreedy: string;
-  /** mask′: the partner's mask for that caption; null for an empty one. */
-  readonly maskPrime: Rle | null;
-  /** The policy's mask for the true caption. */
-  readonly maskGreedy: Rle;
-  /** Intersection and union of this mask and the true one, in pixels. */
-  readonly groundingPixels: readonly [intersection: number, union: number];
-  /** caption′: the partner's caption of that mask. */
-  readonly captionPrime: string;
-  /** The partner's mask for the true caption, its IoU, its caption of the true mask and METEOR. */
-  readonly partnerMask: Rle | null;
-  readonly partnerIou: number;
-  readonly partnerCaption: string;
-  readonly partnerMeteor: number;
-  /** Sampled rollouts of each loop; their mean is its sampled score. */
-  readonly drawn: Readonly<Partial<Record<LoopId, readonly Drawn[]>>>;
-};
-
-/** A sampled rollout of a held-out row. */
-export interface Drawn {
-  /** Generated text that is rewarded. */
-  readonly caption: string;
-  readonly mask: Rle | null;
-  /** The loop's score of the rollout, 0 to 1; null if the loop has only rewards. */
-  readonly score: number | null;
-  /** Its weight in the mean of the row; the weights sum to 1. */
-  readonly weight: number;
-}
-
-export interface SegmentationScore {
-  readonly value: number;
-  /** Difference from the first evaluation over the same rows, with its interval; null for the first itself. */
-  readonly difference: Interval | null;
-}
-
-/** The judge's part in the run's reward: called, left out of the evaluation, or not a term. */
-export type JudgeUse = "asked" | "left-out" | "none";
-
-/** The run's reward over the report rows that have one, and had one in the baseline. */
-export interface RewardScore extends Interval {
-  /** Number of rows in the mean. */
-  readonly n: number;
-  /** Paired difference from the baseline over the same rows; null for the baseline itself. */
-  readonly difference: Interval | null;
-}
-
-/** Choice of the best checkpoint: the mean of a score over the selection rows. */
-export interface Selection {
-  readonly metric: SelectionMetric;
-  /** Number of rows in the mean. */
-  readonly n: number;
-  /** Null if a row lacks the score; the evaluation then chooses nothing. */
-  readonly value: number | null;
-}
-
-/** All numbers except `selection` are computed from the report rows alone. */
-export interface EvalReport {
-  readonly step: number;
-  /** Report rows. */
-  readonly n: number;
-  readonly means: Readonly<Record<EvalMetric, number>>;
-  /** 95 % bootstrap interval of each mean. */
-  readonly ci: Readonly<Record<EvalMetric, readonly [number, number]>>;
-  /** Mean paired difference from the baseline with its interval; null for the baseline itself. */
-  readonly difference: Readonly<Record<EvalMetric, Interval>> | null;
-  /** Scores of masks for true captions, computed as in segmentation papers. */
-  readonly segmentation: Readonly<Record<SegmentationMetric, SegmentationScore>>;
-  /**
-   * The partner's (EMA) scores on the data set's captions and masks, over the report rows, with the paired difference
-   * from the policy's.
-   */
-  readonly partner: Readonly<Record<TruthMetric, Interval & { readonly difference: Interval }>>;
-  /** Report rows and mean scores by source of the mix; absent without one. */
-  readonly sources?: Readonly<
-    Record<string, { readonly n: number; readonly means: Readonly<Record<EvalMetric, number>> }>
-  >;
-  /** A loop that does not train has null. */
-  readonly reward: {
-    readonly judge: JudgeUse;
-    readonly scores: Readonly<Record<RewardMetric, RewardScore | null>>;
-  };
-  /** Null if there are no selection rows. */
-  readonly selection: Selection | null;
-  /** Mask policy that sampled loop 2. */
-  readonly maskPolicy: LabConfig["maskPolicy"];
-  /** Step of the baseline of differences; absent in the baseline itself. */
-  readonly baseline?: number;
-}
-
-export interface StoredEvaluation {
-  readonly report: EvalReport;
-  readonly rows: readonly RowScores[];
-}
+export type RowPart = RowScores["part"];
+export type StoredEvaluation = Stored<typeof EVALUATION>;
 
 const pathOf = (runId: string): string => `${runId}/eval.jsonl`;
 
@@ -231,7 +176,7 @@ function parseLine(line: string, place: string): StoredEvaluation {
     throw bad("valid JSON", thrown);
   }
   if (!fits(value, EVALUATION)) throw bad("an evaluation with its step, means, intervals and rows");
-  const stored = value as unknown as StoredEvaluation;
+  const stored = value as StoredEvaluation;
   const [{ n }, { length }] = [stored.report, stored.rows];
   if (n > length) throw bad(`whole: it reports ${n} rows and holds ${length}`);
   return stored;

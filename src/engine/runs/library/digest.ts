@@ -3,14 +3,14 @@
  * `.digests.json` next to them, and recomputed for a run whose metrics, evaluations or checkpoints have changed.
  */
 import * as z from "zod/mini";
-import { fits, parseJson } from "../../bytes/json.ts";
+import { fits, isRecord, parseJson, type Stored } from "../../bytes/json.ts";
 import { LabError } from "../../errors.ts";
 import { LOOP_IDS, type LoopId } from "../../rl/loops/abouts.ts";
 import type { RunStore } from "../../storage/store.ts";
 import { type BestCheckpoint, bestOf } from "../checkpoint/best-checkpoint.ts";
 import { listCheckpoints } from "../checkpoint/checkpoint-folder.ts";
 import { reportPictures, type ScoreId } from "../evaluations/evaluation-scores.ts";
-import { type EvalReport, type Interval, readEvaluations } from "../evaluations/evaluations.ts";
+import { type EvalReport, readEvaluations } from "../evaluations/evaluations.ts";
 import type { RunManifest } from "../manifest.ts";
 import { NO_NOTES, type RunNotes, readNotes } from "../notes.ts";
 import { parseMetricsLine } from "../numbers-json.ts";
@@ -21,7 +21,13 @@ import { runResult } from "./run-result.ts";
 // keeps at most `MOST_POINTS` points, evenly spaced.
 
 /** Reward by loop; absent for a loop that did not run. */
-type LoopRewards = Readonly<Partial<Record<LoopId, number>>>;
+const REWARDS = z.looseObject(
+  Object.fromEntries(LOOP_IDS.map((loop) => [loop, z.optional(z.number())])) as Record<
+    LoopId,
+    z.ZodMiniOptional<z.ZodMiniNumber>
+  >,
+);
+type LoopRewards = Stored<typeof REWARDS>;
 
 /** Number of steps in the mean reward of a list. */
 const RECENT = 10;
@@ -41,16 +47,13 @@ const RUN_CURVE = z.object({
   /** Sum of the steps' times, in seconds. */
   seconds: z.number(),
   /** Rewards of the last few lines. */
-  recent: z.array(z.record(z.string(), z.number())),
+  recent: z.array(REWARDS),
   /** Number of lines from one point to the next. */
   stride: z.number(),
-  points: z.array(z.record(z.string(), z.number())),
+  points: z.array(REWARDS),
 });
 
-interface RunCurve extends Omit<z.infer<typeof RUN_CURVE>, "recent" | "points"> {
-  readonly recent: readonly LoopRewards[];
-  readonly points: readonly LoopRewards[];
-}
+type RunCurve = Stored<typeof RUN_CURVE>;
 
 export const NO_CURVE: RunCurve = {
   bytes: 0,
@@ -127,14 +130,17 @@ const PATH = ".digests.json";
 const VERSION = 5;
 
 /** Change of a held-out score from the start to the newest evaluation. */
-interface RunGain extends Interval {
-  readonly score: ScoreId;
+const GAIN = z.looseObject({
+  score: z.custom<ScoreId>(),
+  mean: z.number(),
+  low: z.number(),
+  high: z.number(),
   /** Report rows with the score at both steps, and all report rows. */
-  readonly rows: number;
-  readonly of: number;
+  rows: z.number(),
+  of: z.number(),
   /** Pictures of the report rows. */
-  readonly pictures: number;
-}
+  pictures: z.number(),
+});
 
 /** Summary of a run for lists, without reading its rollouts. */
 export interface RunDigest {
@@ -149,7 +155,7 @@ export interface RunDigest {
   /** Time of all steps in seconds, without pauses and evaluations. */
   readonly seconds: number;
   /** Rewards of the loops first; empty before the second evaluation. */
-  readonly gains: readonly RunGain[];
+  readonly gains: readonly Stored<typeof GAIN>[];
   readonly checkpoints: readonly number[];
   /** Steps with a held-out evaluation, ascending; empty if one of them is damaged. */
   readonly evaluated: readonly number[];
@@ -159,44 +165,32 @@ export interface RunDigest {
   readonly bytes: number;
 }
 
-type Scored = Pick<EvalReport, "step" | "means" | "selection">;
-
-/** Cached values of a run, and the sizes that reveal a change. */
-interface Remembered extends Pick<RunDigest, "bytes" | "checkpoints" | "gains"> {
-  /** Bytes of metrics.jsonl and eval.jsonl; null without one. */
-  readonly sizes: readonly [metrics: number | null, evaluations: number | null];
-  readonly curve: RunCurve;
-  readonly scored: readonly Scored[];
-  /** Rollout files, which never change once written: their number, last name and bytes. */
-  readonly rollouts: { readonly files: number; readonly last: string; readonly bytes: number };
+/** Whether a value has only numbers, or null for one that is not finite. */
+function isNumbers(value: unknown): boolean {
+  return isRecord(value) && Object.values(value).every((own) => own === null || typeof own === "number");
 }
 
-type Runs = Readonly<Record<string, Remembered>>;
-
+/** Cached values of a run, and the sizes that reveal a change. */
 const REMEMBERED = z.object({
-  version: z.literal(VERSION),
-  runs: z.record(
-    z.string(),
-    z.object({
-      curve: RUN_CURVE,
-      gains: z.array(
-        z.looseObject({
-          mean: z.number(),
-          low: z.number(),
-          high: z.number(),
-          rows: z.number(),
-          of: z.number(),
-          pictures: z.number(),
-        }),
-      ),
-      bytes: z.number(),
-      checkpoints: z.array(z.number()),
-      sizes: z.tuple([z.nullable(z.number()), z.nullable(z.number())]),
-      rollouts: z.object({ files: z.number(), last: z.string(), bytes: z.number() }),
-      scored: z.array(z.looseObject({ step: z.number(), means: z.record(z.string(), z.nullable(z.number())) })),
+  /** Bytes of metrics.jsonl and eval.jsonl; null without one. */
+  sizes: z.tuple([z.nullable(z.number()), z.nullable(z.number())]),
+  curve: RUN_CURVE,
+  gains: z.array(GAIN),
+  scored: z.array(
+    z.looseObject({
+      step: z.number(),
+      means: z.custom<EvalReport["means"]>(isNumbers),
+      selection: z.custom<EvalReport["selection"]>(),
     }),
   ),
+  checkpoints: z.array(z.number()),
+  bytes: z.number(),
+  /** Rollout files, which never change once written: their number, last name and bytes. */
+  rollouts: z.object({ files: z.number(), last: z.string(), bytes: z.number() }),
 });
+type Remembered = Stored<typeof REMEMBERED>;
+
+const ALL = z.object({ version: z.literal(VERSION), runs: z.record(z.string(), REMEMBERED) });
 
 /** Digests of all runs, newest first. `damaged` names folders whose run.json or metrics cannot be read; they are kept. */
 export async function listDigests(
@@ -314,11 +308,11 @@ async function readRemembered(store: RunStore): Promise<ReadonlyMap<string, Reme
     store.readText(PATH).then((text) => parseJson(text, PATH)),
     null,
   );
-  return new Map(fits(value, REMEMBERED) ? Object.entries((value as unknown as { runs: Runs }).runs) : []);
+  return new Map(fits(value, ALL) ? Object.entries((value as Stored<typeof ALL>).runs) : []);
 }
 
 /** Lists work in a full or read-only store too; they are then recomputed each time. */
-async function writeRemembered(store: RunStore, runs: Runs): Promise<void> {
+async function writeRemembered(store: RunStore, runs: Stored<typeof ALL>["runs"]): Promise<void> {
   try {
     await store.write(PATH, JSON.stringify({ version: VERSION, runs }));
   } catch (thrown) {
