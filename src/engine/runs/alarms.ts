@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { fits, parseJson, type Stored } from "../bytes/json.ts";
 import { badInput, type LabError } from "../errors.ts";
-import type { RunStore } from "../storage/store.ts";
+import { runLines } from "./lines.ts";
 
 const ALARM = z.looseObject({
   /** Id of its rule. */
@@ -17,28 +17,16 @@ const ALARM = z.looseObject({
 
 export type Alarm = Stored<typeof ALARM>;
 
-const pathOf = (runId: string): string => `${runId}/alarms.jsonl`;
-const lineOf = (alarm: Alarm): string => `${JSON.stringify(alarm)}\n`;
+/** `alarms.jsonl` of a run. */
+export const ALARMS = runLines<Alarm>({
+  file: "alarms.jsonl",
+  format: (alarm) => JSON.stringify(alarm),
+  parse: parseLine,
+  stepOf: ({ step }) => step,
+  stays: true,
+});
 
-/** Creates the file of a new run. */
-export async function beginAlarms(store: RunStore, runId: string): Promise<void> {
-  await store.write(pathOf(runId), "");
-}
-
-export async function appendAlarm(store: RunStore, runId: string, alarm: Alarm): Promise<void> {
-  await store.append(pathOf(runId), lineOf(alarm));
-}
-
-/**
- * Alarms so far, oldest first; a last line that a crash truncated is skipped.
- * @throws LabError("bad-input") naming a line that is damaged
- */
-export async function readAlarms(store: RunStore, runId: string): Promise<readonly Alarm[]> {
-  const path = pathOf(runId);
-  if ((await store.size(path)) === null) return [];
-  const lines = (await store.readText(path)).split("\n").slice(0, -1);
-  return lines.map((line, n) => parseLine(line, `${path} line ${n + 1}`));
-}
+export const { append: appendAlarm, read: readAlarms } = ALARMS;
 
 function parseLine(line: string, place: string): Alarm {
   const bad = (cause?: unknown): LabError =>
@@ -51,11 +39,4 @@ function parseLine(line: string, place: string): Alarm {
   }
   if (!fits(value, ALARM)) throw bad();
   return value as Alarm;
-}
-
-/** Removes the alarms of later steps. @throws LabError("bad-input") naming a line that is damaged */
-export async function truncateAlarms(store: RunStore, runId: string, step: number): Promise<void> {
-  const all = await readAlarms(store, runId);
-  const kept = all.filter((alarm) => alarm.step <= step);
-  await store.write(pathOf(runId), kept.map(lineOf).join(""));
 }

@@ -4,7 +4,7 @@
  */
 import * as z from "zod/mini";
 import { intactJson } from "../bytes/json.ts";
-import type { RunStore } from "../storage/store.ts";
+import { runLines } from "./lines.ts";
 import { MOST_STEPS } from "./step-name.ts";
 
 /** Costs of one phase of a step. */
@@ -56,8 +56,6 @@ const LINE = z.object({
   phases: z.record(z.string(), z.object(Object.fromEntries(COST))),
 });
 
-const pathOf = (runId: string): string => `${runId}/phases.jsonl`;
-
 export interface StepCosts {
   readonly step: number;
   readonly phases: PhaseCosts;
@@ -72,30 +70,19 @@ function phaseLine({ step, phases }: StepCosts): string {
   return JSON.stringify({ step, phases: Object.fromEntries(rows) });
 }
 
-export async function appendPhases(store: RunStore, runId: string, costs: StepCosts): Promise<void> {
-  await store.append(pathOf(runId), `${phaseLine(costs)}\n`);
-}
+/** `phases.jsonl` of a run. Lines that cannot be read are skipped, because costs are not results. */
+export const PHASES = runLines<StepCosts>({
+  file: "phases.jsonl",
+  format: phaseLine,
+  parse: parsePhases,
+  stepOf: ({ step }) => step,
+});
 
-/** Costs of all steps, ascending; empty for runs without. Lines that cannot be read are skipped, because costs are not results. */
-export async function readPhases(store: RunStore, runId: string): Promise<readonly StepCosts[]> {
-  if ((await store.size(pathOf(runId))) === null) return [];
-  return (await store.readText(pathOf(runId))).split("\n").flatMap((line) => parsePhases(line) ?? []);
-}
+export const { append: appendPhases, read: readPhases } = PHASES;
 
-/** Removes the lines of later steps. */
-export async function truncatePhases(store: RunStore, runId: string, step: number): Promise<void> {
-  const path = pathOf(runId);
-  if ((await store.size(path)) === null) return;
-  const lines = (await store.readText(path)).split("\n");
-  const kept = lines.filter((line) => (parsePhases(line)?.step ?? Number.POSITIVE_INFINITY) <= step);
-  if (kept.length > 0) await store.write(path, kept.map((line) => `${line}\n`).join(""));
-  else await store.remove(path);
-}
-
-/** Null for a truncated last line, and for the empty text after the last line break. */
-function parsePhases(line: string): StepCosts | null {
+function parsePhases(line: string): StepCosts | undefined {
   const stored = intactJson(line, LINE);
-  if (stored === undefined) return null;
+  if (stored === undefined) return undefined;
   const phases = Object.entries(stored.phases).map(([phase, cost]) => [
     phase,
     Object.fromEntries(NAMES.map((name) => [name, cost[KEYS[name]]])),

@@ -5,12 +5,13 @@ import { inOrder } from "../bytes/pace.ts";
 import { badInput, LabError, quote, thrownText, toLabError } from "../errors.ts";
 import { oneAtATime } from "../storage/lock.ts";
 import { type RunStore, StorageFull } from "../storage/store.ts";
-import { beginAlarms, readAlarms, truncateAlarms } from "./alarms.ts";
+import { ALARMS } from "./alarms.ts";
 import { removeCheckpointsAfter } from "./checkpoint/checkpoint-folder.ts";
-import { readEvaluations, truncateEvaluations } from "./evaluations/evaluations.ts";
+import { EVALUATIONS } from "./evaluations/evaluations.ts";
+import { runLines } from "./lines.ts";
 import { parseManifest, type RunManifest } from "./manifest.ts";
 import { metricsLine, parseMetricsLine } from "./numbers-json.ts";
-import { truncatePhases } from "./phase-lines.ts";
+import { PHASES } from "./phase-lines.ts";
 import type { GroupRecord, StepMetrics } from "./rollouts/records.ts";
 import { groupsFromArrow, groupsToArrow } from "./rollouts/rollouts-arrow.ts";
 import { stepFromName, stepName } from "./step-name.ts";
@@ -49,6 +50,16 @@ export interface RunFolder {
   truncateAfter(step: number): Promise<void>;
 }
 
+/** `metrics.jsonl` of a run. */
+const METRICS = runLines<StepMetrics>({
+  file: "metrics.jsonl",
+  format: metricsLine,
+  parse: parseMetricsLine,
+  stepOf: ({ step }) => step as number,
+  ascending: true,
+  stays: true,
+});
+
 /** Creates a run folder. @throws LabError("storage") when the id is taken or not a valid folder name */
 export async function createRun(store: RunStore, manifest: RunManifest): Promise<RunFolder> {
   if (!/^[A-Za-z0-9][A-Za-z0-9-]*$/.test(manifest.id)) {
@@ -63,7 +74,7 @@ export async function createRun(store: RunStore, manifest: RunManifest): Promise
   }
   if ((await store.size(`${DELETED}/${manifest.id}`)) !== null) await removeRun(store, manifest.id);
   await writeManifest(store, manifest);
-  await beginAlarms(store, manifest.id);
+  await ALARMS.write(store, manifest.id, []);
   return runFolder(store, manifest);
 }
 
@@ -143,28 +154,9 @@ async function steady<T>(read: () => Promise<T>, isThere: () => Promise<boolean>
 /** A run with a known manifest. */
 export function runFolder(store: RunStore, first: RunManifest): RunFolder {
   const { id } = first;
-  const metricsPath = `${id}/metrics.jsonl`;
   const rolloutPath = (step: number): string => `${id}/rollouts/${stepName(step)}.arrow`;
   let current = first;
 
-  const metricsLines = async (): Promise<{ readonly line: string; readonly row: StepMetrics }[]> => {
-    if ((await store.size(metricsPath)) === null) return [];
-    const lines = (await store.readText(metricsPath)).split("\n");
-    // The text after the last line break is empty or a line truncated by a crash.
-    lines.pop();
-    let before = -1;
-    return lines.map((line, n) => {
-      const place = `${metricsPath} line ${n + 1}`;
-      const row = parseMetricsLine(line, place);
-      const step = row.step as number;
-      if (step <= before) {
-        throw badInput(`${place} has step ${step} after step ${before}; the file is kept`, metricsPath);
-      }
-      before = step;
-      return { line, row };
-    });
-  };
-  const readMetrics = async () => (await metricsLines()).map(({ row }) => row);
   const groupSteps = async (): Promise<number[]> =>
     (await store.names(`${id}/rollouts`))
       .flatMap((name) => (name.endsWith(".arrow") ? (stepFromName(name.slice(0, -".arrow".length)) ?? []) : []))
@@ -188,7 +180,7 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
       }),
     appendStep: async (step, metrics) => {
       const { step: _, ...rest } = metrics;
-      await store.append(metricsPath, `${metricsLine({ step, ...rest })}\n`);
+      await METRICS.append(store, id, { step, ...rest });
     },
     appendGroups: async (step, groups) => {
       const path = rolloutPath(step);
@@ -197,19 +189,18 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
       const all = [...kept.filter((group) => !replaced.has(`${group.loop}-${group.group}`)), ...groups];
       await store.write(path, groupsToArrow(all));
     },
-    readMetrics,
+    readMetrics: () => METRICS.read(store, id),
     groupSteps,
     readGroups,
     truncateAfter: async (step) => {
-      const kept = (await metricsLines()).filter(({ row }) => (row.step as number) <= step);
-      for (const read of [readEvaluations, readAlarms]) await read(store, id);
+      for (const lines of [METRICS, EVALUATIONS, ALARMS]) await lines.read(store, id);
       // Checkpoints are removed first, so that a run killed midway resumes from this step and not after removed lines.
       await removeCheckpointsAfter(store, id, step);
-      await truncateEvaluations(store, id, step);
-      await store.write(metricsPath, kept.map(({ line }) => `${line}\n`).join(""));
+      await EVALUATIONS.truncateAfter(store, id, step);
+      await METRICS.truncateAfter(store, id, step);
       for (const later of await groupSteps()) if (later > step) await store.remove(rolloutPath(later));
-      await truncatePhases(store, id, step);
-      await truncateAlarms(store, id, step);
+      await PHASES.truncateAfter(store, id, step);
+      await ALARMS.truncateAfter(store, id, step);
     },
   };
 }

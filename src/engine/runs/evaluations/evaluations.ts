@@ -8,7 +8,7 @@ import { fits, parseJson, type Stored } from "../../bytes/json.ts";
 import type { LabConfig } from "../../config/table.ts";
 import type { Rle } from "../../data/mask/rle.ts";
 import { badInput, type LabError } from "../../errors.ts";
-import type { RunStore } from "../../storage/store.ts";
+import { runLines } from "../lines.ts";
 import {
   EVAL_METRICS,
   PARTNER_SCORES,
@@ -153,18 +153,16 @@ export type RowScores = Stored<typeof ROW>;
 export type RowPart = RowScores["part"];
 export type StoredEvaluation = Stored<typeof EVALUATION>;
 
-const pathOf = (runId: string): string => `${runId}/eval.jsonl`;
+/** `eval.jsonl` of a run. */
+export const EVALUATIONS = runLines<StoredEvaluation>({
+  file: "eval.jsonl",
+  format: (stored) => JSON.stringify(stored),
+  parse: parseLine,
+  stepOf: ({ report }) => report.step,
+  whole: true,
+});
 
-/**
- * Evaluations so far, oldest first; empty when there are none.
- * @throws LabError("bad-input") naming a line that is damaged
- */
-export async function readEvaluations(store: RunStore, runId: string): Promise<readonly StoredEvaluation[]> {
-  const path = pathOf(runId);
-  if ((await store.size(path)) === null) return [];
-  const lines = (await store.readText(path)).split("\n");
-  return lines.flatMap((line, n) => (line === "" ? [] : [parseLine(line, `${path} line ${n + 1}`)]));
-}
+export const { read: readEvaluations, write: writeEvaluations } = EVALUATIONS;
 
 function parseLine(line: string, place: string): StoredEvaluation {
   const bad = (what: string, cause?: unknown): LabError =>
@@ -180,22 +178,4 @@ function parseLine(line: string, place: string): StoredEvaluation {
   const [{ n }, { length }] = [stored.report, stored.rows];
   if (n > length) throw bad(`whole: it reports ${n} rows and holds ${length}`);
   return stored;
-}
-
-/** Removes the evaluations of later steps. @throws LabError("bad-input") naming a line that is damaged */
-export async function truncateEvaluations(store: RunStore, runId: string, step: number): Promise<void> {
-  const all = await readEvaluations(store, runId);
-  const kept = all.filter(({ report }) => report.step <= step);
-  if (kept.length === all.length) return;
-  if (kept.length > 0) await writeEvaluations(store, runId, kept);
-  else await store.remove(pathOf(runId));
-}
-
-/** Replaces the evaluations of a run. */
-export async function writeEvaluations(
-  store: RunStore,
-  runId: string,
-  evaluations: readonly StoredEvaluation[],
-): Promise<void> {
-  await store.write(pathOf(runId), evaluations.map((stored) => `${JSON.stringify(stored)}\n`).join(""));
 }
