@@ -48,6 +48,12 @@ export interface MaskPolicyAbout {
   readonly label: string;
   /** Settings that it reads; the form hides those that only other policies read. */
   readonly reads: readonly string[];
+  /** Masks of a group that the partner describes, where it is not one per rollout. */
+  readonly described?: number;
+  /** Whether every rollout decodes its own prompt. */
+  readonly decodesEach?: true;
+  /** Whether the caption's likelihood trains its mask, which needs a captioner and copied visual tokens. */
+  readonly softMask?: true;
   /** Setting of its noise, which an alarm offers to raise. */
   readonly noise?: string;
   /** What trains the mask of a rollout in place of a policy gradient. */

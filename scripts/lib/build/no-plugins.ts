@@ -68,10 +68,10 @@ export function listsWithout(plugin: string): Readonly<Record<string, string>> {
   );
 }
 
-/** Patterns of the test files that a plug-in's README names as its own: paths with `*`, and folders. */
+/** Tests and tools that a plug-in's README names as its own: files, and folders. */
 export function ownTests(plugin: string): readonly string[] {
   const lines = readFileSync(join(FOLDER, plugin, "README.md"), "utf8").split("\n");
-  const named = lines.filter((line) => line.startsWith("- Tests: ")).join(" ");
+  const named = lines.filter((line) => /^- (?:Tests|Tools): /.test(line)).join(" ");
   return [...named.matchAll(/`([^`]+)`/g)].flatMap(([, path]) => {
     const [before, choices, after] = /^(.*)\{(.*)\}(.*)$/.exec(path as string)?.slice(1) ?? [path as string];
     return choices === undefined ? [before as string] : choices.split(",").map((part) => `${before}${part}${after}`);

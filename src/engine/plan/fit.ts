@@ -1,5 +1,6 @@
 /** Whether a run fits a graphics card, how much memory each part takes, and which single change would make it fit. */
 import { groupsPerStep, needsReference, samples } from "../config/derived.ts";
+import { aboutMaskPolicy } from "../config/groups/mask.ts";
 import type { LabConfig } from "../config/table.ts";
 import type { Throughput } from "../gpu/runtime/peak.ts";
 import { trainableBlocks } from "../model/adapter/trainable.ts";
@@ -130,7 +131,7 @@ export function groupShape(model: Sa2vaConfig, config: LabConfig, clips = false)
   const frames = clips ? config.clipFrames : 1;
   const tiles = clips ? frames : most > 1 && model.useThumbnail ? most + 1 : most;
   const draws = regionPromptOf(model, config.regionPrompt) !== "tokens";
-  const described = ["candidates", "pathwise"].includes(config.maskPolicy) ? 3 : config.numGenerations;
+  const described = aboutMaskPolicy(config).described ?? config.numGenerations;
   // Every frame repeats the region and the sentence around it; a drawn region has no tokens.
   const region = draws ? 0 : frames * Math.ceil(model.tokensPerTile / 4) + (frames - 1) * FRAME_WORDS;
   return {
@@ -147,16 +148,16 @@ export function groupShape(model: Sa2vaConfig, config: LabConfig, clips = false)
     tailTokens: (draws ? tiles : frames - 1) * model.tokensPerTile + region + PROMPT_WORDS,
     answerTokens: config.partnerMaxTokens,
     tried: triedPrompts(config),
-    softTokens:
-      config.maskPolicy === "pathwise"
-        ? (tiles + 1) * model.tokensPerTile + PROMPT_WORDS + config.maxCompletionLength
-        : 0,
+    softTokens: aboutMaskPolicy(config).softMask
+      ? (tiles + 1) * model.tokensPerTile + PROMPT_WORDS + config.maxCompletionLength
+      : 0,
   };
 }
 
 /** Prompts of one picture that the mask policy decodes at a time: noisy [SEG] states, or clicks. */
-function triedPrompts({ maskPolicy, numGenerations, proposalPoints }: LabConfig): number {
-  if (maskPolicy === "embedding" || maskPolicy === "answer") return numGenerations;
+function triedPrompts(config: LabConfig): number {
+  const { maskPolicy, numGenerations, proposalPoints } = config;
+  if (aboutMaskPolicy(config).decodesEach) return numGenerations;
   return maskPolicy === "proposals" ? Math.max(2 * numGenerations, proposalPoints ** 2) : 0;
 }
 

@@ -1,5 +1,6 @@
 /** Mask policies beside those of the core: their choices and settings. */
 import { flag, float, inGroup } from "../../engine/config/setting.ts";
+import { DOWN, row } from "../../engine/runs/metrics/metric-rows.ts";
 import type { Plugin } from "../plugin.ts";
 
 const NOISE = ["noiseUnit", "antitheticNoise"] as const;
@@ -13,14 +14,36 @@ const settings = inGroup("mask", {
   }),
 });
 
+const metrics = [
+  row(
+    "loopK/imitation_loss",
+    "Loss with the sampled masks as targets, weighted by their share of the reward",
+    "Σ R_n/ΣR · (2·BCE + 0.5·Dice)",
+    "",
+    "",
+    5,
+  ),
+  row(
+    "loopK/pathwise_loss",
+    "Negative log-likelihood of the caption given the soft mask, mean over tokens and groups",
+    "-mean log p(token | soft cells)",
+    "nats",
+    "Falls",
+    4,
+    DOWN,
+  ),
+];
+
 export const plugin = {
   name: "mask-policies",
   settings,
+  metrics,
   maskPolicies: [
     {
       value: "embedding",
       label: "Gaussian on the [SEG] embedding",
       reads: ["embeddingSigma", ...NOISE],
+      decodesEach: true,
       noise: "embeddingSigma",
     },
     { value: "pixels", label: "Independent pixels", reads: ["pixelTemperature"], noise: "pixelTemperature" },
@@ -28,6 +51,7 @@ export const plugin = {
       value: "answer",
       label: "Sampled answer; the mask's log-probability joins [SEG] (VideoSEG-O3)",
       reads: ["appendSegment"],
+      decodesEach: true,
     },
     {
       value: "imitation",
@@ -39,6 +63,8 @@ export const plugin = {
       value: "pathwise",
       label: "No policy gradient: likelihood of the caption through the soft mask",
       reads: ["candidateTemperature", "pixelTemperature"],
+      described: 3,
+      softMask: true,
       effect: "The likelihood of the caption trains the mask; the advantage has no effect",
     },
   ],

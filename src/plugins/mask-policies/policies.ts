@@ -21,7 +21,7 @@ export const maskPolicies = {
   pixels: (config) => pixelPolicy(config.pixelTemperature),
   answer: (config) => answerPolicy(samplerSettings(config), config.maxCompletionLength, config.appendSegment),
   imitation: (config) => imitationPolicy(config.fieldGrid, noiseOf(config, config.fieldSigma), config.fieldBand),
-  pathwise: (config) => pathwisePolicy(config.candidateTemperature),
+  pathwise: (config) => pathwisePolicy(config.candidateTemperature, config.pixelTemperature),
 } as const satisfies Readonly<Record<string, (config: LabConfig) => MaskPolicy>>;
 
 /**
@@ -115,13 +115,18 @@ function imitationPolicy(grid: number, noise: Noise, band: number): MaskPolicy {
  * "Pathwise": no policy gradient and no sampling. The chosen candidate is trained by the gradient of the caption's
  * likelihood through the soft mask (engine/policy/caption-likelihood.ts). SAM2's candidates are shown and scored but do
  * not affect training. It is an upper bound on what a reward of that likelihood can teach.
- * @param temperature of the choice among the candidates that are shown
+ * @param shown temperature of the choice among the candidates that are shown
+ * @param temperature of the soft cells
  */
-function pathwisePolicy(temperature: number): MaskPolicy {
-  const candidates = candidatePolicy(temperature);
+function pathwisePolicy(shown: number, temperature: number): MaskPolicy {
+  const candidates = candidatePolicy(shown);
   return async (output, count, draws) => {
     const actions = await candidates(output, count, draws);
     const index = argMax(actions.logps);
-    return { ...actions, weights: null, chosen: (other) => bestCandidate(other.decoded(), index) };
+    return {
+      ...actions,
+      weights: null,
+      chosen: (other) => ({ logits: bestCandidate(other.decoded(), index), temperature }),
+    };
   };
 }

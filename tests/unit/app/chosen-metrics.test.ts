@@ -63,7 +63,6 @@ describe("charts of the Train screen", () => {
     const gradient = (norm: number) => overviewOf("rl", norm).find(({ id }) => id === "gradient");
     expect(gradient(0)?.levels).toBeUndefined();
     expect(gradient(0.5)?.levels).toEqual([{ label: "clip", value: 0.5 }]);
-    expect(overviewOf("sft", 2).find(({ id }) => id === "gradient")?.levels).toHaveLength(1);
   });
 });
 

@@ -16,14 +16,10 @@ it.each(PRESETS.map(({ name }) => name))("a preset sets no main setting in vain:
 });
 
 it.each([
-  ["numGenerations", {}, { mode: "sft" }],
-  ["sftDiceWeight", { mode: "sft" }, {}],
   ["maskPolicy", {}, { loops: "1" }],
   ["candidateTemperature", { maskPolicy: "proposals" }, { maskPolicy: "field" }],
-  ["fieldSigma", { maskPolicy: "imitation" }, { maskPolicy: "pixels" }],
+  ["fieldSigma", { maskPolicy: "field" }, { maskPolicy: "candidates" }],
   ["loop1Iou", {}, { loops: "2" }],
-  ["loop3Weight", {}, { mode: "sft" }],
-  ["loop3Meteor", { loop3Weight: 1 }, {}],
   ["judgeTimeout", { judge: "questions" }, {}],
   ["evalRows", {}, { evalSteps: 0 }],
   ["vespoKPos", { lossType: "vespo" }, {}],

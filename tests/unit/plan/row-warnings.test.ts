@@ -32,7 +32,3 @@ it("a vocabulary of bytes has every word, but longer captions than the limit nee
   expect(values).toEqual({ maxCompletionLength: length + 1, partnerMaxTokens: length + 1 });
   expect(rowWarnings(bytes, PHOTOGRAPHS, { ...demo, ...values })).toEqual([]);
 });
-
-it("a supervised run without evaluations writes no captions", () => {
-  expect(rowWarnings(bytes, PHOTOGRAPHS, { ...demo, mode: "sft", evalSteps: 0 })).toEqual([]);
-});

@@ -69,7 +69,7 @@ describe("the order of prompts", () => {
       { upTo: 3, config: batch(2) },
       { upTo: 5, config: batch(5) },
     ];
-    for (const more of [{}, { mode: "sft" }, { lengthGrouping: true }] as const) {
+    for (const more of [{}, { lengthGrouping: true }] as const) {
       const known = { ...KNOWN, words: (index: number) => 1 + ((index * 5) % 9) };
       const own = rowOrder(known, { ...batch(3), ...more }, earlier);
       expect([1, 2, 3, 4, 5, 6, 7, 8].map(own.before)).toEqual([0, 2, 4, 6, 11, 16, 19, 22]);
@@ -127,13 +127,13 @@ describe("a mix", () => {
   });
 
   it("with the number 0 leaves the rows of a source out of the count of a run's first line", () => {
-    const count = (mixSources: string, mode: LabConfig["mode"]): number => {
-      const changes = { mixSources, mode };
+    const count = (mixSources: string): number => {
+      const changes = { mixSources };
       return drawnRows(order(changes), { ...defaultConfig(), ...changes });
     };
-    expect(count("", "rl")).toBe(24);
-    expect(count("b=0, one=2", "rl")).toBe(16);
-    expect(count("b=0, *=2", "sft")).toBe(16);
+    expect(count("")).toBe(24);
+    expect(count("b=0, one=2")).toBe(16);
+    expect(count("b=0, *=2")).toBe(16);
   });
 
   it("is found by its longest name, in any order of the names", () => {

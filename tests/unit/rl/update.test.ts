@@ -147,11 +147,10 @@ describe("schedules and sets", () => {
     expect(() => learningRate(1e-5, -1, { kind: "constant" })).toThrow(/-1/);
   });
 
-  it("descends over the updates of the run, of which a supervised step has one whatever the passes of a batch are", () => {
+  it("descends over the updates of the run, which the passes of a batch multiply", () => {
     const config = { ...defaultConfig(), steps: 10, lrSchedulerType: "cosine", warmupSteps: 0 } as const;
     const passes = { numIterations: 2, stepsPerGeneration: 3 } as const;
-    expect(learningRate(1, 10, scheduleOf({ ...config, ...passes, mode: "sft" }))).toBeCloseTo(0, 12);
-    expect(learningRate(1, 60, scheduleOf({ ...config, ...passes, mode: "rl" }))).toBeCloseTo(0, 12);
+    expect(learningRate(1, 60, scheduleOf({ ...config, ...passes }))).toBeCloseTo(0, 12);
   });
 
   it("copies sets without touching the given ones", () => {

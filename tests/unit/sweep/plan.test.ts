@@ -63,12 +63,12 @@ describe("a sweep's file", () => {
   });
 
   it("expands a grid to every combination", () => {
-    const { jobs } = plan({ settings, grid: { fieldSigma: [0.3, 0.5], maskPolicy: ["field", "embedding"] } });
+    const { jobs } = plan({ settings, grid: { fieldSigma: [0.3, 0.5], maskPolicy: ["field", "candidates"] } });
     expect(jobs.map(({ variant, config }) => [variant, config.fieldSigma, config.maskPolicy])).toEqual([
       ["fieldsigma-0.3.maskpolicy-field", 0.3, "field"],
-      ["fieldsigma-0.3.maskpolicy-embedding", 0.3, "embedding"],
+      ["fieldsigma-0.3.maskpolicy-candidates", 0.3, "candidates"],
       ["fieldsigma-0.5.maskpolicy-field", 0.5, "field"],
-      ["fieldsigma-0.5.maskpolicy-embedding", 0.5, "embedding"],
+      ["fieldsigma-0.5.maskpolicy-candidates", 0.5, "candidates"],
     ]);
   });
 

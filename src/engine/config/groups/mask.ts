@@ -9,6 +9,7 @@ const CORE = [
   {
     ...choice("candidates", "Choice among SAM2's candidates"),
     reads: ["candidateTemperature"],
+    described: 3,
     noise: "candidateTemperature",
   },
   {
@@ -30,6 +31,11 @@ const CORE = [
 export const MASK_POLICIES: readonly (MaskPolicyAbout & {
   readonly value: (typeof CORE)[number]["value"] | PluginMaskPolicy["value"];
 })[] = [...CORE, ...(added(PLUGINS, "maskPolicies").flat() as PluginMaskPolicy[])];
+
+/** What the settings say about the mask policy that they choose. */
+export function aboutMaskPolicy(config: { readonly maskPolicy: string }): MaskPolicyAbout {
+  return MASK_POLICIES.find(({ value }) => value === config.maskPolicy) as MaskPolicyAbout;
+}
 
 export const MASK_SETTINGS = inGroup("mask", {
   maskPolicy: oneOf("Mask policy", "candidates", {

@@ -38,8 +38,11 @@ export interface MaskActions {
    * towards the sampled ones, weighted by `shares` [N] (≥ 0, sum 1).
    */
   readonly imitate?: (output: PhraseOutput, shares: readonly number[]) => Tensor;
-  /** For a policy that learns from the likelihood of the caption: logits of the mask that is trained, [1, h, w]. */
-  readonly chosen?: (output: PhraseOutput) => Tensor;
+  /**
+   * For a policy that learns from the likelihood of the caption: logits of the mask that is trained, [1, h, w], and the
+   * temperature of its soft cells.
+   */
+  readonly chosen?: (output: PhraseOutput) => { readonly logits: Tensor; readonly temperature: number };
   dispose(): void;
 }
 

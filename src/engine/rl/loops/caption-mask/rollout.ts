@@ -10,7 +10,7 @@ import { encodeRle, maskIou, type Rle } from "../../../data/mask/rle.ts";
 import { rowSize, type TrainingRow } from "../../../data/training-row.ts";
 import { LabError } from "../../../errors.ts";
 import { normal, uniform } from "../../../gpu/random.ts";
-import { type Tensor, tf } from "../../../gpu/tf.ts";
+import { tf } from "../../../gpu/tf.ts";
 import { nearestMask } from "../../../model/preprocess/region-grid.ts";
 import type { FoundMask } from "../../../model/sam2/postprocess.ts";
 import type { Weights } from "../../../model/weights/weights.ts";
@@ -344,7 +344,11 @@ function scoreMasks(
 /**
  * Negative log-likelihood of the row's caption given the soft mask; the control experiment flips its sign at random.
  */
-function pathwiseLoss(step: Step, { row, group, features, greedy }: SampledMasks, logits: Tensor): AuxiliaryLoss {
+function pathwiseLoss(
+  step: Step,
+  { row, group, features, greedy }: SampledMasks,
+  { logits, temperature }: ReturnType<NonNullable<SampledMasks["actions"]["chosen"]>>,
+): AuxiliaryLoss {
   const { model, config } = step;
   const { height, width, view } = rowSize(row);
   const captioner = captionerOf(step);
@@ -360,7 +364,7 @@ function pathwiseLoss(step: Step, { row, group, features, greedy }: SampledMasks
   }
   const cells = regionCells(model, greedy.mask, height, width, true);
   const region = { features, caption: row.summary.caption, height, width, cells };
-  const options = { temperature: config.pixelTemperature, guard: config.logitGuard };
+  const options = { temperature, guard: config.logitGuard };
   const value = softCaptionLoss(model, captioner, region, logits, options);
   return { name: "pathwise", weight: coin({ loop: 2, group: groupNumber(step, group) }, config, step.number), value };
 }

@@ -1,5 +1,6 @@
 /** Settings that are valid separately but make every step fail; reported before anything is sampled. */
 import { activeLoops, generationBlocker, samples } from "../../../config/derived.ts";
+import { aboutMaskPolicy } from "../../../config/groups/mask.ts";
 import type { LabConfig } from "../../../config/table.ts";
 import { parseRowFilter } from "../../../data/row-filter.ts";
 import { parseSources } from "../../../data/sources.ts";
@@ -53,13 +54,13 @@ export function settingBlockers(model: Shape, config: LabConfig): readonly Block
     found.push({ setting: "entropyCoefMin", sentence });
   }
   const shown = regionPromptOf({ regionPrompt: "tokens", ...model.config }, config.regionPrompt);
-  if (samples(config, "mask") && config.maskPolicy === "pathwise" && shown !== "tokens") {
-    const sentence = `The pathwise mask policy shows its mask through copied visual tokens; set regionPrompt to tokens (it is ${shown}) or choose another maskPolicy`;
+  const { softMask, reads } = aboutMaskPolicy(config);
+  if (samples(config, "mask") && softMask && shown !== "tokens") {
+    const sentence = `The ${config.maskPolicy} mask policy shows its mask through copied visual tokens; set regionPrompt to tokens (it is ${shown}) or choose another maskPolicy`;
     found.push({ setting: "regionPrompt", sentence });
   }
   const maskSide = model.config.sam2.imageSize / 4;
-  const usesField = config.maskPolicy === "field" || config.maskPolicy === "imitation";
-  if (samples(config, "mask") && usesField && maskSide % config.fieldGrid !== 0) {
+  if (samples(config, "mask") && reads.includes("fieldGrid") && maskSide % config.fieldGrid !== 0) {
     const sentence = `Field grid ${config.fieldGrid} must divide this model's mask side of ${maskSide} cells`;
     found.push({ setting: "fieldGrid", sentence });
   }

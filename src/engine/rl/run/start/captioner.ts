@@ -3,6 +3,7 @@
  * change.
  */
 import { activeLoops, samples } from "../../../config/derived.ts";
+import { aboutMaskPolicy } from "../../../config/groups/mask.ts";
 import { needsLikelihood } from "../../../config/groups/reward-weights.ts";
 import type { LabConfig } from "../../../config/table.ts";
 import { LabError } from "../../../errors.ts";
@@ -17,10 +18,10 @@ export const NO_CAPTIONER =
 
 /** Whether a reward or mask policy of the settings uses the other checkpoint. */
 export function asksCaptioner(config: LabConfig): boolean {
-  const pathwise = config.maskPolicy === "pathwise" && samples(config, "mask");
+  const softMask = aboutMaskPolicy(config).softMask === true && samples(config, "mask");
   return (
     config.likelihoodJudge === "adapter" &&
-    (pathwise || activeLoops(config).some((loop) => needsLikelihood(config, loop)))
+    (softMask || activeLoops(config).some((loop) => needsLikelihood(config, loop)))
   );
 }
 

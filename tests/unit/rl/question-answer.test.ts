@@ -1,0 +1,24 @@
+/** Settings of loop 3. */
+import { expect, it } from "vitest";
+import { defaultConfig, requireConfig } from "../../../src/engine/config/parse.ts";
+import { presetConfig } from "../../../src/engine/config/presets.ts";
+import { usesSetting } from "../../../src/engine/config/uses.ts";
+import { settingBlockers } from "../../../src/engine/rl/run/start/blockers.ts";
+
+const MODEL = {
+  tiling: { minTiles: 1, maxTiles: 12, tileSize: 448, useThumbnail: true },
+  config: { sam2: { imageSize: 1024 } },
+};
+
+it("a run of loop 3 alone needs its weight", () => {
+  const sentence = "Loop 3 has weight 0 and would learn nothing. Raise loop3Weight";
+  const told = settingBlockers(MODEL, requireConfig({ loops: "3" }, defaultConfig()));
+  expect(told).toEqual([{ setting: "loop3Weight", sentence }]);
+});
+
+it("the weights of its terms are read once it has a weight", () => {
+  const demo = presetConfig("demo");
+  expect(usesSetting("loop3Weight", demo)).toBe(true);
+  expect(usesSetting("loop3Meteor", { ...demo, loop3Weight: 1 })).toBe(true);
+  expect(usesSetting("loop3Meteor", demo)).toBe(false);
+});
