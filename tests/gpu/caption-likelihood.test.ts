@@ -8,13 +8,14 @@ import { memorySnapshot } from "../../src/engine/gpu/runtime/probe-memory.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";
-import { captionLikelihoods, softCaptionLoss } from "../../src/engine/policy/caption-likelihood.ts";
+import { captionLikelihoods } from "../../src/engine/policy/caption-likelihood.ts";
 import { captionBatch } from "../../src/engine/policy/caption-policy.ts";
 import { generate } from "../../src/engine/policy/decode/generate.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
 import { disposeFeatures, encodeImage, type ImageFeatures } from "../../src/engine/policy/features.ts";
 import { answerRule, captionPrompt, regionCells } from "../../src/engine/policy/prompts.ts";
 import { type Step, wantedLikelihoods } from "../../src/engine/rl/step/step.ts";
+import { softCaptionLoss } from "../../src/plugins/mask-policies/pathwise.ts";
 import { checkedGpu } from "../support/gpu.ts";
 import { POCKET } from "../support/session.ts";
 

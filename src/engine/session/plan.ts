@@ -26,9 +26,10 @@ import {
   nominalGigabytes,
 } from "../plan/fit.ts";
 import { bindingProblem } from "../plan/largest-array.ts";
+import { NO_CAPTIONER } from "../policy/caption-likelihood.ts";
 import type { Lab } from "../rl/run/lab.ts";
 import { settingBlockers } from "../rl/run/start/blockers.ts";
-import { asksCaptioner, NO_CAPTIONER } from "../rl/run/start/captioner.ts";
+import { asksCaptioner } from "../rl/run/start/captioner.ts";
 import { adapterBlocker, type ShapedTrainable, trainableOf } from "../rl/run/start/run-facts.ts";
 import { type RowWarning, rowWarnings } from "./row-warnings.ts";
 

@@ -1,9 +1,8 @@
-/** The policies by name, and three of them: Gaussian on [SEG], imitation, pathwise. */
+/** The policies by name, and two of them: Gaussian on [SEG] and imitation. */
 import type { LabConfig } from "../../engine/config/table.ts";
 import { type Tensor, tf } from "../../engine/gpu/tf.ts";
 import { recipeLoss } from "../../engine/model/mask-loss.ts";
 import { samplerSettings } from "../../engine/policy/decode/sampler.ts";
-import { candidatePolicy } from "../../engine/policy/mask/candidate-policy.ts";
 import { fieldPolicy } from "../../engine/policy/mask/field-policy.ts";
 import {
   deviationOf,
@@ -14,6 +13,7 @@ import {
 } from "../../engine/policy/mask/gaussian-actions.ts";
 import { argMax, bestCandidate, bestIndex, type MaskPolicy } from "../../engine/policy/mask/mask-policy.ts";
 import { answerPolicy } from "./answer-policy.ts";
+import { pathwisePolicy } from "./pathwise.ts";
 import { pixelPolicy } from "./pixel-policy.ts";
 
 export const maskPolicies = {
@@ -92,16 +92,17 @@ function imitationPolicy(grid: number, noise: Noise, band: number): MaskPolicy {
     const drawn = tf.tidy(() => sampledMasks.logits.greater(0).toFloat());
     return {
       ...sampledMasks,
-      imitate(other, shares) {
-        return tf.tidy(() => {
+      loss(other, { rewards }) {
+        const value = tf.tidy(() => {
           const [, height, width] = drawn.shape as [number, number, number];
           const mask = bestCandidate(other.decoded(), index);
-          const losses = shares.map((share, n) => {
+          const losses = rewardShares(rewards).map((share, n) => {
             return recipeLoss(mask, tf.slice(drawn, [n, 0, 0], [1, height, width])).mul(share);
           });
           // Not addN, which binds all losses at once: devices bind few buffers.
           return losses.reduce((sum, loss) => sum.add(loss));
         });
+        return { name: "imitation", weight: 1, value };
       },
       dispose() {
         sampledMasks.dispose();
@@ -112,21 +113,10 @@ function imitationPolicy(grid: number, noise: Noise, band: number): MaskPolicy {
 }
 
 /**
- * "Pathwise": no policy gradient and no sampling. The chosen candidate is trained by the gradient of the caption's
- * likelihood through the soft mask (engine/policy/caption-likelihood.ts). SAM2's candidates are shown and scored but do
- * not affect training. It is an upper bound on what a reward of that likelihood can teach.
- * @param shown temperature of the choice among the candidates that are shown
- * @param temperature of the soft cells
+ * Each rollout's share of the group's reward; equal shares if the sum is 0. Missing and negative rewards get no share.
  */
-function pathwisePolicy(shown: number, temperature: number): MaskPolicy {
-  const candidates = candidatePolicy(shown);
-  return async (output, count, draws) => {
-    const actions = await candidates(output, count, draws);
-    const index = argMax(actions.logps);
-    return {
-      ...actions,
-      weights: null,
-      chosen: (other) => ({ logits: bestCandidate(other.decoded(), index), temperature }),
-    };
-  };
+function rewardShares(rewards: readonly (number | null)[]): number[] {
+  const scores = rewards.map((reward) => Math.max(0, reward ?? 0));
+  const total = scores.reduce((sum, reward) => sum + reward, 0);
+  return scores.map((reward) => (total > 0 ? reward / total : 1 / rewards.length));
 }

@@ -5,10 +5,15 @@
  */
 
 import type { LabConfig } from "../../config/table.ts";
+import type { TrainingRow } from "../../data/training-row.ts";
 import type { RandomKey } from "../../gpu/random.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import { recipeLoss } from "../../model/mask-loss.ts";
+import type { Sa2vaModel } from "../../model/sa2va.ts";
 import type { DecodedMasks } from "../../model/sam2/mask-decoder.ts";
+import type { FoundMask } from "../../model/sam2/postprocess.ts";
+import type { Weights } from "../../model/weights/weights.ts";
+import type { ImageFeatures } from "../features.ts";
 import type { PhraseOutput } from "../phrase-output.ts";
 
 export interface MaskActions {
@@ -33,17 +38,35 @@ export interface MaskActions {
   readonly answers?: readonly SampledAnswer[];
   /** Log-probabilities and entropies [N, T] of the same actions under other weights; differentiable. */
   logProbs(output: PhraseOutput): { readonly logps: Tensor; readonly entropies: Tensor };
-  /**
-   * For a policy that does not learn by policy gradient: a supervised loss (scalar, differentiable) that pulls the mask
-   * towards the sampled ones, weighted by `shares` [N] (≥ 0, sum 1).
-   */
-  readonly imitate?: (output: PhraseOutput, shares: readonly number[]) => Tensor;
-  /**
-   * For a policy that learns from the likelihood of the caption: logits of the mask that is trained, [1, h, w], and the
-   * temperature of its soft cells.
-   */
-  readonly chosen?: (output: PhraseOutput) => { readonly logits: Tensor; readonly temperature: number };
+  /** Whether its masks are those of the decoder, without noise, though the group is not the whole action set. */
+  readonly unsampled?: true;
+  /** For a policy that does not learn by policy gradient: the loss in its place, differentiable in the output. */
+  readonly loss?: (output: PhraseOutput, facts: MaskLossFacts) => MaskLoss;
   dispose(): void;
+}
+
+/** A scalar loss, its weight in the loop's loss, and its name in the metrics. */
+interface MaskLoss {
+  readonly name: string;
+  readonly weight: number;
+  readonly value: Tensor;
+}
+
+/** What a loss in place of a policy gradient may use. */
+export interface MaskLossFacts {
+  readonly model: Sa2vaModel;
+  readonly row: TrainingRow;
+  readonly features: ImageFeatures;
+  /** The mask without sampling. */
+  readonly greedy: FoundMask;
+  /** Of the trained rollouts; null where one is missing. */
+  readonly rewards: readonly (number | null)[];
+  /** Weights of the captioner that the settings name; absent if none is open. */
+  readonly captioner: Weights | undefined;
+  /** Clip bound of the language model's logits. */
+  readonly logitGuard: number;
+  /** 1; in the control experiment with shuffled rewards −1 at random. */
+  readonly sign: number;
 }
 
 interface SampledAnswer {

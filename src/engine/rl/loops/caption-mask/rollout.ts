@@ -8,21 +8,21 @@ import { needsReference } from "../../../config/derived.ts";
 import { ONE_PICTURE, viewed } from "../../../data/film-strip.ts";
 import { encodeRle, maskIou, type Rle } from "../../../data/mask/rle.ts";
 import { rowSize, type TrainingRow } from "../../../data/training-row.ts";
-import { LabError } from "../../../errors.ts";
 import { normal, uniform } from "../../../gpu/random.ts";
 import { tf } from "../../../gpu/tf.ts";
 import { nearestMask } from "../../../model/preprocess/region-grid.ts";
 import type { FoundMask } from "../../../model/sam2/postprocess.ts";
 import type { Weights } from "../../../model/weights/weights.ts";
-import {
-  judgedPicture,
-  likelihoodFact,
-  type MaskLikelihood,
-  softCaptionLoss,
-} from "../../../policy/caption-likelihood.ts";
+import { judgedPicture, likelihoodFact, type MaskLikelihood } from "../../../policy/caption-likelihood.ts";
 import type { ImageFeatures } from "../../../policy/features.ts";
 import { maskPolicyOf } from "../../../policy/mask/mask-policies.ts";
-import { type MaskAnchor, type MaskDraws, maskAnchor, wantsAnchor } from "../../../policy/mask/mask-policy.ts";
+import {
+  type MaskAnchor,
+  type MaskDraws,
+  type MaskLossFacts,
+  maskAnchor,
+  wantsAnchor,
+} from "../../../policy/mask/mask-policy.ts";
 import { type DescribedPicture, describePictures } from "../../../policy/partner.ts";
 import {
   type PhraseOutput,
@@ -30,14 +30,13 @@ import {
   pacedPhraseOutputs,
   phraseOutputs,
 } from "../../../policy/phrase-output.ts";
-import { regionCells, segmentPrompt } from "../../../policy/prompts.ts";
+import { segmentPrompt } from "../../../policy/prompts.ts";
 import { meanScores } from "../../../rewards/composer/compose-group.ts";
 import { rewardPlan } from "../../../rewards/composer/plan.ts";
 import type { RolloutFacts } from "../../../rewards/term.ts";
 import type { ScoredRollout } from "../../../rewards/types.ts";
 import { EVAL_DRAWS } from "../../../runs/evaluations/evaluation-metrics.ts";
 import { coin, trainedRollouts } from "../../objective/group-advantages.ts";
-import { NO_CAPTIONER } from "../../run/start/captioner.ts";
 import { readLogProbs } from "../../step/backward.ts";
 import type { ActionScores, AuxiliaryLoss, DrawnGroup, Group, LoopRollouts } from "../../step/group.ts";
 import { type EvalRow, type EvaluateLoop, evalKey } from "../../step/held-out.ts";
@@ -244,7 +243,7 @@ function drawnOf(step: Step, item: SampledMasks, captions: readonly (string | nu
       givenMask,
       predictedMask,
       greedyMask,
-      ...(item.actions.weights === null && item.actions.chosen === undefined ? {} : { chosen: true as const }),
+      ...(item.actions.weights === null && item.actions.unsampled !== true ? {} : { chosen: true as const }),
       reward: null,
       terms: [],
       truncated: item.actions.answers?.[n]?.truncated ?? false,
@@ -281,7 +280,7 @@ function groupOf(
       return { ...rollout, reward, terms };
     }),
     startLogps: start.startLogps,
-    policyGradient: sampledMasks.imitate === undefined && sampledMasks.chosen === undefined,
+    policyGradient: sampledMasks.loss === undefined,
     logProbs: (other, own) => {
       const [scores] = scoreMasks(step, other, [own], [item], () => ({ ...start, rewards }));
       return scores as ActionScores;
@@ -318,7 +317,6 @@ function scoreMasks(
     const { actions } = item;
     const output = outputs.all[at] as PhraseOutput;
     const { anchor, rewards } = known(at);
-    const { imitate, chosen } = actions;
     const auxiliary = (): AuxiliaryLoss[] => [
       ...(anchor === null
         ? []
@@ -330,52 +328,22 @@ function scoreMasks(
               zeroAtStart: config.maskAnchor === "start",
             },
           ]),
-      ...(imitate === undefined
+      ...(actions.loss === undefined
         ? []
-        : [{ name: "imitation", weight: 1, value: imitate(output, rewardShares(rewards)) }]),
-      ...(chosen === undefined
-        ? []
-        : [pathwiseLoss(step, { ...item, features: features[at] as ImageFeatures }, chosen(output))]),
+        : [actions.loss(output, lossFacts(step, { ...item, features: features[at] as ImageFeatures }, rewards))]),
     ];
     return { ...actions.logProbs(output), auxiliary };
   });
 }
 
-/**
- * Negative log-likelihood of the row's caption given the soft mask; the control experiment flips its sign at random.
- */
-function pathwiseLoss(
+function lossFacts(
   step: Step,
   { row, group, features, greedy }: SampledMasks,
-  { logits, temperature }: ReturnType<NonNullable<SampledMasks["actions"]["chosen"]>>,
-): AuxiliaryLoss {
+  rewards: readonly (number | null)[],
+): MaskLossFacts {
   const { model, config } = step;
-  const { height, width, view } = rowSize(row);
-  const captioner = captionerOf(step);
-  if (captioner === undefined) throw new LabError("bad-config", NO_CAPTIONER, { subject: "likelihoodJudge" });
-  if (view !== undefined && view.total > 1) {
-    throw new LabError(
-      "unsupported",
-      `The mask policy "pathwise" trains on single pictures; row ${row.summary.id} is a clip`,
-      {
-        subject: "maskPolicy",
-      },
-    );
-  }
-  const cells = regionCells(model, greedy.mask, height, width, true);
-  const region = { features, caption: row.summary.caption, height, width, cells };
-  const options = { temperature, guard: config.logitGuard };
-  const value = softCaptionLoss(model, captioner, region, logits, options);
-  return { name: "pathwise", weight: coin({ loop: 2, group: groupNumber(step, group) }, config, step.number), value };
-}
-
-/**
- * Each rollout's share of the group's reward; equal shares if the sum is 0. Missing and negative rewards get no share.
- */
-function rewardShares(rewards: readonly (number | null)[]): number[] {
-  const scores = rewards.map((reward) => Math.max(0, reward ?? 0));
-  const total = scores.reduce((sum, reward) => sum + reward, 0);
-  return scores.map((reward) => (total > 0 ? reward / total : 1 / rewards.length));
+  const sign = coin({ loop: 2, group: groupNumber(step, group) }, config, step.number);
+  return { model, row, features, greedy, rewards, captioner: captionerOf(step), logitGuard: config.logitGuard, sign };
 }
 
 // The partner's captions of the masks of loop 2: the likeliest one of each, or a few sampled ones.
@@ -413,7 +381,7 @@ async function partnerCaptions(
 
 /** Decode the masks before the tidy, so that they outlive it. */
 function decodeFor(outputs: PhraseOutputs, items: readonly (Pictured & ActedMasks)[], anchored: boolean): void {
-  if (anchored || items.some(({ actions }) => actions.readsMasks || actions.imitate !== undefined)) {
+  if (anchored || items.some(({ actions }) => actions.readsMasks || actions.loss !== undefined)) {
     outputs.all[0]?.decoded();
   }
 }

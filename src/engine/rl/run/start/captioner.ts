@@ -11,10 +11,8 @@ import { tf } from "../../../gpu/tf.ts";
 import type { StartAdapter } from "../../../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import type { ParameterSet, Weights } from "../../../model/weights/weights.ts";
+import { NO_CAPTIONER } from "../../../policy/caption-likelihood.ts";
 import { runWeights } from "../../step/step.ts";
-
-export const NO_CAPTIONER =
-  "The settings take likelihoods from another checkpoint, but none is open. Open its adapter, or choose the partner or the start";
 
 /** Whether a reward or mask policy of the settings uses the other checkpoint. */
 export function asksCaptioner(config: LabConfig): boolean {
