@@ -45,7 +45,6 @@ describe("the answer's form", () => {
     [2, false, 0, 0.5],
     [2, false, 2, 0.5],
     [2, true, 1, 0.5],
-    [3, false, 0, 1],
   ] as const)("loop %i, truncated %s, %s [SEG]: %d", (loop, truncated, segments, value) => {
     const facts = { ...FACTS, loop, truncated, ...(segments === undefined ? {} : { segments }) };
     const measured = FORM.measure(facts);

@@ -4,6 +4,7 @@ import { requireConfig } from "../../../src/engine/config/parse.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import type { Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
+import { LOOPS, type LoopId } from "../../../src/engine/rl/loops/abouts.ts";
 import { freshState } from "../../../src/engine/rl/optim/training-state.ts";
 import { partnerOf } from "../../../src/engine/rl/step/sample.ts";
 import { runWeights, type Step } from "../../../src/engine/rl/step/step.ts";
@@ -21,7 +22,7 @@ const BLOCKS: Readonly<Record<string, string>> = {
 const FROZEN = "frozen.weight";
 
 /** "start" or "ema" by name, for one loop's partner. */
-function followed(loop: 1 | 2 | 3, changes: Partial<LabConfig>): Record<string, string> {
+function followed(loop: LoopId, changes: Partial<LabConfig>): Record<string, string> {
   const params = Object.fromEntries(Object.keys(BLOCKS).map((name) => [name, tf.zeros([1])]));
   const state = freshState(params, (name) => BLOCKS[name] as string, 1);
   // As an update replaces the average.
@@ -48,8 +49,9 @@ test("with separate partners each follows what its own loop trains", () => {
   const masks = { "seg-prompt": "ema", "mask-decoder": "ema" };
   const start = (own: object) => Object.fromEntries(Object.keys(own).map((name) => [name, "start"]));
   const apart = { partnerScope: "loop" } as const;
-  expect(followed(1, apart)).toEqual({ ...language, ...start(masks) });
-  expect(followed(3, apart)).toEqual({ ...language, ...start(masks) });
+  for (const { id } of LOOPS.filter(({ samples }) => samples === "text")) {
+    expect(followed(id, apart)).toEqual({ ...language, ...start(masks) });
+  }
   expect(followed(2, { ...apart, loop2Reach: "masks" })).toEqual({ ...start(language), ...masks });
   expect(followed(2, { ...apart, loop2Reach: "all" })).toEqual({ ...language, ...masks });
 });
