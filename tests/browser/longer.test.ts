@@ -300,7 +300,6 @@ describe("a run that has done all its steps", () => {
     await show(page, { screen: "runs", beta: "0.2" });
     const parent = page.getByTestId("runs-table").locator("tr").filter({ hasText: "2 / 2" });
     const title = (await parent.getByTestId("open-run").textContent()) as string;
-    const id = await parent.getAttribute("data-run");
     await parent.getByTestId("more-of-run").click();
     await page.getByRole("menuitem", { name: "Fork…" }).click();
     const dialog = page.getByRole("dialog", { name: "Continue from a checkpoint" });
@@ -321,7 +320,7 @@ describe("a run that has done all its steps", () => {
     await fork.getByTestId("run-details").click();
     await page
       .getByTestId("details-of-run")
-      .getByRole("link", { name: `Fork of ${id}, step 1` })
+      .getByRole("link", { name: `Fork of ${title}, step 1` })
       .click();
     await page.getByRole("heading", { level: 1, name: title, exact: true }).waitFor();
     expect(await problems(page)).toEqual([]);

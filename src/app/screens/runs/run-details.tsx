@@ -9,10 +9,12 @@ import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { runParts } from "../../../engine/runs/run-parts.ts";
 import { report } from "../../clients/lab.ts";
 import { useRunBlocker } from "../../clients/run/blockers.ts";
+import { RUNS } from "../../clients/run/run-reads.ts";
 import { evaluateCheckpoint } from "../../clients/run/start-run.ts";
 import { GainNumbers } from "../../components/before-after.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { EVALUATION, stopJob, useJobs, useRunning } from "../../stores/jobs.ts";
+import { useRead } from "../../stores/reads.ts";
 import { linkTo } from "../../stores/route.ts";
 import { counted, fixed, formatBytes, formatSeconds, NONE } from "../../styles/format.ts";
 import { exportsIn, forgetExports } from "./export-run.ts";
@@ -28,6 +30,8 @@ export function RunDetails(props: {
   const { run, changes } = props;
   const { manifest, notes } = run;
   const { forkedFrom } = manifest;
+  const { stored, elsewhere = [] } = useRead(RUNS).last ?? {};
+  const parent = [...(stored?.runs ?? []), ...elsewhere].find((one) => one.manifest.id === forkedFrom?.run);
   const parts = runParts(manifest, run.steps);
   return (
     <div className={`grid gap-4 small ${styles.facts}`}>
@@ -43,7 +47,7 @@ export function RunDetails(props: {
         </span>
         {forkedFrom !== undefined && (
           <a className="anywhere" href={linkTo({ screen: "train", run: forkedFrom.run, step: forkedFrom.step })}>
-            Fork of {forkedFrom.run}, step {forkedFrom.step}
+            Fork of {parent?.manifest.title ?? forkedFrom.run}, step {forkedFrom.step}
           </a>
         )}
         {notes.text !== "" && <p className={`m-0 anywhere ${styles.noteText}`}>{notes.text}</p>}
