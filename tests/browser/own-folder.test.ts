@@ -1,0 +1,54 @@
+/** A run on rows of the user's folder, over a reload: its small pictures, and the button that opens the folder and resumes. */
+import { expect, it } from "vitest";
+import { CHEAP_RUN, openFollowed, problems, show, untilEvent, untilReady } from "../support/page.ts";
+
+it("a run whose folder is closed keeps small pictures, and one button opens the folder and resumes", async () => {
+  const { lab, events } = await openFollowed({ screen: "data", ...CHEAP_RUN, steps: "2" }, {}, async (page) => {
+    // A folder of the private file system in the place of the one that the user picks.
+    await page.addInitScript(() => {
+      const pick = async () => (await navigator.storage.getDirectory()).getDirectoryHandle("mine");
+      Object.assign(window, { showDirectoryPicker: pick });
+    });
+  });
+  const { page } = lab;
+  await page.evaluate(async () => {
+    const rows = await (await fetch("pocket/shards/data-00000-of-00002.arrow")).blob();
+    const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle("mine", { create: true });
+    const writer = await (await folder.getFileHandle("rows.arrow", { create: true })).createWritable();
+    await writer.write(rows);
+    await writer.close();
+  });
+  await page.getByRole("button", { name: "Open folder…" }).click();
+  await page.getByRole("heading", { level: 1, name: "mine" }).waitFor();
+  await untilReady(page);
+  await page.getByTestId("single-step").click();
+  await untilEvent(events, 0, ({ type, state }) => type === "state" && state === "paused");
+  await page.getByTestId("stop").click();
+  await untilEvent(events, 0, ({ type, state }) => type === "state" && state === "finished");
+
+  await page.reload();
+  await untilReady(page);
+  await show(page, { screen: "runs" });
+  const run = await page.getByTestId("runs-table").locator("tr[data-run]").getAttribute("data-run");
+  await show(page, { screen: "train", tab: "rollouts", run: run ?? "" });
+  await expect
+    .poll(() => page.getByTestId("missing-data").textContent())
+    .toMatch(/^The rows of this run, mine, are not/);
+  const figure = page.getByTestId("rollout-card").first().locator("canvas");
+  // Without a picture the canvas is transparent but for the masks.
+  const opaque = (): Promise<number> =>
+    figure.evaluate((canvas: HTMLCanvasElement) => {
+      const { data } = canvas.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height) ?? { data: [0] };
+      return [...data].filter((value, at) => at % 4 === 3 && value === 255).length / (canvas.width * canvas.height);
+    });
+  await expect.poll(opaque).toBeGreaterThan(0.5);
+
+  const from = events.length;
+  await page.getByRole("button", { name: "Open mine and resume" }).click();
+  expect((await untilEvent(events, from, ({ type }) => type === "step")).step).toBe(2);
+  await untilEvent(events, from, ({ type, state }) => type === "state" && state === "finished");
+  await expect.poll(() => page.getByTestId("missing-data").count()).toBe(0);
+  expect(await problems(page)).toEqual([]);
+  expect(lab.consoleErrors).toEqual([]);
+  await lab.close();
+});
