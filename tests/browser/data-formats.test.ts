@@ -195,6 +195,15 @@ describe("checks", () => {
     await expect.poll(() => page.getByTestId("start-reason").textContent()).not.toContain("not ready");
   });
 
+  it("tell captions that are about another region than their mask", async () => {
+    const folder = join(place, "relations");
+    mkdirSync(folder);
+    const rows = ["The other region is in front of this region.", "The other region is a cup.", "a plate"];
+    writeFileSync(join(folder, "data-00000-of-00001.arrow"), writeRegionShard(rows.map((caption) => row({}, caption))));
+    await open(folder, 3);
+    await expect.poll(() => lab.page.getByTestId("failed-checks").textContent()).toContain("Meaning 2 of 3 captions");
+  });
+
   it("that fail stop a run, with the reason", async () => {
     const folder = join(place, "dots");
     mkdirSync(folder);

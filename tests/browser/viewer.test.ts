@@ -326,6 +326,20 @@ describe("the rollouts of a run", () => {
     }
   });
 
+  it("show what the policy said plainly, and its difference to the reference on request", async () => {
+    const { page } = lab;
+    await page.keyboard.press("End");
+    const said = page.getByTestId("inspector").locator("[data-phase=generate]");
+    const marks = said.locator("ins, del");
+    await said.getByRole("button", { name: "Difference" }).waitFor();
+    expect(await marks.count()).toBe(0);
+    await said.getByRole("button", { name: "Difference" }).click();
+    await expect.poll(() => marks.count()).toBeGreaterThan(0);
+    await said.getByRole("button", { name: "Plain" }).click();
+    await expect.poll(() => marks.count()).toBe(0);
+    await page.keyboard.press("Home");
+  });
+
   it("show the computation of their advantage", async () => {
     const { page } = lab;
     const text = (await page.getByTestId("lesson").locator("[data-phase=advantage] code").textContent()) ?? "";
