@@ -3,8 +3,10 @@ import type { ProgramClass } from "./card-programs.ts";
 import { type Compilation, type CompiledProgram, FAMILIES } from "./null-card.ts";
 
 interface Bounds {
-  /** Least multiply-adds per vector instruction. */
+  /** Least multiply-adds per vector instruction of AMD's cards. */
   readonly share: number;
+  /** Least multiply-adds per instruction of NVIDIA's cards, where they are bounded. */
+  readonly nvidia?: number;
   /** Least waves per SIMD of RDNA; other cards need a share of them (`FAMILIES`). */
   readonly waves: number;
   /** Most clamped indices per multiply-add. */
@@ -41,30 +43,66 @@ export const BOUNDS: Readonly<Record<ProgramClass, Bounds>> = {
   "packed gradient of small tiles in f16": bounds(0.85, 0.02),
   "packed product of few rows": bounds(0.14, 0),
   "packed product in subgroup matrices": bounds(0, 0.5),
-  attention: bounds(0.7, 0.03, 3),
-  "attention gradient": bounds(0.76, 0.03, 3),
+  attention: { ...bounds(0.85, 0.01), nvidia: 0.75 },
+  "attention gradient": { ...bounds(0.88, 0.01), nvidia: 0.7 },
   "decode product": bounds(0.14, 0, 2),
   other: bounds(0, 0),
 };
+
+/** Waves that programs without their class's need. */
+const FEW_WAVES = 2;
+
+/** Programs that do not keep a bound of their class, with the reason. */
+const EXCEPTIONS: readonly {
+  readonly programs: RegExp;
+  readonly of: "share on NVIDIA's cards" | "spills on Apple's cards" | "waves";
+  readonly why: string;
+}[] = [
+  {
+    programs: /^lab-attention-tiles-(?:32-(?:32|64)|grad-\w+-32-(?:32|64)-2|grad-\w+-16-(?:16|32)-2)-/,
+    of: "share on NVIDIA's cards",
+    why: "other makers' cards have this form, with fewer products a load and more waves; NVIDIA's have it where 64 queries or 32 rows of a wide head do not fit 32 KiB",
+  },
+  {
+    programs: /^lab-attention-tiles-(?:64-64|grad-\w+-32-64-4)-/,
+    of: "waves",
+    why: "NVIDIA's cards have this form: a thread computes 8 × 4 scores, or 4 × 4 of a gradient, in the registers of two others",
+  },
+  {
+    programs: /^lab-attention-tiles-(?:64-64-|grad-\w+-32-64-4-|(?:32-64|grad-\w+-16-32-2)-(?:18|20|24|32))/,
+    of: "spills on Apple's cards",
+    why: "their built-in forms pass over 64 keys with heads of 64 only, and over 32 with wider ones",
+  },
+  {
+    programs: /^lab-attention-tiles-(?:32-(?:32|64)|grad-\w+-16-(?:16|32)-2)-(?:24|32)/,
+    of: "waves",
+    why: "the rows of heads of 96 and 128 fill workgroup memory",
+  },
+];
 
 /** Sentences on the programs of a family that do not keep their bounds. */
 export function failuresOf({ family, programs }: Compilation): string[] {
   return programs.flatMap((program) => {
     const { name, kind, error, work } = program;
     const bounds = BOUNDS[kind];
-    const waves = Math.ceil(bounds.waves * FAMILIES[family].waves);
+    const { driver } = FAMILIES[family];
+    const excepted = (what: (typeof EXCEPTIONS)[number]["of"]): boolean =>
+      EXCEPTIONS.some(({ of, programs }) => of === what && programs.test(name));
+    const waves = Math.ceil((excepted("waves") ? FEW_WAVES : bounds.waves) * FAMILIES[family].waves);
     const found: string[] = [];
     if (error !== null) return [`${family}: ${name} does not compile: ${error}`];
-    if (program.spills > 0 || program.scratch > 0)
+    const spilling = driver === "honeykrisp" && excepted("spills on Apple's cards");
+    if (!spilling && (program.spills > 0 || program.scratch > 0))
       found.push(`spills ${program.spills} registers, ${program.scratch} B`);
     if (program.waves < waves) found.push(`has ${program.waves} waves per SIMD, not ${waves}`);
     if (program.threads < 64) found.push(`has workgroups of ${program.threads} threads`);
-    // The bounds of what a loop issues are for AMD's vector instructions.
-    if (work === null || FAMILIES[family].driver !== "radv") return found.map((what) => `${family}: ${name} ${what}`);
-    if (share(program) < bounds.share) {
-      found.push(`has a share of ${share(program).toFixed(2)}, not ${bounds.share}`);
+    const nvidia = excepted("share on NVIDIA's cards") ? undefined : bounds.nvidia;
+    const least = { radv: bounds.share, nvk: nvidia, honeykrisp: undefined }[driver];
+    if (work !== null && least !== undefined && share(program) < least) {
+      found.push(`has a share of ${share(program).toFixed(2)}, not ${least}`);
     }
-    if (perMultiplyAdd(program, "clamps") > bounds.clamps) {
+    // The bound of clamps is for AMD's vector instructions.
+    if (work !== null && driver === "radv" && perMultiplyAdd(program, "clamps") > bounds.clamps) {
       found.push(`clamps ${perMultiplyAdd(program, "clamps").toFixed(2)} indices per multiply-add`);
     }
     return found.map((what) => `${family}: ${name} ${what}`);
@@ -123,7 +161,9 @@ Waves: per SIMD. Share: multiply-adds per vector instruction of the loop that do
 part of the card's peak that the kernel can reach. AMD issues loads and branches beside vector instructions; on NVIDIA every
 instruction takes the place of another, so all are counted. Mesa's driver for Apple shows no instructions. Clamps and LDS words:
 clamped indices, and words read from workgroup memory, per multiply-add. Source: hash of the WGSL. The makers' own compilers may
-decide otherwise. The bounds that a test asserts are in \`scripts/lib/isa/bounds.ts\`.
+decide otherwise. The bounds that a test asserts are in \`scripts/lib/isa/bounds.ts\`. Exceptions:
+
+${EXCEPTIONS.map(({ programs, of, why }) => `- ${of}, \`${programs.source}\`: ${why}.`).join("\n")}
 
 ${compiled.map(table).join("\n\n")}
 `;

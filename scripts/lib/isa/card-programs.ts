@@ -29,7 +29,7 @@ import {
   type TileForm,
   tileThreads,
 } from "../../../src/engine/gpu/forms/records.ts";
-import { tiledBackward, tiledForward } from "../../../src/engine/gpu/kernels/attention/attention-tiles.ts";
+import { SIDES, tiledBackward, tiledForward } from "../../../src/engine/gpu/kernels/attention/attention-tiles.ts";
 import { formOf, productProgram } from "../../../src/engine/gpu/matmul/matmul-code.ts";
 import type { Layout } from "../../../src/engine/gpu/matmul/product-form.ts";
 import { tiledProgram } from "../../../src/engine/gpu/matmul/tiled-code.ts";
@@ -70,7 +70,7 @@ export interface CardProgram {
   readonly trips?: Trips;
 }
 
-/** Head widths of published models. */
+/** Head widths of published models; programs with a mask are listed for the first. */
 const WIDTHS = [64, 72, 80, 96, 128];
 
 const tilesThatFit = (epilogue: Epilogue, limits: FormLimits): TileForm[] =>
@@ -171,13 +171,17 @@ function attentions(limits: FormLimits): CardProgram[] {
       const form: AttentionForm = ATTENTION_FORMS[name];
       return form.kind === "tiles" && attentionFits(name, sizes, limits, Number.MAX_SAFE_INTEGER) ? [form] : [];
     });
-    if (fitting.length === 0) return [];
-    return [
-      ...fitting.map((form): CardProgram => ({ kind: "attention", program: tiledForward(form, width / 4) })),
-      ...(["queries", "keys"] as const).map(
-        (by): CardProgram => ({ kind: "attention gradient", program: tiledBackward(by, width / 4) }),
-      ),
-    ];
+    return fitting.flatMap((form) =>
+      (width === WIDTHS[0] ? [false, true] : [false]).flatMap((masked): CardProgram[] => [
+        { kind: "attention", program: tiledForward(form, width / 4, masked) },
+        ...SIDES.map(
+          (by): CardProgram => ({
+            kind: "attention gradient",
+            program: tiledBackward(form, by, width / 4, masked),
+          }),
+        ),
+      ]),
+    );
   });
 }
 

@@ -3,64 +3,54 @@ struct Uniforms { heads: u32, group: u32, queries: u32, keys: u32, causal: u32, 
 @group(0) @binding(1) var<storage, read> q: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> k: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read> v: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read> mask: array<f32>;
-@group(0) @binding(5) var<storage, read_write> result: array<vec4<f32>>;
-@group(0) @binding(6) var<storage, read_write> stats: array<f32>;
-fn seen(query: u32, key: u32) -> bool {
-let end = query + u.before + 1u;
-return (u.causal == 0u) | ((key < end) & ((u.reach == 0u) | (key + u.reach >= end)));
-}
-fn maskOf(head: u32) -> u32 { return (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead; }
-fn score(product: f32, at: u32) -> f32 {
-var extra = 0.0;
-if (u.masked != 0u) { extra = mask[at]; }
-return u.scale * product + extra;
+@group(0) @binding(4) var<storage, read_write> result: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read_write> stats: array<f32>;
+const LOG2E = 1.4426950408889634;
+fn range(query: u32) -> vec2u {
+let end = select(u.keys, min(query + u.before + 1u, u.keys), u.causal != 0u);
+let begin = select(0u, max(end, u.reach) - u.reach, u.causal != 0u && u.reach != 0u);
+return vec2u(begin, end - begin);
 }
 var<workgroup> own: array<vec4f, 640>;
 var<workgroup> other: array<vec4f, 256>;
-var<workgroup> weights: array<f32, 1024>;
+var<workgroup> weights: array<f32, 576>;
+// The largest score of each row and the factor of its sums; in the end the inverse sum.
+var<workgroup> scales: array<vec2f, 32>;
 @compute @workgroup_size(128, 1)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
 @builtin(num_workgroups) groups: vec3u) {
 let tx = local.x % 16u;
-let ty = local.x / 16u;
+let ty = local.x / 16u * 4u;
 let tile = u.skip + group.x;
 let owner = tile / u.tiles;
-let within = tile % u.tiles;
+let within = tile % u.tiles;let factor = LOG2E * u.scale;
 let head = owner;
 let start = within * 32u;
 let keyBase = (head / u.group) * u.keys;
-let last = select(u.keys, min(u.keys, start + 32u + u.before), u.causal != 0u);
-let open = select(0u, max(start + u.before + 1u, u.reach) - u.reach, u.causal != 0u && u.reach != 0u);
-{ let i = local.x + 0u;
-let line = start + i / 20u;
-let place = (head * u.queries + min(line, u.queries - 1u)) * 20u + 0u + i % 20u;
-own[i % 20u * 32u + i / 20u] = select(vec4f(0), q[place], line < u.queries); }
-{ let i = local.x + 128u;
-let line = start + i / 20u;
-let place = (head * u.queries + min(line, u.queries - 1u)) * 20u + 0u + i % 20u;
-own[i % 20u * 32u + i / 20u] = select(vec4f(0), q[place], line < u.queries); }
-{ let i = local.x + 256u;
-let line = start + i / 20u;
-let place = (head * u.queries + min(line, u.queries - 1u)) * 20u + 0u + i % 20u;
-own[i % 20u * 32u + i / 20u] = select(vec4f(0), q[place], line < u.queries); }
-{ let i = local.x + 384u;
-let line = start + i / 20u;
-let place = (head * u.queries + min(line, u.queries - 1u)) * 20u + 0u + i % 20u;
-own[i % 20u * 32u + i / 20u] = select(vec4f(0), q[place], line < u.queries); }
-{ let i = local.x + 512u;
-let line = start + i / 20u;
-let place = (head * u.queries + min(line, u.queries - 1u)) * 20u + 0u + i % 20u;
-own[i % 20u * 32u + i / 20u] = select(vec4f(0), q[place], line < u.queries); }
-var top0 = -3.0e38; var sum0 = 0.0; var o0_0 = vec4f(0);
+{ let line = (local.x + 0u) / 20u; let vector = (local.x + 0u) % 20u; own[vector * 32u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 20u + 0u + vector]; }
+{ let line = (local.x + 128u) / 20u; let vector = (local.x + 128u) % 20u; own[vector * 32u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 20u + 0u + vector]; }
+{ let line = (local.x + 256u) / 20u; let vector = (local.x + 256u) % 20u; own[vector * 32u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 20u + 0u + vector]; }
+{ let line = (local.x + 384u) / 20u; let vector = (local.x + 384u) % 20u; own[vector * 32u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 20u + 0u + vector]; }
+{ let line = (local.x + 512u) / 20u; let vector = (local.x + 512u) % 20u; own[vector * 32u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 20u + 0u + vector]; }
+let range0 = range(start + ty + 0u);
+let from0 = tx - range0.x;
+let range1 = range(start + ty + 1u);
+let from1 = tx - range1.x;
+let range2 = range(start + ty + 2u);
+let from2 = tx - range2.x;
+let range3 = range(start + ty + 3u);
+let from3 = tx - range3.x;
+var top = -3.0e38;
+var sum0 = 0.0; var o0_0 = vec4f(0);
 var o0_1 = vec4f(0);
-var top1 = -3.0e38; var sum1 = 0.0; var o1_0 = vec4f(0);
+var sum1 = 0.0; var o1_0 = vec4f(0);
 var o1_1 = vec4f(0);
-var top2 = -3.0e38; var sum2 = 0.0; var o2_0 = vec4f(0);
+var sum2 = 0.0; var o2_0 = vec4f(0);
 var o2_1 = vec4f(0);
-var top3 = -3.0e38; var sum3 = 0.0; var o3_0 = vec4f(0);
+var sum3 = 0.0; var o3_0 = vec4f(0);
 var o3_1 = vec4f(0);
-for (var at = open; at < last; at += 32u) {
+let last = dot(range(start + 31u), vec2u(1u));
+for (var at = range(start).x; at < last; at += 32u) {
 var s0_0 = 0.0;
 var s0_1 = 0.0;
 var s1_0 = 0.0;
@@ -69,414 +59,201 @@ var s2_0 = 0.0;
 var s2_1 = 0.0;
 var s3_0 = 0.0;
 var s3_1 = 0.0;
-{ let i = local.x + 0u;
-let line = at + i / 8u;
-let place = (keyBase + min(line, last - 1u)) * 20u + 0u + i % 8u;
-other[i % 8u * 32u + i / 8u] = select(vec4f(0), k[place], line < last); }
-{ let i = local.x + 128u;
-let line = at + i / 8u;
-let place = (keyBase + min(line, last - 1u)) * 20u + 0u + i % 8u;
-other[i % 8u * 32u + i / 8u] = select(vec4f(0), k[place], line < last); }
+{ let line = local.x / 8u + 0u; let vector = local.x % 8u; other[vector * 32u + line] = k[(keyBase + min(at + line, last - 1u)) * 20u + 0u + vector]; }
+{ let line = local.x / 8u + 16u; let vector = local.x % 8u; other[vector * 32u + line] = k[(keyBase + min(at + line, last - 1u)) * 20u + 0u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let o0 = other[i * 32u + tx + 0u];
 let o1 = other[i * 32u + tx + 16u];
 { let row = own[(0u + i) * 32u + ty + 0u]; s0_0 += row.x * o0.x; s0_0 += row.y * o0.y; s0_0 += row.z * o0.z; s0_0 += row.w * o0.w;
 s0_1 += row.x * o1.x; s0_1 += row.y * o1.y; s0_1 += row.z * o1.z; s0_1 += row.w * o1.w; }
-{ let row = own[(0u + i) * 32u + ty + 8u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
+{ let row = own[(0u + i) * 32u + ty + 1u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
 s1_1 += row.x * o1.x; s1_1 += row.y * o1.y; s1_1 += row.z * o1.z; s1_1 += row.w * o1.w; }
-{ let row = own[(0u + i) * 32u + ty + 16u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
+{ let row = own[(0u + i) * 32u + ty + 2u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
 s2_1 += row.x * o1.x; s2_1 += row.y * o1.y; s2_1 += row.z * o1.z; s2_1 += row.w * o1.w; }
-{ let row = own[(0u + i) * 32u + ty + 24u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
+{ let row = own[(0u + i) * 32u + ty + 3u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
 s3_1 += row.x * o1.x; s3_1 += row.y * o1.y; s3_1 += row.z * o1.z; s3_1 += row.w * o1.w; }
 }
 workgroupBarrier();
-{ let i = local.x + 0u;
-let line = at + i / 8u;
-let place = (keyBase + min(line, last - 1u)) * 20u + 8u + i % 8u;
-other[i % 8u * 32u + i / 8u] = select(vec4f(0), k[place], line < last); }
-{ let i = local.x + 128u;
-let line = at + i / 8u;
-let place = (keyBase + min(line, last - 1u)) * 20u + 8u + i % 8u;
-other[i % 8u * 32u + i / 8u] = select(vec4f(0), k[place], line < last); }
+{ let line = local.x / 8u + 0u; let vector = local.x % 8u; other[vector * 32u + line] = k[(keyBase + min(at + line, last - 1u)) * 20u + 8u + vector]; }
+{ let line = local.x / 8u + 16u; let vector = local.x % 8u; other[vector * 32u + line] = k[(keyBase + min(at + line, last - 1u)) * 20u + 8u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let o0 = other[i * 32u + tx + 0u];
 let o1 = other[i * 32u + tx + 16u];
 { let row = own[(8u + i) * 32u + ty + 0u]; s0_0 += row.x * o0.x; s0_0 += row.y * o0.y; s0_0 += row.z * o0.z; s0_0 += row.w * o0.w;
 s0_1 += row.x * o1.x; s0_1 += row.y * o1.y; s0_1 += row.z * o1.z; s0_1 += row.w * o1.w; }
-{ let row = own[(8u + i) * 32u + ty + 8u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
+{ let row = own[(8u + i) * 32u + ty + 1u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
 s1_1 += row.x * o1.x; s1_1 += row.y * o1.y; s1_1 += row.z * o1.z; s1_1 += row.w * o1.w; }
-{ let row = own[(8u + i) * 32u + ty + 16u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
+{ let row = own[(8u + i) * 32u + ty + 2u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
 s2_1 += row.x * o1.x; s2_1 += row.y * o1.y; s2_1 += row.z * o1.z; s2_1 += row.w * o1.w; }
-{ let row = own[(8u + i) * 32u + ty + 24u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
+{ let row = own[(8u + i) * 32u + ty + 3u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
 s3_1 += row.x * o1.x; s3_1 += row.y * o1.y; s3_1 += row.z * o1.z; s3_1 += row.w * o1.w; }
 }
 workgroupBarrier();
-{ let i = local.x + 0u;
-let line = at + i / 4u;
-let place = (keyBase + min(line, last - 1u)) * 20u + 16u + i % 4u;
-other[i % 4u * 32u + i / 4u] = select(vec4f(0), k[place], line < last); }
+{ let line = local.x / 4u + 0u; let vector = local.x % 4u; other[vector * 32u + line] = k[(keyBase + min(at + line, last - 1u)) * 20u + 16u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 4u; i++) {
 let o0 = other[i * 32u + tx + 0u];
 let o1 = other[i * 32u + tx + 16u];
 { let row = own[(16u + i) * 32u + ty + 0u]; s0_0 += row.x * o0.x; s0_0 += row.y * o0.y; s0_0 += row.z * o0.z; s0_0 += row.w * o0.w;
 s0_1 += row.x * o1.x; s0_1 += row.y * o1.y; s0_1 += row.z * o1.z; s0_1 += row.w * o1.w; }
-{ let row = own[(16u + i) * 32u + ty + 8u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
+{ let row = own[(16u + i) * 32u + ty + 1u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
 s1_1 += row.x * o1.x; s1_1 += row.y * o1.y; s1_1 += row.z * o1.z; s1_1 += row.w * o1.w; }
-{ let row = own[(16u + i) * 32u + ty + 16u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
+{ let row = own[(16u + i) * 32u + ty + 2u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
 s2_1 += row.x * o1.x; s2_1 += row.y * o1.y; s2_1 += row.z * o1.z; s2_1 += row.w * o1.w; }
-{ let row = own[(16u + i) * 32u + ty + 24u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
+{ let row = own[(16u + i) * 32u + ty + 3u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
 s3_1 += row.x * o1.x; s3_1 += row.y * o1.y; s3_1 += row.z * o1.z; s3_1 += row.w * o1.w; }
 }
 workgroupBarrier();
-let query0 = start + ty + 0u;
-let above0 = maskOf(head) + min(query0, u.queries - 1u) * u.maskRow;
-let key0_0 = min(at + tx + 0u, last - 1u);
-let is0_0 = (at + tx + 0u < last) && seen(query0, key0_0);
-s0_0 = score(s0_0, above0 + key0_0 * u.maskKey);
-let key0_1 = min(at + tx + 16u, last - 1u);
-let is0_1 = (at + tx + 16u < last) && seen(query0, key0_1);
-s0_1 = score(s0_1, above0 + key0_1 * u.maskKey);
-weights[(ty + 0u) * 32u + tx] = max(select(-3.0e38, s0_0, is0_0), select(-3.0e38, s0_1, is0_1));
-let query1 = start + ty + 8u;
-let above1 = maskOf(head) + min(query1, u.queries - 1u) * u.maskRow;
-let key1_0 = min(at + tx + 0u, last - 1u);
-let is1_0 = (at + tx + 0u < last) && seen(query1, key1_0);
-s1_0 = score(s1_0, above1 + key1_0 * u.maskKey);
-let key1_1 = min(at + tx + 16u, last - 1u);
-let is1_1 = (at + tx + 16u < last) && seen(query1, key1_1);
-s1_1 = score(s1_1, above1 + key1_1 * u.maskKey);
-weights[(ty + 8u) * 32u + tx] = max(select(-3.0e38, s1_0, is1_0), select(-3.0e38, s1_1, is1_1));
-let query2 = start + ty + 16u;
-let above2 = maskOf(head) + min(query2, u.queries - 1u) * u.maskRow;
-let key2_0 = min(at + tx + 0u, last - 1u);
-let is2_0 = (at + tx + 0u < last) && seen(query2, key2_0);
-s2_0 = score(s2_0, above2 + key2_0 * u.maskKey);
-let key2_1 = min(at + tx + 16u, last - 1u);
-let is2_1 = (at + tx + 16u < last) && seen(query2, key2_1);
-s2_1 = score(s2_1, above2 + key2_1 * u.maskKey);
-weights[(ty + 16u) * 32u + tx] = max(select(-3.0e38, s2_0, is2_0), select(-3.0e38, s2_1, is2_1));
-let query3 = start + ty + 24u;
-let above3 = maskOf(head) + min(query3, u.queries - 1u) * u.maskRow;
-let key3_0 = min(at + tx + 0u, last - 1u);
-let is3_0 = (at + tx + 0u < last) && seen(query3, key3_0);
-s3_0 = score(s3_0, above3 + key3_0 * u.maskKey);
-let key3_1 = min(at + tx + 16u, last - 1u);
-let is3_1 = (at + tx + 16u < last) && seen(query3, key3_1);
-s3_1 = score(s3_1, above3 + key3_1 * u.maskKey);
-weights[(ty + 24u) * 32u + tx] = max(select(-3.0e38, s3_0, is3_0), select(-3.0e38, s3_1, is3_1));
+s0_0 = select(-3.4e38, factor * s0_0, (at + 0u + from0 < range0.y));
+s0_1 = select(-3.4e38, factor * s0_1, (at + 16u + from0 < range0.y));
+s1_0 = select(-3.4e38, factor * s1_0, (at + 0u + from1 < range1.y));
+s1_1 = select(-3.4e38, factor * s1_1, (at + 16u + from1 < range1.y));
+s2_0 = select(-3.4e38, factor * s2_0, (at + 0u + from2 < range2.y));
+s2_1 = select(-3.4e38, factor * s2_1, (at + 16u + from2 < range2.y));
+s3_0 = select(-3.4e38, factor * s3_0, (at + 0u + from3 < range3.y));
+s3_1 = select(-3.4e38, factor * s3_1, (at + 16u + from3 < range3.y));
+weights[tx * 36u + ty + 0u] = max(s0_0, s0_1);
+weights[tx * 36u + ty + 1u] = max(s1_0, s1_1);
+weights[tx * 36u + ty + 2u] = max(s2_0, s2_1);
+weights[tx * 36u + ty + 3u] = max(s3_0, s3_1);
 workgroupBarrier();
-let most0 = max(max(max(vec4f(weights[(ty + 0u) * 32u + 0u], weights[(ty + 0u) * 32u + 1u], weights[(ty + 0u) * 32u + 2u], weights[(ty + 0u) * 32u + 3u]), vec4f(weights[(ty + 0u) * 32u + 4u], weights[(ty + 0u) * 32u + 5u], weights[(ty + 0u) * 32u + 6u], weights[(ty + 0u) * 32u + 7u])), vec4f(weights[(ty + 0u) * 32u + 8u], weights[(ty + 0u) * 32u + 9u], weights[(ty + 0u) * 32u + 10u], weights[(ty + 0u) * 32u + 11u])), vec4f(weights[(ty + 0u) * 32u + 12u], weights[(ty + 0u) * 32u + 13u], weights[(ty + 0u) * 32u + 14u], weights[(ty + 0u) * 32u + 15u]));
-let new0 = max(top0, max(max(most0.x, most0.y), max(most0.z, most0.w)));
-let fade0 = exp(top0 - new0);
-top0 = new0;
-sum0 *= fade0;
-o0_0 *= fade0;
-o0_1 *= fade0;
-let most1 = max(max(max(vec4f(weights[(ty + 8u) * 32u + 0u], weights[(ty + 8u) * 32u + 1u], weights[(ty + 8u) * 32u + 2u], weights[(ty + 8u) * 32u + 3u]), vec4f(weights[(ty + 8u) * 32u + 4u], weights[(ty + 8u) * 32u + 5u], weights[(ty + 8u) * 32u + 6u], weights[(ty + 8u) * 32u + 7u])), vec4f(weights[(ty + 8u) * 32u + 8u], weights[(ty + 8u) * 32u + 9u], weights[(ty + 8u) * 32u + 10u], weights[(ty + 8u) * 32u + 11u])), vec4f(weights[(ty + 8u) * 32u + 12u], weights[(ty + 8u) * 32u + 13u], weights[(ty + 8u) * 32u + 14u], weights[(ty + 8u) * 32u + 15u]));
-let new1 = max(top1, max(max(most1.x, most1.y), max(most1.z, most1.w)));
-let fade1 = exp(top1 - new1);
-top1 = new1;
-sum1 *= fade1;
-o1_0 *= fade1;
-o1_1 *= fade1;
-let most2 = max(max(max(vec4f(weights[(ty + 16u) * 32u + 0u], weights[(ty + 16u) * 32u + 1u], weights[(ty + 16u) * 32u + 2u], weights[(ty + 16u) * 32u + 3u]), vec4f(weights[(ty + 16u) * 32u + 4u], weights[(ty + 16u) * 32u + 5u], weights[(ty + 16u) * 32u + 6u], weights[(ty + 16u) * 32u + 7u])), vec4f(weights[(ty + 16u) * 32u + 8u], weights[(ty + 16u) * 32u + 9u], weights[(ty + 16u) * 32u + 10u], weights[(ty + 16u) * 32u + 11u])), vec4f(weights[(ty + 16u) * 32u + 12u], weights[(ty + 16u) * 32u + 13u], weights[(ty + 16u) * 32u + 14u], weights[(ty + 16u) * 32u + 15u]));
-let new2 = max(top2, max(max(most2.x, most2.y), max(most2.z, most2.w)));
-let fade2 = exp(top2 - new2);
-top2 = new2;
-sum2 *= fade2;
-o2_0 *= fade2;
-o2_1 *= fade2;
-let most3 = max(max(max(vec4f(weights[(ty + 24u) * 32u + 0u], weights[(ty + 24u) * 32u + 1u], weights[(ty + 24u) * 32u + 2u], weights[(ty + 24u) * 32u + 3u]), vec4f(weights[(ty + 24u) * 32u + 4u], weights[(ty + 24u) * 32u + 5u], weights[(ty + 24u) * 32u + 6u], weights[(ty + 24u) * 32u + 7u])), vec4f(weights[(ty + 24u) * 32u + 8u], weights[(ty + 24u) * 32u + 9u], weights[(ty + 24u) * 32u + 10u], weights[(ty + 24u) * 32u + 11u])), vec4f(weights[(ty + 24u) * 32u + 12u], weights[(ty + 24u) * 32u + 13u], weights[(ty + 24u) * 32u + 14u], weights[(ty + 24u) * 32u + 15u]));
-let new3 = max(top3, max(max(most3.x, most3.y), max(most3.z, most3.w)));
-let fade3 = exp(top3 - new3);
-top3 = new3;
-sum3 *= fade3;
-o3_0 *= fade3;
-o3_1 *= fade3;
-workgroupBarrier();
-let e0_0 = select(0.0, exp(min(s0_0 - top0, 0.0)), is0_0);
-sum0 += e0_0;
-weights[(ty + 0u) * 32u + tx + 0u] = e0_0;
-let e0_1 = select(0.0, exp(min(s0_1 - top0, 0.0)), is0_1);
-sum0 += e0_1;
-weights[(ty + 0u) * 32u + tx + 16u] = e0_1;
-let e1_0 = select(0.0, exp(min(s1_0 - top1, 0.0)), is1_0);
-sum1 += e1_0;
-weights[(ty + 8u) * 32u + tx + 0u] = e1_0;
-let e1_1 = select(0.0, exp(min(s1_1 - top1, 0.0)), is1_1);
-sum1 += e1_1;
-weights[(ty + 8u) * 32u + tx + 16u] = e1_1;
-let e2_0 = select(0.0, exp(min(s2_0 - top2, 0.0)), is2_0);
-sum2 += e2_0;
-weights[(ty + 16u) * 32u + tx + 0u] = e2_0;
-let e2_1 = select(0.0, exp(min(s2_1 - top2, 0.0)), is2_1);
-sum2 += e2_1;
-weights[(ty + 16u) * 32u + tx + 16u] = e2_1;
-let e3_0 = select(0.0, exp(min(s3_0 - top3, 0.0)), is3_0);
-sum3 += e3_0;
-weights[(ty + 24u) * 32u + tx + 0u] = e3_0;
-let e3_1 = select(0.0, exp(min(s3_1 - top3, 0.0)), is3_1);
-sum3 += e3_1;
-weights[(ty + 24u) * 32u + tx + 16u] = e3_1;
-{ let i = local.x + 0u;
-let line = at + 0u + i / 20u;
-let place = (keyBase + min(line, last - 1u)) * 20u + i % 20u;
-other[i] = select(vec4f(0), v[place], line < last); }
-if (local.x < 32u) { let i = local.x + 128u;
-let line = at + 0u + i / 20u;
-let place = (keyBase + min(line, last - 1u)) * 20u + i % 20u;
-other[i] = select(vec4f(0), v[place], line < last); }
-workgroupBarrier();
-for (var step = 0u; step < 2u; step++) {
-let w0 = vec4f(weights[(ty + 0u) * 32u + 0u + 4u * step + 0u], weights[(ty + 0u) * 32u + 0u + 4u * step + 1u], weights[(ty + 0u) * 32u + 0u + 4u * step + 2u], weights[(ty + 0u) * 32u + 0u + 4u * step + 3u]);
-let w1 = vec4f(weights[(ty + 8u) * 32u + 0u + 4u * step + 0u], weights[(ty + 8u) * 32u + 0u + 4u * step + 1u], weights[(ty + 8u) * 32u + 0u + 4u * step + 2u], weights[(ty + 8u) * 32u + 0u + 4u * step + 3u]);
-let w2 = vec4f(weights[(ty + 16u) * 32u + 0u + 4u * step + 0u], weights[(ty + 16u) * 32u + 0u + 4u * step + 1u], weights[(ty + 16u) * 32u + 0u + 4u * step + 2u], weights[(ty + 16u) * 32u + 0u + 4u * step + 3u]);
-let w3 = vec4f(weights[(ty + 24u) * 32u + 0u + 4u * step + 0u], weights[(ty + 24u) * 32u + 0u + 4u * step + 1u], weights[(ty + 24u) * 32u + 0u + 4u * step + 2u], weights[(ty + 24u) * 32u + 0u + 4u * step + 3u]);
-{ let x0 = other[(4u * step + 0u) * 20u + min(tx + 0u, 19u)];
-let x1 = other[(4u * step + 0u) * 20u + min(tx + 16u, 19u)]; o0_0 += w0[0] * x0;
-o0_1 += w0[0] * x1;
-o1_0 += w1[0] * x0;
-o1_1 += w1[0] * x1;
-o2_0 += w2[0] * x0;
-o2_1 += w2[0] * x1;
-o3_0 += w3[0] * x0;
-o3_1 += w3[0] * x1; }
-{ let x0 = other[(4u * step + 1u) * 20u + min(tx + 0u, 19u)];
-let x1 = other[(4u * step + 1u) * 20u + min(tx + 16u, 19u)]; o0_0 += w0[1] * x0;
-o0_1 += w0[1] * x1;
-o1_0 += w1[1] * x0;
-o1_1 += w1[1] * x1;
-o2_0 += w2[1] * x0;
-o2_1 += w2[1] * x1;
-o3_0 += w3[1] * x0;
-o3_1 += w3[1] * x1; }
-{ let x0 = other[(4u * step + 2u) * 20u + min(tx + 0u, 19u)];
-let x1 = other[(4u * step + 2u) * 20u + min(tx + 16u, 19u)]; o0_0 += w0[2] * x0;
-o0_1 += w0[2] * x1;
-o1_0 += w1[2] * x0;
-o1_1 += w1[2] * x1;
-o2_0 += w2[2] * x0;
-o2_1 += w2[2] * x1;
-o3_0 += w3[2] * x0;
-o3_1 += w3[2] * x1; }
-{ let x0 = other[(4u * step + 3u) * 20u + min(tx + 0u, 19u)];
-let x1 = other[(4u * step + 3u) * 20u + min(tx + 16u, 19u)]; o0_0 += w0[3] * x0;
-o0_1 += w0[3] * x1;
-o1_0 += w1[3] * x0;
-o1_1 += w1[3] * x1;
-o2_0 += w2[3] * x0;
-o2_1 += w2[3] * x1;
-o3_0 += w3[3] * x0;
-o3_1 += w3[3] * x1; }
+if (local.x < 32u) {
+let next = max(top, max(max(max(max(weights[540u + local.x], weights[504u + local.x]), max(weights[468u + local.x], weights[432u + local.x])), max(max(weights[396u + local.x], weights[360u + local.x]), max(weights[324u + local.x], weights[288u + local.x]))), max(max(max(weights[252u + local.x], weights[216u + local.x]), max(weights[180u + local.x], weights[144u + local.x])), max(max(weights[108u + local.x], weights[72u + local.x]), max(weights[36u + local.x], weights[0u + local.x])))));
+scales[local.x] = vec2f(next, exp2(top - next));
+top = next;
 }
 workgroupBarrier();
-{ let i = local.x + 0u;
-let line = at + 8u + i / 20u;
-let place = (keyBase + min(line, last - 1u)) * 20u + i % 20u;
-other[i] = select(vec4f(0), v[place], line < last); }
-if (local.x < 32u) { let i = local.x + 128u;
-let line = at + 8u + i / 20u;
-let place = (keyBase + min(line, last - 1u)) * 20u + i % 20u;
-other[i] = select(vec4f(0), v[place], line < last); }
+let scale0 = scales[ty + 0u];
+sum0 *= scale0.y;
+o0_0 *= scale0.y;
+o0_1 *= scale0.y;
+s0_0 = exp2(s0_0 - scale0.x); sum0 += s0_0;
+s0_1 = exp2(s0_1 - scale0.x); sum0 += s0_1;
+let scale1 = scales[ty + 1u];
+sum1 *= scale1.y;
+o1_0 *= scale1.y;
+o1_1 *= scale1.y;
+s1_0 = exp2(s1_0 - scale1.x); sum1 += s1_0;
+s1_1 = exp2(s1_1 - scale1.x); sum1 += s1_1;
+let scale2 = scales[ty + 2u];
+sum2 *= scale2.y;
+o2_0 *= scale2.y;
+o2_1 *= scale2.y;
+s2_0 = exp2(s2_0 - scale2.x); sum2 += s2_0;
+s2_1 = exp2(s2_1 - scale2.x); sum2 += s2_1;
+let scale3 = scales[ty + 3u];
+sum3 *= scale3.y;
+o3_0 *= scale3.y;
+o3_1 *= scale3.y;
+s3_0 = exp2(s3_0 - scale3.x); sum3 += s3_0;
+s3_1 = exp2(s3_1 - scale3.x); sum3 += s3_1;
+weights[tx * 36u + ty + 0u] = s0_0;
+weights[tx * 36u + ty + 1u] = s1_0;
+weights[tx * 36u + ty + 2u] = s2_0;
+weights[tx * 36u + ty + 3u] = s3_0;
+{ let line = (local.x + 0u) / 20u; let vector = (local.x + 0u) % 20u; other[line * 20u + vector] = v[(keyBase + min(at + 0u + line, last - 1u)) * 20u + vector]; }
+if (local.x < 32u) { let line = (local.x + 128u) / 20u; let vector = (local.x + 128u) % 20u; other[line * 20u + vector] = v[(keyBase + min(at + 0u + line, last - 1u)) * 20u + vector]; }
 workgroupBarrier();
-for (var step = 0u; step < 2u; step++) {
-let w0 = vec4f(weights[(ty + 0u) * 32u + 8u + 4u * step + 0u], weights[(ty + 0u) * 32u + 8u + 4u * step + 1u], weights[(ty + 0u) * 32u + 8u + 4u * step + 2u], weights[(ty + 0u) * 32u + 8u + 4u * step + 3u]);
-let w1 = vec4f(weights[(ty + 8u) * 32u + 8u + 4u * step + 0u], weights[(ty + 8u) * 32u + 8u + 4u * step + 1u], weights[(ty + 8u) * 32u + 8u + 4u * step + 2u], weights[(ty + 8u) * 32u + 8u + 4u * step + 3u]);
-let w2 = vec4f(weights[(ty + 16u) * 32u + 8u + 4u * step + 0u], weights[(ty + 16u) * 32u + 8u + 4u * step + 1u], weights[(ty + 16u) * 32u + 8u + 4u * step + 2u], weights[(ty + 16u) * 32u + 8u + 4u * step + 3u]);
-let w3 = vec4f(weights[(ty + 24u) * 32u + 8u + 4u * step + 0u], weights[(ty + 24u) * 32u + 8u + 4u * step + 1u], weights[(ty + 24u) * 32u + 8u + 4u * step + 2u], weights[(ty + 24u) * 32u + 8u + 4u * step + 3u]);
-{ let x0 = other[(4u * step + 0u) * 20u + min(tx + 0u, 19u)];
-let x1 = other[(4u * step + 0u) * 20u + min(tx + 16u, 19u)]; o0_0 += w0[0] * x0;
-o0_1 += w0[0] * x1;
-o1_0 += w1[0] * x0;
-o1_1 += w1[0] * x1;
-o2_0 += w2[0] * x0;
-o2_1 += w2[0] * x1;
-o3_0 += w3[0] * x0;
-o3_1 += w3[0] * x1; }
-{ let x0 = other[(4u * step + 1u) * 20u + min(tx + 0u, 19u)];
-let x1 = other[(4u * step + 1u) * 20u + min(tx + 16u, 19u)]; o0_0 += w0[1] * x0;
-o0_1 += w0[1] * x1;
-o1_0 += w1[1] * x0;
-o1_1 += w1[1] * x1;
-o2_0 += w2[1] * x0;
-o2_1 += w2[1] * x1;
-o3_0 += w3[1] * x0;
-o3_1 += w3[1] * x1; }
-{ let x0 = other[(4u * step + 2u) * 20u + min(tx + 0u, 19u)];
-let x1 = other[(4u * step + 2u) * 20u + min(tx + 16u, 19u)]; o0_0 += w0[2] * x0;
-o0_1 += w0[2] * x1;
-o1_0 += w1[2] * x0;
-o1_1 += w1[2] * x1;
-o2_0 += w2[2] * x0;
-o2_1 += w2[2] * x1;
-o3_0 += w3[2] * x0;
-o3_1 += w3[2] * x1; }
-{ let x0 = other[(4u * step + 3u) * 20u + min(tx + 0u, 19u)];
-let x1 = other[(4u * step + 3u) * 20u + min(tx + 16u, 19u)]; o0_0 += w0[3] * x0;
-o0_1 += w0[3] * x1;
-o1_0 += w1[3] * x0;
-o1_1 += w1[3] * x1;
-o2_0 += w2[3] * x0;
-o2_1 += w2[3] * x1;
-o3_0 += w3[3] * x0;
-o3_1 += w3[3] * x1; }
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 20u + min(tx + 0u, 19u)];
+let x1 = other[i * 20u + min(tx + 16u, 19u)];
+{ let w = weights[(0u + i) * 36u + ty + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(0u + i) * 36u + ty + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(0u + i) * 36u + ty + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(0u + i) * 36u + ty + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
 }
 workgroupBarrier();
-{ let i = local.x + 0u;
-let line = at + 16u + i / 20u;
-let place = (keyBase + min(line, last - 1u)) * 20u + i % 20u;
-other[i] = select(vec4f(0), v[place], line < last); }
-if (local.x < 32u) { let i = local.x + 128u;
-let line = at + 16u + i / 20u;
-let place = (keyBase + min(line, last - 1u)) * 20u + i % 20u;
-other[i] = select(vec4f(0), v[place], line < last); }
+{ let line = (local.x + 0u) / 20u; let vector = (local.x + 0u) % 20u; other[line * 20u + vector] = v[(keyBase + min(at + 8u + line, last - 1u)) * 20u + vector]; }
+if (local.x < 32u) { let line = (local.x + 128u) / 20u; let vector = (local.x + 128u) % 20u; other[line * 20u + vector] = v[(keyBase + min(at + 8u + line, last - 1u)) * 20u + vector]; }
 workgroupBarrier();
-for (var step = 0u; step < 2u; step++) {
-let w0 = vec4f(weights[(ty + 0u) * 32u + 16u + 4u * step + 0u], weights[(ty + 0u) * 32u + 16u + 4u * step + 1u], weights[(ty + 0u) * 32u + 16u + 4u * step + 2u], weights[(ty + 0u) * 32u + 16u + 4u * step + 3u]);
-let w1 = vec4f(weights[(ty + 8u) * 32u + 16u + 4u * step + 0u], weights[(ty + 8u) * 32u + 16u + 4u * step + 1u], weights[(ty + 8u) * 32u + 16u + 4u * step + 2u], weights[(ty + 8u) * 32u + 16u + 4u * step + 3u]);
-let w2 = vec4f(weights[(ty + 16u) * 32u + 16u + 4u * step + 0u], weights[(ty + 16u) * 32u + 16u + 4u * step + 1u], weights[(ty + 16u) * 32u + 16u + 4u * step + 2u], weights[(ty + 16u) * 32u + 16u + 4u * step + 3u]);
-let w3 = vec4f(weights[(ty + 24u) * 32u + 16u + 4u * step + 0u], weights[(ty + 24u) * 32u + 16u + 4u * step + 1u], weights[(ty + 24u) * 32u + 16u + 4u * step + 2u], weights[(ty + 24u) * 32u + 16u + 4u * step + 3u]);
-{ let x0 = other[(4u * step + 0u) * 20u + min(tx + 0u, 19u)];
-let x1 = other[(4u * step + 0u) * 20u + min(tx + 16u, 19u)]; o0_0 += w0[0] * x0;
-o0_1 += w0[0] * x1;
-o1_0 += w1[0] * x0;
-o1_1 += w1[0] * x1;
-o2_0 += w2[0] * x0;
-o2_1 += w2[0] * x1;
-o3_0 += w3[0] * x0;
-o3_1 += w3[0] * x1; }
-{ let x0 = other[(4u * step + 1u) * 20u + min(tx + 0u, 19u)];
-let x1 = other[(4u * step + 1u) * 20u + min(tx + 16u, 19u)]; o0_0 += w0[1] * x0;
-o0_1 += w0[1] * x1;
-o1_0 += w1[1] * x0;
-o1_1 += w1[1] * x1;
-o2_0 += w2[1] * x0;
-o2_1 += w2[1] * x1;
-o3_0 += w3[1] * x0;
-o3_1 += w3[1] * x1; }
-{ let x0 = other[(4u * step + 2u) * 20u + min(tx + 0u, 19u)];
-let x1 = other[(4u * step + 2u) * 20u + min(tx + 16u, 19u)]; o0_0 += w0[2] * x0;
-o0_1 += w0[2] * x1;
-o1_0 += w1[2] * x0;
-o1_1 += w1[2] * x1;
-o2_0 += w2[2] * x0;
-o2_1 += w2[2] * x1;
-o3_0 += w3[2] * x0;
-o3_1 += w3[2] * x1; }
-{ let x0 = other[(4u * step + 3u) * 20u + min(tx + 0u, 19u)];
-let x1 = other[(4u * step + 3u) * 20u + min(tx + 16u, 19u)]; o0_0 += w0[3] * x0;
-o0_1 += w0[3] * x1;
-o1_0 += w1[3] * x0;
-o1_1 += w1[3] * x1;
-o2_0 += w2[3] * x0;
-o2_1 += w2[3] * x1;
-o3_0 += w3[3] * x0;
-o3_1 += w3[3] * x1; }
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 20u + min(tx + 0u, 19u)];
+let x1 = other[i * 20u + min(tx + 16u, 19u)];
+{ let w = weights[(8u + i) * 36u + ty + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(8u + i) * 36u + ty + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(8u + i) * 36u + ty + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(8u + i) * 36u + ty + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
 }
 workgroupBarrier();
-{ let i = local.x + 0u;
-let line = at + 24u + i / 20u;
-let place = (keyBase + min(line, last - 1u)) * 20u + i % 20u;
-other[i] = select(vec4f(0), v[place], line < last); }
-if (local.x < 32u) { let i = local.x + 128u;
-let line = at + 24u + i / 20u;
-let place = (keyBase + min(line, last - 1u)) * 20u + i % 20u;
-other[i] = select(vec4f(0), v[place], line < last); }
+weights[tx * 36u + ty + 0u] = s0_1;
+weights[tx * 36u + ty + 1u] = s1_1;
+weights[tx * 36u + ty + 2u] = s2_1;
+weights[tx * 36u + ty + 3u] = s3_1;
+{ let line = (local.x + 0u) / 20u; let vector = (local.x + 0u) % 20u; other[line * 20u + vector] = v[(keyBase + min(at + 16u + line, last - 1u)) * 20u + vector]; }
+if (local.x < 32u) { let line = (local.x + 128u) / 20u; let vector = (local.x + 128u) % 20u; other[line * 20u + vector] = v[(keyBase + min(at + 16u + line, last - 1u)) * 20u + vector]; }
 workgroupBarrier();
-for (var step = 0u; step < 2u; step++) {
-let w0 = vec4f(weights[(ty + 0u) * 32u + 24u + 4u * step + 0u], weights[(ty + 0u) * 32u + 24u + 4u * step + 1u], weights[(ty + 0u) * 32u + 24u + 4u * step + 2u], weights[(ty + 0u) * 32u + 24u + 4u * step + 3u]);
-let w1 = vec4f(weights[(ty + 8u) * 32u + 24u + 4u * step + 0u], weights[(ty + 8u) * 32u + 24u + 4u * step + 1u], weights[(ty + 8u) * 32u + 24u + 4u * step + 2u], weights[(ty + 8u) * 32u + 24u + 4u * step + 3u]);
-let w2 = vec4f(weights[(ty + 16u) * 32u + 24u + 4u * step + 0u], weights[(ty + 16u) * 32u + 24u + 4u * step + 1u], weights[(ty + 16u) * 32u + 24u + 4u * step + 2u], weights[(ty + 16u) * 32u + 24u + 4u * step + 3u]);
-let w3 = vec4f(weights[(ty + 24u) * 32u + 24u + 4u * step + 0u], weights[(ty + 24u) * 32u + 24u + 4u * step + 1u], weights[(ty + 24u) * 32u + 24u + 4u * step + 2u], weights[(ty + 24u) * 32u + 24u + 4u * step + 3u]);
-{ let x0 = other[(4u * step + 0u) * 20u + min(tx + 0u, 19u)];
-let x1 = other[(4u * step + 0u) * 20u + min(tx + 16u, 19u)]; o0_0 += w0[0] * x0;
-o0_1 += w0[0] * x1;
-o1_0 += w1[0] * x0;
-o1_1 += w1[0] * x1;
-o2_0 += w2[0] * x0;
-o2_1 += w2[0] * x1;
-o3_0 += w3[0] * x0;
-o3_1 += w3[0] * x1; }
-{ let x0 = other[(4u * step + 1u) * 20u + min(tx + 0u, 19u)];
-let x1 = other[(4u * step + 1u) * 20u + min(tx + 16u, 19u)]; o0_0 += w0[1] * x0;
-o0_1 += w0[1] * x1;
-o1_0 += w1[1] * x0;
-o1_1 += w1[1] * x1;
-o2_0 += w2[1] * x0;
-o2_1 += w2[1] * x1;
-o3_0 += w3[1] * x0;
-o3_1 += w3[1] * x1; }
-{ let x0 = other[(4u * step + 2u) * 20u + min(tx + 0u, 19u)];
-let x1 = other[(4u * step + 2u) * 20u + min(tx + 16u, 19u)]; o0_0 += w0[2] * x0;
-o0_1 += w0[2] * x1;
-o1_0 += w1[2] * x0;
-o1_1 += w1[2] * x1;
-o2_0 += w2[2] * x0;
-o2_1 += w2[2] * x1;
-o3_0 += w3[2] * x0;
-o3_1 += w3[2] * x1; }
-{ let x0 = other[(4u * step + 3u) * 20u + min(tx + 0u, 19u)];
-let x1 = other[(4u * step + 3u) * 20u + min(tx + 16u, 19u)]; o0_0 += w0[3] * x0;
-o0_1 += w0[3] * x1;
-o1_0 += w1[3] * x0;
-o1_1 += w1[3] * x1;
-o2_0 += w2[3] * x0;
-o2_1 += w2[3] * x1;
-o3_0 += w3[3] * x0;
-o3_1 += w3[3] * x1; }
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 20u + min(tx + 0u, 19u)];
+let x1 = other[i * 20u + min(tx + 16u, 19u)];
+{ let w = weights[(0u + i) * 36u + ty + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(0u + i) * 36u + ty + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(0u + i) * 36u + ty + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(0u + i) * 36u + ty + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
 }
 workgroupBarrier();
-}
-weights[(ty + 0u) * 32u + tx] = sum0;
-weights[(ty + 8u) * 32u + tx] = sum1;
-weights[(ty + 16u) * 32u + tx] = sum2;
-weights[(ty + 24u) * 32u + tx] = sum3;
+{ let line = (local.x + 0u) / 20u; let vector = (local.x + 0u) % 20u; other[line * 20u + vector] = v[(keyBase + min(at + 24u + line, last - 1u)) * 20u + vector]; }
+if (local.x < 32u) { let line = (local.x + 128u) / 20u; let vector = (local.x + 128u) % 20u; other[line * 20u + vector] = v[(keyBase + min(at + 24u + line, last - 1u)) * 20u + vector]; }
 workgroupBarrier();
-{
-let query = start + ty + 0u;
-if (query < u.queries) {
-let row = head * u.queries + query;
-let all = vec4f(weights[(ty + 0u) * 32u + 0u], weights[(ty + 0u) * 32u + 1u], weights[(ty + 0u) * 32u + 2u], weights[(ty + 0u) * 32u + 3u]) + vec4f(weights[(ty + 0u) * 32u + 4u], weights[(ty + 0u) * 32u + 5u], weights[(ty + 0u) * 32u + 6u], weights[(ty + 0u) * 32u + 7u]) + vec4f(weights[(ty + 0u) * 32u + 8u], weights[(ty + 0u) * 32u + 9u], weights[(ty + 0u) * 32u + 10u], weights[(ty + 0u) * 32u + 11u]) + vec4f(weights[(ty + 0u) * 32u + 12u], weights[(ty + 0u) * 32u + 13u], weights[(ty + 0u) * 32u + 14u], weights[(ty + 0u) * 32u + 15u]);
-let inverse = 1.0 / ((all.x + all.y) + (all.z + all.w));
-if (tx + 0u < 20u) { result[row * 20u + tx + 0u] = o0_0 * inverse; }
-if (tx + 16u < 20u) { result[row * 20u + tx + 16u] = o0_1 * inverse; }
-if (tx == 0u) { stats[2u * row] = top0; stats[2u * row + 1u] = inverse; }
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 20u + min(tx + 0u, 19u)];
+let x1 = other[i * 20u + min(tx + 16u, 19u)];
+{ let w = weights[(8u + i) * 36u + ty + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(8u + i) * 36u + ty + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(8u + i) * 36u + ty + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(8u + i) * 36u + ty + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
+}
+workgroupBarrier(); }
+weights[tx * 36u + ty + 0u] = sum0;
+weights[tx * 36u + ty + 1u] = sum1;
+weights[tx * 36u + ty + 2u] = sum2;
+weights[tx * 36u + ty + 3u] = sum3;
+workgroupBarrier();
+if (local.x < 32u) {
+let inverse = 1.0 / ((((weights[540u + local.x] + weights[504u + local.x]) + (weights[468u + local.x] + weights[432u + local.x])) + ((weights[396u + local.x] + weights[360u + local.x]) + (weights[324u + local.x] + weights[288u + local.x]))) + (((weights[252u + local.x] + weights[216u + local.x]) + (weights[180u + local.x] + weights[144u + local.x])) + ((weights[108u + local.x] + weights[72u + local.x]) + (weights[36u + local.x] + weights[0u + local.x]))));
+scales[local.x].x = inverse;
+if (start + local.x < u.queries) {
+let row = head * u.queries + start + local.x;
+stats[2u * row] = top;
+stats[2u * row + 1u] = inverse;
 }
 }
-{
-let query = start + ty + 8u;
-if (query < u.queries) {
-let row = head * u.queries + query;
-let all = vec4f(weights[(ty + 8u) * 32u + 0u], weights[(ty + 8u) * 32u + 1u], weights[(ty + 8u) * 32u + 2u], weights[(ty + 8u) * 32u + 3u]) + vec4f(weights[(ty + 8u) * 32u + 4u], weights[(ty + 8u) * 32u + 5u], weights[(ty + 8u) * 32u + 6u], weights[(ty + 8u) * 32u + 7u]) + vec4f(weights[(ty + 8u) * 32u + 8u], weights[(ty + 8u) * 32u + 9u], weights[(ty + 8u) * 32u + 10u], weights[(ty + 8u) * 32u + 11u]) + vec4f(weights[(ty + 8u) * 32u + 12u], weights[(ty + 8u) * 32u + 13u], weights[(ty + 8u) * 32u + 14u], weights[(ty + 8u) * 32u + 15u]);
-let inverse = 1.0 / ((all.x + all.y) + (all.z + all.w));
-if (tx + 0u < 20u) { result[row * 20u + tx + 0u] = o1_0 * inverse; }
-if (tx + 16u < 20u) { result[row * 20u + tx + 16u] = o1_1 * inverse; }
-if (tx == 0u) { stats[2u * row] = top1; stats[2u * row + 1u] = inverse; }
+workgroupBarrier();
+if (start + ty + 0u < u.queries) {
+let row = head * u.queries + start + ty + 0u;
+if (tx + 0u < 20u) { result[row * 20u + tx + 0u] = o0_0 * scales[ty + 0u].x; }
+if (tx + 16u < 20u) { result[row * 20u + tx + 16u] = o0_1 * scales[ty + 0u].x; }
 }
+if (start + ty + 1u < u.queries) {
+let row = head * u.queries + start + ty + 1u;
+if (tx + 0u < 20u) { result[row * 20u + tx + 0u] = o1_0 * scales[ty + 1u].x; }
+if (tx + 16u < 20u) { result[row * 20u + tx + 16u] = o1_1 * scales[ty + 1u].x; }
 }
-{
-let query = start + ty + 16u;
-if (query < u.queries) {
-let row = head * u.queries + query;
-let all = vec4f(weights[(ty + 16u) * 32u + 0u], weights[(ty + 16u) * 32u + 1u], weights[(ty + 16u) * 32u + 2u], weights[(ty + 16u) * 32u + 3u]) + vec4f(weights[(ty + 16u) * 32u + 4u], weights[(ty + 16u) * 32u + 5u], weights[(ty + 16u) * 32u + 6u], weights[(ty + 16u) * 32u + 7u]) + vec4f(weights[(ty + 16u) * 32u + 8u], weights[(ty + 16u) * 32u + 9u], weights[(ty + 16u) * 32u + 10u], weights[(ty + 16u) * 32u + 11u]) + vec4f(weights[(ty + 16u) * 32u + 12u], weights[(ty + 16u) * 32u + 13u], weights[(ty + 16u) * 32u + 14u], weights[(ty + 16u) * 32u + 15u]);
-let inverse = 1.0 / ((all.x + all.y) + (all.z + all.w));
-if (tx + 0u < 20u) { result[row * 20u + tx + 0u] = o2_0 * inverse; }
-if (tx + 16u < 20u) { result[row * 20u + tx + 16u] = o2_1 * inverse; }
-if (tx == 0u) { stats[2u * row] = top2; stats[2u * row + 1u] = inverse; }
+if (start + ty + 2u < u.queries) {
+let row = head * u.queries + start + ty + 2u;
+if (tx + 0u < 20u) { result[row * 20u + tx + 0u] = o2_0 * scales[ty + 2u].x; }
+if (tx + 16u < 20u) { result[row * 20u + tx + 16u] = o2_1 * scales[ty + 2u].x; }
 }
-}
-{
-let query = start + ty + 24u;
-if (query < u.queries) {
-let row = head * u.queries + query;
-let all = vec4f(weights[(ty + 24u) * 32u + 0u], weights[(ty + 24u) * 32u + 1u], weights[(ty + 24u) * 32u + 2u], weights[(ty + 24u) * 32u + 3u]) + vec4f(weights[(ty + 24u) * 32u + 4u], weights[(ty + 24u) * 32u + 5u], weights[(ty + 24u) * 32u + 6u], weights[(ty + 24u) * 32u + 7u]) + vec4f(weights[(ty + 24u) * 32u + 8u], weights[(ty + 24u) * 32u + 9u], weights[(ty + 24u) * 32u + 10u], weights[(ty + 24u) * 32u + 11u]) + vec4f(weights[(ty + 24u) * 32u + 12u], weights[(ty + 24u) * 32u + 13u], weights[(ty + 24u) * 32u + 14u], weights[(ty + 24u) * 32u + 15u]);
-let inverse = 1.0 / ((all.x + all.y) + (all.z + all.w));
-if (tx + 0u < 20u) { result[row * 20u + tx + 0u] = o3_0 * inverse; }
-if (tx + 16u < 20u) { result[row * 20u + tx + 16u] = o3_1 * inverse; }
-if (tx == 0u) { stats[2u * row] = top3; stats[2u * row + 1u] = inverse; }
-}
+if (start + ty + 3u < u.queries) {
+let row = head * u.queries + start + ty + 3u;
+if (tx + 0u < 20u) { result[row * 20u + tx + 0u] = o3_0 * scales[ty + 3u].x; }
+if (tx + 16u < 20u) { result[row * 20u + tx + 16u] = o3_1 * scales[ty + 3u].x; }
 }
 }

@@ -80,7 +80,7 @@ const ATTENTION = fc.record({
 
 it("attention of any shape", async () => {
   await forAny(4, ATTENTION, async ({ batch, keyHeads, group, queries, more, causal, seed }) => {
-    setFormTable({ get: () => "tiles-16-32" });
+    setFormTable({ get: () => "tiles-32-32" });
     const keys = queries + more;
     const inputs = [
       randomTensor([batch, keyHeads * group, queries, 24], seed),

@@ -105,9 +105,12 @@ describe("forms", () => {
       "product",
       undefined,
     ]);
-    expect(attentionFits("tiles-32-32", ATTENTION, USUAL, 0)).toBe(true);
-    expect(attentionFits("tiles-32-32", ATTENTION, LEAST, 0)).toBe(false);
-    expect(attentionFits("tiles-32-32", { ...ATTENTION, width: 63, valueWidth: 63 }, USUAL, 0)).toBe(false);
+    expect(attentionFits("tiles-32-64", ATTENTION, USUAL, 0)).toBe(true);
+    expect(attentionFits("tiles-32-64", ATTENTION, LEAST, 0)).toBe(false);
+    expect(attentionFits("tiles-32-64", { ...ATTENTION, width: 63, valueWidth: 63 }, USUAL, 0)).toBe(false);
+    expect(
+      [80, 96].map((width) => attentionFits("tiles-64-64", { ...ATTENTION, width, valueWidth: width }, USUAL, 0)),
+    ).toEqual([true, false]);
     expect(attentionFits("narrow", ATTENTION, USUAL, 0)).toBe(false);
     expect(attentionFits("scores", ATTENTION, USUAL, 4 * 12 * 1025 * 1025)).toBe(true);
     expect(attentionFits("scores", ATTENTION, USUAL, 4 * 12 * 1025 * 1025 - 1)).toBe(false);
@@ -190,7 +193,10 @@ describe("the built-in table", () => {
   });
 
   it("gives cards tiles for long attention, and software adapters none", () => {
-    expect(BUILT_IN.nvidia.attention(ATTENTION)).toBe("tiles-32-32");
+    expect(BUILT_IN.amd.attention(ATTENTION)).toBe("tiles-32-64");
+    expect(BUILT_IN.nvidia.attention(ATTENTION)).toBe("tiles-64-64");
+    expect(BUILT_IN.apple.attention({ ...ATTENTION, width: 72, valueWidth: 72 })).toBe("tiles-32-32");
+    expect(BUILT_IN.nvidia.attention({ ...ATTENTION, width: 128, valueWidth: 128 })).toBe("tiles-32-64");
     expect(BUILT_IN.nvidia.attention({ ...ATTENTION, queries: 100, keys: 100 })).toBe("scores");
     expect(BUILT_IN.software.attention(ATTENTION)).toBe("runs");
   });

@@ -69,6 +69,16 @@ function cardProduct(fill: number): BuiltIn["product"] {
   };
 }
 
+function cardAttention(tiles: (width: number) => AttentionName): BuiltIn["attention"] {
+  return ({ heads, queries, keys, width }) => {
+    if (Float32Array.BYTES_PER_ELEMENT * heads * queries * keys <= KEPT_SCORE_BYTES) return "scores";
+    return queries >= TILED ? tiles(width) : "runs";
+  };
+}
+
+/** Widest head for which 64 queries and the tiles of keys fit 32 KiB of workgroup memory. */
+const WIDE = 80;
+
 const SOFTWARE: BuiltIn = {
   rows: "thread",
   lanes: 8,
@@ -98,18 +108,25 @@ const CARD: Omit<BuiltIn, "product"> = {
   half: true,
   bounds: "literal",
   runBytes: RUN_BYTES.card,
-  attention: ({ heads, queries, keys }) => {
-    if (Float32Array.BYTES_PER_ELEMENT * heads * queries * keys <= KEPT_SCORE_BYTES) return "scores";
-    return queries >= TILED ? "tiles-32-32" : "runs";
-  },
+  attention: cardAttention(() => "tiles-32-64"),
 };
 
 export const BUILT_IN: Readonly<Record<AdapterClass, BuiltIn>> = {
   software: SOFTWARE,
   integrated: { ...CARD, product: cardProduct(48) },
-  nvidia: { ...CARD, product: cardProduct(128) },
+  // NVIDIA's loads and addresses take the place of multiply-adds, so that a thread should do more with each load.
+  nvidia: {
+    ...CARD,
+    product: cardProduct(128),
+    attention: cardAttention((width) => (width <= WIDE ? "tiles-64-64" : "tiles-32-64")),
+  },
   amd: { ...CARD, product: cardProduct(128) },
-  apple: { ...CARD, product: cardProduct(48) },
+  // More keys would spill the registers of Apple's cards where heads are wider than 64.
+  apple: {
+    ...CARD,
+    product: cardProduct(48),
+    attention: cardAttention((width) => (width <= 64 ? "tiles-32-64" : "tiles-32-32")),
+  },
 };
 
 /**

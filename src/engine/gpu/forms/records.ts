@@ -149,6 +149,7 @@ export const FORMER_FORMS: ReadonlySet<string> = new Set([
   "tiles-128-64-16-8-4",
   "tiles-128-64-16-8-4-vectors",
   "tiles-16-16",
+  "tiles-16-32",
   "tiles-32-16",
 ]);
 
@@ -169,8 +170,9 @@ export const ATTENTION_FORMS = {
   scores: { kind: "scores" },
   runs: { kind: "runs" },
   narrow: { kind: "narrow" },
-  "tiles-16-32": { kind: "tiles", queries: 16, keys: 32 },
   "tiles-32-32": { kind: "tiles", queries: 32, keys: 32 },
+  "tiles-32-64": { kind: "tiles", queries: 32, keys: 64 },
+  "tiles-64-64": { kind: "tiles", queries: 64, keys: 64 },
 } as const satisfies Readonly<Record<string, AttentionForm>>;
 
 export type AttentionName = keyof typeof ATTENTION_FORMS;
@@ -286,22 +288,21 @@ export function productWorth(name: ProductName, { layout, epilogue, batch, m, n,
 
 /** Thread columns of tiled attention. */
 export const ACROSS = 16;
-/** Vectors of the other side that it holds in workgroup memory, and rows that its gradient passes over at once. */
+/** Vectors of the other side that it holds in workgroup memory. */
 export const PASSED = 256;
-export const PASSED_ROWS = 32;
 /** Widest head of tiled attention: its sums fill the registers. */
 const WIDEST = 128;
 
 /** Rows that a workgroup of the gradient holds: half as many where the vectors would take all workgroup memory. */
 export function heldRows(vectors: number): 16 | 32 {
-  return vectors > 16 ? 16 : 32;
+  return vectors > 24 ? 16 : 32;
 }
 
 /** Bytes of workgroup memory of the forward program and of the gradient's. */
-function attentionBytes({ queries, keys }: AttentionTiles, width: number): number {
+function attentionBytes({ queries }: AttentionTiles, width: number): number {
   const held = heldRows(width / 4);
-  const forward = F32 * (queries * width + 4 * PASSED + queries * keys);
-  const backward = F32 * (2 * held * width + 4 * PASSED + 2 * held * PASSED_ROWS);
+  const forward = F32 * (queries * (width + 2) + ACROSS * (queries + 4) + 4 * PASSED);
+  const backward = F32 * (2 * held * width + ACROSS * (held + 4) + 4 * PASSED);
   return Math.max(forward, backward);
 }
 

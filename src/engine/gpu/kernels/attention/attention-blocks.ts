@@ -7,7 +7,7 @@
  * with their product. A run takes three dispatches forward (q kᵀ, softmax in place, times v) and seven backward, where
  * the weights are recomputed from the stored largest score and sum of each row. Products skip what causality or the
  * window hides. On software adapters this beats an online softmax (docs/spec/webgpu.md#61-kernels), except for narrow
- * heads (attention-narrow.ts). Cards use tiles in workgroup memory (attention-tiles.ts). All three store the same
+ * heads (attention-narrow.ts). Cards use tiles in workgroup memory (attention-tiles.ts). The first two store the same
  * statistics. Limits: B·Hq ≤ 65 535. Numerics: f32, sums in fixed order, no atomics. Equals `stockAttention` and its
  * gradient.
  */
@@ -98,7 +98,7 @@ function backward(
 ): [dq: tf.TensorInfo, dk: tf.TensorInfo, dv: tf.TensorInfo] {
   const s = sizesOf(q, v);
   const chosen = formFor(s, form.causal);
-  if (chosen.kind === "tiles") return backwardTiled({ q, k, v, mask }, s, form, dy, y, stats);
+  if (chosen.kind === "tiles") return backwardTiled({ q, k, v, mask }, s, form, chosen, dy, y, stats);
   if (chosen.kind === "narrow" && slopesFit(s, form)) return backwardNarrow({ q, k, v, mask }, s, form, dy, y, stats);
   const perBatch = q.shape[1] as number;
   const runs = runsOf(s, form);

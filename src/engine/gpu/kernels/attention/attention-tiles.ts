@@ -2,13 +2,13 @@
  * Records attention by tiles in workgroup memory: one pass forward, three backward, each in as
  * many dispatches as the limit of work needs.
  */
-import { ACROSS, type AttentionTiles, heldRows, PASSED, PASSED_ROWS } from "../../forms/records.ts";
+import { ACROSS, ATTENTION_FORMS, type AttentionTiles, heldRows, PASSED } from "../../forms/records.ts";
 import { addPieces } from "../../matmul/piece-sums.ts";
 import { runRows } from "../../rows-program.ts";
 import { bound, type GpuProgram, programOnce } from "../../runtime/pipelines.ts";
 import { release } from "../../runtime/program.ts";
 import type { tf } from "../../tf.ts";
-import { each, GRADIENT_INPUTS, HEADER, narrowUniforms, PLACE, PLACED, recordTiles, SEEN } from "./attention-narrow.ts";
+import { each, GRADIENT_INPUTS, narrowUniforms, PLACE, PLACED, recordTiles, SEEN } from "./attention-narrow.ts";
 import { DELTA } from "./attention-rows.ts";
 import type { AttentionForm, Inputs, Sizes } from "./attention-runs.ts";
 
@@ -16,10 +16,12 @@ import type { AttentionForm, Inputs, Sizes } from "./attention-runs.ts";
 //
 // A workgroup holds the vectors of its rows and passes over tiles of the other side, which share one small array: scores
 // take a few vectors of all its rows at a time, sums all vectors of a few of its rows. What a wave needs of workgroup
-// memory decides how many run at once. Threads are down × 16: row i of thread row ty is ty + down · i, and thread
-// column tx has rows tx + 16 j of the other side, and vectors tx + 16 j of the sums. Forward: sums are rescaled where a
-// larger score appears. Gradient: scores and weights are recomputed from the stored statistics, so that each gradient
-// has one writer. f32, in order of keys or queries, no atomics.
+// memory decides how many run at once, so scores stay in registers and pass through memory 16 rows of the other side at
+// a time. Threads are down × 16: a thread row has adjacent rows, and thread column tx has rows tx + 16 j of the other side,
+// and vectors tx + 16 j of the sums. Forward: one thread per row finds its largest score, and sums are
+// rescaled where it grows. Gradient: scores and weights are recomputed from the stored statistics, so that each gradient
+// has one writer. Scores are logarithms to base 2, and so is the stored largest one: a card computes powers of 2. f32, in
+// order of keys or queries, no atomics.
 
 /** Sizes that all code of a program shares. */
 interface Shape {
@@ -34,70 +36,82 @@ interface Shape {
 
 const threadsOf = ({ down }: Shape): number => down * ACROSS;
 const rowsOf = ({ held, down }: Shape): number => held / down;
+const columnsOf = ({ passed }: Shape): number => passed / ACROSS;
+const groupsOf = ({ vectors }: Shape): number => Math.ceil(vectors / ACROSS);
 
-const THREAD = `
+/** Elements of `weights` from a row of the other side to the next, so that threads access different banks. */
+const pitchOf = ({ held }: Shape): number => held + 4;
+
+const thread = (shape: Shape): string => `
       let tx = local.x % ${ACROSS}u;
-      let ty = local.x / ${ACROSS}u;`;
+      let ty = local.x / ${ACROSS}u * ${rowsOf(shape)}u;`;
 
-/** Rows of the other side whose vectors fit the shared array. */
-const linesOf = ({ passed, vectors }: Shape): number => Math.min(passed, 2 ** Math.floor(Math.log2(PASSED / vectors)));
+/** Below every score that is read; powers of its distance to `LEAST`, the largest score so far, are 0. */
+const HIDDEN = "-3.4e38";
+const LEAST = "-3.0e38";
 
-/** Code for `count` elements, written out for those of a thread. */
-function shared(shape: Shape, count: number, line: (at: string) => string): string {
+/** Which rows of the other side a row sees: the first one, and how many. */
+const RANGES = {
+  queries: `
+    fn range(query: u32) -> vec2u {
+      let end = select(u.keys, min(query + u.before + 1u, u.keys), u.causal != 0u);
+      let begin = select(0u, max(end, u.reach) - u.reach, u.causal != 0u && u.reach != 0u);
+      return vec2u(begin, end - begin);
+    }`,
+  keys: `
+    fn range(key: u32) -> vec2u {
+      let ends = u.causal != 0u && u.reach != 0u;
+      let end = select(u.queries, min(max(key + u.reach, u.before) - u.before, u.queries), ends);
+      let begin = select(0u, min(max(key, u.before) - u.before, end), u.causal != 0u);
+      return vec2u(begin, end - begin);
+    }`,
+} as const;
+
+/** The score of a product to base 2. `at` is the position of its mask, without the head's. */
+const scoreCode = (masked: boolean, product: string, at: string): string =>
+  masked ? `factor * ${product} + LOG2E * mask[${at}]` : `factor * ${product}`;
+
+const CONSTANTS = "const LOG2E = 1.4426950408889634;";
+const FACTOR = "let factor = LOG2E * u.scale;";
+
+/** Code for `count` vectors of each of `rows` rows, written out for those of a thread. */
+function shared(shape: Shape, rows: number, count: number, code: (line: string, vector: string) => string): string {
   const threads = threadsOf(shape);
-  return each(Math.ceil(count / threads), (n) => {
-    const guard = (n + 1) * threads > count ? `if (local.x < ${count - n * threads}u) ` : "";
-    return `${guard}{ let i = local.x + ${n * threads}u; ${line("i")} }`;
+  const size = rows * count;
+  return each(Math.ceil(size / threads), (n) => {
+    const guard = (n + 1) * threads > size ? `if (local.x < ${size - n * threads}u) ` : "";
+    const whole = threads % count === 0;
+    const i = whole ? "local.x" : `(local.x + ${n * threads}u)`;
+    const from = whole ? ` + ${(n * threads) / count}u` : "";
+    return `${guard}{ let line = ${i} / ${count}u${from}; let vector = ${i} % ${count}u; ${code("line", "vector")} }`;
   });
 }
 
-/** Copies `rows` rows, vector by vector; those beyond `end` become 0, so that they never hold NaN. */
+/** Where the rows of a tile are: the tensor's first row, the first row of the tile, and the end of the rows. */
+type Place = readonly [base: string, from: string, end: string];
+
+/** Position of a line's vector; the last row stands for those beyond the end, which nothing reads. */
+const placeOf = ({ vectors }: Shape, [base, from, end]: Place, line: string, vector: string): string =>
+  `(${base} + min(${from} + ${line}, ${end} - 1u)) * ${vectors}u + ${vector}`;
+
+/** Copies `count` vectors of `rows` rows, from the vector `first` on, vector by vector. */
 function loadVectors(
   shape: Shape,
   into: string,
   array: string,
-  [base, from, end]: readonly [string, string, string],
+  place: Place,
   rows: number,
   [first, count]: readonly [number, number],
 ): string {
-  return shared(
-    shape,
-    rows * count,
-    (i) => `
-          let line = ${from} + ${i} / ${count}u;
-          let place = (${base} + min(line, ${end} - 1u)) * ${shape.vectors}u + ${first}u + ${i} % ${count}u;
-          ${into}[${i} % ${count}u * ${rows}u + ${i} / ${count}u] = select(vec4f(0), ${array}[place], line < ${end});`,
-  );
-}
-
-/** Copies `rows` rows, row by row. */
-function loadRows(
-  shape: Shape,
-  array: string,
-  [base, from, end]: readonly [string, string, string],
-  rows: number,
-): string {
-  const { vectors } = shape;
-  return shared(
-    shape,
-    rows * vectors,
-    (i) => `
-          let line = ${from} + ${i} / ${vectors}u;
-          let place = (${base} + min(line, ${end} - 1u)) * ${vectors}u + ${i} % ${vectors}u;
-          other[${i}] = select(vec4f(0), ${array}[place], line < ${end});`,
-  );
+  const code = (line: string, vector: string): string =>
+    `${into}[${vector} * ${rows}u + ${line}] = ${array}[${placeOf(shape, place, line, `${first}u + ${vector}`)}];`;
+  return shared(shape, rows, count, code);
 }
 
 /** Adds the dot products of held rows with rows of the other side to `name`r_c; ends with a barrier. */
-function dots(
-  shape: Shape,
-  name: string,
-  own: string,
-  array: string,
-  place: readonly [string, string, string],
-): string {
-  const { held, down, passed, vectors } = shape;
-  const [rows, columns] = [rowsOf(shape), passed / ACROSS];
+function dots(shape: Shape, name: string, own: string, array: string, place: Place): string {
+  const { held, passed, vectors } = shape;
+  const [rows, columns] = [rowsOf(shape), columnsOf(shape)];
   const size = PASSED / passed;
   // A product and a sum are one instruction; dot() would add its sum in another.
   const sum = (to: string, c: number): string =>
@@ -109,7 +123,7 @@ function dots(
         workgroupBarrier();
         for (var i = 0u; i < ${bound(count, "heads")}; i++) {
           ${each(columns, (c) => `let o${c} = other[i * ${passed}u + tx + ${ACROSS * c}u];`)}
-          ${each(rows, (r) => `{ let row = ${own}[(${at}u + i) * ${held}u + ty + ${down * r}u]; ${each(columns, (c) => sum(`${name}${r}_${c}`, c))} }`)}
+          ${each(rows, (r) => `{ let row = ${own}[(${at}u + i) * ${held}u + ty + ${r}u]; ${each(columns, (c) => sum(`${name}${r}_${c}`, c))} }`)}
         }
         workgroupBarrier();`;
   };
@@ -118,127 +132,149 @@ function dots(
         ${each(Math.ceil(vectors / size), (n) => part(size * n))}`;
 }
 
-/** Adds weights[row][line] · array[line] to the sums of held rows, vectors tx + 16 g; the weights are ready. */
+/**
+ * Adds weight · row of the other side to the sums of held rows, vectors tx + 16 g.
+ * @param weight code of the weight of a thread's row r and column c
+ */
 function addRows(
   shape: Shape,
   sum: string,
-  weights: string,
+  weight: (r: number, c: number) => string,
   array: string,
-  [base, from, end]: readonly [string, string, string],
+  [base, from, end]: Place,
 ): string {
-  const { down, passed, vectors } = shape;
-  const [rows, groups, lines] = [rowsOf(shape), Math.ceil(vectors / ACROSS), linesOf(shape)];
-  const four = [0, 1, 2, 3];
-  const part = (at: number): string => `
-        ${loadRows(shape, array, [base, `${from} + ${at}u`, end], lines)}
+  const { vectors } = shape;
+  const [rows, groups, pitch] = [rowsOf(shape), groupsOf(shape), pitchOf(shape)];
+  // Rows of the other side whose vectors fit the shared array.
+  const lines = Math.min(ACROSS, 2 ** Math.floor(Math.log2(PASSED / vectors)));
+  const vector = (g: number): string =>
+    vectors % ACROSS === 0 ? `tx + ${ACROSS * g}u` : `min(tx + ${ACROSS * g}u, ${vectors - 1}u)`;
+  const part = (c: number, at: number): string => {
+    const place = [base, `${from} + ${ACROSS * c + at}u`, end] as const;
+    return `
+        ${at > 0 ? "" : each(rows, (r) => `weights[tx * ${pitch}u + ty + ${r}u] = ${weight(r, c)};`)}
+        ${shared(shape, lines, vectors, (line, vector) => `other[${line} * ${vectors}u + ${vector}] = ${array}[${placeOf(shape, place, line, vector)}];`)}
         workgroupBarrier();
-        for (var step = 0u; step < ${bound(lines / 4, "heads")}; step++) {
-          ${each(rows, (r) => `let w${r} = vec4f(${four.map((j) => `${weights}[(ty + ${down * r}u) * ${passed}u + ${at}u + 4u * step + ${j}u]`).join(", ")});`)}
-          ${each(4, (j) => `{ ${each(groups, (g) => `let x${g} = other[(4u * step + ${j}u) * ${vectors}u + min(tx + ${ACROSS * g}u, ${vectors - 1}u)];`)} ${each(rows, (r) => each(groups, (g) => `${sum}${r}_${g} += w${r}[${j}] * x${g};`))} }`)}
+        for (var i = 0u; i < ${bound(lines, "heads")}; i++) {
+          ${each(groups, (g) => `let x${g} = other[i * ${vectors}u + ${vector(g)}];`)}
+          ${each(rows, (r) => `{ let w = weights[(${at}u + i) * ${pitch}u + ty + ${r}u]; ${each(groups, (g) => `${sum}${r}_${g} += w * x${g};`)} }`)}
         }
         workgroupBarrier();`;
-  return each(passed / lines, (n) => part(lines * n));
+  };
+  return each(columnsOf(shape), (c) => each(ACROSS / lines, (n) => part(c, lines * n)));
 }
 
-const arrays = ({ vectors }: Shape, rows: Readonly<Record<string, number>>): string => `
-      ${Object.entries(rows)
-        .map(([name, count]) => `var<workgroup> ${name}: array<vec4f, ${count * vectors}>;`)
-        .join("\n")}
-      var<workgroup> other: array<vec4f, ${PASSED}>;`;
+const arrays = (shape: Shape, own: readonly string[]): string => `
+      ${own.map((name) => `var<workgroup> ${name}: array<vec4f, ${shape.held * shape.vectors}>;`).join("\n")}
+      var<workgroup> other: array<vec4f, ${PASSED}>;
+      var<workgroup> weights: array<f32, ${ACROSS * pitchOf(shape)}>;`;
+
+/** Per row of a thread: `from` and `span` tell whether it sees a row of the other side, as `sees`. */
+const rangesOf = (shape: Shape): string =>
+  each(
+    rowsOf(shape),
+    (r) => `
+      let range${r} = range(start + ty + ${r}u);
+      let from${r} = tx - range${r}.x;`,
+  );
+const sees = (r: number, c: number): string => `(at + ${ACROSS * c}u + from${r} < range${r}.y)`;
+
+/** The loop over tiles that some row of the workgroup sees. */
+const passes = ({ held, passed }: Shape, code: string): string => `
+      let last = dot(range(start + ${held - 1}u), vec2u(1u));
+      for (var at = range(start).x; at < last; at += ${passed}u) { ${code} }`;
 
 /** @param vectors d / 4 */
-export function tiledForward({ queries, keys }: AttentionTiles, vectors: number): GpuProgram {
+export function tiledForward({ queries, keys }: AttentionTiles, vectors: number, masked: boolean): GpuProgram {
   const shape: Shape = { held: queries, down: 8, passed: keys, vectors };
-  const { down } = shape;
-  const [rows, columns, groups] = [rowsOf(shape), keys / ACROSS, Math.ceil(vectors / ACROSS)];
-  const row = (r: number): string => `(ty + ${down * r}u)`;
+  const [rows, columns, groups] = [rowsOf(shape), columnsOf(shape), groupsOf(shape)];
   const seenKeys = ["keyBase", "at", "last"] as const;
-  const partials = (r: number, n: number): string =>
-    `vec4f(${[0, 1, 2, 3].map((j) => `weights[${row(r)} * ${keys}u + ${4 * n + j}u]`).join(", ")})`;
-  const folded = (r: number, by: (a: string, b: string) => string): string =>
-    Array.from({ length: ACROSS / 4 }, (_, n) => partials(r, n)).reduce(by);
+  /** Stores a value of each row of a thread; those of a row are joined by its owner. */
+  const store = (value: (r: number) => string): string =>
+    each(rows, (r) => `weights[tx * ${pitchOf(shape)}u + ty + ${r}u] = ${value(r)};`);
+  const joined = (by: (a: string, b: string) => string): string => {
+    const stored = Array.from({ length: ACROSS }, (_, n) => `weights[${n * pitchOf(shape)}u + local.x]`);
+    const halves = (parts: readonly string[]): string =>
+      parts.length === 1
+        ? (parts[0] as string)
+        : by(halves(parts.slice(parts.length / 2)), halves(parts.slice(0, parts.length / 2)));
+    return halves(stored);
+  };
   return {
-    name: `lab-attention-tiles-${queries}-${keys}-${vectors}`,
-    inputs: { q: "vec4<f32>", k: "vec4<f32>", v: "vec4<f32>", mask: "f32" },
+    name: `lab-attention-tiles-${queries}-${keys}-${vectors}${masked ? "-masked" : ""}`,
+    inputs: { q: "vec4<f32>", k: "vec4<f32>", v: "vec4<f32>", ...(masked ? { mask: "f32" as const } : {}) },
     outputs: { result: "vec4<f32>", stats: "f32" },
     uniforms: { ...SEEN, ...PLACED },
     workgroup: [threadsOf(shape), 1],
-    // Before it holds weights, a line of `weights` holds what the threads of a row share.
-    header: `${HEADER} ${arrays(shape, { own: queries })}
-      var<workgroup> weights: array<f32, ${queries * keys}>;`,
-    body: `${THREAD}${PLACE}
+    header: `${CONSTANTS} ${RANGES.queries} ${arrays(shape, ["own"])}
+      // The largest score of each row and the factor of its sums; in the end the inverse sum.
+      var<workgroup> scales: array<vec2f, ${queries}>;`,
+    body: `${thread(shape)}${PLACE}${FACTOR}
       let head = owner;
       let start = within * ${queries}u;
       let keyBase = (head / u.group) * u.keys;
-      let last = select(u.keys, min(u.keys, start + ${queries}u + u.before), u.causal != 0u);
-      let open = select(0u, max(start + u.before + 1u, u.reach) - u.reach, u.causal != 0u && u.reach != 0u);
       ${loadVectors(shape, "own", "q", ["head * u.queries", "start", "u.queries"], queries, [0, vectors])}
-      ${each(rows, (r) => `var top${r} = -3.0e38; var sum${r} = 0.0; ${each(groups, (g) => `var o${r}_${g} = vec4f(0);`)}`)}
-      for (var at = open; at < last; at += ${keys}u) {
+      ${rangesOf(shape)}
+      ${masked ? maskPlaces(shape, "queries") : ""}
+      var top = ${LEAST};
+      ${each(rows, (r) => `var sum${r} = 0.0; ${each(groups, (g) => `var o${r}_${g} = vec4f(0);`)}`)}
+      ${passes(
+        shape,
+        `
         ${dots(shape, "s", "own", "k", seenKeys)}
-        ${each(
-          rows,
-          (r) => `
-        let query${r} = start + ty + ${down * r}u;
-        let above${r} = maskOf(head) + min(query${r}, u.queries - 1u) * u.maskRow;
-        ${each(columns, (c) => {
-          const key = `at + tx + ${ACROSS * c}u`;
-          return `
-        let key${r}_${c} = min(${key}, last - 1u);
-        let is${r}_${c} = (${key} < last) && seen(query${r}, key${r}_${c});
-        s${r}_${c} = score(s${r}_${c}, above${r} + key${r}_${c} * u.maskKey);`;
-        })}
-        weights[${row(r)} * ${keys}u + tx] = ${Array.from({ length: columns }, (_, c) => `select(-3.0e38, s${r}_${c}, is${r}_${c})`).reduce((a, b) => `max(${a}, ${b})`)};`,
-        )}
+        ${each(rows, (r) => each(columns, (c) => `s${r}_${c} = select(${HIDDEN}, ${scoreCode(masked, `s${r}_${c}`, `above${r} + (at + ${ACROSS * c}u) * u.maskKey`)}, ${sees(r, c)});`))}
+        ${store((r) => Array.from({ length: columns }, (_, c) => `s${r}_${c}`).reduce((a, b) => `max(${a}, ${b})`))}
         workgroupBarrier();
-        ${each(
-          rows,
-          (r) => `
-        let most${r} = ${folded(r, (a, b) => `max(${a}, ${b})`)};
-        let new${r} = max(top${r}, max(max(most${r}.x, most${r}.y), max(most${r}.z, most${r}.w)));
-        let fade${r} = exp(top${r} - new${r});
-        top${r} = new${r};
-        sum${r} *= fade${r};
-        ${each(groups, (g) => `o${r}_${g} *= fade${r};`)}`,
-        )}
-        workgroupBarrier();
-        ${each(rows, (r) =>
-          each(
-            columns,
-            (c) => `
-        let e${r}_${c} = select(0.0, exp(min(s${r}_${c} - top${r}, 0.0)), is${r}_${c});
-        sum${r} += e${r}_${c};
-        weights[${row(r)} * ${keys}u + tx + ${ACROSS * c}u] = e${r}_${c};`,
-          ),
-        )}
-        ${addRows(shape, "o", "weights", "v", seenKeys)}
-      }
-      ${each(rows, (r) => `weights[${row(r)} * ${keys}u + tx] = sum${r};`)}
-      workgroupBarrier();
-      ${each(
-        rows,
-        (r) => `{
-        let query = start + ty + ${down * r}u;
-        if (query < u.queries) {
-          let row = head * u.queries + query;
-          let all = ${folded(r, (a, b) => `${a} + ${b}`)};
-          let inverse = 1.0 / ((all.x + all.y) + (all.z + all.w));
-          ${each(groups, (g) => `if (tx + ${ACROSS * g}u < ${vectors}u) { result[row * ${vectors}u + tx + ${ACROSS * g}u] = o${r}_${g} * inverse; }`)}
-          if (tx == 0u) { stats[2u * row] = top${r}; stats[2u * row + 1u] = inverse; }
+        if (local.x < ${queries}u) {
+          let next = max(top, ${joined((a, b) => `max(${a}, ${b})`)});
+          scales[local.x] = vec2f(next, exp2(top - next));
+          top = next;
         }
-      }`,
-      )}`,
+        workgroupBarrier();
+        ${each(
+          rows,
+          (r) => `
+        let scale${r} = scales[ty + ${r}u];
+        sum${r} *= scale${r}.y;
+        ${each(groups, (g) => `o${r}_${g} *= scale${r}.y;`)}
+        ${each(columns, (c) => `s${r}_${c} = exp2(s${r}_${c} - scale${r}.x); sum${r} += s${r}_${c};`)}`,
+        )}
+        ${addRows(shape, "o", (r, c) => `s${r}_${c}`, "v", seenKeys)}`,
+      )}
+      ${store((r) => `sum${r}`)}
+      workgroupBarrier();
+      if (local.x < ${queries}u) {
+        let inverse = 1.0 / ${joined((a, b) => `(${a} + ${b})`)};
+        scales[local.x].x = inverse;
+        if (start + local.x < u.queries) {
+          let row = head * u.queries + start + local.x;
+          stats[2u * row] = top;
+          stats[2u * row + 1u] = inverse;
+        }
+      }
+      workgroupBarrier();
+      ${write(shape, "result", (r, g) => `o${r}_${g} * scales[ty + ${r}u].x`, "head * u.queries", "u.queries")}`,
   };
 }
 
-/** Sums of held rows to a result, from line `start` on. */
-function write(shape: Shape, result: string, sum: string, base: string, end: string): string {
-  const { down, vectors } = shape;
+/** Positions of the mask of a thread's rows, and of the first row of the other side. */
+const maskPlaces = (shape: Shape, own: "queries" | "keys"): string => {
+  const [mine, other] = own === "queries" ? ["Row", "Key"] : ["Key", "Row"];
+  const head = "(head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead";
   return each(
     rowsOf(shape),
-    (r) => `if (start + ty + ${down * r}u < ${end}) {
-        let row = ${base} + start + ty + ${down * r}u;
-        ${each(Math.ceil(vectors / ACROSS), (g) => `if (tx + ${ACROSS * g}u < ${vectors}u) { ${result}[row * ${vectors}u + tx + ${ACROSS * g}u] = ${sum}${r}_${g}; }`)}
+    (r) => `let above${r} = ${head} + (start + ty + ${r}u) * u.mask${mine} + tx * u.mask${other};`,
+  );
+};
+
+/** Sums of held rows to a result, from line `start` on. */
+function write(shape: Shape, result: string, sum: (r: number, g: number) => string, base: string, end: string): string {
+  const { vectors } = shape;
+  return each(
+    rowsOf(shape),
+    (r) => `if (start + ty + ${r}u < ${end}) {
+        let row = ${base} + start + ty + ${r}u;
+        ${each(groupsOf(shape), (g) => `if (tx + ${ACROSS * g}u < ${vectors}u) { ${result}[row * ${vectors}u + tx + ${ACROSS * g}u] = ${sum(r, g)}; }`)}
       }`,
   );
 }
@@ -248,72 +284,71 @@ function write(shape: Shape, result: string, sum: string, base: string, end: str
  * @param by "queries" writes dq; "keys" writes dk and dv of every query head of a group, [group, heads, keys, d]
  * @param vectors d / 4
  */
-export function tiledBackward(by: "queries" | "keys", vectors: number): GpuProgram {
+export function tiledBackward(
+  { queries: across, keys }: AttentionTiles,
+  by: (typeof SIDES)[number],
+  vectors: number,
+  masked: boolean,
+): GpuProgram {
   const held = heldRows(vectors);
-  const shape: Shape = { held, down: held / 2, passed: PASSED_ROWS, vectors };
-  const { down, passed } = shape;
-  const [rows, columns] = [rowsOf(shape), passed / ACROSS];
+  // Half the rows have half the sums a thread and, so that loads ahead of time spill no registers, half the tile.
+  const [down, passed] = held < 32 ? [8, keys / 2] : [(ACROSS * held) / across, keys];
+  const shape: Shape = { held, down, passed, vectors };
+  const [rows, columns, groups] = [rowsOf(shape), columnsOf(shape), groupsOf(shape)];
   const queries = by === "queries";
   const [own, ownWith, passing, passingWith] = queries ? ["q", "dy", "k", "v"] : ["k", "v", "q", "dy"];
-  const end = queries ? "u.queries" : "u.keys";
-  const place = queries ? (["keyBase", "at", "last"] as const) : (["head * u.queries", "at", "u.queries"] as const);
-  const groups = Math.ceil(vectors / ACROSS);
+  const ownBase = queries ? "head * u.queries" : "head / u.group * u.keys";
+  const heldPlace = [ownBase, "start", `u.${by}`] as const;
+  const place = [queries ? "head / u.group * u.keys" : "head * u.queries", "at", "last"] as const;
   const sums = queries ? ["dq"] : ["dk", "dv"];
-  /** Slopes, and for keys the weights, of the pair in a thread's cell. */
+  const { mask: _, ...unmasked } = GRADIENT_INPUTS;
+  /** The statistics of a query: those of a thread's rows, or of its columns. */
+  const statistics = (query: string, i: number): string => `
+      let row${i} = head * u.queries + ${query};
+      let top${i} = stats[2u * row${i}]; let inverse${i} = stats[2u * row${i} + 1u]; let delta${i} = delta[row${i}];`;
+  /** Weights instead of the scores of a thread's cells, and slopes, without the scale, instead of those of the values. */
   const cell = (r: number, c: number): string => {
-    const [mine, other] = [`start + ty + ${down * r}u`, `at + tx + ${ACROSS * c}u`];
-    const [query, key] = queries ? [mine, other] : [other, mine];
-    const at = `(ty + ${down * r}u) * ${passed}u + tx + ${ACROSS * c}u`;
-    return `{
-          let query = min(${query}, u.queries - 1u);
-          let key = min(${key}, u.keys - 1u);
-          let row = head * u.queries + query;
-          let s = score(s${r}_${c}, maskOf(head) + query * u.maskRow + key * u.maskKey);
-          let is = (${query} < u.queries) && (${key} < u.keys) && seen(query, key);
-          let p = select(0.0, exp(min(s - stats[2u * row], 0.0)) * stats[2u * row + 1u], is);
-          slopes[${at}] = select(0.0, u.scale * p * (d${r}_${c} - delta[row]), is);
-          ${queries ? "" : `weights[${at}] = p;`}
-        }`;
+    const [s, d, i] = [`s${r}_${c}`, `d${r}_${c}`, queries ? r : c];
+    const at = `above${r} + (at + ${ACROSS * c}u) * u.mask${queries ? "Key" : "Row"}`;
+    return `
+        { let is = ${sees(r, c)};
+          ${s} = select(0.0, exp2(${scoreCode(masked, s, at)} - top${i}) * inverse${i}, is);
+          ${d} = select(0.0, ${s} * (${d} - delta${i}), is); }`;
   };
-  const pass = `
-        ${dots(shape, "s", "own", passing as string, place)}
-        ${dots(shape, "d", "ownWith", passingWith as string, place)}
-        ${each(rows, (r) => each(columns, (c) => cell(r, c)))}
-        ${addRows(shape, queries ? "dq" : "dk", "slopes", passing as string, place)}
-        ${queries ? "" : addRows(shape, "dv", "weights", passingWith as string, place)}`;
-  const loops = queries
-    ? `
-      let keyBase = (head / u.group) * u.keys;
-      let last = select(u.keys, min(u.keys, start + ${held}u + u.before), u.causal != 0u);
-      let open = select(0u, max(start + u.before + 1u, u.reach) - u.reach, u.causal != 0u && u.reach != 0u);
-      for (var at = open; at < last; at += ${passed}u) { ${pass} }
-      ${write(shape, "result", "dq", "head * u.queries", "u.queries")}`
-    : `
-      // The first query that sees any of these keys.
-      let open = select(0u, max(start, u.before) - u.before, u.causal != 0u);
-      for (var at = open; at < u.queries; at += ${passed}u) { ${pass} }
-      let place = ((head % u.group) * u.keyHeads + head / u.group) * u.keys;
-      ${write(shape, "result", "dk", "place", "u.keys")}
-      ${write(shape, "values", "dv", "place", "u.keys")}`;
-  const heldPlace = [queries ? "head * u.queries" : "head / u.group * u.keys", "start", end] as const;
+  const result = queries ? "head * u.queries" : "((head % u.group) * u.keyHeads + head / u.group) * u.keys";
   return {
-    name: `lab-attention-tiles-grad-${by}-${vectors}`,
-    inputs: GRADIENT_INPUTS,
+    name: `lab-attention-tiles-grad-${by}-${held}-${passed}-${rows}-${vectors}${masked ? "-masked" : ""}`,
+    inputs: masked ? GRADIENT_INPUTS : unmasked,
     outputs: { result: "vec4<f32>", ...(queries ? {} : { values: "vec4<f32>" as const }) },
     uniforms: { ...SEEN, ...(queries ? {} : { keyHeads: "u32" as const }), ...PLACED },
     workgroup: [threadsOf(shape), 1],
-    header: `${HEADER} ${arrays(shape, { own: held, ownWith: held })}
-      var<workgroup> slopes: array<f32, ${held * passed}>;
-      ${queries ? "" : `var<workgroup> weights: array<f32, ${held * passed}>;`}`,
-    body: `${THREAD}${PLACE}
+    header: `${CONSTANTS} ${RANGES[by]} ${arrays(shape, ["own", "ownWith"])}`,
+    body: `${thread(shape)}${PLACE}${FACTOR}
       let start = within * ${held}u;
       let head = owner;
       ${loadVectors(shape, "own", own as string, heldPlace, held, [0, vectors])}
       ${loadVectors(shape, "ownWith", ownWith as string, heldPlace, held, [0, vectors])}
+      ${rangesOf(shape)}
+      ${masked ? maskPlaces(shape, by) : ""}
+      ${queries ? each(rows, (r) => statistics(`start + ty + ${r}u`, r)) : ""}
       ${each(rows, (r) => sums.map((sum) => each(groups, (g) => `var ${sum}${r}_${g} = vec4f(0);`)).join("\n"))}
-      ${loops}`,
+      ${passes(
+        shape,
+        `
+        ${dots(shape, "s", "own", passing as string, place)}
+        ${dots(shape, "d", "ownWith", passingWith as string, place)}
+        ${queries ? "" : each(columns, (c) => statistics(`at + tx + ${ACROSS * c}u`, c))}
+        ${each(rows, (r) => each(columns, (c) => cell(r, c)))}
+        ${addRows(shape, queries ? "dq" : "dk", (r, c) => `d${r}_${c}`, passing as string, place)}
+        ${queries ? "" : addRows(shape, "dv", (r, c) => `s${r}_${c}`, passingWith as string, place)}`,
+      )}
+      ${write(shape, "result", (r, g) => `u.scale * ${queries ? "dq" : "dk"}${r}_${g}`, result, `u.${by}`)}
+      ${queries ? "" : write(shape, "values", (r, g) => `dv${r}_${g}`, result, "u.keys")}`,
   };
 }
+
+/** The sides that have a program of the gradient each. */
+export const SIDES = ["queries", "keys"] as const;
 
 export function forwardTiled(
   inputs: Inputs,
@@ -322,19 +357,24 @@ export function forwardTiled(
   tiles: AttentionTiles,
 ): [out: tf.TensorInfo, stats: tf.TensorInfo] {
   const { q, k, v, mask } = inputs;
-  const key = `attention-${tiles.queries}-${tiles.keys}-${s.d}`;
-  const program = programOnce(key, () => tiledForward(tiles, s.d / 4));
+  const masked = mask !== undefined;
+  const key = `attention-${tiles.queries}-${tiles.keys}-${s.d}-${masked}`;
+  const program = programOnce(key, () => tiledForward(tiles, s.d / 4, masked));
   const outputs = [{ shape: q.shape }, { shape: [...q.shape.slice(0, 3), 2] }];
   const perTile = 2 * tiles.queries * s.keys * s.d;
   const work = { heads: s.heads, tiles: Math.ceil(s.queries / tiles.queries), perTile };
   const uniforms = narrowUniforms(s, inputs, form);
-  return recordTiles(program, [q, k, v, mask ?? q], outputs, uniforms, work) as [tf.TensorInfo, tf.TensorInfo];
+  return recordTiles(program, [q, k, v, ...(masked ? [mask] : [])], outputs, uniforms, work) as [
+    tf.TensorInfo,
+    tf.TensorInfo,
+  ];
 }
 
 export function backwardTiled(
   inputs: Inputs,
   s: Sizes,
   form: AttentionForm,
+  tiles: AttentionTiles,
   dy: tf.TensorInfo,
   y: tf.TensorInfo,
   stats: tf.TensorInfo,
@@ -342,11 +382,14 @@ export function backwardTiled(
   const { q, k, v, mask } = inputs;
   const rows = s.heads * s.queries;
   const [delta] = runRows(DELTA, [dy, y], [{ shape: [rows] }], rows, s.dv) as [tf.TensorInfo];
-  const given = [q, k, v, dy, mask ?? q, stats, delta];
+  const masked = mask !== undefined;
+  const given = [q, k, v, dy, ...(masked ? [mask] : []), stats, delta];
   const held = heldRows(s.d / 4);
   const uniforms = narrowUniforms(s, inputs, form);
   const by = (side: "queries" | "keys"): GpuProgram =>
-    programOnce(`attention-${side}-${s.d}`, () => tiledBackward(side, s.d / 4));
+    programOnce(`attention-${side}-${tiles.queries}-${tiles.keys}-${s.d}-${masked}`, () =>
+      tiledBackward(tiles, side, s.d / 4, masked),
+    );
   const byQueries = recordTiles(by("queries"), given, [{ shape: q.shape }], uniforms, {
     heads: s.heads,
     tiles: Math.ceil(s.queries / held),
@@ -374,9 +417,6 @@ function summed(parts: tf.TensorInfo, shape: readonly number[]): tf.TensorInfo {
 
 /** Programs of tiled attention with heads of 64, used to hash their sources. */
 export function attentionPrograms(): GpuProgram[] {
-  return [
-    tiledForward({ kind: "tiles", queries: 32, keys: 32 }, 16),
-    tiledBackward("queries", 16),
-    tiledBackward("keys", 16),
-  ];
+  const tiles = ATTENTION_FORMS["tiles-32-64"];
+  return [tiledForward(tiles, 16, false), ...SIDES.map((side) => tiledBackward(tiles, side, 16, false))];
 }
