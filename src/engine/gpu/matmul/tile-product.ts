@@ -110,6 +110,8 @@ export interface Operand {
   readonly fixed?: (load: number, line: string) => string;
   /** Statements that declare `<name>l`, and for runs of eight `<name>h`: the elements at an address. */
   readonly read: (name: string, address: string, load: number) => string;
+  /** As `read`, but the elements are those of the tile, in f16: zeros where the condition `inside` is false. */
+  readonly readTo?: (name: string, address: string, inside: string) => string | undefined;
   /** Condition that an element is not a zero that its buffer does not hold. */
   readonly seen?: (line: string, k: string) => string;
 }
@@ -235,10 +237,14 @@ function loading(side: "a" | "b", operand: Operand, type: Arithmetic, tile: Tile
   type Load = (typeof places)[number];
   const read = ({ load, name, line, step: at, address }: Load): string => {
     const seen = operand.seen === undefined ? "" : ` && ${operand.seen(line, `(at + ${at})`)}`;
-    return `
-        let ${name}At = ${side}At + (${advance}${address});
+    const where = `
+        let ${name}At = ${side}At + (${advance}${address});`;
+    const inside = `let ${name}In = (at + ${at} < end)${seen};`;
+    const ready = operand.readTo?.(name, `${name}At`, `${name}In`);
+    if (ready !== undefined) return `${where} ${inside} ${ready}`;
+    return `${where}
         ${operand.read(`${name}r`, `${name}At`, load)}
-        let ${name}In = (at + ${at} < end)${seen};
+        ${inside}
         ${parts.map((part) => `let ${name}${part} = ${stored}(select(${zero}, ${name}r${part}, ${name}In));`).join("\n")}`;
   };
   const store = ({ name, to }: Load): string =>

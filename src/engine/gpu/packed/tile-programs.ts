@@ -9,9 +9,9 @@ import { ACTIVATED, afterBeside, afterCode } from "../matmul/activation-code.ts"
 import { lines, loadsOf, pickRow, rowAddresses, rowOf, type Tile } from "../matmul/product-form.ts";
 import { type Operand, phaseCode, tileBegin, tileFields, tileParts } from "../matmul/tile-product.ts";
 import { bound, type GpuProgram, u32s } from "../runtime/pipelines.ts";
-import type { Arithmetic } from "./half.ts";
+import { type Arithmetic, weightFactor } from "./half.ts";
 import { hasScales, type WeightStorage } from "./storage.ts";
-import { blockInputs, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "./unpack.ts";
+import { blockInputs, halvesHeader, readHalves, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "./unpack.ts";
 
 // Products with packed rows for software adapters: sums in registers, no workgroup memory, no barrier (reference:
 // docs/spec/webgpu.md#61-kernels). Rows of x and dY are broadcast in subgroups of 4 or 8 lanes, as in
@@ -227,11 +227,21 @@ function packedUnits(storage: WeightStorage, type: Arithmetic, operand: Omit<Ope
   return {
     ...operand,
     run: UNIT,
+    ...(type === "f16"
+      ? {
+          readTo: (name, address, inside) =>
+            readHalves(storage, name, address, `select(0.0, scale((${address}) / ${UNITS_PER_SCALE}u), ${inside})`),
+        }
+      : {}),
     read: (name, address) => `
         ${readUnit(storage, `${name}w`, address)}
         ${["l", "h"].map((part) => `let ${name}${part} = ${[...scales(address), `${name}w${part}`].join(" * ")};`).join(" ")}`,
   };
 }
+
+/** Functions with which a tiled program of this arithmetic unpacks. */
+const unpacking = (storage: WeightStorage, type: Arithmetic): string =>
+  (type === "f16" ? halvesHeader(storage, weightFactor(storage)) : undefined) ?? unpackHeader(storage);
 
 /** Name of a program. */
 function nameOf(
@@ -293,7 +303,7 @@ export function tiledForward(
     inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32", ...inputs, ...beside.inputs },
     outputs: { result: "f32", ...beside.outputs },
     uniforms: { ...FORWARD_UNIFORMS, ...uniforms, ...split.uniforms, ...beside.uniforms },
-    header: `${unpackHeader(storage)} ${parts.header} ${WHOLE[type]} ${afterCode(activates, "f32")}
+    header: `${unpacking(storage, type)} ${parts.header} ${WHOLE[type]} ${afterCode(activates, "f32")}
       ${
         tile.split === undefined
           ? `
@@ -354,7 +364,7 @@ export function tiledBackward(
     inputs: { dy: vectors ? "vec4<f32>" : "f32", ...blockInputs(storage), ...inputs },
     outputs: { result: "f32" },
     uniforms: { ...BACKWARD_UNIFORMS, ...uniforms, ...split.uniforms },
-    header: `${unpackHeader(storage)} ${parts.header} ${WHOLE[type]}
+    header: `${unpacking(storage, type)} ${parts.header} ${WHOLE[type]}
       ${
         tile.split === undefined
           ? `

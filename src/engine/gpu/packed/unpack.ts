@@ -31,6 +31,57 @@ const HELPERS: Readonly<Record<WeightStorage, string>> = {
 };
 
 /**
+ * Bits of a word that flip for its elements to count from their least value, and those of two elements that lie 16 apart.
+ * They are the last bits of 1024 and more in f16, so no element is converted.
+ */
+const HALVES = {
+  q8: { flip: "0x80808080u", mask: "0x00ff00ffu", least: 128 },
+  q4: { flip: "0x88888888u", mask: "0x000f000fu", least: 8 },
+} as const;
+
+const inHalves = (storage: WeightStorage): storage is keyof typeof HALVES => storage in HALVES;
+
+/**
+ * As `unpackHeader`, with what `readHalves` calls; undefined for storages that are read in f32.
+ * @param factor power of two by which elements are multiplied
+ */
+export function halvesHeader(storage: WeightStorage, factor: number): string | undefined {
+  if (!inHalves(storage)) return undefined;
+  const { mask, least } = HALVES[storage];
+  const scale = unpackHeader(storage).slice(HELPERS[storage].length);
+  return `
+    fn halves(v: u32) -> vec2<f16> { return (bitcast<vec2<f16>>((v & ${mask}) | 0x64006400u) - ${1024 + least}.0h) * ${factor}h; }${scale}`;
+}
+
+/**
+ * Statements that read unit `index` into `<name>l` and `<name>h` in f16, times the factor of the header and a scale.
+ * @param scale WGSL of the scale, f32
+ */
+export function readHalves(storage: WeightStorage, name: string, index: string, scale: string): string | undefined {
+  if (!inHalves(storage)) return undefined;
+  const { flip } = HALVES[storage];
+  const pair = (at: number, word: string, shift: number): string =>
+    `let ${name}p${at} = ${name}s * halves(${name}r${word}${shift === 0 ? "" : ` >> ${shift}u`});`;
+  const four = (parts: readonly string[]): string => `vec4<f16>(${parts.map((part) => name + part).join(", ")})`;
+  const read = `let ${name}r = w[${index}] ^ ${storage === "q8" ? `vec2u(${flip})` : flip}; let ${name}s = f16(${scale});`;
+  const [pairs, l, h] =
+    storage === "q8"
+      ? [
+          [pair(0, ".x", 0), pair(1, ".x", 8), pair(2, ".y", 0), pair(3, ".y", 8)],
+          ["p0.x", "p1.x", "p0.y", "p1.y"],
+          ["p2.x", "p3.x", "p2.y", "p3.y"],
+        ]
+      : [
+          [0, 1, 2, 3].map((at) => pair(at, "", 4 * at)),
+          ["p0.x", "p1.x", "p2.x", "p3.x"],
+          ["p0.y", "p1.y", "p2.y", "p3.y"],
+        ];
+  return `${read}
+        ${pairs.join(" ")}
+        let ${name}l = ${four(l)}; let ${name}h = ${four(h)};`;
+}
+
+/**
  * Functions that the snippets below call; `scale(i)` is the i-th scale of the block.
  * @param blocks ends of the names of the buffers, and of `scale`, of each bound block
  */
