@@ -6,7 +6,9 @@ struct Uniforms { m: u32, n: u32, skip: u32, k: u32, rowUnits: u32, width: u32, 
 @group(0) @binding(3) var<storage, read> scales: array<u32>;
 @group(0) @binding(4) var<storage, read> rowFactors: array<f32>;
 @group(0) @binding(5) var<storage, read_write> result: array<f32>;
-fn halves(v: u32) -> vec2<f16> { return (bitcast<vec2<f16>>((v & 0x000f000fu) | 0x64006400u) - 1032.0h) * 0.0625h; }
+fn halves(v: u32, s: f32) -> vec2<f16> {
+return vec2<f16>(s * unpack2x16float((v & 0x000f000fu) | 0x64006400u) - 1032.0 * s);
+}
 fn scale(i: u32) -> f32 {
 let pair = unpack2x16float(scales[i >> 1u]);
 return select(pair.x, pair.y, (i & 1u) == 1u);
@@ -52,8 +54,8 @@ left[aTo + 68u] = a0l[1];
 left[aTo + 136u] = a0l[2];
 left[aTo + 204u] = a0l[3]; }
 if (local.x < 128u) {
-let b0At = bAt + (at * (u.rowUnits)); let b0In = (at + bNext + 0u < end); let b0r = w[b0At] ^ 0x88888888u; let b0s = f16(select(0.0, scale((b0At) / 4u), b0In));
-let b0p0 = b0s * halves(b0r); let b0p1 = b0s * halves(b0r >> 4u); let b0p2 = b0s * halves(b0r >> 8u); let b0p3 = b0s * halves(b0r >> 12u);
+let b0At = bAt + (at * (u.rowUnits)); let b0In = (at + bNext + 0u < end); let b0r = w[b0At] ^ 0x88888888u; let b0s = select(0.0, u.weightFactor * scale((b0At) / 4u), b0In);
+let b0p0 = halves(b0r, b0s); let b0p1 = halves(b0r >> 4u, b0s); let b0p2 = halves(b0r >> 8u, b0s); let b0p3 = halves(b0r >> 12u, b0s);
 let b0l = vec4<f16>(b0p0.x, b0p1.x, b0p2.x, b0p3.x); let b0h = vec4<f16>(b0p0.y, b0p1.y, b0p2.y, b0p3.y); right[bTo + 0u] = b0l[0];
 right[bTo + 1u] = b0l[1];
 right[bTo + 2u] = b0l[2];

@@ -7,7 +7,9 @@ struct Uniforms { m: u32, n: u32, skip: u32, units: u32, rowUnits: u32, width: u
 @group(0) @binding(4) var<storage, read> bias: array<f32>;
 @group(0) @binding(5) var<storage, read> rowFactors: array<f32>;
 @group(0) @binding(6) var<storage, read_write> result: array<f32>;
-fn halves(v: u32) -> vec2<f16> { return (bitcast<vec2<f16>>((v & 0x000f000fu) | 0x64006400u) - 1032.0h) * 0.0625h; }
+fn halves(v: u32, s: f32) -> vec2<f16> {
+return vec2<f16>(s * unpack2x16float((v & 0x000f000fu) | 0x64006400u) - 1032.0 * s);
+}
 fn scale(i: u32) -> f32 {
 let pair = unpack2x16float(scales[i >> 1u]);
 return select(pair.x, pair.y, (i & 1u) == 1u);
@@ -63,11 +65,11 @@ let a0rl = factor0 * x[a0At]; let a0rh = factor0 * x[a0At + 1u];
 let a0In = (at + 8u * aRun < end);
 let a0l = vec4<f16>(select(vec4f(0), a0rl, a0In));
 let a0h = vec4<f16>(select(vec4f(0), a0rh, a0In));
-let b0At = bAt + (at / 8u * (1u)); let b0In = (at + 8u * bRun < end); let b0r = w[b0At] ^ 0x88888888u; let b0s = f16(select(0.0, scale((b0At) / 4u), b0In));
-let b0p0 = b0s * halves(b0r); let b0p1 = b0s * halves(b0r >> 4u); let b0p2 = b0s * halves(b0r >> 8u); let b0p3 = b0s * halves(b0r >> 12u);
+let b0At = bAt + (at / 8u * (1u)); let b0In = (at + 8u * bRun < end); let b0r = w[b0At] ^ 0x88888888u; let b0s = select(0.0, u.weightFactor * scale((b0At) / 4u), b0In);
+let b0p0 = halves(b0r, b0s); let b0p1 = halves(b0r >> 4u, b0s); let b0p2 = halves(b0r >> 8u, b0s); let b0p3 = halves(b0r >> 12u, b0s);
 let b0l = vec4<f16>(b0p0.x, b0p1.x, b0p2.x, b0p3.x); let b0h = vec4<f16>(b0p0.y, b0p1.y, b0p2.y, b0p3.y);
-let b1At = bAt + (at / 8u * (1u) + 64u * (u.rowUnits)); let b1In = (at + 8u * bRun < end); let b1r = w[b1At] ^ 0x88888888u; let b1s = f16(select(0.0, scale((b1At) / 4u), b1In));
-let b1p0 = b1s * halves(b1r); let b1p1 = b1s * halves(b1r >> 4u); let b1p2 = b1s * halves(b1r >> 8u); let b1p3 = b1s * halves(b1r >> 12u);
+let b1At = bAt + (at / 8u * (1u) + 64u * (u.rowUnits)); let b1In = (at + 8u * bRun < end); let b1r = w[b1At] ^ 0x88888888u; let b1s = select(0.0, u.weightFactor * scale((b1At) / 4u), b1In);
+let b1p0 = halves(b1r, b1s); let b1p1 = halves(b1r >> 4u, b1s); let b1p2 = halves(b1r >> 8u, b1s); let b1p3 = halves(b1r >> 12u, b1s);
 let b1l = vec4<f16>(b1p0.x, b1p1.x, b1p2.x, b1p3.x); let b1h = vec4<f16>(b1p0.y, b1p1.y, b1p2.y, b1p3.y);
 { left[aTo + 0u] = a0l[0];
 left[aTo + 68u] = a0l[1];

@@ -8,7 +8,9 @@ struct Uniforms { m: u32, n: u32, skip: u32, k: u32, rowUnits: u32, width: u32, 
 @group(0) @binding(3) var<storage, read> scales: array<u32>;
 @group(0) @binding(4) var<storage, read> rowFactors: array<f32>;
 @group(0) @binding(5) var<storage, read_write> result: array<f32>;
-fn halves(v: u32) -> vec2<f16> { return (bitcast<vec2<f16>>((v & 0x00ff00ffu) | 0x64006400u) - 1152.0h) * 0.0078125h; }
+fn halves(v: u32, s: f32) -> vec2<f16> {
+return vec2<f16>(s * unpack2x16float((v & 0x00ff00ffu) | 0x64006400u) - 1152.0 * s);
+}
 fn scale(i: u32) -> f32 {
 let pair = unpack2x16float(scales[i >> 1u]);
 return select(pair.x, pair.y, (i & 1u) == 1u);
@@ -83,8 +85,8 @@ let a7At = aAt + (at / 1u * (1u) + 28u * (u.width));
 let a7rl = factor7 * dy[a7At];
 let a7In = (at + 1u * aRun < end);
 let a7l = f16(select(0.0, a7rl, a7In));
-let b0At = bAt + (at * (u.rowUnits)); let b0In = (at + bNext + 0u < end); let b0r = w[b0At] ^ vec2u(0x80808080u); let b0s = f16(select(0.0, scale((b0At) / 4u), b0In));
-let b0p0 = b0s * halves(b0r.x); let b0p1 = b0s * halves(b0r.x >> 8u); let b0p2 = b0s * halves(b0r.y); let b0p3 = b0s * halves(b0r.y >> 8u);
+let b0At = bAt + (at * (u.rowUnits)); let b0In = (at + bNext + 0u < end); let b0r = w[b0At] ^ vec2u(0x80808080u); let b0s = select(0.0, u.weightFactor * scale((b0At) / 4u), b0In);
+let b0p0 = halves(b0r.x, b0s); let b0p1 = halves(b0r.x >> 8u, b0s); let b0p2 = halves(b0r.y, b0s); let b0p3 = halves(b0r.y >> 8u, b0s);
 let b0l = vec4<f16>(b0p0.x, b0p1.x, b0p0.y, b0p1.y); let b0h = vec4<f16>(b0p2.x, b0p3.x, b0p2.y, b0p3.y);
 { left[aTo + 0u] = a0l; }
 { left[aTo + 160u] = a1l; }

@@ -9,7 +9,7 @@ import { ACTIVATED, afterBeside, afterCode } from "../matmul/activation-code.ts"
 import { lines, loadsOf, pickRow, rowAddresses, rowOf, type Tile } from "../matmul/product-form.ts";
 import { type Operand, phaseCode, tileBegin, tileFields, tileParts } from "../matmul/tile-product.ts";
 import { bound, type GpuProgram, u32s } from "../runtime/pipelines.ts";
-import { type Arithmetic, weightFactor } from "./half.ts";
+import type { Arithmetic } from "./half.ts";
 import { hasScales, type WeightStorage } from "./storage.ts";
 import { blockInputs, halvesHeader, readHalves, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "./unpack.ts";
 
@@ -230,7 +230,7 @@ function packedUnits(storage: WeightStorage, type: Arithmetic, operand: Omit<Ope
     ...(type === "f16"
       ? {
           readTo: (name, address, inside) =>
-            readHalves(storage, name, address, `select(0.0, scale((${address}) / ${UNITS_PER_SCALE}u), ${inside})`),
+            readHalves(storage, name, address, `select(0.0, u.weightFactor * scale((${address}) / ${UNITS_PER_SCALE}u), ${inside})`),
         }
       : {}),
     read: (name, address) => `
@@ -241,7 +241,7 @@ function packedUnits(storage: WeightStorage, type: Arithmetic, operand: Omit<Ope
 
 /** Functions with which a tiled program of this arithmetic unpacks. */
 const unpacking = (storage: WeightStorage, type: Arithmetic): string =>
-  (type === "f16" ? halvesHeader(storage, weightFactor(storage)) : undefined) ?? unpackHeader(storage);
+  (type === "f16" ? halvesHeader(storage) : undefined) ?? unpackHeader(storage);
 
 /** Name of a program. */
 function nameOf(

@@ -32,7 +32,8 @@ const HELPERS: Readonly<Record<WeightStorage, string>> = {
 
 /**
  * Bits of a word that flip for its elements to count from their least value, and those of two elements that lie 16 apart.
- * They are the last bits of 1024 and more in f16, so no element is converted.
+ * They are the last bits of 1024 and more in f16, so that no element is converted, and products with a scale, which has
+ * 11 bits, are exact in f32.
  */
 const HALVES = {
   q8: { flip: "0x80808080u", mask: "0x00ff00ffu", least: 128 },
@@ -41,29 +42,28 @@ const HALVES = {
 
 const inHalves = (storage: WeightStorage): storage is keyof typeof HALVES => storage in HALVES;
 
-/**
- * As `unpackHeader`, with what `readHalves` calls; undefined for storages that are read in f32.
- * @param factor power of two by which elements are multiplied
- */
-export function halvesHeader(storage: WeightStorage, factor: number): string | undefined {
+/** As `unpackHeader`, with what `readHalves` calls; undefined for storages without such bits. */
+export function halvesHeader(storage: WeightStorage): string | undefined {
   if (!inHalves(storage)) return undefined;
   const { mask, least } = HALVES[storage];
   const scale = unpackHeader(storage).slice(HELPERS[storage].length);
   return `
-    fn halves(v: u32) -> vec2<f16> { return (bitcast<vec2<f16>>((v & ${mask}) | 0x64006400u) - ${1024 + least}.0h) * ${factor}h; }${scale}`;
+    fn halves(v: u32, s: f32) -> vec2<f16> {
+      return vec2<f16>(s * unpack2x16float((v & ${mask}) | 0x64006400u) - ${1024 + least}.0 * s);
+    }${scale}`;
 }
 
 /**
- * Statements that read unit `index` into `<name>l` and `<name>h` in f16, times the factor of the header and a scale.
- * @param scale WGSL of the scale, f32
+ * Statements that read unit `index` into `<name>l` and `<name>h` in f16, times a scale.
+ * @param scale WGSL of the scale, f32; 0 gives zeros
  */
 export function readHalves(storage: WeightStorage, name: string, index: string, scale: string): string | undefined {
   if (!inHalves(storage)) return undefined;
   const { flip } = HALVES[storage];
   const pair = (at: number, word: string, shift: number): string =>
-    `let ${name}p${at} = ${name}s * halves(${name}r${word}${shift === 0 ? "" : ` >> ${shift}u`});`;
+    `let ${name}p${at} = halves(${name}r${word}${shift === 0 ? "" : ` >> ${shift}u`}, ${name}s);`;
   const four = (parts: readonly string[]): string => `vec4<f16>(${parts.map((part) => name + part).join(", ")})`;
-  const read = `let ${name}r = w[${index}] ^ ${storage === "q8" ? `vec2u(${flip})` : flip}; let ${name}s = f16(${scale});`;
+  const read = `let ${name}r = w[${index}] ^ ${storage === "q8" ? `vec2u(${flip})` : flip}; let ${name}s = ${scale};`;
   const [pairs, l, h] =
     storage === "q8"
       ? [
