@@ -92,6 +92,17 @@ const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(2);
 const giga = (some: readonly DispatchGroup[]): string => (sum(some, (group) => group.multiplyAdds) / 1e9).toFixed(1);
 const count = (some: readonly DispatchGroup[]): string => String(sum(some, (group) => group.dispatches));
 
+/** Mean share of multiply-adds among a step's vector instructions, weighted by multiply-adds; 0 of a step without any. */
+export function meanShare({ groups, shares }: Pick<DryStep, "groups" | "shares">): number {
+  return (
+    sum(groups, ({ name, multiplyAdds }) => multiplyAdds * (shares[name] ?? 0)) /
+    Math.max(1, sum(groups, ({ multiplyAdds }) => multiplyAdds))
+  );
+}
+
+/** Stock's product, which would otherwise compute most of a step. */
+const STOCK_PRODUCT = "MatMulPackedProgram";
+
 /** Modelled milliseconds of groups of dispatches on each card. */
 function milliseconds(some: readonly DispatchGroup[], shares: DryStep["shares"]): string[] {
   return CARDS.map((card) =>
@@ -131,15 +142,20 @@ fails at the first that is.
 ## Models
 
 ${table(
-  ["model", "pipelines", "dispatches", "G multiply-adds", "peak, GB", "forecast, GB", "waits", "read-backs"],
-  steps.map(({ model, pipelines, groups, peak, waits }) => [
+  [
+    ...["model", "pipelines", "dispatches", "G multiply-adds", "mean share", "stock's share"],
+    ...["peak, GB", "forecast, GB", "waits", "read-backs"],
+  ],
+  steps.map(({ model, pipelines, groups, shares, peak, waits }) => [
     model,
-    ...[String(pipelines), count(groups), giga(groups), gigabytes(peak.allocated), gigabytes(peak.forecast)],
+    ...[String(pipelines), count(groups), giga(groups)],
+    ...[meanShare({ groups, shares }), shares[STOCK_PRODUCT] ?? 0].map((share) => share.toFixed(2)),
+    ...[gigabytes(peak.allocated), gigabytes(peak.forecast)],
     ...[String(waits.pace), String(waits.reads)],
   ]),
 )}
 
-Waits: those of the host for the GPU between parts of a recording. Modelled milliseconds of the step:
+Mean share: of [isa.md](isa.md), weighted by multiply-adds. Stock's: that of \`${STOCK_PRODUCT}\`. Waits: those of the host for the GPU between parts of a recording. Modelled milliseconds of the step:
 
 ${table(
   ["model", ...cards],

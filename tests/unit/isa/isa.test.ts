@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { readLog, workOf } from "../../../scripts/lib/isa/assembly.ts";
 import { BOUNDS, failuresOf } from "../../../scripts/lib/isa/bounds.ts";
 import { type Compilation, compileFor, type FamilyName } from "../../../scripts/lib/isa/null-card.ts";
-import { dispatchSeconds } from "../../../scripts/lib/isa/step-model.ts";
+import { dispatchSeconds, meanShare } from "../../../scripts/lib/isa/step-model.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 
 /** Undefined, with a reason, where there is no null card. */
@@ -31,7 +31,7 @@ describe.each(["navi23", "polaris10"] as const)("%s", (family) => {
 });
 
 // What fills every cycle of these cards besides multiply-adds differs most from AMD's: loads and addresses count.
-it.each(["attention-tiles-64-64-1", "attention-tiles-grad-keys-32-64-4-1"])(
+it.for(["attention-tiles-64-64-1", "attention-tiles-grad-keys-32-64-4-1"])(
   "ga102 compiles %s within its bounds",
   (only, { skip }) => {
     const found = compiled("ga102", only);
@@ -64,10 +64,9 @@ describe("failures", () => {
     expect(of({ waves: 3 })).toEqual(["navi23: lab-product has 3 waves per SIMD, not 4"]);
     expect(of({ threads: 8 })).toEqual(["navi23: lab-product has workgroups of 8 threads"]);
     expect(of({ work: { ...good.work, vector: 512 } })).toEqual(["navi23: lab-product has a share of 0.50, not 0.68"]);
-    const attention = { name: "lab-attention-tiles-64-64-16", kind: "attention" };
     const work = { ...good.work, vector: 352 };
     const on = (family: FamilyName, name: string): string[] =>
-      failuresOf({ family, adapter: "", programs: [{ ...good, ...attention, name, work }] });
+      failuresOf({ family, adapter: "", programs: [{ ...good, kind: "attention", name, work }] });
     expect(on("ga102", "lab-attention-tiles-64-64-16")).toEqual([
       "ga102: lab-attention-tiles-64-64-16 has a share of 0.73, not 0.75",
     ]);
@@ -89,6 +88,16 @@ describe("the model of a step", () => {
     expect(dispatchSeconds({ ...group, workgroups: 12.5 }, 0.5, card)).toBeCloseTo(16e-3, 9);
     expect(dispatchSeconds({ ...group, bytes: 2e9 }, 0.5, card)).toBeCloseTo(10e-3, 9);
     expect(dispatchSeconds({ ...group, multiplyAdds: 0 }, 0, card)).toBe(1e-6);
+  });
+
+  it("weights shares by multiply-adds", () => {
+    const groups = [
+      { ...group, name: "large", most: 0 },
+      { ...group, name: "small", multiplyAdds: 1e9, most: 0 },
+      { ...group, name: "copies", multiplyAdds: 0, most: 0 },
+    ];
+    expect(meanShare({ groups, shares: { large: 0.9, small: 0.4, copies: 0.1 } })).toBeCloseTo(0.8, 9);
+    expect(meanShare({ groups: [], shares: {} })).toBe(0);
   });
 });
 
