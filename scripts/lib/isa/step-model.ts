@@ -96,7 +96,10 @@ const count = (some: readonly DispatchGroup[]): string => String(sum(some, (grou
 export function meanShare({ groups, shares }: Pick<DryStep, "groups" | "shares">): number {
   return (
     sum(groups, ({ name, multiplyAdds }) => multiplyAdds * (shares[name] ?? 0)) /
-    Math.max(1, sum(groups, ({ multiplyAdds }) => multiplyAdds))
+    Math.max(
+      1,
+      sum(groups, ({ multiplyAdds }) => multiplyAdds),
+    )
   );
 }
 

@@ -230,7 +230,12 @@ function packedUnits(storage: WeightStorage, type: Arithmetic, operand: Omit<Ope
     ...(type === "f16"
       ? {
           readTo: (name, address, inside) =>
-            readHalves(storage, name, address, `select(0.0, u.weightFactor * scale((${address}) / ${UNITS_PER_SCALE}u), ${inside})`),
+            readHalves(
+              storage,
+              name,
+              address,
+              `select(0.0, u.weightFactor * scale((${address}) / ${UNITS_PER_SCALE}u), ${inside})`,
+            ),
         }
       : {}),
     read: (name, address) => `
