@@ -23,30 +23,55 @@ const bounds = (share: number, clamps: number, waves = WAVES): Bounds => ({ shar
  * tile; decoding keeps the sums of eight slots in registers, and a register product those of its tile.
  */
 export const BOUNDS: Readonly<Record<ProgramClass, Bounds>> = {
-  "product of large tiles": bounds(0.83, 0.01),
-  "product of large tiles with vectors": bounds(0.88, 0.01),
-  "product of middle tiles": bounds(0.66, 0.01),
-  "product of middle tiles with vectors": bounds(0.71, 0.01),
+  "product of large tiles": bounds(0.88, 0.01),
+  "product of large tiles with vectors": bounds(0.93, 0.01),
+  "product of middle tiles": bounds(0.83, 0.01),
+  "product of middle tiles with vectors": bounds(0.9, 0.01),
   "product of small tiles": bounds(0.57, 0.01),
   "product in registers": bounds(0.2, 0, 2),
-  "packed product of large tiles": bounds(0.82, 0.01),
-  "packed gradient of large tiles": bounds(0.82, 0.01),
-  "packed product of large tiles in f16": bounds(1.2, 0.01),
-  "packed gradient of large tiles in f16": bounds(1.2, 0.01),
-  "packed product of middle tiles": bounds(0.68, 0.03),
-  "packed gradient of middle tiles": bounds(0.6, 0.04),
-  "packed product of middle tiles in f16": bounds(1, 0.03),
-  "packed gradient of middle tiles in f16": bounds(0.85, 0.04),
-  "packed product of small tiles": bounds(0.6, 0.02),
-  "packed gradient of small tiles": bounds(0.6, 0.02),
-  "packed product of small tiles in f16": bounds(0.9, 0.02),
-  "packed gradient of small tiles in f16": bounds(0.85, 0.02),
+  "packed product of large tiles": bounds(0.88, 0.01),
+  "packed gradient of large tiles": bounds(0.87, 0.01),
+  "packed product of large tiles in f16": bounds(1.22, 0.01),
+  "packed gradient of large tiles in f16": bounds(1.22, 0.01),
+  "packed product of middle tiles": bounds(0.85, 0.03),
+  "packed gradient of middle tiles": bounds(0.8, 0.04),
+  "packed product of middle tiles in f16": bounds(1.2, 0.03),
+  "packed gradient of middle tiles in f16": bounds(1.1, 0.04),
+  "packed product of small tiles": bounds(0.78, 0.02),
+  "packed gradient of small tiles": bounds(0.75, 0.02),
+  "packed product of small tiles in f16": bounds(0.95, 0.02),
+  "packed gradient of small tiles in f16": bounds(0.9, 0.02),
   "packed product of few rows": bounds(0.14, 0),
   "packed product in subgroup matrices": bounds(0, 0.5),
   attention: { ...bounds(0.85, 0.01), nvidia: 0.75 },
   "attention gradient": { ...bounds(0.88, 0.01), nvidia: 0.7 },
   "decode product": bounds(0.14, 0, 2),
   other: bounds(0, 0),
+};
+
+/** What a class should reach. */
+export function aimOf(kind: ProgramClass): number {
+  if (kind === "other") return 0;
+  if (kind === "attention") return 0.75;
+  if (kind === "attention gradient" || kind === "decode product") return 0.7;
+  return kind.endsWith("in f16") ? 1.2 : 0.8;
+}
+
+const SMALLER = "4 × 4 results a thread or fewer, for results that large tiles would leave most of a card idle with";
+const MEMORY = "memory limits it: few rows share each weight";
+
+/** Classes whose bound is below their aim, with the reason. */
+export const BELOW_AIM: Readonly<Partial<Record<ProgramClass, string>>> = {
+  "product of small tiles": SMALLER,
+  "product in registers": "for shapes under 32 rows or columns, which memory limits",
+  "packed gradient of middle tiles in f16": SMALLER,
+  "packed product of small tiles": SMALLER,
+  "packed gradient of small tiles": SMALLER,
+  "packed product of small tiles in f16": SMALLER,
+  "packed gradient of small tiles in f16": SMALLER,
+  "packed product of few rows": MEMORY,
+  "packed product in subgroup matrices": "its multiplications are those of units, which are not counted",
+  "decode product": MEMORY,
 };
 
 /** Waves that programs without their class's need. */
@@ -163,6 +188,9 @@ instruction takes the place of another, so all are counted. Mesa's driver for Ap
 clamped indices, and words read from workgroup memory, per multiply-add. Source: hash of the WGSL. The makers' own compilers may
 decide otherwise. The bounds that a test asserts are in \`scripts/lib/isa/bounds.ts\`. Exceptions:
 
+${Object.entries(BELOW_AIM)
+  .map(([kind, why]) => `- share of class "${kind}", ${BOUNDS[kind as ProgramClass].share} where ${aimOf(kind as ProgramClass)} is the aim: ${why}.`)
+  .join("\n")}
 ${EXCEPTIONS.map(({ programs, of, why }) => `- ${of}, \`${programs.source}\`: ${why}.`).join("\n")}
 
 ${compiled.map(table).join("\n\n")}
