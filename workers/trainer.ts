@@ -117,7 +117,7 @@ const calls: Handlers<TrainerCalls> = {
     const fitting: OpenModelOptions["choice"] = (model, bytes) => {
       if (fit === null) return choice;
       const reached = reachedLimits(model, fit.pictures);
-      return fittedSettings(reached, bytes, choice, fit.gigabytes, software, fit.clips)?.choice ?? choice;
+      return fittedSettings(reached, bytes, choice, fit.gigabytes, software, fit)?.choice ?? choice;
     };
     return loadModel(lab, { onProgress, onClosed, signal }, async (options, fetching) => {
       const { folder, keep, close } = await openModelRef(ref, fetching);

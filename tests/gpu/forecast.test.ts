@@ -22,6 +22,7 @@ import { segmentPictures } from "../../src/engine/policy/partner.ts";
 import { captionPrompt } from "../../src/engine/policy/prompts.ts";
 import { disposeState, gradientSum, updateState } from "../../src/engine/rl/optim/training-state.ts";
 import { startState } from "../../src/engine/rl/run/start/run-facts.ts";
+import { rowLengths } from "../../src/engine/session/plan.ts";
 import { forAny } from "../support/any.ts";
 import { scoresOf } from "../support/caption-scores.ts";
 import { useGpu } from "../support/gpu.ts";
@@ -61,24 +62,42 @@ describe("the forecast of a run", () => {
   /** The plan's peak as a share of the most bytes that a run allocates. */
   async function ratioOf(settings: Partial<LabConfig>) {
     const after = lab.events.length;
+    lab.captions.clear();
     const run = await lab.start(settings);
     await run.done;
     const costs = lab.events.slice(after).flatMap((event) => (event.type === "step" ? [event.costs] : []));
     const most = Math.max(...costs.flatMap((step) => Object.values(step).map(({ peakBytes }) => peakBytes ?? 0)));
-    const { config } = lab.session.model as Sa2vaModel;
-    return forecast(config, cheapConfig(settings), ALL_F32, null, true).peak / most;
+    const model = lab.session.model as Sa2vaModel;
+    const rows = rowLengths(model, [...lab.captions]);
+    return forecast(model.config, cheapConfig(settings), ALL_F32, null, true, rows).peak / most;
   }
 
-  const DRAWN = fc.record({
+  const SIZES = {
     numGenerations: fc.integer({ min: 2, max: 8 }),
     promptsPerStep: fc.integer({ min: 1, max: 2 }),
-    groupsAtOnce: fc.constantFrom(0, 1),
     maxCompletionLength: fc.integer({ min: 3, max: 10 }),
     partnerMaxTokens: fc.integer({ min: 3, max: 10 }),
     maxTiles: fc.constantFrom(1, 3, 12),
-    microRollouts: fc.constantFrom(0, 0, 1),
     gradientCheckpointing: fc.boolean(),
     loraR: fc.constantFrom(4, 8, 32),
+  };
+  const DRAWN = fc.record({
+    ...SIZES,
+    groupsAtOnce: fc.constantFrom(0, 1),
+    microRollouts: fc.constantFrom(0, 0, 1),
+  });
+  const TAUGHT = fc.record({
+    ...SIZES,
+    mode: fc.constant("sft" as const),
+    accumulation: fc.integer({ min: 1, max: 2 }),
+    loops: fc.constantFrom("both", "1", "2"),
+  });
+  const SOFT = fc.record({
+    ...SIZES,
+    groupsAtOnce: fc.constantFrom(0, 1),
+    maskPolicy: fc.constant("pathwise" as const),
+    likelihoodJudge: fc.constant("start" as const),
+    loops: fc.constantFrom("both", "2"),
   });
 
   it.each([
@@ -91,11 +110,13 @@ describe("the forecast of a run", () => {
     "is within 10 %% of the most bytes that are allocated, from the first step on: %s",
     async (name, path) => {
       await lab.session.openModel(await nodeFolder(path), name);
-      await forAny(2, DRAWN, async (drawn) => {
+      const close = async (drawn: Partial<LabConfig> & Pick<LabConfig, "loraR">): Promise<void> => {
         const ratio = await ratioOf({ ...drawn, loraAlpha: drawn.loraR, steps: 1 });
         expect(ratio).toBeGreaterThan(0.9);
         expect(ratio).toBeLessThan(1.1);
-      });
+      };
+      await forAny(2, DRAWN, close);
+      for (const other of [TAUGHT, SOFT]) await forAny<Parameters<typeof close>[0]>(1, other, close);
     },
   );
 

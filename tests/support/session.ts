@@ -69,6 +69,8 @@ export interface TestLab {
   readonly store: RunStore;
   readonly list: RowList;
   readonly events: TrainerEvent[];
+  /** Of the rows that were read. */
+  readonly captions: Set<string>;
   /** Replaced by a test that acts on events. */
   watch: Watcher;
   start(changes?: Partial<LabConfig>): Promise<StartedRun>;
@@ -120,12 +122,17 @@ export async function openTestLab({
   );
   const scorer = rewardScorer(user === undefined ? { wordnet } : { wordnet, user });
   const events: TrainerEvent[] = [];
+  const captions = new Set<string>();
   const session = new Session({
     device,
     reopen: openGpuAgain,
     store,
     featureFiles: features ?? undefined,
-    rows,
+    rows: async (index) => {
+      const row = await rows(index);
+      captions.add(row.summary.caption);
+      return row;
+    },
     scorer,
     now: () => performance.now() / 1000,
     emit(event) {
@@ -139,6 +146,7 @@ export async function openTestLab({
     store,
     list,
     events,
+    captions,
     watch: () => undefined,
     start: (changes) => {
       // Ids are derived from the second in which a run began.

@@ -20,6 +20,18 @@ const FRAME_WORDS = 24;
 /** Reserve for drivers and page rendering. */
 const RESERVE = 0.08;
 
+/** What is known of the rows, and of the words around them in the model's own tokens. */
+export interface RowShape {
+  /** Whether rows are clips. */
+  readonly clips?: boolean | undefined;
+  /** Tokens of the template and the question, without picture and region. */
+  readonly words?: number | undefined;
+  /** Tokens of a question for a mask with the longest phrase and its answer up to [SEG], without the picture. */
+  readonly phraseTokens?: number | undefined;
+  /** Tokens of the longest caption; as many as a completion may have where captions are unknown. */
+  readonly captionTokens?: number | undefined;
+}
+
 export interface Forecast {
   readonly weights: WeightForecast;
   readonly trainable: TrainableForecast;
@@ -48,22 +60,20 @@ type ForecastPart =
   | "passes without gradient"
   | "activations";
 
-/**
- * @param rate measured rate of the device; null if unknown @param blocks whether attention works without score arrays
- * @param clips whether rows are clips
- */
+/** @param rate measured rate of the device; null if unknown @param blocks whether attention works without score arrays */
 export function forecast(
   model: Sa2vaConfig,
   config: LabConfig,
   choice: StorageChoice,
   rate: Throughput | null = null,
   blocks = false,
-  clips = false,
+  rows: RowShape = {},
 ): Forecast {
   const weights = weightForecast(model, choice);
   const trainable = trainableForecast(model, config.loraR, trainableBlocks(model, config.trainProjector));
   const trained = F32 * trainable.parameters;
-  const group = groupShape(model, config, clips);
+  const group = groupShape(model, config, rows);
+  const reinforced = config.mode === "rl";
   const [captions, masks] = [samples(config, "text"), samples(config, "mask")];
   const transient = transientForecast(model, group, {
     rank: config.loraR,
@@ -73,6 +83,7 @@ export function forecast(
     groupsAtOnce: config.groupsAtOnce,
     captions,
     masks,
+    supervised: !reinforced,
   });
   const work = stepWork(model, group, {
     loops: captions && masks ? 2 : 1,
@@ -89,8 +100,8 @@ export function forecast(
   const synchronised = config.syncRefModel && config.reference === "start" && needsReference(config);
   // Each loop has its gradient sum and a pass its gradients; a pass over part of a group also holds the group's sum
   // twice.
-  const apart = config.microRollouts > 0 && config.microRollouts < config.numGenerations;
-  const gradients = ((captions && masks && config.mode === "rl" ? 2 : 1) + 1 + (apart ? 2 : 0)) * trained;
+  const apart = reinforced && config.microRollouts > 0 && config.microRollouts < config.numGenerations;
+  const gradients = ((captions && masks && reinforced ? 2 : 1) + 1 + (apart ? 2 : 0)) * trained;
   const unpacked = visionFamily(model).trainsProjector ? 0 : trainable.blocks.projector;
   const startCopy = F32 * (trainable.blocks.lora + unpacked);
   const heldParts: [ForecastPart, number][] = [
@@ -122,11 +133,14 @@ export function forecast(
   };
 }
 
-/**
- * The largest group the settings allow: all tiles or frames, and a region that covers a quarter of the grid. @param
- * clips whether rows are clips
- */
-export function groupShape(model: Sa2vaConfig, config: LabConfig, clips = false): GroupShape {
+/** The largest group the settings allow: all tiles or frames, and a region that covers a quarter of the grid. */
+export function groupShape(model: Sa2vaConfig, config: LabConfig, rows: RowShape = {}): GroupShape {
+  const {
+    clips = false,
+    words = PROMPT_WORDS,
+    captionTokens = config.maxCompletionLength,
+    phraseTokens = words,
+  } = rows;
   const most = Math.min(config.maxTiles, model.maxTiles);
   const frames = clips ? config.clipFrames : 1;
   const tiles = clips ? frames : most > 1 && model.useThumbnail ? most + 1 : most;
@@ -137,7 +151,9 @@ export function groupShape(model: Sa2vaConfig, config: LabConfig, clips = false)
   return {
     tiles,
     frames,
-    promptTokens: tiles * model.tokensPerTile + region + PROMPT_WORDS,
+    captionTokens,
+    phraseTokens,
+    promptTokens: tiles * model.tokensPerTile + region + words,
     rollouts: config.numGenerations,
     newTokens: config.maxCompletionLength,
     groups: groupsPerStep(config),
@@ -145,12 +161,10 @@ export function groupShape(model: Sa2vaConfig, config: LabConfig, clips = false)
     drawn: draws ? described : 0,
     // The prompts of a picture's masks share everything before the first region; in a clip, that is one frame. Pictures
     // with different drawings share nothing.
-    tailTokens: (draws ? tiles : frames - 1) * model.tokensPerTile + region + PROMPT_WORDS,
+    tailTokens: (draws ? tiles : frames - 1) * model.tokensPerTile + region + words,
     answerTokens: config.partnerMaxTokens,
     tried: triedPrompts(config),
-    softTokens: aboutMaskPolicy(config).softMask
-      ? (tiles + 1) * model.tokensPerTile + PROMPT_WORDS + config.maxCompletionLength
-      : 0,
+    softTokens: aboutMaskPolicy(config).softMask ? (tiles + 1) * model.tokensPerTile + words + captionTokens : 0,
   };
 }
 
@@ -192,11 +206,11 @@ export function fittingChanges(
   choice: StorageChoice,
   budget: number,
   blocks = false,
-  clips = false,
+  rows: RowShape = {},
 ): readonly FitChange[] {
-  if (forecast(model, config, choice, null, blocks, clips).peak <= budget) return [];
+  if (forecast(model, config, choice, null, blocks, rows).peak <= budget) return [];
   return settingChanges(config, choice).flatMap(({ label, values, choice: storage }) => {
-    const { peak } = forecast(model, { ...config, ...values }, storage, null, blocks, clips);
+    const { peak } = forecast(model, { ...config, ...values }, storage, null, blocks, rows);
     return peak <= budget ? [{ label, values, choice: storage, peak }] : [];
   });
 }
@@ -265,14 +279,16 @@ export function fittingSettings(
   choice: StorageChoice,
   budget: number,
   blocks = false,
-  clips = false,
+  rows: RowShape = {},
 ): FitChange | null {
   const packed = STORAGES.slice(Math.max(0, STORAGES.indexOf(choice.language as (typeof STORAGES)[number])));
   const storages = packed.map((language): StorageChoice => ({ language, towers: "f16" }));
   const tried = [
     ...storages.flatMap((storage) => SIZES.map((size) => ({ size, storage }))),
     { size: SMALLEST, storage: storages.at(-1) as StorageChoice },
-    ...(clips ? [{ size: { ...SMALLEST, clipFrames: FEWEST_FRAMES }, storage: storages.at(-1) as StorageChoice }] : []),
+    ...(rows.clips === true
+      ? [{ size: { ...SMALLEST, clipFrames: FEWEST_FRAMES }, storage: storages.at(-1) as StorageChoice }]
+      : []),
   ];
   for (const { size, storage } of tried) {
     const { loraR = config.loraR, numGenerations, maxTiles = 1, accumulation, clipFrames } = size;
@@ -282,7 +298,7 @@ export function fittingSettings(
       ...size,
       loraAlpha: 2 * loraR,
     };
-    const { peak } = forecast(model, { ...config, ...values }, storage, null, blocks, clips);
+    const { peak } = forecast(model, { ...config, ...values }, storage, null, blocks, rows);
     if (peak > FILL * budget) continue;
     const tiles = maxTiles >= model.maxTiles ? "all tiles" : `at most ${maxTiles} ${maxTiles === 1 ? "tile" : "tiles"}`;
     const fewer = [

@@ -5,7 +5,7 @@ import type { Sa2vaConfig } from "../model/config.ts";
 import { languageLinears } from "../model/language/language-families.ts";
 import type { StorageChoice } from "../model/weights/storage-choice.ts";
 import { bytesText } from "./bytes-text.ts";
-import { groupShape, settingChanges } from "./fit.ts";
+import { groupShape, type RowShape, settingChanges } from "./fit.ts";
 
 const F32 = 4;
 
@@ -15,9 +15,9 @@ interface StepArray {
   readonly bytes: number;
 }
 
-/** The kinds of array that grow with the settings, largest first. @param clips whether rows are clips */
-export function stepArrays(model: Sa2vaConfig, config: LabConfig, clips = false): readonly StepArray[] {
-  const shape = groupShape(model, config, clips);
+/** The kinds of array that grow with the settings, largest first. */
+export function stepArrays(model: Sa2vaConfig, config: LabConfig, rows: RowShape = {}): readonly StepArray[] {
+  const shape = groupShape(model, config, rows);
   const [captions, masks] = [samples(config, "text"), samples(config, "mask")];
   const together = Math.min(config.groupsAtOnce || shape.groups, shape.groups);
   const { language, sam2 } = model;
@@ -57,9 +57,9 @@ export function bindingProblem(
   config: LabConfig,
   choice: StorageChoice,
   binding: number,
-  clips = false,
+  rows: RowShape = {},
 ): string | null {
-  const largest = (settings: LabConfig): StepArray => stepArrays(model, settings, clips)[0] as StepArray;
+  const largest = (settings: LabConfig): StepArray => stepArrays(model, settings, rows)[0] as StepArray;
   const { what, bytes } = largest(config);
   if (bytes <= binding) return null;
   const found = settingChanges(config, choice).find(({ values }) => largest({ ...config, ...values }).bytes <= binding);

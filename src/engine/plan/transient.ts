@@ -29,6 +29,8 @@ interface Copies {
    */
   readonly beside: number;
   readonly logit: number;
+  /** Arrays of logits at every token of a supervised caption and its question. */
+  readonly taught: number;
   /**
    * Arrays of the mask decoder in units of its finest grid times the decoder's width; `found` applies without a
    * gradient.
@@ -55,7 +57,8 @@ const POOLED: Copies = {
   recompute: 1.45,
   beside: 1,
   logit: 4,
-  decoder: 8,
+  taught: 11,
+  decoder: 10,
   found: 4.8,
   prefill: 2,
   tower: 40,
@@ -70,10 +73,25 @@ const LEAST_PICTURE = 2 ** 16;
 const MASK_BYTES = (3 * F32) / 16;
 
 /** Score arrays of an attention that differentiates with respect to its mask. */
-const SOFT_SCORES = 5.5;
+const SOFT_SCORES = 7;
+/** What keys and values of the picture add to the questions behind it. */
+const BEHIND = 1.1;
+/** Share of a soft mask's pass that every group holds where other passes are recomputed; the rest one group at a time needs. */
+const SOFT_KEPT = 0.55;
+/** Arrays at a picture's size while its soft mask is made and differentiated. */
+const SOFT_MAPS = 5;
 
 /** Without free buffers: measured at the widths of Sa2VA-1B. */
-const USED: Copies = { ...POOLED, token: 1.8, recompute: 1.7, beside: 0, decoder: 5.6, found: 1.6, tower: 11.2 };
+const USED: Copies = {
+  ...POOLED,
+  taught: 7,
+  token: 1.8,
+  recompute: 1.7,
+  beside: 0,
+  decoder: 5.6,
+  found: 1.6,
+  tower: 11.2,
+};
 
 /** Bytes of a pass: the buffers it uses and the free buffers it leaves, which the pool bounds. */
 function withFree(bytes: (copies: Copies) => number): number {
@@ -86,6 +104,10 @@ export interface GroupShape {
   readonly tiles: number;
   /** Frames of a clip, each with separate maps and masks; 1 for a picture. */
   readonly frames: number;
+  /** Tokens of the longest caption of the rows. */
+  readonly captionTokens: number;
+  /** Tokens of a question for a mask with the longest phrase, and of its answer up to [SEG], without the picture. */
+  readonly phraseTokens: number;
   /** Tokens before the first sampled one. */
   readonly promptTokens: number;
   readonly rollouts: number;
@@ -119,6 +141,8 @@ interface TransientOptions {
   readonly groupsAtOnce: number;
   readonly captions: boolean;
   readonly masks: boolean;
+  /** Whether both tasks of one row at a time are learned from its caption and mask, without rollouts. */
+  readonly supervised: boolean;
 }
 
 export interface TransientForecast {
@@ -178,12 +202,17 @@ export function transientForecast(
   const captions = options.captions
     ? withFree((copies) => atOnce * captionBytes(config, shape, rows, options, copies))
     : 0;
+  const asked = shape.tiles * config.tokensPerTile + shape.phraseTokens;
+  const soft = options.recompute ? SOFT_KEPT * atOnce + 1 - SOFT_KEPT : atOnce;
   const masks = options.masks
     ? withFree(
-        (copies) => atOnce * (maskBytes(config, shape, options, copies) + softBytes(config, shape, options, copies)),
+        (copies) =>
+          atOnce * maskBytes(config, { ...shape, promptTokens: asked }, options, copies) +
+          soft * softBytes(config, shape, options, copies),
       )
     : 0;
-  const activations = Math.max(captions, masks);
+  const taught = options.supervised ? withFree((copies) => taughtBytes(config, shape, options, copies)) : 0;
+  const activations = options.supervised ? taught : Math.max(captions, masks);
   const together = Math.min(options.groupsAtOnce || groups, groups);
   const tokens = together * Math.max(promptTokens, options.masks ? described * tailTokens : 0);
   const prompts = F32 * POOLED.prefill * tokens * tokenFloats(config, options.rank);
@@ -196,6 +225,18 @@ export function transientForecast(
     Math.max(options.captions ? shape.rollouts : 0, options.masks ? described : 0) * groups * shape.frames;
   const bits = MASK_BYTES * Math.max(LEAST_PICTURE, tileSize ** 2) * masksRead;
   const answering = Math.max(cache + prompts, decoded);
+  if (options.supervised) {
+    const sampling = BESIDE + towers;
+    return {
+      features: picture,
+      cache: 0,
+      activations,
+      towers,
+      answering: 0,
+      sampling,
+      learning: sampling - towers + picture + taught,
+    };
+  }
   return {
     features,
     cache,
@@ -245,17 +286,43 @@ export function maskBytes(
   return F32 * (copies.recompute * prompt + decoder + language.layers * shape.promptTokens * width);
 }
 
+/**
+ * Both tasks of one row on one tape, also where one of them has no weight: the picture, and behind it the question with
+ * the caption and the question with the phrase, then the logits of the former and the mask decoder.
+ */
+function taughtBytes(
+  config: Sa2vaConfig,
+  shape: GroupShape,
+  options: Pick<TransientOptions, "rank" | "recompute" | "blocks">,
+  copies: Copies,
+): number {
+  const { language, sam2 } = config;
+  const prefix = shape.tiles * config.tokensPerTile;
+  const caption = shape.promptTokens - prefix + shape.captionTokens;
+  const phrase = shape.phraseTokens;
+  const block = [
+    blockFloats(config, prefix, prefix, 1, options, copies),
+    ...[caption, phrase].map((tokens) => blockFloats(config, tokens, prefix + tokens, 1, options, copies)),
+  ].reduce((sum, floats) => sum + BEHIND * floats, 0);
+  const logits = copies.taught * caption * language.vocabSize;
+  const decoder = copies.decoder * (sam2.imageSize / 4) ** 2 * sam2.hiddenDim;
+  if (!options.recompute) return F32 * (language.layers * block + logits + decoder);
+  const width = language.hiddenSize + 2 * language.kvHeads * language.headSize;
+  return F32 * (copies.recompute * block + logits + decoder + language.layers * (prefix + caption + phrase) * width);
+}
+
 /** Likelihood of a caption through a soft mask: no block is recomputed, and every attention keeps its scores. */
 function softBytes(
   config: Sa2vaConfig,
-  { softTokens, newTokens }: GroupShape,
+  { softTokens, captionTokens }: GroupShape,
   { rank }: Pick<TransientOptions, "rank">,
   copies: Copies,
 ): number {
   if (softTokens === 0) return 0;
   const { layers, heads, vocabSize } = config.language;
   const block = copies.token * softTokens * tokenFloats(config, rank) + SOFT_SCORES * heads * softTokens ** 2;
-  return F32 * (layers * block + copies.logit * newTokens * vocabSize);
+  const maps = SOFT_MAPS * Math.max(LEAST_PICTURE, config.tileSize ** 2);
+  return F32 * (layers * block + copies.logit * captionTokens * vocabSize + maps);
 }
 
 /** Elements per token of a decoder block, each array counted once. */

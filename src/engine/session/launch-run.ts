@@ -16,7 +16,7 @@ import { drawnRows, type PreparedRun } from "../rl/run/start/prepare-run.ts";
 import { storedState } from "../rl/run/start/stored-state.ts";
 import { Trainer } from "../rl/run/trainer.ts";
 import type { KernelForms } from "./kernel-forms.ts";
-import { reachedLimits } from "./plan.ts";
+import { reachedLimits, rowLengths } from "./plan.ts";
 
 /** The session as its run uses it. */
 export interface RunOwner {
@@ -100,17 +100,20 @@ export function launchRun(owner: RunOwner, opened: Lab, prepared: PreparedRun, f
  */
 function plannedRows({ model, device, rows }: Lab, { folder }: Run): RowSource {
   const pictures = new Map<string, PictureSize>();
+  const captions = new Set<string>();
   const plan = (clips: boolean): void => {
     const { software } = device.report;
     const reached = reachedLimits(model.config, [...pictures.values()]);
-    setPlannedBytes(forecast(reached, folder.manifest().config, model.storage, null, software, clips).peak);
+    const shape = { clips, ...rowLengths(model, [...captions]) };
+    setPlannedBytes(forecast(reached, folder.manifest().config, model.storage, null, software, shape).peak);
   };
   plan(false);
   return async (index) => {
     const row = await rows(index);
-    const { frames, height, width } = row.summary;
+    const { frames, height, width, caption } = row.summary;
     const size = { height: height / (frames ?? 1), width };
     pictures.set(Object.values(size).join("x"), size);
+    captions.add(caption);
     plan(frames !== undefined);
     return row;
   };

@@ -24,10 +24,13 @@ import {
   fittingSettings,
   forecast,
   nominalGigabytes,
+  type RowShape,
 } from "../plan/fit.ts";
 import { bindingProblem } from "../plan/largest-array.ts";
 import { NO_CAPTIONER } from "../policy/caption-likelihood.ts";
 import type { Lab } from "../rl/run/lab.ts";
+import { fittedCaption } from "../policy/fit-caption.ts";
+import { captionPrompt, segmentPrompt } from "../policy/prompts.ts";
 import { settingBlockers } from "../rl/run/start/blockers.ts";
 import { asksCaptioner } from "../rl/run/start/captioner.ts";
 import { adapterBlocker, type ShapedTrainable, trainableOf } from "../rl/run/start/run-facts.ts";
@@ -52,13 +55,25 @@ export function reachedLimits(model: Sa2vaConfig, pictures: readonly PictureSize
   return pictures.length === 0 ? model : visionFamily(model).reached(model, pictures);
 }
 
+/** Lengths in a model's own tokens: of the words around a picture and its region, and of the longest of these captions as an answer and as a phrase. */
+export function rowLengths(model: Sa2vaModel, captions: readonly string[] = []): Omit<RowShape, "clips"> {
+  const picture = { tiles: 1, grid: { rows: 1, cols: 1 } };
+  const words = captionPrompt(model, picture, new Uint8Array(1).fill(1)).ids.length - 2;
+  if (captions.length === 0) return { words };
+  const longest = (lengthOf: (caption: string) => number): number => Math.max(...captions.map(lengthOf));
+  return {
+    words,
+    captionTokens: longest((caption) => fittedCaption(model, caption, words).made.ids.length),
+    phraseTokens: longest((caption) => segmentPrompt(model, picture, caption).forcedIds.length - 1),
+  };
+}
+
 /**
  * The preset for real checkpoints at the largest sizes that fit.
  * @param model with the limits that the open rows reach
  * @param held storage to prefer
  * @param gigabytes of the GPU; 0 if unknown
  * @param bytes of the weight files
- * @param clips whether rows are clips
  * @returns null for a small model, and for one that no GPU of this size can train
  */
 export function fittedSettings(
@@ -67,12 +82,12 @@ export function fittedSettings(
   held: StorageChoice,
   gigabytes: number,
   software: boolean,
-  clips = false,
+  rows: RowShape = {},
 ): (FittedSettings & Pick<FitChange, "choice">) | null {
   if (bytes <= LARGE_BYTES) return null;
   const assumed = gigabytes <= 0;
   const memory = assumed ? ASSUMED_GIGABYTES : gigabytes;
-  const found = fittingSettings(model, presetConfig("real"), held, budgetBytes(memory), software, clips);
+  const found = fittingSettings(model, presetConfig("real"), held, budgetBytes(memory), software, rows);
   if (found === null) return null;
   const { label, values, choice } = found;
   return { label, values: { ...values, gpuMemory: memory }, choice, gigabytes: memory, assumed };
@@ -139,9 +154,9 @@ export function planRun(lab: Lab, config: LabConfig, rows?: PlannedRows, rate?: 
     const own = tensors.filter((tensor) => tensor.block === block);
     return { block, tensors: own.map(({ path, shape }) => ({ path, shape })), parameters: count(own) };
   });
-  const clips = rows?.clips === true;
+  const shape = { clips: rows?.clips, ...rowLengths(model, rows?.captions) };
   const reached = reachedLimits(model.config, rows?.pictures);
-  const fit = fitReport(model, reached, config, rate, device.report.software, clips);
+  const fit = fitReport(model, reached, config, rate, device.report.software, shape);
   return {
     trainable,
     trainableParameters,
@@ -149,7 +164,7 @@ export function planRun(lab: Lab, config: LabConfig, rows?: PlannedRows, rate?: 
     checkpointBytes: 4 * F32 * trainableParameters,
     fit,
     problems: [
-      ...problemsOf(model, reached, config, device, clips),
+      ...problemsOf(model, reached, config, device, shape),
       ...startProblems(config, lab.adapters),
       ...fitProblems(fit),
     ],
@@ -174,18 +189,18 @@ function fitReport(
   config: LabConfig,
   rate: Throughput | undefined,
   blocks: boolean,
-  clips: boolean,
+  rows: RowShape,
 ): FitReport {
-  const { parts, held, peak, stepSeconds, group } = forecast(model, config, storage, rate ?? null, blocks, clips);
+  const { parts, held, peak, stepSeconds, group } = forecast(model, config, storage, rate ?? null, blocks, rows);
   const budget = budgetBytes(config.gpuMemory);
-  const single = fittingChanges(model, config, storage, budget, blocks, clips);
+  const single = fittingChanges(model, config, storage, budget, blocks, rows);
   const together =
-    peak <= budget || single.length > 0 ? null : fittingSettings(model, config, storage, budget, blocks, clips);
+    peak <= budget || single.length > 0 ? null : fittingSettings(model, config, storage, budget, blocks, rows);
   const changes = (together === null ? single : [together]).map(({ choice, ...change }) => ({
     ...change,
     reload: !sameStorage(choice, storage),
   }));
-  const fitted = fittedSettings(model, bytes, storage, config.gpuMemory, blocks, clips);
+  const fitted = fittedSettings(model, bytes, storage, config.gpuMemory, blocks, rows);
   const limit = Number.isFinite(budget) ? budget : null;
   return { parts, held, peak, budget: limit, fitted, changes, stepSeconds, group };
 }
@@ -234,7 +249,7 @@ function problemsOf(
   reached: Sa2vaConfig,
   config: LabConfig,
   device: EngineDevice,
-  clips: boolean,
+  rows: RowShape,
 ): string[] {
   const problems = settingBlockers(model, config).map(({ sentence }) => sentence);
   const binding = device.report.limits.maxStorageBufferBindingSize ?? Number.POSITIVE_INFINITY;
@@ -251,7 +266,7 @@ function problemsOf(
       `${largest.path} takes ${mebibytes(largest.bytes)}, but this adapter binds at most ${mebibytes(binding)} at once`,
     );
   }
-  const array = bindingProblem(reached, config, model.storage, binding, clips);
+  const array = bindingProblem(reached, config, model.storage, binding, rows);
   return array === null ? problems : [...problems, array];
 }
 

@@ -14,6 +14,7 @@ import {
   forecast,
   groupShape,
   nominalGigabytes,
+  type RowShape,
 } from "../../../src/engine/plan/fit.ts";
 import { bindingProblem, stepArrays } from "../../../src/engine/plan/largest-array.ts";
 import { trainableForecast, weightForecast } from "../../../src/engine/plan/weights.ts";
@@ -208,13 +209,13 @@ describe("from a drop to Start", () => {
   )("%s on %d GB (0: unknown), clips %s: the chosen sizes fit", (_, gigabytes, clips, model) => {
     const reached = reachedLimits(model, photographs);
     for (const software of [false, true]) {
-      const found = fittedSettings(reached, 4e9, ALL_F32, gigabytes, software, clips);
+      const found = fittedSettings(reached, 4e9, ALL_F32, gigabytes, software, { clips });
       const config = requireConfig(found?.values ?? {}, presetConfig("real"), "test");
       const budget = budgetBytes(config.gpuMemory);
       expect(budget).toBeLessThan(Number.POSITIVE_INFINITY);
-      const { peak } = forecast(reached, config, storageChoice(config), null, software, clips);
+      const { peak } = forecast(reached, config, storageChoice(config), null, software, { clips });
       expect(fitProblems({ peak, budget, changes: [] })).toEqual([]);
-      expect(bindingProblem(reached, config, storageChoice(config), 2 ** 30, clips)).toBeNull();
+      expect(bindingProblem(reached, config, storageChoice(config), 2 ** 30, { clips })).toBeNull();
       if (clips) continue;
       // Also where no rows are open yet.
       expect(fittedSettings(model, 4e9, ALL_F32, gigabytes, software)).not.toBeNull();
@@ -308,7 +309,7 @@ describe("the fit", () => {
   });
 
   it("counts the frames of clips", () => {
-    const of = (clipFrames: number) => forecast(large, { ...targets, clipFrames }, F16, null, false, true);
+    const of = (clipFrames: number) => forecast(large, { ...targets, clipFrames }, F16, null, false, { clips: true });
     // Three maps of every frame in f32, as in the cost table of docs/spec/video.md#13-cost.
     const { sam2, tokensPerTile, vision } = large;
     const maps = (64 ** 2 + 128 ** 2 + 256 ** 2) * sam2.hiddenDim * 4;
@@ -360,8 +361,8 @@ describe("the fit", () => {
 describe("the largest array of a step", () => {
   const LEAST = 128 * 2 ** 20;
   const sizes = { numGenerations: 8, groupsAtOnce: 1, maxTiles: 12 };
-  const problem = (model: typeof small, changes: Partial<LabConfig>, clips = false): string | null =>
-    bindingProblem(model, config({ ...sizes, ...changes }), F16, LEAST, clips);
+  const problem = (model: typeof small, changes: Partial<LabConfig>, rows: RowShape = {}): string | null =>
+    bindingProblem(model, config({ ...sizes, ...changes }), F16, LEAST, rows);
 
   it("is the MLP's hidden units of all tiles: of 4B more than the least binding that WebGPU allows, of 1B less", () => {
     expect(problem(small, {})).toBeNull();
@@ -375,7 +376,7 @@ describe("the largest array of a step", () => {
   it("grows with what is decoded together: prompts of masks, pictures, frames", () => {
     expect(problem(small, { maxTiles: 1, numGenerations: 32 })).toMatch(/mask decoder's finest maps of 32 prompts/);
     expect(problem(small, { maxTiles: 1, promptsPerStep: 4, groupsAtOnce: 0 })).toMatch(/One group at once$/);
-    expect(problem(small, { clipFrames: 5 }, true)).toMatch(/SAM2's finest maps .* no single change/);
+    expect(problem(small, { clipFrames: 5 }, { clips: true })).toMatch(/SAM2's finest maps .* no single change/);
     const three = { promptsPerStep: 3, accumulation: 1, groupsAtOnce: 0, maxTiles: 1 };
     const [first] = stepArrays(small, config({ ...sizes, ...three }));
     expect(first?.bytes).toBe(3 * 256 * 256 * Math.max(256, 8 * 32) * 4);
