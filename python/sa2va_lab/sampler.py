@@ -1,7 +1,7 @@
 """Draws tokens in double precision, in the lab's order of steps, with the filters of transformers."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +10,6 @@ from torch import Tensor
 
 _BLOCK = 512
 """Tokens whose running sum is computed only where a draw falls among them."""
-_STRIDE = 128
-"""One of so many weights is sorted to foretell where the lightest end."""
 
 Numbers = npt.NDArray[np.float64]
 
@@ -126,14 +124,14 @@ def _placed(weights: Tensor, u: Tensor) -> Tensor:
 
 
 class _Host:
-    """The same on the CPU, row by row in two buffers: memory of this size takes longer than its numbers."""
+    """The same on the CPU, row by row in one buffer: memory of this size takes longer than its numbers."""
 
     def __init__(self, sampler: Sampler, width: int) -> None:
         self._s, self._width = sampler, width
         # Whole blocks, without weight beyond the vocabulary.
         self._all: Numbers = np.zeros(-(-width // _BLOCK) * _BLOCK)
-        self._weights, self._room = self._all[:width], np.empty(width)
-        self._of: dict[str, Any] = {"weights": torch.from_numpy(self._weights), "room": torch.from_numpy(self._room)}
+        self._weights = self._all[:width]
+        self._shared = torch.from_numpy(self._weights)
 
     def draw(self, logits: Tensor, own: Tensor, u: float | None) -> tuple[int, float, int]:
         """Token, log-probability and clipped logits of a row; `own` are the logits with a penalty."""
@@ -155,7 +153,7 @@ class _Host:
     def _weigh(self, logits: Tensor) -> tuple[int, float]:
         """Writes probabilities up to a factor; returns the number of clipped logits and the largest score."""
         weights, guard = self._weights, self._s.guard
-        self._of["weights"].copy_(logits)
+        self._shared.copy_(logits)
         clips = 0
         if weights.max() > guard or weights.min() < -guard:
             clips = int((np.abs(weights) > guard).sum())
@@ -180,7 +178,7 @@ class _Host:
 
     def _keep(self, least: float) -> None:
         """Drops the weights below `least`."""
-        torch.threshold_(self._of["weights"], float(np.nextafter(least, 0.0)), 0.0)
+        torch.threshold_(self._shared, float(np.nextafter(least, 0.0)), 0.0)
 
     def _drop(self) -> None:
         weights, s = self._weights, self._s
@@ -207,32 +205,14 @@ class _Host:
         """
         The least weight that stays by top-p, and how many of those equal to it are dropped.
 
-        Only weights near the border are sorted. Every 128th foretells where it is; the exact sum below a place corrects
-        that, and another says whether the border lies between two places.
+        Leading bits order numbers in bins, of which only that of the border is sorted.
         """
-        whole, room = torch.from_numpy(weights), self._of["room"][: len(weights)]
-        total = float(whole.sum())
-        spare = (1 - self._s.top_p) * total
-
-        def lighter(value: float) -> float:
-            torch.ops.aten.threshold.out(whole, np.nextafter(value, 0.0), 0.0, out=room)
-            return total - float(room.sum())
-
-        sample = np.sort(weights[:: _STRIDE if len(weights) > 64 * _STRIDE else 1])
-        sums, end = np.cumsum(sample) * (len(weights) / len(sample)), len(sample) - 1
-        at = min(int(np.searchsorted(sums, spare)), end)
-        shift = lighter(sample[at]) - (sums[at - 1] if at else 0.0)
-        at, reach = min(int(np.searchsorted(sums, spare - shift)), end), 6
-        while True:
-            low, high = (sample[at - reach] if at >= reach else 0.0), sample[min(at + reach, end)]
-            high = np.inf if at + reach >= end else high
-            bits = self._room.view(np.bool_)
-            near = np.greater_equal(weights, low, out=bits[: len(weights)])
-            near &= np.less_equal(weights, high, out=bits[-len(weights) :])
-            inside = np.sort(np.compress(near, weights))
-            below = lighter(low) if low > 0 else 0.0
-            within = np.cumsum(inside) + below
-            if below <= spare and (high == np.inf or within[-1] > spare):
-                gone = min(int(np.searchsorted(within, spare, "right")), len(inside) - 1)
-                return float(inside[gone]), gone - int(np.searchsorted(inside, inside[gone]))
-            reach *= 8
+        bins = weights.view(np.int64) >> 44
+        bins -= bins.min()
+        sums = np.bincount(bins, weights).cumsum()
+        spare = (1 - self._s.top_p) * sums[-1]
+        at = min(int(np.searchsorted(sums, spare, "right")), len(sums) - 1)
+        inside = np.sort(np.compress(bins == at, weights))
+        within = inside.cumsum() + (sums[at - 1] if at else 0.0)
+        gone = min(int(np.searchsorted(within, spare, "right")), len(inside) - 1)
+        return float(inside[gone]), gone - int(np.searchsorted(inside, inside[gone]))
