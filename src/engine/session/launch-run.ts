@@ -96,15 +96,15 @@ export function launchRun(owner: RunOwner, opened: Lab, prepared: PreparedRun, f
 
 /**
  * The lab's rows, whose buffers may take what the plan of the run allows. Settings may become smaller during the run; the
- * rows show whether they are clips, and the sizes of their pictures.
+ * rows show whether they are clips, the sizes of their pictures and the lengths of their captions.
  */
 function plannedRows({ model, device, rows }: Lab, { folder }: Run): RowSource {
   const pictures = new Map<string, PictureSize>();
-  const captions = new Set<string>();
+  let lengths = rowLengths(model);
   const plan = (clips: boolean): void => {
     const { software } = device.report;
     const reached = reachedLimits(model.config, [...pictures.values()]);
-    const shape = { clips, ...rowLengths(model, [...captions]) };
+    const shape = { clips, ...lengths };
     setPlannedBytes(forecast(reached, folder.manifest().config, model.storage, null, software, shape).peak);
   };
   plan(false);
@@ -113,7 +113,12 @@ function plannedRows({ model, device, rows }: Lab, { folder }: Run): RowSource {
     const { frames, height, width, caption } = row.summary;
     const size = { height: height / (frames ?? 1), width };
     pictures.set(Object.values(size).join("x"), size);
-    captions.add(caption);
+    const { captionTokens = 0, phraseTokens = 0, words } = rowLengths(model, [caption]);
+    lengths = {
+      words,
+      captionTokens: Math.max(lengths.captionTokens ?? 0, captionTokens),
+      phraseTokens: Math.max(lengths.phraseTokens ?? 0, phraseTokens),
+    };
     plan(frames !== undefined);
     return row;
   };
