@@ -59,6 +59,9 @@ export function StepStrip({ groups }: { readonly groups: readonly GroupRecord[] 
       }),
     [groups],
   );
+  // Cards that were shown before they had rewards stay where they are.
+  const early = useRef(new Set<string>());
+  for (const group of newest) if (group.unfinished) early.current.add(placeOfGroup(group));
   if (newest.length === 0) return null;
   return (
     <section className={`grid gap-3 ${styles.strip}`} data-testid="live-strip" aria-label="Newest groups">
@@ -66,7 +69,7 @@ export function StepStrip({ groups }: { readonly groups: readonly GroupRecord[] 
         <GroupCards
           key={group.loop}
           group={group}
-          rollouts={sortRollouts(group.rollouts, "reward")}
+          rollouts={sortRollouts(group.rollouts, early.current.has(placeOfGroup(group)) ? "index" : "reward")}
           layers={GIVEN_AND_ANSWER}
           withStep
         />
@@ -74,6 +77,8 @@ export function StepStrip({ groups }: { readonly groups: readonly GroupRecord[] 
     </section>
   );
 }
+
+const placeOfGroup = ({ step, loop, group }: GroupRecord): string => `${step} ${loop} ${group}`;
 
 /** Cards in a row, at most `most`, so that rows are equally long. */
 function perRow(count: number, most: number): number {
