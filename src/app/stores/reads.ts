@@ -11,6 +11,8 @@ export interface Read<T> {
   /** Words, each followed by a space, so that one key begins another only at a word. */
   readonly key: string;
   readonly read: () => Promise<T>;
+  /** Whether only the page's events change it; else it is read again when it comes into view, as another tab may have written. */
+  readonly lasting?: true;
 }
 
 /** The list of runs, and the parts of one. */
@@ -96,6 +98,7 @@ export function useRead<T>(read: Read<T> | null): ReadState<T> {
     (changed: () => void) => {
       if (read === null) return () => undefined;
       const entry = entryOf(read);
+      if (entry.users.size === 0 && read.lasting !== true) entry.fresh = false;
       entry.users.add(changed);
       refresh(entry);
       return () => void entry.users.delete(changed);

@@ -36,6 +36,7 @@ export const readRun = (id: string): Read<Omit<StoredRun, "metrics">> => ({
 export const readGroups = (id: string, step: number): Read<readonly GroupRecord[]> => ({
   key: readKey("groups", id, step),
   read: () => lab().data.runGroups(id, step),
+  lasting: true,
 });
 
 /** Held-out evaluations, oldest first. */
