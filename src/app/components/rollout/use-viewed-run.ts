@@ -211,8 +211,14 @@ const NONE: readonly StoredEvaluation[] = [];
 /** Held-out evaluations of a run as they are computed. Earlier results stay when a read fails. */
 export function useEvaluations(run: ViewedRun | null): Evaluations {
   const read = useRead(run === null ? null : readEvaluations(run.runId));
-  const best = useRead(run === null ? null : readRun(run.runId)).last?.run.best ?? null;
-  return { list: read.last ?? NONE, best, loading: run === null || read.loading, problem: read.problem };
+  // A run that is not there has no evaluations either.
+  const { last, loading, problem } = useRead(run === null ? null : readRun(run.runId));
+  return {
+    list: read.last ?? NONE,
+    best: last?.run.best ?? null,
+    loading: run === null || read.loading || loading,
+    problem: read.problem ?? problem,
+  };
 }
 
 /** Whether exactly the rows of a run are open; null while unknown. */
