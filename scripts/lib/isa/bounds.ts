@@ -39,12 +39,12 @@ export const BOUNDS: Readonly<Record<ProgramClass, Bounds>> = {
   "packed gradient of middle tiles in f16": bounds(1.1, 0.04),
   "packed product of small tiles": bounds(0.78, 0.02),
   "packed gradient of small tiles": bounds(0.75, 0.02),
-  "packed product of small tiles in f16": bounds(0.95, 0.02),
-  "packed gradient of small tiles in f16": bounds(0.9, 0.02),
+  "packed product of small tiles in f16": bounds(1.05, 0.02),
+  "packed gradient of small tiles in f16": bounds(1, 0.02),
   "packed product of few rows": bounds(0.14, 0),
   "packed product in subgroup matrices": bounds(0, 0.5),
-  attention: { ...bounds(0.85, 0.01), nvidia: 0.75 },
-  "attention gradient": { ...bounds(0.88, 0.01), nvidia: 0.7 },
+  attention: { ...bounds(0.85, 0.02), nvidia: 0.75 },
+  "attention gradient": { ...bounds(0.88, 0.02), nvidia: 0.7 },
   "decode product": bounds(0.14, 0, 2),
   other: bounds(0, 0),
 };
@@ -80,7 +80,7 @@ const FEW_WAVES = 2;
 /** Programs that do not keep a bound of their class, with the reason. */
 const EXCEPTIONS: readonly {
   readonly programs: RegExp;
-  readonly of: "share on NVIDIA's cards" | "spills on Apple's cards" | "waves";
+  readonly of: "share on NVIDIA's cards" | "spills on AMD's and Apple's cards" | "spills on Apple's cards" | "waves";
   readonly why: string;
 }[] = [
   {
@@ -94,7 +94,12 @@ const EXCEPTIONS: readonly {
     why: "NVIDIA's cards have this form: a thread computes 8 × 4 scores, or 4 × 4 of a gradient, in the registers of two others",
   },
   {
-    programs: /^lab-attention-tiles-(?:64-64-|grad-\w+-32-64-4-|(?:32-64|grad-\w+-16-32-2)-(?:18|20|24|32))/,
+    programs: /^lab-attention-tiles-(?:64-64|grad-\w+-32-64-4)-/,
+    of: "spills on AMD's and Apple's cards",
+    why: "NVIDIA's cards have this form",
+  },
+  {
+    programs: /^lab-attention-tiles-(?:32-64|grad-\w+-16-32-2)-(?:18|20|24|32)/,
     of: "spills on Apple's cards",
     why: "their built-in forms pass over 64 keys with heads of 64 only, and over 32 with wider ones",
   },
@@ -116,7 +121,9 @@ export function failuresOf({ family, programs }: Compilation): string[] {
     const waves = Math.ceil((excepted("waves") ? FEW_WAVES : bounds.waves) * FAMILIES[family].waves);
     const found: string[] = [];
     if (error !== null) return [`${family}: ${name} does not compile: ${error}`];
-    const spilling = driver === "honeykrisp" && excepted("spills on Apple's cards");
+    const spilling =
+      (driver !== "nvk" && excepted("spills on AMD's and Apple's cards")) ||
+      (driver === "honeykrisp" && excepted("spills on Apple's cards"));
     if (!spilling && (program.spills > 0 || program.scratch > 0))
       found.push(`spills ${program.spills} registers, ${program.scratch} B`);
     if (program.waves < waves) found.push(`has ${program.waves} waves per SIMD, not ${waves}`);
@@ -189,7 +196,10 @@ clamped indices, and words read from workgroup memory, per multiply-add. Source:
 decide otherwise. The bounds that a test asserts are in \`scripts/lib/isa/bounds.ts\`. Exceptions:
 
 ${Object.entries(BELOW_AIM)
-  .map(([kind, why]) => `- share of class "${kind}", ${BOUNDS[kind as ProgramClass].share} where ${aimOf(kind as ProgramClass)} is the aim: ${why}.`)
+  .map(
+    ([kind, why]) =>
+      `- share of class "${kind}", ${BOUNDS[kind as ProgramClass].share} where ${aimOf(kind as ProgramClass)} is the aim: ${why}.`,
+  )
   .join("\n")}
 ${EXCEPTIONS.map(({ programs, of, why }) => `- ${of}, \`${programs.source}\`: ${why}.`).join("\n")}
 
