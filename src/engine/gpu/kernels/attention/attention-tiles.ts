@@ -18,8 +18,8 @@ import type { AttentionForm, Inputs, Sizes } from "./attention-runs.ts";
 // take a few vectors of all its rows at a time, sums all vectors of a few of its rows. What a wave needs of workgroup
 // memory decides how many run at once, so scores stay in registers and pass through memory 16 rows of the other side at
 // a time. Threads are down × 16: a thread row has adjacent rows, and thread column tx has rows tx + 16 j of the other side,
-// and vectors tx + 16 j of the sums. Forward: one thread per row finds its largest score, and sums are
-// rescaled where it grows. Gradient: scores and weights are recomputed from the stored statistics, so that each gradient
+// and vectors tx + 16 j of the sums. Forward: one thread per row finds its largest score, and sums are rescaled where it
+// grows. Gradient: scores and weights are recomputed from the stored statistics, so that each gradient
 // has one writer. Scores are logarithms to base 2, and so is the stored largest one: a card computes powers of 2. f32, in
 // order of keys or queries, no atomics.
 
@@ -41,6 +41,10 @@ const groupsOf = ({ vectors }: Shape): number => Math.ceil(vectors / ACROSS);
 
 /** Elements of `weights` from a row of the other side to the next, so that threads access different banks. */
 const pitchOf = ({ held }: Shape): number => held + 4;
+
+/** Stores a value of each row of a thread, in its column. */
+const store = (shape: Shape, value: (r: number) => string): string =>
+  each(rowsOf(shape), (r) => `weights[tx * ${pitchOf(shape)}u + ty + ${r}u] = ${value(r)};`);
 
 const thread = (shape: Shape): string => `
       let tx = local.x % ${ACROSS}u;
@@ -67,7 +71,7 @@ const RANGES = {
     }`,
 } as const;
 
-/** The score of a product to base 2. `at` is the position of its mask, without the head's. */
+/** The score of a product to base 2. `at` is the position of its mask. */
 const scoreCode = (masked: boolean, product: string, at: string): string =>
   masked ? `factor * ${product} + LOG2E * mask[${at}]` : `factor * ${product}`;
 
@@ -152,7 +156,7 @@ function addRows(
   const part = (c: number, at: number): string => {
     const place = [base, `${from} + ${ACROSS * c + at}u`, end] as const;
     return `
-        ${at > 0 ? "" : each(rows, (r) => `weights[tx * ${pitch}u + ty + ${r}u] = ${weight(r, c)};`)}
+        ${at > 0 ? "" : store(shape, (r) => weight(r, c))}
         ${shared(shape, lines, vectors, (line, vector) => `other[${line} * ${vectors}u + ${vector}] = ${array}[${placeOf(shape, place, line, vector)}];`)}
         workgroupBarrier();
         for (var i = 0u; i < ${bound(lines, "heads")}; i++) {
@@ -169,7 +173,7 @@ const arrays = (shape: Shape, own: readonly string[]): string => `
       var<workgroup> other: array<vec4f, ${PASSED}>;
       var<workgroup> weights: array<f32, ${ACROSS * pitchOf(shape)}>;`;
 
-/** Per row of a thread: `from` and `span` tell whether it sees a row of the other side, as `sees`. */
+/** Per row of a thread, what `sees` reads. */
 const rangesOf = (shape: Shape): string =>
   each(
     rowsOf(shape),
@@ -177,6 +181,7 @@ const rangesOf = (shape: Shape): string =>
       let range${r} = range(start + ty + ${r}u);
       let from${r} = tx - range${r}.x;`,
   );
+/** Whether row r of a thread sees the row of its column c; one comparison, because what lies before the range wraps. */
 const sees = (r: number, c: number): string => `(at + ${ACROSS * c}u + from${r} < range${r}.y)`;
 
 /** The loop over tiles that some row of the workgroup sees. */
@@ -189,9 +194,7 @@ export function tiledForward({ queries, keys }: AttentionTiles, vectors: number,
   const shape: Shape = { held: queries, down: 8, passed: keys, vectors };
   const [rows, columns, groups] = [rowsOf(shape), columnsOf(shape), groupsOf(shape)];
   const seenKeys = ["keyBase", "at", "last"] as const;
-  /** Stores a value of each row of a thread; those of a row are joined by its owner. */
-  const store = (value: (r: number) => string): string =>
-    each(rows, (r) => `weights[tx * ${pitchOf(shape)}u + ty + ${r}u] = ${value(r)};`);
+  /** What the threads of a row have stored, joined by its owner. */
   const joined = (by: (a: string, b: string) => string): string => {
     const stored = Array.from({ length: ACROSS }, (_, n) => `weights[${n * pitchOf(shape)}u + local.x]`);
     const halves = (parts: readonly string[]): string =>
@@ -223,7 +226,7 @@ export function tiledForward({ queries, keys }: AttentionTiles, vectors: number,
         `
         ${dots(shape, "s", "own", "k", seenKeys)}
         ${each(rows, (r) => each(columns, (c) => `s${r}_${c} = select(${HIDDEN}, ${scoreCode(masked, `s${r}_${c}`, `above${r} + (at + ${ACROSS * c}u) * u.maskKey`)}, ${sees(r, c)});`))}
-        ${store((r) => Array.from({ length: columns }, (_, c) => `s${r}_${c}`).reduce((a, b) => `max(${a}, ${b})`))}
+        ${store(shape, (r) => Array.from({ length: columns }, (_, c) => `s${r}_${c}`).reduce((a, b) => `max(${a}, ${b})`))}
         workgroupBarrier();
         if (local.x < ${queries}u) {
           let next = max(top, ${joined((a, b) => `max(${a}, ${b})`)});
@@ -241,7 +244,7 @@ export function tiledForward({ queries, keys }: AttentionTiles, vectors: number,
         )}
         ${addRows(shape, "o", (r, c) => `s${r}_${c}`, "v", seenKeys)}`,
       )}
-      ${store((r) => `sum${r}`)}
+      ${store(shape, (r) => `sum${r}`)}
       workgroupBarrier();
       if (local.x < ${queries}u) {
         let inverse = 1.0 / ${joined((a, b) => `(${a} + ${b})`)};
