@@ -128,7 +128,9 @@ it.each([
   expect(fitting).toEqual(names.filter((form) => form !== "narrow"));
   const run = (...[q, k, v, hidden]: Tensor[]): Tensor =>
     attention(q as Tensor, k as Tensor, v as Tensor, 0.3, hidden, causal);
-  await eachForm([...fitting, "runs on tiles"], run, inputs, mask);
+  // The largest tile has the code of the others; without a mask, it compiles longest on a software adapter.
+  const forms = masked ? fitting : fitting.filter((form) => form !== "tiles-64-64");
+  await eachForm([...forms, "runs on tiles"], run, inputs, mask);
 });
 
 it("the tuner fills an empty table, stops when asked, and a run keeps its table and resumes with it", async () => {
