@@ -11,6 +11,7 @@ import { CHECK_SETTINGS, readStep, takeSteps } from "../../../bench/made-up/step
 import { requireConfig } from "../../../src/engine/config/parse.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import { LabError } from "../../../src/engine/errors.ts";
+import { K_RUN } from "../../../src/engine/gpu/packed/half.ts";
 import { gpuCounts } from "../../../src/engine/gpu/runtime/counters.ts";
 import { waitsCounted, workCounted } from "../../../src/engine/gpu/runtime/work-budget.ts";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
@@ -139,7 +140,7 @@ try {
   const shares = [...pipelines.values()].map(({ name, log: text }) => {
     const [found] = readLog(text);
     const steps = /(?:matmul|ward)-tiles-\d+-\d+-(\d+)-/.exec(name)?.[1];
-    const trips = steps === undefined ? undefined : { load: 1, multiply: Number(steps) };
+    const trips = steps === undefined ? undefined : { load: 1, multiply: Number(steps) / K_RUN };
     const work = found && workOf(found.assembly, trips);
     return [name, work ? work.multiplyAdds / Math.max(1, work.vector) : 0] as const;
   });
