@@ -31,6 +31,8 @@ export default defineConfig(({ command, mode }) => ({
     alias: command === "build" ? [CORE_ONLY] : [],
   },
   worker: { format: "es", plugins: () => [mode === "core" && NO_PLUGINS, notices.worker] },
+  // Loaded on demand; without this its first use in development reloads the page.
+  optimizeDeps: { include: ["recharts"] },
   build: { target: "es2023", chunkSizeWarningLimit: 2500, sourcemap: false },
   server: { headers: pageHeaders(true) },
   preview: { headers: pageHeaders(false) },
