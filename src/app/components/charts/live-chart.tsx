@@ -102,7 +102,6 @@ export function LiveChart(props: LiveChartProps): ReactNode {
         logarithmic,
         range: spec.range,
         levels: spec.levels ?? [],
-        band: spec.band === true,
         width: Math.max(120, element.clientWidth),
         height,
         sync,

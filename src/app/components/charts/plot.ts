@@ -270,7 +270,6 @@ interface PlotSettings extends ChartView {
   readonly logarithmic: boolean;
   readonly range: readonly [number, number] | undefined;
   readonly levels: readonly Level[];
-  readonly band: boolean;
   readonly width: number;
   readonly height: number;
   /** Charts with the same name share cursor and zoom. */
@@ -367,7 +366,6 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
           : []),
       ],
       series,
-      bands: settings.band ? [{ series: [3, 2], fill: `${colours[0]}24` }] : [],
       hooks: {
         draw: [
           (drawn) => drawLevels(drawn, settings.levels, ink.axis),

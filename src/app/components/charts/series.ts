@@ -69,8 +69,6 @@ export interface ChartSpec {
   /** Ends that the room around the values does not pass, such as 0 and 1 of a share; the scale where values differ by rounding only. */
   readonly range?: readonly [number, number];
   readonly levels?: readonly Level[];
-  /** Whether the second and third series are the ends of an interval, which is filled. */
-  readonly band?: boolean;
   /** Whether each line is another run. */
   readonly runs?: boolean;
   /** The metric, if the user added this chart. */
