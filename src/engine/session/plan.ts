@@ -28,9 +28,9 @@ import {
 } from "../plan/fit.ts";
 import { bindingProblem } from "../plan/largest-array.ts";
 import { NO_CAPTIONER } from "../policy/caption-likelihood.ts";
-import type { Lab } from "../rl/run/lab.ts";
 import { fittedCaption } from "../policy/fit-caption.ts";
 import { captionPrompt, segmentPrompt } from "../policy/prompts.ts";
+import type { Lab } from "../rl/run/lab.ts";
 import { settingBlockers } from "../rl/run/start/blockers.ts";
 import { asksCaptioner } from "../rl/run/start/captioner.ts";
 import { adapterBlocker, type ShapedTrainable, trainableOf } from "../rl/run/start/run-facts.ts";

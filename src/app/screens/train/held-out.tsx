@@ -1,5 +1,5 @@
 /** The tab Held-out: scores of rows that never train, and the rows behind them. */
-import { type ReactNode, useMemo, useState } from "react";
+import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
 import { createPortal } from "react-dom";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import { differenceText, fewPicturesText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
@@ -14,9 +14,6 @@ import type { EvalReport, StoredEvaluation } from "../../../engine/runs/evaluati
 import { baselineIn, countChanges, type RowPair, rowPairs } from "../../../engine/runs/library/run-result.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
-import { LiveChart } from "../../components/charts/live-chart.tsx";
-import type { ChartView } from "../../components/charts/plot.ts";
-import type { ChartSpec, MetricSource } from "../../components/charts/series.ts";
 import { type EvalMetricText, evalTexts } from "../../components/held-out-texts.ts";
 import { PluginPanels } from "../../components/place/place.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
@@ -25,7 +22,7 @@ import { useEvaluations, useRowsOpen, type ViewedRun } from "../../components/ro
 import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
-import { Empty } from "../../components/ui/panel/panel.tsx";
+import { Empty, ErrorBoundary } from "../../components/ui/panel/panel.tsx";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { counted, fixed } from "../../styles/format.ts";
@@ -121,6 +118,8 @@ function EvalRows(props: {
   );
 }
 
+const EvalCurve = lazy(() => import("./eval-curve.tsx"));
+
 /**
  * Held-out evaluations of a run: fixed rows, fixed seeds, each evaluation paired with the first.
  * @param props.step the evaluated step of the time line; null without any
@@ -176,7 +175,13 @@ export function HeldOut(props: {
           />
         ))}
       </fieldset>
-      {list.length > 1 && <EvalCurve list={list} metric={metric} title={text.title} step={report.step} />}
+      {list.length > 1 && (
+        <ErrorBoundary>
+          <Suspense fallback={<div className={`p-2 framed round-l ${styles.curve}`} />}>
+            <EvalCurve list={list} metric={metric} title={text.title} step={report.step} />
+          </Suspense>
+        </ErrorBoundary>
+      )}
       <div className="row wrap gap-2-4 between">
         <p className="muted">{text.help}</p>
         <OverlayControls />
@@ -214,53 +219,6 @@ function EvaluateNow(): ReactNode {
     </p>
   );
 }
-
-/** The mean of a score at each evaluation with its 95 % interval; a click shows the evaluation. */
-function EvalCurve(props: {
-  readonly list: readonly StoredEvaluation[];
-  readonly metric: ScoreId;
-  readonly title: string;
-  /** Step of the evaluation that is shown. */
-  readonly step: number;
-}): ReactNode {
-  const { list, metric, title, step } = props;
-  const [spec, source] = useMemo(() => {
-    const scores = list.flatMap(({ report }) => {
-      const score = scoreOf(report, metric);
-      return score === null ? [] : [{ step: report.step, ...score }];
-    });
-    const steps = scores.map((score) => score.step);
-    const line = { loop: null, colour: 0, decimals: 3 } as const;
-    const series = (["mean", "low", "high"] as const).map((name) => {
-      return { ...line, metrics: [name], label: ENDS[name], dash: name === "mean" ? [] : [2, 3] };
-    });
-    return [
-      { id: "evaluations", title, series, band: true } satisfies ChartSpec,
-      {
-        steps,
-        xs: steps,
-        names: Object.keys(ENDS),
-        column: (name) => scores.map((score) => score[name as keyof typeof ENDS]),
-        isMissing: () => false,
-        subscribe: () => () => undefined,
-      } satisfies MetricSource,
-    ] as const;
-  }, [list, metric, title]);
-  return (
-    <LiveChart
-      spec={spec}
-      source={source}
-      view={PLAIN}
-      sync="evaluations"
-      step={step}
-      height={190}
-      onPick={(at) => navigate({ step: at })}
-    />
-  );
-}
-
-const ENDS = { mean: "mean", low: "95 % from", high: "to" } as const;
-const PLAIN: ChartView = { smoothing: 0, axis: "step" };
 
 /** The scores that an evaluation has. A reward that equals the score of its loop is shown once, under that name. */
 function distinctTexts(report: EvalReport): readonly EvalMetricText[] {

@@ -1,0 +1,105 @@
+import { type ReactNode, useMemo } from "react";
+import {
+  Area,
+  CartesianGrid,
+  ComposedChart,
+  Line,
+  ReferenceLine,
+  ResponsiveContainer,
+  Tooltip,
+  XAxis,
+  YAxis,
+} from "recharts";
+import { type ScoreId, scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
+import { navigate } from "../../stores/route.ts";
+import { fixed } from "../../styles/format.ts";
+import styles from "./held-out.module.css";
+
+/**
+ * Mean of a score at each evaluation with its 95 % interval; a click shows the evaluation. Loaded on demand because its library is
+ * large.
+ * @param props.step step of the evaluation that is shown
+ */
+export default function EvalCurve(props: {
+  readonly list: readonly StoredEvaluation[];
+  readonly metric: ScoreId;
+  readonly title: string;
+  readonly step: number;
+}): ReactNode {
+  const { list, metric, title, step } = props;
+  const points = useMemo(
+    () =>
+      list.flatMap(({ report }) => {
+        const score = scoreOf(report, metric);
+        return score === null ? [] : [{ step: report.step, mean: score.mean, interval: [score.low, score.high] }];
+      }),
+    [list, metric],
+  );
+  const last = points.at(-1);
+  return (
+    <div
+      className={`p-2 framed round-l ${styles.curve}`}
+      role="img"
+      aria-label={`${title} over ${points.length} evaluations, ${fixed(points[0]?.mean, 3)} at first, ${fixed(last?.mean, 3)} at step ${last?.step ?? 0}`}
+    >
+      <ResponsiveContainer width="100%" height={190}>
+        <ComposedChart
+          data={points}
+          margin={{ top: 8, right: 12, bottom: 0, left: -14 }}
+          onClick={({ activeLabel }) => {
+            if (activeLabel !== undefined) navigate({ step: Number(activeLabel) });
+          }}
+        >
+          <CartesianGrid vertical={false} stroke="var(--chart-grid)" />
+          <XAxis
+            dataKey="step"
+            type="number"
+            domain={["dataMin", "dataMax"]}
+            // Steps are whole numbers, and only these were evaluated.
+            ticks={points.map(({ step }) => step)}
+            allowDecimals={false}
+            stroke="var(--chart-axis)"
+            fontSize={11}
+            tickLine={false}
+          />
+          <YAxis
+            domain={["auto", "auto"]}
+            tickFormatter={(value: number) => value.toFixed(2)}
+            stroke="var(--chart-axis)"
+            fontSize={11}
+            tickLine={false}
+            axisLine={false}
+          />
+          <Tooltip
+            contentStyle={{ background: "var(--raised)", border: "1px solid var(--line)", fontSize: 12 }}
+            labelFormatter={(value) => `After ${String(value)} steps`}
+            formatter={(value, name) => [
+              Array.isArray(value)
+                ? `${fixed(Number(value[0]), 3)} to ${fixed(Number(value[1]), 3)}`
+                : fixed(Number(value), 3),
+              name,
+            ]}
+          />
+          <ReferenceLine x={step} stroke="var(--chart-axis)" strokeDasharray="2 3" />
+          <Area
+            dataKey="interval"
+            name="95 % interval"
+            stroke="none"
+            fill="var(--run-1)"
+            fillOpacity={0.14}
+            isAnimationActive={false}
+          />
+          <Line
+            dataKey="mean"
+            name="mean"
+            stroke="var(--run-1)"
+            strokeWidth={2}
+            dot={{ r: 3, fill: "var(--run-1)" }}
+            isAnimationActive={false}
+          />
+        </ComposedChart>
+      </ResponsiveContainer>
+    </div>
+  );
+}
