@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { memoryFolder } from "../../src/engine/bytes/source.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { rleArea } from "../../src/engine/data/mask/rle.ts";
-import type { PassGroup } from "../../src/engine/rl/step/group.ts";
+import type { LossGroup } from "../../src/engine/rl/step/group.ts";
 import { STEP_LISTENERS } from "../../src/engine/rl/step/listeners.ts";
 import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { cheapConfig, checkpointFiles, openTestLab, POCKET, repeatable, type TestLab } from "../support/session.ts";
@@ -234,7 +234,7 @@ describe("several updates on one set of rollouts", () => {
   });
 
   it("divide by what sampled in every pass, also where another update came first", async () => {
-    const groups: PassGroup[] = [];
+    const groups: LossGroup[] = [];
     STEP_LISTENERS.push(() => ({
       on(event) {
         if (event.type === "loss") groups.push(...event.groups);

@@ -10,7 +10,7 @@ import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
 import { captionMask } from "../../src/engine/rl/loops/texts.ts";
 import { type LossSettings, lossSettingsOf } from "../../src/engine/rl/objective/loss-types.ts";
 import { lossGradients } from "../../src/engine/rl/step/backward.ts";
-import type { Group, GroupGradients, PassGroup } from "../../src/engine/rl/step/group.ts";
+import type { Group, GroupGradients, LossGroup } from "../../src/engine/rl/step/group.ts";
 import { microGradients, splits } from "../../src/engine/rl/step/loop-loss.ts";
 import type { Rollout } from "../../src/engine/runs/rollouts/records.ts";
 import { grpoParity } from "../../tools/parity/grpo/grpo.ts";
@@ -55,13 +55,13 @@ async function gradientsOf(
   rows: number,
 ): Promise<GroupGradients> {
   const { set, features } = tiny;
-  const group: PassGroup = {
+  const group: LossGroup = {
     ...sampled(),
     scores: { advantages, mean: 0, std: 1, stdUsed: 1, present: advantages.length, zeroSpread: false },
     place: 0,
     refLogps,
     oldLogps: null,
-    still: null,
+    equal: null,
   };
   const shared = { weights, parameters: set, names: Object.keys(set), settings, loopWeight };
   if (splits(group, rows)) return await microGradients({ ...shared, group, features }, rows);

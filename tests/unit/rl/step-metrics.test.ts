@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Completion } from "../../../src/engine/policy/decode/generate.ts";
 import { type LossType, lossSettings } from "../../../src/engine/rl/objective/loss-types.ts";
-import type { Group, LossReadback, PassGroup } from "../../../src/engine/rl/step/group.ts";
+import type { Group, LossGroup, LossReadback } from "../../../src/engine/rl/step/group.ts";
 import { groupRecord } from "../../../src/engine/rl/step/listeners.ts";
 import { measuredLoss } from "../../../src/engine/rl/step/metrics/loss-metrics.ts";
 import { captionMetrics, pairMetrics } from "../../../src/engine/rl/step/metrics/rollout-metrics.ts";
@@ -50,7 +50,7 @@ function sampled(side: number, changes: Partial<Group> = {}): Group {
   };
 }
 
-function trained(group: Group, old: number, reference: number | null = null): PassGroup {
+function trained(group: Group, old: number, reference: number | null = null): LossGroup {
   const filled = (value: number) => new Float32Array(2 * group.actions).fill(value);
   return {
     ...group,
@@ -58,7 +58,7 @@ function trained(group: Group, old: number, reference: number | null = null): Pa
     place: 0,
     refLogps: reference === null ? null : filled(reference),
     oldLogps: filled(old),
-    still: null,
+    equal: null,
   };
 }
 
@@ -74,11 +74,11 @@ function readback({ actions }: Group, logp: number): LossReadback {
 }
 
 /** Without a reference there is no KL term. */
-function settingsOf({ refLogps }: PassGroup, type: LossType = "grpo") {
+function settingsOf({ refLogps }: LossGroup, type: LossType = "grpo") {
   return lossSettings(type, refLogps === null ? { beta: 0 } : {});
 }
 
-function metrics(group: PassGroup, logp: number, pass = 0, type: LossType = "grpo") {
+function metrics(group: LossGroup, logp: number, pass = 0, type: LossType = "grpo") {
   return {
     ...sampledMetrics(2, [group]),
     ...passMetrics(2, [measuredLoss(group, readback(group, logp), settingsOf(group, type))], pass === 0),
@@ -192,7 +192,7 @@ describe("metrics of several groups", () => {
       trained(sampled(2, { mask }), -1, -1),
     );
     const settings = lossSettings("grpo", { beta: 0.04 });
-    const told = (own: readonly PassGroup[]) => {
+    const told = (own: readonly LossGroup[]) => {
       const losses = own.map((group) => measuredLoss(group, readback(group, -0.5), settings));
       return passMetrics(2, losses, true);
     };
@@ -204,7 +204,7 @@ describe("metrics of several groups", () => {
   });
 
   it("average ended completions over all of them, however many each group has", () => {
-    const texts = (lengths: readonly number[]): PassGroup => {
+    const texts = (lengths: readonly number[]): LossGroup => {
       const completions = lengths.map((length): Completion => {
         return { ids: Array(length).fill(1), logps: [], entropies: [], ended: length < 4 };
       });

@@ -10,14 +10,14 @@ import {
   type ActionScores,
   type AuxiliaryLoss,
   type GroupGradients,
+  type LossGroup,
   type LossReadback,
   lossTensors,
-  type PassGroup,
 } from "./group.ts";
 
 export interface LossTask {
   /** Groups of one loop. */
-  readonly groups: readonly PassGroup[];
+  readonly groups: readonly LossGroup[];
   /** Scores of their actions under given weights, in the same order. */
   readonly score: (weights: Weights) => readonly ActionScores[];
   readonly weights: Weights;
@@ -43,8 +43,8 @@ export async function lossGradients(task: LossTask): Promise<GroupGradients> {
         const auxiliary = scored.auxiliary?.() ?? [];
         extras.push(auxiliary);
         // A mean over the groups of the window, like the policy's loss.
-        const still = groups[at]?.still?.start;
-        const acting = auxiliary.filter(({ zeroAtStart = false }) => !(still && zeroAtStart));
+        const atStart = groups[at]?.equal?.start;
+        const acting = auxiliary.filter(({ zeroAtStart = false }) => !(atStart && zeroAtStart));
         const loss = acting.reduce(
           (sum, { weight, value }) => sum.add(value.mul(weight / settings.accumulation)),
           result.loss as Tensor,

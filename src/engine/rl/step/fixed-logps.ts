@@ -7,7 +7,7 @@ import type { LoopId } from "../../runs/rollouts/records.ts";
 import { emaDistance } from "../optim/optimiser.ts";
 import type { TrainingState } from "../optim/training-state.ts";
 import { readLogProbs } from "./backward.ts";
-import { type LoopRollouts, learntAdvantages, type ScoredGroup, type Still } from "./group.ts";
+import { type EqualWeights, type LoopRollouts, learntAdvantages, type ScoredGroup } from "./group.ts";
 import { rangedScores, splits } from "./loop-loss.ts";
 import { gradientReportDue } from "./metrics/gradient-report.ts";
 import { dropoutKey, runWeights, type Step, withFeatures } from "./step.ts";
@@ -97,8 +97,8 @@ async function samplingLogps(
 }
 
 /**
- * In the first pass the ratio's denominator is the weights themselves, with the gradient stopped, so it is exactly 1; later
- * passes divide by the first pass' log-probabilities. The reference-ratio formula divides by the reference instead.
+ * In the first iteration the ratio's denominator is the weights themselves, with the gradient stopped, so it is exactly 1; later
+ * iterations divide by the log-probabilities of the first. The reference-ratio formula divides by the reference instead.
  */
 export function denominator(
   { objective }: LabConfig,
@@ -109,18 +109,18 @@ export function denominator(
 }
 
 /** Whether a group has no advantage, so that only penalties move the policy. */
-export function isSilent(group: ScoredGroup): boolean {
+export function hasNoAdvantage(group: ScoredGroup): boolean {
   return learntAdvantages(group).every((advantage) => advantage === 0);
 }
 
-/** How silent groups compare the policy with (docs/spec/grpo.md#5-kl-to-the-reference); null if there is none. */
-export async function stillness(
+/** What the policy equals, for groups without an advantage (docs/spec/grpo.md#5-kl-to-the-reference); null if no group needs it. */
+export async function equalWeights(
   state: TrainingState,
   config: LabConfig,
   loops: readonly LoopOfStep[],
-): Promise<Still | null> {
+): Promise<EqualWeights | null> {
   // With dropout the policy differs from its reference by design.
-  if (config.loraDropout > 0 || !loops.some(({ groups }) => groups.some(isSilent))) return null;
+  if (config.loraDropout > 0 || !loops.some(({ groups }) => groups.some(hasNoAdvantage))) return null;
   const reference = referenceParameters(config, state);
   const start = (await emaDistance(state.start, state.params)) === 0;
   return { start, reference: reference === state.start ? start : (await emaDistance(reference, state.params)) === 0 };

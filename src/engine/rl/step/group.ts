@@ -1,6 +1,6 @@
 /**
  * The group of a step: the rollouts of one prompt. Its loop samples and rewards it (`Group`), then it has advantages
- * (`ScoredGroup`), then every pass over the rollouts adds what its loss compares with (`PassGroup`). None is changed.
+ * (`ScoredGroup`), then every iteration over the rollouts adds what its loss compares with (`LossGroup`). None is changed.
  */
 import type { TrainingRow } from "../../data/training-row.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
@@ -89,13 +89,13 @@ export interface ScoredGroup extends Group {
 }
 
 /** Whether the policy has the weights of the reference, and of the start. */
-export interface Still {
+export interface EqualWeights {
   readonly reference: boolean;
   readonly start: boolean;
 }
 
-/** A scored group in one pass over the rollouts. */
-export interface PassGroup extends ScoredGroup {
+/** A scored group with what its loss compares with in one iteration over the rollouts. */
+export interface LossGroup extends ScoredGroup {
   /** [N·T] denominator of the ratio; null = the weights themselves, so the ratio is exactly 1. */
   readonly oldLogps: Float32Array | null;
   /**
@@ -103,7 +103,7 @@ export interface PassGroup extends ScoredGroup {
    * then 0 by definition; the difference of two passes over the same weights would be rounding, which Adam scales to full
    * steps.
    */
-  readonly still: Still | null;
+  readonly equal: EqualWeights | null;
 }
 
 /** A group before it is scored; its rollouts lack what later phases compute. */
@@ -149,13 +149,13 @@ export interface GroupGradients {
 /** The loss's constants; owned by the caller. */
 type LossTensors = Omit<LossInputs, "logps" | "entropies">;
 
-export function lossTensors(group: PassGroup): LossTensors {
+export function lossTensors(group: LossGroup): LossTensors {
   const { rollouts, actions, oldLogps, refLogps, mask, weights } = group;
   const shape: [number, number] = [rollouts.length, actions];
   const grid = (values: Float32Array | null): Tensor | null => (values === null ? null : tf.tensor2d(values, shape));
   return {
     oldLogps: grid(oldLogps),
-    refLogps: refLogps !== null && group.still?.reference ? "own" : grid(refLogps),
+    refLogps: refLogps !== null && group.equal?.reference ? "own" : grid(refLogps),
     mask: tf.tensor2d(mask, shape),
     advantages: tf.tensor1d([...learntAdvantages(group)]),
     // Σ over the action set: N rows of weight p average to Σ p L when each carries N · p.

@@ -23,19 +23,19 @@ import { gradientSum, joinLoops, type TrainingState, updateState } from "../opti
 import type { Run } from "../run/lab.ts";
 import {
   denominator,
+  equalWeights,
   groupsInBatch,
-  isSilent,
+  hasNoAdvantage,
   laterWindowLogps,
   referenceLogps,
   referenceParameters,
-  stillness,
   windowOf,
 } from "./fixed-logps.ts";
-import type { Group, GroupGradients, LoopRollouts, LossReadback, PassGroup, ScoredGroup } from "./group.ts";
+import type { Group, GroupGradients, LoopRollouts, LossGroup, LossReadback, ScoredGroup } from "./group.ts";
 import { lossOf } from "./loop-loss.ts";
 import { sampleLoop } from "./sample.ts";
 import type { Step } from "./step.ts";
-import type { LoopOfStep, StepEvent, Turn } from "./step-events.ts";
+import type { LoopOfStep, StepEvent, StepUpdate } from "./step-events.ts";
 
 /**
  * Runs one step, which samples once and updates the state of the run numIterations × windows times. `return()` of the generator ends it
@@ -57,7 +57,7 @@ export async function* grpoStep(run: Run, step: Step): AsyncGenerator<StepEvent,
       // advantage: A_i = (R_i − mean R) / (std R + ε), double precision
       await step.phase("advantage", id, () => drawn.groups);
       const scores = stepScores(drawn.groups, config, () => step.number);
-      yield { type: "scored", loop: id, groups: drawn.groups, scores };
+      yield { type: "advantages", loop: id, groups: drawn.groups, scores };
       loops.push(await scoredLoop(state, step, id, drawn, scores));
     }
     yield { type: "sampled", loops };
@@ -67,18 +67,18 @@ export async function* grpoStep(run: Run, step: Step): AsyncGenerator<StepEvent,
     const old = await laterWindowLogps(state, step, loops, windows);
     let whole = true;
     for (let index = 0; index < config.numIterations * windows; index++) {
-      const turn: Turn = { pass: Math.floor(index / windows), window: index % windows, index };
+      const update: StepUpdate = { iteration: Math.floor(index / windows), window: index % windows, index };
       gradients = new Map(loops.map(({ id }) => [id, gradientSum(state)]));
-      const still = await stillness(state, config, loops);
+      const equal = await equalWeights(state, config, loops);
       for (const loop of loops) {
         await step.phase("loss", loop.id);
         const known = old.get(loop.id) ?? [];
         const sum = gradients.get(loop.id) as GradientSum;
-        const groups = windowOf(loop.groups, turn.window, windows).map(
-          (group): PassGroup => ({
+        const groups = windowOf(loop.groups, update.window, windows).map(
+          (group): LossGroup => ({
             ...group,
             oldLogps: denominator(config, group, known[group.place]),
-            still: isSilent(group) ? still : null,
+            equal: hasNoAdvantage(group) ? equal : null,
           }),
         );
         const settings = settingsOf(state, config, loop, groups.length, windows);
@@ -86,22 +86,23 @@ export async function* grpoStep(run: Run, step: Step): AsyncGenerator<StepEvent,
         for (const batch of inBatches(groups, groupsInBatch(step))) {
           const result = await lossOf(state, step, loop, batch, settings);
           unsummed = result.gradients;
-          yield { type: "loss", turn, loop, settings, groups: batch, ...result };
+          yield { type: "loss", update, loop, settings, groups: batch, ...result };
           unsummed = {};
           sum.add(result.gradients);
           readbacks.push(...result.readbacks);
+          // The log-probabilities of the first iteration are log π_old of the others.
           for (const [at, { place }] of batch.entries()) known[place] ??= result.readbacks[at]?.logps;
         }
-        yield { type: "pass", turn, loop, settings, groups, readbacks, sum };
+        yield { type: "loopLoss", update, loop, settings, groups, readbacks, sum };
       }
       // update: clip, AdamW; EMA: φ ← d φ + (1 − d) θ
       await step.phase("update", null);
-      yield { type: "gradients", turn, gradients };
+      yield { type: "gradients", update, gradients };
       const joined = await joinLoops(gradients, config);
       gradients = new Map();
       const report = await updateState(state, joined, config, async () => step.phase("ema", null), whole);
       whole &&= !report.stepped;
-      yield { type: "update", turn, report, loops: joined.loops };
+      yield { type: "update", update, report, loops: joined.loops };
     }
   } finally {
     // After a stop or an error sums of gradients remain, too.

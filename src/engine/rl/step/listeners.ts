@@ -14,7 +14,7 @@ import { inspectGradients } from "../optim/monitor.ts";
 import { copySet, disposeSet } from "../optim/optimiser.ts";
 import type { UpdateReport } from "../optim/training-state.ts";
 import type { Run } from "../run/lab.ts";
-import type { DrawnGroup, Group, LossReadback, PassGroup } from "./group.ts";
+import type { DrawnGroup, Group, LossGroup, LossReadback } from "./group.ts";
 import { grpoStep } from "./grpo-step.ts";
 import { gradientOfLoss } from "./loop-loss.ts";
 import {
@@ -122,7 +122,7 @@ export async function observedStep(run: Run, step: Step): Promise<StepOutcome> {
       const found: Record<string, number> = {};
       for (const listener of listeners) Object.assign(found, await listener.on(event));
       if (event.type === "update") updates.push(event.report);
-      if (event.type === "pass") passes.set(event.loop.id, [...(passes.get(event.loop.id) ?? []), found]);
+      if (event.type === "loopLoss") passes.set(event.loop.id, [...(passes.get(event.loop.id) ?? []), found]);
       else Object.assign(metrics, found);
     }
   } finally {
@@ -149,7 +149,7 @@ function together(updates: readonly UpdateReport[]): UpdateReport {
 function scoredGroups({ config, number, emit }: Step, { order }: Run): StepListener {
   return {
     on(event) {
-      if (event.type !== "scored") return undefined;
+      if (event.type !== "advantages") return undefined;
       const { loop, groups, scores } = event;
       for (const [at, group] of groups.entries()) {
         emit({ type: "drawn", group: scoredGroup(number, group, scores[at] as GroupScores) });
@@ -175,12 +175,12 @@ function sampledGroups(): StepListener {
   };
 }
 
-/** Losses of the passes, and the records of the groups in their first pass. */
+/** Losses of the updates, and the records of the groups in the first iteration. */
 function losses({ config, number, emit }: Step): StepListener {
   let measured: MeasuredLoss[] = [];
   // On-policy, the shown ratios are relative to the sampling pass and measure how far the two passes differ. With dropout
   // they differ by design, so the ratios of the loss are shown.
-  const shown = (group: PassGroup, { logps }: LossReadback): PassGroup => {
+  const shown = (group: LossGroup, { logps }: LossReadback): LossGroup => {
     return { ...group, oldLogps: group.oldLogps ?? (config.loraDropout > 0 ? logps : group.samplingLogps) };
   };
   return {
@@ -190,11 +190,11 @@ function losses({ config, number, emit }: Step): StepListener {
           const readback = event.readbacks[at] as LossReadback;
           const loss = measuredLoss(shown(group, readback), readback, event.settings);
           measured.push(loss);
-          if (event.turn.pass === 0) emit({ type: "group", group: groupRecord(number, loss) });
+          if (event.update.iteration === 0) emit({ type: "group", group: groupRecord(number, loss) });
         }
       }
-      if (event.type !== "pass") return undefined;
-      const metrics = passMetrics(event.loop.id, measured, event.turn.index === 0 && config.loraDropout === 0);
+      if (event.type !== "loopLoss") return undefined;
+      const metrics = passMetrics(event.loop.id, measured, event.update.index === 0 && config.loraDropout === 0);
       measured = [];
       return metrics;
     },
@@ -207,7 +207,7 @@ function entropyBonus({ config }: Step, { state }: Run): StepListener {
   return {
     on(event) {
       if (event.type === "update") state.entropy = next;
-      if (event.type !== "pass") return undefined;
+      if (event.type !== "loopLoss") return undefined;
       const { id } = event.loop;
       if (config.useAdaptiveEntropy) {
         const seen = event.groups.map(({ mask }, at) => ({ mask, entropies: event.readbacks[at]?.entropies ?? [] }));
@@ -238,12 +238,12 @@ function gradientReport(step: Step, { state }: Run): StepListener {
   return {
     dispose,
     async on(event) {
-      if (!("turn" in event) || event.turn.index > 0 || !gradientReportDue(config, number)) return undefined;
+      if (!("update" in event) || event.update.index > 0 || !gradientReportDue(config, number)) return undefined;
       switch (event.type) {
         case "loss":
           squares.push((await norm(event.gradients)) ** 2);
           return undefined;
-        case "pass": {
+        case "loopLoss": {
           const { loop, groups, settings, readbacks, sum } = event;
           const ratio = signalToNoise(squares, await norm(sum));
           squares = [];

@@ -16,8 +16,8 @@ import {
   type ActionScores,
   type Group,
   type GroupGradients,
+  type LossGroup,
   lossTensors,
-  type PassGroup,
   type RowRange,
 } from "./group.ts";
 import { dropoutKey, runWeights, type Step, withFeatures } from "./step.ts";
@@ -29,7 +29,7 @@ import type { LoopOfStep } from "./step-events.ts";
 // loss type; it needs the memory of one range and one more forward pass.
 
 interface MicroTask extends Omit<LossTask, "groups" | "score"> {
-  readonly group: PassGroup;
+  readonly group: LossGroup;
   readonly features: ImageFeatures;
 }
 
@@ -148,7 +148,7 @@ export async function gradientOfLoss(
   state: TrainingState,
   step: Step,
   loop: LoopOfStep,
-  groups: readonly PassGroup[],
+  groups: readonly LossGroup[],
   settings: LossSettings,
   auxiliary: boolean,
 ): Promise<GradientSum> {
@@ -171,7 +171,7 @@ export async function lossOf(
   state: TrainingState,
   step: Step,
   { id, loop, score }: LoopOfStep,
-  groups: readonly PassGroup[],
+  groups: readonly LossGroup[],
   settings: LossSettings,
 ): Promise<GroupGradients> {
   const { config, model } = step;
@@ -192,7 +192,7 @@ export async function lossOf(
     async (features) => {
       // A tape cannot wait: nothing before it may keep memory.
       await gpuFinished();
-      const [group] = groups as readonly [PassGroup];
+      const [group] = groups as readonly [LossGroup];
       if (splits(group, config.microRollouts)) {
         const task = { ...shared, group, features: features[0] as ImageFeatures };
         return microGradients(task, config.microRollouts);

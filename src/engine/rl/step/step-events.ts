@@ -5,7 +5,7 @@ import type { GroupScores } from "../objective/advantages.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
 import type { GradientSum } from "../optim/gradient-sum.ts";
 import type { StepGradients, UpdateReport } from "../optim/training-state.ts";
-import type { Group, GroupGradients, LoopRollouts, LossReadback, PassGroup, ScoredGroup } from "./group.ts";
+import type { Group, GroupGradients, LoopRollouts, LossGroup, LossReadback, ScoredGroup } from "./group.ts";
 
 export interface StepOutcome {
   readonly metrics: Readonly<Record<string, number>>;
@@ -22,10 +22,10 @@ export interface LoopOfStep {
   readonly score: LoopRollouts["score"];
 }
 
-/** One update of a step: one window of the rollouts in one of the passes over them. */
-export interface Turn {
+/** One update of a step: one window of the rollouts in one of the iterations over them. */
+export interface StepUpdate {
   /** 0 to μ − 1. */
-  readonly pass: number;
+  readonly iteration: number;
   readonly window: number;
   /** Number of the update within the step, from 0. */
   readonly index: number;
@@ -35,7 +35,7 @@ export interface Turn {
 export type StepEvent =
   /** A loop's groups have advantages. */
   | {
-      readonly type: "scored";
+      readonly type: "advantages";
       readonly loop: LoopId;
       readonly groups: readonly Group[];
       readonly scores: readonly GroupScores[];
@@ -43,25 +43,30 @@ export type StepEvent =
   /** All loops are sampled and scored; the reference has scored their actions. */
   | { readonly type: "sampled"; readonly loops: readonly LoopOfStep[] }
   /** Loss and gradients of one backward pass, before they are summed. */
-  | ({ readonly type: "loss"; readonly turn: Turn; readonly loop: LoopOfStep; readonly settings: LossSettings } & {
-      readonly groups: readonly PassGroup[];
-    } & GroupGradients)
-  /** Every group of a loop in this turn has a loss; `sum` holds their gradients. */
-  | {
-      readonly type: "pass";
-      readonly turn: Turn;
+  | ({
+      readonly type: "loss";
+      readonly update: StepUpdate;
       readonly loop: LoopOfStep;
       readonly settings: LossSettings;
-      readonly groups: readonly PassGroup[];
+    } & {
+      readonly groups: readonly LossGroup[];
+    } & GroupGradients)
+  /** Every group of a loop in this update has a loss; `sum` holds their gradients. */
+  | {
+      readonly type: "loopLoss";
+      readonly update: StepUpdate;
+      readonly loop: LoopOfStep;
+      readonly settings: LossSettings;
+      readonly groups: readonly LossGroup[];
       readonly readbacks: readonly LossReadback[];
       readonly sum: GradientSum;
     }
   /** The loops' gradients before they are clipped and joined. */
-  | { readonly type: "gradients"; readonly turn: Turn; readonly gradients: ReadonlyMap<LoopId, GradientSum> }
+  | { readonly type: "gradients"; readonly update: StepUpdate; readonly gradients: ReadonlyMap<LoopId, GradientSum> }
   /** The state is updated, or the update was skipped. */
   | {
       readonly type: "update";
-      readonly turn: Turn;
+      readonly update: StepUpdate;
       readonly report: UpdateReport;
       /** Norms and clips of the loops' gradients; empty for one loop. */
       readonly loops: StepGradients["loops"];
@@ -72,7 +77,7 @@ export type Metrics = Readonly<Record<string, number>>;
 export interface StepListener {
   /**
    * Observes the events of one step in order; the step continues when it returns. Returned metrics are logged with the
-   * step: those of "pass" events as their mean over the passes, those of other events as they are.
+   * step: those of "loopLoss" events as their mean over the updates, those of other events as they are.
    */
   on(event: StepEvent): Metrics | undefined | Promise<Metrics | undefined>;
   /** Frees what the listener holds; called once, also after an error. */

@@ -10,7 +10,7 @@ import type { LossSettings } from "../../objective/loss-types.ts";
 import { GradientSum } from "../../optim/gradient-sum.ts";
 import { adamCoefficients, mapSet, member } from "../../optim/optimiser.ts";
 import { adamOf, type TrainingState } from "../../optim/training-state.ts";
-import type { LossReadback, PassGroup } from "../group.ts";
+import type { LossGroup, LossReadback } from "../group.ts";
 
 // Which loss terms moved the weights. AdamW's step is linear in the gradient for given second moments, so it is the sum
 // of one part per term of this step, of a part from the first moments of earlier steps, and of the decay.
@@ -112,7 +112,7 @@ export function signalToNoise(squares: readonly number[], norm: number): number 
 interface ReportedPass {
   readonly loop: LoopId;
   /** Values before the pass. */
-  readonly groups: readonly PassGroup[];
+  readonly groups: readonly LossGroup[];
   readonly settings: LossSettings;
   readonly readbacks: readonly LossReadback[];
   readonly config: LabConfig;
@@ -126,10 +126,10 @@ interface ReportedPass {
  */
 export async function termGradients(
   { loop, groups, settings, readbacks, config, step }: ReportedPass,
-  gradientOf: (groups: readonly PassGroup[], settings: LossSettings, auxiliary: boolean) => Promise<GradientSum>,
+  gradientOf: (groups: readonly LossGroup[], settings: LossSettings, auxiliary: boolean) => Promise<GradientSum>,
 ): Promise<TermGradient[]> {
   const found: TermGradient[] = [];
-  const withAdvantages = (of: (at: number, own: GroupScores) => readonly number[]): PassGroup[] =>
+  const withAdvantages = (of: (at: number, own: GroupScores) => readonly number[]): LossGroup[] =>
     groups.map((group, at) => ({ ...group, scores: { ...group.scores, advantages: of(at, group.scores) } }));
   const rewardsAlone = { ...settings, beta: 0, entropyCoef: 0 };
   const scores = groups.map((group) => group.scores);

@@ -5,11 +5,11 @@
  */
 import { type HostLoss, hostLoss, type LossData } from "../../objective/loss.ts";
 import type { LossSettings } from "../../objective/loss-types.ts";
-import { type LossReadback, learntAdvantages, type PassGroup } from "../group.ts";
+import { type LossGroup, type LossReadback, learntAdvantages } from "../group.ts";
 
 /** A group in one pass with its loss in double precision. */
 export interface MeasuredLoss {
-  readonly group: PassGroup;
+  readonly group: LossGroup;
   readonly readback: LossReadback;
   readonly settings: LossSettings;
   readonly data: LossData;
@@ -17,7 +17,7 @@ export interface MeasuredLoss {
 }
 
 /** @param readback results of the pass */
-export function measuredLoss(group: PassGroup, readback: LossReadback, settings: LossSettings): MeasuredLoss {
+export function measuredLoss(group: LossGroup, readback: LossReadback, settings: LossSettings): MeasuredLoss {
   const { rollouts, actions, mask, oldLogps, refLogps } = group;
   const { logps, entropies } = readback;
   const advantages = learntAdvantages(group);
