@@ -96,6 +96,9 @@ describe("held-out rows of a run", () => {
       "Grounding IoU",
       "Caption METEOR",
     ]);
+    // Only these two steps were evaluated, so the axis has no others between them.
+    const ticks = page.locator(".recharts-xAxis .recharts-cartesian-axis-tick-value");
+    await expect.poll(() => ticks.allTextContents()).toEqual(["0", "5"]);
     // The rows behind a score are the report rows.
     await page.getByRole("heading", { name: /better, \d worse/ }).waitFor();
     const rows = page.getByTestId("eval-row");

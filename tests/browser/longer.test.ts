@@ -127,6 +127,18 @@ describe("the report of a run", () => {
       .evaluateAll((all) => all.map((img) => (img as HTMLImageElement).naturalWidth));
     expect(pictures.length).toBeGreaterThan(3);
     expect(Math.min(...pictures)).toBeGreaterThan(100);
+    const darkest = await figures.locator("img").evaluateAll((all) =>
+      Math.min(
+        ...all.map((img) => {
+          const canvas = document.createElement("canvas");
+          const context = canvas.getContext("2d") as CanvasRenderingContext2D;
+          [canvas.width, canvas.height] = [32, 32];
+          context.drawImage(img as HTMLImageElement, 0, 0, 32, 32);
+          return Math.max(...context.getImageData(0, 0, 32, 32).data.filter((_, at) => at % 4 !== 3));
+        }),
+      ),
+    );
+    expect(darkest).toBeGreaterThan(60);
     await expect
       .poll(() => report.locator(".headline").first().textContent())
       .toMatch(/loop 1 reward, greedy \(.+\), on \d held-out rows: \d better, \d worse/);
