@@ -45,8 +45,11 @@ async function madeUpSteps(sizes: CardSizes, add: (line: Record<string, unknown>
     // One case runs every program of a step.
     for (const [name, changes] of Object.entries(cases).slice(0, sizes === "small" ? 1 : undefined)) {
       const settings = requireConfig(changes, presetConfig("real"), "battery");
-      const id = await takeSteps(inputs, settings, store, () => undefined);
-      add({ case: name, ...(await readStep(store, id, parseSa2vaConfig(madeConfig(shapes)), [madePicture(shapes)])) });
+      const taken = await takeSteps(inputs, settings, store, () => undefined);
+      add({
+        case: name,
+        ...(await readStep(store, taken, parseSa2vaConfig(madeConfig(shapes)), [madePicture(shapes)])),
+      });
     }
   } finally {
     rmSync(directory, { recursive: true, force: true });

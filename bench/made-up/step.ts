@@ -8,11 +8,12 @@ import { LabError } from "../../src/engine/errors.ts";
 import { storageChoice } from "../../src/engine/loading/storage-settings.ts";
 import type { Sa2vaConfig } from "../../src/engine/model/config.ts";
 import type { PictureSize } from "../../src/engine/model/families/family.ts";
-import { forecast } from "../../src/engine/plan/fit.ts";
+import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
+import { forecast, type RowShape } from "../../src/engine/plan/fit.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
 import { readPhases } from "../../src/engine/runs/phase-lines.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
-import { reachedLimits } from "../../src/engine/session/plan.ts";
+import { reachedLimits, rowLengths } from "../../src/engine/session/plan.ts";
 import type { RunStore } from "../../src/engine/storage/store.ts";
 
 /** The settings that tests/oracle/check_step.py computes. Confidence differs between any two masks, so groups have a spread. */
@@ -42,7 +43,7 @@ export const CHECK_SETTINGS = {
 
 /**
  * Trains a new run.
- * @returns the run's id
+ * @returns the run's id, and the lengths of its rows in the model's tokens, for `readStep`
  * @throws LabError with the cause when the run is held
  */
 export async function takeSteps(
@@ -50,13 +51,18 @@ export async function takeSteps(
   settings: LabConfig,
   store: RunStore,
   onEvent: (event: TrainerEvent) => void,
-): Promise<string> {
+): Promise<{ readonly id: string; readonly lengths: RowShape }> {
   const { rows, list } = await openNodeRows([shards]);
   const device = await openNodeDevice();
+  const captions = new Set<string>();
   let held: LabError | undefined;
   const session = await nodeSession(device, {
     store,
-    rows,
+    rows: async (index) => {
+      const row = await rows(index);
+      captions.add(row.summary.caption);
+      return row;
+    },
     emit(event) {
       onEvent(event);
       if (event.type !== "held") return;
@@ -69,7 +75,7 @@ export async function takeSteps(
     const run = await session.start({ settings, list, title: "steps", created: new Date().toISOString() });
     await run.done;
     if (held !== undefined) throw held;
-    return run.manifest.id;
+    return { id: run.manifest.id, lengths: rowLengths(session.model as Sa2vaModel, [...captions]) };
   } finally {
     session.dispose();
     device.close();
@@ -81,7 +87,12 @@ export async function takeSteps(
  * @param pictures sizes of the rows' pictures
  * @throws LabError("held") when no step was taken
  */
-export async function readStep(store: RunStore, id: string, model: Sa2vaConfig, pictures: readonly PictureSize[]) {
+export async function readStep(
+  store: RunStore,
+  { id, lengths }: Awaited<ReturnType<typeof takeSteps>>,
+  model: Sa2vaConfig,
+  pictures: readonly PictureSize[],
+) {
   const run = await openRun(store, id);
   const { adapter, config } = run.manifest();
   const metrics = (await run.readMetrics()).at(-1);
@@ -90,7 +101,7 @@ export async function readStep(store: RunStore, id: string, model: Sa2vaConfig, 
   const costs = step.phases;
   const peak = Math.max(...Object.values(costs).map(({ peakBytes }) => peakBytes ?? 0));
   const reached = reachedLimits(model, pictures);
-  const said = forecast(reached, config, storageChoice(config), null, adapter.software);
+  const said = forecast(reached, config, storageChoice(config), null, adapter.software, lengths);
   return {
     parameters: Object.values(said.weights.parameters).reduce((sum, count) => sum + count, 0),
     adapter: adapter.description || adapter.vendor,

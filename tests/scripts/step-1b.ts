@@ -95,12 +95,13 @@ await runTool(async () => {
       if (event.type === "phase") say(`${seconds} s: loop ${event.loop ?? "–"}, ${event.phase}`);
       if (event.type === "held" || event.type === "alarm") say(JSON.stringify(event));
     };
-    const id = taken ?? (await takeSteps(inputs, settings, store, onEvent));
-    const step = await readStep(store, id, parseSa2vaConfig(madeConfig(shapes)), [madePicture(shapes)]);
+    // Of a run taken before, the lengths of the rows are unknown.
+    const found = taken === undefined ? await takeSteps(inputs, settings, store, onEvent) : { id: taken, lengths: {} };
+    const step = await readStep(store, found, parseSa2vaConfig(madeConfig(shapes)), [madePicture(shapes)]);
     // PyTorch's implementation of a step is of InternVL.
     const oracle =
       release === undefined
-        ? await askOracle(join(runs, id), inputs.model, join(inputs.shards, "data.arrow"), say)
+        ? await askOracle(join(runs, found.id), inputs.model, join(inputs.shards, "data.arrow"), say)
         : null;
     const facts = {
       layers: shapes === "small" ? shapes : shapes.layers,

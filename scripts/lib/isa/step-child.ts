@@ -129,14 +129,14 @@ try {
   const store = nodeStore(runs);
   const settings = requireConfig(CHECK_SETTINGS, presetConfig("real"), "isa --step");
   const before = { waits: waitsCounted(), reads: gpuCounts().readBacks };
-  const id = await takeSteps(inputs, settings, store, (event) => {
+  const taken = await takeSteps(inputs, settings, store, (event) => {
     if (event.type !== "phase") return;
     settle();
     phase = event.loop == null ? event.phase : `${event.phase}, loop ${event.loop}`;
   });
   settle();
   if (workCounted() === 0) throw new LabError("internal", "The step counted no multiply-adds");
-  const { adapter, peak } = await readStep(store, id, parseSa2vaConfig(madeConfig(shapes)), [madePicture(shapes)]);
+  const { adapter, peak } = await readStep(store, taken, parseSa2vaConfig(madeConfig(shapes)), [madePicture(shapes)]);
   const shares = [...pipelines.values()].map(({ name, log: text }) => {
     const [found] = readLog(text);
     const steps = /(?:matmul|ward)-tiles-\d+-\d+-(\d+)-/.exec(name)?.[1];
