@@ -64,8 +64,12 @@ export default function EvalCurve(props: {
             tickLine={false}
           />
           <YAxis
-            domain={["auto", "auto"]}
-            tickFormatter={(value: number) => value.toFixed(2)}
+            // At least 0.02, so that labels of three decimals differ.
+            domain={([low, high]) => {
+              const room = Math.max(0, 0.02 - (high - low)) / 2;
+              return [low - room, high + room];
+            }}
+            tickFormatter={(value: number) => fixed(value, 3)}
             stroke="var(--chart-axis)"
             fontSize={11}
             tickLine={false}
