@@ -170,24 +170,6 @@ describe("a stored run", () => {
   });
 });
 
-describe("a run with a custom reward", () => {
-  it("is told from the run before it by the name of the code, which the list does not show", async () => {
-    const { page } = lab;
-    const code = `// length of the caption\n${CODE}`;
-    await importSettings({ userReward: code, loop1User: 1, judge: "off", ...CHEAP_RUN, steps: 1, loops: "1" });
-    await answer("allow");
-    const from = events.length;
-    await page.getByTestId("strip-start").click();
-    await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
-    await show(page, { screen: "runs" });
-    const changed = page.locator('td[data-label="Changed"] span[title]').first();
-    await expect.poll(() => changed.getAttribute("title")).toMatch(/^Custom reward: .* → length of the caption$/m);
-    for (const text of [await changed.getAttribute("title"), await page.locator("main").innerText()]) {
-      expect(text).not.toMatch(/[0-9a-f]{64}|return 1/);
-    }
-  });
-});
-
 describe("a link", () => {
   it("switches a judge on only when the user agrees", async () => {
     const { page } = lab;
@@ -214,5 +196,23 @@ describe("a link", () => {
     await untilReady(page);
     await expect.poll(() => page.getByTestId("consent").count()).toBe(0);
     await expect.poll(() => page.getByTestId("judge-kind").inputValue()).toBe("questions");
+  });
+});
+
+describe("a run with a custom reward", () => {
+  it("is told from the run before it by the name of the code, which the list does not show", async () => {
+    const { page } = lab;
+    const code = `// length of the caption\n${CODE}`;
+    await importSettings({ userReward: code, loop1User: 1, judge: "off", ...CHEAP_RUN, steps: 1, loops: "1" });
+    await answer("allow");
+    const from = events.length;
+    await page.getByTestId("strip-start").click();
+    await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
+    await show(page, { screen: "runs" });
+    const changed = page.locator('td[data-label="Changed"] span[title]').first();
+    await expect.poll(() => changed.getAttribute("title")).toMatch(/^Custom reward: .* → length of the caption$/m);
+    for (const text of [await changed.getAttribute("title"), await page.locator("main").innerText()]) {
+      expect(text).not.toMatch(/[0-9a-f]{64}|return 1/);
+    }
   });
 });
