@@ -189,10 +189,9 @@ test.each<[string, Behaviour, string, number]>([
 test("equal requests in progress are sent once, whatever row they are about", async () => {
   server.script(() => ({ slow: 20 }));
   const terms = await testJudge(server.url, { dlc: true }).terms([same, { ...same, reference: "of another row" }]);
-  expect(terms.map(({ value, judge }) => [value, judge?.calls, judge?.cached])).toEqual([
-    [1, 3, false],
-    [1, 0, true],
-  ]);
+  expect(terms.map(({ value }) => value)).toEqual([1, 1]);
+  // Keys are hashed in other threads, so either row may send a question first; it is sent, and counted, once.
+  expect(terms.reduce((sum, { judge }) => sum + (judge?.calls ?? 0), 0)).toBe(3);
   expect(server.calls).toHaveLength(3);
 });
 
