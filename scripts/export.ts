@@ -1,15 +1,17 @@
 /**
  * Exports a stored run for other tools.
  *
- *   npm run export -- --run DIR --format report|peft|merged|tfevents|csv|trl|trl-completions|trackio|coco|sa2va|proof|scale-out
- *                     --out DIR [--step N] [--weights policy|ema] [--model DIR] [--dtype f32|f16|bf16] [--shards DIR…]
+ *   npm run export -- --run DIR --out DIR
+ *                     --format report|peft|merged|tfevents|csv|trl|trl-completions|trackio|coco|sa2va|proof|scale-out
+ *                     [--step N] [--weights policy|ema] [--model DIR] [--dtype f32|f16|bf16] [--shards DIR…]
  *                     [--fresh] [--json]
  *
  * `merged` needs the base model (--model) and verifies the written checkpoint before it is accepted. `sa2va` takes the
- * run's shards (--shards) for annotations and pictures of its training rows. `proof` needs the shards for the held-out rows; `python tests/oracle/prove_run.py --proof DIR --base DIR`
- * recomputes it. `report`, `csv` and `tfevents` take shards for the pictures under the masks. In `csv`, text that begins
- * with = + - @ has a leading apostrophe, so that no spreadsheet runs it. `scale-out` needs the shards for the order of
- * the rows; --fresh exports a run without a checkpoint. --out appears only once it is complete.
+ * run's shards (--shards) for annotations and pictures of its training rows. `proof` needs the shards for the held-out
+ * rows; `python tests/oracle/prove_run.py --proof DIR --base DIR` recomputes it. `report`, `csv` and `tfevents` take shards
+ * for the pictures under the masks. In `csv`, text that begins with = + - @ has a leading apostrophe, so that no
+ * spreadsheet runs it. `scale-out` needs the shards for the order of the rows; --fresh exports a run without a
+ * checkpoint. --out appears only once it is complete.
  */
 import { basename, join, resolve } from "node:path";
 import * as z from "zod/mini";

@@ -1,9 +1,9 @@
 /**
  * npm run without-plugin -- [--plugin NAME…] [--types] [--keep DIR]
  *
- * Drops the lines of one plug-in after the other from the lists of src/plugins, in a copy of the tree, and shows that the rest
- * stands: types, lint, and the unit and golden tests that read a changed list, except the tests that the README of the
- * plug-in names as its own. --types leaves the tests out. --keep copies into this folder and leaves it there. Exit 1: something failed; 2: a bad argument.
+ * For each plug-in, removes its lines from the lists of src/plugins in a copy of the tree and checks the rest: types, lint,
+ * and the unit and golden tests that read a changed list, except those that the plug-in's README names as its own.
+ * --types runs no tests. --keep makes the copy in DIR and keeps it. Exit 1: a check failed; 2: a bad argument.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

@@ -92,7 +92,7 @@ const PARTS: readonly Part[] = [
   },
 ];
 
-/** Parts that a run without them could do without, and what keeps each in the core. */
+/** Parts that a run could do without, and what keeps each in the core. */
 const OPTIONAL: readonly { readonly name: string; readonly paths: RegExp; readonly kept: string }[] = [
   {
     name: "conversations",

@@ -1,6 +1,7 @@
 /** What the rest of the lab does in the supervised mode: settings, blockers, plan, order of rows, schedule and warnings. */
 import { expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
+import { overviewOf } from "../../../src/app/screens/train/overview.ts";
 import { smallerSetting } from "../../../src/engine/config/derived.ts";
 import { defaultConfig, requireConfig } from "../../../src/engine/config/parse.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
@@ -65,4 +66,8 @@ it("has one update a step, whatever the passes of a batch are", () => {
   const config = { ...defaultConfig(), steps: 10, lrSchedulerType: "cosine", warmupSteps: 0 } as const;
   const passes = { numIterations: 2, stepsPerGeneration: 3 } as const;
   expect(learningRate(1, 10, scheduleOf({ ...config, ...passes, mode: "sft" }))).toBeCloseTo(0, 12);
+});
+
+it("shows in the page where gradients are clipped", () => {
+  expect(overviewOf("sft", 2).find(({ id }) => id === "gradient")?.levels).toHaveLength(1);
 });

@@ -58,7 +58,7 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
   }),
   numIterations: int("Passes per batch μ", 1, [1, 8], {
     trl: true,
-    help: "Optimiser passes over one set of rollouts. Above 1, the ratio's denominator is the log-probability that the first pass computed",
+    help: "Iterations over one set of rollouts. From the second on, the ratio's denominator is the log-probability that the first computed",
   }),
   scaleRewards: oneOf("Scale rewards", "group", {
     trl: true,

@@ -25,7 +25,7 @@ export const RUN_SETTINGS = inGroup("run", {
   }),
   steps: int("Steps", 30, [1, 100000], {
     trl: "max_steps",
-    help: "Number of steps; each samples once and then updates the weights, once with the default settings",
+    help: "Number of steps. Each samples once, then updates the weights: once by default, more often with several passes or windows",
     main: true,
   }),
   loops: oneOf("Loops", "both", {

@@ -38,8 +38,8 @@ import type { Step } from "./step.ts";
 import type { LoopOfStep, StepEvent, StepUpdate } from "./step-events.ts";
 
 /**
- * Runs one step, which samples once and updates the state of the run numIterations × windows times. `return()` of the generator ends it
- * early and frees its tensors.
+ * Runs one step, which samples once and updates the state of the run numIterations × windows times. `return()` of the
+ * generator ends it early and frees its tensors.
  * @throws LabError("cancelled") when stopped, leaving the state as it was before the step
  */
 export async function* grpoStep(run: Run, step: Step): AsyncGenerator<StepEvent, void> {
