@@ -37,6 +37,7 @@ export default function EvalCurve(props: {
     [list, metric],
   );
   const last = points.at(-1);
+  const scale = roundTicks(points.flatMap(({ interval }) => interval));
   return (
     <div
       className={`p-2 framed round-l ${styles.curve}`}
@@ -64,11 +65,8 @@ export default function EvalCurve(props: {
             tickLine={false}
           />
           <YAxis
-            // At least 0.02, so that labels of three decimals differ.
-            domain={([low, high]) => {
-              const room = Math.max(0, 0.02 - (high - low)) / 2;
-              return [low - room, high + room];
-            }}
+            ticks={scale}
+            domain={[scale[0] ?? 0, scale.at(-1) ?? 1]}
             tickFormatter={(value: number) => fixed(value, 3)}
             stroke="var(--chart-axis)"
             fontSize={11}
@@ -106,4 +104,15 @@ export default function EvalCurve(props: {
       </ResponsiveContainer>
     </div>
   );
+}
+
+const TICK_STEPS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2];
+
+/** Round numbers around the values, at least two. */
+function roundTicks(values: readonly number[]): number[] {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const step = TICK_STEPS.find((one) => high - low <= 4 * one) ?? 0.5;
+  const first = Math.floor(low / step);
+  const count = Math.max(1, Math.ceil(high / step) - first) + 1;
+  return Number.isFinite(count) ? Array.from({ length: count }, (_, at) => (first + at) * step) : [];
 }
