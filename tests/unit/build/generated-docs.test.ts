@@ -5,10 +5,27 @@ import { expect, test } from "vitest";
 import { generatedDocs, staleSnapshots } from "../../../scripts/lib/build/generated-docs.ts";
 import { root } from "../../../scripts/lib/ensure.mjs";
 
+const SIZE = "docs/size.md";
 const docs = await generatedDocs();
+const written = (path: string) => readFileSync(join(root, path), "utf8");
 
-test.each(docs.map(({ path, text }) => [path, text]))("%s is up to date", (path, text) => {
-  expect(readFileSync(join(root, path), "utf8")).toBe(text);
+test.each(docs.filter(({ path }) => path !== SIZE).map(({ path, text }) => [path, text]))(
+  "%s is up to date",
+  (path, text) => {
+    expect(written(path)).toBe(text);
+  },
+);
+
+test("the size of the core is told within 2 %, so that not every commit changes it", () => {
+  const text = docs.find(({ path }) => path === SIZE)?.text ?? "";
+  const count = /\d[\d,]*(\.\d+)?/g;
+  expect(written(SIZE).replace(count, "#")).toBe(text.replace(count, "#"));
+  const counts = (of: string) => (of.match(count) ?? []).map((figure) => Number(figure.replaceAll(",", "")));
+  const now = counts(text);
+  for (const [place, figure] of counts(written(SIZE)).entries())
+    expect(Math.abs(figure - (now[place] ?? Number.NaN)), `${figure} should be ${now[place]}`).toBeLessThanOrEqual(
+      Math.max(100, figure * 0.02),
+    );
 });
 
 test("every kind of generated document is among them", () => {
