@@ -49,7 +49,7 @@ export interface WatchedPage {
   readonly context: BrowserContext;
   readonly page: Page;
   /** Console errors and uncaught exceptions so far. */
-  readonly consoleErrors: readonly string[];
+  readonly consoleErrors: string[];
 }
 
 export interface BrowserOptions {
@@ -96,10 +96,14 @@ export async function openBrowser(options: BrowserOptions): Promise<WatchedPage>
       : await chromium.launchPersistentContext(options.profile, { ...launched, ...opened });
   const browser = context.browser() as Browser;
   const page = context.pages()[0] ?? (await context.newPage());
-  const consoleErrors: string[] = [];
+  return { browser, context, page, consoleErrors: watchErrors(page) };
+}
+
+/** Collects console errors and uncaught exceptions of a page. @param errors those of another tab */
+export function watchErrors(page: Page, errors: string[] = []): string[] {
   page.on("console", (message) => {
-    if (message.type() === "error") consoleErrors.push(message.text());
+    if (message.type() === "error") errors.push(message.text());
   });
-  page.on("pageerror", (error) => consoleErrors.push(error.message));
-  return { browser, context, page, consoleErrors };
+  page.on("pageerror", (error) => errors.push(error.message));
+  return errors;
 }

@@ -4,8 +4,8 @@
  *
  * Makes a folder like a download of a published checkpoint (its names, shapes, element types and tokenizer, random
  * weights; 4 GB for 1B), drops it on the built page in headless Chromium, describes a region, segments a phrase, cancels
- * another question, takes a step of both loops with small settings, stops, reloads, resumes, and prints a table of the
- * time and memory of every process. --without-answers starts the run at once; --until ends the walk once the model is ready, or once it has answered. --where node
+ * another question, takes four steps of both loops with small settings, between which it stops and reloads, kills the tab's
+ * process and closes the tab, and resumes each time; prints a table of the time and memory of every process. --without-answers starts the run at once; --until ends the walk once the model is ready, or once it has answered. --where node
  * opens the folder under Node instead, describes the region and segments the phrase; the third column is then the process.
  * --folder (out/true-size-SIZE) is made where it is missing and deleted at the end without --keep; --make only makes it.
  * --size is small, 1B, 4B or a release on Qwen-VL such as qwen3-vl-2b. --memory is the memory of the GPU as a person enters
@@ -85,9 +85,9 @@ await runTool(async () => {
       const { caption, masks, cancelSeconds } = answers;
       print(`\n"${caption}"; ${masks} mask; cancelled after ${cancelSeconds.toFixed(1)} s\n`);
     }
-    if (run !== undefined) print(`Stopped at step ${run.stoppedAt}, resumed from step ${run.resumedAt}\n`);
+    if (run !== undefined) print(`Left at steps ${run.leftAt.join()}, resumed from steps ${run.resumedAt.join()}\n`);
     for (const error of consoleErrors) print(`console: ${error}\n`);
-    return run?.resumedAt === run?.stoppedAt && consoleErrors.length === 0 ? 0 : 1;
+    return run?.resumedAt.join() === run?.leftAt.join() && consoleErrors.length === 0 ? 0 : 1;
   } finally {
     if (!parsed.has("keep") && !parsed.has("make")) rmSync(folder, { recursive: true, force: true });
   }

@@ -127,9 +127,8 @@ export interface RunEvent {
   readonly error?: { readonly message: string };
 }
 
-/** Follows the trainer's events across reloads; call before the page is opened. */
-export async function followTrainer(page: Page): Promise<RunEvent[]> {
-  const events: RunEvent[] = [];
+/** Follows the trainer's events across reloads; call before the page is opened. @param events what another tab has told */
+export async function followTrainer(page: Page, events: RunEvent[] = []): Promise<RunEvent[]> {
   await page.exposeFunction("keepEvent", (event: RunEvent) => events.push(event));
   await page.addInitScript(`addEventListener("lab:trainer", ({ detail }) => {
     if (["state", "step", "checkpoint", "eval", "failed"].includes(detail.type)) keepEvent(detail);

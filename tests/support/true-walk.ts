@@ -1,13 +1,16 @@
 /**
  * The way of a checkpoint through the page, as a person takes it: drop the folder, ask about a picture, start, one step,
- * stop, reload, resume; with the time and the memory of every process of the browser after each part.
+ * stop, reload, resume; then the tab's process is killed, and later the tab is closed, in the middle of a step; with the time
+ * and the memory of every process of the browser after each part.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CDPSession, Page } from "playwright-core";
+import { watchErrors } from "../../scripts/lib/browser.ts";
 import {
   dropModel,
+  followTrainer,
   type OpenPage,
   openFollowed,
   problems,
@@ -19,7 +22,7 @@ import {
 
 /** Settings of the walk: the least that takes both loops through a large model. */
 export const WALK_SETTINGS = {
-  steps: "2",
+  steps: "4",
   numGenerations: "2",
   promptsPerStep: "1",
   groupsAtOnce: "1",
@@ -29,7 +32,7 @@ export const WALK_SETTINGS = {
   loraR: "16",
   loraAlpha: "32",
   warmupSteps: "0",
-  saveSteps: "0",
+  saveSteps: "1",
   evalSteps: "0",
   loop2Weight: "0.1",
   gradientCheckpointing: "true",
@@ -84,8 +87,11 @@ export interface Walk {
   readonly events: readonly RunEvent[];
   readonly consoleErrors: readonly string[];
   readonly answers?: WalkAnswers;
-  /** Step at which the run was stopped, and from which it resumed. */
-  readonly run?: { readonly stoppedAt: number; readonly resumedAt: number };
+  /**
+   * Step at which the run was stopped, and those of the last checkpoint when the tab's process was killed and when the tab was
+   * closed; from which steps it resumed.
+   */
+  readonly run?: { readonly leftAt: readonly number[]; readonly resumedAt: readonly number[] };
 }
 
 /** Asks the opened row with the button that is shown. @returns the answer's text, and what the page said meanwhile */
@@ -151,7 +157,8 @@ export async function walkTrueSize(options: WalkOptions): Promise<Walk> {
     const opened = await openFollowed({ screen: "setup", ...WALK_SETTINGS, ...settings }, { env, profile });
     lab = opened.lab;
     const { events } = opened;
-    const { page, browser, consoleErrors } = lab;
+    const { context, browser, consoleErrors, url } = lab;
+    let { page } = lab;
     page.setDefaultTimeout(wait);
     const devtools = await browser.newBrowserCDPSession();
     let last = began;
@@ -180,29 +187,61 @@ export async function walkTrueSize(options: WalkOptions): Promise<Walk> {
     const answers = options.withoutAnswers === true ? undefined : await askAll(page, ended);
     const told = { ...seen, ...(answers === undefined ? {} : { answers }) };
     if (until === "answers") return told;
+    const resumedAt: number[] = [];
     let after = events.length;
+    const next = (type: string): Promise<RunEvent> => untilEvent(events, after, (event) => event.type === type, wait);
+    const leftAt: number[] = [];
+    const left = (): void => void leftAt.push(events.findLast(({ type }) => type === "checkpoint")?.step ?? 0);
+    const resume = async (what: string): Promise<void> => {
+      await untilReady(page);
+      await ended(`${what} to ready`);
+      await show(page, { screen: "runs" });
+      const button = page.locator("main").getByRole("button", { name: /resume$/i });
+      const label = (await button.textContent()) ?? "";
+      after = events.length;
+      await button.click();
+      const { step = 0 } = await stated(after, "running");
+      resumedAt.push(step);
+      await ended("resume to running", label);
+      await next("step");
+      await ended(`step ${step + 1}`);
+    };
+    const openTab = async (): Promise<void> => {
+      page = await context.newPage();
+      page.setDefaultTimeout(wait);
+      watchErrors(page, consoleErrors);
+      await followTrainer(page, events);
+      await page.goto(url);
+    };
+
     await page.getByTestId("strip-start").click();
-    const { step: stoppedAt = 0 } = await untilEvent(events, after, ({ type }) => type === "step", wait);
+    await next("step");
     await ended("Start to the end of step 1");
     await page.getByTestId("stop").click();
     await stated(after, "finished");
+    left();
     await ended("stop, with a checkpoint");
 
     await page.reload();
-    await untilReady(page);
-    await ended("reload to ready");
-    await show(page, { screen: "runs" });
-    const resume = page.locator("main").getByRole("button", { name: /resume$/i });
-    const label = (await resume.textContent()) ?? "";
-    after = events.length;
-    await resume.click();
-    const { step: resumedAt = 0 } = await stated(after, "running");
-    await ended("resume to running", label);
-    await untilEvent(events, after, ({ type }) => type === "step", wait);
-    await ended("step 2");
+    await resume("reload");
+    await next("checkpoint");
+    const crashed = page.waitForEvent("crash");
+    // Never answers, since the process that would is gone.
+    void (await context.newCDPSession(page)).send("Page.crash").catch(() => undefined);
+    await crashed;
+    left();
+    const tab = page;
+    await openTab();
+    await tab.close();
+    await resume("kill of the tab's process");
+    await next("checkpoint");
+    await page.close();
+    left();
+    await openTab();
+    await resume("closed tab");
     await stated(after, "finished");
     await ended("end of the run");
-    return { ...told, run: { stoppedAt, resumedAt } };
+    return { ...told, run: { leftAt, resumedAt } };
   } finally {
     await lab?.close();
     rmSync(profile, { recursive: true, force: true });
