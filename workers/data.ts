@@ -8,16 +8,19 @@ import { decodeRle } from "../src/engine/data/mask/rle.ts";
 import { findRow, isStoredRow, otherCaptions, rawRow, rowsHash } from "../src/engine/data/open-rows.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
 import type { RegionSummary, RgbImage } from "../src/engine/data/sample.ts";
-import { checkRegionSet, describeSet } from "../src/engine/data/set-info.ts";
+import { checkRegionSet, describeSet, type SetInfo } from "../src/engine/data/set-info.ts";
+import type { DataMapping } from "../src/engine/data/tables/mapping.ts";
 import { badInput, LabError, LONGEST_SENTENCE, shortened, toLabError } from "../src/engine/errors.ts";
-import { keepDifficulty, keptDifficulty, mergedDifficulty } from "../src/engine/runs/difficulty.ts";
+import type { RunExport } from "../src/engine/export/export-names.ts";
+import { keepDifficulty, keptDifficulty, mergedDifficulty, type RowDifficulty } from "../src/engine/runs/difficulty.ts";
 import type { PictureOf } from "../src/engine/runs/rollouts/rollout-picture.ts";
-import { rowList, runRows } from "../src/engine/runs/run-rows.ts";
+import { rowList, runRows, type SplitSettings } from "../src/engine/runs/run-rows.ts";
 import { keepFilesInUse, openOpfsStore } from "../src/engine/storage/opfs-store.ts";
 import { DATA_CALLS } from "../src/plugins/data-calls.ts";
-import type { DataCalls, RowCalls } from "../src/protocol/data.ts";
+import type { FolderRef } from "../src/protocol/common.ts";
+import type { OpeningProgress, RowCalls } from "../src/protocol/data.ts";
 import type { DataPlace } from "../src/protocol/plugin-calls.ts";
-import { connect, type Handlers, Moved } from "../src/protocol/rpc.ts";
+import { type CallsOf, connect, type Handlers, Moved, ownPort } from "../src/protocol/rpc.ts";
 import { elsewhereCalls } from "./elsewhere.ts";
 import { exportZip, runZip } from "./exports.ts";
 import { folderName, openFolders } from "./folders.ts";
@@ -30,7 +33,13 @@ const PICTURE_BYTES = 256 * 2 ** 20;
 const KEPT = "; the open rows are kept";
 const REASON = LONGEST_SENTENCE - KEPT.length;
 
-type Open = Handlers<DataCalls>["open"];
+type Open = (
+  folders: readonly FolderRef[],
+  mapping: DataMapping | null,
+  onProgress: (progress: OpeningProgress) => void,
+  onRows: (rows: readonly RegionSummary[]) => void,
+  signal: AbortSignal,
+) => Promise<SetInfo>;
 
 interface OpenSet {
   readonly set: RegionSet;
@@ -86,7 +95,10 @@ const openSet: Open = async (folders, mapping, onProgress, onRows, signal) => {
   );
 };
 
-/** One index is built at a time: a new request ends the current one. */
+/**
+ * Indexes folders and replaces the open set, with the user's corrections if given; rows arrive while it runs. A newer
+ * call ends the current one: one index is built at a time.
+ */
 const open: Open = async (folders, mapping, onProgress, onRows, signal) => {
   opening.abort();
   opening = new AbortController();
@@ -155,10 +167,15 @@ async function difficultyFile() {
 
 const place: DataPlace = { files: () => files, pixels: picture, sources, store: openOpfsStore, library: runs, addRun };
 
-const dataCalls: Handlers<DataCalls> = {
+const dataCalls = {
   ...runCalls,
   open,
-  async image(rowId, imageId, maxSide, frame) {
+  /**
+   * Picture of an open row, its longer side at most `maxSide` device pixels.
+   * @param imageId expected picture: the call fails if the row has another one; null accepts any
+   * @param frame frame of a clip; null for all frames below each other
+   */
+  async image(rowId: string, imageId: string | null, maxSide: number, frame: number | null) {
     const [, source = "", item] = /^(\w+) (\d+)$/.exec(rowId) ?? [];
     const open = opened?.byId.get(rowId);
     if (imageId !== null && !sources.has(source) && (open === undefined || !isStoredRow(open, { rowId, imageId }))) {
@@ -175,26 +192,44 @@ const dataCalls: Handlers<DataCalls> = {
     const bitmap = await displayBitmap(shown, maxSide);
     return new Moved(bitmap, bitmap);
   },
-  trainRows: async (settings) => runRows(rowList("the open data set", current().set.summaries), settings).train.length,
-  rawRow(rowId) {
+  /** Number of open rows that a run with these settings trains on. @throws LabError when none is left */
+  trainRows: async (settings: SplitSettings) =>
+    runRows(rowList("the open data set", current().set.summaries), settings).train.length,
+  /** The row's record as JSON text, picture bytes left out. */
+  async rawRow(rowId: string) {
     const { file, row } = findRow(current().byId, rowId, null);
     return rawRow(current().set, file, row);
   },
-  async exportRun(runId, format, wordnetUrl, onBytes, signal) {
+  /**
+   * The whole run folder, or one of its exports, as one zip.
+   * @param onBytes called with the bytes so far @throws LabError("cancelled") when the signal aborts
+   */
+  async exportRun(
+    runId: string,
+    format: "zip" | RunExport,
+    wordnetUrl: string,
+    onBytes: (bytes: number) => void,
+    signal: AbortSignal,
+  ) {
     const [store, set, progress] = [await openOpfsStore(), opened?.set ?? null, { onBytes, signal }];
     if (format !== "zip") return exportZip(store, runId, format, { set, pictureOf, wordnetUrl }, progress);
     return runZip(store, runId, progress);
   },
-  async keepDifficulty(rows) {
+  /** Stores measured rows of the open set, adding to or replacing earlier ones. */
+  async keepDifficulty(rows: readonly RowDifficulty[]) {
     const { store, name } = await difficultyFile();
     await keepDifficulty(store, name, mergedDifficulty(await keptDifficulty(store, name), rows));
   },
+  /** Measured rows of the open set; empty if none were measured. */
   async difficulty() {
     const { store, name } = await difficultyFile();
     return keptDifficulty(store, name);
   },
-  serveRows: (port) => void connect(port, rowCalls),
+  /** The trainer's port; `RowCalls` are served on it. */
+  serveRows: (port: MessagePort): void => void connect(port, rowCalls),
 };
 
+export type DataCalls = CallsOf<typeof dataCalls>;
+
 keepFilesInUse();
-connect(self, Object.assign({}, dataCalls, ...DATA_CALLS.map((served) => served(async () => place))));
+connect(ownPort(), Object.assign({}, dataCalls, ...DATA_CALLS.map((served) => served(async () => place))));

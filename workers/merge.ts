@@ -3,13 +3,14 @@ import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { pickedFolder } from "../src/engine/data/blob-source.ts";
 import { badInput } from "../src/engine/errors.ts";
 import { adapterFiles } from "../src/engine/export/adapter.ts";
-import { checkMerged, type MergeCheck } from "../src/engine/export/check-merged.ts";
+import { checkMerged } from "../src/engine/export/check-merged.ts";
 import { below, type ExportFiles } from "../src/engine/export/export-file.ts";
 import { mergedFiles } from "../src/engine/export/merged.ts";
 import { passingHash } from "../src/engine/model/weights/weights-hash.ts";
 import { readTrained } from "../src/engine/runs/checkpoint/trained.ts";
 import { openRun } from "../src/engine/runs/run-folder.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
+import type { Merged } from "../src/protocol/trainer.ts";
 
 /**
  * @param options `onProgress` receives the number of tensors written and in total
@@ -21,7 +22,7 @@ export async function mergeInto(
   store: RunStore,
   runId: string,
   options: { readonly onProgress: (done: number, total: number) => void; readonly signal: AbortSignal },
-): Promise<MergeCheck & { readonly folder: string; readonly missingCode: readonly string[] }> {
+): Promise<Merged> {
   const run = await openRun(store, runId);
   const { model } = run.manifest();
   const passing = await passingHash(base);

@@ -1,12 +1,12 @@
 /** Lists, opens, renames, compares and deletes the runs stored in this browser and those read from elsewhere. */
 import { badInput } from "../src/engine/errors.ts";
 import { type RunLibrary, runLibrary } from "../src/engine/runs/library/library.ts";
+import type { RunNotes } from "../src/engine/runs/notes.ts";
 import { thumbnailPng } from "../src/engine/runs/rollouts/thumbnails.ts";
 import { listRuns } from "../src/engine/runs/run-folder.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
 import { folderStore, type RunStore } from "../src/engine/storage/store.ts";
-import type { DataCalls } from "../src/protocol/data.ts";
-import type { Handlers } from "../src/protocol/rpc.ts";
+import type { FolderRef } from "../src/protocol/common.ts";
 import { addElsewhere, digestsElsewhere, libraryElsewhere, storesElsewhere } from "./elsewhere.ts";
 import { openFolder } from "./folders.ts";
 import { runIn } from "./import-run.ts";
@@ -77,13 +77,21 @@ export async function addRun(runId: string, store: RunStore): Promise<void> {
 }
 
 export const runCalls = {
-  async recorded(baseUrl) {
+  /**
+   * Opens the runs of a folder that is served with the page. Returns the id of the first one, or null if there is none.
+   */
+  async recorded(baseUrl: string) {
     const store = folderStore(await openFolder({ kind: "built-in", baseUrl }));
     const { runs: found } = await listRuns(store);
     for (const run of found) addElsewhere(run.id, store);
     return found[0]?.id ?? null;
   },
-  async importRun(folder) {
+  /**
+   * Opens an exported run in place, or adds its steps to the stored run that it continues. Returns its id and whether
+   * it is stored; null if the files contain no run.
+   * @throws LabError when it is damaged, or stored here with other steps
+   */
+  async importRun(folder: FolderRef) {
     const found = await runIn(folder);
     if (found === null) return null;
     const { id, store } = found;
@@ -93,16 +101,24 @@ export const runCalls = {
     return { id, stored };
   },
   runs: storedRuns,
+  /** Read-only runs stored elsewhere: served with the page, dropped, or at an address. */
   runsElsewhere: digestsElsewhere,
-  run: async (runId) => (await holding(runId)).open(runId),
-  runGroups: async (runId, step) => (await holding(runId)).groups(runId, step),
-  evaluations: async (runId) => (await holding(runId)).evaluations(runId),
-  alarms: async (runId) => (await holding(runId)).alarms(runId),
-  deleteRun: async (runId) => (await runs()).remove(runId),
-  renameRun: async (runId, title) => (await runs()).rename(runId, title),
-  setNotes: async (runId, changes) => (await runs()).setNotes(runId, changes),
+  run: async (runId: string) => (await holding(runId)).open(runId),
+  runGroups: async (runId: string, step: number) => (await holding(runId)).groups(runId, step),
+  /** Held-out evaluations of a run, oldest first. */
+  evaluations: async (runId: string) => (await holding(runId)).evaluations(runId),
+  /** Alarms of a run, oldest first. */
+  alarms: async (runId: string) => (await holding(runId)).alarms(runId),
+  deleteRun: async (runId: string) => (await runs()).remove(runId),
+  renameRun: async (runId: string, title: string) => (await runs()).rename(runId, title),
+  /** Replaces the given parts of a stored run's notes. */
+  setNotes: async (runId: string, changes: Partial<RunNotes>) => (await runs()).setNotes(runId, changes),
+  /** Removes the frozen features stored by runs. */
   async deleteFeatures() {
     const store = await openOpfsStore("features");
     for (const { path } of await store.list("")) await store.remove(path);
   },
-} satisfies Partial<Handlers<DataCalls>>;
+};
+
+export type StoredRuns = Awaited<ReturnType<typeof storedRuns>>;
+export type StoredRun = Awaited<ReturnType<RunLibrary["open"]>>;

@@ -5,19 +5,29 @@ import { badInput, LabError } from "../src/engine/errors.ts";
 import { type EngineDevice, openAgain, openDevice } from "../src/engine/gpu/runtime/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import type { OpenModelOptions } from "../src/engine/loading/open-model.ts";
+import type { StorageChoice } from "../src/engine/model/weights/storage-choice.ts";
 import { checkpointRoomWarning, checkpointsAtOnce } from "../src/engine/plan/checkpoint-room.ts";
-import { dryRun } from "../src/engine/session/dry-run.ts";
+import type { Fork } from "../src/engine/runs/library/fork.ts";
+import { type DryRun, type DryRunPlace, dryRun } from "../src/engine/session/dry-run.ts";
 import { findMemory, fittedSettings, type Plan, type PlannedRows, reachedLimits } from "../src/engine/session/plan.ts";
-import { Session, type StartedRun } from "../src/engine/session/session.ts";
+import { type AdapterRole, type RunControl, Session, type StartedRun } from "../src/engine/session/session.ts";
 import { heldRuns, oneAtATime } from "../src/engine/storage/lock.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
 import { freeRoom } from "../src/engine/storage/store.ts";
 import { TRAINER_CALLS } from "../src/plugins/trainer-calls.ts";
+import type { FolderRef } from "../src/protocol/common.ts";
 import type { RowCalls } from "../src/protocol/data.ts";
 import type { TrainerPlace } from "../src/protocol/plugin-calls.ts";
 import type { ScoreCalls } from "../src/protocol/reward.ts";
-import { connect, type Handlers, toWire } from "../src/protocol/rpc.ts";
-import type { Started, TrainerCalls, TrainerHost, TrainerMessage } from "../src/protocol/trainer.ts";
+import { type CallsOf, connect, ownPort, toWire } from "../src/protocol/rpc.ts";
+import type {
+  AdapterInfo,
+  LoadProgress,
+  RowSelection,
+  Started,
+  TrainerHost,
+  TrainerMessage,
+} from "../src/protocol/trainer.ts";
 import { folderName, openFolder, openModelRef } from "./folders.ts";
 import { mergeInto } from "./merge.ts";
 import { loadModel } from "./models.ts";
@@ -25,6 +35,8 @@ import { storeElsewhere } from "./run-elsewhere.ts";
 
 const tell = (event: TrainerMessage): void => page.tell.event(event);
 const fail = (thrown: unknown): void => tell({ type: "failed", error: toWire(thrown) });
+
+type OnLoad = (progress: LoadProgress) => void;
 
 let session: Promise<TrainerPlace> | undefined;
 
@@ -106,12 +118,28 @@ function watch({ done, ...began }: StartedRun): Started {
   return began;
 }
 
-const calls: Handlers<TrainerCalls> = {
-  start(data, reward) {
+const calls = {
+  /**
+   * Sent once, first: ports to the data and reward workers. Every other call waits until this one has opened the
+   * device.
+   */
+  start(data: MessagePort, reward: MessagePort): void {
     session = open(data, reward);
     session.catch(() => undefined); // reported as "gpu"; every later call fails with the same sentence
   },
-  async openModel(ref, choice, fit, onProgress, signal) {
+  /**
+   * Loads a model and replaces the current one.
+   * @param fit memory of the GPU in gigabytes, 0 if unknown, and the open rows: a large checkpoint is read in a storage
+   * with which a run on them fits there; null reads any in `choice`
+   * @throws LabError("cancelled") when the signal aborts
+   */
+  async openModel(
+    ref: FolderRef,
+    choice: StorageChoice,
+    fit: (Omit<PlannedRows, "captions"> & { readonly gigabytes: number }) | null,
+    onProgress: OnLoad,
+    signal: AbortSignal,
+  ) {
     const { lab } = await started();
     const { software } = lab.device.report;
     const fitting: OpenModelOptions["choice"] = (model, bytes) => {
@@ -124,12 +152,14 @@ const calls: Handlers<TrainerCalls> = {
       return lab.openModel(folder, folderName(ref), { ...options, choice: fitting, keep }).finally(close);
     });
   },
-  async openStored(id, onProgress, signal) {
+  async openStored(id: string, onProgress: OnLoad, signal: AbortSignal) {
     const { lab } = await started();
     return loadModel(lab, { onProgress, onClosed, signal }, (options) => lab.openStored(id, options));
   },
+  /** Stored conversions of checkpoints. */
   storedModels: async () => (await started()).models.list(),
-  async removeStored(id) {
+  /** @returns the remaining conversions */
+  async removeStored(id: string) {
     const { models } = await started();
     const release = await models.hold(id);
     if (release === null) throw badInput("Another tab is storing this conversion. Stop loading it there first");
@@ -140,29 +170,64 @@ const calls: Handlers<TrainerCalls> = {
     }
     return models.list();
   },
+  /** Sizes of the trainable set for a configuration, without starting. @param rows the open rows */
   plan,
+  /** Memory held on the device now, and its measured rate; answered even during a step. */
   system: async () => (await started()).lab.system(),
+  /**
+   * The GPU's memory in gigabytes, at most 24, found by allocating until it refuses.
+   * @throws LabError when the device is in use, LabError("gpu") on a software adapter
+   */
   async probeMemory() {
     const { lab } = await started();
     return lab.whileIdle("card", () => findMemory(lab.device));
   },
-  async startRun(config, rows, title, now) {
+  /** @param now ISO time that the run folder records */
+  async startRun(config: LabConfig, rows: RowSelection, title: string, now: string) {
     const { lab } = await started();
     return watch(await lab.start({ settings: config, list: rows, title, created: now }));
   },
-  async dryRun(settings, list, onPhase, signal) {
+  /**
+   * Measures two steps of a run that is not stored; see dry-run.ts.
+   * @throws LabError("cancelled") when the signal aborts
+   */
+  async dryRun(
+    settings: LabConfig,
+    list: RowSelection,
+    onPhase: (place: DryRunPlace) => void,
+    signal: AbortSignal,
+  ): Promise<DryRun> {
     const { lab } = await started();
     return dryRun(lab, { settings, list, onPhase, signal });
   },
-  resumeRun: async (runId, rows, steps, from) => watch(await (await started()).lab.resume(runId, rows, steps, from)),
-  async forkRun(runId, list, fork) {
+  /**
+   * @param steps new total length of the run; unchanged by default
+   * @param from step of an earlier checkpoint, whose later steps are dropped
+   */
+  async resumeRun(runId: string, rows: RowSelection, steps?: number, from?: number) {
+    const { lab } = await started();
+    return watch(await lab.resume(runId, rows, steps, from));
+  },
+  /** Continues a copy of a stored run from one of its checkpoints. */
+  async forkRun(runId: string, list: RowSelection, fork: Omit<Fork, "id">) {
     const { lab, rows } = await started();
     return watch(await lab.fork(runId, list, fork, await storeElsewhere(rows, runId)));
   },
-  async evaluate(runId, list, step, onRows, signal) {
+  /**
+   * Evaluates held-out rows with a checkpoint of a stored run and stores the result in the run.
+   * @throws LabError("cancelled") when the signal aborts
+   */
+  async evaluate(
+    runId: string,
+    list: RowSelection,
+    step: number,
+    onRows: (done: number, total: number) => void,
+    signal: AbortSignal,
+  ) {
     await (await started()).lab.evaluate({ id: runId, list, step, onRows, signal });
   },
-  async openAdapter(folder, role) {
+  /** Opens a PEFT adapter folder as the start of new runs and try-outs, or to compute likelihoods; null closes it. */
+  async openAdapter(folder: FolderRef | null, role: AdapterRole): Promise<AdapterInfo | null> {
     const { lab } = await started();
     if (folder === null) {
       lab.closeAdapter(role);
@@ -172,12 +237,26 @@ const calls: Handlers<TrainerCalls> = {
     const { name, hash, rank, scale, modules, tensors } = adapter;
     return { name, hash, rank, scale, factors: tensors.size - modules, modules };
   },
-  async merge(runId, base, target, onProgress, signal) {
+  /**
+   * Writes a run's policy, merged into the base model, into a subfolder of the folder that the user chose.
+   * @throws LabError("cancelled") when the signal aborts before the last tensor is written; nothing is kept then
+   */
+  async merge(
+    runId: string,
+    base: FolderRef,
+    target: FileSystemDirectoryHandle,
+    onProgress: (done: number, total: number) => void,
+    signal: AbortSignal,
+  ) {
     const { lab, store } = await started();
     const options = { onProgress, signal };
     return lab.whileIdle("merge", async () => mergeInto(target, await openFolder(base), store, runId, options));
   },
-  async control(action) {
+  /**
+   * "step" and "phase" run one step or phase, then pause; "checkpoint" and "evaluate" wait for the end of a step unless
+   * the run is paused.
+   */
+  async control(action: RunControl | "checkpoint" | "evaluate") {
     const { lab } = await started();
     if (action === "checkpoint") lab.trainer?.askCheckpoint();
     else if (action === "evaluate") lab.trainer?.askEvaluation();
@@ -185,7 +264,9 @@ const calls: Handlers<TrainerCalls> = {
   },
 };
 
-const page = connect<TrainerHost, TrainerCalls>(
-  self,
+export type TrainerCalls = CallsOf<typeof calls>;
+
+const page = connect<TrainerHost>(
+  ownPort(),
   Object.assign({}, calls, ...TRAINER_CALLS.map((served) => served(started))),
 );

@@ -70,6 +70,3 @@ export interface RewardPlace {
 
 /** Calls of a plug-in on a worker. @param place resolves when the worker is ready; rejects with the reason if it cannot be */
 export type ServedAt<Place> = (place: () => Promise<Place>) => object;
-
-/** The calls as the page makes them. */
-export type CallsOf<Served extends (place: never) => object> = ReturnType<Served>;

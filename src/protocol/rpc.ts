@@ -1,6 +1,7 @@
 /**
- * Typed calls over a port between the page and its workers. Each side lists its methods in one interface: a method that
- * returns a promise is a call with a reply, a method that returns nothing is a notification without one.
+ * Typed calls over a port between the page and its workers. A method that returns a promise is a call with a reply, a
+ * method that returns nothing is a notification without one. What a caller sees is derived from what the other side serves
+ * (`CallsOf`).
  *
  * Arguments and results are cloned. Three kinds of argument are special: aborting an AbortSignal aborts the signal that
  * the other side received; a function can be called back until the call is answered; a MessagePort is transferred.
@@ -31,6 +32,11 @@ interface Port {
   start?(): void;
 }
 
+/** The port of this worker to the page, whose programs also read workers for their types and take `self` for a window. */
+export function ownPort(): Port {
+  return self as unknown as Port;
+}
+
 type Answered = (...given: never[]) => Promise<unknown>;
 /** The methods with a reply. */
 export type Calls<M> = { readonly [K in keyof M as M[K] extends Answered ? K : never]: M[K] };
@@ -43,6 +49,17 @@ export type Handlers<M> = {
     ? (...given: A) => R | Moved<R> | Promise<R | Moved<R>>
     : M[K];
 };
+
+type Sent<R> = R extends Moved<infer T> ? T : R;
+
+/** What a caller sees of served methods. @typeParam Served an object of methods, or a function that makes it */
+export type CallsOf<Served> = Served extends (place: never) => infer Made
+  ? CallsOf<Made>
+  : {
+      readonly [K in keyof Served]: Served[K] extends (...given: infer A) => Promise<infer R>
+        ? (...given: A) => Promise<Sent<R>>
+        : Served[K];
+    };
 
 /** A result with buffers or bitmaps that are transferred instead of copied. */
 export class Moved<T> {

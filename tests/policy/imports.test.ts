@@ -1,6 +1,7 @@
 /**
- * Imports go down only: app → protocol → engine, and inside the engine from room to room as listed here. The core imports
- * no plug-in, only the lists of them, and a plug-in imports no other.
+ * Imports go down only: app → protocol → engine, and inside the engine from room to room as listed here; the page takes the
+ * types of calls from the workers that serve them. The core imports no plug-in, only the lists of them, and a plug-in imports
+ * no other.
  */
 import { describe, expect, it } from "vitest";
 import { importsOf, isTypeScript, type SourceFile, trackedFiles } from "../support/sources.ts";
@@ -182,7 +183,7 @@ function allowed(from: string, target: string): boolean {
   if (from in LISTS) return true;
   if (to === "plugins" || to === "panels") return LISTS[target]?.test(from) === true;
   if (part === to || to === "errors") return true;
-  if (part === "app") return to === "protocol" || to in ROOMS;
+  if (part === "app") return to === "protocol" || to === "workers" || to in ROOMS;
   if (part === "protocol" || part === "workers") return to in ROOMS || (part === "workers" && to === "protocol");
   return ROOMS[part]?.includes(to) ?? false;
 }
@@ -223,6 +224,12 @@ describe("imports", () => {
         .map((target) => `${file.path} → ${target}`),
     );
     expect(wrong).toEqual([]);
+  });
+
+  it("take only types from workers, so that the page loads none of their code", () => {
+    const code = /^import (?!type )[^;]*"(?:\.\.\/)+workers\/[^"]+";/gm;
+    expect('import { a } from "../../workers/data.ts";').toMatch(code);
+    expect(files.flatMap(({ path, text }) => (partOf(path) === "workers" ? [] : (text.match(code) ?? [])))).toEqual([]);
   });
 
   it("have no circle between rooms", () => {

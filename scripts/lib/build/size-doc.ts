@@ -73,7 +73,11 @@ const PARTS: readonly Part[] = [
     decided:
       "settings with validation and reasons, a start that names each blocker, and a forecast of memory and time per card",
   },
-  { name: "calls between page and workers", folders: ["protocol"], decided: "one interface per worker" },
+  {
+    name: "calls between page and workers",
+    folders: ["protocol"],
+    decided: "calls with callbacks, signals and transfers, and the data that they carry",
+  },
   {
     name: "screens",
     folders: ["app/screens", "app/frame"],

@@ -1,10 +1,13 @@
 /** The page's lab: its workers, the calls to them, and the messages that they send on their own. */
+
+import type { DataCalls } from "../../../workers/data.ts";
+import type { RewardCalls } from "../../../workers/reward.ts";
+import type { TrainerCalls } from "../../../workers/trainer.ts";
 import { LabError } from "../../engine/errors.ts";
-import type { DataCalls } from "../../protocol/data.ts";
 import { type HeartbeatClock, heartbeat } from "../../protocol/heartbeat.ts";
-import type { RewardCalls, RewardHost } from "../../protocol/reward.ts";
+import type { RewardHost } from "../../protocol/reward.ts";
 import { type Calls, type Connection, connect, type Handlers, toWire, type WireError } from "../../protocol/rpc.ts";
-import type { TrainerCalls, TrainerHost, TrainerMessage } from "../../protocol/trainer.ts";
+import type { TrainerHost, TrainerMessage } from "../../protocol/trainer.ts";
 import { useConsent } from "../stores/consent.ts";
 import { providePictures } from "../stores/picture-cache.ts";
 import { applyEvent, useRun } from "../stores/run/run.ts";

@@ -1,5 +1,6 @@
 /** Measures the adapter on the trainer's device. */
-import type { CallsOf, TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { CallsOf } from "../../protocol/rpc.ts";
 import type { CardLine, CardSizes } from "./card-line.ts";
 import { countCardLines, measureCard } from "./measure.ts";
 

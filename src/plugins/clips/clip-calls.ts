@@ -3,7 +3,8 @@ import { toLabError } from "../../engine/errors.ts";
 import { openCheckpoint } from "../../engine/model/weights/checkpoint.ts";
 import type { TryWeights } from "../../engine/session/outside.ts";
 import type { FolderRef } from "../../protocol/common.ts";
-import type { CallsOf, TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { CallsOf } from "../../protocol/rpc.ts";
 import { ClipFollower, type FollowTask, type OnFollow } from "./follow-clip.ts";
 import { videoShapes } from "./sam2/video-shapes.ts";
 

@@ -1,6 +1,7 @@
 /** The self-test on the trainer's device. */
 import { LabError } from "../../engine/errors.ts";
-import type { CallsOf, TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { CallsOf } from "../../protocol/rpc.ts";
 import { passed, type SelfCheck } from "./self-check.ts";
 import { countChecks, selfTest } from "./self-test.ts";
 

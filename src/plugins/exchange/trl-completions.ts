@@ -12,7 +12,7 @@ import { type ExportFiles, type ExportFormat, wholeFile } from "../../engine/exp
 import type { RolloutRecord } from "../../engine/runs/rollouts/records.ts";
 import type { RunFolder } from "../../engine/runs/run-folder.ts";
 import { withVisualTokens } from "../../engine/text/prompt.ts";
-import type { CallsOf } from "../../protocol/plugin-calls.ts";
+import type { CallsOf } from "../../protocol/rpc.ts";
 import type { Completion, Completions } from "./completions.ts";
 import { type WrittenColumn, writeParquet } from "./parquet-write.ts";
 

@@ -2,7 +2,8 @@
 
 import type { StorageChoice } from "../../engine/model/weights/storage-choice.ts";
 import { heldRuns, oneAtATime } from "../../engine/storage/lock.ts";
-import type { CallsOf, DataPlace } from "../../protocol/plugin-calls.ts";
+import type { DataPlace } from "../../protocol/plugin-calls.ts";
+import type { CallsOf } from "../../protocol/rpc.ts";
 import type { RemoteAddress } from "./address.ts";
 import type { Asked } from "./listing.ts";
 

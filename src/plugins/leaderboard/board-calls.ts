@@ -1,5 +1,6 @@
 /** Calls of the leaderboard on the data worker. */
-import type { CallsOf, DataPlace } from "../../protocol/plugin-calls.ts";
+import type { DataPlace } from "../../protocol/plugin-calls.ts";
+import type { CallsOf } from "../../protocol/rpc.ts";
 import { ledgerCsv } from "../suites/ledger.ts";
 import {
   type Board,

@@ -1,7 +1,8 @@
 /** Calls of the reward bench: the trainer samples groups, the data worker reads rollouts of files. */
 import type { LabConfig } from "../../engine/config/table.ts";
 import type { LoopId } from "../../engine/runs/rollouts/records.ts";
-import type { CallsOf, TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { CallsOf } from "../../protocol/rpc.ts";
 import type { BenchGroup } from "./bench-group.ts";
 import { benchFromStart } from "./sample-bench.ts";
 

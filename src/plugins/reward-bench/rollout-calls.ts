@@ -1,6 +1,6 @@
 /** Reads rollouts of a file for the bench, on the data worker. */
 import { badInput } from "../../engine/errors.ts";
-import type { CallsOf } from "../../protocol/plugin-calls.ts";
+import type { CallsOf } from "../../protocol/rpc.ts";
 import type { BenchGroup } from "./bench-group.ts";
 import { importRollouts } from "./import-rollouts.ts";
 

@@ -1,5 +1,6 @@
 /** Calls of the trainer that repeat a part of a stored run. */
-import type { CallsOf, TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { CallsOf } from "../../protocol/rpc.ts";
 import type { RowSelection } from "../../protocol/trainer.ts";
 import { lookAtRollout, type RolloutLook } from "./look.ts";
 import { type ReplayReport, replayStep } from "./replay.ts";

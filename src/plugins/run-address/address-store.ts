@@ -15,7 +15,8 @@ import {
   type RunStore,
   type StoredFile,
 } from "../../engine/storage/store.ts";
-import type { CallsOf, DataPlace } from "../../protocol/plugin-calls.ts";
+import type { DataPlace } from "../../protocol/plugin-calls.ts";
+import type { CallsOf } from "../../protocol/rpc.ts";
 import { remoteAddress } from "../hub/address.ts";
 
 /** Calls of the data worker. */

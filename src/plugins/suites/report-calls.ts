@@ -1,6 +1,7 @@
 /** Scores an evaluation of a suite on the reward worker, which holds the WordNet table. */
 import { LabError } from "../../engine/errors.ts";
-import type { CallsOf, RewardPlace } from "../../protocol/plugin-calls.ts";
+import type { RewardPlace } from "../../protocol/plugin-calls.ts";
+import type { CallsOf } from "../../protocol/rpc.ts";
 import { suiteOf } from "./all.ts";
 import { type Evaluated, type SuiteReport, suiteReport } from "./report.ts";
 import { answerKey, type SuiteRow } from "./run-suite.ts";

@@ -2,7 +2,8 @@
 import type { EncodedImage, RgbImage } from "../../engine/data/sample.ts";
 import { badInput, LabError } from "../../engine/errors.ts";
 import type { RunStore } from "../../engine/storage/store.ts";
-import type { CallsOf, DataPlace } from "../../protocol/plugin-calls.ts";
+import type { DataPlace } from "../../protocol/plugin-calls.ts";
+import type { CallsOf } from "../../protocol/rpc.ts";
 import { suiteOf } from "./all.ts";
 import {
   evaluationColumns,

@@ -1,7 +1,8 @@
 /** Questions to the model on the trainer. */
 import type { TowerPart } from "../../engine/policy/features.ts";
 import type { TryWeights } from "../../engine/session/outside.ts";
-import type { CallsOf, TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { CallsOf } from "../../protocol/rpc.ts";
 import { askSession, type TryAnswer, type TryPhase, type TryTask } from "./answer-question.ts";
 import { type TryPicture, tryPicture } from "./picture.ts";
 

@@ -1,7 +1,8 @@
 /** Reads, measures and imports the table of kernel forms of the trainer's adapter. */
 import { seenShapes } from "../../engine/gpu/forms/active.ts";
 import type { TuningTable } from "../../engine/tuning/table.ts";
-import type { CallsOf, TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { TrainerPlace } from "../../protocol/plugin-calls.ts";
+import type { CallsOf } from "../../protocol/rpc.ts";
 import { tuneKernels } from "./tuner.ts";
 
 /** The measured forms of kernels. */

@@ -10,10 +10,11 @@ import { useBench } from "../../../src/plugins/reward-bench/bench-store.ts";
 import type { RolloutCalls } from "../../../src/plugins/reward-bench/rollout-calls.ts";
 import type { ReportCalls } from "../../../src/plugins/suites/report-calls.ts";
 import type { SuiteCalls } from "../../../src/plugins/suites/suite-calls.ts";
-import type { DataCalls } from "../../../src/protocol/data.ts";
-import type { RewardCalls } from "../../../src/protocol/reward.ts";
 import { type Calls, connect, type Handlers, type Tells } from "../../../src/protocol/rpc.ts";
-import type { TrainerCalls, TrainerHost } from "../../../src/protocol/trainer.ts";
+import type { TrainerHost } from "../../../src/protocol/trainer.ts";
+import type { DataCalls } from "../../../workers/data.ts";
+import type { RewardCalls } from "../../../workers/reward.ts";
+import type { TrainerCalls } from "../../../workers/trainer.ts";
 
 type Some<M> = Partial<Handlers<Calls<M>>>;
 

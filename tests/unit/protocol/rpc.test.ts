@@ -1,7 +1,7 @@
 /** Calls over a real channel, both ways. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { badInput, LabError } from "../../../src/engine/errors.ts";
-import { type Calls, connect, type Handlers, Moved } from "../../../src/protocol/rpc.ts";
+import { type Calls, type CallsOf, connect, type Handlers, Moved } from "../../../src/protocol/rpc.ts";
 
 interface WorkerCalls {
   add(a: number, b: number): Promise<number>;
@@ -66,6 +66,29 @@ describe("a call", () => {
   it("is answered, whatever the order", async () => {
     const { call } = pair().page;
     expect(await Promise.all([call.add(1, 2), call.add(10, 20)])).toEqual([3, 30]);
+  });
+
+  it("has the type of what is served", async () => {
+    const { port1, port2 } = channel();
+    const notes: string[] = [];
+    const served = (own: MessagePort) => ({
+      async buffer(size: number) {
+        const made = new ArrayBuffer(size);
+        return size === 0 ? made : new Moved(made, made);
+      },
+      note: (text: string): void => void notes.push(text),
+      own: async () => own === port2,
+    });
+    connect(port2, served(port2));
+    const { call, tell } = connect<CallsOf<typeof served>>(port1, {});
+    tell.note("first");
+    const made: ArrayBuffer = await call.buffer(8);
+    const own: boolean = await call.own();
+    expect([made.byteLength, own, notes]).toEqual([8, true, ["first"]]);
+    // @ts-expect-error a notification has no reply
+    void call.note;
+    // @ts-expect-error a call is no notification
+    void tell.buffer;
   });
 
   it("goes both ways over one port", async () => {

@@ -8,8 +8,9 @@ import type { RolloutFacts } from "../../../src/engine/rewards/term.ts";
 import type { RewardScorer } from "../../../src/engine/rewards/types.ts";
 import { rewardHash } from "../../../src/engine/rewards/user/hash.ts";
 import type { SandboxReply, SandboxRequest } from "../../../src/engine/rewards/user/protocol.ts";
-import type { RewardCalls, RewardHost, ScoreCalls } from "../../../src/protocol/reward.ts";
+import type { RewardHost, ScoreCalls } from "../../../src/protocol/reward.ts";
 import { connect } from "../../../src/protocol/rpc.ts";
+import type { RewardCalls } from "../../../workers/reward.ts";
 import { type JudgeServer, judgeServer } from "../../support/judge-server.ts";
 import { fakeOpfs } from "../runs/fake-opfs.ts";
 

@@ -1,10 +1,11 @@
 /** What the page reads of run folders, through the cache of `stores/reads.ts`. */
+
+import type { StoredRun, StoredRuns } from "../../../../workers/stored-runs.ts";
 import { thrownText } from "../../../engine/errors.ts";
 import type { Alarm } from "../../../engine/runs/alarms.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
-import type { StoredRun, StoredRuns } from "../../../protocol/data.ts";
 import { outdate, outdateRun, type Read, readKey } from "../../stores/reads.ts";
 import { fillMetrics, replaceMetrics } from "../../stores/run/metrics.ts";
 import { useRun } from "../../stores/run/run.ts";

@@ -1,6 +1,6 @@
+import type { DataCalls } from "../../../../workers/data.ts";
 import { badInput } from "../../../engine/errors.ts";
 import type { FolderRef, PickedFile } from "../../../protocol/common.ts";
-import type { DataCalls } from "../../../protocol/data.ts";
 import type { Calls } from "../../../protocol/rpc.ts";
 import { openAdapter, openCaptioner } from "../../clients/adapters.ts";
 import { lab, report } from "../../clients/lab.ts";

@@ -1,7 +1,7 @@
 import { Fragment, type ReactNode, useState } from "react";
+import type { StoredRuns } from "../../../../workers/stored-runs.ts";
 import { quote } from "../../../engine/errors.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
-import type { StoredRuns } from "../../../protocol/data.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { RUNS } from "../../clients/run/run-reads.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
