@@ -13,7 +13,7 @@ from .step_metrics import Recorded
 _MASK = pa.struct([("counts", pa.string()), ("size", pa.list_(pa.field("item", pa.int32())))])
 _ACTION = pa.struct(
     [("label", pa.string()), ("id", pa.int32())]
-    + [(name, pa.float64()) for name in ("logp", "old_logp", "ref_logp", "ratio", "kl", "entropy")]
+    + [(name, pa.float64()) for name in ("logp", "sampling_logp", "ref_logp", "ratio", "kl", "entropy")]
     + [("clipped", pa.bool_())]
 )
 _WHOLES = pa.list_(pa.field("item", pa.int32()))
@@ -73,7 +73,7 @@ def rollout_rows(step: int, record: Recorded) -> list[dict[str, Any]]:
     """Rows of one group's rollouts, by column."""
     played, scores = record.played, record.played.scores
     assert scores is not None
-    grids = {"logp": record.logps, "old_logp": played.sampling, "ref_logp": played.reference,
+    grids = {"logp": record.logps, "sampling_logp": played.sampling, "ref_logp": played.reference,
              "ratio": record.effect.ratio, "kl": None if played.reference is None else record.effect.kl,
              "entropy": record.entropies}  # fmt: skip
     group = {

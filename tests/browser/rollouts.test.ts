@@ -313,7 +313,7 @@ describe("a rollout", () => {
     // The log was written under Node, whose JPEG pixels differ from the browser's in 3 of 100 values, by 3 levels at most.
     // With Node's pixels two adapters agree to 1e-6 here, and with libjpeg's both move by 6e-4.
     const logp = Number((await drawn.locator("td").last().textContent())?.replace("−", "-"));
-    expect(logp).toBeCloseTo(rollout?.actions[1]?.oldLogp ?? Number.NaN, 2);
+    expect(logp).toBeCloseTo(rollout?.actions[1]?.samplingLogp ?? Number.NaN, 2);
     // A button that is half scrolled out of view is no target.
     await page.locator("main").evaluate((main) => main.scrollTo(0, 0));
     expect(await violations(page)).toEqual([]);

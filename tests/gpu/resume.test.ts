@@ -200,10 +200,10 @@ describe("three steps, and two and one in a fresh session", () => {
         const logps = choices.map(({ logp }) => logp);
         expect(logps).toEqual(logps.toSorted((a, b) => b - a));
         expect(logps.reduce((sum, logp) => sum + Math.exp(logp), 0)).toBeLessThan(1 + 1e-6);
-        const { id, label, oldLogp } = actions[at] as (typeof actions)[number];
+        const { id, label, samplingLogp } = actions[at] as (typeof actions)[number];
         const drawn = choices.find((choice) => choice.id === id);
-        if (drawn === undefined) expect(oldLogp).toBeLessThanOrEqual((logps.at(-1) as number) + 1e-4);
-        else expect(drawn).toEqual({ id, label, logp: expect.closeTo(oldLogp, 4) });
+        if (drawn === undefined) expect(samplingLogp).toBeLessThanOrEqual((logps.at(-1) as number) + 1e-4);
+        else expect(drawn).toEqual({ id, label, logp: expect.closeTo(samplingLogp, 4) });
       }
       const { height, width, values } = look.mask as NonNullable<typeof look.mask>;
       const mask = encodeRle(

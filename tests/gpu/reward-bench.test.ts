@@ -134,7 +134,7 @@ describe("rollouts of a stored run", () => {
         for (const [at, group] of imported.entries()) {
           const before = stored[at];
           const after = together[at] as (typeof together)[number];
-          expect(group.weights === null).toBe(group.loop === 1 || maskPolicy === "field");
+          expect(group.probabilities === null).toBe(group.loop === 1 || maskPolicy === "field");
           expect(after.rollouts.map(({ reward }) => reward)).toEqual(before?.rollouts.map(({ reward }) => reward));
           expect(after.rewardMean).toBeCloseTo(before?.rewardMean ?? Number.NaN, 12);
           expect(after.rewardStd).toBeCloseTo(before?.rewardStd ?? Number.NaN, 12);

@@ -36,7 +36,7 @@ function sampled(): Group {
     rollouts: completions.map(() => ({}) as Rollout),
     actions,
     mask,
-    weights: null,
+    probabilities: null,
     splitsRows: true,
     logProbs: (weights, own, rows) => {
       const chosen = rows === undefined ? completions : completions.slice(rows.from, rows.to);

@@ -95,7 +95,7 @@ function groupNumbers({ step, loop, group, rollouts, ...rest }: GroupRecord): [s
     ...rollouts.flatMap(({ terms, index }) =>
       terms.map((term): [string, number | null] => [`${name} ${term.name} × ${term.weight} ${index}`, term.value]),
     ),
-    ...(["logp", "oldLogp", "refLogp", "ratio", "kl", "entropy"] as const).map((field): [string, number] => [
+    ...(["logp", "samplingLogp", "refLogp", "ratio", "kl", "entropy"] as const).map((field): [string, number] => [
       `${name} ${field}`,
       mean((action) => action[field]),
     ]),

@@ -158,7 +158,7 @@ describe("a run", () => {
     expect(captions?.rollouts).toHaveLength(3);
     for (const rollout of captions?.rollouts ?? []) {
       expect(rollout.actions.length).toBeGreaterThan(0);
-      for (const action of rollout.actions) expect(Math.abs(action.logp - action.oldLogp)).toBeLessThan(1e-4);
+      for (const action of rollout.actions) expect(Math.abs(action.logp - action.samplingLogp)).toBeLessThan(1e-4);
     }
     // Advantages of a group sum to zero.
     const sum = (captions?.rollouts ?? []).reduce((total, rollout) => total + rollout.advantage, 0);

@@ -87,7 +87,7 @@ function completionLine(rollout: RolloutRecord, group: GroupRecord): string {
     completion_ids:
       aboutLoop(rollout.loop).samples === "text" ? actions.map(({ id }) => id) : (group.answerIds ?? null),
     action_ids: actions.map(({ id }) => id),
-    sampling_logps: actions.map(({ oldLogp }) => oldLogp),
+    sampling_logps: actions.map(({ samplingLogp }) => samplingLogp),
     ref_logps: actions.map(({ refLogp }) => refLogp),
     loop: rollout.loop,
     group: rollout.group,

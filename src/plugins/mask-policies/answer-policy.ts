@@ -117,7 +117,7 @@ export function answerPolicy(sampler: SamplerSettings, maxCompletionLength: numb
       logps,
       entropies,
       actions,
-      weights: null,
+      probabilities: null,
       readsMasks: false,
       active: grid(({ ids }, at) => at < ids.length),
       answers: completions.map(({ ids, ended, place, appended }) => ({

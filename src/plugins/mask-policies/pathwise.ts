@@ -38,7 +38,7 @@ export function pathwisePolicy(shown: number, temperature: number): MaskPolicy {
     const index = argMax(actions.logps);
     return {
       ...actions,
-      weights: null,
+      probabilities: null,
       unsampled: true,
       loss: (other, facts) => pathwiseLoss(bestCandidate(other.decoded(), index), temperature, facts),
     };

@@ -48,7 +48,7 @@ export function pixelPolicy(temperature: number): MaskPolicy {
       logps,
       entropies: await entropiesOf(own, temperature, count),
       actions: cells,
-      weights: null,
+      probabilities: null,
       readsMasks: true,
       logProbs(other) {
         const flat = bestCandidate(other.decoded(), index).reshape([1, cells]);

@@ -61,7 +61,7 @@ export function embeddingPolicy(noise: Noise): MaskPolicy {
       logps,
       entropies,
       actions: width,
-      weights: null,
+      probabilities: null,
       readsMasks: false,
       logProbs: (other) => scoresOf(action, other.language),
       dispose() {

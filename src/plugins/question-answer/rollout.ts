@@ -110,6 +110,6 @@ async function evaluate(...[step, rows]: Parameters<EvaluateLoop>): ReturnType<E
     const [greedy, ...sampled] = (texts[at] as AnswerText[]).map((text) =>
       factsOf(row, questionAt(row, 0).answer, text),
     );
-    return { greedy: greedy as RolloutFacts, sampled, weights: null };
+    return { greedy: greedy as RolloutFacts, sampled, probabilities: null };
   });
 }

@@ -17,7 +17,7 @@ export interface BenchGroup extends Omit<GroupRecord, "rollouts"> {
   /** Picture of the row (RegionSummary.imageId); null if an imported file lacks it. */
   readonly imageId: string | null;
   /** Probability of each rollout when they are the whole action set; null for independent samples. */
-  readonly weights: readonly number[] | null;
+  readonly probabilities: readonly number[] | null;
   readonly rollouts: readonly BenchRollout[];
   /** Bounds of the possible gain; absent for imported rollouts. */
   readonly bounds?: GroupBounds;

@@ -34,7 +34,7 @@ function fromRecord(group: GroupRecord): BenchGroup {
     ...UNSCORED,
     ...{ key, batch: String(step), step, loop, group: group.group, rowId },
     imageId: rollouts[0]?.imageId ?? null,
-    weights: actionSetWeights(group),
+    probabilities: actionSetProbabilities(group),
     rollouts: rollouts.map((rollout, index) =>
       rolloutOf(factsOf(loop, rollout), { ...rollout, id: `${key}-${index}` }),
     ),
@@ -45,10 +45,10 @@ function fromRecord(group: GroupRecord): BenchGroup {
  * Probabilities under the sampling weights, if the rollouts are the candidates or proposals of one decoding, each once;
  * null for independent samples. The run weighted mean, deviation and advantages with them.
  */
-function actionSetWeights({ loop, rollouts }: GroupRecord): readonly number[] | null {
+function actionSetProbabilities({ loop, rollouts }: GroupRecord): readonly number[] | null {
   const chosen = rollouts.flatMap((rollout) => (choosesMask(rollout) ? rollout.actions : []));
   const whole = chosen.length === rollouts.length && new Set(chosen.map(({ id }) => id)).size === chosen.length;
-  return aboutLoop(loop).samples === "mask" && whole ? chosen.map(({ oldLogp }) => Math.exp(oldLogp)) : null;
+  return aboutLoop(loop).samples === "mask" && whole ? chosen.map(({ samplingLogp }) => Math.exp(samplingLogp)) : null;
 }
 
 /**
@@ -74,7 +74,7 @@ function rolloutLines(text: string, name: string): readonly BenchGroup[] {
     const step = identity(record, ["step"]) ?? "";
     const key = JSON.stringify([rowId, loop, step, group]);
     const imageId = pictureName(record);
-    const place = { ...UNSCORED, key, batch: step, step: 0, loop, group: 0, rowId, imageId, weights: null };
+    const place = { ...UNSCORED, key, batch: step, step: 0, loop, group: 0, rowId, imageId, probabilities: null };
     const own = groups.get(key) ?? { ...place, rollouts: [] };
     groups.set(key, own);
     const facts = {

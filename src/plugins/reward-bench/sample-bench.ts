@@ -110,7 +110,7 @@ async function sampleBench(bench: Step, { indices, loops, onGroup }: BenchInput)
 
 async function benchGroup(step: Step, group: Group): Promise<BenchGroup> {
   const { config, number } = step;
-  const { loop, row, weights, rollouts } = group;
+  const { loop, row, probabilities, rollouts } = group;
   const key = `${number}-${loop}`;
   const { id: rowId, imageId } = row.summary;
   const place = { step: number, loop, group: group.group };
@@ -124,7 +124,7 @@ async function benchGroup(step: Step, group: Group): Promise<BenchGroup> {
     batch: "",
     rowId,
     imageId,
-    weights,
+    probabilities,
     ...(await groupBounds(step, group)),
   };
   return scoredGroup({ ...known, rollouts: unscored }, rollouts, config);

@@ -134,7 +134,7 @@ function ActionTable({ actions }: { readonly actions: readonly ActionRecord[] })
     <div className={styles.scroll}>
       <table className={`small full-width ${styles.actions}`}>
         <TableHead
-          columns={["#", "Action", "Id", "log π", "log π old", "log π ref", "Ratio", "KL", "Entropy", "Clip"]}
+          columns={["#", "Action", "Id", "log π", "log π sampling", "log π ref", "Ratio", "KL", "Entropy", "Clip"]}
         />
         <tbody>
           {actions.slice(0, ROWS).map((action, at) => (
@@ -144,7 +144,7 @@ function ActionTable({ actions }: { readonly actions: readonly ActionRecord[] })
               <th scope="row">{action.label}</th>
               <td>{action.id}</td>
               <td>{signed(action.logp, 3)}</td>
-              <td>{signed(action.oldLogp, 3)}</td>
+              <td>{signed(action.samplingLogp, 3)}</td>
               <td>{signed(action.refLogp, 3)}</td>
               <td>{fixed(action.ratio, 4)}</td>
               <td>{fixed(action.kl, 4)}</td>

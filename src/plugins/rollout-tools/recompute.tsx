@@ -145,7 +145,7 @@ function Alternatives({
   // A sampled token outside the list takes its logged log-probability.
   const all = listed.some(({ id }) => id === drawn.id)
     ? listed
-    : [...listed, { id: drawn.id, label: drawn.label, logp: drawn.oldLogp }];
+    : [...listed, { id: drawn.id, label: drawn.label, logp: drawn.samplingLogp }];
   return (
     <div className="grid gap-2">
       <ol className={`flex wrap m-0 p-0 no-bullets ${styles.drawn}`} aria-label="Sampled tokens">

@@ -58,8 +58,8 @@ export function checkGroups(groups: readonly GroupRecord[]): void {
         check(text(term.name) && number(term.weight), "a term without name or weight");
         check(term.value === null || number(term.value), "a term's value that is no number");
       }
-      for (const { label, logp, oldLogp, ratio, entropy } of rollout.actions) {
-        check(text(label) && [logp, oldLogp, ratio, entropy].every(number), "an action that is none");
+      for (const { label, logp, samplingLogp, ratio, entropy } of rollout.actions) {
+        check(text(label) && [logp, samplingLogp, ratio, entropy].every(number), "an action that is none");
       }
     }
   }

@@ -163,7 +163,7 @@ describe.each([1, 2])("the phases of loop %i", (loop) => {
   });
 
   it("have the log-probability of all actions and the logged loss", () => {
-    const total = rollout.actions.reduce((sum, { oldLogp }) => sum + oldLogp, 0);
+    const total = rollout.actions.reduce((sum, { samplingLogp }) => sum + samplingLogp, 0);
     expect(resultOf(of("generate")?.formulas[0] ?? "")).toBeCloseTo(total, 2);
     const line = of("loss")?.formulas.at(-1) ?? "";
     const [policy = Number.NaN, penalty = Number.NaN] = [

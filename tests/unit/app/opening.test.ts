@@ -72,7 +72,7 @@ function group(rowId: string): BenchGroup {
   };
   const rollout = rolloutOf(facts, { id: rowId, index: 0, rowId, imageId: "", completion: "" });
   const place = { key: rowId, batch: "", step: 0, loop: 2 as const, group: 0, rowId, imageId: null };
-  return { ...UNSCORED, ...place, weights: null, rollouts: [{ ...rollout, reward: 0.25 }], rewardMean: 0.25 };
+  return { ...UNSCORED, ...place, probabilities: null, rollouts: [{ ...rollout, reward: 0.25 }], rewardMean: 0.25 };
 }
 
 const shown = () => {

@@ -84,7 +84,7 @@ const action = (label: string, change: Partial<ActionRecord> = {}): ActionRecord
   label,
   id: 0,
   logp: -1,
-  oldLogp: -1,
+  samplingLogp: -1,
   refLogp: null,
   ratio: 1,
   kl: null,

@@ -30,7 +30,7 @@ const fact = (loop: 1 | 2, caption: string): RolloutFacts => ({
 const facts = (loop: 1 | 2) => ({
   greedy: fact(loop, "a red car"),
   sampled: [fact(loop, "a red car"), fact(loop, "nothing")],
-  weights: null,
+  probabilities: null,
 });
 
 const JUDGED = { judge: "questions", judgeUrl: "http://localhost/v1" } as const;

@@ -94,7 +94,7 @@ describe("the proposal policy", () => {
     const flat = (await actions.logits.data()) as Float32Array;
     expect(distinctMasks(flat, SIDE * SIDE, SETTINGS.overlap, 99)).toHaveLength(rows);
     expect(Array.from(flat.subarray(0, SIDE * SIDE))).toEqual(Array.from(await actions.greedy.data()));
-    expect((actions.weights ?? []).reduce((sum, p) => sum + p, 0)).toBeCloseTo(1, 5);
+    expect((actions.probabilities ?? []).reduce((sum, p) => sum + p, 0)).toBeCloseTo(1, 5);
   });
 
   it("takes for greedy what the partner would select, however close the predicted IoUs are", async () => {
@@ -163,14 +163,14 @@ describe("the proposal policy", () => {
           .sum(),
       );
     // The policy gradient with weights: Σ π · (R − mean) · ∇ log π.
-    const weights = tf.tensor1d(actions.weights as number[]);
-    const centred = tf.tidy(() => rewards.sub(weights.mul(rewards).sum()));
+    const probabilities = tf.tensor1d(actions.probabilities as number[]);
+    const centred = tf.tidy(() => rewards.sub(probabilities.mul(rewards).sum()));
     const surrogate = (m: Tensor, s: Tensor): Tensor =>
       tf.tidy(() =>
         actions
           .logProbs(outputOf(language, m, s))
           .logps.reshape([-1])
-          .mul(weights.mul(centred))
+          .mul(probabilities.mul(centred))
           .sum(),
       );
     const [byMasks, byIou] = tf.grads((m, s) => surrogate(m as Tensor, s as Tensor).asScalar())([masks, iou]);

@@ -42,7 +42,7 @@ function group(key: string, rewards: readonly (number | null)[], x: readonly (nu
     group: 0,
     rowId: key,
     imageId: null,
-    weights: null,
+    probabilities: null,
     rollouts: rewards.map((_, at) =>
       rolloutOf(FACTS, { id: `${key}${at}`, index: at, rowId: key, imageId: "", completion: "" }),
     ),

@@ -32,7 +32,7 @@ function group(index: number, slope: number, bounds?: GroupBounds): BenchGroup {
   const unscored = {
     ...UNSCORED,
     ...{ key: String(index), batch: "", step: 0, loop: 2 as const, group: 0 },
-    ...{ rowId: String(index), imageId: null, weights: null },
+    ...{ rowId: String(index), imageId: null, probabilities: null },
     ...(bounds === undefined ? {} : { bounds }),
     rollouts: rows.map((_, at) =>
       rolloutOf(FACTS, { id: `${index}-${at}`, index: at, rowId: String(index), imageId: "", completion: "" }),

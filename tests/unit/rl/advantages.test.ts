@@ -126,7 +126,7 @@ describe("group advantages", () => {
     const terms = rows.map(([a = 0, b = 0]) => [term("iou", a, 1), term("meteor", b, 1), term("leak", null, 0)]);
     const rewards = [1, 1, 1.2, 0];
     const rollouts = rewards.map((reward, n) => ({ reward, terms: terms[n] ?? [], caption: null }));
-    const group = rewardGroup({ rollouts, weights: null });
+    const group = rewardGroup({ rollouts, probabilities: null });
     expect(group.parts.map(({ weight }) => weight)).toEqual([1, 1]);
     const [scores] = groupScores([group], settings({ aggregation: "normalize_then_sum", eps: 1e-4 }));
     expect(scores?.advantages[0]).not.toBeCloseTo(scores?.advantages[1] as number, 3);
@@ -194,26 +194,29 @@ describe("the control with shuffled rewards", () => {
     captionWordsMax: 0,
   } as const;
   const rewards = [1, 0, 0];
-  const group = (weights: readonly number[] | null) => ({
+  const group = (probabilities: readonly number[] | null) => ({
     loop: 2 as const,
     group: 3,
     rollouts: rewards.map((reward) => ({ reward, terms: [], caption: null })),
-    weights,
+    probabilities,
   });
-  const advantages = (weights: readonly number[] | null, shuffleRewards: boolean, step: number) =>
-    stepScores([group(weights)], { ...config, shuffleRewards }, () => step)[0]?.advantages ?? [];
+  const advantages = (probabilities: readonly number[] | null, shuffleRewards: boolean, step: number) =>
+    stepScores([group(probabilities)], { ...config, shuffleRewards }, () => step)[0]?.advantages ?? [];
   const steps = Array.from({ length: 6000 }, (_, step) => step);
 
-  it.each([[null], [[0.8, 0.1, 0.1]]])("pushes no action over the steps, samples or a whole set: %j", (weights) => {
-    const all = steps.map((step) => advantages(weights, true, step));
-    for (const at of [0, 1, 2]) {
-      const column = all.map((own) => own[at] as number);
-      const mean = column.reduce((sum, value) => sum + value, 0) / column.length;
-      const size = Math.sqrt(column.reduce((sum, value) => sum + value * value, 0) / column.length);
-      // Four standard errors; a permutation alone pushes the likeliest action of the whole set by eleven, the others by eight.
-      expect(Math.abs(mean)).toBeLessThan((4 * size) / Math.sqrt(column.length));
-    }
-  });
+  it.each([[null], [[0.8, 0.1, 0.1]]])(
+    "pushes no action over the steps, samples or a whole set: %j",
+    (probabilities) => {
+      const all = steps.map((step) => advantages(probabilities, true, step));
+      for (const at of [0, 1, 2]) {
+        const column = all.map((own) => own[at] as number);
+        const mean = column.reduce((sum, value) => sum + value, 0) / column.length;
+        const size = Math.sqrt(column.reduce((sum, value) => sum + value * value, 0) / column.length);
+        // Four standard errors; a permutation alone pushes the likeliest action of the whole set by eleven, the others by eight.
+        expect(Math.abs(mean)).toBeLessThan((4 * size) / Math.sqrt(column.length));
+      }
+    },
+  );
 
   it("keeps rewards and sizes of advantages, turns the signs of half of the groups, and is off by default", () => {
     const plain = advantages(null, false, 1);
@@ -243,7 +246,7 @@ describe("the window of words", () => {
   const captions = ["book", "a book", "a red book", "a red, red book", null];
   const scored = (loop: 1 | 2, changes: Partial<Record<"captionWordsMin" | "captionWordsMax", number>> = {}) => {
     const rollouts = captions.map((caption, n) => ({ reward: n, terms: [], caption }));
-    return scoreGroups([{ loop, rollouts, weights: null }], { ...config, ...changes })[0];
+    return scoreGroups([{ loop, rollouts, probabilities: null }], { ...config, ...changes })[0];
   };
 
   it("takes the advantage of captions outside and nothing else", () => {
@@ -263,7 +266,7 @@ describe("the terms' shares of the advantages", () => {
   const groups = [0, 1].map((group) => ({
     loop: 1 as const,
     group,
-    weights: group === 0 ? null : [0.4, 0.3, 0.2, 0.1],
+    probabilities: group === 0 ? null : [0.4, 0.3, 0.2, 0.1],
     rollouts: [0, 1, 2, 3].map((n) => {
       const terms = [
         { name: "iou", value: Math.sin(3 * n + group), weight: 1 },

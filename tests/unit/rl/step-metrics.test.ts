@@ -39,7 +39,7 @@ function sampled(side: number, changes: Partial<Group> = {}): Group {
     promptIds: [1],
     mask: new Float32Array(2 * actions).fill(1),
     samplingLogps: new Float32Array(2 * actions).fill(-1),
-    weights: null,
+    probabilities: null,
     rollouts: [0, 1].map((reward) => ({ ...rollout, reward })),
     logProbs: () => {
       throw new Error("not asked here");
@@ -121,7 +121,7 @@ describe("ratio and clips", () => {
     const group = trained(plain, -1.5, -1.5);
     const { rollouts } = groupRecord(1, measuredLoss(group, readback(plain, -1), lossSettings("notes")));
     expect(rollouts.map(({ actions }) => actions[0]?.clipped)).toEqual([false, true]);
-    expect(rollouts[1]?.actions[0]).toMatchObject({ oldLogp: -1, refLogp: -1.5, ratio: Math.exp(0.5) });
+    expect(rollouts[1]?.actions[0]).toMatchObject({ samplingLogp: -1, refLogp: -1.5, ratio: Math.exp(0.5) });
   });
 
   it("of a later pass leave the agreement out: its weights did not sample", () => {
@@ -165,7 +165,7 @@ describe("the reward over the start", () => {
   });
 
   it("is exact for a whole action set", () => {
-    const shares = { weights: [0.2, 0.8], samplingLogps: logs(0.2, 0.8), startLogps: logs(0.5, 0.5) };
+    const shares = { probabilities: [0.2, 0.8], samplingLogps: logs(0.2, 0.8), startLogps: logs(0.5, 0.5) };
     const row = over(shares);
     // The policy takes the second action, which earns 1, in 80 % and the start in 50 %.
     expect(row["loop2/reward_over_start"]).toBeCloseTo(0.3, 6);

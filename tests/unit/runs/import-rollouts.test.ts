@@ -5,18 +5,18 @@ import { groupsToArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.
 import { importRollouts } from "../../../src/plugins/reward-bench/import-rollouts.ts";
 import { group } from "./sample-run.ts";
 
-/** The weights of a group whose rollouts have one action each, of these names. */
+/** The probabilities of a group whose rollouts have one action each, of these names. */
 async function weightsOf(loop: LoopId, labels: readonly string[]) {
   const whole = group(1, loop, 0, labels.length);
   const actions = whole.rollouts.flatMap((rollout) => rollout.actions).slice(0, 1);
   const rollouts = whole.rollouts.map(
     (rollout, at): RolloutRecord => ({
       ...rollout,
-      actions: actions.map((action) => ({ ...action, id: at, label: labels[at] as string, oldLogp: -(at + 1) })),
+      actions: actions.map((action) => ({ ...action, id: at, label: labels[at] as string, samplingLogp: -(at + 1) })),
     }),
   );
   const [found] = await importRollouts(groupsToArrow([{ ...whole, rollouts }]), "rollouts.arrow");
-  return found?.weights;
+  return found?.probabilities;
 }
 
 it("takes their probabilities as weights where a mask policy enumerates its actions", async () => {

@@ -35,6 +35,16 @@ test("the hash of the pixels survives; files from before it lack it", async () =
   expect(await groupsFromArrow(tableToIPC(older, "stream"), "x.arrow")).toStrictEqual([group(1, 1, 0)]);
 });
 
+test("actions are read under the names of earlier versions", async () => {
+  const groups = [group(1, 1, 0), group(1, 2, 0)];
+  const bytes = Buffer.from(groupsToArrow(groups));
+  // In the schema a name follows its length, and zeros end it.
+  const at = bytes.indexOf("\r\0\0\0sampling_logp\0");
+  bytes.fill(0, at, at + 17).write("\b\0\0\0old_logp", at);
+  expect(at).toBeGreaterThan(0);
+  expect(await groupsFromArrow(new Uint8Array(bytes), "x.arrow")).toStrictEqual(groups);
+});
+
 test("a clip's rollouts say how many frames their masks hold, which divide them", async () => {
   const clip = (frames: number) => {
     const [first] = [group(1, 1, 0)];

@@ -24,7 +24,7 @@ function action(id: number, change: Partial<ActionRecord> = {}): ActionRecord {
     label: `tok ${id}`,
     id,
     logp: -0.1 - id,
-    oldLogp: -0.1 - id - 1e-12,
+    samplingLogp: -0.1 - id - 1e-12,
     refLogp: -1 / 3,
     ratio: 1 + 1e-12,
     kl: 0.01,

@@ -87,8 +87,8 @@ function sample({ rollout, groups }: LessonInput): Made {
 function act({ rollout }: LessonInput): Made {
   const text = aboutLoop(rollout.loop).samples === "text";
   const { actions } = rollout;
-  const sum = actions.reduce((total, { oldLogp }) => total + oldLogp, 0);
-  const terms = actions.slice(0, SHOWN).map(({ oldLogp }) => fixed(oldLogp, 2));
+  const sum = actions.reduce((total, { samplingLogp }) => total + samplingLogp, 0);
+  const terms = actions.slice(0, SHOWN).map(({ samplingLogp }) => fixed(samplingLogp, 2));
   const rest = actions.length > SHOWN ? " …" : "";
   return {
     made: `The policy answers ${text ? quoted(rollout.caption) : area(rollout, "answer")}`,
@@ -160,12 +160,12 @@ function loss(input: LessonInput): Made {
 
 /** Ratio, clipped objective and KL penalty of the first action. */
 function tokenLoss(action: ActionRecord, advantage: number, config: LabConfig): readonly string[] {
-  const { label, logp, oldLogp, ratio, kl } = action;
+  const { label, logp, samplingLogp, ratio, kl } = action;
   const { beta } = config;
   const { objective, delta, level, epsLow, epsHigh } = lossSettingsOf(config, 0, 1, 1, 1);
   const name = label.trim() === "" ? "first token" : label.trim();
   const own = config.objective !== "notes" && level !== "sequence";
-  const ofLogs = own ? ` = exp(${fixed(logp, 3)} − (${fixed(oldLogp, 3)}))` : "";
+  const ofLogs = own ? ` = exp(${fixed(logp, 3)} − (${fixed(samplingLogp, 3)}))` : "";
   const lines = [`ρ(${name})${ofLogs} = ${fixed(ratio, 3)}`];
   // Other objectives weigh tokens in their own way.
   if (objective === "clip" && delta === null) {

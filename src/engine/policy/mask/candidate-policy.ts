@@ -27,7 +27,7 @@ export function candidatePolicy(temperature: number): MaskPolicy {
       logps: Float32Array.from(values),
       entropies: new Float32Array(CANDIDATES).fill(entropy),
       actions: 1,
-      weights: probabilities,
+      probabilities,
       readsMasks: true,
       logProbs(other) {
         const logps = candidateLogProbs(other.decoded(), temperature);

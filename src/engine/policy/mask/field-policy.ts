@@ -68,7 +68,7 @@ export function fieldPolicy(grid: number, noise: Noise, band = 0): MaskPolicy {
       logps: ofActive(logps),
       entropies,
       actions: cells,
-      weights: null,
+      probabilities: null,
       readsMasks: true,
       logProbs: (other) =>
         tf.tidy(() => {

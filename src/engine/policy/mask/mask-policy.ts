@@ -29,7 +29,7 @@ export interface MaskActions {
   /** T. */
   readonly actions: number;
   /** Probability of each rollout when the group is the whole action set; null for independent samples. */
-  readonly weights: readonly number[] | null;
+  readonly probabilities: readonly number[] | null;
   /** Whether log-probabilities depend on the decoded masks, not only on the [SEG] state. */
   readonly readsMasks: boolean;
   /** [N·T] 1 where an action counts; all of them if absent. */

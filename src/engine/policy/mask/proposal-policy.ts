@@ -79,8 +79,8 @@ export function proposalPolicy(settings: ProposalSettings): MaskPolicy {
     const area = tf.tidy(() => bits.sum().div(kept.length).maximum(1));
     const logProbs = (decoded: DecodedMasks): Tensor => proposalLogProbs(decoded, bits, area, settings);
     const logps = await readOnce(tf.tidy(() => logProbs(own)));
-    const weights = Array.from(logps, Math.exp);
-    const entropy = weights.reduce((sum, p, k) => sum - (p > 0 ? p * (logps[k] as number) : 0), 0);
+    const probabilities = Array.from(logps, Math.exp);
+    const entropy = probabilities.reduce((sum, p, k) => sum - (p > 0 ? p * (logps[k] as number) : 0), 0);
     return {
       logits,
       greedy,
@@ -88,7 +88,7 @@ export function proposalPolicy(settings: ProposalSettings): MaskPolicy {
       logps,
       entropies: new Float32Array(kept.length).fill(entropy),
       actions: 1,
-      weights,
+      probabilities,
       readsMasks: true,
       logProbs(other) {
         const found = logProbs(other.decoded());

@@ -121,7 +121,7 @@ export function textRollouts(
       promptIds: prompt.ids,
       mask,
       samplingLogps: padRows(logps, actions),
-      weights: null,
+      probabilities: null,
       rollouts,
       splitsRows: true,
       logProbs: (weights, own, rows) => {

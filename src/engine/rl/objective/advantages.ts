@@ -54,10 +54,12 @@ export interface GroupScores extends GroupSpread {
 
 /**
  * Mean, deviation and spread of the rewards that are not missing. The mean of equal numbers is exactly that number.
- * @param weights probabilities of a complete action set, ≥ 0; those of missing rewards are ignored
+ * @param probabilities of a complete action set, ≥ 0; those of missing rewards are ignored
  */
-export function spreadOf(rewards: readonly Reward[], weights: readonly number[] | null = null): GroupSpread {
-  const present = rewards.flatMap((reward, at) => (reward === null ? [] : [{ reward, weight: weights?.[at] ?? 1 }]));
+export function spreadOf(rewards: readonly Reward[], probabilities: readonly number[] | null = null): GroupSpread {
+  const present = rewards.flatMap((reward, at) =>
+    reward === null ? [] : [{ reward, weight: probabilities?.[at] ?? 1 }],
+  );
   const first = present[0]?.reward;
   if (first === undefined) return { mean: Number.NaN, std: 0, present: 0, zeroSpread: true };
   const total = present.reduce((sum, { weight }) => sum + weight, 0);
@@ -66,7 +68,7 @@ export function spreadOf(rewards: readonly Reward[], weights: readonly number[] 
   // Differences from the first reward, so that rounding cannot move the mean of equal rewards.
   const mean = first + present.reduce((sum, { reward, weight }) => sum + weight * (reward - first), 0) / total;
   const squares = present.reduce((sum, { reward, weight }) => sum + weight * (reward - mean) ** 2, 0);
-  const std = Math.sqrt(squares / (weights === null ? present.length - 1 : total));
+  const std = Math.sqrt(squares / (probabilities === null ? present.length - 1 : total));
   return { mean, std, present: present.length, zeroSpread };
 }
 

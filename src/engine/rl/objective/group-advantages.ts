@@ -42,11 +42,14 @@ interface RewardedGroup {
     readonly caption: string | null;
   }[];
   /** [N] probabilities of a whole action set; null for independent samples. */
-  readonly weights: readonly number[] | null;
+  readonly probabilities: readonly number[] | null;
 }
 
 /** Rewards of a group with the parts that have a weight. */
-export function rewardGroup({ rollouts, weights }: Pick<RewardedGroup, "rollouts" | "weights">): RewardGroup {
+export function rewardGroup({
+  rollouts,
+  probabilities,
+}: Pick<RewardedGroup, "rollouts" | "probabilities">): RewardGroup {
   const weighted = rollouts.flatMap(({ terms }) => terms.filter(({ weight }) => weight !== 0));
   const parts = [...new Map(weighted.map(({ name, weight }) => [name, weight]))].map(([name, weight]) => {
     const values = rollouts.map(({ reward, terms }): Reward => {
@@ -54,7 +57,7 @@ export function rewardGroup({ rollouts, weights }: Pick<RewardedGroup, "rollouts
     });
     return { weight, values };
   });
-  return { rewards: rollouts.map(({ reward }) => reward), probabilities: weights, parts };
+  return { rewards: rollouts.map(({ reward }) => reward), probabilities, parts };
 }
 
 /**

@@ -193,7 +193,9 @@ function loopRules(loop: LoopId): Rule[] {
         if (gap === undefined || gap <= 0.05) return null;
         return `Loop ${loop}: training and sampling disagree on a log-probability by ${gap.toFixed(3)} nats, so ratios are wrong`;
       },
-      about: largest(loop, ({ actions }) => most(actions.map(({ logp, oldLogp }) => Math.abs(logp - oldLogp)))),
+      about: largest(loop, ({ actions }) =>
+        most(actions.map(({ logp, samplingLogp }) => Math.abs(logp - samplingLogp))),
+      ),
     },
   ];
 }

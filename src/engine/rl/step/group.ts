@@ -62,7 +62,7 @@ export interface Group {
   /** [N·T] log π of the run's starting weights, if they are the reference or the loop computes them anyway. */
   readonly startLogps?: Float32Array | null;
   /** Probability of each rollout if they are a whole action set, used as weight in the loss and in the mean; null for samples. */
-  readonly weights: readonly number[] | null;
+  readonly probabilities: readonly number[] | null;
   /** Whether `logProbs` can score a subset of the rollouts at proportional cost. */
   readonly splitsRows?: boolean;
   /** False if the actions are trained only by an auxiliary loss, not by policy gradient. */
@@ -150,7 +150,7 @@ export interface GroupGradients {
 type LossTensors = Omit<LossInputs, "logps" | "entropies">;
 
 export function lossTensors(group: LossGroup): LossTensors {
-  const { rollouts, actions, oldLogps, refLogps, mask, weights } = group;
+  const { rollouts, actions, oldLogps, refLogps, mask, probabilities } = group;
   const shape: [number, number] = [rollouts.length, actions];
   const grid = (values: Float32Array | null): Tensor | null => (values === null ? null : tf.tensor2d(values, shape));
   return {
@@ -159,6 +159,6 @@ export function lossTensors(group: LossGroup): LossTensors {
     mask: tf.tensor2d(mask, shape),
     advantages: tf.tensor1d([...learntAdvantages(group)]),
     // Σ over the action set: N rows of weight p average to Σ p L when each carries N · p.
-    rowWeights: weights === null ? null : tf.tensor1d(weights.map((p) => p * rollouts.length)),
+    rowWeights: probabilities === null ? null : tf.tensor1d(probabilities.map((p) => p * rollouts.length)),
   };
 }

@@ -54,7 +54,7 @@ interface LoopFacts {
   readonly greedy: RolloutFacts;
   readonly sampled: readonly RolloutFacts[];
   /** Probability of each sampled rollout if they are all possible actions; null for independent samples. */
-  readonly weights: readonly number[] | null;
+  readonly probabilities: readonly number[] | null;
 }
 
 interface RowRewards {
@@ -90,9 +90,9 @@ export async function rowRewards(
     rewards[`reward${loop}_greedy`] = greedy[0]?.reward ?? null;
     rewards[`reward${loop}_sampled`] = weightedMean(
       sampled.map(({ reward }) => reward),
-      own.weights,
+      own.probabilities,
     );
-    if (trains) parts[loop] = partsOf(sampled, own.weights);
+    if (trains) parts[loop] = partsOf(sampled, own.probabilities);
   }
   const judge = totalSpending(all.flatMap(({ terms }) => terms.flatMap((term) => term.judge ?? [])));
   return judge.calls === 0 ? { rewards, parts } : { rewards, parts, judge };
@@ -217,20 +217,20 @@ async function scoreTogether(
   );
 }
 
-function fixedScores(loop: LoopId, { scores, weights }: LoopAnswers): Readonly<Record<string, number>> {
+function fixedScores(loop: LoopId, { scores, probabilities }: LoopAnswers): Readonly<Record<string, number>> {
   if (scores === undefined) return {};
   const [greedy = 0, ...sampled] = scores;
-  return { [`loop${loop}_greedy`]: greedy, [`loop${loop}_sampled`]: weightedMean(sampled, weights) ?? 0 };
+  return { [`loop${loop}_greedy`]: greedy, [`loop${loop}_sampled`]: weightedMean(sampled, probabilities) ?? 0 };
 }
 
 /** The sampled rollouts behind the mean of a row. */
-function drawnOf({ sampled, scores, weights }: LoopAnswers): Drawn[] {
-  const total = weights?.reduce((sum, weight) => sum + weight, 0) ?? sampled.length;
+function drawnOf({ sampled, scores, probabilities }: LoopAnswers): Drawn[] {
+  const total = probabilities?.reduce((sum, weight) => sum + weight, 0) ?? sampled.length;
   return sampled.map(({ caption, predicted }, n) => ({
     caption: caption ?? "",
     mask: predicted,
     score: scores?.[n + 1] ?? null,
-    weight: (weights?.[n] ?? 1) / total,
+    weight: (probabilities?.[n] ?? 1) / total,
   }));
 }
 

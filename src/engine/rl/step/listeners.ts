@@ -54,7 +54,7 @@ export function groupRecord(step: number, { group, readback, settings, data, los
         label: action.label,
         id: action.id,
         logp: readback.logps[at] as number,
-        oldLogp: group.samplingLogps[at] as number,
+        samplingLogp: group.samplingLogps[at] as number,
         refLogp: refLogps === null ? null : (refLogps[at] as number),
         ratio: loss.ratio[at] as number,
         kl: refLogps === null ? null : (loss.kl[at] as number),

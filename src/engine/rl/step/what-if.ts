@@ -45,7 +45,7 @@ export function whatIf(groups: readonly GroupRecord[], config: LabConfig): WhatI
       loop,
       plan,
     ).map((scored, n) => ({ ...scored, caption: rollouts[n]?.caption ?? null })),
-    weights: probabilities({ loop, rollouts }, config),
+    probabilities: probabilities({ loop, rollouts }, config),
   }));
   const scores = scoreGroups(rewarded, config);
   const known = groups.every(({ rollouts }) => rollouts.some(({ actions }) => actions.length > 0));
@@ -60,7 +60,7 @@ export function whatIf(groups: readonly GroupRecord[], config: LabConfig): WhatI
 function probabilities({ loop, rollouts }: Pick<GroupRecord, "loop" | "rollouts">, config: LabConfig): number[] | null {
   const enumerates = config.maskPolicy === "candidates" || config.maskPolicy === "proposals";
   if (!enumerates || aboutLoop(loop).samples !== "mask") return null;
-  return rollouts.map(({ actions }) => Math.exp(actions[0]?.oldLogp ?? Number.NEGATIVE_INFINITY));
+  return rollouts.map(({ actions }) => Math.exp(actions[0]?.samplingLogp ?? Number.NEGATIVE_INFINITY));
 }
 
 function lossOf(groups: readonly GroupRecord[], scores: readonly GroupScores[], config: LabConfig): LossSum {

@@ -41,11 +41,11 @@ const ACTION = z.looseObject({
   /** log π under the weights being updated, in the first pass of the update (nats). */
   logp: number,
   /** log π under the weights that sampled. */
-  oldLogp: number,
+  samplingLogp: number,
   /** log π under the reference; null if β = 0 and there was no reference pass. */
   refLogp: numberOrNull,
   /**
-   * Ratio in the first pass: exp(logp - oldLogp), at sequence level of the row's mean; with the formula of the design
+   * Ratio in the first pass: exp(logp - samplingLogp), at sequence level of the row's mean; with the formula of the design
    * notes, relative to refLogp.
    */
   ratio: number,

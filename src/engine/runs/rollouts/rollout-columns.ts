@@ -45,7 +45,7 @@ const ACTION = {
   label: text(() => null),
   id: whole(() => null),
   logp: real(() => null),
-  old_logp: real(() => null),
+  sampling_logp: real(() => null),
   ref_logp: real(() => null),
   ratio: real(() => null),
   kl: real(() => null),
@@ -61,8 +61,11 @@ const actions: Column = {
   read: (row) => row.actions.map(actionCell),
 };
 
-export function actionCell({ oldLogp: old_logp, refLogp: ref_logp, ...rest }: ActionRecord) {
-  return { ...rest, old_logp, ref_logp } satisfies Record<keyof typeof ACTION, unknown>;
+/** Fields of actions by the names under which earlier versions wrote them. */
+export const FORMER_FIELDS: Readonly<Record<string, keyof typeof ACTION>> = { old_logp: "sampling_logp" };
+
+export function actionCell({ samplingLogp: sampling_logp, refLogp: ref_logp, ...rest }: ActionRecord) {
+  return { ...rest, sampling_logp, ref_logp } satisfies Record<keyof typeof ACTION, unknown>;
 }
 
 /** Every column but the `rewards/<name>` ones, in file order. */

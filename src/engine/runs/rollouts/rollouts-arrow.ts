@@ -25,7 +25,14 @@ import { badInput, LabError } from "../../errors.ts";
 import type { RewardTerm } from "../../rewards/term.ts";
 import { parseExactJson } from "../numbers-json.ts";
 import { type ActionRecord, checkRollout, type GroupRecord, type LoopId, type RolloutRecord } from "./records.ts";
-import { type actionCell, type COLUMNS, type RolloutRow, readerOf, rolloutSchema } from "./rollout-columns.ts";
+import {
+  type actionCell,
+  type COLUMNS,
+  FORMER_FIELDS,
+  type RolloutRow,
+  readerOf,
+  rolloutSchema,
+} from "./rollout-columns.ts";
 
 /** Terms that have a column in every file, so that the files of all steps have the same columns. */
 const USUAL_TERMS = ["iou", "meteor"];
@@ -128,7 +135,7 @@ function fromRow(cells: ReadonlyMap<string, Cell>): { header: Omit<GroupRecord, 
       reward: cell("reward"),
       terms: parseExactJson(cell("terms_json"), "terms_json") as unknown as readonly RewardTerm[],
       advantage: cell("advantage"),
-      actions: cell<readonly ActionCell[]>("actions").map(toAction),
+      actions: cell<readonly Readonly<Record<string, unknown>>[]>("actions").map(toAction),
       truncated: cell("truncated"),
       ...clipFrames(cells),
     },
@@ -173,12 +180,26 @@ function fromRuns(runs: readonly number[]): number[] {
 
 type ActionCell = ReturnType<typeof actionCell>;
 
-function toAction(cell: ActionCell): ActionRecord {
-  const { label, id, logp, old_logp: oldLogp, ref_logp: refLogp, ratio, kl, entropy, clipped } = cell;
-  if (typeof label !== "string" || [id, logp, oldLogp, ratio, entropy].some((value) => typeof value !== "number")) {
+function toAction(cell: Readonly<Record<string, unknown>>): ActionRecord {
+  const fields = Object.entries(cell).map(([name, value]) => [FORMER_FIELDS[name] ?? name, value] as const);
+  const {
+    label,
+    id,
+    logp,
+    sampling_logp: samplingLogp,
+    ref_logp: refLogp,
+    ratio,
+    kl,
+    entropy,
+    clipped,
+  } = Object.fromEntries(fields) as ActionCell;
+  if (
+    typeof label !== "string" ||
+    [id, logp, samplingLogp, ratio, entropy].some((value) => typeof value !== "number")
+  ) {
     throw new Error("an action lacks its label or a number");
   }
-  return { label, id, logp, oldLogp, refLogp, ratio, kl, entropy, clipped };
+  return { label, id, logp, samplingLogp, refLogp, ratio, kl, entropy, clipped };
 }
 
 function endsWith(bytes: Uint8Array, end: readonly number[]): boolean {

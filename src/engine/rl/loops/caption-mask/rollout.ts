@@ -77,7 +77,7 @@ const evaluate: EvaluateLoop = async (step, rows) => {
   const pictures = rows.map(({ row, features }, at) => judgedPicture(row, features, pixels[at] ?? []));
   const likelihoods = await wantedLikelihoods(step, 2, pictures);
   return Promise.all(
-    sampledMasks.map(async ({ actions: { weights }, greedy: { mask } }, at) => {
+    sampledMasks.map(async ({ actions: { probabilities }, greedy: { mask } }, at) => {
       const { row } = rows[at] as EvalRow;
       const { height, width } = rowSize(row);
       const texts = captions[at] as (string | null)[];
@@ -98,7 +98,7 @@ const evaluate: EvaluateLoop = async (step, rows) => {
         partnerCaption: texts.at(-1) ?? "",
         partnerMeteor: meteor.at(-1) ?? 0,
       };
-      return { greedy, sampled, weights, scores: meteor.slice(0, -1), record };
+      return { greedy, sampled, probabilities, scores: meteor.slice(0, -1), record };
     }),
   );
 };
@@ -243,7 +243,7 @@ function drawnOf(step: Step, item: SampledMasks, captions: readonly (string | nu
       givenMask,
       predictedMask,
       greedyMask,
-      ...(item.actions.weights === null && item.actions.unsampled !== true ? {} : { chosen: true as const }),
+      ...(item.actions.probabilities === null && item.actions.unsampled !== true ? {} : { chosen: true as const }),
       reward: null,
       terms: [],
       truncated: item.actions.answers?.[n]?.truncated ?? false,
@@ -265,7 +265,7 @@ function groupOf(
   const masks = pixelsOf(item);
   const caption = row.summary.caption;
   const { cut } = segmentPrompt(model, features, caption);
-  const { weights } = sampledMasks;
+  const { probabilities } = sampledMasks;
   const trained = trainedRollouts({ rollouts: scored, loop: 2, group }, step.config, step.number);
   const rewards = trained.map(({ reward }) => reward);
   return {
@@ -274,7 +274,7 @@ function groupOf(
     labels: sampledMasks.labels,
     mask: sampledMasks.active ?? new Float32Array(masks.length * sampledMasks.actions).fill(1),
     samplingLogps: sampledMasks.logps,
-    weights,
+    probabilities,
     rollouts: drawn.rollouts.map((rollout, n) => {
       const { reward, terms } = scored[n] as ScoredRollout;
       return { ...rollout, reward, terms };

@@ -181,7 +181,7 @@ async function evaluate(...[step, rows]: Parameters<EvaluateLoop>): ReturnType<E
     return {
       greedy: greedy as RolloutFacts,
       sampled,
-      weights: null,
+      probabilities: null,
       scores: found.map((one) => (one === null ? 0 : maskIou(one.mask, row.mask).iou)),
       record: {
         captionGreedy: captionGreedy[at] as string,

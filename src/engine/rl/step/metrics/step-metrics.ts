@@ -176,7 +176,7 @@ interface OverStart {
  * is small. Exact for a whole action set.
  * @returns null if the start's log-probabilities are not known or no rollout has a reward
  */
-function overStart({ rollouts, weights, actions, labels, samplingLogps, startLogps }: Group): OverStart | null {
+function overStart({ rollouts, probabilities, actions, labels, samplingLogps, startLogps }: Group): OverStart | null {
   if (startLogps === undefined || startLogps === null) return null;
   const rows = rollouts.flatMap(({ reward }, n) => {
     if (reward === null) return [];
@@ -185,7 +185,7 @@ function overStart({ rollouts, weights, actions, labels, samplingLogps, startLog
     for (let at = n * actions; at < n * actions + (labels[n]?.length ?? 0); at++) {
       log += (startLogps[at] as number) - (samplingLogps[at] as number);
     }
-    return [{ reward, log, p: weights?.[n] ?? 1 }];
+    return [{ reward, log, p: probabilities?.[n] ?? 1 }];
   });
   const most = Math.max(...rows.map(({ log }) => log));
   let [total, sum, earned, weighted, squares] = [0, 0, 0, 0, 0];
