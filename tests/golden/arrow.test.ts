@@ -3,10 +3,11 @@ import { expect, test } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { memoryFolder } from "../../src/engine/bytes/source.ts";
 import { arrowParity } from "../../tools/parity/arrow.ts";
+import { testWith } from "../support/plugins.ts";
 
 const FOLDER = fileURLToPath(new URL("./arrow/", import.meta.url));
 
-test("files of other writers read with the stored fields, batches and values", async () => {
+testWith("codecs")("files of other writers read with the stored fields, batches and values", async () => {
   const folder = await nodeFolder(FOLDER);
   const rows = [];
   for await (const row of arrowParity(folder)) rows.push(row);
@@ -16,7 +17,7 @@ test("files of other writers read with the stored fields, batches and values", a
   expect(rows.find((row) => row.case.startsWith("git-lfs"))?.note).toContain("Git LFS pointer");
 });
 
-test("pyarrow's files read in every layout, compression and framing", async () => {
+testWith("codecs")("pyarrow's files read in every layout, compression and framing", async () => {
   const folder = await nodeFolder(fileURLToPath(new URL("../fixtures/data/pyarrow/", import.meta.url)));
   const rows = [];
   for await (const row of arrowParity(folder)) rows.push(row);

@@ -11,6 +11,7 @@ import { evaluationParity } from "../../tools/parity/evaluation/evaluation-metri
 import { evaluationRowsParity } from "../../tools/parity/evaluation/evaluation-rows.ts";
 import { isEvaluationGolden } from "../../tools/parity/evaluation/golden.ts";
 import type { ParityRow } from "../../tools/parity/row.ts";
+import { testWith } from "../support/plugins.ts";
 
 const PYTHON = process.env.PYTHON || "python3";
 const FOLDER = fileURLToPath(new URL("./evaluation/", import.meta.url));
@@ -66,14 +67,21 @@ for (const [name, needs, least, ...kind] of SCRIPTS) {
   });
 }
 
-test("tables, annotated items, groups by length and intervals over seeds are read as recorded", async () => {
-  const rows = await collect(evaluationRowsParity(await nodeFolder(FOLDER)));
-  expect(rows.filter((row) => !row.pass)).toEqual([]);
-  // 8 tables, 4 items of Osprey, 9 of grounded captions, 3 orders, 2 intervals of 2 kinds; 9 answers and 1 order are not compared.
-  expect(rows.length).toBe(38);
-});
+testWith("codecs", "data-sets")(
+  "tables, annotated items, groups by length and intervals over seeds are read as recorded",
+  async () => {
+    const rows = await collect(evaluationRowsParity(await nodeFolder(FOLDER)));
+    expect(rows.filter((row) => !row.pass)).toEqual([]);
+    // 8 tables, 4 items of Osprey, 9 of grounded captions, 3 orders, 2 intervals of 2 kinds; 9 answers and 1 order are not compared.
+    expect(rows.length).toBe(38);
+  },
+);
 
-test("pickles, refs, tar shards and kinds of data sets are read as recorded", async () => {
+testWith(
+  "pickle",
+  "archives",
+  "data-sets",
+)("pickles, refs, tar shards and kinds of data sets are read as recorded", async () => {
   const rows = await collect(evaluationFilesParity(await nodeFolder(FOLDER)));
   expect(rows.filter((row) => !row.pass)).toEqual([]);
   // 17 pickles, 28 sentences of all splits, 4 rows of ReasonSeg and a count, 7 tar archives, 25 kinds.
@@ -96,18 +104,21 @@ test("an answer without a target to a sentence with one meets no pixel, whatever
   expect([await passes(0), await passes(6)]).toEqual([true, false]);
 });
 
-test("an item that the program leaves out must give no region, and answers are named as not compared", async () => {
-  const part = await (await nodeFolder(join(FOLDER, "gcg"))).get("train.json");
-  const json = JSON.parse(new TextDecoder().decode(await part?.read(0, part.size))) as {
-    cases: { skipped: boolean }[];
-  };
-  const read = async () => collect(evaluationRowsParity(memoryFolder({ "train.json": JSON.stringify(json) })));
-  const right = await read();
-  expect(right.filter((row) => !row.pass)).toEqual([]);
-  expect(right.filter((row) => row.tolerance === "not compared").length).toBe(9);
-  for (const item of json.cases) item.skipped = !item.skipped;
-  expect((await read()).filter((row) => !row.pass).length).toBe(json.cases.length);
-});
+testWith("data-sets")(
+  "an item that the program leaves out must give no region, and answers are named as not compared",
+  async () => {
+    const part = await (await nodeFolder(join(FOLDER, "gcg"))).get("train.json");
+    const json = JSON.parse(new TextDecoder().decode(await part?.read(0, part.size))) as {
+      cases: { skipped: boolean }[];
+    };
+    const read = async () => collect(evaluationRowsParity(memoryFolder({ "train.json": JSON.stringify(json) })));
+    const right = await read();
+    expect(right.filter((row) => !row.pass)).toEqual([]);
+    expect(right.filter((row) => row.tolerance === "not compared").length).toBe(9);
+    for (const item of json.cases) item.skipped = !item.skipped;
+    expect((await read()).filter((row) => !row.pass).length).toBe(json.cases.length);
+  },
+);
 
 test("a part of the set alone is one as well, and a wrong number is found", async () => {
   const items = [{ id: "1", references: ["a cat on a mat"], hypothesis: "a cat on a mat", cider: 0 }];

@@ -61,12 +61,12 @@ it("the lines of a plug-in are found in a list", () => {
   expect(withoutPlugin(list, "one")).toBe('import { b } from "./two/b.ts";\n\nexport const ALL = [...b];\n');
   expect(withoutPlugin(list, "three")).toBe(list);
   const wrong = names.flatMap((name) =>
-    Object.entries(listsWithout(name)).flatMap(([path, text]) =>
+    Object.entries(listsWithout([name])).flatMap(([path, text]) =>
       text.includes(`./${name}/`) ? [`${name} in ${path}`] : [],
     ),
   );
   expect(wrong).toEqual([]);
-  expect(names.filter((name) => Object.keys(listsWithout(name)).length === 0)).toEqual(["sweep"]);
+  expect(names.filter((name) => Object.keys(listsWithout([name])).length === 0)).toEqual(["sweep"]);
 });
 
 it("the tables resolve without any plug-in and without each, and every row belongs to the core or to one", async () => {
@@ -74,7 +74,7 @@ it("the tables resolve without any plug-in and without each, and every row belon
   expect([...core].filter((row) => !all.has(row))).toEqual([]);
   const owners = new Map<string, string[]>();
   for (const name of names) {
-    const lists = listsWithout(name);
+    const lists = listsWithout([name]);
     if (Object.keys(lists).every((list) => BESIDE_TABLES.includes(list))) continue;
     const rest = await tables(name, lists);
     expect(

@@ -123,7 +123,11 @@ async function bundle(made: string, core: boolean): Promise<void> {
       copyPublicDir: false,
       target: "node20",
       rolldownOptions: {
-        input: Object.fromEntries(TOOLS.map((name) => [name, join(root, "scripts", `${name}.ts`)])),
+        input: Object.fromEntries(
+          TOOLS.map((name) => [name, join(root, "scripts", `${name}.ts`)]).filter(([, path]) =>
+            existsSync(path as string),
+          ),
+        ),
         output: { entryFileNames: "[name].mjs", chunkFileNames: "[name]-[hash].mjs" },
       },
     },

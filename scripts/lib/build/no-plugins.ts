@@ -57,12 +57,12 @@ export function withoutPlugin(list: string, plugin: string): string {
   return names.filter((name) => name !== "").length === 0 ? rest : rest.replace(entries, "");
 }
 
-/** Every list that names a plug-in, without it. */
-export function listsWithout(plugin: string): Readonly<Record<string, string>> {
+/** Every list that names one of these plug-ins, without them. */
+export function listsWithout(plugins: readonly string[]): Readonly<Record<string, string>> {
   const texts = Object.keys(EMPTY_LISTS).map((list) => [list, readFileSync(join(FOLDER, list), "utf8")] as const);
   return Object.fromEntries(
     texts.flatMap(([list, text]) => {
-      const rest = withoutPlugin(text, plugin);
+      const rest = plugins.reduce(withoutPlugin, text);
       return rest === text ? [] : [[list, rest] as const];
     }),
   );

@@ -77,7 +77,18 @@ function sampled(key: string, reward = 0.25): BenchGroup {
   };
   const rollouts = [rolloutOf(facts, { id: `${key} 0`, index: 0, rowId: key, imageId: "", completion: "" })];
   return scoredGroup(
-    { ...UNSCORED, key, batch: "", step: 0, loop: 2, group: 0, rowId: key, imageId: null, probabilities: null, rollouts },
+    {
+      ...UNSCORED,
+      key,
+      batch: "",
+      step: 0,
+      loop: 2,
+      group: 0,
+      rowId: key,
+      imageId: null,
+      probabilities: null,
+      rollouts,
+    },
     [{ reward, terms: [] }],
     settings,
   );

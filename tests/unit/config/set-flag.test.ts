@@ -6,6 +6,7 @@ import { parseArguments } from "../../../scripts/lib/arguments.ts";
 import { JUDGE_OPTIONS } from "../../../scripts/lib/node/node-judge.ts";
 import { chosenSettings, knownWords, SETTINGS_OPTIONS } from "../../../scripts/lib/settings-flags.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
+import { testWith } from "../../support/plugins.ts";
 import { tool } from "../../support/tools.ts";
 
 let scratch = "";
@@ -32,14 +33,14 @@ describe("--set", () => {
     expect([preset, told]).toEqual(["demo", []]);
   });
 
-  it("says which loop settings supervised steps do not use", () => {
+  testWith("supervised", "question-answer")("says which loop settings supervised steps do not use", () => {
     const words = ["--set", "mode=sft", "--set", "loop2Weight=0.3"];
     expect(chosen(...words, "--set", "loops=3").told).toEqual(["Supervised steps do not use loops=3, loop2Weight"]);
     expect(chosen("--set", "mode=sft", "--set", "loops=2").told).toEqual([]);
     expect(chosen("--set", "loop2Weight=0.3").told).toEqual([]);
   });
 
-  it("wins over flags, these over the file, and that over the preset", async () => {
+  testWith("trl")("wins over flags, these over the file, and that over the preset", async () => {
     const file = join(scratch, "grpo.yaml");
     await writeFile(file, "max_steps: 9\nnum_generations: 6\nlearning_rate: 1e-5\neval_strategy: no\n");
     const { preset, given, told } = chosen(
@@ -68,12 +69,17 @@ describe("--set", () => {
     ["=8", /^--set takes name=value/],
     ["numGenerations=1", /^--set: numGenerations must be a whole number from 2 to 64, not "1"$/],
     ["numGenerations=0x10", /^--set: numGenerations must be a whole number from 2 to 64, not "0x10"$/],
+    ["use_vllm=true", /^--set: there is no setting "use_vllm"$/],
+  ])("refuses %s with a sentence", (word, sentence) => {
+    expect(() => chosen("--set", word)).toThrow(sentence);
+  });
+
+  testWith("trl").each([
     [
       "num_generations=0b100",
       /^--set: num_generations: numGenerations must be a whole number from 2 to 64, not "0b100"$/,
     ],
     ["groupsize=8", /^--set: there is no setting "groupsize" \(did you mean numGenerations\?\)$/],
-    ["use_vllm=true", /^--set: there is no setting "use_vllm"$/],
     ["num_epochs=2", /^--set: The length of a run is a number of steps, not 2 epochs/],
   ])("refuses %s with a sentence", (word, sentence) => {
     expect(() => chosen("--set", word)).toThrow(sentence);
@@ -81,7 +87,7 @@ describe("--set", () => {
 });
 
 describe("options of other training scripts", () => {
-  it("are settings under any name that --set knows", () => {
+  testWith("trl")("are settings under any name that --set knows", () => {
     const words =
       "--kl_coef 0.1 --clip_range=0.3 --num_generations 4 --batch_size 2 --mask_to_caption_weight 2 --lora_dropout 0".split(
         " ",
@@ -134,7 +140,7 @@ describe.each([
 ] as const)("npm run %s", (name, [...words]) => {
   const nowhere = "no-such-folder";
 
-  it("takes --set and continues to what it needs next", async () => {
+  testWith("trl")("takes --set and continues to what it needs next", async () => {
     const set = ["--set", "num_generations=4", "--set", "steps=2"];
     const { code, err } = await tool(name, ["--out", join(scratch, name), ...set, ...words, nowhere]);
     expect(err).toMatch(/^--set: Other names were translated: num_generations is numGenerations 4\n/);

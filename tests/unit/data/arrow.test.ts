@@ -6,6 +6,7 @@ import { memoryFolder, memorySource } from "../../../src/engine/bytes/source.ts"
 import { openArrow } from "../../../src/engine/data/arrow/arrow-table.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { type Cell, isBinaryCell, typeName } from "../../../src/engine/data/tables/table.ts";
+import { testWith } from "../../support/plugins.ts";
 import { counting, png, row } from "./make.ts";
 
 async function plain(cell: Cell): Promise<unknown> {
@@ -89,21 +90,26 @@ test("batches, empty batches and random rows; only the buffers of a row's batch 
   await expect(opened.cell(0, -1)).rejects.toThrow("no row -1");
 });
 
-test("the file format keeps its complete batches without a footer, and says what is missing", async () => {
-  const bytes = await readFile(new URL("../../golden/arrow/lz4.file.arrow", import.meta.url));
-  const whole = await openArrow(memorySource("t.arrow", bytes));
-  expect([whole.rows, whole.index.batches.length, whole.index.problem]).toEqual([60, 2, undefined]);
-  const noFooter = await openArrow(memorySource("t.arrow", bytes.subarray(0, bytes.length - 20)));
-  expect(noFooter.rows).toBe(60);
-  expect(noFooter.index.problem).toBe("t.arrow: the footer is missing; 2 complete batches with 60 rows before it kept");
-  const second = whole.index.batches[1]!;
-  const cut = await openArrow(memorySource("t.arrow", bytes.subarray(0, second.start + 5)));
-  expect(cut.rows).toBe(30);
-  expect(cut.index.problem).toMatch(
-    /^t\.arrow: record batch 2 is cut off: .*; 1 complete batch with 30 rows before it kept$/,
-  );
-  expect(await cut.cell(1, 0)).toBe("foo");
-});
+testWith("codecs")(
+  "the file format keeps its complete batches without a footer, and says what is missing",
+  async () => {
+    const bytes = await readFile(new URL("../../golden/arrow/lz4.file.arrow", import.meta.url));
+    const whole = await openArrow(memorySource("t.arrow", bytes));
+    expect([whole.rows, whole.index.batches.length, whole.index.problem]).toEqual([60, 2, undefined]);
+    const noFooter = await openArrow(memorySource("t.arrow", bytes.subarray(0, bytes.length - 20)));
+    expect(noFooter.rows).toBe(60);
+    expect(noFooter.index.problem).toBe(
+      "t.arrow: the footer is missing; 2 complete batches with 60 rows before it kept",
+    );
+    const second = whole.index.batches[1]!;
+    const cut = await openArrow(memorySource("t.arrow", bytes.subarray(0, second.start + 5)));
+    expect(cut.rows).toBe(30);
+    expect(cut.index.problem).toMatch(
+      /^t\.arrow: record batch 2 is cut off: .*; 1 complete batch with 30 rows before it kept$/,
+    );
+    expect(await cut.cell(1, 0)).toBe("foo");
+  },
+);
 
 test("a big-endian file is refused by name", async () => {
   // A schema message by hand: the library writes only the usual order, which is the default and not stored.

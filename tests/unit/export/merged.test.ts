@@ -9,13 +9,13 @@ import { readAdapter } from "../../../src/engine/model/adapter/lora.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
 import type { TrainedTensors } from "../../../src/engine/runs/checkpoint/trained.ts";
 import { collectFiles } from "../../support/collected-files.ts";
+import { arePluggedIn } from "../../support/plugins.ts";
 import { inMemory } from "../runs/sample-checkpoint.ts";
 
 const FOLDERS = [
   "tests/golden/sa2va-tiny-qwen2",
   "tests/golden/sa2va-tiny-variant",
-  "tests/golden/sa2va-tiny-internlm2",
-  "tests/golden/sa2va-tiny-phi3",
+  ...(arePluggedIn("sentencepiece") ? ["tests/golden/sa2va-tiny-internlm2", "tests/golden/sa2va-tiny-phi3"] : []),
 ] as const;
 
 /** Where one model is enough. */

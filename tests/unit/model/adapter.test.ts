@@ -16,6 +16,7 @@ import type { LanguageConfig } from "../../../src/engine/model/config.ts";
 import { languageLinears } from "../../../src/engine/model/language/language-families.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
 import { packedForm } from "../../../src/engine/model/weights/storage-choice.ts";
+import { testWith } from "../../support/plugins.ts";
 
 /** The two files of an adapter, by path. */
 function writeAdapter(config: LanguageConfig, { rank: r, alpha, dropout, tensors }: Adapter) {
@@ -115,6 +116,9 @@ describe("the trainable set", () => {
     expect(isTrainableBase("grounding_encoder.sam2_model.image_encoder.trunk.pos_embed")).toBe(false);
     expect(isTrainableBase("language_model.lm_head.weight")).toBe(false);
     expect(isTrainableBase(`${encoder}.no_mask_embed.weight`)).toBe(true);
+  });
+
+  testWith("qwen-vl")("leaves the mergers of Qwen-VL alone", () => {
     // Published training leaves the mergers of Qwen-VL frozen, so they are stored like other frozen weights.
     const merger = "model.model.visual.merger.linear_fc1.weight";
     expect([trainableBlock(merger), isTrainableBase(merger), isTrainableBase("mlp1.1.weight")]).toEqual([

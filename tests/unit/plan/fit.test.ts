@@ -20,6 +20,7 @@ import { bindingProblem, stepArrays } from "../../../src/engine/plan/largest-arr
 import { trainableForecast, weightForecast } from "../../../src/engine/plan/weights.ts";
 import { stepSeconds, stepWork, tokenFlops, towerFlops } from "../../../src/engine/plan/work.ts";
 import { fitProblems, fittedSettings, reachedLimits } from "../../../src/engine/session/plan.ts";
+import { arePluggedIn, testWith } from "../../support/plugins.ts";
 import { publishedConfig } from "./published.ts";
 
 const small = parseSa2vaConfig(publishedConfig("1B"));
@@ -195,7 +196,7 @@ describe("from a drop to Start", () => {
   const sizes: readonly (readonly [string, typeof small])[] = [
     ["1B", small],
     ["4B", large],
-    ["Qwen3-VL 2B", parseSa2vaConfig(qwenConfig("qwen3-vl-2b"))],
+    ...(arePluggedIn("qwen-vl") ? [["Qwen3-VL 2B", parseSa2vaConfig(qwenConfig("qwen3-vl-2b"))] as const] : []),
   ];
   const photographs = [
     { width: 640, height: 480 },
@@ -222,7 +223,7 @@ describe("from a drop to Start", () => {
     }
   });
 
-  it("plans for the pictures that are open", () => {
+  testWith("qwen-vl")("plans for the pictures that are open", () => {
     const [[, one], , [, qwen]] = sizes as [(typeof sizes)[0], (typeof sizes)[1], (typeof sizes)[2]];
     expect(reachedLimits(qwen).tokensPerTile).toBe(1568);
     // 25 x 17 tokens of 32 pixels for the second one, 18 x 23 for the first.

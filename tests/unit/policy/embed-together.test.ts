@@ -22,7 +22,7 @@ it.each([
   { name: "of a single region", chosen: [first] },
   { name: "of regions alike", chosen: [all, all] },
 ])("regions $name", async ({ chosen }) => {
-  const model = await openSa2va(await nodeFolder("tests/golden/sa2va-tiny-phi3"), "phi3");
+  const model = await openSa2va(await nodeFolder("tests/golden/sa2va-tiny-qwen2"), "qwen2");
   const weights = weightsView(new Map([...model.frozen, ...model.base]), {}, 0);
   const features = await encodeImage(model, pocketPicture(3, 1, 2, 128).rgb, 1);
   const before = tf.memory().numTensors;

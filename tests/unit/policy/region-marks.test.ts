@@ -5,6 +5,7 @@ import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { parseSa2vaConfig, regionPromptOf } from "../../../src/engine/model/config.ts";
 import { forecast } from "../../../src/engine/plan/fit.ts";
 import { markedPicture } from "../../../src/engine/policy/region-marks.ts";
+import { testWith } from "../../support/plugins.ts";
 
 const SIDE = 24;
 const picture = { width: SIDE, height: SIDE, data: new Uint8Array(3 * SIDE * SIDE).fill(100) };
@@ -26,7 +27,7 @@ test("dimming leaves the region as it is", () => {
   for (const [at, inside] of mask.entries()) expect(data[3 * at]).toBe(inside === 1 ? 100 : 35);
 });
 
-test("drawn regions are the default where the release knows no others, and the plan counts them", () => {
+testWith("qwen-vl")("drawn regions are the default where the release knows no others, and the plan counts them", () => {
   const model = parseSa2vaConfig(qwenConfig("qwen3-vl-2b"));
   expect(regionPromptOf(model, "auto")).toBe("outline");
   expect(regionPromptOf({ regionPrompt: "tokens" }, "auto")).toBe("tokens");

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { parseManifest } from "../../../src/engine/runs/manifest.ts";
 import { runParts, settingsOf } from "../../../src/engine/runs/run-parts.ts";
+import { testWith } from "../../support/plugins.ts";
 
 const MANIFEST = {
   format: "sa2va-lab-run/1",
@@ -54,7 +55,7 @@ describe("a stored manifest", () => {
     expect(parseManifest(JSON.parse(JSON.stringify(other)))).toEqual({ manifest: other });
   });
 
-  it("has the settings of each step, also where a part changed them under former names", () => {
+  testWith("trl")("has the settings of each step, also where a part changed them under former names", () => {
     const config = { ...MANIFEST.config, promptsPerStep: 8, numGenerations: 6 };
     const segments = [
       { fromStep: 3, engine: "other", changed: { promptsPerStep: { from: 2, to: 4 } } },

@@ -13,6 +13,7 @@ import {
 import { stopRule } from "../../../src/engine/text/template.ts";
 import { openTokenizer } from "../../../src/engine/text/tokenizer.ts";
 import { sa2vaTextParity } from "../../../tools/parity/sa2va/sa2va-text.ts";
+import { arePluggedIn } from "../../support/plugins.ts";
 
 const GOLDEN = "tests/golden/sa2va-tiny-qwen2";
 
@@ -118,14 +119,18 @@ describe("prompts", () => {
     );
   });
 
-  it.each<[string, boolean]>([
-    ["tests/golden/sa2va-tiny-qwen2", true],
+  const pieces: readonly (readonly [string, boolean])[] = [
     ["tests/golden/sa2va-tiny-internlm2", true],
     ["tests/golden/sa2va-tiny-phi3", true],
     ["tests/fixtures/text/llama-legacy", true],
-    // These two have no piece for "<".
+    // Has no piece for "<", like the pocket model.
     ["tests/fixtures/text/llama-rstrip", false],
+  ];
+
+  it.each<readonly [string, boolean]>([
+    ["tests/golden/sa2va-tiny-qwen2", true],
     ["public/pocket/model", false],
+    ...(arePluggedIn("sentencepiece") ? pieces : []),
   ])("cuts the same text with and without a token in a literal range: %s", async (path, spells) => {
     const tokenizer = await openTokenizer(await nodeFolder(path));
     const [before, said, behind] = ["<|im_end|>a red car [SEG] ", "big <vp> dog", " [SEG] in this image.</s>"];
