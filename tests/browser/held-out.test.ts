@@ -105,6 +105,19 @@ describe("held-out rows of a run", () => {
     await page.getByRole("heading", { name: /better, \d worse/ }).waitFor();
     const rows = page.getByTestId("eval-row");
     await expect.poll(() => rows.count()).toBe(2);
+    // The pictures of a row stand side by side, also where only one of their captions wraps.
+    const uneven = () =>
+      page.evaluate(() => {
+        const captions = [...document.querySelectorAll("[data-testid=eval-row] div > span.anywhere")];
+        captions.forEach((caption, at) => {
+          if (at % 2 === 1) caption.textContent = "a long caption that wraps ".repeat(20);
+        });
+        return [...document.querySelectorAll("[data-testid=eval-row]")].filter((row) => {
+          const tops = [...row.querySelectorAll("canvas")].map((canvas) => canvas.getBoundingClientRect().top);
+          return new Set(tops).size !== 1;
+        }).length;
+      });
+    expect(await uneven()).toBe(0);
     // Two pictures are too few to call a change better or worse, of all rows or of one.
     const verdicts = () =>
       page

@@ -56,7 +56,7 @@ export async function checkRegionSet(
     name: "data set loaded",
     ok: summaries.length > 0,
     blocks: true,
-    detail: `${summaries.length} samples from ${good} of ${rows} rows in ${usable} of ${files.length} shards${otherSplits(set)}`,
+    detail: `${counted(summaries.length, "sample")} from ${good} of ${counted(rows, "row")} in ${usable} of ${counted(files.length, "shard")}${otherSplits(set)}`,
   });
   checks.push(checkName(set, names));
   checks.push(await attempt("pictures decode", () => checkPictures(set, decode)));
@@ -83,7 +83,7 @@ export async function checkRegionSet(
         await tryDecode(sample, decode);
         decodeRle(sample.mask);
       }
-      return `${order.length} samples read and decoded in ${(now() - start).toFixed(0)} ms`;
+      return `${counted(order.length, "sample")} read and decoded in ${(now() - start).toFixed(0)} ms`;
     }),
   );
   const failed = checks.filter((check) => !check.ok);
@@ -125,6 +125,8 @@ function checkName({ files, description }: RegionSet, names: readonly string[]):
   return { name: "data set named", ok: conflict === undefined, blocks: false, detail: conflict ?? what };
 }
 
+const counted = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? "" : "s"}`;
+
 /** The share of rows in usable shards that were not skipped because of their text. */
 function checkCaptions({ files, skipped, summaries, answers }: RegionSet): DataCheck {
   const texts = new Map(files.map((file) => [file.name, file.roles?.text]));
@@ -135,7 +137,7 @@ function checkCaptions({ files, skipped, summaries, answers }: RegionSet): DataC
   }
   const rows = files.reduce((sum, file) => sum + (file.roles === undefined ? 0 : file.rows), 0);
   const share = rows === 0 ? 0 : (100 * (rows - without.size)) / rows;
-  const parts = [`${share.toFixed(1)} % of ${rows} rows have a caption`, tallyText(answers)];
+  const parts = [`${share.toFixed(1)} % of ${counted(rows, "row")} ${rows === 1 ? "has" : "have"} a caption`, tallyText(answers)];
   const detail = parts.filter((part) => part !== "").join("; ");
   return { name: "captions found", ok: summaries.length > 0, blocks: true, detail };
 }

@@ -34,7 +34,7 @@ export default function RunsElsewhere({ runs, onFork }: Places["runs-elsewhere"]
                       </small>
                     )}
                   </th>
-                  <td>
+                  <td className="nowrap">
                     {steps} / {manifest.config.steps}
                   </td>
                   <td>{none ? "none, so it cannot be forked" : checkpoints.join(", ")}</td>

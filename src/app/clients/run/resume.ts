@@ -122,7 +122,7 @@ export function followAwaited(): void {
     const found = `${quote(now.dataInfo.name)} with ${now.rows.length}`;
     addProblem({
       code: "bad-input",
-      message: `Run ${quote(run.title)} needs ${run.data.rows} rows of ${quote(run.data.name)}, and ${found} was opened; the run waits as it is stored`,
+      message: `Run ${quote(run.title)} needs ${run.data.rows} ${run.data.rows === 1 ? "row" : "rows"} of ${quote(run.data.name)}, and ${found} was opened; the run waits as it is stored`,
     });
   });
 }

@@ -32,11 +32,10 @@ import {
   createPlot,
   currentTheme,
   feedPlot,
-  LINE_COLOURS,
+  lineColour,
   onThemeChange,
   requestRedraw,
   setZoom,
-  type Theme,
   useZoomText,
   zoomOf,
 } from "./plot.ts";
@@ -90,6 +89,7 @@ export function LiveChart(props: LiveChartProps): ReactNode {
   // The plot is rebuilt only for new metrics, not for new values.
   const shape = found.map(({ metric }) => metric).join(" ");
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another theme needs other colours
   useEffect(() => {
     const element = holder.current;
     if (element === null) return;
@@ -98,7 +98,6 @@ export function LiveChart(props: LiveChartProps): ReactNode {
     const build = (series: readonly FoundSeries[]): uPlot =>
       createPlot(element, series, {
         ...view,
-        theme,
         logarithmic,
         range: spec.range,
         levels: spec.levels ?? [],
@@ -193,16 +192,7 @@ export function LiveChart(props: LiveChartProps): ReactNode {
           />
         </span>
       </header>
-      <Legend
-        found={found}
-        spec={spec}
-        source={source}
-        cursor={cursor}
-        step={step}
-        notes={notes}
-        axis={view.axis}
-        theme={theme}
-      />
+      <Legend {...{ found, spec, source, cursor, step, notes }} axis={view.axis} />
       <div className="relative">
         <div
           ref={holder}
@@ -234,11 +224,10 @@ interface LegendProps {
   readonly step: number | null;
   readonly notes: readonly StepNote[];
   readonly axis: Axis;
-  readonly theme: Theme;
 }
 
 /** Line sample, label, and the value at the cursor, else at the step of the time line, else the newest one. */
-function Legend({ found, spec, source, cursor, step, notes, axis, theme }: LegendProps): ReactNode {
+function Legend({ found, spec, source, cursor, step, notes, axis }: LegendProps): ReactNode {
   const newest = source.steps.length - 1;
   const place = cursor?.at ?? (step === null ? null : Math.min(newest, lowerBound(source.steps, step)));
   const note = notes.find((one) => one.step === cursor?.step)?.text;
@@ -247,24 +236,13 @@ function Legend({ found, spec, source, cursor, step, notes, axis, theme }: Legen
       {spec.series.map((series) => {
         const own = found.find((candidate) => candidate.spec === series);
         if (own === undefined && found.length > 0) return null;
-        const colour = LINE_COLOURS[theme][series.colour % 6] as string;
         const value =
           own === undefined ? undefined : valueAt(own, source, place, axis !== "step" && spec.runs === true);
         const limit = series.right === true ? undefined : spec.levels?.[0];
         const times = limit === undefined || value == null ? 0 : value / limit.value;
         return (
           <li key={`${series.metrics[0]} ${series.label}`} className="row nowrap">
-            <svg width="18" height="8" aria-hidden="true">
-              <line
-                x1="0"
-                x2="18"
-                y1="4"
-                y2="4"
-                stroke={colour}
-                strokeWidth="2"
-                strokeDasharray={dashOf(series).join(" ")}
-              />
-            </svg>
+            <Sample stroke={lineColour(series)} strokeWidth="2" strokeDasharray={dashOf(series).join(" ")} />
             <span>{series.label}</span>
             <b>{showValue(series, value)}</b>
             {times >= FAR && (
@@ -277,9 +255,7 @@ function Legend({ found, spec, source, cursor, step, notes, axis, theme }: Legen
       })}
       {spec.levels?.map(({ label, value }) => (
         <li key={label} className="row nowrap">
-          <svg width="18" height="8" aria-hidden="true">
-            <line x1="0" x2="18" y1="4" y2="4" stroke="var(--chart-axis)" strokeWidth="1" />
-          </svg>
+          <Sample stroke="var(--chart-axis)" strokeWidth="1" />
           <span>{label}</span>
           <b>{compact(value)}</b>
         </li>
@@ -291,6 +267,15 @@ function Legend({ found, spec, source, cursor, step, notes, axis, theme }: Legen
         {note !== undefined && <b> {note}</b>}
       </li>
     </ul>
+  );
+}
+
+/** A piece of a line. */
+function Sample(props: ComponentProps<"line">): ReactNode {
+  return (
+    <svg width="18" height="8" aria-hidden="true">
+      <line x1="0" x2="18" y1="4" y2="4" {...props} />
+    </svg>
   );
 }
 

@@ -12,51 +12,49 @@ import {
   lowerBound,
   type MetricSource,
   nonFinitePlaces,
+  type SeriesSpec,
   smooth,
   tickText,
   withLevels,
 } from "./series.ts";
 
-export type Theme = "light" | "dark";
-
-/** Line colours, the same hue order in both themes; contrast of at least 3:1, distinguishable with colour blindness. */
-export const LINE_COLOURS: Readonly<Record<Theme, readonly string[]>> = {
-  light: ["#0050D0", "#E8590C", "#0CA678", "#C26BB8", "#7A0018", "#0B4F4A"],
-  dark: ["#4F8DFF", "#FF7A2E", "#1EC28B", "#D98AE0", "#FFF0B3", "#9A6B5B"],
-};
-
-/** The active theme: the page's choice, else the system's. */
-export function currentTheme(): Theme {
-  const chosen = document.documentElement.dataset.theme;
-  if (chosen === "light" || chosen === "dark") return chosen;
-  return window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+/** The theme that is shown; the frame writes it on the root. */
+export function currentTheme(): string {
+  return document.documentElement.dataset.theme ?? "light";
 }
 
-/** Calls back when the page or the system changes the theme; returns the function that stops it. */
+/** Calls back when the theme changes; returns the function that stops it. */
 export function onThemeChange(changed: () => void): () => void {
-  const query = window.matchMedia("(prefers-color-scheme: dark)");
   const observer = new MutationObserver(changed);
-  observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme", "class"] });
-  query.addEventListener("change", changed);
-  return () => {
-    observer.disconnect();
-    query.removeEventListener("change", changed);
-  };
+  observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  return () => observer.disconnect();
 }
 
-/** Redraws are batched: at most four times a second, in one animation frame, and never while the page is hidden. */
+/** Number of line colours, `--run-1` to `--run-6`, in the same hue order in both themes; distinguishable with colour blindness. */
+const LINE_COLOURS = 6;
+
+/** A series' line colour, as a CSS value. */
+export const lineColour = ({ colour }: SeriesSpec): string => `var(--run-${(colour % LINE_COLOURS) + 1})`;
+
+/** A CSS colour as it is shown now; a canvas knows no variables. */
+function shown(colour: string, beside: HTMLElement): string {
+  beside.style.color = colour;
+  const now = getComputedStyle(beside).color;
+  beside.style.color = "";
+  return now;
+}
+
+/** Milliseconds between redraws, which happen together in one animation frame; a hidden page gets none. */
 const INTERVAL = 250;
 
 const waiting = new Set<() => void>();
-let scheduled = false;
+let timer: ReturnType<typeof setTimeout> | undefined;
 let last = 0;
 
 /** Requests a redraw; further requests before it happens change nothing. */
 export function requestRedraw(draw: () => void): void {
   waiting.add(draw);
-  if (scheduled || document.visibilityState === "hidden") return;
-  scheduled = true;
-  window.setTimeout(() => requestAnimationFrame(flush), Math.max(0, last + INTERVAL - performance.now()));
+  timer ??= setTimeout(() => requestAnimationFrame(flush), Math.max(0, last + INTERVAL - performance.now()));
 }
 
 /** Cancels the request of a chart that was removed. */
@@ -65,20 +63,11 @@ export function cancelRedraw(draw: () => void): void {
 }
 
 function flush(): void {
-  scheduled = false;
+  timer = undefined;
   last = performance.now();
   const due = [...waiting];
   waiting.clear();
   for (const draw of due) draw();
-}
-
-if (typeof document !== "undefined") {
-  document.addEventListener("visibilitychange", () => {
-    if (document.visibilityState === "visible" && waiting.size > 0 && !scheduled) {
-      scheduled = true;
-      requestAnimationFrame(flush);
-    }
-  });
 }
 
 type Range = readonly [from: number, to: number];
@@ -238,7 +227,7 @@ function drawLine({ ctx }: uPlot, from: Point, to: Point, colour: string): void 
 }
 
 /** A small triangle at the last finite value before each value that is not a number. */
-function drawNonFinite(plot: uPlot, found: readonly FoundSeries[], colours: readonly string[], each: number): void {
+function drawNonFinite(plot: uPlot, found: readonly FoundSeries[], strokes: readonly string[], each: number): void {
   const { ctx } = plot;
   const size = 4 * uPlot.pxRatio;
   found.forEach(({ spec }, index) => {
@@ -259,14 +248,13 @@ function drawNonFinite(plot: uPlot, found: readonly FoundSeries[], colours: read
       ctx.lineTo(x + size, y + size);
       ctx.lineTo(x - size, y + size);
       ctx.closePath();
-      ctx.fillStyle = colours[spec.colour % colours.length] as string;
+      ctx.fillStyle = strokes[index] as string;
       ctx.fill();
     }
   });
 }
 
 interface PlotSettings extends ChartView {
-  readonly theme: Theme;
   readonly logarithmic: boolean;
   readonly range: readonly [number, number] | undefined;
   readonly levels: readonly Level[];
@@ -288,17 +276,28 @@ const DOUBLE_CLICK_MS = 300;
 
 /** A plot with one raw and, when smoothing, one smooth line per series. */
 export function createPlot(target: HTMLElement, found: readonly FoundSeries[], settings: PlotSettings): uPlot {
-  const tokens = getComputedStyle(document.documentElement);
-  const ink = { axis: tokens.getPropertyValue("--chart-axis"), grid: tokens.getPropertyValue("--chart-grid") };
-  const colours = LINE_COLOURS[settings.theme];
+  const ink = { axis: shown("var(--chart-axis)", target), grid: shown("var(--chart-grid)", target) };
+  const accent = shown("var(--accent)", target);
+  const strokes = found.map(({ spec }) => shown(lineColour(spec), target));
   const each = linesEach(settings);
   const font = "11px system-ui, sans-serif";
   const inBytes = found.some(({ spec }) => isInBytes(spec));
   const hasRight = found.some(({ spec }) => spec.right === true);
   const axis = { stroke: ink.axis, font, ticks: { show: false }, grid: { stroke: ink.grid, width: 1 } };
+  const vertical = (scale: "y" | "right", bytes: boolean, least: number): uPlot.Axis => ({
+    ...axis,
+    scale,
+    size: (_, labels) => Math.max(least, labelWidth(labels)),
+    space: 26,
+    values: (_, splits) => once(splits.map((value) => tickText(value, bytes))),
+  });
+  const bounded = (within: Pick<PlotSettings, "logarithmic" | "range" | "levels">): uPlot.Scale => ({
+    distr: settings.logarithmic ? 3 : 1,
+    range: (_, low, high) => limits(low, high, within),
+  });
   const series: uPlot.Series[] = [{}];
-  for (const own of found) {
-    const stroke = colours[own.spec.colour % colours.length] as string;
+  for (const [at, own] of found.entries()) {
+    const stroke = strokes[at] as string;
     const line: uPlot.Series = {
       label: own.spec.label,
       scale: scaleOf(own),
@@ -307,7 +306,8 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
       points: { show: (plot) => plot.data[0].length < 2 },
       dash: [...dashOf(own.spec)],
     };
-    if (each === 2) series.push({ ...line, stroke: `${stroke}55`, width: 1, dash: [] });
+    if (each === 2)
+      series.push({ ...line, stroke: `color-mix(in srgb, ${stroke} 33%, transparent)`, width: 1, dash: [] });
     series.push(line);
   }
   const plot = new uPlot(
@@ -324,17 +324,8 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
       },
       scales: {
         x: { time: false },
-        y: {
-          distr: settings.logarithmic ? 3 : 1,
-          range: (_, low, high) => limits(low, high, settings),
-        },
-        ...(hasRight && {
-          right: {
-            distr: settings.logarithmic ? 3 : 1,
-            range: (_: uPlot, low: number, high: number) =>
-              limits(low, high, { ...settings, range: undefined, levels: [] }),
-          },
-        }),
+        y: bounded(settings),
+        ...(hasRight && { right: bounded({ ...settings, range: undefined, levels: [] }) }),
       },
       axes: [
         {
@@ -344,34 +335,16 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
           incrs: axisIncrements(settings.axis),
           values: (_, splits) => splits.map((value) => axisText(settings.axis, value)),
         },
-        {
-          ...axis,
-          size: (_, labels) => Math.max(inBytes ? 62 : 46, labelWidth(labels)),
-          space: 26,
-          scale: "y",
-          values: (_, splits) => once(splits.map((value) => tickText(value, inBytes))),
-        },
-        ...(hasRight
-          ? [
-              {
-                ...axis,
-                size: (_: uPlot, labels: string[] | null) => Math.max(48, labelWidth(labels)),
-                space: 26,
-                side: 1 as const,
-                scale: "right",
-                grid: { show: false },
-                values: (_: uPlot, splits: number[]) => once(splits.map((value) => tickText(value, false))),
-              },
-            ]
-          : []),
+        vertical("y", inBytes, inBytes ? 62 : 46),
+        ...(hasRight ? [{ ...vertical("right", false, 48), side: 1 as const, grid: { show: false } }] : []),
       ],
       series,
       hooks: {
         draw: [
           (drawn) => drawLevels(drawn, settings.levels, ink.axis),
           (drawn) => drawMark(drawn, settings.mark(), ink.axis),
-          (drawn) => drawFlags(drawn, settings.flags(), tokens.getPropertyValue("--accent")),
-          (drawn) => drawNonFinite(drawn, found, colours, each),
+          (drawn) => drawFlags(drawn, settings.flags(), accent),
+          (drawn) => drawNonFinite(drawn, found, strokes, each),
         ],
         setCursor: [(self) => settings.onCursor(cursorOf(self))],
         setSelect: [

@@ -20,6 +20,7 @@ import { type MetricStore, metricStore } from "../../stores/run/metrics.ts";
 import { useOtherTabs } from "../../stores/run/other-tabs.ts";
 import { isActive, liveSteps, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
+import { counted } from "../../styles/format.ts";
 import { useAsync } from "../use-async.ts";
 
 /** The run that the screens show: the run in the address, else the run of this page. */
@@ -74,7 +75,10 @@ export function useViewedRun(): ViewedRun | null {
       : live
         ? (["", "live"] as const)
         : elsewhere === "address"
-          ? ([`computed on another machine, ${metrics.length} steps so far, read-only`, "elsewhere"] as const)
+          ? ([
+              `computed on another machine, ${counted(metrics.length, "step")} so far, read-only`,
+              "elsewhere",
+            ] as const)
           : elsewhere === "dropped"
             ? (["imported run, read-only", "elsewhere"] as const)
             : runId === recorded

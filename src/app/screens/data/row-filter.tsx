@@ -14,7 +14,7 @@ import { toLabError } from "../../../engine/errors.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { navigate } from "../../stores/route.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
-import { formatCount } from "../../styles/format.ts";
+import { counted, formatCount } from "../../styles/format.ts";
 import styles from "./data-bar.module.css";
 
 export const ROW_ORDERS = {
@@ -105,7 +105,7 @@ export function TrainingRows(): ReactNode {
     <p className="row wrap gap-2-3 muted anywhere" data-testid="training-rows">
       {problem === null ? (
         <span>
-          Training uses {formatCount(used)} of {formatCount(rows.length)} rows: <code>{rowFilter}</code>
+          Training uses {formatCount(used)} of {counted(rows.length, "row")}: <code>{rowFilter}</code>
         </span>
       ) : (
         <span className="bad">{problem}</span>

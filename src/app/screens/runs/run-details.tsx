@@ -186,7 +186,7 @@ function Checkpoints({ run }: { readonly run: RunDigest }): ReactNode {
 
 /** Progress of an evaluation. */
 function evaluationText({ done, total }: { readonly done: number; readonly total: number }): string {
-  return total === 0 ? "reading the checkpoint" : `${done} of ${total} rows`;
+  return total === 0 ? "reading the checkpoint" : `${done} of ${counted(total, "row")}`;
 }
 
 /** How the best checkpoint was chosen. */

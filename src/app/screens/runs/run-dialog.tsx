@@ -147,10 +147,11 @@ function Extend({ run, onCancel, onWork }: Answered): ReactNode {
   const steps = "steps" in parsed ? parsed.steps : Number.NaN;
   const few = steps > done ? null : `${done} ${done === 1 ? "step is" : "steps are"} already done`;
   const problem = "problem" in parsed ? parsed.problem : few;
+  const more = counted(steps - done, "more step");
   const note =
     config.lrSchedulerType === "constant"
-      ? `${steps - done} more steps; the result equals an uninterrupted run of ${steps} steps`
-      : `${steps - done} more steps; the learning-rate schedule is stretched to ${steps} steps, so the rate first jumps up`;
+      ? `${more}; the result equals an uninterrupted run of ${steps} steps`
+      : `${more}; the learning-rate schedule is stretched to ${steps} steps, so the rate first jumps up`;
   return (
     <Decision
       button="Extend"

@@ -115,7 +115,8 @@ function useWarnings(plan: RunPlan | null): readonly ReactNode[] {
   if (empty > 0) {
     list.push(
       <Warning key="empty">
-        {counted(empty, "row")} of {formatCount(rows.length)} have an empty mask: there is no region to describe{" "}
+        {formatCount(empty)} of {counted(rows.length, "row")} {empty === 1 ? "has" : "have"} an empty mask: there is no
+        region to describe{" "}
         <Button onClick={() => changeConfig({ rowFilter: "area:0.00001..1" })}>Leave them out</Button>
       </Warning>,
     );

@@ -13,7 +13,7 @@ import {
 import { type ScoreId, scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { navigate } from "../../stores/route.ts";
-import { fixed } from "../../styles/format.ts";
+import { counted, fixed } from "../../styles/format.ts";
 import styles from "./held-out.module.css";
 
 /**
@@ -75,7 +75,7 @@ export default function EvalCurve(props: {
           />
           <Tooltip
             contentStyle={{ background: "var(--raised)", border: "1px solid var(--line)", fontSize: 12 }}
-            labelFormatter={(value) => `After ${String(value)} steps`}
+            labelFormatter={(value) => `After ${counted(Number(value), "step")}`}
             formatter={(value, name) => [
               Array.isArray(value)
                 ? `${fixed(Number(value[0]), 3)} to ${fixed(Number(value[1]), 3)}`

@@ -213,7 +213,7 @@ function EvaluateNow(): ReactNode {
       </Button>
       {phase === "eval" && rows !== null && rows.done < rows.total && (
         <span className="muted" role="status">
-          {rows.done} of {rows.total} rows
+          {rows.done} of {counted(rows.total, "row")}
         </span>
       )}
     </p>

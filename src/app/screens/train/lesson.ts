@@ -10,7 +10,7 @@ import { drawnMask, noisyMask } from "../../../engine/runs/rollouts/rollout-fact
 import { advantageText, effectText } from "../../components/rollout/reward/advantage-text.ts";
 import { compareMasks, splitTerms, termName, weightText } from "../../components/rollout/rollout-view.ts";
 import { PHASE_NAMES } from "../../stores/run/run.ts";
-import { compact, fixed, formatCount, formatShare, NONE, signed } from "../../styles/format.ts";
+import { compact, counted, fixed, formatCount, formatShare, NONE, signed } from "../../styles/format.ts";
 
 interface Made {
   /** One phrase; null while the phase has not run. */
@@ -79,7 +79,7 @@ function sample({ rollout, groups }: LessonInput): Made {
   const given = text ? area(rollout, "given") : quoted(rollout.caption);
   return {
     made: sentence(given),
-    formulas: [`G = ${drawn} rollouts of this prompt`],
+    formulas: [`G = ${counted(drawn, "rollout")} of this prompt`],
     ...(text && { picture: "given" as const }),
   };
 }

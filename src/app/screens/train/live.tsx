@@ -16,7 +16,7 @@ import {
 import { useRoute } from "../../stores/route.ts";
 import { type Eta, evaluationSeconds, roughly } from "../../stores/run/eta.ts";
 import { PHASE_NAMES, useRun } from "../../stores/run/run.ts";
-import { formatSeconds, percent } from "../../styles/format.ts";
+import { counted, formatSeconds, percent } from "../../styles/format.ts";
 import { inspect } from "./inspector.tsx";
 import styles from "./train.module.css";
 
@@ -176,7 +176,7 @@ export function PhaseBar(): ReactNode {
   const programs = useRun((run) => run.programs);
   const active = useRun((run) => run.state === "running" || run.state === "pausing");
   const next = useRun((run) => (run.state === "paused" ? run.nextPhase : null));
-  const rows = useRun(({ eta }) => (eta.rows === null ? "" : ` · ${eta.rows.done}/${eta.rows.total} rows`));
+  const rows = useRun(({ eta }) => (eta.rows === null ? "" : ` · ${eta.rows.done}/${counted(eta.rows.total, "row")}`));
   const left = useRun(({ eta, state }) => (state === "running" ? evaluationLeft(eta) : null));
   const shares = phaseShares(times);
   const total = shares.reduce((sum, part) => sum + part.seconds, 0);

@@ -26,6 +26,7 @@ import { linkTo, navigate, type Route, useRoute } from "../../stores/route.ts";
 import { TRAIN_TABS } from "../../stores/route-text.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
+import { counted } from "../../styles/format.ts";
 import { Curves } from "./curves.tsx";
 import { HeldOut } from "./held-out.tsx";
 import { Inspector, useInspected, useInspectorKeys } from "./inspector.tsx";
@@ -216,7 +217,7 @@ function NoRun(): ReactNode {
       }
     >
       <p>Rewards, masks and captions of every rollout appear here during a run</p>
-      <p>{blocker ?? `${model?.name ?? "Model"} and ${rows.toLocaleString("en-US")} rows are ready`}</p>
+      <p>{blocker ?? `${model?.name ?? "Model"} and ${counted(rows, "row")} ${rows === 1 ? "is" : "are"} ready`}</p>
     </Empty>
   );
 }
