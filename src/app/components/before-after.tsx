@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo, useRef } from "react";
+import type { Rle } from "../../engine/data/mask/rle.ts";
 import type { LoopId } from "../../engine/rl/loops/abouts.ts";
 import { rangeText, signed, verdict } from "../../engine/runs/evaluations/difference-text.ts";
 import { SCORES, type ScoreId } from "../../engine/runs/evaluations/evaluation-scores.ts";
@@ -8,9 +9,9 @@ import { baselineIn } from "../../engine/runs/library/run-result.ts";
 import { useSession } from "../stores/session.ts";
 import { counted, fixed, NONE } from "../styles/format.ts";
 import styles from "./before-after.module.css";
-import { greedyAnswer } from "./held-out-texts.ts";
+import { greedyAnswer, type RowAnswer } from "./held-out-texts.ts";
 import type { MaskLayer } from "./mask/layers.ts";
-import { MaskFigure } from "./mask/mask-figure.tsx";
+import { MaskFigure, type MaskFigureProps } from "./mask/mask-figure.tsx";
 
 const SHOWN = 6;
 
@@ -75,15 +76,22 @@ export function BeforeAfter(props: {
   );
 }
 
-/** The given region and the mask of an answer, on the picture if the row is open. */
-function Figure(props: {
-  readonly row: RowScores;
-  readonly answer: ReturnType<typeof greedyAnswer> | null;
-  readonly label: string;
-}): ReactNode {
-  const { row, answer, label } = props;
+/** The mask of a row that is open. @param open false where rows of the same names are those of another data set */
+export function useGiven(rowId: string, open: boolean): Rle | undefined {
+  return useSession(({ rows }) => (open ? rows.find(({ id }) => id === rowId)?.mask : undefined));
+}
+
+/** The given region and the mask of an answer, on the picture if the row is open. @param props.answer null before one */
+export function AnswerFigure(
+  props: Pick<MaskFigureProps, "label" | "onPress"> & {
+    readonly row: RowScores;
+    readonly answer: RowAnswer | null;
+    readonly open?: boolean;
+  },
+): ReactNode {
+  const { row, answer, open = true, ...rest } = props;
   const { rowId, imageId, maskGreedy } = row;
-  const given = useSession(({ rows }) => rows.find(({ id }) => id === rowId)?.mask);
+  const given = useGiven(rowId, open);
   const [height, width] = maskGreedy.size;
   const layers = useMemo(
     (): readonly MaskLayer[] => [
@@ -94,13 +102,13 @@ function Figure(props: {
   );
   return (
     <MaskFigure
-      className={styles.figure ?? ""}
+      {...rest}
+      className="round-m"
       rowId={given === undefined ? null : rowId}
       {...(imageId === undefined ? {} : { imageId })}
       width={width}
       height={height}
       layers={layers}
-      label={label}
     />
   );
 }
@@ -110,7 +118,7 @@ function Waiting({ row }: { readonly row: RowScores }): ReactNode {
   return (
     <li className="grid gap-1 min-0 align-start" data-row={row.rowId}>
       <span className={`grid ${styles.pair}`}>
-        <Figure row={row} answer={null} label="Region of a held-out row" />
+        <AnswerFigure row={row} answer={null} label="Region of a held-out row" />
       </span>
       {/* Two lines, as of an answer, so that nothing moves when it comes. */}
       <span className="muted">no caption yet</span>
@@ -146,7 +154,7 @@ function Answer(props: {
   const caption = answer.caption || "no caption";
   return (
     <span className="grid gap-2px align-start min-0" data-side={when}>
-      <Figure
+      <AnswerFigure
         row={row}
         answer={answer}
         label={`Mask ${when} training${captioned ? `, ${caption}` : ""}, IoU ${fixed(answer.score, 2)}`}

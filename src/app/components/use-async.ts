@@ -51,15 +51,42 @@ export function useAsync<S, T>(
   return { ...(known ?? NOTHING), loading: subject !== null && known === undefined, busy };
 }
 
-/** Inner width of an element in CSS pixels as it changes; 0 before the first measurement. */
-export function useWidth(element: { readonly current: HTMLElement | null }): number {
-  const [width, setWidth] = useState(0);
+interface Box {
+  readonly width: number;
+  readonly height: number;
+  readonly ratio: number;
+}
+
+/** CSS size of an element, within its border, while it is on or near the screen, else null. */
+export function useVisibleBox(element: { readonly current: HTMLElement | null }): Box | null {
+  const [box, setBox] = useState<Box | null>(null);
   useEffect(() => {
     const target = element.current;
     if (target === null) return;
-    const observer = new ResizeObserver(() => setWidth(target.clientWidth));
-    observer.observe(target);
-    return () => observer.disconnect();
+    let visible = false;
+    const measure = (): void => {
+      const { clientWidth: width, clientHeight: height } = target;
+      setBox((before) => {
+        if (!visible || width === 0 || height === 0) return null;
+        const ratio = window.devicePixelRatio;
+        const same = before?.width === width && before.height === height && before.ratio === ratio;
+        return same ? before : { width, height, ratio };
+      });
+    };
+    const sight = new IntersectionObserver(
+      (entries) => {
+        visible = entries.some((entry) => entry.isIntersecting);
+        measure();
+      },
+      { rootMargin: "200px" },
+    );
+    const size = new ResizeObserver(measure);
+    sight.observe(target);
+    size.observe(target);
+    return () => {
+      sight.disconnect();
+      size.disconnect();
+    };
   }, [element]);
-  return width;
+  return box;
 }

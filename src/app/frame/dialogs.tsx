@@ -8,7 +8,6 @@ import { alarmKey, dismissAlarm, useRun } from "../stores/run/run.ts";
 import { useSession } from "../stores/session.ts";
 import { ConsentDialog } from "./consent-dialog.tsx";
 import { KeysDialog } from "./keys-dialog.tsx";
-import styles from "./problems.module.css";
 import { Line, ProblemLine } from "./problems.tsx";
 
 const System = lazy(() => import("../screens/system/system.tsx"));
@@ -51,7 +50,7 @@ function WarningsDialog(props: DialogState): ReactNode {
         <Line key={alarmKey(alarm)} severity={alarm.severity} onDismiss={() => dismissAlarm(alarm)}>
           <button
             type="button"
-            className={`p-0 accent pointer clear borderless ${styles.step}`}
+            className="link"
             onClick={() => {
               props.onOpenChange(false);
               navigate({ screen: "train", tab: "rollouts", run: null, step: alarm.step, rollout: null });

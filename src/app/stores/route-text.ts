@@ -30,53 +30,6 @@ const movedTo = (params: URLSearchParams): Partial<Route> => {
   return Object.hasOwn(MOVED, screen) ? (MOVED[screen] as Partial<Route>) : {};
 };
 
-export interface Route {
-  readonly screen: Screen;
-  /** Tab of Train. */
-  readonly tab: (typeof TRAIN_TABS)[number];
-  /** What is open beside the screen: the dialog System, or the judge on Rewards, which stays hidden while it is off. */
-  readonly panel: (typeof PANELS)[number];
-  /** Viewed run; null for the run of this page. */
-  readonly run: string | null;
-  /** Compared runs, in addition to `run`. */
-  readonly compare: readonly string[];
-  readonly step: number | null;
-  /** RolloutRecord.id. */
-  readonly rollout: string | null;
-  /** Group within the step, such as "1-0": loop and group number. */
-  readonly group: string | null;
-  /** RegionSample.id. */
-  readonly row: string | null;
-  /** Names of the visible mask layers; null for the default. */
-  readonly layers: readonly string[] | null;
-  /** Metrics with additional charts; null for the default. */
-  readonly metrics: readonly string[] | null;
-  /** Part of the tab Held-out: held-out rows of a run, or evaluation suites. */
-  readonly part: "run" | "suites";
-  /** Part of the tab Rollouts: the groups of one step, all steps together, or all rollouts as a table. */
-  readonly view: (typeof VIEWS)[number];
-  /** Whether the Train screen explains the phases of the step. */
-  readonly explain: boolean;
-  /** Filter of the listed runs; null lists all. */
-  readonly find: string | null;
-  /** What the listed runs are grouped by. */
-  readonly by: (typeof GROUPINGS)[number];
-  /** Smoothing of curves, 0..0.999. */
-  readonly smooth: number;
-  /** Steps that charts are zoomed to, "from-to@charts"; null for all. */
-  readonly zoom: string | null;
-  /** Horizontal axis of curves. */
-  readonly x: Axis;
-  /** Id of the enlarged chart. */
-  readonly chart: string | null;
-  /** Ids of charts with a logarithmic scale. */
-  readonly log: readonly string[];
-  /** Which rollouts are shown, as `filterText` writes it. */
-  readonly filter: string | null;
-  /** Which rows Data shows, as `rowFilterText` writes it. */
-  readonly rows: string | null;
-}
-
 interface Key<T> {
   readonly fallback: T;
   /** The value, or undefined if the text is invalid. */
@@ -84,64 +37,81 @@ interface Key<T> {
   readonly write: (value: T) => string;
 }
 
-const text: Key<string | null> = { fallback: null, read: (value) => value || undefined, write: String };
+const key = <T>(fallback: T, read: Key<T>["read"], write: Key<T>["write"] = String): Key<T> => ({
+  fallback,
+  read,
+  write,
+});
+
+const text = key<string | null>(null, (value) => value || undefined);
 /** Each name once: an edited address may repeat one. */
 const list = (value: string): readonly string[] => [...new Set(value.split(",").filter(Boolean))];
 
-const names: Key<readonly string[]> = { fallback: [], read: list, write: (value) => value.join(",") };
+const names = key<readonly string[]>([], list);
 /** The same; null until the user chooses. */
-const chosen: Key<readonly string[] | null> = { ...names, fallback: null, write: (value) => (value ?? []).join(",") };
+const chosen = key<readonly string[] | null>(null, list);
 
-const flag: Key<boolean> = {
-  fallback: false,
-  read: (value) => (value === "1" ? true : value === "0" ? false : undefined),
-  write: (on) => (on ? "1" : ""),
-};
+const flag = key<boolean>(
+  false,
+  (value) => (value === "1" ? true : value === "0" ? false : undefined),
+  (on) => (on ? "1" : ""),
+);
 
 /** One of a few values, the first by default. */
-const oneOf = <T extends string>(values: readonly [T, ...T[]]): Key<T> => ({
-  fallback: values[0],
-  read: (text) => values.find((value) => value === text),
-  write: String,
-});
+const oneOf = <T extends string>(values: readonly [T, ...T[]]): Key<T> =>
+  key<T>(values[0], (text) => values.find((value) => value === text));
 
-const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
+const KEYS = {
   screen: oneOf(SCREENS),
+  /** Tab of Train. */
   tab: oneOf(TRAIN_TABS),
+  /** What is open beside the screen: the dialog System, or the judge on Rewards, which stays hidden while it is off. */
   panel: oneOf(PANELS),
+  /** Viewed run; null for the run of this page. */
   run: text,
+  /** Compared runs, in addition to `run`. */
   compare: names,
-  step: {
-    fallback: null,
-    read: (value) => (/^\d{1,9}$/.test(value) ? Number(value) : undefined),
-    write: String,
-  },
+  step: key<number | null>(null, (value) => (/^\d{1,9}$/.test(value) ? Number(value) : undefined)),
+  /** RolloutRecord.id. */
   rollout: text,
+  /** Group within the step, such as "1-0": loop and group number. */
   group: text,
+  /** RegionSample.id. */
   row: text,
+  /** Names of the visible mask layers; null for the default. */
   layers: chosen,
+  /** Metrics with additional charts; null for the default. */
   metrics: chosen,
+  /** Part of the tab Held-out: held-out rows of a run, or evaluation suites. */
   part: oneOf(["run", "suites"]),
+  /** Part of the tab Rollouts: the groups of one step, all steps together, or all rollouts as a table. */
   view: oneOf(VIEWS),
+  /** Whether the Train screen explains the phases of the step. */
   explain: flag,
+  /** Filter of the listed runs; null lists all. */
   find: text,
+  /** What the listed runs are grouped by. */
   by: oneOf(GROUPINGS),
-  smooth: {
-    fallback: 0.6,
-    read: (value) => (Number(value) >= 0 && Number(value) <= 0.999 ? Number(value) : undefined),
-    write: String,
-  },
-  zoom: {
-    fallback: null,
-    read: (value) => (/^\d+(\.\d+)?-\d+(\.\d+)?@./.test(value) ? value : undefined),
-    write: String,
-  },
+  /** Smoothing of curves, 0..0.999. */
+  smooth: key(0.6, (value) => (Number(value) >= 0 && Number(value) <= 0.999 ? Number(value) : undefined)),
+  /** Steps that charts are zoomed to, "from-to@charts"; null for all. */
+  zoom: key<string | null>(null, (value) => (/^\d+(\.\d+)?-\d+(\.\d+)?@./.test(value) ? value : undefined)),
+  /** Horizontal axis of curves. */
   x: oneOf(AXES),
+  /** Id of the enlarged chart. */
   chart: text,
+  /** Ids of charts with a logarithmic scale. */
   log: names,
+  /** Which rollouts are shown, as `filterText` writes it. */
   filter: text,
+  /** Which rows Data shows, as `rowFilterText` writes it. */
   rows: text,
 };
+
+/** A view, as the address states it. */
+export type Route = { readonly [K in keyof typeof KEYS]: (typeof KEYS)[K]["fallback"] };
+
+const keyOf = <K extends keyof Route>(name: K): Key<Route[K]> => KEYS[name] as unknown as Key<Route[K]>;
 
 const NAMES = Object.keys(KEYS) as (keyof Route)[];
 
@@ -153,8 +123,8 @@ export function parseRoute(hash: string): Route {
   const params = new URLSearchParams(hash.replace(/^#/, ""));
   const read = <K extends keyof Route>(name: K): Route[K] => {
     const value = params.get(name);
-    const key: Key<Route[K]> = KEYS[name];
-    return value === null ? key.fallback : (key.read(value) ?? key.fallback);
+    const { fallback, read: readText } = keyOf(name);
+    return value === null ? fallback : (readText(value) ?? fallback);
   };
   const route = Object.fromEntries(NAMES.map((name) => [name, read(name)])) as unknown as Route;
   return { ...route, ...movedTo(params) };
@@ -181,10 +151,10 @@ const isKey = (name: string): name is keyof Route => Object.hasOwn(KEYS, name);
 export function formatRoute(route: Route, settings: Readonly<Record<string, unknown>>, preset: string): string {
   const params = new URLSearchParams();
   const add = <K extends keyof Route>(name: K): void => {
-    const key: Key<Route[K]> = KEYS[name];
-    const written = key.write(route[name]);
+    const { fallback, write } = keyOf(name);
+    const written = write(route[name]);
     // A value that is null by default is written whenever it is set, even if its text is empty.
-    const chosen = key.fallback === null || written !== key.write(key.fallback);
+    const chosen = fallback === null || written !== write(fallback);
     if (name === "screen" || chosen) params.set(name, written);
   };
   for (const name of NAMES) if (route[name] !== null) add(name);

@@ -34,72 +34,51 @@ export interface Problem extends WireError {
 
 export type Theme = "system" | "light" | "dark";
 
-export interface SessionState {
-  readonly gpu: GpuReport | null;
-  readonly gpuError: WireError | null;
-  /** Seconds for which the trainer has not answered; null while it answers. */
-  readonly trainerSilent: number | null;
-  /** Whether the trainer failed and was ended. */
-  readonly trainerEnded: boolean;
-  readonly dataInfo: SetInfo | null;
-  /** Corrections with which the user opened the data. */
-  readonly mapping: DataMapping;
-  /** Rows of the open data set, in file order; grows while it is being indexed. */
-  readonly rows: readonly RegionSummary[];
-  /** Null if nothing is being opened. */
-  readonly opening: OpeningProgress | null;
-  readonly model: ModelInfo | null;
-  readonly modelProgress: ModelProgress | null;
-  /** Source of the loaded model; null for a stored conversion. */
-  readonly modelFolder: FolderRef | null;
-  /** Stored conversions of checkpoints. */
-  readonly storedModels: readonly CachedModel[];
-  readonly config: LabConfig;
-  readonly preset: PresetName;
-  readonly plan: RunPlan | null;
-  /** The recorded run served with the page, shown until another run exists; undefined until the page knows whether it has one. */
-  readonly recordedRun: string | null | undefined;
-  /** Runs that were opened from elsewhere: exported ones that were dropped, and growing ones at an address. */
-  readonly elsewhere: Readonly<Record<string, "dropped" | "address">>;
-  /** A run that the last visit left unfinished, until it is resumed or dismissed. */
-  readonly interrupted: RunDigest | null;
-  /** The newest stored run when the page looked for an interrupted one. */
-  readonly newest: { readonly id: string; readonly title: string } | null;
-  /** Runs that another tab trains; for a moment after it ended, also that of this page. */
-  readonly otherTabs: readonly string[];
-  readonly problems: readonly Problem[];
-  readonly theme: Theme;
-}
-
 const isTheme = (value: unknown): value is Theme => value === "system" || value === "light" || value === "dark";
 
 /** Text settings of the last visit. */
 const texts = textsOf(parseConfig(remembered("texts", {}, isRecord)).config);
 
-export const useSession = create<SessionState>()(() => ({
-  gpu: null,
-  gpuError: null,
-  trainerSilent: null,
+const START = {
+  gpu: null as GpuReport | null,
+  gpuError: null as WireError | null,
+  /** Seconds for which the trainer has not answered; null while it answers. */
+  trainerSilent: null as number | null,
+  /** Whether the trainer failed and was ended. */
   trainerEnded: false,
-  dataInfo: null,
-  mapping: {},
-  rows: [],
-  opening: null,
-  model: null,
-  modelProgress: null,
-  modelFolder: null,
-  storedModels: [],
+  dataInfo: null as SetInfo | null,
+  /** Corrections with which the user opened the data. */
+  mapping: {} as DataMapping,
+  /** Rows of the open data set, in file order; grows while it is being indexed. */
+  rows: [] as readonly RegionSummary[],
+  /** Null if nothing is being opened. */
+  opening: null as OpeningProgress | null,
+  model: null as ModelInfo | null,
+  modelProgress: null as ModelProgress | null,
+  /** Source of the loaded model; null for a stored conversion. */
+  modelFolder: null as FolderRef | null,
+  /** Stored conversions of checkpoints. */
+  storedModels: [] as readonly CachedModel[],
   config: { ...presetConfig("demo"), ...texts },
-  preset: "demo",
-  plan: null,
-  recordedRun: undefined,
-  elsewhere: {},
-  interrupted: null,
-  newest: null,
-  otherTabs: [],
-  problems: [],
+  preset: "demo" as PresetName,
+  plan: null as RunPlan | null,
+  /** The recorded run served with the page, shown until another run exists; undefined until the page knows whether it has one. */
+  recordedRun: undefined as string | null | undefined,
+  /** Runs that were opened from elsewhere: exported ones that were dropped, and growing ones at an address. */
+  elsewhere: {} as Readonly<Record<string, "dropped" | "address">>,
+  /** A run that the last visit left unfinished, until it is resumed or dismissed. */
+  interrupted: null as RunDigest | null,
+  /** The newest stored run when the page looked for an interrupted one. */
+  newest: null as { readonly id: string; readonly title: string } | null,
+  /** Runs that another tab trains; for a moment after it ended, also that of this page. */
+  otherTabs: [] as readonly string[],
+  problems: [] as readonly Problem[],
   theme: remembered("theme", "system", isTheme),
-}));
+};
+
+export type SessionState = Readonly<typeof START>;
+
+export const useSession = create<SessionState>()(() => START);
 
 let nextProblem = 1;
 

@@ -172,7 +172,11 @@ function Line(props: {
   return (
     <tr>
       <th scope="row">
-        <a href={linkTo({ screen: "train", tab: "held-out", run, step })} title="Rows behind this score">
+        <a
+          className="cell-link"
+          href={linkTo({ screen: "train", tab: "held-out", run, step })}
+          title="Rows behind this score"
+        >
           {title}
         </a>
       </th>

@@ -1,8 +1,8 @@
 /** What the inspector computes or reads only when asked: other settings, other thresholds, the same row over time, the record. */
 import { type ReactNode, useMemo } from "react";
 import type { Places } from "../../app/components/place/page-plugin.ts";
-import { CopyButton } from "../../app/components/rollout/reward/caption-diff.tsx";
 import { groupKey } from "../../app/components/rollout/use-viewed-run.ts";
+import { CopyText } from "../../app/components/ui/button.tsx";
 import { Tabs } from "../../app/components/ui/tabs.tsx";
 import type { RolloutRecord } from "../../engine/runs/rollouts/records.ts";
 import { RowHistory } from "./history.tsx";
@@ -44,7 +44,7 @@ function Raw({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
   const text = useMemo(() => JSON.stringify(rollout, null, 2), [rollout]);
   return (
     <div className={styles.raw}>
-      <CopyButton text={text} what="the record as JSON" />
+      <CopyText kind="small" label="Copy" aria-label="Copy the record as JSON" text={() => text} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area must be reachable by keyboard */}
       <pre className="p-3 round-m surface-2 anywhere" tabIndex={0}>
         {text.length > 200_000 ? `${text.slice(0, 200_000)}\n…` : text}

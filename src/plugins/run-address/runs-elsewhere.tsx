@@ -27,7 +27,9 @@ export default function RunsElsewhere({ runs, onFork }: Places["runs-elsewhere"]
               return (
                 <tr key={manifest.id}>
                   <th scope="row" className={`anywhere ${styles.name}`}>
-                    <a href={linkTo({ screen: "train", run: manifest.id })}>{manifest.title}</a>
+                    <a className="cell-link" href={linkTo({ screen: "train", run: manifest.id })}>
+                      {manifest.title}
+                    </a>
                     {(notes.text !== "" || notes.tags.length > 0) && (
                       <small className="block muted normal">
                         {[...notes.tags, notes.text].filter(Boolean).join(" · ")}

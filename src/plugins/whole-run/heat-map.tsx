@@ -1,6 +1,6 @@
 import { type MouseEvent, type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { currentTheme, onThemeChange } from "../../app/components/charts/plot.ts";
-import { useWidth } from "../../app/components/use-async.ts";
+import { useVisibleBox } from "../../app/components/use-async.ts";
 import { fixed } from "../../app/styles/format.ts";
 import type { GroupRecord } from "../../engine/runs/rollouts/records.ts";
 import styles from "./across.module.css";
@@ -32,7 +32,7 @@ export function HeatMap(props: {
 }): ReactNode {
   const { rows, marked, onOpen } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
-  const width = useWidth(canvas);
+  const width = useVisibleBox(canvas)?.width ?? 0;
   const [hovered, setHovered] = useState<GroupRecord | null>(null);
   const theme = useSyncExternalStore(onThemeChange, currentTheme);
   const span = useMemo(() => spanOf(rows), [rows]);

@@ -1,5 +1,4 @@
 /** Live curves: one chart, the charts of a screen side by side, and the badge of their zoom. */
-import { Popover } from "radix-ui";
 import {
   type ComponentProps,
   type ReactNode,
@@ -22,7 +21,9 @@ import { Button } from "../ui/button.tsx";
 import { IconClose, IconEnlarge, IconMore } from "../ui/icons.tsx";
 import { Menu } from "../ui/menu.tsx";
 import { Dialog } from "../ui/overlays.tsx";
+import { Popup } from "../ui/panel/panel-button.tsx";
 import { copyPanel } from "../ui/panel/panel-picture.ts";
+import { useVisibleBox } from "../use-async.ts";
 import { useChartView } from "./curve-controls.tsx";
 import styles from "./live-chart.module.css";
 import {
@@ -84,7 +85,8 @@ export function LiveChart(props: LiveChartProps): ReactNode {
   const pick = useRef(onPick);
   pick.current = onPick;
   const zoom = useRoute((route) => route.zoom);
-  const marked = useRef({ step, notes, zoom });
+  const box = useVisibleBox(holder);
+  const marked = useRef({ box, step, notes, zoom });
   const redraw = useRef<() => void>(() => {});
   // The plot is rebuilt only for new metrics, not for new values.
   const shape = found.map(({ metric }) => metric).join(" ");
@@ -94,14 +96,19 @@ export function LiveChart(props: LiveChartProps): ReactNode {
     const element = holder.current;
     if (element === null) return;
     let plot: uPlot | null = null;
-    let visible = false;
-    const build = (series: readonly FoundSeries[]): uPlot =>
-      createPlot(element, series, {
+    const draw = (): void => {
+      const visible = marked.current.box;
+      if (visible === null) return;
+      const now = findSeries(spec, source);
+      setFound(now);
+      if (now.length === 0 || now.map(({ metric }) => metric).join(" ") !== shape) return;
+      const width = Math.max(120, visible.width);
+      plot ??= createPlot(element, now, {
         ...view,
         logarithmic,
         range: spec.range,
         levels: spec.levels ?? [],
-        width: Math.max(120, element.clientWidth),
+        width,
         height,
         sync,
         mark: () => marked.current.step,
@@ -109,40 +116,23 @@ export function LiveChart(props: LiveChartProps): ReactNode {
         onPick: (at) => pick.current(at),
         onCursor: setCursor,
       });
-    const draw = (): void => {
-      if (!visible) return;
-      const now = findSeries(spec, source);
-      setFound(now);
-      if (now.length === 0 || now.map(({ metric }) => metric).join(" ") !== shape) return;
-      plot ??= build(now);
+      if (plot.width !== width) plot.setSize({ width, height });
       setNonFinite(feedPlot(plot, source, now, view, zoomOf(marked.current.zoom, sync)));
     };
-    const ask = (): void => requestRedraw(draw);
-    redraw.current = ask;
-    const stop = source.subscribe(ask);
-    const sight = new IntersectionObserver((entries) => {
-      visible = entries.some((entry) => entry.isIntersecting);
-      if (visible) ask();
-    });
-    const size = new ResizeObserver(() => {
-      plot?.setSize({ width: Math.max(120, element.clientWidth), height });
-      ask();
-    });
-    sight.observe(element);
-    size.observe(element);
+    redraw.current = () => requestRedraw(draw);
+    redraw.current();
+    const stop = source.subscribe(redraw.current);
     return () => {
       stop();
       cancelRedraw(draw);
-      sight.disconnect();
-      size.disconnect();
       plot?.destroy();
     };
   }, [spec, source, view, height, sync, theme, logarithmic, shape]);
 
   useEffect(() => {
-    marked.current = { step, notes, zoom };
+    marked.current = { box, step, notes, zoom };
     redraw.current();
-  }, [step, notes, zoom]);
+  }, [box, step, notes, zoom]);
 
   const summary = useMemo(
     () =>
@@ -299,30 +289,28 @@ function ChartHelp({ title, metrics }: { readonly title: string; readonly metric
     if (text !== undefined) texts.set(metric.replace(/^loop[12]\//u, ""), text);
   }
   if (texts.size === 0) return null;
+  const help = (
+    <button type="button" className={styles.help} aria-label={`What ${title} means`}>
+      ?
+    </button>
+  );
   return (
-    <Popover.Root>
-      <Popover.Trigger className={styles.help} aria-label={`What ${title} means`}>
-        ?
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Content className={`framed surface ${styles.popover}`} sideOffset={6} collisionPadding={12}>
-          <dl>
-            {[...texts].map(([metric, text]) => (
-              <div key={metric}>
-                <dt className="bold">{metric}</dt>
-                <dd className="m-0 muted">{text.meaning}.</dd>
-                {text.formula !== "" && (
-                  <dd className="m-0 muted">
-                    <code>{text.formula}</code>
-                  </dd>
-                )}
-                {text.healthy !== "" && <dd className="m-0 muted">Healthy: {text.healthy}.</dd>}
-              </div>
-            ))}
-          </dl>
-        </Popover.Content>
-      </Popover.Portal>
-    </Popover.Root>
+    <Popup title={title} trigger={help}>
+      <dl className="grid gap-2">
+        {[...texts].map(([metric, text]) => (
+          <div key={metric}>
+            <dt className="bold">{metric}</dt>
+            <dd className="muted">{text.meaning}.</dd>
+            {text.formula !== "" && (
+              <dd className="muted">
+                <code>{text.formula}</code>
+              </dd>
+            )}
+            {text.healthy !== "" && <dd className="muted">Healthy: {text.healthy}.</dd>}
+          </div>
+        ))}
+      </dl>
+    </Popup>
   );
 }
 

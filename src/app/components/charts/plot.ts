@@ -48,13 +48,15 @@ function shown(colour: string, beside: HTMLElement): string {
 const INTERVAL = 250;
 
 const waiting = new Set<() => void>();
-let timer: ReturnType<typeof setTimeout> | undefined;
+let scheduled = false;
 let last = 0;
 
 /** Requests a redraw; further requests before it happens change nothing. */
 export function requestRedraw(draw: () => void): void {
   waiting.add(draw);
-  timer ??= setTimeout(() => requestAnimationFrame(flush), Math.max(0, last + INTERVAL - performance.now()));
+  if (scheduled) return;
+  scheduled = true;
+  setTimeout(() => requestAnimationFrame(flush), Math.max(0, last + INTERVAL - performance.now()));
 }
 
 /** Cancels the request of a chart that was removed. */
@@ -63,7 +65,7 @@ export function cancelRedraw(draw: () => void): void {
 }
 
 function flush(): void {
-  timer = undefined;
+  scheduled = false;
   last = performance.now();
   const due = [...waiting];
   waiting.clear();

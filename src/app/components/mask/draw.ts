@@ -42,6 +42,13 @@ interface Placement {
   readonly top: number;
 }
 
+/** A canvas, what is drawn on it, and where. */
+interface Pen {
+  readonly context: CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
+  readonly drawing: Drawing;
+  readonly place: Placement;
+}
+
 /** Draws picture and masks; all sizes in device pixels. */
 export function drawFigure(context: CanvasRenderingContext2D, drawing: Drawing): void {
   const { canvas } = context;
@@ -54,11 +61,12 @@ export function drawFigure(context: CanvasRenderingContext2D, drawing: Drawing):
   context.beginPath();
   context.rect(shown.left, shown.top, drawing.width * shown.scale, side);
   context.clip();
-  drawStrip(context, drawing, { ...shown, top: shown.top - frame.at * side });
+  const penAt = (at: number): Pen => ({ context, drawing, place: { ...shown, top: shown.top - at * side } });
+  drawStrip(penAt(frame.at));
   if (drawing.onion === true && drawing.mode !== "off") {
     for (const { by, dash } of NEIGHBOURS) {
       const at = frame.at + by;
-      if (at >= 0 && at < frame.of) drawOutlines(context, drawing, { ...shown, top: shown.top - at * side }, dash);
+      if (at >= 0 && at < frame.of) drawOutlines(penAt(at), dash);
     }
   }
   context.restore();
@@ -71,15 +79,10 @@ const NEIGHBOURS = [
 ] as const;
 
 /** Thin lines in the colours of the layers, half transparent. */
-function drawOutlines(
-  context: CanvasRenderingContext2D,
-  drawing: Drawing,
-  place: Placement,
-  dash: readonly number[],
-): void {
+function drawOutlines(pen: Pen, dash: readonly number[]): void {
+  const { context, drawing } = pen;
   for (const { role, mask, colour } of drawing.layers) {
-    inImage(context, place, shapeOf(mask), drawing, (unit) => {
-      const width = drawing.ratio * unit;
+    inImage(pen, shapeOf(mask), (width) => {
       context.globalAlpha = 0.8;
       context.setLineDash(dash.map((length) => length * width));
       context.lineWidth = 1.5 * width;
@@ -89,18 +92,19 @@ function drawOutlines(
   }
 }
 
-function drawStrip(context: CanvasRenderingContext2D, drawing: Drawing, place: Placement): void {
+function drawStrip(pen: Pen): void {
+  const { context, drawing, place } = pen;
   if (drawing.picture !== null) {
     context.imageSmoothingEnabled = place.scale < 4;
     context.imageSmoothingQuality = "high";
     const { at, of } = drawing.oneFrame === true ? (drawing.frame ?? WHOLE) : WHOLE;
     const side = (drawing.height / of) * place.scale;
     context.drawImage(drawing.picture, place.left, place.top + at * side, drawing.width * place.scale, side);
-    if (place.scale >= 14) drawPixelGrid(context, drawing, place);
+    if (place.scale >= 14) drawPixelGrid(pen);
   }
   if (drawing.mode === "off") return;
-  if (drawing.difference === null) drawLayers(context, drawing, place);
-  else drawDifference(context, drawing, drawing.difference, place);
+  if (drawing.difference === null) drawLayers(pen);
+  else drawDifference(pen, drawing.difference);
 }
 
 function placement(canvasWidth: number, canvasHeight: number, drawing: Drawing): Placement {
@@ -120,7 +124,8 @@ function placement(canvasWidth: number, canvasHeight: number, drawing: Drawing):
 }
 
 /** Fills are drawn at full opacity on a separate canvas and composited once, so that overlapping layers do not darken. */
-function drawLayers(context: CanvasRenderingContext2D, drawing: Drawing, place: Placement): void {
+function drawLayers(pen: Pen): void {
+  const { drawing } = pen;
   const layers = drawing.layers.map(({ role, mask, colour, faint = false }) => ({
     colour: colour ?? LAYER_COLOURS[role],
     shape: shapeOf(mask),
@@ -128,10 +133,10 @@ function drawLayers(context: CanvasRenderingContext2D, drawing: Drawing, place: 
   }));
   const drawn = layers.filter(({ faint }) => !faint);
   if (drawing.mode === "fill") {
-    onSheet(context, drawing.opacity, (sheet) => {
+    onSheet(pen, drawing.opacity, (sheet, inShape) => {
       drawn.forEach(({ colour, shape }, index) => {
         sheet.fillStyle = colour;
-        inImage(sheet, place, shape, drawing, () => {
+        inShape(shape, () => {
           sheet.globalCompositeOperation = "source-atop";
           sheet.globalAlpha = 1 / (index + 1);
           sheet.fill(shape.path, "evenodd");
@@ -142,26 +147,14 @@ function drawLayers(context: CanvasRenderingContext2D, drawing: Drawing, place: 
       });
     });
   }
-  if (drawing.mode === "contour") {
-    const shapes = drawn.map(({ shape }) => shape);
-    dimSurround(context, drawing, place, shapes);
-  }
-  for (const { colour, shape, faint } of layers) {
-    if (faint) drawFaint(context, shape, drawing, place, colour);
-    else drawContour(context, shape, drawing, place, colour);
-  }
+  if (drawing.mode === "contour") dimSurround(pen, drawn);
+  for (const { colour, shape, faint } of layers) (faint ? drawFaint : drawContour)(pen, shape, colour);
 }
 
 /** A dashed line of one pixel over a soft dark one, so that it shows on any background and hides little. */
-function drawFaint(
-  context: CanvasRenderingContext2D,
-  shape: Shape,
-  drawing: Drawing,
-  place: Placement,
-  colour: string,
-): void {
-  inImage(context, place, shape, drawing, (unit) => {
-    const width = drawing.ratio * unit;
+function drawFaint(pen: Pen, shape: Shape, colour: string): void {
+  const { context } = pen;
+  inImage(pen, shape, (width) => {
     context.lineJoin = "round";
     context.strokeStyle = "rgba(0, 0, 0, 0.35)";
     context.lineWidth = 2 * width;
@@ -178,38 +171,30 @@ function drawFaint(
 const DIMMING = 0.4;
 
 /** Darkens the picture outside the masks, so that a mask can be read over an object of any colour. */
-function dimSurround(
-  context: CanvasRenderingContext2D,
-  drawing: Drawing,
-  place: Placement,
-  shapes: readonly Shape[],
-): void {
-  if (!shapes.some(({ area }) => area > 0)) return;
-  onSheet(context, DIMMING * drawing.opacity, (sheet) => {
+function dimSurround(pen: Pen, masks: readonly { readonly shape: Shape }[]): void {
+  const { drawing, place } = pen;
+  if (!masks.some(({ shape }) => shape.area > 0)) return;
+  onSheet(pen, DIMMING * drawing.opacity, (sheet, inShape) => {
     sheet.fillStyle = "#000000";
     sheet.fillRect(place.left, place.top, drawing.width * place.scale, drawing.height * place.scale);
     sheet.globalCompositeOperation = "destination-out";
-    for (const shape of shapes) inImage(sheet, place, shape, drawing, () => sheet.fill(shape.path, "evenodd"));
+    for (const { shape } of masks) inShape(shape, () => sheet.fill(shape.path, "evenodd"));
     sheet.globalCompositeOperation = "source-over";
   });
 }
 
-function drawDifference(
-  context: CanvasRenderingContext2D,
-  drawing: Drawing,
-  [given, other]: readonly [Rle, Rle],
-  place: Placement,
-): void {
+function drawDifference(pen: Pen, [given, other]: readonly [Rle, Rle]): void {
+  const { drawing } = pen;
   const parts = differenceOf(given, other);
   if (drawing.mode === "fill") {
-    onSheet(context, Math.min(1, drawing.opacity * 1.5), (sheet) => {
+    onSheet(pen, Math.min(1, drawing.opacity * 1.5), (sheet, inShape) => {
       const fills = [
         [parts.hit, "rgba(255, 255, 255, 0.45)", null],
         [parts.missed, `${LAYER_COLOURS.missed}99`, hatch(sheet, LAYER_COLOURS.missed, drawing.ratio, "/")],
         [parts.extra, `${LAYER_COLOURS.extra}99`, hatch(sheet, LAYER_COLOURS.extra, drawing.ratio, "\\")],
       ] as const;
       for (const [shape, colour, pattern] of fills) {
-        inImage(sheet, place, shape, drawing, () => {
+        inShape(shape, () => {
           sheet.fillStyle = colour;
           sheet.fill(shape.path, "evenodd");
           if (pattern === null) return;
@@ -221,21 +206,15 @@ function drawDifference(
       }
     });
   }
-  drawContour(context, shapeOf(given), drawing, place, "#FFFFFF");
-  drawContour(context, shapeOf(other), drawing, place, LAYER_COLOURS.extra);
+  drawContour(pen, shapeOf(given), "#FFFFFF");
+  drawContour(pen, shapeOf(other), LAYER_COLOURS.extra);
 }
 
 /** Two-pixel double contour, dark outside and light inside, visible on any background. */
-function drawContour(
-  context: CanvasRenderingContext2D,
-  shape: Shape,
-  drawing: Drawing,
-  place: Placement,
-  colour: string,
-): void {
+function drawContour(pen: Pen, shape: Shape, colour: string): void {
+  const { context } = pen;
   if (shape.area === 0) return;
-  inImage(context, place, shape, drawing, (unit) => {
-    const width = drawing.ratio * unit;
+  inImage(pen, shape, (width) => {
     context.lineJoin = "round";
     const outside = new Path2D(shape.path);
     outside.rect(-1e5, -1e5, 2e5, 2e5);
@@ -257,29 +236,25 @@ function drawContour(
   });
 }
 
-/** Runs `draw` in the coordinates of a mask; `unit` is one device pixel there. */
-function inImage(
-  context: CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D,
-  place: Placement,
-  shape: Shape,
-  drawing: Drawing,
-  draw: (unit: number) => void,
-): void {
+/** Runs `draw` in the coordinates of a mask; `width` is one CSS pixel there. */
+function inImage({ context, drawing, place }: Pen, shape: Shape, draw: (width: number) => void): void {
   const scaleX = (place.scale * drawing.width) / shape.width;
   const scaleY = (place.scale * drawing.height) / shape.height;
   context.save();
   context.setTransform(scaleX, 0, 0, scaleY, place.left, place.top);
-  draw(1 / Math.max(scaleX, scaleY));
+  draw(drawing.ratio / Math.max(scaleX, scaleY));
   context.restore();
 }
 
 let sheetCanvas: OffscreenCanvas | null = null;
 
+/** Composites what `draw` draws on a separate canvas; `inShape` is `inImage` there. */
 function onSheet(
-  context: CanvasRenderingContext2D,
+  pen: Pen,
   opacity: number,
-  draw: (sheet: OffscreenCanvasRenderingContext2D) => void,
+  draw: (sheet: OffscreenCanvasRenderingContext2D, inShape: (shape: Shape, draw: () => void) => void) => void,
 ): void {
+  const { context } = pen;
   const { width, height } = context.canvas;
   if (sheetCanvas === null || sheetCanvas.width < width || sheetCanvas.height < height) {
     sheetCanvas = new OffscreenCanvas(
@@ -291,7 +266,7 @@ function onSheet(
   if (sheet === null) return;
   sheet.setTransform(1, 0, 0, 1, 0, 0);
   sheet.clearRect(0, 0, width, height);
-  draw(sheet);
+  draw(sheet, (shape, fill) => inImage({ ...pen, context: sheet }, shape, fill));
   context.globalAlpha = opacity;
   context.drawImage(sheetCanvas, 0, 0, width, height, 0, 0, width, height);
   context.globalAlpha = 1;
@@ -323,7 +298,7 @@ function hatch(
   return context.createPattern(tile, "repeat");
 }
 
-function drawPixelGrid(context: CanvasRenderingContext2D, drawing: Drawing, place: Placement): void {
+function drawPixelGrid({ context, drawing, place }: Pen): void {
   const { width, height } = context.canvas;
   context.beginPath();
   for (let x = 0; x <= drawing.width; x++) {

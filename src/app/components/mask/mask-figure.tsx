@@ -1,8 +1,8 @@
-import { type CSSProperties, type ReactNode, useEffect, useRef, useState } from "react";
+import { type CSSProperties, type ReactNode, useEffect, useRef } from "react";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
 import { isTooLarge, loadPicture, pictureSide } from "../../stores/picture-cache.ts";
 import { useSession } from "../../stores/session.ts";
-import { useAsync } from "../use-async.ts";
+import { useAsync, useVisibleBox } from "../use-async.ts";
 import { drawFigure } from "./draw.ts";
 import { useClipFrame, useClips } from "./frame-store.ts";
 import type { MaskLayer } from "./layers.ts";
@@ -134,44 +134,4 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
       )}
     </figure>
   );
-}
-
-interface Box {
-  readonly width: number;
-  readonly height: number;
-  readonly ratio: number;
-}
-
-/** CSS size of an element while it is on or near the screen, else null. */
-function useVisibleBox(element: { readonly current: HTMLElement | null }): Box | null {
-  const [box, setBox] = useState<Box | null>(null);
-  useEffect(() => {
-    const target = element.current;
-    if (target === null) return;
-    let visible = false;
-    const measure = (): void => {
-      const { clientWidth: width, clientHeight: height } = target;
-      setBox((before) => {
-        if (!visible || width === 0 || height === 0) return null;
-        const ratio = window.devicePixelRatio;
-        const same = before?.width === width && before.height === height && before.ratio === ratio;
-        return same ? before : { width, height, ratio };
-      });
-    };
-    const sight = new IntersectionObserver(
-      (entries) => {
-        visible = entries.some((entry) => entry.isIntersecting);
-        measure();
-      },
-      { rootMargin: "200px" },
-    );
-    const size = new ResizeObserver(measure);
-    sight.observe(target);
-    size.observe(target);
-    return () => {
-      sight.disconnect();
-      size.disconnect();
-    };
-  }, [element]);
-  return box;
 }

@@ -169,30 +169,21 @@ export function sortRollouts(rollouts: readonly RolloutRecord[], by: SortBy): re
   return [...rollouts].sort((a, b) => worth(b) - worth(a) || a.index - b.index);
 }
 
-export interface RolloutFilter {
-  readonly loop: LoopId | null;
+export const NO_FILTER = {
+  loop: null as LoopId | null,
   /** Inclusive limits of the reward; null for no limit. */
-  readonly least: number | null;
-  readonly most: number | null;
-  readonly zeroSpread: boolean;
-  readonly truncated: boolean;
-  readonly emptyMask: boolean;
-  /** The reward or one of its terms is missing or not a number, as when the judge fails. */
-  readonly unscored: boolean;
-  /** Searched in captions and row ids; case is ignored. */
-  readonly text: string;
-}
-
-export const NO_FILTER: RolloutFilter = {
-  loop: null,
-  least: null,
-  most: null,
+  least: null as number | null,
+  most: null as number | null,
   zeroSpread: false,
   truncated: false,
   emptyMask: false,
+  /** The reward or one of its terms is missing or not a number, as when the judge fails. */
   unscored: false,
+  /** Searched in captions and row ids; case is ignored. */
   text: "",
 };
+
+export type RolloutFilter = Readonly<typeof NO_FILTER>;
 
 /** A limit from text; null if empty or not yet a number. */
 export function limitOf(text: string): number | null {
@@ -228,15 +219,14 @@ export function passes(rollout: RolloutRecord, filter: RolloutFilter): boolean {
 
 /** Number of active filters, for the badge. */
 export function filterCount(filter: RolloutFilter): number {
-  return (
-    Number(filter.loop !== null) +
-    Number(filter.least !== null || filter.most !== null) +
-    Number(filter.zeroSpread) +
-    Number(filter.truncated) +
-    Number(filter.emptyMask) +
-    Number(filter.unscored) +
-    Number(filter.text.trim() !== "")
-  );
+  const { loop, least, most, text } = filter;
+  const set = [
+    loop !== null,
+    least !== null || most !== null,
+    text.trim() !== "",
+    ...FLAGS.map((flag) => filter[flag]),
+  ];
+  return set.filter(Boolean).length;
 }
 
 function sameSize(a: Rle, b: Rle): boolean {

@@ -7,7 +7,7 @@ import { usesSetting } from "../../../engine/config/uses.ts";
 import { aboutLoop, isLoop } from "../../../engine/rl/loops/abouts.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { Button } from "../ui/button.tsx";
-import { Select, Switch } from "../ui/controls.tsx";
+import { Select, Switch, TextInput } from "../ui/controls.tsx";
 import { IconReset } from "../ui/icons.tsx";
 import styles from "./field.module.css";
 
@@ -91,39 +91,23 @@ function Control(props: {
 }): ReactNode {
   const { id, name, setting, value } = props;
   const questions = useSession(({ rows }) => rows.some((row) => row.questions !== undefined));
+  const shared = { id, testId: id, describedBy: `${id}-help` };
   if (setting.kind === "flag") {
-    return (
-      <Switch
-        id={id}
-        checked={value === true}
-        onChange={(checked) => put(name, checked)}
-        testId={id}
-        describedBy={`${id}-help`}
-      />
-    );
+    return <Switch {...shared} checked={value === true} onChange={(checked) => put(name, checked)} />;
   }
   if (setting.kind === "choice") {
+    const offered = setting.choices.filter((one) => one.value === value || questions || !asksRow(name, one.value));
     return (
-      <Select
-        id={id}
-        options={setting.choices.filter(
-          (option) => option.value === value || questions || !asksRow(name, option.value),
-        )}
-        value={String(value)}
-        onChange={(choice) => put(name, choice as Value)}
-        testId={id}
-        describedBy={`${id}-help`}
-      />
+      <Select {...shared} options={offered} value={String(value)} onChange={(choice) => put(name, choice as Value)} />
     );
   }
   if (setting.kind === "text") {
     return (
-      <input
+      <TextInput
         id={id}
-        className={`min-0 grow surface round-m framed-control ${styles.text}`}
+        className="grow"
         value={String(value)}
         maxLength={setting.maxLength}
-        spellCheck={false}
         data-testid={id}
         aria-describedby={`${id}-help`}
         onChange={(event) => put(name, event.currentTarget.value)}

@@ -1,9 +1,12 @@
 import { type ButtonHTMLAttributes, type ReactNode, useId, useRef, useState } from "react";
 import { report } from "../../clients/lab.ts";
+import { formatBytes } from "../../styles/format.ts";
 import styles from "./button.module.css";
+import { IconBack, IconChevron } from "./icons.tsx";
 
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
-  readonly kind?: "primary" | "plain" | "quiet" | "danger";
+  /** "small" stands in a line of text. */
+  readonly kind?: "primary" | "plain" | "quiet" | "danger" | "small";
   /** Why the button is disabled: shown on hover and read by screen readers. */
   readonly blocker?: string | null;
   readonly icon?: ReactNode;
@@ -34,6 +37,52 @@ export function Button(props: ButtonProps): ReactNode {
         </span>
       )}
     </>
+  );
+}
+
+/** Buttons for the one before and the one after what is shown. @param props.onPrevious, props.onNext null where there is none */
+export function Turns(props: {
+  /** What is shown, such as "row". */
+  readonly kind: string;
+  readonly onPrevious: (() => void) | null;
+  readonly onNext: (() => void) | null;
+}): ReactNode {
+  const turn = (label: string, key: string, icon: ReactNode, act: (() => void) | null): ReactNode => (
+    <Button
+      kind="quiet"
+      icon={icon}
+      aria-label={label}
+      title={`${label} (${key})`}
+      disabled={act === null}
+      onClick={() => act?.()}
+    />
+  );
+  return (
+    <>
+      {turn(`Previous ${props.kind}`, "←", <IconBack />, props.onPrevious)}
+      {turn(`Next ${props.kind}`, "→", <IconChevron />, props.onNext)}
+    </>
+  );
+}
+
+/** Deletes at the second press, which says how much it frees. @param props.what what is deleted, for screen readers */
+export function DeleteButton(props: {
+  readonly what: string;
+  readonly bytes: number;
+  readonly disabled?: boolean;
+  readonly onDelete: () => Promise<void>;
+}): ReactNode {
+  const [sure, setSure] = useState(false);
+  return (
+    <Button
+      kind={sure ? "danger" : "plain"}
+      disabled={props.disabled}
+      aria-label={`Delete ${props.what}${sure ? "" : "…"}`}
+      onClick={() => (sure ? report(props.onDelete()) : setSure(true))}
+      onBlur={() => setSure(false)}
+    >
+      {sure ? `Delete ${formatBytes(props.bytes)}` : "Delete…"}
+    </Button>
   );
 }
 
@@ -82,9 +131,7 @@ export function Badge(props: {
 }
 
 /** A button that copies a text and then says so; a refusal is listed as a problem. */
-export function CopyText(
-  props: Pick<ButtonProps, "kind" | "title"> & { readonly text: () => string; readonly label: string },
-): ReactNode {
+export function CopyText(props: ButtonProps & { readonly text: () => string; readonly label: string }): ReactNode {
   const { text, label, ...rest } = props;
   const [copied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {

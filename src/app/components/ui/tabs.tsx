@@ -8,28 +8,29 @@ export interface Tab {
   readonly content: ReactNode;
 }
 
-/** Tabs, uncontrolled unless `value` is given. */
+/** Tabs, uncontrolled unless `value` is given. @param props.tabs false for one that is left out */
 export function Tabs(props: {
   readonly label: string;
-  readonly tabs: readonly Tab[];
+  readonly tabs: readonly (Tab | false)[];
   readonly value?: string;
   readonly onChange?: (id: string) => void;
 }): ReactNode {
   const { value, onChange } = props;
+  const tabs = props.tabs.filter((tab) => tab !== false);
   return (
     <RadixTabs.Root
-      {...(value === undefined ? { defaultValue: props.tabs[0]?.id ?? "" } : { value })}
+      {...(value === undefined ? { defaultValue: tabs[0]?.id ?? "" } : { value })}
       {...(onChange === undefined ? {} : { onValueChange: onChange })}
     >
       <RadixTabs.List className={`flex wrap ${styles.list}`} aria-label={props.label}>
-        {props.tabs.map((tab) => (
+        {tabs.map((tab) => (
           <RadixTabs.Trigger key={tab.id} value={tab.id} className={styles.tab}>
             {tab.label}
           </RadixTabs.Trigger>
         ))}
       </RadixTabs.List>
-      {props.tabs.map((tab) => (
-        <RadixTabs.Content key={tab.id} value={tab.id} className={styles.content}>
+      {tabs.map((tab) => (
+        <RadixTabs.Content key={tab.id} value={tab.id} className="mt-3">
           {tab.content}
         </RadixTabs.Content>
       ))}

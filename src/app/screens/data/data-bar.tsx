@@ -6,7 +6,7 @@ import type { FilteredRows, Places } from "../../components/place/page-plugin.ts
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { Button } from "../../components/ui/button.tsx";
-import { Segmented, Select } from "../../components/ui/controls.tsx";
+import { Segmented, Select, TextInput } from "../../components/ui/controls.tsx";
 import { IconChevron, IconClose, IconFile, IconFolder } from "../../components/ui/icons.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import { pick } from "../../components/upload/pickers.tsx";
@@ -53,9 +53,9 @@ export function DataBar(
       </div>
       {builtIn && <DropZone />}
       <div className={`row wrap gap-2-3 ${styles.line}`} hidden={rows.length === 0}>
-        <input
+        <TextInput
           ref={search}
-          className={`min-0 surface round-m min-control framed-control ${styles.search}`}
+          className={styles.search}
           type="search"
           placeholder="Search captions"
           aria-label="Search captions"
@@ -147,9 +147,19 @@ function Counts(props: { readonly shown: number }): ReactNode {
     );
   }
   if (info === null) return null;
-  const closed = !hasPanels("data-files");
   const { tone, word } = checksWord(info.checks);
   const bytes = info.files.reduce((sum, file) => sum + file.bytes, 0);
+  const opener = (list: Places["data-files"]["open"], colour: string, words: string): ReactNode => (
+    <button
+      type="button"
+      className={`link ${colour}`}
+      disabled={!hasPanels("data-files")}
+      data-testid={list}
+      onClick={() => setOpen(list)}
+    >
+      {words}…
+    </button>
+  );
   return (
     <div className={`row wrap muted ${styles.counts}`} data-testid="data-counts">
       <span>
@@ -157,36 +167,9 @@ function Counts(props: { readonly shown: number }): ReactNode {
         {counted(total, "row")}
       </span>
       <span>{counted(info.images, clips ? "clip" : "picture")}</span>
-      <button
-        type="button"
-        className={`accent pointer round-s clear ${styles.link}`}
-        disabled={closed}
-        onClick={() => setOpen("shards")}
-      >
-        {counted(info.files.length, "shard")}, {formatBytes(bytes)}…
-      </button>
-      {info.skipped.length > 0 && (
-        <button
-          type="button"
-          className={`accent pointer round-s clear ${styles.link}`}
-          data-tone="warn"
-          disabled={closed}
-          data-testid="skipped"
-          onClick={() => setOpen("skipped")}
-        >
-          {formatCount(info.skipped.length)} skipped…
-        </button>
-      )}
-      <button
-        type="button"
-        className={`accent pointer round-s clear ${styles.link}`}
-        data-tone={tone}
-        disabled={closed}
-        data-testid="checks"
-        onClick={() => setOpen("checks")}
-      >
-        {word}…
-      </button>
+      {opener("shards", "", `${counted(info.files.length, "shard")}, ${formatBytes(bytes)}`)}
+      {info.skipped.length > 0 && opener("skipped", "warn", `${formatCount(info.skipped.length)} skipped`)}
+      {opener("checks", tone, word)}
       {open !== null && <PluginPanels at="data-files" given={{ info, open, onClose: () => setOpen(null) }} />}
     </div>
   );

@@ -3,7 +3,7 @@ import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef,
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import { hoverClip, leaveClip, useClipFrame } from "../../components/mask/frame-store.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
-import { useWidth } from "../../components/use-async.ts";
+import { useVisibleBox } from "../../components/use-async.ts";
 import { formatShare } from "../../styles/format.ts";
 import styles from "./gallery.module.css";
 
@@ -19,7 +19,7 @@ export function Gallery(props: {
 }): ReactNode {
   const { rows, selected, size, onSelect } = props;
   const scroller = useRef<HTMLDivElement>(null);
-  const width = useWidth(scroller);
+  const width = useVisibleBox(scroller)?.width ?? 0;
   const tile = TILE_SIZES[size];
   const columns = Math.max(1, Math.floor((width - 2 * PADDING + GAP) / (tile.width + GAP)));
   const side = (width - 2 * PADDING - (columns - 1) * GAP) / columns;

@@ -6,8 +6,8 @@ import { useAnswers } from "../../components/mask/frame-store.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { FramePanels, hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
-import { Badge, Button, CopyText } from "../../components/ui/button.tsx";
-import { IconBack, IconChevron, IconClose } from "../../components/ui/icons.tsx";
+import { Badge, Button, CopyText, Turns } from "../../components/ui/button.tsx";
+import { IconClose } from "../../components/ui/icons.tsx";
 import { Tabs } from "../../components/ui/tabs.tsx";
 import { type Async, useAsync } from "../../components/use-async.ts";
 import { navigate } from "../../stores/route.ts";
@@ -37,7 +37,7 @@ export function RowDetail(props: {
   // Another data set may have a row of the same id.
   const identity = useMemo(() => JSON.stringify(row), [row]);
   const at = rows.findIndex((candidate) => candidate.id === row.id);
-  const [before, after] = [rows[at - 1], at < 0 ? undefined : rows[at + 1]];
+  const [before, after] = [rows[at - 1] ?? null, (at < 0 ? undefined : rows[at + 1]) ?? null];
   const [chosen, setTab] = useState("words");
   // Only clips are followed.
   const follows = row.frames !== undefined && hasPanels("clip");
@@ -45,9 +45,9 @@ export function RowDetail(props: {
 
   useShortcuts((event) => {
     if (event.shiftKey) return;
-    const next = usesArrows(event.target) ? undefined : { ArrowLeft: before, ArrowRight: after }[event.key];
+    const next = usesArrows(event.target) ? null : ({ ArrowLeft: before, ArrowRight: after }[event.key] ?? null);
     if (event.key === "Escape") close();
-    else if (next !== undefined) navigate({ row: next.id });
+    else if (next !== null) navigate({ row: next.id });
   });
 
   const share = formatShare(row.maskShare);
@@ -63,21 +63,10 @@ export function RowDetail(props: {
           {row.file}
           {row.region > 0 && `, region ${row.region}`}
         </span>
-        <Button
-          kind="quiet"
-          icon={<IconBack />}
-          aria-label="Previous row"
-          title="Previous row (←)"
-          disabled={before === undefined}
-          onClick={() => before !== undefined && navigate({ row: before.id })}
-        />
-        <Button
-          kind="quiet"
-          icon={<IconChevron />}
-          aria-label="Next row"
-          title="Next row (→)"
-          disabled={after === undefined}
-          onClick={() => after !== undefined && navigate({ row: after.id })}
+        <Turns
+          kind="row"
+          onPrevious={before && (() => navigate({ row: before.id }))}
+          onNext={after && (() => navigate({ row: after.id }))}
         />
         <Button kind="quiet" icon={<IconClose />} aria-label="Close the row" title="Close (Esc)" onClick={close} />
       </header>
@@ -111,24 +100,16 @@ export function RowDetail(props: {
         onChange={setTab}
         tabs={[
           { id: "words", label: "Caption", content: <Words row={row} raw={raw} /> },
-          ...(!follows
-            ? []
-            : [
-                {
-                  id: "follow",
-                  label: "Follow",
-                  content: <PluginPanels key={identity} at="clip" given={{ row }} />,
-                },
-              ]),
-          ...(hasPanels("row")
-            ? [
-                {
-                  id: "try",
-                  label: "Try the model",
-                  content: <PluginPanels key={identity} at="row" given={{ row }} />,
-                },
-              ]
-            : []),
+          follows && {
+            id: "follow",
+            label: "Follow",
+            content: <PluginPanels key={identity} at="clip" given={{ row }} />,
+          },
+          hasPanels("row") && {
+            id: "try",
+            label: "Try the model",
+            content: <PluginPanels key={identity} at="row" given={{ row }} />,
+          },
           { id: "raw", label: "Raw record", content: <Code text={raw.value ?? raw.problem ?? "Reading"} /> },
           {
             id: "rle",

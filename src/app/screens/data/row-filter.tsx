@@ -15,7 +15,6 @@ import { Button } from "../../components/ui/button.tsx";
 import { navigate } from "../../stores/route.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { counted, formatCount } from "../../styles/format.ts";
-import styles from "./data-bar.module.css";
 
 export const ROW_ORDERS = {
   file: "File order",
@@ -100,7 +99,6 @@ export function TrainingRows(): ReactNode {
   const count = useMemo(() => filterRows(rows, filter).length, [rows, filter]);
   if (rowFilter === "") return null;
   const used = maxRows === 0 ? count : Math.min(count, maxRows);
-  const link = `accent pointer round-s clear ${styles.link}`;
   return (
     <p className="row wrap gap-2-3 muted anywhere" data-testid="training-rows">
       {problem === null ? (
@@ -111,11 +109,11 @@ export function TrainingRows(): ReactNode {
         <span className="bad">{problem}</span>
       )}
       {problem === null && (
-        <button type="button" className={link} onClick={() => navigate({ screen: "data", rows: rowFilter, row: null })}>
+        <button type="button" className="link" onClick={() => navigate({ screen: "data", rows: rowFilter, row: null })}>
           Show these rows
         </button>
       )}
-      <button type="button" className={link} onClick={() => changeConfig({ rowFilter: "" })}>
+      <button type="button" className="link" onClick={() => changeConfig({ rowFilter: "" })}>
         Train on all rows
       </button>
     </p>

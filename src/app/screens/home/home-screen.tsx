@@ -83,7 +83,7 @@ export function HomeScreen(): ReactNode {
   const read = run?.source === "live" || !(run === null || run.loading || loading);
   const evaluations = read ? list : NONE;
   return (
-    <div className={`screen ${styles.screen}`} data-testid="screen-home">
+    <div className={`screen gap-4 ${styles.screen}`} data-testid="screen-home">
       <section className={`grid align-centre ${styles.hero}`}>
         <div className={`grid gap-4 ${styles.words}`}>
           {run?.source === "live" ? <OwnRun run={run} /> : <Welcome />}

@@ -86,7 +86,7 @@ export function Composer(): ReactNode {
       <Formulas config={config} />
       <details className="fold mt-3">
         <summary>How terms are computed</summary>
-        <div className={styles.fields}>
+        <div className="mt-3">
           <Fields keys={HOW} />
         </div>
       </details>

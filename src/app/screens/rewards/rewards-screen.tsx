@@ -54,7 +54,7 @@ export function RewardsScreen(): ReactNode {
             }}
           />
         </div>
-        <div className={`grid gap-4 min-0 ${styles.side}`} ref={side}>
+        <div className="grid gap-4 min-0 stays" ref={side}>
           {row === undefined || trial === null ? (
             <section className="p-4 surface framed round-l" aria-label="Try out">
               <p className="muted">Open shards to paint on their rows</p>

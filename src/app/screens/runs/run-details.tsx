@@ -164,7 +164,9 @@ function Checkpoints({ run }: { readonly run: RunDigest }): ReactNode {
             {now?.runId === manifest.id && now.step === step ? (
               <span className="muted">{evaluationText(now)}</span>
             ) : evaluated.includes(step) ? (
-              <a href={linkTo({ screen: "train", tab: "held-out", run: manifest.id, step })}>scores</a>
+              <a className="cell-link" href={linkTo({ screen: "train", tab: "held-out", run: manifest.id, step })}>
+                scores
+              </a>
             ) : (
               <Button
                 kind="quiet"

@@ -109,7 +109,7 @@ export function RunRow(props: RunRowProps): ReactNode {
           <Changed changes={changes} />
         </td>
         <td>
-          <div className={`row ${styles.actions}`}>
+          <div className="row justify-end">
             <Button
               blocker={blockerOf(id, unsaved, needs?.blocker)}
               onClick={() => (done ? onAsk("longer") : report(continueRun(run)))}
@@ -242,7 +242,7 @@ function FirstGain({ run }: { readonly run: RunDigest }): ReactNode {
   if (first === undefined || score === undefined || found === undefined) return NONE;
   return (
     <a
-      className={`nowrap ${styles.gain}`}
+      className={`cell-link nowrap ${styles.gain}`}
       href={linkTo({ screen: "train", tab: "held-out", run: run.manifest.id, step: run.evaluated.at(-1) ?? null })}
       title={`${first.name}, ${score.answers}: ${rangeText(found)}. Opens the rows behind this number`}
       data-verdict={verdict(found, found.pictures)}

@@ -74,7 +74,7 @@ export function RunsScreen(): ReactNode {
     );
   };
   return (
-    <div className={`screen ${styles.screen}`} data-testid="screen-runs">
+    <div className="screen gap-4" data-testid="screen-runs">
       <header className="row wrap gap-3">
         <h1>Runs</h1>
         {stored !== null && (

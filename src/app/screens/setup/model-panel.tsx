@@ -4,7 +4,7 @@ import { closeAdapter, openCaptioner } from "../../clients/adapters.ts";
 import { report } from "../../clients/lab.ts";
 import { openModel, openStoredModel, pocketModel, removeStoredModel, stopLoading } from "../../clients/loading.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
-import { Button } from "../../components/ui/button.tsx";
+import { Button, DeleteButton } from "../../components/ui/button.tsx";
 import { IconFolder, IconGlobe } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { FactList } from "../../components/ui/table.tsx";
@@ -14,49 +14,60 @@ import { useTry } from "../../stores/try-out.ts";
 import { formatAge, formatBytes, formatCount } from "../../styles/format.ts";
 import styles from "./setup.module.css";
 
-/** The adapter that runs start from, and the button to open one. */
-function AdapterLine(): ReactNode {
-  const adapter = useTry((state) => state.adapter);
+/** An adapter beside the model, in words, and the button that opens or closes it. */
+function AdapterLine(props: {
+  readonly kind: "adapter" | "captioner";
+  readonly words: string;
+  /** What its button says while none is open. */
+  readonly open: string;
+  readonly onClose: () => Promise<void>;
+}): ReactNode {
+  const { kind, words, open, onClose } = props;
+  const missing = useTry((state) => state[kind] === null);
   const model = useSession((session) => session.model);
   return (
-    <div className={`row wrap gap-2 between mt-3 ${styles.adapter}`} data-testid="adapter">
-      <p className="muted anywhere">
-        {adapter === null
-          ? "Runs start from a new adapter"
-          : `Runs start from ${adapter.name}: rank ${adapter.rank}, scale ${adapter.scale}, ${adapter.factors} factors, ${adapter.modules} further tensors`}
-      </p>
-      {adapter === null ? (
-        <Button blocker={model === null ? "Load the model first" : null} onClick={() => pick("adapter")}>
-          Open adapter…
+    <div className={`row wrap gap-2 between mt-3 ${styles.adapter}`} data-testid={kind}>
+      <p className="muted anywhere">{words}</p>
+      {missing ? (
+        <Button blocker={model === null ? "Load the model first" : null} onClick={() => pick(kind)}>
+          {open}
         </Button>
       ) : (
-        <Button onClick={() => report(closeAdapter())}>Close adapter</Button>
+        <Button onClick={() => report(onClose())}>Close adapter</Button>
       )}
     </div>
   );
 }
 
-/** The other checkpoint that scores likelihoods; shown while the settings use one. */
-function CaptionerLine(): ReactNode {
-  const captioner = useTry((state) => state.captioner);
-  const model = useSession((session) => session.model);
+/** The adapter that runs start from, and the other checkpoint that scores likelihoods while the settings use one. */
+function Adapters(): ReactNode {
+  const { adapter, captioner } = useTry();
   const asked = useSession((session) => session.config.likelihoodJudge === "adapter");
-  if (!asked && captioner === null) return null;
   return (
-    <div className={`row wrap gap-2 between ${styles.adapter}`} data-testid="captioner">
-      <p className="muted anywhere">
-        {captioner === null
-          ? "Likelihoods need the adapter of another checkpoint"
-          : `Likelihoods come from ${captioner.name}: rank ${captioner.rank}, scale ${captioner.scale}`}
-      </p>
-      {captioner === null ? (
-        <Button blocker={model === null ? "Load the model first" : null} onClick={() => pick("captioner")}>
-          Open its adapter…
-        </Button>
-      ) : (
-        <Button onClick={() => report(openCaptioner(null))}>Close adapter</Button>
+    <>
+      <AdapterLine
+        kind="adapter"
+        words={
+          adapter === null
+            ? "Runs start from a new adapter"
+            : `Runs start from ${adapter.name}: rank ${adapter.rank}, scale ${adapter.scale}, ${adapter.factors} factors, ${adapter.modules} further tensors`
+        }
+        open="Open adapter…"
+        onClose={closeAdapter}
+      />
+      {(asked || captioner !== null) && (
+        <AdapterLine
+          kind="captioner"
+          words={
+            captioner === null
+              ? "Likelihoods need the adapter of another checkpoint"
+              : `Likelihoods come from ${captioner.name}: rank ${captioner.rank}, scale ${captioner.scale}`
+          }
+          open="Open its adapter…"
+          onClose={() => openCaptioner(null)}
+        />
       )}
-    </div>
+    </>
   );
 }
 
@@ -139,8 +150,7 @@ export function ModelPanel(): ReactNode {
         )}
       </div>
       {byAddress && <PluginPanels at="model" given={{}} />}
-      <AdapterLine />
-      <CaptionerLine />
+      <Adapters />
       <StoredModels />
     </Panel>
   );
@@ -150,8 +160,6 @@ export function ModelPanel(): ReactNode {
 function StoredModels(): ReactNode {
   const models = useSession((session) => session.storedModels);
   const busy = useSession((session) => session.modelProgress !== null);
-  /** The conversion whose Delete button was pressed once; a second press deletes it. */
-  const [sure, setSure] = useState<string | null>(null);
   if (models.length === 0) return null;
   return (
     <div className="mt-3" data-testid="stored-models">
@@ -171,15 +179,12 @@ function StoredModels(): ReactNode {
                 Load
               </Button>
             )}
-            <Button
+            <DeleteButton
               disabled={busy}
-              kind={sure === id ? "danger" : "plain"}
-              onClick={() => (sure === id ? report(removeStoredModel(id)) : setSure(id))}
-              onBlur={() => setSure(null)}
-              aria-label={`Delete the conversion of ${name}${sure === id ? "" : "…"}`}
-            >
-              {sure === id ? `Delete ${formatBytes(bytes)}` : "Delete…"}
-            </Button>
+              what={`the conversion of ${name}`}
+              bytes={bytes}
+              onDelete={() => removeStoredModel(id)}
+            />
           </li>
         ))}
       </ul>

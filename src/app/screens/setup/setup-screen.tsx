@@ -33,7 +33,7 @@ export function SetupScreen(): ReactNode {
           <Presets />
           <SettingsForm />
         </div>
-        <div className={`column-flex gap-4 min-0 ${styles.side}`}>
+        <div className={`column-flex gap-4 min-0 stays ${styles.side}`}>
           <Preflight />
           <TrainingRows />
           <PluginPanels at="mix" given={{}} quiet />

@@ -46,13 +46,6 @@ function useSystemReport(): SystemReport | null {
 export default function System(): ReactNode {
   const report = useSystemReport();
   const panels = (...content: readonly ReactNode[]): ReactNode => <div className="grid gap-3 min-0">{content}</div>;
-  const tools = {
-    id: "tools",
-    label: "Tools",
-    content: panels(<PluginPanels key="tools" at="tools" given={{}} />),
-  };
-  const log = { id: "log", label: "Log", content: <PluginPanels at="log" given={{}} /> };
-  const memory = { id: "memory", label: "Memory", content: <PluginPanels at="memory" given={{ report }} /> };
   return (
     <div className={`grid gap-3 min-0 ${styles.system}`} data-testid="system">
       <Tabs
@@ -67,9 +60,17 @@ export default function System(): ReactNode {
               <PluginPanels key="browser" at="browser" given={{}} />,
             ),
           },
-          ...(hasPanels("memory") ? [memory] : []),
-          ...(hasPanels("log") ? [log] : []),
-          ...(hasPanels("tools") ? [tools] : []),
+          hasPanels("memory") && {
+            id: "memory",
+            label: "Memory",
+            content: <PluginPanels at="memory" given={{ report }} />,
+          },
+          hasPanels("log") && { id: "log", label: "Log", content: <PluginPanels at="log" given={{}} /> },
+          hasPanels("tools") && {
+            id: "tools",
+            label: "Tools",
+            content: panels(<PluginPanels key="tools" at="tools" given={{}} />),
+          },
         ]}
       />
       <PluginPanels at="report" given={{ report }} />

@@ -1,18 +1,15 @@
 /** Held-out rows as cards: the answers of the start beside those of the newest weights. */
 import { type Key, type ReactNode, useMemo, useState } from "react";
-import type { Rle } from "../../../engine/data/mask/rle.ts";
 import { signed, TIE } from "../../../engine/runs/evaluations/difference-text.ts";
 import { rowScoreOf, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RowScores } from "../../../engine/runs/evaluations/evaluations.ts";
 import type { RowPair } from "../../../engine/runs/library/run-result.ts";
+import { AnswerFigure, useGiven } from "../../components/before-after.tsx";
 import { answersOf, greedyAnswer, isSampled, partnerAnswer, type RowAnswer } from "../../components/held-out-texts.ts";
 import { hoverClip, leaveClip, useClipFrame } from "../../components/mask/frame-store.ts";
-import type { MaskLayer } from "../../components/mask/layers.ts";
-import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { FramePanels } from "../../components/place/place.tsx";
 import { CaptionDiff } from "../../components/rollout/reward/caption-diff.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { useSession } from "../../stores/session.ts";
 import { fixed } from "../../styles/format.ts";
 import styles from "./held-out.module.css";
 
@@ -48,16 +45,10 @@ function columnsOf(pair: RowPair, metric: ScoreId): readonly Column[] {
     : [...sides, { name: "Partner now", row: pair.after, answers: [partner], score: partner.score }];
 }
 
-/** The mask of the open row; another data set may have a row of the same id. */
-function useGiven(rowId: string, open: boolean): Rle | undefined {
-  return useSession((session) => (open ? session.rows.find((row) => row.id === rowId)?.mask : undefined));
-}
-
 /** One held-out row: the answers of the start and of the newest weights, with the change of the score. */
 export function RowCard(props: RowProps & { readonly onOpen: () => void }): ReactNode {
   const { pair, few, metric, open, onOpen } = props;
   const { rowId } = pair.after;
-  const given = useGiven(rowId, open);
   const frame = useClipFrame(open ? rowId : null);
   return (
     <article
@@ -69,7 +60,11 @@ export function RowCard(props: RowProps & { readonly onOpen: () => void }): Reac
       onBlur={() => leaveClip(rowId)}
     >
       <p className="flex gap-2 between">
-        <button type="button" className={`text-left pointer anywhere ${styles.openRow}`} onClick={onOpen}>
+        <button
+          type="button"
+          className={`p-0 borderless clear text-left pointer anywhere ${styles.openRow}`}
+          onClick={onOpen}
+        >
           {pair.after.caption}
         </button>
         <Change value={pair.change} few={few} />
@@ -82,15 +77,8 @@ export function RowCard(props: RowProps & { readonly onOpen: () => void }): Reac
             </small>
             <div className={`grid gap-1 ${answers.length > 1 ? styles.draws : ""}`}>
               {answers.map((answer, n) => (
-                <Answer
-                  // biome-ignore lint/suspicious/noArrayIndexKey: draws have no other identity and never move
-                  key={n}
-                  answer={answer}
-                  row={row}
-                  open={open}
-                  given={given}
-                  onPress={onOpen}
-                />
+                // biome-ignore lint/suspicious/noArrayIndexKey: draws have no other identity and never move
+                <Answer key={n} answer={answer} row={row} open={open} onPress={onOpen} />
               ))}
             </div>
             {answers.length === 1 && <span className="anywhere">{answers[0]?.caption || "–"}</span>}
@@ -130,7 +118,7 @@ export function RowDetails({ pair, metric, open }: Omit<RowProps, "few">): React
                 {shown.map((answer, n) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: draws have no other identity and never move
                   <div key={n} className="grid gap-2 align-start min-0">
-                    <Answer answer={answer} row={row} open={open} given={given} />
+                    <Answer answer={answer} row={row} open={open} />
                     <CaptionDiff
                       name={answer.greedy ? "Greedy" : `Sample ${n}`}
                       text={answer.caption}
@@ -151,27 +139,14 @@ function Answer(props: {
   readonly answer: RowAnswer;
   readonly row: RowScores;
   readonly open: boolean;
-  readonly given: Rle | undefined;
   readonly onPress?: () => void;
 }): ReactNode {
-  const { answer, row, open, given, onPress } = props;
-  const { caption, mask, maskOf, score } = answer;
-  const [height, width] = row.maskGreedy.size;
-  const layers: readonly MaskLayer[] = [
-    ...(given === undefined ? [] : [{ role: "given" as const, mask: given }]),
-    ...(mask === null ? [] : [{ role: maskOf, mask }]),
-  ];
+  const { answer, ...rest } = props;
+  const score = fixed(answer.score, 2);
   return (
     <div className="relative">
-      <MaskFigure
-        rowId={open ? row.rowId : null}
-        width={width}
-        height={height}
-        layers={layers}
-        label={`${caption || "empty"}, ${fixed(score, 3)}`}
-        {...(onPress === undefined ? {} : { onPress })}
-      />
-      <b className={`small round-s surface absolute ${styles.drawScore}`}>{fixed(score, 2)}</b>
+      <AnswerFigure {...rest} answer={answer} label={`${answer.caption || "empty"}, ${fixed(answer.score, 3)}`} />
+      <b className={`small round-s surface absolute ${styles.drawScore}`}>{score}</b>
     </div>
   );
 }
@@ -197,7 +172,7 @@ export function RowCards<T>(props: {
     <>
       <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.grid}`} data-testid={props.testId}>
         {rows.slice(0, shown).map((row) => (
-          <li className={`grid gap-2 min-0 p-3 framed round-l surface ${styles.rowCard}`} key={keyOf(row)}>
+          <li className="grid gap-2 min-0 align-start p-3 framed round-l surface" key={keyOf(row)}>
             {card(row)}
           </li>
         ))}

@@ -184,12 +184,12 @@ export function PhaseBar(): ReactNode {
     <section className={`grid gap-3 align-centre ${styles.phases}`} aria-label="Time of the last step">
       <p className={`flex between muted small nowrap ${styles.now}`}>
         {active && phase !== null ? (
-          <span>
+          <span className="muted">
             <b>{PHASE_NAMES[phase]}</b>
             {phase === "eval" ? rows : loop === null ? "" : ` · loop ${loop}`}
           </span>
         ) : next !== null ? (
-          <span data-testid="paused-before">
+          <span className="muted" data-testid="paused-before">
             Paused; next: <b>{PHASE_NAMES[next.phase]}</b>
             {next.loop === null ? "" : ` · loop ${next.loop}`}
           </span>

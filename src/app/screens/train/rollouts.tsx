@@ -30,7 +30,7 @@ import {
   type ViewedRun,
 } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
-import { Segmented, Switch } from "../../components/ui/controls.tsx";
+import { Segmented, Switch, TextInput } from "../../components/ui/controls.tsx";
 import { PanelButton } from "../../components/ui/panel/panel-button.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { counted, fixed } from "../../styles/format.ts";
@@ -315,9 +315,9 @@ function FilterBar(props: {
   const count = filterCount(filter) - Number(filter.text.trim() !== "");
   return (
     <div className={`flex gap-2 ${styles.filters}`}>
-      <input
+      <TextInput
         ref={search}
-        className={`min-control framed-control round-m surface ${styles.search}`}
+        className={styles.search}
         type="search"
         placeholder="Search captions and rows"
         aria-label="Search captions and rows"

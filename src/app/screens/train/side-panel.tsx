@@ -1,7 +1,7 @@
 /** The panel beside the tabs of Train; it stays while the live view goes on. */
 import { type ReactNode, useEffect, useRef } from "react";
-import { Button } from "../../components/ui/button.tsx";
-import { IconBack, IconChevron, IconClose } from "../../components/ui/icons.tsx";
+import { Button, Turns } from "../../components/ui/button.tsx";
+import { IconClose } from "../../components/ui/icons.tsx";
 import { CopyPanel } from "../../components/ui/panel/panel.tsx";
 import styles from "./inspector.module.css";
 
@@ -30,9 +30,6 @@ export function SidePanel(props: {
       if (opener instanceof HTMLElement && opener.isConnected) opener.focus({ preventScroll: true });
     };
   }, []);
-  const turn = (label: string, act: (() => void) | null, icon: ReactNode): ReactNode => (
-    <Button kind="quiet" aria-label={`${label} ${kind}`} disabled={act === null} icon={icon} onClick={() => act?.()} />
-  );
   return (
     <aside
       ref={panel}
@@ -50,8 +47,7 @@ export function SidePanel(props: {
             </div>
             {place}
           </div>
-          {turn("Previous", onPrevious, <IconBack />)}
-          {turn("Next", onNext, <IconChevron />)}
+          <Turns kind={kind} onPrevious={onPrevious} onNext={onNext} />
           <CopyPanel name={name.toLowerCase()} />
           <Button
             kind="quiet"

@@ -10,35 +10,26 @@ const FEWEST_STEPS = 2;
 
 type Work = "step" | "eval" | "checkpoint";
 
-/** Milliseconds are since the epoch. */
-export interface Eta {
-  readonly doing: Work;
+/** Before anything was timed. Milliseconds are since the epoch. */
+export const NO_PACE = {
+  doing: "step" as Work,
   /** Start in milliseconds, shifted by pauses. */
-  readonly since: number;
-  /** Start of the pause in milliseconds; null while the run continues. */
-  readonly pausedAt: number | null;
-  /** Seconds of the newest evaluation; null before one was timed. */
-  readonly evalSeconds: number | null;
-  /** Seconds of the newest checkpoint; null before one was timed. */
-  readonly saveSeconds: number | null;
-  /** Evaluations up to this step are done. */
-  readonly evaluatedTo: number;
-  /** Checkpoints up to this step are done. */
-  readonly savedTo: number;
-  /** Progress of the current evaluation in rows, and the time of the last progress in milliseconds; null before the first. */
-  readonly rows: { readonly done: number; readonly total: number; readonly at: number } | null;
-}
-
-export const NO_PACE: Eta = {
-  doing: "step",
   since: 0,
-  pausedAt: null,
-  evalSeconds: null,
-  saveSeconds: null,
+  /** Start of the pause in milliseconds; null while the run continues. */
+  pausedAt: null as number | null,
+  /** Seconds of the newest evaluation; null before one was timed. */
+  evalSeconds: null as number | null,
+  /** Seconds of the newest checkpoint; null before one was timed. */
+  saveSeconds: null as number | null,
+  /** Evaluations up to this step are done. */
   evaluatedTo: 0,
+  /** Checkpoints up to this step are done. */
   savedTo: 0,
-  rows: null,
+  /** Progress of the current evaluation in rows, and the time of the last progress in milliseconds; null before the first. */
+  rows: null as { readonly done: number; readonly total: number; readonly at: number } | null,
 };
+
+export type Eta = Readonly<typeof NO_PACE>;
 
 /** The timings after an event of the trainer. @param now milliseconds since the epoch */
 export function etaAfter(eta: Eta, event: TrainerEvent, now: number): Eta {

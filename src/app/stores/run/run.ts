@@ -14,7 +14,7 @@ import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import type { StepCosts } from "../../../engine/runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../../engine/runs/rollouts/records.ts";
 import { outdateBy } from "../reads.ts";
-import { type Eta, etaAfter, NO_PACE } from "./eta.ts";
+import { etaAfter, NO_PACE } from "./eta.ts";
 import { metricStore } from "./metrics.ts";
 
 /** Number of steps whose costs are kept for medians. */
@@ -29,69 +29,47 @@ interface LastCheckpoint {
   readonly asked: boolean;
 }
 
-export interface RunStoreState {
-  readonly runId: string | null;
-  readonly manifest: RunManifest | null;
-  readonly state: RunState;
+/** No run. */
+const EMPTY = {
+  runId: null as string | null,
+  manifest: null as RunManifest | null,
+  state: "idle" as RunState,
   /** Steps completed. */
-  readonly step: number;
-  readonly phase: Phase | null;
-  /** GPU programs compiled so far. */
-  readonly programs: number;
-  readonly loop: LoopId | null;
-  /** Seconds per phase of the last finished step. */
-  readonly phaseTimes: PhaseTimes;
-  /** Costs per phase of the steps since the page opened, newest last. */
-  readonly costs: readonly StepCosts[];
-  /** Newest last; whole steps (run-groups.ts). */
-  readonly groups: readonly GroupRecord[];
-  /** Unfinished groups of the running step. */
-  readonly drawn: readonly GroupRecord[];
-  /** Rows that a loop of the running step has drawn last. */
-  readonly given: GivenRows | null;
-  readonly lastCheckpoint: LastCheckpoint | null;
-  /** Whether a requested checkpoint is not written yet. */
-  readonly saveAsked: boolean;
-  /** Whether a requested evaluation is waiting or in progress. */
-  readonly evaluationAsked: boolean;
-  /** The next phase, while paused. */
-  readonly nextPhase: NextPhase | null;
-  readonly eta: Eta;
-  /** Since the page opened, newest last. */
-  readonly alarms: readonly Alarm[];
-  /** Keys of dismissed alarms of this run. */
-  readonly dismissed: ReadonlySet<string>;
-  /** Of the last finished step; null before the first. */
-  readonly rolloutsPerMinute: number | null;
-  /** Held-out evaluations that arrived since the page opened. */
-  readonly evaluations: number;
-  readonly heldOutRows: number;
-}
-
-const EMPTY: RunStoreState = {
-  runId: null,
-  manifest: null,
-  state: "idle",
   step: 0,
-  phase: null,
+  phase: null as Phase | null,
+  /** GPU programs compiled so far. */
   programs: 0,
-  loop: null,
-  phaseTimes: {},
-  costs: [],
-  groups: [],
-  drawn: [],
-  given: null,
-  lastCheckpoint: null,
+  loop: null as LoopId | null,
+  /** Seconds per phase of the last finished step. */
+  phaseTimes: {} as PhaseTimes,
+  /** Costs per phase of the steps since the page opened, newest last. */
+  costs: [] as readonly StepCosts[],
+  /** Newest last; whole steps (run-groups.ts). */
+  groups: [] as readonly GroupRecord[],
+  /** Unfinished groups of the running step. */
+  drawn: [] as readonly GroupRecord[],
+  /** Rows that a loop of the running step has drawn last. */
+  given: null as GivenRows | null,
+  lastCheckpoint: null as LastCheckpoint | null,
+  /** Whether a requested checkpoint is not written yet. */
   saveAsked: false,
+  /** Whether a requested evaluation is waiting or in progress. */
   evaluationAsked: false,
-  nextPhase: null,
+  /** The next phase, while paused. */
+  nextPhase: null as NextPhase | null,
   eta: NO_PACE,
-  alarms: [],
-  dismissed: new Set(),
-  rolloutsPerMinute: null,
+  /** Since the page opened, newest last. */
+  alarms: [] as readonly Alarm[],
+  /** Keys of dismissed alarms of this run. */
+  dismissed: new Set() as ReadonlySet<string>,
+  /** Of the last finished step; null before the first. */
+  rolloutsPerMinute: null as number | null,
+  /** Held-out evaluations that arrived since the page opened. */
   evaluations: 0,
   heldOutRows: 0,
 };
+
+export type RunStoreState = Readonly<typeof EMPTY>;
 
 export const useRun = create<RunStoreState>()(() => EMPTY);
 

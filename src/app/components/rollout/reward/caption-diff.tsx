@@ -1,6 +1,7 @@
 import { type ReactNode, useMemo } from "react";
 import { create } from "zustand";
 import { remember, rememberedFlag } from "../../../stores/saved.ts";
+import { Button, CopyText } from "../../ui/button.tsx";
 import styles from "../details.module.css";
 
 /** Whether captions show their difference to the reference; one choice for all, kept over reloads. */
@@ -27,15 +28,14 @@ export function CaptionDiff(props: {
   const shown = useDifferences((state) => state.shown);
   const differs = text.trim() !== "" && readableDiff(words) && words.some(({ kind }) => kind !== "same");
   const action = differs && (
-    <button
-      type="button"
-      className={`tiny round-s accent pointer clear lit borderless ${styles.copy}`}
+    <Button
+      kind="small"
       aria-pressed={shown}
       title="Marks words that the reference lacks, and words that it has in addition"
       onClick={toggleDifferences}
     >
       {shown ? "Plain" : "Difference"}
-    </button>
+    </Button>
   );
   return (
     <Caption name={name} text={text} action={action}>
@@ -82,38 +82,13 @@ export function Caption(props: {
     <div>
       <div className="row gap-2 muted small">
         {name}
-        <CopyButton text={text} what={name} />
+        <CopyText kind="small" label="Copy" aria-label={`Copy ${name}`} text={() => text} />
         {action}
       </div>
       <p className={`anywhere ${styles.captionText}`}>
         {marked ? props.children : text.trim() === "" ? <em>empty</em> : text}
       </p>
     </div>
-  );
-}
-
-export function CopyButton({ text, what }: { readonly text: string; readonly what: string }): ReactNode {
-  return (
-    <button
-      type="button"
-      className={`tiny round-s accent pointer clear lit borderless ${styles.copy}`}
-      aria-label={`Copy ${what}`}
-      onClick={(event) => {
-        const button = event.currentTarget;
-        const say = (words: string): void => {
-          button.textContent = words;
-          window.setTimeout(() => {
-            button.textContent = "Copy";
-          }, 1200);
-        };
-        navigator.clipboard.writeText(text).then(
-          () => say("Copied"),
-          () => say("Refused"),
-        );
-      }}
-    >
-      Copy
-    </button>
   );
 }
 
