@@ -21,7 +21,7 @@ const wrongPlurals = (screen: Locator): Promise<readonly string[]> =>
     );
     const text = [(root as HTMLElement).innerText, ...named].join("\n");
     const things = "row|picture|sample|caption|rollout|group|step|evaluation|file|shard|checkpoint|token|warning";
-    return text.match(new RegExp(`.*(?<![\\d.,/×])\\b1 (?:[a-z-]+ )?(?:${things})s\\b.*`, "g")) ?? [];
+    return text.match(new RegExp(`.*(?<![\\d.,/×]|loop )\\b1 (?:[a-z-]+ )?(?:${things})s\\b.*`, "g")) ?? [];
   });
 
 /** Shows a place, waits for something in it, and returns its wrong plurals. */

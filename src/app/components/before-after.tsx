@@ -66,7 +66,7 @@ export function BeforeAfter(props: {
           {counted(shown.current.length, "held-out row")}, spread evenly over all, without sampling:{" "}
           {last === undefined ? "answered before the first step" : when}
         </figcaption>
-        <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.rows}`}>
+        <ol className="grid wide-tiles gap-3 m-0 p-0 no-bullets">
           {last === undefined
             ? shown.current.map((row) => <Waiting key={row.rowId} row={row} />)
             : rows.map((sides) => <Row key={sides.after.rowId} {...sides} score={score} />)}

@@ -46,25 +46,10 @@ export function greedyAnswer(row: RowScores, id: ScoreId): RowAnswer {
 
 /** The partner's own answer for a truth score; null for other scores. */
 export function partnerAnswer(row: RowScores, id: ScoreId): RowAnswer | null {
-  if (id === "grounding_iou") {
-    return {
-      caption: row.caption,
-      mask: row.partnerMask,
-      maskOf: "partner",
-      score: row.partnerIou,
-      greedy: true,
-    };
-  }
-  if (id === "caption_meteor") {
-    return {
-      caption: row.partnerCaption,
-      mask: null,
-      maskOf: "partner",
-      score: row.partnerMeteor ?? null,
-      greedy: true,
-    };
-  }
-  return null;
+  const own = { maskOf: "partner", greedy: true } as const;
+  if (id === "grounding_iou") return { ...own, caption: row.caption, mask: row.partnerMask, score: row.partnerIou };
+  if (id !== "caption_meteor") return null;
+  return { ...own, caption: row.partnerCaption, mask: null, score: row.partnerMeteor ?? null };
 }
 
 export interface EvalMetricText {

@@ -111,10 +111,9 @@ function PhaseButton(props: { readonly blocker: string | null; readonly starts: 
 
 /** Saves a checkpoint: at once while paused with the weights of a whole step, else at the end of the current step. */
 function SaveButton(): ReactNode {
-  const state = useRun((run) => run.state);
-  const now = useRun(savesNow);
-  const asked = useRun((run) => run.saveAsked);
-  const step = useRun((run) => run.step);
+  const run = useRun();
+  const { state, saveAsked: asked, step } = run;
+  const now = savesNow(run);
   const written = useWritten();
   const saving = now
     ? `The checkpoint of step ${step} is being saved`

@@ -123,20 +123,14 @@ export function stateWord(run: Pick<RunStoreState, "state" | "step" | "manifest"
 }
 
 function Facts(): ReactNode {
-  const runId = useRun((run) => run.runId);
-  const step = useRun((run) => run.step);
-  const steps = useRun((run) => run.manifest?.config.steps ?? null);
-  const state = useRun((run) => run.state);
-  const phase = useRun((run) => run.phase);
-  const loop = useRun((run) => run.loop);
-  const rate = useRun((run) => run.rolloutsPerMinute);
-  const rows = useRun(({ eta }) => eta.rows);
+  const { runId, step, manifest, state, phase, loop, rolloutsPerMinute, eta } = useRun();
   if (runId === null) return <Readiness />;
+  const { rows } = eta;
   const moving = state === "running" || state === "pausing";
   return (
     <dl className={`flex wrap min-0 grow ${styles.facts}`} tabIndex={0} data-run="true">
-      <Fact name="step" value={`${formatCount(step)}/${formatCount(steps)}`} testId="step" />
-      <Fact name="rollouts/min" value={fixed(rate, 1)} after />
+      <Fact name="step" value={`${formatCount(step)}/${formatCount(manifest?.config.steps)}`} testId="step" />
+      <Fact name="rollouts/min" value={fixed(rolloutsPerMinute, 1)} after />
       <CheckpointAge />
       {/* Facts that come and go are last, so that nothing else moves. */}
       {moving && phase !== null && (

@@ -3,6 +3,7 @@ import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 import { noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { fixed } from "../../styles/format.ts";
+import { Badge } from "../ui/button.tsx";
 import { CopyPanel } from "../ui/panel/panel.tsx";
 import styles from "./rollout.module.css";
 import { loopStyle } from "./rollout-view.ts";
@@ -51,11 +52,7 @@ export function GroupTitle({
               std <b>{fixed(group.rewardStd, 3)}</b>
             </span>
           )}
-          {group.zeroSpread && (
-            <span className={`round-s warn-soft warn medium ${styles.noSignal}`}>
-              No learning signal from this group
-            </span>
-          )}
+          {group.zeroSpread && <Badge tone="warn">No learning signal from this group</Badge>}
         </div>
         <CopyPanel name={`the group of loop ${group.loop}`} />
       </div>

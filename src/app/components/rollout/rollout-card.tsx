@@ -4,6 +4,7 @@ import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { generatedText } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { fixed, signed } from "../../styles/format.ts";
 import { MaskFigure, type MaskFigureProps } from "../mask/mask-figure.tsx";
+import { Badge } from "../ui/button.tsx";
 import styles from "./rollout.module.css";
 import {
   differencePair,
@@ -50,13 +51,11 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
         aria-current={selected}
         onClick={onOpen}
       >
-        <span className={`flex align-baseline ${styles.cardHead}`}>
+        <span className="flex gap-2 align-baseline">
           <span className="muted small">#{rollout.index + 1}</span>
-          <span className={`flex grow min-0 clip ${styles.badges}`}>
-            {rollout.truncated && (
-              <span className={`tiny nowrap round-s warn-soft warn ${styles.badge}`}>truncated</span>
-            )}
-            {noMask && <span className={`tiny nowrap round-s warn-soft warn ${styles.badge}`}>no mask</span>}
+          <span className="flex gap-1 grow min-0 clip">
+            {rollout.truncated && <Badge tone="warn">truncated</Badge>}
+            {noMask && <Badge tone="warn">no mask</Badge>}
           </span>
           <strong className={`bold ${styles.reward}`} title={rewardName(rollout)}>
             {fixed(rollout.reward, 2)}
@@ -127,7 +126,10 @@ export function AdvantageBar(props: { readonly value: number | null; readonly sc
   const style: CSSProperties =
     value >= 0 ? { left: "50%", width: `${share * 50}%` } : { right: "50%", width: `${share * 50}%` };
   return (
-    <div className={`grid align-centre small ${styles.advantage}`} title="Advantage: reward relative to its group">
+    <div
+      className={`grid gap-2 align-centre small ${styles.advantage}`}
+      title="Advantage: reward relative to its group"
+    >
       <span className="muted">adv</span>
       <span className={`relative ${styles.track}`} aria-hidden="true">
         <span className={value >= 0 ? styles.above : styles.below} data-fill style={style} />

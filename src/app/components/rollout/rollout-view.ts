@@ -224,7 +224,7 @@ export function filterCount(filter: RolloutFilter): number {
     loop !== null,
     least !== null || most !== null,
     text.trim() !== "",
-    ...FLAGS.map((flag) => filter[flag]),
+    ...FLAG_NAMES.map((flag) => filter[flag]),
   ];
   return set.filter(Boolean).length;
 }
@@ -233,7 +233,14 @@ function sameSize(a: Rle, b: Rle): boolean {
   return a.size[0] === b.size[0] && a.size[1] === b.size[1];
 }
 
-const FLAGS = ["zeroSpread", "truncated", "emptyMask", "unscored"] as const;
+/** Switches of the filter. */
+export const FLAGS = {
+  zeroSpread: "No learning signal",
+  truncated: "Truncated at the length limit",
+  emptyMask: "Empty mask or no mask",
+  unscored: "Missing or invalid score",
+} as const;
+const FLAG_NAMES = Object.keys(FLAGS) as (keyof typeof FLAGS)[];
 
 /** Null for a filter that lets everything pass. The searched words come last, as they were typed. */
 export function filterText(filter: RolloutFilter): string | null {
@@ -241,7 +248,7 @@ export function filterText(filter: RolloutFilter): string | null {
   const parts = [
     ...(loop === null ? [] : [`loop:${loop}`]),
     ...(least === null && most === null ? [] : [`reward:${least ?? ""}..${most ?? ""}`]),
-    ...FLAGS.filter((flag) => filter[flag]).map((flag) => `is:${flag}`),
+    ...FLAG_NAMES.filter((flag) => filter[flag]).map((flag) => `is:${flag}`),
     ...(text === "" ? [] : [text]),
   ];
   return parts.length === 0 ? null : parts.join(" ");
@@ -266,7 +273,7 @@ function conditionOf(name: string, value: string): Partial<RolloutFilter> | null
     return loop === undefined ? null : { loop };
   }
   if (name === "is") {
-    const flag = FLAGS.find((known) => known === value);
+    const flag = FLAG_NAMES.find((known) => known === value);
     return flag === undefined ? null : { [flag]: true };
   }
   const limits = /^(\S*)\.\.(\S*)$/.exec(value);

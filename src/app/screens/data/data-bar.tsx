@@ -1,4 +1,4 @@
-import { type ReactNode, useRef, useState } from "react";
+import { type ReactNode, useMemo, useRef, useState } from "react";
 import { NO_FILTER, rowFilterText } from "../../../engine/data/row-filter.ts";
 import { report } from "../../clients/lab.ts";
 import { builtInRows, cancelOpening, DEMO_SETS, openDemoSet, rowsComeWithPage } from "../../clients/loading.ts";
@@ -42,6 +42,15 @@ export function DataBar(
     event.preventDefault();
     search.current?.focus();
   });
+  const choice = (of: "category" | "shard", all: string, options: readonly (readonly [string, string])[]): ReactNode =>
+    options.length > 0 && (
+      <Select
+        label={`${of.charAt(0).toUpperCase()}${of.slice(1)}`}
+        value={filter[of]}
+        onChange={(value) => onFilter({ ...filter, [of]: value })}
+        options={[["", all] as const, ...options].map(([value, label]) => ({ value, label }))}
+      />
+    );
   return (
     <div className={`column-flex gap-2 surface ${styles.bar}`}>
       <div className={`row wrap gap-2-3 ${styles.line}`}>
@@ -62,27 +71,15 @@ export function DataBar(
           value={filter.search}
           onChange={(event) => onFilter({ ...filter, search: event.currentTarget.value })}
         />
-        {offered.categories.length > 0 && (
-          <Select
-            label="Category"
-            value={filter.category}
-            onChange={(category) => onFilter({ ...filter, category })}
-            options={[
-              { value: "", label: "All categories" },
-              ...offered.categories.map(([name, count]) => ({ value: name, label: `${name} (${formatCount(count)})` })),
-            ]}
-          />
+        {choice(
+          "category",
+          "All categories",
+          offered.categories.map(([name, n]) => [name, `${name} (${formatCount(n)})`]),
         )}
-        {offered.shards.length > 0 && (
-          <Select
-            label="Shard"
-            value={filter.shard}
-            onChange={(shard) => onFilter({ ...filter, shard })}
-            options={[
-              { value: "", label: "All shards" },
-              ...offered.shards.map((path) => ({ value: path, label: path })),
-            ]}
-          />
+        {choice(
+          "shard",
+          "All shards",
+          offered.shards.map((path) => [path, path]),
         )}
         <Select label="Order" value={props.order} onChange={props.onOrder} options={ROW_ORDERS} />
         <Segmented label="Tile size" options={SIZES} value={props.size} onChange={props.onSize} />
@@ -126,10 +123,9 @@ export function DataBar(
 
 /** Counts of rows, pictures, skipped rows and shards; progress while the data set is being opened. */
 function Counts(props: { readonly shown: number }): ReactNode {
-  const info = useSession((session) => session.dataInfo);
-  const opening = useSession((session) => session.opening);
-  const total = useSession((session) => session.rows.length);
-  const clips = useSession(({ rows }) => rows.length > 0 && rows.every(({ frames }) => frames !== undefined));
+  const { dataInfo: info, opening, rows } = useSession();
+  const total = rows.length;
+  const clips = useMemo(() => total > 0 && rows.every(({ frames }) => frames !== undefined), [rows, total]);
   const [open, setOpen] = useState<Places["data-files"]["open"] | null>(null);
   if (opening !== null) {
     return (

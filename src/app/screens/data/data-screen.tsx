@@ -16,9 +16,7 @@ import { filterOptions, filterRows, orderRows, type RowOrder, readFilter } from 
 /** The rows of the open shards, and the skipped rows. */
 export function DataScreen(): ReactNode {
   useHoldToHide();
-  const rows = useSession((session) => session.rows);
-  const info = useSession((session) => session.dataInfo);
-  const opening = useSession((session) => session.opening);
+  const { rows, dataInfo: info, opening } = useSession();
   const selected = useRoute((route) => route.row);
   const written = useRoute((route) => route.rows) ?? "";
   // Kept in state too, because the address does not hold an unfinished search.

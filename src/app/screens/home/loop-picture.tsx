@@ -1,10 +1,17 @@
-import { type CSSProperties, type ReactNode, useMemo } from "react";
+import { type CSSProperties, Fragment, type ReactNode, useMemo } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { generatedText, noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { NOISE_NOTE } from "../../components/rollout/group-title.tsx";
 import { RolloutFigure } from "../../components/rollout/rollout-card.tsx";
-import { ANSWER, GIVEN, rewardName, rewardSum, sortRollouts } from "../../components/rollout/rollout-view.ts";
+import {
+  ANSWER,
+  GIVEN,
+  type LayerKey,
+  rewardName,
+  rewardSum,
+  sortRollouts,
+} from "../../components/rollout/rollout-view.ts";
 import { groupKey } from "../../components/rollout/use-viewed-run.ts";
 import { CopyPanel } from "../../components/ui/panel/panel.tsx";
 import { navigate } from "../../stores/route.ts";
@@ -24,6 +31,29 @@ export function LoopPicture({
   const best = rollouts[0];
   if (best === undefined) return null;
   const { samples, arrow } = aboutLoop(group.loop);
+  const text = samples === "text";
+  const picture = (layers: ReadonlySet<LayerKey>): ReactNode => (
+    <RolloutFigure className={styles.figure ?? ""} rollout={best} layers={layers} />
+  );
+  const stages: readonly (readonly [name: string, content: ReactNode])[] = text
+    ? [
+        ["Given mask", picture(GIVEN)],
+        ["The policy's caption", <Said key="caption" text={best.caption} />],
+        ["What the partner finds by that caption", picture(ANSWER)],
+      ]
+    : [
+        ["Given caption", <Said key="caption" text={best.caption} />],
+        [
+          "The policy's mask",
+          <Fragment key="mask">
+            {picture(ANSWER)}
+            <span className={`muted small ${styles.note}`} data-noisy={noisyMask(best) !== null}>
+              {NOISE_NOTE}
+            </span>
+          </Fragment>,
+        ],
+        ["What the partner calls that mask", <Said key="called" text={best.captionPrime} />],
+      ];
   const open = (rollout: RolloutRecord): void =>
     navigate({
       screen: "train",
@@ -37,40 +67,16 @@ export function LoopPicture({
     <article className="grid gap-2 p-4 surface round-l" data-testid={`home-loop-${group.loop}`} key={best.id}>
       <span className="row gap-1">
         <h2>
-          {samples === "text" ? "Name it" : "Find it"} <span className="muted normal">{arrow}</span>
+          {text ? "Name it" : "Find it"} <span className="muted normal">{arrow}</span>
         </h2>
         <CopyPanel name={`loop ${group.loop}`} />
       </span>
       <ol className={`grid m-0 p-0 no-bullets ${styles.stages}`}>
-        <Stage name={samples === "text" ? "Given mask" : "Given caption"}>
-          {samples === "text" ? (
-            <RolloutFigure className={styles.figure ?? ""} rollout={best} layers={GIVEN} />
-          ) : (
-            <Said text={best.caption} />
-          )}
-        </Stage>
-        <Stage name={samples === "text" ? "The policy's caption" : "The policy's mask"} step={1}>
-          {samples === "text" ? (
-            <Said text={best.caption} />
-          ) : (
-            <>
-              <RolloutFigure className={styles.figure ?? ""} rollout={best} layers={ANSWER} />
-              <span className={`muted small ${styles.note}`} data-noisy={noisyMask(best) !== null}>
-                {NOISE_NOTE}
-              </span>
-            </>
-          )}
-        </Stage>
-        <Stage
-          name={samples === "text" ? "What the partner finds by that caption" : "What the partner calls that mask"}
-          step={2}
-        >
-          {samples === "text" ? (
-            <RolloutFigure className={styles.figure ?? ""} rollout={best} layers={ANSWER} />
-          ) : (
-            <Said text={best.captionPrime} />
-          )}
-        </Stage>
+        {stages.map(([name, content], step) => (
+          <Stage key={name} name={name} step={step}>
+            {content}
+          </Stage>
+        ))}
         <Stage name={`Reward, best of ${rollouts.length}`} step={3}>
           <button
             type="button"
@@ -88,9 +94,9 @@ export function LoopPicture({
   );
 }
 
-function Stage(props: { readonly name: string; readonly step?: number; readonly children: ReactNode }): ReactNode {
+function Stage(props: { readonly name: string; readonly step: number; readonly children: ReactNode }): ReactNode {
   return (
-    <li className={`relative grid gap-2 min-0 ${styles.stage}`} style={{ "--after": props.step ?? 0 } as CSSProperties}>
+    <li className={`relative grid gap-2 min-0 ${styles.stage}`} style={{ "--after": props.step } as CSSProperties}>
       <span className="muted small">{props.name}</span>
       {props.children}
     </li>

@@ -34,7 +34,7 @@ export function RunDetails(props: {
   const parent = [...(stored?.runs ?? []), ...elsewhere].find((one) => one.manifest.id === forkedFrom?.run);
   const parts = runParts(manifest, run.steps);
   return (
-    <div className={`grid gap-4 small ${styles.facts}`}>
+    <div className="grid tiles gap-4 small">
       <section className="grid gap-1 align-start">
         <h3 className="m-0">Run</h3>
         <span className="anywhere">{manifest.id}</span>

@@ -10,7 +10,6 @@ import { DRY_RUN, stopJob, useJob } from "../../stores/jobs.ts";
 import { PHASE_NAMES, useRun } from "../../stores/run/run.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { formatBytes } from "../../styles/format.ts";
-import styles from "./setup.module.css";
 
 type Fit = RunPlan["fit"];
 
@@ -19,9 +18,9 @@ export function Changes({ fit }: { readonly fit: Fit }): ReactNode {
   const folder = useSession((session) => session.modelFolder);
   if (fit.changes.length === 0) return null;
   return (
-    <div className={styles.changes} data-testid="fit-changes">
+    <div className="grid gap-1" data-testid="fit-changes">
       <h3>{fit.changes.length === 1 ? "This is enough" : "Each of these changes alone is enough"}</h3>
-      <ul className="p-0 no-bullets">
+      <ul className="grid gap-1 m-0 p-0 no-bullets">
         {fit.changes.slice(0, 6).map(({ label, values, reload, peak }) => (
           <li key={label} className="row gap-2 between">
             <span>

@@ -79,10 +79,8 @@ const WEIGHTS_FROM = {
 
 /** The loaded checkpoint, and the buttons to load another one. */
 export function ModelPanel(): ReactNode {
-  const model = useSession((session) => session.model);
-  const progress = useSession((session) => session.modelProgress);
-  const folder = useSession((session) => session.modelFolder);
-  const wanted = storageChoice(useSession((session) => session.config));
+  const { model, modelProgress: progress, modelFolder: folder, config } = useSession();
+  const wanted = storageChoice(config);
   const [byAddress, setByAddress] = useState(false);
   return (
     <Panel title="Model">
@@ -162,8 +160,8 @@ function StoredModels(): ReactNode {
   const busy = useSession((session) => session.modelProgress !== null);
   if (models.length === 0) return null;
   return (
-    <div className="mt-3" data-testid="stored-models">
-      <h3 className={`muted medium small ${styles.title}`}>Stored conversions</h3>
+    <div className="grid gap-1 mt-3" data-testid="stored-models">
+      <h3 className="muted medium small">Stored conversions</h3>
       <ul className="grid gap-2 p-0 m-0 no-bullets">
         {models.map(({ id, name, choice, bytes, finished }) => (
           <li key={id} className="flex gap-2 align-centre">

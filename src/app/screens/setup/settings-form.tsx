@@ -12,7 +12,7 @@ import { Panel } from "../../components/ui/panel/panel.tsx";
 import { useAsync } from "../../components/use-async.ts";
 import { useMeasured } from "../../stores/measured.ts";
 import { useSession } from "../../stores/session.ts";
-import { counted, fixed, formatCount } from "../../styles/format.ts";
+import { counted, fixed } from "../../styles/format.ts";
 import styles from "./setup.module.css";
 
 const WEIGHTS: readonly string[] = weightKeys();
@@ -96,7 +96,7 @@ function RunLength({ config }: { readonly config: LabConfig }): ReactNode {
   const seconds = measured?.seconds ?? forecast;
   const parts = [
     ...(rows.value
-      ? [`${fixed((steps * perStep) / rows.value)} epochs of ${formatCount(rows.value)} training rows`]
+      ? [`${fixed((steps * perStep) / rows.value)} epochs of ${counted(rows.value, "training row")}`]
       : []),
     ...(seconds === null
       ? []

@@ -170,7 +170,7 @@ export function RowCards<T>(props: {
   const [shown, setShown] = useState(PAGE);
   return (
     <>
-      <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.grid}`} data-testid={props.testId}>
+      <ol className="grid wide-tiles gap-3 m-0 p-0 no-bullets" data-testid={props.testId}>
         {rows.slice(0, shown).map((row) => (
           <li className="grid gap-2 min-0 align-start p-3 framed round-l surface" key={keyOf(row)}>
             {card(row)}

@@ -194,19 +194,15 @@ export function HeldOut(props: {
 
 /** Evaluates the current weights; at once while paused. */
 function EvaluateNow(): ReactNode {
-  const state = useRun((run) => run.state);
-  const phase = useRun((run) => run.phase);
-  const asked = useRun((run) => run.evaluationAsked);
-  const rows = useRun(({ eta }) => eta.rows);
-  // The blocker is computed again when one of these changes.
-  useRun((run) => run.step);
+  const { state, phase, evaluationAsked, eta } = useRun();
   if (!isActive(state)) return null;
+  const { rows } = eta;
   return (
     <p className="row wrap gap-2-3">
       <Button
         data-testid="evaluate-now"
         blocker={actionBlocker("evaluate", state)}
-        aria-busy={asked}
+        aria-busy={evaluationAsked}
         onClick={() => act("evaluate")}
       >
         Evaluate now

@@ -159,11 +159,6 @@ export function useInspectorKeys(props: {
     if (to !== undefined)
       navigate({ step: to, rollout: movedRollout(useRoute.getState().rollout, to), explain: false });
   };
-  const toggle = (layer: LayerKey): void => {
-    const layers = new Set(parseLayers(useRoute.getState().layers));
-    if (!layers.delete(layer)) layers.add(layer);
-    navigate({ layers: [...layers] });
-  };
   const { opacity, setOpacity } = useOverlay.getState();
   const panel: Readonly<Record<string, () => void>> = {
     ArrowLeft: () => open(-1),
@@ -175,9 +170,9 @@ export function useInspectorKeys(props: {
   };
   const keys: Readonly<Record<string, () => void>> = {
     ...(inspected !== null || offered.length > 0 ? panel : {}),
-    ...(inspected === null ? {} : { Escape: closeInspector, d: () => toggle("difference") }),
+    ...(inspected === null ? {} : { Escape: closeInspector, d: () => toggleLayer("difference") }),
     ...(inspected === null && document.activeElement === document.body ? { Enter: () => open("first") } : {}),
-    ...Object.fromEntries(LAYER_KEYS.map((layer, at) => [String(at + 1), () => toggle(layer)])),
+    ...Object.fromEntries(LAYER_KEYS.map((layer, at) => [String(at + 1), () => toggleLayer(layer)])),
     "[": () => setOpacity(opacity - 0.1),
     "]": () => setOpacity(opacity + 0.1),
     "/": find,
@@ -346,6 +341,12 @@ const LAYERS: Readonly<Record<LayerKey, string>> = {
   sampled: "Sampled",
 };
 
+function toggleLayer(layer: LayerKey): void {
+  const layers = new Set(parseLayers(useRoute.getState().layers));
+  if (!layers.delete(layer)) layers.add(layer);
+  navigate({ layers: [...layers] });
+}
+
 /** Switches of the mask layers, each with its number key and colour. */
 function LayerToggles(props: { readonly rollout: RolloutRecord; readonly layers: ReadonlySet<LayerKey> }): ReactNode {
   const { rollout, layers } = props;
@@ -364,11 +365,7 @@ function LayerToggles(props: { readonly rollout: RolloutRecord; readonly layers:
         aria-pressed={layers.has(key)}
         disabled={missing[key]}
         title={layerName(key, rollout.loop)}
-        onClick={() => {
-          const next = new Set(layers);
-          if (!next.delete(key)) next.add(key);
-          navigate({ layers: [...next] });
-        }}
+        onClick={() => toggleLayer(key)}
       >
         <kbd>{at + 1}</kbd>
         <i className={styles.swatch} data-layer={key} data-fill style={{ background: swatch(key, rollout) }} />

@@ -17,8 +17,6 @@ interface Made {
   readonly made: string | null;
   /** Lines with numbers. */
   readonly formulas: readonly string[];
-  /** Mask that the phase drew or was given. */
-  readonly picture?: "given" | "answer";
 }
 
 export interface LessonPart extends Made {
@@ -80,7 +78,6 @@ function sample({ rollout, groups }: LessonInput): Made {
   return {
     made: sentence(given),
     formulas: [`G = ${counted(drawn, "rollout")} of this prompt`],
-    ...(text && { picture: "given" as const }),
   };
 }
 
@@ -96,7 +93,6 @@ function act({ rollout }: LessonInput): Made {
       actions.length === 0
         ? []
         : [`log π = Σ log p(${text ? "token" : "cell"}) = ${terms.join(" + ")}${rest} = ${fixed(sum, 2)}`],
-    ...(!text && { picture: "answer" as const }),
   };
 }
 
@@ -111,7 +107,6 @@ function partner({ rollout }: LessonInput): Made {
       pixels === null
         ? []
         : [`IoU = ${formatCount(pixels.intersection)} px ÷ ${formatCount(pixels.union)} px = ${fixed(pixels.iou, 3)}`],
-    ...(text && rollout.predictedMask !== null && { picture: "answer" as const }),
   };
 }
 

@@ -170,15 +170,12 @@ function useSettled<T>(value: T, quiet: number, longest: number): T {
 
 /** Time of the last step by phase, and the current phase; in a first step, the number of compiled programs. */
 export function PhaseBar(): ReactNode {
-  const times = useRun((run) => run.phaseTimes);
-  const phase = useRun((run) => run.phase);
-  const loop = useRun((run) => run.loop);
-  const programs = useRun((run) => run.programs);
-  const active = useRun((run) => run.state === "running" || run.state === "pausing");
-  const next = useRun((run) => (run.state === "paused" ? run.nextPhase : null));
-  const rows = useRun(({ eta }) => (eta.rows === null ? "" : ` · ${eta.rows.done}/${counted(eta.rows.total, "row")}`));
-  const left = useRun(({ eta, state }) => (state === "running" ? evaluationLeft(eta) : null));
-  const shares = phaseShares(times);
+  const { state, phaseTimes, phase, loop, programs, nextPhase, eta } = useRun();
+  const active = state === "running" || state === "pausing";
+  const next = state === "paused" ? nextPhase : null;
+  const rows = eta.rows === null ? "" : ` · ${eta.rows.done}/${counted(eta.rows.total, "row")}`;
+  const left = state === "running" ? evaluationLeft(eta) : null;
+  const shares = phaseShares(phaseTimes);
   const total = shares.reduce((sum, part) => sum + part.seconds, 0);
   return (
     <section className={`grid gap-3 align-centre ${styles.phases}`} aria-label="Time of the last step">

@@ -7,6 +7,7 @@ import { saveBlob } from "../../clients/save-blob.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import {
+  FLAGS,
   filterCount,
   filterGroups,
   filterText,
@@ -297,13 +298,6 @@ const LOOP_OPTIONS = [
   ...LOOP_IDS.map((id) => ({ value: String(id), label: `Loop ${id}` })),
 ];
 
-const FLAGS = [
-  ["zeroSpread", "No learning signal"],
-  ["truncated", "Truncated at the length limit"],
-  ["emptyMask", "Empty mask or no mask"],
-  ["unscored", "Missing or invalid score"],
-] as const;
-
 /** Text search beside a panel of further filters. */
 function FilterBar(props: {
   readonly filter: RolloutFilter;
@@ -313,6 +307,16 @@ function FilterBar(props: {
   const { filter, onChange, search } = props;
   const id = useId();
   const count = filterCount(filter) - Number(filter.text.trim() !== "");
+  const limit = (of: "least" | "most", name: string): ReactNode => (
+    <input
+      type="number"
+      aria-label={name}
+      step={0.05}
+      placeholder="any"
+      value={filter[of] ?? ""}
+      onChange={(event) => onChange({ ...filter, [of]: limitOf(event.currentTarget.value) })}
+    />
+  );
   return (
     <div className={`flex gap-2 ${styles.filters}`}>
       <TextInput
@@ -333,25 +337,11 @@ function FilterBar(props: {
         />
         <div className={`row gap-2 between ${styles.range}`}>
           <span>Reward from</span>
-          <input
-            type="number"
-            aria-label="Lowest reward"
-            step={0.05}
-            placeholder="any"
-            value={filter.least ?? ""}
-            onChange={(event) => onChange({ ...filter, least: limitOf(event.currentTarget.value) })}
-          />
+          {limit("least", "Lowest reward")}
           <span>to</span>
-          <input
-            type="number"
-            aria-label="Highest reward"
-            step={0.05}
-            placeholder="any"
-            value={filter.most ?? ""}
-            onChange={(event) => onChange({ ...filter, most: limitOf(event.currentTarget.value) })}
-          />
+          {limit("most", "Highest reward")}
         </div>
-        {FLAGS.map(([key, label]) => (
+        {(Object.entries(FLAGS) as [keyof typeof FLAGS, string][]).map(([key, label]) => (
           <div key={key} className="row gap-2 between">
             <label htmlFor={`${id}${key}`}>{label}</label>
             <Switch
