@@ -94,8 +94,9 @@ def train(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
     if team.first:
         (folder.truncate_after if asked is None else partial(asked.drop_after, folder))(run.step)
         if run.step < last:
+            # A part of the lab without a step is a fork with other settings.
             parts: list[dict[str, Any]] = folder.manifest.get("segments", [])
-            kept = [own for own in parts if own["fromStep"] < run.step]
+            kept = [own for own in parts if own["fromStep"] < run.step + (own.get("engine") == "lab")]
             segment = _segment(run, team, parts[len(kept) :])
             config = folder.manifest["config"] | {name: change["to"] for name, change in run.changed.items()}
             folder.update(state="running", segments=[*kept, segment], config=config)
@@ -195,10 +196,10 @@ def main() -> int:
     parser = arguments(__doc__)
     parser.add_argument("--until", type=int, help="stops after this step with a checkpoint")
     parser.add_argument("--steps", type=int, help="changes the run's number of steps")
-    parser.add_argument("--prompts-per-step", type=int, help="changes promptsPerStep from here on, also in the lab")
+    parser.add_argument("--prompts-per-step", type=int, help="changes promptsPerStep until the lab continues")
     parser.add_argument("--widen", action="store_true", help="raises promptsPerStep until each process has a group")
     parser.add_argument(
-        "--num-generations", "--group-size", type=int, help="changes numGenerations from here on, also in the lab"
+        "--num-generations", "--group-size", type=int, help="changes numGenerations until the lab continues"
     )
     given = parser.parse_args()
     team, stop = Team(), stopping()

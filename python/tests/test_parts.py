@@ -102,6 +102,12 @@ def test_a_wider_batch_is_recorded_with_its_part_and_stays(
     last = parts(run, 5, {"numGenerations": {"from": 6, "to": 7}})
     assert [own["fromStep"] for own in last] == [0, 2, 4]
     assert last[-1]["changed"] == {"numGenerations": {"from": 4, "to": 7}}
+    # What a fork in the lab changed is not changed here, so a return does not take it back.
+    shutil.rmtree(run.path / "checkpoints" / "step-000005")
+    fork = {"fromStep": 4, "engine": "lab", "changed": {"beta": {"from": 0.1, "to": 0.2}}}
+    again.update(segments=[*last[:2], fork])
+    kept = parts(run, 5, {})
+    assert (kept[2], kept[3]["fromStep"], kept[3].get("changed")) == (fork, 4, None)
 
 
 def test_another_base_is_asked_for(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 /**
  * A run begins in the page, continues in two processes of the Python package by its own launch file, and ends in the
- * page: these 3 + 3 + 3 steps equal nine steps in the page. PYTHON names the interpreter; without one that has the
- * packages it is skipped.
+ * page: these 3 + 3 + 3 steps equal nine steps in the page. A batch that was widened there is the page's own again
+ * after the return. PYTHON names the interpreter; without one that has the packages it is skipped.
  */
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import { unzipSync, zipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
+import { POCKET_SHARDS, presetModel } from "../../scripts/lib/node/node-rows.ts";
 import {
   CHEAP_RUN,
   type OpenPage,
@@ -74,31 +75,35 @@ describe.skipIf(needed.code !== 0)("a run from the page to two processes and bac
     return Buffer.from(zipSync(Object.fromEntries(read) as Record<string, Uint8Array>, { level: 0 }));
   }
 
-  it("equals nine steps in the page", async () => {
+  /** The newest run goes on in two processes up to a step, back and on in the page to its last step. @returns its folder */
+  async function thereAndBack(flags: readonly string[], there: number, steps: number): Promise<string> {
     const { page } = lab;
-    await start();
     const run = await saved("For many GPUs (Python)");
     const calm = { OMP_NUM_THREADS: "1", TOKENIZERS_PARALLELISM: "false" };
-    const folders = {
-      MODEL: join(root, "public", "pocket", "model"),
-      SHARDS: join(root, "public", "pocket", "shards"),
-    };
-    const done = await launched(run, "8gpu.sh", ["--steps", "6"], { ...folders, ...calm, GPUS: "2" });
+    const folders = { MODEL: presetModel("demo"), SHARDS: POCKET_SHARDS };
+    const words = [...flags, "--steps", `${there}`];
+    const done = await launched(run, "8gpu.sh", words, { ...folders, ...calm, GPUS: "2" });
     expect(done.code, done.err).toBe(0);
 
     const buffer = await packed(run);
     await show(page, { screen: "data" });
     await page.getByTestId("pick-shard-files").setInputFiles({ name: "back.zip", mimeType: "application/zip", buffer });
     await page.locator("main[data-screen=runs]").waitFor();
-    await expect.poll(() => page.getByTestId("runs-table").textContent()).toMatch(/6 \/ 6/);
-    await page.getByRole("button", { name: "Extend…" }).click();
+    await expect.poll(() => page.getByTestId("runs-table").textContent()).toContain(`${there} / ${there}`);
+    await page.getByRole("button", { name: "Extend…" }).first().click();
     const dialog = page.getByRole("dialog", { name: "Extend run" });
-    await dialog.getByLabel("Total steps").fill("9");
+    await dialog.getByLabel("Total steps").fill(`${steps}`);
     const from = events.length;
     await dialog.getByRole("button", { name: "Extend", exact: true }).click();
     await finished(from);
     await show(page, { screen: "runs" });
-    const back = await recordsOf(await saved());
+    return await saved();
+  }
+
+  it("equals nine steps in the page", async () => {
+    const { page } = lab;
+    await start();
+    const back = await recordsOf(await thereAndBack([], 6, 9));
     expect(back.manifest.segments).toMatchObject([
       { fromStep: 3, engine: "sa2va_lab", world: 2 },
       { fromStep: 6, engine: "lab" },
@@ -115,6 +120,33 @@ describe.skipIf(needed.code !== 0)("a run from the page to two processes and bac
     await start();
     expectSameRun(back, await recordsOf(await saved()), 4);
     expect(await problems(page)).toEqual([]);
+    expect(lab.consoleErrors).toEqual([]);
+  });
+
+  it("has its own batch again after a wider one", async () => {
+    const { page } = lab;
+    const run = await thereAndBack(["--prompts-per-step", "4"], 10, 11);
+    const { manifest, rollouts, metrics } = await recordsOf(run);
+    expect(manifest.config).toMatchObject({ promptsPerStep: 2, steps: 11 });
+    expect(manifest.segments).toMatchObject([
+      { fromStep: 9, engine: "sa2va_lab", world: 2, changed: { promptsPerStep: { from: 2, to: 4 } } },
+      { fromStep: 10, engine: "lab", changed: { promptsPerStep: { from: 4, to: 2 } } },
+    ]);
+    // One table without a gap, which says what computed each step; the epoch counts each step's own batch.
+    const groups = rollouts.map((own) => own.filter(({ loop }) => loop === 1).length);
+    expect(groups).toEqual([...Array(9).fill(2), 4, 2]);
+    const { trainRows } = manifest.data as { readonly trainRows: number };
+    expect(metrics.map(({ epoch }) => Math.round((epoch as number) * trainRows))).toEqual(
+      groups.map((_, at) => groups.slice(0, at + 1).reduce((sum, count) => sum + count, 0)),
+    );
+    const table = (await readFile(join(run, "metrics.csv"), "utf8")).trim().split("\n");
+    const by = table
+      .filter((line) => !line.startsWith("0,"))
+      .map((line) => /sa2va_lab, 2 processes|[^,]*$/.exec(line)?.[0]);
+    expect(by).toEqual(["computed_by", ...Array(9).fill("lab"), "sa2va_lab, 2 processes", "lab"]);
+    await page.getByTestId("run-details").first().click();
+    const parts = await page.getByTestId("run-parts").textContent();
+    expect(parts).toMatch(/Steps 1–9 lab.*Step 10 sa2va_lab, 2 processes.* 2 → 4.*Step 11 lab.* 4 → 2/);
     expect(lab.consoleErrors).toEqual([]);
   });
 });

@@ -275,11 +275,12 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     const changed = { promptsPerStep: { from: 1, to: PROCESSES / 2 } };
     expect(manifest.segments).toMatchObject([
       { fromStep: 2, engine: "sa2va_lab", world: PROCESSES, changed },
-      { fromStep: 4, engine: "lab" },
+      { fromStep: 4, engine: "lab", changed: { promptsPerStep: { from: PROCESSES / 2, to: 1 } } },
     ]);
+    expect(manifest.config).toMatchObject({ promptsPerStep: 1, steps: 6 });
     // One table, whose rows go on where they were: as many groups as the batch of each step has.
     expect(metrics.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6]);
-    const counts = [2, 2, PROCESSES, PROCESSES, PROCESSES, PROCESSES];
+    const counts = [2, 2, PROCESSES, PROCESSES, 2, 2];
     const { list } = await openNodeRows([shards()]);
     const { config } = manifest as unknown as { readonly config: LabConfig };
     const order = runOrder(list, runRows(list, config), { config }, []);

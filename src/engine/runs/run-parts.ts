@@ -16,6 +16,12 @@ export function settingsOf({ config, segments = [] }: Parted, step: number): Lab
   return before.length === 0 ? config : requireConfig(Object.fromEntries(before), config, "run.json");
 }
 
+/** The settings that the lab continues with: those of its own last part, whatever other programs changed after it. */
+export function ownSettings({ config, segments = [] }: Parted): LabConfig {
+  const last = segments.findLastIndex(({ engine }) => engine === LAB);
+  return settingsOf({ config, segments: segments.slice(last + 1) }, 0);
+}
+
 /** Steps in a row that one program computed. */
 export interface RunPart {
   readonly first: number;

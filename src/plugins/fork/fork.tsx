@@ -12,6 +12,7 @@ import { presetConfig } from "../../engine/config/presets.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../engine/config/table.ts";
 import { toLabError } from "../../engine/errors.ts";
 import { FIXED, forkConfig } from "../../engine/runs/library/fork.ts";
+import { ownSettings } from "../../engine/runs/run-parts.ts";
 
 const KINDS = { fork: "As a new run", restore: "In this run" } as const;
 
@@ -37,7 +38,8 @@ export default function Fork({ run, readOnly, onCancel, onWork }: Answered): Rea
   const { manifest, checkpoints, steps: done, best } = run;
   const id = useId();
   const { config: page, preset } = useSession();
-  const { changes, fixed } = forkableChanges(manifest.config, page);
+  const own = ownSettings(manifest);
+  const { changes, fixed } = forkableChanges(own, page);
   const [step, setStep] = useState(checkpoints.at(-1) ?? 0);
   const [kind, setKind] = useState<keyof typeof KINDS>("fork");
   // Settings that the user changed are checked at first; those that only the preset changes are offered.
@@ -55,8 +57,7 @@ export default function Fork({ run, readOnly, onCancel, onWork }: Answered): Rea
     ),
     ...("steps" in parsed && parsed.steps !== steps ? { steps: parsed.steps } : {}),
   };
-  const problem =
-    kind === "restore" ? null : "problem" in parsed ? parsed.problem : whyNot(manifest.config, given, step);
+  const problem = kind === "restore" ? null : "problem" in parsed ? parsed.problem : whyNot(own, given, step);
   const later = done - step;
   const restored =
     later === 0
@@ -96,7 +97,7 @@ export default function Fork({ run, readOnly, onCancel, onWork }: Answered): Rea
               {changes.map((key) => (
                 <Change
                   key={key}
-                  change={settingChange(key, manifest.config, page)}
+                  change={settingChange(key, own, page)}
                   on={taken.includes(key)}
                   onChange={(on) => setTaken(on ? [...taken, key] : taken.filter((other) => other !== key))}
                 />

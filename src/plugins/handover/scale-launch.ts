@@ -66,7 +66,7 @@ The folder above is the run as the lab stores it. \`pip install ./python\` in th
 - A step samples ${groups} groups of ${config.numGenerations} rollouts per loop. \`GPUS=2\` before a command starts two processes on each
   machine. With more processes than groups, 8gpu.sh and 2x8gpu.sh raise promptsPerStep (now ${config.promptsPerStep}) until each has
   one (\`--widen\`); \`--prompts-per-step N\` sets it. A larger batch draws other rows and is another experiment: run.json records it under
-  \`segments\`, and the lab continues with it.
+  \`segments\`. Back in the lab, the run has its own batch again; fork it there to keep the larger one.
 - The run has ${config.steps} steps. \`--steps N\` after a command changes their number; other options of
   \`python -m sa2va_lab.train --help\` go there as well.
 - Memory per card, computed, not measured: ${gib(frozen)} GiB for the frozen model in bf16, ${gib(trained)} GiB for trained tensors,

@@ -10,6 +10,7 @@ import { partOf, prepareFork, prepareStored } from "../../../src/engine/rl/run/s
 import { dropLaterSteps, runSpending } from "../../../src/engine/rl/run/start/stored-state.ts";
 import { type CheckpointState, writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
+import { type RunManifest, VERSION } from "../../../src/engine/runs/manifest.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { state } from "../runs/sample-checkpoint.ts";
@@ -53,25 +54,29 @@ async function stored() {
   return { store, told, lab };
 }
 
-it("names itself for its steps behind those of another program", () => {
+it("names itself for its steps behind those of another program, with its own batch", () => {
   const [other, lab] = [
     { fromStep: 3, engine: "sa2va_lab", world: 2 },
     { fromStep: 6, engine: "lab" },
   ];
-  expect(partOf({}, 6)).toEqual({});
-  expect(partOf({ segments: [other] }, 6)).toMatchObject({ segments: [other, lab] });
-  expect(partOf({ segments: [other, lab] }, 8)).toEqual({});
+  const part = (done: number, segments?: RunManifest["segments"], promptsPerStep = 2) =>
+    partOf({ config: { ...config, promptsPerStep }, ...(segments && { segments }) }, done);
+  expect(part(6)).toEqual({});
+  expect(part(6, [other])).toMatchObject({ segments: [other, lab] });
+  expect(part(8, [other, lab])).toEqual({});
   // A part whose steps are dropped leaves the list.
-  expect(partOf({ segments: [other, lab, { ...other, fromStep: 8 }] }, 8)).toEqual({ segments: [other, lab] });
-  // Its changes are those of the part that goes on, so that earlier steps keep their settings.
+  expect(part(8, [other, lab, { ...other, fromStep: 8 }])).toEqual({ segments: [other, lab] });
+  // What another program changed is as before; what the lab changed stays with the part that goes on.
   const wide = (from: number, to: number) => ({ promptsPerStep: { from, to } });
-  const segments = [
-    other,
+  const widened = { ...other, changed: wide(2, 8) };
+  expect(part(6, [widened], 8)).toMatchObject({ segments: [widened, { ...lab, changed: wide(8, 2) }] });
+  expect(part(3, [widened], 8)).toEqual({ segments: [{ fromStep: 3, engine: "lab", version: VERSION }] });
+  const later = [
     { ...lab, fromStep: 8, changed: wide(2, 4) },
-    { ...other, fromStep: 9, changed: wide(4, 8) },
+    { ...widened, fromStep: 9, changed: wide(4, 8) },
   ];
-  expect(partOf({ segments }, 8)).toMatchObject({
-    segments: [other, { fromStep: 8, engine: "lab", changed: wide(2, 8) }],
+  expect(part(8, [other, ...later], 8)).toMatchObject({
+    segments: [other, { fromStep: 8, engine: "lab", changed: wide(2, 4) }],
   });
 });
 

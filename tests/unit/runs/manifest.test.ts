@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { parseManifest } from "../../../src/engine/runs/manifest.ts";
-import { runParts, settingsOf } from "../../../src/engine/runs/run-parts.ts";
+import { ownSettings, runParts, settingsOf } from "../../../src/engine/runs/run-parts.ts";
 import { testWith } from "../../support/plugins.ts";
 
 const MANIFEST = {
@@ -73,6 +73,16 @@ describe("a stored manifest", () => {
       [8, 6],
     ]);
     expect(settingsOf({ config }, 1)).toBe(config);
+    // The lab continues with the settings of its own last part.
+    expect(ownSettings({ config, segments })).toMatchObject({
+      promptsPerStep: 2,
+      numGenerations: 4,
+      steps: config.steps,
+    });
+    expect(ownSettings({ config, segments: [...segments, { fromStep: 6, engine: "lab" }] })).toBe(config);
+    const taken = [segments[0], { fromStep: 4, engine: "lab" }, segments[1]] as typeof segments;
+    expect(ownSettings({ config, segments: taken })).toMatchObject({ promptsPerStep: 4, numGenerations: 4 });
+    expect(ownSettings({ config })).toBe(config);
   });
 
   it("says which program computed which steps", () => {

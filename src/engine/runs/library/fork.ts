@@ -9,6 +9,7 @@ import { type EvalReport, REWARD_METRICS, readEvaluations, writeEvaluations } fr
 import { LAB, type RunManifest, VERSION } from "../manifest.ts";
 import { writeNotes } from "../notes.ts";
 import { createRun, openRun, type RunFolder } from "../run-folder.ts";
+import { ownSettings, settingsOf } from "../run-parts.ts";
 import { stepFromName, stepName } from "../step-name.ts";
 
 export interface Fork {
@@ -69,14 +70,16 @@ export async function forkRun(store: RunStore, parent: string, fork: Fork, to: R
   const { step, id, title, created } = fork;
   const manifest = (await openRun(store, parent)).manifest();
   const { lengths: _lengths, judgeDropped: _spent, ...kept } = manifest;
-  const config = forkConfig(manifest.config, fork.changes, step);
+  const config = forkConfig(ownSettings(manifest), fork.changes, step);
   await checkFiles(store, parent, step);
-  const changed = Object.keys(configDifference(config, manifest.config)) as SettingKey[];
-  const change = Object.fromEntries(changed.map((key) => [key, { from: manifest.config[key], to: config[key] }]));
+  const earlier = settingsOf(manifest, step);
+  const changed = Object.keys(configDifference(config, earlier)) as SettingKey[];
+  const change = Object.fromEntries(changed.map((key) => [key, { from: earlier[key], to: config[key] }]));
   const part = { fromStep: step, engine: LAB, version: VERSION, changed: change };
+  const parts = manifest.segments?.filter(({ fromStep }) => fromStep < step);
   const own: RunManifest = {
     ...{ ...kept, id, title, created, config, state: "paused", forkedFrom: { run: parent, step } },
-    ...(changed.length > 0 ? { segments: [...(kept.segments ?? []), part] } : {}),
+    ...(changed.length > 0 || parts !== undefined ? { segments: [...(parts ?? []), part] } : {}),
   };
   const run = await createRun(to, own);
   try {

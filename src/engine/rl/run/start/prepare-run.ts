@@ -1,7 +1,7 @@
 /** Prepares a new or stored run for the trainer: folder, lock, rows and state. */
 
 import { activeLoops } from "../../../config/derived.ts";
-import { requireConfig, SETTING_KEYS } from "../../../config/parse.ts";
+import { configDifference, requireConfig, SETTING_KEYS } from "../../../config/parse.ts";
 import type { LabConfig, SettingKey } from "../../../config/table.ts";
 import { requireSources } from "../../../data/sources.ts";
 import { badInput, LabError, quote } from "../../../errors.ts";
@@ -14,7 +14,7 @@ import { readEvaluations, type StoredEvaluation, writeEvaluations } from "../../
 import { type Fork, forkRun } from "../../../runs/library/fork.ts";
 import { LAB, type RunManifest, VERSION } from "../../../runs/manifest.ts";
 import { createRun, failedRun, openRun } from "../../../runs/run-folder.ts";
-import { settingsOf } from "../../../runs/run-parts.ts";
+import { ownSettings, settingsOf } from "../../../runs/run-parts.ts";
 import { type RowList, type RunRows, runRows } from "../../../runs/run-rows.ts";
 import type { RunStore } from "../../../storage/store.ts";
 import { keepTable, keptTable, type TuningTable } from "../../../tuning/table.ts";
@@ -220,19 +220,20 @@ function lengthOf(
 
 /**
  * Fields of run.json for the lab's steps after `done`, if another program computed steps before or settings changed;
- * empty otherwise. Changes by parts that left no step are those of the new part.
+ * empty otherwise. Settings that other programs changed are the lab's own again, and what differs from those of step
+ * `done` is changed by the new part.
  */
 export function partOf(
-  { segments = [] }: Pick<RunManifest, "segments">,
+  manifest: Pick<RunManifest, "config" | "segments">,
   done: number,
 ): Pick<Partial<RunManifest>, "segments"> {
+  const { segments = [] } = manifest;
   const before = segments.filter(({ fromStep }) => fromStep < done);
   if (segments.length === 0) return {};
-  const changed: Record<string, { readonly from: unknown; readonly to: unknown }> = {};
-  for (const [name, own] of segments.slice(before.length).flatMap((part) => Object.entries(part.changed ?? {}))) {
-    changed[name] = { ...own, from: (changed[name] ?? own).from };
-  }
-  const some = Object.keys(changed).length > 0;
+  const [own, earlier] = [ownSettings(manifest), settingsOf(manifest, done)];
+  const names = Object.keys(configDifference(own, earlier)) as SettingKey[];
+  const changed = Object.fromEntries(names.map((name) => [name, { from: earlier[name], to: own[name] }]));
+  const some = names.length > 0;
   if (before.at(-1)?.engine === LAB && !some) return before.length === segments.length ? {} : { segments: before };
   return { segments: [...before, { fromStep: done, engine: LAB, version: VERSION, ...(some ? { changed } : {}) }] };
 }
@@ -253,7 +254,8 @@ export async function prepareStored(
   const { store, scorer, emit, model, hash } = lab;
   const folder = await openRun(store, id);
   const manifest = folder.manifest();
-  const config = steps === undefined ? manifest.config : requireConfig({ steps }, manifest.config, "Length of the run");
+  const own = ownSettings(manifest);
+  const config = steps === undefined ? own : requireConfig({ steps }, own, "Length of the run");
   await sealReward(config);
   checkStorage(manifest.title, config, model.storage);
   const rows = await rowsOfSameRun(manifest, hash, list);
@@ -276,7 +278,7 @@ export async function prepareStored(
     try {
       await dropLaterSteps(folder, step);
       await judge.store();
-      await folder.update({ state: "running", ...length, ...part });
+      await folder.update({ state: "running", ...(own === manifest.config ? {} : { config }), ...length, ...part });
       if (passedOver !== null) {
         await raiseAlarm(folder, emit, { id: "checkpoint-damaged", step, severity: "warning", message: passedOver });
       }
