@@ -280,14 +280,14 @@ class Sa2va(nn.Module):
     @torch.no_grad()
     def look(self, picture: Prepared, height: int, width: int) -> Features:
         """Runs both frozen towers on a prepared picture of this size."""
-        vision, encoder = self.see(picture[0]), self.sam2.image_encoder
-        whole = picture[1].to(encoder.trunk.pos_embed, non_blocking=True)
+        vision = self.see(picture[0])
+        whole = picture[1].to(self.sam2.image_encoder.trunk.pos_embed, non_blocking=True)
         before = torch.backends.cuda.matmul.allow_tf32
         # Of a CUDA device only. A base in half precision rounds more than this does.
         half = self.language_model.get_input_embeddings().weight.dtype
         torch.backends.cuda.matmul.allow_tf32 = half == torch.bfloat16
         try:
-            levels = encoder(whole)
+            levels = self.sam2.encode(whole)
         finally:
             torch.backends.cuda.matmul.allow_tf32 = before
         return Features(vision, levels, self.family.grid(height, width), self.family.tokens(vision))

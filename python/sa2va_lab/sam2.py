@@ -128,12 +128,16 @@ class Sam2Model(nn.Module):
             del layer.mlp.layers[:]
         self.no_mem_embed = nn.Parameter(torch.zeros(1, 1, c["hidden_dim"]))
 
+    def encode(self, pixels: Tensor) -> Levels:
+        """[1, 3, s, s] to the feature levels of a picture without memory, as the lab stores them."""
+        fine, middle, coarse = self.image_encoder(pixels)
+        return [fine, middle, coarse + self.no_mem_embed.reshape(1, -1, 1, 1)]
+
     def decode(self, levels: Levels, sparse: Tensor) -> Decoded:
         """Candidate masks of prompt tokens [n, T, C] about one picture."""
         d, p = self.sam_mask_decoder, self.sam_prompt_encoder
         fine = [d.conv_s0(levels[0]), d.conv_s1(levels[1])]
-        features, dense = (x.reshape(1, -1, 1, 1) for x in (self.no_mem_embed, p.no_mask_embed.weight))
-        features = levels[2] + features
+        features, dense = levels[2], p.no_mask_embed.weight.reshape(1, -1, 1, 1)
         side = features.shape[-1]
         position = p.pe_layer(cell_centres(side).to(features.device)).T.reshape(1, -1, side, side)
         masks, iou, *_ = d(features, position.to(features), sparse[None], dense, True, fine)

@@ -6,10 +6,13 @@ update must be close. A row whose picture decodes to other pixels is named. Use 
 continues there.
 """
 
+import hashlib
 import json
 import math
 import re
+import struct
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -236,13 +239,44 @@ def _compare_metrics(run: OpenRun, outcome: Outcome, step: int) -> dict[str, flo
     return {"metrics": max(gaps), "metrics_differ": len(alone) if stored else 0}
 
 
-def replay(run: OpenRun, step: int, team: Team) -> tuple[dict[str, Any], Outcome]:
+def _take_features(run: OpenRun, folder: Path, rows: set[str]) -> dict[str, float]:
+    """
+    Uses the lab's features of rows from its cache, since two computations of a value near the middle of two numbers in
+    half precision are rounded apart. Returns how far those computed here are from them, and how many values differ.
+    """
+    context, report = run.context, {"features": 0.0, "features_rounded": 0}
+    files = {path.stem: path for path in folder.rglob("*.bin")}
+    known = context.data.known(context.contract.streams).ids
+    for row in (context.data.row(at) for at, name in enumerate(known) if name in rows):
+        height, width = row.mask.shape
+        picture = hashlib.sha256(struct.pack(">II", width, height) + row.rgb.tobytes()).hexdigest()
+        if picture not in files:
+            raise LabError(f"{folder} has no features of row {row.id}; nothing was compared")
+        header, _, body = files[picture].read_bytes().partition(b"\n")
+        about, at, taken = json.loads(header), 0, []
+        dtype = np.dtype(np.float16 if about["half"] else np.float32)
+        context.look(row)
+        own = context.features[row.image_id]
+        for name, here in zip(("vision", "f16", "f8", "f4"), (own.vision, *reversed(own.levels)), strict=True):
+            there = np.frombuffer(body, dtype, here.numel(), at).astype(float) * about["units"][name]
+            at += here.numel() * dtype.itemsize
+            value = torch.from_numpy(there.reshape(about["shapes"][name])).to(here)
+            value = value if value.dim() == 3 else value.permute(0, 3, 1, 2)
+            report["features"] = max(report["features"], float((here - value).norm() / value.norm()))
+            report["features_rounded"] += int((here != value).sum())
+            taken.append(value)
+        context.features[row.image_id] = replace(own, vision=taken[0], levels=taken[:0:-1])
+    return report
+
+
+def replay(run: OpenRun, step: int, team: Team, features: Path | None = None) -> tuple[dict[str, Any], Outcome]:
     """
     Runs the step after the run's own and compares it.
 
     If a logit of a mask is within rounding of 0, or a token's draw within rounding of a border, the record decides. In
     a step of two updates the second gradient is computed at the lab's weights at that time, so that Adam's
-    amplification of the first one's rounding does not count as an error of the gradient.
+    amplification of the first one's rounding does not count as an error of the gradient. `features` is the lab's cache
+    of features, which are then used instead of those computed here.
     """
     context, model = run.context, run.context.model
     start = {"policy": copies(model.trained), "ema": copies(context.state.ema), "first": copies(context.state.first)}
@@ -260,11 +294,12 @@ def replay(run: OpenRun, step: int, team: Team) -> tuple[dict[str, Any], Outcome
     stored = stored_rows(path) if sampled and path.exists() else {}
     if sampled and not stored and team.first:
         print(f"The run kept no rollouts of step {step}: only metrics and weights are compared", file=sys.stderr)
+    compared = {} if features is None else _take_features(run, features, {row["row_id"] for row in stored.values()})
     record = context.actor = Recorded(context.actor, list(stored.values()))
     count, context.between = context.state.optimiser_steps, put
     outcome = step_of(run, team)
     rows = {row["id"]: row for group in outcome.groups for row in rollout_rows(step, group)}
-    report = compare_rollouts(stored, rows) if stored else {}
+    report = (compare_rollouts(stored, rows) if stored else {}) | compared
     report["pixels_differ"] = len(other := other_pixels(stored, rows) if stored else {})
     for name, hashes in other.items() if team.first else ():
         print(
@@ -286,12 +321,13 @@ def main() -> int:
     parser = arguments(__doc__)
     parser.add_argument("--step", type=int, required=True, help="a stored step whose predecessor has a checkpoint")
     parser.add_argument("--save", type=Path, help="writes the summed gradient there")
+    parser.add_argument("--features", type=Path, help="uses the lab's features in the cache of its tool `train`")
     parser.set_defaults(dtype="f32")
     given = parser.parse_args()
     team = Team()
     try:
         run = open_run(given, team, given.step - 1)
-        report, outcome = replay(run, given.step, team)
+        report, outcome = replay(run, given.step, team, given.features)
     except LabError as wrong:
         print(wrong, file=sys.stderr)
         return 2

@@ -116,6 +116,8 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     if (report.terms !== undefined) expect(report.terms).toBe(0);
     expect(report.metrics).toBeLessThan(1e-4);
     expect(report.gradient).toBeLessThan(gradient);
+    // Values that two computations round apart; a sum that is rounded at another place would give 2e-4.
+    expect(report.features ?? 0).toBeLessThan(5e-5);
     expect(report.policy_norm).toBeLessThan(gradient);
     expect(report.ema_norm).toBeLessThan(gradient);
     // The optimiser's result from the lab's own moments and weights, at most twice per step: rounding.
@@ -164,6 +166,11 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     expect(JSON.parse(done.out)).toMatchObject({ pixels_differ: 1, actions_differ: 0 });
     const hashes = `the pixels ${first.pixels} here and had 00c0ffee in the record`;
     expect(done.err).toContain(`Row ${first.rowId} has ${hashes}`);
+  });
+  it("repeats a step on the lab's features in half precision", async () => {
+    const cache = join(scratch, "cache");
+    const settings = { featureStorage: "f16", featureDisk: 1, fieldGrid: 4 };
+    await expectStep("halves", settings, { words: ["--cache", cache], own: ["--features", cache] });
   });
   it("repeats a step, supervised", async () =>
     await expectStep("supervised", { mode: "sft", weightDecay: 1, maskRateFactor: 1 }));
