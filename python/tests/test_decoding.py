@@ -201,7 +201,10 @@ def test_a_token_of_the_1b_model_keeps_little_when_layers_are_recomputed() -> No
     said = [[1] * tokens] * rollouts
     size, (logps, _) = kept_bytes(model, lambda: actor.text_scores(asked, said, tokens, 1.0, tokens))
     assert logps.shape == (rollouts, tokens)
-    assert 1e4 < size / (len(whole) + rollouts * tokens) < 0.3e6
+    # Little more than the inputs of the layers.
+    kept, inputs = size / (len(whole) + rollouts * tokens), 24 * 896 * 2
+    print(f"a token keeps {kept / 1e6:.4f} MB, of which {inputs / 1e6:.4f} MB are the layers' inputs")
+    assert inputs < kept < 1.02 * inputs
 
 
 def test_adapters_compute_in_the_precision_of_a_base_in_half_and_train_in_single() -> None:
