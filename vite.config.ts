@@ -1,13 +1,12 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 import { contentPolicy, pageHeaders } from "./scripts/lib/build/content-policy.ts";
-import { CORE_ONLY } from "./scripts/lib/build/core-only.ts";
 import { NO_PLUGINS } from "./scripts/lib/build/no-plugins.ts";
 import { thirdPartyNotices } from "./scripts/lib/build/third-party-notices.ts";
 
 const notices = thirdPartyNotices();
 
-export default defineConfig(({ command, mode }) => ({
+export default defineConfig(({ mode }) => ({
   base: "./",
   plugins: [
     mode === "core" && NO_PLUGINS,
@@ -26,13 +25,9 @@ export default defineConfig(({ command, mode }) => ({
       ],
     },
   ],
-  resolve: {
-    // Otherwise the development server bundles each entry of a package separately and loads two cores.
-    alias: command === "build" ? [CORE_ONLY] : [],
-  },
   worker: { format: "es", plugins: () => [mode === "core" && NO_PLUGINS, notices.worker] },
-  // Loaded on demand; without this its first use in development reloads the page.
-  optimizeDeps: { include: ["recharts"] },
+  // Loaded on demand: without this the first use in development reloads the page, with another core of TensorFlow.js.
+  optimizeDeps: { include: ["recharts", "@tensorflow/tfjs-backend-webgpu"] },
   build: { target: "es2023", chunkSizeWarningLimit: 2500, sourcemap: false },
   server: { headers: pageHeaders(true) },
   preview: { headers: pageHeaders(false) },

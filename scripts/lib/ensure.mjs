@@ -17,17 +17,19 @@ export function ensurePackages(folder = root) {
   }
   const stamp = join(folder, "node_modules", ".package-lock.json");
   const wanted = JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8")).packages;
-  if (existsSync(stamp)) {
-    const have = JSON.parse(readFileSync(stamp, "utf8")).packages;
-    const missing = Object.entries(wanted).some(
-      ([path, entry]) => path !== "" && !entry.optional && !entry.peer && have[path]?.version !== entry.version,
-    );
-    if (!missing) return;
+  const have = existsSync(stamp) ? JSON.parse(readFileSync(stamp, "utf8")).packages : {};
+  const missing = Object.entries(wanted).some(
+    ([path, entry]) => path !== "" && !entry.optional && !entry.peer && have[path]?.version !== entry.version,
+  );
+  if (missing) {
+    process.stderr.write("Installing packages…\n");
+    const npm = process.platform === "win32" ? "npm.cmd" : "npm";
+    if (!run(npm, ["ci", "--no-audit", "--no-fund"], folder)) process.exit(1);
   }
-  process.stderr.write("Installing packages…\n");
-  if (!run(process.platform === "win32" ? "npm.cmd" : "npm", ["ci", "--no-audit", "--no-fund"], folder)) {
-    process.exit(1);
-  }
+  // The installation has made it, unless npm ran no scripts.
+  const bundled = join(root, ".cache", "tensorflow", "core.mjs");
+  const bundle = join(root, "scripts", "lib", "build", "bundle-tensorflow.mjs");
+  if (folder === root && !existsSync(bundled) && !run(process.execPath, [bundle])) process.exit(1);
 }
 
 const CANDIDATES = [

@@ -59,11 +59,10 @@ it(`starts with at most ${MOST_BYTES / 1000} kB of scripts, compressed, the firs
   expect(closure(data, statics).filter((name) => video.includes(name))).toEqual([]);
 });
 
-it.each([
-  ["React's development build", "react_stack_bottom_frame", "react-dom/cjs/react-dom-client.development.js"],
-  ["the layers of TensorFlow.js", "LayersModel", "@tensorflow/tfjs-layers/dist/tf-layers.node.js"],
-])("leaves out %s", (_what, word, file) => {
-  expect(readFileSync(join(root, "node_modules", file), "utf8")).toContain(word);
+it("leaves out React's development build", () => {
+  const word = "react_stack_bottom_frame";
+  const development = join(root, "node_modules", "react-dom/cjs/react-dom-client.development.js");
+  expect(readFileSync(development, "utf8")).toContain(word);
   expect([...scripts].filter(([, code]) => code.includes(word)).map(([name]) => name)).toEqual([]);
 });
 

@@ -4,7 +4,6 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { CORE_ONLY } from "../../scripts/lib/build/core-only.ts";
 import { NO_PLUGINS } from "../../scripts/lib/build/no-plugins.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { lockRun } from "../../scripts/lib/node/run-lock.ts";
@@ -115,7 +114,6 @@ async function bundle(made: string, core: boolean): Promise<void> {
     root,
     logLevel: "error",
     plugins: core ? [NO_PLUGINS, places] : [places],
-    resolve: { alias: [CORE_ONLY] },
     ssr: { noExternal: true, external: KEPT },
     build: {
       ssr: true,

@@ -181,7 +181,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   const lost = Promise.race([reportedLoss, disconnected]);
 
   // The backend module registers itself on import when navigator.gpu exists, so the import is here.
-  const { WebGPUBackend } = await import("@tensorflow/tfjs-backend-webgpu");
+  const { WebGPUBackend } = await import("#tensorflow/webgpu");
   if (tf.findBackendFactory("webgpu") !== null) tf.removeBackend("webgpu");
   type AdapterInfo = ConstructorParameters<typeof WebGPUBackend>[1];
   tf.registerBackend("webgpu", () => new WebGPUBackend(device, adapter.info as unknown as AdapterInfo), 3);

@@ -1,8 +1,4 @@
-/**
- * Bundles use this file as "@tensorflow/tfjs": the core with its gradients. Layers, converters and unused backends
- * would double each worker's script. Unbundled code in Node uses the whole package, because it cannot load the
- * gradients alone.
- */
+/** TensorFlow.js as the lab uses it: the core with its gradients, without layers, converters and other backends. */
 import "@tensorflow/tfjs-core/dist/register_all_gradients";
 import "@tensorflow/tfjs-core/dist/public/chained_ops/register_all_chained_ops";
 
