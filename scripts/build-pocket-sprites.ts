@@ -9,12 +9,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { Resvg } from "@resvg/resvg-js";
 import { badInput } from "../src/engine/errors.ts";
 import { ALL_KINDS } from "../tools/pocket/world/kinds.ts";
 import { COLUMNS, SPRITE_SIDE, SPRITES_PATH } from "../tools/pocket/world/sprites.ts";
 import { runTool } from "./lib/arguments.ts";
-import { root } from "./lib/ensure.mjs";
+import { ensurePackages, root } from "./lib/ensure.mjs";
 
 interface IconSet {
   readonly width: number;
@@ -22,8 +21,13 @@ interface IconSet {
   readonly icons: Readonly<Record<string, { readonly body: string } | undefined>>;
 }
 
+type Renderer = new (svg: string) => { render(): { asPng(): Uint8Array } };
+
 await runTool(async () => {
-  const path = createRequire(import.meta.url).resolve("@iconify-json/fluent-emoji-flat/icons.json");
+  ensurePackages(join(root, "bench"));
+  const packages = createRequire(join(root, "bench", "package.json"));
+  const { Resvg } = packages("@resvg/resvg-js") as { readonly Resvg: Renderer };
+  const path = packages.resolve("@iconify-json/fluent-emoji-flat/icons.json");
   const set = JSON.parse(readFileSync(path, "utf8")) as IconSet;
   const scale = SPRITE_SIDE / set.width;
   const drawings = ALL_KINDS.map(({ icon }, at) => {
