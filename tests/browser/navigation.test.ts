@@ -388,6 +388,7 @@ describe("without WebGPU the page", () => {
     await page.evaluate(`location.hash = "#screen=system"`);
     const system = page.getByTestId("system");
     await system.getByText("chrome://gpu").waitFor();
+    await system.getByText("Storage used").waitFor();
     let text = await system.textContent();
     await page.getByRole("tab", { name: "Memory" }).click();
     await system.getByText(/No memory is used/).waitFor();

@@ -13,3 +13,14 @@ export function saveBlob(blob: Blob, fileName: string): void {
   // By then the download has its own copy of the bytes.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
+
+type PickDirectory = (options: { readonly mode: "read" | "readwrite" }) => Promise<FileSystemDirectoryHandle>;
+
+/** Asks the user for a folder on disk. @returns null when none was selected, undefined in a browser that cannot ask */
+export function pickFolder(mode: "read" | "readwrite"): Promise<FileSystemDirectoryHandle | null> | undefined {
+  const { showDirectoryPicker } = window as Window & { readonly showDirectoryPicker?: PickDirectory };
+  return showDirectoryPicker?.call(window, { mode }).catch((thrown: unknown) => {
+    if (thrown instanceof DOMException && thrown.name === "AbortError") return null;
+    throw thrown;
+  });
+}

@@ -3,6 +3,7 @@ import type { RunState } from "../../../engine/rl/run/events.ts";
 import { navigate } from "../../stores/route.ts";
 import { isActive, noteEvaluationAsked, noteSaveAsked, useRun } from "../../stores/run/run.ts";
 import { lab, report } from "../lab.ts";
+import { startBlocker, useBlocker } from "./blockers.ts";
 import { resumeNeeds, stoppedRun } from "./resume.ts";
 import { resumeRun, startRun } from "./start-run.ts";
 
@@ -49,6 +50,13 @@ export function act(action: RunAction, stays = false): void {
   if (action === "phase") navigate({ explain: true });
   if (action === "step" || action === "play") navigate({ explain: false });
   report(lab().trainer.control(action));
+}
+
+/** Why no run can start now, as it changes; null when one can. */
+export function useStartBlocker(): string | null {
+  const busy = useRun(({ state }) => actionBlocker("start", state));
+  const missing = useBlocker(startBlocker);
+  return busy ?? missing;
 }
 
 /** Starts, resumes, pauses or continues, depending on the state. */

@@ -203,18 +203,26 @@ function drawFlags(plot: uPlot, steps: readonly number[], colour: string): void 
     const x = pixelOf(plot, step);
     if (x === null) continue;
     drawLine(plot, [x, top], [x, top + height], colour);
-    const { ctx } = plot;
-    ctx.beginPath();
-    ctx.moveTo(x, top);
-    ctx.lineTo(x + 1.5 * size, top + size / 2);
-    ctx.lineTo(x, top + size);
-    ctx.closePath();
-    ctx.fillStyle = colour;
-    ctx.fill();
+    fillShape(
+      plot,
+      [
+        [x, top],
+        [x + 1.5 * size, top + size / 2],
+        [x, top + size],
+      ],
+      colour,
+    );
   }
 }
 
 type Point = readonly [x: number, y: number];
+
+function fillShape({ ctx }: uPlot, corners: readonly Point[], colour: string): void {
+  ctx.beginPath();
+  for (const corner of corners) ctx.lineTo(...corner);
+  ctx.fillStyle = colour;
+  ctx.fill();
+}
 
 function drawLine({ ctx }: uPlot, from: Point, to: Point, colour: string): void {
   ctx.save();
@@ -230,7 +238,6 @@ function drawLine({ ctx }: uPlot, from: Point, to: Point, colour: string): void 
 
 /** A small triangle at the last finite value before each value that is not a number. */
 function drawNonFinite(plot: uPlot, found: readonly FoundSeries[], strokes: readonly string[], each: number): void {
-  const { ctx } = plot;
   const size = 4 * uPlot.pxRatio;
   found.forEach(({ spec }, index) => {
     const line = plot.data[(index + 1) * each];
@@ -245,13 +252,15 @@ function drawNonFinite(plot: uPlot, found: readonly FoundSeries[], strokes: read
       if (last === null || value === undefined) continue;
       const x = plot.valToPos(plot.data[0][at] as number, "x", true);
       const y = plot.valToPos(last, spec.right === true ? "right" : "y", true);
-      ctx.beginPath();
-      ctx.moveTo(x, y - size);
-      ctx.lineTo(x + size, y + size);
-      ctx.lineTo(x - size, y + size);
-      ctx.closePath();
-      ctx.fillStyle = strokes[index] as string;
-      ctx.fill();
+      fillShape(
+        plot,
+        [
+          [x, y - size],
+          [x + size, y + size],
+          [x - size, y + size],
+        ],
+        strokes[index] as string,
+      );
     }
   });
 }

@@ -5,7 +5,7 @@ import { findTerm } from "../../../engine/rewards/terms/registry.ts";
 import { aboutLoop, LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, LoopId, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { drawnMask, noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
-import { fixed, formatShare } from "../../styles/format.ts";
+import { fixed, formatShare, sentence } from "../../styles/format.ts";
 import type { Track } from "../mask/frame-store.ts";
 import { type MaskLayer, type MaskRole, SAMPLED_COLOUR } from "../mask/layers.ts";
 
@@ -32,7 +32,7 @@ export function answerRole(loop: LoopId): MaskRole {
 /** Title of the generated text, e.g. "Caption of the policy". */
 export function textTitle(loop: LoopId): string {
   const { textName, text } = aboutLoop(loop);
-  const name = `${textName.charAt(0).toUpperCase()}${textName.slice(1)}`;
+  const name = sentence(textName);
   return text === "caption" ? `${name} of the policy` : name;
 }
 
@@ -144,16 +144,20 @@ export function weightText(weight: number): string {
   return fixed(weight, Number(weight.toFixed(2)) === weight ? 2 : 4);
 }
 
+/** A weighted sum in words: "IoU + 0.50 · METEOR". @param ones whether a weight of 1 is written, too */
+export function weightedSum(parts: readonly (readonly [weight: number, text: string])[], ones = false): string {
+  const signed = parts.map(([weight, text], at) => {
+    const sign = weight < 0 ? "− " : at === 0 ? "" : "+ ";
+    const size = Math.abs(weight);
+    return `${sign}${size === 1 && !ones ? "" : `${weightText(size)} · `}${text}`;
+  });
+  return signed.join(" ");
+}
+
 /** A reward as the sum of its terms: "IoU 0.62 + 0.50 · METEOR 0.31"; terms of 0 are left out. */
 export function rewardSum(terms: readonly RewardTerm[]): string {
   const added = splitTerms(terms).rewarded.filter(({ value }) => value !== null && value !== 0);
-  return added
-    .map(({ name, value, weight }, at) => {
-      const sign = weight < 0 ? "− " : at === 0 ? "" : "+ ";
-      const factor = Math.abs(weight) === 1 ? "" : `${weightText(Math.abs(weight))} · `;
-      return `${sign}${factor}${termName(name)} ${fixed(value, 2)}`;
-    })
-    .join(" ");
+  return weightedSum(added.map(({ name, value, weight }) => [weight, `${termName(name)} ${fixed(value, 2)}`]));
 }
 
 export function termContribution(term: RewardTerm): number | null {

@@ -1,5 +1,6 @@
 import { type ButtonHTMLAttributes, type ReactNode, useId, useRef, useState } from "react";
 import { report } from "../../clients/lab.ts";
+import { linkTo, type Route } from "../../stores/route.ts";
 import { formatBytes } from "../../styles/format.ts";
 import styles from "./button.module.css";
 import { IconBack, IconChevron } from "./icons.tsx";
@@ -37,6 +38,15 @@ export function Button(props: ButtonProps): ReactNode {
         </span>
       )}
     </>
+  );
+}
+
+/** A link to a place of the page, among buttons. */
+export function PlaceLink({ to, children }: { readonly to: Partial<Route>; readonly children: ReactNode }): ReactNode {
+  return (
+    <a className="screen-link" href={linkTo(to)}>
+      {children}
+    </a>
   );
 }
 

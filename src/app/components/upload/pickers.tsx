@@ -2,6 +2,7 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { badInput, quote } from "../../../engine/errors.ts";
 import { report } from "../../clients/lab.ts";
+import { pickFolder } from "../../clients/save-blob.ts";
 import { collectDropped, collectHandles, collectPicked } from "./collect.ts";
 import styles from "./pickers.module.css";
 import { type KeptFolder, keptFolders, takeFiles } from "./take-files.ts";
@@ -19,23 +20,18 @@ const INPUTS: readonly { readonly kind: PickKind; readonly folder: boolean; read
 
 const inputs = new Map<PickKind, HTMLInputElement>();
 
-type PickDirectory = (options: { readonly mode: "read" }) => Promise<FileSystemDirectoryHandle>;
-
 /**
  * Opens the browser's file picker; must be called from a click or key event. Folders of data and models are picked by
  * handle where the browser can, so that they open again after a reload.
  */
 export function pick(kind: PickKind): void {
-  const choose = (window as Window & { readonly showDirectoryPicker?: PickDirectory }).showDirectoryPicker;
-  if (choose === undefined || (kind !== "shards" && kind !== "model")) {
+  const asked = kind === "shards" || kind === "model" ? pickFolder("read") : undefined;
+  if (asked === undefined) {
     inputs.get(kind)?.click();
     return;
   }
   const open = async (): Promise<void> => {
-    const handle = await choose.call(window, { mode: "read" }).catch((thrown: unknown) => {
-      if (thrown instanceof DOMException && thrown.name === "AbortError") return null;
-      throw thrown;
-    });
+    const handle = await asked;
     if (handle !== null) await takeFiles(await collectHandles([handle]), kind === "model" ? "model" : "any", [handle]);
   };
   report(open());

@@ -1,7 +1,7 @@
 /** The checks of the open data: failed ones above the rows. */
 import type { ReactNode } from "react";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
-import { counted } from "../../styles/format.ts";
+import { counted, sentence } from "../../styles/format.ts";
 import styles from "./checks.module.css";
 
 type Check = SetInfo["checks"][number];
@@ -50,5 +50,3 @@ const LABELS: Readonly<Record<Check["name"], string>> = {
 };
 
 export const labelOf = ({ name }: Check): string => LABELS[name];
-
-export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -11,7 +11,7 @@ import { IconChevron, IconClose, IconFile, IconFolder } from "../../components/u
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import { pick } from "../../components/upload/pickers.tsx";
 import { useSession } from "../../stores/session.ts";
-import { counted, formatBytes, formatCount } from "../../styles/format.ts";
+import { counted, formatBytes, formatCount, sentence } from "../../styles/format.ts";
 import { checksWord } from "./checks.tsx";
 import styles from "./data-bar.module.css";
 import type { TileSize } from "./gallery.tsx";
@@ -45,7 +45,7 @@ export function DataBar(
   const choice = (of: "category" | "shard", all: string, options: readonly (readonly [string, string])[]): ReactNode =>
     options.length > 0 && (
       <Select
-        label={`${of.charAt(0).toUpperCase()}${of.slice(1)}`}
+        label={sentence(of)}
         value={filter[of]}
         onChange={(value) => onFilter({ ...filter, [of]: value })}
         options={[["", all] as const, ...options].map(([value, label]) => ({ value, label }))}

@@ -22,7 +22,7 @@ import {
   useViewedRun,
   type ViewedRun,
 } from "../../components/rollout/use-viewed-run.ts";
-import { Button } from "../../components/ui/button.tsx";
+import { Button, PlaceLink } from "../../components/ui/button.tsx";
 import { IconPause, IconPlay } from "../../components/ui/icons.tsx";
 import { jobKind, startJob, useRunning } from "../../stores/jobs.ts";
 import { linkTo, navigate, openScreen } from "../../stores/route.ts";
@@ -140,9 +140,7 @@ function Welcome(): ReactNode {
         >
           Train it yourself
         </Button>
-        <a className="screen-link" href={linkTo({ screen: "data" })}>
-          Use your own data
-        </a>
+        <PlaceLink to={{ screen: "data" }}>Use your own data</PlaceLink>
         <Repair />
       </div>
     </>
@@ -177,12 +175,8 @@ function OwnRun({ run }: { readonly run: ViewedRun }): ReactNode {
             >
               Now your data
             </Button>
-            <a className="screen-link" href={linkTo({ screen: "runs", compare })}>
-              Compare
-            </a>
-            <a className="screen-link" href={linkTo({ screen: "runs" })}>
-              Export
-            </a>
+            <PlaceLink to={{ screen: "runs", compare }}>Compare</PlaceLink>
+            <PlaceLink to={{ screen: "runs" }}>Export</PlaceLink>
           </>
         )}
       </div>
@@ -237,9 +231,7 @@ function Playing({ run, playback }: { readonly run: ViewedRun; readonly playback
               {playing ? "Pause" : "Play"}
             </Button>
           )}
-          <a className="screen-link" href={linkTo({ screen: "train", run: run.place })}>
-            All curves and rollouts
-          </a>
+          <PlaceLink to={{ screen: "train", run: run.place }}>All curves and rollouts</PlaceLink>
         </div>
       </header>
       {supervised && (

@@ -6,12 +6,11 @@ import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/confi
 import { actingWeights, rewardPlan } from "../../../engine/rewards/composer/plan.ts";
 import { isCost, TERMS, type TermName, termSpec } from "../../../engine/rewards/terms/registry.ts";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
-import { termName } from "../../components/rollout/rollout-view.ts";
+import { termName, weightedSum } from "../../components/rollout/rollout-view.ts";
 import { Fields, NumberField } from "../../components/settings/field.tsx";
 import { Select } from "../../components/ui/controls.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { changeConfig, useSession } from "../../stores/session.ts";
-import { fixed } from "../../styles/format.ts";
 import styles from "./composer.module.css";
 
 /** The matrix loop × term with the terms in use, presets, and settings of the terms. */
@@ -124,13 +123,8 @@ function Formulas({ config }: { readonly config: LabConfig }): ReactNode {
 }
 
 function formula(weights: Readonly<Record<TermName, number>>): string {
-  const parts = TERMS.filter((term) => weights[term] !== 0).map((term, at) => {
-    const weight = weights[term];
-    const size = Math.abs(weight) === 1 ? "" : `${fixed(Math.abs(weight), 2)} · `;
-    const sign = weight < 0 ? "− " : at === 0 ? "" : "+ ";
-    return `${sign}${size}${termName(term)}`;
-  });
-  return parts.length === 0 ? "none: rollouts get no reward" : parts.join(" ");
+  const parts = TERMS.filter((term) => weights[term] !== 0).map((term) => [weights[term], termName(term)] as const);
+  return weightedSum(parts) || "none: rollouts get no reward";
 }
 
 function Weight(props: {

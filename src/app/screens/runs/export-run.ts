@@ -5,7 +5,7 @@ import { RUN_EXPORTS, type RunExport } from "../../../engine/export/export-names
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { builtIn, lab } from "../../clients/lab.ts";
 import { loadedFolder } from "../../clients/loading.ts";
-import { saveBlob } from "../../clients/save-blob.ts";
+import { pickFolder, saveBlob } from "../../clients/save-blob.ts";
 import { forgetJob, type Job, jobKind, startJob, useJobs } from "../../stores/jobs.ts";
 
 export type ExportChoice = "zip" | RunExport | "merged";
@@ -79,26 +79,13 @@ async function merge(
   signal: AbortSignal,
 ): Promise<string> {
   const base = loadedFolder();
-  const target = await chooseFolder("use npm run export for a merged checkpoint");
+  const asked = pickFolder("readwrite");
+  if (asked === undefined) {
+    throw new LabError("unsupported", "This browser cannot open folders; use npm run export for a merged checkpoint");
+  }
+  const target = await asked;
+  if (target === null) throw new LabError("cancelled", "No folder was selected; nothing was changed");
   const { folder, tokens, masks, missingCode } = await lab().trainer.merge(runId, base, target, onTensors, signal);
   const code = missingCode.length === 0 ? "" : `; copy ${missingCode.join(", ")} into it to load it with remote code`;
   return `${folder} was written and verified: next-token scores differ by ${tokens.toExponential(1)}, mask logits by ${masks.toExponential(1)}${code}`;
-}
-
-type PickDirectory = (options: { readonly mode: "readwrite" }) => Promise<FileSystemDirectoryHandle>;
-
-/**
- * Asks the user for a folder on disk to write to.
- * @param instead what to do in a browser that cannot ask
- * @throws LabError("unsupported") there, LabError("cancelled") when none was selected
- */
-async function chooseFolder(instead: string): Promise<FileSystemDirectoryHandle> {
-  const choose = (window as Window & { readonly showDirectoryPicker?: PickDirectory }).showDirectoryPicker;
-  if (choose === undefined) throw new LabError("unsupported", `This browser cannot open folders; ${instead}`);
-  return choose.call(window, { mode: "readwrite" }).catch((thrown: unknown) => {
-    if (thrown instanceof DOMException && thrown.name === "AbortError") {
-      throw new LabError("cancelled", "No folder was selected; nothing was changed");
-    }
-    throw thrown;
-  });
 }

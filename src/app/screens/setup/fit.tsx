@@ -2,12 +2,11 @@ import type { ReactNode } from "react";
 import type { Plan as RunPlan } from "../../../engine/session/plan.ts";
 import { report } from "../../clients/lab.ts";
 import { openModel } from "../../clients/loading.ts";
-import { startBlocker, useBlocker } from "../../clients/run/blockers.ts";
-import { actionBlocker } from "../../clients/run/run-actions.ts";
+import { useStartBlocker } from "../../clients/run/run-actions.ts";
 import { dryRun } from "../../clients/run/start-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { DRY_RUN, stopJob, useJob } from "../../stores/jobs.ts";
-import { PHASE_NAMES, useRun } from "../../stores/run/run.ts";
+import { PHASE_NAMES } from "../../stores/run/run.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { formatBytes } from "../../styles/format.ts";
 
@@ -47,12 +46,11 @@ export function Changes({ fit }: { readonly fit: Fit }): ReactNode {
 export function DryRun(): ReactNode {
   const job = useJob(DRY_RUN);
   const judged = useSession(({ config }) => config.judge !== "off");
-  const busy = useRun((run) => actionBlocker("start", run.state));
-  const missing = useBlocker(startBlocker);
+  const blocker = useStartBlocker();
   if (job?.state !== "running") {
     return (
       <p className="row wrap gap-2 muted small">
-        <Button data-testid="dry-run" blocker={busy ?? missing} onClick={() => report(dryRun())}>
+        <Button data-testid="dry-run" blocker={blocker} onClick={() => report(dryRun())}>
           Dry run
         </Button>
         Runs two steps{judged && " without the judge"} and stores nothing

@@ -1,7 +1,6 @@
 import { type ReactNode, useMemo } from "react";
 import type { Plan as RunPlan } from "../../../engine/session/plan.ts";
-import { startBlocker, useBlocker } from "../../clients/run/blockers.ts";
-import { act, actionBlocker } from "../../clients/run/run-actions.ts";
+import { act, useStartBlocker } from "../../clients/run/run-actions.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
@@ -11,7 +10,6 @@ import { SELF_TEST, useJob } from "../../stores/jobs.ts";
 import { useMeasured } from "../../stores/measured.ts";
 import { linkTo } from "../../stores/route.ts";
 import { roughly } from "../../stores/run/eta.ts";
-import { useRun } from "../../stores/run/run.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { counted, formatBytes, formatCount, formatSeconds, formatShare } from "../../styles/format.ts";
 import { Changes, DryRun } from "./fit.tsx";
@@ -19,12 +17,10 @@ import styles from "./setup.module.css";
 
 /** The start button with what keeps a run from starting or from learning, and its memory and time. */
 export function Preflight(): ReactNode {
-  const busy = useRun((run) => actionBlocker("start", run.state));
-  const missing = useBlocker(startBlocker);
+  const blocker = useStartBlocker();
   const plan = useSession((session) => session.plan);
   const warnings = useWarnings(plan);
   const unfit = (plan?.rows.length ?? 0) > 0;
-  const blocker = busy ?? missing;
   return (
     <section className="grid gap-3 p-4 surface framed round-l" aria-label="Preflight" data-testid="preflight">
       <div className="row gap-3">

@@ -20,10 +20,10 @@ import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { shortRow } from "../../components/rollout/rollout-view.ts";
 import { useEvaluations, useRowsOpen, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
-import { Button } from "../../components/ui/button.tsx";
+import { Button, PlaceLink } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { Empty, ErrorBoundary } from "../../components/ui/panel/panel.tsx";
-import { linkTo, navigate, useRoute } from "../../stores/route.ts";
+import { navigate, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { counted, fixed } from "../../styles/format.ts";
 import styles from "./held-out.module.css";
@@ -154,6 +154,7 @@ export function HeldOut(props: {
   const first = baselineIn(list, last);
   const metric = text.id;
   const pictures = reportPictures(last.rows);
+  const few = fewPicturesText(pictures);
   return (
     <>
       {above}
@@ -161,7 +162,10 @@ export function HeldOut(props: {
         {counted(report.n, report.selection === undefined ? "held-out row" : "report row")}, after{" "}
         {counted(report.step, "step")}
       </p>
-      <SelectionLine report={report} few={fewPicturesText(pictures)} best={best} />
+      <p className="muted" data-testid="eval-selection">
+        {selectionSentence(report, best)}
+        {few !== "" && ` The report rows are few: ${few}.`}
+      </p>
       <fieldset className={`grid m-0 gap-2 p-0 borderless ${styles.cards}`}>
         <legend className="visually-hidden">Score</legend>
         {texts.map((entry) => (
@@ -239,12 +243,8 @@ function NoEvaluations({ loading }: { readonly loading: boolean }): ReactNode {
       title="This run has no evaluations"
       actions={
         <>
-          <a className="screen-link" href={linkTo({ screen: "setup" })}>
-            Set “Evaluate every”
-          </a>
-          <a className="screen-link" href={linkTo({ screen: "runs" })}>
-            Open a stored run
-          </a>
+          <PlaceLink to={{ screen: "setup" }}>Set “Evaluate every”</PlaceLink>
+          <PlaceLink to={{ screen: "runs" }}>Open a stored run</PlaceLink>
         </>
       }
     >
@@ -253,21 +253,7 @@ function NoEvaluations({ loading }: { readonly loading: boolean }): ReactNode {
   );
 }
 
-/** How the best checkpoint was chosen, and whether the report rows are few; no number includes the selection rows. */
-function SelectionLine(props: {
-  readonly report: EvalReport;
-  readonly few: string;
-  readonly best: BestCheckpoint | null;
-}): ReactNode {
-  const { report, few, best } = props;
-  return (
-    <p className="muted" data-testid="eval-selection">
-      {selectionSentence(report, best)}
-      {few !== "" && ` The report rows are few: ${few}.`}
-    </p>
-  );
-}
-
+/** How the best checkpoint was chosen; no number includes the selection rows. */
 function selectionSentence(report: EvalReport, best: BestCheckpoint | null): string {
   const { selection } = report;
   if (selection === null) return "There are no selection rows, so no best checkpoint is chosen.";

@@ -8,9 +8,9 @@ import { whatIf } from "../../../engine/rl/step/what-if.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { drawnMask, noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { advantageText, effectText } from "../../components/rollout/reward/advantage-text.ts";
-import { compareMasks, splitTerms, termName, weightText } from "../../components/rollout/rollout-view.ts";
+import { compareMasks, splitTerms, termName, weightedSum } from "../../components/rollout/rollout-view.ts";
 import { PHASE_NAMES } from "../../stores/run/run.ts";
-import { compact, counted, fixed, formatCount, formatShare, NONE, signed } from "../../styles/format.ts";
+import { compact, counted, fixed, formatCount, formatShare, NONE, sentence, signed } from "../../styles/format.ts";
 
 interface Made {
   /** One phrase; null while the phase has not run. */
@@ -65,7 +65,6 @@ const area = (rollout: RolloutRecord, own: "given" | "answer"): string => {
   const sampled = noisy === null ? "" : `; with exploration noise (dashed), ${share(noisy)}`;
   return `a mask over ${share(mask)} of the picture${sampled}`;
 };
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 /** Maximum characters of a quoted text. */
 const QUOTED = 240;
 export const quoted = (text: string | null): string =>
@@ -112,13 +111,10 @@ function partner({ rollout }: LessonInput): Made {
 
 function reward({ rollout }: LessonInput): Made {
   const { rewarded } = splitTerms(rollout.terms);
-  const parts = rewarded.map(({ value, weight, name }, at) => {
-    const sign = weight < 0 ? "− " : at === 0 ? "" : "+ ";
-    return `${sign}${weightText(Math.abs(weight))} · ${fixed(value, 3)} ${termName(name)}`;
-  });
+  const parts = rewarded.map(({ value, weight, name }) => [weight, `${fixed(value, 3)} ${termName(name)}`] as const);
   return {
     made: rollout.reward === null ? "No reward: excluded from its group" : `Reward ${fixed(rollout.reward, 3)}`,
-    formulas: rollout.reward === null ? [] : [`r = ${parts.join(" ")} = ${fixed(rollout.reward, 3)}`],
+    formulas: rollout.reward === null ? [] : [`r = ${weightedSum(parts, true)} = ${fixed(rollout.reward, 3)}`],
   };
 }
 

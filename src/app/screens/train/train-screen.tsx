@@ -2,9 +2,8 @@
 import { Tabs } from "radix-ui";
 import { type ReactNode, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { report } from "../../clients/lab.ts";
-import { startBlocker, useBlocker } from "../../clients/run/blockers.ts";
 import { resumeAndShow, useResumeNeeds } from "../../clients/run/resume.ts";
-import { act, actionBlocker } from "../../clients/run/run-actions.ts";
+import { act, useStartBlocker } from "../../clients/run/run-actions.ts";
 import { useHoldToHide } from "../../components/mask/overlay-store.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { NewestRun, StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
@@ -16,13 +15,13 @@ import {
   useViewedRun,
   type ViewedRun,
 } from "../../components/rollout/use-viewed-run.ts";
-import { Button } from "../../components/ui/button.tsx";
+import { Button, PlaceLink } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import tabStyles from "../../components/ui/tabs.module.css";
 import { openRowsOf } from "../../components/upload/pickers.tsx";
-import { linkTo, navigate, type Route, useRoute } from "../../stores/route.ts";
+import { navigate, type Route, useRoute } from "../../stores/route.ts";
 import { TRAIN_TABS } from "../../stores/route-text.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
@@ -196,9 +195,7 @@ function Starting(): ReactNode {
 function NoRun(): ReactNode {
   const rows = useSession((session) => session.rows.length);
   const model = useSession((session) => session.model);
-  const busy = useRun((run) => actionBlocker("start", run.state));
-  const missing = useBlocker(startBlocker);
-  const blocker = busy ?? missing;
+  const blocker = useStartBlocker();
   return (
     <Empty
       title="No run yet"
@@ -207,12 +204,8 @@ function NoRun(): ReactNode {
           <Button kind="primary" icon={<IconPlay />} blocker={blocker} onClick={() => act("start")}>
             Start
           </Button>
-          <a className="screen-link" href={linkTo({ screen: "setup" })}>
-            Change settings
-          </a>
-          <a className="screen-link" href={linkTo({ screen: "runs" })}>
-            Open a stored run
-          </a>
+          <PlaceLink to={{ screen: "setup" }}>Change settings</PlaceLink>
+          <PlaceLink to={{ screen: "runs" }}>Open a stored run</PlaceLink>
         </>
       }
     >

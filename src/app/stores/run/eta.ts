@@ -1,4 +1,5 @@
 /** Estimates the time left of a run from the durations of its steps, evaluations and checkpoints. */
+import { median } from "../../../engine/bytes/collections.ts";
 import type { LabConfig } from "../../../engine/config/table.ts";
 import type { TrainerEvent } from "../../../engine/rl/run/events.ts";
 import type { StepCosts } from "../../../engine/runs/phase-lines.ts";
@@ -85,8 +86,8 @@ export function runSeconds({ step, config, heldOutRows, costs, eta }: Progress, 
   const last = costs.slice(-LAST_STEPS).map(({ phases }) => {
     return Object.values(phases).reduce((sum, { seconds }) => sum + seconds, 0);
   });
-  const stepSeconds = last.length < FEWEST_STEPS ? null : median(last);
-  if (stepSeconds === null) return null;
+  if (last.length < FEWEST_STEPS) return null;
+  const stepSeconds = median(last);
   const evaluates = config.evalSteps > 0 && Math.min(config.evalRows, heldOutRows) > 0;
   // A running evaluation belongs to the current step.
   const evaluatedTo = eta.doing === "eval" ? step : eta.evaluatedTo;
@@ -133,14 +134,4 @@ export function roughly(seconds: number): string {
   const [hours, rest] = [Math.floor(tens / 60), tens % 60];
   if (hours >= 48) return `about ${Math.round(minutes / 1440)} days`;
   return hours >= 10 || rest === 0 ? `about ${Math.round(minutes / 60)} h` : `about ${hours} h ${rest} min`;
-}
-
-/** Median; the mean of both middle values for an even count; null for an empty list. */
-function median(values: readonly number[]): number | null {
-  if (values.length === 0) return null;
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1
-    ? (sorted[middle] as number)
-    : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 }
