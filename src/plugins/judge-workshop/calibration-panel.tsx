@@ -3,7 +3,7 @@ import { report } from "../../app/clients/lab.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Segmented } from "../../app/components/ui/controls.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
-import { Facts, TableHead } from "../../app/components/ui/table.tsx";
+import { TableHead } from "../../app/components/ui/table.tsx";
 import { stopJob, useRunning } from "../../app/stores/jobs.ts";
 import { useSession } from "../../app/stores/session.ts";
 import { fixed } from "../../app/styles/format.ts";
@@ -133,4 +133,18 @@ function madeUp(rows: readonly RegionSummary[], most: number): CaptionPair[] {
     pairs.push({ reference, hypothesis });
   }
   return pairs;
+}
+
+/** Numbers with their names, side by side. */
+export function Facts({ entries }: { readonly entries: readonly (readonly [string, ReactNode])[] }): ReactNode {
+  return (
+    <dl className="flex wrap gap-2-4 mt-2">
+      {entries.map(([name, value]) => (
+        <div key={name}>
+          <dt className="muted small">{name}</dt>
+          <dd className="large bold">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
 }

@@ -52,20 +52,6 @@ export function useTableRows<E extends Element>(count: number, height: number): 
   return { scroller, items, above: items[0]?.start ?? 0, below, measure: list.measureElement };
 }
 
-/** Numbers with their names, side by side. */
-export function Facts({ entries }: { readonly entries: readonly (readonly [string, ReactNode])[] }): ReactNode {
-  return (
-    <dl className="flex wrap gap-2-4 mt-2">
-      {entries.map(([name, value]) => (
-        <div key={name}>
-          <dt className="muted small">{name}</dt>
-          <dd className="large bold">{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
-
 /** Names with their values at the right. */
 export function FactList(props: {
   readonly facts: readonly (readonly [name: string, value: ReactNode])[];

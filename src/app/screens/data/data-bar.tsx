@@ -15,25 +15,25 @@ import { counted, formatBytes, formatCount, sentence } from "../../styles/format
 import { checksWord } from "./checks.tsx";
 import styles from "./data-bar.module.css";
 import type { TileSize } from "./gallery.tsx";
-import { type FilterOptions, ROW_ORDERS, type RowOrder, TrainingRows, TrainOnThese } from "./row-filter.tsx";
+import { filterOptions, ROW_ORDERS, type RowOrder, TrainingRows, TrainOnThese } from "./row-filter.tsx";
 
 const SIZES: Readonly<Record<TileSize, string>> = { s: "S", m: "M", l: "L" };
 
 /** Name and size of the open data set, and the filters. */
 export function DataBar(
   props: FilteredRows & {
-    readonly offered: FilterOptions;
     readonly order: RowOrder;
     readonly onOrder: (order: RowOrder) => void;
     readonly size: TileSize;
     readonly onSize: (size: TileSize) => void;
   },
 ): ReactNode {
-  const { rows, shown, filter, onFilter, offered } = props;
+  const { rows, shown, filter, onFilter } = props;
   const text = rowFilterText(filter);
   // A small window keeps its space for the pictures.
   const [unfolded, setUnfolded] = useState(() => matchMedia("(width >= 1024px)").matches);
   const info = useSession((session) => session.dataInfo);
+  const offered = useMemo(() => filterOptions(info, filter), [info, filter]);
   // Also while they are read, so that the gallery stays where it is.
   const builtIn = info === null ? rowsComeWithPage() : builtInRows(info.name) !== undefined;
   const search = useRef<HTMLInputElement>(null);

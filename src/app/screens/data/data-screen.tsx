@@ -11,7 +11,7 @@ import { DataBar, NothingOpen, OpenButtons } from "./data-bar.tsx";
 import styles from "./data-screen.module.css";
 import { Gallery, type TileSize } from "./gallery.tsx";
 import { RowDetail } from "./row-detail.tsx";
-import { filterOptions, filterRows, orderRows, type RowOrder, readFilter } from "./row-filter.tsx";
+import { filterRows, orderRows, type RowOrder, readFilter } from "./row-filter.tsx";
 
 /** The rows of the open shards, and the skipped rows. */
 export function DataScreen(): ReactNode {
@@ -33,7 +33,6 @@ export function DataScreen(): ReactNode {
   };
   const [order, setOrder] = useState<RowOrder>("file");
   const [size, setSize] = useState<TileSize>("m");
-  const offered = useMemo(() => filterOptions(info, filter), [info, filter]);
   const kept = useMemo(() => filterRows(rows, filter), [rows, filter]);
   const shown = useMemo(() => orderRows(kept, order), [kept, order]);
   const row = useMemo(() => rows.find((candidate) => candidate.id === selected) ?? null, [rows, selected]);
@@ -47,7 +46,6 @@ export function DataScreen(): ReactNode {
           rows={rows}
           shown={kept}
           filter={filter}
-          offered={offered}
           onFilter={changeFilter}
           order={order}
           onOrder={setOrder}
