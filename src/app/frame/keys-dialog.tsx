@@ -25,12 +25,12 @@ export function KeysDialog(props: {
         />
       </div>
       {KEY_HELP.map(({ place, keys }) => (
-        <section key={place} className={`mt-4 ${styles.place}`}>
-          <h3>{place}</h3>
+        <section key={place} className="grid gap-1 mt-4">
+          <h3 className="muted">{place}</h3>
           <dl>
             {keys.map((entry) => (
               <div key={entry.what} className={`grid align-baseline ${styles.row}`}>
-                <dt>
+                <dt className="flex gap-1">
                   {entry.keys.map((key) => (
                     <kbd key={key}>{key}</kbd>
                   ))}

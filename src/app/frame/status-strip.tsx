@@ -76,7 +76,11 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
           sa2va-lab
         </a>
         {title !== undefined && <span className={`large bold ${styles.title}`}>{title}</span>}
-        <span className={`inline-flex align-centre muted ${styles.state}`} data-state={state} data-testid="run-state">
+        <span
+          className={`inline-flex gap-6px align-centre muted ${styles.state}`}
+          data-state={state}
+          data-testid="run-state"
+        >
           <span className={styles.dot} aria-hidden="true" />
           {elsewhere ? "training in another tab" : silent ? "not answering" : word}
         </span>

@@ -150,7 +150,7 @@ export function LiveChart(props: LiveChartProps): ReactNode {
       aria-labelledby={titleId}
       data-testid={`chart-${spec.id}`}
     >
-      <header className={`row ${styles.header}`}>
+      <header className={`row gap-6px ${styles.header}`}>
         <h2 id={titleId} className={`clip bold ellipsis nowrap ${styles.title}`} title={spec.picked ?? spec.title}>
           {spec.title}
         </h2>
@@ -231,7 +231,7 @@ function Legend({ found, spec, source, cursor, step, notes, axis }: LegendProps)
         const limit = series.right === true ? undefined : spec.levels?.[0];
         const times = limit === undefined || value == null ? 0 : value / limit.value;
         return (
-          <li key={`${series.metrics[0]} ${series.label}`} className="row nowrap">
+          <li key={`${series.metrics[0]} ${series.label}`} className="row gap-6px nowrap">
             <Sample stroke={lineColour(series)} strokeWidth="2" strokeDasharray={dashOf(series).join(" ")} />
             <span>{series.label}</span>
             <b>{showValue(series, value)}</b>
@@ -244,13 +244,13 @@ function Legend({ found, spec, source, cursor, step, notes, axis }: LegendProps)
         );
       })}
       {spec.levels?.map(({ label, value }) => (
-        <li key={label} className="row nowrap">
+        <li key={label} className="row gap-6px nowrap">
           <Sample stroke="var(--chart-axis)" strokeWidth="1" />
           <span>{label}</span>
           <b>{compact(value)}</b>
         </li>
       ))}
-      <li className={`row nowrap ${styles.step}`}>
+      <li className={`row gap-6px nowrap ${styles.step}`}>
         {cursor === null
           ? ""
           : `step ${cursor.step}${axis === "step" ? "" : ` · ${axisText(axis, source.xs[cursor.at] ?? 0)}`}`}

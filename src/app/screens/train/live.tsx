@@ -179,7 +179,7 @@ export function PhaseBar(): ReactNode {
   const total = shares.reduce((sum, part) => sum + part.seconds, 0);
   return (
     <section className={`grid gap-3 align-centre ${styles.phases}`} aria-label="Time of the last step">
-      <p className={`flex between muted small nowrap ${styles.now}`}>
+      <p className="flex gap-6px between muted small nowrap">
         {active && phase !== null ? (
           <span className="muted">
             <b>{PHASE_NAMES[phase]}</b>

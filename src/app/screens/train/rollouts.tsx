@@ -271,7 +271,7 @@ function GroupTabs(props: {
         <li key={groupKey(group)}>
           <button
             type="button"
-            className="flex align-baseline framed round-m surface nowrap pointer lit"
+            className="flex gap-6px align-baseline framed round-m surface nowrap pointer lit"
             aria-current={group === selected}
             data-loop={group.loop}
             onClick={() => onSelect(group)}
