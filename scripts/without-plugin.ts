@@ -1,9 +1,11 @@
 /**
- * npm run without-plugin -- [--plugin NAME…] [--types] [--keep DIR]
+ * npm run without-plugin -- [--plugin NAME…] [--alone] [--types] [--keep DIR]
  *
  * For each plug-in, removes its lines from the lists of src/plugins in a copy of the tree and checks the rest: types, lint,
  * and the unit and golden tests that read a changed list, except those that the plug-in's README names as its own.
- * --types runs no tests. --keep makes the copy in DIR and keeps it. Exit 1: a check failed; 2: a bad argument.
+ * --alone removes the lines of all plug-ins at once and runs types, lint and all unit and golden tests of the core; then the
+ * own unit tests of each plug-in without the lines of any other. --types runs no tests. --keep makes the copy in DIR and keeps it.
+ * Exit 1: a check failed; 2: a bad argument.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -16,65 +18,98 @@ import { root } from "./lib/ensure.mjs";
 
 const PROJECTS = ["engine", "app", "node"];
 const LISTS = "src/plugins";
+const UNIT = ["run", "--project", "unit"];
 
 const git = (cwd: string, ...words: string[]): string =>
   execFileSync("git", words, { cwd, encoding: "utf8", maxBuffer: 2 ** 26 });
 
-/** Copies the files of the tree, as they are now, into a folder with its own index. @returns their paths */
-function copyTree(copy: string): readonly string[] {
-  const listed = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0");
-  const files = listed.filter((path) => path !== "" && existsSync(join(root, path)));
-  for (const path of files) {
-    mkdirSync(dirname(join(copy, path)), { recursive: true });
-    cpSync(join(root, path), join(copy, path));
+type Failures = Readonly<Record<string, string | null>>;
+
+/** A copy of the tree with its own index, in which lines of plug-ins are removed and put back. */
+class Copy {
+  readonly folder: string;
+  /** Paths of its files. */
+  readonly files: readonly string[];
+
+  constructor(folder: string) {
+    this.folder = folder;
+    const listed = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0");
+    this.files = listed.filter((path) => path !== "" && existsSync(join(root, path)));
+    for (const path of this.files) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      cpSync(join(root, path), join(folder, path));
+    }
+    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+    git(folder, "init", "--quiet");
+    git(folder, "add", "--all");
   }
-  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
-  git(copy, "init", "--quiet");
-  git(copy, "add", "--all");
-  return files;
+
+  /** Runs checks without these plug-ins and the tests that they own. @param checks gets the paths of the changed lists */
+  without(plugins: readonly string[], checks: (changed: readonly string[]) => Failures): Failures {
+    const lists = Object.entries(listsWithout(plugins)).map(([name, text]) => ({ path: `${LISTS}/${name}`, text }));
+    const changed = lists.map(({ path }) => path);
+    const patterns = plugins.flatMap(ownTests);
+    const dropped = this.files.filter((path) => isOwnTest(path, patterns));
+    for (const path of dropped) rmSync(join(this.folder, path));
+    for (const { path, text } of lists) writeFileSync(join(this.folder, path), text);
+    // As an editor does on saving: a list that got shorter may fit one line.
+    if (changed.length > 0) this.failure("biome", ["format", "--write", ...changed]);
+    const found = checks(changed);
+    git(this.folder, "checkout", "--quiet", ".");
+    return found;
+  }
+
+  types(): Failures {
+    return Object.fromEntries(
+      PROJECTS.map((project) => {
+        const words = ["-p", `tsconfig.${project}.json`, "--incremental", "--tsBuildInfoFile", `.tsbuild/${project}`];
+        return [`types of ${project}`, this.failure("tsc", words)];
+      }),
+    );
+  }
+
+  lint(changed: readonly string[]): string | null {
+    return changed.length === 0 ? null : this.failure("biome", ["check", ...changed]);
+  }
+
+  /** Runs a program of the packages. @returns its output when it failed, else null */
+  failure(program: string, words: readonly string[]): string | null {
+    const { status, stdout, stderr } = spawnSync(join(this.folder, "node_modules", ".bin", program), words, {
+      cwd: this.folder,
+      encoding: "utf8",
+      maxBuffer: 2 ** 28,
+    });
+    return status === 0 ? null : `${stdout}${stderr}`;
+  }
 }
 
-/** Runs a program of the packages in the copy. @returns its output when it failed, else null */
-function failure(copy: string, program: string, words: readonly string[]): string | null {
-  const { status, stdout, stderr } = spawnSync(join(copy, "node_modules", ".bin", program), words, {
-    cwd: copy,
-    encoding: "utf8",
-    maxBuffer: 2 ** 28,
+/** Types, lint and the tests that read a changed list, without one plug-in. */
+function withoutOne(copy: Copy, plugin: string, typesOnly: boolean): Failures {
+  return copy.without([plugin], (changed) => {
+    const related = ["related", "--run", "--project", "unit", "--passWithNoTests", ...changed];
+    return {
+      ...copy.types(),
+      lint: copy.lint(changed),
+      tests: typesOnly || changed.length === 0 ? null : copy.failure("vitest", related),
+    };
   });
-  return status === 0 ? null : `${stdout}${stderr}`;
 }
 
-/** What fails without a plug-in, as one output per check. */
-function failures(
-  copy: string,
-  plugin: string,
-  files: readonly string[],
-  typesOnly: boolean,
-): Readonly<Record<string, string>> {
-  const lists = Object.entries(listsWithout(plugin)).map(([name, text]) => ({ path: `${LISTS}/${name}`, text }));
-  const paths = lists.map(({ path }) => path);
-  const patterns = ownTests(plugin);
-  const dropped = files.filter((path) => isOwnTest(path, patterns));
-  for (const path of dropped) rmSync(join(copy, path));
-  for (const { path, text } of lists) writeFileSync(join(copy, path), text);
-  // As an editor does on saving: a list that got shorter may fit one line.
-  if (paths.length > 0) failure(copy, "biome", ["format", "--write", ...paths]);
-  const types = PROJECTS.map((project): readonly [string, string | null] => {
-    const words = ["-p", `tsconfig.${project}.json`, "--incremental", "--tsBuildInfoFile", `.tsbuild/${project}`];
-    return [`types of ${project}`, failure(copy, "tsc", words)];
-  });
-  const related = ["related", "--run", "--project", "unit", "--passWithNoTests", ...paths];
-  const tests = typesOnly || paths.length === 0 ? null : failure(copy, "vitest", related);
-  const lint = paths.length === 0 ? null : failure(copy, "biome", ["check", ...paths]);
-  for (const path of [...dropped, ...paths]) cpSync(join(root, path), join(copy, path));
-  return Object.fromEntries(
-    [...types, ["lint", lint], ["tests", tests]].filter((check): check is [string, string] => check[1] !== null),
-  );
+/** Unit tests by the plug-ins that own them. */
+function testsByOwners(files: readonly string[], names: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const own = new Map(names.map((name) => [name, ownTests(name)]));
+  const found = new Map<string, string[]>();
+  for (const path of files.filter((file) => /^tests\/(unit|golden|fuzz|policy)\/.*\.test\.tsx?$/.test(file))) {
+    const owners = names.filter((name) => isOwnTest(path, own.get(name) ?? [])).join(" ");
+    if (owners !== "") found.set(owners, [...(found.get(owners) ?? []), path]);
+  }
+  return found;
 }
 
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), {
     plugin: { takes: "many" },
+    alone: { takes: 0 },
     types: { takes: 0 },
     keep: { takes: 1 },
   });
@@ -83,23 +118,41 @@ await runTool(async () => {
   const unknown = chosen.find((name) => !all.includes(name));
   if (unknown !== undefined)
     throw badInput(`There is no plug-in "${unknown}"; there are ${all.join(", ")}`, "--plugin");
+  const typesOnly = parsed.has("types");
   const kept = one(parsed, "keep");
-  const copy = kept === undefined ? mkdtempSync(join(tmpdir(), "without-plugin-")) : resolve(kept);
-  let failed = 0;
+  const folder = kept === undefined ? mkdtempSync(join(tmpdir(), "without-plugin-")) : resolve(kept);
+  let [passed, failed] = [0, 0];
+  const report = (title: string, found: Failures): void => {
+    const wrong = Object.entries(found).filter(([, output]) => output !== null);
+    process.stdout.write(
+      `${wrong.length === 0 ? "ok  " : "FAIL"} ${title}${wrong.map(([name]) => `, ${name}`).join("")}\n`,
+    );
+    for (const [, output] of wrong) process.stderr.write(output ?? "");
+    wrong.length === 0 ? passed++ : failed++;
+  };
   try {
-    const files = copyTree(copy);
-    for (const plugin of chosen) {
-      const wrong = failures(copy, plugin, files, parsed.has("types"));
-      const names = Object.keys(wrong);
-      process.stdout.write(
-        `${names.length === 0 ? "ok  " : "FAIL"} ${plugin}${names.map((name) => `, ${name}`).join("")}\n`,
-      );
-      for (const output of Object.values(wrong)) process.stderr.write(output);
-      failed += names.length === 0 ? 0 : 1;
+    const copy = new Copy(folder);
+    if (parsed.has("alone")) {
+      const core = (changed: readonly string[]): Failures => ({
+        ...copy.types(),
+        lint: copy.lint(changed),
+        tests: typesOnly ? null : copy.failure("vitest", UNIT),
+      });
+      if (!parsed.has("plugin")) report("the core alone", copy.without(all, core));
+      for (const [owners, tests] of typesOnly ? [] : testsByOwners(copy.files, all)) {
+        if (!owners.split(" ").some((name) => chosen.includes(name))) continue;
+        const others = all.filter((name) => !owners.split(" ").includes(name));
+        report(
+          `${owners} alone`,
+          copy.without(others, () => ({ tests: copy.failure("vitest", [...UNIT, ...tests]) })),
+        );
+      }
+    } else {
+      for (const plugin of chosen) report(`without ${plugin}`, withoutOne(copy, plugin, typesOnly));
     }
   } finally {
-    if (kept === undefined) rmSync(copy, { recursive: true, force: true });
+    if (kept === undefined) rmSync(folder, { recursive: true, force: true });
   }
-  process.stdout.write(`${chosen.length - failed} passed, ${failed} failed\n`);
+  process.stdout.write(`${passed} passed, ${failed} failed\n`);
   return failed === 0 ? 0 : 1;
 });

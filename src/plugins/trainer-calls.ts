@@ -5,6 +5,7 @@ import { clipCalls } from "./clips/clip-calls.ts";
 import { diagnosticsCalls } from "./diagnostics/diagnostics-calls.ts";
 import { benchCalls } from "./reward-bench/bench-calls.ts";
 import { recomputeCalls } from "./rollout-tools/recompute-calls.ts";
+import { askCalls } from "./suites/suite-ask.ts";
 import { tryCalls } from "./try-out/try-calls.ts";
 import { tunerCalls } from "./tuner/tuner-calls.ts";
 
@@ -14,6 +15,7 @@ export const TRAINER_CALLS: readonly ServedAt<TrainerPlace>[] = [
   clipCalls,
   diagnosticsCalls,
   recomputeCalls,
+  askCalls,
   tryCalls,
   tunerCalls,
 ];

@@ -4,7 +4,7 @@ import type { ByteFolder } from "../../engine/bytes/source.ts";
 import { pictureBytes, probePicture } from "../../engine/data/image/picture.ts";
 import { readMask } from "../../engine/data/mask/mask-read.ts";
 import type { Rle } from "../../engine/data/mask/rle.ts";
-import { recogniseRecords } from "../../engine/data/readers/all.ts";
+import { READERS, recogniseRecords } from "../../engine/data/readers/all.ts";
 import { type ReadContext, signOf } from "../../engine/data/readers/reader.ts";
 import { openRecords, unlessDamaged } from "../../engine/data/records/records.ts";
 import { openRegionSet, type ShardInfo } from "../../engine/data/region-set.ts";
@@ -26,6 +26,7 @@ export async function regionRows(
   signal: AbortSignal | undefined,
   refs: boolean,
 ): Promise<SuiteRows> {
+  if (refs) requireReader("refs", "a refs file");
   const options = { ...(split === undefined ? {} : { split }), ...(signal === undefined ? {} : { signal }) };
   const set = await openRegionSet(folder, options);
   const own = set.files.filter(({ reason }) => !refs || reason?.startsWith("referring expressions") === true);
@@ -55,6 +56,12 @@ export async function regionRows(
   };
 }
 
+/** @throws LabError("bad-input") where no reader of this build knows a kind of file: those of data sets are a plug-in's */
+function requireReader(label: string, what: string): void {
+  if (READERS.some((reader) => reader.label === label)) return;
+  throw badInput(`The suite needs ${what}, which this build has no plug-in to read`, label);
+}
+
 /** Refs of one data set are in one directory. @throws LabError("bad-input") for none and for several */
 function refuseOtherRefs(files: readonly ShardInfo[]): void {
   const full = files.filter(({ rows }) => rows > 0).map(({ name }) => name.slice(0, name.lastIndexOf("/") + 1) || ".");
@@ -79,6 +86,7 @@ export async function findFiles(
   wanted: Readonly<Record<string, string>>,
   signal?: AbortSignal,
 ): Promise<ReadonlyMap<string, readonly SuiteFile[]>> {
+  for (const [label, what] of Object.entries(wanted)) requireReader(label, what);
   const { folder } = await mountArchives(dropped, signal);
   const found = new Map<string, SuiteFile[]>();
   for (const path of folder.paths.filter((one) => RECORDS.test(one))) {

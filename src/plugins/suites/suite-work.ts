@@ -11,15 +11,13 @@ import type { LabConfig } from "../../engine/config/table.ts";
 import { badInput, LabError } from "../../engine/errors.ts";
 import type { CaptionPair } from "../../engine/rewards/types.ts";
 import type { Judged } from "../../protocol/reward.ts";
-import type { TryCalls } from "../try-out/try-calls.ts";
 import { suiteOf } from "./all.ts";
 import type { EvalFacts } from "./folder.ts";
 import { judgeAnswers, judgeName, judgeSettings, liveVerdicts, newFailures } from "./judged.ts";
 import type { ReportCalls } from "./report-calls.ts";
 import { answerKey, answerRows, type SuiteRow, type System } from "./run-suite.ts";
 import type { Suite, SuiteItem } from "./suite.ts";
-import { SUITE } from "./suite.ts";
-import { ANSWER_TOKENS, suiteAnswersOf, tryTaskOf } from "./suite-ask.ts";
+import type { AskCalls } from "./suite-ask.ts";
 import type { SuiteCalls } from "./suite-calls.ts";
 import { chooseSuite, useSuite } from "./suite-store.ts";
 
@@ -93,18 +91,9 @@ export async function runSuite(expected?: string): Promise<void> {
       keep,
       onProgress: (done) => useSuite.setState({ done }),
       ask: async (system, index, tasks) => {
-        const task = tryTaskOf(tasks, ANSWER_TOKENS);
-        const picture = { kind: "source", source: SUITE, index } as const;
-        const { answer } = await pluginCalls<TryCalls>("trainer").tryOut(
-          picture,
-          task,
-          { from: system },
-          null,
-          () => undefined,
-          signal,
-        );
+        const given = await pluginCalls<AskCalls>("trainer").askSuite(system, index, tasks, signal);
         if (useSession.getState().model?.hash === model.hash && useTry.getState().adapter?.hash === adapter?.hash)
-          return suiteAnswersOf(answer);
+          return given;
         throw badInput("The model or the adapter was changed; start the evaluation again");
       },
     });

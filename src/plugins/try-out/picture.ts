@@ -1,4 +1,4 @@
-/** Pictures of questions to the loaded model: a row of the open set, a picture that a plug-in opened, or the user's picture. */
+/** Pictures of questions to the loaded model: a row of the open set, or the user's picture. */
 import { sha256Hex } from "../../engine/bytes/hash.ts";
 import type { RgbImage } from "../../engine/data/sample.ts";
 import { badInput, LabError } from "../../engine/errors.ts";
@@ -14,17 +14,14 @@ export const MAX_OWN_SIDE = 4096;
 /** A row of the open data set, or the user's encoded picture. */
 export type TryPicture =
   | { readonly kind: "row"; readonly index: number }
-  /** A picture of a source that a plug-in opened. */
-  | { readonly kind: "source"; readonly source: string; readonly index: number }
   | { readonly kind: "own"; readonly file: Blob };
 
 /** Fetches or decodes a picture; equal pictures have equal ids. @throws LabError("bad-input") when it cannot be decoded */
-export async function tryPicture(picture: TryPicture, { row, sourcePicture }: RowCalls): Promise<AskedPicture> {
+export async function tryPicture(picture: TryPicture, { row }: RowCalls): Promise<AskedPicture> {
   if (picture.kind === "row") {
     const { summary, rgb } = await row(picture.index);
     return { id: summary.imageId, rgb, frames: summary.frames };
   }
-  if (picture.kind === "source") return sourcePicture(picture.source, picture.index);
   const bytes = new Uint8Array(await picture.file.arrayBuffer());
   return { id: `own ${await sha256Hex(bytes)}`, rgb: await decodeOwn(picture.file) };
 }

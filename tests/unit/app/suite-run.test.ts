@@ -47,9 +47,9 @@ async function page() {
     judgePictures: async () => ["data:"],
   };
   const trainer = {
-    tryOut: async (_: unknown, __: unknown, { from }: { readonly from: string }) => {
+    askSuite: async (system: string) => {
       hooks.answering();
-      return { answer: { kind: "describe", captions: [from] } };
+      return [{ text: system }];
     },
   };
   const reward = {

@@ -15,6 +15,8 @@ import type { Setting } from "../../../src/engine/config/setting.ts";
 import { readSettingsFile, settingsText } from "../../../src/engine/config/settings-file.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../src/engine/config/table.ts";
 import { LabError } from "../../../src/engine/errors.ts";
+import { TERMS } from "../../../src/engine/rewards/terms/registry.ts";
+import { LOOPS } from "../../../src/engine/rl/loops/abouts.ts";
 import { lossSettingsOf } from "../../../src/engine/rl/objective/loss-types.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
@@ -308,7 +310,9 @@ describe("TRL's names", () => {
     [{ use_llm_judge: true }, /^use_llm_judge needs a judge: name it with --judge URL/],
     [
       { reward_weights: [1, 2] },
-      /^reward_weights must be a list of 36 weights .*, or of 3 for loop1Iou, loop2Meteor, loop2Judge$/,
+      new RegExp(
+        `^reward_weights must be a list of ${LOOPS.length * TERMS.length} weights .*, or of 3 for loop1Iou, loop2Meteor, loop2Judge$`,
+      ),
     ],
     [
       { max_steps: 7, gradient_accumulation_steps: 2, steps_per_generation: 4 },

@@ -12,6 +12,7 @@ import { openRecords } from "../../../src/engine/data/records/records.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { openClips } from "../../../src/plugins/data-sets/clip-set.ts";
 import { framePicture } from "../../../src/plugins/data-sets/frame-picture.ts";
+import { testWith } from "../../support/plugins.ts";
 import { png } from "./make.ts";
 
 const rle = (...pixels: number[]): Rle => encodeRle(pixels, 2, 2);
@@ -288,7 +289,7 @@ describe("a data set of clips", () => {
     await expect(framePicture(source as NonNullable<typeof source>)).rejects.toThrow(/^JPEGImages\/v\/0\.jpg: /);
   });
 
-  it("is rows for training, one an expression, every k-th frame of long clips", async () => {
+  testWith("clips")("is rows for training, one an expression, every k-th frame of long clips", async () => {
     const found = encodeRle(new Uint8Array(144).fill(1, 20, 40), 12, 12);
     const expressions = {
       "0": { exp: "a bird", anno_id: [1] },

@@ -25,6 +25,7 @@ import { repliedVerdict } from "../../../src/plugins/suites/judged.ts";
 import { ledgerRows, runColumns } from "../../../src/plugins/suites/ledger.ts";
 import { SUITE_PARTS, suitePart } from "../../../src/plugins/suites/part.ts";
 import { looksText, suiteReport } from "../../../src/plugins/suites/report.ts";
+import { findFiles } from "../../../src/plugins/suites/rows.ts";
 import { answerKey, answerRows, type SuiteRow } from "../../../src/plugins/suites/run-suite.ts";
 import type {
   AnsweredItem,
@@ -54,6 +55,12 @@ const golden = async (path: string) => JSON.parse(await readFile(join(GOLDEN, pa
 const suite = (name: string): Suite => suiteOf(name) as Suite;
 const png = (width: number, height: number, shade: number) =>
   encodePng({ width, height, channels: 3, data: new Uint8Array(width * height * 3).fill(shade) });
+
+test("files that no plug-in of this build reads are named as such", async () => {
+  await expect(findFiles(memoryFolder({}), { unheard: "files of another plug-in" })).rejects.toThrow(
+    "The suite needs files of another plug-in, which this build has no plug-in to read",
+  );
+});
 
 test("gRefCOCO: refs without a target are rows too, a second ref of an id is none", async () => {
   const sentences = [{ sent_id: 1, sent: "the dog" }];
