@@ -4,6 +4,7 @@ import { memoryFolder } from "../../../src/engine/bytes/source.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import type { LabError } from "../../../src/engine/errors.ts";
 import { openVideo } from "../../../src/plugins/clips/video-cells.ts";
+import { testWith } from "../../support/plugins.ts";
 import { junkFrames, videoFile } from "../../support/videos.ts";
 import { boxMask } from "./make.ts";
 
@@ -63,31 +64,39 @@ test("rows with a video are one masklet; without a decoder, or without the file,
   expect(mapped.skipped[0]?.reason).toBe('"every" is "0", it must be a whole number from 1 to 1000');
 });
 
-test("Ref-SAV as published: texts for objects of videos with masks for every fourth frame", async () => {
-  const sav = (frames: number, list = "masklet") =>
-    JSON.stringify({ [list]: Array.from({ length: frames }, () => [null, boxMask(48, 64, 1, 3, 10, 8)]) });
-  const entry = (name: string) => ({
-    video_path: `videos/${name}.mp4`,
-    anno_path: `annotations/${name}_manual.json`,
-    objects: { "1": { formated: "The thing on the left." } },
-  });
-  const files = {
-    "Ref-SAV.json": JSON.stringify({ a: entry("a"), b: entry("b"), c: entry("c"), d: { ...entry("d"), objects: {} } }),
-    "videos/a.mp4": await video(7, "mp4"),
-    "videos/b.mp4": await video(9, "mp4"),
-    "videos/c.mp4": await video(9, "mp4"),
-    "annotations/a_manual.json": sav(2),
-    "annotations/b_manual.json": sav(2),
-    "annotations/c_manual.json": sav(2, "masks"),
-  };
-  const bytes = (file: string | Uint8Array) => (typeof file === "string" ? new TextEncoder().encode(file) : file);
-  const folder = memoryFolder(Object.fromEntries(Object.entries(files).map(([path, file]) => [path, bytes(file)])));
-  const { files: opened, skipped } = await openRegionSet(folder);
-  const table = opened.find(({ name }) => name === "Ref-SAV.json");
-  expect(table).toMatchObject({ rows: 3, adapter: "captions, one masklet of a video per row" });
-  expect(skipped.filter(({ file }) => file === table?.name).map(({ reason }) => reason)).toEqual([
-    "only the page decodes videos; for command-line tools, store the frames as pictures",
-    "the clip has 3 frames and 2 masks",
-    'annotations/c_manual.json has no list "masklet"',
-  ]);
-});
+testWith("data-sets")(
+  "Ref-SAV as published: texts for objects of videos with masks for every fourth frame",
+  async () => {
+    const sav = (frames: number, list = "masklet") =>
+      JSON.stringify({ [list]: Array.from({ length: frames }, () => [null, boxMask(48, 64, 1, 3, 10, 8)]) });
+    const entry = (name: string) => ({
+      video_path: `videos/${name}.mp4`,
+      anno_path: `annotations/${name}_manual.json`,
+      objects: { "1": { formated: "The thing on the left." } },
+    });
+    const files = {
+      "Ref-SAV.json": JSON.stringify({
+        a: entry("a"),
+        b: entry("b"),
+        c: entry("c"),
+        d: { ...entry("d"), objects: {} },
+      }),
+      "videos/a.mp4": await video(7, "mp4"),
+      "videos/b.mp4": await video(9, "mp4"),
+      "videos/c.mp4": await video(9, "mp4"),
+      "annotations/a_manual.json": sav(2),
+      "annotations/b_manual.json": sav(2),
+      "annotations/c_manual.json": sav(2, "masks"),
+    };
+    const bytes = (file: string | Uint8Array) => (typeof file === "string" ? new TextEncoder().encode(file) : file);
+    const folder = memoryFolder(Object.fromEntries(Object.entries(files).map(([path, file]) => [path, bytes(file)])));
+    const { files: opened, skipped } = await openRegionSet(folder);
+    const table = opened.find(({ name }) => name === "Ref-SAV.json");
+    expect(table).toMatchObject({ rows: 3, adapter: "captions, one masklet of a video per row" });
+    expect(skipped.filter(({ file }) => file === table?.name).map(({ reason }) => reason)).toEqual([
+      "only the page decodes videos; for command-line tools, store the frames as pictures",
+      "the clip has 3 frames and 2 masks",
+      'annotations/c_manual.json has no list "masklet"',
+    ]);
+  },
+);
