@@ -65,7 +65,7 @@ async function gradientsOf(
   };
   const shared = { weights, parameters: set, names: Object.keys(set), settings, loopWeight };
   if (splits(group, rows)) return await microGradients({ ...shared, group, features }, rows);
-  return await lossGradients({ ...shared, groups: [group], score: (view) => [group.logProbs(view, features)] });
+  return await lossGradients({ ...shared, groups: [group], logProbs: (view) => [group.logProbs(view, features)] });
 }
 
 async function gradients(changes: Partial<LabConfig>, microRows: number, recompute: boolean) {

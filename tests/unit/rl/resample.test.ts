@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ActionScores, Group, LoopRollouts } from "../../../src/engine/rl/step/group.ts";
+import type { ActionLogps, Group, LoopRollouts } from "../../../src/engine/rl/step/group.ts";
 import { sourceMetrics } from "../../../src/engine/rl/step/metrics/rollout-metrics.ts";
 import { resampled } from "../../../src/engine/rl/step/sample.ts";
 
@@ -8,8 +8,8 @@ function sampling(numbers: readonly number[], freed: number[]): LoopRollouts {
   const groups = numbers.map((group) => ({ group, dispose: () => freed.push(group) }) as unknown as Group);
   return {
     groups,
-    score: (_, places, features) =>
-      places.map((place, at) => [numbers[place], features[at]] as unknown as ActionScores),
+    logProbs: (_, places, features) =>
+      places.map((place, at) => [numbers[place], features[at]] as unknown as ActionLogps),
   };
 }
 
@@ -32,8 +32,8 @@ it("replaces groups without spread in their places, and scores all in one call p
   expect(found.groups.map(({ group }) => group)).toEqual([12, 20, 22, 14, 3]);
   expect(found.sampled?.map(({ group }) => group)).toEqual([12, 1, 2, 14, 3, 20, 21, 22, 31, 31]);
   expect(freed).toEqual([1, 21, 2, 31, 31]);
-  const features = ["a", "b", "c"] as unknown as Parameters<LoopRollouts["score"]>[2];
-  const scores = found.score(undefined as never, [4, 1, 3], features) as unknown;
+  const features = ["a", "b", "c"] as unknown as Parameters<LoopRollouts["logProbs"]>[2];
+  const scores = found.logProbs(undefined as never, [4, 1, 3], features) as unknown;
   expect(scores).toEqual([
     [3, "a"],
     [20, "b"],

@@ -8,6 +8,7 @@ import { lockRun } from "../../../scripts/lib/node/run-lock.ts";
 import { jobFolder, jobRuns, jobState, runJob } from "../../../scripts/lib/sweep/jobs.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { readSweep, type SweepJob } from "../../../src/plugins/sweep/plan.ts";
+import { testWith } from "../../support/plugins.ts";
 import { tool } from "../../support/tools.ts";
 import { manifest } from "../runs/sample-run.ts";
 
@@ -72,7 +73,7 @@ it("a report without a finished job says so", async () => {
   expect(done).toEqual({ code: 1, out: "", err: sentence });
 });
 
-it("a job that an earlier version stored under former names is the same job", async () => {
+testWith("trl")("a job that an earlier version stored under former names is the same job", async () => {
   const held = { title: "a", seeds: [3], settings: { evalSteps: 1, numGenerations: 6, lrSchedulerType: "constant" } };
   const plan = readSweep(JSON.stringify(held), "a.json", () => {});
   const [job] = plan.jobs as [SweepJob];

@@ -140,7 +140,7 @@ export function textRollouts(
   });
   return {
     groups,
-    score: (weights, places, features) =>
+    logProbs: (weights, places, features) =>
       captionScores(
         model,
         weights,

@@ -7,7 +7,7 @@ import { policyLoss } from "../objective/loss.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
 import { reachedGradients } from "../optim/optimiser.ts";
 import {
-  type ActionScores,
+  type ActionLogps,
   type AuxiliaryLoss,
   type GroupGradients,
   type LossGroup,
@@ -18,8 +18,8 @@ import {
 export interface LossTask {
   /** Groups of one loop. */
   readonly groups: readonly LossGroup[];
-  /** Scores of their actions under given weights, in the same order. */
-  readonly score: (weights: Weights) => readonly ActionScores[];
+  /** Log-probabilities and entropies of their actions under given weights, in the same order. */
+  readonly logProbs: (weights: Weights) => readonly ActionLogps[];
   readonly weights: Weights;
   readonly parameters: ParameterSet;
   /** Trainable tensors to differentiate, in a fixed order. */
@@ -31,13 +31,13 @@ export interface LossTask {
 
 /** Forward and backward pass of a few groups under one tape: the gradient of the sum of their losses. */
 export async function lossGradients(task: LossTask): Promise<GroupGradients> {
-  const { groups, score, weights, parameters, names, settings, loopWeight } = task;
+  const { groups, logProbs, weights, parameters, names, settings, loopWeight } = task;
   const inputs = groups.map(lossTensors);
   const extras: (readonly AuxiliaryLoss[])[] = [];
   const kept: Tensor[] = [];
   const { value, grads } = tf.engine().gradients(
     () => {
-      const losses = score(weights).map((scored, at) => {
+      const losses = logProbs(weights).map((scored, at) => {
         const own = inputs[at] as (typeof inputs)[number];
         const result = policyLoss({ ...own, logps: scored.logps, entropies: scored.entropies }, settings);
         const auxiliary = scored.auxiliary?.() ?? [];
@@ -83,8 +83,8 @@ export async function lossGradients(task: LossTask): Promise<GroupGradients> {
 
 /** Reads back the log-probabilities of groups, [N·T] per group, and keeps none of them on the GPU. */
 export async function readLogProbs(
-  score: () => readonly { readonly logps: Tensor }[],
+  logProbs: () => readonly { readonly logps: Tensor }[],
 ): Promise<readonly Float32Array[]> {
-  const logps = tf.tidy(() => score().map((own) => own.logps));
+  const logps = tf.tidy(() => logProbs().map((own) => own.logps));
   return await readTogether(logps).finally(() => tf.dispose(logps));
 }

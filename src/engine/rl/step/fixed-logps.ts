@@ -32,7 +32,7 @@ export function referenceParameters(config: LabConfig, state: TrainingState): Tr
 export async function referenceLogps(
   state: TrainingState,
   step: Step,
-  { groups, score }: LoopRollouts,
+  { groups, logProbs }: LoopRollouts,
 ): Promise<readonly Float32Array[]> {
   const { config, model } = step;
   const parameters = referenceParameters(config, state);
@@ -44,7 +44,7 @@ export async function referenceLogps(
     else {
       const places = batch.map(([place]) => place);
       const rows = batch.map(([, { row }]) => row);
-      const read = (features: readonly ImageFeatures[]) => readLogProbs(() => score(weights, places, features));
+      const read = (features: readonly ImageFeatures[]) => readLogProbs(() => logProbs(weights, places, features));
       logps.push(...(await withFeatures(step, rows, read)));
     }
   }
@@ -79,7 +79,7 @@ export async function laterWindowLogps(
 async function samplingLogps(
   state: TrainingState,
   step: Step,
-  { id, score }: LoopOfStep,
+  { id, logProbs }: LoopOfStep,
   batch: readonly ScoredGroup[],
 ): Promise<readonly Float32Array[]> {
   const { config, model } = step;
@@ -91,7 +91,7 @@ async function samplingLogps(
     readLogProbs(() =>
       splits(first, config.microRollouts)
         ? [rangedScores(first, weights, features[0] as ImageFeatures, config.microRollouts)]
-        : score(weights, places, features),
+        : logProbs(weights, places, features),
     ),
   );
 }

@@ -25,8 +25,8 @@ export interface AuxiliaryLoss {
   readonly zeroAtStart?: boolean;
 }
 
-/** Scores of a group's actions under given weights. */
-export interface ActionScores {
+/** Log-probabilities and entropies of a group's actions under given weights. */
+export interface ActionLogps {
   /** [N, T]. */
   readonly logps: Tensor;
   /** [N, T]. */
@@ -74,7 +74,7 @@ export interface Group {
    * `rows` alone when given and `splitsRows` is set.
    * Differentiable in the trainable tensors behind `weights`; padded places hold any finite value.
    */
-  logProbs(weights: Weights, features: ImageFeatures, rows?: RowRange): ActionScores;
+  logProbs(weights: Weights, features: ImageFeatures, rows?: RowRange): ActionLogps;
   /** Frees the tensors that the scores need. */
   dispose(): void;
 }
@@ -118,7 +118,7 @@ export interface LoopRollouts {
    * `logProbs` for several groups in one batch.
    * @param places indices in `groups`, with the features of each group's picture
    */
-  score(weights: Weights, places: readonly number[], features: readonly ImageFeatures[]): readonly ActionScores[];
+  logProbs(weights: Weights, places: readonly number[], features: readonly ImageFeatures[]): readonly ActionLogps[];
 }
 
 /** The advantages in the policy's loss: 0 if the actions are not trained by policy gradient. */

@@ -128,8 +128,8 @@ async function scoredLoop(
     const startLogps = fromStart ? refLogps : (group.startLogps ?? null);
     return { ...group, place, scores: scores[place] as GroupScores, refLogps, startLogps };
   });
-  const { sampled = groups, score } = drawn;
-  return { id, loop: LOOP_CODE[id], groups, sampled, score };
+  const { sampled = groups, logProbs } = drawn;
+  return { id, loop: LOOP_CODE[id], groups, sampled, logProbs };
 }
 
 /** Settings of the loss of one loop in one window. */

@@ -13,7 +13,7 @@ import { member, reachedGradients } from "../optim/optimiser.ts";
 import { gradientSum, type TrainingState } from "../optim/training-state.ts";
 import { type LossTask, lossGradients } from "./backward.ts";
 import {
-  type ActionScores,
+  type ActionLogps,
   type Group,
   type GroupGradients,
   type LossGroup,
@@ -28,7 +28,7 @@ import type { LoopOfStep } from "./step-events.ts";
 // without a tape, and then propagated through the model one range of rows at a time. The sum is the same for every
 // loss type; it needs the memory of one range and one more forward pass.
 
-interface MicroTask extends Omit<LossTask, "groups" | "score"> {
+interface MicroTask extends Omit<LossTask, "groups" | "logProbs"> {
   readonly group: LossGroup;
   readonly features: ImageFeatures;
 }
@@ -57,7 +57,7 @@ export function rangedScores(
   weights: Weights,
   features: ImageFeatures,
   rows: number,
-): Pick<ActionScores, "logps" | "entropies"> {
+): Pick<ActionLogps, "logps" | "entropies"> {
   const parts = rangesOf(group, rows).map((range) =>
     tf.tidy(() => {
       const { logps, entropies } = group.logProbs(weights, features, range);
@@ -153,12 +153,13 @@ export async function gradientOfLoss(
   auxiliary: boolean,
 ): Promise<GradientSum> {
   const sum = gradientSum(state);
-  const score: LoopOfStep["score"] = (...about) =>
+  const logProbs: LoopOfStep["logProbs"] = (...about) =>
     loop
-      .score(...about)
+      .logProbs(...about)
       .map(({ logps, entropies, ...rest }) => (auxiliary ? { logps, entropies, ...rest } : { logps, entropies }));
   try {
-    for (const group of groups) sum.add((await lossOf(state, step, { ...loop, score }, [group], settings)).gradients);
+    for (const group of groups)
+      sum.add((await lossOf(state, step, { ...loop, logProbs }, [group], settings)).gradients);
     return sum;
   } catch (thrown) {
     sum.dispose();
@@ -170,7 +171,7 @@ export async function gradientOfLoss(
 export async function lossOf(
   state: TrainingState,
   step: Step,
-  { id, loop, score }: LoopOfStep,
+  { id, loop, logProbs }: LoopOfStep,
   groups: readonly LossGroup[],
   settings: LossSettings,
 ): Promise<GroupGradients> {
@@ -197,7 +198,7 @@ export async function lossOf(
         const task = { ...shared, group, features: features[0] as ImageFeatures };
         return microGradients(task, config.microRollouts);
       }
-      return lossGradients({ ...shared, groups, score: (view) => score(view, places, features) });
+      return lossGradients({ ...shared, groups, logProbs: (view) => logProbs(view, places, features) });
     },
   );
 }

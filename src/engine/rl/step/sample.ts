@@ -19,7 +19,7 @@ import { member } from "../optim/optimiser.ts";
 import type { TrainingState } from "../optim/training-state.ts";
 import type { Run } from "../run/lab.ts";
 import { drawRow } from "./data-order.ts";
-import type { ActionScores, Group, LoopRollouts } from "./group.ts";
+import type { ActionLogps, Group, LoopRollouts } from "./group.ts";
 import { runWeights, type Step } from "./step.ts";
 
 // Chooses the frames of a clip that a step or an evaluation uses.
@@ -155,20 +155,20 @@ function joined(samplings: readonly LoopRollouts[], groups: readonly Group[]): L
   return {
     groups,
     sampled: samplings.flatMap((own) => own.groups),
-    score(weights, places, features) {
-      const found: ActionScores[] = [];
+    logProbs(weights, places, features) {
+      const found: ActionLogps[] = [];
       for (const sampling of samplings) {
         const own = places.flatMap((place, at) => {
           const inside = sampling.groups.indexOf(groups[place] as Group);
           return inside < 0 ? [] : [{ at, inside }];
         });
         if (own.length === 0) continue;
-        const scores = sampling.score(
+        const scored = sampling.logProbs(
           weights,
           own.map(({ inside }) => inside),
           own.map(({ at }) => features[at] as (typeof features)[number]),
         );
-        for (const [n, { at }] of own.entries()) found[at] = scores[n] as ActionScores;
+        for (const [n, { at }] of own.entries()) found[at] = scored[n] as ActionLogps;
       }
       return found;
     },

@@ -19,7 +19,7 @@ export interface LoopOfStep {
   readonly groups: readonly ScoredGroup[];
   /** `groups` and those that dynamic sampling dropped, which are freed. */
   readonly sampled: readonly Group[];
-  readonly score: LoopRollouts["score"];
+  readonly logProbs: LoopRollouts["logProbs"];
 }
 
 /** One update of a step: one window of the rollouts in one of the iterations over them. */

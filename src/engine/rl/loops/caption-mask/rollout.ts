@@ -38,7 +38,7 @@ import type { ScoredRollout } from "../../../rewards/types.ts";
 import { EVAL_DRAWS } from "../../../runs/evaluations/evaluation-metrics.ts";
 import { coin, trainedRollouts } from "../../objective/group-advantages.ts";
 import { readLogProbs } from "../../step/backward.ts";
-import type { ActionScores, AuxiliaryLoss, DrawnGroup, Group, LoopRollouts } from "../../step/group.ts";
+import type { ActionLogps, AuxiliaryLoss, DrawnGroup, Group, LoopRollouts } from "../../step/group.ts";
 import { type EvalRow, type EvaluateLoop, evalKey } from "../../step/held-out.ts";
 import { dataCaptionObservations, maskMetrics, pairMetrics } from "../../step/metrics/rollout-metrics.ts";
 import {
@@ -182,7 +182,7 @@ async function rollout(step: Step, rows: readonly TrainingRow[]): Promise<LoopRo
     );
     return {
       groups,
-      score: (weights, places, own) => {
+      logProbs: (weights, places, own) => {
         const items = places.map((place) => sampledMasks[place] as SampledMasks);
         return scoreMasks(step, weights, own, items, (at) => {
           const place = places[at] as number;
@@ -283,7 +283,7 @@ function groupOf(
     policyGradient: sampledMasks.loss === undefined,
     logProbs: (other, own) => {
       const [scores] = scoreMasks(step, other, [own], [item], () => ({ ...start, rewards }));
-      return scores as ActionScores;
+      return scores as ActionLogps;
     },
     dispose: () => {
       sampledMasks.dispose();
@@ -304,7 +304,7 @@ function scoreMasks(
   features: readonly ImageFeatures[],
   items: readonly SampledMasks[],
   known: (at: number) => Pick<StartAnswer, "anchor"> & { readonly rewards: readonly (number | null)[] },
-): ActionScores[] {
+): ActionLogps[] {
   const { model, config } = step;
   const about = items.map((item, at) => asked({ ...item, features: features[at] as ImageFeatures }));
   const outputs = phraseOutputs(model, weights, about);
