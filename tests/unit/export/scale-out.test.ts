@@ -22,6 +22,7 @@ import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { launchFiles } from "../../../src/plugins/handover/scale-launch.ts";
 import { contract, scaleOutFiles } from "../../../src/plugins/handover/scale-out.ts";
 import { collectFiles } from "../../support/collected-files.ts";
+import { arePluggedIn, testWith } from "../../support/plugins.ts";
 import { python } from "../../support/tools.ts";
 import { manifest } from "../runs/sample-run.ts";
 
@@ -130,7 +131,10 @@ const KNOWN = JSON.parse(readFileSync(join(PACKAGE, "settings.json"), "utf8")) a
 const SOURCES = readdirSync(PACKAGE, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".py"));
 const source = (name: string): string => readFileSync(join(PACKAGE, name), "utf8");
 
-test("the Python package knows every setting of the table", () => {
+// python/ knows the settings of these plug-ins.
+const OTHERS = ["mask-policies", "question-answer", "supervised", "clips"];
+
+testWith(...OTHERS)("the Python package knows every setting of the table", () => {
   const sources = SOURCES.map(source).join("\n");
   const attribute = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const unread = KNOWN.used.filter((name) => !new RegExp(`\\.${attribute(name)}\\b`).test(sources));
@@ -165,38 +169,43 @@ for label, change in given["changes"].items():
 print(json.dumps(said))
 `;
 const interpreter = await python("-c", "import sys; sys.exit(sys.version_info < (3, 10))");
-test.skipIf(interpreter.code !== 0)("a setting is run, or refused by one sentence that names it", async () => {
-  const changes: Record<string, Record<string, unknown>> = {};
-  for (const [name, setting] of Object.entries(SETTINGS)) {
-    if (setting.kind === "choice") {
-      for (const { value } of setting.choices) changes[`${name}=${value}`] = { ...JUDGED, [name]: value };
-    } else if (setting.kind === "flag") changes[name] = { [name]: !setting.default };
-    else if (setting.kind === "text") changes[name] = { [name]: "something" };
-    else changes[name] = { [name]: setting.default === setting.max ? setting.min : setting.max };
-  }
-  process.env.PYTHONPATH = [join(root, "python"), process.env.PYTHONPATH ?? ""].filter((part) => part !== "").join(":");
-  const done = await python("-c", PARSE, JSON.stringify({ defaults: contract().defaults, changes }));
-  expect(done.code, done.err).toBe(0);
-  const said = JSON.parse(done.out) as Record<string, string | null>;
-  const refused = Object.entries(said).filter((entry): entry is [string, string] => entry[1] !== null);
-  for (const [label, sentence] of refused) expect(sentence).toContain(label.replace(/^loop\dUser$/, "userReward"));
-  const names = refused.map(([label]) => label);
-  expect(names).toEqual(expect.arrayContaining(["loraDropout", "loop1User"]));
-  const choices = Object.entries(KNOWN.choices).flatMap(([name, own]) => own.map((value) => `${name}=${value}`));
-  expect(
-    choices.filter((label) => said[label] !== null),
-    "choices that are listed and not run, or not there",
-  ).toEqual([]);
-  // Terms that the package does not compute, and a reward without its file, are refused where weights are read.
-  const isListed = (label: string): boolean => {
-    const [name = "", value = ""] = label.split("=");
-    return name in KNOWN.refused || (name in KNOWN.choices && !KNOWN.choices[name]?.includes(value));
-  };
-  expect(
-    names.filter((label) => !isListed(label) && !/^loop\d(?:User|J|F|Utility)$/.test(label)),
-    "refused without a reason in the lists",
-  ).toEqual([]);
-});
+test.skipIf(interpreter.code !== 0 || !arePluggedIn(...OTHERS))(
+  "a setting is run, or refused by one sentence that names it",
+  async () => {
+    const changes: Record<string, Record<string, unknown>> = {};
+    for (const [name, setting] of Object.entries(SETTINGS)) {
+      if (setting.kind === "choice") {
+        for (const { value } of setting.choices) changes[`${name}=${value}`] = { ...JUDGED, [name]: value };
+      } else if (setting.kind === "flag") changes[name] = { [name]: !setting.default };
+      else if (setting.kind === "text") changes[name] = { [name]: "something" };
+      else changes[name] = { [name]: setting.default === setting.max ? setting.min : setting.max };
+    }
+    process.env.PYTHONPATH = [join(root, "python"), process.env.PYTHONPATH ?? ""]
+      .filter((part) => part !== "")
+      .join(":");
+    const done = await python("-c", PARSE, JSON.stringify({ defaults: contract().defaults, changes }));
+    expect(done.code, done.err).toBe(0);
+    const said = JSON.parse(done.out) as Record<string, string | null>;
+    const refused = Object.entries(said).filter((entry): entry is [string, string] => entry[1] !== null);
+    for (const [label, sentence] of refused) expect(sentence).toContain(label.replace(/^loop\dUser$/, "userReward"));
+    const names = refused.map(([label]) => label);
+    expect(names).toEqual(expect.arrayContaining(["loraDropout", "loop1User"]));
+    const choices = Object.entries(KNOWN.choices).flatMap(([name, own]) => own.map((value) => `${name}=${value}`));
+    expect(
+      choices.filter((label) => said[label] !== null),
+      "choices that are listed and not run, or not there",
+    ).toEqual([]);
+    // Terms that the package does not compute, and a reward without its file, are refused where weights are read.
+    const isListed = (label: string): boolean => {
+      const [name = "", value = ""] = label.split("=");
+      return name in KNOWN.refused || (name in KNOWN.choices && !KNOWN.choices[name]?.includes(value));
+    };
+    expect(
+      names.filter((label) => !isListed(label) && !/^loop\d(?:User|J|F|Utility)$/.test(label)),
+      "refused without a reason in the lists",
+    ).toEqual([]);
+  },
+);
 
 const DRAW = `
 import json, sys

@@ -146,7 +146,7 @@ test("the hand-over to Sa2VA's own code", async () => {
 test("one sentence and code 2 for what is wrong, and nothing left behind", async () => {
   const out = join(scratch, "none");
   const cases: readonly (readonly [RegExp, readonly string[]])[] = [
-    [/--format must be one of peft, csv, tfevents, report, /, ["--run", run, "--format", "onnx", "--out", out]],
+    [/--format must be one of peft, csv, tfevents, /, ["--run", run, "--format", "onnx", "--out", out]],
     [/has no complete checkpoint of step 9; it has 3/, ["--run", run, "--format", "peft", "--step", "9", "--out", out]],
     [/--model DIR is needed/, ["--run", run, "--format", "merged", "--out", out]],
     [/names another checkpoint/, ["--run", run, "--format", "merged", "--model", GOLDEN, "--out", out]],
