@@ -167,16 +167,13 @@ def _aggregation(mask: Tensor, settings: LossSettings) -> Tensor:
     """Weight of each action's loss, [N, T]."""
     rows, share = len(mask), 1 / settings.groups
     lengths = mask.sum(1, keepdim=True).clamp_min(1)
-    kind = settings.preset[1]
-    if kind == "row-mean":
-        return mask / lengths * (share / rows)
-    if kind == "row-sum":
-        return mask * (share / rows)
-    if kind == "micro-token-mean":
-        return mask / mask.sum().clamp_min(1) * share
-    if kind == "window-token-mean":
-        return mask / max(1.0, settings.active)
-    return mask * (share / (rows * settings.longest))
+    return {
+        "row-mean": mask / lengths * (share / rows),
+        "row-sum": mask * (share / rows),
+        "micro-token-mean": mask / mask.sum().clamp_min(1) * share,
+        "window-token-mean": mask / max(1.0, settings.active),
+        "constant-length": mask * (share / (rows * settings.longest)),
+    }[settings.preset[1]]
 
 
 def top_entropy(entropies: Tensor, mask: Tensor, share: float) -> Tensor:

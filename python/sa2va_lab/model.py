@@ -423,12 +423,11 @@ def _places(model: Sa2va) -> dict[str, list[tuple[Tensor, nn.Module, str]]]:
 
 def _widen_norms(model: Any) -> None:
     """Makes norms of transformers compute in f64 for a reference in f64; otherwise they always compute in f32."""
-    for parent in list(model.modules()):
-        for name, child in list(parent.named_children()):
-            if type(child).__name__.endswith("RMSNorm"):
-                own = nn.RMSNorm(len(child.weight), child.variance_epsilon)
-                own.weight = child.weight
-                setattr(parent, name, own)
+    for path, module in list(model.named_modules()):
+        if type(module).__name__.endswith("RMSNorm"):
+            own = nn.RMSNorm(len(module.weight), module.variance_epsilon)
+            own.weight = module.weight
+            model.set_submodule(path, own)
 
 
 _TYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -207,5 +208,4 @@ class RowOrder:
             [index for place, index in own if place == at] if amount > 0 else []
             for at, (_, amount) in enumerate(self._mix)
         ]
-        turns = range(max(map(len, lists), default=0))
-        return [found[turn] for turn in turns for found in lists if turn < len(found)][:count]
+        return [at for turn in zip_longest(*lists) for at in turn if at is not None][:count]

@@ -309,15 +309,11 @@ class Actor:
         encoder = self.model.sam2.sam_prompt_encoder
         return self.model.sam2.decode(features.levels, (encoder.clicks if clicks else encoder.phrases)(prompts))
 
-    def find(self, features: Features, phrases: list[str], height: int, width: int) -> list[Found | None]:
-        """The mask for each phrase; None for an empty one."""
-        return self.search(features, phrases, height, width)()
-
     @torch.no_grad()
     def search(
         self, features: Features, phrases: list[str], height: int, width: int
     ) -> Callable[[], list[Found | None]]:
-        """`find`, read later."""
+        """The mask for each phrase, None for an empty one; read later."""
         named = [at for at, phrase in enumerate(phrases) if plain_phrase(phrase)]
         if not named:
             return lambda: [None] * len(phrases)

@@ -30,11 +30,6 @@ class Sampler:
         scores = torch.clamp(logits.double(), -self.guard, self.guard)
         return scores if self.temperature == 1 else scores.div_(self.temperature)
 
-    @property
-    def filters(self) -> bool:
-        """Whether any filter drops tokens."""
-        return self.top_k > 0 or self.top_p < 1 or self.min_p > 0
-
     def penalised(self, logits: Tensor, seen: Tensor | None) -> Tensor:
         """Logits with the repetition penalty of the tokens in `seen`."""
         if self.penalty == 1 or seen is None:

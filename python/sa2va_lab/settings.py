@@ -108,13 +108,11 @@ def parse_settings(config: dict[str, Any], defaults: dict[str, Any], own_reward:
 
 def _refusals(given: dict[str, Any], defaults: dict[str, Any], names: set[str]) -> list[str]:
     """Settings that would change the run and are unknown here, each with its value or reason."""
-    off = given.get("judge") == "off"
+    unused = ("judgeRange",) if given.get("judge") == "off" else ()
     refused: dict[str, str] = _KNOWN["refused"]
     found = [f"{name} ({why})" for name, why in refused.items() if given.get(name) != defaults.get(name)]
-    for name, choices in _KNOWN["choices"].items():
-        asked = name != "judgeRange" or not off
-        if given.get(name) not in choices and asked:
-            found.append(f"{name}={given.get(name)}")
+    chosen = ((name, given.get(name), choices) for name, choices in _KNOWN["choices"].items() if name not in unused)
+    found += [f"{name}={value}" for name, value, choices in chosen if value not in choices]
     known = names | set(_KNOWN["tab"]) | set(refused) | set(_KNOWN["choices"])
     found += [name for name, value in given.items() if name not in known and value != defaults.get(name)]
     return sorted(found)

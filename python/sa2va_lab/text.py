@@ -152,10 +152,8 @@ class Words:
 
     def ended(self, ids: list[int]) -> bool:
         """Whether an answer is over: the end id, or a text that ends with a stop word."""
-        if not ids:
-            return False
-        if ids[-1] == self.eos:
-            return True
+        if not ids or ids[-1] == self.eos:
+            return bool(ids)
         text = re.sub(r"[\r\n]", "", self.decode(ids[-64:], True))
         return text.endswith(self.stops)
 
@@ -163,6 +161,5 @@ class Words:
         """Text of an answer without special tokens and stop word."""
         text = self.decode(ids, False).strip(_SPACE)
         for word in self.stops:
-            if text.endswith(word):
-                text = text[: -len(word)].strip(_SPACE)
+            text = text.removesuffix(word).strip(_SPACE)
         return text

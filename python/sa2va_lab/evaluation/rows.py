@@ -37,7 +37,7 @@ def score_row(context: Context, index: int) -> Scores | None:
     masks = actor.sized(torch.cat([drawn.greedy, drawn.logits]), height, width)()
     with context.model.values(context.state.ema):
         # The true caption and the true mask come last: the partner's answers to them are compared with the policy's.
-        *found, partner = actor.find(features, [*(own.text for own in said), row.caption], height, width)
+        *found, partner = actor.search(features, [*(own.text for own in said), row.caption], height, width)()
         *told, described = actor.describe([(features, [*(own.mask for own in masks), row.mask], None)])[0]
     facts = {
         1: text_facts(context, 1, row, row.caption, said, found)(),
