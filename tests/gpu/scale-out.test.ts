@@ -24,6 +24,8 @@ const SHARD = join(root, "public", "pocket", "shards", "data-00000-of-00002.arro
 const REPLAY = join(root, "python", "tools", "replay.py");
 /** Processes of a widened run: more than its groups. */
 const PROCESSES = 4;
+/** Features in half precision, which the tool keeps in the folder of --cache. */
+const HALVES = { featureStorage: "f16", featureDisk: 1 } as const;
 const SMALL = {
   loop1Meteor: 0.5,
   loop1RepetitionCost: 0.3,
@@ -169,7 +171,7 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
   });
   it("repeats a step on the lab's features in half precision", async () => {
     const cache = join(scratch, "cache");
-    const settings = { featureStorage: "f16", featureDisk: 1, fieldGrid: 4 };
+    const settings = { ...HALVES, fieldGrid: 4 };
     await expectStep("halves", settings, { words: ["--cache", cache], own: ["--features", cache] });
   });
   it("repeats a step, supervised", async () =>
@@ -231,14 +233,19 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
 
   it.each([
     ["qwen3", { maskPolicy: "field", fieldGrid: 4, loop1Likelihood: 0.3, loop1Contrast: 0.2, featureStorage: "f32" }],
-    ["qwen3", { maskPolicy: "candidates", regionPrompt: "tokens", trainProjector: "yes", resizeTwice: true }],
+    [
+      "qwen3",
+      { maskPolicy: "candidates", regionPrompt: "tokens", trainProjector: "yes", resizeTwice: true, ...HALVES },
+    ],
     ["qwen2.5", { maskPolicy: "proposals", regionPrompt: "dim", loop3Weight: 0.5, partnerTemperature: 0.7 }],
   ] as const)("repeats a step of a tiny model on %s-VL: %o", async (family, settings) => {
     const name = `${family}-${settings.maskPolicy}`;
     const model = join(scratch, `${name}-model`);
     await mkdir(model);
     writeTinyQwen(model, family);
-    await expectStep(name, settings, { seed: "74", model, reward: 1e-6 });
+    const cache = join(scratch, `${name}-cache`);
+    const halves = "featureDisk" in settings ? { words: ["--cache", cache], own: ["--features", cache] } : {};
+    await expectStep(name, settings, { seed: "74", model, reward: 1e-6, ...halves });
   });
 
   it("computes the same gradient in two processes, and with the frozen layers split between them", async () => {
