@@ -100,7 +100,7 @@ export async function readStep(
   if (metrics === undefined || step === undefined) throw new LabError("held", "The step was not taken");
   const costs = step.phases;
   const peak = Math.max(...Object.values(costs).map(({ peakBytes }) => peakBytes ?? 0));
-  const reached = reachedLimits(model, pictures);
+  const reached = reachedLimits(model, pictures, config.maxTiles);
   const said = forecast(reached, config, storageChoice(config), null, adapter.software, lengths);
   return {
     parameters: Object.values(said.weights.parameters).reduce((sum, count) => sum + count, 0),

@@ -22,7 +22,7 @@ import { segmentPictures } from "../../src/engine/policy/partner.ts";
 import { captionPrompt } from "../../src/engine/policy/prompts.ts";
 import { disposeState, gradientSum, updateState } from "../../src/engine/rl/optim/training-state.ts";
 import { startState } from "../../src/engine/rl/run/start/run-facts.ts";
-import { rowLengths } from "../../src/engine/session/plan.ts";
+import { reachedLimits, rowLengths } from "../../src/engine/session/plan.ts";
 import { forAny } from "../support/any.ts";
 import { scoresOf } from "../support/caption-scores.ts";
 import { useGpu } from "../support/gpu.ts";
@@ -63,13 +63,16 @@ describe("the forecast of a run", () => {
   async function ratioOf(settings: Partial<LabConfig>) {
     const after = lab.events.length;
     lab.captions.clear();
+    lab.pictures.length = 0;
     const run = await lab.start(settings);
     await run.done;
     const costs = lab.events.slice(after).flatMap((event) => (event.type === "step" ? [event.costs] : []));
     const most = Math.max(...costs.flatMap((step) => Object.values(step).map(({ peakBytes }) => peakBytes ?? 0)));
     const model = lab.session.model as Sa2vaModel;
-    const rows = rowLengths(model, [...lab.captions]);
-    return forecast(model.config, cheapConfig(settings), ALL_F32, null, true, rows).peak / most;
+    const config = cheapConfig(settings);
+    const reached = reachedLimits(model.config, lab.pictures, config.maxTiles);
+    const rows = { clips: settings.clipFrames !== undefined, ...rowLengths(model, [...lab.captions]) };
+    return forecast(reached, config, ALL_F32, null, true, rows).peak / most;
   }
 
   const SIZES = {
@@ -245,7 +248,7 @@ describe("the forecast", () => {
         entropies: [],
         ended: true,
       }));
-      const shape = { promptTokens: prompt.ids.length, newTokens };
+      const shape = { tiles: features.tiles, promptTokens: prompt.ids.length, newTokens };
       for (const recompute of [false, true]) {
         const plain = weightsView(model.frozen, set, 2);
         const weights = recompute ? recomputing(plain, set) : plain;

@@ -9,6 +9,7 @@ import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import type { RowSource } from "../../src/engine/data/training-row.ts";
+import type { PictureSize } from "../../src/engine/model/families/family.ts";
 import type { StorageChoice } from "../../src/engine/model/weights/storage-choice.ts";
 import type { FeatureFiles } from "../../src/engine/policy/feature-store.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
@@ -71,6 +72,8 @@ export interface TestLab {
   readonly events: TrainerEvent[];
   /** Of the rows that were read. */
   readonly captions: Set<string>;
+  /** Sizes of their pictures or frames. */
+  readonly pictures: PictureSize[];
   /** Replaced by a test that acts on events. */
   watch: Watcher;
   start(changes?: Partial<LabConfig>): Promise<StartedRun>;
@@ -123,6 +126,7 @@ export async function openTestLab({
   const scorer = rewardScorer(user === undefined ? { wordnet } : { wordnet, user });
   const events: TrainerEvent[] = [];
   const captions = new Set<string>();
+  const pictures: PictureSize[] = [];
   const session = new Session({
     device,
     reopen: openGpuAgain,
@@ -130,7 +134,9 @@ export async function openTestLab({
     featureFiles: features ?? undefined,
     rows: async (index) => {
       const row = await rows(index);
-      captions.add(row.summary.caption);
+      const { caption, frames = 1, height, width } = row.summary;
+      captions.add(caption);
+      pictures.push({ height: height / frames, width });
       return row;
     },
     scorer,
@@ -147,6 +153,7 @@ export async function openTestLab({
     list,
     events,
     captions,
+    pictures,
     watch: () => undefined,
     start: (changes) => {
       // Ids are derived from the second in which a run began.

@@ -13,6 +13,9 @@ export const KEPT_SCORE_BYTES = 4 * 2 ** 20;
  */
 export const RUN_BYTES = { software: 8 * 2 ** 20, card: 64 * 2 ** 20 } as const;
 
+/** Maximum bytes of logits of a packed head at a time; with 151,679 tokens that is 55 positions. */
+export const LOGIT_BYTES = 32 * 2 ** 20;
+
 /**
  * Bytes of small free buffers kept for the next phase. Sizes differ from step to step, so buffers that fit no request
  * accumulate.

@@ -3,67 +3,46 @@
  * language model's share follows from its sizes; how many copies of each array exist at the peak was measured on small
  * models (tests/gpu/forecast.test.ts compares) and at the widths of Sa2VA-1B (\`npm run step-1b\`).
  */
-import { FREE_BYTES, KEPT_SCORE_BYTES } from "../gpu/memory-sizes.ts";
+import { KEPT_SCORE_BYTES, LOGIT_BYTES, RUN_BYTES } from "../gpu/memory-sizes.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
 import { visionFamily } from "../model/families/registry.ts";
+import { languageLinears } from "../model/language/language-families.ts";
 
 const F32 = 4;
 
-/** How many copies of each array exist at the peak. */
-interface Copies {
-  /** A block's per-token arrays and its score arrays while it is differentiated, and keys and values per row. */
-  readonly token: number;
-  readonly score: number;
-  readonly cache: number;
-  /**
-   * The same where attention works in blocks without a score array: on software adapters, and everywhere for long
-   * sequences.
-   */
-  readonly blockScore: number;
-  readonly blockCache: number;
-  /** Factor of a recomputed block over a stored one: it adds the weighted sums that carry its outputs' gradients. */
-  readonly recompute: number;
-  /**
-   * Share of the smaller of two recomputed passes, prompt and tails: one recording leaves its free buffers, which the GPU
-   * may still use.
-   */
-  readonly beside: number;
-  readonly logit: number;
-  /** Arrays of logits at every token of a supervised caption and its question. */
-  readonly taught: number;
-  /**
-   * Arrays of the mask decoder in units of its finest grid times the decoder's width; `found` applies without a
-   * gradient.
-   */
-  readonly decoder: number;
-  readonly found: number;
-  /** One block's per-token arrays in a pass without a gradient. */
-  readonly prefill: number;
-  /**
-   * Arrays of SAM2's image encoder in units of its first stage, and of the vision tower in units of its stream over a
-   * tile.
-   */
-  readonly tower: number;
-  readonly vision: number;
-}
+// A tape frees nothing before it ends: it keeps what the forward pass saved and the gradient of every tensor, so their
+// numbers are counts. What a pass frees the GPU may still use, so the parts of one tape add up.
 
-/** Measured on small models. */
-const POOLED: Copies = {
-  token: 3.6,
-  score: 3.1,
-  cache: 11.4,
-  blockScore: 0.3,
-  blockCache: 5.3,
-  recompute: 1.45,
-  beside: 1,
-  logit: 4,
-  taught: 11,
-  decoder: 10,
-  found: 4.8,
-  prefill: 2,
-  tower: 40,
-  vision: 30,
-};
+/** Arrays per token of a decoder block by their width, forward pass and gradient together. */
+const BLOCK = { hidden: 19, heads: 11, keys: 9, mlp: 7, joined: 4, rank: 2 };
+/** The same of a pass without a gradient, which frees them at the end of the block. */
+const BARE_BLOCK = { hidden: 5, heads: 5, keys: 5, mlp: 3, joined: 1, rank: 1 };
+/** What stays of every recomputed block: its input and outputs, with their gradients. */
+const EDGES = { hidden: 3, keys: 4 };
+/** Arrays of the residual stream before the first block and behind the last one. */
+const ENDS = 6;
+/** Keys and values of a group's prompt, repeated for its rollouts, and those followed by the rollout's own, with gradients. */
+const REPEATED = 4;
+/** Score arrays that a block keeps where attention stores its scores, and those that its gradient adds for a while. */
+const SCORES = { kept: 1, passing: 2 };
+/** Logits and their gradient. */
+const LOGITS = 2;
+/** Logits at every token of a supervised caption and its question, and what a cross-entropy of stock operations keeps. */
+const TAUGHT_LOGITS = 7;
+/** Arrays of the projector at the size of its input, and of its output. */
+const PROJECTOR = { input: 3, output: 3 };
+/** Maps of the mask decoder by their share of its finest grid times its width, forward pass and gradient together. */
+const DECODER = [
+  { share: 1 / 8, maps: 11 },
+  { share: 1 / 16, maps: 41 },
+  { share: 1 / 32, maps: 51 },
+];
+/** Masks that the decoder proposes for a frame, and the arrays of this size that a policy's loss keeps. */
+const CANDIDATES = { masks: 3, arrays: 25 };
+/** The same without a gradient, summed. */
+const FOUND = 1.6;
+/** Arrays of SAM2's image encoder in units of its first stage, and of the vision tower in units of its stream over a tile. */
+const TOWERS = { stage: 11.2, stream: 30 };
 
 /** Bytes in every step: uniforms, timestamps, and tensors too small to count one by one. */
 const BESIDE = 2 ** 18;
@@ -74,29 +53,8 @@ const MASK_BYTES = (3 * F32) / 16;
 
 /** Score arrays of an attention that differentiates with respect to its mask. */
 const SOFT_SCORES = 7;
-/** What keys and values of the picture add to the questions behind it. */
-const BEHIND = 1.1;
-/** Share of a soft mask's pass that every group holds where other passes are recomputed; the rest one group at a time needs. */
-const SOFT_KEPT = 0.55;
 /** Arrays at a picture's size while its soft mask is made and differentiated. */
 const SOFT_MAPS = 5;
-
-/** Without free buffers: measured at the widths of Sa2VA-1B. */
-const USED: Copies = {
-  ...POOLED,
-  taught: 7,
-  token: 1.8,
-  recompute: 1.7,
-  beside: 0,
-  decoder: 5.6,
-  found: 1.6,
-  tower: 11.2,
-};
-
-/** Bytes of a pass: the buffers it uses and the free buffers it leaves, which the pool bounds. */
-function withFree(bytes: (copies: Copies) => number): number {
-  return Math.min(bytes(POOLED), bytes(USED) + FREE_BYTES);
-}
 
 /** Sizes of a loop's groups. */
 export interface GroupShape {
@@ -196,34 +154,26 @@ export function transientForecast(
   const stage = F32 * (config.sam2.imageSize / 4) ** 2 * config.sam2.embedDim;
   const { tileSize } = config;
   const stream = F32 * visionFamily(config).sizes(config).stream;
-  const towers = withFree((copies) => Math.max(copies.tower * stage, copies.vision * stream));
+  const towers = Math.max(TOWERS.stage * stage, TOWERS.stream * stream);
   const rows = options.microRollouts > 0 ? Math.min(options.microRollouts, shape.rollouts) : shape.rollouts;
   const atOnce = options.microRollouts > 0 ? 1 : Math.min(options.groupsAtOnce || shape.groups, shape.groups);
-  const captions = options.captions
-    ? withFree((copies) => atOnce * captionBytes(config, shape, rows, options, copies))
-    : 0;
+  const captions = options.captions ? atOnce * captionBytes(config, shape, rows, options) : 0;
   const asked = shape.tiles * config.tokensPerTile + shape.phraseTokens;
-  const soft = options.recompute ? SOFT_KEPT * atOnce + 1 - SOFT_KEPT : atOnce;
+  const asking = { ...shape, promptTokens: asked };
+  // The maps of several pictures are joined for the decoder.
+  const joined = atOnce > 1 ? featureBytes(config, 0, shape.frames) : 0;
   const masks = options.masks
-    ? withFree(
-        (copies) =>
-          atOnce * maskBytes(config, { ...shape, promptTokens: asked }, options, copies) +
-          soft * softBytes(config, shape, options, copies),
-      )
+    ? atOnce * (maskBytes(config, asking, options) + softBytes(config, shape, options) + joined)
     : 0;
-  const taught = options.supervised ? withFree((copies) => taughtBytes(config, shape, options, copies)) : 0;
-  const activations = options.supervised ? taught : Math.max(captions, masks);
+  const activations = options.supervised ? taughtBytes(config, shape, options) : Math.max(captions, masks);
   const together = Math.min(options.groupsAtOnce || groups, groups);
-  const tokens = together * Math.max(promptTokens, options.masks ? described * tailTokens : 0);
-  const prompts = F32 * POOLED.prefill * tokens * tokenFloats(config, options.rank);
   const found = options.captions ? together * shape.rollouts : options.masks ? together : 0;
   const grid = F32 * shape.frames * (config.sam2.imageSize / 4) ** 2 * config.sam2.hiddenDim;
-  const tried = options.masks ? USED.found * shape.tried * grid : 0;
-  const free = withFree((copies) => copies.found * found * grid);
-  const decoded = Math.max(tried, free);
+  const decoded = FOUND * grid * Math.max(found, options.masks ? shape.tried : 0);
   const masksRead =
     Math.max(options.captions ? shape.rollouts : 0, options.masks ? described : 0) * groups * shape.frames;
   const bits = MASK_BYTES * Math.max(LEAST_PICTURE, tileSize ** 2) * masksRead;
+  const prompts = F32 * together * promptFloats(config, shape, options);
   const answering = Math.max(cache + prompts, decoded);
   if (options.supervised) {
     const sampling = BESIDE + towers;
@@ -234,7 +184,7 @@ export function transientForecast(
       towers,
       answering: 0,
       sampling,
-      learning: sampling - towers + picture + taught,
+      learning: BESIDE + picture + activations,
     };
   }
   return {
@@ -249,66 +199,64 @@ export function transientForecast(
   };
 }
 
+/** The largest pass of a group's prompts without a gradient: the shared part, or the tails of the masks it describes. */
+function promptFloats(config: Sa2vaConfig, shape: GroupShape, options: TransientOptions): number {
+  const { described, promptTokens, tailTokens } = shape;
+  const shared = promptTokens * tokenFloats(config, options.rank, BARE_BLOCK);
+  if (!options.masks) return shared;
+  const rows = described * tailTokens;
+  const repeated = 2 * described * promptTokens * config.language.kvHeads * config.language.headSize;
+  const scores = keepsScores(config, rows, promptTokens, options) ? config.language.heads * rows * promptTokens : 0;
+  return Math.max(shared, rows * tokenFloats(config, options.rank, BARE_BLOCK) + repeated + scores);
+}
+
+type PassOptions = Pick<TransientOptions, "rank" | "recompute" | "blocks">;
+
 /** Backward pass over one group's captions: the prompt once, the rollouts after it, and the scores of their tokens. */
 export function captionBytes(
   config: Sa2vaConfig,
-  shape: Pick<GroupShape, "promptTokens" | "newTokens">,
+  shape: Pick<GroupShape, "tiles" | "promptTokens" | "newTokens">,
   rows: number,
-  options: Pick<TransientOptions, "rank" | "recompute" | "blocks">,
-  copies: Copies = POOLED,
+  options: PassOptions,
 ): number {
-  const { language } = config;
-  const prompt = blockFloats(config, shape.promptTokens, shape.promptTokens, 1, options, copies);
-  const reach = shape.promptTokens + shape.newTokens;
-  const tails = blockFloats(config, rows * shape.newTokens, reach, rows, options, copies);
-  const logits = copies.logit * rows * shape.newTokens * language.vocabSize;
-  if (!options.recompute) return F32 * (language.layers * (prompt + tails) + logits);
-  const tokens = shape.promptTokens + rows * shape.newTokens;
-  const width = language.hiddenSize + 2 * language.kvHeads * language.headSize;
-  const kept = language.layers * (tokens * width + rows * reach * 2 * language.kvHeads * language.headSize);
-  // Arrays of the loss and the head stay until the backward pass has ended.
-  const block = Math.max(prompt, tails) + copies.beside * Math.min(prompt, tails);
-  return F32 * (copies.recompute * block + logits + kept);
+  const { layers, kvHeads, headSize, vocabSize } = config.language;
+  const { promptTokens, newTokens } = shape;
+  const tokens = rows * newTokens;
+  const cached = kvHeads * headSize * rows;
+  const repeated = REPEATED * cached * (2 * promptTokens + newTokens);
+  // Only keys and values of the prompt's last block reach the loss.
+  const prompt = passFloats(config, promptTokens, promptTokens, layers - 1 / 2, options);
+  const tails = passFloats(config, tokens, promptTokens + newTokens, layers, options);
+  const caches = options.recompute ? repeated + 2 * layers * cached * (promptTokens + newTokens) : layers * repeated;
+  const logits = LOGITS * Math.min(tokens * vocabSize, LOGIT_BYTES / F32);
+  return F32 * (projectorFloats(config, shape.tiles) + prompt + tails + caches + logits);
 }
 
 /** Backward pass of one phrase: the language model over its prompt, then the mask decoder. */
 export function maskBytes(
   config: Sa2vaConfig,
-  shape: Pick<GroupShape, "promptTokens" | "frames">,
-  options: Pick<TransientOptions, "rank" | "recompute" | "blocks">,
-  copies: Copies = POOLED,
+  { tiles, frames, promptTokens }: Pick<GroupShape, "tiles" | "frames" | "promptTokens">,
+  options: PassOptions,
 ): number {
-  const { language, sam2 } = config;
-  const prompt = blockFloats(config, shape.promptTokens, shape.promptTokens, 1, options, copies);
-  const decoder = copies.decoder * shape.frames * (sam2.imageSize / 4) ** 2 * sam2.hiddenDim;
-  if (!options.recompute) return F32 * (language.layers * prompt + decoder);
-  const width = language.hiddenSize + 2 * language.kvHeads * language.headSize;
-  return F32 * (copies.recompute * prompt + decoder + language.layers * shape.promptTokens * width);
+  const { layers } = config.language;
+  const prompt = passFloats(config, promptTokens, promptTokens, layers, options);
+  return F32 * (projectorFloats(config, tiles) + prompt + decoderFloats(config, frames));
 }
 
 /**
  * Both tasks of one row on one tape, also where one of them has no weight: the picture, and behind it the question with
  * the caption and the question with the phrase, then the logits of the former and the mask decoder.
  */
-function taughtBytes(
-  config: Sa2vaConfig,
-  shape: GroupShape,
-  options: Pick<TransientOptions, "rank" | "recompute" | "blocks">,
-  copies: Copies,
-): number {
-  const { language, sam2 } = config;
+function taughtBytes(config: Sa2vaConfig, shape: GroupShape, options: PassOptions): number {
+  const { layers, vocabSize } = config.language;
   const prefix = shape.tiles * config.tokensPerTile;
   const caption = shape.promptTokens - prefix + shape.captionTokens;
-  const phrase = shape.phraseTokens;
-  const block = [
-    blockFloats(config, prefix, prefix, 1, options, copies),
-    ...[caption, phrase].map((tokens) => blockFloats(config, tokens, prefix + tokens, 1, options, copies)),
-  ].reduce((sum, floats) => sum + BEHIND * floats, 0);
-  const logits = copies.taught * caption * language.vocabSize;
-  const decoder = copies.decoder * (sam2.imageSize / 4) ** 2 * sam2.hiddenDim;
-  if (!options.recompute) return F32 * (language.layers * block + logits + decoder);
-  const width = language.hiddenSize + 2 * language.kvHeads * language.headSize;
-  return F32 * (copies.recompute * block + logits + decoder + language.layers * (prefix + caption + phrase) * width);
+  const passes = [
+    passFloats(config, prefix, prefix, layers, options),
+    ...[caption, shape.phraseTokens].map((tokens) => passFloats(config, tokens, prefix + tokens, layers, options)),
+  ].reduce((sum, floats) => sum + floats, 0);
+  const logits = TAUGHT_LOGITS * caption * vocabSize;
+  return F32 * (projectorFloats(config, shape.tiles) + passes + logits + decoderFloats(config, 1));
 }
 
 /** Likelihood of a caption through a soft mask: no block is recomputed, and every attention keeps its scores. */
@@ -316,37 +264,65 @@ function softBytes(
   config: Sa2vaConfig,
   { softTokens, captionTokens }: GroupShape,
   { rank }: Pick<TransientOptions, "rank">,
-  copies: Copies,
 ): number {
   if (softTokens === 0) return 0;
   const { layers, heads, vocabSize } = config.language;
-  const block = copies.token * softTokens * tokenFloats(config, rank) + SOFT_SCORES * heads * softTokens ** 2;
+  const block = softTokens * tokenFloats(config, rank, BLOCK) + SOFT_SCORES * heads * softTokens ** 2;
   const maps = SOFT_MAPS * Math.max(LEAST_PICTURE, config.tileSize ** 2);
-  return F32 * (layers * block + copies.logit * captionTokens * vocabSize + maps);
+  return F32 * (layers * block + LOGITS * captionTokens * vocabSize + maps);
 }
 
-/** Elements per token of a decoder block, each array counted once. */
-function tokenFloats({ language }: Pick<Sa2vaConfig, "language">, rank: number): number {
-  const { hiddenSize, heads, kvHeads, headSize, mlpSize } = language;
-  return 4 * hiddenSize + 2 * heads * headSize + 2 * kvHeads * headSize + 3 * mlpSize + 7 * rank;
+/** Elements of the projector's arrays on a tape. */
+function projectorFloats(config: Sa2vaConfig, tiles: number): number {
+  const { features } = visionFamily(config).sizes(config);
+  return tiles * (PROJECTOR.input * features + PROJECTOR.output * config.tokensPerTile * config.language.hiddenSize);
+}
+
+/** Elements of the arrays of the mask decoder and of the loss of its masks on a tape. */
+function decoderFloats({ sam2 }: Sa2vaConfig, frames: number): number {
+  const cells = frames * (sam2.imageSize / 4) ** 2;
+  const maps = DECODER.reduce((sum, { share, maps }) => sum + share * maps, 0);
+  return cells * (maps * sam2.hiddenDim + CANDIDATES.masks * CANDIDATES.arrays);
+}
+
+/** Elements per token of a decoder block. */
+function tokenFloats({ language }: Pick<Sa2vaConfig, "language">, rank: number, counts: typeof BLOCK): number {
+  const { hiddenSize, heads, kvHeads, headSize, mlpSize, layers } = language;
+  const linears = languageLinears(language);
+  // Some families compute the hidden units together with their gate.
+  const joined = linears.some(({ outSize }) => outSize === 2 * mlpSize) ? counts.joined : 0;
+  return (
+    counts.hidden * hiddenSize +
+    counts.heads * heads * headSize +
+    counts.keys * kvHeads * headSize +
+    (counts.mlp + joined) * mlpSize +
+    counts.rank * (linears.length / layers) * rank
+  );
+}
+
+/** Whether an attention stores its scores. */
+function keepsScores(
+  { language }: Pick<Sa2vaConfig, "language">,
+  tokens: number,
+  reach: number,
+  { blocks }: Pick<TransientOptions, "blocks">,
+): boolean {
+  const bytes = F32 * language.heads * tokens * reach;
+  return language.headSize % 4 !== 0 || (!blocks && bytes <= KEPT_SCORE_BYTES);
 }
 
 /**
- * Elements of one differentiated decoder block.
- * @param rows number of rows after a shared prompt; 1 for the prompt itself
+ * Elements of a pass over some tokens on a tape.
+ * @param reach keys that the last token sees
+ * @param blocks number of differentiated blocks
  */
-function blockFloats(
-  config: Sa2vaConfig,
-  tokens: number,
-  reach: number,
-  rows: number,
-  { rank, blocks }: Pick<TransientOptions, "rank" | "blocks">,
-  copies: Copies,
-): number {
-  const { heads, kvHeads, headSize } = config.language;
-  const perToken = tokenFloats(config, rank);
+function passFloats(config: Sa2vaConfig, tokens: number, reach: number, blocks: number, options: PassOptions): number {
+  const { hiddenSize, heads, kvHeads, headSize } = config.language;
   const scores = heads * tokens * reach;
-  const inBlocks = blocks || F32 * scores > KEPT_SCORE_BYTES;
-  const repeated = rows > 1 ? (inBlocks ? copies.blockCache : copies.cache) * rows * reach * 2 * kvHeads * headSize : 0;
-  return copies.token * tokens * perToken + (inBlocks ? copies.blockScore : copies.score) * scores + repeated;
+  const keeps = keepsScores(config, tokens, reach, options);
+  const passing = keeps ? SCORES.passing * scores : options.blocks ? Math.min(scores, RUN_BYTES.software / F32) : 0;
+  const block = tokens * tokenFloats(config, options.rank, BLOCK) + (keeps ? SCORES.kept * scores : 0);
+  const edges = tokens * (EDGES.hidden * hiddenSize + EDGES.keys * kvHeads * headSize);
+  const ends = ENDS * tokens * hiddenSize;
+  return (options.recompute ? block + blocks * edges : blocks * block) + passing + ends;
 }

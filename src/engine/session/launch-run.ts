@@ -103,9 +103,9 @@ function plannedRows({ model, device, rows }: Lab, { folder }: Run): RowSource {
   let lengths = rowLengths(model);
   const plan = (clips: boolean): void => {
     const { software } = device.report;
-    const reached = reachedLimits(model.config, [...pictures.values()]);
-    const shape = { clips, ...lengths };
-    setPlannedBytes(forecast(reached, folder.manifest().config, model.storage, null, software, shape).peak);
+    const { config } = folder.manifest();
+    const reached = reachedLimits(model.config, [...pictures.values()], config.maxTiles);
+    setPlannedBytes(forecast(reached, config, model.storage, null, software, { clips, ...lengths }).peak);
   };
   plan(false);
   return async (index) => {

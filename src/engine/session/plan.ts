@@ -50,9 +50,17 @@ interface FittedSettings extends Pick<FitChange, "label" | "values"> {
   readonly assumed: boolean;
 }
 
-/** A model's configuration with the limits that these pictures reach, or its own ones where none are known. */
-export function reachedLimits(model: Sa2vaConfig, pictures: readonly PictureSize[] = []): Sa2vaConfig {
-  return pictures.length === 0 ? model : visionFamily(model).reached(model, pictures);
+/**
+ * A model's configuration with the limits that these pictures reach, or its own ones where none are known.
+ * @param maxTiles of the settings; a smaller limit may choose a grid of fewer tiles than it allows
+ */
+export function reachedLimits(
+  model: Sa2vaConfig,
+  pictures: readonly PictureSize[] = [],
+  maxTiles = model.maxTiles,
+): Sa2vaConfig {
+  const limited = { ...model, maxTiles: Math.min(model.maxTiles, maxTiles) };
+  return pictures.length === 0 ? model : visionFamily(model).reached(limited, pictures);
 }
 
 /** Lengths in a model's own tokens: of the words around a picture and its region, and of the longest of these captions as an answer and as a phrase. */
@@ -156,7 +164,8 @@ export function planRun(lab: Lab, config: LabConfig, rows?: PlannedRows, rate?: 
   });
   const shape = { clips: rows?.clips, ...rowLengths(model, rows?.captions) };
   const reached = reachedLimits(model.config, rows?.pictures);
-  const fit = fitReport(model, reached, config, rate, device.report.software, shape);
+  const now = reachedLimits(model.config, rows?.pictures, config.maxTiles);
+  const fit = fitReport(model, { reached, now }, config, rate, device.report.software, shape);
   return {
     trainable,
     trainableParameters,
@@ -183,15 +192,16 @@ export async function withinPlan<T>({ model, device }: Lab, settings: LabConfig,
   }
 }
 
+/** @param limits that the rows reach under any setting, and under the present ones */
 function fitReport(
   { storage, bytes }: Sa2vaModel,
-  model: Sa2vaConfig,
+  { reached: model, now }: Readonly<Record<"reached" | "now", Sa2vaConfig>>,
   config: LabConfig,
   rate: Throughput | undefined,
   blocks: boolean,
   rows: RowShape,
 ): FitReport {
-  const { parts, held, peak, stepSeconds, group } = forecast(model, config, storage, rate ?? null, blocks, rows);
+  const { parts, held, peak, stepSeconds, group } = forecast(now, config, storage, rate ?? null, blocks, rows);
   const budget = budgetBytes(config.gpuMemory);
   const single = fittingChanges(model, config, storage, budget, blocks, rows);
   const together =

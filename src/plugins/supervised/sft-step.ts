@@ -7,6 +7,7 @@ import type { LabConfig } from "../../engine/config/table.ts";
 import type { TrainingRow } from "../../engine/data/training-row.ts";
 import { badInput } from "../../engine/errors.ts";
 import { STREAM, uniform } from "../../engine/gpu/random.ts";
+import { gpuFinished } from "../../engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../engine/gpu/tf.ts";
 import { recomputing } from "../../engine/model/weights/weights.ts";
 import type { ImageFeatures } from "../../engine/policy/features.ts";
@@ -95,6 +96,8 @@ async function rowGradients(
     uniform({ seed: config.seed, step: number, loop: SUPERVISED, row: at, rollout: 0, position, stream: STREAM.mask });
   const points = await pointsOf(batch, config, () => selectedMasks(model, plain, features, batch), draw);
   const kept: Tensor[] = [];
+  // A tape cannot wait: nothing before it may keep memory.
+  await gpuFinished();
   const { value, grads } = tf.engine().gradients(
     () => {
       const { loss, parts } = sftLoss(model, weights, features, batch, settingsOf(config, points));

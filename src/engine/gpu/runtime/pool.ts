@@ -49,31 +49,30 @@ export function setPlannedBytes(bytes?: number): void {
 }
 
 /**
- * Whether a wait for the GPU makes room that the next part of a recording may need: the plan leaves less than a share of
- * it besides the free buffers whose use has ended. Without a plan, whether destroyed buffers that the GPU still uses
- * exceed the bound of free ones.
+ * Whether the GPU may still use too much of what is free or destroyed, which the next part of a recording then cannot use
+ * for other sizes: more than a share of the room that the plan leaves besides the buffers in use. Without a plan, whether
+ * destroyed buffers that the GPU still uses exceed the bound of free ones.
  */
 export function memoryExceeded(): boolean {
   const unfinished = heldBytes() - liveBytes();
   if (planned === undefined) return unfinished > mostFree;
-  const wanted = heldBytes() - (1 - PART_SHARE) * planned;
-  if (wanted <= 0) return false;
-  const ended = endedBytes(wanted);
-  return ended < wanted && unfinished + freeBytes() > ended;
+  const free = freeBytes();
+  const most = ROOM_SHARE * (planned - (liveBytes() - free));
+  return unfinished + free > Math.max(0, most) && unfinished + unendedBytes(most - unfinished) > Math.max(0, most);
 }
 
-/** Share of the plan that one part of a recording may need. */
-const PART_SHARE = 1 / 8;
+/** Share of the room of a plan that the GPU may still use between two parts of a recording. */
+const ROOM_SHARE = 1 / 4;
 
-/** Bytes of the free buffers that the GPU has finished with; counting ends once there are enough, for it runs after every part. */
-function endedBytes(enough: number): number {
+/** Bytes of the free buffers that the GPU may still use; counting ends once they exceed a bound, for it runs after every part. */
+function unendedBytes(most: number): number {
   const inFlight = workInFlight();
   let bytes = 0;
   for (const buffers of currentPool()?.freeBuffers.values() ?? []) {
     for (const buffer of buffers) {
-      if (inFlight?.isFinished(buffer) !== true) continue;
+      if (inFlight?.isFinished(buffer) === true) continue;
       bytes += buffer.size;
-      if (bytes >= enough) return bytes;
+      if (bytes > most) return bytes;
     }
   }
   return bytes;

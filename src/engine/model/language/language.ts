@@ -12,6 +12,7 @@ import { type TokenScores, tokenScores } from "../../gpu/kernels/logprob.ts";
 import { rmsNorm } from "../../gpu/kernels/norm.ts";
 import { pickRows, repeatRows } from "../../gpu/kernels/repeat.ts";
 import { angleTable, applyRope, type Place, type RopeTable } from "../../gpu/kernels/rope.ts";
+import { LOGIT_BYTES } from "../../gpu/memory-sizes.ts";
 import { packedLinear } from "../../gpu/packed/linear.ts";
 import { PackedMatrix } from "../../gpu/packed/matrix.ts";
 import { onTape, recomputed } from "../../gpu/runtime/recompute.ts";
@@ -378,9 +379,6 @@ function addMlp(w: Weights, gated: readonly string[], down: string, x: Tensor, s
 }
 
 // Log-probabilities of chosen tokens with a packed head, without logits of all positions at once.
-
-/** Maximum bytes of logits per run of positions; with 151,679 tokens that is 55 positions. */
-const LOGIT_BYTES = 32 * 2 ** 20;
 
 /**
  * log π and entropy of `ids` under the head, equal to `tokenScores` of its logits. Long inputs are processed in runs of

@@ -97,7 +97,11 @@ export async function microGradients(task: MicroTask, rows: number): Promise<Gro
 
   const layout = FlatLayout.of(Object.fromEntries(task.names.map((name) => [name, member(task.parameters, name)])));
   const sum = new GradientSum(layout);
-  for (const range of ranges) sum.add(rangeGradients(task, range, byLogp, byEntropy));
+  for (const range of ranges) {
+    // Each range is a tape, which cannot wait for what ran before it.
+    await gpuFinished();
+    sum.add(rangeGradients(task, range, byLogp, byEntropy));
+  }
   const gradients = sum.tensors();
   sum.dispose();
   layout.dispose();
