@@ -133,6 +133,15 @@ it.each([
   await eachForm([...forms, "runs on tiles"], run, inputs, mask);
 });
 
+// Wide heads have fewer queries and rows in workgroup memory, and odd numbers of them a thread.
+it.each([96, 128])("attention of heads of %i in the largest tiles", async (width) => {
+  const inputs = [57, 70, 70].map((rows, seed) => randomTensor([1, 1, rows, width], seed + 1));
+  const mask = randomTensor([1, 1, 57, 70], 4);
+  const run = (...[q, k, v, hidden]: Tensor[]): Tensor =>
+    attention(q as Tensor, k as Tensor, v as Tensor, 0.1, hidden, undefined);
+  await eachForm(["tiles-64-64"], run, inputs, [mask]);
+});
+
 it("the tuner fills an empty table, stops when asked, and a run keeps its table and resumes with it", async () => {
   const lab = await openTestLab();
   const { forms } = lab.session;

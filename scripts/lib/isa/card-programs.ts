@@ -30,16 +30,12 @@ import {
   tileThreads,
 } from "../../../src/engine/gpu/forms/records.ts";
 import { SIDES, tiledBackward, tiledForward } from "../../../src/engine/gpu/kernels/attention/attention-tiles.ts";
-import { formOf, productProgram } from "../../../src/engine/gpu/matmul/matmul-code.ts";
+import { plainProgram } from "../../../src/engine/gpu/matmul/plain-product.ts";
 import type { Layout } from "../../../src/engine/gpu/matmul/product-form.ts";
-import { tiledProgram } from "../../../src/engine/gpu/matmul/tiled-code.ts";
+import { formOf } from "../../../src/engine/gpu/matmul/register-forms.ts";
 import { K_RUN } from "../../../src/engine/gpu/packed/half.ts";
+import { backwardProgram, fewRowsForward, forwardProgram } from "../../../src/engine/gpu/packed/programs.ts";
 import { WEIGHT_STORAGES } from "../../../src/engine/gpu/packed/storage.ts";
-import {
-  fewRowsForward,
-  tiledBackward as packedBackward,
-  tiledForward as packedForward,
-} from "../../../src/engine/gpu/packed/tile-programs.ts";
 import type { GpuProgram } from "../../../src/engine/gpu/runtime/pipelines.ts";
 import type { Trips } from "./assembly.ts";
 
@@ -91,7 +87,7 @@ function products(limits: FormLimits): CardProgram[] {
     const { vectors, ...tile } = form;
     const loads = vectors ? 4 : 1;
     const along = { a: true, b: true };
-    const plain = { layout: "any", vectors: false, tile, loads, along, bounded: false } as const;
+    const plain = { tile, loads, along, bounded: false } as const;
     const base = { ...plain, twice: false, end: "extras", activates: false } as const;
     return [
       base,
@@ -104,7 +100,7 @@ function products(limits: FormLimits): CardProgram[] {
     ].map(
       (own): CardProgram => ({
         kind: `product of ${size(form)} tiles${vectors ? " with vectors" : ""}` as ProgramClass,
-        program: tiledProgram(own),
+        program: plainProgram(own),
         trips: tripsOf(tile, loads),
       }),
     );
@@ -117,7 +113,7 @@ function products(limits: FormLimits): CardProgram[] {
         [8, 512],
         [1, 512],
       ] as const
-    ).map(([m, n]) => productProgram({ ...formOf(layout, m, n, layout !== "any"), end: "extras", activates: false })),
+    ).map(([m, n]) => plainProgram({ ...formOf(layout, m, n, layout !== "any"), end: "extras", activates: false })),
   );
   return [...tiled, ...registers.map((program): CardProgram => ({ kind: "product in registers", program }))];
 }
@@ -133,8 +129,8 @@ function packed(limits: FormLimits, inHalves: boolean): CardProgram[] {
           const { vectors, ...tile } = form;
           const half = type === "f16" ? (" in f16" as const) : ("" as const);
           const [forward, backward] = [
-            packedForward(storage, type, tile, false),
-            packedBackward(storage, type, false, form),
+            forwardProgram(storage, { tile, type }, false),
+            backwardProgram(storage, { tile: form, type }, false),
           ];
           const trips = tripsOf(tile, 8);
           return [
@@ -156,10 +152,9 @@ function inMatrices(limits: FormLimits): CardProgram[] {
     const form: ProductForm = PRODUCT_FORMS[name];
     if (form.kind !== "tiles" || form.matrices === undefined || !productFits(name, "half", limits)) return [];
     return (["f16", "q8", "q4"] as const)
-      .flatMap((storage) => [
-        packedForward(storage, "f16", form, false, unit),
-        packedBackward(storage, "f16", false, form, unit),
-      ])
+      .flatMap((storage) =>
+        [forwardProgram, backwardProgram].map((make) => make(storage, { tile: form, type: "f16", unit }, false)),
+      )
       .map((program): CardProgram => ({ kind: "packed product in subgroup matrices", program }));
   });
 }

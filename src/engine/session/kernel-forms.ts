@@ -5,9 +5,9 @@ import { type FormTable, formLimits, setFormTable } from "../gpu/forms/active.ts
 import { type MatrixUnit, PRODUCT_FORMS, type ProductForm } from "../gpu/forms/records.ts";
 import { attentionPrograms } from "../gpu/kernels/attention/attention-tiles.ts";
 import { usualProducts } from "../gpu/matmul/matmul-program.ts";
-import { tiledProgram } from "../gpu/matmul/tiled-code.ts";
+import { plainProgram } from "../gpu/matmul/plain-product.ts";
 import type { Arithmetic } from "../gpu/packed/half.ts";
-import { tiledBackward, tiledForward } from "../gpu/packed/tile-programs.ts";
+import { backwardProgram, forwardProgram } from "../gpu/packed/programs.ts";
 import type { EngineDevice, GpuReport } from "../gpu/runtime/device.ts";
 import { measureThroughput, type Throughput } from "../gpu/runtime/peak.ts";
 import { type GpuProgram, shaderSource } from "../gpu/runtime/pipelines.ts";
@@ -137,15 +137,15 @@ async function tableIdentity({ vendor, architecture, description }: GpuReport): 
   const tiles = Object.values<ProductForm>(PRODUCT_FORMS).flatMap((tile) => {
     const unit = formLimits().unit;
     if (tile.kind !== "tiles" || (tile.matrices && unit === undefined)) return [];
-    const packed = (type: Arithmetic, own?: MatrixUnit): GpuProgram[] => [
-      tiledForward("q4", type, tile, false, own),
-      tiledBackward("q4", type, false, tile, own),
+    const packed = (type: Arithmetic, unit?: MatrixUnit): GpuProgram[] => [
+      forwardProgram("q4", { tile, type, unit }, false),
+      backwardProgram("q4", { tile, type, unit }, false),
     ];
     if (tile.matrices) return packed("f16", unit);
     const loads = tile.vectors ? 4 : 1;
     const along = { a: true, b: true };
-    const form = { layout: "any", vectors: false, tile, loads, along, bounded: false, end: "extras" } as const;
-    const plain = tiledProgram({ ...form, twice: true, activates: false });
+    const form = { tile, loads, along, bounded: false, end: "extras" } as const;
+    const plain = plainProgram({ ...form, twice: true, activates: false });
     return [plain, ...packed("f32"), ...packed("f16")];
   });
   const sources = [...usualProducts(), ...tiles, ...attentionPrograms()].map(shaderSource);

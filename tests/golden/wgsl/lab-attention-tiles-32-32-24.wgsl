@@ -21,9 +21,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local
 @builtin(num_workgroups) groups: vec3u) {
 let tx = local.x % 16u;
 let ty = local.x / 16u * 4u;
+let tw = local.x / 16u * 4u;
 let tile = u.skip + group.x;
 let owner = tile / u.tiles;
 let within = tile % u.tiles;let factor = LOG2E * u.scale;
+let mine = local.x;
 let head = owner;
 let start = within * 32u;
 let keyBase = (head / u.group) * u.keys;
@@ -116,13 +118,13 @@ s2_0 = select(-3.4e38, factor * s2_0, (at + 0u + from2 < range2.y));
 s2_1 = select(-3.4e38, factor * s2_1, (at + 16u + from2 < range2.y));
 s3_0 = select(-3.4e38, factor * s3_0, (at + 0u + from3 < range3.y));
 s3_1 = select(-3.4e38, factor * s3_1, (at + 16u + from3 < range3.y));
-weights[tx * 36u + ty + 0u] = max(s0_0, s0_1);
-weights[tx * 36u + ty + 1u] = max(s1_0, s1_1);
-weights[tx * 36u + ty + 2u] = max(s2_0, s2_1);
-weights[tx * 36u + ty + 3u] = max(s3_0, s3_1);
+weights[tx * 36u + tw + 0u] = max(s0_0, s0_1);
+weights[tx * 36u + tw + 1u] = max(s1_0, s1_1);
+weights[tx * 36u + tw + 2u] = max(s2_0, s2_1);
+weights[tx * 36u + tw + 3u] = max(s3_0, s3_1);
 workgroupBarrier();
 if (local.x < 32u) {
-let next = max(top, max(max(max(max(weights[540u + local.x], weights[504u + local.x]), max(weights[468u + local.x], weights[432u + local.x])), max(max(weights[396u + local.x], weights[360u + local.x]), max(weights[324u + local.x], weights[288u + local.x]))), max(max(max(weights[252u + local.x], weights[216u + local.x]), max(weights[180u + local.x], weights[144u + local.x])), max(max(weights[108u + local.x], weights[72u + local.x]), max(weights[36u + local.x], weights[0u + local.x])))));
+let next = max(top, max(max(max(max(weights[540u + mine], weights[504u + mine]), max(weights[468u + mine], weights[432u + mine])), max(max(weights[396u + mine], weights[360u + mine]), max(weights[324u + mine], weights[288u + mine]))), max(max(max(weights[252u + mine], weights[216u + mine]), max(weights[180u + mine], weights[144u + mine])), max(max(weights[108u + mine], weights[72u + mine]), max(weights[36u + mine], weights[0u + mine])))));
 scales[local.x] = vec2f(next, exp2(top - next));
 top = next;
 }
@@ -151,23 +153,23 @@ o3_0 *= scale3.y;
 o3_1 *= scale3.y;
 s3_0 = exp2(s3_0 - scale3.x); sum3 += s3_0;
 s3_1 = exp2(s3_1 - scale3.x); sum3 += s3_1;
-weights[tx * 36u + ty + 0u] = s0_0;
-weights[tx * 36u + ty + 1u] = s1_0;
-weights[tx * 36u + ty + 2u] = s2_0;
-weights[tx * 36u + ty + 3u] = s3_0;
+weights[tx * 36u + tw + 0u] = s0_0;
+weights[tx * 36u + tw + 1u] = s1_0;
+weights[tx * 36u + tw + 2u] = s2_0;
+weights[tx * 36u + tw + 3u] = s3_0;
 { let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 0u + line, last - 1u)) * 24u + vector]; }
 if (local.x < 64u) { let line = (local.x + 128u) / 24u; let vector = (local.x + 128u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 0u + line, last - 1u)) * 24u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; o0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; o0_0 += w * x0;
 o0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; o1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; o1_0 += w * x0;
 o1_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 2u]; o2_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 2u]; o2_0 += w * x0;
 o2_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 3u]; o3_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 3u]; o3_0 += w * x0;
 o3_1 += w * x1; }
 }
 workgroupBarrier();
@@ -177,33 +179,33 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; o0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; o0_0 += w * x0;
 o0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; o1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; o1_0 += w * x0;
 o1_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 2u]; o2_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 2u]; o2_0 += w * x0;
 o2_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 3u]; o3_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 3u]; o3_0 += w * x0;
 o3_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = s0_1;
-weights[tx * 36u + ty + 1u] = s1_1;
-weights[tx * 36u + ty + 2u] = s2_1;
-weights[tx * 36u + ty + 3u] = s3_1;
+weights[tx * 36u + tw + 0u] = s0_1;
+weights[tx * 36u + tw + 1u] = s1_1;
+weights[tx * 36u + tw + 2u] = s2_1;
+weights[tx * 36u + tw + 3u] = s3_1;
 { let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 16u + line, last - 1u)) * 24u + vector]; }
 if (local.x < 64u) { let line = (local.x + 128u) / 24u; let vector = (local.x + 128u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 16u + line, last - 1u)) * 24u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; o0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; o0_0 += w * x0;
 o0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; o1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; o1_0 += w * x0;
 o1_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 2u]; o2_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 2u]; o2_0 += w * x0;
 o2_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 3u]; o3_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 3u]; o3_0 += w * x0;
 o3_1 += w * x1; }
 }
 workgroupBarrier();
@@ -213,23 +215,23 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; o0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; o0_0 += w * x0;
 o0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; o1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; o1_0 += w * x0;
 o1_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 2u]; o2_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 2u]; o2_0 += w * x0;
 o2_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 3u]; o3_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 3u]; o3_0 += w * x0;
 o3_1 += w * x1; }
 }
 workgroupBarrier(); }
-weights[tx * 36u + ty + 0u] = sum0;
-weights[tx * 36u + ty + 1u] = sum1;
-weights[tx * 36u + ty + 2u] = sum2;
-weights[tx * 36u + ty + 3u] = sum3;
+weights[tx * 36u + tw + 0u] = sum0;
+weights[tx * 36u + tw + 1u] = sum1;
+weights[tx * 36u + tw + 2u] = sum2;
+weights[tx * 36u + tw + 3u] = sum3;
 workgroupBarrier();
 if (local.x < 32u) {
-let inverse = 1.0 / ((((weights[540u + local.x] + weights[504u + local.x]) + (weights[468u + local.x] + weights[432u + local.x])) + ((weights[396u + local.x] + weights[360u + local.x]) + (weights[324u + local.x] + weights[288u + local.x]))) + (((weights[252u + local.x] + weights[216u + local.x]) + (weights[180u + local.x] + weights[144u + local.x])) + ((weights[108u + local.x] + weights[72u + local.x]) + (weights[36u + local.x] + weights[0u + local.x]))));
+let inverse = 1.0 / ((((weights[540u + mine] + weights[504u + mine]) + (weights[468u + mine] + weights[432u + mine])) + ((weights[396u + mine] + weights[360u + mine]) + (weights[324u + mine] + weights[288u + mine]))) + (((weights[252u + mine] + weights[216u + mine]) + (weights[180u + mine] + weights[144u + mine])) + ((weights[108u + mine] + weights[72u + mine]) + (weights[36u + mine] + weights[0u + mine]))));
 scales[local.x].x = inverse;
 if (start + local.x < u.queries) {
 let row = head * u.queries + start + local.x;

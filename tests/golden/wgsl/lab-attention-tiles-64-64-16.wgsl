@@ -21,9 +21,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local
 @builtin(num_workgroups) groups: vec3u) {
 let tx = local.x % 16u;
 let ty = local.x / 16u * 8u;
+let tw = local.x / 16u * 8u;
 let tile = u.skip + group.x;
 let owner = tile / u.tiles;
 let within = tile % u.tiles;let factor = LOG2E * u.scale;
+let mine = local.x;
 let head = owner;
 let start = within * 64u;
 let keyBase = (head / u.group) * u.keys;
@@ -294,17 +296,17 @@ s7_0 = select(-3.4e38, factor * s7_0, (at + 0u + from7 < range7.y));
 s7_1 = select(-3.4e38, factor * s7_1, (at + 16u + from7 < range7.y));
 s7_2 = select(-3.4e38, factor * s7_2, (at + 32u + from7 < range7.y));
 s7_3 = select(-3.4e38, factor * s7_3, (at + 48u + from7 < range7.y));
-weights[tx * 68u + ty + 0u] = max(max(max(s0_0, s0_1), s0_2), s0_3);
-weights[tx * 68u + ty + 1u] = max(max(max(s1_0, s1_1), s1_2), s1_3);
-weights[tx * 68u + ty + 2u] = max(max(max(s2_0, s2_1), s2_2), s2_3);
-weights[tx * 68u + ty + 3u] = max(max(max(s3_0, s3_1), s3_2), s3_3);
-weights[tx * 68u + ty + 4u] = max(max(max(s4_0, s4_1), s4_2), s4_3);
-weights[tx * 68u + ty + 5u] = max(max(max(s5_0, s5_1), s5_2), s5_3);
-weights[tx * 68u + ty + 6u] = max(max(max(s6_0, s6_1), s6_2), s6_3);
-weights[tx * 68u + ty + 7u] = max(max(max(s7_0, s7_1), s7_2), s7_3);
+weights[tx * 68u + tw + 0u] = max(max(max(s0_0, s0_1), s0_2), s0_3);
+weights[tx * 68u + tw + 1u] = max(max(max(s1_0, s1_1), s1_2), s1_3);
+weights[tx * 68u + tw + 2u] = max(max(max(s2_0, s2_1), s2_2), s2_3);
+weights[tx * 68u + tw + 3u] = max(max(max(s3_0, s3_1), s3_2), s3_3);
+weights[tx * 68u + tw + 4u] = max(max(max(s4_0, s4_1), s4_2), s4_3);
+weights[tx * 68u + tw + 5u] = max(max(max(s5_0, s5_1), s5_2), s5_3);
+weights[tx * 68u + tw + 6u] = max(max(max(s6_0, s6_1), s6_2), s6_3);
+weights[tx * 68u + tw + 7u] = max(max(max(s7_0, s7_1), s7_2), s7_3);
 workgroupBarrier();
 if (local.x < 64u) {
-let next = max(top, max(max(max(max(weights[1020u + local.x], weights[952u + local.x]), max(weights[884u + local.x], weights[816u + local.x])), max(max(weights[748u + local.x], weights[680u + local.x]), max(weights[612u + local.x], weights[544u + local.x]))), max(max(max(weights[476u + local.x], weights[408u + local.x]), max(weights[340u + local.x], weights[272u + local.x])), max(max(weights[204u + local.x], weights[136u + local.x]), max(weights[68u + local.x], weights[0u + local.x])))));
+let next = max(top, max(max(max(max(weights[1020u + mine], weights[952u + mine]), max(weights[884u + mine], weights[816u + mine])), max(max(weights[748u + mine], weights[680u + mine]), max(weights[612u + mine], weights[544u + mine]))), max(max(max(weights[476u + mine], weights[408u + mine]), max(weights[340u + mine], weights[272u + mine])), max(max(weights[204u + mine], weights[136u + mine]), max(weights[68u + mine], weights[0u + mine])))));
 scales[local.x] = vec2f(next, exp2(top - next));
 top = next;
 }
@@ -365,109 +367,109 @@ s7_0 = exp2(s7_0 - scale7.x); sum7 += s7_0;
 s7_1 = exp2(s7_1 - scale7.x); sum7 += s7_1;
 s7_2 = exp2(s7_2 - scale7.x); sum7 += s7_2;
 s7_3 = exp2(s7_3 - scale7.x); sum7 += s7_3;
-weights[tx * 68u + ty + 0u] = s0_0;
-weights[tx * 68u + ty + 1u] = s1_0;
-weights[tx * 68u + ty + 2u] = s2_0;
-weights[tx * 68u + ty + 3u] = s3_0;
-weights[tx * 68u + ty + 4u] = s4_0;
-weights[tx * 68u + ty + 5u] = s5_0;
-weights[tx * 68u + ty + 6u] = s6_0;
-weights[tx * 68u + ty + 7u] = s7_0;
+weights[tx * 68u + tw + 0u] = s0_0;
+weights[tx * 68u + tw + 1u] = s1_0;
+weights[tx * 68u + tw + 2u] = s2_0;
+weights[tx * 68u + tw + 3u] = s3_0;
+weights[tx * 68u + tw + 4u] = s4_0;
+weights[tx * 68u + tw + 5u] = s5_0;
+weights[tx * 68u + tw + 6u] = s6_0;
+weights[tx * 68u + tw + 7u] = s7_0;
 { let line = local.x / 16u + 0u; let vector = local.x % 16u; other[line * 16u + vector] = v[(keyBase + min(at + 0u + line, last - 1u)) * 16u + vector]; }
 { let line = local.x / 16u + 8u; let vector = local.x % 16u; other[line * 16u + vector] = v[(keyBase + min(at + 0u + line, last - 1u)) * 16u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 16u; i++) {
 let x0 = other[i * 16u + tx + 0u];
-{ let w = weights[(0u + i) * 68u + ty + 0u]; o0_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 1u]; o1_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 2u]; o2_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 3u]; o3_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 4u]; o4_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 5u]; o5_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 6u]; o6_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 7u]; o7_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 0u]; o0_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 1u]; o1_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 2u]; o2_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 3u]; o3_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 4u]; o4_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 5u]; o5_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 6u]; o6_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 7u]; o7_0 += w * x0; }
 }
 workgroupBarrier();
-weights[tx * 68u + ty + 0u] = s0_1;
-weights[tx * 68u + ty + 1u] = s1_1;
-weights[tx * 68u + ty + 2u] = s2_1;
-weights[tx * 68u + ty + 3u] = s3_1;
-weights[tx * 68u + ty + 4u] = s4_1;
-weights[tx * 68u + ty + 5u] = s5_1;
-weights[tx * 68u + ty + 6u] = s6_1;
-weights[tx * 68u + ty + 7u] = s7_1;
+weights[tx * 68u + tw + 0u] = s0_1;
+weights[tx * 68u + tw + 1u] = s1_1;
+weights[tx * 68u + tw + 2u] = s2_1;
+weights[tx * 68u + tw + 3u] = s3_1;
+weights[tx * 68u + tw + 4u] = s4_1;
+weights[tx * 68u + tw + 5u] = s5_1;
+weights[tx * 68u + tw + 6u] = s6_1;
+weights[tx * 68u + tw + 7u] = s7_1;
 { let line = local.x / 16u + 0u; let vector = local.x % 16u; other[line * 16u + vector] = v[(keyBase + min(at + 16u + line, last - 1u)) * 16u + vector]; }
 { let line = local.x / 16u + 8u; let vector = local.x % 16u; other[line * 16u + vector] = v[(keyBase + min(at + 16u + line, last - 1u)) * 16u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 16u; i++) {
 let x0 = other[i * 16u + tx + 0u];
-{ let w = weights[(0u + i) * 68u + ty + 0u]; o0_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 1u]; o1_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 2u]; o2_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 3u]; o3_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 4u]; o4_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 5u]; o5_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 6u]; o6_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 7u]; o7_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 0u]; o0_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 1u]; o1_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 2u]; o2_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 3u]; o3_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 4u]; o4_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 5u]; o5_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 6u]; o6_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 7u]; o7_0 += w * x0; }
 }
 workgroupBarrier();
-weights[tx * 68u + ty + 0u] = s0_2;
-weights[tx * 68u + ty + 1u] = s1_2;
-weights[tx * 68u + ty + 2u] = s2_2;
-weights[tx * 68u + ty + 3u] = s3_2;
-weights[tx * 68u + ty + 4u] = s4_2;
-weights[tx * 68u + ty + 5u] = s5_2;
-weights[tx * 68u + ty + 6u] = s6_2;
-weights[tx * 68u + ty + 7u] = s7_2;
+weights[tx * 68u + tw + 0u] = s0_2;
+weights[tx * 68u + tw + 1u] = s1_2;
+weights[tx * 68u + tw + 2u] = s2_2;
+weights[tx * 68u + tw + 3u] = s3_2;
+weights[tx * 68u + tw + 4u] = s4_2;
+weights[tx * 68u + tw + 5u] = s5_2;
+weights[tx * 68u + tw + 6u] = s6_2;
+weights[tx * 68u + tw + 7u] = s7_2;
 { let line = local.x / 16u + 0u; let vector = local.x % 16u; other[line * 16u + vector] = v[(keyBase + min(at + 32u + line, last - 1u)) * 16u + vector]; }
 { let line = local.x / 16u + 8u; let vector = local.x % 16u; other[line * 16u + vector] = v[(keyBase + min(at + 32u + line, last - 1u)) * 16u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 16u; i++) {
 let x0 = other[i * 16u + tx + 0u];
-{ let w = weights[(0u + i) * 68u + ty + 0u]; o0_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 1u]; o1_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 2u]; o2_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 3u]; o3_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 4u]; o4_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 5u]; o5_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 6u]; o6_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 7u]; o7_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 0u]; o0_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 1u]; o1_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 2u]; o2_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 3u]; o3_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 4u]; o4_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 5u]; o5_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 6u]; o6_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 7u]; o7_0 += w * x0; }
 }
 workgroupBarrier();
-weights[tx * 68u + ty + 0u] = s0_3;
-weights[tx * 68u + ty + 1u] = s1_3;
-weights[tx * 68u + ty + 2u] = s2_3;
-weights[tx * 68u + ty + 3u] = s3_3;
-weights[tx * 68u + ty + 4u] = s4_3;
-weights[tx * 68u + ty + 5u] = s5_3;
-weights[tx * 68u + ty + 6u] = s6_3;
-weights[tx * 68u + ty + 7u] = s7_3;
+weights[tx * 68u + tw + 0u] = s0_3;
+weights[tx * 68u + tw + 1u] = s1_3;
+weights[tx * 68u + tw + 2u] = s2_3;
+weights[tx * 68u + tw + 3u] = s3_3;
+weights[tx * 68u + tw + 4u] = s4_3;
+weights[tx * 68u + tw + 5u] = s5_3;
+weights[tx * 68u + tw + 6u] = s6_3;
+weights[tx * 68u + tw + 7u] = s7_3;
 { let line = local.x / 16u + 0u; let vector = local.x % 16u; other[line * 16u + vector] = v[(keyBase + min(at + 48u + line, last - 1u)) * 16u + vector]; }
 { let line = local.x / 16u + 8u; let vector = local.x % 16u; other[line * 16u + vector] = v[(keyBase + min(at + 48u + line, last - 1u)) * 16u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 16u; i++) {
 let x0 = other[i * 16u + tx + 0u];
-{ let w = weights[(0u + i) * 68u + ty + 0u]; o0_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 1u]; o1_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 2u]; o2_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 3u]; o3_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 4u]; o4_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 5u]; o5_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 6u]; o6_0 += w * x0; }
-{ let w = weights[(0u + i) * 68u + ty + 7u]; o7_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 0u]; o0_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 1u]; o1_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 2u]; o2_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 3u]; o3_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 4u]; o4_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 5u]; o5_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 6u]; o6_0 += w * x0; }
+{ let w = weights[(0u + i) * 68u + tw + 7u]; o7_0 += w * x0; }
 }
 workgroupBarrier(); }
-weights[tx * 68u + ty + 0u] = sum0;
-weights[tx * 68u + ty + 1u] = sum1;
-weights[tx * 68u + ty + 2u] = sum2;
-weights[tx * 68u + ty + 3u] = sum3;
-weights[tx * 68u + ty + 4u] = sum4;
-weights[tx * 68u + ty + 5u] = sum5;
-weights[tx * 68u + ty + 6u] = sum6;
-weights[tx * 68u + ty + 7u] = sum7;
+weights[tx * 68u + tw + 0u] = sum0;
+weights[tx * 68u + tw + 1u] = sum1;
+weights[tx * 68u + tw + 2u] = sum2;
+weights[tx * 68u + tw + 3u] = sum3;
+weights[tx * 68u + tw + 4u] = sum4;
+weights[tx * 68u + tw + 5u] = sum5;
+weights[tx * 68u + tw + 6u] = sum6;
+weights[tx * 68u + tw + 7u] = sum7;
 workgroupBarrier();
 if (local.x < 64u) {
-let inverse = 1.0 / ((((weights[1020u + local.x] + weights[952u + local.x]) + (weights[884u + local.x] + weights[816u + local.x])) + ((weights[748u + local.x] + weights[680u + local.x]) + (weights[612u + local.x] + weights[544u + local.x]))) + (((weights[476u + local.x] + weights[408u + local.x]) + (weights[340u + local.x] + weights[272u + local.x])) + ((weights[204u + local.x] + weights[136u + local.x]) + (weights[68u + local.x] + weights[0u + local.x]))));
+let inverse = 1.0 / ((((weights[1020u + mine] + weights[952u + mine]) + (weights[884u + mine] + weights[816u + mine])) + ((weights[748u + mine] + weights[680u + mine]) + (weights[612u + mine] + weights[544u + mine]))) + (((weights[476u + mine] + weights[408u + mine]) + (weights[340u + mine] + weights[272u + mine])) + ((weights[204u + mine] + weights[136u + mine]) + (weights[68u + mine] + weights[0u + mine]))));
 scales[local.x].x = inverse;
 if (start + local.x < u.queries) {
 let row = head * u.queries + start + local.x;

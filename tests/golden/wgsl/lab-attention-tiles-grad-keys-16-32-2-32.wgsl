@@ -24,6 +24,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local
 @builtin(num_workgroups) groups: vec3u) {
 let tx = local.x % 16u;
 let ty = local.x / 16u * 2u;
+let tw = local.x / 16u * 2u;
 let tile = u.skip + group.x;
 let owner = tile / u.tiles;
 let within = tile % u.tiles;let factor = LOG2E * u.scale;
@@ -171,17 +172,17 @@ d1_0 = select(0.0, s1_0 * (d1_0 - delta0), is); }
 { let is = (at + 16u + from1 < range1.y);
 s1_1 = select(0.0, exp2(factor * s1_1 - top1) * inverse1, is);
 d1_1 = select(0.0, s1_1 * (d1_1 - delta1), is); }
-weights[tx * 20u + ty + 0u] = d0_0;
-weights[tx * 20u + ty + 1u] = d1_0;
+weights[tx * 20u + tw + 0u] = d0_0;
+weights[tx * 20u + tw + 1u] = d1_0;
 { let line = local.x / 32u + 0u; let vector = local.x % 32u; other[line * 32u + vector] = q[(head * u.queries + min(at + 0u + line, last - 1u)) * 32u + vector]; }
 { let line = local.x / 32u + 4u; let vector = local.x % 32u; other[line * 32u + vector] = q[(head * u.queries + min(at + 0u + line, last - 1u)) * 32u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 32u + tx + 0u];
 let x1 = other[i * 32u + tx + 16u];
-{ let w = weights[(0u + i) * 20u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(0u + i) * 20u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(0u + i) * 20u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(0u + i) * 20u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -191,23 +192,23 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 32u + tx + 0u];
 let x1 = other[i * 32u + tx + 16u];
-{ let w = weights[(8u + i) * 20u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(8u + i) * 20u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(8u + i) * 20u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(8u + i) * 20u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 20u + ty + 0u] = d0_1;
-weights[tx * 20u + ty + 1u] = d1_1;
+weights[tx * 20u + tw + 0u] = d0_1;
+weights[tx * 20u + tw + 1u] = d1_1;
 { let line = local.x / 32u + 0u; let vector = local.x % 32u; other[line * 32u + vector] = q[(head * u.queries + min(at + 16u + line, last - 1u)) * 32u + vector]; }
 { let line = local.x / 32u + 4u; let vector = local.x % 32u; other[line * 32u + vector] = q[(head * u.queries + min(at + 16u + line, last - 1u)) * 32u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 32u + tx + 0u];
 let x1 = other[i * 32u + tx + 16u];
-{ let w = weights[(0u + i) * 20u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(0u + i) * 20u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(0u + i) * 20u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(0u + i) * 20u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -217,23 +218,23 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 32u + tx + 0u];
 let x1 = other[i * 32u + tx + 16u];
-{ let w = weights[(8u + i) * 20u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(8u + i) * 20u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(8u + i) * 20u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(8u + i) * 20u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 20u + ty + 0u] = s0_0;
-weights[tx * 20u + ty + 1u] = s1_0;
+weights[tx * 20u + tw + 0u] = s0_0;
+weights[tx * 20u + tw + 1u] = s1_0;
 { let line = local.x / 32u + 0u; let vector = local.x % 32u; other[line * 32u + vector] = dy[(head * u.queries + min(at + 0u + line, last - 1u)) * 32u + vector]; }
 { let line = local.x / 32u + 4u; let vector = local.x % 32u; other[line * 32u + vector] = dy[(head * u.queries + min(at + 0u + line, last - 1u)) * 32u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 32u + tx + 0u];
 let x1 = other[i * 32u + tx + 16u];
-{ let w = weights[(0u + i) * 20u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(0u + i) * 20u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(0u + i) * 20u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(0u + i) * 20u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -243,23 +244,23 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 32u + tx + 0u];
 let x1 = other[i * 32u + tx + 16u];
-{ let w = weights[(8u + i) * 20u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(8u + i) * 20u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(8u + i) * 20u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(8u + i) * 20u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 20u + ty + 0u] = s0_1;
-weights[tx * 20u + ty + 1u] = s1_1;
+weights[tx * 20u + tw + 0u] = s0_1;
+weights[tx * 20u + tw + 1u] = s1_1;
 { let line = local.x / 32u + 0u; let vector = local.x % 32u; other[line * 32u + vector] = dy[(head * u.queries + min(at + 16u + line, last - 1u)) * 32u + vector]; }
 { let line = local.x / 32u + 4u; let vector = local.x % 32u; other[line * 32u + vector] = dy[(head * u.queries + min(at + 16u + line, last - 1u)) * 32u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 32u + tx + 0u];
 let x1 = other[i * 32u + tx + 16u];
-{ let w = weights[(0u + i) * 20u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(0u + i) * 20u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(0u + i) * 20u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(0u + i) * 20u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -269,9 +270,9 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 32u + tx + 0u];
 let x1 = other[i * 32u + tx + 16u];
-{ let w = weights[(8u + i) * 20u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(8u + i) * 20u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(8u + i) * 20u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(8u + i) * 20u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
 }
 workgroupBarrier(); }

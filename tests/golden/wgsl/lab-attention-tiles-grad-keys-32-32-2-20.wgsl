@@ -24,6 +24,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local
 @builtin(num_workgroups) groups: vec3u) {
 let tx = local.x % 16u;
 let ty = local.x / 16u * 2u;
+let tw = local.x / 16u * 2u;
 let tile = u.skip + group.x;
 let owner = tile / u.tiles;
 let within = tile % u.tiles;let factor = LOG2E * u.scale;
@@ -139,16 +140,16 @@ d1_0 = select(0.0, s1_0 * (d1_0 - delta0), is); }
 { let is = (at + 16u + from1 < range1.y);
 s1_1 = select(0.0, exp2(factor * s1_1 - top1) * inverse1, is);
 d1_1 = select(0.0, s1_1 * (d1_1 - delta1), is); }
-weights[tx * 36u + ty + 0u] = d0_0;
-weights[tx * 36u + ty + 1u] = d1_0;
+weights[tx * 36u + tw + 0u] = d0_0;
+weights[tx * 36u + tw + 1u] = d1_0;
 if (local.x < 160u) { let line = (local.x + 0u) / 20u; let vector = (local.x + 0u) % 20u; other[line * 20u + vector] = q[(head * u.queries + min(at + 0u + line, last - 1u)) * 20u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -157,22 +158,22 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = d0_1;
-weights[tx * 36u + ty + 1u] = d1_1;
+weights[tx * 36u + tw + 0u] = d0_1;
+weights[tx * 36u + tw + 1u] = d1_1;
 if (local.x < 160u) { let line = (local.x + 0u) / 20u; let vector = (local.x + 0u) % 20u; other[line * 20u + vector] = q[(head * u.queries + min(at + 16u + line, last - 1u)) * 20u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -181,22 +182,22 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = s0_0;
-weights[tx * 36u + ty + 1u] = s1_0;
+weights[tx * 36u + tw + 0u] = s0_0;
+weights[tx * 36u + tw + 1u] = s1_0;
 if (local.x < 160u) { let line = (local.x + 0u) / 20u; let vector = (local.x + 0u) % 20u; other[line * 20u + vector] = dy[(head * u.queries + min(at + 0u + line, last - 1u)) * 20u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -205,22 +206,22 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = s0_1;
-weights[tx * 36u + ty + 1u] = s1_1;
+weights[tx * 36u + tw + 0u] = s0_1;
+weights[tx * 36u + tw + 1u] = s1_1;
 if (local.x < 160u) { let line = (local.x + 0u) / 20u; let vector = (local.x + 0u) % 20u; other[line * 20u + vector] = dy[(head * u.queries + min(at + 16u + line, last - 1u)) * 20u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -229,9 +230,9 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
 }
 workgroupBarrier(); }

@@ -24,6 +24,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local
 @builtin(num_workgroups) groups: vec3u) {
 let tx = local.x % 16u;
 let ty = local.x / 16u * 2u;
+let tw = local.x / 16u * 2u;
 let tile = u.skip + group.x;
 let owner = tile / u.tiles;
 let within = tile % u.tiles;let factor = LOG2E * u.scale;
@@ -301,16 +302,16 @@ d1_2 = select(0.0, s1_2 * (d1_2 - delta2), is); }
 { let is = (at + 48u + from1 < range1.y);
 s1_3 = select(0.0, exp2(factor * s1_3 - top3) * inverse3, is);
 d1_3 = select(0.0, s1_3 * (d1_3 - delta3), is); }
-weights[tx * 36u + ty + 0u] = d0_0;
-weights[tx * 36u + ty + 1u] = d1_0;
+weights[tx * 36u + tw + 0u] = d0_0;
+weights[tx * 36u + tw + 1u] = d1_0;
 if (local.x < 192u) { let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = q[(head * u.queries + min(at + 0u + line, last - 1u)) * 24u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -319,22 +320,22 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = d0_1;
-weights[tx * 36u + ty + 1u] = d1_1;
+weights[tx * 36u + tw + 0u] = d0_1;
+weights[tx * 36u + tw + 1u] = d1_1;
 if (local.x < 192u) { let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = q[(head * u.queries + min(at + 16u + line, last - 1u)) * 24u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -343,22 +344,22 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = d0_2;
-weights[tx * 36u + ty + 1u] = d1_2;
+weights[tx * 36u + tw + 0u] = d0_2;
+weights[tx * 36u + tw + 1u] = d1_2;
 if (local.x < 192u) { let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = q[(head * u.queries + min(at + 32u + line, last - 1u)) * 24u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -367,22 +368,22 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = d0_3;
-weights[tx * 36u + ty + 1u] = d1_3;
+weights[tx * 36u + tw + 0u] = d0_3;
+weights[tx * 36u + tw + 1u] = d1_3;
 if (local.x < 192u) { let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = q[(head * u.queries + min(at + 48u + line, last - 1u)) * 24u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -391,22 +392,22 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = s0_0;
-weights[tx * 36u + ty + 1u] = s1_0;
+weights[tx * 36u + tw + 0u] = s0_0;
+weights[tx * 36u + tw + 1u] = s1_0;
 if (local.x < 192u) { let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = dy[(head * u.queries + min(at + 0u + line, last - 1u)) * 24u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -415,22 +416,22 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = s0_1;
-weights[tx * 36u + ty + 1u] = s1_1;
+weights[tx * 36u + tw + 0u] = s0_1;
+weights[tx * 36u + tw + 1u] = s1_1;
 if (local.x < 192u) { let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = dy[(head * u.queries + min(at + 16u + line, last - 1u)) * 24u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -439,22 +440,22 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = s0_2;
-weights[tx * 36u + ty + 1u] = s1_2;
+weights[tx * 36u + tw + 0u] = s0_2;
+weights[tx * 36u + tw + 1u] = s1_2;
 if (local.x < 192u) { let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = dy[(head * u.queries + min(at + 32u + line, last - 1u)) * 24u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -463,22 +464,22 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = s0_3;
-weights[tx * 36u + ty + 1u] = s1_3;
+weights[tx * 36u + tw + 0u] = s0_3;
+weights[tx * 36u + tw + 1u] = s1_3;
 if (local.x < 192u) { let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = dy[(head * u.queries + min(at + 48u + line, last - 1u)) * 24u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -487,9 +488,9 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
 }
 workgroupBarrier(); }

@@ -24,6 +24,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local
 @builtin(num_workgroups) groups: vec3u) {
 let tx = local.x % 16u;
 let ty = local.x / 16u * 4u;
+let tw = local.x / 16u * 4u;
 let tile = u.skip + group.x;
 let owner = tile / u.tiles;
 let within = tile % u.tiles;let factor = LOG2E * u.scale;
@@ -413,23 +414,23 @@ d3_2 = select(0.0, s3_2 * (d3_2 - delta2), is); }
 { let is = (at + 48u + from3 < range3.y);
 s3_3 = select(0.0, exp2(factor * s3_3 - top3) * inverse3, is);
 d3_3 = select(0.0, s3_3 * (d3_3 - delta3), is); }
-weights[tx * 36u + ty + 0u] = d0_0;
-weights[tx * 36u + ty + 1u] = d1_0;
-weights[tx * 36u + ty + 2u] = d2_0;
-weights[tx * 36u + ty + 3u] = d3_0;
+weights[tx * 36u + tw + 0u] = d0_0;
+weights[tx * 36u + tw + 1u] = d1_0;
+weights[tx * 36u + tw + 2u] = d2_0;
+weights[tx * 36u + tw + 3u] = d3_0;
 { let line = (local.x + 0u) / 20u; let vector = (local.x + 0u) % 20u; other[line * 20u + vector] = q[(head * u.queries + min(at + 0u + line, last - 1u)) * 20u + vector]; }
 if (local.x < 32u) { let line = (local.x + 128u) / 20u; let vector = (local.x + 128u) % 20u; other[line * 20u + vector] = q[(head * u.queries + min(at + 0u + line, last - 1u)) * 20u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 2u]; dk2_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 2u]; dk2_0 += w * x0;
 dk2_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 3u]; dk3_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 3u]; dk3_0 += w * x0;
 dk3_1 += w * x1; }
 }
 workgroupBarrier();
@@ -439,33 +440,33 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 2u]; dk2_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 2u]; dk2_0 += w * x0;
 dk2_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 3u]; dk3_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 3u]; dk3_0 += w * x0;
 dk3_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = d0_1;
-weights[tx * 36u + ty + 1u] = d1_1;
-weights[tx * 36u + ty + 2u] = d2_1;
-weights[tx * 36u + ty + 3u] = d3_1;
+weights[tx * 36u + tw + 0u] = d0_1;
+weights[tx * 36u + tw + 1u] = d1_1;
+weights[tx * 36u + tw + 2u] = d2_1;
+weights[tx * 36u + tw + 3u] = d3_1;
 { let line = (local.x + 0u) / 20u; let vector = (local.x + 0u) % 20u; other[line * 20u + vector] = q[(head * u.queries + min(at + 16u + line, last - 1u)) * 20u + vector]; }
 if (local.x < 32u) { let line = (local.x + 128u) / 20u; let vector = (local.x + 128u) % 20u; other[line * 20u + vector] = q[(head * u.queries + min(at + 16u + line, last - 1u)) * 20u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 2u]; dk2_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 2u]; dk2_0 += w * x0;
 dk2_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 3u]; dk3_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 3u]; dk3_0 += w * x0;
 dk3_1 += w * x1; }
 }
 workgroupBarrier();
@@ -475,33 +476,33 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 2u]; dk2_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 2u]; dk2_0 += w * x0;
 dk2_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 3u]; dk3_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 3u]; dk3_0 += w * x0;
 dk3_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = d0_2;
-weights[tx * 36u + ty + 1u] = d1_2;
-weights[tx * 36u + ty + 2u] = d2_2;
-weights[tx * 36u + ty + 3u] = d3_2;
+weights[tx * 36u + tw + 0u] = d0_2;
+weights[tx * 36u + tw + 1u] = d1_2;
+weights[tx * 36u + tw + 2u] = d2_2;
+weights[tx * 36u + tw + 3u] = d3_2;
 { let line = (local.x + 0u) / 20u; let vector = (local.x + 0u) % 20u; other[line * 20u + vector] = q[(head * u.queries + min(at + 32u + line, last - 1u)) * 20u + vector]; }
 if (local.x < 32u) { let line = (local.x + 128u) / 20u; let vector = (local.x + 128u) % 20u; other[line * 20u + vector] = q[(head * u.queries + min(at + 32u + line, last - 1u)) * 20u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 2u]; dk2_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 2u]; dk2_0 += w * x0;
 dk2_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 3u]; dk3_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 3u]; dk3_0 += w * x0;
 dk3_1 += w * x1; }
 }
 workgroupBarrier();
@@ -511,33 +512,33 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 2u]; dk2_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 2u]; dk2_0 += w * x0;
 dk2_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 3u]; dk3_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 3u]; dk3_0 += w * x0;
 dk3_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = d0_3;
-weights[tx * 36u + ty + 1u] = d1_3;
-weights[tx * 36u + ty + 2u] = d2_3;
-weights[tx * 36u + ty + 3u] = d3_3;
+weights[tx * 36u + tw + 0u] = d0_3;
+weights[tx * 36u + tw + 1u] = d1_3;
+weights[tx * 36u + tw + 2u] = d2_3;
+weights[tx * 36u + tw + 3u] = d3_3;
 { let line = (local.x + 0u) / 20u; let vector = (local.x + 0u) % 20u; other[line * 20u + vector] = q[(head * u.queries + min(at + 48u + line, last - 1u)) * 20u + vector]; }
 if (local.x < 32u) { let line = (local.x + 128u) / 20u; let vector = (local.x + 128u) % 20u; other[line * 20u + vector] = q[(head * u.queries + min(at + 48u + line, last - 1u)) * 20u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 2u]; dk2_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 2u]; dk2_0 += w * x0;
 dk2_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 3u]; dk3_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 3u]; dk3_0 += w * x0;
 dk3_1 += w * x1; }
 }
 workgroupBarrier();
@@ -547,33 +548,33 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dk0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dk0_0 += w * x0;
 dk0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dk1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dk1_0 += w * x0;
 dk1_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 2u]; dk2_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 2u]; dk2_0 += w * x0;
 dk2_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 3u]; dk3_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 3u]; dk3_0 += w * x0;
 dk3_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = s0_0;
-weights[tx * 36u + ty + 1u] = s1_0;
-weights[tx * 36u + ty + 2u] = s2_0;
-weights[tx * 36u + ty + 3u] = s3_0;
+weights[tx * 36u + tw + 0u] = s0_0;
+weights[tx * 36u + tw + 1u] = s1_0;
+weights[tx * 36u + tw + 2u] = s2_0;
+weights[tx * 36u + tw + 3u] = s3_0;
 { let line = (local.x + 0u) / 20u; let vector = (local.x + 0u) % 20u; other[line * 20u + vector] = dy[(head * u.queries + min(at + 0u + line, last - 1u)) * 20u + vector]; }
 if (local.x < 32u) { let line = (local.x + 128u) / 20u; let vector = (local.x + 128u) % 20u; other[line * 20u + vector] = dy[(head * u.queries + min(at + 0u + line, last - 1u)) * 20u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 2u]; dv2_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 2u]; dv2_0 += w * x0;
 dv2_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 3u]; dv3_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 3u]; dv3_0 += w * x0;
 dv3_1 += w * x1; }
 }
 workgroupBarrier();
@@ -583,33 +584,33 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 2u]; dv2_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 2u]; dv2_0 += w * x0;
 dv2_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 3u]; dv3_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 3u]; dv3_0 += w * x0;
 dv3_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = s0_1;
-weights[tx * 36u + ty + 1u] = s1_1;
-weights[tx * 36u + ty + 2u] = s2_1;
-weights[tx * 36u + ty + 3u] = s3_1;
+weights[tx * 36u + tw + 0u] = s0_1;
+weights[tx * 36u + tw + 1u] = s1_1;
+weights[tx * 36u + tw + 2u] = s2_1;
+weights[tx * 36u + tw + 3u] = s3_1;
 { let line = (local.x + 0u) / 20u; let vector = (local.x + 0u) % 20u; other[line * 20u + vector] = dy[(head * u.queries + min(at + 16u + line, last - 1u)) * 20u + vector]; }
 if (local.x < 32u) { let line = (local.x + 128u) / 20u; let vector = (local.x + 128u) % 20u; other[line * 20u + vector] = dy[(head * u.queries + min(at + 16u + line, last - 1u)) * 20u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 2u]; dv2_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 2u]; dv2_0 += w * x0;
 dv2_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 3u]; dv3_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 3u]; dv3_0 += w * x0;
 dv3_1 += w * x1; }
 }
 workgroupBarrier();
@@ -619,33 +620,33 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 2u]; dv2_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 2u]; dv2_0 += w * x0;
 dv2_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 3u]; dv3_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 3u]; dv3_0 += w * x0;
 dv3_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = s0_2;
-weights[tx * 36u + ty + 1u] = s1_2;
-weights[tx * 36u + ty + 2u] = s2_2;
-weights[tx * 36u + ty + 3u] = s3_2;
+weights[tx * 36u + tw + 0u] = s0_2;
+weights[tx * 36u + tw + 1u] = s1_2;
+weights[tx * 36u + tw + 2u] = s2_2;
+weights[tx * 36u + tw + 3u] = s3_2;
 { let line = (local.x + 0u) / 20u; let vector = (local.x + 0u) % 20u; other[line * 20u + vector] = dy[(head * u.queries + min(at + 32u + line, last - 1u)) * 20u + vector]; }
 if (local.x < 32u) { let line = (local.x + 128u) / 20u; let vector = (local.x + 128u) % 20u; other[line * 20u + vector] = dy[(head * u.queries + min(at + 32u + line, last - 1u)) * 20u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 2u]; dv2_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 2u]; dv2_0 += w * x0;
 dv2_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 3u]; dv3_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 3u]; dv3_0 += w * x0;
 dv3_1 += w * x1; }
 }
 workgroupBarrier();
@@ -655,33 +656,33 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 2u]; dv2_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 2u]; dv2_0 += w * x0;
 dv2_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 3u]; dv3_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 3u]; dv3_0 += w * x0;
 dv3_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = s0_3;
-weights[tx * 36u + ty + 1u] = s1_3;
-weights[tx * 36u + ty + 2u] = s2_3;
-weights[tx * 36u + ty + 3u] = s3_3;
+weights[tx * 36u + tw + 0u] = s0_3;
+weights[tx * 36u + tw + 1u] = s1_3;
+weights[tx * 36u + tw + 2u] = s2_3;
+weights[tx * 36u + tw + 3u] = s3_3;
 { let line = (local.x + 0u) / 20u; let vector = (local.x + 0u) % 20u; other[line * 20u + vector] = dy[(head * u.queries + min(at + 48u + line, last - 1u)) * 20u + vector]; }
 if (local.x < 32u) { let line = (local.x + 128u) / 20u; let vector = (local.x + 128u) % 20u; other[line * 20u + vector] = dy[(head * u.queries + min(at + 48u + line, last - 1u)) * 20u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 2u]; dv2_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 2u]; dv2_0 += w * x0;
 dv2_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 3u]; dv3_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 3u]; dv3_0 += w * x0;
 dv3_1 += w * x1; }
 }
 workgroupBarrier();
@@ -691,13 +692,13 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 20u + min(tx + 0u, 19u)];
 let x1 = other[i * 20u + min(tx + 16u, 19u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dv0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dv0_0 += w * x0;
 dv0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dv1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 2u]; dv2_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 2u]; dv2_0 += w * x0;
 dv2_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 3u]; dv3_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 3u]; dv3_0 += w * x0;
 dv3_1 += w * x1; }
 }
 workgroupBarrier(); }

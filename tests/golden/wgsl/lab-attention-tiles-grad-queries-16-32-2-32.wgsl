@@ -22,6 +22,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local
 @builtin(num_workgroups) groups: vec3u) {
 let tx = local.x % 16u;
 let ty = local.x / 16u * 2u;
+let tw = local.x / 16u * 2u;
 let tile = u.skip + group.x;
 let owner = tile / u.tiles;
 let within = tile % u.tiles;let factor = LOG2E * u.scale;
@@ -165,17 +166,17 @@ d1_0 = select(0.0, s1_0 * (d1_0 - delta1), is); }
 { let is = (at + 16u + from1 < range1.y);
 s1_1 = select(0.0, exp2(factor * s1_1 - top1) * inverse1, is);
 d1_1 = select(0.0, s1_1 * (d1_1 - delta1), is); }
-weights[tx * 20u + ty + 0u] = d0_0;
-weights[tx * 20u + ty + 1u] = d1_0;
+weights[tx * 20u + tw + 0u] = d0_0;
+weights[tx * 20u + tw + 1u] = d1_0;
 { let line = local.x / 32u + 0u; let vector = local.x % 32u; other[line * 32u + vector] = k[(head / u.group * u.keys + min(at + 0u + line, last - 1u)) * 32u + vector]; }
 { let line = local.x / 32u + 4u; let vector = local.x % 32u; other[line * 32u + vector] = k[(head / u.group * u.keys + min(at + 0u + line, last - 1u)) * 32u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 32u + tx + 0u];
 let x1 = other[i * 32u + tx + 16u];
-{ let w = weights[(0u + i) * 20u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(0u + i) * 20u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(0u + i) * 20u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(0u + i) * 20u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -185,23 +186,23 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 32u + tx + 0u];
 let x1 = other[i * 32u + tx + 16u];
-{ let w = weights[(8u + i) * 20u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(8u + i) * 20u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(8u + i) * 20u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(8u + i) * 20u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 20u + ty + 0u] = d0_1;
-weights[tx * 20u + ty + 1u] = d1_1;
+weights[tx * 20u + tw + 0u] = d0_1;
+weights[tx * 20u + tw + 1u] = d1_1;
 { let line = local.x / 32u + 0u; let vector = local.x % 32u; other[line * 32u + vector] = k[(head / u.group * u.keys + min(at + 16u + line, last - 1u)) * 32u + vector]; }
 { let line = local.x / 32u + 4u; let vector = local.x % 32u; other[line * 32u + vector] = k[(head / u.group * u.keys + min(at + 16u + line, last - 1u)) * 32u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 32u + tx + 0u];
 let x1 = other[i * 32u + tx + 16u];
-{ let w = weights[(0u + i) * 20u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(0u + i) * 20u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(0u + i) * 20u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(0u + i) * 20u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -211,9 +212,9 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 32u + tx + 0u];
 let x1 = other[i * 32u + tx + 16u];
-{ let w = weights[(8u + i) * 20u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(8u + i) * 20u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(8u + i) * 20u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(8u + i) * 20u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
 }
 workgroupBarrier();

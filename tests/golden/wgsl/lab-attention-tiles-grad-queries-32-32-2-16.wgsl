@@ -22,6 +22,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local
 @builtin(num_workgroups) groups: vec3u) {
 let tx = local.x % 16u;
 let ty = local.x / 16u * 2u;
+let tw = local.x / 16u * 2u;
 let tile = u.skip + group.x;
 let owner = tile / u.tiles;
 let within = tile % u.tiles;let factor = LOG2E * u.scale;
@@ -107,24 +108,24 @@ d1_0 = select(0.0, s1_0 * (d1_0 - delta1), is); }
 { let is = (at + 16u + from1 < range1.y);
 s1_1 = select(0.0, exp2(factor * s1_1 - top1) * inverse1, is);
 d1_1 = select(0.0, s1_1 * (d1_1 - delta1), is); }
-weights[tx * 36u + ty + 0u] = d0_0;
-weights[tx * 36u + ty + 1u] = d1_0;
+weights[tx * 36u + tw + 0u] = d0_0;
+weights[tx * 36u + tw + 1u] = d1_0;
 { let line = local.x / 16u + 0u; let vector = local.x % 16u; other[line * 16u + vector] = k[(head / u.group * u.keys + min(at + 0u + line, last - 1u)) * 16u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 16u; i++) {
 let x0 = other[i * 16u + tx + 0u];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dq0_0 += w * x0; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dq1_0 += w * x0; }
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dq0_0 += w * x0; }
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dq1_0 += w * x0; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = d0_1;
-weights[tx * 36u + ty + 1u] = d1_1;
+weights[tx * 36u + tw + 0u] = d0_1;
+weights[tx * 36u + tw + 1u] = d1_1;
 { let line = local.x / 16u + 0u; let vector = local.x % 16u; other[line * 16u + vector] = k[(head / u.group * u.keys + min(at + 16u + line, last - 1u)) * 16u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 16u; i++) {
 let x0 = other[i * 16u + tx + 0u];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dq0_0 += w * x0; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dq1_0 += w * x0; }
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dq0_0 += w * x0; }
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dq1_0 += w * x0; }
 }
 workgroupBarrier();
 }

@@ -22,6 +22,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local
 @builtin(num_workgroups) groups: vec3u) {
 let tx = local.x % 16u;
 let ty = local.x / 16u * 2u;
+let tw = local.x / 16u * 2u;
 let tile = u.skip + group.x;
 let owner = tile / u.tiles;
 let within = tile % u.tiles;let factor = LOG2E * u.scale;
@@ -291,16 +292,16 @@ d1_2 = select(0.0, s1_2 * (d1_2 - delta1), is); }
 { let is = (at + 48u + from1 < range1.y);
 s1_3 = select(0.0, exp2(factor * s1_3 - top1) * inverse1, is);
 d1_3 = select(0.0, s1_3 * (d1_3 - delta1), is); }
-weights[tx * 36u + ty + 0u] = d0_0;
-weights[tx * 36u + ty + 1u] = d1_0;
+weights[tx * 36u + tw + 0u] = d0_0;
+weights[tx * 36u + tw + 1u] = d1_0;
 if (local.x < 192u) { let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = k[(head / u.group * u.keys + min(at + 0u + line, last - 1u)) * 24u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -309,22 +310,22 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = d0_1;
-weights[tx * 36u + ty + 1u] = d1_1;
+weights[tx * 36u + tw + 0u] = d0_1;
+weights[tx * 36u + tw + 1u] = d1_1;
 if (local.x < 192u) { let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = k[(head / u.group * u.keys + min(at + 16u + line, last - 1u)) * 24u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -333,22 +334,22 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = d0_2;
-weights[tx * 36u + ty + 1u] = d1_2;
+weights[tx * 36u + tw + 0u] = d0_2;
+weights[tx * 36u + tw + 1u] = d1_2;
 if (local.x < 192u) { let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = k[(head / u.group * u.keys + min(at + 32u + line, last - 1u)) * 24u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -357,22 +358,22 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = d0_3;
-weights[tx * 36u + ty + 1u] = d1_3;
+weights[tx * 36u + tw + 0u] = d0_3;
+weights[tx * 36u + tw + 1u] = d1_3;
 if (local.x < 192u) { let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = k[(head / u.group * u.keys + min(at + 48u + line, last - 1u)) * 24u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
 }
 workgroupBarrier();
@@ -381,9 +382,9 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 24u + min(tx + 0u, 23u)];
 let x1 = other[i * 24u + min(tx + 16u, 23u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
 }
 workgroupBarrier();

@@ -22,6 +22,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local
 @builtin(num_workgroups) groups: vec3u) {
 let tx = local.x % 16u;
 let ty = local.x / 16u * 4u;
+let tw = local.x / 16u * 4u;
 let tile = u.skip + group.x;
 let owner = tile / u.tiles;
 let within = tile % u.tiles;let factor = LOG2E * u.scale;
@@ -401,23 +402,23 @@ d3_2 = select(0.0, s3_2 * (d3_2 - delta3), is); }
 { let is = (at + 48u + from3 < range3.y);
 s3_3 = select(0.0, exp2(factor * s3_3 - top3) * inverse3, is);
 d3_3 = select(0.0, s3_3 * (d3_3 - delta3), is); }
-weights[tx * 36u + ty + 0u] = d0_0;
-weights[tx * 36u + ty + 1u] = d1_0;
-weights[tx * 36u + ty + 2u] = d2_0;
-weights[tx * 36u + ty + 3u] = d3_0;
+weights[tx * 36u + tw + 0u] = d0_0;
+weights[tx * 36u + tw + 1u] = d1_0;
+weights[tx * 36u + tw + 2u] = d2_0;
+weights[tx * 36u + tw + 3u] = d3_0;
 { let line = (local.x + 0u) / 18u; let vector = (local.x + 0u) % 18u; other[line * 18u + vector] = k[(head / u.group * u.keys + min(at + 0u + line, last - 1u)) * 18u + vector]; }
 if (local.x < 16u) { let line = (local.x + 128u) / 18u; let vector = (local.x + 128u) % 18u; other[line * 18u + vector] = k[(head / u.group * u.keys + min(at + 0u + line, last - 1u)) * 18u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 18u + min(tx + 0u, 17u)];
 let x1 = other[i * 18u + min(tx + 16u, 17u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 2u]; dq2_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 2u]; dq2_0 += w * x0;
 dq2_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 3u]; dq3_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 3u]; dq3_0 += w * x0;
 dq3_1 += w * x1; }
 }
 workgroupBarrier();
@@ -427,33 +428,33 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 18u + min(tx + 0u, 17u)];
 let x1 = other[i * 18u + min(tx + 16u, 17u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 2u]; dq2_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 2u]; dq2_0 += w * x0;
 dq2_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 3u]; dq3_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 3u]; dq3_0 += w * x0;
 dq3_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = d0_1;
-weights[tx * 36u + ty + 1u] = d1_1;
-weights[tx * 36u + ty + 2u] = d2_1;
-weights[tx * 36u + ty + 3u] = d3_1;
+weights[tx * 36u + tw + 0u] = d0_1;
+weights[tx * 36u + tw + 1u] = d1_1;
+weights[tx * 36u + tw + 2u] = d2_1;
+weights[tx * 36u + tw + 3u] = d3_1;
 { let line = (local.x + 0u) / 18u; let vector = (local.x + 0u) % 18u; other[line * 18u + vector] = k[(head / u.group * u.keys + min(at + 16u + line, last - 1u)) * 18u + vector]; }
 if (local.x < 16u) { let line = (local.x + 128u) / 18u; let vector = (local.x + 128u) % 18u; other[line * 18u + vector] = k[(head / u.group * u.keys + min(at + 16u + line, last - 1u)) * 18u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 18u + min(tx + 0u, 17u)];
 let x1 = other[i * 18u + min(tx + 16u, 17u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 2u]; dq2_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 2u]; dq2_0 += w * x0;
 dq2_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 3u]; dq3_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 3u]; dq3_0 += w * x0;
 dq3_1 += w * x1; }
 }
 workgroupBarrier();
@@ -463,33 +464,33 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 18u + min(tx + 0u, 17u)];
 let x1 = other[i * 18u + min(tx + 16u, 17u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 2u]; dq2_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 2u]; dq2_0 += w * x0;
 dq2_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 3u]; dq3_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 3u]; dq3_0 += w * x0;
 dq3_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = d0_2;
-weights[tx * 36u + ty + 1u] = d1_2;
-weights[tx * 36u + ty + 2u] = d2_2;
-weights[tx * 36u + ty + 3u] = d3_2;
+weights[tx * 36u + tw + 0u] = d0_2;
+weights[tx * 36u + tw + 1u] = d1_2;
+weights[tx * 36u + tw + 2u] = d2_2;
+weights[tx * 36u + tw + 3u] = d3_2;
 { let line = (local.x + 0u) / 18u; let vector = (local.x + 0u) % 18u; other[line * 18u + vector] = k[(head / u.group * u.keys + min(at + 32u + line, last - 1u)) * 18u + vector]; }
 if (local.x < 16u) { let line = (local.x + 128u) / 18u; let vector = (local.x + 128u) % 18u; other[line * 18u + vector] = k[(head / u.group * u.keys + min(at + 32u + line, last - 1u)) * 18u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 18u + min(tx + 0u, 17u)];
 let x1 = other[i * 18u + min(tx + 16u, 17u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 2u]; dq2_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 2u]; dq2_0 += w * x0;
 dq2_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 3u]; dq3_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 3u]; dq3_0 += w * x0;
 dq3_1 += w * x1; }
 }
 workgroupBarrier();
@@ -499,33 +500,33 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 18u + min(tx + 0u, 17u)];
 let x1 = other[i * 18u + min(tx + 16u, 17u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 2u]; dq2_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 2u]; dq2_0 += w * x0;
 dq2_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 3u]; dq3_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 3u]; dq3_0 += w * x0;
 dq3_1 += w * x1; }
 }
 workgroupBarrier();
-weights[tx * 36u + ty + 0u] = d0_3;
-weights[tx * 36u + ty + 1u] = d1_3;
-weights[tx * 36u + ty + 2u] = d2_3;
-weights[tx * 36u + ty + 3u] = d3_3;
+weights[tx * 36u + tw + 0u] = d0_3;
+weights[tx * 36u + tw + 1u] = d1_3;
+weights[tx * 36u + tw + 2u] = d2_3;
+weights[tx * 36u + tw + 3u] = d3_3;
 { let line = (local.x + 0u) / 18u; let vector = (local.x + 0u) % 18u; other[line * 18u + vector] = k[(head / u.group * u.keys + min(at + 48u + line, last - 1u)) * 18u + vector]; }
 if (local.x < 16u) { let line = (local.x + 128u) / 18u; let vector = (local.x + 128u) % 18u; other[line * 18u + vector] = k[(head / u.group * u.keys + min(at + 48u + line, last - 1u)) * 18u + vector]; }
 workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 18u + min(tx + 0u, 17u)];
 let x1 = other[i * 18u + min(tx + 16u, 17u)];
-{ let w = weights[(0u + i) * 36u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 2u]; dq2_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 2u]; dq2_0 += w * x0;
 dq2_1 += w * x1; }
-{ let w = weights[(0u + i) * 36u + ty + 3u]; dq3_0 += w * x0;
+{ let w = weights[(0u + i) * 36u + tw + 3u]; dq3_0 += w * x0;
 dq3_1 += w * x1; }
 }
 workgroupBarrier();
@@ -535,13 +536,13 @@ workgroupBarrier();
 for (var i = 0u; i < 8u; i++) {
 let x0 = other[i * 18u + min(tx + 0u, 17u)];
 let x1 = other[i * 18u + min(tx + 16u, 17u)];
-{ let w = weights[(8u + i) * 36u + ty + 0u]; dq0_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 0u]; dq0_0 += w * x0;
 dq0_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 1u]; dq1_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 1u]; dq1_0 += w * x0;
 dq1_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 2u]; dq2_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 2u]; dq2_0 += w * x0;
 dq2_1 += w * x1; }
-{ let w = weights[(8u + i) * 36u + ty + 3u]; dq3_0 += w * x0;
+{ let w = weights[(8u + i) * 36u + tw + 3u]; dq3_0 += w * x0;
 dq3_1 += w * x1; }
 }
 workgroupBarrier();

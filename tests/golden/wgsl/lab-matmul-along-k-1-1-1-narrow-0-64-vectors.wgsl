@@ -5,11 +5,11 @@ struct Uniforms { m: u32, n: u32, k: u32, aRow: u32, aInner: u32, aBatch: u32, a
 @group(0) @binding(3) var<storage, read> bias: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> extra: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read_write> result: array<vec4<f32>>;
-fn place(row: u32, col: u32, batch: u32) -> u32 {
-return batch * u.outBatch + u.outOffset + row * u.outRow + col;
-}
+fn place(row: u32, col: u32, batch: u32) -> u32 { return batch * u.outBatch + u.outOffset + row * u.outRow + col; }
 fn put(row: u32, col: u32, batch: u32, sum: vec4f) {
-if ((row < u.m) & (col < u.n)) { let at = place(row, col, batch) / 4u; result[at] = u.alpha * sum; }
+if ((row < u.m) & (col < u.n)) {
+let at = place(row, col, batch) / 4u; result[at] = u.alpha * sum;
+}
 }
 fn start(col: u32) -> vec4f { return select(vec4f(0), bias[min(col, u.n - 1u) / 4u], u.hasBias != 0u); }
 fn finish(row: u32, first: u32, batch: u32, rows: u32) {
@@ -23,37 +23,39 @@ if (u.hasExtra != 0u) { result[at] += extra[at]; }
 @compute @workgroup_size(64, 1)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
 @builtin(num_workgroups) groups: vec3u) {
+let batch = group.z;
 let tile = (group.y * groups.x + group.x) * 64u + local.x;
 let tiles = (u.n + 3u) / 4u;
-let row = (tile / tiles) * 1u;
-let col = (tile % tiles) * 4u;
-if (row >= u.m || (u.triangle != 0u && col > row + 0u + u.reach)) { return; }
-let batch = group.z;
-let aBase = u.aOffset + batch * u.aBatch;
-let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
-let start0 = start((col + 0u));
+let row0 = (tile / tiles) * 1u;
+let col0 = (tile % tiles) * 4u;
+if (row0 >= u.m) { return; }
+if (u.triangle != 0u && col0 > row0 + 0u + u.reach) { return; }
+let start0 = start((col0 + 0u));
 var c0_0 = start0;
 {
-let pa0 = aBase + min(row + 0u, u.m - 1u) * u.aRow;
-let pb0 = bBase + min(col + 0u, u.n - 1u) * u.bColumn;
-let pb1 = bBase + min(col + 1u, u.n - 1u) * u.bColumn;
-let pb2 = bBase + min(col + 2u, u.n - 1u) * u.bColumn;
-let pb3 = bBase + min(col + 3u, u.n - 1u) * u.bColumn;
-for (var k = 0u; k < u.k; k++) {
-let a0 = a[pa0 + k];
-let b0 = b[pb0 + k];
-let b1 = b[pb1 + k];
-let b2 = b[pb2 + k];
-let b3 = b[pb3 + k];
-{ let s = a0;
-c0_0 += vec4f(dot(s, b0), dot(s, b1), dot(s, b2), dot(s, b3)); }
-}
+let aBase = u.aOffset + batch * u.aBatch;
+let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
+let first = (select(0u, max(row0, u.reach) - u.reach, u.onwards != 0u)) / 4u;
+let last = (select(u.k, min(u.k, row0 + 0u + u.reach), u.upTo != 0u) + 3u) / 4u;
+let pa0 = aBase + min(row0 + 0u, u.m - 1u) * u.aRow;
+let pb0 = bBase + min(col0 + 0u, u.n - 1u) * u.bColumn;
+let pb1 = bBase + min(col0 + 1u, u.n - 1u) * u.bColumn;
+let pb2 = bBase + min(col0 + 2u, u.n - 1u) * u.bColumn;
+let pb3 = bBase + min(col0 + 3u, u.n - 1u) * u.bColumn;
+for (var k = first; k < last; k++) {
+let a0l = a[pa0 + k];
+let b0l = b[pb0 + k];
+let b1l = b[pb1 + k];
+let b2l = b[pb2 + k];
+let b3l = b[pb3 + k];
+{ let sl = a0l;
+c0_0 += vec4f(dot(sl, b0l), dot(sl, b1l), dot(sl, b2l), dot(sl, b3l)); } }
 }
 for (var r = 0u; r < 1u; r += 1u) {
 {
 var s0 = c0_0;
-put(row + r + 0u, col, batch, s0);
+put(row0 + r + 0u, col0, batch, s0);
 }
 }
-if (u.hasExtra != 0u) { finish(row, col, batch, 1u); }
+if (u.hasExtra != 0u) { finish(row0, col0, batch, 1u); }
 }

@@ -5,11 +5,11 @@ struct Uniforms { m: u32, n: u32, k: u32, aRow: u32, aInner: u32, aBatch: u32, a
 @group(0) @binding(3) var<storage, read> bias: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> extra: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read_write> result: array<vec4<f32>>;
-fn place(row: u32, col: u32, batch: u32) -> u32 {
-return batch * u.outBatch + u.outOffset + row * u.outRow + col;
-}
+fn place(row: u32, col: u32, batch: u32) -> u32 { return batch * u.outBatch + u.outOffset + row * u.outRow + col; }
 fn put(row: u32, col: u32, batch: u32, sum: vec4f) {
-if ((row < u.m) & (col < u.n)) { let at = place(row, col, batch) / 4u; result[at] = u.alpha * sum; }
+if ((row < u.m) & (col < u.n)) {
+let at = place(row, col, batch) / 4u; result[at] = u.alpha * sum;
+}
 }
 fn start(col: u32) -> vec4f { return select(vec4f(0), bias[min(col, u.n - 1u) / 4u], u.hasBias != 0u); }
 fn finish(row: u32, first: u32, batch: u32, rows: u32) {
@@ -23,15 +23,14 @@ if (u.hasExtra != 0u) { result[at] += extra[at]; }
 @compute @workgroup_size(64, 1)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
 @builtin(num_workgroups) groups: vec3u) {
+let batch = group.z;
 let tile = (group.y * groups.x + group.x) * 64u + local.x;
 let tiles = (u.n + 3u) / 4u;
-let row = (tile / tiles) * 8u;
-let col = (tile % tiles) * 4u;
-if (row >= u.m || (u.triangle != 0u && col > row + 7u + u.reach)) { return; }
-let batch = group.z;
-let aBase = u.aOffset + batch * u.aBatch;
-let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
-let start0 = start((col + 0u));
+let row0 = (tile / tiles) * 8u;
+let col0 = (tile % tiles) * 4u;
+if (row0 >= u.m) { return; }
+if (u.triangle != 0u && col0 > row0 + 7u + u.reach) { return; }
+let start0 = start((col0 + 0u));
 var c0_0 = start0;
 var c1_0 = start0;
 var c2_0 = start0;
@@ -41,60 +40,63 @@ var c5_0 = start0;
 var c6_0 = start0;
 var c7_0 = start0;
 {
-let pa0 = aBase + min(row + 0u, u.m - 1u) * u.aRow;
-let pa1 = aBase + min(row + 1u, u.m - 1u) * u.aRow;
-let pa2 = aBase + min(row + 2u, u.m - 1u) * u.aRow;
-let pa3 = aBase + min(row + 3u, u.m - 1u) * u.aRow;
-let pa4 = aBase + min(row + 4u, u.m - 1u) * u.aRow;
-let pa5 = aBase + min(row + 5u, u.m - 1u) * u.aRow;
-let pa6 = aBase + min(row + 6u, u.m - 1u) * u.aRow;
-let pa7 = aBase + min(row + 7u, u.m - 1u) * u.aRow;
-let pb0 = bBase + min(col + 0u, u.n - 1u) * u.bColumn;
-let pb1 = bBase + min(col + 1u, u.n - 1u) * u.bColumn;
-let pb2 = bBase + min(col + 2u, u.n - 1u) * u.bColumn;
-let pb3 = bBase + min(col + 3u, u.n - 1u) * u.bColumn;
-for (var k = 0u; k < u.k; k++) {
-let a0 = a[pa0 + k];
-let a1 = a[pa1 + k];
-let a2 = a[pa2 + k];
-let a3 = a[pa3 + k];
-let a4 = a[pa4 + k];
-let a5 = a[pa5 + k];
-let a6 = a[pa6 + k];
-let a7 = a[pa7 + k];
-let b0 = b[pb0 + k];
-let b1 = b[pb1 + k];
-let b2 = b[pb2 + k];
-let b3 = b[pb3 + k];
-{ let s = a0;
-c0_0 += vec4f(dot(s, b0), dot(s, b1), dot(s, b2), dot(s, b3)); }
-{ let s = a1;
-c1_0 += vec4f(dot(s, b0), dot(s, b1), dot(s, b2), dot(s, b3)); }
-{ let s = a2;
-c2_0 += vec4f(dot(s, b0), dot(s, b1), dot(s, b2), dot(s, b3)); }
-{ let s = a3;
-c3_0 += vec4f(dot(s, b0), dot(s, b1), dot(s, b2), dot(s, b3)); }
-{ let s = a4;
-c4_0 += vec4f(dot(s, b0), dot(s, b1), dot(s, b2), dot(s, b3)); }
-{ let s = a5;
-c5_0 += vec4f(dot(s, b0), dot(s, b1), dot(s, b2), dot(s, b3)); }
-{ let s = a6;
-c6_0 += vec4f(dot(s, b0), dot(s, b1), dot(s, b2), dot(s, b3)); }
-{ let s = a7;
-c7_0 += vec4f(dot(s, b0), dot(s, b1), dot(s, b2), dot(s, b3)); }
-}
+let aBase = u.aOffset + batch * u.aBatch;
+let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
+let first = (select(0u, max(row0, u.reach) - u.reach, u.onwards != 0u)) / 4u;
+let last = (select(u.k, min(u.k, row0 + 7u + u.reach), u.upTo != 0u) + 3u) / 4u;
+let pa0 = aBase + min(row0 + 0u, u.m - 1u) * u.aRow;
+let pa1 = aBase + min(row0 + 1u, u.m - 1u) * u.aRow;
+let pa2 = aBase + min(row0 + 2u, u.m - 1u) * u.aRow;
+let pa3 = aBase + min(row0 + 3u, u.m - 1u) * u.aRow;
+let pa4 = aBase + min(row0 + 4u, u.m - 1u) * u.aRow;
+let pa5 = aBase + min(row0 + 5u, u.m - 1u) * u.aRow;
+let pa6 = aBase + min(row0 + 6u, u.m - 1u) * u.aRow;
+let pa7 = aBase + min(row0 + 7u, u.m - 1u) * u.aRow;
+let pb0 = bBase + min(col0 + 0u, u.n - 1u) * u.bColumn;
+let pb1 = bBase + min(col0 + 1u, u.n - 1u) * u.bColumn;
+let pb2 = bBase + min(col0 + 2u, u.n - 1u) * u.bColumn;
+let pb3 = bBase + min(col0 + 3u, u.n - 1u) * u.bColumn;
+for (var k = first; k < last; k++) {
+let a0l = a[pa0 + k];
+let a1l = a[pa1 + k];
+let a2l = a[pa2 + k];
+let a3l = a[pa3 + k];
+let a4l = a[pa4 + k];
+let a5l = a[pa5 + k];
+let a6l = a[pa6 + k];
+let a7l = a[pa7 + k];
+let b0l = b[pb0 + k];
+let b1l = b[pb1 + k];
+let b2l = b[pb2 + k];
+let b3l = b[pb3 + k];
+{ let sl = a0l;
+c0_0 += vec4f(dot(sl, b0l), dot(sl, b1l), dot(sl, b2l), dot(sl, b3l)); }
+{ let sl = a1l;
+c1_0 += vec4f(dot(sl, b0l), dot(sl, b1l), dot(sl, b2l), dot(sl, b3l)); }
+{ let sl = a2l;
+c2_0 += vec4f(dot(sl, b0l), dot(sl, b1l), dot(sl, b2l), dot(sl, b3l)); }
+{ let sl = a3l;
+c3_0 += vec4f(dot(sl, b0l), dot(sl, b1l), dot(sl, b2l), dot(sl, b3l)); }
+{ let sl = a4l;
+c4_0 += vec4f(dot(sl, b0l), dot(sl, b1l), dot(sl, b2l), dot(sl, b3l)); }
+{ let sl = a5l;
+c5_0 += vec4f(dot(sl, b0l), dot(sl, b1l), dot(sl, b2l), dot(sl, b3l)); }
+{ let sl = a6l;
+c6_0 += vec4f(dot(sl, b0l), dot(sl, b1l), dot(sl, b2l), dot(sl, b3l)); }
+{ let sl = a7l;
+c7_0 += vec4f(dot(sl, b0l), dot(sl, b1l), dot(sl, b2l), dot(sl, b3l)); } }
 }
 for (var r = 0u; r < 8u; r += 2u) {
 {
 var s0 = c0_0;
 s0 = select(s0, c2_0, r == 2u); s0 = select(s0, c4_0, r == 4u); s0 = select(s0, c6_0, r == 6u);
-put(row + r + 0u, col, batch, s0);
+put(row0 + r + 0u, col0, batch, s0);
 }
 {
 var s0 = c1_0;
 s0 = select(s0, c3_0, r == 2u); s0 = select(s0, c5_0, r == 4u); s0 = select(s0, c7_0, r == 6u);
-put(row + r + 1u, col, batch, s0);
+put(row0 + r + 1u, col0, batch, s0);
 }
 }
-if (u.hasExtra != 0u) { finish(row, col, batch, 8u); }
+if (u.hasExtra != 0u) { finish(row0, col0, batch, 8u); }
 }

@@ -5,17 +5,17 @@ struct Uniforms { m: u32, n: u32, k: u32, aRow: u32, aInner: u32, aBatch: u32, a
 @group(0) @binding(3) var<storage, read> bias: array<f32>;
 @group(0) @binding(4) var<storage, read> extra: array<f32>;
 @group(0) @binding(5) var<storage, read_write> result: array<f32>;
-fn place(row: u32, col: u32, batch: u32) -> u32 {
-return batch * u.outBatch + u.outOffset + row * u.outRow + col;
-}
+fn place(row: u32, col: u32, batch: u32) -> u32 { return batch * u.outBatch + u.outOffset + row * u.outRow + col; }
 fn put(row: u32, col: u32, batch: u32, sum: vec4f) {
-if ((row < u.m) & (col < u.n)) { for (var c = 0u; c < min(4u, u.n - col); c++) { let at = place(row, col + c, batch); result[at] = u.alpha * sum[c]; } }
+if ((row < u.m) & (col < u.n)) {
+for (var c = 0u; c < min(4u, u.n - col); c++) { let at = place(row, col + c, batch); result[at] = u.alpha * sum[c]; }
+}
 }
 fn start(col: u32) -> vec4f { return select(vec4f(0), vec4f(bias[min(col + 0u, u.n - 1u)], bias[min(col + 1u, u.n - 1u)], bias[min(col + 2u, u.n - 1u)], bias[min(col + 3u, u.n - 1u)]), u.hasBias != 0u); }
 fn finish(row: u32, first: u32, batch: u32, rows: u32) {
 for (var r = row; r < min(row + rows, u.m); r++) {
 for (var col = first; col < min(first + 4u, u.n); col += 1u) {
-let at = place(r, col, batch) / 1u;
+let at = place(r, col, batch);
 if (u.hasExtra != 0u) { result[at] += extra[at]; }
 }
 }
@@ -23,13 +23,11 @@ if (u.hasExtra != 0u) { result[at] += extra[at]; }
 @compute @workgroup_size(64, 1)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
 @builtin(num_workgroups) groups: vec3u) {
-let row = group.y * 8u;
-let col = (group.x * 64u + local.x) * 4u;
-if (u.triangle != 0u && group.x * 256u > row + 7u + u.reach) { return; }
 let batch = group.z;
-let aBase = u.aOffset + batch * u.aBatch;
-let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
-let start0 = start((col + 0u));
+let row0 = group.y * 8u;
+let col0 = group.x * 256u + 4u * local.x;
+if (u.triangle != 0u && group.x * 256u > row0 + 7u + u.reach) { return; }
+let start0 = start((col0 + 0u));
 var c0_0 = start0;
 var c1_0 = start0;
 var c2_0 = start0;
@@ -38,54 +36,68 @@ var c4_0 = start0;
 var c5_0 = start0;
 var c6_0 = start0;
 var c7_0 = start0;
-let first = select(0u, max(row, u.reach) - u.reach, u.onwards != 0u);
-let last = select(u.k, min(u.k, row + 7u + u.reach), u.upTo != 0u);
 for (var rep = 0u; rep < u.repeats; rep++) {
-let pa0 = aBase + rep * u.aRepeat + min(row + 0u, u.m - 1u) * u.aRow;
-let pa1 = aBase + rep * u.aRepeat + min(row + 1u, u.m - 1u) * u.aRow;
-let pa2 = aBase + rep * u.aRepeat + min(row + 2u, u.m - 1u) * u.aRow;
-let pa3 = aBase + rep * u.aRepeat + min(row + 3u, u.m - 1u) * u.aRow;
-let pa4 = aBase + rep * u.aRepeat + min(row + 4u, u.m - 1u) * u.aRow;
-let pa5 = aBase + rep * u.aRepeat + min(row + 5u, u.m - 1u) * u.aRow;
-let pa6 = aBase + rep * u.aRepeat + min(row + 6u, u.m - 1u) * u.aRow;
-let pa7 = aBase + rep * u.aRepeat + min(row + 7u, u.m - 1u) * u.aRow;
-let pb0_0 = bBase + rep * u.bRepeat + min((col + 0u) + 0u, u.n - 1u) * u.bColumn;
-let pb0_1 = bBase + rep * u.bRepeat + min((col + 0u) + 1u, u.n - 1u) * u.bColumn;
-let pb0_2 = bBase + rep * u.bRepeat + min((col + 0u) + 2u, u.n - 1u) * u.bColumn;
-let pb0_3 = bBase + rep * u.bRepeat + min((col + 0u) + 3u, u.n - 1u) * u.bColumn;
+let aBase = u.aOffset + batch * u.aBatch + rep * u.aRepeat;
+let bBase = u.bOffset + (batch / u.bShare) * u.bBatch + rep * u.bRepeat;
+let first = select(0u, max(row0, u.reach) - u.reach, u.onwards != 0u);
+let last = select(u.k, min(u.k, row0 + 7u + u.reach), u.upTo != 0u);
+let pa0 = aBase + min(row0 + 0u, u.m - 1u) * u.aRow;
+let pa1 = aBase + min(row0 + 1u, u.m - 1u) * u.aRow;
+let pa2 = aBase + min(row0 + 2u, u.m - 1u) * u.aRow;
+let pa3 = aBase + min(row0 + 3u, u.m - 1u) * u.aRow;
+let pa4 = aBase + min(row0 + 4u, u.m - 1u) * u.aRow;
+let pa5 = aBase + min(row0 + 5u, u.m - 1u) * u.aRow;
+let pa6 = aBase + min(row0 + 6u, u.m - 1u) * u.aRow;
+let pa7 = aBase + min(row0 + 7u, u.m - 1u) * u.aRow;
+let pb0 = bBase + min((col0 + 0u) + 0u, u.n - 1u) * u.bColumn;
+let pb1 = bBase + min((col0 + 0u) + 1u, u.n - 1u) * u.bColumn;
+let pb2 = bBase + min((col0 + 0u) + 2u, u.n - 1u) * u.bColumn;
+let pb3 = bBase + min((col0 + 0u) + 3u, u.n - 1u) * u.bColumn;
 var k = first;
 for (; k < last; k++) {
-let kb = (k + 0u) * u.bInner;
-let a0 = a[pa0 + (k + 0u) * u.aInner];
-let a1 = a[pa1 + (k + 0u) * u.aInner];
-let a2 = a[pa2 + (k + 0u) * u.aInner];
-let a3 = a[pa3 + (k + 0u) * u.aInner];
-let a4 = a[pa4 + (k + 0u) * u.aInner];
-let a5 = a[pa5 + (k + 0u) * u.aInner];
-let a6 = a[pa6 + (k + 0u) * u.aInner];
-let a7 = a[pa7 + (k + 0u) * u.aInner];
-let b0 = vec4f(b[pb0_0 + kb], b[pb0_1 + kb], b[pb0_2 + kb], b[pb0_3 + kb]);
-{ let s = a0; c0_0 += s * b0; }
-{ let s = a1; c1_0 += s * b0; }
-{ let s = a2; c2_0 += s * b0; }
-{ let s = a3; c3_0 += s * b0; }
-{ let s = a4; c4_0 += s * b0; }
-{ let s = a5; c5_0 += s * b0; }
-{ let s = a6; c6_0 += s * b0; }
-{ let s = a7; c7_0 += s * b0; }
+let a0l = a[pa0 + (k + 0u) * u.aInner];
+let a1l = a[pa1 + (k + 0u) * u.aInner];
+let a2l = a[pa2 + (k + 0u) * u.aInner];
+let a3l = a[pa3 + (k + 0u) * u.aInner];
+let a4l = a[pa4 + (k + 0u) * u.aInner];
+let a5l = a[pa5 + (k + 0u) * u.aInner];
+let a6l = a[pa6 + (k + 0u) * u.aInner];
+let a7l = a[pa7 + (k + 0u) * u.aInner];
+let at0 = (1u * k + 0u) * u.bInner;
+let b0_0l = b[pb0 + at0];
+let b0_1l = b[pb1 + at0];
+let b0_2l = b[pb2 + at0];
+let b0_3l = b[pb3 + at0];
+let v0_0 = vec4f(b0_0l, b0_1l, b0_2l, b0_3l);
+{ let s = a0l;
+c0_0 += s * v0_0; }
+{ let s = a1l;
+c1_0 += s * v0_0; }
+{ let s = a2l;
+c2_0 += s * v0_0; }
+{ let s = a3l;
+c3_0 += s * v0_0; }
+{ let s = a4l;
+c4_0 += s * v0_0; }
+{ let s = a5l;
+c5_0 += s * v0_0; }
+{ let s = a6l;
+c6_0 += s * v0_0; }
+{ let s = a7l;
+c7_0 += s * v0_0; }
 }
 }
 for (var r = 0u; r < 8u; r += 2u) {
 {
 var s0 = c0_0;
 s0 = select(s0, c2_0, r == 2u); s0 = select(s0, c4_0, r == 4u); s0 = select(s0, c6_0, r == 6u);
-put(row + r + 0u, col, batch, s0);
+put(row0 + r + 0u, col0, batch, s0);
 }
 {
 var s0 = c1_0;
 s0 = select(s0, c3_0, r == 2u); s0 = select(s0, c5_0, r == 4u); s0 = select(s0, c7_0, r == 6u);
-put(row + r + 1u, col, batch, s0);
+put(row0 + r + 1u, col0, batch, s0);
 }
 }
-if (u.hasExtra != 0u) { finish(row, col, batch, 8u); }
+if (u.hasExtra != 0u) { finish(row0, col0, batch, 8u); }
 }

@@ -5,11 +5,11 @@ struct Uniforms { m: u32, n: u32, k: u32, aRow: u32, aInner: u32, aBatch: u32, a
 @group(0) @binding(3) var<storage, read> bias: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> extra: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read_write> result: array<vec4<f32>>;
-fn place(row: u32, col: u32, batch: u32) -> u32 {
-return batch * u.outBatch + u.outOffset + row * u.outRow + col;
-}
+fn place(row: u32, col: u32, batch: u32) -> u32 { return batch * u.outBatch + u.outOffset + row * u.outRow + col; }
 fn put(row: u32, col: u32, batch: u32, sum: vec4f) {
-if ((row < u.m) & (col < u.n)) { let at = place(row, col, batch) / 4u; result[at] = u.alpha * sum; }
+if ((row < u.m) & (col < u.n)) {
+let at = place(row, col, batch) / 4u; result[at] = u.alpha * sum;
+}
 }
 fn start(col: u32) -> vec4f { return select(vec4f(0), bias[min(col, u.n - 1u) / 4u], u.hasBias != 0u); }
 fn finish(row: u32, first: u32, batch: u32, rows: u32) {
@@ -23,70 +23,85 @@ if (u.hasExtra != 0u) { result[at] += extra[at]; }
 @compute @workgroup_size(64, 1)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
 @builtin(num_workgroups) groups: vec3u) {
-let row = group.y * 1u;
-let col = group.x * 512u + 4u * local.x;
-if (u.triangle != 0u && group.x * 512u > row + 0u + u.reach) { return; }
 let batch = group.z;
-let aBase = u.aOffset + batch * u.aBatch;
-let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
-let start0 = start((col + 0u));
-let start1 = start((col + 256u));
+let row0 = group.y * 1u;
+let col0 = group.x * 512u + 4u * local.x;
+if (u.triangle != 0u && group.x * 512u > row0 + 0u + u.reach) { return; }
+let start0 = start((col0 + 0u));
+let start1 = start((col0 + 256u));
 var c0_0 = start0;
 var c0_1 = start1;
-let first = select(0u, max(row, u.reach) - u.reach, u.onwards != 0u);
-let last = select(u.k, min(u.k, row + 0u + u.reach), u.upTo != 0u);
 for (var rep = 0u; rep < u.repeats; rep++) {
-let pa0 = aBase + rep * u.aRepeat + min(row + 0u, u.m - 1u) * u.aRow;
-let pb0 = bBase + rep * u.bRepeat + min((col + 0u) / 4u, u.n / 4u - 1u);
-let pb1 = bBase + rep * u.bRepeat + min((col + 256u) / 4u, u.n / 4u - 1u);
+let aBase = u.aOffset + batch * u.aBatch + rep * u.aRepeat;
+let bBase = u.bOffset + (batch / u.bShare) * u.bBatch + rep * u.bRepeat;
+let first = select(0u, max(row0, u.reach) - u.reach, u.onwards != 0u);
+let last = select(u.k, min(u.k, row0 + 0u + u.reach), u.upTo != 0u);
+let pa0 = aBase + min(row0 + 0u, u.m - 1u) * u.aRow;
+let pb0 = bBase + min((col0 + 0u) / 4u, (u.n - 1u) / 4u);
+let pb1 = bBase + min((col0 + 256u) / 4u, (u.n - 1u) / 4u);
 var k = first;
 for (; k + 3u < last; k += 4u) {  {
-let kb = (k + 0u) * u.bInner;
-let a0 = a[pa0 + (k + 0u) * u.aInner];
-let b0 = b[pb0 + kb];
-let b1 = b[pb1 + kb];
-{ let s = a0; c0_0 += s * b0;
-c0_1 += s * b1; }
+let a0l = a[pa0 + (k + 0u) * u.aInner];
+let at0 = (1u * k + 0u) * u.bInner;
+let b0_0l = b[pb0 + at0];
+let b0_1l = b[pb1 + at0];
+let v0_0 = b0_0l;
+let v0_1 = b0_1l;
+{ let s = a0l;
+c0_0 += s * v0_0;
+c0_1 += s * v0_1; }
 }
 {
-let kb = (k + 1u) * u.bInner;
-let a0 = a[pa0 + (k + 1u) * u.aInner];
-let b0 = b[pb0 + kb];
-let b1 = b[pb1 + kb];
-{ let s = a0; c0_0 += s * b0;
-c0_1 += s * b1; }
+let a0l = a[pa0 + (k + 1u) * u.aInner];
+let at0 = (1u * k + 1u) * u.bInner;
+let b0_0l = b[pb0 + at0];
+let b0_1l = b[pb1 + at0];
+let v0_0 = b0_0l;
+let v0_1 = b0_1l;
+{ let s = a0l;
+c0_0 += s * v0_0;
+c0_1 += s * v0_1; }
 }
 {
-let kb = (k + 2u) * u.bInner;
-let a0 = a[pa0 + (k + 2u) * u.aInner];
-let b0 = b[pb0 + kb];
-let b1 = b[pb1 + kb];
-{ let s = a0; c0_0 += s * b0;
-c0_1 += s * b1; }
+let a0l = a[pa0 + (k + 2u) * u.aInner];
+let at0 = (1u * k + 2u) * u.bInner;
+let b0_0l = b[pb0 + at0];
+let b0_1l = b[pb1 + at0];
+let v0_0 = b0_0l;
+let v0_1 = b0_1l;
+{ let s = a0l;
+c0_0 += s * v0_0;
+c0_1 += s * v0_1; }
 }
 {
-let kb = (k + 3u) * u.bInner;
-let a0 = a[pa0 + (k + 3u) * u.aInner];
-let b0 = b[pb0 + kb];
-let b1 = b[pb1 + kb];
-{ let s = a0; c0_0 += s * b0;
-c0_1 += s * b1; }
+let a0l = a[pa0 + (k + 3u) * u.aInner];
+let at0 = (1u * k + 3u) * u.bInner;
+let b0_0l = b[pb0 + at0];
+let b0_1l = b[pb1 + at0];
+let v0_0 = b0_0l;
+let v0_1 = b0_1l;
+{ let s = a0l;
+c0_0 += s * v0_0;
+c0_1 += s * v0_1; }
 } }
 for (; k < last; k++) {
-let kb = (k + 0u) * u.bInner;
-let a0 = a[pa0 + (k + 0u) * u.aInner];
-let b0 = b[pb0 + kb];
-let b1 = b[pb1 + kb];
-{ let s = a0; c0_0 += s * b0;
-c0_1 += s * b1; }
+let a0l = a[pa0 + (k + 0u) * u.aInner];
+let at0 = (1u * k + 0u) * u.bInner;
+let b0_0l = b[pb0 + at0];
+let b0_1l = b[pb1 + at0];
+let v0_0 = b0_0l;
+let v0_1 = b0_1l;
+{ let s = a0l;
+c0_0 += s * v0_0;
+c0_1 += s * v0_1; }
 }
 }
 for (var r = 0u; r < 1u; r += 1u) {
 {
 var s0 = c0_0;
 var s1 = c0_1;
-for (var g = 0u; g < 2u; g++) { put(row + r + 0u, col + g * 256u, batch, select(s0, s1, g == 1u)); }
+for (var g = 0u; g < 2u; g++) { put(row0 + r + 0u, col0 + g * 256u, batch, select(s0, s1, g == 1u)); }
 }
 }
-if (u.hasExtra != 0u) { for (var g = 0u; g < 2u; g++) { finish(row, col + g * 256u, batch, 1u); } }
+if (u.hasExtra != 0u) { for (var g = 0u; g < 2u; g++) { finish(row0, col0 + g * 256u, batch, 1u); } }
 }

@@ -5,11 +5,11 @@ struct Uniforms { m: u32, n: u32, k: u32, aRow: u32, aInner: u32, aBatch: u32, a
 @group(0) @binding(3) var<storage, read> bias: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> extra: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read_write> result: array<vec4<f32>>;
-fn place(row: u32, col: u32, batch: u32) -> u32 {
-return batch * u.outBatch + u.outOffset + row * u.outRow + col;
-}
+fn place(row: u32, col: u32, batch: u32) -> u32 { return batch * u.outBatch + u.outOffset + row * u.outRow + col; }
 fn put(row: u32, col: u32, batch: u32, sum: vec4f) {
-if ((row < u.m) & (col < u.n)) { let at = place(row, col, batch) / 4u; result[at] = u.alpha * sum; }
+if ((row < u.m) & (col < u.n)) {
+let at = place(row, col, batch) / 4u; result[at] = u.alpha * sum;
+}
 }
 fn start(col: u32) -> vec4f { return select(vec4f(0), bias[min(col, u.n - 1u) / 4u], u.hasBias != 0u); }
 fn finish(row: u32, first: u32, batch: u32, rows: u32) {
@@ -23,14 +23,12 @@ if (u.hasExtra != 0u) { result[at] += extra[at]; }
 @compute @workgroup_size(64, 1)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
 @builtin(num_workgroups) groups: vec3u) {
-let row = group.y * 8u;
-let col = group.x * 512u + 4u * local.x;
-if (u.triangle != 0u && group.x * 512u > row + 7u + u.reach) { return; }
 let batch = group.z;
-let aBase = u.aOffset + batch * u.aBatch;
-let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
-let start0 = start((col + 0u));
-let start1 = start((col + 256u));
+let row0 = group.y * 8u;
+let col0 = group.x * 512u + 4u * local.x;
+if (u.triangle != 0u && group.x * 512u > row0 + 7u + u.reach) { return; }
+let start0 = start((col0 + 0u));
+let start1 = start((col0 + 256u));
 var c0_0 = start0;
 var c0_1 = start1;
 var c1_0 = start0;
@@ -47,58 +45,76 @@ var c6_0 = start0;
 var c6_1 = start1;
 var c7_0 = start0;
 var c7_1 = start1;
-let last = select(u.k, min(u.k, (row + 10u + u.reach) / 4u), u.upTo != 0u);
-let pa0 = aBase + min(row + 0u, u.m - 1u) * u.aRow;
-let pa1 = aBase + min(row + 1u, u.m - 1u) * u.aRow;
-let pa2 = aBase + min(row + 2u, u.m - 1u) * u.aRow;
-let pa3 = aBase + min(row + 3u, u.m - 1u) * u.aRow;
-let pa4 = aBase + min(row + 4u, u.m - 1u) * u.aRow;
-let pa5 = aBase + min(row + 5u, u.m - 1u) * u.aRow;
-let pa6 = aBase + min(row + 6u, u.m - 1u) * u.aRow;
-let pa7 = aBase + min(row + 7u, u.m - 1u) * u.aRow;
-let pb0 = bBase + min((col + 0u) / 4u, u.n / 4u - 1u);
-let pb1 = bBase + min((col + 256u) / 4u, u.n / 4u - 1u);
-for (var k = 0u; k < last; k++) {
-let a0 = a[pa0 + k];
-let a1 = a[pa1 + k];
-let a2 = a[pa2 + k];
-let a3 = a[pa3 + k];
-let a4 = a[pa4 + k];
-let a5 = a[pa5 + k];
-let a6 = a[pa6 + k];
-let a7 = a[pa7 + k];
-let b0_0 = b[pb0 + (4u * k + 0u) * u.bInner];
-let b0_1 = b[pb1 + (4u * k + 0u) * u.bInner];
-let b1_0 = b[pb0 + (4u * k + 1u) * u.bInner];
-let b1_1 = b[pb1 + (4u * k + 1u) * u.bInner];
-let b2_0 = b[pb0 + (4u * k + 2u) * u.bInner];
-let b2_1 = b[pb1 + (4u * k + 2u) * u.bInner];
-let b3_0 = b[pb0 + (4u * k + 3u) * u.bInner];
-let b3_1 = b[pb1 + (4u * k + 3u) * u.bInner];
-{ let s = a0;
-c0_0 += s[0] * b0_0 + s[1] * b1_0 + s[2] * b2_0 + s[3] * b3_0;
-c0_1 += s[0] * b0_1 + s[1] * b1_1 + s[2] * b2_1 + s[3] * b3_1; }
-{ let s = a1;
-c1_0 += s[0] * b0_0 + s[1] * b1_0 + s[2] * b2_0 + s[3] * b3_0;
-c1_1 += s[0] * b0_1 + s[1] * b1_1 + s[2] * b2_1 + s[3] * b3_1; }
-{ let s = a2;
-c2_0 += s[0] * b0_0 + s[1] * b1_0 + s[2] * b2_0 + s[3] * b3_0;
-c2_1 += s[0] * b0_1 + s[1] * b1_1 + s[2] * b2_1 + s[3] * b3_1; }
-{ let s = a3;
-c3_0 += s[0] * b0_0 + s[1] * b1_0 + s[2] * b2_0 + s[3] * b3_0;
-c3_1 += s[0] * b0_1 + s[1] * b1_1 + s[2] * b2_1 + s[3] * b3_1; }
-{ let s = a4;
-c4_0 += s[0] * b0_0 + s[1] * b1_0 + s[2] * b2_0 + s[3] * b3_0;
-c4_1 += s[0] * b0_1 + s[1] * b1_1 + s[2] * b2_1 + s[3] * b3_1; }
-{ let s = a5;
-c5_0 += s[0] * b0_0 + s[1] * b1_0 + s[2] * b2_0 + s[3] * b3_0;
-c5_1 += s[0] * b0_1 + s[1] * b1_1 + s[2] * b2_1 + s[3] * b3_1; }
-{ let s = a6;
-c6_0 += s[0] * b0_0 + s[1] * b1_0 + s[2] * b2_0 + s[3] * b3_0;
-c6_1 += s[0] * b0_1 + s[1] * b1_1 + s[2] * b2_1 + s[3] * b3_1; }
-{ let s = a7;
-c7_0 += s[0] * b0_0 + s[1] * b1_0 + s[2] * b2_0 + s[3] * b3_0;
-c7_1 += s[0] * b0_1 + s[1] * b1_1 + s[2] * b2_1 + s[3] * b3_1; }
+{
+let aBase = u.aOffset + batch * u.aBatch;
+let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
+let first = (select(0u, max(row0, u.reach) - u.reach, u.onwards != 0u)) / 4u;
+let last = (select(u.k, min(u.k, row0 + 7u + u.reach), u.upTo != 0u) + 3u) / 4u;
+let pa0 = aBase + min(row0 + 0u, u.m - 1u) * u.aRow;
+let pa1 = aBase + min(row0 + 1u, u.m - 1u) * u.aRow;
+let pa2 = aBase + min(row0 + 2u, u.m - 1u) * u.aRow;
+let pa3 = aBase + min(row0 + 3u, u.m - 1u) * u.aRow;
+let pa4 = aBase + min(row0 + 4u, u.m - 1u) * u.aRow;
+let pa5 = aBase + min(row0 + 5u, u.m - 1u) * u.aRow;
+let pa6 = aBase + min(row0 + 6u, u.m - 1u) * u.aRow;
+let pa7 = aBase + min(row0 + 7u, u.m - 1u) * u.aRow;
+let pb0 = bBase + min((col0 + 0u) / 4u, (u.n - 1u) / 4u);
+let pb1 = bBase + min((col0 + 256u) / 4u, (u.n - 1u) / 4u);
+var k = first;
+for (; k < last; k++) {
+let a0l = a[pa0 + (k + 0u)];
+let a1l = a[pa1 + (k + 0u)];
+let a2l = a[pa2 + (k + 0u)];
+let a3l = a[pa3 + (k + 0u)];
+let a4l = a[pa4 + (k + 0u)];
+let a5l = a[pa5 + (k + 0u)];
+let a6l = a[pa6 + (k + 0u)];
+let a7l = a[pa7 + (k + 0u)];
+let at0 = (4u * k + 0u) * u.bInner;
+let b0_0l = b[pb0 + at0];
+let b0_1l = b[pb1 + at0];
+let v0_0 = b0_0l;
+let v0_1 = b0_1l;
+let at1 = (4u * k + 1u) * u.bInner;
+let b1_0l = b[pb0 + at1];
+let b1_1l = b[pb1 + at1];
+let v1_0 = b1_0l;
+let v1_1 = b1_1l;
+let at2 = (4u * k + 2u) * u.bInner;
+let b2_0l = b[pb0 + at2];
+let b2_1l = b[pb1 + at2];
+let v2_0 = b2_0l;
+let v2_1 = b2_1l;
+let at3 = (4u * k + 3u) * u.bInner;
+let b3_0l = b[pb0 + at3];
+let b3_1l = b[pb1 + at3];
+let v3_0 = b3_0l;
+let v3_1 = b3_1l;
+{ let s = a0l;
+c0_0 += s[0] * v0_0 + s[1] * v1_0 + s[2] * v2_0 + s[3] * v3_0;
+c0_1 += s[0] * v0_1 + s[1] * v1_1 + s[2] * v2_1 + s[3] * v3_1; }
+{ let s = a1l;
+c1_0 += s[0] * v0_0 + s[1] * v1_0 + s[2] * v2_0 + s[3] * v3_0;
+c1_1 += s[0] * v0_1 + s[1] * v1_1 + s[2] * v2_1 + s[3] * v3_1; }
+{ let s = a2l;
+c2_0 += s[0] * v0_0 + s[1] * v1_0 + s[2] * v2_0 + s[3] * v3_0;
+c2_1 += s[0] * v0_1 + s[1] * v1_1 + s[2] * v2_1 + s[3] * v3_1; }
+{ let s = a3l;
+c3_0 += s[0] * v0_0 + s[1] * v1_0 + s[2] * v2_0 + s[3] * v3_0;
+c3_1 += s[0] * v0_1 + s[1] * v1_1 + s[2] * v2_1 + s[3] * v3_1; }
+{ let s = a4l;
+c4_0 += s[0] * v0_0 + s[1] * v1_0 + s[2] * v2_0 + s[3] * v3_0;
+c4_1 += s[0] * v0_1 + s[1] * v1_1 + s[2] * v2_1 + s[3] * v3_1; }
+{ let s = a5l;
+c5_0 += s[0] * v0_0 + s[1] * v1_0 + s[2] * v2_0 + s[3] * v3_0;
+c5_1 += s[0] * v0_1 + s[1] * v1_1 + s[2] * v2_1 + s[3] * v3_1; }
+{ let s = a6l;
+c6_0 += s[0] * v0_0 + s[1] * v1_0 + s[2] * v2_0 + s[3] * v3_0;
+c6_1 += s[0] * v0_1 + s[1] * v1_1 + s[2] * v2_1 + s[3] * v3_1; }
+{ let s = a7l;
+c7_0 += s[0] * v0_0 + s[1] * v1_0 + s[2] * v2_0 + s[3] * v3_0;
+c7_1 += s[0] * v0_1 + s[1] * v1_1 + s[2] * v2_1 + s[3] * v3_1; }
+}
 }
 for (var r = 0u; r < 8u; r += 2u) {
 {
@@ -106,15 +122,15 @@ var s0 = c0_0;
 s0 = select(s0, c2_0, r == 2u); s0 = select(s0, c4_0, r == 4u); s0 = select(s0, c6_0, r == 6u);
 var s1 = c0_1;
 s1 = select(s1, c2_1, r == 2u); s1 = select(s1, c4_1, r == 4u); s1 = select(s1, c6_1, r == 6u);
-for (var g = 0u; g < 2u; g++) { put(row + r + 0u, col + g * 256u, batch, select(s0, s1, g == 1u)); }
+for (var g = 0u; g < 2u; g++) { put(row0 + r + 0u, col0 + g * 256u, batch, select(s0, s1, g == 1u)); }
 }
 {
 var s0 = c1_0;
 s0 = select(s0, c3_0, r == 2u); s0 = select(s0, c5_0, r == 4u); s0 = select(s0, c7_0, r == 6u);
 var s1 = c1_1;
 s1 = select(s1, c3_1, r == 2u); s1 = select(s1, c5_1, r == 4u); s1 = select(s1, c7_1, r == 6u);
-for (var g = 0u; g < 2u; g++) { put(row + r + 1u, col + g * 256u, batch, select(s0, s1, g == 1u)); }
+for (var g = 0u; g < 2u; g++) { put(row0 + r + 1u, col0 + g * 256u, batch, select(s0, s1, g == 1u)); }
 }
 }
-if (u.hasExtra != 0u) { for (var g = 0u; g < 2u; g++) { finish(row, col + g * 256u, batch, 8u); } }
+if (u.hasExtra != 0u) { for (var g = 0u; g < 2u; g++) { finish(row0, col0 + g * 256u, batch, 8u); } }
 }

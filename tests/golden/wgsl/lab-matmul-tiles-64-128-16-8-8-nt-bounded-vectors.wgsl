@@ -7,11 +7,12 @@ struct Uniforms { m: u32, n: u32, k: u32, aRow: u32, aInner: u32, aBatch: u32, a
 @group(0) @binding(5) var<storage, read_write> result: array<f32>;
 var<workgroup> left: array<f32, 1088>;
 var<workgroup> right: array<f32, 2112>;
-fn put(batch: u32, row: u32, col: u32, sum: f32) {
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
 if (row >= u.m || col >= u.n) { return; }
 let at = batch * u.outBatch + u.outOffset + row * u.outRow + col;
 var value = u.alpha * sum;
-if (u.hasBias != 0u) { value += bias[col]; } if (u.hasExtra != 0u) { value += extra[at]; }
+if (u.hasBias != 0u) { value += bias[col]; }
+if (u.hasExtra != 0u) { value += extra[at]; }
 result[at] = value;
 }
 @compute @workgroup_size(128, 1)
@@ -20,6 +21,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local
 let batch = group.z;
 let row0 = group.y * 64u;
 let col0 = group.x * 128u;
+if (u.triangle != 0u && col0 > row0 + 63u + u.reach) { return; }
 let tx = local.x % 16u;
 let ty = local.x / 16u;
 var c0_0 = vec4f(0);
@@ -38,25 +40,22 @@ var c6_0 = vec4f(0);
 var c6_1 = vec4f(0);
 var c7_0 = vec4f(0);
 var c7_1 = vec4f(0);
-if (u.triangle != 0u && col0 > row0 + 63u + u.reach) { return; }
-let aBase = u.aOffset + batch * u.aBatch;
-let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
 for (var rep = 0u; rep < u.repeats; rep++) {
 let end = u.k;
 let aRun = local.x % 4u;
 let aNext = local.x / 4u;
 let aTo = aRun * 272u + aNext * 1u;
-let aAt = (aBase + rep * u.aRepeat + row0 * u.aRow) / 4u + aRun * (1u) + aNext * (u.aRow / 4u);
+let aAt = u.aOffset + batch * u.aBatch + rep * u.aRepeat + (row0 + aNext) * (u.aRow) + aRun * (1u);
 let bRun = local.x % 4u;
 let bNext = local.x / 4u;
 let bTo = bRun * 528u + bNext * 1u;
-let bAt = (bBase + rep * u.bRepeat + col0 * u.bColumn) / 4u + bRun * (1u) + bNext * (u.bColumn / 4u);
+let bAt = u.bOffset + (batch / u.bShare) * u.bBatch + rep * u.bRepeat + (col0 + bNext) * (u.bColumn) + bRun * (1u);
 for (var at = select(0u, max(row0, u.reach) - u.reach, u.onwards != 0u); at < select(u.k, min(u.k, row0 + 63u + u.reach), u.upTo != 0u); at += 16u) {
 let a0At = aAt + (at / 4u * (1u));
 let a0rl = a[a0At];
 let a0In = (at + 4u * aRun < end) && (u.upTo == 0u || (at + 4u * aRun) < row0 + aNext + 0u + u.reach) && (u.onwards == 0u || (at + 4u * aRun) + u.reach >= row0 + aNext + 0u);
 let a0l = vec4<f32>(select(vec4f(0), a0rl, a0In));
-let a1At = aAt + (at / 4u * (1u) + 32u * (u.aRow / 4u));
+let a1At = aAt + (at / 4u * (1u) + 32u * (u.aRow));
 let a1rl = a[a1At];
 let a1In = (at + 4u * aRun < end) && (u.upTo == 0u || (at + 4u * aRun) < row0 + aNext + 32u + u.reach) && (u.onwards == 0u || (at + 4u * aRun) + u.reach >= row0 + aNext + 32u);
 let a1l = vec4<f32>(select(vec4f(0), a1rl, a1In));
@@ -64,15 +63,15 @@ let b0At = bAt + (at / 4u * (1u));
 let b0rl = b[b0At];
 let b0In = (at + 4u * bRun < end);
 let b0l = vec4<f32>(select(vec4f(0), b0rl, b0In));
-let b1At = bAt + (at / 4u * (1u) + 32u * (u.bColumn / 4u));
+let b1At = bAt + (at / 4u * (1u) + 32u * (u.bColumn));
 let b1rl = b[b1At];
 let b1In = (at + 4u * bRun < end);
 let b1l = vec4<f32>(select(vec4f(0), b1rl, b1In));
-let b2At = bAt + (at / 4u * (1u) + 64u * (u.bColumn / 4u));
+let b2At = bAt + (at / 4u * (1u) + 64u * (u.bColumn));
 let b2rl = b[b2At];
 let b2In = (at + 4u * bRun < end);
 let b2l = vec4<f32>(select(vec4f(0), b2rl, b2In));
-let b3At = bAt + (at / 4u * (1u) + 96u * (u.bColumn / 4u));
+let b3At = bAt + (at / 4u * (1u) + 96u * (u.bColumn));
 let b3rl = b[b3At];
 let b3In = (at + 4u * bRun < end);
 let b3l = vec4<f32>(select(vec4f(0), b3rl, b3In));
@@ -301,21 +300,21 @@ workgroupBarrier();
 }
 }
 for (var c = 0u; c < 4u; c++) {
-put(batch, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
-put(batch, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 64u, c0_1[c]);
-put(batch, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, c1_0[c]);
-put(batch, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 64u, c1_1[c]);
-put(batch, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, c2_0[c]);
-put(batch, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 64u, c2_1[c]);
-put(batch, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, c3_0[c]);
-put(batch, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 64u, c3_1[c]);
-put(batch, row0 + 4u * ty + 32u, col0 + 4u * tx + c + 0u, c4_0[c]);
-put(batch, row0 + 4u * ty + 32u, col0 + 4u * tx + c + 64u, c4_1[c]);
-put(batch, row0 + 4u * ty + 33u, col0 + 4u * tx + c + 0u, c5_0[c]);
-put(batch, row0 + 4u * ty + 33u, col0 + 4u * tx + c + 64u, c5_1[c]);
-put(batch, row0 + 4u * ty + 34u, col0 + 4u * tx + c + 0u, c6_0[c]);
-put(batch, row0 + 4u * ty + 34u, col0 + 4u * tx + c + 64u, c6_1[c]);
-put(batch, row0 + 4u * ty + 35u, col0 + 4u * tx + c + 0u, c7_0[c]);
-put(batch, row0 + 4u * ty + 35u, col0 + 4u * tx + c + 64u, c7_1[c]);
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, batch, c0_0[c]);
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 64u, batch, c0_1[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, batch, c1_0[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 64u, batch, c1_1[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, batch, c2_0[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 64u, batch, c2_1[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, batch, c3_0[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 64u, batch, c3_1[c]);
+put(row0 + 4u * ty + 32u, col0 + 4u * tx + c + 0u, batch, c4_0[c]);
+put(row0 + 4u * ty + 32u, col0 + 4u * tx + c + 64u, batch, c4_1[c]);
+put(row0 + 4u * ty + 33u, col0 + 4u * tx + c + 0u, batch, c5_0[c]);
+put(row0 + 4u * ty + 33u, col0 + 4u * tx + c + 64u, batch, c5_1[c]);
+put(row0 + 4u * ty + 34u, col0 + 4u * tx + c + 0u, batch, c6_0[c]);
+put(row0 + 4u * ty + 34u, col0 + 4u * tx + c + 64u, batch, c6_1[c]);
+put(row0 + 4u * ty + 35u, col0 + 4u * tx + c + 0u, batch, c7_0[c]);
+put(row0 + 4u * ty + 35u, col0 + 4u * tx + c + 64u, batch, c7_1[c]);
 }
 }

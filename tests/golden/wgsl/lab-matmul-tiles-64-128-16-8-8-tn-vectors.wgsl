@@ -7,11 +7,12 @@ struct Uniforms { m: u32, n: u32, k: u32, aRow: u32, aInner: u32, aBatch: u32, a
 @group(0) @binding(5) var<storage, read_write> result: array<f32>;
 var<workgroup> left: array<f32, 1088>;
 var<workgroup> right: array<f32, 2112>;
-fn put(batch: u32, row: u32, col: u32, sum: f32) {
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
 if (row >= u.m || col >= u.n) { return; }
 let at = batch * u.outBatch + u.outOffset + row * u.outRow + col;
 var value = u.alpha * sum;
-if (u.hasBias != 0u) { value += bias[col]; } if (u.hasExtra != 0u) { value += extra[at]; }
+if (u.hasBias != 0u) { value += bias[col]; }
+if (u.hasExtra != 0u) { value += extra[at]; }
 result[at] = value;
 }
 @compute @workgroup_size(128, 1)
@@ -38,40 +39,38 @@ var c6_0 = vec4f(0);
 var c6_1 = vec4f(0);
 var c7_0 = vec4f(0);
 var c7_1 = vec4f(0);
-let aBase = u.aOffset + batch * u.aBatch;
-let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
 for (var rep = 0u; rep < u.repeats; rep++) {
 let end = u.k;
 let aRun = local.x % 16u;
 let aNext = local.x / 16u;
 let aTo = aRun * 4u + aNext * 68u;
-let aAt = (aBase + rep * u.aRepeat + row0 * u.aRow) / 4u + aRun * (1u) + aNext * (u.aInner / 4u);
+let aAt = u.aOffset + batch * u.aBatch + rep * u.aRepeat + (row0 / 4u + aRun) * (1u) + aNext * (u.aInner);
 let bRun = local.x % 32u;
 let bNext = local.x / 32u;
 let bTo = bRun * 4u + bNext * 132u;
-let bAt = (bBase + rep * u.bRepeat + col0 * u.bColumn) / 4u + bRun * (1u) + bNext * (u.bInner / 4u);
+let bAt = u.bOffset + (batch / u.bShare) * u.bBatch + rep * u.bRepeat + (col0 / 4u + bRun) * (1u) + bNext * (u.bInner);
 for (var at = 0u; at < u.k; at += 16u) {
-let a0At = aAt + (at * (u.aInner / 4u));
+let a0At = aAt + (at * (u.aInner));
 let a0rl = a[a0At];
 let a0In = (at + aNext + 0u < end);
 let a0l = vec4<f32>(select(vec4f(0), a0rl, a0In));
-let a1At = aAt + (at * (u.aInner / 4u) + 8u * (u.aInner / 4u));
+let a1At = aAt + (at * (u.aInner) + 8u * (u.aInner));
 let a1rl = a[a1At];
 let a1In = (at + aNext + 8u < end);
 let a1l = vec4<f32>(select(vec4f(0), a1rl, a1In));
-let b0At = bAt + (at * (u.bInner / 4u));
+let b0At = bAt + (at * (u.bInner));
 let b0rl = b[b0At];
 let b0In = (at + bNext + 0u < end);
 let b0l = vec4<f32>(select(vec4f(0), b0rl, b0In));
-let b1At = bAt + (at * (u.bInner / 4u) + 4u * (u.bInner / 4u));
+let b1At = bAt + (at * (u.bInner) + 4u * (u.bInner));
 let b1rl = b[b1At];
 let b1In = (at + bNext + 4u < end);
 let b1l = vec4<f32>(select(vec4f(0), b1rl, b1In));
-let b2At = bAt + (at * (u.bInner / 4u) + 8u * (u.bInner / 4u));
+let b2At = bAt + (at * (u.bInner) + 8u * (u.bInner));
 let b2rl = b[b2At];
 let b2In = (at + bNext + 8u < end);
 let b2l = vec4<f32>(select(vec4f(0), b2rl, b2In));
-let b3At = bAt + (at * (u.bInner / 4u) + 12u * (u.bInner / 4u));
+let b3At = bAt + (at * (u.bInner) + 12u * (u.bInner));
 let b3rl = b[b3At];
 let b3In = (at + bNext + 12u < end);
 let b3l = vec4<f32>(select(vec4f(0), b3rl, b3In));
@@ -300,21 +299,21 @@ workgroupBarrier();
 }
 }
 for (var c = 0u; c < 4u; c++) {
-put(batch, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
-put(batch, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 64u, c0_1[c]);
-put(batch, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, c1_0[c]);
-put(batch, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 64u, c1_1[c]);
-put(batch, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, c2_0[c]);
-put(batch, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 64u, c2_1[c]);
-put(batch, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, c3_0[c]);
-put(batch, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 64u, c3_1[c]);
-put(batch, row0 + 4u * ty + 32u, col0 + 4u * tx + c + 0u, c4_0[c]);
-put(batch, row0 + 4u * ty + 32u, col0 + 4u * tx + c + 64u, c4_1[c]);
-put(batch, row0 + 4u * ty + 33u, col0 + 4u * tx + c + 0u, c5_0[c]);
-put(batch, row0 + 4u * ty + 33u, col0 + 4u * tx + c + 64u, c5_1[c]);
-put(batch, row0 + 4u * ty + 34u, col0 + 4u * tx + c + 0u, c6_0[c]);
-put(batch, row0 + 4u * ty + 34u, col0 + 4u * tx + c + 64u, c6_1[c]);
-put(batch, row0 + 4u * ty + 35u, col0 + 4u * tx + c + 0u, c7_0[c]);
-put(batch, row0 + 4u * ty + 35u, col0 + 4u * tx + c + 64u, c7_1[c]);
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, batch, c0_0[c]);
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 64u, batch, c0_1[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, batch, c1_0[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 64u, batch, c1_1[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, batch, c2_0[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 64u, batch, c2_1[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, batch, c3_0[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 64u, batch, c3_1[c]);
+put(row0 + 4u * ty + 32u, col0 + 4u * tx + c + 0u, batch, c4_0[c]);
+put(row0 + 4u * ty + 32u, col0 + 4u * tx + c + 64u, batch, c4_1[c]);
+put(row0 + 4u * ty + 33u, col0 + 4u * tx + c + 0u, batch, c5_0[c]);
+put(row0 + 4u * ty + 33u, col0 + 4u * tx + c + 64u, batch, c5_1[c]);
+put(row0 + 4u * ty + 34u, col0 + 4u * tx + c + 0u, batch, c6_0[c]);
+put(row0 + 4u * ty + 34u, col0 + 4u * tx + c + 64u, batch, c6_1[c]);
+put(row0 + 4u * ty + 35u, col0 + 4u * tx + c + 0u, batch, c7_0[c]);
+put(row0 + 4u * ty + 35u, col0 + 4u * tx + c + 64u, batch, c7_1[c]);
 }
 }

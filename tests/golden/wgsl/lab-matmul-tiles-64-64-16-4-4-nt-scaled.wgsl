@@ -6,7 +6,7 @@ struct Uniforms { m: u32, n: u32, k: u32, aRow: u32, aInner: u32, aBatch: u32, a
 @group(0) @binding(4) var<storage, read_write> result: array<f32>;
 var<workgroup> left: array<f32, 1088>;
 var<workgroup> right: array<f32, 1088>;
-fn put(batch: u32, row: u32, col: u32, sum: f32) {
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
 if (row >= u.m || col >= u.n) { return; }
 let at = batch * u.outBatch + u.outOffset + row * u.outRow + col;
 var value = u.alpha * factors[u.factorOffset + batch * u.factorBatch + row * u.factorRow] * sum;
@@ -24,18 +24,16 @@ var c0_0 = vec4f(0);
 var c1_0 = vec4f(0);
 var c2_0 = vec4f(0);
 var c3_0 = vec4f(0);
-let aBase = u.aOffset + batch * u.aBatch;
-let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
 for (var rep = 0u; rep < u.repeats; rep++) {
 let end = u.k;
 let aRun = local.x % 16u;
 let aNext = local.x / 16u;
 let aTo = aRun * 68u + aNext * 1u;
-let aAt = (aBase + rep * u.aRepeat + row0 * u.aRow) + aRun * (u.aInner) + aNext * (u.aRow);
+let aAt = u.aOffset + batch * u.aBatch + rep * u.aRepeat + (row0 + aNext) * (u.aRow) + aRun * (u.aInner);
 let bRun = local.x % 16u;
 let bNext = local.x / 16u;
 let bTo = bRun * 68u + bNext * 1u;
-let bAt = (bBase + rep * u.bRepeat + col0 * u.bColumn) + bRun * (u.bInner) + bNext * (u.bColumn);
+let bAt = u.bOffset + (batch / u.bShare) * u.bBatch + rep * u.bRepeat + (col0 + bNext) * (u.bColumn) + bRun * (u.bInner);
 for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at / 1u * (u.aInner));
 let a0rl = a[a0At];
@@ -166,9 +164,9 @@ workgroupBarrier();
 }
 }
 for (var c = 0u; c < 4u; c++) {
-put(batch, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
-put(batch, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, c1_0[c]);
-put(batch, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, c2_0[c]);
-put(batch, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, c3_0[c]);
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, batch, c0_0[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, batch, c1_0[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, batch, c2_0[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, batch, c3_0[c]);
 }
 }

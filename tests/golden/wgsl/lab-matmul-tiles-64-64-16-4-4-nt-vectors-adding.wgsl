@@ -5,7 +5,7 @@ struct Uniforms { m: u32, n: u32, k: u32, aRow: u32, aInner: u32, aBatch: u32, a
 @group(0) @binding(3) var<storage, read_write> result: array<f32>;
 var<workgroup> left: array<f32, 1088>;
 var<workgroup> right: array<f32, 1088>;
-fn put(batch: u32, row: u32, col: u32, sum: f32) {
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
 if (row >= u.m || col >= u.n) { return; }
 let at = batch * u.outBatch + u.outOffset + row * u.outRow + col;
 var value = u.alpha * sum;
@@ -23,18 +23,16 @@ var c0_0 = vec4f(0);
 var c1_0 = vec4f(0);
 var c2_0 = vec4f(0);
 var c3_0 = vec4f(0);
-let aBase = u.aOffset + batch * u.aBatch;
-let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
 for (var rep = 0u; rep < u.repeats; rep++) {
 let end = u.k;
 let aRun = local.x % 4u;
 let aNext = local.x / 4u;
 let aTo = aRun * 272u + aNext * 1u;
-let aAt = (aBase + rep * u.aRepeat + row0 * u.aRow) / 4u + aRun * (1u) + aNext * (u.aRow / 4u);
+let aAt = u.aOffset + batch * u.aBatch + rep * u.aRepeat + (row0 + aNext) * (u.aRow) + aRun * (1u);
 let bRun = local.x % 4u;
 let bNext = local.x / 4u;
 let bTo = bRun * 272u + bNext * 1u;
-let bAt = (bBase + rep * u.bRepeat + col0 * u.bColumn) / 4u + bRun * (1u) + bNext * (u.bColumn / 4u);
+let bAt = u.bOffset + (batch / u.bShare) * u.bBatch + rep * u.bRepeat + (col0 + bNext) * (u.bColumn) + bRun * (1u);
 for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at / 4u * (1u));
 let a0rl = a[a0At];
@@ -141,9 +139,9 @@ workgroupBarrier();
 }
 }
 for (var c = 0u; c < 4u; c++) {
-put(batch, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
-put(batch, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, c1_0[c]);
-put(batch, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, c2_0[c]);
-put(batch, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, c3_0[c]);
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, batch, c0_0[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, batch, c1_0[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, batch, c2_0[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, batch, c3_0[c]);
 }
 }

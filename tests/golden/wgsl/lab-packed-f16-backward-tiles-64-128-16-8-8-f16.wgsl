@@ -1,22 +1,22 @@
 enable f16;
-struct Uniforms { m: u32, n: u32, skip: u32, k: u32, rowUnits: u32, width: u32, first: u32, factor: f32, firstRow: u32, weightFactor: f32, }
+struct Uniforms { m: u32, k: u32, skip: u32, n: u32, rowUnits: u32, width: u32, first: u32, factor: f32, firstRow: u32, weightFactor: f32, }
 @group(0) @binding(0) var<uniform> u: Uniforms;
 @group(0) @binding(1) var<storage, read> dy: array<f32>;
 @group(0) @binding(2) var<storage, read> w: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> rowFactors: array<f32>;
 @group(0) @binding(4) var<storage, read_write> result: array<f32>;
 var<workgroup> left: array<f16, 1088>;
-var<workgroup> right: array<f16, 2112>; fn whole(row: u32, sum: f32) -> f32 {
-return u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row];
-}
-fn put(piece: u32, row: u32, col: u32, sum: f32) {
-if (row >= u.m || col >= u.k) { return; }
-let at = row * u.k + col;
-result[at] = whole(row, sum);
+var<workgroup> right: array<f16, 2112>;
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
+if (row >= u.m || col >= u.n) { return; }
+let at = row * u.n + col;
+var value = u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row];
+result[at] = value;
 }
 @compute @workgroup_size(128, 1)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
 @builtin(num_workgroups) groups: vec3u) {
+let batch = group.z;
 let row0 = group.y * 64u;
 let col0 = group.x * 128u;
 let tx = local.x % 16u;
@@ -38,11 +38,11 @@ var c6_1 = vec4f(0);
 var c7_0 = vec4f(0);
 var c7_1 = vec4f(0);
 {
-let end = u.n;
+let end = u.k;
 let aRun = local.x % 16u;
 let aNext = local.x / 16u;
 let aTo = aRun * 68u + aNext * 1u;
-let aAt = (row0 * u.width + u.first) + aRun * (1u) + aNext * (u.width);
+let aAt = u.first + (row0 + aNext) * ((u.width)) + aRun * (1u);
 let factor0 = rowFactors[u.firstRow + min(row0 + aNext + 0u, u.m - 1u)];
 let factor1 = rowFactors[u.firstRow + min(row0 + aNext + 8u, u.m - 1u)];
 let factor2 = rowFactors[u.firstRow + min(row0 + aNext + 16u, u.m - 1u)];
@@ -54,56 +54,46 @@ let factor7 = rowFactors[u.firstRow + min(row0 + aNext + 56u, u.m - 1u)];
 let bRun = local.x % 16u;
 let bNext = local.x / 16u;
 let bTo = bRun * 8u + bNext * 132u;
-let bAt = u.skip * u.rowUnits + col0 / 8u + bRun * (1u) + bNext * (u.rowUnits);
-for (var at = 0u; at < u.n; at += 16u) {
+let bAt = u.skip * u.rowUnits + (col0 / 8u + bRun) * (1u) + bNext * (u.rowUnits);
+for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at / 1u * (1u));
 let a0rl = factor0 * dy[a0At];
 let a0In = (at + 1u * aRun < end);
 let a0l = f16(select(0.0, a0rl, a0In));
-let a1At = aAt + (at / 1u * (1u) + 8u * (u.width));
+let a1At = aAt + (at / 1u * (1u) + 8u * ((u.width)));
 let a1rl = factor1 * dy[a1At];
 let a1In = (at + 1u * aRun < end);
 let a1l = f16(select(0.0, a1rl, a1In));
-let a2At = aAt + (at / 1u * (1u) + 16u * (u.width));
+let a2At = aAt + (at / 1u * (1u) + 16u * ((u.width)));
 let a2rl = factor2 * dy[a2At];
 let a2In = (at + 1u * aRun < end);
 let a2l = f16(select(0.0, a2rl, a2In));
-let a3At = aAt + (at / 1u * (1u) + 24u * (u.width));
+let a3At = aAt + (at / 1u * (1u) + 24u * ((u.width)));
 let a3rl = factor3 * dy[a3At];
 let a3In = (at + 1u * aRun < end);
 let a3l = f16(select(0.0, a3rl, a3In));
-let a4At = aAt + (at / 1u * (1u) + 32u * (u.width));
+let a4At = aAt + (at / 1u * (1u) + 32u * ((u.width)));
 let a4rl = factor4 * dy[a4At];
 let a4In = (at + 1u * aRun < end);
 let a4l = f16(select(0.0, a4rl, a4In));
-let a5At = aAt + (at / 1u * (1u) + 40u * (u.width));
+let a5At = aAt + (at / 1u * (1u) + 40u * ((u.width)));
 let a5rl = factor5 * dy[a5At];
 let a5In = (at + 1u * aRun < end);
 let a5l = f16(select(0.0, a5rl, a5In));
-let a6At = aAt + (at / 1u * (1u) + 48u * (u.width));
+let a6At = aAt + (at / 1u * (1u) + 48u * ((u.width)));
 let a6rl = factor6 * dy[a6At];
 let a6In = (at + 1u * aRun < end);
 let a6l = f16(select(0.0, a6rl, a6In));
-let a7At = aAt + (at / 1u * (1u) + 56u * (u.width));
+let a7At = aAt + (at / 1u * (1u) + 56u * ((u.width)));
 let a7rl = factor7 * dy[a7At];
 let a7In = (at + 1u * aRun < end);
 let a7l = f16(select(0.0, a7rl, a7In));
-let b0At = bAt + (at * (u.rowUnits));
-let b0rwr = w[b0At];
-let b0rwl = vec4f(unpack2x16float(b0rwr.x), unpack2x16float(b0rwr.y));
-let b0rwh = vec4f(unpack2x16float(b0rwr.z), unpack2x16float(b0rwr.w));
-let b0rl = u.weightFactor * b0rwl; let b0rh = u.weightFactor * b0rwh;
-let b0In = (at + bNext + 0u < end);
-let b0l = vec4<f16>(select(vec4f(0), b0rl, b0In));
-let b0h = vec4<f16>(select(vec4f(0), b0rh, b0In));
-let b1At = bAt + (at * (u.rowUnits) + 8u * (u.rowUnits));
-let b1rwr = w[b1At];
-let b1rwl = vec4f(unpack2x16float(b1rwr.x), unpack2x16float(b1rwr.y));
-let b1rwh = vec4f(unpack2x16float(b1rwr.z), unpack2x16float(b1rwr.w));
-let b1rl = u.weightFactor * b1rwl; let b1rh = u.weightFactor * b1rwh;
-let b1In = (at + bNext + 8u < end);
-let b1l = vec4<f16>(select(vec4f(0), b1rl, b1In));
-let b1h = vec4<f16>(select(vec4f(0), b1rh, b1In));
+let b0At = bAt + (at * (u.rowUnits)); let b0In = (at + bNext + 0u < end); let b0r = w[b0At]; let b0s = f16(select(0.0, 256.0 * u.weightFactor, b0In));
+let b0p0 = bitcast<vec2<f16>>(b0r.x) * b0s * 0.00390625h; let b0p1 = bitcast<vec2<f16>>(b0r.y) * b0s * 0.00390625h; let b0p2 = bitcast<vec2<f16>>(b0r.z) * b0s * 0.00390625h; let b0p3 = bitcast<vec2<f16>>(b0r.w) * b0s * 0.00390625h;
+let b0l = vec4<f16>(b0p0, b0p1); let b0h = vec4<f16>(b0p2, b0p3);
+let b1At = bAt + (at * (u.rowUnits) + 8u * (u.rowUnits)); let b1In = (at + bNext + 8u < end); let b1r = w[b1At]; let b1s = f16(select(0.0, 256.0 * u.weightFactor, b1In));
+let b1p0 = bitcast<vec2<f16>>(b1r.x) * b1s * 0.00390625h; let b1p1 = bitcast<vec2<f16>>(b1r.y) * b1s * 0.00390625h; let b1p2 = bitcast<vec2<f16>>(b1r.z) * b1s * 0.00390625h; let b1p3 = bitcast<vec2<f16>>(b1r.w) * b1s * 0.00390625h;
+let b1l = vec4<f16>(b1p0, b1p1); let b1h = vec4<f16>(b1p2, b1p3);
 { left[aTo + 0u] = a0l; }
 { left[aTo + 8u] = a1l; }
 { left[aTo + 16u] = a2l; }
@@ -361,21 +351,21 @@ workgroupBarrier();
 }
 }
 for (var c = 0u; c < 4u; c++) {
-put(group.z, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
-put(group.z, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 64u, c0_1[c]);
-put(group.z, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, c1_0[c]);
-put(group.z, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 64u, c1_1[c]);
-put(group.z, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, c2_0[c]);
-put(group.z, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 64u, c2_1[c]);
-put(group.z, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, c3_0[c]);
-put(group.z, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 64u, c3_1[c]);
-put(group.z, row0 + 4u * ty + 32u, col0 + 4u * tx + c + 0u, c4_0[c]);
-put(group.z, row0 + 4u * ty + 32u, col0 + 4u * tx + c + 64u, c4_1[c]);
-put(group.z, row0 + 4u * ty + 33u, col0 + 4u * tx + c + 0u, c5_0[c]);
-put(group.z, row0 + 4u * ty + 33u, col0 + 4u * tx + c + 64u, c5_1[c]);
-put(group.z, row0 + 4u * ty + 34u, col0 + 4u * tx + c + 0u, c6_0[c]);
-put(group.z, row0 + 4u * ty + 34u, col0 + 4u * tx + c + 64u, c6_1[c]);
-put(group.z, row0 + 4u * ty + 35u, col0 + 4u * tx + c + 0u, c7_0[c]);
-put(group.z, row0 + 4u * ty + 35u, col0 + 4u * tx + c + 64u, c7_1[c]);
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, batch, c0_0[c]);
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 64u, batch, c0_1[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, batch, c1_0[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 64u, batch, c1_1[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, batch, c2_0[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 64u, batch, c2_1[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, batch, c3_0[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 64u, batch, c3_1[c]);
+put(row0 + 4u * ty + 32u, col0 + 4u * tx + c + 0u, batch, c4_0[c]);
+put(row0 + 4u * ty + 32u, col0 + 4u * tx + c + 64u, batch, c4_1[c]);
+put(row0 + 4u * ty + 33u, col0 + 4u * tx + c + 0u, batch, c5_0[c]);
+put(row0 + 4u * ty + 33u, col0 + 4u * tx + c + 64u, batch, c5_1[c]);
+put(row0 + 4u * ty + 34u, col0 + 4u * tx + c + 0u, batch, c6_0[c]);
+put(row0 + 4u * ty + 34u, col0 + 4u * tx + c + 64u, batch, c6_1[c]);
+put(row0 + 4u * ty + 35u, col0 + 4u * tx + c + 0u, batch, c7_0[c]);
+put(row0 + 4u * ty + 35u, col0 + 4u * tx + c + 64u, batch, c7_1[c]);
 }
 }

@@ -1,22 +1,22 @@
 enable f16;
-struct Uniforms { m: u32, n: u32, skip: u32, k: u32, rowUnits: u32, width: u32, first: u32, factor: f32, firstRow: u32, weightFactor: f32, }
+struct Uniforms { m: u32, k: u32, skip: u32, n: u32, rowUnits: u32, width: u32, first: u32, factor: f32, firstRow: u32, weightFactor: f32, }
 @group(0) @binding(0) var<uniform> u: Uniforms;
 @group(0) @binding(1) var<storage, read> dy: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> w: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> rowFactors: array<f32>;
 @group(0) @binding(4) var<storage, read_write> result: array<f32>;
 var<workgroup> left: array<f16, 1088>;
-var<workgroup> right: array<f16, 1088>; fn whole(row: u32, sum: f32) -> f32 {
-return u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row];
-}
-fn put(piece: u32, row: u32, col: u32, sum: f32) {
-if (row >= u.m || col >= u.k) { return; }
-let at = row * u.k + col;
-result[at] = whole(row, sum);
+var<workgroup> right: array<f16, 1088>;
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
+if (row >= u.m || col >= u.n) { return; }
+let at = row * u.n + col;
+var value = u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row];
+result[at] = value;
 }
 @compute @workgroup_size(256, 1)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
 @builtin(num_workgroups) groups: vec3u) {
+let batch = group.z;
 let row0 = group.y * 64u;
 let col0 = group.x * 64u;
 let tx = local.x % 16u;
@@ -26,17 +26,17 @@ var c1_0 = vec4f(0);
 var c2_0 = vec4f(0);
 var c3_0 = vec4f(0);
 {
-let end = u.n;
+let end = u.k;
 let aRun = local.x % 4u;
 let aNext = local.x / 4u;
 let aTo = aRun * 272u + aNext * 1u;
-let aAt = (row0 * u.width + u.first) / 4u + aRun * (1u) + aNext * (u.width / 4u);
+let aAt = u.first / 4u + (row0 + aNext) * ((u.width / 4u)) + aRun * (1u);
 let factor0 = rowFactors[u.firstRow + min(row0 + aNext + 0u, u.m - 1u)];
-let bRun = local.x % 8u;
-let bNext = local.x / 8u;
+let bRun = (local.x % 128u) % 8u;
+let bNext = (local.x % 128u) / 8u;
 let bTo = bRun * 8u + bNext * 68u;
-let bAt = u.skip * u.rowUnits + col0 / 8u + bRun * (1u) + bNext * (u.rowUnits);
-for (var at = 0u; at < u.n; at += 16u) {
+let bAt = u.skip * u.rowUnits + (col0 / 8u + bRun) * (1u) + bNext * (u.rowUnits);
+for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at / 4u * (1u));
 let a0rl = factor0 * dy[a0At];
 let a0In = (at + 4u * aRun < end);
@@ -46,14 +46,9 @@ left[aTo + 68u] = a0l[1];
 left[aTo + 136u] = a0l[2];
 left[aTo + 204u] = a0l[3]; }
 if (local.x < 128u) {
-let b0At = bAt + (at * (u.rowUnits));
-let b0rwr = w[b0At];
-let b0rwl = vec4f(unpack2x16float(b0rwr.x), unpack2x16float(b0rwr.y));
-let b0rwh = vec4f(unpack2x16float(b0rwr.z), unpack2x16float(b0rwr.w));
-let b0rl = u.weightFactor * b0rwl; let b0rh = u.weightFactor * b0rwh;
-let b0In = (at + bNext + 0u < end);
-let b0l = vec4<f16>(select(vec4f(0), b0rl, b0In));
-let b0h = vec4<f16>(select(vec4f(0), b0rh, b0In)); right[bTo + 0u] = b0l[0];
+let b0At = bAt + (at * (u.rowUnits)); let b0In = (at + bNext + 0u < end); let b0r = w[b0At]; let b0s = f16(select(0.0, 256.0 * u.weightFactor, b0In));
+let b0p0 = bitcast<vec2<f16>>(b0r.x) * b0s * 0.00390625h; let b0p1 = bitcast<vec2<f16>>(b0r.y) * b0s * 0.00390625h; let b0p2 = bitcast<vec2<f16>>(b0r.z) * b0s * 0.00390625h; let b0p3 = bitcast<vec2<f16>>(b0r.w) * b0s * 0.00390625h;
+let b0l = vec4<f16>(b0p0, b0p1); let b0h = vec4<f16>(b0p2, b0p3); right[bTo + 0u] = b0l[0];
 right[bTo + 1u] = b0l[1];
 right[bTo + 2u] = b0l[2];
 right[bTo + 3u] = b0l[3];
@@ -158,9 +153,9 @@ workgroupBarrier();
 }
 }
 for (var c = 0u; c < 4u; c++) {
-put(group.z, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
-put(group.z, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, c1_0[c]);
-put(group.z, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, c2_0[c]);
-put(group.z, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, c3_0[c]);
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, batch, c0_0[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, batch, c1_0[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, batch, c2_0[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, batch, c3_0[c]);
 }
 }

@@ -1,18 +1,20 @@
-struct Uniforms { m: u32, n: u32, skip: u32, k: u32, rowUnits: u32, width: u32, first: u32, factor: f32, }
+struct Uniforms { m: u32, k: u32, skip: u32, n: u32, rowUnits: u32, width: u32, first: u32, factor: f32, }
 @group(0) @binding(0) var<uniform> u: Uniforms;
 @group(0) @binding(1) var<storage, read> dy: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> w: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> result: array<f32>;
 var<workgroup> left: array<f32, 1088>;
-var<workgroup> right: array<f32, 1088>; fn whole(row: u32, sum: f32) -> f32 { return u.factor * sum; }
-fn put(piece: u32, row: u32, col: u32, sum: f32) {
-if (row >= u.m || col >= u.k) { return; }
-let at = row * u.k + col;
-result[at] = whole(row, sum);
+var<workgroup> right: array<f32, 1088>;
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
+if (row >= u.m || col >= u.n) { return; }
+let at = row * u.n + col;
+var value = u.factor * sum;
+result[at] = value;
 }
 @compute @workgroup_size(256, 1)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
 @builtin(num_workgroups) groups: vec3u) {
+let batch = group.z;
 let row0 = group.y * 64u;
 let col0 = group.x * 64u;
 let tx = local.x % 16u;
@@ -22,16 +24,16 @@ var c1_0 = vec4f(0);
 var c2_0 = vec4f(0);
 var c3_0 = vec4f(0);
 {
-let end = u.n;
+let end = u.k;
 let aRun = local.x % 4u;
 let aNext = local.x / 4u;
 let aTo = aRun * 272u + aNext * 1u;
-let aAt = (row0 * u.width + u.first) / 4u + aRun * (1u) + aNext * (u.width / 4u);
-let bRun = local.x % 8u;
-let bNext = local.x / 8u;
+let aAt = u.first / 4u + (row0 + aNext) * ((u.width / 4u)) + aRun * (1u);
+let bRun = (local.x % 128u) % 8u;
+let bNext = (local.x % 128u) / 8u;
 let bTo = bRun * 8u + bNext * 68u;
-let bAt = u.skip * u.rowUnits + col0 / 8u + bRun * (1u) + bNext * (u.rowUnits);
-for (var at = 0u; at < u.n; at += 16u) {
+let bAt = u.skip * u.rowUnits + (col0 / 8u + bRun) * (1u) + bNext * (u.rowUnits);
+for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at / 4u * (1u));
 let a0rl = dy[a0At];
 let a0In = (at + 4u * aRun < end);
@@ -145,9 +147,9 @@ workgroupBarrier();
 }
 }
 for (var c = 0u; c < 4u; c++) {
-put(group.z, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
-put(group.z, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, c1_0[c]);
-put(group.z, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, c2_0[c]);
-put(group.z, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, c3_0[c]);
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, batch, c0_0[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, batch, c1_0[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, batch, c2_0[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, batch, c3_0[c]);
 }
 }

@@ -1,7 +1,7 @@
 enable f16;
 enable subgroups;
 enable chromium_experimental_subgroup_matrix;
-struct Uniforms { m: u32, n: u32, skip: u32, k: u32, rowUnits: u32, width: u32, first: u32, factor: f32, firstRow: u32, weightFactor: f32, }
+struct Uniforms { m: u32, k: u32, skip: u32, n: u32, rowUnits: u32, width: u32, first: u32, factor: f32, firstRow: u32, weightFactor: f32, }
 @group(0) @binding(0) var<uniform> u: Uniforms;
 @group(0) @binding(1) var<storage, read> dy: array<f32>;
 @group(0) @binding(2) var<storage, read> w: array<vec4<u32>>;
@@ -9,17 +9,17 @@ struct Uniforms { m: u32, n: u32, skip: u32, k: u32, rowUnits: u32, width: u32, 
 @group(0) @binding(4) var<storage, read_write> result: array<f32>;
 var<workgroup> left: array<f16, 2560>;
 var<workgroup> right: array<f16, 2560>;
-var<workgroup> sums: array<f32, 1024>; fn whole(row: u32, sum: f32) -> f32 {
-return u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row];
-}
-fn put(piece: u32, row: u32, col: u32, sum: f32) {
-if (row >= u.m || col >= u.k) { return; }
-let at = row * u.k + col;
-result[at] = whole(row, sum);
+var<workgroup> sums: array<f32, 1024>;
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
+if (row >= u.m || col >= u.n) { return; }
+let at = row * u.n + col;
+var value = u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row];
+result[at] = value;
 }
 @compute @workgroup_size(128, 1)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
 @builtin(num_workgroups) groups: vec3u, @builtin(subgroup_id) subgroup: u32) {
+let batch = group.z;
 let row0 = group.y * 64u;
 let col0 = group.x * 64u;
 let owns = subgroup < 4u;
@@ -30,11 +30,11 @@ var c0_1: subgroup_matrix_result<f32, 16, 16>;
 var c1_0: subgroup_matrix_result<f32, 16, 16>;
 var c1_1: subgroup_matrix_result<f32, 16, 16>;
 {
-let end = u.n;
+let end = u.k;
 let aRun = local.x % 32u;
 let aNext = local.x / 32u;
 let aTo = aRun * 1u + aNext * 40u;
-let aAt = (row0 * u.width + u.first) + aRun * (1u) + aNext * (u.width);
+let aAt = u.first + (row0 + aNext) * ((u.width)) + aRun * (1u);
 let factor0 = rowFactors[u.firstRow + min(row0 + aNext + 0u, u.m - 1u)];
 let factor1 = rowFactors[u.firstRow + min(row0 + aNext + 4u, u.m - 1u)];
 let factor2 = rowFactors[u.firstRow + min(row0 + aNext + 8u, u.m - 1u)];
@@ -54,88 +54,78 @@ let factor15 = rowFactors[u.firstRow + min(row0 + aNext + 60u, u.m - 1u)];
 let bRun = local.x % 8u;
 let bNext = local.x / 8u;
 let bTo = bRun * 320u + bNext * 1u;
-let bAt = u.skip * u.rowUnits + col0 / 8u + bRun * (1u) + bNext * (u.rowUnits);
-for (var at = 0u; at < u.n; at += 32u) {
+let bAt = u.skip * u.rowUnits + (col0 / 8u + bRun) * (1u) + bNext * (u.rowUnits);
+for (var at = 0u; at < u.k; at += 32u) {
 let a0At = aAt + (at / 1u * (1u));
 let a0rl = factor0 * dy[a0At];
 let a0In = (at + 1u * aRun < end);
 let a0l = f16(select(0.0, a0rl, a0In));
-let a1At = aAt + (at / 1u * (1u) + 4u * (u.width));
+let a1At = aAt + (at / 1u * (1u) + 4u * ((u.width)));
 let a1rl = factor1 * dy[a1At];
 let a1In = (at + 1u * aRun < end);
 let a1l = f16(select(0.0, a1rl, a1In));
-let a2At = aAt + (at / 1u * (1u) + 8u * (u.width));
+let a2At = aAt + (at / 1u * (1u) + 8u * ((u.width)));
 let a2rl = factor2 * dy[a2At];
 let a2In = (at + 1u * aRun < end);
 let a2l = f16(select(0.0, a2rl, a2In));
-let a3At = aAt + (at / 1u * (1u) + 12u * (u.width));
+let a3At = aAt + (at / 1u * (1u) + 12u * ((u.width)));
 let a3rl = factor3 * dy[a3At];
 let a3In = (at + 1u * aRun < end);
 let a3l = f16(select(0.0, a3rl, a3In));
-let a4At = aAt + (at / 1u * (1u) + 16u * (u.width));
+let a4At = aAt + (at / 1u * (1u) + 16u * ((u.width)));
 let a4rl = factor4 * dy[a4At];
 let a4In = (at + 1u * aRun < end);
 let a4l = f16(select(0.0, a4rl, a4In));
-let a5At = aAt + (at / 1u * (1u) + 20u * (u.width));
+let a5At = aAt + (at / 1u * (1u) + 20u * ((u.width)));
 let a5rl = factor5 * dy[a5At];
 let a5In = (at + 1u * aRun < end);
 let a5l = f16(select(0.0, a5rl, a5In));
-let a6At = aAt + (at / 1u * (1u) + 24u * (u.width));
+let a6At = aAt + (at / 1u * (1u) + 24u * ((u.width)));
 let a6rl = factor6 * dy[a6At];
 let a6In = (at + 1u * aRun < end);
 let a6l = f16(select(0.0, a6rl, a6In));
-let a7At = aAt + (at / 1u * (1u) + 28u * (u.width));
+let a7At = aAt + (at / 1u * (1u) + 28u * ((u.width)));
 let a7rl = factor7 * dy[a7At];
 let a7In = (at + 1u * aRun < end);
 let a7l = f16(select(0.0, a7rl, a7In));
-let a8At = aAt + (at / 1u * (1u) + 32u * (u.width));
+let a8At = aAt + (at / 1u * (1u) + 32u * ((u.width)));
 let a8rl = factor8 * dy[a8At];
 let a8In = (at + 1u * aRun < end);
 let a8l = f16(select(0.0, a8rl, a8In));
-let a9At = aAt + (at / 1u * (1u) + 36u * (u.width));
+let a9At = aAt + (at / 1u * (1u) + 36u * ((u.width)));
 let a9rl = factor9 * dy[a9At];
 let a9In = (at + 1u * aRun < end);
 let a9l = f16(select(0.0, a9rl, a9In));
-let a10At = aAt + (at / 1u * (1u) + 40u * (u.width));
+let a10At = aAt + (at / 1u * (1u) + 40u * ((u.width)));
 let a10rl = factor10 * dy[a10At];
 let a10In = (at + 1u * aRun < end);
 let a10l = f16(select(0.0, a10rl, a10In));
-let a11At = aAt + (at / 1u * (1u) + 44u * (u.width));
+let a11At = aAt + (at / 1u * (1u) + 44u * ((u.width)));
 let a11rl = factor11 * dy[a11At];
 let a11In = (at + 1u * aRun < end);
 let a11l = f16(select(0.0, a11rl, a11In));
-let a12At = aAt + (at / 1u * (1u) + 48u * (u.width));
+let a12At = aAt + (at / 1u * (1u) + 48u * ((u.width)));
 let a12rl = factor12 * dy[a12At];
 let a12In = (at + 1u * aRun < end);
 let a12l = f16(select(0.0, a12rl, a12In));
-let a13At = aAt + (at / 1u * (1u) + 52u * (u.width));
+let a13At = aAt + (at / 1u * (1u) + 52u * ((u.width)));
 let a13rl = factor13 * dy[a13At];
 let a13In = (at + 1u * aRun < end);
 let a13l = f16(select(0.0, a13rl, a13In));
-let a14At = aAt + (at / 1u * (1u) + 56u * (u.width));
+let a14At = aAt + (at / 1u * (1u) + 56u * ((u.width)));
 let a14rl = factor14 * dy[a14At];
 let a14In = (at + 1u * aRun < end);
 let a14l = f16(select(0.0, a14rl, a14In));
-let a15At = aAt + (at / 1u * (1u) + 60u * (u.width));
+let a15At = aAt + (at / 1u * (1u) + 60u * ((u.width)));
 let a15rl = factor15 * dy[a15At];
 let a15In = (at + 1u * aRun < end);
 let a15l = f16(select(0.0, a15rl, a15In));
-let b0At = bAt + (at * (u.rowUnits));
-let b0rwr = w[b0At];
-let b0rwl = vec4f(unpack2x16float(b0rwr.x), unpack2x16float(b0rwr.y));
-let b0rwh = vec4f(unpack2x16float(b0rwr.z), unpack2x16float(b0rwr.w));
-let b0rl = u.weightFactor * b0rwl; let b0rh = u.weightFactor * b0rwh;
-let b0In = (at + bNext + 0u < end);
-let b0l = vec4<f16>(select(vec4f(0), b0rl, b0In));
-let b0h = vec4<f16>(select(vec4f(0), b0rh, b0In));
-let b1At = bAt + (at * (u.rowUnits) + 16u * (u.rowUnits));
-let b1rwr = w[b1At];
-let b1rwl = vec4f(unpack2x16float(b1rwr.x), unpack2x16float(b1rwr.y));
-let b1rwh = vec4f(unpack2x16float(b1rwr.z), unpack2x16float(b1rwr.w));
-let b1rl = u.weightFactor * b1rwl; let b1rh = u.weightFactor * b1rwh;
-let b1In = (at + bNext + 16u < end);
-let b1l = vec4<f16>(select(vec4f(0), b1rl, b1In));
-let b1h = vec4<f16>(select(vec4f(0), b1rh, b1In));
+let b0At = bAt + (at * (u.rowUnits)); let b0In = (at + bNext + 0u < end); let b0r = w[b0At]; let b0s = f16(select(0.0, 256.0 * u.weightFactor, b0In));
+let b0p0 = bitcast<vec2<f16>>(b0r.x) * b0s * 0.00390625h; let b0p1 = bitcast<vec2<f16>>(b0r.y) * b0s * 0.00390625h; let b0p2 = bitcast<vec2<f16>>(b0r.z) * b0s * 0.00390625h; let b0p3 = bitcast<vec2<f16>>(b0r.w) * b0s * 0.00390625h;
+let b0l = vec4<f16>(b0p0, b0p1); let b0h = vec4<f16>(b0p2, b0p3);
+let b1At = bAt + (at * (u.rowUnits) + 16u * (u.rowUnits)); let b1In = (at + bNext + 16u < end); let b1r = w[b1At]; let b1s = f16(select(0.0, 256.0 * u.weightFactor, b1In));
+let b1p0 = bitcast<vec2<f16>>(b1r.x) * b1s * 0.00390625h; let b1p1 = bitcast<vec2<f16>>(b1r.y) * b1s * 0.00390625h; let b1p2 = bitcast<vec2<f16>>(b1r.z) * b1s * 0.00390625h; let b1p3 = bitcast<vec2<f16>>(b1r.w) * b1s * 0.00390625h;
+let b1l = vec4<f16>(b1p0, b1p1); let b1h = vec4<f16>(b1p2, b1p3);
 { left[aTo + 0u] = a0l; }
 { left[aTo + 160u] = a1l; }
 { left[aTo + 320u] = a2l; }
@@ -190,7 +180,7 @@ for (var i = local.x; i < 1024u; i += 128u) {
 let part = i / 256u;
 let row = row0 + part / 2u * 32u + 0u + i % 256u / 16u;
 let col = col0 + part % 2u * 32u + 0u + i % 16u;
-put(group.z, row, col, sums[i]);
+put(row, col, batch, sums[i]);
 }
 workgroupBarrier();
 @diagnostic(off, chromium.subgroup_matrix_uniformity) if (owns) { subgroupMatrixStore<row_major>(&sums, subgroup * 256u, c0_1, 16u); }
@@ -199,7 +189,7 @@ for (var i = local.x; i < 1024u; i += 128u) {
 let part = i / 256u;
 let row = row0 + part / 2u * 32u + 0u + i % 256u / 16u;
 let col = col0 + part % 2u * 32u + 16u + i % 16u;
-put(group.z, row, col, sums[i]);
+put(row, col, batch, sums[i]);
 }
 workgroupBarrier();
 @diagnostic(off, chromium.subgroup_matrix_uniformity) if (owns) { subgroupMatrixStore<row_major>(&sums, subgroup * 256u, c1_0, 16u); }
@@ -208,7 +198,7 @@ for (var i = local.x; i < 1024u; i += 128u) {
 let part = i / 256u;
 let row = row0 + part / 2u * 32u + 16u + i % 256u / 16u;
 let col = col0 + part % 2u * 32u + 0u + i % 16u;
-put(group.z, row, col, sums[i]);
+put(row, col, batch, sums[i]);
 }
 workgroupBarrier();
 @diagnostic(off, chromium.subgroup_matrix_uniformity) if (owns) { subgroupMatrixStore<row_major>(&sums, subgroup * 256u, c1_1, 16u); }
@@ -217,7 +207,7 @@ for (var i = local.x; i < 1024u; i += 128u) {
 let part = i / 256u;
 let row = row0 + part / 2u * 32u + 16u + i % 256u / 16u;
 let col = col0 + part % 2u * 32u + 16u + i % 16u;
-put(group.z, row, col, sums[i]);
+put(row, col, batch, sums[i]);
 }
 workgroupBarrier();
 }

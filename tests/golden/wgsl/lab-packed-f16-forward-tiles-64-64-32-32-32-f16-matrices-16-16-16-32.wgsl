@@ -5,24 +5,23 @@ struct Uniforms { m: u32, n: u32, skip: u32, units: u32, rowUnits: u32, width: u
 @group(0) @binding(0) var<uniform> u: Uniforms;
 @group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> w: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read> bias: array<f32>;
-@group(0) @binding(4) var<storage, read> rowFactors: array<f32>;
+@group(0) @binding(3) var<storage, read> rowFactors: array<f32>;
+@group(0) @binding(4) var<storage, read> bias: array<f32>;
 @group(0) @binding(5) var<storage, read_write> result: array<f32>;
 var<workgroup> left: array<f16, 2560>;
 var<workgroup> right: array<f16, 2560>;
-var<workgroup> sums: array<f32, 1024>; fn whole(row: u32, sum: f32) -> f32 {
-return u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row];
-}
-fn put(piece: u32, row: u32, col: u32, sum: f32) {
+var<workgroup> sums: array<f32, 1024>;
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
 if (row >= u.m || col >= u.n) { return; }
-var value = whole(row, sum);
-if (u.hasBias != 0u) { value += bias[u.first + col]; }
 let at = row * u.width + u.first + col;
+var value = u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row];
+if (u.hasBias != 0u) { value += bias[(u.first + col)]; }
 result[at] = value;
 }
 @compute @workgroup_size(128, 1)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
 @builtin(num_workgroups) groups: vec3u, @builtin(subgroup_id) subgroup: u32) {
+let batch = group.z;
 let row0 = group.y * 64u;
 let col0 = group.x * 64u;
 let owns = subgroup < 4u;
@@ -37,40 +36,30 @@ let end = (8u * u.units);
 let aRun = local.x % 4u;
 let aNext = local.x / 4u;
 let aTo = aRun * 8u + aNext * 40u;
-let aAt = row0 * u.units * 2u + aRun * (2u) + aNext * (2u * u.units);
+let aAt = 0u + (row0 + aNext) * ((2u * u.units)) + aRun * (2u);
 let factor0 = rowFactors[u.firstRow + min(row0 + aNext + 0u, u.m - 1u)];
 let factor1 = rowFactors[u.firstRow + min(row0 + aNext + 32u, u.m - 1u)];
 let bRun = local.x % 4u;
 let bNext = local.x / 4u;
 let bTo = bRun * 8u + bNext * 40u;
-let bAt = (u.skip + col0) * u.rowUnits + bRun * (1u) + bNext * (u.rowUnits);
+let bAt = u.skip * u.rowUnits + (col0 + bNext) * (u.rowUnits) + bRun * (1u);
 for (var at = 0u; at < (8u * u.units); at += 32u) {
 let a0At = aAt + (at / 8u * (2u));
 let a0rl = factor0 * x[a0At]; let a0rh = factor0 * x[a0At + 1u];
 let a0In = (at + 8u * aRun < end);
 let a0l = vec4<f16>(select(vec4f(0), a0rl, a0In));
 let a0h = vec4<f16>(select(vec4f(0), a0rh, a0In));
-let a1At = aAt + (at / 8u * (2u) + 32u * (2u * u.units));
+let a1At = aAt + (at / 8u * (2u) + 32u * ((2u * u.units)));
 let a1rl = factor1 * x[a1At]; let a1rh = factor1 * x[a1At + 1u];
 let a1In = (at + 8u * aRun < end);
 let a1l = vec4<f16>(select(vec4f(0), a1rl, a1In));
 let a1h = vec4<f16>(select(vec4f(0), a1rh, a1In));
-let b0At = bAt + (at / 8u * (1u));
-let b0rwr = w[b0At];
-let b0rwl = vec4f(unpack2x16float(b0rwr.x), unpack2x16float(b0rwr.y));
-let b0rwh = vec4f(unpack2x16float(b0rwr.z), unpack2x16float(b0rwr.w));
-let b0rl = u.weightFactor * b0rwl; let b0rh = u.weightFactor * b0rwh;
-let b0In = (at + 8u * bRun < end);
-let b0l = vec4<f16>(select(vec4f(0), b0rl, b0In));
-let b0h = vec4<f16>(select(vec4f(0), b0rh, b0In));
-let b1At = bAt + (at / 8u * (1u) + 32u * (u.rowUnits));
-let b1rwr = w[b1At];
-let b1rwl = vec4f(unpack2x16float(b1rwr.x), unpack2x16float(b1rwr.y));
-let b1rwh = vec4f(unpack2x16float(b1rwr.z), unpack2x16float(b1rwr.w));
-let b1rl = u.weightFactor * b1rwl; let b1rh = u.weightFactor * b1rwh;
-let b1In = (at + 8u * bRun < end);
-let b1l = vec4<f16>(select(vec4f(0), b1rl, b1In));
-let b1h = vec4<f16>(select(vec4f(0), b1rh, b1In));
+let b0At = bAt + (at / 8u * (1u)); let b0In = (at + 8u * bRun < end); let b0r = w[b0At]; let b0s = f16(select(0.0, 256.0 * u.weightFactor, b0In));
+let b0p0 = bitcast<vec2<f16>>(b0r.x) * b0s * 0.00390625h; let b0p1 = bitcast<vec2<f16>>(b0r.y) * b0s * 0.00390625h; let b0p2 = bitcast<vec2<f16>>(b0r.z) * b0s * 0.00390625h; let b0p3 = bitcast<vec2<f16>>(b0r.w) * b0s * 0.00390625h;
+let b0l = vec4<f16>(b0p0, b0p1); let b0h = vec4<f16>(b0p2, b0p3);
+let b1At = bAt + (at / 8u * (1u) + 32u * (u.rowUnits)); let b1In = (at + 8u * bRun < end); let b1r = w[b1At]; let b1s = f16(select(0.0, 256.0 * u.weightFactor, b1In));
+let b1p0 = bitcast<vec2<f16>>(b1r.x) * b1s * 0.00390625h; let b1p1 = bitcast<vec2<f16>>(b1r.y) * b1s * 0.00390625h; let b1p2 = bitcast<vec2<f16>>(b1r.z) * b1s * 0.00390625h; let b1p3 = bitcast<vec2<f16>>(b1r.w) * b1s * 0.00390625h;
+let b1l = vec4<f16>(b1p0, b1p1); let b1h = vec4<f16>(b1p2, b1p3);
 { left[aTo + 0u] = a0l[0];
 left[aTo + 1u] = a0l[1];
 left[aTo + 2u] = a0l[2];
@@ -125,7 +114,7 @@ for (var i = local.x; i < 1024u; i += 128u) {
 let part = i / 256u;
 let row = row0 + part / 2u * 32u + 0u + i % 256u / 16u;
 let col = col0 + part % 2u * 32u + 0u + i % 16u;
-put(group.z, row, col, sums[i]);
+put(row, col, batch, sums[i]);
 }
 workgroupBarrier();
 @diagnostic(off, chromium.subgroup_matrix_uniformity) if (owns) { subgroupMatrixStore<row_major>(&sums, subgroup * 256u, c0_1, 16u); }
@@ -134,7 +123,7 @@ for (var i = local.x; i < 1024u; i += 128u) {
 let part = i / 256u;
 let row = row0 + part / 2u * 32u + 0u + i % 256u / 16u;
 let col = col0 + part % 2u * 32u + 16u + i % 16u;
-put(group.z, row, col, sums[i]);
+put(row, col, batch, sums[i]);
 }
 workgroupBarrier();
 @diagnostic(off, chromium.subgroup_matrix_uniformity) if (owns) { subgroupMatrixStore<row_major>(&sums, subgroup * 256u, c1_0, 16u); }
@@ -143,7 +132,7 @@ for (var i = local.x; i < 1024u; i += 128u) {
 let part = i / 256u;
 let row = row0 + part / 2u * 32u + 16u + i % 256u / 16u;
 let col = col0 + part % 2u * 32u + 0u + i % 16u;
-put(group.z, row, col, sums[i]);
+put(row, col, batch, sums[i]);
 }
 workgroupBarrier();
 @diagnostic(off, chromium.subgroup_matrix_uniformity) if (owns) { subgroupMatrixStore<row_major>(&sums, subgroup * 256u, c1_1, 16u); }
@@ -152,7 +141,7 @@ for (var i = local.x; i < 1024u; i += 128u) {
 let part = i / 256u;
 let row = row0 + part / 2u * 32u + 16u + i % 256u / 16u;
 let col = col0 + part % 2u * 32u + 16u + i % 16u;
-put(group.z, row, col, sums[i]);
+put(row, col, batch, sums[i]);
 }
 workgroupBarrier();
 }

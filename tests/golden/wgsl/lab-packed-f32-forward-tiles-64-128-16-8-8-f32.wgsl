@@ -5,17 +5,18 @@ struct Uniforms { m: u32, n: u32, skip: u32, units: u32, rowUnits: u32, width: u
 @group(0) @binding(3) var<storage, read> bias: array<f32>;
 @group(0) @binding(4) var<storage, read_write> result: array<f32>;
 var<workgroup> left: array<f32, 1088>;
-var<workgroup> right: array<f32, 2112>; fn whole(row: u32, sum: f32) -> f32 { return u.factor * sum; }
-fn put(piece: u32, row: u32, col: u32, sum: f32) {
+var<workgroup> right: array<f32, 2112>;
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
 if (row >= u.m || col >= u.n) { return; }
-var value = whole(row, sum);
-if (u.hasBias != 0u) { value += bias[u.first + col]; }
 let at = row * u.width + u.first + col;
+var value = u.factor * sum;
+if (u.hasBias != 0u) { value += bias[(u.first + col)]; }
 result[at] = value;
 }
 @compute @workgroup_size(128, 1)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
 @builtin(num_workgroups) groups: vec3u) {
+let batch = group.z;
 let row0 = group.y * 64u;
 let col0 = group.x * 128u;
 let tx = local.x % 16u;
@@ -41,11 +42,11 @@ let end = (8u * u.units);
 let aRun = local.x % 2u;
 let aNext = local.x / 2u;
 let aTo = aRun * 544u + aNext * 1u;
-let aAt = row0 * u.units * 2u + aRun * (2u) + aNext * (2u * u.units);
+let aAt = 0u + (row0 + aNext) * ((2u * u.units)) + aRun * (2u);
 let bRun = local.x % 2u;
 let bNext = local.x / 2u;
 let bTo = bRun * 1056u + bNext * 1u;
-let bAt = (u.skip + col0) * u.rowUnits + bRun * (1u) + bNext * (u.rowUnits);
+let bAt = u.skip * u.rowUnits + (col0 + bNext) * (u.rowUnits) + bRun * (1u);
 for (var at = 0u; at < (8u * u.units); at += 16u) {
 let a0At = aAt + (at / 8u * (2u));
 let a0rl = x[a0At]; let a0rh = x[a0At + 1u];
@@ -289,21 +290,21 @@ workgroupBarrier();
 }
 }
 for (var c = 0u; c < 4u; c++) {
-put(group.z, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
-put(group.z, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 64u, c0_1[c]);
-put(group.z, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, c1_0[c]);
-put(group.z, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 64u, c1_1[c]);
-put(group.z, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, c2_0[c]);
-put(group.z, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 64u, c2_1[c]);
-put(group.z, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, c3_0[c]);
-put(group.z, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 64u, c3_1[c]);
-put(group.z, row0 + 4u * ty + 32u, col0 + 4u * tx + c + 0u, c4_0[c]);
-put(group.z, row0 + 4u * ty + 32u, col0 + 4u * tx + c + 64u, c4_1[c]);
-put(group.z, row0 + 4u * ty + 33u, col0 + 4u * tx + c + 0u, c5_0[c]);
-put(group.z, row0 + 4u * ty + 33u, col0 + 4u * tx + c + 64u, c5_1[c]);
-put(group.z, row0 + 4u * ty + 34u, col0 + 4u * tx + c + 0u, c6_0[c]);
-put(group.z, row0 + 4u * ty + 34u, col0 + 4u * tx + c + 64u, c6_1[c]);
-put(group.z, row0 + 4u * ty + 35u, col0 + 4u * tx + c + 0u, c7_0[c]);
-put(group.z, row0 + 4u * ty + 35u, col0 + 4u * tx + c + 64u, c7_1[c]);
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, batch, c0_0[c]);
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 64u, batch, c0_1[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, batch, c1_0[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 64u, batch, c1_1[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, batch, c2_0[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 64u, batch, c2_1[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, batch, c3_0[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 64u, batch, c3_1[c]);
+put(row0 + 4u * ty + 32u, col0 + 4u * tx + c + 0u, batch, c4_0[c]);
+put(row0 + 4u * ty + 32u, col0 + 4u * tx + c + 64u, batch, c4_1[c]);
+put(row0 + 4u * ty + 33u, col0 + 4u * tx + c + 0u, batch, c5_0[c]);
+put(row0 + 4u * ty + 33u, col0 + 4u * tx + c + 64u, batch, c5_1[c]);
+put(row0 + 4u * ty + 34u, col0 + 4u * tx + c + 0u, batch, c6_0[c]);
+put(row0 + 4u * ty + 34u, col0 + 4u * tx + c + 64u, batch, c6_1[c]);
+put(row0 + 4u * ty + 35u, col0 + 4u * tx + c + 0u, batch, c7_0[c]);
+put(row0 + 4u * ty + 35u, col0 + 4u * tx + c + 64u, batch, c7_1[c]);
 }
 }

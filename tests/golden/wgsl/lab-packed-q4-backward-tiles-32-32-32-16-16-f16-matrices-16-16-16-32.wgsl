@@ -1,7 +1,7 @@
 enable f16;
 enable subgroups;
 enable chromium_experimental_subgroup_matrix;
-struct Uniforms { m: u32, n: u32, skip: u32, k: u32, rowUnits: u32, width: u32, first: u32, factor: f32, firstRow: u32, weightFactor: f32, }
+struct Uniforms { m: u32, k: u32, skip: u32, n: u32, rowUnits: u32, width: u32, first: u32, factor: f32, firstRow: u32, weightFactor: f32, }
 @group(0) @binding(0) var<uniform> u: Uniforms;
 @group(0) @binding(1) var<storage, read> dy: array<f32>;
 @group(0) @binding(2) var<storage, read> w: array<u32>;
@@ -17,17 +17,17 @@ return select(pair.x, pair.y, (i & 1u) == 1u);
 }
 var<workgroup> left: array<f16, 1280>;
 var<workgroup> right: array<f16, 1280>;
-var<workgroup> sums: array<f32, 1024>; fn whole(row: u32, sum: f32) -> f32 {
-return u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row];
-}
-fn put(piece: u32, row: u32, col: u32, sum: f32) {
-if (row >= u.m || col >= u.k) { return; }
-let at = row * u.k + col;
-result[at] = whole(row, sum);
+var<workgroup> sums: array<f32, 1024>;
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
+if (row >= u.m || col >= u.n) { return; }
+let at = row * u.n + col;
+var value = u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row];
+result[at] = value;
 }
 @compute @workgroup_size(128, 1)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
 @builtin(num_workgroups) groups: vec3u, @builtin(subgroup_id) subgroup: u32) {
+let batch = group.z;
 let row0 = group.y * 32u;
 let col0 = group.x * 32u;
 let owns = subgroup < 4u;
@@ -35,11 +35,11 @@ let top = subgroup / 2u * 16u;
 let side = subgroup % 2u * 16u;
 var c0_0: subgroup_matrix_result<f32, 16, 16>;
 {
-let end = u.n;
+let end = u.k;
 let aRun = local.x % 32u;
 let aNext = local.x / 32u;
 let aTo = aRun * 1u + aNext * 40u;
-let aAt = (row0 * u.width + u.first) + aRun * (1u) + aNext * (u.width);
+let aAt = u.first + (row0 + aNext) * ((u.width)) + aRun * (1u);
 let factor0 = rowFactors[u.firstRow + min(row0 + aNext + 0u, u.m - 1u)];
 let factor1 = rowFactors[u.firstRow + min(row0 + aNext + 4u, u.m - 1u)];
 let factor2 = rowFactors[u.firstRow + min(row0 + aNext + 8u, u.m - 1u)];
@@ -51,37 +51,37 @@ let factor7 = rowFactors[u.firstRow + min(row0 + aNext + 28u, u.m - 1u)];
 let bRun = local.x % 4u;
 let bNext = local.x / 4u;
 let bTo = bRun * 320u + bNext * 1u;
-let bAt = u.skip * u.rowUnits + col0 / 8u + bRun * (1u) + bNext * (u.rowUnits);
-for (var at = 0u; at < u.n; at += 32u) {
+let bAt = u.skip * u.rowUnits + (col0 / 8u + bRun) * (1u) + bNext * (u.rowUnits);
+for (var at = 0u; at < u.k; at += 32u) {
 let a0At = aAt + (at / 1u * (1u));
 let a0rl = factor0 * dy[a0At];
 let a0In = (at + 1u * aRun < end);
 let a0l = f16(select(0.0, a0rl, a0In));
-let a1At = aAt + (at / 1u * (1u) + 4u * (u.width));
+let a1At = aAt + (at / 1u * (1u) + 4u * ((u.width)));
 let a1rl = factor1 * dy[a1At];
 let a1In = (at + 1u * aRun < end);
 let a1l = f16(select(0.0, a1rl, a1In));
-let a2At = aAt + (at / 1u * (1u) + 8u * (u.width));
+let a2At = aAt + (at / 1u * (1u) + 8u * ((u.width)));
 let a2rl = factor2 * dy[a2At];
 let a2In = (at + 1u * aRun < end);
 let a2l = f16(select(0.0, a2rl, a2In));
-let a3At = aAt + (at / 1u * (1u) + 12u * (u.width));
+let a3At = aAt + (at / 1u * (1u) + 12u * ((u.width)));
 let a3rl = factor3 * dy[a3At];
 let a3In = (at + 1u * aRun < end);
 let a3l = f16(select(0.0, a3rl, a3In));
-let a4At = aAt + (at / 1u * (1u) + 16u * (u.width));
+let a4At = aAt + (at / 1u * (1u) + 16u * ((u.width)));
 let a4rl = factor4 * dy[a4At];
 let a4In = (at + 1u * aRun < end);
 let a4l = f16(select(0.0, a4rl, a4In));
-let a5At = aAt + (at / 1u * (1u) + 20u * (u.width));
+let a5At = aAt + (at / 1u * (1u) + 20u * ((u.width)));
 let a5rl = factor5 * dy[a5At];
 let a5In = (at + 1u * aRun < end);
 let a5l = f16(select(0.0, a5rl, a5In));
-let a6At = aAt + (at / 1u * (1u) + 24u * (u.width));
+let a6At = aAt + (at / 1u * (1u) + 24u * ((u.width)));
 let a6rl = factor6 * dy[a6At];
 let a6In = (at + 1u * aRun < end);
 let a6l = f16(select(0.0, a6rl, a6In));
-let a7At = aAt + (at / 1u * (1u) + 28u * (u.width));
+let a7At = aAt + (at / 1u * (1u) + 28u * ((u.width)));
 let a7rl = factor7 * dy[a7At];
 let a7In = (at + 1u * aRun < end);
 let a7l = f16(select(0.0, a7rl, a7In));
@@ -121,7 +121,7 @@ for (var i = local.x; i < 1024u; i += 128u) {
 let part = i / 256u;
 let row = row0 + part / 2u * 16u + 0u + i % 256u / 16u;
 let col = col0 + part % 2u * 16u + 0u + i % 16u;
-put(group.z, row, col, sums[i]);
+put(row, col, batch, sums[i]);
 }
 workgroupBarrier();
 }

@@ -1,4 +1,4 @@
-struct Uniforms { m: u32, n: u32, skip: u32, k: u32, rowUnits: u32, width: u32, first: u32, factor: f32, }
+struct Uniforms { m: u32, k: u32, skip: u32, n: u32, rowUnits: u32, width: u32, first: u32, factor: f32, }
 @group(0) @binding(0) var<uniform> u: Uniforms;
 @group(0) @binding(1) var<storage, read> dy: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> w: array<u32>;
@@ -10,15 +10,17 @@ let pair = unpack2x16float(scales[i >> 1u]);
 return select(pair.x, pair.y, (i & 1u) == 1u);
 }
 var<workgroup> left: array<f32, 1088>;
-var<workgroup> right: array<f32, 2112>; fn whole(row: u32, sum: f32) -> f32 { return u.factor * sum; }
-fn put(piece: u32, row: u32, col: u32, sum: f32) {
-if (row >= u.m || col >= u.k) { return; }
-let at = row * u.k + col;
-result[at] = whole(row, sum);
+var<workgroup> right: array<f32, 2112>;
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
+if (row >= u.m || col >= u.n) { return; }
+let at = row * u.n + col;
+var value = u.factor * sum;
+result[at] = value;
 }
 @compute @workgroup_size(128, 1)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
 @builtin(num_workgroups) groups: vec3u) {
+let batch = group.z;
 let row0 = group.y * 64u;
 let col0 = group.x * 128u;
 let tx = local.x % 16u;
@@ -40,33 +42,33 @@ var c6_1 = vec4f(0);
 var c7_0 = vec4f(0);
 var c7_1 = vec4f(0);
 {
-let end = u.n;
+let end = u.k;
 let aRun = local.x % 4u;
 let aNext = local.x / 4u;
 let aTo = aRun * 272u + aNext * 1u;
-let aAt = (row0 * u.width + u.first) / 4u + aRun * (1u) + aNext * (u.width / 4u);
+let aAt = u.first / 4u + (row0 + aNext) * ((u.width / 4u)) + aRun * (1u);
 let bRun = local.x % 16u;
 let bNext = local.x / 16u;
 let bTo = bRun * 8u + bNext * 132u;
-let bAt = u.skip * u.rowUnits + col0 / 8u + bRun * (1u) + bNext * (u.rowUnits);
-for (var at = 0u; at < u.n; at += 16u) {
+let bAt = u.skip * u.rowUnits + (col0 / 8u + bRun) * (1u) + bNext * (u.rowUnits);
+for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at / 4u * (1u));
 let a0rl = dy[a0At];
 let a0In = (at + 4u * aRun < end);
 let a0l = vec4<f32>(select(vec4f(0), a0rl, a0In));
-let a1At = aAt + (at / 4u * (1u) + 32u * (u.width / 4u));
+let a1At = aAt + (at / 4u * (1u) + 32u * ((u.width / 4u)));
 let a1rl = dy[a1At];
 let a1In = (at + 4u * aRun < end);
 let a1l = vec4<f32>(select(vec4f(0), a1rl, a1In));
 let b0At = bAt + (at * (u.rowUnits));
-let b0rwr = w[b0At]; let b0rwl = nibbles(b0rwr); let b0rwh = nibbles(b0rwr >> 16u);
-let b0rl = scale((b0At) / 4u) * b0rwl; let b0rh = scale((b0At) / 4u) * b0rwh;
+let b0rwr = w[b0At]; let b0rwl = nibbles(b0rwr); let b0rwh = nibbles(b0rwr >> 16u); let b0rs = scale((b0At) / 4u);
+let b0rl = b0rs * b0rwl; let b0rh = b0rs * b0rwh;
 let b0In = (at + bNext + 0u < end);
 let b0l = vec4<f32>(select(vec4f(0), b0rl, b0In));
 let b0h = vec4<f32>(select(vec4f(0), b0rh, b0In));
 let b1At = bAt + (at * (u.rowUnits) + 8u * (u.rowUnits));
-let b1rwr = w[b1At]; let b1rwl = nibbles(b1rwr); let b1rwh = nibbles(b1rwr >> 16u);
-let b1rl = scale((b1At) / 4u) * b1rwl; let b1rh = scale((b1At) / 4u) * b1rwh;
+let b1rwr = w[b1At]; let b1rwl = nibbles(b1rwr); let b1rwh = nibbles(b1rwr >> 16u); let b1rs = scale((b1At) / 4u);
+let b1rl = b1rs * b1rwl; let b1rh = b1rs * b1rwh;
 let b1In = (at + bNext + 8u < end);
 let b1l = vec4<f32>(select(vec4f(0), b1rl, b1In));
 let b1h = vec4<f32>(select(vec4f(0), b1rh, b1In));
@@ -295,21 +297,21 @@ workgroupBarrier();
 }
 }
 for (var c = 0u; c < 4u; c++) {
-put(group.z, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
-put(group.z, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 64u, c0_1[c]);
-put(group.z, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, c1_0[c]);
-put(group.z, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 64u, c1_1[c]);
-put(group.z, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, c2_0[c]);
-put(group.z, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 64u, c2_1[c]);
-put(group.z, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, c3_0[c]);
-put(group.z, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 64u, c3_1[c]);
-put(group.z, row0 + 4u * ty + 32u, col0 + 4u * tx + c + 0u, c4_0[c]);
-put(group.z, row0 + 4u * ty + 32u, col0 + 4u * tx + c + 64u, c4_1[c]);
-put(group.z, row0 + 4u * ty + 33u, col0 + 4u * tx + c + 0u, c5_0[c]);
-put(group.z, row0 + 4u * ty + 33u, col0 + 4u * tx + c + 64u, c5_1[c]);
-put(group.z, row0 + 4u * ty + 34u, col0 + 4u * tx + c + 0u, c6_0[c]);
-put(group.z, row0 + 4u * ty + 34u, col0 + 4u * tx + c + 64u, c6_1[c]);
-put(group.z, row0 + 4u * ty + 35u, col0 + 4u * tx + c + 0u, c7_0[c]);
-put(group.z, row0 + 4u * ty + 35u, col0 + 4u * tx + c + 64u, c7_1[c]);
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, batch, c0_0[c]);
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 64u, batch, c0_1[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, batch, c1_0[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 64u, batch, c1_1[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, batch, c2_0[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 64u, batch, c2_1[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, batch, c3_0[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 64u, batch, c3_1[c]);
+put(row0 + 4u * ty + 32u, col0 + 4u * tx + c + 0u, batch, c4_0[c]);
+put(row0 + 4u * ty + 32u, col0 + 4u * tx + c + 64u, batch, c4_1[c]);
+put(row0 + 4u * ty + 33u, col0 + 4u * tx + c + 0u, batch, c5_0[c]);
+put(row0 + 4u * ty + 33u, col0 + 4u * tx + c + 64u, batch, c5_1[c]);
+put(row0 + 4u * ty + 34u, col0 + 4u * tx + c + 0u, batch, c6_0[c]);
+put(row0 + 4u * ty + 34u, col0 + 4u * tx + c + 64u, batch, c6_1[c]);
+put(row0 + 4u * ty + 35u, col0 + 4u * tx + c + 0u, batch, c7_0[c]);
+put(row0 + 4u * ty + 35u, col0 + 4u * tx + c + 64u, batch, c7_1[c]);
 }
 }

@@ -6,8 +6,8 @@ struct Uniforms { m: u32, n: u32, skip: u32, units: u32, rowUnits: u32, width: u
 @group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> w: array<u32>;
 @group(0) @binding(3) var<storage, read> scales: array<u32>;
-@group(0) @binding(4) var<storage, read> bias: array<f32>;
-@group(0) @binding(5) var<storage, read> rowFactors: array<f32>;
+@group(0) @binding(4) var<storage, read> rowFactors: array<f32>;
+@group(0) @binding(5) var<storage, read> bias: array<f32>;
 @group(0) @binding(6) var<storage, read_write> result: array<f32>;
 fn halves(v: u32, s: f32) -> vec2<f16> {
 return vec2<f16>(s * unpack2x16float((v & 0x000f000fu) | 0x64006400u) - 1032.0 * s);
@@ -18,19 +18,18 @@ return select(pair.x, pair.y, (i & 1u) == 1u);
 }
 var<workgroup> left: array<f16, 1280>;
 var<workgroup> right: array<f16, 1280>;
-var<workgroup> sums: array<f32, 1024>; fn whole(row: u32, sum: f32) -> f32 {
-return u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row];
-}
-fn put(piece: u32, row: u32, col: u32, sum: f32) {
+var<workgroup> sums: array<f32, 1024>;
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
 if (row >= u.m || col >= u.n) { return; }
-var value = whole(row, sum);
-if (u.hasBias != 0u) { value += bias[u.first + col]; }
 let at = row * u.width + u.first + col;
+var value = u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row];
+if (u.hasBias != 0u) { value += bias[(u.first + col)]; }
 result[at] = value;
 }
 @compute @workgroup_size(128, 1)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
 @builtin(num_workgroups) groups: vec3u, @builtin(subgroup_id) subgroup: u32) {
+let batch = group.z;
 let row0 = group.y * 32u;
 let col0 = group.x * 32u;
 let owns = subgroup < 4u;
@@ -42,12 +41,12 @@ let end = (8u * u.units);
 let aRun = local.x % 4u;
 let aNext = local.x / 4u;
 let aTo = aRun * 8u + aNext * 40u;
-let aAt = row0 * u.units * 2u + aRun * (2u) + aNext * (2u * u.units);
+let aAt = 0u + (row0 + aNext) * ((2u * u.units)) + aRun * (2u);
 let factor0 = rowFactors[u.firstRow + min(row0 + aNext + 0u, u.m - 1u)];
 let bRun = local.x % 4u;
 let bNext = local.x / 4u;
 let bTo = bRun * 8u + bNext * 40u;
-let bAt = (u.skip + col0) * u.rowUnits + bRun * (1u) + bNext * (u.rowUnits);
+let bAt = u.skip * u.rowUnits + (col0 + bNext) * (u.rowUnits) + bRun * (1u);
 for (var at = 0u; at < (8u * u.units); at += 32u) {
 let a0At = aAt + (at / 8u * (2u));
 let a0rl = factor0 * x[a0At]; let a0rh = factor0 * x[a0At + 1u];
@@ -90,7 +89,7 @@ for (var i = local.x; i < 1024u; i += 128u) {
 let part = i / 256u;
 let row = row0 + part / 2u * 16u + 0u + i % 256u / 16u;
 let col = col0 + part % 2u * 16u + 0u + i % 16u;
-put(group.z, row, col, sums[i]);
+put(row, col, batch, sums[i]);
 }
 workgroupBarrier();
 }

@@ -4,8 +4,8 @@ struct Uniforms { m: u32, n: u32, skip: u32, units: u32, rowUnits: u32, width: u
 @group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> w: array<u32>;
 @group(0) @binding(3) var<storage, read> scales: array<u32>;
-@group(0) @binding(4) var<storage, read> bias: array<f32>;
-@group(0) @binding(5) var<storage, read> rowFactors: array<f32>;
+@group(0) @binding(4) var<storage, read> rowFactors: array<f32>;
+@group(0) @binding(5) var<storage, read> bias: array<f32>;
 @group(0) @binding(6) var<storage, read_write> result: array<f32>;
 fn halves(v: u32, s: f32) -> vec2<f16> {
 return vec2<f16>(s * unpack2x16float((v & 0x000f000fu) | 0x64006400u) - 1032.0 * s);
@@ -15,19 +15,18 @@ let pair = unpack2x16float(scales[i >> 1u]);
 return select(pair.x, pair.y, (i & 1u) == 1u);
 }
 var<workgroup> left: array<f16, 1088>;
-var<workgroup> right: array<f16, 1088>; fn whole(row: u32, sum: f32) -> f32 {
-return u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row];
-}
-fn put(piece: u32, row: u32, col: u32, sum: f32) {
+var<workgroup> right: array<f16, 1088>;
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
 if (row >= u.m || col >= u.n) { return; }
-var value = whole(row, sum);
-if (u.hasBias != 0u) { value += bias[u.first + col]; }
 let at = row * u.width + u.first + col;
+var value = u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row];
+if (u.hasBias != 0u) { value += bias[(u.first + col)]; }
 result[at] = value;
 }
 @compute @workgroup_size(256, 1)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
 @builtin(num_workgroups) groups: vec3u) {
+let batch = group.z;
 let row0 = group.y * 64u;
 let col0 = group.x * 64u;
 let tx = local.x % 16u;
@@ -38,15 +37,15 @@ var c2_0 = vec4f(0);
 var c3_0 = vec4f(0);
 {
 let end = (8u * u.units);
-let aRun = local.x % 2u;
-let aNext = local.x / 2u;
+let aRun = (local.x % 128u) % 2u;
+let aNext = (local.x % 128u) / 2u;
 let aTo = aRun * 544u + aNext * 1u;
-let aAt = row0 * u.units * 2u + aRun * (2u) + aNext * (2u * u.units);
+let aAt = 0u + (row0 + aNext) * ((2u * u.units)) + aRun * (2u);
 let factor0 = rowFactors[u.firstRow + min(row0 + aNext + 0u, u.m - 1u)];
-let bRun = local.x % 2u;
-let bNext = local.x / 2u;
+let bRun = (local.x % 128u) % 2u;
+let bNext = (local.x % 128u) / 2u;
 let bTo = bRun * 544u + bNext * 1u;
-let bAt = (u.skip + col0) * u.rowUnits + bRun * (1u) + bNext * (u.rowUnits);
+let bAt = u.skip * u.rowUnits + (col0 + bNext) * (u.rowUnits) + bRun * (1u);
 for (var at = 0u; at < (8u * u.units); at += 16u) {
 if (local.x < 128u) {
 let a0At = aAt + (at / 8u * (2u));
@@ -169,9 +168,9 @@ workgroupBarrier();
 }
 }
 for (var c = 0u; c < 4u; c++) {
-put(group.z, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
-put(group.z, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, c1_0[c]);
-put(group.z, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, c2_0[c]);
-put(group.z, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, c3_0[c]);
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, batch, c0_0[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, batch, c1_0[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, batch, c2_0[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, batch, c3_0[c]);
 }
 }

@@ -11,17 +11,18 @@ let pair = unpack2x16float(scales[i >> 1u]);
 return select(pair.x, pair.y, (i & 1u) == 1u);
 }
 var<workgroup> left: array<f32, 576>;
-var<workgroup> right: array<f32, 576>; fn whole(row: u32, sum: f32) -> f32 { return u.factor * sum; }
-fn put(piece: u32, row: u32, col: u32, sum: f32) {
+var<workgroup> right: array<f32, 576>;
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
 if (row >= u.m || col >= u.n) { return; }
-var value = whole(row, sum);
-if (u.hasBias != 0u) { value += bias[u.first + col]; }
 let at = row * u.width + u.first + col;
+var value = u.factor * sum;
+if (u.hasBias != 0u) { value += bias[(u.first + col)]; }
 result[at] = value;
 }
 @compute @workgroup_size(64, 1)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
 @builtin(num_workgroups) groups: vec3u) {
+let batch = group.z;
 let row0 = group.y * 32u;
 let col0 = group.x * 32u;
 let tx = local.x % 8u;
@@ -35,11 +36,11 @@ let end = (8u * u.units);
 let aRun = local.x % 2u;
 let aNext = local.x / 2u;
 let aTo = aRun * 288u + aNext * 1u;
-let aAt = row0 * u.units * 2u + aRun * (2u) + aNext * (2u * u.units);
+let aAt = 0u + (row0 + aNext) * ((2u * u.units)) + aRun * (2u);
 let bRun = local.x % 2u;
 let bNext = local.x / 2u;
 let bTo = bRun * 288u + bNext * 1u;
-let bAt = (u.skip + col0) * u.rowUnits + bRun * (1u) + bNext * (u.rowUnits);
+let bAt = u.skip * u.rowUnits + (col0 + bNext) * (u.rowUnits) + bRun * (1u);
 for (var at = 0u; at < (8u * u.units); at += 16u) {
 let a0At = aAt + (at / 8u * (2u));
 let a0rl = x[a0At]; let a0rh = x[a0At + 1u];
@@ -47,8 +48,8 @@ let a0In = (at + 8u * aRun < end);
 let a0l = vec4<f32>(select(vec4f(0), a0rl, a0In));
 let a0h = vec4<f32>(select(vec4f(0), a0rh, a0In));
 let b0At = bAt + (at / 8u * (1u));
-let b0rwr = w[b0At]; let b0rwl = bytes(b0rwr.x); let b0rwh = bytes(b0rwr.y);
-let b0rl = scale((b0At) / 4u) * b0rwl; let b0rh = scale((b0At) / 4u) * b0rwh;
+let b0rwr = w[b0At]; let b0rwl = bytes(b0rwr.x); let b0rwh = bytes(b0rwr.y); let b0rs = scale((b0At) / 4u);
+let b0rl = b0rs * b0rwl; let b0rh = b0rs * b0rwh;
 let b0In = (at + 8u * bRun < end);
 let b0l = vec4<f32>(select(vec4f(0), b0rl, b0In));
 let b0h = vec4<f32>(select(vec4f(0), b0rh, b0In));
@@ -157,9 +158,9 @@ workgroupBarrier();
 }
 }
 for (var c = 0u; c < 4u; c++) {
-put(group.z, row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, c0_0[c]);
-put(group.z, row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, c1_0[c]);
-put(group.z, row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, c2_0[c]);
-put(group.z, row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, c3_0[c]);
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, batch, c0_0[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, batch, c1_0[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, batch, c2_0[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, batch, c3_0[c]);
 }
 }

@@ -9,8 +9,8 @@ import { Following, linear } from "../../../src/engine/gpu/kernels/linear.ts";
 import type { Activation } from "../../../src/engine/gpu/matmul/activation-code.ts";
 import { packedLinear, unpacked } from "../../../src/engine/gpu/packed/linear.ts";
 import { packMatrix } from "../../../src/engine/gpu/packed/matrix.ts";
+import { backwardProgram, FEW_ROWS, forwardProgram } from "../../../src/engine/gpu/packed/programs.ts";
 import { WEIGHT_STORAGES } from "../../../src/engine/gpu/packed/storage.ts";
-import { FEW_ROWS, tiledBackward, tiledForward } from "../../../src/engine/gpu/packed/tile-programs.ts";
 import { setAdapterKind } from "../../../src/engine/gpu/runtime/custom-op.ts";
 import { shaderSource } from "../../../src/engine/gpu/runtime/pipelines.ts";
 import { setDispatchWork } from "../../../src/engine/gpu/runtime/work-budget.ts";
@@ -280,11 +280,8 @@ it("programs in subgroup matrices of any listed size are valid", async ({ skip }
     [8, 8, 8],
   ] as const) {
     for (const form of MATRICES) {
-      const [tile, unit] = [PRODUCT_FORMS[form], { m, n, k, lanes: 32 }];
-      for (const program of [
-        tiledForward("q4", "f16", tile, false, unit),
-        tiledBackward("f16", "f16", true, tile, unit),
-      ]) {
+      const own = { tile: PRODUCT_FORMS[form], type: "f16", unit: { m, n, k, lanes: 32 } } as const;
+      for (const program of [forwardProgram("q4", own, false), backwardProgram("f16", own, true)]) {
         const module = device.createShaderModule({ code: shaderSource(program) });
         expect((await module.getCompilationInfo()).messages.map(({ message }) => message)).toEqual([]);
       }

@@ -6,6 +6,7 @@ import {
   attentionBucket,
   attentionFits,
   familyOf,
+  heldRows,
   matrixUnit,
   PRODUCT_FORMS,
   type ProductForm,
@@ -109,8 +110,17 @@ describe("forms", () => {
     expect(attentionFits("tiles-32-64", ATTENTION, LEAST, 0)).toBe(false);
     expect(attentionFits("tiles-32-64", { ...ATTENTION, width: 63, valueWidth: 63 }, USUAL, 0)).toBe(false);
     expect(
-      [80, 96].map((width) => attentionFits("tiles-64-64", { ...ATTENTION, width, valueWidth: width }, USUAL, 0)),
-    ).toEqual([true, false]);
+      [80, 96, 128, 132].map((width) =>
+        attentionFits("tiles-64-64", { ...ATTENTION, width, valueWidth: width }, USUAL, 0),
+      ),
+    ).toEqual([true, true, true, false]);
+    const held = [64, 96, 128].map((width) => heldRows(ATTENTION_FORMS["tiles-64-64"], width));
+    expect(held.map(({ queries, rows }) => [queries, rows])).toEqual([
+      [64, 32],
+      [56, 32],
+      [48, 24],
+    ]);
+    expect(heldRows(ATTENTION_FORMS["tiles-32-64"], 128)).toEqual({ queries: 32, rows: 16 });
     expect(attentionFits("narrow", ATTENTION, USUAL, 0)).toBe(false);
     expect(attentionFits("scores", ATTENTION, USUAL, 4 * 12 * 1025 * 1025)).toBe(true);
     expect(attentionFits("scores", ATTENTION, USUAL, 4 * 12 * 1025 * 1025 - 1)).toBe(false);
@@ -196,7 +206,7 @@ describe("the built-in table", () => {
     expect(BUILT_IN.amd.attention(ATTENTION)).toBe("tiles-32-64");
     expect(BUILT_IN.nvidia.attention(ATTENTION)).toBe("tiles-64-64");
     expect(BUILT_IN.apple.attention({ ...ATTENTION, width: 72, valueWidth: 72 })).toBe("tiles-32-32");
-    expect(BUILT_IN.nvidia.attention({ ...ATTENTION, width: 128, valueWidth: 128 })).toBe("tiles-32-64");
+    expect(BUILT_IN.nvidia.attention({ ...ATTENTION, width: 128, valueWidth: 128 })).toBe("tiles-64-64");
     expect(BUILT_IN.nvidia.attention({ ...ATTENTION, queries: 100, keys: 100 })).toBe("scores");
     expect(BUILT_IN.software.attention(ATTENTION)).toBe("runs");
   });

@@ -76,9 +76,6 @@ function cardAttention(tiles: (width: number) => AttentionName): BuiltIn["attent
   };
 }
 
-/** Widest head for which 64 queries and the tiles of keys fit 32 KiB of workgroup memory. */
-const WIDE = 80;
-
 const SOFTWARE: BuiltIn = {
   rows: "thread",
   lanes: 8,
@@ -118,7 +115,7 @@ export const BUILT_IN: Readonly<Record<AdapterClass, BuiltIn>> = {
   nvidia: {
     ...CARD,
     product: cardProduct(128),
-    attention: cardAttention((width) => (width <= WIDE ? "tiles-64-64" : "tiles-32-64")),
+    attention: cardAttention(() => "tiles-64-64"),
   },
   amd: { ...CARD, product: cardProduct(128) },
   // More keys would spill the registers of Apple's cards where heads are wider than 64.

@@ -67,7 +67,7 @@ export function familyOf(bucket: string): Family | undefined {
   return ATTENTION.test(bucket) ? "attention" : undefined;
 }
 
-/** Register-blocked products (matmul-code.ts). Without given sizes, the shape determines them. */
+/** Products of threads that read their operands themselves (thread-product.ts). Without given sizes, the shape determines them. */
 interface RegisterForm {
   readonly kind: "registers";
   /** Rows per thread. */
@@ -293,17 +293,32 @@ export const PASSED = 256;
 /** Widest head of tiled attention: its sums fill the registers. */
 const WIDEST = 128;
 
-/** Rows that a workgroup of the gradient holds: half as many where the vectors would take all workgroup memory. */
-export function heldRows(vectors: number): 16 | 32 {
-  return vectors > 24 ? 16 : 32;
+/** Workgroup memory that every card has, in bytes. */
+const CARD_BYTES = 32_768;
+
+/** Bytes of workgroup memory that hold no vectors of held rows: those passed, and weights in twos of threads' rows. */
+const passedBytes = (held: number): number => F32 * (ACROSS * (16 * Math.ceil(held / 16) + 4) + 4 * PASSED);
+const forwardBytes = (queries: number, width: number): number => F32 * queries * (width + 2) + passedBytes(queries);
+const backwardBytes = (rows: number, width: number): number => 2 * F32 * rows * width + passedBytes(rows);
+
+/**
+ * Queries that a workgroup of the forward program holds, and rows that one of the gradient holds: as many as fit
+ * `CARD_BYTES`.
+ */
+export function heldRows(form: AttentionTiles, width: number): { readonly queries: number; readonly rows: number } {
+  const fitting = (most: number, step: number, bytes: (held: number, width: number) => number): number => {
+    let held = most;
+    while (held > step && bytes(held, width) > CARD_BYTES) held -= step;
+    return held;
+  };
+  const queries = fitting(form.queries, 8, forwardBytes);
+  return { queries, rows: fitting(32, form.queries > 32 ? 8 : 16, backwardBytes) };
 }
 
-/** Bytes of workgroup memory of the forward program and of the gradient's. */
-function attentionBytes({ queries }: AttentionTiles, width: number): number {
-  const held = heldRows(width / 4);
-  const forward = F32 * (queries * (width + 2) + ACROSS * (queries + 4) + 4 * PASSED);
-  const backward = F32 * (2 * held * width + ACROSS * (held + 4) + 4 * PASSED);
-  return Math.max(forward, backward);
+/** Bytes of workgroup memory of the forward program and of the gradient's, whichever needs more. */
+function attentionBytes(form: AttentionTiles, width: number): number {
+  const { queries, rows } = heldRows(form, width);
+  return Math.max(forwardBytes(queries, width), backwardBytes(rows, width));
 }
 
 /** Widest head whose vectors stay in registers. */

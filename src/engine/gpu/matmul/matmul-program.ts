@@ -7,12 +7,13 @@ import { LabError } from "../../errors.ts";
 import { productForm } from "../forms/active.ts";
 import type { Epilogue, ProductForm, ProductLayout, ProductSizes, TileForm } from "../forms/records.ts";
 import { type GpuProgram, programOnce } from "../runtime/pipelines.ts";
-import { flatGrid, MAX_GROUPS, release, unwritten } from "../runtime/program.ts";
+import { MAX_GROUPS, release, unwritten } from "../runtime/program.ts";
 import { countWork, rowRuns } from "../runtime/work-budget.ts";
 import type { tf } from "../tf.ts";
 import { stockProduct } from "../tfjs/stock-product.ts";
-import { byRows, formFor, formOf, productProgram } from "./matmul-code.ts";
 import { addPieces, piecesOf, runActivated } from "./piece-sums.ts";
+import { plainProgram, readsOf, type TiledForm } from "./plain-product.ts";
+import { gridOf } from "./product.ts";
 import {
   type Form,
   type Place,
@@ -21,7 +22,7 @@ import {
   type ProductShape,
   type ProductSpec,
 } from "./product-form.ts";
-import { type TiledForm, tiledProgram } from "./tiled-code.ts";
+import { formFor, formOf } from "./register-forms.ts";
 
 /** The largest batch one dispatch can hold. */
 export const MAX_BATCH = MAX_GROUPS;
@@ -32,7 +33,7 @@ export function canAddProduct(k: number, rank: number): boolean {
 }
 
 function programOf(form: Form | TiledForm): GpuProgram {
-  return programOnce(JSON.stringify(form), () => ("tile" in form ? tiledProgram(form) : productProgram(form)));
+  return programOnce(JSON.stringify(form), () => plainProgram(form));
 }
 
 /** Product programs that a training step uses on a software adapter. */
@@ -138,28 +139,31 @@ function recordForm(
 ): tf.TensorInfo {
   const { m, n, k, a, b, aPlace, bPlace, out, bound } = spec;
   const { product } = extras;
-  const { layout } = form;
   const alpha = extras.alpha ?? spec.alpha ?? 1;
   if (alpha !== 1 && (extras.bias !== undefined || product !== undefined)) {
     throw new LabError("internal", "A product with a bias or a second product cannot have a factor");
   }
-  const vectorsOfA = layout === "rows" || layout === "any" ? 1 : 4;
-  const vectorsOfB = layout === "any" ? 1 : 4;
-  const rowsOfB = byRows(layout);
+  const reads = readsOf(form);
+  /** Positions in elements of a buffer; there is no stride along a run of several. */
+  const within = ({ line, step, batch, offset = 0, repeat = 0 }: Place, run: number) => {
+    const of = (elements: number): number => Math.floor(elements / run);
+    return { line: of(line), step: of(step), batch: of(batch), offset: of(offset), repeat: of(repeat) };
+  };
+  const [atA, atB] = [within(aPlace, reads.a.run), within(bPlace, reads.b.run)];
   const places: Record<keyof typeof PRODUCT_UNIFORMS, number> = {
     m,
     n,
-    k: k / vectorsOfA,
-    aRow: aPlace.line / vectorsOfA,
-    aInner: aPlace.step,
-    aBatch: aPlace.batch / vectorsOfA,
-    aOffset: (aPlace.offset ?? 0) / vectorsOfA,
-    aRepeat: (aPlace.repeat ?? 0) / vectorsOfA,
-    bInner: bPlace.step / (rowsOfB ? 4 : 1),
-    bColumn: bPlace.line / (rowsOfB ? 1 : vectorsOfA),
-    bBatch: bPlace.batch / vectorsOfB,
-    bOffset: (bPlace.offset ?? 0) / vectorsOfB,
-    bRepeat: (bPlace.repeat ?? 0) / vectorsOfB,
+    k,
+    aRow: atA.line,
+    aInner: atA.step,
+    aBatch: atA.batch,
+    aOffset: atA.offset,
+    aRepeat: atA.repeat,
+    bInner: atB.step,
+    bColumn: atB.line,
+    bBatch: atB.batch,
+    bOffset: atB.offset,
+    bRepeat: atB.repeat,
     bShare: spec.share ?? 1,
     repeats: spec.repeats ?? 1,
     outRow: out.row,
@@ -174,30 +178,22 @@ function recordForm(
   };
   const uniforms = Object.keys(PRODUCT_UNIFORMS).map((name) => places[name as keyof typeof places]);
   uniforms.push(alpha);
-  if (product !== undefined) uniforms.push((product.a.shape[1] as number) / vectorsOfA, product.alpha);
-  const [x, y] = gridOf(form, m, n);
+  if (product !== undefined) uniforms.push(product.a.shape[1] as number, product.alpha);
+  const [x, y] = gridOf("tile" in form ? form.tile : form, m, n);
   // A buffer that is not read must still be bound and hold at least one group of four.
-  const idle = form.vectors ? b : a;
-  const inputs = form.end === "extras" ? [a, b, extras.bias ?? idle, extras.add ?? idle] : [a, b];
+  const idle = "vectors" in form && form.vectors ? b : a;
+  const inputs = [a, b];
   if (form.end === "scaled") {
     const { of, row, batch, offset } = spec.rowFactors as NonNullable<ProductSpec["rowFactors"]>;
     inputs.push(of);
     uniforms.push(row, batch, offset);
   }
   if (product !== undefined) inputs.push(product.a, product.b);
+  if (form.end === "extras") inputs.push(extras.bias ?? idle, extras.add ?? idle);
   const values = spec.into === undefined ? { shape } : { into: spec.into };
   const { after } = extras;
   const own = after && { ...after, sums: after.sums && { into: after.sums } };
   return runActivated({ program: programOf(form), inputs, values, uniforms, grid: [x, y, spec.batch] }, own, idle);
-}
-
-/** Workgroups along the columns and rows of the result. */
-function gridOf(form: Form | TiledForm, m: number, n: number): [number, number] {
-  if ("tile" in form) return [Math.ceil(n / form.tile.n), Math.ceil(m / form.tile.m)];
-  const across = 4 * form.groups;
-  if (form.wide) return [Math.ceil(n / (across * form.lanes)), Math.ceil(m / form.rows)];
-  const [x, y] = flatGrid(Math.ceil((Math.ceil(n / across) * Math.ceil(m / form.rows)) / form.lanes));
-  return [x, y];
 }
 
 /**

@@ -1,7 +1,77 @@
-/** Forms of the register-blocked products: layouts, tiles, uniforms, and shared code. */
-import { u32s } from "../runtime/pipelines.ts";
+/**
+ * What the generator of products takes: operands, phases and an epilogue as code, tiles of threads, and products as
+ * callers describe them.
+ */
+import { type GpuProgram, u32s } from "../runtime/pipelines.ts";
 import type { tf } from "../tf.ts";
 import type { AfterSums } from "./activation-code.ts";
+
+/** How the elements of an operand are read. A line is a row of A or a column of B. All text is WGSL. */
+export interface Operand {
+  /** Elements that a thread reads at once. */
+  readonly run: 1 | 4 | 8;
+  /** Whether a run lies along K; otherwise it is a step of several lines. */
+  readonly along: boolean;
+  /** Address of the first line at the start of K; the same in all threads of a workgroup. */
+  readonly base: string;
+  /** What is added to an address per run, and per line (`along`) or step of K. */
+  readonly perRun: string;
+  readonly perNext: string;
+  /** Statements before the loop over K, for the line of load number `load`. */
+  readonly fixed?: (load: number, line: string) => string;
+  /** Statements that declare `<name>l`, and for runs of eight `<name>h`: the elements at an address. */
+  readonly read: (name: string, address: string, load: number) => string;
+  /** As `read`, but the elements are those of the tile, in f16: zeros where the condition `inside` is false. */
+  readonly readTo?: (name: string, address: string, inside: string) => string | undefined;
+  /** Condition that an element is not a zero that its buffer does not hold. */
+  readonly seen?: (line: string, k: string) => string;
+  /** Number of runs along K with a factor in common, which `read` leaves out, and the factor of those at an address. */
+  readonly shared?: { readonly runs: number; readonly factor: (address: string) => string } | undefined;
+}
+
+/** A sum of products over K from `first` to `last`, which may end before K does at `end`. */
+export interface Phase {
+  readonly a: Operand;
+  readonly b: Operand;
+  readonly first: string;
+  readonly last: string;
+  readonly end: string;
+  /** Head of a loop around it. */
+  readonly each?: string;
+}
+
+/** What becomes of a sum, which belongs to `row` and `col` of `batch`. All text is WGSL. */
+export interface Epilogue {
+  /** Index of its result. */
+  readonly place: string;
+  /** The result, before what is added to it. */
+  readonly value: (sum: string) => string;
+  /** Whether it is added to what the result holds. */
+  readonly adds?: boolean;
+  /** Index of the bias of a column, and whether the sums may start with it. */
+  readonly bias?: { readonly at: (col: string) => string; readonly starts: boolean };
+  /** Whether a tensor shaped like the result is added. */
+  readonly extra?: boolean;
+  /** Whether an activation, named by uniforms, is applied. */
+  readonly activates: boolean;
+}
+
+/** The code of a program that depends on its tile. */
+export interface Parts extends Pick<GpuProgram, "enable" | "subgroupSize" | "workgroup"> {
+  /** Elements of the result, of the bias, and of what is added. */
+  readonly written: "f32" | "vec4<f32>";
+  /** Rows from `row0`, and the first column of the threads that share it. */
+  readonly tall: number;
+  readonly left: string;
+  /** Workgroup variables, and functions that write. */
+  readonly header: string;
+  /** Declares `row0` and `col0`, the first row and column. */
+  readonly place: string;
+  /** Declares the sums. */
+  readonly begin: string;
+  readonly phase: (phase: Phase) => string;
+  readonly end: string;
+}
 
 /** Memory layout of the operands, which decides how they are loaded. */
 export type Layout =
@@ -18,6 +88,11 @@ export type Layout =
   /** Everything one by one at any stride. */
   | "any";
 
+/** Whether four adjacent columns of B are read at once. */
+export function byRows(layout: Layout): boolean {
+  return layout === "rows" || layout === "rows-along-k";
+}
+
 /** Rows of the largest tile. */
 export const MOST_ROWS = 16;
 /**
@@ -26,14 +101,26 @@ export const MOST_ROWS = 16;
  */
 export const READ_BEYOND = MOST_ROWS - 1 + 3;
 
-/** The part of a result that a thread keeps in registers, and how it loads rows of A. */
-export interface Tile {
+/** How threads that read their operands themselves divide the result. */
+export interface ThreadTile {
+  /** Rows and groups of four columns that a thread keeps in registers. */
   readonly rows: number;
+  readonly groups: number;
+  /** Steps along K per loop iteration, for operands read one by one. */
+  readonly unroll: number;
+  /** All threads of a workgroup share their rows; otherwise narrow results put several row blocks into a workgroup. */
+  readonly wide: boolean;
+  /** Whether adjacent threads of a wide form have adjacent groups. */
+  readonly apart: boolean;
   /**
    * Lanes of a subgroup that load one row of A each and broadcast it; 0 for none. Needs `wide`. With one row, the lanes
    * load the steps of one iteration instead (at most `unroll`).
    */
   readonly broadcast: number;
+  /** Threads per workgroup; equal to `broadcast` unless that is 0. */
+  readonly lanes: number;
+  /** Writes four columns at a time: N, bias, extra and the strides of the result are multiples of 4. */
+  readonly vectors: boolean;
 }
 
 /**
@@ -42,28 +129,14 @@ export interface Tile {
  */
 export type End = "extras" | "alone" | "adding" | "scaled";
 
-/** How threads divide the result. */
-export interface Form extends Tile {
+export interface Form extends Omit<ThreadTile, "apart"> {
   readonly layout: Layout;
-  /** Groups of four columns that a thread keeps in registers. */
-  readonly groups: number;
-  /** Steps along K per loop iteration, for operands read one by one. */
-  readonly unroll: number;
-  /** All threads of a workgroup share their rows; otherwise narrow results put several row blocks into a workgroup. */
-  readonly wide: boolean;
-  /** Threads per workgroup; equal to `broadcast` unless that is 0. */
-  readonly lanes: number;
-  /**
-   * Writes four columns at a time: N, bias, extra and the strides of the result are multiples of 4. Always true where B
-   * is read by rows.
-   */
-  readonly vectors: boolean;
   readonly end: End;
   /** Whether an activation, named by uniforms, is applied to the sums; only with the end "extras". */
   readonly activates: boolean;
 }
 
-/** Fields of the uniform block, in order. Strides and K count elements of their buffer: groups of four for vectors. */
+/** Fields of the uniform block, in order. Strides count elements of their buffer: groups of four for vectors. */
 export const PRODUCT_UNIFORMS = {
   ...u32s("m n k aRow aInner aBatch aOffset aRepeat bInner bColumn bBatch bOffset bRepeat bShare"),
   ...u32s("repeats outRow outBatch outOffset hasBias hasExtra upTo onwards reach triangle"),
@@ -77,33 +150,6 @@ export function lines(count: number, line: (i: number) => string): string {
 /** One line of text per cell of a grid, row by row. */
 export function grid(rows: number, columns: number, cell: (r: number, c: number) => string): string {
   return lines(rows, (r) => lines(columns, (c) => cell(r, c)));
-}
-
-/** Registers of A: one per row, or one per block of rows that the lanes broadcast. */
-export function loadsOf(form: Tile, load: (index: number) => string): string {
-  const count = form.broadcast > 0 ? Math.ceil(form.rows / form.broadcast) : form.rows;
-  return lines(count, load);
-}
-
-/** The register of a row, in the lane that loaded it or in this one. */
-export function rowOf({ broadcast }: Tile, row: number, name = "a"): string {
-  return broadcast > 0
-    ? `subgroupBroadcast(${name}${Math.floor(row / broadcast)}, ${row % broadcast}u)`
-    : `${name}${row}`;
-}
-
-/** Sets `name` to the register of row `r`, a loop variable over every `step`-th row. */
-export function pickRow(name: string, rows: number, step: number, register: (row: number) => string): string {
-  const later = Array.from({ length: rows / step - 1 }, (_, i) => step * (i + 1));
-  return `var ${name} = ${register(0)};
-          ${later.map((r) => `${name} = select(${name}, ${register(r)}, r == ${r}u);`).join(" ")}`;
-}
-
-/** Addresses of the rows of A that this thread loads. */
-export function rowAddresses(form: Tile, stride: string, base: string): string {
-  const row = (i: number): string =>
-    form.broadcast > 0 && form.rows > 1 ? `row + ${i * form.broadcast}u + local.x % ${form.broadcast}u` : `row + ${i}u`;
-  return loadsOf(form, (i) => `let pa${i} = ${base} + min(${row(i)}, u.m - 1u) * ${stride};`);
 }
 
 // Products as callers describe them.

@@ -1,14 +1,14 @@
 /**
- * The generator of tiled products, for cards: a workgroup computes a tile of the result, every element of both operands
+ * Points of the family of products with workgroup memory, for cards: a workgroup computes a tile of the result, every element of both operands
  * is loaded once per tile and passes through workgroup memory, and a thread keeps rows × columns of the result in
  * registers, in groups of four adjacent rows and columns, so that it reads workgroup memory four elements at a time.
- * Operands differ only in how a run of their elements is read: plain at any stride (tiled-code.ts) or packed
- * (packed/tile-programs.ts). Sums run over K in order without atomics, so every run gives the same bits.
+ * Sums run over K in order without atomics, so every run gives the same bits.
  */
 import { type MatrixUnit, type TileForm, tilePitch, tileThreads } from "../forms/records.ts";
 import { type Arithmetic, K_RUN } from "../packed/half.ts";
 import { bound, SUBGROUP_MATRICES, writtenOut } from "../runtime/pipelines.ts";
-import { grid, lines } from "./product-form.ts";
+import { afterCode } from "./activation-code.ts";
+import { type Epilogue, grid, lines, type Operand, type Parts, type Phase } from "./product-form.ts";
 
 // Tiles of products in half precision by subgroup matrices, a WGSL extension that browsers still call experimental:
 // each subgroup multiplies its part of a workgroup's tile, unit by unit, from the f16 operands in workgroup memory, and
@@ -95,36 +95,6 @@ function matrixParts(tile: TileForm, unit: MatrixUnit): TileParts {
   };
 }
 
-/** How the elements of an operand are read. A line is a row of A or a column of B. All text is WGSL. */
-export interface Operand {
-  /** Elements that a thread reads at once. */
-  readonly run: 1 | 4 | 8;
-  /** Whether a run lies along K; otherwise it is a step of several lines. */
-  readonly along: boolean;
-  /** Address of the tile's first line at the start of K; the same in all threads. */
-  readonly base: string;
-  /** What is added to an address per run, and per line (`along`) or step of K. */
-  readonly perRun: string;
-  readonly perNext: string;
-  /** Statements before the loop over K, for the line of load number `load`. */
-  readonly fixed?: (load: number, line: string) => string;
-  /** Statements that declare `<name>l`, and for runs of eight `<name>h`: the elements at an address. */
-  readonly read: (name: string, address: string, load: number) => string;
-  /** As `read`, but the elements are those of the tile, in f16: zeros where the condition `inside` is false. */
-  readonly readTo?: (name: string, address: string, inside: string) => string | undefined;
-  /** Condition that an element is not a zero that its buffer does not hold. */
-  readonly seen?: (line: string, k: string) => string;
-}
-
-/** A sum of products over K from `first` to `last`, which may end before K does at `end`. */
-export interface Phase {
-  readonly a: Operand;
-  readonly b: Operand;
-  readonly first: string;
-  readonly last: string;
-  readonly end: string;
-}
-
 /** Code of one step along K for the results of a thread, from the first elements `l` and `r` of its step. */
 function step(type: Arithmetic, { m, n, rows, columns }: TileForm, sums: string): string {
   const [down, across, groups] = [m / rows, n / columns, columns / 4];
@@ -187,11 +157,6 @@ function registerParts(type: Arithmetic, tile: TileForm): TileParts {
   };
 }
 
-/** The parts of a program of a form. @param unit unit of a form with subgroup matrices, whose type is f16 */
-export function tileParts(type: Arithmetic, tile: TileForm, unit?: MatrixUnit): TileParts {
-  return unit === undefined ? registerParts(type, tile) : matrixParts(tile, unit);
-}
-
 /** A term of a sum of addresses; empty if it is 0. */
 const times = (count: number, stride: string): string => (count === 0 ? "" : ` + ${count}u * (${stride})`);
 
@@ -209,6 +174,8 @@ function loading(side: "a" | "b", operand: Operand, type: Arithmetic, tile: Tile
   const beside = (along ? tile.k : count) / run;
   const total = (count * tile.k) / run;
   const loads = Math.ceil(total / threads);
+  // Threads without a load count from 0 again, because compilers clamp what only a condition around it bounds.
+  const thread = total < threads ? `(local.x % ${total}u)` : "local.x";
   const [stepPitch, linePitch] = tile.matrices ? [1, tilePitch(tile.k, true)] : [tilePitch(count), 1];
   const [runPitch, nextPitch] = along ? [stepPitch, linePitch] : [linePitch, stepPitch];
   const [fast, slow] = [`${side}Run`, `${side}Next`];
@@ -251,10 +218,10 @@ function loading(side: "a" | "b", operand: Operand, type: Arithmetic, tile: Tile
     lines(run, (j) => `${into}[${side}To + ${to + j * runPitch}u] = ${element(name, j)};`);
   return {
     before: `
-      let ${fast} = local.x % ${beside}u;
-      let ${slow} = local.x / ${beside}u;
+      let ${fast} = ${thread} % ${beside}u;
+      let ${slow} = ${thread} / ${beside}u;
       let ${side}To = ${fast} * ${run * runPitch}u + ${slow} * ${nextPitch}u;
-      let ${side}At = ${operand.base} + ${fast} * (${operand.perRun}) + ${slow} * (${operand.perNext});
+      let ${side}At = ${operand.base} + ${along ? `(${line0} + ${slow}) * (${operand.perNext}) + ${fast} * (${operand.perRun})` : `(${line0} / ${run}u + ${fast}) * (${operand.perRun}) + ${slow} * (${operand.perNext})`};
       ${operand.fixed === undefined ? "" : places.map(({ load, line }) => operand.fixed?.(load, line)).join("\n")}`,
     reads: places.flatMap((place) => (place.partly === undefined ? [read(place)] : [])).join("\n"),
     stores: places
@@ -267,11 +234,11 @@ function loading(side: "a" | "b", operand: Operand, type: Arithmetic, tile: Tile
   };
 }
 
-/** Code that adds the products of a phase to the results. It needs `row0`, `col0` and the parts' variables. */
-export function phaseCode(phase: Phase, type: Arithmetic, tile: TileForm, parts: TileParts): string {
+/** Code that adds the products of a phase to the results. */
+function phaseCode(phase: Phase, type: Arithmetic, tile: TileForm, parts: TileParts): string {
   const a = loading("a", phase.a, type, tile, parts.threads);
   const b = loading("b", phase.b, type, tile, parts.threads);
-  return `{
+  return `${phase.each ?? ""} {
       let end = ${phase.end};
       ${a.before}
       ${b.before}
@@ -285,20 +252,35 @@ export function phaseCode(phase: Phase, type: Arithmetic, tile: TileForm, parts:
     }`;
 }
 
-/** Declares the tile's first row and column, and the results. */
-export function tileBegin({ m, n }: TileForm, { begin }: TileParts): string {
-  return `
-      let row0 = group.y * ${m}u;
-      let col0 = group.x * ${n}u;
-      ${begin}`;
-}
+const putCode = ({ place, value, adds, bias, extra, activates }: Epilogue): string => `
+      ${afterCode(activates, "f32")}
+      fn put(row: u32, col: u32, batch: u32, sum: f32) {
+        if (row >= u.m || col >= u.n) { return; }
+        let at = ${place};
+        var value = ${value("sum")};
+        ${bias === undefined ? "" : `if (u.hasBias != 0u) { value += bias[${bias.at("col")}]; }`}
+        ${extra ? "if (u.hasExtra != 0u) { value += extra[at]; }" : ""}
+        result[at] = ${adds ? "result[at] + " : ""}value;
+        ${activates ? "after(at);" : ""}
+      }`;
 
-/** Fields of a program that its parts determine. */
-export function tileFields(parts: TileParts): {
-  readonly enable: readonly string[];
-  readonly subgroupSize?: number;
-  readonly workgroup: readonly [number, number];
-} {
-  const { enable, subgroupSize, threads } = parts;
-  return { enable, ...(subgroupSize === undefined ? {} : { subgroupSize }), workgroup: [threads, 1] };
+/** The parts of a program of a form. @param unit unit of a form with subgroup matrices, whose type is f16 */
+export function tileParts(type: Arithmetic, tile: TileForm, epilogue: Epilogue, unit?: MatrixUnit): Parts {
+  const own = unit === undefined ? registerParts(type, tile) : matrixParts(tile, unit);
+  const { enable, subgroupSize, threads, header, begin, end } = own;
+  return {
+    enable,
+    ...(subgroupSize === undefined ? {} : { subgroupSize }),
+    workgroup: [threads, 1],
+    written: "f32",
+    tall: tile.m,
+    left: "col0",
+    header: `${header} ${putCode(epilogue)}`,
+    place: `
+      let row0 = group.y * ${tile.m}u;
+      let col0 = group.x * ${tile.n}u;`,
+    begin,
+    phase: (phase) => phaseCode(phase, type, tile, own),
+    end: end((row, col, sum) => `put(${row}, ${col}, batch, ${sum});`),
+  };
 }

@@ -1,11 +1,12 @@
 /** Products with packed matrices, block by block. */
 
-import { formLimits, productForm } from "../forms/active.ts";
-import type { MatrixUnit, ProductForm, ProductLayout, TileForm } from "../forms/records.ts";
+import { builtInForms, formLimits, productForm } from "../forms/active.ts";
+import type { ProductForm, ProductLayout, TileForm } from "../forms/records.ts";
 import { ACTIVATED, type AfterSums } from "../matmul/activation-code.ts";
-import { multiplesOf4 } from "../matmul/matmul-code.ts";
 import { addPieces, piecesOf, runActivated } from "../matmul/piece-sums.ts";
-import { MOST_ROWS, type Tile } from "../matmul/product-form.ts";
+import { gridOf } from "../matmul/product.ts";
+import { MOST_ROWS, type ThreadTile } from "../matmul/product-form.ts";
+import { multiplesOf4 } from "../matmul/register-forms.ts";
 import { broadcastLanes, halfPrograms } from "../runtime/custom-op.ts";
 import { type GpuProgram, programOnce } from "../runtime/pipelines.ts";
 import {
@@ -22,18 +23,8 @@ import { countWork, type RowRange, rowRuns } from "../runtime/work-budget.ts";
 import type { tf } from "../tf.ts";
 import { type Arithmetic, rowFactors, weightFactor } from "./half.ts";
 import type { PackedBlock, PackedMatrix } from "./matrix.ts";
+import { backwardProgram, FEW_COLUMNS, FEW_ROWS, fewRowsForward, forwardProgram, type PackedForm } from "./programs.ts";
 import { paddedWidth, type WeightStorage } from "./storage.ts";
-import {
-  backwardProgram,
-  COLUMNS,
-  FEW_COLUMNS,
-  FEW_ROWS,
-  fewRowsForward,
-  forwardProgram,
-  lanesOf,
-  tiledBackward,
-  tiledForward,
-} from "./tile-programs.ts";
 import { UNIT } from "./unpack.ts";
 
 /** The buffers to bind for a block. */
@@ -70,124 +61,79 @@ function formOf(
 
 interface Plan {
   readonly program: GpuProgram;
-  readonly grid: (rows: number) => [number, number, number];
+  readonly grid: (rows: number) => readonly [number, number, number];
   /** Uniforms that only this program has, for the run of rows from `from` on. */
   readonly last: (from: number) => readonly number[];
   /** Number of pieces of K that the program computes; their sum is another program. */
   readonly pieces: number;
 }
 
-/** Rows per thread, and whether they are broadcast; they are not if some lanes would have no columns. */
-function tileFor(m: number, runs: number): Tile {
-  const rows = m === 1 ? 1 : m <= 4 ? 4 : m <= 8 ? 8 : MOST_ROWS;
+/**
+ * Rows per thread, and whether they are broadcast; they are not if some lanes would have no columns.
+ * @param groups of four columns that a thread computes of the n
+ */
+function threadTile(m: number, n: number, groups: number, vectors: boolean): ThreadTile {
+  const most = m === 1 ? 1 : m <= 4 ? 4 : m <= 8 ? 8 : MOST_ROWS;
   const broadcast = broadcastLanes();
-  if (rows % Math.max(1, broadcast) !== 0 || runs < 3 * broadcast || m > MAX_GROUPS * rows) {
-    return { rows: Math.min(rows, 8), broadcast: 0 };
-  }
-  return { rows, broadcast };
+  const shared = most % Math.max(1, broadcast) === 0 && n > 4 * groups * (3 * broadcast - 1) && m <= MAX_GROUPS * most;
+  const wide = shared && broadcast > 0;
+  const lanes = wide ? broadcast : builtInForms().lanes;
+  const rows = shared ? most : Math.min(most, 8);
+  return { rows, groups, unroll: 1, wide, apart: false, broadcast: wide ? broadcast : 0, lanes, vectors };
 }
 
 /**
- * A program for software adapters.
- * @param runs number of runs of columns, one per thread
+ * A form of a product [m, n] with sums over k, in tiles where the chosen form has them.
+ * @param groups of four columns of a thread
+ * @param fours whether a tile may load A four elements at a time
  */
-function registerPlan(key: string, make: (tile: Tile) => GpuProgram, m: number, runs: number): Plan {
-  const tile = tileFor(m, runs);
-  const lanes = lanesOf(tile);
-  return {
-    program: programOnce(`${key}-${tile.rows}-${tile.broadcast}`, () => make(tile)),
-    grid: (count) => {
-      const blocks = Math.ceil(count / tile.rows);
-      return tile.broadcast > 0 ? [Math.ceil(runs / lanes), blocks, 1] : flatGrid(Math.ceil((runs * blocks) / lanes));
-    },
-    last: () => [],
-    pieces: 1,
-  };
-}
-
-/**
- * A tiled program for GPUs.
- * @param width width of the result
- * @param k length of the sums
- */
-function tiledPlan(
-  program: GpuProgram,
+function plan(
+  key: string,
   storage: WeightStorage,
-  type: Arithmetic,
-  width: number,
-  k: number,
-  tile: TileForm,
+  [m, n, k]: readonly [number, number, number],
+  { form, type }: ReturnType<typeof formOf>,
+  { groups, vectors, fours }: { readonly groups: number; readonly vectors: boolean; readonly fours: boolean },
+  make: (form: PackedForm) => GpuProgram,
 ): Plan {
-  const { length, count: pieces } = piecesOf(tile, k);
-  const piece = tile.split === undefined ? [] : [length];
+  if (form.kind !== "tiles") {
+    const tile = threadTile(m, n, groups, vectors);
+    const program = programOnce(`${key}-${JSON.stringify(tile)}`, () => make({ tile, type }));
+    return { program, grid: (count) => [...gridOf(tile, count, n), 1], last: () => [], pieces: 1 };
+  }
+  const { split, vectors: loaded, ...rest } = form;
+  const { length, count: pieces } = piecesOf(form, k);
+  const tile = {
+    ...rest,
+    ...(fours && loaded ? { vectors: loaded } : {}),
+    ...(pieces > 1 ? { split } : {}),
+  } as TileForm;
+  const unit = tile.matrices ? formLimits().unit : undefined;
   return {
-    program,
-    grid: (count) => [Math.ceil(width / tile.n), Math.ceil(count / tile.m), pieces],
-    last: (from) => [...(type === "f16" ? [from, weightFactor(storage)] : []), ...piece],
+    program: programOnce(`${key}-${JSON.stringify([tile, unit])}-${type}`, () => make({ tile, type, unit })),
+    grid: (count) => [...gridOf(tile, count, n), pieces],
+    last: (from) => [...(type === "f16" ? [from, weightFactor(storage)] : []), ...(pieces > 1 ? [length] : [])],
     pieces,
   };
 }
 
-/** A form without pieces where K is too short for several. */
-function unlessShort(form: TileForm, k: number): TileForm {
-  const { split, ...whole } = form;
-  return split === undefined || piecesOf(form, k).count > 1 ? form : whole;
-}
-
-/** The subgroup-matrix unit of a form that uses one. */
-const unitOf = ({ matrices }: TileForm): MatrixUnit | undefined => (matrices ? formLimits().unit : undefined);
-
-/** The part of a program's key that names its tile. */
-const tileKey = (tile: TileForm): string => JSON.stringify([tile, unitOf(tile)]);
-
-/** The tile of a form whose program loads the unpacked operand in only one way. */
-const inSingles = ({ vectors, ...tile }: TileForm): TileForm => tile;
-
 function forwardPlan(
   storage: WeightStorage,
-  type: Arithmetic,
-  [m, n, k]: readonly [number, number, number],
+  sizes: readonly [number, number, number],
+  chosen: ReturnType<typeof formOf>,
   vectors: boolean,
-  form: ProductForm,
   activates: boolean,
 ): Plan {
+  const [m, n] = sizes;
   const key = `packed-${storage}-forward${activates ? ACTIVATED : ""}`;
-  if (form.kind !== "tiles") {
-    const make = (tile: Tile): GpuProgram => forwardProgram(storage, tile, vectors, activates);
-    return registerPlan(`${key}-${vectors}`, make, m, Math.ceil(n / COLUMNS));
+  if (chosen.form.kind === "tiles" && m <= FEW_ROWS) {
+    const rows = m === 1 ? 1 : m <= 4 ? 4 : 8;
+    const program = programOnce(`${key}-few-${rows}`, () => fewRowsForward(storage, rows, activates));
+    return { program, grid: () => flatGrid(Math.ceil(n / FEW_COLUMNS)), last: () => [], pieces: 1 };
   }
-  if (m > FEW_ROWS) {
-    const tile = unlessShort(inSingles(form), k);
-    const own = activates && tile.split === undefined;
-    const make = (): GpuProgram => tiledForward(storage, type, tile, own, unitOf(tile));
-    const program = programOnce(`${key}-${tileKey(tile)}-${type}`, make);
-    return tiledPlan(program, storage, type, n, k, tile);
-  }
-  const rows = m === 1 ? 1 : m <= 4 ? 4 : 8;
-  const program = programOnce(`${key}-few-${rows}`, () => fewRowsForward(storage, rows, activates));
-  return { program, grid: () => flatGrid(Math.ceil(n / FEW_COLUMNS)), last: () => [], pieces: 1 };
-}
-
-/** @param fours whether dy can be loaded four elements at a time */
-function backwardPlan(
-  storage: WeightStorage,
-  type: Arithmetic,
-  [m, k, n]: readonly [number, number, number],
-  adds: boolean,
-  fours: boolean,
-  form: ProductForm,
-): Plan {
-  const key = `packed-${storage}-backward-${adds}`;
-  if (form.kind !== "tiles") {
-    const vectors = multiplesOf4(k);
-    const make = (tile: Tile): GpuProgram => backwardProgram(storage, tile, vectors, adds);
-    return registerPlan(`${key}-${vectors}`, make, m, Math.ceil(k / UNIT));
-  }
-  const tile = unlessShort(fours ? form : inSingles(form), n);
-  const own = adds && tile.split === undefined;
-  const make = (): GpuProgram => tiledBackward(storage, type, own, tile, unitOf(tile));
-  const program = programOnce(`${key}-${tileKey(tile)}-${type}`, make);
-  return tiledPlan(program, storage, type, k, n, tile);
+  // A tile loads x in units, whatever the form says.
+  return plan(key, storage, sizes, chosen, { groups: 1, vectors, fours: false }, (form) =>
+    forwardProgram(storage, form, activates),
+  );
 }
 
 /**
@@ -210,23 +156,16 @@ export function packedForward(
   const y = unwritten([m, width]);
   const units = k / UNIT;
   const rowUnits = paddedWidth(matrix.storage, matrix.shape[1]) / UNIT;
-  const { form, type } = formOf(matrix, wanted, m, "nt");
-  const factors = type === "f16" ? [rowFactors(x)] : [];
+  const chosen = formOf(matrix, wanted, m, "nt");
+  const factors = chosen.type === "f16" ? [rowFactors(x)] : [];
   for (const block of matrix.blocks) {
     const vectors = multiplesOf4(block.rows, width, block.first);
     const activates = after !== undefined;
-    const { program, grid, last, pieces } = forwardPlan(
-      matrix.storage,
-      type,
-      [m, block.rows, k],
-      vectors,
-      form,
-      activates,
-    );
+    const { program, grid, last, pieces } = forwardPlan(matrix.storage, [m, block.rows, k], chosen, vectors, activates);
     for (const run of rowRuns(m, block.rows * k)) {
       const { from, count } = run;
       const sizes = [count, block.rows, block.skip, units, rowUnits, width, block.first, bias === undefined ? 0 : 1];
-      const inputs: ProgramInput[] = [rowsOf(x, run), ...buffersOf(block), bias ?? x, ...factors];
+      const inputs: ProgramInput[] = [rowsOf(x, run), ...buffersOf(block), ...factors];
       const own = after && {
         kind: after.kind,
         other: after.other && rowsOf({ ...after.other, shape: [m, width] }, run),
@@ -234,7 +173,8 @@ export function packedForward(
       };
       const uniforms = [...sizes, block.unit, ...last(from)];
       if (pieces === 1) {
-        runActivated({ program, inputs, values: into(y, run), uniforms, grid: grid(count) }, own, x);
+        const biased = [...inputs, bias ?? x];
+        runActivated({ program, inputs: biased, values: into(y, run), uniforms, grid: grid(count) }, own, x);
         countWork(count * block.rows * k);
       } else {
         const parts = unwritten([pieces, count, block.rows]);
@@ -260,17 +200,19 @@ export function packedBackward(dy: tf.TensorInfo, matrix: PackedMatrix, wanted: 
   const k = matrix.shape[1];
   const dx = unwritten([m, k]);
   const rowUnits = paddedWidth(matrix.storage, k) / UNIT;
-  const { form, type } = formOf(matrix, wanted, m, "nn");
-  const factors = type === "f16" ? [rowFactors(dy)] : [];
+  const chosen = formOf(matrix, wanted, m, "nn");
+  const factors = chosen.type === "f16" ? [rowFactors(dy)] : [];
   matrix.blocks.forEach((block, index) => {
     const fours = multiplesOf4(block.rows, width, block.first);
-    const { program, grid, last, pieces } = backwardPlan(
+    const adds = index > 0;
+    const threads = { groups: 2, vectors: multiplesOf4(k), fours };
+    const { program, grid, last, pieces } = plan(
+      `packed-${matrix.storage}-backward-${adds}`,
       matrix.storage,
-      type,
       [m, k, block.rows],
-      index > 0,
-      fours,
-      form,
+      chosen,
+      threads,
+      (form) => backwardProgram(matrix.storage, form, adds),
     );
     for (const run of rowRuns(m, block.rows * k)) {
       const { from, count } = run;
@@ -284,7 +226,7 @@ export function packedBackward(dy: tf.TensorInfo, matrix: PackedMatrix, wanted: 
         const parts = unwritten([pieces, count, k]);
         runProgram(program, inputs, [{ into: parts }], uniforms, grid(count));
         countWork(count * block.rows * k);
-        addPieces(parts, into(dx, run), { adds: index > 0 });
+        addPieces(parts, into(dx, run), { adds });
         release(parts);
       }
     }

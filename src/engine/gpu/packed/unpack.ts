@@ -40,11 +40,9 @@ const HALVES = {
   q4: { flip: "0x88888888u", mask: "0x000f000fu", least: 8 },
 } as const;
 
-const inHalves = (storage: WeightStorage): storage is keyof typeof HALVES => storage in HALVES;
-
-/** As `unpackHeader`, with what `readHalves` calls; undefined for storages without such bits. */
-export function halvesHeader(storage: WeightStorage): string | undefined {
-  if (!inHalves(storage)) return undefined;
+/** As `unpackHeader`, with what `readHalves` calls. */
+export function halvesHeader(storage: WeightStorage): string {
+  if (storage === "f16" || storage === "f32") return "";
   const { mask, least } = HALVES[storage];
   const scale = unpackHeader(storage).slice(HELPERS[storage].length);
   return `
@@ -53,32 +51,44 @@ export function halvesHeader(storage: WeightStorage): string | undefined {
     }${scale}`;
 }
 
+/** Two elements of a unit at a time, and which of them make up its first and last four. */
+const PAIRS = {
+  f16: [["r.x", "r.y", "r.z", "r.w"], "p0, p1", "p2, p3"],
+  q8: [["r.x", "r.x >> 8u", "r.y", "r.y >> 8u"], "p0.x, p1.x, p0.y, p1.y", "p2.x, p3.x, p2.y, p3.y"],
+  q4: [["r", "r >> 4u", "r >> 8u", "r >> 12u"], "p0.x, p1.x, p2.x, p3.x", "p0.y, p1.y, p2.y, p3.y"],
+} as const;
+
 /**
- * Statements that read unit `index` into `<name>l` and `<name>h` in f16, times a scale.
- * @param scale WGSL of the scale, f32; 0 gives zeros
+ * Statements that read unit `index` into `<name>l` and `<name>h` in f16, times a factor and, if stored, a scale; zeros
+ * where the condition `inside` is false. Undefined for elements in f32, which are not multiplied in half precision.
+ * @param factor WGSL of a power of two, f32, from 2⁻²² to 2⁷
  */
-export function readHalves(storage: WeightStorage, name: string, index: string, scale: string): string | undefined {
-  if (!inHalves(storage)) return undefined;
-  const { flip } = HALVES[storage];
-  const pair = (at: number, word: string, shift: number): string =>
-    `let ${name}p${at} = halves(${name}r${word}${shift === 0 ? "" : ` >> ${shift}u`}, ${name}s);`;
-  const four = (parts: readonly string[]): string => `vec4<f16>(${parts.map((part) => name + part).join(", ")})`;
-  const read = `let ${name}r = w[${index}] ^ ${storage === "q8" ? `vec2u(${flip})` : flip}; let ${name}s = ${scale};`;
-  const [pairs, l, h] =
-    storage === "q8"
-      ? [
-          [pair(0, ".x", 0), pair(1, ".x", 8), pair(2, ".y", 0), pair(3, ".y", 8)],
-          ["p0.x", "p1.x", "p0.y", "p1.y"],
-          ["p2.x", "p3.x", "p2.y", "p3.y"],
+export function readHalves(
+  storage: WeightStorage,
+  name: string,
+  index: string,
+  factor: string,
+  inside: string,
+): string | undefined {
+  if (storage === "f32") return undefined;
+  const [words, l, h] = PAIRS[storage];
+  const own = (text: string): string => text.replaceAll(/\b[pr](?=\d?\b)/g, `${name}$&`);
+  const [flip, scale, pair] =
+    storage === "f16"
+      ? // In two steps, because the factor may be too small for f16.
+        [
+          "",
+          `f16(select(0.0, 256.0 * ${factor}, ${inside}))`,
+          (word: string) => `bitcast<vec2<f16>>(${word}) * ${name}s * 0.00390625h`,
         ]
       : [
-          [0, 1, 2, 3].map((at) => pair(at, "", 4 * at)),
-          ["p0.x", "p1.x", "p2.x", "p3.x"],
-          ["p0.y", "p1.y", "p2.y", "p3.y"],
+          ` ^ ${storage === "q8" ? `vec2u(${HALVES.q8.flip})` : HALVES.q4.flip}`,
+          `select(0.0, ${factor} * scale((${index}) / ${UNITS_PER_SCALE}u), ${inside})`,
+          (word: string) => `halves(${word}, ${name}s)`,
         ];
-  return `${read}
-        ${pairs.join(" ")}
-        let ${name}l = ${four(l)}; let ${name}h = ${four(h)};`;
+  return `let ${name}r = w[${index}]${flip}; let ${name}s = ${scale};
+        ${words.map((word, at) => `let ${name}p${at} = ${pair(own(word))};`).join(" ")}
+        let ${name}l = vec4<f16>(${own(l)}); let ${name}h = vec4<f16>(${own(h)});`;
 }
 
 /**

@@ -39,16 +39,19 @@ const rowsOf = ({ held, down }: Shape): number => held / down;
 const columnsOf = ({ passed }: Shape): number => passed / ACROSS;
 const groupsOf = ({ vectors }: Shape): number => Math.ceil(vectors / ACROSS);
 
+/** Elements of `weights` for a thread's rows: an even number, so that several are read at once. */
+const spanOf = (shape: Shape): number => rowsOf(shape) + (rowsOf(shape) % 2);
 /** Elements of `weights` from a row of the other side to the next, so that threads access different banks. */
-const pitchOf = ({ held }: Shape): number => held + 4;
+const pitchOf = (shape: Shape): number => spanOf(shape) * shape.down + 4;
 
 /** Stores a value of each row of a thread, in its column. */
 const store = (shape: Shape, value: (r: number) => string): string =>
-  each(rowsOf(shape), (r) => `weights[tx * ${pitchOf(shape)}u + ty + ${r}u] = ${value(r)};`);
+  each(rowsOf(shape), (r) => `weights[tx * ${pitchOf(shape)}u + tw + ${r}u] = ${value(r)};`);
 
 const thread = (shape: Shape): string => `
       let tx = local.x % ${ACROSS}u;
-      let ty = local.x / ${ACROSS}u * ${rowsOf(shape)}u;`;
+      let ty = local.x / ${ACROSS}u * ${rowsOf(shape)}u;
+      let tw = local.x / ${ACROSS}u * ${spanOf(shape)}u;`;
 
 /** Below every score that is read; powers of its distance to `LEAST`, the largest score so far, are 0. */
 const HIDDEN = "-3.4e38";
@@ -161,7 +164,7 @@ function addRows(
         workgroupBarrier();
         for (var i = 0u; i < ${bound(lines, "heads")}; i++) {
           ${each(groups, (g) => `let x${g} = other[i * ${vectors}u + ${vector(g)}];`)}
-          ${each(rows, (r) => `{ let w = weights[(${at}u + i) * ${pitch}u + ty + ${r}u]; ${each(groups, (g) => `${sum}${r}_${g} += w * x${g};`)} }`)}
+          ${each(rows, (r) => `{ let w = weights[(${at}u + i) * ${pitch}u + tw + ${r}u]; ${each(groups, (g) => `${sum}${r}_${g} += w * x${g};`)} }`)}
         }
         workgroupBarrier();`;
   };
@@ -190,13 +193,15 @@ const passes = ({ held, passed }: Shape, code: string): string => `
       for (var at = range(start).x; at < last; at += ${passed}u) { ${code} }`;
 
 /** @param vectors d / 4 */
-export function tiledForward({ queries, keys }: AttentionTiles, vectors: number, masked: boolean): GpuProgram {
+export function tiledForward(form: AttentionTiles, vectors: number, masked: boolean): GpuProgram {
+  const { keys } = form;
+  const { queries } = heldRows(form, 4 * vectors);
   const shape: Shape = { held: queries, down: 8, passed: keys, vectors };
   const [rows, columns, groups] = [rowsOf(shape), columnsOf(shape), groupsOf(shape)];
   const seenKeys = ["keyBase", "at", "last"] as const;
   /** What the threads of a row have stored, joined by its owner. */
   const joined = (by: (a: string, b: string) => string): string => {
-    const stored = Array.from({ length: ACROSS }, (_, n) => `weights[${n * pitchOf(shape)}u + local.x]`);
+    const stored = Array.from({ length: ACROSS }, (_, n) => `weights[${n * pitchOf(shape)}u + mine]`);
     const halves = (parts: readonly string[]): string =>
       parts.length === 1
         ? (parts[0] as string)
@@ -213,6 +218,7 @@ export function tiledForward({ queries, keys }: AttentionTiles, vectors: number,
       // The largest score of each row and the factor of its sums; in the end the inverse sum.
       var<workgroup> scales: array<vec2f, ${queries}>;`,
     body: `${thread(shape)}${PLACE}${FACTOR}
+      let mine = ${spanOf(shape) === rows ? "local.x" : `local.x / ${rows}u * ${spanOf(shape)}u + local.x % ${rows}u`};
       let head = owner;
       let start = within * ${queries}u;
       let keyBase = (head / u.group) * u.keys;
@@ -288,14 +294,15 @@ function write(shape: Shape, result: string, sum: (r: number, g: number) => stri
  * @param vectors d / 4
  */
 export function tiledBackward(
-  { queries: across, keys }: AttentionTiles,
+  form: AttentionTiles,
   by: (typeof SIDES)[number],
   vectors: number,
   masked: boolean,
 ): GpuProgram {
-  const held = heldRows(vectors);
-  // Half the rows have half the sums a thread and, so that loads ahead of time spill no registers, half the tile.
-  const [down, passed] = held < 32 ? [8, keys / 2] : [(ACROSS * held) / across, keys];
+  const { keys } = form;
+  const { rows: held } = heldRows(form, 4 * vectors);
+  // 16 rows have half the sums a thread and, so that loads ahead of time spill no registers, half the tile.
+  const [down, passed] = [form.queries > 32 || held < 32 ? 8 : ACROSS, held < 24 ? keys / 2 : keys];
   const shape: Shape = { held, down, passed, vectors };
   const [rows, columns, groups] = [rowsOf(shape), columnsOf(shape), groupsOf(shape)];
   const queries = by === "queries";
@@ -364,8 +371,9 @@ export function forwardTiled(
   const key = `attention-${tiles.queries}-${tiles.keys}-${s.d}-${masked}`;
   const program = programOnce(key, () => tiledForward(tiles, s.d / 4, masked));
   const outputs = [{ shape: q.shape }, { shape: [...q.shape.slice(0, 3), 2] }];
-  const perTile = 2 * tiles.queries * s.keys * s.d;
-  const work = { heads: s.heads, tiles: Math.ceil(s.queries / tiles.queries), perTile };
+  const { queries } = heldRows(tiles, s.d);
+  const perTile = 2 * queries * s.keys * s.d;
+  const work = { heads: s.heads, tiles: Math.ceil(s.queries / queries), perTile };
   const uniforms = narrowUniforms(s, inputs, form);
   return recordTiles(program, [q, k, v, ...(masked ? [mask] : [])], outputs, uniforms, work) as [
     tf.TensorInfo,
@@ -387,7 +395,7 @@ export function backwardTiled(
   const [delta] = runRows(DELTA, [dy, y], [{ shape: [rows] }], rows, s.dv) as [tf.TensorInfo];
   const masked = mask !== undefined;
   const given = [q, k, v, dy, ...(masked ? [mask] : []), stats, delta];
-  const held = heldRows(s.d / 4);
+  const { rows: held } = heldRows(tiles, s.d);
   const uniforms = narrowUniforms(s, inputs, form);
   const by = (side: "queries" | "keys"): GpuProgram =>
     programOnce(`attention-${side}-${tiles.queries}-${tiles.keys}-${s.d}-${masked}`, () =>

@@ -1,0 +1,683 @@
+struct Uniforms { heads: u32, group: u32, queries: u32, keys: u32, causal: u32, before: u32, reach: u32, masked: u32, maskBatch: u32, maskHead: u32, maskRow: u32, maskKey: u32, scale: f32, skip: u32, tiles: u32, }
+@group(0) @binding(0) var<uniform> u: Uniforms;
+@group(0) @binding(1) var<storage, read> q: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> k: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> v: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read_write> result: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read_write> stats: array<f32>;
+const LOG2E = 1.4426950408889634;
+fn range(query: u32) -> vec2u {
+let end = select(u.keys, min(query + u.before + 1u, u.keys), u.causal != 0u);
+let begin = select(0u, max(end, u.reach) - u.reach, u.causal != 0u && u.reach != 0u);
+return vec2u(begin, end - begin);
+}
+var<workgroup> own: array<vec4f, 1536>;
+var<workgroup> other: array<vec4f, 256>;
+var<workgroup> weights: array<f32, 832>;
+// The largest score of each row and the factor of its sums; in the end the inverse sum.
+var<workgroup> scales: array<vec2f, 48>;
+@compute @workgroup_size(128, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
+@builtin(num_workgroups) groups: vec3u) {
+let tx = local.x % 16u;
+let ty = local.x / 16u * 6u;
+let tw = local.x / 16u * 6u;
+let tile = u.skip + group.x;
+let owner = tile / u.tiles;
+let within = tile % u.tiles;let factor = LOG2E * u.scale;
+let mine = local.x;
+let head = owner;
+let start = within * 48u;
+let keyBase = (head / u.group) * u.keys;
+{ let line = local.x / 32u + 0u; let vector = local.x % 32u; own[vector * 48u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 32u + 0u + vector]; }
+{ let line = local.x / 32u + 4u; let vector = local.x % 32u; own[vector * 48u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 32u + 0u + vector]; }
+{ let line = local.x / 32u + 8u; let vector = local.x % 32u; own[vector * 48u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 32u + 0u + vector]; }
+{ let line = local.x / 32u + 12u; let vector = local.x % 32u; own[vector * 48u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 32u + 0u + vector]; }
+{ let line = local.x / 32u + 16u; let vector = local.x % 32u; own[vector * 48u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 32u + 0u + vector]; }
+{ let line = local.x / 32u + 20u; let vector = local.x % 32u; own[vector * 48u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 32u + 0u + vector]; }
+{ let line = local.x / 32u + 24u; let vector = local.x % 32u; own[vector * 48u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 32u + 0u + vector]; }
+{ let line = local.x / 32u + 28u; let vector = local.x % 32u; own[vector * 48u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 32u + 0u + vector]; }
+{ let line = local.x / 32u + 32u; let vector = local.x % 32u; own[vector * 48u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 32u + 0u + vector]; }
+{ let line = local.x / 32u + 36u; let vector = local.x % 32u; own[vector * 48u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 32u + 0u + vector]; }
+{ let line = local.x / 32u + 40u; let vector = local.x % 32u; own[vector * 48u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 32u + 0u + vector]; }
+{ let line = local.x / 32u + 44u; let vector = local.x % 32u; own[vector * 48u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 32u + 0u + vector]; }
+let range0 = range(start + ty + 0u);
+let from0 = tx - range0.x;
+let range1 = range(start + ty + 1u);
+let from1 = tx - range1.x;
+let range2 = range(start + ty + 2u);
+let from2 = tx - range2.x;
+let range3 = range(start + ty + 3u);
+let from3 = tx - range3.x;
+let range4 = range(start + ty + 4u);
+let from4 = tx - range4.x;
+let range5 = range(start + ty + 5u);
+let from5 = tx - range5.x;
+var top = -3.0e38;
+var sum0 = 0.0; var o0_0 = vec4f(0);
+var o0_1 = vec4f(0);
+var sum1 = 0.0; var o1_0 = vec4f(0);
+var o1_1 = vec4f(0);
+var sum2 = 0.0; var o2_0 = vec4f(0);
+var o2_1 = vec4f(0);
+var sum3 = 0.0; var o3_0 = vec4f(0);
+var o3_1 = vec4f(0);
+var sum4 = 0.0; var o4_0 = vec4f(0);
+var o4_1 = vec4f(0);
+var sum5 = 0.0; var o5_0 = vec4f(0);
+var o5_1 = vec4f(0);
+let last = dot(range(start + 47u), vec2u(1u));
+for (var at = range(start).x; at < last; at += 64u) {
+var s0_0 = 0.0;
+var s0_1 = 0.0;
+var s0_2 = 0.0;
+var s0_3 = 0.0;
+var s1_0 = 0.0;
+var s1_1 = 0.0;
+var s1_2 = 0.0;
+var s1_3 = 0.0;
+var s2_0 = 0.0;
+var s2_1 = 0.0;
+var s2_2 = 0.0;
+var s2_3 = 0.0;
+var s3_0 = 0.0;
+var s3_1 = 0.0;
+var s3_2 = 0.0;
+var s3_3 = 0.0;
+var s4_0 = 0.0;
+var s4_1 = 0.0;
+var s4_2 = 0.0;
+var s4_3 = 0.0;
+var s5_0 = 0.0;
+var s5_1 = 0.0;
+var s5_2 = 0.0;
+var s5_3 = 0.0;
+{ let line = local.x / 4u + 0u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 32u + 0u + vector]; }
+{ let line = local.x / 4u + 32u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 32u + 0u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 4u; i++) {
+let o0 = other[i * 64u + tx + 0u];
+let o1 = other[i * 64u + tx + 16u];
+let o2 = other[i * 64u + tx + 32u];
+let o3 = other[i * 64u + tx + 48u];
+{ let row = own[(0u + i) * 48u + ty + 0u]; s0_0 += row.x * o0.x; s0_0 += row.y * o0.y; s0_0 += row.z * o0.z; s0_0 += row.w * o0.w;
+s0_1 += row.x * o1.x; s0_1 += row.y * o1.y; s0_1 += row.z * o1.z; s0_1 += row.w * o1.w;
+s0_2 += row.x * o2.x; s0_2 += row.y * o2.y; s0_2 += row.z * o2.z; s0_2 += row.w * o2.w;
+s0_3 += row.x * o3.x; s0_3 += row.y * o3.y; s0_3 += row.z * o3.z; s0_3 += row.w * o3.w; }
+{ let row = own[(0u + i) * 48u + ty + 1u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
+s1_1 += row.x * o1.x; s1_1 += row.y * o1.y; s1_1 += row.z * o1.z; s1_1 += row.w * o1.w;
+s1_2 += row.x * o2.x; s1_2 += row.y * o2.y; s1_2 += row.z * o2.z; s1_2 += row.w * o2.w;
+s1_3 += row.x * o3.x; s1_3 += row.y * o3.y; s1_3 += row.z * o3.z; s1_3 += row.w * o3.w; }
+{ let row = own[(0u + i) * 48u + ty + 2u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
+s2_1 += row.x * o1.x; s2_1 += row.y * o1.y; s2_1 += row.z * o1.z; s2_1 += row.w * o1.w;
+s2_2 += row.x * o2.x; s2_2 += row.y * o2.y; s2_2 += row.z * o2.z; s2_2 += row.w * o2.w;
+s2_3 += row.x * o3.x; s2_3 += row.y * o3.y; s2_3 += row.z * o3.z; s2_3 += row.w * o3.w; }
+{ let row = own[(0u + i) * 48u + ty + 3u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
+s3_1 += row.x * o1.x; s3_1 += row.y * o1.y; s3_1 += row.z * o1.z; s3_1 += row.w * o1.w;
+s3_2 += row.x * o2.x; s3_2 += row.y * o2.y; s3_2 += row.z * o2.z; s3_2 += row.w * o2.w;
+s3_3 += row.x * o3.x; s3_3 += row.y * o3.y; s3_3 += row.z * o3.z; s3_3 += row.w * o3.w; }
+{ let row = own[(0u + i) * 48u + ty + 4u]; s4_0 += row.x * o0.x; s4_0 += row.y * o0.y; s4_0 += row.z * o0.z; s4_0 += row.w * o0.w;
+s4_1 += row.x * o1.x; s4_1 += row.y * o1.y; s4_1 += row.z * o1.z; s4_1 += row.w * o1.w;
+s4_2 += row.x * o2.x; s4_2 += row.y * o2.y; s4_2 += row.z * o2.z; s4_2 += row.w * o2.w;
+s4_3 += row.x * o3.x; s4_3 += row.y * o3.y; s4_3 += row.z * o3.z; s4_3 += row.w * o3.w; }
+{ let row = own[(0u + i) * 48u + ty + 5u]; s5_0 += row.x * o0.x; s5_0 += row.y * o0.y; s5_0 += row.z * o0.z; s5_0 += row.w * o0.w;
+s5_1 += row.x * o1.x; s5_1 += row.y * o1.y; s5_1 += row.z * o1.z; s5_1 += row.w * o1.w;
+s5_2 += row.x * o2.x; s5_2 += row.y * o2.y; s5_2 += row.z * o2.z; s5_2 += row.w * o2.w;
+s5_3 += row.x * o3.x; s5_3 += row.y * o3.y; s5_3 += row.z * o3.z; s5_3 += row.w * o3.w; }
+}
+workgroupBarrier();
+{ let line = local.x / 4u + 0u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 32u + 4u + vector]; }
+{ let line = local.x / 4u + 32u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 32u + 4u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 4u; i++) {
+let o0 = other[i * 64u + tx + 0u];
+let o1 = other[i * 64u + tx + 16u];
+let o2 = other[i * 64u + tx + 32u];
+let o3 = other[i * 64u + tx + 48u];
+{ let row = own[(4u + i) * 48u + ty + 0u]; s0_0 += row.x * o0.x; s0_0 += row.y * o0.y; s0_0 += row.z * o0.z; s0_0 += row.w * o0.w;
+s0_1 += row.x * o1.x; s0_1 += row.y * o1.y; s0_1 += row.z * o1.z; s0_1 += row.w * o1.w;
+s0_2 += row.x * o2.x; s0_2 += row.y * o2.y; s0_2 += row.z * o2.z; s0_2 += row.w * o2.w;
+s0_3 += row.x * o3.x; s0_3 += row.y * o3.y; s0_3 += row.z * o3.z; s0_3 += row.w * o3.w; }
+{ let row = own[(4u + i) * 48u + ty + 1u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
+s1_1 += row.x * o1.x; s1_1 += row.y * o1.y; s1_1 += row.z * o1.z; s1_1 += row.w * o1.w;
+s1_2 += row.x * o2.x; s1_2 += row.y * o2.y; s1_2 += row.z * o2.z; s1_2 += row.w * o2.w;
+s1_3 += row.x * o3.x; s1_3 += row.y * o3.y; s1_3 += row.z * o3.z; s1_3 += row.w * o3.w; }
+{ let row = own[(4u + i) * 48u + ty + 2u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
+s2_1 += row.x * o1.x; s2_1 += row.y * o1.y; s2_1 += row.z * o1.z; s2_1 += row.w * o1.w;
+s2_2 += row.x * o2.x; s2_2 += row.y * o2.y; s2_2 += row.z * o2.z; s2_2 += row.w * o2.w;
+s2_3 += row.x * o3.x; s2_3 += row.y * o3.y; s2_3 += row.z * o3.z; s2_3 += row.w * o3.w; }
+{ let row = own[(4u + i) * 48u + ty + 3u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
+s3_1 += row.x * o1.x; s3_1 += row.y * o1.y; s3_1 += row.z * o1.z; s3_1 += row.w * o1.w;
+s3_2 += row.x * o2.x; s3_2 += row.y * o2.y; s3_2 += row.z * o2.z; s3_2 += row.w * o2.w;
+s3_3 += row.x * o3.x; s3_3 += row.y * o3.y; s3_3 += row.z * o3.z; s3_3 += row.w * o3.w; }
+{ let row = own[(4u + i) * 48u + ty + 4u]; s4_0 += row.x * o0.x; s4_0 += row.y * o0.y; s4_0 += row.z * o0.z; s4_0 += row.w * o0.w;
+s4_1 += row.x * o1.x; s4_1 += row.y * o1.y; s4_1 += row.z * o1.z; s4_1 += row.w * o1.w;
+s4_2 += row.x * o2.x; s4_2 += row.y * o2.y; s4_2 += row.z * o2.z; s4_2 += row.w * o2.w;
+s4_3 += row.x * o3.x; s4_3 += row.y * o3.y; s4_3 += row.z * o3.z; s4_3 += row.w * o3.w; }
+{ let row = own[(4u + i) * 48u + ty + 5u]; s5_0 += row.x * o0.x; s5_0 += row.y * o0.y; s5_0 += row.z * o0.z; s5_0 += row.w * o0.w;
+s5_1 += row.x * o1.x; s5_1 += row.y * o1.y; s5_1 += row.z * o1.z; s5_1 += row.w * o1.w;
+s5_2 += row.x * o2.x; s5_2 += row.y * o2.y; s5_2 += row.z * o2.z; s5_2 += row.w * o2.w;
+s5_3 += row.x * o3.x; s5_3 += row.y * o3.y; s5_3 += row.z * o3.z; s5_3 += row.w * o3.w; }
+}
+workgroupBarrier();
+{ let line = local.x / 4u + 0u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 32u + 8u + vector]; }
+{ let line = local.x / 4u + 32u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 32u + 8u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 4u; i++) {
+let o0 = other[i * 64u + tx + 0u];
+let o1 = other[i * 64u + tx + 16u];
+let o2 = other[i * 64u + tx + 32u];
+let o3 = other[i * 64u + tx + 48u];
+{ let row = own[(8u + i) * 48u + ty + 0u]; s0_0 += row.x * o0.x; s0_0 += row.y * o0.y; s0_0 += row.z * o0.z; s0_0 += row.w * o0.w;
+s0_1 += row.x * o1.x; s0_1 += row.y * o1.y; s0_1 += row.z * o1.z; s0_1 += row.w * o1.w;
+s0_2 += row.x * o2.x; s0_2 += row.y * o2.y; s0_2 += row.z * o2.z; s0_2 += row.w * o2.w;
+s0_3 += row.x * o3.x; s0_3 += row.y * o3.y; s0_3 += row.z * o3.z; s0_3 += row.w * o3.w; }
+{ let row = own[(8u + i) * 48u + ty + 1u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
+s1_1 += row.x * o1.x; s1_1 += row.y * o1.y; s1_1 += row.z * o1.z; s1_1 += row.w * o1.w;
+s1_2 += row.x * o2.x; s1_2 += row.y * o2.y; s1_2 += row.z * o2.z; s1_2 += row.w * o2.w;
+s1_3 += row.x * o3.x; s1_3 += row.y * o3.y; s1_3 += row.z * o3.z; s1_3 += row.w * o3.w; }
+{ let row = own[(8u + i) * 48u + ty + 2u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
+s2_1 += row.x * o1.x; s2_1 += row.y * o1.y; s2_1 += row.z * o1.z; s2_1 += row.w * o1.w;
+s2_2 += row.x * o2.x; s2_2 += row.y * o2.y; s2_2 += row.z * o2.z; s2_2 += row.w * o2.w;
+s2_3 += row.x * o3.x; s2_3 += row.y * o3.y; s2_3 += row.z * o3.z; s2_3 += row.w * o3.w; }
+{ let row = own[(8u + i) * 48u + ty + 3u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
+s3_1 += row.x * o1.x; s3_1 += row.y * o1.y; s3_1 += row.z * o1.z; s3_1 += row.w * o1.w;
+s3_2 += row.x * o2.x; s3_2 += row.y * o2.y; s3_2 += row.z * o2.z; s3_2 += row.w * o2.w;
+s3_3 += row.x * o3.x; s3_3 += row.y * o3.y; s3_3 += row.z * o3.z; s3_3 += row.w * o3.w; }
+{ let row = own[(8u + i) * 48u + ty + 4u]; s4_0 += row.x * o0.x; s4_0 += row.y * o0.y; s4_0 += row.z * o0.z; s4_0 += row.w * o0.w;
+s4_1 += row.x * o1.x; s4_1 += row.y * o1.y; s4_1 += row.z * o1.z; s4_1 += row.w * o1.w;
+s4_2 += row.x * o2.x; s4_2 += row.y * o2.y; s4_2 += row.z * o2.z; s4_2 += row.w * o2.w;
+s4_3 += row.x * o3.x; s4_3 += row.y * o3.y; s4_3 += row.z * o3.z; s4_3 += row.w * o3.w; }
+{ let row = own[(8u + i) * 48u + ty + 5u]; s5_0 += row.x * o0.x; s5_0 += row.y * o0.y; s5_0 += row.z * o0.z; s5_0 += row.w * o0.w;
+s5_1 += row.x * o1.x; s5_1 += row.y * o1.y; s5_1 += row.z * o1.z; s5_1 += row.w * o1.w;
+s5_2 += row.x * o2.x; s5_2 += row.y * o2.y; s5_2 += row.z * o2.z; s5_2 += row.w * o2.w;
+s5_3 += row.x * o3.x; s5_3 += row.y * o3.y; s5_3 += row.z * o3.z; s5_3 += row.w * o3.w; }
+}
+workgroupBarrier();
+{ let line = local.x / 4u + 0u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 32u + 12u + vector]; }
+{ let line = local.x / 4u + 32u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 32u + 12u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 4u; i++) {
+let o0 = other[i * 64u + tx + 0u];
+let o1 = other[i * 64u + tx + 16u];
+let o2 = other[i * 64u + tx + 32u];
+let o3 = other[i * 64u + tx + 48u];
+{ let row = own[(12u + i) * 48u + ty + 0u]; s0_0 += row.x * o0.x; s0_0 += row.y * o0.y; s0_0 += row.z * o0.z; s0_0 += row.w * o0.w;
+s0_1 += row.x * o1.x; s0_1 += row.y * o1.y; s0_1 += row.z * o1.z; s0_1 += row.w * o1.w;
+s0_2 += row.x * o2.x; s0_2 += row.y * o2.y; s0_2 += row.z * o2.z; s0_2 += row.w * o2.w;
+s0_3 += row.x * o3.x; s0_3 += row.y * o3.y; s0_3 += row.z * o3.z; s0_3 += row.w * o3.w; }
+{ let row = own[(12u + i) * 48u + ty + 1u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
+s1_1 += row.x * o1.x; s1_1 += row.y * o1.y; s1_1 += row.z * o1.z; s1_1 += row.w * o1.w;
+s1_2 += row.x * o2.x; s1_2 += row.y * o2.y; s1_2 += row.z * o2.z; s1_2 += row.w * o2.w;
+s1_3 += row.x * o3.x; s1_3 += row.y * o3.y; s1_3 += row.z * o3.z; s1_3 += row.w * o3.w; }
+{ let row = own[(12u + i) * 48u + ty + 2u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
+s2_1 += row.x * o1.x; s2_1 += row.y * o1.y; s2_1 += row.z * o1.z; s2_1 += row.w * o1.w;
+s2_2 += row.x * o2.x; s2_2 += row.y * o2.y; s2_2 += row.z * o2.z; s2_2 += row.w * o2.w;
+s2_3 += row.x * o3.x; s2_3 += row.y * o3.y; s2_3 += row.z * o3.z; s2_3 += row.w * o3.w; }
+{ let row = own[(12u + i) * 48u + ty + 3u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
+s3_1 += row.x * o1.x; s3_1 += row.y * o1.y; s3_1 += row.z * o1.z; s3_1 += row.w * o1.w;
+s3_2 += row.x * o2.x; s3_2 += row.y * o2.y; s3_2 += row.z * o2.z; s3_2 += row.w * o2.w;
+s3_3 += row.x * o3.x; s3_3 += row.y * o3.y; s3_3 += row.z * o3.z; s3_3 += row.w * o3.w; }
+{ let row = own[(12u + i) * 48u + ty + 4u]; s4_0 += row.x * o0.x; s4_0 += row.y * o0.y; s4_0 += row.z * o0.z; s4_0 += row.w * o0.w;
+s4_1 += row.x * o1.x; s4_1 += row.y * o1.y; s4_1 += row.z * o1.z; s4_1 += row.w * o1.w;
+s4_2 += row.x * o2.x; s4_2 += row.y * o2.y; s4_2 += row.z * o2.z; s4_2 += row.w * o2.w;
+s4_3 += row.x * o3.x; s4_3 += row.y * o3.y; s4_3 += row.z * o3.z; s4_3 += row.w * o3.w; }
+{ let row = own[(12u + i) * 48u + ty + 5u]; s5_0 += row.x * o0.x; s5_0 += row.y * o0.y; s5_0 += row.z * o0.z; s5_0 += row.w * o0.w;
+s5_1 += row.x * o1.x; s5_1 += row.y * o1.y; s5_1 += row.z * o1.z; s5_1 += row.w * o1.w;
+s5_2 += row.x * o2.x; s5_2 += row.y * o2.y; s5_2 += row.z * o2.z; s5_2 += row.w * o2.w;
+s5_3 += row.x * o3.x; s5_3 += row.y * o3.y; s5_3 += row.z * o3.z; s5_3 += row.w * o3.w; }
+}
+workgroupBarrier();
+{ let line = local.x / 4u + 0u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 32u + 16u + vector]; }
+{ let line = local.x / 4u + 32u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 32u + 16u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 4u; i++) {
+let o0 = other[i * 64u + tx + 0u];
+let o1 = other[i * 64u + tx + 16u];
+let o2 = other[i * 64u + tx + 32u];
+let o3 = other[i * 64u + tx + 48u];
+{ let row = own[(16u + i) * 48u + ty + 0u]; s0_0 += row.x * o0.x; s0_0 += row.y * o0.y; s0_0 += row.z * o0.z; s0_0 += row.w * o0.w;
+s0_1 += row.x * o1.x; s0_1 += row.y * o1.y; s0_1 += row.z * o1.z; s0_1 += row.w * o1.w;
+s0_2 += row.x * o2.x; s0_2 += row.y * o2.y; s0_2 += row.z * o2.z; s0_2 += row.w * o2.w;
+s0_3 += row.x * o3.x; s0_3 += row.y * o3.y; s0_3 += row.z * o3.z; s0_3 += row.w * o3.w; }
+{ let row = own[(16u + i) * 48u + ty + 1u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
+s1_1 += row.x * o1.x; s1_1 += row.y * o1.y; s1_1 += row.z * o1.z; s1_1 += row.w * o1.w;
+s1_2 += row.x * o2.x; s1_2 += row.y * o2.y; s1_2 += row.z * o2.z; s1_2 += row.w * o2.w;
+s1_3 += row.x * o3.x; s1_3 += row.y * o3.y; s1_3 += row.z * o3.z; s1_3 += row.w * o3.w; }
+{ let row = own[(16u + i) * 48u + ty + 2u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
+s2_1 += row.x * o1.x; s2_1 += row.y * o1.y; s2_1 += row.z * o1.z; s2_1 += row.w * o1.w;
+s2_2 += row.x * o2.x; s2_2 += row.y * o2.y; s2_2 += row.z * o2.z; s2_2 += row.w * o2.w;
+s2_3 += row.x * o3.x; s2_3 += row.y * o3.y; s2_3 += row.z * o3.z; s2_3 += row.w * o3.w; }
+{ let row = own[(16u + i) * 48u + ty + 3u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
+s3_1 += row.x * o1.x; s3_1 += row.y * o1.y; s3_1 += row.z * o1.z; s3_1 += row.w * o1.w;
+s3_2 += row.x * o2.x; s3_2 += row.y * o2.y; s3_2 += row.z * o2.z; s3_2 += row.w * o2.w;
+s3_3 += row.x * o3.x; s3_3 += row.y * o3.y; s3_3 += row.z * o3.z; s3_3 += row.w * o3.w; }
+{ let row = own[(16u + i) * 48u + ty + 4u]; s4_0 += row.x * o0.x; s4_0 += row.y * o0.y; s4_0 += row.z * o0.z; s4_0 += row.w * o0.w;
+s4_1 += row.x * o1.x; s4_1 += row.y * o1.y; s4_1 += row.z * o1.z; s4_1 += row.w * o1.w;
+s4_2 += row.x * o2.x; s4_2 += row.y * o2.y; s4_2 += row.z * o2.z; s4_2 += row.w * o2.w;
+s4_3 += row.x * o3.x; s4_3 += row.y * o3.y; s4_3 += row.z * o3.z; s4_3 += row.w * o3.w; }
+{ let row = own[(16u + i) * 48u + ty + 5u]; s5_0 += row.x * o0.x; s5_0 += row.y * o0.y; s5_0 += row.z * o0.z; s5_0 += row.w * o0.w;
+s5_1 += row.x * o1.x; s5_1 += row.y * o1.y; s5_1 += row.z * o1.z; s5_1 += row.w * o1.w;
+s5_2 += row.x * o2.x; s5_2 += row.y * o2.y; s5_2 += row.z * o2.z; s5_2 += row.w * o2.w;
+s5_3 += row.x * o3.x; s5_3 += row.y * o3.y; s5_3 += row.z * o3.z; s5_3 += row.w * o3.w; }
+}
+workgroupBarrier();
+{ let line = local.x / 4u + 0u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 32u + 20u + vector]; }
+{ let line = local.x / 4u + 32u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 32u + 20u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 4u; i++) {
+let o0 = other[i * 64u + tx + 0u];
+let o1 = other[i * 64u + tx + 16u];
+let o2 = other[i * 64u + tx + 32u];
+let o3 = other[i * 64u + tx + 48u];
+{ let row = own[(20u + i) * 48u + ty + 0u]; s0_0 += row.x * o0.x; s0_0 += row.y * o0.y; s0_0 += row.z * o0.z; s0_0 += row.w * o0.w;
+s0_1 += row.x * o1.x; s0_1 += row.y * o1.y; s0_1 += row.z * o1.z; s0_1 += row.w * o1.w;
+s0_2 += row.x * o2.x; s0_2 += row.y * o2.y; s0_2 += row.z * o2.z; s0_2 += row.w * o2.w;
+s0_3 += row.x * o3.x; s0_3 += row.y * o3.y; s0_3 += row.z * o3.z; s0_3 += row.w * o3.w; }
+{ let row = own[(20u + i) * 48u + ty + 1u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
+s1_1 += row.x * o1.x; s1_1 += row.y * o1.y; s1_1 += row.z * o1.z; s1_1 += row.w * o1.w;
+s1_2 += row.x * o2.x; s1_2 += row.y * o2.y; s1_2 += row.z * o2.z; s1_2 += row.w * o2.w;
+s1_3 += row.x * o3.x; s1_3 += row.y * o3.y; s1_3 += row.z * o3.z; s1_3 += row.w * o3.w; }
+{ let row = own[(20u + i) * 48u + ty + 2u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
+s2_1 += row.x * o1.x; s2_1 += row.y * o1.y; s2_1 += row.z * o1.z; s2_1 += row.w * o1.w;
+s2_2 += row.x * o2.x; s2_2 += row.y * o2.y; s2_2 += row.z * o2.z; s2_2 += row.w * o2.w;
+s2_3 += row.x * o3.x; s2_3 += row.y * o3.y; s2_3 += row.z * o3.z; s2_3 += row.w * o3.w; }
+{ let row = own[(20u + i) * 48u + ty + 3u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
+s3_1 += row.x * o1.x; s3_1 += row.y * o1.y; s3_1 += row.z * o1.z; s3_1 += row.w * o1.w;
+s3_2 += row.x * o2.x; s3_2 += row.y * o2.y; s3_2 += row.z * o2.z; s3_2 += row.w * o2.w;
+s3_3 += row.x * o3.x; s3_3 += row.y * o3.y; s3_3 += row.z * o3.z; s3_3 += row.w * o3.w; }
+{ let row = own[(20u + i) * 48u + ty + 4u]; s4_0 += row.x * o0.x; s4_0 += row.y * o0.y; s4_0 += row.z * o0.z; s4_0 += row.w * o0.w;
+s4_1 += row.x * o1.x; s4_1 += row.y * o1.y; s4_1 += row.z * o1.z; s4_1 += row.w * o1.w;
+s4_2 += row.x * o2.x; s4_2 += row.y * o2.y; s4_2 += row.z * o2.z; s4_2 += row.w * o2.w;
+s4_3 += row.x * o3.x; s4_3 += row.y * o3.y; s4_3 += row.z * o3.z; s4_3 += row.w * o3.w; }
+{ let row = own[(20u + i) * 48u + ty + 5u]; s5_0 += row.x * o0.x; s5_0 += row.y * o0.y; s5_0 += row.z * o0.z; s5_0 += row.w * o0.w;
+s5_1 += row.x * o1.x; s5_1 += row.y * o1.y; s5_1 += row.z * o1.z; s5_1 += row.w * o1.w;
+s5_2 += row.x * o2.x; s5_2 += row.y * o2.y; s5_2 += row.z * o2.z; s5_2 += row.w * o2.w;
+s5_3 += row.x * o3.x; s5_3 += row.y * o3.y; s5_3 += row.z * o3.z; s5_3 += row.w * o3.w; }
+}
+workgroupBarrier();
+{ let line = local.x / 4u + 0u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 32u + 24u + vector]; }
+{ let line = local.x / 4u + 32u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 32u + 24u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 4u; i++) {
+let o0 = other[i * 64u + tx + 0u];
+let o1 = other[i * 64u + tx + 16u];
+let o2 = other[i * 64u + tx + 32u];
+let o3 = other[i * 64u + tx + 48u];
+{ let row = own[(24u + i) * 48u + ty + 0u]; s0_0 += row.x * o0.x; s0_0 += row.y * o0.y; s0_0 += row.z * o0.z; s0_0 += row.w * o0.w;
+s0_1 += row.x * o1.x; s0_1 += row.y * o1.y; s0_1 += row.z * o1.z; s0_1 += row.w * o1.w;
+s0_2 += row.x * o2.x; s0_2 += row.y * o2.y; s0_2 += row.z * o2.z; s0_2 += row.w * o2.w;
+s0_3 += row.x * o3.x; s0_3 += row.y * o3.y; s0_3 += row.z * o3.z; s0_3 += row.w * o3.w; }
+{ let row = own[(24u + i) * 48u + ty + 1u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
+s1_1 += row.x * o1.x; s1_1 += row.y * o1.y; s1_1 += row.z * o1.z; s1_1 += row.w * o1.w;
+s1_2 += row.x * o2.x; s1_2 += row.y * o2.y; s1_2 += row.z * o2.z; s1_2 += row.w * o2.w;
+s1_3 += row.x * o3.x; s1_3 += row.y * o3.y; s1_3 += row.z * o3.z; s1_3 += row.w * o3.w; }
+{ let row = own[(24u + i) * 48u + ty + 2u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
+s2_1 += row.x * o1.x; s2_1 += row.y * o1.y; s2_1 += row.z * o1.z; s2_1 += row.w * o1.w;
+s2_2 += row.x * o2.x; s2_2 += row.y * o2.y; s2_2 += row.z * o2.z; s2_2 += row.w * o2.w;
+s2_3 += row.x * o3.x; s2_3 += row.y * o3.y; s2_3 += row.z * o3.z; s2_3 += row.w * o3.w; }
+{ let row = own[(24u + i) * 48u + ty + 3u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
+s3_1 += row.x * o1.x; s3_1 += row.y * o1.y; s3_1 += row.z * o1.z; s3_1 += row.w * o1.w;
+s3_2 += row.x * o2.x; s3_2 += row.y * o2.y; s3_2 += row.z * o2.z; s3_2 += row.w * o2.w;
+s3_3 += row.x * o3.x; s3_3 += row.y * o3.y; s3_3 += row.z * o3.z; s3_3 += row.w * o3.w; }
+{ let row = own[(24u + i) * 48u + ty + 4u]; s4_0 += row.x * o0.x; s4_0 += row.y * o0.y; s4_0 += row.z * o0.z; s4_0 += row.w * o0.w;
+s4_1 += row.x * o1.x; s4_1 += row.y * o1.y; s4_1 += row.z * o1.z; s4_1 += row.w * o1.w;
+s4_2 += row.x * o2.x; s4_2 += row.y * o2.y; s4_2 += row.z * o2.z; s4_2 += row.w * o2.w;
+s4_3 += row.x * o3.x; s4_3 += row.y * o3.y; s4_3 += row.z * o3.z; s4_3 += row.w * o3.w; }
+{ let row = own[(24u + i) * 48u + ty + 5u]; s5_0 += row.x * o0.x; s5_0 += row.y * o0.y; s5_0 += row.z * o0.z; s5_0 += row.w * o0.w;
+s5_1 += row.x * o1.x; s5_1 += row.y * o1.y; s5_1 += row.z * o1.z; s5_1 += row.w * o1.w;
+s5_2 += row.x * o2.x; s5_2 += row.y * o2.y; s5_2 += row.z * o2.z; s5_2 += row.w * o2.w;
+s5_3 += row.x * o3.x; s5_3 += row.y * o3.y; s5_3 += row.z * o3.z; s5_3 += row.w * o3.w; }
+}
+workgroupBarrier();
+{ let line = local.x / 4u + 0u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 32u + 28u + vector]; }
+{ let line = local.x / 4u + 32u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 32u + 28u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 4u; i++) {
+let o0 = other[i * 64u + tx + 0u];
+let o1 = other[i * 64u + tx + 16u];
+let o2 = other[i * 64u + tx + 32u];
+let o3 = other[i * 64u + tx + 48u];
+{ let row = own[(28u + i) * 48u + ty + 0u]; s0_0 += row.x * o0.x; s0_0 += row.y * o0.y; s0_0 += row.z * o0.z; s0_0 += row.w * o0.w;
+s0_1 += row.x * o1.x; s0_1 += row.y * o1.y; s0_1 += row.z * o1.z; s0_1 += row.w * o1.w;
+s0_2 += row.x * o2.x; s0_2 += row.y * o2.y; s0_2 += row.z * o2.z; s0_2 += row.w * o2.w;
+s0_3 += row.x * o3.x; s0_3 += row.y * o3.y; s0_3 += row.z * o3.z; s0_3 += row.w * o3.w; }
+{ let row = own[(28u + i) * 48u + ty + 1u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
+s1_1 += row.x * o1.x; s1_1 += row.y * o1.y; s1_1 += row.z * o1.z; s1_1 += row.w * o1.w;
+s1_2 += row.x * o2.x; s1_2 += row.y * o2.y; s1_2 += row.z * o2.z; s1_2 += row.w * o2.w;
+s1_3 += row.x * o3.x; s1_3 += row.y * o3.y; s1_3 += row.z * o3.z; s1_3 += row.w * o3.w; }
+{ let row = own[(28u + i) * 48u + ty + 2u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
+s2_1 += row.x * o1.x; s2_1 += row.y * o1.y; s2_1 += row.z * o1.z; s2_1 += row.w * o1.w;
+s2_2 += row.x * o2.x; s2_2 += row.y * o2.y; s2_2 += row.z * o2.z; s2_2 += row.w * o2.w;
+s2_3 += row.x * o3.x; s2_3 += row.y * o3.y; s2_3 += row.z * o3.z; s2_3 += row.w * o3.w; }
+{ let row = own[(28u + i) * 48u + ty + 3u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
+s3_1 += row.x * o1.x; s3_1 += row.y * o1.y; s3_1 += row.z * o1.z; s3_1 += row.w * o1.w;
+s3_2 += row.x * o2.x; s3_2 += row.y * o2.y; s3_2 += row.z * o2.z; s3_2 += row.w * o2.w;
+s3_3 += row.x * o3.x; s3_3 += row.y * o3.y; s3_3 += row.z * o3.z; s3_3 += row.w * o3.w; }
+{ let row = own[(28u + i) * 48u + ty + 4u]; s4_0 += row.x * o0.x; s4_0 += row.y * o0.y; s4_0 += row.z * o0.z; s4_0 += row.w * o0.w;
+s4_1 += row.x * o1.x; s4_1 += row.y * o1.y; s4_1 += row.z * o1.z; s4_1 += row.w * o1.w;
+s4_2 += row.x * o2.x; s4_2 += row.y * o2.y; s4_2 += row.z * o2.z; s4_2 += row.w * o2.w;
+s4_3 += row.x * o3.x; s4_3 += row.y * o3.y; s4_3 += row.z * o3.z; s4_3 += row.w * o3.w; }
+{ let row = own[(28u + i) * 48u + ty + 5u]; s5_0 += row.x * o0.x; s5_0 += row.y * o0.y; s5_0 += row.z * o0.z; s5_0 += row.w * o0.w;
+s5_1 += row.x * o1.x; s5_1 += row.y * o1.y; s5_1 += row.z * o1.z; s5_1 += row.w * o1.w;
+s5_2 += row.x * o2.x; s5_2 += row.y * o2.y; s5_2 += row.z * o2.z; s5_2 += row.w * o2.w;
+s5_3 += row.x * o3.x; s5_3 += row.y * o3.y; s5_3 += row.z * o3.z; s5_3 += row.w * o3.w; }
+}
+workgroupBarrier();
+s0_0 = select(-3.4e38, factor * s0_0, (at + 0u + from0 < range0.y));
+s0_1 = select(-3.4e38, factor * s0_1, (at + 16u + from0 < range0.y));
+s0_2 = select(-3.4e38, factor * s0_2, (at + 32u + from0 < range0.y));
+s0_3 = select(-3.4e38, factor * s0_3, (at + 48u + from0 < range0.y));
+s1_0 = select(-3.4e38, factor * s1_0, (at + 0u + from1 < range1.y));
+s1_1 = select(-3.4e38, factor * s1_1, (at + 16u + from1 < range1.y));
+s1_2 = select(-3.4e38, factor * s1_2, (at + 32u + from1 < range1.y));
+s1_3 = select(-3.4e38, factor * s1_3, (at + 48u + from1 < range1.y));
+s2_0 = select(-3.4e38, factor * s2_0, (at + 0u + from2 < range2.y));
+s2_1 = select(-3.4e38, factor * s2_1, (at + 16u + from2 < range2.y));
+s2_2 = select(-3.4e38, factor * s2_2, (at + 32u + from2 < range2.y));
+s2_3 = select(-3.4e38, factor * s2_3, (at + 48u + from2 < range2.y));
+s3_0 = select(-3.4e38, factor * s3_0, (at + 0u + from3 < range3.y));
+s3_1 = select(-3.4e38, factor * s3_1, (at + 16u + from3 < range3.y));
+s3_2 = select(-3.4e38, factor * s3_2, (at + 32u + from3 < range3.y));
+s3_3 = select(-3.4e38, factor * s3_3, (at + 48u + from3 < range3.y));
+s4_0 = select(-3.4e38, factor * s4_0, (at + 0u + from4 < range4.y));
+s4_1 = select(-3.4e38, factor * s4_1, (at + 16u + from4 < range4.y));
+s4_2 = select(-3.4e38, factor * s4_2, (at + 32u + from4 < range4.y));
+s4_3 = select(-3.4e38, factor * s4_3, (at + 48u + from4 < range4.y));
+s5_0 = select(-3.4e38, factor * s5_0, (at + 0u + from5 < range5.y));
+s5_1 = select(-3.4e38, factor * s5_1, (at + 16u + from5 < range5.y));
+s5_2 = select(-3.4e38, factor * s5_2, (at + 32u + from5 < range5.y));
+s5_3 = select(-3.4e38, factor * s5_3, (at + 48u + from5 < range5.y));
+weights[tx * 52u + tw + 0u] = max(max(max(s0_0, s0_1), s0_2), s0_3);
+weights[tx * 52u + tw + 1u] = max(max(max(s1_0, s1_1), s1_2), s1_3);
+weights[tx * 52u + tw + 2u] = max(max(max(s2_0, s2_1), s2_2), s2_3);
+weights[tx * 52u + tw + 3u] = max(max(max(s3_0, s3_1), s3_2), s3_3);
+weights[tx * 52u + tw + 4u] = max(max(max(s4_0, s4_1), s4_2), s4_3);
+weights[tx * 52u + tw + 5u] = max(max(max(s5_0, s5_1), s5_2), s5_3);
+workgroupBarrier();
+if (local.x < 48u) {
+let next = max(top, max(max(max(max(weights[780u + mine], weights[728u + mine]), max(weights[676u + mine], weights[624u + mine])), max(max(weights[572u + mine], weights[520u + mine]), max(weights[468u + mine], weights[416u + mine]))), max(max(max(weights[364u + mine], weights[312u + mine]), max(weights[260u + mine], weights[208u + mine])), max(max(weights[156u + mine], weights[104u + mine]), max(weights[52u + mine], weights[0u + mine])))));
+scales[local.x] = vec2f(next, exp2(top - next));
+top = next;
+}
+workgroupBarrier();
+let scale0 = scales[ty + 0u];
+sum0 *= scale0.y;
+o0_0 *= scale0.y;
+o0_1 *= scale0.y;
+s0_0 = exp2(s0_0 - scale0.x); sum0 += s0_0;
+s0_1 = exp2(s0_1 - scale0.x); sum0 += s0_1;
+s0_2 = exp2(s0_2 - scale0.x); sum0 += s0_2;
+s0_3 = exp2(s0_3 - scale0.x); sum0 += s0_3;
+let scale1 = scales[ty + 1u];
+sum1 *= scale1.y;
+o1_0 *= scale1.y;
+o1_1 *= scale1.y;
+s1_0 = exp2(s1_0 - scale1.x); sum1 += s1_0;
+s1_1 = exp2(s1_1 - scale1.x); sum1 += s1_1;
+s1_2 = exp2(s1_2 - scale1.x); sum1 += s1_2;
+s1_3 = exp2(s1_3 - scale1.x); sum1 += s1_3;
+let scale2 = scales[ty + 2u];
+sum2 *= scale2.y;
+o2_0 *= scale2.y;
+o2_1 *= scale2.y;
+s2_0 = exp2(s2_0 - scale2.x); sum2 += s2_0;
+s2_1 = exp2(s2_1 - scale2.x); sum2 += s2_1;
+s2_2 = exp2(s2_2 - scale2.x); sum2 += s2_2;
+s2_3 = exp2(s2_3 - scale2.x); sum2 += s2_3;
+let scale3 = scales[ty + 3u];
+sum3 *= scale3.y;
+o3_0 *= scale3.y;
+o3_1 *= scale3.y;
+s3_0 = exp2(s3_0 - scale3.x); sum3 += s3_0;
+s3_1 = exp2(s3_1 - scale3.x); sum3 += s3_1;
+s3_2 = exp2(s3_2 - scale3.x); sum3 += s3_2;
+s3_3 = exp2(s3_3 - scale3.x); sum3 += s3_3;
+let scale4 = scales[ty + 4u];
+sum4 *= scale4.y;
+o4_0 *= scale4.y;
+o4_1 *= scale4.y;
+s4_0 = exp2(s4_0 - scale4.x); sum4 += s4_0;
+s4_1 = exp2(s4_1 - scale4.x); sum4 += s4_1;
+s4_2 = exp2(s4_2 - scale4.x); sum4 += s4_2;
+s4_3 = exp2(s4_3 - scale4.x); sum4 += s4_3;
+let scale5 = scales[ty + 5u];
+sum5 *= scale5.y;
+o5_0 *= scale5.y;
+o5_1 *= scale5.y;
+s5_0 = exp2(s5_0 - scale5.x); sum5 += s5_0;
+s5_1 = exp2(s5_1 - scale5.x); sum5 += s5_1;
+s5_2 = exp2(s5_2 - scale5.x); sum5 += s5_2;
+s5_3 = exp2(s5_3 - scale5.x); sum5 += s5_3;
+weights[tx * 52u + tw + 0u] = s0_0;
+weights[tx * 52u + tw + 1u] = s1_0;
+weights[tx * 52u + tw + 2u] = s2_0;
+weights[tx * 52u + tw + 3u] = s3_0;
+weights[tx * 52u + tw + 4u] = s4_0;
+weights[tx * 52u + tw + 5u] = s5_0;
+{ let line = local.x / 32u + 0u; let vector = local.x % 32u; other[line * 32u + vector] = v[(keyBase + min(at + 0u + line, last - 1u)) * 32u + vector]; }
+{ let line = local.x / 32u + 4u; let vector = local.x % 32u; other[line * 32u + vector] = v[(keyBase + min(at + 0u + line, last - 1u)) * 32u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 32u + tx + 0u];
+let x1 = other[i * 32u + tx + 16u];
+{ let w = weights[(0u + i) * 52u + tw + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 4u]; o4_0 += w * x0;
+o4_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 5u]; o5_0 += w * x0;
+o5_1 += w * x1; }
+}
+workgroupBarrier();
+{ let line = local.x / 32u + 0u; let vector = local.x % 32u; other[line * 32u + vector] = v[(keyBase + min(at + 8u + line, last - 1u)) * 32u + vector]; }
+{ let line = local.x / 32u + 4u; let vector = local.x % 32u; other[line * 32u + vector] = v[(keyBase + min(at + 8u + line, last - 1u)) * 32u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 32u + tx + 0u];
+let x1 = other[i * 32u + tx + 16u];
+{ let w = weights[(8u + i) * 52u + tw + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 4u]; o4_0 += w * x0;
+o4_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 5u]; o5_0 += w * x0;
+o5_1 += w * x1; }
+}
+workgroupBarrier();
+weights[tx * 52u + tw + 0u] = s0_1;
+weights[tx * 52u + tw + 1u] = s1_1;
+weights[tx * 52u + tw + 2u] = s2_1;
+weights[tx * 52u + tw + 3u] = s3_1;
+weights[tx * 52u + tw + 4u] = s4_1;
+weights[tx * 52u + tw + 5u] = s5_1;
+{ let line = local.x / 32u + 0u; let vector = local.x % 32u; other[line * 32u + vector] = v[(keyBase + min(at + 16u + line, last - 1u)) * 32u + vector]; }
+{ let line = local.x / 32u + 4u; let vector = local.x % 32u; other[line * 32u + vector] = v[(keyBase + min(at + 16u + line, last - 1u)) * 32u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 32u + tx + 0u];
+let x1 = other[i * 32u + tx + 16u];
+{ let w = weights[(0u + i) * 52u + tw + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 4u]; o4_0 += w * x0;
+o4_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 5u]; o5_0 += w * x0;
+o5_1 += w * x1; }
+}
+workgroupBarrier();
+{ let line = local.x / 32u + 0u; let vector = local.x % 32u; other[line * 32u + vector] = v[(keyBase + min(at + 24u + line, last - 1u)) * 32u + vector]; }
+{ let line = local.x / 32u + 4u; let vector = local.x % 32u; other[line * 32u + vector] = v[(keyBase + min(at + 24u + line, last - 1u)) * 32u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 32u + tx + 0u];
+let x1 = other[i * 32u + tx + 16u];
+{ let w = weights[(8u + i) * 52u + tw + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 4u]; o4_0 += w * x0;
+o4_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 5u]; o5_0 += w * x0;
+o5_1 += w * x1; }
+}
+workgroupBarrier();
+weights[tx * 52u + tw + 0u] = s0_2;
+weights[tx * 52u + tw + 1u] = s1_2;
+weights[tx * 52u + tw + 2u] = s2_2;
+weights[tx * 52u + tw + 3u] = s3_2;
+weights[tx * 52u + tw + 4u] = s4_2;
+weights[tx * 52u + tw + 5u] = s5_2;
+{ let line = local.x / 32u + 0u; let vector = local.x % 32u; other[line * 32u + vector] = v[(keyBase + min(at + 32u + line, last - 1u)) * 32u + vector]; }
+{ let line = local.x / 32u + 4u; let vector = local.x % 32u; other[line * 32u + vector] = v[(keyBase + min(at + 32u + line, last - 1u)) * 32u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 32u + tx + 0u];
+let x1 = other[i * 32u + tx + 16u];
+{ let w = weights[(0u + i) * 52u + tw + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 4u]; o4_0 += w * x0;
+o4_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 5u]; o5_0 += w * x0;
+o5_1 += w * x1; }
+}
+workgroupBarrier();
+{ let line = local.x / 32u + 0u; let vector = local.x % 32u; other[line * 32u + vector] = v[(keyBase + min(at + 40u + line, last - 1u)) * 32u + vector]; }
+{ let line = local.x / 32u + 4u; let vector = local.x % 32u; other[line * 32u + vector] = v[(keyBase + min(at + 40u + line, last - 1u)) * 32u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 32u + tx + 0u];
+let x1 = other[i * 32u + tx + 16u];
+{ let w = weights[(8u + i) * 52u + tw + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 4u]; o4_0 += w * x0;
+o4_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 5u]; o5_0 += w * x0;
+o5_1 += w * x1; }
+}
+workgroupBarrier();
+weights[tx * 52u + tw + 0u] = s0_3;
+weights[tx * 52u + tw + 1u] = s1_3;
+weights[tx * 52u + tw + 2u] = s2_3;
+weights[tx * 52u + tw + 3u] = s3_3;
+weights[tx * 52u + tw + 4u] = s4_3;
+weights[tx * 52u + tw + 5u] = s5_3;
+{ let line = local.x / 32u + 0u; let vector = local.x % 32u; other[line * 32u + vector] = v[(keyBase + min(at + 48u + line, last - 1u)) * 32u + vector]; }
+{ let line = local.x / 32u + 4u; let vector = local.x % 32u; other[line * 32u + vector] = v[(keyBase + min(at + 48u + line, last - 1u)) * 32u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 32u + tx + 0u];
+let x1 = other[i * 32u + tx + 16u];
+{ let w = weights[(0u + i) * 52u + tw + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 4u]; o4_0 += w * x0;
+o4_1 += w * x1; }
+{ let w = weights[(0u + i) * 52u + tw + 5u]; o5_0 += w * x0;
+o5_1 += w * x1; }
+}
+workgroupBarrier();
+{ let line = local.x / 32u + 0u; let vector = local.x % 32u; other[line * 32u + vector] = v[(keyBase + min(at + 56u + line, last - 1u)) * 32u + vector]; }
+{ let line = local.x / 32u + 4u; let vector = local.x % 32u; other[line * 32u + vector] = v[(keyBase + min(at + 56u + line, last - 1u)) * 32u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 32u + tx + 0u];
+let x1 = other[i * 32u + tx + 16u];
+{ let w = weights[(8u + i) * 52u + tw + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 4u]; o4_0 += w * x0;
+o4_1 += w * x1; }
+{ let w = weights[(8u + i) * 52u + tw + 5u]; o5_0 += w * x0;
+o5_1 += w * x1; }
+}
+workgroupBarrier(); }
+weights[tx * 52u + tw + 0u] = sum0;
+weights[tx * 52u + tw + 1u] = sum1;
+weights[tx * 52u + tw + 2u] = sum2;
+weights[tx * 52u + tw + 3u] = sum3;
+weights[tx * 52u + tw + 4u] = sum4;
+weights[tx * 52u + tw + 5u] = sum5;
+workgroupBarrier();
+if (local.x < 48u) {
+let inverse = 1.0 / ((((weights[780u + mine] + weights[728u + mine]) + (weights[676u + mine] + weights[624u + mine])) + ((weights[572u + mine] + weights[520u + mine]) + (weights[468u + mine] + weights[416u + mine]))) + (((weights[364u + mine] + weights[312u + mine]) + (weights[260u + mine] + weights[208u + mine])) + ((weights[156u + mine] + weights[104u + mine]) + (weights[52u + mine] + weights[0u + mine]))));
+scales[local.x].x = inverse;
+if (start + local.x < u.queries) {
+let row = head * u.queries + start + local.x;
+stats[2u * row] = top;
+stats[2u * row + 1u] = inverse;
+}
+}
+workgroupBarrier();
+if (start + ty + 0u < u.queries) {
+let row = head * u.queries + start + ty + 0u;
+if (tx + 0u < 32u) { result[row * 32u + tx + 0u] = o0_0 * scales[ty + 0u].x; }
+if (tx + 16u < 32u) { result[row * 32u + tx + 16u] = o0_1 * scales[ty + 0u].x; }
+}
+if (start + ty + 1u < u.queries) {
+let row = head * u.queries + start + ty + 1u;
+if (tx + 0u < 32u) { result[row * 32u + tx + 0u] = o1_0 * scales[ty + 1u].x; }
+if (tx + 16u < 32u) { result[row * 32u + tx + 16u] = o1_1 * scales[ty + 1u].x; }
+}
+if (start + ty + 2u < u.queries) {
+let row = head * u.queries + start + ty + 2u;
+if (tx + 0u < 32u) { result[row * 32u + tx + 0u] = o2_0 * scales[ty + 2u].x; }
+if (tx + 16u < 32u) { result[row * 32u + tx + 16u] = o2_1 * scales[ty + 2u].x; }
+}
+if (start + ty + 3u < u.queries) {
+let row = head * u.queries + start + ty + 3u;
+if (tx + 0u < 32u) { result[row * 32u + tx + 0u] = o3_0 * scales[ty + 3u].x; }
+if (tx + 16u < 32u) { result[row * 32u + tx + 16u] = o3_1 * scales[ty + 3u].x; }
+}
+if (start + ty + 4u < u.queries) {
+let row = head * u.queries + start + ty + 4u;
+if (tx + 0u < 32u) { result[row * 32u + tx + 0u] = o4_0 * scales[ty + 4u].x; }
+if (tx + 16u < 32u) { result[row * 32u + tx + 16u] = o4_1 * scales[ty + 4u].x; }
+}
+if (start + ty + 5u < u.queries) {
+let row = head * u.queries + start + ty + 5u;
+if (tx + 0u < 32u) { result[row * 32u + tx + 0u] = o5_0 * scales[ty + 5u].x; }
+if (tx + 16u < 32u) { result[row * 32u + tx + 16u] = o5_1 * scales[ty + 5u].x; }
+}
+}

@@ -1,0 +1,685 @@
+struct Uniforms { heads: u32, group: u32, queries: u32, keys: u32, causal: u32, before: u32, reach: u32, masked: u32, maskBatch: u32, maskHead: u32, maskRow: u32, maskKey: u32, scale: f32, skip: u32, tiles: u32, }
+@group(0) @binding(0) var<uniform> u: Uniforms;
+@group(0) @binding(1) var<storage, read> q: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> k: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> v: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read_write> result: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read_write> stats: array<f32>;
+const LOG2E = 1.4426950408889634;
+fn range(query: u32) -> vec2u {
+let end = select(u.keys, min(query + u.before + 1u, u.keys), u.causal != 0u);
+let begin = select(0u, max(end, u.reach) - u.reach, u.causal != 0u && u.reach != 0u);
+return vec2u(begin, end - begin);
+}
+var<workgroup> own: array<vec4f, 1344>;
+var<workgroup> other: array<vec4f, 256>;
+var<workgroup> weights: array<f32, 1088>;
+// The largest score of each row and the factor of its sums; in the end the inverse sum.
+var<workgroup> scales: array<vec2f, 56>;
+@compute @workgroup_size(128, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
+@builtin(num_workgroups) groups: vec3u) {
+let tx = local.x % 16u;
+let ty = local.x / 16u * 7u;
+let tw = local.x / 16u * 8u;
+let tile = u.skip + group.x;
+let owner = tile / u.tiles;
+let within = tile % u.tiles;let factor = LOG2E * u.scale;
+let mine = local.x / 7u * 8u + local.x % 7u;
+let head = owner;
+let start = within * 56u;
+let keyBase = (head / u.group) * u.keys;
+{ let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; own[vector * 56u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 24u + 0u + vector]; }
+{ let line = (local.x + 128u) / 24u; let vector = (local.x + 128u) % 24u; own[vector * 56u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 24u + 0u + vector]; }
+{ let line = (local.x + 256u) / 24u; let vector = (local.x + 256u) % 24u; own[vector * 56u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 24u + 0u + vector]; }
+{ let line = (local.x + 384u) / 24u; let vector = (local.x + 384u) % 24u; own[vector * 56u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 24u + 0u + vector]; }
+{ let line = (local.x + 512u) / 24u; let vector = (local.x + 512u) % 24u; own[vector * 56u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 24u + 0u + vector]; }
+{ let line = (local.x + 640u) / 24u; let vector = (local.x + 640u) % 24u; own[vector * 56u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 24u + 0u + vector]; }
+{ let line = (local.x + 768u) / 24u; let vector = (local.x + 768u) % 24u; own[vector * 56u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 24u + 0u + vector]; }
+{ let line = (local.x + 896u) / 24u; let vector = (local.x + 896u) % 24u; own[vector * 56u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 24u + 0u + vector]; }
+{ let line = (local.x + 1024u) / 24u; let vector = (local.x + 1024u) % 24u; own[vector * 56u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 24u + 0u + vector]; }
+{ let line = (local.x + 1152u) / 24u; let vector = (local.x + 1152u) % 24u; own[vector * 56u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 24u + 0u + vector]; }
+if (local.x < 64u) { let line = (local.x + 1280u) / 24u; let vector = (local.x + 1280u) % 24u; own[vector * 56u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 24u + 0u + vector]; }
+let range0 = range(start + ty + 0u);
+let from0 = tx - range0.x;
+let range1 = range(start + ty + 1u);
+let from1 = tx - range1.x;
+let range2 = range(start + ty + 2u);
+let from2 = tx - range2.x;
+let range3 = range(start + ty + 3u);
+let from3 = tx - range3.x;
+let range4 = range(start + ty + 4u);
+let from4 = tx - range4.x;
+let range5 = range(start + ty + 5u);
+let from5 = tx - range5.x;
+let range6 = range(start + ty + 6u);
+let from6 = tx - range6.x;
+var top = -3.0e38;
+var sum0 = 0.0; var o0_0 = vec4f(0);
+var o0_1 = vec4f(0);
+var sum1 = 0.0; var o1_0 = vec4f(0);
+var o1_1 = vec4f(0);
+var sum2 = 0.0; var o2_0 = vec4f(0);
+var o2_1 = vec4f(0);
+var sum3 = 0.0; var o3_0 = vec4f(0);
+var o3_1 = vec4f(0);
+var sum4 = 0.0; var o4_0 = vec4f(0);
+var o4_1 = vec4f(0);
+var sum5 = 0.0; var o5_0 = vec4f(0);
+var o5_1 = vec4f(0);
+var sum6 = 0.0; var o6_0 = vec4f(0);
+var o6_1 = vec4f(0);
+let last = dot(range(start + 55u), vec2u(1u));
+for (var at = range(start).x; at < last; at += 64u) {
+var s0_0 = 0.0;
+var s0_1 = 0.0;
+var s0_2 = 0.0;
+var s0_3 = 0.0;
+var s1_0 = 0.0;
+var s1_1 = 0.0;
+var s1_2 = 0.0;
+var s1_3 = 0.0;
+var s2_0 = 0.0;
+var s2_1 = 0.0;
+var s2_2 = 0.0;
+var s2_3 = 0.0;
+var s3_0 = 0.0;
+var s3_1 = 0.0;
+var s3_2 = 0.0;
+var s3_3 = 0.0;
+var s4_0 = 0.0;
+var s4_1 = 0.0;
+var s4_2 = 0.0;
+var s4_3 = 0.0;
+var s5_0 = 0.0;
+var s5_1 = 0.0;
+var s5_2 = 0.0;
+var s5_3 = 0.0;
+var s6_0 = 0.0;
+var s6_1 = 0.0;
+var s6_2 = 0.0;
+var s6_3 = 0.0;
+{ let line = local.x / 4u + 0u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 24u + 0u + vector]; }
+{ let line = local.x / 4u + 32u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 24u + 0u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 4u; i++) {
+let o0 = other[i * 64u + tx + 0u];
+let o1 = other[i * 64u + tx + 16u];
+let o2 = other[i * 64u + tx + 32u];
+let o3 = other[i * 64u + tx + 48u];
+{ let row = own[(0u + i) * 56u + ty + 0u]; s0_0 += row.x * o0.x; s0_0 += row.y * o0.y; s0_0 += row.z * o0.z; s0_0 += row.w * o0.w;
+s0_1 += row.x * o1.x; s0_1 += row.y * o1.y; s0_1 += row.z * o1.z; s0_1 += row.w * o1.w;
+s0_2 += row.x * o2.x; s0_2 += row.y * o2.y; s0_2 += row.z * o2.z; s0_2 += row.w * o2.w;
+s0_3 += row.x * o3.x; s0_3 += row.y * o3.y; s0_3 += row.z * o3.z; s0_3 += row.w * o3.w; }
+{ let row = own[(0u + i) * 56u + ty + 1u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
+s1_1 += row.x * o1.x; s1_1 += row.y * o1.y; s1_1 += row.z * o1.z; s1_1 += row.w * o1.w;
+s1_2 += row.x * o2.x; s1_2 += row.y * o2.y; s1_2 += row.z * o2.z; s1_2 += row.w * o2.w;
+s1_3 += row.x * o3.x; s1_3 += row.y * o3.y; s1_3 += row.z * o3.z; s1_3 += row.w * o3.w; }
+{ let row = own[(0u + i) * 56u + ty + 2u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
+s2_1 += row.x * o1.x; s2_1 += row.y * o1.y; s2_1 += row.z * o1.z; s2_1 += row.w * o1.w;
+s2_2 += row.x * o2.x; s2_2 += row.y * o2.y; s2_2 += row.z * o2.z; s2_2 += row.w * o2.w;
+s2_3 += row.x * o3.x; s2_3 += row.y * o3.y; s2_3 += row.z * o3.z; s2_3 += row.w * o3.w; }
+{ let row = own[(0u + i) * 56u + ty + 3u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
+s3_1 += row.x * o1.x; s3_1 += row.y * o1.y; s3_1 += row.z * o1.z; s3_1 += row.w * o1.w;
+s3_2 += row.x * o2.x; s3_2 += row.y * o2.y; s3_2 += row.z * o2.z; s3_2 += row.w * o2.w;
+s3_3 += row.x * o3.x; s3_3 += row.y * o3.y; s3_3 += row.z * o3.z; s3_3 += row.w * o3.w; }
+{ let row = own[(0u + i) * 56u + ty + 4u]; s4_0 += row.x * o0.x; s4_0 += row.y * o0.y; s4_0 += row.z * o0.z; s4_0 += row.w * o0.w;
+s4_1 += row.x * o1.x; s4_1 += row.y * o1.y; s4_1 += row.z * o1.z; s4_1 += row.w * o1.w;
+s4_2 += row.x * o2.x; s4_2 += row.y * o2.y; s4_2 += row.z * o2.z; s4_2 += row.w * o2.w;
+s4_3 += row.x * o3.x; s4_3 += row.y * o3.y; s4_3 += row.z * o3.z; s4_3 += row.w * o3.w; }
+{ let row = own[(0u + i) * 56u + ty + 5u]; s5_0 += row.x * o0.x; s5_0 += row.y * o0.y; s5_0 += row.z * o0.z; s5_0 += row.w * o0.w;
+s5_1 += row.x * o1.x; s5_1 += row.y * o1.y; s5_1 += row.z * o1.z; s5_1 += row.w * o1.w;
+s5_2 += row.x * o2.x; s5_2 += row.y * o2.y; s5_2 += row.z * o2.z; s5_2 += row.w * o2.w;
+s5_3 += row.x * o3.x; s5_3 += row.y * o3.y; s5_3 += row.z * o3.z; s5_3 += row.w * o3.w; }
+{ let row = own[(0u + i) * 56u + ty + 6u]; s6_0 += row.x * o0.x; s6_0 += row.y * o0.y; s6_0 += row.z * o0.z; s6_0 += row.w * o0.w;
+s6_1 += row.x * o1.x; s6_1 += row.y * o1.y; s6_1 += row.z * o1.z; s6_1 += row.w * o1.w;
+s6_2 += row.x * o2.x; s6_2 += row.y * o2.y; s6_2 += row.z * o2.z; s6_2 += row.w * o2.w;
+s6_3 += row.x * o3.x; s6_3 += row.y * o3.y; s6_3 += row.z * o3.z; s6_3 += row.w * o3.w; }
+}
+workgroupBarrier();
+{ let line = local.x / 4u + 0u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 24u + 4u + vector]; }
+{ let line = local.x / 4u + 32u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 24u + 4u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 4u; i++) {
+let o0 = other[i * 64u + tx + 0u];
+let o1 = other[i * 64u + tx + 16u];
+let o2 = other[i * 64u + tx + 32u];
+let o3 = other[i * 64u + tx + 48u];
+{ let row = own[(4u + i) * 56u + ty + 0u]; s0_0 += row.x * o0.x; s0_0 += row.y * o0.y; s0_0 += row.z * o0.z; s0_0 += row.w * o0.w;
+s0_1 += row.x * o1.x; s0_1 += row.y * o1.y; s0_1 += row.z * o1.z; s0_1 += row.w * o1.w;
+s0_2 += row.x * o2.x; s0_2 += row.y * o2.y; s0_2 += row.z * o2.z; s0_2 += row.w * o2.w;
+s0_3 += row.x * o3.x; s0_3 += row.y * o3.y; s0_3 += row.z * o3.z; s0_3 += row.w * o3.w; }
+{ let row = own[(4u + i) * 56u + ty + 1u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
+s1_1 += row.x * o1.x; s1_1 += row.y * o1.y; s1_1 += row.z * o1.z; s1_1 += row.w * o1.w;
+s1_2 += row.x * o2.x; s1_2 += row.y * o2.y; s1_2 += row.z * o2.z; s1_2 += row.w * o2.w;
+s1_3 += row.x * o3.x; s1_3 += row.y * o3.y; s1_3 += row.z * o3.z; s1_3 += row.w * o3.w; }
+{ let row = own[(4u + i) * 56u + ty + 2u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
+s2_1 += row.x * o1.x; s2_1 += row.y * o1.y; s2_1 += row.z * o1.z; s2_1 += row.w * o1.w;
+s2_2 += row.x * o2.x; s2_2 += row.y * o2.y; s2_2 += row.z * o2.z; s2_2 += row.w * o2.w;
+s2_3 += row.x * o3.x; s2_3 += row.y * o3.y; s2_3 += row.z * o3.z; s2_3 += row.w * o3.w; }
+{ let row = own[(4u + i) * 56u + ty + 3u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
+s3_1 += row.x * o1.x; s3_1 += row.y * o1.y; s3_1 += row.z * o1.z; s3_1 += row.w * o1.w;
+s3_2 += row.x * o2.x; s3_2 += row.y * o2.y; s3_2 += row.z * o2.z; s3_2 += row.w * o2.w;
+s3_3 += row.x * o3.x; s3_3 += row.y * o3.y; s3_3 += row.z * o3.z; s3_3 += row.w * o3.w; }
+{ let row = own[(4u + i) * 56u + ty + 4u]; s4_0 += row.x * o0.x; s4_0 += row.y * o0.y; s4_0 += row.z * o0.z; s4_0 += row.w * o0.w;
+s4_1 += row.x * o1.x; s4_1 += row.y * o1.y; s4_1 += row.z * o1.z; s4_1 += row.w * o1.w;
+s4_2 += row.x * o2.x; s4_2 += row.y * o2.y; s4_2 += row.z * o2.z; s4_2 += row.w * o2.w;
+s4_3 += row.x * o3.x; s4_3 += row.y * o3.y; s4_3 += row.z * o3.z; s4_3 += row.w * o3.w; }
+{ let row = own[(4u + i) * 56u + ty + 5u]; s5_0 += row.x * o0.x; s5_0 += row.y * o0.y; s5_0 += row.z * o0.z; s5_0 += row.w * o0.w;
+s5_1 += row.x * o1.x; s5_1 += row.y * o1.y; s5_1 += row.z * o1.z; s5_1 += row.w * o1.w;
+s5_2 += row.x * o2.x; s5_2 += row.y * o2.y; s5_2 += row.z * o2.z; s5_2 += row.w * o2.w;
+s5_3 += row.x * o3.x; s5_3 += row.y * o3.y; s5_3 += row.z * o3.z; s5_3 += row.w * o3.w; }
+{ let row = own[(4u + i) * 56u + ty + 6u]; s6_0 += row.x * o0.x; s6_0 += row.y * o0.y; s6_0 += row.z * o0.z; s6_0 += row.w * o0.w;
+s6_1 += row.x * o1.x; s6_1 += row.y * o1.y; s6_1 += row.z * o1.z; s6_1 += row.w * o1.w;
+s6_2 += row.x * o2.x; s6_2 += row.y * o2.y; s6_2 += row.z * o2.z; s6_2 += row.w * o2.w;
+s6_3 += row.x * o3.x; s6_3 += row.y * o3.y; s6_3 += row.z * o3.z; s6_3 += row.w * o3.w; }
+}
+workgroupBarrier();
+{ let line = local.x / 4u + 0u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 24u + 8u + vector]; }
+{ let line = local.x / 4u + 32u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 24u + 8u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 4u; i++) {
+let o0 = other[i * 64u + tx + 0u];
+let o1 = other[i * 64u + tx + 16u];
+let o2 = other[i * 64u + tx + 32u];
+let o3 = other[i * 64u + tx + 48u];
+{ let row = own[(8u + i) * 56u + ty + 0u]; s0_0 += row.x * o0.x; s0_0 += row.y * o0.y; s0_0 += row.z * o0.z; s0_0 += row.w * o0.w;
+s0_1 += row.x * o1.x; s0_1 += row.y * o1.y; s0_1 += row.z * o1.z; s0_1 += row.w * o1.w;
+s0_2 += row.x * o2.x; s0_2 += row.y * o2.y; s0_2 += row.z * o2.z; s0_2 += row.w * o2.w;
+s0_3 += row.x * o3.x; s0_3 += row.y * o3.y; s0_3 += row.z * o3.z; s0_3 += row.w * o3.w; }
+{ let row = own[(8u + i) * 56u + ty + 1u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
+s1_1 += row.x * o1.x; s1_1 += row.y * o1.y; s1_1 += row.z * o1.z; s1_1 += row.w * o1.w;
+s1_2 += row.x * o2.x; s1_2 += row.y * o2.y; s1_2 += row.z * o2.z; s1_2 += row.w * o2.w;
+s1_3 += row.x * o3.x; s1_3 += row.y * o3.y; s1_3 += row.z * o3.z; s1_3 += row.w * o3.w; }
+{ let row = own[(8u + i) * 56u + ty + 2u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
+s2_1 += row.x * o1.x; s2_1 += row.y * o1.y; s2_1 += row.z * o1.z; s2_1 += row.w * o1.w;
+s2_2 += row.x * o2.x; s2_2 += row.y * o2.y; s2_2 += row.z * o2.z; s2_2 += row.w * o2.w;
+s2_3 += row.x * o3.x; s2_3 += row.y * o3.y; s2_3 += row.z * o3.z; s2_3 += row.w * o3.w; }
+{ let row = own[(8u + i) * 56u + ty + 3u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
+s3_1 += row.x * o1.x; s3_1 += row.y * o1.y; s3_1 += row.z * o1.z; s3_1 += row.w * o1.w;
+s3_2 += row.x * o2.x; s3_2 += row.y * o2.y; s3_2 += row.z * o2.z; s3_2 += row.w * o2.w;
+s3_3 += row.x * o3.x; s3_3 += row.y * o3.y; s3_3 += row.z * o3.z; s3_3 += row.w * o3.w; }
+{ let row = own[(8u + i) * 56u + ty + 4u]; s4_0 += row.x * o0.x; s4_0 += row.y * o0.y; s4_0 += row.z * o0.z; s4_0 += row.w * o0.w;
+s4_1 += row.x * o1.x; s4_1 += row.y * o1.y; s4_1 += row.z * o1.z; s4_1 += row.w * o1.w;
+s4_2 += row.x * o2.x; s4_2 += row.y * o2.y; s4_2 += row.z * o2.z; s4_2 += row.w * o2.w;
+s4_3 += row.x * o3.x; s4_3 += row.y * o3.y; s4_3 += row.z * o3.z; s4_3 += row.w * o3.w; }
+{ let row = own[(8u + i) * 56u + ty + 5u]; s5_0 += row.x * o0.x; s5_0 += row.y * o0.y; s5_0 += row.z * o0.z; s5_0 += row.w * o0.w;
+s5_1 += row.x * o1.x; s5_1 += row.y * o1.y; s5_1 += row.z * o1.z; s5_1 += row.w * o1.w;
+s5_2 += row.x * o2.x; s5_2 += row.y * o2.y; s5_2 += row.z * o2.z; s5_2 += row.w * o2.w;
+s5_3 += row.x * o3.x; s5_3 += row.y * o3.y; s5_3 += row.z * o3.z; s5_3 += row.w * o3.w; }
+{ let row = own[(8u + i) * 56u + ty + 6u]; s6_0 += row.x * o0.x; s6_0 += row.y * o0.y; s6_0 += row.z * o0.z; s6_0 += row.w * o0.w;
+s6_1 += row.x * o1.x; s6_1 += row.y * o1.y; s6_1 += row.z * o1.z; s6_1 += row.w * o1.w;
+s6_2 += row.x * o2.x; s6_2 += row.y * o2.y; s6_2 += row.z * o2.z; s6_2 += row.w * o2.w;
+s6_3 += row.x * o3.x; s6_3 += row.y * o3.y; s6_3 += row.z * o3.z; s6_3 += row.w * o3.w; }
+}
+workgroupBarrier();
+{ let line = local.x / 4u + 0u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 24u + 12u + vector]; }
+{ let line = local.x / 4u + 32u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 24u + 12u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 4u; i++) {
+let o0 = other[i * 64u + tx + 0u];
+let o1 = other[i * 64u + tx + 16u];
+let o2 = other[i * 64u + tx + 32u];
+let o3 = other[i * 64u + tx + 48u];
+{ let row = own[(12u + i) * 56u + ty + 0u]; s0_0 += row.x * o0.x; s0_0 += row.y * o0.y; s0_0 += row.z * o0.z; s0_0 += row.w * o0.w;
+s0_1 += row.x * o1.x; s0_1 += row.y * o1.y; s0_1 += row.z * o1.z; s0_1 += row.w * o1.w;
+s0_2 += row.x * o2.x; s0_2 += row.y * o2.y; s0_2 += row.z * o2.z; s0_2 += row.w * o2.w;
+s0_3 += row.x * o3.x; s0_3 += row.y * o3.y; s0_3 += row.z * o3.z; s0_3 += row.w * o3.w; }
+{ let row = own[(12u + i) * 56u + ty + 1u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
+s1_1 += row.x * o1.x; s1_1 += row.y * o1.y; s1_1 += row.z * o1.z; s1_1 += row.w * o1.w;
+s1_2 += row.x * o2.x; s1_2 += row.y * o2.y; s1_2 += row.z * o2.z; s1_2 += row.w * o2.w;
+s1_3 += row.x * o3.x; s1_3 += row.y * o3.y; s1_3 += row.z * o3.z; s1_3 += row.w * o3.w; }
+{ let row = own[(12u + i) * 56u + ty + 2u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
+s2_1 += row.x * o1.x; s2_1 += row.y * o1.y; s2_1 += row.z * o1.z; s2_1 += row.w * o1.w;
+s2_2 += row.x * o2.x; s2_2 += row.y * o2.y; s2_2 += row.z * o2.z; s2_2 += row.w * o2.w;
+s2_3 += row.x * o3.x; s2_3 += row.y * o3.y; s2_3 += row.z * o3.z; s2_3 += row.w * o3.w; }
+{ let row = own[(12u + i) * 56u + ty + 3u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
+s3_1 += row.x * o1.x; s3_1 += row.y * o1.y; s3_1 += row.z * o1.z; s3_1 += row.w * o1.w;
+s3_2 += row.x * o2.x; s3_2 += row.y * o2.y; s3_2 += row.z * o2.z; s3_2 += row.w * o2.w;
+s3_3 += row.x * o3.x; s3_3 += row.y * o3.y; s3_3 += row.z * o3.z; s3_3 += row.w * o3.w; }
+{ let row = own[(12u + i) * 56u + ty + 4u]; s4_0 += row.x * o0.x; s4_0 += row.y * o0.y; s4_0 += row.z * o0.z; s4_0 += row.w * o0.w;
+s4_1 += row.x * o1.x; s4_1 += row.y * o1.y; s4_1 += row.z * o1.z; s4_1 += row.w * o1.w;
+s4_2 += row.x * o2.x; s4_2 += row.y * o2.y; s4_2 += row.z * o2.z; s4_2 += row.w * o2.w;
+s4_3 += row.x * o3.x; s4_3 += row.y * o3.y; s4_3 += row.z * o3.z; s4_3 += row.w * o3.w; }
+{ let row = own[(12u + i) * 56u + ty + 5u]; s5_0 += row.x * o0.x; s5_0 += row.y * o0.y; s5_0 += row.z * o0.z; s5_0 += row.w * o0.w;
+s5_1 += row.x * o1.x; s5_1 += row.y * o1.y; s5_1 += row.z * o1.z; s5_1 += row.w * o1.w;
+s5_2 += row.x * o2.x; s5_2 += row.y * o2.y; s5_2 += row.z * o2.z; s5_2 += row.w * o2.w;
+s5_3 += row.x * o3.x; s5_3 += row.y * o3.y; s5_3 += row.z * o3.z; s5_3 += row.w * o3.w; }
+{ let row = own[(12u + i) * 56u + ty + 6u]; s6_0 += row.x * o0.x; s6_0 += row.y * o0.y; s6_0 += row.z * o0.z; s6_0 += row.w * o0.w;
+s6_1 += row.x * o1.x; s6_1 += row.y * o1.y; s6_1 += row.z * o1.z; s6_1 += row.w * o1.w;
+s6_2 += row.x * o2.x; s6_2 += row.y * o2.y; s6_2 += row.z * o2.z; s6_2 += row.w * o2.w;
+s6_3 += row.x * o3.x; s6_3 += row.y * o3.y; s6_3 += row.z * o3.z; s6_3 += row.w * o3.w; }
+}
+workgroupBarrier();
+{ let line = local.x / 4u + 0u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 24u + 16u + vector]; }
+{ let line = local.x / 4u + 32u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 24u + 16u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 4u; i++) {
+let o0 = other[i * 64u + tx + 0u];
+let o1 = other[i * 64u + tx + 16u];
+let o2 = other[i * 64u + tx + 32u];
+let o3 = other[i * 64u + tx + 48u];
+{ let row = own[(16u + i) * 56u + ty + 0u]; s0_0 += row.x * o0.x; s0_0 += row.y * o0.y; s0_0 += row.z * o0.z; s0_0 += row.w * o0.w;
+s0_1 += row.x * o1.x; s0_1 += row.y * o1.y; s0_1 += row.z * o1.z; s0_1 += row.w * o1.w;
+s0_2 += row.x * o2.x; s0_2 += row.y * o2.y; s0_2 += row.z * o2.z; s0_2 += row.w * o2.w;
+s0_3 += row.x * o3.x; s0_3 += row.y * o3.y; s0_3 += row.z * o3.z; s0_3 += row.w * o3.w; }
+{ let row = own[(16u + i) * 56u + ty + 1u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
+s1_1 += row.x * o1.x; s1_1 += row.y * o1.y; s1_1 += row.z * o1.z; s1_1 += row.w * o1.w;
+s1_2 += row.x * o2.x; s1_2 += row.y * o2.y; s1_2 += row.z * o2.z; s1_2 += row.w * o2.w;
+s1_3 += row.x * o3.x; s1_3 += row.y * o3.y; s1_3 += row.z * o3.z; s1_3 += row.w * o3.w; }
+{ let row = own[(16u + i) * 56u + ty + 2u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
+s2_1 += row.x * o1.x; s2_1 += row.y * o1.y; s2_1 += row.z * o1.z; s2_1 += row.w * o1.w;
+s2_2 += row.x * o2.x; s2_2 += row.y * o2.y; s2_2 += row.z * o2.z; s2_2 += row.w * o2.w;
+s2_3 += row.x * o3.x; s2_3 += row.y * o3.y; s2_3 += row.z * o3.z; s2_3 += row.w * o3.w; }
+{ let row = own[(16u + i) * 56u + ty + 3u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
+s3_1 += row.x * o1.x; s3_1 += row.y * o1.y; s3_1 += row.z * o1.z; s3_1 += row.w * o1.w;
+s3_2 += row.x * o2.x; s3_2 += row.y * o2.y; s3_2 += row.z * o2.z; s3_2 += row.w * o2.w;
+s3_3 += row.x * o3.x; s3_3 += row.y * o3.y; s3_3 += row.z * o3.z; s3_3 += row.w * o3.w; }
+{ let row = own[(16u + i) * 56u + ty + 4u]; s4_0 += row.x * o0.x; s4_0 += row.y * o0.y; s4_0 += row.z * o0.z; s4_0 += row.w * o0.w;
+s4_1 += row.x * o1.x; s4_1 += row.y * o1.y; s4_1 += row.z * o1.z; s4_1 += row.w * o1.w;
+s4_2 += row.x * o2.x; s4_2 += row.y * o2.y; s4_2 += row.z * o2.z; s4_2 += row.w * o2.w;
+s4_3 += row.x * o3.x; s4_3 += row.y * o3.y; s4_3 += row.z * o3.z; s4_3 += row.w * o3.w; }
+{ let row = own[(16u + i) * 56u + ty + 5u]; s5_0 += row.x * o0.x; s5_0 += row.y * o0.y; s5_0 += row.z * o0.z; s5_0 += row.w * o0.w;
+s5_1 += row.x * o1.x; s5_1 += row.y * o1.y; s5_1 += row.z * o1.z; s5_1 += row.w * o1.w;
+s5_2 += row.x * o2.x; s5_2 += row.y * o2.y; s5_2 += row.z * o2.z; s5_2 += row.w * o2.w;
+s5_3 += row.x * o3.x; s5_3 += row.y * o3.y; s5_3 += row.z * o3.z; s5_3 += row.w * o3.w; }
+{ let row = own[(16u + i) * 56u + ty + 6u]; s6_0 += row.x * o0.x; s6_0 += row.y * o0.y; s6_0 += row.z * o0.z; s6_0 += row.w * o0.w;
+s6_1 += row.x * o1.x; s6_1 += row.y * o1.y; s6_1 += row.z * o1.z; s6_1 += row.w * o1.w;
+s6_2 += row.x * o2.x; s6_2 += row.y * o2.y; s6_2 += row.z * o2.z; s6_2 += row.w * o2.w;
+s6_3 += row.x * o3.x; s6_3 += row.y * o3.y; s6_3 += row.z * o3.z; s6_3 += row.w * o3.w; }
+}
+workgroupBarrier();
+{ let line = local.x / 4u + 0u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 24u + 20u + vector]; }
+{ let line = local.x / 4u + 32u; let vector = local.x % 4u; other[vector * 64u + line] = k[(keyBase + min(at + line, last - 1u)) * 24u + 20u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 4u; i++) {
+let o0 = other[i * 64u + tx + 0u];
+let o1 = other[i * 64u + tx + 16u];
+let o2 = other[i * 64u + tx + 32u];
+let o3 = other[i * 64u + tx + 48u];
+{ let row = own[(20u + i) * 56u + ty + 0u]; s0_0 += row.x * o0.x; s0_0 += row.y * o0.y; s0_0 += row.z * o0.z; s0_0 += row.w * o0.w;
+s0_1 += row.x * o1.x; s0_1 += row.y * o1.y; s0_1 += row.z * o1.z; s0_1 += row.w * o1.w;
+s0_2 += row.x * o2.x; s0_2 += row.y * o2.y; s0_2 += row.z * o2.z; s0_2 += row.w * o2.w;
+s0_3 += row.x * o3.x; s0_3 += row.y * o3.y; s0_3 += row.z * o3.z; s0_3 += row.w * o3.w; }
+{ let row = own[(20u + i) * 56u + ty + 1u]; s1_0 += row.x * o0.x; s1_0 += row.y * o0.y; s1_0 += row.z * o0.z; s1_0 += row.w * o0.w;
+s1_1 += row.x * o1.x; s1_1 += row.y * o1.y; s1_1 += row.z * o1.z; s1_1 += row.w * o1.w;
+s1_2 += row.x * o2.x; s1_2 += row.y * o2.y; s1_2 += row.z * o2.z; s1_2 += row.w * o2.w;
+s1_3 += row.x * o3.x; s1_3 += row.y * o3.y; s1_3 += row.z * o3.z; s1_3 += row.w * o3.w; }
+{ let row = own[(20u + i) * 56u + ty + 2u]; s2_0 += row.x * o0.x; s2_0 += row.y * o0.y; s2_0 += row.z * o0.z; s2_0 += row.w * o0.w;
+s2_1 += row.x * o1.x; s2_1 += row.y * o1.y; s2_1 += row.z * o1.z; s2_1 += row.w * o1.w;
+s2_2 += row.x * o2.x; s2_2 += row.y * o2.y; s2_2 += row.z * o2.z; s2_2 += row.w * o2.w;
+s2_3 += row.x * o3.x; s2_3 += row.y * o3.y; s2_3 += row.z * o3.z; s2_3 += row.w * o3.w; }
+{ let row = own[(20u + i) * 56u + ty + 3u]; s3_0 += row.x * o0.x; s3_0 += row.y * o0.y; s3_0 += row.z * o0.z; s3_0 += row.w * o0.w;
+s3_1 += row.x * o1.x; s3_1 += row.y * o1.y; s3_1 += row.z * o1.z; s3_1 += row.w * o1.w;
+s3_2 += row.x * o2.x; s3_2 += row.y * o2.y; s3_2 += row.z * o2.z; s3_2 += row.w * o2.w;
+s3_3 += row.x * o3.x; s3_3 += row.y * o3.y; s3_3 += row.z * o3.z; s3_3 += row.w * o3.w; }
+{ let row = own[(20u + i) * 56u + ty + 4u]; s4_0 += row.x * o0.x; s4_0 += row.y * o0.y; s4_0 += row.z * o0.z; s4_0 += row.w * o0.w;
+s4_1 += row.x * o1.x; s4_1 += row.y * o1.y; s4_1 += row.z * o1.z; s4_1 += row.w * o1.w;
+s4_2 += row.x * o2.x; s4_2 += row.y * o2.y; s4_2 += row.z * o2.z; s4_2 += row.w * o2.w;
+s4_3 += row.x * o3.x; s4_3 += row.y * o3.y; s4_3 += row.z * o3.z; s4_3 += row.w * o3.w; }
+{ let row = own[(20u + i) * 56u + ty + 5u]; s5_0 += row.x * o0.x; s5_0 += row.y * o0.y; s5_0 += row.z * o0.z; s5_0 += row.w * o0.w;
+s5_1 += row.x * o1.x; s5_1 += row.y * o1.y; s5_1 += row.z * o1.z; s5_1 += row.w * o1.w;
+s5_2 += row.x * o2.x; s5_2 += row.y * o2.y; s5_2 += row.z * o2.z; s5_2 += row.w * o2.w;
+s5_3 += row.x * o3.x; s5_3 += row.y * o3.y; s5_3 += row.z * o3.z; s5_3 += row.w * o3.w; }
+{ let row = own[(20u + i) * 56u + ty + 6u]; s6_0 += row.x * o0.x; s6_0 += row.y * o0.y; s6_0 += row.z * o0.z; s6_0 += row.w * o0.w;
+s6_1 += row.x * o1.x; s6_1 += row.y * o1.y; s6_1 += row.z * o1.z; s6_1 += row.w * o1.w;
+s6_2 += row.x * o2.x; s6_2 += row.y * o2.y; s6_2 += row.z * o2.z; s6_2 += row.w * o2.w;
+s6_3 += row.x * o3.x; s6_3 += row.y * o3.y; s6_3 += row.z * o3.z; s6_3 += row.w * o3.w; }
+}
+workgroupBarrier();
+s0_0 = select(-3.4e38, factor * s0_0, (at + 0u + from0 < range0.y));
+s0_1 = select(-3.4e38, factor * s0_1, (at + 16u + from0 < range0.y));
+s0_2 = select(-3.4e38, factor * s0_2, (at + 32u + from0 < range0.y));
+s0_3 = select(-3.4e38, factor * s0_3, (at + 48u + from0 < range0.y));
+s1_0 = select(-3.4e38, factor * s1_0, (at + 0u + from1 < range1.y));
+s1_1 = select(-3.4e38, factor * s1_1, (at + 16u + from1 < range1.y));
+s1_2 = select(-3.4e38, factor * s1_2, (at + 32u + from1 < range1.y));
+s1_3 = select(-3.4e38, factor * s1_3, (at + 48u + from1 < range1.y));
+s2_0 = select(-3.4e38, factor * s2_0, (at + 0u + from2 < range2.y));
+s2_1 = select(-3.4e38, factor * s2_1, (at + 16u + from2 < range2.y));
+s2_2 = select(-3.4e38, factor * s2_2, (at + 32u + from2 < range2.y));
+s2_3 = select(-3.4e38, factor * s2_3, (at + 48u + from2 < range2.y));
+s3_0 = select(-3.4e38, factor * s3_0, (at + 0u + from3 < range3.y));
+s3_1 = select(-3.4e38, factor * s3_1, (at + 16u + from3 < range3.y));
+s3_2 = select(-3.4e38, factor * s3_2, (at + 32u + from3 < range3.y));
+s3_3 = select(-3.4e38, factor * s3_3, (at + 48u + from3 < range3.y));
+s4_0 = select(-3.4e38, factor * s4_0, (at + 0u + from4 < range4.y));
+s4_1 = select(-3.4e38, factor * s4_1, (at + 16u + from4 < range4.y));
+s4_2 = select(-3.4e38, factor * s4_2, (at + 32u + from4 < range4.y));
+s4_3 = select(-3.4e38, factor * s4_3, (at + 48u + from4 < range4.y));
+s5_0 = select(-3.4e38, factor * s5_0, (at + 0u + from5 < range5.y));
+s5_1 = select(-3.4e38, factor * s5_1, (at + 16u + from5 < range5.y));
+s5_2 = select(-3.4e38, factor * s5_2, (at + 32u + from5 < range5.y));
+s5_3 = select(-3.4e38, factor * s5_3, (at + 48u + from5 < range5.y));
+s6_0 = select(-3.4e38, factor * s6_0, (at + 0u + from6 < range6.y));
+s6_1 = select(-3.4e38, factor * s6_1, (at + 16u + from6 < range6.y));
+s6_2 = select(-3.4e38, factor * s6_2, (at + 32u + from6 < range6.y));
+s6_3 = select(-3.4e38, factor * s6_3, (at + 48u + from6 < range6.y));
+weights[tx * 68u + tw + 0u] = max(max(max(s0_0, s0_1), s0_2), s0_3);
+weights[tx * 68u + tw + 1u] = max(max(max(s1_0, s1_1), s1_2), s1_3);
+weights[tx * 68u + tw + 2u] = max(max(max(s2_0, s2_1), s2_2), s2_3);
+weights[tx * 68u + tw + 3u] = max(max(max(s3_0, s3_1), s3_2), s3_3);
+weights[tx * 68u + tw + 4u] = max(max(max(s4_0, s4_1), s4_2), s4_3);
+weights[tx * 68u + tw + 5u] = max(max(max(s5_0, s5_1), s5_2), s5_3);
+weights[tx * 68u + tw + 6u] = max(max(max(s6_0, s6_1), s6_2), s6_3);
+workgroupBarrier();
+if (local.x < 56u) {
+let next = max(top, max(max(max(max(weights[1020u + mine], weights[952u + mine]), max(weights[884u + mine], weights[816u + mine])), max(max(weights[748u + mine], weights[680u + mine]), max(weights[612u + mine], weights[544u + mine]))), max(max(max(weights[476u + mine], weights[408u + mine]), max(weights[340u + mine], weights[272u + mine])), max(max(weights[204u + mine], weights[136u + mine]), max(weights[68u + mine], weights[0u + mine])))));
+scales[local.x] = vec2f(next, exp2(top - next));
+top = next;
+}
+workgroupBarrier();
+let scale0 = scales[ty + 0u];
+sum0 *= scale0.y;
+o0_0 *= scale0.y;
+o0_1 *= scale0.y;
+s0_0 = exp2(s0_0 - scale0.x); sum0 += s0_0;
+s0_1 = exp2(s0_1 - scale0.x); sum0 += s0_1;
+s0_2 = exp2(s0_2 - scale0.x); sum0 += s0_2;
+s0_3 = exp2(s0_3 - scale0.x); sum0 += s0_3;
+let scale1 = scales[ty + 1u];
+sum1 *= scale1.y;
+o1_0 *= scale1.y;
+o1_1 *= scale1.y;
+s1_0 = exp2(s1_0 - scale1.x); sum1 += s1_0;
+s1_1 = exp2(s1_1 - scale1.x); sum1 += s1_1;
+s1_2 = exp2(s1_2 - scale1.x); sum1 += s1_2;
+s1_3 = exp2(s1_3 - scale1.x); sum1 += s1_3;
+let scale2 = scales[ty + 2u];
+sum2 *= scale2.y;
+o2_0 *= scale2.y;
+o2_1 *= scale2.y;
+s2_0 = exp2(s2_0 - scale2.x); sum2 += s2_0;
+s2_1 = exp2(s2_1 - scale2.x); sum2 += s2_1;
+s2_2 = exp2(s2_2 - scale2.x); sum2 += s2_2;
+s2_3 = exp2(s2_3 - scale2.x); sum2 += s2_3;
+let scale3 = scales[ty + 3u];
+sum3 *= scale3.y;
+o3_0 *= scale3.y;
+o3_1 *= scale3.y;
+s3_0 = exp2(s3_0 - scale3.x); sum3 += s3_0;
+s3_1 = exp2(s3_1 - scale3.x); sum3 += s3_1;
+s3_2 = exp2(s3_2 - scale3.x); sum3 += s3_2;
+s3_3 = exp2(s3_3 - scale3.x); sum3 += s3_3;
+let scale4 = scales[ty + 4u];
+sum4 *= scale4.y;
+o4_0 *= scale4.y;
+o4_1 *= scale4.y;
+s4_0 = exp2(s4_0 - scale4.x); sum4 += s4_0;
+s4_1 = exp2(s4_1 - scale4.x); sum4 += s4_1;
+s4_2 = exp2(s4_2 - scale4.x); sum4 += s4_2;
+s4_3 = exp2(s4_3 - scale4.x); sum4 += s4_3;
+let scale5 = scales[ty + 5u];
+sum5 *= scale5.y;
+o5_0 *= scale5.y;
+o5_1 *= scale5.y;
+s5_0 = exp2(s5_0 - scale5.x); sum5 += s5_0;
+s5_1 = exp2(s5_1 - scale5.x); sum5 += s5_1;
+s5_2 = exp2(s5_2 - scale5.x); sum5 += s5_2;
+s5_3 = exp2(s5_3 - scale5.x); sum5 += s5_3;
+let scale6 = scales[ty + 6u];
+sum6 *= scale6.y;
+o6_0 *= scale6.y;
+o6_1 *= scale6.y;
+s6_0 = exp2(s6_0 - scale6.x); sum6 += s6_0;
+s6_1 = exp2(s6_1 - scale6.x); sum6 += s6_1;
+s6_2 = exp2(s6_2 - scale6.x); sum6 += s6_2;
+s6_3 = exp2(s6_3 - scale6.x); sum6 += s6_3;
+weights[tx * 68u + tw + 0u] = s0_0;
+weights[tx * 68u + tw + 1u] = s1_0;
+weights[tx * 68u + tw + 2u] = s2_0;
+weights[tx * 68u + tw + 3u] = s3_0;
+weights[tx * 68u + tw + 4u] = s4_0;
+weights[tx * 68u + tw + 5u] = s5_0;
+weights[tx * 68u + tw + 6u] = s6_0;
+{ let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 0u + line, last - 1u)) * 24u + vector]; }
+if (local.x < 64u) { let line = (local.x + 128u) / 24u; let vector = (local.x + 128u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 0u + line, last - 1u)) * 24u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 24u + min(tx + 0u, 23u)];
+let x1 = other[i * 24u + min(tx + 16u, 23u)];
+{ let w = weights[(0u + i) * 68u + tw + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 4u]; o4_0 += w * x0;
+o4_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 5u]; o5_0 += w * x0;
+o5_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 6u]; o6_0 += w * x0;
+o6_1 += w * x1; }
+}
+workgroupBarrier();
+{ let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 8u + line, last - 1u)) * 24u + vector]; }
+if (local.x < 64u) { let line = (local.x + 128u) / 24u; let vector = (local.x + 128u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 8u + line, last - 1u)) * 24u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 24u + min(tx + 0u, 23u)];
+let x1 = other[i * 24u + min(tx + 16u, 23u)];
+{ let w = weights[(8u + i) * 68u + tw + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 4u]; o4_0 += w * x0;
+o4_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 5u]; o5_0 += w * x0;
+o5_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 6u]; o6_0 += w * x0;
+o6_1 += w * x1; }
+}
+workgroupBarrier();
+weights[tx * 68u + tw + 0u] = s0_1;
+weights[tx * 68u + tw + 1u] = s1_1;
+weights[tx * 68u + tw + 2u] = s2_1;
+weights[tx * 68u + tw + 3u] = s3_1;
+weights[tx * 68u + tw + 4u] = s4_1;
+weights[tx * 68u + tw + 5u] = s5_1;
+weights[tx * 68u + tw + 6u] = s6_1;
+{ let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 16u + line, last - 1u)) * 24u + vector]; }
+if (local.x < 64u) { let line = (local.x + 128u) / 24u; let vector = (local.x + 128u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 16u + line, last - 1u)) * 24u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 24u + min(tx + 0u, 23u)];
+let x1 = other[i * 24u + min(tx + 16u, 23u)];
+{ let w = weights[(0u + i) * 68u + tw + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 4u]; o4_0 += w * x0;
+o4_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 5u]; o5_0 += w * x0;
+o5_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 6u]; o6_0 += w * x0;
+o6_1 += w * x1; }
+}
+workgroupBarrier();
+{ let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 24u + line, last - 1u)) * 24u + vector]; }
+if (local.x < 64u) { let line = (local.x + 128u) / 24u; let vector = (local.x + 128u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 24u + line, last - 1u)) * 24u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 24u + min(tx + 0u, 23u)];
+let x1 = other[i * 24u + min(tx + 16u, 23u)];
+{ let w = weights[(8u + i) * 68u + tw + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 4u]; o4_0 += w * x0;
+o4_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 5u]; o5_0 += w * x0;
+o5_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 6u]; o6_0 += w * x0;
+o6_1 += w * x1; }
+}
+workgroupBarrier();
+weights[tx * 68u + tw + 0u] = s0_2;
+weights[tx * 68u + tw + 1u] = s1_2;
+weights[tx * 68u + tw + 2u] = s2_2;
+weights[tx * 68u + tw + 3u] = s3_2;
+weights[tx * 68u + tw + 4u] = s4_2;
+weights[tx * 68u + tw + 5u] = s5_2;
+weights[tx * 68u + tw + 6u] = s6_2;
+{ let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 32u + line, last - 1u)) * 24u + vector]; }
+if (local.x < 64u) { let line = (local.x + 128u) / 24u; let vector = (local.x + 128u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 32u + line, last - 1u)) * 24u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 24u + min(tx + 0u, 23u)];
+let x1 = other[i * 24u + min(tx + 16u, 23u)];
+{ let w = weights[(0u + i) * 68u + tw + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 4u]; o4_0 += w * x0;
+o4_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 5u]; o5_0 += w * x0;
+o5_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 6u]; o6_0 += w * x0;
+o6_1 += w * x1; }
+}
+workgroupBarrier();
+{ let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 40u + line, last - 1u)) * 24u + vector]; }
+if (local.x < 64u) { let line = (local.x + 128u) / 24u; let vector = (local.x + 128u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 40u + line, last - 1u)) * 24u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 24u + min(tx + 0u, 23u)];
+let x1 = other[i * 24u + min(tx + 16u, 23u)];
+{ let w = weights[(8u + i) * 68u + tw + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 4u]; o4_0 += w * x0;
+o4_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 5u]; o5_0 += w * x0;
+o5_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 6u]; o6_0 += w * x0;
+o6_1 += w * x1; }
+}
+workgroupBarrier();
+weights[tx * 68u + tw + 0u] = s0_3;
+weights[tx * 68u + tw + 1u] = s1_3;
+weights[tx * 68u + tw + 2u] = s2_3;
+weights[tx * 68u + tw + 3u] = s3_3;
+weights[tx * 68u + tw + 4u] = s4_3;
+weights[tx * 68u + tw + 5u] = s5_3;
+weights[tx * 68u + tw + 6u] = s6_3;
+{ let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 48u + line, last - 1u)) * 24u + vector]; }
+if (local.x < 64u) { let line = (local.x + 128u) / 24u; let vector = (local.x + 128u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 48u + line, last - 1u)) * 24u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 24u + min(tx + 0u, 23u)];
+let x1 = other[i * 24u + min(tx + 16u, 23u)];
+{ let w = weights[(0u + i) * 68u + tw + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 4u]; o4_0 += w * x0;
+o4_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 5u]; o5_0 += w * x0;
+o5_1 += w * x1; }
+{ let w = weights[(0u + i) * 68u + tw + 6u]; o6_0 += w * x0;
+o6_1 += w * x1; }
+}
+workgroupBarrier();
+{ let line = (local.x + 0u) / 24u; let vector = (local.x + 0u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 56u + line, last - 1u)) * 24u + vector]; }
+if (local.x < 64u) { let line = (local.x + 128u) / 24u; let vector = (local.x + 128u) % 24u; other[line * 24u + vector] = v[(keyBase + min(at + 56u + line, last - 1u)) * 24u + vector]; }
+workgroupBarrier();
+for (var i = 0u; i < 8u; i++) {
+let x0 = other[i * 24u + min(tx + 0u, 23u)];
+let x1 = other[i * 24u + min(tx + 16u, 23u)];
+{ let w = weights[(8u + i) * 68u + tw + 0u]; o0_0 += w * x0;
+o0_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 1u]; o1_0 += w * x0;
+o1_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 2u]; o2_0 += w * x0;
+o2_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 3u]; o3_0 += w * x0;
+o3_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 4u]; o4_0 += w * x0;
+o4_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 5u]; o5_0 += w * x0;
+o5_1 += w * x1; }
+{ let w = weights[(8u + i) * 68u + tw + 6u]; o6_0 += w * x0;
+o6_1 += w * x1; }
+}
+workgroupBarrier(); }
+weights[tx * 68u + tw + 0u] = sum0;
+weights[tx * 68u + tw + 1u] = sum1;
+weights[tx * 68u + tw + 2u] = sum2;
+weights[tx * 68u + tw + 3u] = sum3;
+weights[tx * 68u + tw + 4u] = sum4;
+weights[tx * 68u + tw + 5u] = sum5;
+weights[tx * 68u + tw + 6u] = sum6;
+workgroupBarrier();
+if (local.x < 56u) {
+let inverse = 1.0 / ((((weights[1020u + mine] + weights[952u + mine]) + (weights[884u + mine] + weights[816u + mine])) + ((weights[748u + mine] + weights[680u + mine]) + (weights[612u + mine] + weights[544u + mine]))) + (((weights[476u + mine] + weights[408u + mine]) + (weights[340u + mine] + weights[272u + mine])) + ((weights[204u + mine] + weights[136u + mine]) + (weights[68u + mine] + weights[0u + mine]))));
+scales[local.x].x = inverse;
+if (start + local.x < u.queries) {
+let row = head * u.queries + start + local.x;
+stats[2u * row] = top;
+stats[2u * row + 1u] = inverse;
+}
+}
+workgroupBarrier();
+if (start + ty + 0u < u.queries) {
+let row = head * u.queries + start + ty + 0u;
+if (tx + 0u < 24u) { result[row * 24u + tx + 0u] = o0_0 * scales[ty + 0u].x; }
+if (tx + 16u < 24u) { result[row * 24u + tx + 16u] = o0_1 * scales[ty + 0u].x; }
+}
+if (start + ty + 1u < u.queries) {
+let row = head * u.queries + start + ty + 1u;
+if (tx + 0u < 24u) { result[row * 24u + tx + 0u] = o1_0 * scales[ty + 1u].x; }
+if (tx + 16u < 24u) { result[row * 24u + tx + 16u] = o1_1 * scales[ty + 1u].x; }
+}
+if (start + ty + 2u < u.queries) {
+let row = head * u.queries + start + ty + 2u;
+if (tx + 0u < 24u) { result[row * 24u + tx + 0u] = o2_0 * scales[ty + 2u].x; }
+if (tx + 16u < 24u) { result[row * 24u + tx + 16u] = o2_1 * scales[ty + 2u].x; }
+}
+if (start + ty + 3u < u.queries) {
+let row = head * u.queries + start + ty + 3u;
+if (tx + 0u < 24u) { result[row * 24u + tx + 0u] = o3_0 * scales[ty + 3u].x; }
+if (tx + 16u < 24u) { result[row * 24u + tx + 16u] = o3_1 * scales[ty + 3u].x; }
+}
+if (start + ty + 4u < u.queries) {
+let row = head * u.queries + start + ty + 4u;
+if (tx + 0u < 24u) { result[row * 24u + tx + 0u] = o4_0 * scales[ty + 4u].x; }
+if (tx + 16u < 24u) { result[row * 24u + tx + 16u] = o4_1 * scales[ty + 4u].x; }
+}
+if (start + ty + 5u < u.queries) {
+let row = head * u.queries + start + ty + 5u;
+if (tx + 0u < 24u) { result[row * 24u + tx + 0u] = o5_0 * scales[ty + 5u].x; }
+if (tx + 16u < 24u) { result[row * 24u + tx + 16u] = o5_1 * scales[ty + 5u].x; }
+}
+if (start + ty + 6u < u.queries) {
+let row = head * u.queries + start + ty + 6u;
+if (tx + 0u < 24u) { result[row * 24u + tx + 0u] = o6_0 * scales[ty + 6u].x; }
+if (tx + 16u < 24u) { result[row * 24u + tx + 16u] = o6_1 * scales[ty + 6u].x; }
+}
+}
