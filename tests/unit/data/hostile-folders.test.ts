@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { nodeFolder, nodeFolders } from "../../../scripts/lib/node/node-files.ts";
 import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
-import { distinctFiles } from "../../../src/app/components/upload/collect.ts";
+import { distinctFiles } from "../../../src/app/components/upload/distinct-files.ts";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/source.ts";
 import { distinctNames } from "../../../src/engine/bytes/text.ts";
 import { mergeFolders, pickedFolder } from "../../../src/engine/data/blob-source.ts";

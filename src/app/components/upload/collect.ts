@@ -1,8 +1,8 @@
 /** Collects the files of a drop or a file picker, folders included. */
-import { distinctNames } from "../../../engine/bytes/text.ts";
-import { markUnseen, thrownText } from "../../../engine/errors.ts";
+import { thrownText } from "../../../engine/errors.ts";
 import type { PickedFile } from "../../../protocol/common.ts";
 import { addProblem } from "../../stores/session.ts";
+import { distinctFiles } from "./distinct-files.ts";
 
 /** Files, and the handles that open them again; none where the browser gives none. */
 interface Collected {
@@ -98,22 +98,4 @@ export function collectPicked(list: FileList): readonly PickedFile[] {
   const files = [...list].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
   const inFolder = files.every(({ path }) => path.includes("/"));
   return distinctFiles(inFolder ? [files] : files.map((file) => [file]));
-}
-
-/**
- * The files of several items opened together, in order. If two files or folders have the same name, the second gets a
- * number. @param items the files of each item, with paths that begin with the item's name
- */
-export function distinctFiles(items: readonly (readonly PickedFile[])[]): readonly PickedFile[] {
-  const distinct = distinctNames();
-  const files: PickedFile[] = [];
-  for (const item of items) {
-    const [first] = item;
-    if (first === undefined) continue;
-    const top = (first.path.split("/")[0] as string).length;
-    const name = distinct(first.path.slice(0, top));
-    // One by one: a folder may hold more files than a call can take arguments.
-    for (const { path, file } of item) files.push({ path: name + markUnseen(path.slice(top)), file });
-  }
-  return files;
 }
