@@ -39,7 +39,8 @@ class Copy {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       cpSync(join(root, path), join(folder, path));
     }
-    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+    // Packages and what was built from them.
+    for (const name of ["node_modules", ".cache"]) symlinkSync(join(root, name), join(folder, name));
     git(folder, "init", "--quiet");
     git(folder, "add", "--all");
   }
