@@ -41,8 +41,8 @@ let pa0 = aBase + min(row0 + 0u, u.m - 1u) * u.aRow;
 let pb0 = bBase + min((col0 + 0u) / 4u, (u.n - 1u) / 4u);
 var k = first;
 for (; k < last; k++) {
-let a0l = a[pa0 + (k + 0u)];
-let at0 = (4u * k + 0u) * u.bInner;
+let a0l = a[pa0 + k];
+let at0 = 4u * k * u.bInner;
 let b0_0l = b[pb0 + at0];
 let v0_0 = b0_0l;
 let at1 = (4u * k + 1u) * u.bInner;

@@ -40,7 +40,8 @@ var c6_0 = vec4f(0);
 var c6_1 = vec4f(0);
 var c7_0 = vec4f(0);
 var c7_1 = vec4f(0);
-for (var rep = 0u; rep < u.repeats; rep++) {
+let shift = select(0x40000000u, u.reach, u.onwards != 0u);
+let span = select(0x80000000u, 0x40000000u + u.reach, u.upTo != 0u); for (var rep = 0u; rep < u.repeats; rep++) {
 let end = u.k;
 let aRun = local.x % 4u;
 let aNext = local.x / 4u;
@@ -53,11 +54,11 @@ let bAt = u.bOffset + (batch / u.bShare) * u.bBatch + rep * u.bRepeat + (col0 + 
 for (var at = select(0u, max(row0, u.reach) - u.reach, u.onwards != 0u); at < select(u.k, min(u.k, row0 + 63u + u.reach), u.upTo != 0u); at += 16u) {
 let a0At = aAt + (at / 4u * (1u));
 let a0rl = a[a0At];
-let a0In = (at + 4u * aRun < end) && (u.upTo == 0u || (at + 4u * aRun) < row0 + aNext + 0u + u.reach) && (u.onwards == 0u || (at + 4u * aRun) + u.reach >= row0 + aNext + 0u);
+let a0In = (at + 4u * aRun < end) && ((at + 4u * aRun) + shift - (row0 + aNext + 0u) < span);
 let a0l = vec4<f32>(select(vec4f(0), a0rl, a0In));
 let a1At = aAt + (at / 4u * (1u) + 32u * (u.aRow));
 let a1rl = a[a1At];
-let a1In = (at + 4u * aRun < end) && (u.upTo == 0u || (at + 4u * aRun) < row0 + aNext + 32u + u.reach) && (u.onwards == 0u || (at + 4u * aRun) + u.reach >= row0 + aNext + 32u);
+let a1In = (at + 4u * aRun < end) && ((at + 4u * aRun) + shift - (row0 + aNext + 32u) < span);
 let a1l = vec4<f32>(select(vec4f(0), a1rl, a1In));
 let b0At = bAt + (at / 4u * (1u));
 let b0rl = b[b0At];

@@ -28,7 +28,8 @@ var c0_0 = vec4f(0);
 var c1_0 = vec4f(0);
 var c2_0 = vec4f(0);
 var c3_0 = vec4f(0);
-for (var rep = 0u; rep < u.repeats; rep++) {
+let shift = select(0x40000000u, u.reach, u.onwards != 0u);
+let span = select(0x80000000u, 0x40000000u + u.reach, u.upTo != 0u); for (var rep = 0u; rep < u.repeats; rep++) {
 let end = u.k;
 let aRun = local.x % 16u;
 let aNext = local.x / 16u;
@@ -41,19 +42,19 @@ let bAt = u.bOffset + (batch / u.bShare) * u.bBatch + rep * u.bRepeat + (col0 + 
 for (var at = select(0u, max(row0, u.reach) - u.reach, u.onwards != 0u); at < select(u.k, min(u.k, row0 + 63u + u.reach), u.upTo != 0u); at += 16u) {
 let a0At = aAt + (at / 1u * (u.aInner));
 let a0rl = a[a0At];
-let a0In = (at + 1u * aRun < end) && (u.upTo == 0u || (at + 1u * aRun) < row0 + aNext + 0u + u.reach) && (u.onwards == 0u || (at + 1u * aRun) + u.reach >= row0 + aNext + 0u);
+let a0In = (at + 1u * aRun < end) && ((at + 1u * aRun) + shift - (row0 + aNext + 0u) < span);
 let a0l = f32(select(0.0, a0rl, a0In));
 let a1At = aAt + (at / 1u * (u.aInner) + 16u * (u.aRow));
 let a1rl = a[a1At];
-let a1In = (at + 1u * aRun < end) && (u.upTo == 0u || (at + 1u * aRun) < row0 + aNext + 16u + u.reach) && (u.onwards == 0u || (at + 1u * aRun) + u.reach >= row0 + aNext + 16u);
+let a1In = (at + 1u * aRun < end) && ((at + 1u * aRun) + shift - (row0 + aNext + 16u) < span);
 let a1l = f32(select(0.0, a1rl, a1In));
 let a2At = aAt + (at / 1u * (u.aInner) + 32u * (u.aRow));
 let a2rl = a[a2At];
-let a2In = (at + 1u * aRun < end) && (u.upTo == 0u || (at + 1u * aRun) < row0 + aNext + 32u + u.reach) && (u.onwards == 0u || (at + 1u * aRun) + u.reach >= row0 + aNext + 32u);
+let a2In = (at + 1u * aRun < end) && ((at + 1u * aRun) + shift - (row0 + aNext + 32u) < span);
 let a2l = f32(select(0.0, a2rl, a2In));
 let a3At = aAt + (at / 1u * (u.aInner) + 48u * (u.aRow));
 let a3rl = a[a3At];
-let a3In = (at + 1u * aRun < end) && (u.upTo == 0u || (at + 1u * aRun) < row0 + aNext + 48u + u.reach) && (u.onwards == 0u || (at + 1u * aRun) + u.reach >= row0 + aNext + 48u);
+let a3In = (at + 1u * aRun < end) && ((at + 1u * aRun) + shift - (row0 + aNext + 48u) < span);
 let a3l = f32(select(0.0, a3rl, a3In));
 let b0At = bAt + (at / 1u * (u.bInner));
 let b0rl = b[b0At];

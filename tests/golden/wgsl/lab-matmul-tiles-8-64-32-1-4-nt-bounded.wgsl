@@ -25,7 +25,8 @@ if (u.triangle != 0u && col0 > row0 + 7u + u.reach) { return; }
 let tx = local.x % 16u;
 let ty = local.x / 16u;
 var c0_0 = vec4f(0);
-for (var rep = 0u; rep < u.repeats; rep++) {
+let shift = select(0x40000000u, u.reach, u.onwards != 0u);
+let span = select(0x80000000u, 0x40000000u + u.reach, u.upTo != 0u); for (var rep = 0u; rep < u.repeats; rep++) {
 let end = u.k;
 let aRun = local.x % 32u;
 let aNext = local.x / 32u;
@@ -38,11 +39,11 @@ let bAt = u.bOffset + (batch / u.bShare) * u.bBatch + rep * u.bRepeat + (col0 + 
 for (var at = select(0u, max(row0, u.reach) - u.reach, u.onwards != 0u); at < select(u.k, min(u.k, row0 + 7u + u.reach), u.upTo != 0u); at += 32u) {
 let a0At = aAt + (at / 1u * (u.aInner));
 let a0rl = a[a0At];
-let a0In = (at + 1u * aRun < end) && (u.upTo == 0u || (at + 1u * aRun) < row0 + aNext + 0u + u.reach) && (u.onwards == 0u || (at + 1u * aRun) + u.reach >= row0 + aNext + 0u);
+let a0In = (at + 1u * aRun < end) && ((at + 1u * aRun) + shift - (row0 + aNext + 0u) < span);
 let a0l = f32(select(0.0, a0rl, a0In));
 let a1At = aAt + (at / 1u * (u.aInner) + 4u * (u.aRow));
 let a1rl = a[a1At];
-let a1In = (at + 1u * aRun < end) && (u.upTo == 0u || (at + 1u * aRun) < row0 + aNext + 4u + u.reach) && (u.onwards == 0u || (at + 1u * aRun) + u.reach >= row0 + aNext + 4u);
+let a1In = (at + 1u * aRun < end) && ((at + 1u * aRun) + shift - (row0 + aNext + 4u) < span);
 let a1l = f32(select(0.0, a1rl, a1In));
 let b0At = bAt + (at / 1u * (u.bInner));
 let b0rl = b[b0At];

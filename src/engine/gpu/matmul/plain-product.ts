@@ -60,11 +60,17 @@ function operand(
   };
 }
 
+/** Which k of a triangular A are not zero: k − row + shift in one comparison, because what lies before the range wraps. */
+const RANGE = `
+      let shift = select(0x40000000u, u.reach, u.onwards != 0u);
+      let span = select(0x80000000u, 0x40000000u + u.reach, u.upTo != 0u);`;
+
 function mainPhase(form: Form | TiledForm): Phase {
   const reads = readsOf(form);
-  const repeats = "tile" in form || reads.a.run === 1;
-  const tall = "tile" in form ? form.tile.m : form.rows;
-  const bounded = !("tile" in form) || form.bounded;
+  const tiled = "tile" in form;
+  const repeats = tiled || reads.a.run === 1;
+  const tall = tiled ? form.tile.m : form.rows;
+  const bounded = !tiled || form.bounded;
   const a = operand(
     reads.a,
     "a",
@@ -74,18 +80,12 @@ function mainPhase(form: Form | TiledForm): Phase {
   );
   const b = `u.bOffset + (batch / u.bShare) * u.bBatch${repeats ? " + rep * u.bRepeat" : ""}`;
   return {
-    a: bounded
-      ? {
-          ...a,
-          seen: (row, k) =>
-            `(u.upTo == 0u || ${k} < ${row} + u.reach) && (u.onwards == 0u || ${k} + u.reach >= ${row})`,
-        }
-      : a,
+    a: bounded ? { ...a, seen: (row, k) => `(${k} + shift - (${row}) < span)` } : a,
     b: operand(reads.b, "b", b, "u.bColumn", "u.bInner"),
     first: bounded ? "select(0u, max(row0, u.reach) - u.reach, u.onwards != 0u)" : "0u",
     last: bounded ? `select(u.k, min(u.k, row0 + ${tall - 1}u + u.reach), u.upTo != 0u)` : "u.k",
     end: "u.k",
-    ...(repeats ? { each: "for (var rep = 0u; rep < u.repeats; rep++)" } : {}),
+    ...(repeats ? { each: `${bounded && tiled ? RANGE : ""} for (var rep = 0u; rep < u.repeats; rep++)` } : {}),
   };
 }
 

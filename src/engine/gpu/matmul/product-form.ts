@@ -36,7 +36,7 @@ export interface Phase {
   readonly first: string;
   readonly last: string;
   readonly end: string;
-  /** Head of a loop around it. */
+  /** Statements before it, which end with the head of a loop around it. */
   readonly each?: string;
 }
 

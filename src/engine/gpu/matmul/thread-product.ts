@@ -85,15 +85,16 @@ function byColumns(tile: ThreadTile, a: Operand, b: Operand): string {
   const together = rows === 1 && broadcast > 0 && unroll > 1;
   const first = together ? a.read("lanes", `pa0 + (k + local.x % ${unroll}u) * ${a.perRun}`, 0) : "";
   const product = (j: number, g: number): string => `${a.run === 1 ? "s" : `s[${j}]`} * v${j}_${g}`;
+  const after = (index: string, offset: number): string => (offset === 0 ? index : `(${index} + ${offset}u)`);
   const step = (offset: number, lane?: number): string => `{
           ${
             lane === undefined
-              ? loadsOf(tile, (i) => a.read(`a${i}`, `pa${i} + ${times(`(k + ${offset}u)`, a.perRun)}`, i))
+              ? loadsOf(tile, (i) => a.read(`a${i}`, `pa${i} + ${times(after("k", offset), a.perRun)}`, i))
               : `let a0l = subgroupBroadcast(lanesl, ${lane}u);`
           }
           ${lines(
             a.run,
-            (j) => `let at${j} = (${a.run}u * k + ${offset + j}u) * ${b.perNext};
+            (j) => `let at${j} = ${after(a.run === 1 ? "k" : `${a.run}u * k`, offset + j)} * ${b.perNext};
           ${lines(reads, (i) => b.read(`b${j}_${i}`, `pb${i} + at${j}`, i))}
           ${lines(groups, (g) => `let v${j}_${g} = ${vector(j, g)};`)}`,
           )}
