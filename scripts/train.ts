@@ -36,6 +36,7 @@ import { rewardScorer } from "../src/engine/rewards/scorer.ts";
 import { type FirstEvaluation, storedFirstEvaluation } from "../src/engine/rl/run/start/prepare-run.ts";
 import { parseDifficulty } from "../src/engine/runs/difficulty.ts";
 import { openRun } from "../src/engine/runs/run-folder.ts";
+import { ownSettings } from "../src/engine/runs/run-parts.ts";
 import type { RowList } from "../src/engine/runs/run-rows.ts";
 import { Session } from "../src/engine/session/session.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
@@ -130,7 +131,9 @@ async function taskOf(
     if (!(await store.names("")).includes(id)) {
       throw badInput(`--out has no run ${quote(id)}; --resume takes the name of a run folder in it`, "resume");
     }
-    const { config: own, title, model } = (await openRun(store, id)).manifest();
+    const manifest = (await openRun(store, id)).manifest();
+    const { title, model } = manifest;
+    const own = ownSettings(manifest);
     refuseOtherSettings(parsed, given, own);
     await requireConsent(own, consent, `Run ${quote(title)}`, say);
     requireHub(parsed, own.hub, `Run ${quote(title)}`);

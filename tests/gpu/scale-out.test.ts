@@ -282,7 +282,8 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     const env = { MODEL, SHARDS: shards(), GPUS: `${PROCESSES}` };
     const there = await launched(run, "8gpu.sh", ["--steps", "4"], env);
     expect(there.code, there.err).toBe(0);
-    const back = await tool("train", ["--resume", run, ...about(), "--out", dirname(run), "--steps", "6"]);
+    const words = ["--steps", "6", "--set", "promptsPerStep=1"];
+    const back = await tool("train", ["--resume", run, ...about(), "--out", dirname(run), ...words]);
     expect(back.code, back.err).toBe(0);
     const { manifest, metrics, rollouts } = await recordsOf(run);
     const { trainRows } = manifest.data as { readonly trainRows: number };
