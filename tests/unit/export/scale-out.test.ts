@@ -168,6 +168,7 @@ for label, change in given["changes"].items():
         said[label] = str(refused)
 print(json.dumps(said))
 `;
+process.env.PYTHONPATH = [join(root, "python"), process.env.PYTHONPATH ?? ""].filter((part) => part !== "").join(":");
 const interpreter = await python("-c", "import sys; sys.exit(sys.version_info < (3, 10))");
 test.skipIf(interpreter.code !== 0 || !arePluggedIn(...OTHERS))(
   "a setting is run, or refused by one sentence that names it",
@@ -180,9 +181,6 @@ test.skipIf(interpreter.code !== 0 || !arePluggedIn(...OTHERS))(
       else if (setting.kind === "text") changes[name] = { [name]: "something" };
       else changes[name] = { [name]: setting.default === setting.max ? setting.min : setting.max };
     }
-    process.env.PYTHONPATH = [join(root, "python"), process.env.PYTHONPATH ?? ""]
-      .filter((part) => part !== "")
-      .join(":");
     const done = await python("-c", PARSE, JSON.stringify({ defaults: contract().defaults, changes }));
     expect(done.code, done.err).toBe(0);
     const said = JSON.parse(done.out) as Record<string, string | null>;
@@ -290,7 +288,6 @@ if (needed.code !== 0) {
 }
 test.skipIf(needed.code !== 0)("the package's own tests pass", async () => {
   const folder = join(root, "python");
-  process.env.PYTHONPATH = [folder, process.env.PYTHONPATH ?? ""].filter((part) => part !== "").join(":");
   const done = await python("-m", "pytest", "-q", "--rootdir", folder, join(folder, "tests"));
   expect(done.code, done.out).toBe(0);
 });
