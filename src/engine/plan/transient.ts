@@ -17,10 +17,12 @@ const F32 = 4;
 const BLOCK = { hidden: 19, heads: 11, keys: 9, mlp: 7, joined: 4, rank: 2 };
 /** The same of a pass without a gradient, which frees them at the end of the block. */
 const BARE_BLOCK = { hidden: 5, heads: 5, keys: 5, mlp: 3, joined: 1, rank: 1 };
-/** What stays of every recomputed block: its input and outputs, with their gradients. */
-const EDGES = { hidden: 3, keys: 4 };
+/** What stays of every recomputed block: its output with its keys and values, and their gradients. */
+const EDGES = { hidden: 2, keys: 2 };
 /** Arrays of the residual stream before the first block and behind the last one. */
 const ENDS = 6;
+/** Arrays that carry gradients into the block that is recomputed. */
+const CARRIED = { hidden: 3, keys: 10 };
 /** Keys and values of a group's prompt, repeated for its rollouts, and those followed by the rollout's own, with gradients. */
 const REPEATED = 4;
 /** Score arrays that a block keeps where attention stores its scores, and those that its gradient adds for a while. */
@@ -227,7 +229,7 @@ export function captionBytes(
   // Only keys and values of the prompt's last block reach the loss.
   const prompt = passFloats(config, promptTokens, promptTokens, layers - 1 / 2, options);
   const tails = passFloats(config, tokens, promptTokens + newTokens, layers, options);
-  const caches = options.recompute ? repeated + 2 * layers * cached * (promptTokens + newTokens) : layers * repeated;
+  const caches = (options.recompute ? 1 : layers) * repeated;
   const logits = LOGITS * Math.min(tokens * vocabSize, LOGIT_BYTES / F32);
   return F32 * (projectorFloats(config, shape.tiles) + prompt + tails + caches + logits);
 }
@@ -323,6 +325,7 @@ function passFloats(config: Sa2vaConfig, tokens: number, reach: number, blocks: 
   const passing = keeps ? SCORES.passing * scores : options.blocks ? Math.min(scores, RUN_BYTES.software / F32) : 0;
   const block = tokens * tokenFloats(config, options.rank, BLOCK) + (keeps ? SCORES.kept * scores : 0);
   const edges = tokens * (EDGES.hidden * hiddenSize + EDGES.keys * kvHeads * headSize);
+  const carried = tokens * (CARRIED.hidden * hiddenSize + CARRIED.keys * kvHeads * headSize);
   const ends = ENDS * tokens * hiddenSize;
-  return (options.recompute ? block + blocks * edges : blocks * block) + passing + ends;
+  return (options.recompute ? block + carried + blocks * edges : blocks * block) + passing + ends;
 }
