@@ -55,7 +55,9 @@ describe("a forecast", () => {
 });
 
 it("a run that ran out of memory gets smaller in three steps, each with a lower peak", () => {
-  let now = config({ groupsAtOnce: 0, promptsPerStep: 3, numGenerations: 8, loops: "1", gradientCheckpointing: false });
+  // Few pictures and long completions, so that the rollouts of a group take more than sampling does.
+  const long = { promptsPerStep: 2, accumulation: 1, numGenerations: 8, maxCompletionLength: 256, loops: "1" } as const;
+  let now = config({ ...long, groupsAtOnce: 0, gradientCheckpointing: false });
   const chain: Partial<LabConfig>[] = [];
   for (let next = smallerSetting(now); next !== null; next = smallerSetting(now)) {
     const before = forecast(small, now, F16).peak;
