@@ -1,7 +1,7 @@
 /**
- * Memory that a step takes besides what is always held: features of pictures, keys and values, activations. The
- * language model's share follows from its sizes; how many copies of each array exist at the peak was measured on small
- * models (tests/gpu/forecast.test.ts compares) and at the widths of Sa2VA-1B (\`npm run step-1b\`).
+ * Memory that a step takes besides what is always held: features of pictures, keys and values, activations. All follow
+ * from sizes and from numbers of arrays, which were counted by size at the peaks of small models
+ * (tests/gpu/forecast.test.ts compares) and of Sa2VA-1B (`npm run step-1b`).
  */
 import { KEPT_SCORE_BYTES, LOGIT_BYTES, RUN_BYTES } from "../gpu/memory-sizes.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
