@@ -44,13 +44,13 @@ let pb2 = bBase + min((col0 + 0u) + 2u, u.n - 1u) * u.bColumn;
 let pb3 = bBase + min((col0 + 0u) + 3u, u.n - 1u) * u.bColumn;
 var k = first;
 for (; k < last; k++) {
-let a0l = a[pa0 + k * u.aInner];
 let at0 = k * u.bInner;
 let b0_0l = b[pb0 + at0];
 let b0_1l = b[pb1 + at0];
 let b0_2l = b[pb2 + at0];
 let b0_3l = b[pb3 + at0];
 let v0_0 = vec4f(b0_0l, b0_1l, b0_2l, b0_3l);
+let a0l = a[pa0 + k * u.aInner];
 { let s = a0l;
 c0_0 += s * v0_0; }
 }

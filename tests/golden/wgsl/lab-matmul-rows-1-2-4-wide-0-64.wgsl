@@ -41,56 +41,56 @@ let pb0 = bBase + min((col0 + 0u) / 4u, (u.n - 1u) / 4u);
 let pb1 = bBase + min((col0 + 256u) / 4u, (u.n - 1u) / 4u);
 var k = first;
 for (; k + 3u < last; k += 4u) {  {
-let a0l = a[pa0 + k * u.aInner];
 let at0 = k * u.bInner;
 let b0_0l = b[pb0 + at0];
 let b0_1l = b[pb1 + at0];
 let v0_0 = b0_0l;
 let v0_1 = b0_1l;
+let a0l = a[pa0 + k * u.aInner];
 { let s = a0l;
 c0_0 += s * v0_0;
 c0_1 += s * v0_1; }
 }
 {
-let a0l = a[pa0 + (k + 1u) * u.aInner];
 let at0 = (k + 1u) * u.bInner;
 let b0_0l = b[pb0 + at0];
 let b0_1l = b[pb1 + at0];
 let v0_0 = b0_0l;
 let v0_1 = b0_1l;
+let a0l = a[pa0 + (k + 1u) * u.aInner];
 { let s = a0l;
 c0_0 += s * v0_0;
 c0_1 += s * v0_1; }
 }
 {
-let a0l = a[pa0 + (k + 2u) * u.aInner];
 let at0 = (k + 2u) * u.bInner;
 let b0_0l = b[pb0 + at0];
 let b0_1l = b[pb1 + at0];
 let v0_0 = b0_0l;
 let v0_1 = b0_1l;
+let a0l = a[pa0 + (k + 2u) * u.aInner];
 { let s = a0l;
 c0_0 += s * v0_0;
 c0_1 += s * v0_1; }
 }
 {
-let a0l = a[pa0 + (k + 3u) * u.aInner];
 let at0 = (k + 3u) * u.bInner;
 let b0_0l = b[pb0 + at0];
 let b0_1l = b[pb1 + at0];
 let v0_0 = b0_0l;
 let v0_1 = b0_1l;
+let a0l = a[pa0 + (k + 3u) * u.aInner];
 { let s = a0l;
 c0_0 += s * v0_0;
 c0_1 += s * v0_1; }
 } }
 for (; k < last; k++) {
-let a0l = a[pa0 + k * u.aInner];
 let at0 = k * u.bInner;
 let b0_0l = b[pb0 + at0];
 let b0_1l = b[pb1 + at0];
 let v0_0 = b0_0l;
 let v0_1 = b0_1l;
+let a0l = a[pa0 + k * u.aInner];
 { let s = a0l;
 c0_0 += s * v0_0;
 c0_1 += s * v0_1; }

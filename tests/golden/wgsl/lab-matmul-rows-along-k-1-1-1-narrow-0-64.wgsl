@@ -41,7 +41,6 @@ let pa0 = aBase + min(row0 + 0u, u.m - 1u) * u.aRow;
 let pb0 = bBase + min((col0 + 0u) / 4u, (u.n - 1u) / 4u);
 var k = first;
 for (; k < last; k++) {
-let a0l = a[pa0 + k];
 let at0 = 4u * k * u.bInner;
 let b0_0l = b[pb0 + at0];
 let v0_0 = b0_0l;
@@ -54,6 +53,7 @@ let v2_0 = b2_0l;
 let at3 = (4u * k + 3u) * u.bInner;
 let b3_0l = b[pb0 + at3];
 let v3_0 = b3_0l;
+let a0l = a[pa0 + k];
 { let s = a0l;
 c0_0 += s[0] * v0_0 + s[1] * v1_0 + s[2] * v2_0 + s[3] * v3_0; }
 }

@@ -87,17 +87,17 @@ function byColumns(tile: ThreadTile, a: Operand, b: Operand): string {
   const product = (j: number, g: number): string => `${a.run === 1 ? "s" : `s[${j}]`} * v${j}_${g}`;
   const after = (index: string, offset: number): string => (offset === 0 ? index : `(${index} + ${offset}u)`);
   const step = (offset: number, lane?: number): string => `{
-          ${
-            lane === undefined
-              ? loadsOf(tile, (i) => a.read(`a${i}`, `pa${i} + ${times(after("k", offset), a.perRun)}`, i))
-              : `let a0l = subgroupBroadcast(lanesl, ${lane}u);`
-          }
           ${lines(
             a.run,
             (j) => `let at${j} = ${after(a.run === 1 ? "k" : `${a.run}u * k`, offset + j)} * ${b.perNext};
           ${lines(reads, (i) => b.read(`b${j}_${i}`, `pb${i} + at${j}`, i))}
           ${lines(groups, (g) => `let v${j}_${g} = ${vector(j, g)};`)}`,
           )}
+          ${
+            lane === undefined
+              ? loadsOf(tile, (i) => a.read(`a${i}`, `pa${i} + ${times(after("k", offset), a.perRun)}`, i))
+              : `let a0l = subgroupBroadcast(lanesl, ${lane}u);`
+          }
           ${lines(
             rows,
             (r) => `{ let s = ${rows === 1 ? "a0l" : rowOf(tile, r, "l")};
