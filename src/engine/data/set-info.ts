@@ -137,7 +137,10 @@ function checkCaptions({ files, skipped, summaries, answers }: RegionSet): DataC
   }
   const rows = files.reduce((sum, file) => sum + (file.roles === undefined ? 0 : file.rows), 0);
   const share = rows === 0 ? 0 : (100 * (rows - without.size)) / rows;
-  const parts = [`${share.toFixed(1)} % of ${counted(rows, "row")} ${rows === 1 ? "has" : "have"} a caption`, tallyText(answers)];
+  const parts = [
+    `${share.toFixed(1)} % of ${counted(rows, "row")} ${rows === 1 ? "has" : "have"} a caption`,
+    tallyText(answers),
+  ];
   const detail = parts.filter((part) => part !== "").join("; ");
   return { name: "captions found", ok: summaries.length > 0, blocks: true, detail };
 }
