@@ -1,11 +1,11 @@
 /** Rewards and advantages of the bench's groups, as in a run. */
 import { addTo } from "../../engine/bytes/collections.ts";
 import type { ScoredRollout } from "../../engine/rewards/types.ts";
-import { stepScores } from "../../engine/rl/objective/group-advantages.ts";
+import { stepAdvantages } from "../../engine/rl/objective/group-advantages.ts";
 import type { BenchGroup } from "./bench-group.ts";
 
 /** Settings that advantages depend on. */
-type AdvantageConfig = Parameters<typeof stepScores>[1];
+type AdvantageConfig = Parameters<typeof stepAdvantages>[1];
 
 /** @param scores one per rollout. The advantages are for a batch of this group alone; see `withAdvantages` */
 export function scoredGroup(group: BenchGroup, scores: readonly ScoredRollout[], config: AdvantageConfig): BenchGroup {
@@ -24,7 +24,11 @@ export function withAdvantages(groups: readonly BenchGroup[], config: AdvantageC
   }
   const found = new Map<BenchGroup, BenchGroup>();
   for (const own of batches.values()) {
-    for (const [at, { mean, std, zeroSpread, advantages }] of stepScores(own, config, ({ step }) => step).entries()) {
+    for (const [at, { mean, std, zeroSpread, advantages }] of stepAdvantages(
+      own,
+      config,
+      ({ step }) => step,
+    ).entries()) {
       const group = own[at] as BenchGroup;
       const rollouts = group.rollouts.map((rollout, n) => ({ ...rollout, advantage: advantages[n] ?? 0 }));
       found.set(group, { ...group, rewardMean: mean, rewardStd: std, zeroSpread, rollouts });

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import {
   type AdvantageSettings,
-  groupScores,
+  groupAdvantages,
   type Reward,
   ranks,
   spreadOf,
 } from "../../../src/engine/rl/objective/advantages.ts";
 import {
+  loopAdvantages,
   rewardGroup,
-  scoreGroups,
-  stepScores,
+  stepAdvantages,
   termAdvantages,
   trainedRollouts,
 } from "../../../src/engine/rl/objective/group-advantages.ts";
@@ -28,7 +28,7 @@ const plain = (rewards: readonly Reward[], probabilities: readonly number[] | nu
   parts: [{ weight: 1, values: rewards }],
 });
 const advantagesOf = (groups: readonly (readonly Reward[])[], changes: Partial<AdvantageSettings> = {}) =>
-  groupScores(
+  groupAdvantages(
     groups.map((rewards) => plain(rewards)),
     settings(changes),
   ).map(({ advantages }) => advantages);
@@ -39,7 +39,7 @@ describe("group advantages", () => {
       for (const size of [2, 3, 4, 6, 8, 12, 16]) {
         const rewards = new Array<number>(size).fill(Math.fround(thousandth / 1000));
         for (const scale of SCALES) {
-          const [constant, varied] = groupScores(
+          const [constant, varied] = groupAdvantages(
             [plain(rewards), plain(rewards.map((r, i) => r + i))],
             settings({ scale }),
           );
@@ -58,7 +58,7 @@ describe("group advantages", () => {
         for (const aggregation of ["sum_then_normalize", "normalize_then_sum"] as const) {
           for (const baseline of ["mean", "leave-one-out"] as const) {
             const groups = [plain([0.7, 0.7, 0.7], probabilities), plain([0.7, null, 0.7], probabilities)];
-            const scores = groupScores(groups, settings({ scale, aggregation, baseline, eps: 0 }));
+            const scores = groupAdvantages(groups, settings({ scale, aggregation, baseline, eps: 0 }));
             expect(scores.map(({ advantages }) => advantages)).toEqual([
               [0, 0, 0],
               [0, 0, 0],
@@ -70,7 +70,7 @@ describe("group advantages", () => {
   );
 
   it("leave rows without a reward out of the mean, with advantage 0", () => {
-    const [scores] = groupScores([plain([1, null, 3, 2])], settings({ eps: 0 }));
+    const [scores] = groupAdvantages([plain([1, null, 3, 2])], settings({ eps: 0 }));
     expect(scores?.advantages).toEqual([-1, 0, 1, 0]);
     expect(scores).toMatchObject({ mean: 2, std: 1, present: 3 });
   });
@@ -99,7 +99,7 @@ describe("group advantages", () => {
     );
     const std = spreadOf([0, 1, 0, 3]).std;
     expect(sampled.flat()).toEqual([-0.5, 0.5, -1.5, 1.5].map((a) => a / std));
-    const whole = groupScores(
+    const whole = groupAdvantages(
       [plain([0, 1], [0.5, 0.5]), plain([0, 3], [0.25, 0.75])],
       settings({ scale: "batch", eps: 0 }),
     );
@@ -128,7 +128,7 @@ describe("group advantages", () => {
     const rollouts = rewards.map((reward, n) => ({ reward, terms: terms[n] ?? [], caption: null }));
     const group = rewardGroup({ rollouts, probabilities: null });
     expect(group.parts.map(({ weight }) => weight)).toEqual([1, 1]);
-    const [scores] = groupScores([group], settings({ aggregation: "normalize_then_sum", eps: 1e-4 }));
+    const [scores] = groupAdvantages([group], settings({ aggregation: "normalize_then_sum", eps: 1e-4 }));
     expect(scores?.advantages[0]).not.toBeCloseTo(scores?.advantages[1] as number, 3);
     expect(scores?.advantages.reduce((a, b) => a + b, 0)).toBeCloseTo(0, 10);
     expect(scores?.mean).toBeCloseTo(0.8, 12);
@@ -143,16 +143,16 @@ describe("group advantages", () => {
     // Every sum is 2; normalised, the parts have the same size and the first one weighs more.
     const told = parts(2, [1, 0], [0, 2], [0.5, 1]);
     const flat = parts(1, [0.25, 0.5], [0.25, 0.5]);
-    const [one, other] = groupScores([told, flat], settings({ aggregation: "normalize_then_sum" }));
+    const [one, other] = groupAdvantages([told, flat], settings({ aggregation: "normalize_then_sum" }));
     expect(one?.advantages.some((advantage) => Math.abs(advantage) > 0.1)).toBe(true);
     expect(one).toMatchObject({ std: 0, zeroSpread: false });
     expect(other).toMatchObject({ advantages: [0, 0], zeroSpread: true });
     // Opposite parts cancel although the sums of the rewards differ.
     const opposite = parts(1, [2, 0], [0, 1], [2, 0], [0, 1]);
-    const [cancelled] = groupScores([opposite], settings({ aggregation: "normalize_then_sum", eps: 0 }));
+    const [cancelled] = groupAdvantages([opposite], settings({ aggregation: "normalize_then_sum", eps: 0 }));
     expect(cancelled).toMatchObject({ advantages: [0, 0, 0, 0], zeroSpread: true });
     expect(cancelled?.std).toBeGreaterThan(0.5);
-    expect(groupScores([told, flat], settings()).map(({ zeroSpread }) => zeroSpread)).toEqual([true, true]);
+    expect(groupAdvantages([told, flat], settings()).map(({ zeroSpread }) => zeroSpread)).toEqual([true, true]);
   });
 
   it("ranked terms ignore units and outliers, and equal values share a place", () => {
@@ -168,7 +168,7 @@ describe("group advantages", () => {
       ],
     });
     const aggregation = "rank_then_sum" as const;
-    const [one, other] = groupScores(
+    const [one, other] = groupAdvantages(
       [of([0, 1, 2], [0.3, 0.2, 0.1]), of([-50, 7, 9e6], [3, 2, 1])],
       settings({ aggregation, scale: "none" }),
     );
@@ -201,7 +201,7 @@ describe("the control with shuffled rewards", () => {
     probabilities,
   });
   const advantages = (probabilities: readonly number[] | null, shuffleRewards: boolean, step: number) =>
-    stepScores([group(probabilities)], { ...config, shuffleRewards }, () => step)[0]?.advantages ?? [];
+    stepAdvantages([group(probabilities)], { ...config, shuffleRewards }, () => step)[0]?.advantages ?? [];
   const steps = Array.from({ length: 6000 }, (_, step) => step);
 
   it.each([[null], [[0.8, 0.1, 0.1]]])(
@@ -246,7 +246,7 @@ describe("the window of words", () => {
   const captions = ["book", "a book", "a red book", "a red, red book", null];
   const scored = (loop: 1 | 2, changes: Partial<Record<"captionWordsMin" | "captionWordsMax", number>> = {}) => {
     const rollouts = captions.map((caption, n) => ({ reward: n, terms: [], caption }));
-    return scoreGroups([{ loop, rollouts, probabilities: null }], { ...config, ...changes })[0];
+    return loopAdvantages([{ loop, rollouts, probabilities: null }], { ...config, ...changes })[0];
   };
 
   it("takes the advantage of captions outside and nothing else", () => {
@@ -303,7 +303,7 @@ describe("the terms' shares of the advantages", () => {
     } as const;
     // Without the missing reward where terms are changed one by one: it moves their centres.
     const own = changes.multiObjectiveAggregation !== "sum_then_normalize" ? groups.slice(0, 1) : groups;
-    const scores = stepScores(own, config, () => 3);
+    const scores = stepAdvantages(own, config, () => 3);
     const shares = termAdvantages(own, scores, config, 3);
     expect([...shares.keys()]).toEqual(["iou", "meteor", "length"]);
     for (const [at, { advantages }] of scores.entries()) {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { padRows } from "../../../src/engine/rl/loops/texts.ts";
-import { groupScores, type Reward } from "../../../src/engine/rl/objective/advantages.ts";
+import { groupAdvantages, type Reward } from "../../../src/engine/rl/objective/advantages.ts";
 
 function weightedAdvantages(rewards: readonly Reward[], probabilities: readonly number[], eps: number, scale: boolean) {
   const settings = { eps, baseline: "mean", aggregation: "sum_then_normalize" } as const;
   const groups = [{ rewards, probabilities, parts: [] }];
-  const [scores] = groupScores(groups, { ...settings, scale: scale ? "group" : "none" });
+  const [scores] = groupAdvantages(groups, { ...settings, scale: scale ? "group" : "none" });
   return scores as NonNullable<typeof scores>;
 }
 

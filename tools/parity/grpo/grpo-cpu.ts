@@ -10,7 +10,7 @@ import {
 import { captionMask } from "../../../src/engine/rl/loops/texts.ts";
 import {
   type AdvantageSettings,
-  groupScores,
+  groupAdvantages,
   type Reward,
   spreadOf,
 } from "../../../src/engine/rl/objective/advantages.ts";
@@ -62,7 +62,7 @@ export function scoreRows(
     const parts = weights.map((weight, k) => ({ weight, values: rows.map((row) => row[k] ?? null) }));
     return { rewards: total.slice(g * groupSize, (g + 1) * groupSize), probabilities: null, parts };
   });
-  const scores = groupScores(groups, settings);
+  const scores = groupAdvantages(groups, settings);
   return {
     advantages: scores.flatMap(({ advantages }) => advantages),
     stdUsed: scores.flatMap(({ stdUsed, advantages }) => advantages.map(() => stdUsed)),

@@ -45,7 +45,7 @@ interface GroupSpread {
 }
 
 /** Mean and deviation are those of the unnormalised rewards. */
-export interface GroupScores extends GroupSpread {
+export interface GroupAdvantages extends GroupSpread {
   /** [n]; 0 for rows without a reward, in groups without spread and in groups with fewer than two rewards. */
   readonly advantages: readonly number[];
   /** Deviation that divides the group's rewards (the group's deviation if the scale is `none`). */
@@ -77,7 +77,7 @@ export function spreadOf(rewards: readonly Reward[], probabilities: readonly num
  * @returns one per group, with mean, deviation and spread of its rewards
  * @throws LabError("bad-input") for a reward that is not finite
  */
-export function groupScores(groups: readonly RewardGroup[], settings: AdvantageSettings): GroupScores[] {
+export function groupAdvantages(groups: readonly RewardGroup[], settings: AdvantageSettings): GroupAdvantages[] {
   groups.forEach(checkFinite);
   const apart = settings.aggregation === "normalize_then_sum";
   const scored = groups.map((group): RewardGroup => {
@@ -90,7 +90,7 @@ export function groupScores(groups: readonly RewardGroup[], settings: AdvantageS
     // Every complete action set has the same weight.
     scored.some(({ probabilities }) => probabilities !== null) ? scored.flatMap(sharesOf) : null,
   );
-  return scored.map((group, at): GroupScores => {
+  return scored.map((group, at): GroupAdvantages => {
     const { rewards, probabilities } = group;
     const own = spreadOf(rewards, probabilities);
     const centre = apart ? batch.mean : own.mean;

@@ -5,7 +5,13 @@ import type { RewardTerm } from "../../rewards/term.ts";
 import { plainWords } from "../../rewards/terms/spec.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
 import { aboutLoop } from "../loops/abouts.ts";
-import { type AdvantageSettings, type GroupScores, groupScores, type Reward, type RewardGroup } from "./advantages.ts";
+import {
+  type AdvantageSettings,
+  type GroupAdvantages,
+  groupAdvantages,
+  type Reward,
+  type RewardGroup,
+} from "./advantages.ts";
 
 /** Settings that advantages depend on. */
 export type AdvantageConfig = Pick<
@@ -64,8 +70,8 @@ export function rewardGroup({
  * Advantages without the control's shuffle.
  * @param groups all groups of one loop in a step
  */
-export function scoreGroups(groups: readonly RewardedGroup[], config: AdvantageConfig): GroupScores[] {
-  return groupScores(groups.map(rewardGroup), advantageSettings(config)).map((own, at): GroupScores => {
+export function loopAdvantages(groups: readonly RewardedGroup[], config: AdvantageConfig): GroupAdvantages[] {
+  return groupAdvantages(groups.map(rewardGroup), advantageSettings(config)).map((own, at): GroupAdvantages => {
     const { loop, rollouts } = groups[at] as RewardedGroup;
     if (aboutLoop(loop).samples !== "text") return own;
     const inside = rollouts.map(({ caption }) => inWindow(caption ?? "", config));
@@ -93,15 +99,15 @@ type Control = Pick<LabConfig, "seed" | "shuffleRewards">;
  * @param groups all groups of one loop in a step, or in a batch of the bench
  * @param stepOf step of a group, for the control's draws
  */
-export function stepScores<T extends StepGroup>(
+export function stepAdvantages<T extends StepGroup>(
   groups: readonly T[],
   config: AdvantageConfig & Control,
   stepOf: (group: T) => number,
-): GroupScores[] {
+): GroupAdvantages[] {
   const rewarded = groups.map((own) => ({ ...own, rollouts: withTrained(own, config, stepOf(own)) }));
-  const scores = scoreGroups(rewarded, config);
+  const scores = loopAdvantages(rewarded, config);
   if (!config.shuffleRewards) return scores;
-  return scores.map((own, at): GroupScores => {
+  return scores.map((own, at): GroupAdvantages => {
     const group = groups[at] as T;
     if (coin(group, config, stepOf(group)) === 1) return own;
     return { ...own, advantages: own.advantages.map((advantage) => (advantage === 0 ? 0 : -advantage)) };
@@ -116,12 +122,12 @@ export function coin(group: DrawnAt, { seed, shuffleRewards }: Control, step: nu
 /**
  * Contribution of each weighted term to the advantages. Rewards are sums, so the contributions add up to the
  * advantages.
- * @param scores result of `stepScores` for the groups
+ * @param scores result of `stepAdvantages` for the groups
  * @returns by term [group][n]
  */
 export function termAdvantages(
   groups: readonly StepGroup[],
-  scores: readonly GroupScores[],
+  scores: readonly GroupAdvantages[],
   config: AdvantageConfig & Control,
   step: number,
 ): ReadonlyMap<string, readonly (readonly number[])[]> {
@@ -140,8 +146,8 @@ export function termAdvantages(
       }),
     }));
     // Centred only; then divided by the divisor of the whole reward.
-    return scoreGroups(alone, { ...config, scaleRewards: "none" }).map((own, at) => {
-      const whole = scores[at] as GroupScores;
+    return loopAdvantages(alone, { ...config, scaleRewards: "none" }).map((own, at) => {
+      const whole = scores[at] as GroupAdvantages;
       const silent = whole.advantages.every((advantage) => advantage === 0);
       const before = apart ? own.stdUsed + eps : 1;
       const divisor = !apart && scaleRewards === "none" ? 1 : whole.stdUsed + eps;

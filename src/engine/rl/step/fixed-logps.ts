@@ -7,7 +7,7 @@ import type { LoopId } from "../../runs/rollouts/records.ts";
 import { emaDistance } from "../optim/optimiser.ts";
 import type { TrainingState } from "../optim/training-state.ts";
 import { readLogProbs } from "./backward.ts";
-import { type EqualWeights, type LoopRollouts, learntAdvantages, type ScoredGroup } from "./group.ts";
+import { type AdvantageGroup, type EqualWeights, type LoopRollouts, learntAdvantages } from "./group.ts";
 import { rangedScores, splits } from "./loop-loss.ts";
 import { gradientReportDue } from "./metrics/gradient-report.ts";
 import { dropoutKey, runWeights, type Step, withFeatures } from "./step.ts";
@@ -69,22 +69,22 @@ export async function laterWindowLogps(
     const later = Array.from({ length: windows - 1 }, (_, at) => windowOf(loop.groups, at + 1, windows));
     // The batches are those of the update, so that dropout has the same masks.
     for (const batch of later.flatMap((window) => inBatches(window, groupsInBatch(step)))) {
-      const logps = await samplingLogps(state, step, loop, batch);
+      const logps = await oldLogpsOf(state, step, loop, batch);
       for (const [at, { place }] of batch.entries()) (old.get(loop.id) ?? [])[place] = logps[at];
     }
   }
   return old;
 }
 
-async function samplingLogps(
+async function oldLogpsOf(
   state: TrainingState,
   step: Step,
   { id, logProbs }: LoopOfStep,
-  batch: readonly ScoredGroup[],
+  batch: readonly AdvantageGroup[],
 ): Promise<readonly Float32Array[]> {
   const { config, model } = step;
   const weights = runWeights(model, state.params, state.loraScale, config, dropoutKey(step, id));
-  const [first] = batch as readonly [ScoredGroup];
+  const [first] = batch as readonly [AdvantageGroup];
   const rows = batch.map(({ row }) => row);
   const places = batch.map(({ place }) => place);
   return await withFeatures(step, rows, (features) =>
@@ -97,19 +97,19 @@ async function samplingLogps(
 }
 
 /**
- * In the first iteration the ratio's denominator is the weights themselves, with the gradient stopped, so it is exactly 1; later
- * iterations divide by the log-probabilities of the first. The reference-ratio formula divides by the reference instead.
+ * In the first update the ratio's denominator is the weights themselves, with the gradient stopped, so it is exactly 1; later windows
+ * and iterations divide by log-probabilities from before the first update. The reference-ratio formula divides by the reference instead.
  */
 export function denominator(
   { objective }: LabConfig,
-  { refLogps }: ScoredGroup,
+  { refLogps }: AdvantageGroup,
   old: Float32Array | undefined,
 ): Float32Array | null {
   return objective === "notes" ? refLogps : (old ?? null);
 }
 
 /** Whether a group has no advantage, so that only penalties move the policy. */
-export function hasNoAdvantage(group: ScoredGroup): boolean {
+export function hasNoAdvantage(group: AdvantageGroup): boolean {
   return learntAdvantages(group).every((advantage) => advantage === 0);
 }
 

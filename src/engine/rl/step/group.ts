@@ -1,13 +1,13 @@
 /**
  * The group of a step: the rollouts of one prompt. Its loop samples and rewards it (`Group`), then it has advantages
- * (`ScoredGroup`), then every iteration over the rollouts adds what its loss compares with (`LossGroup`). None is changed.
+ * (`AdvantageGroup`), then every iteration over the rollouts adds what its loss compares with (`LossGroup`). None is changed.
  */
 import type { TrainingRow } from "../../data/training-row.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Weights } from "../../model/weights/weights.ts";
 import type { ImageFeatures } from "../../policy/features.ts";
 import type { LoopId, Rollout } from "../../runs/rollouts/records.ts";
-import type { GroupScores } from "../objective/advantages.ts";
+import type { GroupAdvantages } from "../objective/advantages.ts";
 import type { LossInputs } from "../objective/loss.ts";
 
 interface ActionLabel {
@@ -75,15 +75,15 @@ export interface Group {
    * Differentiable in the trainable tensors behind `weights`; padded places hold any finite value.
    */
   logProbs(weights: Weights, features: ImageFeatures, rows?: RowRange): ActionLogps;
-  /** Frees the tensors that the scores need. */
+  /** Frees the tensors that log-probabilities need. */
   dispose(): void;
 }
 
 /** A group with its advantages. */
-export interface ScoredGroup extends Group {
+export interface AdvantageGroup extends Group {
   /** Position among the loop's groups. */
   readonly place: number;
-  readonly scores: GroupScores;
+  readonly scores: GroupAdvantages;
   /** [N·T] log π under the reference; null without one. */
   readonly refLogps: Float32Array | null;
 }
@@ -94,8 +94,8 @@ export interface EqualWeights {
   readonly start: boolean;
 }
 
-/** A scored group with what its loss compares with in one iteration over the rollouts. */
-export interface LossGroup extends ScoredGroup {
+/** A group with what its loss compares with in one update. */
+export interface LossGroup extends AdvantageGroup {
   /** [N·T] denominator of the ratio; null = the weights themselves, so the ratio is exactly 1. */
   readonly oldLogps: Float32Array | null;
   /**
@@ -122,7 +122,7 @@ export interface LoopRollouts {
 }
 
 /** The advantages in the policy's loss: 0 if the actions are not trained by policy gradient. */
-export function learntAdvantages({ scores, policyGradient }: ScoredGroup): readonly number[] {
+export function learntAdvantages({ scores, policyGradient }: AdvantageGroup): readonly number[] {
   return policyGradient === false ? scores.advantages.map(() => 0) : scores.advantages;
 }
 

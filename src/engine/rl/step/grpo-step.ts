@@ -13,9 +13,9 @@ import { activeLoops, needsReference, windowsPerStep } from "../../config/derive
 import type { LabConfig } from "../../config/table.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
 import { LOOP_CODE } from "../loops/registry.ts";
-import type { GroupScores } from "../objective/advantages.ts";
+import type { GroupAdvantages } from "../objective/advantages.ts";
 import { appliedCoefficient, entropyControl } from "../objective/entropy-control.ts";
-import { stepScores } from "../objective/group-advantages.ts";
+import { stepAdvantages } from "../objective/group-advantages.ts";
 import { type LossSettings, lossSettingsOf } from "../objective/loss-types.ts";
 import type { GradientSum } from "../optim/gradient-sum.ts";
 import { disposeSet } from "../optim/optimiser.ts";
@@ -31,7 +31,7 @@ import {
   referenceParameters,
   windowOf,
 } from "./fixed-logps.ts";
-import type { Group, GroupGradients, LoopRollouts, LossGroup, LossReadback, ScoredGroup } from "./group.ts";
+import type { AdvantageGroup, Group, GroupGradients, LoopRollouts, LossGroup, LossReadback } from "./group.ts";
 import { lossOf } from "./loop-loss.ts";
 import { sampleLoop } from "./sample.ts";
 import type { Step } from "./step.ts";
@@ -56,7 +56,7 @@ export async function* grpoStep(run: Run, step: Step): AsyncGenerator<StepEvent,
       owned.push(...drawn.groups);
       // advantage: A_i = (R_i − mean R) / (std R + ε), double precision
       await step.phase("advantage", id, () => drawn.groups);
-      const scores = stepScores(drawn.groups, config, () => step.number);
+      const scores = stepAdvantages(drawn.groups, config, () => step.number);
       yield { type: "advantages", loop: id, groups: drawn.groups, scores };
       loops.push(await scoredLoop(state, step, id, drawn, scores));
     }
@@ -118,15 +118,15 @@ async function scoredLoop(
   step: Step,
   id: LoopId,
   drawn: LoopRollouts,
-  scores: readonly GroupScores[],
+  scores: readonly GroupAdvantages[],
 ): Promise<LoopOfStep> {
   const referred = needsReference(step.config);
   const references = referred ? await referenceLogps(state, step, drawn) : [];
   const fromStart = referred && referenceParameters(step.config, state) === state.start;
-  const groups = drawn.groups.map((group, place): ScoredGroup => {
+  const groups = drawn.groups.map((group, place): AdvantageGroup => {
     const refLogps = references[place] ?? null;
     const startLogps = fromStart ? refLogps : (group.startLogps ?? null);
-    return { ...group, place, scores: scores[place] as GroupScores, refLogps, startLogps };
+    return { ...group, place, scores: scores[place] as GroupAdvantages, refLogps, startLogps };
   });
   const { sampled = groups, logProbs } = drawn;
   return { id, loop: LOOP_CODE[id], groups, sampled, logProbs };

@@ -1,5 +1,5 @@
 /**
- * What listens to a step: metrics, records, the entropy bonus and the gradient report. None is part of the update; each
+ * What listens to a step: metrics, records, the entropy bonus and the gradient report. Only the entropy bonus changes the next loss; each
  * can be removed from the list.
  */
 import { crc32 } from "../../bytes/hash.ts";
@@ -8,7 +8,7 @@ import { clipFact } from "../../data/training-row.ts";
 import { LabError } from "../../errors.ts";
 import type { ParameterSet } from "../../model/weights/weights.ts";
 import type { ActionRecord, GroupRecord, LoopId, RolloutRecord } from "../../runs/rollouts/records.ts";
-import type { GroupScores } from "../objective/advantages.ts";
+import type { GroupAdvantages } from "../objective/advantages.ts";
 import { entropyControl, meanEntropy, nextEntropyState } from "../objective/entropy-control.ts";
 import { inspectGradients } from "../optim/monitor.ts";
 import { copySet, disposeSet } from "../optim/optimiser.ts";
@@ -39,7 +39,7 @@ export function drawnGroup(step: number, group: DrawnGroup): GroupRecord {
 }
 
 /** A group with advantages but without log-probabilities: its rollouts have no actions yet. */
-function scoredGroup(step: number, group: Group, scores: GroupScores): GroupRecord {
+function scoredGroup(step: number, group: Group, scores: GroupAdvantages): GroupRecord {
   return recordOf(step, group, scores, () => []);
 }
 
@@ -70,7 +70,7 @@ export function groupRecord(step: number, { group, readback, settings, data, los
 function recordOf(
   step: number,
   group: DrawnGroup,
-  scores: Omit<GroupScores, "present" | "stdUsed">,
+  scores: Omit<GroupAdvantages, "present" | "stdUsed">,
   actionsOf: (rollout: number) => readonly ActionRecord[],
 ): GroupRecord {
   const { loop, row, promptIds, answerIds } = group;
@@ -152,7 +152,7 @@ function scoredGroups({ config, number, emit }: Step, { order }: Run): StepListe
       if (event.type !== "advantages") return undefined;
       const { loop, groups, scores } = event;
       for (const [at, group] of groups.entries()) {
-        emit({ type: "drawn", group: scoredGroup(number, group, scores[at] as GroupScores) });
+        emit({ type: "drawn", group: scoredGroup(number, group, scores[at] as GroupAdvantages) });
       }
       const later = groups.filter(({ group }) => group >= groupsPerStep(config)).length;
       return {

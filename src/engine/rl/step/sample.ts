@@ -14,7 +14,7 @@ import type { Weights } from "../../model/weights/weights.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
 import { aboutLoop } from "../loops/abouts.ts";
 import { LOOP_CODE } from "../loops/registry.ts";
-import { stepScores } from "../objective/group-advantages.ts";
+import { stepAdvantages } from "../objective/group-advantages.ts";
 import { member } from "../optim/optimiser.ts";
 import type { TrainingState } from "../optim/training-state.ts";
 import type { Run } from "../run/lab.ts";
@@ -73,7 +73,7 @@ export async function sampleLoop(run: Run, step: Step, id: LoopId): Promise<Loop
   const { config } = step;
   const first = await sampleGroups(run, step, id, 0, groupsPerStep(config));
   const spreads = (groups: readonly Group[]) =>
-    stepScores(groups, config, () => step.number).map(({ zeroSpread }) => !zeroSpread);
+    stepAdvantages(groups, config, () => step.number).map(({ zeroSpread }) => !zeroSpread);
   return resampled(first, config.resampleRounds, spreads, (round, count) => sampleGroups(run, step, id, round, count));
 }
 

@@ -1,11 +1,11 @@
 /** What a step tells its listeners, and what they make of it. */
 import type { LoopId } from "../../runs/rollouts/records.ts";
 import type { Loop } from "../loops/loop.ts";
-import type { GroupScores } from "../objective/advantages.ts";
+import type { GroupAdvantages } from "../objective/advantages.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
 import type { GradientSum } from "../optim/gradient-sum.ts";
 import type { StepGradients, UpdateReport } from "../optim/training-state.ts";
-import type { Group, GroupGradients, LoopRollouts, LossGroup, LossReadback, ScoredGroup } from "./group.ts";
+import type { AdvantageGroup, Group, GroupGradients, LoopRollouts, LossGroup, LossReadback } from "./group.ts";
 
 export interface StepOutcome {
   readonly metrics: Readonly<Record<string, number>>;
@@ -16,7 +16,7 @@ export interface StepOutcome {
 export interface LoopOfStep {
   readonly id: LoopId;
   readonly loop: Loop;
-  readonly groups: readonly ScoredGroup[];
+  readonly groups: readonly AdvantageGroup[];
   /** `groups` and those that dynamic sampling dropped, which are freed. */
   readonly sampled: readonly Group[];
   readonly logProbs: LoopRollouts["logProbs"];
@@ -38,7 +38,7 @@ export type StepEvent =
       readonly type: "advantages";
       readonly loop: LoopId;
       readonly groups: readonly Group[];
-      readonly scores: readonly GroupScores[];
+      readonly scores: readonly GroupAdvantages[];
     }
   /** All loops are sampled and scored; the reference has scored their actions. */
   | { readonly type: "sampled"; readonly loops: readonly LoopOfStep[] }

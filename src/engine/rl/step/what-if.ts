@@ -9,8 +9,8 @@ import { composeGroup } from "../../rewards/composer/compose-group.ts";
 import { rewardPlan } from "../../rewards/composer/plan.ts";
 import type { GroupRecord } from "../../runs/rollouts/records.ts";
 import { aboutLoop } from "../loops/abouts.ts";
-import type { GroupScores, Reward } from "../objective/advantages.ts";
-import { scoreGroups } from "../objective/group-advantages.ts";
+import type { GroupAdvantages, Reward } from "../objective/advantages.ts";
+import { loopAdvantages } from "../objective/group-advantages.ts";
 import { type HostLoss, hostLoss, type LossData } from "../objective/loss.ts";
 import { lossSettingsOf } from "../objective/loss-types.ts";
 
@@ -21,7 +21,7 @@ export interface WhatIf {
   /** [groups][N] rewards recomposed from the stored terms. */
   readonly rewards: readonly (readonly Reward[])[];
   /** One per group, with the advantages. */
-  readonly scores: readonly GroupScores[];
+  readonly scores: readonly GroupAdvantages[];
   /**
    * Sum over the groups; null before their log-probabilities are known, and with an adaptive entropy bonus, which is
    * not stored.
@@ -47,7 +47,7 @@ export function whatIf(groups: readonly GroupRecord[], config: LabConfig): WhatI
     ).map((scored, n) => ({ ...scored, caption: rollouts[n]?.caption ?? null })),
     probabilities: probabilities({ loop, rollouts }, config),
   }));
-  const scores = scoreGroups(rewarded, config);
+  const scores = loopAdvantages(rewarded, config);
   const known = groups.every(({ rollouts }) => rollouts.some(({ actions }) => actions.length > 0));
   return {
     rewards: rewarded.map(({ rollouts }) => rollouts.map(({ reward }) => reward)),
@@ -63,8 +63,8 @@ function probabilities({ loop, rollouts }: Pick<GroupRecord, "loop" | "rollouts"
   return rollouts.map(({ actions }) => Math.exp(actions[0]?.samplingLogp ?? Number.NEGATIVE_INFINITY));
 }
 
-function lossOf(groups: readonly GroupRecord[], scores: readonly GroupScores[], config: LabConfig): LossSum {
-  const batches = groups.map((group, at) => arraysOf(group, scores[at] as GroupScores, config));
+function lossOf(groups: readonly GroupRecord[], scores: readonly GroupAdvantages[], config: LabConfig): LossSum {
+  const batches = groups.map((group, at) => arraysOf(group, scores[at] as GroupAdvantages, config));
   const active = batches.reduce((sum, { mask }) => sum + Array.from(mask).reduce((count, m) => count + m, 0), 0);
   const text = groups[0] !== undefined && aboutLoop(groups[0].loop).samples === "text";
   const longest = text ? config.maxCompletionLength : Math.max(1, ...batches.map(({ tokens }) => tokens));
@@ -78,7 +78,7 @@ function lossOf(groups: readonly GroupRecord[], scores: readonly GroupScores[], 
 }
 
 /** The arrays of the first pass, whose ratio is 1, except in the formula that divides by the reference. */
-function arraysOf({ rollouts, loop }: GroupRecord, scores: GroupScores, config: LabConfig): LossData {
+function arraysOf({ rollouts, loop }: GroupRecord, scores: GroupAdvantages, config: LabConfig): LossData {
   const tokens = Math.max(1, ...rollouts.map(({ actions }) => actions.length));
   const [logps, refLogps, entropies, mask] = [0, 0, 0, 0].map(() => new Float64Array(rollouts.length * tokens)) as [
     Float64Array,

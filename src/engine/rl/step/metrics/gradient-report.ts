@@ -4,7 +4,7 @@ import { partOf } from "../../../gpu/flat/layout.ts";
 import type { Tensor } from "../../../gpu/tf.ts";
 import type { ParameterSet } from "../../../model/weights/weights.ts";
 import type { LoopId } from "../../../runs/rollouts/records.ts";
-import type { GroupScores } from "../../objective/advantages.ts";
+import type { GroupAdvantages } from "../../objective/advantages.ts";
 import { termAdvantages } from "../../objective/group-advantages.ts";
 import type { LossSettings } from "../../objective/loss-types.ts";
 import { GradientSum } from "../../optim/gradient-sum.ts";
@@ -129,7 +129,7 @@ export async function termGradients(
   gradientOf: (groups: readonly LossGroup[], settings: LossSettings, auxiliary: boolean) => Promise<GradientSum>,
 ): Promise<TermGradient[]> {
   const found: TermGradient[] = [];
-  const withAdvantages = (of: (at: number, own: GroupScores) => readonly number[]): LossGroup[] =>
+  const withAdvantages = (of: (at: number, own: GroupAdvantages) => readonly number[]): LossGroup[] =>
     groups.map((group, at) => ({ ...group, scores: { ...group.scores, advantages: of(at, group.scores) } }));
   const rewardsAlone = { ...settings, beta: 0, entropyCoef: 0 };
   const scores = groups.map((group) => group.scores);

@@ -6,7 +6,7 @@ import type { Completion } from "../../../policy/decode/generate.ts";
 import { totalSpending } from "../../../rewards/judge/budget.ts";
 import type { RewardTerm } from "../../../rewards/term.ts";
 import type { LoopId } from "../../../runs/rollouts/records.ts";
-import type { GroupScores } from "../../objective/advantages.ts";
+import type { GroupAdvantages } from "../../objective/advantages.ts";
 import type { RowOrder } from "../data-order.ts";
 import type { Group } from "../group.ts";
 
@@ -101,10 +101,10 @@ export function judgeMetrics(rollouts: readonly (readonly RewardTerm[])[]): Reco
 export function sourceMetrics(
   loop: LoopId,
   groups: readonly Pick<Group, "row">[],
-  scores: readonly Pick<GroupScores, "mean" | "zeroSpread">[],
+  scores: readonly Pick<GroupAdvantages, "mean" | "zeroSpread">[],
   { source }: Pick<RowOrder, "source">,
 ): Record<string, number> {
-  const found = new Map<string, Pick<GroupScores, "mean" | "zeroSpread">[]>();
+  const found = new Map<string, Pick<GroupAdvantages, "mean" | "zeroSpread">[]>();
   for (const [at, { row }] of groups.entries()) {
     const name = source(row.summary.id);
     const own = scores[at];

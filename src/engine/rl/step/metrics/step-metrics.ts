@@ -3,7 +3,7 @@ import { addTo } from "../../../bytes/collections.ts";
 import type { LabConfig } from "../../../config/table.ts";
 import type { LoopId } from "../../../runs/rollouts/records.ts";
 import { LOOP_IDS } from "../../loops/abouts.ts";
-import type { Group, ScoredGroup } from "../group.ts";
+import type { AdvantageGroup, Group } from "../group.ts";
 import { lossMetrics, type MeasuredLoss } from "./loss-metrics.ts";
 
 const mean = (values: readonly number[]): number =>
@@ -18,7 +18,7 @@ function deviation(values: readonly number[]): number {
 type Put = (name: string, value: number) => void;
 
 /** Metrics of a loop's rollouts. @param groups all of the step, with their scores */
-export function sampledMetrics(loop: LoopId, groups: readonly ScoredGroup[]): Record<string, number> {
+export function sampledMetrics(loop: LoopId, groups: readonly AdvantageGroup[]): Record<string, number> {
   const out: Record<string, number> = {};
   const put: Put = (name, value) => {
     out[`loop${loop}/${name}`] = value;
