@@ -163,7 +163,7 @@ describe("a run that has done all its steps", () => {
     const dialog = page.getByRole("dialog", { name: "Extend run" });
     const length = dialog.getByLabel("Total steps");
     await expect.poll(() => length.inputValue()).toBe("2");
-    await dialog.getByText("1 more steps; the result equals an uninterrupted run of 2 steps").waitFor();
+    await dialog.getByText("1 more step; the result equals an uninterrupted run of 2 steps").waitFor();
     await length.fill("1");
     await dialog.getByText("1 step is already done").waitFor();
     await expect.poll(() => dialog.getByRole("button", { name: "Extend", exact: true }).isDisabled()).toBe(true);

@@ -31,7 +31,7 @@ export default function ClipPlayer(props: Places["frames"]): ReactNode {
         : tracks.flatMap(({ mask, ...track }) =>
             mask === null || mask.size.join() !== given.size.join()
               ? []
-              : [{ ...track, mask, scores: frameScores(given, mask, of) }],
+              : [{ ...track, mask, scores: track.scores ?? frameScores(given, mask, of) }],
           ),
     [tracks, given, of],
   );

@@ -14,6 +14,8 @@ export interface Track {
   readonly mask: Rle | null;
   /** Colour of its masks where a picture has several; a video draws all tracks with a colour. */
   readonly colour?: string;
+  /** Overlap by frame: null if both masks are empty, undefined where a frame has no answer yet; computed from the masks if absent. */
+  readonly scores?: readonly (number | null | undefined)[];
   /** The selected answer; its curve is drawn on top. */
   readonly selected?: boolean;
 }
