@@ -25,7 +25,7 @@ export interface Guide {
 
 const COPIED = ["src", "tests/support", "tests/fixtures", "tests/unit", "workers", "scripts", "tools", "bench"];
 const FILES = ["package.json", "vitest.config.ts", "tsconfig.base.json", "tsconfig.app.json", "biome.json"];
-const LINKED = ["node_modules", "public", "docs"];
+const LINKED = ["node_modules", ".cache/tensorflow", "public", "docs"];
 
 /** Reads a guide. @throws Error for a block of an unknown kind */
 export function readGuide(markdown: string): Guide {
@@ -80,6 +80,7 @@ export function followGuides(names: readonly string[], change: (copy: string) =>
   try {
     for (const path of COPIED) cpSync(join(root, path), join(copy, path), { recursive: true });
     for (const path of FILES) cpSync(join(root, path), join(copy, path));
+    mkdirSync(join(copy, ".cache"));
     for (const path of LINKED) symlinkSync(join(root, path), join(copy, path), "dir");
     const changed = new Set<string>();
     for (const name of names) {
@@ -94,7 +95,7 @@ export function followGuides(names: readonly string[], change: (copy: string) =>
     const config = {
       extends: "./tsconfig.app.json",
       compilerOptions: { types: ["vite/client", "node", "@webgpu/types"] },
-      include: ["src/app/main.tsx", ...written],
+      include: ["src/app/main.tsx", "src/app/**/*.d.ts", ...written],
     };
     writeFileSync(join(copy, "tsconfig.guide.json"), JSON.stringify(config));
     // One worker, in which the files share their modules.

@@ -3,6 +3,7 @@ import fc, { type Arbitrary } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FALLBACK } from "../../../src/app/stores/route-text.ts";
 import { groupsPerStep, windowsPerStep } from "../../../src/engine/config/derived.ts";
+import { weightKeys } from "../../../src/engine/config/groups/reward-weights.ts";
 import {
   defaultConfig,
   parseConfig,
@@ -15,8 +16,6 @@ import type { Setting } from "../../../src/engine/config/setting.ts";
 import { readSettingsFile, settingsText } from "../../../src/engine/config/settings-file.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../src/engine/config/table.ts";
 import { LabError } from "../../../src/engine/errors.ts";
-import { TERMS } from "../../../src/engine/rewards/terms/registry.ts";
-import { LOOPS } from "../../../src/engine/rl/loops/abouts.ts";
 import { lossSettingsOf } from "../../../src/engine/rl/objective/loss-types.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
@@ -311,7 +310,7 @@ describe("TRL's names", () => {
     [
       { reward_weights: [1, 2] },
       new RegExp(
-        `^reward_weights must be a list of ${LOOPS.length * TERMS.length} weights .*, or of 3 for loop1Iou, loop2Meteor, loop2Judge$`,
+        `^reward_weights must be a list of ${weightKeys(defaultConfig()).length} weights .*, or of 3 for loop1Iou, loop2Meteor, loop2Judge$`,
       ),
     ],
     [
