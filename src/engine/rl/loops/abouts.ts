@@ -8,7 +8,7 @@ export const LOOPS: readonly (typeof MASK_CAPTION | typeof CAPTION_MASK | Plugin
   MASK_CAPTION,
   CAPTION_MASK,
   ...PLUGINS.flatMap((plugin): readonly PluginLoop[] =>
-    "loops" in plugin ? (plugin.loops as readonly PluginLoop[]) : [],
+    "loops" in plugin ? (plugin as { readonly loops: readonly PluginLoop[] }).loops : [],
   ),
 ];
 
