@@ -1,6 +1,6 @@
 /**
- * What listens to a step: metrics, records, the entropy bonus and the gradient report. Only the entropy bonus changes the next loss; each
- * can be removed from the list.
+ * What listens to a step: metrics, records, the entropy bonus and the gradient report. Only the entropy bonus changes
+ * the next loss; each can be removed from the list.
  */
 import { crc32 } from "../../bytes/hash.ts";
 import { groupsPerStep } from "../../config/derived.ts";
