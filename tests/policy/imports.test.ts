@@ -103,6 +103,7 @@ const LISTS: Readonly<Record<string, RegExp>> = {
 const NEEDS: Readonly<Record<string, readonly string[]>> = {
   card: ["diagnostics", "tuner"],
   clips: ["try-out"],
+  "custom-reward": ["reward-bench"],
   "judge-workshop": ["rollout-tools"],
   handover: ["trl"],
   leaderboard: ["suites"],
@@ -114,8 +115,8 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
 
 /** Packages by the part that may use them; a part that is absent may use none. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
-  app: /^(react|react-dom|zustand|radix-ui|uplot|mediabunny|recharts|@tanstack\/react-virtual)(\/|$)/,
-  panels: /^(react|radix-ui|zustand)$/,
+  app: /^(react|react-dom|zustand|radix-ui|uplot|mediabunny|@tanstack\/react-virtual)(\/|$)/,
+  panels: /^(react|radix-ui|recharts|zustand)$/,
   plugins: /^(fast-png|fflate|mediabunny|zod\/mini|zustand)$/,
   config: /^yaml$/,
   bytes: /^zod\/mini$/,

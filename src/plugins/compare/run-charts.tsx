@@ -1,10 +1,10 @@
 /** Curves of stored runs on one set of charts: one metric each, with one line per run. */
 import { type ReactNode, useMemo, useState, useSyncExternalStore } from "react";
 import { readRun } from "../../app/clients/run/run-reads.ts";
-import { ChartOptions, MetricPicker, SaveCsv } from "../../app/components/charts/curve-controls.tsx";
 import { AllSteps, ChartGrid } from "../../app/components/charts/live-chart.tsx";
 import { alongAxis, loggedText, type MetricSource, otherMetrics } from "../../app/components/charts/series.ts";
 import type { Places } from "../../app/components/place/page-plugin.ts";
+import { PluginPanels } from "../../app/components/place/place.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { useAsync } from "../../app/components/use-async.ts";
 import { readOnce } from "../../app/stores/reads.ts";
@@ -73,9 +73,17 @@ export default function RunCharts(props: Places["run-curves"]): ReactNode {
       title={runs.length === 1 ? (runs[0]?.title ?? "") : `${runs.length} runs compared`}
       aside={
         <div className="row wrap gap-2">
-          <ChartOptions />
-          <MetricPicker names={choice.others} chosen={choice.chosen} onChange={choice.choose} />
-          <SaveCsv source={source} name="compared-runs" />
+          <PluginPanels
+            at="curve-tools"
+            given={{
+              source,
+              name: "compared-runs",
+              names: choice.others,
+              chosen: choice.chosen,
+              onChange: choice.choose,
+            }}
+            quiet
+          />
           <AllSteps sync={sync} axis={axis} />
         </div>
       }

@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { report } from "../../app/clients/lab.ts";
-import type { Places } from "../../app/components/place/page-plugin.ts";
+import { hasPanels } from "../../app/components/place/place.tsx";
 import { Fields } from "../../app/components/settings/field.tsx";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
@@ -10,6 +10,7 @@ import { fixed } from "../../app/styles/format.ts";
 import { shownLoops } from "../../engine/config/derived.ts";
 import { hasWeight, weightKey } from "../../engine/config/groups/reward-weights.ts";
 import { rewardHash } from "../../engine/rewards/user/hash.ts";
+import { useTrials } from "../reward-bench/trial-panel.tsx";
 import styles from "./custom-reward.module.css";
 import { EXAMPLE_REWARD, ROLLOUT_TYPES } from "./guide.ts";
 
@@ -25,7 +26,10 @@ async function takeSource(userReward: string): Promise<void> {
 }
 
 /** Editor of the custom reward; it runs in an interpreter without network, clock or random numbers. */
-export default function CustomReward({ value, problem, row }: Places["custom-reward"]): ReactNode {
+export default function CustomReward(): ReactNode {
+  const row = useTrials((tried) => tried.row);
+  const value = useTrials(({ score }) => score?.custom ?? null);
+  const problem = useTrials(({ score }) => score?.customProblem ?? null);
   const config = useSession((session) => session.config);
   const [text, setText] = useState(config.userReward);
   useEffect(() => setText(config.userReward), [config.userReward]);
@@ -68,7 +72,9 @@ export default function CustomReward({ value, problem, row }: Places["custom-rew
       >
         {problem ??
           (value === null || row === null ? (
-            <span className="muted">Its value for the row beside it appears here, also without a weight</span>
+            hasPanels("trial") && (
+              <span className="muted">Its value for the row beside it appears here, also without a weight</span>
+            )
           ) : (
             <>
               <b>{fixed(value, 3)}</b> <span className="muted">for row {row} with the caption and mask beside it</span>

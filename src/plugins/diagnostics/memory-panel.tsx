@@ -2,7 +2,6 @@ import { Fragment, type ReactNode } from "react";
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table.tsx";
-import system from "../../app/screens/system/system.module.css";
 import { useSession } from "../../app/stores/session.ts";
 import { formatBytes, formatCount, NONE } from "../../app/styles/format.ts";
 import type { SystemReport } from "../../engine/session/memory-report.ts";
@@ -108,7 +107,7 @@ export default function MemoryPanel({ report }: Places["memory"]): ReactNode {
     <Panel title="Memory by owner">
       {groups.length === 0 && <p className="muted">No memory is used: no model is loaded</p>}
       {groups.length > 0 && (
-        <table className={`full-width ${system.table} ${styles.owners}`} data-testid="owners">
+        <table className={`full-width ${styles.table} ${styles.owners}`} data-testid="owners">
           <TableHead columns={["Owner", "Tensors", "Bytes"]} />
           <tbody>
             {groups.map(({ id, title, owners }) => (

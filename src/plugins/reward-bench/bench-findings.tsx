@@ -1,5 +1,4 @@
 import { type ReactNode, useMemo, useState } from "react";
-import type { Trial } from "../../app/components/place/page-plugin.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { fixed, percent } from "../../app/styles/format.ts";
 import styles from "./bench.module.css";
@@ -12,11 +11,8 @@ import { diagnose, type TermFinding } from "./diagnosis.ts";
 import { measuresOf, summarise } from "./statistics.ts";
 
 /** Statistics of the reward over the groups of one loop; every number links to its rollouts. */
-export function BenchFindings(props: {
-  readonly groups: readonly BenchGroup[];
-  readonly onTrial: (trial: Trial) => void;
-}): ReactNode {
-  const { groups, onTrial } = props;
+export function BenchFindings(props: { readonly groups: readonly BenchGroup[] }): ReactNode {
+  const { groups } = props;
   const [selection, setSelection] = useState<Selection | null>(null);
   const measures = useMemo(() => measuresOf(groups), [groups]);
   const reward = useMemo(() => summarise(groups, "reward"), [groups]);
@@ -51,7 +47,7 @@ export function BenchFindings(props: {
           </Button>
         </p>
       )}
-      <BenchGroups groups={selected} selection={selection} onTrial={onTrial} />
+      <BenchGroups groups={selected} selection={selection} />
     </div>
   );
 }

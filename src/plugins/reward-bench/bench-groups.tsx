@@ -1,7 +1,6 @@
 import { type ReactNode, useMemo, useState } from "react";
 import { MaskFigure } from "../../app/components/mask/mask-figure.tsx";
-import type { Trial } from "../../app/components/place/page-plugin.ts";
-import { Caption, CaptionDiff } from "../../app/components/rollout/reward/caption-diff.tsx";
+import { Caption, CaptionDiff } from "../../app/components/rollout/caption.tsx";
 import { textTitle } from "../../app/components/rollout/rollout-view.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Select } from "../../app/components/ui/controls.tsx";
@@ -15,6 +14,7 @@ import type { BenchGroup } from "./bench-group.ts";
 import look from "./bench-groups.module.css";
 import { isSelected, type Selection } from "./bench-view.ts";
 import { type Order, rankGroups } from "./statistics.ts";
+import { tryOut } from "./trial-panel.tsx";
 
 const PAGE = 12;
 const ORDERS: Readonly<Record<Order, string>> = {
@@ -28,9 +28,8 @@ const ORDERS: Readonly<Record<Order, string>> = {
 export function BenchGroups(props: {
   readonly groups: readonly BenchGroup[];
   readonly selection: Selection | null;
-  readonly onTrial: (trial: Trial) => void;
 }): ReactNode {
-  const { groups, selection, onTrial } = props;
+  const { groups, selection } = props;
   const [order, setOrder] = useState<Order>("worst");
   const [shown, setShown] = useState(PAGE);
   const [open, setOpen] = useState<string | null>(null);
@@ -60,7 +59,7 @@ export function BenchGroups(props: {
               </span>
               <span className={`muted ${look.first}`}>{firstCaption(group)}</span>
             </button>
-            {open === group.key && <Opened group={group} selection={selection} onTrial={onTrial} />}
+            {open === group.key && <Opened group={group} selection={selection} />}
           </li>
         ))}
       </ul>
@@ -98,12 +97,8 @@ function Dots(props: { readonly group: BenchGroup; readonly selection: Selection
   );
 }
 
-function Opened(props: {
-  readonly group: BenchGroup;
-  readonly selection: Selection | null;
-  readonly onTrial: (trial: Trial) => void;
-}): ReactNode {
-  const { group, selection, onTrial } = props;
+function Opened(props: { readonly group: BenchGroup; readonly selection: Selection | null }): ReactNode {
+  const { group, selection } = props;
   const rows = useSession((session) => session.rows);
   const openRow = rows.find((row) => isStoredRow(row, group));
   const ordered = useMemo(
@@ -153,7 +148,7 @@ function Opened(props: {
           {openRow !== undefined && (
             <Button
               onClick={() =>
-                onTrial({
+                tryOut({
                   rowId: openRow.id,
                   imageId: openRow.imageId,
                   caption: facts.caption ?? "",

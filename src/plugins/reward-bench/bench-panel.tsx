@@ -1,7 +1,6 @@
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { report } from "../../app/clients/lab.ts";
 import { startBlocker } from "../../app/clients/run/blockers.ts";
-import type { Trial } from "../../app/components/place/page-plugin.ts";
 import { Button, FileButton } from "../../app/components/ui/button.tsx";
 import { Segmented } from "../../app/components/ui/controls.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
@@ -19,7 +18,7 @@ import { isOutdated, useBench } from "./bench-store.ts";
 const FIRST_ROWS = 16;
 
 /** Rewards over a whole shard without training: sampled with the loaded model, or read from a file. */
-export default function BenchPanel({ onTrial }: { readonly onTrial: (trial: Trial) => void }): ReactNode {
+export default function BenchPanel(): ReactNode {
   const bench = useBench((state) => state);
   const config = useSession((session) => session.config);
   useRescoring();
@@ -48,7 +47,7 @@ export default function BenchPanel({ onTrial }: { readonly onTrial: (trial: Tria
           Arrow files of a run.
         </p>
       ) : (
-        <Findings groups={bench.groups} onTrial={onTrial} />
+        <Findings groups={bench.groups} />
       )}
     </Panel>
   );
@@ -162,11 +161,8 @@ function Progress(): ReactNode {
   );
 }
 
-function Findings(props: {
-  readonly groups: readonly BenchGroup[];
-  readonly onTrial: (trial: Trial) => void;
-}): ReactNode {
-  const { groups, onTrial } = props;
+function Findings(props: { readonly groups: readonly BenchGroup[] }): ReactNode {
+  const { groups } = props;
   const [asked, setLoop] = useState<LoopId>(1);
   const opened = useBench((bench) => bench.opened);
   const present = LOOPS.filter(({ id }) => groups.some((group) => group.loop === id));
@@ -182,7 +178,7 @@ function Findings(props: {
           onChange={(value) => setLoop(Number(value) as LoopId)}
         />
       )}
-      <BenchFindings key={`${opened} ${loop}`} groups={own} onTrial={onTrial} />
+      <BenchFindings key={`${opened} ${loop}`} groups={own} />
     </>
   );
 }

@@ -2,15 +2,15 @@
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, it, vi } from "vitest";
-import {
-  CaptionDiff,
+
+import CaptionDifference, {
   type DiffWord,
   diffWords,
   MarkedWords,
-} from "../../../src/app/components/rollout/reward/caption-diff.tsx";
+} from "../../../src/plugins/rollout-tools/caption-difference.tsx";
 
 const shown = (text: string, reference: string): string =>
-  renderToStaticMarkup(createElement(CaptionDiff, { name: "Caption", text, reference }));
+  renderToStaticMarkup(createElement(CaptionDifference, { name: "Caption", text, reference }));
 
 it("shows a caption as it was said, and offers its difference to the reference", () => {
   expect(shown("a blue cup", "a red cup")).toMatch(/<p[^>]*>a blue cup<\/p>/);

@@ -3,16 +3,17 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
-import { advantageText, effectText } from "../../../src/app/components/rollout/reward/advantage-text.ts";
 import { shownStep } from "../../../src/app/components/rollout/time-line.tsx";
 import { phaseBeforeGroups } from "../../../src/app/screens/train/inspector.tsx";
-import { lessonOf } from "../../../src/app/screens/train/lesson.ts";
 import { MASK_POLICIES } from "../../../src/engine/config/groups/mask.ts";
 import type { Phase, RunState } from "../../../src/engine/rl/run/events.ts";
 import { whatIf } from "../../../src/engine/rl/step/what-if.ts";
 import { parseManifest } from "../../../src/engine/runs/manifest.ts";
 import type { GroupRecord, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
 import { groupsFromArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";
+import { advantageText, effectText } from "../../../src/plugins/phases/advantage-text.ts";
+import { lessonOf } from "../../../src/plugins/phases/lesson.ts";
+import { phaseShares } from "../../../src/plugins/phases/phase-bar.tsx";
 
 const RECORDED = join(root, "public/pocket/recorded");
 const folder = join(RECORDED, readdirSync(RECORDED).find((name) => name !== "files.json") ?? "");
@@ -245,4 +246,12 @@ it("an update at a learning rate of 0, as in the first step of a warm-up, says t
     metric: (name) => (name === "learning_rate" ? 0 : metric(name)),
   });
   expect(parts.find(({ phase }) => phase === "update")?.made).toMatch(/^The learning rate is 0: .*the weights stay$/);
+});
+
+it("shares the time of a step in the order of its phases", () => {
+  const shares = phaseShares({ update: 1, generate: 3, log: 0 });
+  expect(shares.map(({ phase, share }) => [phase, share])).toEqual([
+    ["generate", 0.75],
+    ["update", 0.25],
+  ]);
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { NOTHING_READ, type ScanProgress, scanGroups, unreadText } from "../../../src/app/clients/run/run-reads.ts";
 import { clampView, zoomAt } from "../../../src/app/components/mask/use-gestures.ts";
-import { diffWords } from "../../../src/app/components/rollout/reward/caption-diff.tsx";
 import {
   compareMasks,
   differencePair,
@@ -21,12 +20,12 @@ import {
   weightText,
 } from "../../../src/app/components/rollout/rollout-view.ts";
 import { previousRun, runChanges } from "../../../src/app/screens/runs/run-list.ts";
-import { phaseShares } from "../../../src/app/screens/train/live.tsx";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
 import { gridOf, measureStrength } from "../../../src/plugins/rollout-tools/action-colour.ts";
+import { diffWords } from "../../../src/plugins/rollout-tools/caption-difference.tsx";
 import { edgeDecimals, rewardBins } from "../../../src/plugins/whole-run/reward-histogram.tsx";
 import { rolloutColumns, sortByColumn } from "../../../src/plugins/whole-run/rollout-table.tsx";
 
@@ -397,14 +396,6 @@ describe("still figures", () => {
     const decimals = (low: number, high: number): number =>
       edgeDecimals(rewardBins([group([low, high].map((reward) => rollout({ reward })))], 20));
     expect([decimals(0, 1), decimals(-0.3, 1.5), decimals(1, 1.03), decimals(-300, 400)]).toEqual([2, 2, 3, 0]);
-  });
-
-  it("shares the time of a step in the order of its phases", () => {
-    const shares = phaseShares({ update: 1, generate: 3, log: 0 });
-    expect(shares.map(({ phase, share }) => [phase, share])).toEqual([
-      ["generate", 0.75],
-      ["update", 0.25],
-    ]);
   });
 });
 

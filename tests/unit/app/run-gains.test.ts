@@ -1,12 +1,12 @@
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
-import { AllGains } from "../../../src/app/screens/runs/run-details.tsx";
 import { evalReport } from "../../../src/engine/eval/report.ts";
 import { writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { runLibrary } from "../../../src/engine/runs/library/library.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { AllGains } from "../../../src/plugins/run-details/run-details.tsx";
 import { row, TERMS } from "../runs/sample-evaluations.ts";
 import { manifest } from "../runs/sample-run.ts";
 

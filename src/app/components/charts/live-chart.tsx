@@ -24,7 +24,6 @@ import { Dialog } from "../ui/overlays.tsx";
 import { Popup } from "../ui/panel/panel-button.tsx";
 import { copyPanel } from "../ui/panel/panel-picture.ts";
 import { useVisibleBox } from "../use-async.ts";
-import { useChartView } from "./curve-controls.tsx";
 import styles from "./live-chart.module.css";
 import {
   type ChartView,
@@ -338,6 +337,13 @@ function ChartMenu(props: {
       }
     />
   );
+}
+
+/** Curve style from the address. */
+export function useChartView(): ChartView {
+  const smoothing = useRoute((route) => route.smooth);
+  const axis = useRoute((route) => route.x);
+  return useMemo(() => ({ smoothing, axis }), [smoothing, axis]);
 }
 
 /** Share of the window that an enlarged plot takes. */

@@ -5,38 +5,19 @@ import type { Rle } from "../../../engine/data/mask/rle.ts";
 import type { RowFilter } from "../../../engine/data/row-filter.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
-import type { ScoredRollout } from "../../../engine/rewards/types.ts";
-import type { LoopId } from "../../../engine/rl/loops/abouts.ts";
+import type { NextPhase } from "../../../engine/rl/run/events.ts";
 import type { ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
-import type { EvalReport } from "../../../engine/runs/evaluations/evaluations.ts";
+import type { EvalReport, StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
+import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import type { SystemReport } from "../../../engine/session/memory-report.ts";
 import type { Plan as RunPlan } from "../../../engine/session/plan.ts";
+import type { MetricSource } from "../charts/series.ts";
 import type { Track } from "../mask/frame-store.ts";
 import type { MaskRole } from "../mask/layers.ts";
 import type { RolloutFilter } from "../rollout/rollout-view.ts";
 import type { Scan, ViewedRun } from "../rollout/use-viewed-run.ts";
-
-/** A row with an editable caption and mask. */
-export interface Trial {
-  readonly rowId: string;
-  readonly imageId: string;
-  readonly caption: string;
-  readonly mask: Rle | null;
-}
-
-/** Scores of a trial while it is edited; only the newest edit counts. */
-export interface LiveScore {
-  /** Null before the first score, and while the custom reward has a weight and fails. */
-  readonly loops: Readonly<Record<LoopId, ScoredRollout>> | null;
-  /** Value of the custom reward, also without a weight; null without a function. */
-  readonly custom: number | null;
-  readonly customProblem: string | null;
-  /** Why the other terms have no value. */
-  readonly problem: string | null;
-  readonly busy: boolean;
-}
 
 /** All rows and the row filter. */
 export interface FilteredRows {
@@ -45,6 +26,16 @@ export interface FilteredRows {
   readonly shown: readonly RegionSummary[];
   readonly filter: RowFilter;
   readonly onFilter: (filter: RowFilter) => void;
+}
+
+/** A run that the user is asked about. */
+interface Asked {
+  readonly run: RunDigest;
+  /** Whether it is stored elsewhere, so that only a copy can continue. */
+  readonly readOnly: boolean;
+  readonly onCancel: () => void;
+  /** Receives what the user decided on; null for nothing. */
+  readonly onWork: (work: Promise<unknown> | null) => void;
 }
 
 type Nothing = Readonly<Record<never, never>>;
@@ -73,12 +64,53 @@ export interface Places {
   readonly background: Nothing;
   /** Beside the buttons of the curves of a run; `step` is that of the time line, else the newest one. */
   readonly curves: { readonly run: ViewedRun; readonly step: number };
+  /** At the foot of Home: rollouts of the run; `onStep` receives the step that they are of. */
+  readonly playback: { readonly run: ViewedRun; readonly onStep: (step: number | null) => void };
+  /** In the inspector, below the picture: what each phase of a step made. */
+  readonly lesson: {
+    readonly run: ViewedRun;
+    readonly step: number;
+    /** All groups of the step that are known. */
+    readonly groups: readonly GroupRecord[];
+    /** The next phase of a paused step that is followed; null otherwise. */
+    readonly next: NextPhase | null;
+    /** Null before that step has rollouts. */
+    readonly shown: { readonly rollout: RolloutRecord; readonly group: GroupRecord } | null;
+  };
+  /** Above the curves of the run of this page: one line about its phases. */
+  readonly phases: Nothing;
+  /** Above curves: their options, and the metrics without a chart that can be chosen. */
+  readonly "curve-tools": {
+    readonly source: MetricSource;
+    /** Beginning of the name of a saved file. */
+    readonly name: string;
+    /** In the order of the list. */
+    readonly names: readonly string[];
+    readonly chosen: readonly string[];
+    readonly onChange: (chosen: readonly string[]) => void;
+  };
+  /** On the tab Held-out: the evaluations of a run, and the step of the one that is shown. */
+  readonly evaluations: {
+    readonly list: readonly StoredEvaluation[];
+    readonly metric: ScoreId;
+    readonly title: string;
+    readonly step: number;
+  };
+  /** A text that is compared with another. */
+  readonly caption: { readonly name: string; readonly text: string; readonly reference: string };
+  /** Below the line of a run on Runs. */
+  readonly "run-details": {
+    readonly run: RunDigest;
+    /** The run that it changed; null for the first run. */
+    readonly before: RunManifest | null;
+    readonly onNotes: () => void;
+  };
   /** On Rewards: the judge. */
   readonly judge: Nothing;
   /** In the panel of the model on Setup, behind its button *Open by address*. */
   readonly model: Nothing;
-  /** Below the composer of the Rewards screen; `onTrial` puts a rollout into its try-out. */
-  readonly rewards: { readonly onTrial: (trial: Trial) => void };
+  /** Below all else on Rewards. */
+  readonly rewards: Nothing;
   /** In the inspector, under *More*: a scored rollout, its group, and all groups of its loop in the step. */
   readonly rollout: {
     readonly run: ViewedRun;
@@ -97,14 +129,8 @@ export interface Places {
     readonly inspected: string | null;
     readonly ofStep: boolean;
   };
-  /** Below the reward weights, with the value of the custom reward for the row that is tried out. */
-  readonly "custom-reward": {
-    /** Null without a function, or if it fails. */
-    readonly value: number | null;
-    readonly problem: string | null;
-    /** Number of that row; null without rows. */
-    readonly row: number | null;
-  };
+  /** Below the reward weights. */
+  readonly "custom-reward": Nothing;
   /** Beside the heading of Setup. */
   readonly "settings-file": Nothing;
   /** Beside the settings, about the sources of the rows. */
@@ -125,18 +151,17 @@ export interface Places {
   /** The tab *Memory* of System; null before the trainer has reported. */
   readonly memory: { readonly report: SystemReport | null };
   /** In a dialog of Runs: how a run continues from one of its checkpoints. */
-  readonly fork: {
-    readonly run: RunDigest;
-    /** Whether it is stored elsewhere, so that only a copy can continue. */
-    readonly readOnly: boolean;
-    readonly onCancel: () => void;
-    /** Receives what the user decided on; null for nothing. */
-    readonly onWork: (work: Promise<unknown> | null) => void;
-  };
+  readonly fork: Asked;
+  /** Likewise: how a finished run goes on. */
+  readonly extend: Asked;
+  /** Likewise: its tags and notes. */
+  readonly "run-notes": Asked;
   /** On Setup, under *Memory and time in detail*. */
   readonly fit: { readonly plan: RunPlan };
   /** On the first tab of System, below the adapter. */
   readonly browser: Nothing;
+  /** Below the self-test: the adapter and its measured speed. */
+  readonly adapter: { readonly rate: SystemReport["rate"] };
   /** The tab *Log* of System. */
   readonly log: Nothing;
   /** At the foot of System; null before the trainer has reported. */
@@ -157,15 +182,8 @@ export interface Places {
   readonly tools: Nothing;
   /** At the top of the Runs screen. */
   readonly "open-run": Nothing;
-  /** Beside the composer of the Rewards screen: a row with its trial and the scores of that. */
-  readonly trial: {
-    readonly row: RegionSummary;
-    readonly rows: readonly RegionSummary[];
-    readonly trial: Trial;
-    readonly score: LiveScore;
-    readonly onRow: (row: RegionSummary) => void;
-    readonly onTrial: (trial: Trial) => void;
-  };
+  /** Beside the composer of the Rewards screen. */
+  readonly trial: Nothing;
   /** Below the rollouts of a step or of the whole run; `onPick` lists those with a reward in a range. */
   readonly "rewards-of": {
     readonly title: string;

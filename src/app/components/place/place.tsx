@@ -27,18 +27,21 @@ export function PluginPanels<P extends keyof Places>(props: {
   readonly given: Places[P];
   /** Shows nothing while a panel is loaded. */
   readonly quiet?: boolean;
+  /** Shown while a panel is loaded, and where no plug-in has one. */
+  readonly instead?: ReactNode;
 }): ReactNode {
-  const waiting = props.quiet === true ? null : <p className="muted">Loading…</p>;
-  return all
-    .filter(({ at }) => at === props.at)
-    .map(({ plugin, Panel }) => {
-      const Shown = Panel as ComponentType<Places[P]>;
-      return (
-        <ErrorBoundary key={plugin}>
-          <Suspense fallback={waiting}>
-            <Shown {...props.given} />
-          </Suspense>
-        </ErrorBoundary>
-      );
-    });
+  const waiting = props.instead ?? (props.quiet === true ? null : <p className="muted">Loading…</p>);
+  const own = all.filter(({ at }) => at === props.at);
+  return own.length === 0
+    ? props.instead
+    : own.map(({ plugin, Panel }) => {
+        const Shown = Panel as ComponentType<Places[P]>;
+        return (
+          <ErrorBoundary key={plugin}>
+            <Suspense fallback={waiting}>
+              <Shown {...props.given} />
+            </Suspense>
+          </ErrorBoundary>
+        );
+      });
 }

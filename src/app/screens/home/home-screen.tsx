@@ -1,11 +1,10 @@
-import { type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { type ReactNode, useMemo, useState, useSyncExternalStore } from "react";
 import { activeLoops } from "../../../engine/config/derived.ts";
-import { aboutLoop, HELD_OUT_LOOPS, LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
+import { aboutLoop, HELD_OUT_LOOPS } from "../../../engine/rl/loops/abouts.ts";
 import { fewPicturesText } from "../../../engine/runs/evaluations/difference-text.ts";
 import { reportPictures, SCORES, scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { gainsOf } from "../../../engine/runs/evaluations/gains.ts";
-import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 import { report } from "../../clients/lab.ts";
 import { hasOwnModel, openDemoSet } from "../../clients/loading.ts";
 import { startBlocker, useBlocker } from "../../clients/run/blockers.ts";
@@ -14,70 +13,20 @@ import { BeforeAfter, GainNumbers } from "../../components/before-after.tsx";
 import { smooth } from "../../components/charts/series.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
 import { PluginPanels } from "../../components/place/place.tsx";
-import { NewestRun } from "../../components/rollout/time-line.tsx";
-import {
-  titleOf,
-  useEvaluations,
-  useStepGroups,
-  useViewedRun,
-  type ViewedRun,
-} from "../../components/rollout/use-viewed-run.ts";
+import { titleOf, useEvaluations, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button, PlaceLink } from "../../components/ui/button.tsx";
-import { IconPause, IconPlay } from "../../components/ui/icons.tsx";
+import { IconPlay } from "../../components/ui/icons.tsx";
 import { jobKind, startJob, useRunning } from "../../stores/jobs.ts";
-import { linkTo, navigate, openScreen } from "../../stores/route.ts";
+import { navigate, openScreen } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { choosePreset, useSession } from "../../stores/session.ts";
 import { counted, formatCount } from "../../styles/format.ts";
 import styles from "./home.module.css";
-import { LoopPicture } from "./loop-picture.tsx";
-
-/** Milliseconds for which a step is shown: long enough to read two captions. */
-const STEP_MS = 3600;
-
-interface Playback {
-  /** Step of the groups; null before the first was read. */
-  readonly step: number | null;
-  /** One group of each of loops 1 and 2. */
-  readonly groups: readonly GroupRecord[];
-  readonly playing: boolean;
-  toggle(): void;
-}
-
-/** Plays the stored steps of a run over and over; a run of this page is followed instead. */
-function usePlayback(run: ViewedRun | null): Playback {
-  const steps = run?.steps ?? [];
-  const [at, setAt] = useState(0);
-  const [playing, setPlaying] = useState(() => !matchMedia("(prefers-reduced-motion: reduce)").matches);
-  const live = run?.source === "live";
-  const count = steps.length;
-  useEffect(() => {
-    if (!playing || live || count < 2) return;
-    const timer = setInterval(() => {
-      if (document.visibilityState === "visible") setAt((now) => (now + 1) % count);
-    }, STEP_MS);
-    return () => clearInterval(timer);
-  }, [playing, live, count]);
-  const wanted = (live ? steps.at(-1) : steps[Math.min(at, count - 1)]) ?? null;
-  const { groups } = useStepGroups(run, wanted);
-  const shown = firstOfLoops(groups);
-  // The last picture stays until the next one is read.
-  const last = useRef<{ readonly runId: string; readonly groups: readonly GroupRecord[] } | null>(null);
-  if (run !== null && shown.length > 0) last.current = { runId: run.runId, groups: shown };
-  const kept = last.current !== null && last.current.runId === run?.runId ? last.current.groups : [];
-  return { step: kept[0]?.step ?? null, groups: kept, playing, toggle: () => setPlaying(!playing) };
-}
-
-function firstOfLoops(groups: readonly GroupRecord[]): readonly GroupRecord[] {
-  return LOOP_IDS.filter((id) => aboutLoop(id).optional !== true).flatMap(
-    (id) => groups.find((group) => group.loop === id) ?? [],
-  );
-}
 
 /** The lab in one sentence and on real rows: a playback of the recorded run, or the run of this page with its result. */
 export function HomeScreen(): ReactNode {
   const run = useViewedRun();
-  const playback = usePlayback(run);
+  const [step, setStep] = useState<number | null>(null);
   const { list, loading } = useEvaluations(run);
   // A stored run is drawn when all its parts are read, so that no part moves another.
   const read = run?.source === "live" || !(run === null || run.loading || loading);
@@ -89,11 +38,11 @@ export function HomeScreen(): ReactNode {
           {run?.source === "live" ? <OwnRun run={run} /> : <Welcome />}
           <PluginPanels at="stopped-work" given={{}} quiet />
         </div>
-        {run !== null && read && <RewardCurve run={run} step={playback.step} evaluations={evaluations} />}
+        {run !== null && read && <RewardCurve run={run} step={step} evaluations={evaluations} />}
       </section>
       {/* Without a key, so that the rows of the recorded run are those of the run that follows it. */}
       <Learnt run={run} evaluations={evaluations} />
-      {run !== null && read && <Playing run={run} playback={playback} />}
+      {run !== null && read && <PluginPanels at="playback" given={{ run, onStep: setStep }} quiet />}
     </div>
   );
 }
@@ -207,44 +156,6 @@ function Repair(): ReactNode {
     >
       {opening ? "Loading the damaged model…" : "Let loop 2 repair masks"}
     </Button>
-  );
-}
-
-function Playing({ run, playback }: { readonly run: ViewedRun; readonly playback: Playback }): ReactNode {
-  const { step, groups, playing, toggle } = playback;
-  const recorded = useSession((session) => session.recordedRun === run.runId);
-  const steps = run.manifest?.config.steps ?? null;
-  // A supervised run has steps without rollouts.
-  const supervised = (run.manifest?.config.mode ?? "rl") !== "rl";
-  const shown = run.steps.length > 0 && !supervised;
-  return (
-    <section className="grid gap-3" aria-label="The two loops">
-      <header className="row wrap gap-2-3 between">
-        <p className="muted" data-testid="home-step">
-          {recorded ? "Recorded run" : run.source === "live" ? "Your run" : titleOf(run)}, step{" "}
-          {formatCount(shown ? step : run.metrics.steps.at(-1))} of {formatCount(steps)}
-        </p>
-        <div className="row wrap gap-2">
-          <NewestRun run={run} />
-          {run.source !== "live" && shown && (
-            <Button kind="quiet" icon={playing ? <IconPause /> : <IconPlay />} data-testid="home-play" onClick={toggle}>
-              {playing ? "Pause" : "Play"}
-            </Button>
-          )}
-          <PlaceLink to={{ screen: "train", run: run.place }}>All curves and rollouts</PlaceLink>
-        </div>
-      </header>
-      {supervised && (
-        <p className="muted">
-          A supervised run has no rollouts; its{" "}
-          <a href={linkTo({ screen: "train", tab: "held-out", run: run.place })}>held-out rows</a> have masks and
-          captions
-        </p>
-      )}
-      {groups.map((group) => (
-        <LoopPicture key={group.loop} group={group} runId={run.place} />
-      ))}
-    </section>
   );
 }
 

@@ -1,7 +1,5 @@
 import { type FormEvent, type ReactNode, useId, useState } from "react";
-import { parseSetting } from "../../../engine/config/parse.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
-import { MOST_TEXT, tagsOf } from "../../../engine/runs/notes.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { deleteRun } from "../../clients/run/interrupted.ts";
 import { resumeAndShow } from "../../clients/run/resume.ts";
@@ -15,7 +13,6 @@ import { outdateRun } from "../../stores/reads.ts";
 import { forgetMetrics } from "../../stores/run/metrics.ts";
 import { retitleRun } from "../../stores/run/run.ts";
 import { counted, formatBytes } from "../../styles/format.ts";
-import styles from "./runs.module.css";
 
 const TITLES = {
   longer: "Extend run",
@@ -42,10 +39,10 @@ export async function continueRun({ manifest }: RunDigest, steps?: number, from?
 export type Answered = Places["fork"];
 
 const FORMS: Readonly<Record<RunQuestion["kind"], (props: Answered) => ReactNode>> = {
-  longer: Extend,
+  longer: (props) => <PluginPanels at="extend" given={props} />,
   fork: (props) => <PluginPanels at="fork" given={props} />,
   rename: Rename,
-  notes: Notes,
+  notes: (props) => <PluginPanels at="run-notes" given={props} />,
   delete: Delete,
 };
 
@@ -102,71 +99,6 @@ export function Decision(props: {
   );
 }
 
-/** A labelled field for a number of steps. */
-export function StepsField(props: {
-  readonly text: string;
-  readonly problem: string | null;
-  readonly note: string;
-  readonly onChange: (text: string) => void;
-}): ReactNode {
-  const id = useId();
-  const { text, problem, note } = props;
-  return (
-    <>
-      <p className="row gap-2 m-0">
-        <label htmlFor={id}>Total steps</label>
-        <TextInput
-          id={id}
-          className={styles.steps ?? ""}
-          inputMode="numeric"
-          autoComplete="off"
-          value={text}
-          aria-invalid={problem !== null}
-          aria-describedby={`${id}n`}
-          onChange={(event) => props.onChange(event.currentTarget.value)}
-        />
-      </p>
-      <p id={`${id}n`} className="muted m-0" role={problem === null ? undefined : "alert"}>
-        {problem ?? note}
-      </p>
-    </>
-  );
-}
-
-/** The steps that a text names, or why it names none. */
-export function readSteps(text: string): { readonly steps: number } | { readonly problem: string } {
-  const parsed = parseSetting("steps", text);
-  return "value" in parsed ? { steps: Number(parsed.value) } : parsed;
-}
-
-function Extend({ run, onCancel, onWork }: Answered): ReactNode {
-  const { title, config } = run.manifest;
-  const done = config.steps;
-  const [text, setText] = useState(String(2 * done));
-  const parsed = readSteps(text);
-  const steps = "steps" in parsed ? parsed.steps : Number.NaN;
-  const few = steps > done ? null : `${done} ${done === 1 ? "step is" : "steps are"} already done`;
-  const problem = "problem" in parsed ? parsed.problem : few;
-  const more = counted(steps - done, "more step");
-  const note =
-    config.lrSchedulerType === "constant"
-      ? `${more}; the result equals an uninterrupted run of ${steps} steps`
-      : `${more}; the learning-rate schedule is stretched to ${steps} steps, so the rate first jumps up`;
-  return (
-    <Decision
-      button="Extend"
-      blocked={problem !== null}
-      onCancel={onCancel}
-      onDecide={() => onWork(continueRun(run, steps))}
-    >
-      <p className="m-0">
-        <b>{title}</b> continues from its newest checkpoint, with the same settings, rows and seeds
-      </p>
-      <StepsField text={text} problem={problem} note={note} onChange={setText} />
-    </Decision>
-  );
-}
-
 function Rename({ run: { manifest }, onCancel, onWork }: Answered): ReactNode {
   const id = useId();
   const [draft, setDraft] = useState(manifest.title);
@@ -190,44 +122,6 @@ function Rename({ run: { manifest }, onCancel, onWork }: Answered): ReactNode {
         onFocus={(event) => event.currentTarget.select()}
         onChange={(event) => setDraft(event.currentTarget.value)}
       />
-    </Decision>
-  );
-}
-
-function Notes({ run: { manifest, notes }, onCancel, onWork }: Answered): ReactNode {
-  const id = useId();
-  const [text, setText] = useState(notes.text);
-  const [tags, setTags] = useState(notes.tags.join(", "));
-  return (
-    <Decision
-      button="Save"
-      onCancel={onCancel}
-      onDecide={() => onWork(lab().data.setNotes(manifest.id, { text, tags: tagsOf(tags) }))}
-    >
-      <p className="grid gap-1 m-0">
-        <label htmlFor={`${id}t`}>Tags</label>
-        <TextInput
-          id={`${id}t`}
-          value={tags}
-          placeholder="baseline, long captions"
-          aria-describedby={`${id}n`}
-          onChange={(event) => setTags(event.currentTarget.value)}
-        />
-        <span id={`${id}n`} className="muted small">
-          Separated by commas; the first is the run's group
-        </span>
-      </p>
-      <p className="grid gap-1 m-0">
-        <label htmlFor={`${id}x`}>Notes</label>
-        <textarea
-          id={`${id}x`}
-          className={`full-width framed-control round-s surface p-2 ${styles.noteField}`}
-          rows={6}
-          maxLength={MOST_TEXT}
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-        />
-      </p>
     </Decision>
   );
 }

@@ -2,11 +2,12 @@ import type { ReactNode } from "react";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import { rangeText, signed, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
+import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { report } from "../../clients/lab.ts";
 import { OTHER_TAB, useRunBlocker } from "../../clients/run/blockers.ts";
 import { useResumeNeeds } from "../../clients/run/resume.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
-import { hasPanels } from "../../components/place/place.tsx";
+import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { loopStyle } from "../../components/rollout/rollout-view.ts";
 import { Badge, Button } from "../../components/ui/button.tsx";
 import { IconChevron, IconMore, IconSave } from "../../components/ui/icons.tsx";
@@ -18,9 +19,9 @@ import { isActive, useRun } from "../../stores/run/run.ts";
 import { changeConfig } from "../../stores/session.ts";
 import { fixed, NONE } from "../../styles/format.ts";
 import { EXPORT_CHOICES, exportOf, exportRun } from "./export-run.ts";
-import { knownGains, RunDetails } from "./run-details.tsx";
+import { knownGains } from "./ongoing.tsx";
 import { continueRun, type RunQuestion } from "./run-dialog.tsx";
-import { type Change, tagFilter } from "./run-list.ts";
+import { type Change, runChanges, tagFilter } from "./run-list.ts";
 import styles from "./runs.module.css";
 
 /** Words as in the status strip: a run stored as paused was stopped and can be resumed. */
@@ -32,8 +33,8 @@ export const COLUMNS = ["Run", "State", "Steps", "Reward, last 10", "Gain", "Cha
 
 interface RunRowProps {
   readonly run: RunDigest;
-  /** Differences to the run that it changed; null for the first run. */
-  readonly changes: readonly Change[] | null;
+  /** The run that it changed; null for the first run. */
+  readonly before: RunManifest | null;
   /** Place of its colour in the charts; null if it is not on them. */
   readonly colour: number | null;
   readonly compared: boolean;
@@ -48,9 +49,10 @@ interface RunRowProps {
 
 /** One stored run on one line, and its details below it when they are open. */
 export function RunRow(props: RunRowProps): ReactNode {
-  const { run, changes, compared, colour, opened, onAsk } = props;
+  const { run, before, compared, colour, opened, onAsk } = props;
   const { manifest, notes, checkpoints } = run;
   const { id, title } = manifest;
+  const changes = before === null ? null : runChanges(manifest, before);
   const live = useRun(({ runId }) => runId === id);
   // Its state in the trainer; null when it is not training here.
   const state = useRun((now) => (now.runId === id && isActive(now.state) ? now.state : null));
@@ -60,6 +62,7 @@ export function RunRow(props: RunRowProps): ReactNode {
   const needs = useResumeNeeds(manifest);
   const unsaved = checkpoints.length === 0 ? "The run has no checkpoint" : null;
   const done = manifest.state === "finished" && run.steps >= manifest.config.steps;
+  const unextended = done && !hasPanels("extend") ? "This page has no plug-in that extends runs" : null;
   const exporting = useRunning(exportOf(id)) !== null;
   const interrupted = manifest.state === "running" && state === null && !otherTab;
   return (
@@ -111,7 +114,7 @@ export function RunRow(props: RunRowProps): ReactNode {
         <td>
           <div className="row justify-end">
             <Button
-              blocker={blockerOf(id, unsaved, needs?.blocker)}
+              blocker={blockerOf(id, unextended ?? unsaved, needs?.blocker)}
               onClick={() => (done ? onAsk("longer") : report(continueRun(run)))}
             >
               {done ? "Extend…" : "Resume"}
@@ -135,7 +138,11 @@ export function RunRow(props: RunRowProps): ReactNode {
             <Menu
               entries={[
                 { label: "Rename…", act: () => onAsk("rename") },
-                { label: "Notes and tags…", act: () => onAsk("notes") },
+                {
+                  label: "Notes and tags…",
+                  act: () => onAsk("notes"),
+                  blocker: hasPanels("run-notes") ? null : "This page has no plug-in that keeps notes",
+                },
                 {
                   label: "Fork…",
                   act: () => onAsk("fork"),
@@ -166,23 +173,25 @@ export function RunRow(props: RunRowProps): ReactNode {
                 />
               }
             />
-            <Button
-              kind="quiet"
-              className={styles.opener ?? ""}
-              data-testid="run-details"
-              aria-expanded={opened}
-              aria-label={`Details of ${title}`}
-              title="Details"
-              icon={<IconChevron />}
-              onClick={props.onOpen}
-            />
+            {hasPanels("run-details") && (
+              <Button
+                kind="quiet"
+                className={styles.opener ?? ""}
+                data-testid="run-details"
+                aria-expanded={opened}
+                aria-label={`Details of ${title}`}
+                title="Details"
+                icon={<IconChevron />}
+                onClick={props.onOpen}
+              />
+            )}
           </div>
         </td>
       </tr>
       {opened && (
         <tr className={styles.details} data-testid="details-of-run">
           <td colSpan={COLUMNS.length + 2}>
-            <RunDetails run={run} changes={changes} onNotes={() => onAsk("notes")} />
+            <PluginPanels at="run-details" given={{ run, before, onNotes: () => onAsk("notes") }} />
           </td>
         </tr>
       )}

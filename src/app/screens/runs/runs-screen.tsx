@@ -13,18 +13,9 @@ import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { useOtherTabs } from "../../stores/run/other-tabs.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { counted, formatBytes } from "../../styles/format.ts";
-import { Ongoing } from "./run-details.tsx";
+import { Ongoing } from "./ongoing.tsx";
 import { RunDialog, type RunQuestion } from "./run-dialog.tsx";
-import {
-  fitsFilter,
-  GROUPINGS,
-  grouped,
-  previousRun,
-  runChanges,
-  savedFilters,
-  saveFilters,
-  tagFilter,
-} from "./run-list.ts";
+import { fitsFilter, GROUPINGS, grouped, previousRun, savedFilters, saveFilters, tagFilter } from "./run-list.ts";
 import { COLUMNS, RunRow, TagButton } from "./run-row.tsx";
 import styles from "./runs.module.css";
 
@@ -57,12 +48,11 @@ export function RunsScreen(): ReactNode {
   const compareBlocker = hasPanels("run-curves") ? full : "This page has no plug-in that compares runs";
   const rowOf = (run: RunDigest): ReactNode => {
     const { id } = run.manifest;
-    const before = previousRun(run.manifest, manifests);
     return (
       <RunRow
         key={id}
         run={run}
-        changes={before === null ? null : runChanges(run.manifest, before)}
+        before={previousRun(run.manifest, manifests)}
         colour={drawn.includes(run) ? drawn.indexOf(run) : null}
         compared={compared.includes(run)}
         compareBlocker={compareBlocker}

@@ -5,7 +5,6 @@ import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { Tabs } from "../../components/ui/tabs.tsx";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
-import { AdapterPanel } from "./gpu.tsx";
 import styles from "./system.module.css";
 
 /** Milliseconds between two memory reports during a run. */
@@ -42,6 +41,12 @@ function useSystemReport(): SystemReport | null {
   return ready ? found : null;
 }
 
+/** The adapter in one line; a plug-in lists its features and limits. */
+function Adapter(): ReactNode {
+  const name = useSession(({ gpu, gpuError }) => gpuError?.message ?? gpu?.description ?? "");
+  return <p>{name}</p>;
+}
+
 /** The graphics adapter; plug-ins add the self-test, memory by owner, storage, the log and tools. */
 export default function System(): ReactNode {
   const report = useSystemReport();
@@ -56,7 +61,7 @@ export default function System(): ReactNode {
             label: "GPU",
             content: panels(
               <PluginPanels key="test" at="self-test" given={{}} />,
-              <AdapterPanel key="adapter" rate={report?.rate ?? null} />,
+              <PluginPanels key="adapter" at="adapter" given={{ rate: report?.rate ?? null }} instead={<Adapter />} />,
               <PluginPanels key="browser" at="browser" given={{}} />,
             ),
           },

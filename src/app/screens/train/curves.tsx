@@ -13,10 +13,9 @@ import { type Gain, gainsOf } from "../../../engine/runs/evaluations/gains.ts";
 import { type RunResult, runResult } from "../../../engine/runs/library/run-result.ts";
 import { report } from "../../clients/lab.ts";
 import { BeforeAfter, GainNumbers } from "../../components/before-after.tsx";
-import { ChartOptions, MetricPicker, SaveCsv } from "../../components/charts/curve-controls.tsx";
 import { AllSteps, ChartGrid } from "../../components/charts/live-chart.tsx";
 import { alongAxis, loggedText, metricChart, metricsOf, otherMetrics } from "../../components/charts/series.ts";
-import { PluginPanels } from "../../components/place/place.tsx";
+import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { useEvaluations, useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Switch } from "../../components/ui/controls.tsx";
@@ -26,7 +25,7 @@ import { setNotify, useNotify } from "../../stores/run/notify.ts";
 import { useRun } from "../../stores/run/run.ts";
 import { counted, NONE } from "../../styles/format.ts";
 import { Alarms, useAlarms } from "./alarms.tsx";
-import { PhaseBar, StepStrip, useLiveGroups } from "./live.tsx";
+import { StepStrip, useLiveGroups } from "./live.tsx";
 import { arrangeCharts, measuredCharts, ofRun, overviewOf } from "./overview.ts";
 import styles from "./train.module.css";
 
@@ -71,10 +70,12 @@ export function Curves(props: {
   const drawn = { source, sync, step: asked, notes: run.notes, onPick: open, onRemove: drop, className: styles.charts };
   return (
     <>
-      <div className="row wrap gap-2-3">
-        <ChartOptions />
-        <MetricPicker names={others} chosen={chosen} onChange={choose} />
-        <SaveCsv source={run.metrics} name={run.runId} />
+      <div className="row wrap gap-2-3 min-control">
+        <PluginPanels
+          at="curve-tools"
+          given={{ source: run.metrics, name: run.runId, names: others, chosen, onChange: choose }}
+          quiet
+        />
         <AllSteps sync={sync} axis={axis} />
         {live && <NotifySwitch />}
         {/* Last, so that it moves nothing when it comes. */}
@@ -83,7 +84,11 @@ export function Curves(props: {
       {!live && !read.current && <p className="muted">Reading the run…</p>}
       {(live || read.current) && (
         <>
-          {live && <PhaseBar />}
+          {live && hasPanels("phases") && (
+            <div className={styles.phases}>
+              <PluginPanels at="phases" given={{}} quiet />
+            </div>
+          )}
           <ResultCard run={run} evaluations={evaluations} evaluated={evaluated.list.length > 1} />
           {!live && <Alarms run={run} alarms={alarms} />}
           <ChartGrid specs={above} {...drawn} />

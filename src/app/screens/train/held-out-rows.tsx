@@ -8,7 +8,7 @@ import { AnswerFigure, useGiven } from "../../components/before-after.tsx";
 import { answersOf, greedyAnswer, isSampled, partnerAnswer, type RowAnswer } from "../../components/held-out-texts.ts";
 import { hoverClip, leaveClip, useClipFrame } from "../../components/mask/frame-store.ts";
 import { FramePanels } from "../../components/place/place.tsx";
-import { CaptionDiff } from "../../components/rollout/reward/caption-diff.tsx";
+import { CaptionDiff } from "../../components/rollout/caption.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { fixed } from "../../styles/format.ts";
 import styles from "./held-out.module.css";
@@ -78,7 +78,7 @@ export function RowCard(props: RowProps & { readonly onOpen: () => void }): Reac
             <div className={`grid gap-1 ${answers.length > 1 ? styles.draws : ""}`}>
               {answers.map((answer, n) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: draws have no other identity and never move
-                <Answer key={n} answer={answer} row={row} open={open} onPress={onOpen} />
+                <Answer key={n} answer={answer} row={row} open={open} scored={answers.length > 1} onPress={onOpen} />
               ))}
             </div>
             {answers.length === 1 && <span className="anywhere">{answers[0]?.caption || "–"}</span>}
@@ -118,7 +118,7 @@ export function RowDetails({ pair, metric, open }: Omit<RowProps, "few">): React
                 {shown.map((answer, n) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: draws have no other identity and never move
                   <div key={n} className="grid gap-2 align-start min-0">
-                    <Answer answer={answer} row={row} open={open} />
+                    <Answer answer={answer} row={row} open={open} scored={shown.length > 1} />
                     <CaptionDiff
                       name={answer.greedy ? "Greedy" : `Sample ${n}`}
                       text={answer.caption}
@@ -139,14 +139,15 @@ function Answer(props: {
   readonly answer: RowAnswer;
   readonly row: RowScores;
   readonly open: boolean;
+  /** Whether its score stands below it: one of several answers. */
+  readonly scored: boolean;
   readonly onPress?: () => void;
 }): ReactNode {
-  const { answer, ...rest } = props;
-  const score = fixed(answer.score, 2);
+  const { answer, scored, ...rest } = props;
   return (
-    <div className="relative">
+    <div>
       <AnswerFigure {...rest} answer={answer} label={`${answer.caption || "empty"}, ${fixed(answer.score, 3)}`} />
-      <b className={`small round-s surface absolute ${styles.drawScore}`}>{score}</b>
+      {scored && <b className="block small text-right">{fixed(answer.score, 2)}</b>}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 /** The tab Held-out: scores of rows that never train, and the rows behind them. */
-import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { createPortal } from "react-dom";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import { differenceText, fewPicturesText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
@@ -15,14 +15,14 @@ import { baselineIn, countChanges, type RowPair, rowPairs } from "../../../engin
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
 import { type EvalMetricText, evalTexts } from "../../components/held-out-texts.ts";
-import { PluginPanels } from "../../components/place/place.tsx";
+import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { shortRow } from "../../components/rollout/rollout-view.ts";
 import { useEvaluations, useRowsOpen, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
 import { Button, PlaceLink } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
-import { Empty, ErrorBoundary } from "../../components/ui/panel/panel.tsx";
+import { Empty } from "../../components/ui/panel/panel.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { counted, fixed } from "../../styles/format.ts";
@@ -118,8 +118,6 @@ function EvalRows(props: {
   );
 }
 
-const EvalCurve = lazy(() => import("./eval-curve.tsx"));
-
 /**
  * Held-out evaluations of a run: fixed rows, fixed seeds, each evaluation paired with the first.
  * @param props.step the evaluated step of the time line; null without any
@@ -179,12 +177,10 @@ export function HeldOut(props: {
           />
         ))}
       </fieldset>
-      {list.length > 1 && (
-        <ErrorBoundary>
-          <Suspense fallback={<div className={`p-2 framed round-l ${styles.curve}`} />}>
-            <EvalCurve list={list} metric={metric} title={text.title} step={report.step} />
-          </Suspense>
-        </ErrorBoundary>
+      {list.length > 1 && hasPanels("evaluations") && (
+        <div className={styles.curve}>
+          <PluginPanels at="evaluations" given={{ list, metric, title: text.title, step: report.step }} quiet />
+        </div>
       )}
       <div className="row wrap gap-2-4 between">
         <p className="muted">{text.help}</p>

@@ -3,18 +3,17 @@
  * live view goes on, and fills up while a paused step runs phase by phase.
  */
 import { type ReactNode, useMemo } from "react";
-import type { LoopAbout } from "../../../engine/rl/loops/about.ts";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
-import type { GivenRows, NextPhase, Phase } from "../../../engine/rl/run/events.ts";
+import type { NextPhase, Phase } from "../../../engine/rl/run/events.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
-import { noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
+import { generatedText, noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { LAYER_COLOURS, SAMPLED_COLOUR } from "../../components/mask/layers.ts";
-import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { useOverlay } from "../../components/mask/overlay-store.ts";
 import { useViews, WHOLE } from "../../components/mask/use-gestures.ts";
+import type { Places } from "../../components/place/page-plugin.ts";
 import { FramePanels, hasPanels, PluginPanels } from "../../components/place/place.tsx";
+import { Caption } from "../../components/rollout/caption.tsx";
 import { advantageScale } from "../../components/rollout/group-title.tsx";
-import { Caption, CaptionDiff } from "../../components/rollout/reward/caption-diff.tsx";
 import { AdvantageBar, RolloutFigure } from "../../components/rollout/rollout-card.tsx";
 import {
   answerRole,
@@ -25,6 +24,7 @@ import {
   movedRollout,
   parseLayers,
   rewardName,
+  rewardSum,
   rolloutPlace,
   shortRow,
   sortRollouts,
@@ -34,10 +34,9 @@ import { groupKey, useStepGroups, type ViewedRun } from "../../components/rollou
 import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
-import { PHASE_NAMES, type RunStoreState, useRun } from "../../stores/run/run.ts";
+import { type RunStoreState, useRun } from "../../stores/run/run.ts";
 import { fixed, signed } from "../../styles/format.ts";
 import styles from "./inspector.module.css";
-import { type LessonPart, lessonOf, quoted } from "./lesson.ts";
 import { SidePanel } from "./side-panel.tsx";
 
 /** What the panel shows. */
@@ -106,7 +105,6 @@ export function useInspected(run: ViewedRun): Inspected | null {
 
 /** Phases of a step before its first rollouts. */
 const BEFORE_GROUPS: readonly Phase[] = ["features", "generate"];
-const TAUGHT: readonly Phase[] = ["sample", "generate", "partner", "reward", "advantage", "loss", "update", "ema"];
 
 /** The next phase of a paused step whose loop has no rollouts yet, else null. */
 export function phaseBeforeGroups({
@@ -191,7 +189,6 @@ export function useInspectorKeys(props: {
 /** The panel. */
 export function Inspector({ run, inspected }: { readonly run: ViewedRun; readonly inspected: Inspected }): ReactNode {
   const { step, group, rollouts, rollout, next, begun, loading, problem } = inspected;
-  const given = useRun((state) => state.given);
   const at = rollout === null ? -1 : rollouts.indexOf(rollout);
   const [before, after] = [rollouts[at - 1], rollouts[at + 1]];
   const scored = !begun && rollout !== null && rollout.reward !== null;
@@ -224,14 +221,12 @@ export function Inspector({ run, inspected }: { readonly run: ViewedRun; readonl
       onNext={after === undefined ? null : () => inspect(after)}
       onClose={closeInspector}
     >
-      {begun && next !== null ? (
-        <BegunStep
-          next={next}
-          given={given?.step === step && given.loop === next.loop ? given : null}
-          count={run.manifest?.config.numGenerations ?? null}
+      {(begun && next !== null) || (rollout !== null && group !== null) ? (
+        <Column
+          run={run}
+          inspected={inspected}
+          shown={begun || rollout === null || group === null ? null : { rollout, group }}
         />
-      ) : rollout !== null && group !== null ? (
-        <Column run={run} inspected={inspected} rollout={rollout} group={group} />
       ) : (
         <p className={problem === null ? "muted p-4" : "bad p-4"}>
           {problem ?? (loading || run.loading ? "Reading…" : `Step ${step} has no rollouts`)}
@@ -244,64 +239,42 @@ export function Inspector({ run, inspected }: { readonly run: ViewedRun; readonl
 function Column(props: {
   readonly run: ViewedRun;
   readonly inspected: Inspected;
-  readonly rollout: RolloutRecord;
-  readonly group: GroupRecord;
+  /** Null for a paused step without rollouts. */
+  readonly shown: Places["lesson"]["shown"];
 }): ReactNode {
-  const { run, rollout, group } = props;
-  const { groups, next } = props.inspected;
-  const loopGroups = useMemo(() => groups.filter(({ loop }) => loop === rollout.loop), [groups, rollout.loop]);
-  const parts = useLesson(run, rollout, group, loopGroups, next);
+  const { run, shown } = props;
+  const { step, groups, next } = props.inspected;
+  const loop = shown?.rollout.loop;
+  const loopGroups = useMemo(() => groups.filter((group) => group.loop === loop), [groups, loop]);
   const config = run.manifest?.config ?? null;
-  const scale = advantageScale(group);
   return (
     <>
-      <Picture rollout={rollout} />
-      <ol className="m-0 p-0 no-bullets" data-testid="lesson">
-        {parts.map((part) => (
-          <Part
-            key={part.phase}
-            phase={part.phase}
-            next={next?.phase === part.phase && (next.loop === null || next.loop === rollout.loop)}
-          >
-            <Made part={part} rollout={rollout} scale={scale} />
-          </Part>
-        ))}
-      </ol>
-      {config !== null && !group.unfinished && hasPanels("rollout") && (
+      {shown !== null && <Picture rollout={shown.rollout} />}
+      {hasPanels("lesson") ? (
+        <PluginPanels at="lesson" given={{ run, step, groups, next, shown }} quiet />
+      ) : (
+        shown !== null && <Said {...shown} />
+      )}
+      {shown !== null && config !== null && !shown.group.unfinished && hasPanels("rollout") && (
         <details className={`fold ${styles.more}`}>
           <summary>More: what if, recompute, history, raw</summary>
-          <PluginPanels at="rollout" given={{ run, rollout, group, loopGroups, config }} />
+          <PluginPanels at="rollout" given={{ run, ...shown, loopGroups, config }} />
         </details>
       )}
     </>
   );
 }
 
-/** What each phase made of a rollout, as far as it has run. */
-function useLesson(
-  run: ViewedRun,
-  rollout: RolloutRecord,
-  group: GroupRecord,
-  groups: readonly GroupRecord[],
-  next: NextPhase | null,
-): readonly LessonPart[] {
-  const phase = useRun((state) => state.phase);
-  const running = useRun(({ step }) => step + 1 === group.step);
-  const until = group.unfinished ? (next?.phase ?? phase ?? "generate") : undefined;
-  const unlogged = next !== null && running ? next.phase : undefined;
-  const config = run.manifest?.config;
-  // A store keeps its identity while it grows; the number of steps shows that a metric may have arrived.
-  const logged = run.metrics.steps.length;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
-  return useMemo(() => {
-    if (config === undefined) return [];
-    const at = run.metrics.steps.indexOf(rollout.step);
-    const metric = (name: string): number | null => {
-      const value = at < 0 ? Number.NaN : run.metrics.column(name)[at];
-      return value === undefined || Number.isNaN(value) ? null : value;
-    };
-    return lessonOf({ rollout, groups, config, metric, ...(until && { until }), ...(unlogged && { unlogged }) });
-  }, [rollout, groups, config, run.metrics, logged, until, unlogged]);
+/** What was asked and answered, and what that earned; plug-ins tell it phase by phase. */
+function Said({ rollout, group }: { readonly rollout: RolloutRecord; readonly group: GroupRecord }): ReactNode {
+  return (
+    <div className="grid gap-2 p-4">
+      <Caption name="Prompt" text={rollout.prompt} />
+      <Caption name={textTitle(rollout.loop)} text={generatedText(rollout.loop, rollout) ?? ""} />
+      <p>{rewardSum(rollout.terms)}</p>
+      <AdvantageBar value={rollout.advantage} scale={advantageScale(group)} />
+    </div>
+  );
 }
 
 /** Figures with this name zoom together. */
@@ -379,163 +352,4 @@ function swatch(key: LayerKey, rollout: RolloutRecord): string | undefined {
   if (key === "given") return LAYER_COLOURS.given;
   if (key === "answer") return LAYER_COLOURS[answerRole(rollout.loop)];
   return key === "sampled" ? SAMPLED_COLOUR : undefined;
-}
-
-/** Titles of the column's parts, by the phase that makes them. */
-const PARTS: Readonly<Partial<Record<Phase, string>>> = {
-  sample: "Given",
-  generate: "Answer",
-  partner: "Partner",
-  reward: "Reward",
-  advantage: "Advantage",
-  loss: "Loss",
-  update: "Update",
-  ema: "Partner's update",
-};
-
-function Part(props: { readonly phase: Phase; readonly next: boolean; readonly children: ReactNode }): ReactNode {
-  const { phase, next, children } = props;
-  return (
-    <li className={`grid min-0 ${styles.part}`} data-next={next} data-phase={phase}>
-      <h3 className="muted small" title={PHASE_NAMES[phase]}>
-        {PARTS[phase] ?? PHASE_NAMES[phase]}
-        {next && <span className="accent"> · next</span>}
-      </h3>
-      {children}
-    </li>
-  );
-}
-
-/** What a phase made: in words, as a formula, and how it came about on demand. */
-function Made(props: {
-  readonly part: LessonPart;
-  readonly rollout: RolloutRecord;
-  readonly scale: number;
-}): ReactNode {
-  const { part, rollout, scale } = props;
-  if (part.made === null) return <p className="muted">Not computed yet</p>;
-  return (
-    <>
-      <MadeText part={part} rollout={rollout} />
-      {part.phase === "advantage" && <AdvantageBar value={rollout.advantage} scale={scale} />}
-      {part.formulas.map((line) => (
-        <code key={line} className="anywhere">
-          {line}
-        </code>
-      ))}
-      {part.phase === "generate" && rollout.actions.length > 0 && (
-        <details className="fold">
-          <summary>{aboutLoop(rollout.loop).samples === "text" ? "Tokens, prompt and completion" : "Actions"}</summary>
-          <PluginPanels at="actions" given={{ actions: rollout.actions }} />
-          {/* One that differs from row to row stands in what was given. */}
-          {(aboutLoop(rollout.loop) as LoopAbout).promptOfRow !== true && (
-            <Caption name="Prompt" text={rollout.prompt} />
-          )}
-          <Caption name="Completion" text={rollout.completion} />
-        </details>
-      )}
-      {part.phase === "reward" && rollout.reward !== null && hasPanels("reward") && (
-        <details className="fold">
-          <summary>How the reward came about</summary>
-          <PluginPanels at="reward" given={{ rollout }} />
-        </details>
-      )}
-    </>
-  );
-}
-
-/** Texts are read whole and plain; everything else is one sentence. */
-function MadeText({ part, rollout }: { readonly part: LessonPart; readonly rollout: RolloutRecord }): ReactNode {
-  const { loop, caption, captionPrime, referenceCaption, truncated } = rollout;
-  const { samples, text, promptOfRow }: LoopAbout = aboutLoop(loop);
-  if (part.phase === "sample" && samples === "mask") return <Caption name="Caption" text={caption} />;
-  if (part.phase === "sample") {
-    return (
-      <>
-        <p>{part.made}</p>
-        {promptOfRow === true ? (
-          <Caption name="Prompt" text={rollout.prompt} />
-        ) : (
-          <p className="muted small anywhere">Reference: {referenceCaption}</p>
-        )}
-      </>
-    );
-  }
-  if (part.phase === "generate" && samples === "text") {
-    return (
-      <>
-        <CaptionDiff name={textTitle(loop)} text={caption} reference={referenceCaption} />
-        {truncated && <p className="warn">Truncated at the length limit</p>}
-      </>
-    );
-  }
-  if (part.phase === "partner" && text !== "caption" && captionPrime !== null) {
-    return <CaptionDiff name={textTitle(loop)} text={captionPrime} reference={caption} />;
-  }
-  if (part.phase === "reward" && rollout.reward !== null) {
-    return <p className={styles.number}>{fixed(rollout.reward, 3)}</p>;
-  }
-  return <p>{part.made}</p>;
-}
-
-/** A paused step before a loop samples: the rows that it has drawn, and the phases that follow. */
-function BegunStep(props: {
-  readonly next: NextPhase;
-  readonly given: GivenRows | null;
-  /** Rollouts per row. */
-  readonly count: number | null;
-}): ReactNode {
-  const { next, given, count } = props;
-  const parts = TAUGHT.filter(
-    (phase) => phase !== "partner" || next.loop === null || aboutLoop(next.loop).mask !== null,
-  );
-  return (
-    <ol className="m-0 p-0 no-bullets" data-testid="lesson">
-      {parts.map((phase) => (
-        <Part key={phase} phase={phase} next={phase === next.phase}>
-          {phase === "sample" && given !== null ? (
-            <Given {...given} count={count} />
-          ) : (
-            <p className="muted">{phase === "sample" ? "Computed" : "Not computed yet"}</p>
-          )}
-        </Part>
-      ))}
-    </ol>
-  );
-}
-
-/** Maximum number of given rows to show. */
-const MOST_GIVEN = 4;
-
-function Given({ rows, loop, count }: GivenRows & { readonly count: number | null }): ReactNode {
-  const { samples } = aboutLoop(loop);
-  return (
-    <>
-      <ul
-        className={`grid gap-2 m-0 p-0 no-bullets ${samples === "text" ? styles.given : ""}`}
-        data-testid="given-rows"
-      >
-        {rows.slice(0, MOST_GIVEN).map((row) => (
-          <li key={row.id}>
-            {samples === "text" ? (
-              <MaskFigure
-                className={styles.figure ?? ""}
-                rowId={row.id}
-                imageId={row.imageId}
-                width={row.mask.size[1]}
-                height={row.mask.size[0]}
-                frames={row.frames}
-                layers={[{ role: "given", mask: row.mask }]}
-                label={`Given mask of row ${row.id}`}
-              />
-            ) : (
-              quoted(row.caption)
-            )}
-          </li>
-        ))}
-      </ul>
-      <p>Given: {rows.length === 1 ? "one row" : `${rows.length} rows`}</p>
-      {count !== null && <code>G = {count} rollouts of each prompt</code>}
-    </>
-  );
 }

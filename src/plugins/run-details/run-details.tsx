@@ -1,33 +1,29 @@
 import type { ReactNode } from "react";
-import { activeLoops } from "../../../engine/config/derived.ts";
-import { SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
-import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
-import { fewPicturesText } from "../../../engine/runs/evaluations/difference-text.ts";
-import { lackingText, type ScoreId, SELECTION_NAMES } from "../../../engine/runs/evaluations/evaluation-scores.ts";
-import { gainsOf } from "../../../engine/runs/evaluations/gains.ts";
-import type { RunDigest } from "../../../engine/runs/library/digest.ts";
-import { runParts } from "../../../engine/runs/run-parts.ts";
-import { report } from "../../clients/lab.ts";
-import { useRunBlocker } from "../../clients/run/blockers.ts";
-import { RUNS } from "../../clients/run/run-reads.ts";
-import { evaluateCheckpoint } from "../../clients/run/start-run.ts";
-import { GainNumbers } from "../../components/before-after.tsx";
-import { Button } from "../../components/ui/button.tsx";
-import { EVALUATION, stopJob, useJobs, useRunning } from "../../stores/jobs.ts";
-import { useRead } from "../../stores/reads.ts";
-import { linkTo } from "../../stores/route.ts";
-import { counted, fixed, formatBytes, formatSeconds, NONE } from "../../styles/format.ts";
-import { exportsIn, forgetExports } from "./export-run.ts";
-import type { Change } from "./run-list.ts";
-import styles from "./runs.module.css";
+import { report } from "../../app/clients/lab.ts";
+import { useRunBlocker } from "../../app/clients/run/blockers.ts";
+import { RUNS } from "../../app/clients/run/run-reads.ts";
+import { evaluateCheckpoint } from "../../app/clients/run/start-run.ts";
+import { GainNumbers } from "../../app/components/before-after.tsx";
+import type { Places } from "../../app/components/place/page-plugin.ts";
+import { Button } from "../../app/components/ui/button.tsx";
+import { evaluationText, knownGains } from "../../app/screens/runs/ongoing.tsx";
+import { type Change, runChanges } from "../../app/screens/runs/run-list.ts";
+import { EVALUATION, useRunning } from "../../app/stores/jobs.ts";
+import { useRead } from "../../app/stores/reads.ts";
+import { linkTo } from "../../app/stores/route.ts";
+import { counted, fixed, formatBytes, formatSeconds, NONE } from "../../app/styles/format.ts";
+import { SETTINGS, type SettingKey } from "../../engine/config/table.ts";
+import type { BestCheckpoint } from "../../engine/runs/checkpoint/best-checkpoint.ts";
+import { fewPicturesText } from "../../engine/runs/evaluations/difference-text.ts";
+import { lackingText, type ScoreId, SELECTION_NAMES } from "../../engine/runs/evaluations/evaluation-scores.ts";
+import type { RunDigest } from "../../engine/runs/library/digest.ts";
+import { runParts } from "../../engine/runs/run-parts.ts";
+import styles from "./run-details.module.css";
 
 /** What the line of a run leaves out. */
-export function RunDetails(props: {
-  readonly run: RunDigest;
-  readonly changes: readonly Change[] | null;
-  readonly onNotes: () => void;
-}): ReactNode {
-  const { run, changes } = props;
+export default function RunDetails(props: Places["run-details"]): ReactNode {
+  const { run, before } = props;
+  const changes = before === null ? null : runChanges(run.manifest, before);
   const { manifest, notes } = run;
   const { forkedFrom } = manifest;
   const { stored, elsewhere = [] } = useRead(RUNS).last ?? {};
@@ -85,12 +81,6 @@ export function RunDetails(props: {
     </div>
   );
 }
-
-export const knownGains = ({ gains, manifest: { config } }: RunDigest) =>
-  gainsOf(
-    gains.map(({ score }) => score),
-    config.mode !== "rl" ? [] : activeLoops(config),
-  );
 
 /** Changes of all held-out scores since the start, greedy first, with 95 % intervals. */
 export function AllGains({ run }: { readonly run: RunDigest }): ReactNode {
@@ -186,66 +176,7 @@ function Checkpoints({ run }: { readonly run: RunDigest }): ReactNode {
   );
 }
 
-/** Progress of an evaluation. */
-function evaluationText({ done, total }: { readonly done: number; readonly total: number }): string {
-  return total === 0 ? "reading the checkpoint" : `${done} of ${counted(total, "row")}`;
-}
-
 /** How the best checkpoint was chosen. */
 function bestText({ selection }: BestCheckpoint): string {
   return `best by ${SELECTION_NAMES[selection.metric]} ${fixed(selection.value, 3)} on ${counted(selection.n, "selection row")}`;
-}
-
-/**
- * The evaluation of a checkpoint and the exports that take a while, each with a button that stops it, and what was saved
- * last. It lies over the foot of the screen, so that it moves nothing.
- */
-export function Ongoing(): ReactNode {
-  const evaluation = useRunning(EVALUATION);
-  const exports = exportsIn(useJobs());
-  const saved = exports.find(({ state }) => state === "done")?.result ?? null;
-  const ongoing = exports.filter(
-    ({ state, progress: { merged, done } }) => state === "running" && (merged || done > 0),
-  );
-  const nothing = evaluation === null && ongoing.length === 0 && saved === null;
-  return (
-    <div className={nothing ? "" : `grid gap-2 framed round-m surface p-3 ${styles.ongoing}`} role="status">
-      {evaluation !== null && (
-        <Line onStop={() => stopJob(EVALUATION)}>
-          Evaluating step {evaluation.step} of {evaluation.title}: {evaluationText(evaluation)}
-        </Line>
-      )}
-      {ongoing.map(({ kind, progress: one }) => (
-        <Line
-          key={kind.name}
-          onStop={one.merged && one.total > 0 && one.done === one.total ? null : () => stopJob(kind)}
-        >
-          {one.merged ? "Merging" : "Exporting"} {one.title}: {one.merged ? mergeText(one) : zipText(one)}
-        </Line>
-      ))}
-      <p className="row wrap gap-2 between m-0 anywhere">
-        <span data-testid="exported">{saved}</span>
-        {saved !== null && <Button onClick={forgetExports}>OK</Button>}
-      </p>
-    </div>
-  );
-}
-
-function mergeText({ done, total }: { readonly done: number; readonly total: number }): string {
-  if (total === 0) return "reading the base model";
-  return done < total ? `${done} of ${total} tensors` : "comparing it with base and adapter";
-}
-
-function zipText({ done, total }: { readonly done: number; readonly total: number }): string {
-  return total === 0 ? formatBytes(done) : `${formatBytes(done)} of ${formatBytes(Math.max(done, total))}`;
-}
-
-/** @param props.onStop null while it cannot be stopped */
-function Line(props: { readonly children: ReactNode; readonly onStop: (() => void) | null }): ReactNode {
-  return (
-    <p className="row wrap gap-2 m-0">
-      {props.children}
-      {props.onStop !== null && <Button onClick={props.onStop}>Stop</Button>}
-    </p>
-  );
 }

@@ -1,9 +1,9 @@
-import { MASK_POLICIES } from "../../../../engine/config/groups/mask.ts";
-import type { LabConfig } from "../../../../engine/config/table.ts";
-import { aboutLoop } from "../../../../engine/rl/loops/abouts.ts";
-import { whatIf } from "../../../../engine/rl/step/what-if.ts";
-import type { GroupRecord, RolloutRecord } from "../../../../engine/runs/rollouts/records.ts";
-import { counted, fixed, percent, signed } from "../../../styles/format.ts";
+import { counted, fixed, percent, signed } from "../../app/styles/format.ts";
+import { MASK_POLICIES } from "../../engine/config/groups/mask.ts";
+import type { LabConfig } from "../../engine/config/table.ts";
+import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
+import { whatIf } from "../../engine/rl/step/what-if.ts";
+import type { GroupRecord, RolloutRecord } from "../../engine/runs/rollouts/records.ts";
 
 /** Largest difference between a recomputed and a stored advantage, relative to 1. */
 const SAME = 1e-6;

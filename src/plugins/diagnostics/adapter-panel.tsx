@@ -1,17 +1,17 @@
 import type { ReactNode } from "react";
-import type { SystemReport } from "../../../engine/session/memory-report.ts";
-import { Badge } from "../../components/ui/button.tsx";
-import { Panel } from "../../components/ui/panel/panel.tsx";
-import { FactList } from "../../components/ui/table.tsx";
-import { useSession } from "../../stores/session.ts";
-import { formatBytes, formatCount } from "../../styles/format.ts";
-import styles from "./system.module.css";
+import type { Places } from "../../app/components/place/page-plugin.ts";
+import { Badge } from "../../app/components/ui/button.tsx";
+import { Panel } from "../../app/components/ui/panel/panel.tsx";
+import { FactList } from "../../app/components/ui/table.tsx";
+import { useSession } from "../../app/stores/session.ts";
+import { formatBytes, formatCount } from "../../app/styles/format.ts";
+import styles from "./adapter-panel.module.css";
 
 const UNREPORTED = "not reported by the browser";
 const UNMEASURED = "not measured yet";
 
 /** The graphics adapter: vendor, features, limits and measured speed. */
-export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }): ReactNode {
+export default function AdapterPanel({ rate }: Places["adapter"]): ReactNode {
   const gpu = useSession((session) => session.gpu);
   const error = useSession((session) => session.gpuError);
   if (error !== null) {

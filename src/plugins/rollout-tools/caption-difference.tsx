@@ -1,8 +1,10 @@
 import { type ReactNode, useMemo } from "react";
 import { create } from "zustand";
-import { remember, rememberedFlag } from "../../../stores/saved.ts";
-import { Button, CopyText } from "../../ui/button.tsx";
-import styles from "../details.module.css";
+import type { Places } from "../../app/components/place/page-plugin.ts";
+import { Caption } from "../../app/components/rollout/caption.tsx";
+import { Button } from "../../app/components/ui/button.tsx";
+import { remember, rememberedFlag } from "../../app/stores/saved.ts";
+import styles from "./caption-difference.module.css";
 
 /** Whether captions show their difference to the reference; one choice for all, kept over reloads. */
 const useDifferences = create(() => ({ shown: rememberedFlag("differences", false) }));
@@ -18,11 +20,7 @@ function toggleDifferences(): void {
  * and strike-through. A text that has little in common with a long reference has no marks, which would hide it among
  * words left out.
  */
-export function CaptionDiff(props: {
-  readonly name: string;
-  readonly text: string;
-  readonly reference: string;
-}): ReactNode {
+export default function CaptionDifference(props: Places["caption"]): ReactNode {
   const { name, text, reference } = props;
   const words = useMemo(() => diffWords(reference, text), [reference, text]);
   const shown = useDifferences((state) => state.shown);
@@ -64,31 +62,6 @@ export function MarkedWords({ words }: { readonly words: readonly DiffWord[] }):
         <ins className={styles.added}>added</ins> <del className={`bad-soft bad ${styles.removed}`}>left out</del>
       </span>
     </>
-  );
-}
-
-/** A named text with a button that copies it. */
-export function Caption(props: {
-  readonly name: string;
-  readonly text: string;
-  /** A button beside the name. */
-  readonly action?: ReactNode;
-  /** In place of the plain text, unless false. */
-  readonly children?: ReactNode;
-}): ReactNode {
-  const { name, text, action } = props;
-  const marked = [props.children].flat().some(Boolean);
-  return (
-    <div>
-      <div className="row gap-2 muted small">
-        {name}
-        <CopyText kind="small" label="Copy" aria-label={`Copy ${name}`} text={() => text} />
-        {action}
-      </div>
-      <p className={`anywhere ${styles.captionText}`}>
-        {marked ? props.children : text.trim() === "" ? <em>empty</em> : text}
-      </p>
-    </div>
   );
 }
 

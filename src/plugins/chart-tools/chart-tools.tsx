@@ -1,24 +1,30 @@
-/** Controls of the curves of a screen: their axis and smoothing, further metrics, and their values as a file. */
-import { type ReactNode, useId, useMemo, useState } from "react";
-import { describeMetric } from "../../../engine/runs/metrics/metric-table.ts";
-import { saveBlob } from "../../clients/save-blob.ts";
-import { navigate, useRoute } from "../../stores/route.ts";
-import { Button } from "../ui/button.tsx";
-import { Segmented, Slider, TextInput } from "../ui/controls.tsx";
-import { PanelButton } from "../ui/panel/panel-button.tsx";
-import styles from "./curve-controls.module.css";
-import type { ChartView } from "./plot.ts";
-import { AXIS_NAMES, type MetricSource, sourceCsv } from "./series.ts";
+import { type ReactNode, useId, useState } from "react";
+import { saveBlob } from "../../app/clients/save-blob.ts";
+import { useChartView } from "../../app/components/charts/live-chart.tsx";
+import { AXIS_NAMES, type MetricSource, sourceCsv } from "../../app/components/charts/series.ts";
+import type { Places } from "../../app/components/place/page-plugin.ts";
+import { Button } from "../../app/components/ui/button.tsx";
+import { Segmented, Slider, TextInput } from "../../app/components/ui/controls.tsx";
+import { PanelButton } from "../../app/components/ui/panel/panel-button.tsx";
+import { navigate } from "../../app/stores/route.ts";
+import { describeMetric } from "../../engine/runs/metrics/metric-table.ts";
+import styles from "./chart-tools.module.css";
 
-/** Curve style from the address. */
-export function useChartView(): ChartView {
-  const smoothing = useRoute((route) => route.smooth);
-  const axis = useRoute((route) => route.x);
-  return useMemo(() => ({ smoothing, axis }), [smoothing, axis]);
+/** Axis, smoothing and further metrics of the curves of a screen, and all metrics as a file. */
+export default function ChartTools({ source, name, ...picker }: Places["curve-tools"]): ReactNode {
+  return (
+    <>
+      <ChartOptions />
+      <MetricPicker {...picker} />
+      <SaveCsv source={source} name={name} />
+    </>
+  );
 }
 
+type PickerProps = Omit<Places["curve-tools"], "source" | "name">;
+
 /** A button that opens the choices of all curves: axis and smoothing; kept in the address. */
-export function ChartOptions(): ReactNode {
+function ChartOptions(): ReactNode {
   const { smoothing, axis } = useChartView();
   return (
     <PanelButton label="Curves" title="Curves" testId="chart-options" arrow>
@@ -44,15 +50,8 @@ export function ChartOptions(): ReactNode {
   );
 }
 
-interface PickerProps {
-  /** Selectable metrics, in the order of the list. */
-  readonly names: readonly string[];
-  readonly chosen: readonly string[];
-  readonly onChange: (chosen: readonly string[]) => void;
-}
-
 /** A button that opens the list of all other metrics; each selected metric gets a chart. */
-export function MetricPicker(props: PickerProps): ReactNode {
+function MetricPicker(props: PickerProps): ReactNode {
   const { names, chosen } = props;
   const count = chosen.filter((name) => names.includes(name)).length;
   return (
@@ -132,7 +131,7 @@ function Choice(props: {
 }
 
 /** Saves every metric of the runs that are shown. */
-export function SaveCsv({ source, name }: { readonly source: MetricSource; readonly name: string }): ReactNode {
+function SaveCsv({ source, name }: { readonly source: MetricSource; readonly name: string }): ReactNode {
   return (
     <Button
       title="Saves all metrics of the runs shown, one row per step"

@@ -1,16 +1,17 @@
 /** What each phase of a finished step computed for one rollout, and its formula with that rollout's numbers. */
-import type { LabConfig } from "../../../engine/config/table.ts";
-import { type Rle, rleArea } from "../../../engine/data/mask/rle.ts";
-import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
-import { lossSettingsOf } from "../../../engine/rl/objective/loss-types.ts";
-import type { Phase } from "../../../engine/rl/run/events.ts";
-import { whatIf } from "../../../engine/rl/step/what-if.ts";
-import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
-import { drawnMask, noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
-import { advantageText, effectText } from "../../components/rollout/reward/advantage-text.ts";
-import { compareMasks, splitTerms, termName, weightedSum } from "../../components/rollout/rollout-view.ts";
-import { PHASE_NAMES } from "../../stores/run/run.ts";
-import { compact, counted, fixed, formatCount, formatShare, NONE, sentence, signed } from "../../styles/format.ts";
+
+import { compareMasks, splitTerms, termName, weightedSum } from "../../app/components/rollout/rollout-view.ts";
+import { PHASE_NAMES } from "../../app/stores/run/run.ts";
+import { compact, counted, fixed, formatCount, formatShare, NONE, sentence, signed } from "../../app/styles/format.ts";
+import type { LabConfig } from "../../engine/config/table.ts";
+import { type Rle, rleArea } from "../../engine/data/mask/rle.ts";
+import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
+import { lossSettingsOf } from "../../engine/rl/objective/loss-types.ts";
+import type { Phase } from "../../engine/rl/run/events.ts";
+import { whatIf } from "../../engine/rl/step/what-if.ts";
+import type { ActionRecord, GroupRecord, RolloutRecord } from "../../engine/runs/rollouts/records.ts";
+import { drawnMask, noisyMask } from "../../engine/runs/rollouts/rollout-facts.ts";
+import { advantageText, effectText } from "./advantage-text.ts";
 
 interface Made {
   /** One phrase; null while the phase has not run. */

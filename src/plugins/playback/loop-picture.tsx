@@ -1,9 +1,6 @@
 import { type CSSProperties, Fragment, type ReactNode, useMemo } from "react";
-import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
-import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
-import { generatedText, noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
-import { NOISE_NOTE } from "../../components/rollout/group-title.tsx";
-import { RolloutFigure } from "../../components/rollout/rollout-card.tsx";
+import { NOISE_NOTE } from "../../app/components/rollout/group-title.tsx";
+import { RolloutFigure } from "../../app/components/rollout/rollout-card.tsx";
 import {
   ANSWER,
   GIVEN,
@@ -11,12 +8,15 @@ import {
   rewardName,
   rewardSum,
   sortRollouts,
-} from "../../components/rollout/rollout-view.ts";
-import { groupKey } from "../../components/rollout/use-viewed-run.ts";
-import { CopyPanel } from "../../components/ui/panel/panel.tsx";
-import { navigate } from "../../stores/route.ts";
-import { fixed, NONE } from "../../styles/format.ts";
-import styles from "./home.module.css";
+} from "../../app/components/rollout/rollout-view.ts";
+import { groupKey } from "../../app/components/rollout/use-viewed-run.ts";
+import { CopyPanel } from "../../app/components/ui/panel/panel.tsx";
+import { navigate } from "../../app/stores/route.ts";
+import { fixed, NONE } from "../../app/styles/format.ts";
+import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
+import type { GroupRecord, RolloutRecord } from "../../engine/runs/rollouts/records.ts";
+import { generatedText, noisyMask } from "../../engine/runs/rollouts/rollout-facts.ts";
+import styles from "./playback.module.css";
 
 /** One loop on a real row: the input, the policy's answer, the partner's answer to that, and the reward. */
 export function LoopPicture({

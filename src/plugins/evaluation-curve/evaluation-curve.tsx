@@ -10,23 +10,16 @@ import {
   XAxis,
   YAxis,
 } from "recharts";
-import { type ScoreId, scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
-import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
-import { navigate } from "../../stores/route.ts";
-import { counted, fixed } from "../../styles/format.ts";
-import styles from "./held-out.module.css";
+import type { Places } from "../../app/components/place/page-plugin.ts";
+import { navigate } from "../../app/stores/route.ts";
+import { counted, fixed } from "../../app/styles/format.ts";
+import { scoreOf } from "../../engine/runs/evaluations/evaluation-scores.ts";
+import styles from "./evaluation-curve.module.css";
 
 /**
- * Mean of a score at each evaluation with its 95 % interval; a click shows the evaluation. Loaded on demand because its library is
- * large.
- * @param props.step step of the evaluation that is shown
+ * Mean of a score at each evaluation with its 95 % interval; a click shows the evaluation.
  */
-export default function EvalCurve(props: {
-  readonly list: readonly StoredEvaluation[];
-  readonly metric: ScoreId;
-  readonly title: string;
-  readonly step: number;
-}): ReactNode {
+export default function EvaluationCurve(props: Places["evaluations"]): ReactNode {
   const { list, metric, title, step } = props;
   const points = useMemo(
     () =>
