@@ -7,17 +7,7 @@ import { join, relative } from "node:path";
 import { ensureChromium, ensurePackages, ensureVulkan, root } from "./lib/ensure.mjs";
 
 /** Open, train two steps, inspect, reload, resume; bad data; crash points; keys; the numbers of loss, kernels and decoding. */
-const MAIN_JOB = [
-  ...["unit", "policy", "golden", "fuzz"].map((kind) => `tests/${kind}/`),
-  ...["decode", "flat-update", "held-out", "kernels-attention", "kernels-fused", "kernels-matmul", "memory-report"].map(
-    onDevice,
-  ),
-  ...["model-language", "model-sam2", "model-vision", "no-plugins", "resume", "rl-golden", "session", "trainer"].map(
-    onDevice,
-  ),
-  "tests/kill/every-call.test.ts",
-  ...["access", "bad-input", "bundle", "drop", "frame", "navigation", "page", "rollouts", "run"].map(inBrowser),
-];
+const MAIN_JOB = JSON.parse(readFileSync(join(root, "tests", "main-job.json"), "utf8"));
 
 const all = process.argv.includes("--all");
 const unknown = process.argv.slice(2).filter((argument) => argument !== "--all");
@@ -41,14 +31,6 @@ let passed = 0;
 let failed = 0;
 const failures = [];
 const bin = (name) => join(root, "node_modules", ".bin", name);
-
-function onDevice(name) {
-  return `tests/gpu/${name}.test.ts`;
-}
-
-function inBrowser(name) {
-  return `tests/browser/${name}.test.ts`;
-}
 
 /** A tool whose exit code is its result counts as one test. */
 function check(title, command, args) {

@@ -1,24 +1,38 @@
 /**
- * npm run without-plugin -- [--plugin NAME…] [--alone] [--types] [--keep DIR]
+ * npm run without-plugin -- [--plugin NAME…] [--alone] [--types | --main PROJECT…] [--keep DIR]
  *
  * For each plug-in, removes its lines from the lists of src/plugins in a copy of the tree and checks the rest: types, lint,
  * and the unit and golden tests that read a changed list, except those that the plug-in's README names as its own.
  * --alone removes the lines of all plug-ins at once and runs types, lint and all unit and golden tests of the core; then the
- * own unit tests of each plug-in without the lines of any other. --types runs no tests. --keep makes the copy in DIR and keeps it.
+ * own unit tests of each plug-in without the lines of any other. --types runs no tests. --main runs instead those tests of `npm test`
+ * that need a device (gpu) or a browser (browser), but for the own tests of what is removed; the copy builds its own page and tools.
+ * --keep makes the copy in DIR and keeps it.
  * Exit 1: a check failed; 2: a bad argument.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { badInput } from "../src/engine/errors.ts";
-import { one, parseArguments, runTool } from "./lib/arguments.ts";
+import { one, parseArguments, refuseIdle, runTool } from "./lib/arguments.ts";
 import { isOwnTest, listsWithout, ownTests, pluginNames } from "./lib/build/no-plugins.ts";
 import { root } from "./lib/ensure.mjs";
 
 const PROJECTS = ["engine", "app", "node"];
 const LISTS = "src/plugins";
 const UNIT = ["run", "--project", "unit"];
+/** Folders of the tests of a project that --main runs. */
+const MAIN: Readonly<Record<string, RegExp>> = { gpu: /^tests\/(?:gpu|kill)\//, browser: /^tests\/browser\// };
 
 const git = (cwd: string, ...words: string[]): string =>
   execFileSync("git", words, { cwd, encoding: "utf8", maxBuffer: 2 ** 26 });
@@ -39,8 +53,11 @@ class Copy {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       cpSync(join(root, path), join(folder, path));
     }
-    // Packages and what was built from them.
-    for (const name of ["node_modules", ".cache"]) symlinkSync(join(root, name), join(folder, name));
+    symlinkSync(join(root, ".cache"), join(folder, ".cache"));
+    // Its own folder of packages: tests put what they build there.
+    mkdirSync(join(folder, "node_modules"));
+    for (const name of [".bin", ...readdirSync(join(root, "node_modules")).filter((name) => !name.startsWith("."))])
+      symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
     git(folder, "init", "--quiet");
     git(folder, "add", "--all");
   }
@@ -71,6 +88,17 @@ class Copy {
 
   lint(changed: readonly string[]): string | null {
     return changed.length === 0 ? null : this.failure("biome", ["check", ...changed]);
+  }
+
+  /** The tests of `npm test` of these projects that are there. */
+  mainJob(projects: readonly string[]): Failures {
+    const listed = JSON.parse(readFileSync(join(root, "tests", "main-job.json"), "utf8")) as readonly string[];
+    return Object.fromEntries(
+      projects.map((project) => {
+        const tests = listed.filter((path) => MAIN[project]?.test(path) && existsSync(join(this.folder, path)));
+        return [`${project} tests`, this.failure("vitest", ["run", "--project", project, ...tests])];
+      }),
+    );
   }
 
   /** Runs a program of the packages. @returns its output when it failed, else null */
@@ -112,6 +140,7 @@ await runTool(async () => {
     plugin: { takes: "many" },
     alone: { takes: 0 },
     types: { takes: 0 },
+    main: { takes: "many" },
     keep: { takes: 1 },
   });
   const all = pluginNames();
@@ -120,6 +149,11 @@ await runTool(async () => {
   if (unknown !== undefined)
     throw badInput(`There is no plug-in "${unknown}"; there are ${all.join(", ")}`, "--plugin");
   const typesOnly = parsed.has("types");
+  const main = parsed.get("main") ?? [];
+  const strange = main.find((project) => MAIN[project] === undefined);
+  if (strange !== undefined)
+    throw badInput(`--main takes ${Object.keys(MAIN).join(" and ")}, not "${strange}"`, "--main");
+  if (typesOnly) refuseIdle(parsed, ["main"], "with --types");
   const kept = one(parsed, "keep");
   const folder = kept === undefined ? mkdtempSync(join(tmpdir(), "without-plugin-")) : resolve(kept);
   let [passed, failed] = [0, 0];
@@ -133,7 +167,11 @@ await runTool(async () => {
   };
   try {
     const copy = new Copy(folder);
-    if (parsed.has("alone")) {
+    if (main.length > 0) {
+      const job = (): Failures => copy.mainJob(main);
+      if (parsed.has("alone")) report("the core alone", copy.without(all, job));
+      else for (const plugin of chosen) report(`without ${plugin}`, copy.without([plugin], job));
+    } else if (parsed.has("alone")) {
       const core = (changed: readonly string[]): Failures => ({
         ...copy.types(),
         lint: copy.lint(changed),

@@ -6,6 +6,7 @@ import { root } from "../../scripts/lib/ensure.mjs";
 import { groupsFromArrow } from "../../src/engine/runs/rollouts/rollouts-arrow.ts";
 import { violations } from "../support/axe.ts";
 import { type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
+import { testWith } from "../support/plugins.ts";
 
 const RUN = join(root, "public/pocket/recorded");
 const [first] = JSON.parse(readFileSync(join(RUN, "files.json"), "utf8")) as readonly { readonly path: string }[];
@@ -126,7 +127,7 @@ describe("a search in rollouts", () => {
     expect(await problems(page)).toEqual([]);
   });
 
-  it("lists what it finds in a table, which is saved as JSON lines", async () => {
+  testWith("whole-run")("lists what it finds in a table, which is saved as JSON lines", async () => {
     const { page } = lab;
     const found = groups.flatMap(({ loop, rollouts }) =>
       rollouts.filter(({ reward }) => loop === 1 && reward !== null && reward <= 0.3),
@@ -145,37 +146,40 @@ describe("a search in rollouts", () => {
     expect(byId(saved)).toEqual(byId(JSON.parse(JSON.stringify(found)) as typeof found));
   });
 
-  it("goes from a bar of the rewards to exactly its rollouts, sorted by any column, and to one of them", async () => {
-    const { page } = lab;
-    await show(page, { screen: "train", tab: "rollouts", view: "table", filter: "" });
-    const table = page.getByTestId("rollout-table");
-    const all = groups.reduce((sum, { rollouts }) => sum + rollouts.length, 0);
-    await expect.poll(() => table.getAttribute("aria-rowcount")).toBe(String(all));
-    expect(await violations(page)).toEqual([]);
-    // A term that counts in no reward has no column.
-    expect(await table.locator("thead").textContent()).not.toContain("cost");
-    const bar = page.getByTestId("reward-histogram").getByRole("button", { disabled: false }).nth(1);
-    const label = (await bar.getAttribute("aria-label")) ?? "";
-    const count = [...label.matchAll(/(\d+) of loop/g)].reduce((sum, [, number]) => sum + Number(number), 0);
-    expect(count).toBeGreaterThan(0);
-    await bar.click();
-    await expect.poll(() => table.getAttribute("aria-rowcount")).toBe(String(count));
-    await table.getByRole("button", { name: /^Reward/ }).click();
-    const rewards = (await table.locator("tbody tr td:nth-child(5)").allTextContents()).map(Number);
-    expect(rewards).toEqual(rewards.toSorted((a, b) => b - a));
-    await table
-      .getByRole("button", { name: /^Rollout / })
-      .first()
-      .click();
-    await page.getByTestId("inspector").waitFor();
-    // The table stays beside it, with its row marked.
-    await expect.poll(() => table.locator("tr[data-now=true]").count()).toBe(1);
-    expect(await violations(page)).toEqual([]);
-  });
+  testWith("whole-run")(
+    "goes from a bar of the rewards to exactly its rollouts, sorted by any column, and to one of them",
+    async () => {
+      const { page } = lab;
+      await show(page, { screen: "train", tab: "rollouts", view: "table", filter: "" });
+      const table = page.getByTestId("rollout-table");
+      const all = groups.reduce((sum, { rollouts }) => sum + rollouts.length, 0);
+      await expect.poll(() => table.getAttribute("aria-rowcount")).toBe(String(all));
+      expect(await violations(page)).toEqual([]);
+      // A term that counts in no reward has no column.
+      expect(await table.locator("thead").textContent()).not.toContain("cost");
+      const bar = page.getByTestId("reward-histogram").getByRole("button", { disabled: false }).nth(1);
+      const label = (await bar.getAttribute("aria-label")) ?? "";
+      const count = [...label.matchAll(/(\d+) of loop/g)].reduce((sum, [, number]) => sum + Number(number), 0);
+      expect(count).toBeGreaterThan(0);
+      await bar.click();
+      await expect.poll(() => table.getAttribute("aria-rowcount")).toBe(String(count));
+      await table.getByRole("button", { name: /^Reward/ }).click();
+      const rewards = (await table.locator("tbody tr td:nth-child(5)").allTextContents()).map(Number);
+      expect(rewards).toEqual(rewards.toSorted((a, b) => b - a));
+      await table
+        .getByRole("button", { name: /^Rollout / })
+        .first()
+        .click();
+      await page.getByTestId("inspector").waitFor();
+      // The table stays beside it, with its row marked.
+      await expect.poll(() => table.locator("tr[data-now=true]").count()).toBe(1);
+      expect(await violations(page)).toEqual([]);
+    },
+  );
 });
 
 describe("a search with words", () => {
-  it("has bars that count only what it finds", async () => {
+  testWith("whole-run")("has bars that count only what it finds", async () => {
     const { page } = lab;
     const word = "red";
     const found = groups
@@ -195,7 +199,7 @@ describe("a search with words", () => {
 });
 
 describe("keys and gestures", () => {
-  it("go to the control that uses them", async () => {
+  testWith("rollout-tools")("go to the control that uses them", async () => {
     const { page } = lab;
     await show(page, { screen: "train", tab: "rollouts", step: "20", view: "", filter: "" });
     const line = page.getByRole("slider", { name: "Step" });
@@ -216,7 +220,7 @@ describe("keys and gestures", () => {
     await expect.poll(() => line.getAttribute("aria-valuetext")).toBe("step 1");
   });
 
-  it("scroll the table, and change no step behind it", async () => {
+  testWith("whole-run")("scroll the table, and change no step behind it", async () => {
     const { page } = lab;
     await show(page, { screen: "train", tab: "rollouts", step: "20", view: "table", filter: "" });
     await page
@@ -283,88 +287,101 @@ it("in a narrow window rollouts and their rewards take no more than its width", 
 });
 
 describe("a rollout", () => {
-  it("has its mask at any threshold and the alternatives of its tokens, computed on request as they were drawn", async () => {
-    const { page } = lab;
-    const group = groups.find(({ step, loop }) => step === 1 && loop === 1);
-    const rollout = group?.rollouts.find(({ reward }) => (reward ?? 0) > 0.5);
-    await show(page, { screen: "train", tab: "rollouts", step: "1", view: "", filter: "", rollout: rollout?.id ?? "" });
-    await untilReady(page);
-    await page
-      .getByTestId("inspector")
-      .getByText(/^More: /)
-      .click();
-    await page.getByRole("tab", { name: "Recompute" }).click();
-    await page.getByRole("button", { name: "Compute probabilities" }).click();
-    const alternatives = page.getByTestId("alternatives");
-    await alternatives.waitFor();
-    // The log was written on another adapter.
-    const told = page.getByTestId("at-threshold");
-    const iou = async (): Promise<number> => Number(/IoU ([\d.]+)/.exec((await told.textContent()) ?? "")?.[1]);
-    await expect.poll(iou).toBeCloseTo(rollout?.terms.find(({ name }) => name === "iou")?.value ?? Number.NaN, 1);
-    const before = await iou();
-    await page.getByRole("slider", { name: "Mask threshold" }).focus();
-    await page.keyboard.press("End");
-    await expect.poll(iou).not.toBe(before);
-    const tokens = page.getByTestId("closer-look").getByRole("listitem").getByRole("button");
-    await expect.poll(() => tokens.count()).toBe(rollout?.actions.length);
-    await tokens.nth(1).click();
-    const drawn = alternatives.locator("tr[data-drawn=true]");
-    await expect.poll(() => drawn.count()).toBe(1);
-    // The log was written under Node, whose JPEG pixels differ from the browser's in 3 of 100 values, by 3 levels at most.
-    // With Node's pixels two adapters agree to 1e-6 here, and with libjpeg's both move by 6e-4.
-    const logp = Number((await drawn.locator("td").last().textContent())?.replace("−", "-"));
-    expect(logp).toBeCloseTo(rollout?.actions[1]?.samplingLogp ?? Number.NaN, 2);
-    // A button that is half scrolled out of view is no target.
-    await page.locator("main").evaluate((main) => main.scrollTo(0, 0));
-    expect(await violations(page)).toEqual([]);
-    expect(await problems(page)).toEqual([]);
-  });
+  testWith("rollout-tools")(
+    "has its mask at any threshold and the alternatives of its tokens, computed on request as they were drawn",
+    async () => {
+      const { page } = lab;
+      const group = groups.find(({ step, loop }) => step === 1 && loop === 1);
+      const rollout = group?.rollouts.find(({ reward }) => (reward ?? 0) > 0.5);
+      await show(page, {
+        screen: "train",
+        tab: "rollouts",
+        step: "1",
+        view: "",
+        filter: "",
+        rollout: rollout?.id ?? "",
+      });
+      await untilReady(page);
+      await page
+        .getByTestId("inspector")
+        .getByText(/^More: /)
+        .click();
+      await page.getByRole("tab", { name: "Recompute" }).click();
+      await page.getByRole("button", { name: "Compute probabilities" }).click();
+      const alternatives = page.getByTestId("alternatives");
+      await alternatives.waitFor();
+      // The log was written on another adapter.
+      const told = page.getByTestId("at-threshold");
+      const iou = async (): Promise<number> => Number(/IoU ([\d.]+)/.exec((await told.textContent()) ?? "")?.[1]);
+      await expect.poll(iou).toBeCloseTo(rollout?.terms.find(({ name }) => name === "iou")?.value ?? Number.NaN, 1);
+      const before = await iou();
+      await page.getByRole("slider", { name: "Mask threshold" }).focus();
+      await page.keyboard.press("End");
+      await expect.poll(iou).not.toBe(before);
+      const tokens = page.getByTestId("closer-look").getByRole("listitem").getByRole("button");
+      await expect.poll(() => tokens.count()).toBe(rollout?.actions.length);
+      await tokens.nth(1).click();
+      const drawn = alternatives.locator("tr[data-drawn=true]");
+      await expect.poll(() => drawn.count()).toBe(1);
+      // The log was written under Node, whose JPEG pixels differ from the browser's in 3 of 100 values, by 3 levels at most.
+      // With Node's pixels two adapters agree to 1e-6 here, and with libjpeg's both move by 6e-4.
+      const logp = Number((await drawn.locator("td").last().textContent())?.replace("−", "-"));
+      expect(logp).toBeCloseTo(rollout?.actions[1]?.samplingLogp ?? Number.NaN, 2);
+      // A button that is half scrolled out of view is no target.
+      await page.locator("main").evaluate((main) => main.scrollTo(0, 0));
+      expect(await violations(page)).toEqual([]);
+      expect(await problems(page)).toEqual([]);
+    },
+  );
 });
 
 describe("all steps of a run together", () => {
-  it("show every row over the steps, and lead from a gradient spike, a silent row and a cell to its rollouts", async () => {
-    const { page } = lab;
-    await show(page, {
-      screen: "train",
-      tab: "rollouts",
-      view: "run",
-      zoom: `5-15@across ${first?.path.split("/")[0]}`,
-    });
-    await page.getByRole("button", { name: "Steps 5–15" }).click();
-    await expect.poll(() => page.url()).not.toMatch(/zoom/);
-    const map = page.getByRole("img", { name: /^Mean reward of \d+ rows over steps 1 to/ });
-    await map.waitFor();
-    const rows = new Set(groups.filter(({ loop }) => loop === 1).map(({ rowId }) => rowId)).size;
-    await expect.poll(() => map.getAttribute("aria-label")).toMatch(new RegExp(`of ${rows} rows`));
-    for (const name of [/^Distribution of rewards from/, /^Contributions of IoU/]) {
-      await page.getByRole("img", { name }).first().waitFor();
-    }
-    await expect
-      .poll(() => page.getByTestId("chart-pass-at-g").getByRole("img").first().getAttribute("aria-label"))
-      .toMatch(/^pass@G (rises|falls|stays)/);
-    const silent = await page.getByTestId("silent-rows").locator("p").first().textContent();
-    expect(silent).toMatch(new RegExp(`^\\d+ of ${rows} rows never gave a learning signal`));
-    expect(await violations(page)).toEqual([]);
-    await page
-      .getByTestId("spikes")
-      .getByRole("button", { name: /has the largest effect/ })
-      .first()
-      .click();
-    await page.getByTestId("inspector").waitFor();
-    const place = new URLSearchParams(new URL(page.url()).hash.slice(1));
-    expect([place.get("view"), place.get("rollout")?.split("-")[0]]).toEqual([null, place.get("step")]);
-    // The address restores the view.
-    await page.goBack();
-    await map.waitFor();
-    // At its right end every row has been drawn.
-    const width = await map.evaluate((canvas) => canvas.clientWidth);
-    await map.click({ position: { x: width - 4, y: 4 } });
-    await page.getByTestId("rollout-card").first().waitFor();
-    expect(await problems(page)).toEqual([]);
-  });
+  testWith("whole-run")(
+    "show every row over the steps, and lead from a gradient spike, a silent row and a cell to its rollouts",
+    async () => {
+      const { page } = lab;
+      await show(page, {
+        screen: "train",
+        tab: "rollouts",
+        view: "run",
+        zoom: `5-15@across ${first?.path.split("/")[0]}`,
+      });
+      await page.getByRole("button", { name: "Steps 5–15" }).click();
+      await expect.poll(() => page.url()).not.toMatch(/zoom/);
+      const map = page.getByRole("img", { name: /^Mean reward of \d+ rows over steps 1 to/ });
+      await map.waitFor();
+      const rows = new Set(groups.filter(({ loop }) => loop === 1).map(({ rowId }) => rowId)).size;
+      await expect.poll(() => map.getAttribute("aria-label")).toMatch(new RegExp(`of ${rows} rows`));
+      for (const name of [/^Distribution of rewards from/, /^Contributions of IoU/]) {
+        await page.getByRole("img", { name }).first().waitFor();
+      }
+      await expect
+        .poll(() => page.getByTestId("chart-pass-at-g").getByRole("img").first().getAttribute("aria-label"))
+        .toMatch(/^pass@G (rises|falls|stays)/);
+      const silent = await page.getByTestId("silent-rows").locator("p").first().textContent();
+      expect(silent).toMatch(new RegExp(`^\\d+ of ${rows} rows never gave a learning signal`));
+      expect(await violations(page)).toEqual([]);
+      await page
+        .getByTestId("spikes")
+        .getByRole("button", { name: /has the largest effect/ })
+        .first()
+        .click();
+      await page.getByTestId("inspector").waitFor();
+      const place = new URLSearchParams(new URL(page.url()).hash.slice(1));
+      expect([place.get("view"), place.get("rollout")?.split("-")[0]]).toEqual([null, place.get("step")]);
+      // The address restores the view.
+      await page.goBack();
+      await map.waitFor();
+      // At its right end every row has been drawn.
+      const width = await map.evaluate((canvas) => canvas.clientWidth);
+      await map.click({ position: { x: width - 4, y: 4 } });
+      await page.getByTestId("rollout-card").first().waitFor();
+      expect(await problems(page)).toEqual([]);
+    },
+  );
 });
 
-it("the table shows the steps that the view of the whole run has read", async () => {
+testWith("whole-run")("the table shows the steps that the view of the whole run has read", async () => {
   const { page } = lab;
   await show(page, { screen: "train", tab: "rollouts", view: "run" });
   const steps = page.getByRole("status").getByText(/^\d+ steps$/);

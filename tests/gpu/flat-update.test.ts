@@ -13,6 +13,7 @@ import type { LoopId } from "../../src/engine/runs/rollouts/records.ts";
 import { forAny, scale, shape, side, tensorSeed } from "../support/any.ts";
 import { checkedGpu } from "../support/gpu.ts";
 import { distance, randomTensor } from "../support/kernels.ts";
+import { testWith } from "../support/plugins.ts";
 import { expectClose, expectLikeStockUpdates, randomSet, readAll, type Shapes } from "../support/updates.ts";
 
 checkedGpu();
@@ -65,7 +66,7 @@ describe("updates over arenas", () => {
     layout.dispose();
   });
 
-  it("of three loops have the norm of their sum before each is clipped", async () => {
+  testWith("question-answer")("of three loops have the norm of their sum before each is clipped", async () => {
     const layout = new FlatLayout([["a", [4]]]);
     const loops = [
       [3, 0, 0, 0],

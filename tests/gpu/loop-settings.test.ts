@@ -170,6 +170,21 @@ it("several captions of a mask earn their mean, listed in the term's remark", as
   }
 });
 
+describe("masks without a policy gradient", () => {
+  it("learn from the likelihood of captions in every pass over the rollouts", async () => {
+    // The partner shares its tensors with the start until its first update.
+    const passes = { numIterations: 2, steps: 2, warmupSteps: 0 };
+    const rows = await train({ loops: "2", maskPolicy: "pathwise", maskAnchor: "none", ...passes });
+    expect(rows).toHaveLength(2);
+    for (const row of rows) expect(row["loop2/pathwise_loss"]).toBeGreaterThan(0);
+  });
+
+  it("imitate more masks than a program can bind", async () => {
+    const [row] = await train({ steps: 1, loops: "2", maskPolicy: "imitation", numGenerations: 16 });
+    expect(row?.["loop2/imitation_loss"]).toBeGreaterThan(0);
+  });
+});
+
 describe("an option of the loss", () => {
   /** Steps whose second pass is off-policy, so that options of ratios have an effect. */
   const SEEN = { ...FAST, steps: 1, numIterations: 2, beta: 0.2, klClamp: false } as const;

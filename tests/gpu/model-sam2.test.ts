@@ -7,9 +7,7 @@ import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { encodeSam } from "../../src/engine/model/sam2/hiera.ts";
 import { decodeMasks, selectMask } from "../../src/engine/model/sam2/mask-decoder.ts";
 import { imageLogits } from "../../src/engine/model/sam2/postprocess.ts";
-import { pointMaskLoss, samplePoints, selectPoints } from "../../src/plugins/supervised/point-loss.ts";
 import { loadDeps } from "../../tools/parity/deps.ts";
-import { openArrays } from "../../tools/parity/golden-arrays.ts";
 import { openGoldenModel } from "../../tools/parity/golden-model.ts";
 import { sa2vaSam2Parity } from "../../tools/parity/sa2va/sa2va-sam2.ts";
 import { sa2vaTrainParity } from "../../tools/parity/sa2va/sa2va-train.ts";
@@ -122,37 +120,5 @@ describe("SAM2 on the GPU", () => {
     expect(twoSteps[4]).toBeCloseTo(1.5, 6);
     expect(Math.abs((twoSteps[0] as number) - (oneStep[0] as number))).toBeGreaterThan(1e-3);
     low.dispose();
-  });
-});
-
-describe("point-sampled mask loss", () => {
-  it("selects, samples and weighs as the golden set does", async () => {
-    const golden = await openArrays(await nodeFolder(GOLDEN), "golden_train_seg.safetensors");
-    const [logits, truth] = [await golden.tensor("low_res_mask"), await golden.tensor("gt_low_res")];
-    const [candidates, uniform] = [
-      await golden.tensor("points.rand_oversample"),
-      await golden.tensor("points.rand_uniform"),
-    ];
-    const maps = logits.reshape(truth.shape);
-    const keep = (golden.shape("points.selected")[1] as number) - (uniform.shape[1] as number);
-    const points = await selectPoints(maps, candidates, keep, uniform);
-    const sampled = samplePoints(maps, points);
-    const targets = samplePoints(truth, points);
-    const expected = await golden.read("points.pred");
-    for (const [at, value] of Array.from(await sampled.data()).entries())
-      expect(value).toBeCloseTo(expected[at] as number, 5);
-    const { bce, dice } = pointMaskLoss(sampled, targets);
-    expect(2 * ((await bce.data())[0] as number)).toBeCloseTo(1.4065179824829102, 5);
-    expect(0.5 * ((await dice.data())[0] as number)).toBeCloseTo(0.4672558605670929, 5);
-    tf.dispose([logits, truth, candidates, uniform, maps, points, sampled, targets, bce, dice]);
-  });
-
-  it("spreads a gradient over the four neighbours and none outside", async () => {
-    const maps = tf.zeros([1, 2, 2]);
-    const coords = tf.tensor3d([0.5, 0.5, 0, 0, 2, 2], [1, 3, 2]);
-    const slope = tf.grad((x: Tensor) => samplePoints(x, coords).sum())(maps);
-    // The centre weighs each of the four cells 1/4, the corner touches one with 1/4, the last point is outside.
-    expect(await valuesOf(slope)).toEqual([0.5, 0.25, 0.25, 0.25]);
-    tf.dispose([maps, coords]);
   });
 });

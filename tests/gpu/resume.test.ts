@@ -1,8 +1,6 @@
 /** A stopped and resumed run equals the undisturbed one. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { memoryFolder } from "../../src/engine/bytes/source.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
-import { encodeRle, maskIou } from "../../src/engine/data/mask/rle.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { checkpointPath } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import { readEvaluations } from "../../src/engine/runs/evaluations/evaluations.ts";
@@ -10,10 +8,14 @@ import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";
 import type { RunStore } from "../../src/engine/storage/store.ts";
-import { folderStore } from "../../src/engine/storage/store.ts";
-import { lookAtRollout } from "../../src/plugins/rollout-tools/look.ts";
-import { replayStep } from "../../src/plugins/rollout-tools/replay.ts";
-import { checkpointFiles, expectSameFiles, openTestLab, repeatable, type TestLab } from "../support/session.ts";
+import {
+  checkpointFiles,
+  expectSameFiles,
+  openTestLab,
+  readOnlyCopy,
+  repeatable,
+  type TestLab,
+} from "../support/session.ts";
 
 const STEPS = 3;
 const CUT = 2;
@@ -158,70 +160,6 @@ describe("three steps, and two and one in a fresh session", () => {
     const { list } = second;
     return { id, list, step, onRows: () => undefined, signal: new AbortController().signal };
   };
-  /** The run's files in a store that refuses writes. */
-  const elsewhere = async (id: string): Promise<RunStore> => {
-    const files = await store.list(id);
-    const read = files.map(async ({ path }) => [path, await store.read(path)] as const);
-    return folderStore(memoryFolder(Object.fromEntries(await Promise.all(read))));
-  };
-
-  it("are repeated step by step with equal bits, from a checkpoint and from the start", async () => {
-    const run = await second.start({ steps: 2, saveSteps: 1, saveTotalLimit: 2, evalSteps: 0 });
-    await run.done;
-    const before = (await store.list(run.manifest.id)).map(({ path, size }) => [path, size]);
-    const { signal } = new AbortController();
-    const replay = (step: number, source?: RunStore) =>
-      second.session.repeat(replayStep, {
-        id: run.manifest.id,
-        list: second.list,
-        step,
-        onStep: () => undefined,
-        signal,
-        source,
-      });
-    // A run outside the store is only read.
-    expect(await replay(2, await elsewhere(run.manifest.id))).toMatchObject({
-      from: 1,
-      rollouts: 4,
-      otherRollouts: [],
-      otherMetrics: [],
-    });
-    const first = await replay(1);
-    expect(first).toMatchObject({ from: 0, rollouts: 4, otherRollouts: [], otherMetrics: [] });
-    expect(first.metrics).toBeGreaterThan(30);
-    // Alternatives of a rollout: its tokens and mask have the probabilities from which the log was drawn.
-    for (const { loop, rollouts } of await (await openRun(store, run.manifest.id)).readGroups(2)) {
-      const { id: rollout, actions, predictedMask } = rollouts[1] as (typeof rollouts)[number];
-      const asked = { id: run.manifest.id, list: second.list, step: 2, rollout, onStep: () => undefined, signal };
-      const look = await second.session.repeat(lookAtRollout, asked);
-      expect(look.from).toBe(1);
-      expect(look.tokens).toHaveLength(loop === 1 ? actions.length : 0);
-      for (const [at, choices] of look.tokens.entries()) {
-        const logps = choices.map(({ logp }) => logp);
-        expect(logps).toEqual(logps.toSorted((a, b) => b - a));
-        expect(logps.reduce((sum, logp) => sum + Math.exp(logp), 0)).toBeLessThan(1 + 1e-6);
-        const { id, label, samplingLogp } = actions[at] as (typeof actions)[number];
-        const drawn = choices.find((choice) => choice.id === id);
-        if (drawn === undefined) expect(samplingLogp).toBeLessThanOrEqual((logps.at(-1) as number) + 1e-4);
-        else expect(drawn).toEqual({ id, label, logp: expect.closeTo(samplingLogp, 4) });
-      }
-      const { height, width, values } = look.mask as NonNullable<typeof look.mask>;
-      const mask = encodeRle(
-        values.map((level) => Number(level >= 128)),
-        height,
-        width,
-      );
-      expect(maskIou(mask, predictedMask as NonNullable<typeof predictedMask>).iou).toBeGreaterThan(0.999);
-    }
-    const unknown = { id: run.manifest.id, list: second.list, step: 2, rollout: "2-1-0-99" };
-    const refused = second.session.repeat(lookAtRollout, { ...unknown, onStep: () => undefined, signal });
-    await expect(refused).rejects.toThrow(/Rollout 2-1-0-99 is not in the log/);
-    expect((await store.list(run.manifest.id)).map(({ path, size }) => [path, size])).toEqual(before);
-    await expect(replay(3)).rejects.toThrow(/no metrics of step 3/);
-    const log = `${run.manifest.id}/metrics.jsonl`;
-    await store.write(log, (await store.readText(log)).replace(/"loop1\/reward":[^,]+/, '"loop1/reward":0.123'));
-    expect((await replay(1)).otherMetrics.map(({ name }) => name)).toEqual(["loop1/reward"]);
-  });
 
   it("continue as a fork like their parent, with other settings otherwise, and from an earlier checkpoint", async () => {
     const parent = await second.start({ steps: 2, saveSteps: 1, saveTotalLimit: 2, evalRows: 3 });
@@ -229,7 +167,7 @@ describe("three steps, and two and one in a fresh session", () => {
     const id = parent.manifest.id;
     const fork = (title: string, changes: Partial<LabConfig> = {}, source?: RunStore) =>
       second.session.fork(id, second.list, { step: 1, title, created: "2024-02-01T00:00:00.000Z", changes }, source);
-    const same = await fork("same", { evalSteps: 2 }, await elsewhere(id));
+    const same = await fork("same", { evalSteps: 2 }, await readOnlyCopy(store, id));
     expect(same).toMatchObject({ resumedAt: 1, manifest: { forkedFrom: { run: id, step: 1 } } });
     await same.done;
     const other = await fork("other", { learningRate: 0.01 });

@@ -198,24 +198,11 @@ describe("one step with", () => {
     // At most as many proposals as rollouts, fewer where masks are alike.
     if (maskPolicy === "proposals") expect([2, 3]).toContain(group?.rollouts.length);
     else expect(group?.rollouts).toHaveLength(3);
-    const supervised = maskPolicy === "imitation" || maskPolicy === "pathwise";
+    const supervised = ["imitation", "pathwise"].includes(maskPolicy);
     if (supervised) expect(row[`loop2/${maskPolicy}_loss`]).toBeGreaterThan(0);
     // The decoder learns wherever it comes before the sampling point and the rewards differ.
-    const behind = maskPolicy === "embedding" || (row["loop2/frac_reward_zero_std"] === 1 && !supervised);
+    const behind = ["embedding"].includes(maskPolicy) || (row["loop2/frac_reward_zero_std"] === 1 && !supervised);
     expect((row["grad_norm/mask-decoder"] ?? 0) > 0).toBe(!behind);
-  });
-
-  it("the likelihood of captions trains masks in every pass over the rollouts", async () => {
-    // The partner shares its tensors with the start until its first update.
-    const passes = { numIterations: 2, steps: 2, warmupSteps: 0 };
-    const rows = await lab.train({ loops: "2", maskPolicy: "pathwise", maskAnchor: "none", ...passes });
-    expect(rows).toHaveLength(2);
-    for (const row of rows) expect(row["loop2/pathwise_loss"]).toBeGreaterThan(0);
-  });
-
-  it("imitation of more masks than a program can bind", async () => {
-    const row = await oneStep({ loops: "2", maskPolicy: "imitation", numGenerations: 16 });
-    expect(row["loop2/imitation_loss"]).toBeGreaterThan(0);
   });
 
   it("an anchor at the start costs nothing in the first step, one at the truth does", async () => {

@@ -5,6 +5,7 @@ import { root } from "../../scripts/lib/ensure.mjs";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { nodeWordnet, openNodeRows } from "../../scripts/lib/node/node-rows.ts";
 import { nodeStore } from "../../scripts/lib/node/node-store.ts";
+import { memoryFolder } from "../../src/engine/bytes/source.ts";
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
@@ -22,7 +23,7 @@ import { openRun } from "../../src/engine/runs/run-folder.ts";
 import type { RowList } from "../../src/engine/runs/run-rows.ts";
 import { Session, type StartedRun } from "../../src/engine/session/session.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";
-import type { RunStore } from "../../src/engine/storage/store.ts";
+import { folderStore, type RunStore } from "../../src/engine/storage/store.ts";
 import { atEndOfFile, useGpu as openGpu, openGpuAgain } from "./gpu.ts";
 import { WAIT } from "./hang.ts";
 import { smallModel } from "./small-model.ts";
@@ -198,6 +199,12 @@ export async function checkpointFiles(
   const files = new Map<string, Uint8Array>();
   for (const { path } of await store.list(folder)) files.set(path.slice(folder.length + 1), await store.read(path));
   return files;
+}
+
+/** The files of a run in a store that refuses writes. */
+export async function readOnlyCopy(store: RunStore, id: string): Promise<RunStore> {
+  const files = (await store.list(id)).map(async ({ path }) => [path, await store.read(path)] as const);
+  return folderStore(memoryFolder(Object.fromEntries(await Promise.all(files))));
 }
 
 /** Same names, same bytes; a difference is reported by the name of the file. */
