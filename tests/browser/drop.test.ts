@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { writeRegionShard } from "../../scripts/lib/build/write-shard.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { type OpenPage, openPage, problems, show } from "../support/page.ts";
+import { arePluggedIn, testWith } from "../support/plugins.ts";
 import { png, row } from "../unit/data/make.ts";
 
 let lab: OpenPage;
@@ -84,16 +85,19 @@ async function drag(paths: readonly string[], ...types: ("dragEnter" | "dragOver
   for (const type of types) await devtools.send("Input.dispatchDragEvent", { type, x: 640, y: 430, data });
 }
 
-/** Names of the open shards in the page's list. */
-async function shards(): Promise<readonly string[]> {
+/** As many shards are open as there are names, sorted as the list of data-tools shows them. */
+async function expectShards(...names: readonly unknown[]): Promise<void> {
   const { page } = lab;
-  await page.getByTestId("data-counts").getByRole("button", { name: /shard/ }).click();
+  const opener = page.getByTestId("data-counts").getByRole("button", { name: /shard/ });
+  await expect.poll(() => opener.textContent()).toMatch(new RegExp(`^${names.length} shards?,`));
+  if (!arePluggedIn("data-tools")) return;
+  await opener.click();
   const dialog = page.getByRole("dialog");
   await dialog.locator("tbody tr").first().waitFor();
-  const names = await dialog.locator("tbody td:first-child:not([colspan])").allTextContents();
+  const listed = await dialog.locator("tbody td:first-child:not([colspan])").allTextContents();
+  expect(listed.map((name) => name.trim()).toSorted()).toEqual(names);
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
-  return names.map((name) => name.trim());
 }
 
 const rowsAre = (rows: number): Promise<void> =>
@@ -129,6 +133,10 @@ it("an exported run opens as a run, read-only, beside the rows that are open", a
   await expect.poll(() => page.getByTestId("rollout-card").count()).toBe(8);
   // With a picture, since the run's training rows are open.
   await page.getByTestId("rollout-card").first().getByRole("img").waitFor();
+});
+
+testWith("run-address")("an exported run is listed as one that cannot be changed here", async () => {
+  const { page } = lab;
   await show(page, { screen: "runs" });
   const listed = page.getByTestId("runs-elsewhere").locator("tbody tr");
   await expect.poll(() => listed.count()).toBe(2);
@@ -136,12 +144,12 @@ it("an exported run opens as a run, read-only, beside the rows that are open", a
   // The long title leaves room for the other columns.
   const inView = listed.last().locator("td").nth(1);
   await expect.poll(async () => ((await inView.boundingBox())?.x ?? 9999) < 1280).toBe(true);
-  await show(page, { screen: "data" });
-  await page.getByTestId("data-counts").waitFor();
 });
 
 it("two files of one name and one of a name that turns its text: all rows are there, distinguished", async () => {
   const { page } = lab;
+  await show(page, { screen: "data" });
+  await page.getByTestId("data-counts").waitFor();
   await drag(["one/a.arrow", "two/a.arrow", "two/\u202eodd.arrow"], "dragEnter", "dragOver");
   await page.getByText("Drop shards, a folder of shards").waitFor();
   // Rows that appear during the drag put another element under the pointer, so the drop enters it.
@@ -155,11 +163,7 @@ it("two files of one name and one of a name that turns its text: all rows are th
   await page.evaluate("document.getElementById('late').remove()");
   await rowsAre(9);
   // Chromium itself renames some of its items, as "a (1)".
-  expect((await shards()).toSorted()).toEqual([
-    "\\u202eodd.arrow",
-    expect.stringMatching(/^a(-2| \(1\))\.arrow$/),
-    "a.arrow",
-  ]);
+  await expectShards("\\u202eodd.arrow", expect.stringMatching(/^a(-2| \(1\))\.arrow$/), "a.arrow");
   await expect.poll(() => page.getByText("Drop shards, a folder of shards").count()).toBe(0);
 });
 
@@ -211,11 +215,7 @@ it("a folder with a file that the system refuses to open: the file is named, the
 it("two folders of one name, with a folder inside: all rows are there, distinguished", async () => {
   await drag(["one/train", "two/train"], "dragEnter", "dragOver", "drop");
   await rowsAre(12);
-  expect((await shards()).toSorted()).toEqual([
-    expect.stringMatching(/^train(-2| \(1\))\/b\.arrow$/),
-    "train/b.arrow",
-    "train/deep/c.arrow",
-  ]);
+  await expectShards(expect.stringMatching(/^train(-2| \(1\))\/b\.arrow$/), "train/b.arrow", "train/deep/c.arrow");
   // The page was opened without WebGPU and says so; it reports nothing else.
   expect((await problems(lab.page)).filter((problem) => !problem.startsWith("WebGPU"))).toEqual([]);
 });

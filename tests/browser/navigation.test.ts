@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TILE_SIZES } from "../../src/app/screens/data/gallery.tsx";
 import { type OpenPage, openPage, problems, SCREENS, show } from "../support/page.ts";
+import { arePluggedIn, testWith } from "../support/plugins.ts";
 
 let lab: OpenPage;
 beforeAll(async () => {
@@ -53,7 +54,7 @@ describe("an address without settings", () => {
 });
 
 describe("a link of the page", () => {
-  it("keeps settings that came after it was drawn, and leads back", async () => {
+  testWith("judge-workshop", "run-address")("keeps settings that came after it was drawn, and leads back", async () => {
     const { page } = lab;
     await show(page, { screen: "rewards", panel: "judge" });
     await page.getByTestId("judge-url").fill("http://localhost:9/v1");
@@ -279,10 +280,15 @@ describe("the fields of Setup", () => {
     const { page } = lab;
     await show(page, { screen: "setup" });
     const cards = page.getByRole("region", { name: "Presets" }).getByRole("button");
-    await expect.poll(() => cards.filter({ visible: true }).count()).toBe(4);
+    await expect.poll(() => cards.filter({ visible: true }).count()).toBe(arePluggedIn("supervised") ? 4 : 3);
     await page.getByTestId("preset-demo").click();
     await expect.poll(names).toContain("Group size G");
     expect((await names()).length).toBeLessThan(20);
+  });
+
+  testWith("supervised")("are others where no rollouts are sampled", async () => {
+    const { page } = lab;
+    await show(page, { screen: "setup" });
     await page.getByTestId("preset-sft").click();
     await expect.poll(names).toContain("Dice weight");
     expect(await names()).not.toContain("Group size G");
@@ -320,12 +326,12 @@ describe("a field of Setup", () => {
     await page.keyboard.press("Tab");
     const refused = page.getByText(/^steps must be a whole number/);
     await expect.poll(() => refused.textContent()).toMatch(/; 25 is kept$/);
-    await page.getByTestId("preset-sft").click();
+    await page.getByTestId("preset-real").click();
     await expect.poll(() => refused.count()).toBe(0);
     await page.getByTestId("preset-demo").click();
   });
 
-  it("keeps the address that a server is asked about", async () => {
+  testWith("hub")("keeps the address that a server is asked about", async () => {
     const { page } = lab;
     let answer: (() => void) | null = null;
     await lab.context.route("https://huggingface.co/**", async (route) => {

@@ -15,6 +15,7 @@ import {
   untilEvent,
   untilReady,
 } from "../support/page.ts";
+import { testWith } from "../support/plugins.ts";
 
 let lab: OpenPage;
 let events: RunEvent[];
@@ -358,7 +359,7 @@ describe("another start", () => {
     await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
   });
 
-  it("is drawn over the first run, also after a reload", async () => {
+  testWith("compare")("is drawn over the first run, also after a reload", async () => {
     const { page } = lab;
     await show(page, { screen: "runs" });
     const boxes = page.getByTestId("runs-table").getByRole("checkbox");
