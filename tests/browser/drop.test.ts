@@ -103,11 +103,16 @@ async function expectShards(...names: readonly unknown[]): Promise<void> {
 const rowsAre = (rows: number): Promise<void> =>
   expect.poll(() => lab.page.getByTestId("data-counts").textContent()).toMatch(new RegExp(`^${rows} rows?`));
 
-it.each([
-  ["text", "notes.txt", /notes\.txt/],
+/** Exports are archives, which a plug-in opens. */
+const ARCHIVES: readonly (readonly [string, string, RegExp])[] = [
   ["an export that breaks off", "cut.zip", /cut\.zip/],
   ["an export with a changed digit", "digit.zip", /metrics\.jsonl in digit\.zip .*checksum/],
   ["an export with a changed byte in its rollouts", "rollouts.zip", /step-000010\.arrow in rollouts\.zip .*checksum/],
+];
+
+it.each<readonly [string, string, RegExp]>([
+  ["text", "notes.txt", /notes\.txt/],
+  ...(arePluggedIn("archives") ? ARCHIVES : []),
   ["a run with damaged curves", "damaged", /metrics\.jsonl/],
 ])("%s is refused in one sentence and nothing else changes", async (_, path, sentence) => {
   const { page } = lab;
@@ -119,7 +124,7 @@ it.each([
   await page.getByTestId("problems").locator("div", { hasText: sentence }).getByRole("button").click();
 });
 
-it("an exported run opens as a run, read-only, beside the rows that are open", async () => {
+testWith("archives")("an exported run opens as a run, read-only, beside the rows that are open", async () => {
   const { page } = lab;
   await drag(["other.zip"], "dragEnter", "dragOver", "drop");
   await page.getByText("imported run, read-only").waitFor();
@@ -135,7 +140,7 @@ it("an exported run opens as a run, read-only, beside the rows that are open", a
   await page.getByTestId("rollout-card").first().getByRole("img").waitFor();
 });
 
-testWith("run-address")("an exported run is listed as one that cannot be changed here", async () => {
+testWith("archives", "run-address")("an exported run is listed as one that cannot be changed here", async () => {
   const { page } = lab;
   await show(page, { screen: "runs" });
   const listed = page.getByTestId("runs-elsewhere").locator("tbody tr");

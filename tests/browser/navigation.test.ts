@@ -142,21 +142,24 @@ describe("the gallery", () => {
 });
 
 describe("forced colours", () => {
-  it("leave bars, the tracks of sliders and the knobs of switches visible", async () => {
-    const { page } = lab;
-    await page.emulateMedia({ forcedColors: "active" });
-    // The computed background is the page's own in either case.
-    const adjust = (element: Element): string => getComputedStyle(element).getPropertyValue("forced-color-adjust");
-    await show(page, { screen: "data" });
-    const bar = page.getByRole("toolbar").first().locator("[data-fill]").first();
-    const track = page.getByRole("slider").first().locator("xpath=../preceding-sibling::*").first();
-    await expect.poll(() => bar.evaluate(adjust)).toBe("none");
-    await expect.poll(() => track.evaluate(adjust)).toBe("none");
-    await show(page, { screen: "rewards", panel: "judge" });
-    const knob = page.getByRole("switch").first().locator("> *").first();
-    await expect.poll(() => knob.evaluate(adjust)).toBe("none");
-    await page.emulateMedia({ forcedColors: "none" });
-  });
+  testWith("data-tools", "judge-workshop")(
+    "leave bars, the tracks of sliders and the knobs of switches visible",
+    async () => {
+      const { page } = lab;
+      await page.emulateMedia({ forcedColors: "active" });
+      // The computed background is the page's own in either case.
+      const adjust = (element: Element): string => getComputedStyle(element).getPropertyValue("forced-color-adjust");
+      await show(page, { screen: "data" });
+      const bar = page.getByRole("toolbar").first().locator("[data-fill]").first();
+      const track = page.getByRole("slider").first().locator("xpath=../preceding-sibling::*").first();
+      await expect.poll(() => bar.evaluate(adjust)).toBe("none");
+      await expect.poll(() => track.evaluate(adjust)).toBe("none");
+      await show(page, { screen: "rewards", panel: "judge" });
+      const knob = page.getByRole("switch").first().locator("> *").first();
+      await expect.poll(() => knob.evaluate(adjust)).toBe("none");
+      await page.emulateMedia({ forcedColors: "none" });
+    },
+  );
 });
 
 describe("a zoom", () => {
@@ -212,7 +215,7 @@ describe("a zoom", () => {
     await expect.poll(() => firstStep("chart-reward")).toBeGreaterThan(12);
   });
 
-  it("of one comparison is not that of another", async () => {
+  testWith("compare")("of one comparison is not that of another", async () => {
     await show(lab.page, { screen: "runs", compare: `${COPIES[0]},${COPIES[1]}` });
     await expect.poll(() => firstStep("chart-compare-reward-1")).toBe(1);
     await zoomIn("chart-compare-reward-1");
@@ -225,13 +228,16 @@ describe("the list of runs", () => {
   const focused = (): Promise<string | undefined> =>
     lab.page.evaluate(() => document.activeElement?.getAttribute("data-testid") ?? document.activeElement?.tagName);
 
-  it("has the recorded run at once when the page opens on it, and a run that an address repeats once", async () => {
-    const { page } = lab;
-    await show(page, { screen: "runs", compare: "copy-a,copy-b,copy-a" });
-    await page.reload();
-    await page.getByTestId("runs-elsewhere").waitFor();
-    await page.getByText("2 runs compared").waitFor();
-  });
+  testWith("run-address", "compare")(
+    "has the recorded run at once when the page opens on it, and a run that an address repeats once",
+    async () => {
+      const { page } = lab;
+      await show(page, { screen: "runs", compare: "copy-a,copy-b,copy-a" });
+      await page.reload();
+      await page.getByTestId("runs-elsewhere").waitFor();
+      await page.getByText("2 runs compared").waitFor();
+    },
+  );
 
   it("leaves letters to its menus, and gives the focus back when menus, dialogs and titles close", async () => {
     const { page } = lab;
@@ -388,12 +394,16 @@ describe("without WebGPU the page", () => {
     await expect.poll(() => page.getByText("went wrong").count()).toBe(0);
   });
 
-  it("says in System what helps, and still shows storage and browser", async () => {
+  it("says in System what helps", async () => {
     const { page } = lab;
     // Addresses of the screen that it once was lead to the dialog.
     await page.evaluate(`location.hash = "#screen=system"`);
+    await page.getByTestId("system").getByText("chrome://gpu").waitFor();
+  });
+
+  testWith("diagnostics")("still shows storage, browser and memory in System", async () => {
+    const { page } = lab;
     const system = page.getByTestId("system");
-    await system.getByText("chrome://gpu").waitFor();
     await system.getByText("Storage used").waitFor();
     let text = await system.textContent();
     await page.getByRole("tab", { name: "Memory" }).click();

@@ -173,7 +173,7 @@ describe("the first step", () => {
     await expect.poll(() => page.getByTestId("live-strip").getByTestId("rollout-card").count()).toBe(4);
   });
 
-  it("opens rollout by rollout: masks, reward terms and tokens", async () => {
+  it("opens rollout by rollout, with its masks", async () => {
     const { page } = lab;
     await tabToAndPress(page.getByTestId("live-strip").getByTestId("rollout-card").first().getByRole("button"));
     const inspector = page.getByTestId("inspector");
@@ -182,6 +182,10 @@ describe("the first step", () => {
     const shown = await difference.getAttribute("aria-pressed");
     await page.keyboard.press("d");
     await expect.poll(() => difference.getAttribute("aria-pressed")).toBe(shown === "true" ? "false" : "true");
+  });
+
+  testWith("rollout-tools")("shows the terms of a reward, and its tokens as a table", async () => {
+    const inspector = lab.page.getByTestId("inspector");
     await inspector.getByText("How the reward came about").click();
     const terms = inspector.getByRole("table").first();
     await expect.poll(() => terms.textContent()).toMatch(/IoU/);

@@ -1,3 +1,4 @@
+import { PLUGIN_READERS } from "../../plugins/readers.ts";
 import { addTo } from "../bytes/collections.ts";
 import { isRecord, readJson } from "../bytes/json.ts";
 import { type ByteFolder, directoryOf } from "../bytes/source.ts";
@@ -98,7 +99,9 @@ export function nothingFound(
         : folder.paths.length === 1
           ? `1 file of another kind (${kinds})`
           : `${folder.paths.length} files of other kinds (${kinds})`;
-  const reason = `there is no file of rows (Arrow, Parquet, JSON, refs, tar or zip shards): ${found}`;
+  const archives = PLUGIN_READERS.some(({ mount }) => mount !== undefined);
+  const shards = archives ? "Arrow, Parquet, JSON, refs, tar or zip shards" : "Arrow, Parquet or JSON shards";
+  const reason = `there is no file of rows (${shards}): ${found}`;
   return { file: "", row: -1, column: "", reason };
 }
 

@@ -170,8 +170,9 @@ test("state.json decides which shards count; leftovers, damage and other files a
   expect(set.skipped[0]?.reason).toBe("1 of the 3 shards named in state.json are not here (first: Part2/gone.arrow)");
   expect(set.skipped[1]?.reason).toContain("Part3/state.json is not valid JSON");
   const none = await openRegionSet(memoryFolder({ "a.csv": "a,b" }));
-  expect(none.skipped[0]?.reason).toBe(
-    "there is no file of rows (Arrow, Parquet, JSON, refs, tar or zip shards): 1 file of another kind (.csv)",
+  // Archives are shards where a plug-in opens them.
+  expect(none.skipped[0]?.reason).toMatch(
+    /^there is no file of rows \(Arrow, Parquet.* shards\): 1 file of another kind \(\.csv\)$/,
   );
 });
 
