@@ -171,10 +171,11 @@ function readUntil(signal: AbortSignal, folder: ByteFolder): ByteFolder {
   return { paths: folder.paths, get };
 }
 
+const MOUNT = PLUGIN_READERS.find(({ mount }) => mount !== undefined)?.mount;
+
 /** A folder with its archives opened by a plug-in. @throws LabError("cancelled") when the signal aborts */
 export async function openArchives(folder: ByteFolder, signal?: AbortSignal): Promise<MountedFolder> {
-  const mount = PLUGIN_READERS.find((plugin) => plugin.mount !== undefined)?.mount;
-  return (await mount?.(folder, signal)) ?? { folder, archives: new Set(), problems: [] };
+  return (await MOUNT?.(folder, signal)) ?? { folder, archives: new Set(), problems: [] };
 }
 
 async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<RegionSet> {
@@ -196,7 +197,7 @@ async function openAll(dropped: ByteFolder, options: RegionSetOptions): Promise<
   const description = await readDescription(folder);
   const summaries: RegionSummary[] = [];
   if (shards.length === 0 && found.tables.length === 0 && skipped.length === 0) {
-    skipped.push(oneLine(nothingFound(folder, found.ignored)));
+    skipped.push(oneLine(nothingFound(folder, found.ignored, MOUNT !== undefined)));
   }
   const splits = chooseSplits([...shards, ...found.tables], (path) => options.split ?? mappingOf(mapping, path).split);
   const otherSplit = [...splits.others].map(([name, split]) => ({ name, reason: `of the split ${split}`, split }));

@@ -1,4 +1,3 @@
-import { PLUGIN_READERS } from "../../plugins/readers.ts";
 import { addTo } from "../bytes/collections.ts";
 import { isRecord, readJson } from "../bytes/json.ts";
 import { type ByteFolder, directoryOf } from "../bytes/source.ts";
@@ -83,10 +82,11 @@ function missingShards(folder: ByteFolder, listed: ReadonlySet<string>): Skipped
 /** Maximum characters of the endings of files in a sentence. */
 const LONGEST_KINDS = 100;
 
-/** Description of the content of a folder without rows. */
+/** Description of the content of a folder without rows. @param archives whether this build opens archives */
 export function nothingFound(
   folder: ByteFolder,
   unused: readonly { readonly name: string; readonly reason: string }[],
+  archives: boolean,
 ): SkippedRow {
   const endings = new Set(folder.paths.map((path) => path.slice(path.lastIndexOf("."))));
   const kinds = shortened([...endings].slice(0, 5).join(", "), LONGEST_KINDS);
@@ -99,7 +99,6 @@ export function nothingFound(
         : folder.paths.length === 1
           ? `1 file of another kind (${kinds})`
           : `${folder.paths.length} files of other kinds (${kinds})`;
-  const archives = PLUGIN_READERS.some(({ mount }) => mount !== undefined);
   const shards = archives ? "Arrow, Parquet, JSON, refs, tar or zip shards" : "Arrow, Parquet or JSON shards";
   const reason = `there is no file of rows (${shards}): ${found}`;
   return { file: "", row: -1, column: "", reason };
