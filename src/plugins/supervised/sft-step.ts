@@ -7,6 +7,7 @@ import type { LabConfig } from "../../engine/config/table.ts";
 import type { TrainingRow } from "../../engine/data/training-row.ts";
 import { badInput } from "../../engine/errors.ts";
 import { STREAM, uniform } from "../../engine/gpu/random.ts";
+import { gradientsOf } from "../../engine/gpu/runtime/tape.ts";
 import { gpuFinished } from "../../engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../engine/gpu/tf.ts";
 import { recomputing } from "../../engine/model/weights/weights.ts";
@@ -98,21 +99,19 @@ async function rowGradients(
   const kept: Tensor[] = [];
   // A tape cannot wait: nothing before it may keep memory.
   await gpuFinished();
-  const { value, grads } = tf.engine().gradients(
+  const { value, grads } = gradientsOf(
     () => {
       const { loss, parts } = sftLoss(model, weights, features, batch, settingsOf(config, points));
       kept.push(tf.keep(tf.concat([loss.reshape([1]), parts], 0)));
       return loss.mul(share).asScalar();
     },
     state.names.map((name) => state.params[name] as Tensor),
-    undefined,
-    true,
   );
   const [loss = Number.NaN, ...parts] = await (kept[0] as Tensor)
     .data<"float32">()
     .catch((thrown: unknown) => {
       // After a lost device the gradients are not used.
-      tf.dispose(grads);
+      tf.dispose([...grads]);
       throw thrown;
     })
     .finally(() => tf.dispose([value, ...kept, ...(points === null ? [] : [points])]));

@@ -4,7 +4,7 @@ import { canAddProduct, runProduct, sizesOf } from "../matmul/matmul-program.ts"
 import type { ProductExtras, ProductShape } from "../matmul/product-form.ts";
 import { customKernels, defineOp, suits, toTensor } from "../runtime/custom-op.ts";
 import { unwritten } from "../runtime/program.ts";
-import { onTape } from "../runtime/recompute.ts";
+import { onTape } from "../runtime/tape.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { activation } from "./activation.ts";
 import type { Dropout } from "./dropout.ts";

@@ -3,24 +3,19 @@
  * when its gradient is computed (Chen et al. 2016, arXiv 1604.06174). It trades about one more forward pass for the
  * memory of everything inside the part.
  *
- * Touches private members of tfjs-core 4.22.0: the engine's `runKernelFunc` for several outputs, and
- * `state.activeTape`, which an inner gradient would clear
- * (docs/spec/webgpu.md#32-registering-overriding-differentiating). tests/gpu/recompute.test.ts guards them.
+ * Touches a private member of tfjs-core 4.22.0: the engine's `runKernelFunc` for several outputs
+ * (docs/spec/webgpu.md#32-registering-overriding-differentiating). tests/gpu/recompute.test.ts guards it.
  */
 import { type Tensor, tf } from "../tf.ts";
+import { outputGradients } from "./tape.ts";
 
 interface TapeEngine {
-  readonly state: { activeTape: unknown; gradientDepth: number; kernelDepth: number };
+  readonly state: { readonly gradientDepth: number; readonly kernelDepth: number };
   runKernelFunc(call: {
     forwardFunc: (backend: unknown, save: (tensors: Tensor[]) => void) => Tensor[];
     backwardsFunc: (dy: Tensor | Tensor[], saved: Tensor[]) => Readonly<Record<string, () => Tensor>>;
     inputs: Readonly<Record<string, Tensor>>;
   }): Tensor[];
-}
-
-/** Whether a gradient is being recorded, which may use any tensor again. */
-export function onTape(): boolean {
-  return (tf.engine() as unknown as TapeEngine).state.gradientDepth > 0;
 }
 
 interface RecomputedPart {
@@ -49,37 +44,11 @@ export function recomputed(part: RecomputedPart): Tensor[] {
     backwardsFunc: (dy, saved) => {
       const dys = Array.isArray(dy) ? dy : [dy];
       const again = saved.slice(0, inputs.length);
-      const gradients = gradientsAgain(engine, part, again, saved.slice(inputs.length), dys);
+      const run = () => part.run(again, saved.slice(inputs.length));
+      const grads = outputGradients(run, [...again, ...parameters], dys);
       return Object.fromEntries(
-        watched.map((tensor, at) => [String(at), () => gradients[at] ?? tf.zerosLike(tensor)] as const),
+        watched.map((tensor, at) => [String(at), () => grads[at] ?? tf.zerosLike(tensor)] as const),
       );
     },
   });
-}
-
-/** Σ ⟨output, dy⟩ differentiated in inputs and parameters; undefined for those that do not affect the outputs. */
-function gradientsAgain(
-  engine: TapeEngine,
-  part: RecomputedPart,
-  inputs: readonly Tensor[],
-  constants: readonly Tensor[],
-  dys: readonly Tensor[],
-): readonly (Tensor | undefined)[] {
-  const outerTape = engine.state.activeTape;
-  try {
-    const { value, grads } = tf.engine().gradients(
-      () => {
-        const outputs = part.run(inputs, constants);
-        const sums = outputs.map((output, at) => output.mul(dys[at] as Tensor).sum());
-        return sums.reduce((total, sum) => total.add(sum)).asScalar();
-      },
-      [...inputs, ...part.parameters],
-      undefined,
-      true,
-    );
-    value.dispose();
-    return grads as (Tensor | undefined)[];
-  } finally {
-    engine.state.activeTape = outerTape;
-  }
 }

@@ -15,7 +15,8 @@ import { angleTable, applyRope, type Place, type RopeTable } from "../../gpu/ker
 import { LOGIT_BYTES } from "../../gpu/memory-sizes.ts";
 import { packedLinear } from "../../gpu/packed/linear.ts";
 import { PackedMatrix } from "../../gpu/packed/matrix.ts";
-import { onTape, recomputed } from "../../gpu/runtime/recompute.ts";
+import { recomputed } from "../../gpu/runtime/recompute.ts";
+import { onTape } from "../../gpu/runtime/tape.ts";
 import { atOnce, type Paced, tidied } from "../../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Probe } from "../probe.ts";

@@ -1,6 +1,7 @@
 /** Loss and gradients of sampled groups. */
 
 import { readTogether } from "../../gpu/runtime/read-back.ts";
+import { gradientsOf } from "../../gpu/runtime/tape.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { ParameterSet, Weights } from "../../model/weights/weights.ts";
 import { policyLoss } from "../objective/loss.ts";
@@ -35,7 +36,7 @@ export async function lossGradients(task: LossTask): Promise<GroupGradients> {
   const inputs = groups.map(lossTensors);
   const extras: (readonly AuxiliaryLoss[])[] = [];
   const kept: Tensor[] = [];
-  const { value, grads } = tf.engine().gradients(
+  const { value, grads } = gradientsOf(
     () => {
       const losses = logProbs(weights).map((scored, at) => {
         const own = inputs[at] as (typeof inputs)[number];
@@ -60,8 +61,6 @@ export async function lossGradients(task: LossTask): Promise<GroupGradients> {
         .asScalar();
     },
     names.map((name) => parameters[name] as Tensor),
-    undefined,
-    true,
   );
   const constants = inputs.flatMap((own) => Object.values(own)).filter((tensor) => tensor instanceof tf.Tensor);
   const arrays = await readTogether(kept)

@@ -1,6 +1,7 @@
 /** Loss and gradient of groups of a loop, with the features of their pictures. */
 import { FlatLayout } from "../../gpu/flat/layout.ts";
 import { readTogether } from "../../gpu/runtime/read-back.ts";
+import { gradientsOf } from "../../gpu/runtime/tape.ts";
 import { gpuFinished } from "../../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import { isLanguageBlock } from "../../model/adapter/trainable.ts";
@@ -80,16 +81,11 @@ export async function microGradients(task: MicroTask, rows: number): Promise<Gro
   const { logps, entropies } = rangedScores(group, weights, features, rows);
 
   const kept: Tensor[] = [];
-  const { value, grads } = tf.engine().gradients(
-    () => {
-      const result = policyLoss({ ...inputs, logps, entropies }, settings);
-      kept.push(tf.keep(tf.stack([result.loss, result.policy])));
-      return result.loss.mul(loopWeight).asScalar();
-    },
-    [logps, entropies],
-    undefined,
-    true,
-  );
+  const { value, grads } = gradientsOf(() => {
+    const result = policyLoss({ ...inputs, logps, entropies }, settings);
+    kept.push(tf.keep(tf.stack([result.loss, result.policy])));
+    return result.loss.mul(loopWeight).asScalar();
+  }, [logps, entropies]);
   const [byLogp, byEntropy] = grads.map((grad, at) => {
     const found = grad as Tensor | null | undefined;
     return found ?? tf.zerosLike(at === 0 ? logps : entropies);
@@ -132,7 +128,7 @@ function rangeGradients(
   byLogp: Tensor,
   byEntropy: Tensor,
 ): Record<string, Tensor> {
-  const { value, grads } = tf.engine().gradients(
+  const { value, grads } = gradientsOf(
     () => {
       const scored = group.logProbs(weights, features, range);
       const cut = (grad: Tensor): Tensor => tf.slice(grad, [range.from, 0], [range.to - range.from, group.actions]);
@@ -140,8 +136,6 @@ function rangeGradients(
       return sum.add(scored.entropies.mul(cut(byEntropy)).sum()).asScalar();
     },
     names.map((name) => parameters[name] as Tensor),
-    undefined,
-    true,
   );
   value.dispose();
   return reachedGradients(names, grads);
