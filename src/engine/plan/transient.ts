@@ -10,21 +10,25 @@ import { languageLinears } from "../model/language/language-families.ts";
 
 const F32 = 4;
 
-// A tape frees nothing before it ends: it keeps what the forward pass saved and the gradient of every tensor, so their
-// numbers are counts. What a pass frees the GPU may still use, so the parts of one tape add up.
+// A tape frees what an operation saved, and the gradients of its outputs, after its own gradient. What it frees the GPU
+// may still use, and serves only arrays of the same size, so the parts of one tape add up: counts are the most arrays of
+// a size at a time.
 
-/** Arrays per token of a decoder block by their width, forward pass and gradient together. */
-const BLOCK = { hidden: 19, heads: 11, keys: 9, mlp: 7, joined: 4, rank: 2 };
-/** The same of a pass without a gradient, which frees them at the end of the block. */
+/** Arrays per token that a decoder block keeps for its gradient, by their width; `joined` are queries, keys and values in one, or gate and hidden units. */
+const BLOCK = { hidden: 4, heads: 4, keys: 3, mlp: 3, joined: 1, rank: 1 };
+/** Arrays that the gradient of a block adds; those of `heads` where these are not as wide as the residual stream. */
+const GRADIENT = { hidden: 5, heads: 3, keys: 2, mlp: 3, joined: 1, rank: 0 };
+/** What the last block of a prompt keeps, of which only keys and values are used. */
+const LAST = { hidden: 1, heads: 2, keys: 1, mlp: 0, joined: 0, rank: 1 };
+/** Arrays of a pass without a gradient, which frees them at the end of the block. */
 const BARE_BLOCK = { hidden: 5, heads: 5, keys: 5, mlp: 3, joined: 1, rank: 1 };
-/** What stays of every recomputed block: its output with its keys and values, and their gradients. */
-const EDGES = { hidden: 2, keys: 2 };
-/** Arrays of the residual stream before the first block and behind the last one. */
-const ENDS = 6;
-/** Arrays that carry gradients into the block that is recomputed. */
-const CARRIED = { hidden: 3, keys: 10 };
-/** Keys and values of a group's prompt, repeated for its rollouts, and those followed by the rollout's own, with gradients. */
-const REPEATED = 4;
+/** Keys and values of a block, or their gradients. */
+const CACHE = 2;
+/** Embeddings of a prompt, whose last token is split off. */
+const EMBEDDINGS = 4;
+/** Keys and values of a group's prompt, repeated for its rollouts, and those followed by the rollout's own: of every block, and once. */
+const REPEATED = { prompt: 2, whole: 2 };
+const REPEATED_ONCE = { prompt: 1, whole: 2 };
 /** Score arrays that a block keeps where attention stores its scores, and those that its gradient adds for a while. */
 const SCORES = { kept: 1, passing: 2 };
 /** Logits and their gradient. */
@@ -32,17 +36,21 @@ const LOGITS = 2;
 /** Logits at every token of a supervised caption and its question, and what a cross-entropy of stock operations keeps. */
 const TAUGHT_LOGITS = 7;
 /** Arrays of the projector at the size of its input, and of its output. */
-const PROJECTOR = { input: 3, output: 3 };
-/** Maps of the mask decoder by their share of its finest grid times its width, forward pass and gradient together. */
+const PROJECTOR = { input: 2, output: 3 };
+/** Maps of the mask decoder by their share of its finest grid times its width. */
 const DECODER = [
-  { share: 1 / 8, maps: 11 },
-  { share: 1 / 16, maps: 41 },
-  { share: 1 / 32, maps: 51 },
+  { share: 1 / 8, maps: 7 },
+  { share: 1 / 16, maps: 25 },
+  { share: 1 / 32, maps: 20 },
 ];
 /** Masks that the decoder proposes for a frame, and the arrays of this size that a policy's loss keeps. */
 const CANDIDATES = { masks: 3, arrays: 25 };
-/** The same without a gradient, summed. */
-const FOUND = 1.6;
+/** Maps of a decoded prompt without a gradient, by the same share; the last two repeat the maps of several pictures. */
+const FOUND = { maps: 2 / 8 + 16 / 16 + 4 / 32, repeated: 1 / 8 + 1 / 16 };
+/** Arrays of a prompt's masks at the decoder's resolution: all four, the candidates, the best; and of one at SAM2's. */
+const FOUND_MASKS = { low: 4 + 3 + 1, full: 16 };
+/** Tokens of a prompt in the decoder, which attend to the cells of the coarsest map. */
+const PROMPT_TOKENS = 9;
 /** Arrays of SAM2's image encoder in units of its first stage, and of the vision tower in units of its stream over a tile. */
 const TOWERS = { stage: 11.2, stream: 30 };
 
@@ -54,7 +62,9 @@ const LEAST_PICTURE = 2 ** 16;
 const MASK_BYTES = (3 * F32) / 16;
 
 /** Score arrays of an attention that differentiates with respect to its mask. */
-const SOFT_SCORES = 7;
+const SOFT_SCORES = { kept: 4, passing: 3 };
+/** Arrays of what the mask hides from each token: of every block, and once. */
+const HIDDEN_CELLS = { kept: 2, passing: 1 };
 /** Arrays at a picture's size while its soft mask is made and differentiated. */
 const SOFT_MAPS = 5;
 
@@ -169,9 +179,11 @@ export function transientForecast(
     : 0;
   const activations = options.supervised ? taughtBytes(config, shape, options) : Math.max(captions, masks);
   const together = Math.min(options.groupsAtOnce || groups, groups);
-  const found = options.captions ? together * shape.rollouts : options.masks ? together : 0;
-  const grid = F32 * shape.frames * (config.sam2.imageSize / 4) ** 2 * config.sam2.hiddenDim;
-  const decoded = FOUND * grid * Math.max(found, options.masks ? shape.tried : 0);
+  const each = options.captions ? shape.rollouts : options.masks ? 1 : 0;
+  const decoded = Math.max(
+    foundBytes(config, shape.frames, together, each),
+    foundBytes(config, shape.frames, 1, options.masks ? shape.tried : 0),
+  );
   const masksRead =
     Math.max(options.captions ? shape.rollouts : 0, options.masks ? described : 0) * groups * shape.frames;
   const bits = MASK_BYTES * Math.max(LEAST_PICTURE, tileSize ** 2) * masksRead;
@@ -225,11 +237,12 @@ export function captionBytes(
   const { promptTokens, newTokens } = shape;
   const tokens = rows * newTokens;
   const cached = kvHeads * headSize * rows;
-  const repeated = REPEATED * cached * (2 * promptTokens + newTokens);
-  // Only keys and values of the prompt's last block reach the loss.
-  const prompt = passFloats(config, promptTokens, promptTokens, layers - 1 / 2, options);
-  const tails = passFloats(config, tokens, promptTokens + newTokens, layers, options);
-  const caches = (options.recompute ? 1 : layers) * repeated;
+  const prompt = promptPassFloats(config, promptTokens, options);
+  const tails = passFloats(config, tokens, promptTokens + newTokens, options);
+  const each = options.recompute ? 1 : layers;
+  const caches =
+    cached * (each * REPEATED.prompt + REPEATED_ONCE.prompt) * promptTokens +
+    cached * (each * REPEATED.whole + REPEATED_ONCE.whole) * (promptTokens + newTokens);
   const logits = LOGITS * Math.min(tokens * vocabSize, LOGIT_BYTES / F32);
   return F32 * (projectorFloats(config, shape.tiles) + prompt + tails + caches + logits);
 }
@@ -240,8 +253,7 @@ export function maskBytes(
   { tiles, frames, promptTokens }: Pick<GroupShape, "tiles" | "frames" | "promptTokens">,
   options: PassOptions,
 ): number {
-  const { layers } = config.language;
-  const prompt = passFloats(config, promptTokens, promptTokens, layers, options);
+  const prompt = passFloats(config, promptTokens, promptTokens, options);
   return F32 * (projectorFloats(config, tiles) + prompt + decoderFloats(config, frames));
 }
 
@@ -250,12 +262,12 @@ export function maskBytes(
  * the caption and the question with the phrase, then the logits of the former and the mask decoder.
  */
 function taughtBytes(config: Sa2vaConfig, shape: GroupShape, options: PassOptions): number {
-  const { layers, vocabSize } = config.language;
+  const { vocabSize } = config.language;
   const prefix = shape.tiles * config.tokensPerTile;
   const caption = shape.promptTokens - prefix + shape.captionTokens;
   const passes = [
-    passFloats(config, prefix, prefix, layers, options),
-    ...[caption, shape.phraseTokens].map((tokens) => passFloats(config, tokens, prefix + tokens, layers, options)),
+    promptPassFloats(config, prefix, options),
+    ...[caption, shape.phraseTokens].map((tokens) => passFloats(config, tokens, prefix + tokens, options)),
   ].reduce((sum, floats) => sum + floats, 0);
   const logits = TAUGHT_LOGITS * caption * vocabSize;
   return F32 * (projectorFloats(config, shape.tiles) + passes + logits + decoderFloats(config, 1));
@@ -269,9 +281,12 @@ function softBytes(
 ): number {
   if (softTokens === 0) return 0;
   const { layers, heads, vocabSize } = config.language;
-  const block = softTokens * tokenFloats(config, rank, BLOCK) + SOFT_SCORES * heads * softTokens ** 2;
+  const scores = (which: "kept" | "passing"): number =>
+    (SOFT_SCORES[which] * heads + HIDDEN_CELLS[which]) * softTokens ** 2;
+  const block = softTokens * tokenFloats(config, rank, BLOCK) + scores("kept");
+  const gradient = softTokens * tokenFloats(config, rank, GRADIENT) + scores("passing");
   const maps = SOFT_MAPS * Math.max(LEAST_PICTURE, config.tileSize ** 2);
-  return F32 * (layers * block + LOGITS * captionTokens * vocabSize + maps);
+  return F32 * (layers * block + gradient + LOGITS * captionTokens * vocabSize + maps);
 }
 
 /** Elements of the projector's arrays on a tape. */
@@ -287,17 +302,32 @@ function decoderFloats({ sam2 }: Sa2vaConfig, frames: number): number {
   return cells * (maps * sam2.hiddenDim + CANDIDATES.masks * CANDIDATES.arrays);
 }
 
-/** Elements per token of a decoder block. */
+/** Masks of several pictures' prompts, decoded together without a gradient. @param each prompts of a picture */
+function foundBytes(config: Sa2vaConfig, frames: number, pictures: number, each: number): number {
+  const { imageSize, hiddenDim, decoderNumHeads } = config.sam2;
+  const cells = frames * (imageSize / 4) ** 2;
+  const joined = pictures > 1 && each > 0 ? pictures * featureBytes(config, 0, frames) : 0;
+  const maps = hiddenDim * (FOUND.maps + (pictures > 1 ? FOUND.repeated : 0));
+  const prompt = maps + FOUND_MASKS.low + (decoderNumHeads * PROMPT_TOKENS) / 16;
+  return joined + F32 * cells * each * (pictures * prompt + FOUND_MASKS.full);
+}
+
+/** Elements per token of arrays of a decoder block. */
 function tokenFloats({ language }: Pick<Sa2vaConfig, "language">, rank: number, counts: typeof BLOCK): number {
   const { hiddenSize, heads, kvHeads, headSize, mlpSize, layers } = language;
   const linears = languageLinears(language);
-  // Some families compute the hidden units together with their gate.
-  const joined = linears.some(({ outSize }) => outSize === 2 * mlpSize) ? counts.joined : 0;
+  // Some families compute queries, keys and values together, or the hidden units with their gate.
+  const together = [(heads + 2 * kvHeads) * headSize, 2 * mlpSize].filter((size) =>
+    linears.some(({ outSize }) => outSize === size),
+  );
+  // Arrays of equal size serve each other.
+  const equal = counts === GRADIENT && heads * headSize === hiddenSize;
   return (
     counts.hidden * hiddenSize +
-    counts.heads * heads * headSize +
+    (equal ? 0 : counts.heads) * heads * headSize +
     counts.keys * kvHeads * headSize +
-    (counts.mlp + joined) * mlpSize +
+    counts.mlp * mlpSize +
+    counts.joined * together.reduce((sum, size) => sum + size, 0) +
     counts.rank * (linears.length / layers) * rank
   );
 }
@@ -313,19 +343,28 @@ function keepsScores(
   return language.headSize % 4 !== 0 || (!blocks && bytes <= KEPT_SCORE_BYTES);
 }
 
-/**
- * Elements of a pass over some tokens on a tape.
- * @param reach keys that the last token sees
- * @param blocks number of differentiated blocks
- */
-function passFloats(config: Sa2vaConfig, tokens: number, reach: number, blocks: number, options: PassOptions): number {
-  const { hiddenSize, heads, kvHeads, headSize } = config.language;
-  const scores = heads * tokens * reach;
-  const keeps = keepsScores(config, tokens, reach, options);
-  const passing = keeps ? SCORES.passing * scores : options.blocks ? Math.min(scores, RUN_BYTES.software / F32) : 0;
-  const block = tokens * tokenFloats(config, options.rank, BLOCK) + (keeps ? SCORES.kept * scores : 0);
-  const edges = tokens * (EDGES.hidden * hiddenSize + EDGES.keys * kvHeads * headSize);
-  const carried = tokens * (CARRIED.hidden * hiddenSize + CARRIED.keys * kvHeads * headSize);
-  const ends = ENDS * tokens * hiddenSize;
-  return (options.recompute ? block + carried + blocks * edges : blocks * block) + passing + ends;
+/** Elements of a pass over some tokens on a tape. @param reach keys that the last token sees */
+function passFloats(config: Sa2vaConfig, tokens: number, reach: number, options: PassOptions): number {
+  const { layers, hiddenSize } = config.language;
+  const { kept, passing } = blockFloats(config, tokens, reach, options);
+  return passing + (options.recompute ? kept + (layers - 1) * tokens * hiddenSize : layers * kept);
+}
+
+/** The same of a prompt of which only keys and values are used. */
+function promptPassFloats(config: Sa2vaConfig, tokens: number, options: PassOptions): number {
+  const { layers, hiddenSize, kvHeads, headSize } = config.language;
+  const { kept, passing } = blockFloats(config, tokens, tokens, options);
+  const blocks = options.recompute
+    ? kept + (layers - 2) * tokens * hiddenSize
+    : (layers - 1) * kept + tokens * tokenFloats(config, options.rank, LAST);
+  return passing + blocks + tokens * (CACHE * layers * kvHeads * headSize + EMBEDDINGS * hiddenSize);
+}
+
+/** Elements that a block keeps for its gradient, and those that a gradient adds for a while. */
+function blockFloats(config: Sa2vaConfig, tokens: number, reach: number, options: PassOptions) {
+  const scores = config.language.heads * tokens * reach;
+  const stored = keepsScores(config, tokens, reach, options);
+  const kept = tokens * tokenFloats(config, options.rank, BLOCK) + (stored ? SCORES.kept * scores : 0);
+  const shown = stored ? SCORES.passing * scores : options.blocks ? Math.min(scores, RUN_BYTES.software / F32) : 0;
+  return { kept, passing: shown + tokens * tokenFloats(config, options.rank, GRADIENT) };
 }

@@ -3,7 +3,7 @@
  * the part of loop 2 that is differentiated.
  */
 import { type RandomKey, STREAM } from "../gpu/random.ts";
-import { inPace } from "../gpu/runtime/work-budget.ts";
+import { gpuFinished, inPace } from "../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, selectMask } from "../model/sam2/mask-decoder.ts";
@@ -56,6 +56,8 @@ export async function findInPictures(
     return { features, phrases: Array.from({ length: most }, (_, n) => own[n] ?? (own[0] as string)) };
   });
   const prompts = await inPace(phrasePrompts(model, weights, even), signal);
+  // Masks are decoded without a wait: nothing before them may keep memory.
+  await gpuFinished();
   const maps = tf.tidy(() => {
     const pictured = even.map(({ features }) => features);
     const decoded = decodeFrames(model, weights, pictured, prompts);

@@ -1,7 +1,7 @@
 /** Output of the weights for one phrase per picture, computed on first use, for several pictures in one batch. */
 
 import type { RandomKey } from "../gpu/random.ts";
-import { atOnce, inPace, type Paced, tidied } from "../gpu/runtime/work-budget.ts";
+import { atOnce, gpuFinished, inPace, type Paced, tidied } from "../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { promptPlaces } from "../model/language/config-language.ts";
 import { languagePass } from "../model/language/language.ts";
@@ -169,6 +169,7 @@ function* promptsTogether(
       const { hidden } = yield* languagePass(weights, language, padded(whole, ropeLength), {
         ropeLength,
         norm,
+        keepCache: false,
         ...prefixPositions(
           prompts.map((own) => placesOfPrompt(own, ropeLength)),
           whole,
@@ -278,7 +279,10 @@ export async function pacedPhraseOutputs(
   about: readonly PhraseAbout[],
   signal?: AbortSignal,
 ): Promise<PhraseOutputs> {
-  return phraseOutputs(model, weights, about, await inPace(phrasePrompts(model, weights, askedIn(about)), signal));
+  const together = await inPace(phrasePrompts(model, weights, askedIn(about)), signal);
+  // Masks are decoded without a wait: nothing before them may keep memory.
+  await gpuFinished();
+  return phraseOutputs(model, weights, about, together);
 }
 
 /**

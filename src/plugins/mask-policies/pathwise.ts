@@ -139,6 +139,7 @@ export function softCaptionLoss(
       positions,
       mask,
       learnsMask: true,
+      keepCache: false,
       ropeLength: (indices.at(-1) as number) + 2,
     });
     const size = hidden.shape[2] as number;

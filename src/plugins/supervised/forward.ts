@@ -285,6 +285,7 @@ function captionLogits(
   const continued = caption.from === 0 ? {} : { past };
   const { hidden } = languageForward(weights, model.config.language, inputs, {
     ...continued,
+    keepCache: false,
     ...behindPrefix(model, batch, caption.length),
     ropeLength: ropeLength(batch),
   });
@@ -302,6 +303,7 @@ function segStates(
   const { ids, segAt } = batch.segment;
   const { hidden } = languageForward(weights, model.config.language, embed(ids), {
     past,
+    keepCache: false,
     ...behindPrefix(model, batch, batch.segment.length),
     norm: model.config.segAfterNorm,
     ropeLength: ropeLength(batch),

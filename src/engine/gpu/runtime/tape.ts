@@ -4,12 +4,13 @@
  * the same, so results are equal bit for bit.
  *
  * Touches private members of tfjs-core 4.22.0: the engine's `startTape`, `endTape`, `state.activeTape` and
- * `state.activeScope`; tests/gpu/tape.test.ts guards them.
+ * `state.activeScope`, `state.kernelDepth` and `state.nextTapeNodeId`; tests/gpu/tape.test.ts guards them.
  */
 import { LabError } from "../../errors.ts";
 import { type Tensor, tf } from "../tf.ts";
 
 interface TapeNode {
+  readonly id: number;
   readonly kernelName: string;
   readonly inputs: Readonly<Record<string, Tensor>>;
   readonly outputs: readonly Tensor[];
@@ -21,7 +22,9 @@ interface TapeNode {
 interface TapeEngine {
   readonly state: {
     activeTape: TapeNode[] | null;
-    gradientDepth: number;
+    readonly gradientDepth: number;
+    kernelDepth: number;
+    nextTapeNodeId: number;
     readonly activeScope: { readonly id: number };
   };
   startTape(): void;
@@ -52,11 +55,57 @@ export function gradientsOf(loss: () => Tensor, xs: readonly Tensor[]) {
   return { value, grads: differentiated(tape, outputs, xs, () => tf.ones(value.shape)) };
 }
 
-/** Gradients of Σ ⟨output, dy⟩, as those of `gradientsOf`. @param run returns new tensors, which are freed */
-export function outputGradients(run: () => readonly Tensor[], xs: readonly Tensor[], dys: readonly Tensor[]) {
+/**
+ * Gradients of Σ ⟨output, dy⟩, as those of `gradientsOf`.
+ * @param run returns new tensors, which are freed @param dys null for outputs that do not count
+ */
+export function outputGradients(
+  run: () => readonly Tensor[],
+  xs: readonly Tensor[],
+  dys: readonly (Tensor | null)[],
+): readonly (Tensor | undefined)[] {
   const { tape, outputs } = record(run);
   tf.dispose([...outputs]);
-  return differentiated(tape, outputs, xs, (at) => (dys[at] as Tensor).clone());
+  const counting = outputs.filter((_, at) => dys[at] != null);
+  const given = dys.filter((dy) => dy != null);
+  return differentiated(tape, counting, xs, (at) => (given[at] as Tensor).clone());
+}
+
+interface RecordedPart {
+  readonly name: string;
+  /** Tensors that may need a gradient. */
+  readonly inputs: readonly Tensor[];
+  /** Tensors that the gradient needs; their copies are passed to it. */
+  readonly saved: readonly Tensor[];
+  /** Makes the outputs; nothing inside is recorded. */
+  run(): Tensor[];
+  /** Gradients by all inputs. @param dys null for outputs that the loss does not reach */
+  gradient(dys: readonly (Tensor | null)[], saved: readonly Tensor[]): readonly Tensor[];
+}
+
+/** Runs a part as one operation of the current recording. */
+export function recordPart({ name, inputs, saved, run, gradient }: RecordedPart): Tensor[] {
+  const { state } = engineOf();
+  state.kernelDepth++;
+  try {
+    const outputs = tf.tidy(run);
+    if (state.kernelDepth > 1) return outputs;
+    const copies = saved.map((tensor) => tf.keep(tensor.clone()));
+    state.activeTape?.push({
+      id: state.nextTapeNodeId++,
+      kernelName: name,
+      inputs: Object.fromEntries(inputs.map((tensor, at) => [at, tensor])),
+      outputs,
+      saved: copies,
+      gradient: (dys) => {
+        const grads = gradient(dys, copies);
+        return Object.fromEntries(grads.map((grad, at) => [at, () => grad]));
+      },
+    });
+    return outputs;
+  } finally {
+    state.kernelDepth--;
+  }
 }
 
 function record(run: () => readonly Tensor[]) {

@@ -55,6 +55,8 @@ interface ForwardOptions {
   readonly pastRows?: readonly number[];
   /** Whether to return keys and values of the new tokens only. */
   readonly freshCache?: boolean;
+  /** False frees keys and values of every block after it; the result's cache is then empty. */
+  readonly keepCache?: boolean;
   /** Position of the first new token in every row; by default the length of `past`. Ignored with `positions`. */
   readonly offset?: number;
   /** Positions of the new tokens, one shared row or one per row of x. */
@@ -79,7 +81,7 @@ interface ForwardOptions {
 interface ForwardResult {
   /** Hidden states after the final norm unless `norm` is false, [B, T, D]. */
   readonly hidden: Tensor;
-  /** Keys and values of past and new tokens, or only of the new tokens. */
+  /** Keys and values of past and new tokens, only of the new tokens, or none. */
   readonly cache: KvCache;
 }
 
@@ -131,7 +133,8 @@ export function* languagePass(
       probe?.(`hidden.${layer}`, stream);
       const block = { w, config, layer, past: past?.[layer], rope, options };
       const { x: next, k, v } = decoderBlock(block, stream);
-      cache.push({ k, v });
+      if (options.keepCache === false) tf.dispose([k, v]);
+      else cache.push({ k, v });
       // Nothing uses it again, except a tape.
       if (layer > 0 && probe === undefined && !onTape()) stream.dispose();
       const added = additions[layer];

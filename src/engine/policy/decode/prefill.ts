@@ -303,7 +303,7 @@ export function* statesBehind(
       prefixes.length === 1 ? cache : cache.map(({ k, v }) => ({ k: repeatRows(k, times), v: repeatRows(v, times) }));
     const head = heads.flatMap((own) => new Array<number>(times).fill(own));
     const mask = hiddenPlaces(head, longest, new Array<number>(rows).fill(length), longest + length);
-    const shared = { past, ropeLength, ...(norm === undefined ? {} : { norm }) };
+    const shared = { past, ropeLength, keepCache: false, ...(norm === undefined ? {} : { norm }) };
     if (mask === undefined && places.every((own) => own === undefined)) {
       return (yield* languagePass(weights, language, tails, shared)).hidden;
     }
