@@ -151,7 +151,7 @@ describe("the sizes chosen for a real checkpoint", () => {
     fittingSettings(model, presetConfig("real"), held, budgetBytes(gigabytes));
 
   it.each([
-    [small, 4, "q4"],
+    [small, 4, "q8"],
     [small, 6, "f16"],
     [small, 8, "f16"],
     [small, 12, "f16"],
