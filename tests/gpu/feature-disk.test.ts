@@ -253,9 +253,10 @@ describe("frozen features on disk", () => {
 describe("a run", () => {
   it("with features on disk has the metrics of one without, also the second time", async () => {
     const diskCache = memoryStore();
-    const plain = await openTestLab({ features: null });
-    const expected = (await plain.train({ featureDisk: 0 })).map(repeatable);
-    plain.session.dispose();
+    // When switched off, nothing is read or written.
+    const off = await openTestLab({ features: { ...diskCache, read: refuse, write: refuse, list: refuse } });
+    const expected = (await off.train({ featureDisk: 0 })).map(repeatable);
+    off.session.dispose();
     for (const files of [0, 1]) {
       const lab = await openTestLab({ features: diskCache });
       expect((await diskCache.list("")).length > 0).toBe(files === 1);
@@ -264,9 +265,5 @@ describe("a run", () => {
     }
     const kept = await diskCache.list("");
     expect(kept.length).toBeGreaterThan(0);
-    // When switched off, nothing is read or written.
-    const off = await openTestLab({ features: { ...diskCache, read: refuse, write: refuse, list: refuse } });
-    expect((await off.train({ featureDisk: 0 })).map(repeatable)).toEqual(expected);
-    off.session.dispose();
   });
 });

@@ -37,6 +37,8 @@ async function oneStep(changes: Partial<LabConfig>): Promise<StepMetrics> {
 describe("a run", () => {
   let first: readonly StepMetrics[];
   let firstId: string;
+  /** The same run once more. */
+  let againId: string;
   const before = { tensors: 0, bytes: 0 };
   beforeAll(async () => {
     const { tensors, bytes } = memorySnapshot();
@@ -45,6 +47,9 @@ describe("a run", () => {
     await run.done;
     firstId = run.manifest.id;
     first = await lab.metrics(firstId);
+    const again = await lab.start({ steps: 3 });
+    await again.done;
+    againId = again.manifest.id;
   });
 
   it("gives finite metrics of both loops", () => {
@@ -105,9 +110,7 @@ describe("a run", () => {
     }
     const work = (of: typeof phases) =>
       of.map((row) => Object.entries(row.phases).map(([phase, cost]) => [phase, cost.dispatches, cost.readBytes]));
-    const again = await lab.start({ steps: 3 });
-    await again.done;
-    expect(work(await readPhases(lab.store, again.manifest.id))).toEqual(work(phases));
+    expect(work(await readPhases(lab.store, againId))).toEqual(work(phases));
   });
 
   it("frees everything but the model", () => {
@@ -118,8 +121,7 @@ describe("a run", () => {
   });
 
   it("repeats with its seed to the last bit, and not with another", async () => {
-    const again = await lab.train({ steps: 3 });
-    expect(again.map(repeatable)).toEqual(first.map(repeatable));
+    expect((await lab.metrics(againId)).map(repeatable)).toEqual(first.map(repeatable));
     const other = await lab.train({ steps: 1, seed: 2 });
     expect(repeatable(other[0] as StepMetrics)["loop1/entropy"]).not.toBe(first[0]?.["loop1/entropy"]);
   });
@@ -182,11 +184,6 @@ describe("one step with", () => {
     expect(row["grad_norm/seg-prompt"]).toBeGreaterThan(0);
   });
 
-  it("the Gaussian field as mask policy", async () => {
-    const row = await oneStep({ loops: "2", maskPolicy: "field", numGenerations: 3 });
-    expect(row["loop2/ratio/mean"]).toBeCloseTo(1, 5);
-  });
-
   it.each(SETTINGS.maskPolicy.choices.map((choice) => choice.value))("mask policy %s", async (maskPolicy) => {
     lab.events.length = 0;
     // Noise large enough to reach other objects: with one proposal there would be no choice.
@@ -195,6 +192,7 @@ describe("one step with", () => {
     // The log-probabilities that the samplers computed on the CPU are those of the training pass.
     expect(row["loop2/logp_train_vs_sampling/max"]).toBeLessThan(1e-3);
     const [group] = lab.events.flatMap((event) => (event.type === "group" ? [event.group] : []));
+    if (maskPolicy === "field") expect(row["loop2/ratio/mean"]).toBeCloseTo(1, 5);
     // At most as many proposals as rollouts, fewer where masks are alike.
     if (maskPolicy === "proposals") expect([2, 3]).toContain(group?.rollouts.length);
     else expect(group?.rollouts).toHaveLength(3);
