@@ -15,7 +15,7 @@ import { recomputing, weightsView } from "../../src/engine/model/weights/weights
 import { forecast } from "../../src/engine/plan/fit.ts";
 import { stepArrays } from "../../src/engine/plan/largest-array.ts";
 import { captionBytes, featureBytes, maskBytes } from "../../src/engine/plan/transient.ts";
-import { type CaptionScores, captionScores } from "../../src/engine/policy/caption-policy.ts";
+import { type CaptionLogps, captionLogps } from "../../src/engine/policy/caption-policy.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
 import { encodeImage } from "../../src/engine/policy/features.ts";
 import { segmentPictures } from "../../src/engine/policy/partner.ts";
@@ -24,7 +24,7 @@ import { disposeState, gradientSum, updateState } from "../../src/engine/rl/opti
 import { startState } from "../../src/engine/rl/run/start/run-facts.ts";
 import { reachedLimits, rowLengths } from "../../src/engine/session/plan.ts";
 import { forAny } from "../support/any.ts";
-import { scoresOf } from "../support/caption-scores.ts";
+import { logpsOf } from "../support/caption-logps.ts";
 import { useGpu } from "../support/gpu.ts";
 import { cheapConfig, openTestLab, POCKET, type TestLab } from "../support/session.ts";
 import { TINY } from "../support/tiny-group.ts";
@@ -256,14 +256,14 @@ describe("the forecast", () => {
         for (const [said, loss] of [
           [
             captionBytes(model.config, shape, rows, options),
-            () => scoresOf(model, weights, { features, prompt, completions }, FULL_SAMPLING).logps.sum(),
+            () => logpsOf(model, weights, { features, prompt, completions }, FULL_SAMPLING).logps.sum(),
           ],
           [
             2 * captionBytes(model.config, shape, rows, options),
             () => {
               const group = { features, prompt, completions };
-              const [one, two] = captionScores(model, weights, [group, group], FULL_SAMPLING);
-              return (one as CaptionScores).logps.add((two as CaptionScores).logps).sum();
+              const [one, two] = captionLogps(model, weights, [group, group], FULL_SAMPLING);
+              return (one as CaptionLogps).logps.add((two as CaptionLogps).logps).sum();
             },
           ],
           [

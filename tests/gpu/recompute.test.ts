@@ -4,7 +4,7 @@ import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { recomputing, type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
 import { segmentPictures } from "../../src/engine/policy/partner.ts";
-import { scoresOf } from "../support/caption-scores.ts";
+import { logpsOf } from "../support/caption-logps.ts";
 import { useGpu } from "../support/gpu.ts";
 import { gradientGap, type TinyGroup, tinyGroup } from "../support/tiny-group.ts";
 
@@ -20,7 +20,7 @@ function losses(weights: Weights): Readonly<Record<string, () => Tensor>> {
   const { model, features, prompt, completions } = tiny;
   return {
     caption: () => {
-      const scored = scoresOf(model, weights, { features, prompt, completions }, FULL_SAMPLING);
+      const scored = logpsOf(model, weights, { features, prompt, completions }, FULL_SAMPLING);
       return scored.logps.sum().add(scored.entropies.sum());
     },
     mask: () =>

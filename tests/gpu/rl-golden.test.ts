@@ -16,7 +16,7 @@ import type { Rollout } from "../../src/engine/runs/rollouts/records.ts";
 import { grpoParity } from "../../tools/parity/grpo/grpo.ts";
 import { optimParity } from "../../tools/parity/optim.ts";
 import type { ParityRow } from "../../tools/parity/row.ts";
-import { scoresOf } from "../support/caption-scores.ts";
+import { logpsOf } from "../support/caption-logps.ts";
 import { useGpu } from "../support/gpu.ts";
 import { cheapConfig } from "../support/session.ts";
 import { gradientGap, type TinyGroup, tinyGroup } from "../support/tiny-group.ts";
@@ -40,7 +40,7 @@ function sampled(): Group {
     splitsRows: true,
     logProbs: (weights, own, rows) => {
       const chosen = rows === undefined ? completions : completions.slice(rows.from, rows.to);
-      return scoresOf(model, weights, { features: own, prompt, completions: chosen, actions }, FULL_SAMPLING);
+      return logpsOf(model, weights, { features: own, prompt, completions: chosen, actions }, FULL_SAMPLING);
     },
   } as Partial<Group> as Group;
 }

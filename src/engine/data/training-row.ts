@@ -36,6 +36,6 @@ export function rowSize({ rgb: { height, width }, view }: TrainingRow): {
 }
 
 /** Number of frames in each mask strip of a rollout; nothing for a picture. */
-export function clipFact({ view }: Pick<TrainingRow, "view">): { readonly frames?: number } {
+export function stripFrames({ view }: Pick<TrainingRow, "view">): { readonly frames?: number } {
   return view === undefined ? {} : { frames: view.total };
 }

@@ -10,7 +10,7 @@ import { tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Weights } from "../model/weights/weights.ts";
 import { plainPhrase } from "../text/prompt.ts";
-import { type CaptionGroup, type CaptionScores, captionScores } from "./caption-policy.ts";
+import { type CaptionGroup, type CaptionLogps, captionLogps } from "./caption-policy.ts";
 import { FULL_SAMPLING } from "./decode/sampler.ts";
 import { type ImageFeatures, shownFeatures } from "./features.ts";
 import { fittedCaption } from "./fit-caption.ts";
@@ -82,7 +82,7 @@ export async function captionLikelihoods(
     return { ids, logps: [], entropies: [], ended: true };
   });
   const sampler = { ...FULL_SAMPLING, guard: logitGuard };
-  const scores: CaptionScores[] = [];
+  const scores: CaptionLogps[] = [];
   let arrays: readonly Float32Array[];
   try {
     for (const some of inBatches([...prompts.keys()], masksAtOnce)) {
@@ -94,7 +94,7 @@ export async function captionLikelihoods(
         return { features: shown.all[at] as ImageFeatures, prompt: prompts[n] as CaptionPrompt, completions };
       });
       try {
-        scores.push(...captionScores(model, weights, groups, sampler));
+        scores.push(...captionLogps(model, weights, groups, sampler));
       } finally {
         shown.dispose();
       }

@@ -52,7 +52,7 @@ export interface CaptionGroup {
 }
 
 /** For each action of each rollout, [N, T]. */
-export interface CaptionScores {
+export interface CaptionLogps {
   readonly logps: Tensor;
   readonly entropies: Tensor;
 }
@@ -63,27 +63,27 @@ export interface CaptionScores {
  * rotation equal the sampler's; otherwise the on-policy ratio would not be 1.
  * @param maxCompletionLength limit of the sampler; by default T, as in a pass over whole sequences
  */
-export function captionScores(
+export function captionLogps(
   model: Sa2vaModel,
   weights: Weights,
   groups: readonly CaptionGroup[],
   sampler: SamplerSettings,
   maxCompletionLength?: number,
-): CaptionScores[] {
+): CaptionLogps[] {
   const sized = groups.map(({ actions = 1, ...group }): SizedGroup => {
     const width = Math.max(actions, ...group.completions.map(({ ids }) => ids.length));
     return { ...group, width, ropeLength: group.prompt.ids.length + (maxCompletionLength ?? width) };
   });
   const lengths = sized.map(({ prompt, width, ropeLength }) => Math.max(ropeLength, prompt.ids.length + width));
-  const scores: CaptionScores[] = [];
+  const logps: CaptionLogps[] = [];
   for (const alike of batchesOf(model.config.language, lengths)) {
     const groups = alike.map((at) => sized[at] as SizedGroup);
-    const own = scoresTogether(model, weights, groups, sampler);
+    const own = logpsTogether(model, weights, groups, sampler);
     alike.forEach((at, n) => {
-      scores[at] = own[n] as CaptionScores;
+      logps[at] = own[n] as CaptionLogps;
     });
   }
-  return scores;
+  return logps;
 }
 
 /**
@@ -111,12 +111,12 @@ interface SizedGroup extends Omit<CaptionGroup, "actions"> {
   readonly ropeLength: number;
 }
 
-function scoresTogether(
+function logpsTogether(
   model: Sa2vaModel,
   weights: Weights,
   groups: readonly SizedGroup[],
   sampler: SamplerSettings,
-): CaptionScores[] {
+): CaptionLogps[] {
   const width = Math.max(...groups.map((group) => group.width));
   const ropeLength = Math.max(...groups.map((group) => group.ropeLength));
   const targets = groups.flatMap(({ completions }) =>
@@ -128,7 +128,7 @@ function scoresTogether(
     const ids = tf.tensor1d(targets.flat(), "int32");
     const { logp, entropy } = languageScores(weights, hidden, ids, sampler.temperature, sampler.guard);
     let from = 0;
-    return groups.map((group): CaptionScores => {
+    return groups.map((group): CaptionLogps => {
       const count = group.completions.length;
       from += count;
       const cut = (values: Tensor): Tensor => {
@@ -137,7 +137,7 @@ function scoresTogether(
       };
       return { logps: cut(logp), entropies: cut(entropy) };
     }) as unknown as tf.TensorContainer;
-  }) as unknown as CaptionScores[];
+  }) as unknown as CaptionLogps[];
 }
 
 /**

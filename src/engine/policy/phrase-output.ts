@@ -11,7 +11,7 @@ import type { SamFeatures } from "../model/sam2/hiera.ts";
 import { type DecodedMasks, decodeClicks, decodeMasks } from "../model/sam2/mask-decoder.ts";
 import { languagePrompt } from "../model/seg-prompt.ts";
 import type { Weights } from "../model/weights/weights.ts";
-import { type CaptionScores, captionBatch, captionScores } from "./caption-policy.ts";
+import { type CaptionLogps, captionBatch, captionLogps } from "./caption-policy.ts";
 import { type Completion, generate } from "./decode/generate.ts";
 import { batchesOf, padded, placesOf, prefixPositions, statesBehind } from "./decode/prefill.ts";
 import type { SamplerSettings } from "./decode/sampler.ts";
@@ -243,7 +243,7 @@ interface PhraseText {
     answers: readonly Completion[],
     places: readonly number[],
     options: AnswerOptions,
-  ): CaptionScores & { readonly language: Tensor };
+  ): CaptionLogps & { readonly language: Tensor };
 }
 
 interface AnswerOptions {
@@ -366,7 +366,7 @@ function phraseText(model: Sa2vaModel, weights: Weights, { features: all, phrase
     },
     score(answers, places, { sampler, maxCompletionLength }) {
       const group = { features, prompt, completions: answers };
-      const scores = captionScores(model, weights, [group], sampler, maxCompletionLength)[0] as CaptionScores;
+      const scores = captionLogps(model, weights, [group], sampler, maxCompletionLength)[0] as CaptionLogps;
       const upTo = answers.map(({ ids }, n) => {
         const place = places[n] as number;
         return { ...prompt, forcedIds: [...prompt.ids, ...ids.slice(0, place < 0 ? ids.length : place + 1)] };

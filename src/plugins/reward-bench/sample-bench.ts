@@ -6,7 +6,7 @@
 import type { LabConfig } from "../../engine/config/table.ts";
 import { decodeRle, type Rle } from "../../engine/data/mask/rle.ts";
 import type { TrainingRow } from "../../engine/data/training-row.ts";
-import { clipFact, rowSize } from "../../engine/data/training-row.ts";
+import { rowSize, stripFrames } from "../../engine/data/training-row.ts";
 import { LabError } from "../../engine/errors.ts";
 import { trimPool } from "../../engine/gpu/runtime/pool.ts";
 import { tf } from "../../engine/gpu/tf.ts";
@@ -21,7 +21,7 @@ import { aboutLoop } from "../../engine/rl/loops/abouts.ts";
 import { LOOP_CODE } from "../../engine/rl/loops/registry.ts";
 import { disposeState } from "../../engine/rl/optim/training-state.ts";
 import type { Lab } from "../../engine/rl/run/lab.ts";
-import { captionerOf, requireCaptioner } from "../../engine/rl/run/start/captioner.ts";
+import { adapterCaptioner, requireCaptioner } from "../../engine/rl/run/start/captioner.ts";
 import { adapterBlocker, startState } from "../../engine/rl/run/start/run-facts.ts";
 import type { Group } from "../../engine/rl/step/group.ts";
 import { stepRows } from "../../engine/rl/step/sample.ts";
@@ -57,7 +57,7 @@ export async function benchFromStart(
   if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraR" });
   const judge = requireCaptioner(config, adapters.captioner);
   const state = await startState(model, config, adapter);
-  const other = judge === undefined ? undefined : captionerOf(model, judge, config);
+  const other = judge === undefined ? undefined : adapterCaptioner(model, judge, config);
   const features = createFeatureCache(
     model,
     config.maxTiles,
@@ -160,7 +160,7 @@ async function groupBounds(step: Step, { loop, row, rollouts }: Group): Promise<
     ...likelihoodFact(likelihoods, n),
     given: row.summary.mask,
     predicted,
-    ...clipFact(row),
+    ...stripFrames(row),
     confidence: null,
     truncated: false,
   });

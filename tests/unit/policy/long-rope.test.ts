@@ -13,7 +13,7 @@ import { languageForward, languageLogits } from "../../../src/engine/model/langu
 import { rotatedAlike } from "../../../src/engine/model/language/rope-scaling.ts";
 import { openSa2va, type Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import { type Weights, weightsView } from "../../../src/engine/model/weights/weights.ts";
-import { captionBatch, captionScores } from "../../../src/engine/policy/caption-policy.ts";
+import { captionBatch, captionLogps } from "../../../src/engine/policy/caption-policy.ts";
 import { type Completion, type Generated, generate } from "../../../src/engine/policy/decode/generate.ts";
 import type { PromptBatch } from "../../../src/engine/policy/decode/prefill.ts";
 import { FULL_SAMPLING } from "../../../src/engine/policy/decode/sampler.ts";
@@ -24,7 +24,7 @@ import { captionPrompt, segmentPrompt } from "../../../src/engine/policy/prompts
 import { sftBatch } from "../../../src/plugins/supervised/batch.ts";
 import { SFT_DEFAULTS, sftLoss } from "../../../src/plugins/supervised/forward.ts";
 import { pocketPicture } from "../../../tools/pocket/world/samples.ts";
-import { scoresOf } from "../../support/caption-scores.ts";
+import { logpsOf } from "../../support/caption-logps.ts";
 
 beforeAll(() => tf.setBackend("cpu"));
 
@@ -98,7 +98,7 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
       );
     const scored = async (own: Sa2vaModel): Promise<Float32Array> => {
       const sampler = { ...FULL_SAMPLING, guard: Number.POSITIVE_INFINITY };
-      const found = scoresOf(own, weights, { features, prompt: prompt(), completions: COMPLETIONS }, sampler);
+      const found = logpsOf(own, weights, { features, prompt: prompt(), completions: COMPLETIONS }, sampler);
       found.entropies.dispose();
       return numbers(found.logps);
     };
@@ -128,7 +128,7 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
     const single = phrases.map((asked) => ({ ...asked, phrases: asked.phrases.slice(0, 1) }));
     const sampler = { ...FULL_SAMPLING, guard: 4 };
     const told = async (own: Sa2vaModel, chosen: typeof groups): Promise<Float32Array> => {
-      const scores = captionScores(own, weights, chosen, sampler, 8);
+      const scores = captionLogps(own, weights, chosen, sampler, 8);
       const all = await Promise.all(scores.flatMap(({ logps, entropies }) => [numbers(logps), numbers(entropies)]));
       return Float32Array.from(all.flatMap((values) => [...values]));
     };
@@ -172,7 +172,7 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
       });
       tf.dispose([batch.prefix, batch.tails]);
       const completions = made?.completions ?? [];
-      const found = scoresOf(
+      const found = logpsOf(
         crossing,
         weights,
         { features, prompt: prompt(), completions },

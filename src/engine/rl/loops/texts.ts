@@ -2,7 +2,7 @@
 import type { TrainingRow } from "../../data/training-row.ts";
 import { tf } from "../../gpu/tf.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
-import { type CaptionScores, captionBatch, captionScores } from "../../policy/caption-policy.ts";
+import { type CaptionLogps, captionBatch, captionLogps } from "../../policy/caption-policy.ts";
 import { type Completion, type Generated, generate } from "../../policy/decode/generate.ts";
 import { FULL_SAMPLING, samplerSettings } from "../../policy/decode/sampler.ts";
 import type { ImageFeatures } from "../../policy/features.ts";
@@ -127,7 +127,7 @@ export function textRollouts(
       logProbs: (weights, own, rows) => {
         const chosen = rows === undefined ? completions : completions.slice(rows.from, rows.to);
         const asked = { features: own, prompt, completions: chosen, actions };
-        return captionScores(model, weights, [asked], sampler, config.maxCompletionLength)[0] as CaptionScores;
+        return captionLogps(model, weights, [asked], sampler, config.maxCompletionLength)[0] as CaptionLogps;
       },
       dispose() {},
       metrics: {
@@ -141,7 +141,7 @@ export function textRollouts(
   return {
     groups,
     logProbs: (weights, places, features) =>
-      captionScores(
+      captionLogps(
         model,
         weights,
         places.map((place, at) => {

@@ -49,7 +49,7 @@ import {
   timeMetrics,
   untilStored,
 } from "./run-control.ts";
-import { type Captioner, captionerOf } from "./start/captioner.ts";
+import { adapterCaptioner, type Captioner } from "./start/captioner.ts";
 import { checkedRows, countersOf, loraSettings } from "./start/run-facts.ts";
 
 // The held-out evaluation of a step of a run.
@@ -126,7 +126,7 @@ export class Trainer {
     };
     this.#lab = { ...lab, rows };
     this.#run = run;
-    this.captioner = captioner === undefined ? undefined : captionerOf(model, captioner, config);
+    this.captioner = captioner === undefined ? undefined : adapterCaptioner(model, captioner, config);
     this.#step = doneSteps;
     this.#lastCheckpoint = doneSteps;
     this.#alarms = watchAlarms(weightedLoops(config));

@@ -8,7 +8,7 @@ import { emaDistance } from "../optim/optimiser.ts";
 import type { TrainingState } from "../optim/training-state.ts";
 import { readLogProbs } from "./backward.ts";
 import { type AdvantageGroup, type EqualWeights, type LoopRollouts, learntAdvantages } from "./group.ts";
-import { rangedScores, splits } from "./loop-loss.ts";
+import { rangedLogps, splits } from "./loop-loss.ts";
 import { gradientReportDue } from "./metrics/gradient-report.ts";
 import { dropoutKey, runWeights, type Step, withFeatures } from "./step.ts";
 import type { LoopOfStep } from "./step-events.ts";
@@ -90,7 +90,7 @@ async function oldLogpsOf(
   return await withFeatures(step, rows, (features) =>
     readLogProbs(() =>
       splits(first, config.microRollouts)
-        ? [rangedScores(first, weights, features[0] as ImageFeatures, config.microRollouts)]
+        ? [rangedLogps(first, weights, features[0] as ImageFeatures, config.microRollouts)]
         : logProbs(weights, places, features),
     ),
   );

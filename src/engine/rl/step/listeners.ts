@@ -4,7 +4,7 @@
  */
 import { crc32 } from "../../bytes/hash.ts";
 import { groupsPerStep } from "../../config/derived.ts";
-import { clipFact } from "../../data/training-row.ts";
+import { stripFrames } from "../../data/training-row.ts";
 import { LabError } from "../../errors.ts";
 import type { ParameterSet } from "../../model/weights/weights.ts";
 import type { ActionRecord, GroupRecord, LoopId, RolloutRecord } from "../../runs/rollouts/records.ts";
@@ -78,7 +78,7 @@ function recordOf(
     const id = `${step}-${loop}-${group.group}-${index}`;
     return {
       ...rollout,
-      ...clipFact(row),
+      ...stripFrames(row),
       id,
       step,
       loop,

@@ -49,11 +49,11 @@ function rangesOf({ rollouts: { length } }: Group, rows: number): RowRange[] {
 }
 
 /**
- * Scores of a group's actions without a tape, computed in the ranges of its gradient, so that dropout has the same masks;
- * owned by the caller.
+ * Log-probabilities and entropies of a group's actions without a tape, in the ranges of its gradient, so that dropout has
+ * the same masks; owned by the caller.
  * @param rows rollouts at once, at least 1
  */
-export function rangedScores(
+export function rangedLogps(
   group: Group,
   weights: Weights,
   features: ImageFeatures,
@@ -78,7 +78,7 @@ export async function microGradients(task: MicroTask, rows: number): Promise<Gro
   const { group, weights, features, settings, loopWeight } = task;
   const inputs = lossTensors(group);
   const ranges = rangesOf(group, rows);
-  const { logps, entropies } = rangedScores(group, weights, features, rows);
+  const { logps, entropies } = rangedLogps(group, weights, features, rows);
 
   const kept: Tensor[] = [];
   const { value, grads } = gradientsOf(() => {

@@ -1,6 +1,6 @@
 /** Masks that the mask policy samples for captions of rows, as training and evaluations use them. */
 import type { TrainingRow } from "../../../data/training-row.ts";
-import { clipFact, rowSize } from "../../../data/training-row.ts";
+import { rowSize, stripFrames } from "../../../data/training-row.ts";
 import { keepPace } from "../../../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
 import { type FoundMask, readMasks } from "../../../model/sam2/postprocess.ts";
@@ -83,7 +83,7 @@ export function factsOf(
     caption: text,
     given: summary.mask,
     predicted,
-    ...clipFact(row),
+    ...stripFrames(row),
     // An empty mask has no pixels inside, so its confidence is 0.
     confidence: confidence ?? 0,
     truncated: false,

@@ -6,7 +6,7 @@ import { inBatches } from "../../../bytes/collections.ts";
 import type { LabConfig } from "../../../config/table.ts";
 import { encodeRle, maskIou, type Rle } from "../../../data/mask/rle.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
-import { clipFact, rowSize } from "../../../data/training-row.ts";
+import { rowSize, stripFrames } from "../../../data/training-row.ts";
 import { tf } from "../../../gpu/tf.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import { selectMask } from "../../../model/sam2/mask-decoder.ts";
@@ -142,7 +142,7 @@ function factsOf(
     reference: summary.caption,
     given: summary.mask,
     predicted,
-    ...clipFact(row),
+    ...stripFrames(row),
     // An empty mask has no pixels inside, so its confidence is 0.
     confidence: found?.confidence ?? 0,
     ...text,

@@ -40,7 +40,7 @@ export interface Captioner {
 }
 
 /** The adapter on the loaded model; its rank and scale may differ from the run's. */
-export function captionerOf(model: Sa2vaModel, adapter: StartAdapter, config: LabConfig): Captioner {
+export function adapterCaptioner(model: Sa2vaModel, adapter: StartAdapter, config: LabConfig): Captioner {
   const tensors = Object.fromEntries(
     [...adapter.tensors].map(([name, { values, shape }]) => [name, tf.tensor(values, [...shape])]),
   );
