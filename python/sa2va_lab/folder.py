@@ -21,7 +21,7 @@ from .errors import FORM, LabError, reading
 from .model import Sa2va, Values
 from .records import exact_json, number
 from .settings import BATCH, Settings, attribute, read_json, read_lines, renamed, whole_lines
-from .state import EntropyBonus, State
+from .state import State
 
 _MARKER = "complete.json"
 _PIECE = 32 * 2**20
@@ -207,8 +207,7 @@ class RunFolder:
         with reading(path, *FORM):
             trainer = about["sa2va_lab"]["trainer"]
             state.optimiser_steps, state.skipped_steps = trainer["optimiserSteps"], trainer["skippedSteps"]
-            for loop, kept in trainer.get("entropy", {}).items():
-                state.entropy[int(loop)] = EntropyBonus(kept["coefficient"], kept["lastEntropy"])
+            state.entropy |= {int(loop): kept for loop, kept in trainer.get("entropy", {}).items()}
 
     def write_checkpoint(self, step: int, model: Sa2va, state: State) -> None:
         """Writes all files, then the marker that makes the checkpoint valid."""
@@ -286,8 +285,7 @@ def _trainer_state(step: int, model: Sa2va, state: State, manifest: dict[str, An
     lora = {"alpha": config["loraAlpha"], "dropout": config["loraDropout"], "r": config["loraR"]}
     trainer: dict[str, Any] = {"optimiserSteps": state.optimiser_steps, "skippedSteps": state.skipped_steps}
     if config.get("useAdaptiveEntropy"):
-        bonuses = state.entropy.items()
-        trainer["entropy"] = {str(at): {"coefficient": own.coefficient, "lastEntropy": own.last} for at, own in bonuses}
+        trainer["entropy"] = {str(loop): kept for loop, kept in state.entropy.items()}
     ours = {
         "format": "sa2va-lab-trainer/1",
         "optimiserStep": state.optimiser_steps,

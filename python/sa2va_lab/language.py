@@ -1,6 +1,5 @@
-"""Language models of transformers, InternLM2 as a Llama with its own projection, and the cache for decoding."""
+"""Language models of transformers, and the cache for decoding."""
 
-import math
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -8,21 +7,14 @@ from typing import Any
 import torch
 import transformers
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 from transformers import DynamicCache
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
-from transformers.models.llama.modeling_llama import LlamaAttention, apply_rotary_pos_emb
+from transformers.models.llama.modeling_llama import LlamaAttention
 
 from .errors import LabError
+from .extras import extra, part_of
 
-INTERNLM2 = "InternLM2ForCausalLM"
-_INTERNLM2_NAMES = {
-    "lm_head": "output", "embed_tokens": "tok_embeddings", "self_attn.o_proj": "attention.wo",
-    "self_attn": "attention", "mlp.gate_proj": "feed_forward.w1", "mlp.up_proj": "feed_forward.w3",
-    "mlp.down_proj": "feed_forward.w2", "input_layernorm": "attention_norm", "post_attention_layernorm": "ffn_norm",
-}  # fmt: skip
-FAMILIES = ("Qwen2ForCausalLM", "Qwen3ForCausalLM", "LlamaForCausalLM", "Phi3ForCausalLM", INTERNLM2)
+FAMILIES = ("Qwen2ForCausalLM", "Qwen3ForCausalLM", "LlamaForCausalLM", "Phi3ForCausalLM")
 
 
 class Slots(DynamicCache):  # type: ignore[misc]
@@ -106,36 +98,23 @@ WHOLE = Turn()
 
 
 class Rotation(nn.Module):
-    """
-    Rotary angles whose scaling depends on the length of the whole sequence, also if it is computed in parts.
+    """Rotary angles that depend on more than the index of a token."""
 
-    The module of transformers that it replaces uses the length of each part.
-    """
+    fixed = False
+    """Whether the same kernels compute the angles of every token of a decoding."""
 
-    def __init__(self, own: Any, limit: float = math.inf, growing: bool = False) -> None:
-        """`own` gives other angles to sequences above `limit` tokens, different ones for each length if `growing`."""
+    def __init__(self, own: Any) -> None:
+        """`own` is the module of transformers that this one replaces."""
         super().__init__()
-        self.own, self.limit, self.growing, self.turn = own, limit, growing, WHOLE
+        self.own, self.turn = own, WHOLE
 
     def alike(self, lengths: list[int]) -> bool:
         """Whether sequences of these lengths have equal rotation."""
-        beyond = {length if self.growing else 0 for length in lengths if length > self.limit}
-        return len(beyond) + any(length <= self.limit for length in lengths) == 1
+        return True
 
-    def forward(self, x: Tensor, position_ids: Tensor) -> tuple[Tensor, Tensor]:
-        """Cosines and sines [n, T, d] of positions [n, T]."""
-        count = position_ids.shape[1]
-        if self.turn.length is not None:
-            last = position_ids.new_full((len(position_ids), 1), self.turn.length - 1)
-            position_ids = torch.cat([position_ids, last], 1)
-        # Values of an earlier, longer sequence would remain.
-        self.own.max_seq_len_cached = 0
-        cos, sin = self.own(x, position_ids)
-        return cos[:, :count], sin[:, :count]
-
-
-_TRAINED = "original_max_position_embeddings"
-"""Field with the length before rescaling."""
+    def apart(self, starts: list[Any], most: int, one_length: bool) -> list[list[Any]] | None:
+        """The prompts of which each must be decoded alone, prompt by prompt; None where all go together."""
+        return None
 
 
 def _scaling(config: dict[str, Any]) -> dict[str, Any]:
@@ -143,18 +122,11 @@ def _scaling(config: dict[str, Any]) -> dict[str, Any]:
     given = config.get("rope_parameters") or config.get("rope_scaling") or {}
     given = {"type": given} if isinstance(given, str) else given
     named = given.get("rope_type") or given.get("type") or "default"
-    most = config.get("max_position_embeddings", 4096)
     theta = given.get("rope_theta", config.get("rope_theta", 10000.0))
     scaling = given | {"rope_type": named, "rope_theta": float(theta)}
     scaling.pop("type", None)
     if "short_factor" in given:
-        # As in transformers, the field beside the group takes precedence over the one inside, even if it is a default.
-        beside = config.get(_TRAINED, 4096 if "Phi3ForCausalLM" in config.get("architectures", ()) else None)
-        trained = beside or given.get(_TRAINED, most)
-        growth = given.get("factor", most / trained)
-        scaling |= {"rope_type": "longrope", _TRAINED: trained, "factor": growth}
-        if named == "yarn":
-            scaling["attention_factor"] = given.get("attention_factor", 0.1 * math.log(max(1.0, growth)) + 1)
+        scaling |= extra("rotation", "llm_config.rope_scaling with factors").long_scaling(config, given, named)
     if scaling["rope_type"] not in ("default", *ROPE_INIT_FUNCTIONS):
         raise LabError(f"llm_config.rope_scaling of type {named} is not supported here; the model was not loaded")
     return scaling
@@ -163,14 +135,13 @@ def _scaling(config: dict[str, Any]) -> dict[str, Any]:
 def language_model(config: dict[str, Any]) -> Any:
     """The language model of an llm_config. Raises LabError for an unknown family."""
     family = config["architectures"][0]
+    part = part_of("architectures", family)
+    if part is not None:
+        return part.language_model(config)
     if family not in FAMILIES:
-        raise LabError(f"config.json has the language model {family}; this package runs {', '.join(FAMILIES)}")
-    if family != INTERNLM2:
-        return transformer(family, config)
-    model = transformer("LlamaForCausalLM", config | {"attention_bias": config.get("bias", True)})
-    for at, layer in enumerate(model.model.layers):
-        layer.self_attn = _FusedAttention(model.config, at)
-    return model
+        runs = f"{', '.join(FAMILIES)}, InternLM2ForCausalLM"
+        raise LabError(f"config.json has the language model {family}; this package runs {runs}")
+    return transformer(family, config)
 
 
 def transformer(name: str, config: dict[str, Any]) -> Any:
@@ -181,9 +152,9 @@ def transformer(name: str, config: dict[str, Any]) -> Any:
     made = kind.config_class(**shown, rope_parameters=scaling)
     # Sampling and training use the same attention; otherwise the ratio would not be 1.
     model = kind._from_config(made, attn_implementation="sdpa")
-    if scaling["rope_type"] in ("dynamic", "longrope"):
-        limit = scaling.get("original_max_position_embeddings", made.max_position_embeddings)
-        model.model.rotary_emb = Rotation(model.model.rotary_emb, limit, scaling["rope_type"] == "dynamic")
+    part = part_of("rope_type", scaling["rope_type"])
+    if part is not None:
+        model.model.rotary_emb = part.rotation(model.model.rotary_emb, made)
     return model
 
 
@@ -191,80 +162,7 @@ def transformer(name: str, config: dict[str, Any]) -> Any:
 CACHE = "cache" if "cache" in signature(LlamaAttention.forward).parameters else "past_key_values"
 
 
-class _Later(DynamicCache):  # type: ignore[misc]
-    """The keys and values of one layer's pass, after those of earlier passes."""
-
-    def __init__(self, earlier: tuple[Tensor, Tensor] | None) -> None:
-        super().__init__()
-        self.earlier, self.own = earlier, tuple[Tensor, ...]()
-
-    def update(self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, ...]:
-        self.own = (key_states, value_states)
-        return self.own if self.earlier is None else tuple(map(_behind, self.earlier, self.own))
-
-
-def _behind(earlier: Tensor, own: Tensor) -> Tensor:
-    return torch.cat([earlier, own], -2)
-
-
-def recompute(layer: Any) -> None:
-    """
-    Makes a decoder layer keep only its input for a backward pass, which computes the rest again.
-
-    transformers does the same without a cache only; here the prompt's keys and values stay, with their gradients.
-    """
-    inner, at = layer.forward, layer.self_attn.layer_idx
-
-    def forward(hidden_states: Tensor, *args: Any, **given: Any) -> Any:
-        cache = given.get(CACHE)
-        if not torch.is_grad_enabled():
-            return inner(hidden_states, *args, **given)
-        if cache is None:
-            return checkpoint(inner, hidden_states, *args, use_reentrant=False, preserve_rng_state=False, **given)
-        known = at < len(cache.layers) and cache.layers[at].is_initialized
-        earlier = (cache.layers[at].keys, cache.layers[at].values) if known else None
-
-        def part(x: Tensor) -> tuple[Any, tuple[Tensor, ...]]:
-            later = _Later(earlier)
-            return inner(x, *args, **given | {CACHE: later}), later.own
-
-        out, own = checkpoint(part, hidden_states, use_reentrant=False, preserve_rng_state=False)
-        cache.update(*own, at)
-        return out
-
-    layer.forward = forward
-
-
-class _FusedAttention(LlamaAttention):  # type: ignore[misc]
-    """InternLM2's attention: one projection gives, for every key head, its query heads, its key and its value."""
-
-    def __init__(self, config: Any, layer: int) -> None:
-        super().__init__(config, layer)
-        wide = (config.num_attention_heads + 2 * config.num_key_value_heads) * self.head_dim
-        self.wqkv = nn.Linear(config.hidden_size, wide, bias=config.attention_bias)
-        self.groups = config.num_key_value_heads
-        del self.q_proj, self.k_proj, self.v_proj
-
-    def forward(
-        self,
-        hidden_states: Tensor,
-        position_embeddings: tuple[Tensor, Tensor],
-        attention_mask: Tensor | None = None,
-        **given: Any,
-    ) -> tuple[Tensor, None]:
-        cache: DynamicCache | None = given.get(CACHE)
-        parts = self.wqkv(hidden_states).unflatten(-1, (self.groups, -1, self.head_dim))
-        q = parts[..., :-2, :].flatten(2, 3).transpose(1, 2)
-        k, v = (parts[..., at, :].transpose(1, 2) for at in (-2, -1))
-        q, k = apply_rotary_pos_emb(q, k, *position_embeddings)
-        if cache is not None:
-            k, v = cache.update(k, v, self.layer_idx)
-        attend = ALL_ATTENTION_FUNCTIONS["sdpa"]
-        mixed, _weights = attend(self, q, k, v, attention_mask, dropout=0.0, scaling=self.scaling)
-        return self.o_proj(mixed.flatten(2)), None
-
-
 def language_names(config: dict[str, Any]) -> dict[str, str]:
     """Patterns of the names of transformers and PEFT and their replacements in checkpoints, in order."""
-    fused = config["architectures"][0] == INTERNLM2
-    return {r"\.base_layer": "", r"\.default": ""} | (_INTERNLM2_NAMES if fused else {})
+    part = part_of("architectures", config["architectures"][0])
+    return {r"\.base_layer": "", r"\.default": ""} | ({} if part is None else part.NAMES)

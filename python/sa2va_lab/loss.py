@@ -3,11 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from .errors import LabError
+from .extras import part_for, part_of
 from .reading import Grid, as_array
 from .rewards import Reward
 from .settings import Settings
@@ -17,10 +19,6 @@ _PRESETS: dict[str, tuple[str, str, str]] = {
     "bnpo": ("clip", "micro-token-mean", "token"),
     "dr_grpo": ("clip", "constant-length", "token"),
     "dapo": ("clip", "window-token-mean", "token"),
-    "cispo": ("cispo", "window-token-mean", "token"),
-    "sapo": ("sapo", "row-mean", "token"),
-    "luspo": ("clip", "row-sum", "sequence"),
-    "vespo": ("vespo", "window-token-mean", "token"),
     "notes": ("clip", "row-mean", "token"),
 }
 
@@ -45,9 +43,15 @@ class LossSettings:
         return bool(self.settings.objective == "notes")
 
     @property
+    def part(self) -> Any:
+        """The part that has the loss; None for one of the core."""
+        return None if self.notes else part_of("lossType", self.settings.loss_type)
+
+    @property
     def preset(self) -> tuple[str, str, str]:
         """Objective, aggregation and level of the ratio."""
-        objective, aggregation, level = _PRESETS["notes" if self.notes else self.settings.loss_type]
+        presets = _PRESETS if self.part is None else self.part.PRESETS
+        objective, aggregation, level = presets["notes" if self.notes else self.settings.loss_type]
         return objective, aggregation, "sequence" if self.settings.importance_sampling_level == "sequence" else level
 
 
@@ -116,12 +120,7 @@ class Effect:
     delta: Grid
     clamped: Grid
     weight: Grid | None = None
-    """Weight of each row [N, 1]; vespo only."""
-
-    @property
-    def clipped(self) -> Grid:
-        """1 where any clip took effect."""
-        return self.low + self.high + self.delta
+    """Weight of each row [N, 1], if the loss has one."""
 
 
 def effect_of(inputs: LossInputs, settings: LossSettings) -> Effect:
@@ -134,7 +133,7 @@ def effect_of(inputs: LossInputs, settings: LossSettings) -> Effect:
     # With a < 0 the minimum takes the clipped ratio, which keeps its gradient up to 1 + ε.
     delta = seen & (capped < ratio) & torch.where(a > 0, ~high, (a < 0) & (ratio > 1 + s.epsilon_high))
     kl = torch.zeros_like(ratio) if found.kl is None else torch.where(seen, found.kl, 0.0)
-    weight = as_array(vespo_weight(found.gap, a, s)) if settings.preset[0] == "vespo" else None
+    weight = None if settings.part is None else settings.part.weight_of(found, a, settings)
     return Effect(*map(as_array, (ratio, kl, low, high, delta, found.clamped)), *[weight])
 
 
@@ -145,22 +144,8 @@ def _objective(inputs: LossInputs, found: Ratios, settings: LossSettings) -> Ten
         whole, bounded = capped * a, ratio.clamp(1 - s.epsilon_low, 1 + s.epsilon_high) * a
         # At a tie the ratio keeps its gradient, as with a bound of 1 on the policy; `minimum` would halve it.
         return -torch.where(whole <= bounded, whole, bounded)
-    if kind == "cispo":
-        return -ratio.detach().clamp(0, s.epsilon_high) * a * found.logps
-    if kind == "sapo":
-        k = torch.where(a > 0, s.sapo_temperature_pos, s.sapo_temperature_neg)
-        return -(4 / k) * torch.sigmoid(k * (ratio - 1)) * a
-    return -vespo_weight(found.gap.detach(), a, s) * a * found.logps
-
-
-def vespo_weight(token_ratio: Tensor, advantages: Tensor, s: Settings) -> Tensor:
-    """φ of the row's summed log-ratio, [N, 1]."""
-    good = advantages >= 0
-    k = torch.where(good, s.vespo_k_pos, s.vespo_k_neg)
-    rate = torch.where(good, max(1e-4, s.vespo_lambda_pos), max(1e-4, s.vespo_lambda_neg))
-    summed = token_ratio.clamp(-20, 20).sum(1, keepdim=True).clamp(math.log(1e-8), 20)
-    phi = (rate + k * summed - rate * summed.exp()).exp()
-    return torch.where(phi.isfinite(), phi, 0.0)
+    found_by: Tensor = settings.part.objective(kind, a, found, s)
+    return found_by
 
 
 def _aggregation(mask: Tensor, settings: LossSettings) -> Tensor:
@@ -176,24 +161,11 @@ def _aggregation(mask: Tensor, settings: LossSettings) -> Tensor:
     }[settings.preset[1]]
 
 
-def top_entropy(entropies: Tensor, mask: Tensor, share: float) -> Tensor:
-    """1 for the active actions whose entropy reaches the (1 − share) quantile."""
-    active = mask > 0.5
-    if share >= 1 or not active.any():
-        return mask
-    threshold = torch.quantile(entropies.detach()[active].float(), 1 - share)
-    return (active & (entropies.detach() >= threshold - threshold.abs() * 1e-6)).to(mask.dtype)
-
-
 def policy_loss(inputs: LossInputs, settings: LossSettings) -> tuple[Tensor, Tensor]:
     """Loss of one group and its policy part; the gradient flows into log-probabilities and entropies."""
     s, mask, found = settings.settings, inputs.mask, ratios_of(inputs, settings)
-    kept = top_entropy(inputs.entropies, mask, s.top_entropy_quantile)
-    keep = kept if s.top_entropy_quantile < 1 else torch.ones_like(mask)
-    if s.off_policy_mask_threshold > 0:
-        drift = -(found.gap.detach() * mask).sum(1, keepdim=True) / mask.sum(1, keepdim=True).clamp_min(1)
-        left = (inputs.advantages[:, None] < 0) & (drift > s.off_policy_mask_threshold)
-        keep = keep * (~left).to(mask.dtype)
+    chosen = part_for(s, "topEntropyQuantile", "offPolicyMaskThreshold")
+    kept, keep = (mask, torch.ones_like(mask)) if chosen is None else chosen.kept_actions(inputs, found, s)
     weights = _aggregation(mask, settings)
     if inputs.weights is not None:
         weights = weights * inputs.weights[:, None]
@@ -248,22 +220,9 @@ class GroupScores:
 
 def inputs_of(group: RewardGroup, s: Settings) -> list[Reward]:
     """Inputs of a group's advantages and spread: its rewards, or sums of their parts normalised in the group."""
-    if s.multi_objective_aggregation != "normalize_then_sum":
-        return group.rewards
-    eps = s.advantage_eps
-    columns: list[list[Reward]] = []
-    for weight, values in group.parts:
-        own = spread_of(values, group.weights)
-        flat = own.zero or own.std + eps <= 0
-        columns.append(
-            [None if v is None else 0.0 if flat else weight * (v - own.mean) / (own.std + eps) for v in values]
-        )
-    sums: list[Reward] = []
-    for n, reward in enumerate(group.rewards):
-        parts = [column[n] for column in columns]
-        present = [part for part in parts if part is not None]
-        sums.append(None if reward is None or not present else sum(present))
-    return sums
+    part = part_of("multiObjectiveAggregation", s.multi_objective_aggregation)
+    found: list[Reward] = group.rewards if part is None else part.normalised_sums(group, s)
+    return found
 
 
 def group_scores(groups: list[RewardGroup], s: Settings) -> list[GroupScores]:

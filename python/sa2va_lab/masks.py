@@ -1,6 +1,5 @@
 """Region masks, [height, width] of 0 and 1: COCO's compressed run lengths, overlaps and nearest-pixel resizing."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -55,26 +54,3 @@ def region_cells(mask: Mask, grid: tuple[int, int], keep_tiny: bool) -> Mask:
         places = (ys * rows // height) * cols + xs * cols // width
         cells.reshape(-1)[np.bincount(places, minlength=rows * cols).argmax()] = 1
     return cells
-
-
-def box_iou(a: Mask, b: Mask) -> float | None:
-    """IoU of the bounding boxes; None if a mask is empty."""
-    if not (a.any() and b.any()):
-        return None
-    first, second = (coco.toBbox(coco.encode(np.asfortranarray(mask)))[None] for mask in (a, b))
-    return float(coco.iou(first, second, [0])[0, 0])
-
-
-def centre_score(a: Mask, b: Mask) -> float | None:
-    """1 minus the distance of the centres of mass over the diagonal; None if a mask is empty."""
-    if not (a.any() and b.any()):
-        return None
-    first, second = (np.argwhere(mask).mean(0) for mask in (a, b))
-    return 1 - _hypot(*abs(first - second)) / _hypot(*a.shape)
-
-
-def _hypot(a: float, b: float) -> float:
-    """Length of (a, b), both at least 0, as JavaScript's engine rounds it."""
-    most = float(max(a, b)) or 1.0
-    share = float(min(a, b)) / most
-    return math.sqrt(1 + share * share) * most if max(a, b) else 0.0

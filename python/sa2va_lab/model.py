@@ -6,7 +6,7 @@ import mmap
 import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from transformers import DynamicCache
 
 from .data import Rgb
 from .errors import FORM, LabError, reading
+from .extras import extra
 from .families import Grid, family_of
 from .language import (
     CACHE,
@@ -28,7 +29,6 @@ from .language import (
     Slots,
     Turn,
     language_names,
-    recompute,
     visibility,
     window_of,
 )
@@ -72,26 +72,6 @@ class Features:
     """Largest ‖rounded − computed‖ / ‖computed‖ of the maps; None where they are not rounded."""
     draw: Callable[[Mask], Tensor] | None = None
     """Tokens of the picture with a region drawn into it; None where regions are shown by copies of their tokens."""
-
-
-def halved(features: Features) -> Features:
-    """Features rounded to half precision. Values beyond its range are first divided by a power of two, without loss."""
-
-    def rounded(values: Tensor) -> Tensor:
-        largest = values.abs().max()
-        share, exponent = torch.frexp(largest)
-        beyond = (largest > 2**15) & largest.isfinite()
-        unit = torch.ldexp(torch.ones_like(largest), torch.where(beyond, exponent - (share == 0.5).int() - 15, 0))
-        return (values / unit).half().to(values.dtype) * unit
-
-    def error(values: Tensor, kept: Tensor) -> Tensor:
-        gap = (kept.double() - values.double()).norm() / values.double().norm()
-        return torch.where(values.any(), gap, 0.0)
-
-    maps = [features.vision, *features.levels]
-    kept = [rounded(values) for values in maps]
-    errors = torch.stack(list(map(error, maps, kept)))
-    return replace(features, vision=kept[0], levels=kept[1:], error=errors.max())
 
 
 def renamed(name: str, patterns: dict[str, str]) -> str:
@@ -218,8 +198,7 @@ class Sa2va(nn.Module):
 
     def recompute(self) -> None:
         """Backward passes compute the decoder's layers again instead of keeping their activations."""
-        for layer in self.language_model.model.layers:
-            recompute(layer)
+        extra("memory", "gradientCheckpointing").recompute(self.language_model.model.layers)
 
     def _place(self, name: str) -> tuple[int, int, int, str]:
         """Names block by block; adapters in the order of the forward pass: layer by layer, A before B."""
@@ -314,11 +293,11 @@ class Sa2va(nn.Module):
         if self.lockstep is not None:
             self.lockstep.enter()
         dtype = self.language_model.get_input_embeddings().weight.dtype
-        extra: dict[str, Any] = {CACHE: cache, "use_cache": cache is not None, **more}
+        given: dict[str, Any] = {CACHE: cache, "use_cache": cache is not None, **more}
         # Adapters stay in f32 and compute in the precision of a base in half, as they do while sampling.
         half = dtype in _HALVES and torch.amp.is_autocast_available(x.device.type)
         with torch.autocast(x.device.type, dtype) if half else nullcontext():
-            out: Tensor = self.language_model.model(inputs_embeds=x.to(dtype), **extra).last_hidden_state
+            out: Tensor = self.language_model.model(inputs_embeds=x.to(dtype), **given).last_hidden_state
         return out
 
     def settle(self) -> None:

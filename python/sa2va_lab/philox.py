@@ -41,7 +41,7 @@ def philox(counter: Words, key: tuple[int, int]) -> Words:
     return c0, c1, c2, c3
 
 
-def _words(address: Address, count: int, rows: bool = False) -> Words:
+def words(address: Address, count: int, rows: bool = False) -> Words:
     """Words at `count` positions, or rows, starting at the address."""
     places = np.arange(count, dtype=np.uint64)
     start = [address.step, address.row, address.rollout, address.position]
@@ -50,21 +50,16 @@ def _words(address: Address, count: int, rows: bool = False) -> Words:
     return philox(moved, (address.seed, address.stream << 8 | address.loop))
 
 
-def _unit(word: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
+def unit(word: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
+    """Numbers in (0, 1) of words."""
     return ((word >> np.uint64(9)).astype(np.float64) + 0.5) * 2.0**-23
 
 
 def uniforms(address: Address, count: int, rows: bool = False) -> npt.NDArray[np.float64]:
     """Uniforms in (0, 1) at `count` positions, or at the same position of as many rows, starting at the address."""
-    return _unit(_words(address, count, rows)[0])
+    return unit(words(address, count, rows)[0])
 
 
 def uniform(address: Address) -> float:
     """One uniform in (0, 1)."""
     return float(uniforms(address, 1)[0])
-
-
-def normals(address: Address, count: int) -> npt.NDArray[np.float64]:
-    """Standard normals at `count` positions starting at the address."""
-    first, second, _, _ = _words(address, count)
-    return np.asarray(np.sqrt(-2 * np.log(_unit(first))) * np.cos(2 * np.pi * _unit(second)))

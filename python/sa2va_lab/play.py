@@ -1,6 +1,5 @@
 """Rollouts of both loops: the policy acts, its partner answers, the reward compares."""
 
-import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,21 +11,22 @@ from torch import Tensor
 
 from .data import Rgb, Row, RunData
 from .errors import LabError
-from .mask_policy import MaskActions, Output, act, bernoulli_kl, mask_loss
-from .masks import Mask, Rle, encode_rle, nearest
-from .model import Features, Prepared, Sa2va, halved
+from .extras import part_of
+from .mask_policy import MaskActions, Output, act
+from .masks import Mask, Rle, encode_rle
+from .model import Features, Prepared, Sa2va
 from .order import RowOrder
-from .philox import Address, uniform
-from .pictures import marked
-from .policy import Actor, Asked, Completion, Found, Likelihood
+from .philox import Address
+from .policy import Actor, Asked, Completion, Found
 from .reading import Grid
-from .rewards import Facts, Reward, Scorer, mean_scores, score_group, wants_likelihood
+from .rewards import Facts, Reward, Scorer, score_group
 from .settings import Contract, Settings
 from .state import State, Update
 from .step_metrics import Played, caption_metrics, mask_metrics, pair_metrics
 
 if TYPE_CHECKING:
     from .ahead import Ahead
+    from .likelihood import Likelihood
 
 Auxiliary = dict[str, tuple[float, Tensor]]
 """Auxiliary losses by name: weight and value."""
@@ -89,33 +89,26 @@ class Context:
                 self.features.pop(next(iter(self.features)))
             picture = self.ahead.taken(row.image_id) if self.ahead is not None else None
             prepared = picture or self.preparation(row.rgb)
-            self.features[row.image_id] = self._stored(self.model.look(prepared, *row.mask.shape))
+            self.features[row.image_id] = self.stored(self.model.look(prepared, *row.mask.shape))
         features = self.features[row.image_id]
-        self._note(features)
-        return features if self.actor.region_form == "tokens" else replace(features, draw=partial(self._drawn, row))
+        self.note(features)
+        regions = part_of("regionPrompt", self.actor.region_form)
+        return features if regions is None else replace(features, draw=partial(regions.drawn, self, row))
 
     @property
     def preparation(self) -> Callable[[Rgb], Prepared]:
         """What the towers read of a picture, computed on the host."""
         return self.model.preparation(self.settings.max_tiles, self.settings.resize_twice)
 
-    def _stored(self, features: Features) -> Features:
-        return halved(features) if self.settings.feature_storage == "f16" else features
+    def stored(self, features: Features) -> Features:
+        """Features as the settings keep them."""
+        memory = part_of("featureStorage", self.settings.feature_storage)
+        return features if memory is None else memory.halved(features)
 
-    def _note(self, features: Features) -> None:
+    def note(self, features: Features) -> None:
+        """Counts the rounding of features that are used."""
         if features.error is not None:
             self.rounding.append(self.actor.reader.later(features.error))
-
-    def _drawn(self, row: Row, mask: Mask) -> Tensor:
-        """The vision tower's tokens of a row's picture with a region drawn into it."""
-        drawn = marked(row.rgb, mask, self.actor.region_form)
-        pixels = self.model.family.pixels(drawn, self.settings.max_tiles, self.settings.resize_twice)
-        features = replace(self.features[row.image_id], vision=self.model.see(pixels), levels=[])
-        # The row's own region is stored, those that are found are not.
-        if np.array_equal(mask, row.mask):
-            features = self._stored(features)
-            self._note(features)
-        return features.vision
 
     def address(self, loop: int, group: int, stream: str) -> Address:
         """Address of a group's draws in this step."""
@@ -159,16 +152,17 @@ def _rle(mask: Mask | None) -> Rle | None:
 
 def likelihoods_of(
     context: Context, loop: int, row: Row, masks: Sequence[Mask | None]
-) -> Callable[[], Sequence[Likelihood | bool | None]]:
+) -> Callable[[], Sequence["Likelihood | bool | None"]]:
     """
     Likelihood of the row's caption for masks, under the weights in the settings, read later; False if no reward needs
     it.
     """
-    if not wants_likelihood(context.settings, loop):
+    weights = context.settings.weights[loop] if loop in context.settings.active_loops else {}
+    part = part_of("likelihood", any(weights.get(name, 0) != 0 for name in ("likelihood", "contrast")))
+    if part is None:
         return lambda: [False] * len(masks)
-    judge = context.state.start if context.settings.likelihood_judge == "start" else context.state.ema
-    with context.model.values(judge):
-        return context.actor.likelihoods(context.look(row), masks, row.caption, row.others)
+    found: Callable[[], Sequence[Likelihood | None]] = part.of(context, row, masks)
+    return found
 
 
 def text_facts(
@@ -266,27 +260,14 @@ def _ask_start(
 ) -> tuple[Callable[[], Grid] | None, Callable[[Output], Tensor] | None]:
     """If the settings need them: log-probabilities under the starting weights, read later, and the anchor's loss."""
     s = context.settings
-    anchored = s.mask_anchor != "none" and s.mask_anchor_weight != 0
+    anchored = part_of("maskAnchor", s.mask_anchor if s.mask_anchor_weight != 0 else "none")
     referred = s.needs_reference and s.reference == "start" and not s.sync_ref_model
-    if not anchored and not referred:
+    if anchored is None and not referred:
         return None, None
     with context.model.values(context.state.start):
         output = Output(context.actor, features, row.caption, row.others)
         start = output.later(drawn.scores(output)[0]) if referred else None
-        if not anchored:
-            return start, None
-        logits, index = output.candidates(), output.best()
-    if s.mask_anchor == "start":
-        return start, lambda own: bernoulli_kl(own.candidates(), logits).mean()
-    truth = torch.from_numpy(nearest(row.mask, *logits.shape[1:]))[None].to(logits)
-    return start, lambda own: mask_loss(own.chosen(index), truth)
-
-
-def _shares(rewards: list[Reward]) -> list[float]:
-    """Each rollout's share of the group's reward; equal shares if the sum is 0."""
-    scores = [max(0.0, reward or 0.0) for reward in rewards]
-    total = sum(scores)
-    return [score / total if total > 0 else 1 / len(scores) for score in scores]
+        return start, None if anchored is None else anchored.anchor(output, row.mask, s)
 
 
 def segment_group(
@@ -318,7 +299,8 @@ def segment_group(
     facts = told_facts(context, row, found, texts)
     yield None
     scored = [score_group(own, 2, s, context.scorer) for own in facts()]
-    rewards, terms = mean_scores(scored, texts)
+    several = part_of("partnerSamples", draws)
+    rewards, terms = scored[0] if several is None else several.mean_scores(scored, texts)
     captions = texts[0]
     prompt, answer, cut = words.segment_prompt(features.tokens, row.caption)
     drafts = [
@@ -343,7 +325,7 @@ def segment_group(
             extra["mask_anchor"] = (s.mask_anchor_weight, anchor(output))
         if drawn.imitate is not None:
             order = reward_order(context, 2, group, len(rewards))
-            extra["imitation"] = (1.0, drawn.imitate(output, _shares([rewards[n] for n in order])))
+            extra["imitation"] = (1.0, drawn.imitate(output, [rewards[n] for n in order]))
         return (*drawn.scores(output), extra)
 
     return Live(played, score)
@@ -351,13 +333,8 @@ def segment_group(
 
 def reward_order(context: Context, loop: int, group: int, count: int) -> list[int]:
     """The rollout whose reward trains each action: its own, or in the control experiment another one."""
-    order = list(range(count))
-    if context.settings.shuffle_rewards:
-        address = context.address(loop, group, "shuffle")
-        for last in range(count - 1, 0, -1):
-            other = math.floor(uniform(address.at(last)) * (last + 1))
-            order[last], order[other] = order[other], order[last]
-    return order
+    shuffled = part_of("shuffleRewards", context.settings.shuffle_rewards)
+    return list(range(count)) if shuffled is None else list(shuffled.reward_order(context, loop, group, count))
 
 
 def play(context: Context, loop: int, groups: list[int]) -> list[Live]:

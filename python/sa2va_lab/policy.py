@@ -1,17 +1,17 @@
 """Captions of regions, masks of phrases, and the log-probabilities of both under given weights."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, takewhile
-from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
 from transformers import DynamicCache
 
+from .extras import part_of
 from .language import Slots, Turn
 from .masks import Mask, region_cells
 from .model import Features, Sa2va
@@ -32,14 +32,6 @@ class Asked:
     features: Features
     cells: Mask | None
     """Visual tokens that the prompt repeats for the region; None where the region is drawn."""
-
-
-@dataclass(frozen=True)
-class Likelihood:
-    """Likelihood of a caption given a mask; `contrast` is None without other captions."""
-
-    likelihood: float
-    contrast: float | None
 
 
 @dataclass
@@ -77,13 +69,10 @@ class Start:
     prompt: list[int] = field(default_factory=list)
     """Ids with a repetition penalty."""
 
-    def rows(self) -> list["Start"]:
-        """The tails as prompts of their own."""
-        drawn: Sequence[Address | None] = self.addresses or [None] * len(self.tails)
-        return [
-            replace(self, tails=[tail], addresses=None if address is None else [address])
-            for tail, address in zip(self.tails, drawn, strict=True)
-        ]
+    @property
+    def end(self) -> int:
+        """Length with the longest tail."""
+        return len(self.prefix) + max(map(len, self.tails))
 
 
 class Actor:
@@ -155,15 +144,11 @@ class Actor:
 
         With `one_length` everything is rotated as in the longest sequence; otherwise the length grows token by token.
         """
-        turning = self.model.rotation
-        ends = [len(own.prefix) + max(map(len, own.tails)) for own in starts]
-        begins = [] if one_length else [len(own.prefix) + min(map(len, own.tails)) for own in starts]
-        if turning and not turning.alike([*begins, *(end + most for end in ends)]):
-            if len(starts) > 1:
-                return [self.decode([own], most, sampler, one_length)[0] for own in starts]
-            if len(set(map(len, starts[0].tails))) > 1:
-                return [[self.decode([own], most, sampler, one_length)[0][0] for own in starts[0].rows()]]
-        return _Decoding(self, starts, most, sampler, max(ends), one_length).run()
+        rotation = self.model.rotation
+        apart = None if rotation is None else rotation.apart(starts, most, one_length)
+        if apart is None:
+            return _Decoding(self, starts, most, sampler, one_length).run()
+        return [[said for own in parts for said in self.decode([own], most, sampler, one_length)[0]] for parts in apart]
 
     @torch.no_grad()
     def texts(
@@ -224,37 +209,6 @@ class Actor:
                 found[picture][at] = completion.text
         return found
 
-    @torch.no_grad()
-    def likelihoods(
-        self, features: Features, masks: Sequence[Mask | None], caption: str, others: tuple[str, ...]
-    ) -> Callable[[], list[Likelihood | None]]:
-        """
-        Likelihood of a caption for each mask, compared with `others`; None for a mask that covers no visual token.
-
-        They are read later.
-        """
-        seen = [(at, mask, self.seen(mask)) for at, mask in enumerate(masks) if mask is not None]
-        asked = [(at, self.asked(features, mask, cells)) for at, mask, cells in seen if cells is not None]
-        longest = max((len(one.prompt.ids) for _, one in asked), default=0)
-        texts = list(dict.fromkeys(map(plain_phrase, [caption, *others])))
-        ids = [self.words.caption_answer(text, longest)[0] for text in texts]
-        width = max(len(own) for own in ids)
-        read: dict[int, Callable[[], Any]] = {}
-        for at, one in asked:
-            logps, _ = self.text_scores(one, ids, width, 1.0, width)
-            sums = torch.stack([row[: len(own)].double().sum() for row, own in zip(logps, ids, strict=True)])
-            # Infinite, not an error, if another caption is more than e^709 times as likely.
-            contrast = 1 / (sums - sums[0]).exp().sum()
-            read[at] = self.reader.later(torch.stack([(sums[0] / len(ids[0])).exp(), contrast]))
-
-        def found() -> list[Likelihood | None]:
-            known = {at: own().tolist() for at, own in read.items()}
-            if len(texts) == 1:
-                known = {at: [likelihood, None] for at, (likelihood, _) in known.items()}
-            return [Likelihood(*known[at]) if at in known else None for at in range(len(masks))]
-
-        return found
-
     def text_scores(
         self, asked: Asked, completions: list[list[int]], width: int, temperature: float, most: int
     ) -> tuple[Tensor, Tensor]:
@@ -271,15 +225,9 @@ class Actor:
             logs = (self.model.logits(states).clamp(-guard, guard) / temperature).log_softmax(-1)
             return logs.gather(-1, targets[..., None])[..., 0], -(logs.exp() * logs).sum(-1)
 
-        if not self.settings.gradient_checkpointing or not torch.is_grad_enabled():
-            return scores(states, targets)
-        # Scores of the vocabulary take more memory than all layers' inputs, so one answer's exist at a time.
-        rows = [
-            checkpoint(scores, *own, use_reentrant=False, preserve_rng_state=False)
-            for own in zip(torch.split(states, 1), torch.split(targets, 1), strict=True)
-        ]
-        logps, entropies = (torch.cat(own) for own in zip(*rows, strict=True))
-        return logps, entropies
+        if self.settings.gradient_checkpointing and torch.is_grad_enabled():
+            scores = partial(part_of("gradientCheckpointing", True).row_by_row, scores)
+        return scores(states, targets)
 
     def phrase_prompts(self, features: Features, phrases: list[str]) -> Tensor:
         """Prompts of the mask decoder [n, C], the answer forced; differentiable."""
@@ -304,10 +252,10 @@ class Actor:
         last = torch.tensor([len(own) - 1 for own in tails], device=hidden.device)
         return self.model.seg_prompt(hidden[torch.arange(len(tails), device=hidden.device), last])
 
-    def decoded(self, features: Features, prompts: Tensor, clicks: bool = False) -> Decoded:
-        """Candidate masks of language prompts [n, C], or of one click each at (x, y) in 0 to 1; differentiable."""
-        encoder = self.model.sam2.sam_prompt_encoder
-        return self.model.sam2.decode(features.levels, (encoder.clicks if clicks else encoder.phrases)(prompts))
+    def decoded(self, features: Features, prompts: Tensor) -> Decoded:
+        """Candidate masks of language prompts [n, C]; differentiable."""
+        sam2 = self.model.sam2
+        return sam2.decode(features.levels, sam2.sam_prompt_encoder.phrases(prompts))
 
     @torch.no_grad()
     def search(
@@ -348,12 +296,10 @@ class Actor:
 class _Decoding:
     """One batch of prompts of different lengths, padded in front."""
 
-    def __init__(
-        self, actor: Actor, starts: list[Start], most: int, sampler: Sampler, end: int, one_length: bool
-    ) -> None:
-        """`end` is the longest prompt with its tail."""
-        self.actor, self.starts, self.most, self.sampler = actor, starts, most, sampler
-        self.end, self.one_length = end, one_length
+    def __init__(self, actor: Actor, starts: list[Start], most: int, sampler: Sampler, one_length: bool) -> None:
+        """As in `decode`; all sequences have equal rotation."""
+        self.actor, self.starts, self.most, self.sampler, self.one_length = actor, starts, most, sampler, one_length
+        self.end = max(own.end for own in starts)
         self.said = [[Completion() for _ in own.tails] for own in starts]
         self.addresses = [address for own in starts for address in own.addresses or ()]
 
@@ -362,18 +308,11 @@ class _Decoding:
         pictures = tuple(own.picture for own in starts for _ in own.tails)
         return Turn(self.end + (self.most if self.one_length else drawn), pictures)
 
-    def _draws(self, device: torch.device) -> tuple[Tensor | None, Tensor | None]:
-        """Uniform numbers [most, n] of all draws, and the penalised tokens [n, V] of the prompts."""
-        drawn, seen = None, None
-        if self.addresses:
-            drawn = torch.from_numpy(np.stack([uniforms(own, self.most) for own in self.addresses], 1)).to(device)
-        if self.sampler.penalty != 1:
-            width = self.actor.model.language_model.get_output_embeddings().weight.shape[0]
-            seen = torch.zeros(sum(map(len, self.said)), width, dtype=torch.bool, device=device)
-            ids = [own.prompt for own in self.starts for _ in own.tails]
-            for row, prompt in enumerate(ids):
-                seen[row, torch.tensor(sorted(set(prompt)), device=device, dtype=torch.long)] = True
-        return drawn, seen
+    def _draws(self, device: torch.device) -> Tensor | None:
+        """Uniform numbers [most, n] of all draws; None without addresses."""
+        if not self.addresses:
+            return None
+        return torch.from_numpy(np.stack([uniforms(own, self.most) for own in self.addresses], 1)).to(device)
 
     def _begun(self) -> tuple[Tensor, TokenStep, int]:
         """States after the tails, the pass of a token, and the slots in use."""
@@ -410,7 +349,11 @@ class _Decoding:
         actor, rows = self.actor, [own for group in self.said for own in group]
         with actor.model.sampling():
             hidden, step, done = self._begun()
-            drawn, seen = self._draws(hidden.device)
+            drawn, seen = self._draws(hidden.device), None
+            penalty = part_of("repetitionPenalty", self.sampler.penalty)
+            if penalty is not None:
+                width = len(actor.model.language_model.get_output_embeddings().weight)
+                seen = penalty.seen_in([own.prompt for own in self.starts for _ in own.tails], width, hidden.device)
             for position in range(self.most):
                 logits = actor.model.logits(hidden[:, -1])
                 places = [own.at(own.rollout, position) for own in self.addresses]

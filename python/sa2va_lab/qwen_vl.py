@@ -168,13 +168,17 @@ class _Headed(nn.Module):
 class Places(Rotation):
     """Rotary angles of places in time, rows and columns, which differ for the visual tokens of a picture."""
 
+    fixed = True
+    _grids: tuple[tuple[object, ...], Tensor] | None = None
+    """The last pictures, and their places on the device, [3, n, 1]."""
+
     def forward(self, x: Tensor, position_ids: Tensor) -> tuple[Tensor, Tensor]:
         """Cosines and sines [n, T, d] of indices in the text, [n, T] or [3, n, T]."""
         index = position_ids[0] if position_ids.dim() == 3 else position_ids
         if not self.turn.pictures:
             found: tuple[Tensor, Tensor] = self.own(x, index.expand(3, *index.shape))
             return found
-        start, rows, cols = index.new_tensor(self.turn.pictures).T[..., None]
+        start, rows, cols = self._on_device(index)
         at = index - start
         # Visual tokens begin at one place; the text goes on after the longer side of their grid.
         after = torch.where(at < 0, index, index - rows * cols + torch.maximum(rows, cols))
@@ -182,6 +186,13 @@ class Places(Rotation):
         places = [torch.where(inside, start + own, after) for own in (0, at // cols, at % cols)]
         turned: tuple[Tensor, Tensor] = self.own(x, torch.stack(places))
         return turned
+
+    def _on_device(self, index: Tensor) -> Tensor:
+        """First visual tokens, rows and columns of the sequences' pictures; a graph cannot copy them from the host."""
+        known = (self.turn.pictures, index.device)
+        if self._grids is None or self._grids[0] != known:
+            self._grids = known, index.new_tensor(self.turn.pictures).T[..., None]
+        return self._grids[1]
 
 
 def resized(height: int, width: int, factor: int, least: int, most: int) -> tuple[int, int]:

@@ -81,7 +81,7 @@ def rollout_rows(step: int, record: Recorded) -> list[dict[str, Any]]:
         "group_reward_std": scores.spread.std, "group_zero_spread": scores.spread.zero,
         "prompt_runs": _runs(played.prompt_ids), "answer_ids": played.answer_ids,
     }  # fmt: skip
-    rows, clipped = [], record.effect.clipped
+    rows, clipped = [], record.effect.low + record.effect.high + record.effect.delta
     for n, draft in enumerate(played.drafts):
         actions = [
             {"label": label, "id": token, "clipped": bool(clipped[n, t])}

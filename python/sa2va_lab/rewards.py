@@ -1,18 +1,18 @@
 """Reward terms of a rollout and their sum, with the fields that the lab's inspector shows."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .errors import LabError
-from .masks import Mask, box_iou, centre_score, overlap
-from .meteor import Meteor, tokens
-from .policy import Likelihood
+from .extras import extra, optional
+from .masks import Mask, overlap
+from .meteor import Meteor
 from .settings import Settings
 
 if TYPE_CHECKING:
     from .judge import CaptionJudge
+    from .likelihood import Likelihood
 
 Term = dict[str, Any]
 Reward = float | None
@@ -29,7 +29,7 @@ class Facts:
     given: Mask
     predicted: Mask | None
     confidence: float | None
-    likelihood: Likelihood | bool | None = False
+    likelihood: "Likelihood | bool | None" = False
     """
     Likelihood of the reference given the predicted mask; None if the mask covers no visual token, False if not
     computed.
@@ -58,7 +58,8 @@ def term_of(name: str, value: Reward, note: str = "", **more: Any) -> Term:
     return {"name": name, "value": value} | more | ({"note": note} if note else {})
 
 
-def _iou_term(facts: Facts, settings: Settings) -> Term:
+def iou_term(facts: Facts, settings: Settings) -> Term:
+    """Overlap of a mask with the given one, in the shape of the settings."""
     if facts.predicted is None:
         return term_of("iou", 0.0, "no mask")
     both, either = overlap(facts.given, facts.predicted)
@@ -71,28 +72,6 @@ def _iou_term(facts: Facts, settings: Settings) -> Term:
     return term_of("iou", value, "" if facts.predicted.any() else "empty mask", iou=counts)
 
 
-def _banded_term(facts: Facts, s: Settings) -> Term:
-    plain = _iou_term(facts, s.changed(iou_shape="plain"))
-    value: float = plain["value"]
-    return plain | {
-        "name": "banded",
-        "value": min(s.band_high, max(s.band_low, s.band_slope * (value - s.band_centre))),
-    }
-
-
-def _target_term(facts: Facts) -> Term:
-    there, found = bool(facts.given.any()), facts.predicted is not None and bool(facts.predicted.any())
-    note = "no mask for the object" if there else "a mask without an object"
-    return term_of("target", 1.0) if there == found else term_of("target", 0.0, note)
-
-
-def _form_term(facts: Facts) -> Term:
-    """Share of the conditions that a text meets."""
-    faults = ["no end token"] if facts.truncated else []
-    faults += [f"{facts.segments} [SEG] instead of 0"] if facts.segments else []
-    return term_of("form", 1 - len(faults) / (1 if facts.segments is None else 2), ", ".join(faults))
-
-
 def _meteor_term(facts: Facts, meteor: Meteor) -> Term:
     found = meteor.score(facts.reference, facts.caption or "")
     empty = {"mask": facts.caption is None, "caption": not found["hypothesis"], "reference": not found["reference"]}
@@ -100,67 +79,13 @@ def _meteor_term(facts: Facts, meteor: Meteor) -> Term:
     return term_of("meteor", found["score"], note, meteor=found)
 
 
-def _of_masks(name: str, facts: Facts, of: Callable[[Mask, Mask], float | None]) -> Term:
-    if facts.predicted is None:
-        return term_of(name, 0.0, "no mask")
-    value = of(facts.given, facts.predicted)
-    return term_of(name, 0.0, "empty mask") if value is None else term_of(name, value)
-
-
-def plain_words(text: str) -> list[str]:
-    """Words without case and punctuation."""
-    return re.findall(r"[^\W_]+(?:['’-][^\W_]+)*", text.lower())
-
-
-def length_cost(caption: str, reference: str, ratio: float) -> float:
-    """0 up to `ratio` times the reference's words, then linear up to 1 at `ratio + 1` times."""
-    return min(1.0, max(0.0, len(tokens(caption)) / max(1, len(tokens(reference))) - ratio))
-
-
-def repetition_cost(caption: str, n: int) -> float:
-    """Share of the caption's n-grams that occurred in it before."""
-    words = plain_words(caption)
-    runs = [" ".join(words[at : at + n]) for at in range(len(words) - n + 1)]
-    return 1 - len(set(runs)) / len(runs) if len(runs) > 1 else 0.0
-
-
-def leaked_words(caption: str, words: str) -> list[str]:
-    """Words and phrases of the list that occur in the caption as whole words."""
-    text = f" {' '.join(plain_words(caption))} "
-    phrases = dict.fromkeys(" ".join(plain_words(phrase)) for phrase in re.split(r"[,\n]", words))
-    return [phrase for phrase in phrases if phrase and f" {phrase} " in text]
-
-
-def _seen(facts: Facts) -> list[Term]:
-    """Likelihood and contrast, if they were computed; a mask that covers no visual token scores 0."""
-    known = facts.likelihood
-    if known is False:
-        return []
-    if not isinstance(known, Likelihood):
-        note = "no mask" if facts.predicted is None else "covers no visual token"
-        return [term_of(name, 0.0, note) for name in ("likelihood", "contrast")]
-    alone = "no other object in the picture" if known.contrast is None else ""
-    return [term_of("likelihood", known.likelihood), term_of("contrast", known.contrast, alone)]
-
-
 def _measured(facts: Facts, settings: Settings, meteor: Meteor) -> list[Term]:
     """Terms that need only the rollout, in the order of the lab's matrix."""
-    caption, sure = facts.caption or "", facts.confidence
-    leaked = leaked_words(caption, settings.leak_words)
-    return [
-        _iou_term(facts, settings),
-        _meteor_term(facts, meteor),
-        *_seen(facts),
-        term_of("confidence", 0.0 if sure is None else sure, "no mask" if sure is None else ""),
-        _of_masks("box", facts, box_iou),
-        _of_masks("centre", facts, centre_score),
-        _banded_term(facts, settings),
-        _target_term(facts),
-        _form_term(facts),
-        term_of("length", length_cost(caption, facts.reference, settings.length_ratio)),
-        term_of("repetition", repetition_cost(caption, settings.repetition_gram)),
-        term_of("leak", float(bool(leaked)), ", ".join(leaked)),
-    ]
+    more = optional("terms")
+    found = [iou_term(facts, settings), _meteor_term(facts, meteor)]
+    if facts.likelihood is not False:
+        found += extra("likelihood", "A likelihood").terms(facts)
+    return found if more is None else [*found, *more.measured(facts, settings)]
 
 
 def score_group(
@@ -222,42 +147,8 @@ def _sum(terms: list[Term], weights: dict[str, float]) -> Reward:
     return total
 
 
-def mean_scores(
-    draws: list[tuple[list[Reward], list[list[Term]]]], texts: list[list[str | None]]
-) -> tuple[list[Reward], list[list[Term]]]:
-    """Means over several texts of the same rollouts; details are those of the first."""
-    rewards, first = draws[0]
-    if len(draws) == 1:
-        return rewards, first
-    means = [mean_of([scored[0][n] for scored in draws]) for n in range(len(rewards))]
-    terms = []
-    for n, row in enumerate(first):
-        by_name = [{term["name"]: term["value"] for term in scored[1][n]} for scored in draws]
-        terms.append(
-            [_mean_term(term, [own.get(term["name"]) for own in by_name], [t[n] for t in texts]) for term in row]
-        )
-    return means, terms
-
-
 def mean_of(values: Sequence[Reward], weights: Sequence[float] | None = None) -> Reward:
     """Mean of what is known."""
     known = [(v, w) for v, w in zip(values, weights or [1.0] * len(values), strict=True) if v is not None]
     total = sum(weight for _, weight in known)
     return sum(value * weight for value, weight in known) / total if total else None
-
-
-def _mean_term(term: Term, values: list[Reward], texts: list[str | None]) -> Term:
-    if all(value == term["value"] for value in values):
-        return term
-    said = ", ".join(
-        f"“{text or ''}” {'missing' if value is None else f'{value:.3f}'}"
-        for text, value in zip(texts, values, strict=True)
-    )
-    return term | {"value": mean_of(values), "note": f"mean over {len(values)} captions′: {said}"}
-
-
-def wants_likelihood(settings: Settings, loop: int) -> bool:
-    """Whether a reward of the loop needs likelihoods."""
-    return loop in settings.active_loops and any(
-        settings.weights[loop][name] != 0 for name in ("likelihood", "contrast")
-    )

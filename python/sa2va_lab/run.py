@@ -10,7 +10,7 @@ import torch
 
 from .data import RunData
 from .errors import FORM, LabError, reading
-from .extras import extra, part_of
+from .extras import extra, needed, part_for, part_of
 from .fingerprint import model_hash
 from .folder import RunFolder, step_name
 from .meteor import Meteor, Wordnet
@@ -112,26 +112,13 @@ def open_run(
     settings = parse_settings(config, contract.defaults, own_reward)
     changed = _changes(settings, team, change or {}, widen)
     settings = parse_settings(config | {key: own["to"] for key, own in changed.items()}, contract.defaults, own_reward)
+    needed(settings)
     asked = part_of("judge", settings.judge)
     dtype = _precision(given, folder, settings, team)
     if model_hash(model_folder) != fingerprint:
         raise LabError(f"--model holds another checkpoint than {name}, which the run was trained on")
     data = RunData(path, given.shards)
-    trained = torch.float64 if dtype == "f64" else torch.float32
-    shard = part_of("--shard", given.shard)
-    if shard is not None:
-        shard.check_shares(settings, team)
-    # Shares of a split layer leave the mapped files layer by layer.
-    device = team.device if given.shard is None else None
-    model = load_model(model_folder, DTYPES[dtype], trained, device, _halves(settings))
-    model.add_adapter(settings.lora_r, settings.lora_alpha, settings.train_projector)
-    init_adapter(model, settings.seed, contract.streams["init"])
-    if settings.gradient_checkpointing:
-        model.recompute()
-    if shard is not None:
-        model.lockstep = shard.split(model.language_model, team)
-    model.to(team.device)
-    model.graphs = given.graphs
+    model = _model(given, settings, team, dtype, contract.streams["init"])
     folder.load_start(model)
     state = fresh_state(model, settings)
     at = _restored(folder, model, state, team) if step is None else step
@@ -153,6 +140,28 @@ def open_run(
     return OpenRun(folder, context, at, dtype, changed)
 
 
+def _model(given: argparse.Namespace, settings: Settings, team: Team, dtype: str, stream: int) -> Sa2va:
+    """The checkpoint with fresh adapters on the device of the process, split if that is asked."""
+    trained = torch.float64 if dtype == "f64" else torch.float32
+    shard = part_of("--shard", given.shard)
+    if shard is not None:
+        shard.check_shares(settings, team)
+    # Shares of a split layer leave the mapped files layer by layer.
+    device = team.device if given.shard is None else None
+    half = part_for(settings, "weightStorage", "towerStorage")
+    halves = () if half is None else half.half_parts(settings)
+    model = load_model(given.model, DTYPES[dtype], trained, device, halves)
+    model.add_adapter(settings.lora_r, settings.lora_alpha, settings.train_projector)
+    init_adapter(model, settings.seed, stream)
+    if settings.gradient_checkpointing:
+        model.recompute()
+    if shard is not None:
+        model.lockstep = shard.split(model.language_model, team)
+    model.to(team.device)
+    model.graphs = given.graphs
+    return model
+
+
 def _changes(settings: Settings, team: Team, change: dict[str, int], widen: bool) -> dict[str, dict[str, Any]]:
     """Settings that change, with their values before and after. Raises LabError for too few groups per step."""
     prompts = change.get("promptsPerStep", settings.prompts_per_step)
@@ -169,13 +178,6 @@ def _changes(settings: Settings, team: Team, change: dict[str, int], widen: bool
             raise LabError(f"{key} {value} is not from {SIZES[key][0]} to {SIZES[key][1]}; nothing was changed")
     before = {key: getattr(settings, attribute(key)) for key in asked}
     return {key: {"from": before[key], "to": value} for key, value in asked.items() if before[key] != value}
-
-
-def _halves(settings: Settings) -> set[str]:
-    """Parts of the model whose matrices the lab rounds to half precision."""
-    towers = settings.weight_storage if settings.tower_storage == "same" else settings.tower_storage
-    storage = {"language": settings.weight_storage, "vision": towers, "sam2": towers}
-    return {part for part, own in storage.items() if own == "f16"}
 
 
 def _precision(given: argparse.Namespace, folder: RunFolder, settings: Settings, team: Team) -> str:

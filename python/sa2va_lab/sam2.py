@@ -102,12 +102,6 @@ class PromptEncoder(nn.Module):
         """Tokens [n, 3, C] of language prompts [n, C]: two "not a point" tokens, then the prompt."""
         return torch.cat([self.not_a_point_embed.weight.expand(len(prompts), 2, -1), prompts[:, None]], 1)
 
-    def clicks(self, points: Tensor) -> Tensor:
-        """Tokens [n, 2, C] of one click each at (x, y) in 0 to 1, [n, 2], without language."""
-        weight: Any = self.point_embeddings[1].weight
-        inside = self.pe_layer(points.to(weight.device)) + weight
-        return torch.stack([inside, self.not_a_point_embed.weight.expand(len(points), -1)], 1)
-
 
 class Sam2Model(nn.Module):
     """The used parts of SAM2, under their published names."""

@@ -83,7 +83,8 @@ def row_loss(context: Context, row: Row, at: int) -> tuple[Tensor, Metrics]:
 
 def sft_step(context: Context, team: Team) -> Outcome:
     """Runs one optimiser step and changes weights and state."""
-    s, seconds, order = context.settings, dict[str, float](), context.order.of(1)
+    s, seconds, order_of = context.settings, dict[str, float](), context.order
+    order = order_of.of(1)
     count = s.rows_per_step
     found: list[tuple[str | None, Metrics]] = []
     for at in team.own(count):
@@ -93,7 +94,7 @@ def sft_step(context: Context, team: Team) -> Outcome:
         with phase(seconds, "loss"):
             loss, numbers = row_loss(context, row, at)
             torch.autograd.backward(loss / count)
-        found.append((context.order.source(row.id), numbers))
+        found.append((None if order_of.mixed is None else order_of.mixed.source(s.mix_sources, row.id), numbers))
     gradients = {0: taken(context.model, 0, s)}
     everyone = team.all_of(found)
     with phase(seconds, "update"):

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from .errors import LabError
+from .extras import extra
 from .model import Sa2va, Values
 from .philox import Address, uniforms
 from .settings import LOOPS, Settings
@@ -28,30 +29,8 @@ class State:
     reference: Values | None = None
     optimiser_steps: int = 0
     skipped_steps: int = 0
-    entropy: dict[int, "EntropyBonus"] = field(default_factory=dict)
-    """Of each loop."""
-
-
-@dataclass(frozen=True)
-class EntropyBonus:
-    """Weight of a loop's entropy bonus and the mean entropy of its last update."""
-
-    coefficient: float
-    last: float | None = None
-
-    def applied(self, s: Settings) -> float:
-        """Weight in the coming update: with a target, only while the last entropy was at or below it."""
-        if not s.use_adaptive_entropy:
-            return float(s.entropy_coef)
-        return self.coefficient if self.last is not None and self.last <= s.entropy_target else 0.0
-
-    def after(self, entropy: float, s: Settings) -> "EntropyBonus":
-        """The state after an update with this mean entropy; a value that is not finite changes nothing."""
-        if not s.use_adaptive_entropy or not math.isfinite(entropy):
-            return self
-        if entropy <= s.entropy_target:
-            return EntropyBonus(min(s.entropy_coef_max, self.coefficient + s.entropy_coef_delta), entropy)
-        return EntropyBonus(max(s.entropy_coef_min, self.coefficient - s.entropy_coef_delta), entropy)
+    entropy: dict[int, dict[str, float | None]] = field(default_factory=dict)
+    """Of each loop the `coefficient` of its entropy bonus, and `lastEntropy`, the mean of its last update."""
 
 
 Gradients = dict[int, list[Tensor | None]]
@@ -95,7 +74,7 @@ def copies(values: list[Tensor] | list[torch.nn.Parameter]) -> Values:
 def fresh_state(model: Sa2va, settings: Settings) -> State:
     """State at the start of a run; the model has the starting weights."""
     zeros = [torch.zeros_like(parameter.data) for parameter in model.trained]
-    entropy = {loop: EntropyBonus(settings.entropy_coef) for loop in LOOPS}
+    entropy = {loop: {"coefficient": settings.entropy_coef, "lastEntropy": None} for loop in LOOPS}
     return State(copies(model.trained), copies(model.trained), zeros, copies(zeros), entropy=entropy)
 
 
@@ -197,7 +176,8 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
     values = [parameter.data for parameter in model.trained]
     adamw(model, values, (state.first, state.second), clipped, state.optimiser_steps, settings, rate)
     decay, distance = average(values, state.ema, state.optimiser_steps, settings)
-    _synchronise(model, state, settings)
+    if settings.sync_ref_model and settings.reference == "start" and settings.needs_reference:
+        extra("variants", "syncRefModel").synchronise(model, state, settings)
     metrics |= {"grad_norm_clipped": float(min(factor, *factors.values()) < 1), "skipped_steps": state.skipped_steps}
     return Update(True, metrics | {"ema/decay": decay, "ema/distance": distance}, zeros, factor, there)
 
@@ -265,12 +245,3 @@ def average(values: Values, ema: Values, count: int, s: Settings) -> tuple[float
     decay = min(s.ema_decay, (1 + count) / (10 + count)) if s.ema_ramp else s.ema_decay
     torch._foreach_add_(ema, torch._foreach_sub(values, ema), alpha=1 - decay)
     return decay, math.sqrt(sum(_squares(torch._foreach_sub(values, ema))))
-
-
-def _synchronise(model: Sa2va, state: State, s: Settings) -> None:
-    """Mixes the policy into the reference when it is due."""
-    wanted = s.sync_ref_model and s.reference == "start" and s.needs_reference
-    if wanted and state.optimiser_steps % s.ref_model_sync_steps == 0:
-        state.reference = state.reference or copies(state.start)
-        for value, parameter in zip(state.reference, model.trained, strict=True):
-            value += s.ref_model_mixup_alpha * (parameter.data - value)

@@ -14,9 +14,8 @@ import torch
 from torch import Tensor
 
 from . import loss
-from .extras import extra
-from .philox import uniform
-from .play import Context, Live, play, reward_order
+from .extras import extra, part_of
+from .play import Auxiliary, Context, Live, play, reward_order
 from .reading import Grid
 from .rewards import Reward
 from .state import Gradients, Update, taken, update
@@ -27,7 +26,6 @@ from .step_metrics import (
     average,
     pass_metrics,
     sampled_metrics,
-    source_metrics,
 )
 from .team import Team
 
@@ -50,7 +48,7 @@ def phase(seconds: dict[str, float], name: str) -> Iterator[None]:
     seconds[name] = seconds.get(name, 0.0) + time.monotonic() - began
 
 
-def _reward_group(context: Context, played: Played) -> loss.RewardGroup:
+def reward_group(context: Context, played: Played) -> loss.RewardGroup:
     """Rewards with their weighted parts, permuted if the settings shuffle them as a control."""
     order = reward_order(context, played.loop, played.group, len(played.rewards))
     rewards = [played.rewards[n] for n in order]
@@ -61,14 +59,6 @@ def _reward_group(context: Context, played: Played) -> loss.RewardGroup:
         values = [None if rewards[n] is None or name not in own else own[name]["value"] for n, own in enumerate(terms)]
         parts.append((weight, values))
     return loss.RewardGroup(rewards, played.weights, parts)
-
-
-def _signed(context: Context, played: Played, scores: loss.GroupScores) -> loss.GroupScores:
-    """In the control a random sign multiplies a group's advantages."""
-    address = context.address(played.loop, played.group, "shuffle")
-    if not context.settings.shuffle_rewards or uniform(address) < 0.5:
-        return scores
-    return replace(scores, advantages=[-advantage if advantage else 0.0 for advantage in scores.advantages])
 
 
 @torch.no_grad()
@@ -136,29 +126,26 @@ def _backward(
     if apart:
         # The loss depends on all rollouts of a group, so its derivatives come first and then flow back part by part.
         logps, entropies = (values.requires_grad_() for values in own.values())
-        extra: dict[str, tuple[float, Tensor]] = {}
+        beside: Auxiliary = {}
     else:
-        logps, entropies, extra = own.score(own.parts[0])
+        logps, entropies, beside = own.score(own.parts[0])
     given = _inputs(played, logps, entropies, played.old)
     silent = not any(played.advantages)
     if silent and still[0] and given.reference is not None:
         given = replace(given, reference=logps.detach())
     whole, policy = loss.policy_loss(given, settings)
-    for name, (weight, value) in extra.items():
+    for name, (weight, value) in beside.items():
         if not (silent and still[1] and name == "mask_anchor" and s.mask_anchor == "start"):
             whole = whole + value * (weight / settings.groups)
     torch.autograd.backward(whole * s.loop_weights[played.loop])
-    for part in own.parts if apart else ():
-        scored = own.score(part)
-        pairs = ((scored[0], logps.grad), (scored[1], entropies.grad))
-        reached = [(values, gradient[part]) for values, gradient in pairs if gradient is not None]
-        torch.autograd.backward([values for values, _ in reached], [gradient for _, gradient in reached])
-    results = [logps, entropies, whole, policy, *(value for _, value in extra.values())]
+    if apart:
+        extra("memory", "microRollouts").backward_by_parts(own, logps.grad, entropies.grad)
+    results = [logps, entropies, whole, policy, *(value for _, value in beside.values())]
     read = [context.actor.reader.later(value.detach().double()) for value in results]
 
     def recorded() -> Recorded:
         grids = read[0](), read[1]()
-        played.auxiliary = {name: float(value()) for name, value in zip(extra, read[4:], strict=True)}
+        played.auxiliary = {name: float(value()) for name, value in zip(beside, read[4:], strict=True)}
         old = played.sampling if played.old is None else played.old
         logps, entropies = map(torch.from_numpy, grids)
         effect = loss.effect_of(_inputs(played, logps, entropies, old), settings)
@@ -170,39 +157,17 @@ def _backward(
 
 
 def _played(context: Context, team: Team, loop: int) -> tuple[list[Live], list[Live]]:
-    """
-    This process's groups of a step, and the dropped ones.
-
-    Dynamic sampling replaces groups with equal rewards by groups of other rows, in their places.
-    """
-    s = context.settings
+    """This process's groups of a step, and those of other rows that they replaced."""
+    s, dropped = context.settings, list[Live]()
     mine = team.own(s.groups)
     chosen = dict(zip(mine, play(context, loop, mine), strict=True))
     context.model.settle()
-    everything = list(chosen.values())
-
-    def of_everyone(groups: dict[int, Live], spread: bool) -> list[int]:
-        """Keys of the groups of all processes with spread, or without."""
-        given = {key: _reward_group(context, group.played) for key, group in groups.items()}
-        zero = {key: loss.spread_of(loss.inputs_of(group, s), group.weights).zero for key, group in given.items()}
-        return sorted(team.all_of([key for key, flat in zero.items() if spread != flat]))
-
-    for round in range(1, s.resample_rounds + 1):
-        dull = of_everyone(chosen, False)
-        if not dull:
-            break
-        first = round * s.groups
-        fresh = [first + at for at in team.own(len(dull))]
-        more = dict(zip(fresh, play(context, loop, fresh), strict=True))
-        everything += more.values()
-        for place, group in zip(dull, of_everyone(more, True), strict=False):
-            chosen.pop(place, None)
-            if group in more:
-                chosen[place] = more[group]
+    again = part_of("resampleRounds", s.resample_rounds)
+    if again is not None:
+        chosen, dropped = again.sampled_again(context, team, loop, chosen)
     for place, own in chosen.items():
         own.played.place = place
-    kept = [own for _, own in sorted(chosen.items())]
-    return kept, [own for own in everything if all(own is not other for other in kept)]
+    return [own for _, own in sorted(chosen.items())], dropped
 
 
 def grpo_step(context: Context, team: Team) -> Outcome:
@@ -220,6 +185,7 @@ def grpo_step(context: Context, team: Team) -> Outcome:
         still = _still(context, live)
         _compare(context, [own for groups in live.values() for own in groups])
         context.model.settle()
+    adaptive = part_of("useAdaptiveEntropy", s.use_adaptive_entropy)
     passes: dict[int, list[Metrics]] = {loop: [] for loop in live}
     updates: list[Update] = []
     records: list[Recorded] = []
@@ -230,7 +196,7 @@ def grpo_step(context: Context, team: Team) -> Outcome:
         with phase(seconds, "loss"):
             alike = (still if turn == 0 else _still(context, live))()
             for loop, groups in live.items():
-                bonus = context.state.entropy[loop].applied(s)
+                bonus = s.entropy_coef if adaptive is None else adaptive.bonus(context.state.entropy[loop], s)
                 settings[loop] = loss.LossSettings(
                     s, len(s.window(turn)), sizes[loop][0] / s.windows, sizes[loop][1], bonus
                 )
@@ -242,7 +208,9 @@ def grpo_step(context: Context, team: Team) -> Outcome:
             found = sorted((own for own in read if own.played.loop == loop), key=lambda own: own.played.place)
             records += found if turn < s.windows else []
             passes[loop].append(pass_metrics(loop, found, settings[loop], turn == 0))
-            _follow_entropy(context, loop, found, passes[loop][-1])
+            coefficient = s.entropy_coef if adaptive is None else adaptive.followed(context, loop, found)
+            if adaptive is not None or coefficient != 0:
+                passes[loop][-1][f"loop{loop}/entropy_coef"] = coefficient
         with phase(seconds, "update"):
             updates.append(update(context.model, context.state, gradients, s, team))
         if context.between is not None:
@@ -250,7 +218,9 @@ def grpo_step(context: Context, team: Team) -> Outcome:
     metrics = {name: value for own in passes.values() for name, value in average(own).items()}
     for loop in live:
         played = [item.played for item in records if item.played.loop == loop]
-        metrics |= sampled_metrics(loop, played) | source_metrics(loop, played, context.order.source)
+        metrics |= sampled_metrics(loop, played)
+        if context.order.mixed is not None:
+            metrics |= context.order.mixed.source_metrics(loop, played, s.mix_sources)
         if s.resample_rounds > 0:
             metrics[f"loop{loop}/resampled_groups"] = sum(own.group >= s.groups for own in played)
     if context.scorer.judge is not None:
@@ -259,33 +229,21 @@ def grpo_step(context: Context, team: Team) -> Outcome:
     return Outcome(metrics | updates[-1].metrics, records, updates, seconds)
 
 
-def _follow_entropy(context: Context, loop: int, groups: list[Recorded], metrics: Metrics) -> None:
-    """
-    Updates an adaptive entropy bonus from the mean entropy of actions that kept their policy term, and logs the bonus.
-    """
-    s, state, counted = context.settings, context.state, []
-    for item in groups:
-        entropies, mask = torch.from_numpy(item.entropies), torch.from_numpy(item.played.mask)
-        counted.append(entropies[loss.top_entropy(entropies, mask, s.top_entropy_quantile) > 0.5])
-    state.entropy[loop] = state.entropy[loop].after(float(torch.cat(counted).mean()), s)
-    if s.use_adaptive_entropy or s.entropy_coef != 0:
-        metrics[f"loop{loop}/entropy_coef"] = state.entropy[loop].coefficient
-
-
 def _advantages(context: Context, team: Team, live: dict[int, list[Live]]) -> dict[int, tuple[float, int]]:
     """Sets every group's advantages; returns counted actions and the longest rollout of each loop."""
     found = [
-        (own.played.loop, own.played.place, _reward_group(context, own.played), float(own.played.mask.sum()),
+        (own.played.loop, own.played.place, reward_group(context, own.played), float(own.played.mask.sum()),
          own.played.mask.shape[1])
         for groups in live.values() for own in groups
     ]  # fmt: skip
     everyone = sorted(team.all_of(found), key=lambda item: item[:2])
-    sizes = {}
+    sizes, shuffled = {}, part_of("shuffleRewards", context.settings.shuffle_rewards)
     for loop, groups in live.items():
         mine = [item for item in everyone if item[0] == loop]
         scores = loss.group_scores([item[2] for item in mine], context.settings)
         for own in groups:
-            own.played.scores = _signed(context, own.played, scores[own.played.place])
+            known = scores[own.played.place]
+            own.played.scores = known if shuffled is None else shuffled.signed(context, own.played, known)
         longest = context.settings.max_completion_length if loop != 2 else max([1, *(item[4] for item in mine)])
         sizes[loop] = (sum(item[3] for item in mine), longest)
     return sizes

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -137,11 +137,8 @@ def _loss_metrics(record: Recorded, settings: LossSettings) -> Metrics:
     def share(flags: Grid) -> float:
         return active(flags) if by_token else float(rows(flags).sum()) / max(1, len(seen))
 
-    if kind == "cispo":
-        good = np.asarray(played.advantages)[:, None] > 0
-        out["cispo_clip_ratio"] = share((good & (effect.ratio > settings.settings.epsilon_high)).astype(np.float64))
-    if effect.weight is not None:
-        out["vespo/phi_seq_mean"] = float(effect.weight.mean())
+    if settings.part is not None:
+        out |= settings.part.metrics(played, effect, settings, share)
     if kind != "clip":
         return out
     low, high = share(effect.low), share(effect.high)
@@ -231,18 +228,3 @@ def pass_metrics(loop: int, records: list[Recorded], settings: LossSettings, ali
             own["logp_train_vs_sampling/max"] = float(gaps.max())
         passes.append(own | {f"{name}_loss": value for name, value in played.auxiliary.items()})
     return {f"loop{loop}/{name}": value for name, value in (out | average(passes)).items()}
-
-
-def source_metrics(loop: int, groups: list[Played], source: Callable[[str], str | None]) -> Metrics:
-    """Rewards and draws of a step by source of the mix; none without a mix."""
-    found: dict[str, list[Metrics]] = {}
-    for group in groups:
-        name = source(group.row_id)
-        if name is not None and group.scores is not None:
-            spread = group.scores.spread
-            own = {} if math.isnan(spread.mean) else {f"loop{loop}/source_reward/{name}": spread.mean}
-            found.setdefault(name, []).append(own | {f"loop{loop}/source_zero_std/{name}": float(spread.zero)})
-    out: Metrics = {f"loop{loop}/source_groups/{name}": len(own) for name, own in found.items()}
-    for records in found.values():
-        out |= average(records)
-    return out

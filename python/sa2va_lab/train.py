@@ -22,7 +22,6 @@ from .extras import extra
 from .folder import RunFolder, step_name
 from .records import write_rollouts
 from .run import OpenRun, arguments, open_run, step_of
-from .settings import Settings
 from .step import Outcome
 from .team import Team
 
@@ -125,12 +124,10 @@ def train(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
 
 def _steps(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
     s, folder, context = run.settings, run.folder, run.context
-    rows = len(context.data.report)
-    evaluates = s.eval_steps > 0 and rows > 0
-    evaluate: Any = extra("evaluation", f"evalSteps {s.eval_steps}").evaluate if evaluates else None
-    known = team.all_of([stored["report"]["step"] for stored in folder.lines("eval.jsonl")] if team.first else [])
-    if due(s, run.step, rows) and run.step not in known:
-        evaluate(context, folder, team, run.step)
+    evaluates = s.eval_steps > 0 and len(context.data.report) > 0
+    held_out: Any = extra("evaluation", f"evalSteps {s.eval_steps}") if evaluates else None
+    if held_out is not None:
+        held_out.evaluate_due(context, folder, team, run.step, new=False)
     while run.step < last and not any(team.all_of([stop.is_set()])):
         context.step = step = run.step + 1
         began = time.monotonic()
@@ -141,8 +138,8 @@ def _steps(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
             print(_line(step, outcome), flush=True)
         if s.save_steps > 0 and step % s.save_steps == 0:
             _checkpoint(run, team)
-        if due(s, step, rows):
-            evaluate(context, folder, team, step)
+        if held_out is not None:
+            held_out.evaluate_due(context, folder, team, step)
 
 
 def _checkpoint(run: OpenRun, team: Team) -> None:
@@ -156,11 +153,6 @@ def _checkpoint(run: OpenRun, team: Team) -> None:
             folder.write_checkpoint(run.step, run.context.model, run.context.state)
         folder.prune(run.settings.save_total_limit, best_step(folder))
     team.wait()
-
-
-def due(settings: Settings, step: int, rows: int) -> bool:
-    """Whether held-out rows are evaluated at a step."""
-    return settings.eval_steps > 0 and rows > 0 and (step % settings.eval_steps == 0 or step == settings.steps)
 
 
 def best_step(folder: RunFolder) -> int | None:

@@ -17,6 +17,7 @@ from transformers import MinPLogitsWarper, RepetitionPenaltyLogitsProcessor, Top
 
 from sa2va_lab.errors import LabError
 from sa2va_lab.language import Slots, Turn
+from sa2va_lab.likelihood import likelihoods
 from sa2va_lab.masks import Mask, encode_rle
 from sa2va_lab.model import Sa2va, load_model, renamed
 from sa2va_lab.philox import Address, uniform
@@ -104,7 +105,8 @@ def test_a_caption_has_no_contrast_beside_one_that_is_far_likelier() -> None:
 
     unused: Any = None
     words: Any = SimpleNamespace(caption_answer=lambda text, _: ([len(text)], False))
-    found = Scored(unused, words, unused).likelihoods(unused, [np.ones((2, 2), dtype=np.uint8)], "a", ("bb",))()[0]
+    actor = Scored(unused, words, unused)
+    found = likelihoods(actor, unused, [np.ones((2, 2), dtype=np.uint8)], "a", ("bb",))()[0]
     assert found is not None
     assert found.contrast == 0
 

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from sa2va_lab.errors import LabError
-from sa2va_lab.language import WHOLE, Rotation, Turn, _scaling, language_model, window_of
+from sa2va_lab.language import WHOLE, Turn, _scaling, language_model, window_of
+from sa2va_lab.rotation import ByLength
 
 SIZES = {"hidden_size": 24, "num_attention_heads": 4, "max_position_embeddings": 64, "rope_theta": 500.0,
          "intermediate_size": 8, "num_hidden_layers": 1, "num_key_value_heads": 4, "vocab_size": 9, "pad_token_id": 0,
@@ -18,10 +19,10 @@ GROWING = SIZES | {"rope_scaling": {"type": "dynamic", "factor": 3.0}, "max_posi
 FAMILIES = {"su": "Phi3ForCausalLM", "dynamic": "InternLM2ForCausalLM"}
 
 
-def rotation(config: dict[str, Any]) -> Rotation:
+def rotation(config: dict[str, Any]) -> ByLength:
     """The rotary module of a configuration's language model."""
     model = language_model(config | {"architectures": [FAMILIES[config["rope_scaling"]["type"]]]})
-    return next(own for own in model.modules() if isinstance(own, Rotation))
+    return next(own for own in model.modules() if isinstance(own, ByLength))
 
 
 def angles(config: dict[str, Any], length: int) -> torch.Tensor:
@@ -48,7 +49,7 @@ def test_angles_go_by_the_length(config: dict[str, Any]) -> None:
 
 def test_an_older_name_has_its_own_size() -> None:
     config = LONG | {"rope_scaling": {"type": "yarn", **LISTS}, "architectures": ["Phi3ForCausalLM"]}
-    own = next(part for part in language_model(config).modules() if isinstance(part, Rotation))
+    own = next(part for part in language_model(config).modules() if isinstance(part, ByLength))
     cos, _ = own(torch.zeros(1, 1, 24), torch.zeros(1, 1, dtype=torch.long))
     assert float(cos[0, 0, 0]) == pytest.approx(0.1 * math.log(4) + 1)
 

@@ -18,9 +18,10 @@ from sa2va_lab.families import family_of
 from sa2va_lab.language import Turn
 from sa2va_lab.model import Sa2va, load_model
 from sa2va_lab.philox import Address
-from sa2va_lab.pictures import marked
 from sa2va_lab.policy import Actor, Asked, Start
 from sa2va_lab.qwen_vl import resized
+from sa2va_lab.regions import marked
+from sa2va_lab.rotation import rows
 from sa2va_lab.sampler import Sampler
 from sa2va_lab.sft import answer_loss
 from sa2va_lab.text import Prompt
@@ -115,7 +116,7 @@ def test_rows_with_different_pictures_are_decoded_as_each_alone(folder: Path) ->
     starts = [start(9, [1, 1], (2, 3)), start(20, [3, 2], (4, 2)), start(7, [2, 4], (1, 2))]
     together = actor.decode(starts, 6, Sampler(top_k=40))
     for own, found in zip(starts, together, strict=True):
-        for row, said in zip(own.rows(), found, strict=True):
+        for row, said in zip(rows(own), found, strict=True):
             (alone,) = actor.decode([row], 6, Sampler(top_k=40))[0]
             assert alone.ids == said.ids
             assert alone.logps == pytest.approx(said.logps, abs=1e-9)

@@ -15,7 +15,7 @@ import pytest
 import torch
 from test_loss import settings
 
-import sa2va_lab.evaluation
+import sa2va_lab.evaluation.rows
 import sa2va_lab.train
 from sa2va_lab.errors import LabError
 from sa2va_lab.folder import RunFolder
@@ -23,7 +23,7 @@ from sa2va_lab.judge import spending
 from sa2va_lab.order import Known, RowOrder
 from sa2va_lab.records import exact_json
 from sa2va_lab.run import OpenRun, _restored
-from sa2va_lab.state import EntropyBonus, State
+from sa2va_lab.state import State
 from sa2va_lab.step import Outcome
 from sa2va_lab.train import best_step, stopping, train
 
@@ -67,7 +67,7 @@ def opened(folder: RunFolder, team: Any, **change: object) -> OpenRun:
 
     model.put = put
     zeros = [[torch.zeros_like(own) for own in trained] for _ in range(4)]
-    state = State(*zeros, entropy={1: EntropyBonus(0.5, 2.0)})
+    state = State(*zeros, entropy={1: {"coefficient": 0.5, "lastEntropy": 2.0}})
     at = _restored(folder, model, state, team)
     few: dict[str, object] = {"steps": 5, "saveSteps": 2, "evalSteps": 2, "saveTotalLimit": 1, "mixSources": ""}
     s = settings(**(few | change))
@@ -112,7 +112,7 @@ def some_rollouts(path: Path, step: int, groups: object) -> None:
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sa2va_lab.train, "step_of", a_step)
-    monkeypatch.setattr(sa2va_lab.evaluation, "evaluate", a_report)
+    monkeypatch.setattr(sa2va_lab.evaluation.rows, "evaluate", a_report)
     monkeypatch.setattr(sa2va_lab.train, "write_rollouts", some_rollouts)
 
 

@@ -21,12 +21,13 @@ from sa2va_lab.judge import CaptionJudge
 from sa2va_lab.judge.questions import Question, parse_answer, scored, waiting
 from sa2va_lab.judge.server import Server
 from sa2va_lab.language import Slots, visibility
+from sa2va_lab.likelihood import Likelihood
 from sa2va_lab.masks import Mask
+from sa2va_lab.memory import halved
 from sa2va_lab.meteor import Meteor, Wordnet
-from sa2va_lab.model import Features, halved
-from sa2va_lab.policy import Likelihood
-from sa2va_lab.rewards import Facts, Scorer, mean_scores, score_group
-from sa2va_lab.state import EntropyBonus
+from sa2va_lab.model import Features
+from sa2va_lab.rewards import Facts, Scorer, score_group
+from sa2va_lab.variants import Bonus, after, bonus, mean_scores
 
 TABLE = Path(__file__).parents[2] / "public" / "wordnet" / "wordnet30.txt"
 
@@ -334,7 +335,6 @@ def test_likelihoods_and_several_texts(meteor: Meteor) -> None:
         score_group(group[:1], 2, settings(loop2Meteor=1), Scorer(meteor)),
         ([0.0], [[terms[0][1] | {"value": 0.0}]]),
     )
-    assert mean_scores([one], [["ball"]]) == one
     means, noted = mean_scores([one, two], [["ball"], ["dog"]])
     assert means[0] == pytest.approx((one[0][0] or 0) / 2)
     assert "mean over 2 captions" in next(term["note"] for term in noted[0] if term["name"] == "meteor")
@@ -342,11 +342,11 @@ def test_likelihoods_and_several_texts(meteor: Meteor) -> None:
 
 def test_an_adaptive_bonus_follows_its_target() -> None:
     own = settings(useAdaptiveEntropy=True, entropyTarget=1, entropyCoefDelta=0.1, entropyCoefMax=0.15)
-    bonus = EntropyBonus(0.1)
-    assert bonus.applied(own) == 0
-    low = bonus.after(0.5, own)
-    assert (low.applied(own), low.after(2, own).applied(own)) == (0.15, 0)
-    assert low.after(float("nan"), own) == low
+    start: Bonus = {"coefficient": 0.1, "lastEntropy": None}
+    assert bonus(start, own) == 0
+    low = after(start, 0.5, own)
+    assert (bonus(low, own), bonus(after(low, 2, own), own)) == (0.15, 0)
+    assert after(low, float("nan"), own) == low
 
 
 def test_rounded_features_keep_their_range() -> None:

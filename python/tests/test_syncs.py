@@ -21,9 +21,7 @@ from sa2va_lab.step import grpo_step
 @pytest.fixture
 def device(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draws as on a device, without the CPU's own way."""
-    monkeypatch.setattr(
-        sa2va_lab.policy, "draw", lambda logits, own, u, seen: on_device(logits, own.penalised(logits, seen), own, u)
-    )
+    monkeypatch.setattr(sa2va_lab.policy, "draw", lambda logits, own, u, seen: on_device(logits, logits, own, u))
 
 
 @pytest.mark.parametrize("clip", ["loop", "sum"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..order import parse_sources, source_at
+from ..extras import part_of
 from ..philox import Address, uniforms
 from ..rewards import Reward
 from ..settings import LOOPS, Settings
@@ -123,9 +123,10 @@ def _segmentation(rows: list[Scores], first: list[Scores] | None, images: list[s
 
 def _sources(rows: list[Scores], mix: str) -> Scores:
     """Scores by source of the mix."""
-    sources, found = parse_sources(mix), {}
+    mixes = part_of("mixSources", mix)
+    sources, found = mixes.parse_sources(mix), {}
     for at, (name, _) in enumerate(sources):
-        own = [row for row in rows if source_at(sources, row["rowId"]) == at]
+        own = [row for row in rows if mixes.source_at(sources, row["rowId"]) == at]
         if own:
             means = {metric: sum(row[metric] for row in own) / len(own) for metric in METRICS}
             found[name] = {"n": len(own), "means": means}

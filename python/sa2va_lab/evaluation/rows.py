@@ -5,14 +5,17 @@ from dataclasses import replace
 
 import torch
 
+from ..extras import part_of
 from ..folder import RunFolder
 from ..mask_policy import Output, act
 from ..masks import encode_rle, iou, overlap
+from ..order import RowOrder
 from ..philox import Address
 from ..play import Context, text_facts, told_facts
 from ..policy import Asked, Completion
 from ..records import exact_json
 from ..rewards import Facts, Reward, Term, mean_of, score_group
+from ..settings import Settings
 from ..team import Team
 from .report import REWARDS, Scores, report_of
 
@@ -114,13 +117,27 @@ def _own_rewards(context: Context, facts: dict[int, list[Facts]], weights: list[
     return {"rewards": out} | ({"judge": spent} if spent["calls"] else {})
 
 
+def evaluate_due(context: Context, folder: RunFolder, team: Team, step: int, new: bool = True) -> None:
+    """Evaluates if the settings ask for it at this step, and unless it is stored if the step is not `new`."""
+    stored = folder.lines("eval.jsonl") if team.first and not new else []
+    known = team.all_of([own["report"]["step"] for own in stored])
+    s = context.settings
+    if (step % s.eval_steps == 0 or step == s.steps) and step not in known:
+        evaluate(context, folder, team, step)
+
+
+def evaluated(order: RowOrder, settings: Settings, indices: list[int]) -> list[int]:
+    """Held-out rows in the order in which they are evaluated: with a mix, the sources alternate."""
+    mix = part_of("mixSources", settings.mix_sources)
+    return indices if mix is None else list(mix.alternating(settings.mix_sources, order.ids, indices))
+
+
 def evaluate(context: Context, folder: RunFolder, team: Team, step: int) -> None:
     """Scores held-out rows on all processes and stores the report; an evaluation at or past the step is replaced."""
     s, data = context.settings, context.data
     chosen = max(1, math.floor(s.eval_rows * s.selection_share + 0.5)) if data.selection else 0
-    first = context.order.evaluated
-    places = [(index, "report") for index in first(data.report, s.eval_rows - chosen)]
-    places += [(index, "selection") for index in first(data.selection, chosen)]
+    places = [(index, "report") for index in evaluated(context.order, s, data.report)[: s.eval_rows - chosen]]
+    places += [(index, "selection") for index in evaluated(context.order, s, data.selection)[:chosen]]
     mine = []
     for at in team.own(len(places)):
         index, part = places[at]

@@ -208,6 +208,7 @@ test.skipIf(interpreter.code !== 0 || !arePluggedIn(...OTHERS))(
 const DRAW = `
 import json, sys
 from types import SimpleNamespace
+from sa2va_lab.evaluation.rows import evaluated
 from sa2va_lab.order import Known, RowOrder, word_count
 from sa2va_lab.settings import attribute
 given = json.loads(sys.argv[1])
@@ -219,11 +220,15 @@ for case in given["cases"]:
     known = Known(given["train"], given["ids"], words, given["difficulty"], given["streams"])
     order = RowOrder(known, s, earlier)
     print(json.dumps([[order.before(step) for step in range(1, 12)]] + [[order.of(loop).rows[order.of(loop).place(n, n // 3 + 1, round)] for n in range(60)]
-                      for loop in (1, 2) for round in (0, 1)] + [order.evaluated(given["train"], 9)]))
+                      for loop in (1, 2) for round in (0, 1)] + [evaluated(order, s, given["train"])[:9]]))
 `;
-const numbers = await python("-c", "import numpy");
-if (numbers.code !== 0) console.warn("Skipped: no Python with numpy; set PYTHON to one");
-test.skipIf(numbers.code !== 0)(
+const needed = await python("-c", "import pytest, torch, transformers, peft, pyarrow, nltk, pycocotools");
+if (needed.code !== 0) {
+  console.warn(
+    "Skipped: no Python with pytest, torch, transformers, peft, pyarrow, nltk and pycocotools; set PYTHON to one",
+  );
+}
+test.skipIf(needed.code !== 0)(
   "prompts draw the lab's rows: mixes, lengths, curriculum, rounds of sampling",
   async () => {
     const files = ["one/a.arrow", "two/b.tar", "two/b.tar", "c.json", "one/d.arrow"];
@@ -280,12 +285,6 @@ test.skipIf(numbers.code !== 0)(
   },
 );
 
-const needed = await python("-c", "import pytest, torch, transformers, peft, pyarrow, nltk, pycocotools");
-if (needed.code !== 0) {
-  console.warn(
-    "Skipped: no Python with pytest, torch, transformers, peft, pyarrow, nltk and pycocotools; set PYTHON to one",
-  );
-}
 test.skipIf(needed.code !== 0)("the package's own tests pass", async () => {
   const folder = join(root, "python");
   const done = await python("-m", "pytest", "-q", "--rootdir", folder, join(folder, "tests"));
