@@ -5,7 +5,7 @@ import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { recomputing, type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
 import { segmentPictures } from "../../src/engine/policy/partner.ts";
-import { scoresOf } from "../support/caption-scores.ts";
+import { logpsOf } from "../support/caption-logps.ts";
 import { useGpu } from "../support/gpu.ts";
 import { type TinyGroup, tinyGroup } from "../support/tiny-group.ts";
 
@@ -41,7 +41,7 @@ async function computed(gradients: Gradients, loss: () => Tensor, xs: readonly T
 function losses(weights: Weights): Readonly<Record<string, () => Tensor>> {
   const { model, features, prompt, completions } = tiny;
   return {
-    caption: () => scoresOf(model, weights, { features, prompt, completions }, FULL_SAMPLING).logps.sum(),
+    caption: () => logpsOf(model, weights, { features, prompt, completions }, FULL_SAMPLING).logps.sum(),
     mask: () =>
       segmentPictures(model, weights, [{ features, phrases: ["a red square", "sky"] }])
         .masks.square()
