@@ -2,9 +2,9 @@ import { type ReactNode, useId, useState } from "react";
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { TextInput } from "../../app/components/ui/controls.tsx";
 import { continueRun, Decision } from "../../app/screens/runs/run-dialog.tsx";
-import styles from "../../app/screens/runs/runs.module.css";
 import { counted } from "../../app/styles/format.ts";
 import { parseSetting } from "../../engine/config/parse.ts";
+import styles from "./fork.module.css";
 
 /** A labelled field for a number of steps. */
 export function StepsField(props: {

@@ -3,7 +3,6 @@ import { forkRun } from "../../app/clients/run/start-run.ts";
 import { Segmented, Select } from "../../app/components/ui/controls.tsx";
 import { type Answered, continueRun, Decision } from "../../app/screens/runs/run-dialog.tsx";
 import { settingChange } from "../../app/screens/runs/run-list.ts";
-import styles from "../../app/screens/runs/runs.module.css";
 import { linkTo, navigate } from "../../app/stores/route.ts";
 import { useSession } from "../../app/stores/session.ts";
 import { counted } from "../../app/styles/format.ts";
@@ -14,6 +13,7 @@ import { toLabError } from "../../engine/errors.ts";
 import { FIXED, forkConfig } from "../../engine/runs/library/fork.ts";
 import { ownSettings } from "../../engine/runs/run-parts.ts";
 import { readSteps, StepsField } from "./extend.tsx";
+import styles from "./fork.module.css";
 
 const KINDS = { fork: "As a new run", restore: "In this run" } as const;
 
