@@ -79,6 +79,8 @@ interface Dialect {
   ends(line: string): boolean;
   /** Whether a wave jumps only if none of its threads is active. */
   skips(line: string): boolean;
+  /** Whether all threads of a wave jump together. */
+  jumps(line: string): boolean;
   counts(line: string): Counts;
 }
 
@@ -119,6 +121,7 @@ const AMD: Dialect = {
   target: (line) => (/^s_c?branch/.test(line) ? line.split(/\s+/).at(-1) : undefined),
   ends: (line) => /^s_(?:branch|endpgm)/.test(line),
   skips: (line) => line.startsWith("s_cbranch_execz"),
+  jumps: (line) => /^s_cbranch_(?:scc|vcc)/.test(line),
   counts: (line) => ({
     vector: line.startsWith("v_") ? 1 : 0,
     multiplyAdds: multiplyAdds(line),
@@ -138,6 +141,7 @@ const NVIDIA: Dialect = {
   target: (line) => /\bbra\b.* (L\d+)$/.exec(line)?.[1],
   ends: (line) => /^(?:bra pT|exit)\b/.test(line),
   skips: (line) => /^@\S+\s+bra\b/.test(line),
+  jumps: (line) => /^bra !?up\d/.test(line),
   counts: (line) => {
     const name = line.replace(/^@\S+\s+/, "").split(/\s/)[0] as string;
     const read = Number(/\.b(\d+)$/.exec(name)?.[1] ?? 0) / 32;
@@ -186,21 +190,24 @@ function loopsOf({ target, ends }: Dialect, blocks: readonly Block[]): Region[] 
   return [...loops].map(([head, body]) => ({ head, body }));
 }
 
-/** Blocks that a wave jumps over if none of its threads is active. */
-function skipsOf({ skips, target }: Dialect, blocks: readonly Block[]): Region[] {
+/** Blocks that a wave jumps over with a branch of a kind in the block before them. */
+function regionsOf({ target }: Dialect, kind: (line: string) => boolean, blocks: readonly Block[]): Region[] {
   const place = new Map(blocks.map(({ name }, at) => [name, at]));
-  return blocks.flatMap(({ lines }, at) => {
-    const branch = lines.find(skips);
-    const end = place.get((branch && target(branch)) ?? "") ?? 0;
-    const body = new Set(Array.from({ length: Math.max(0, end - at - 1) }, (_, n) => at + 1 + n));
-    return body.size === 0 ? [] : [{ head: at + 1, body }];
-  });
+  return blocks.flatMap(({ lines }, at) =>
+    lines.filter(kind).flatMap((branch) => {
+      const end = place.get(target(branch) ?? "") ?? 0;
+      const body = new Set(Array.from({ length: Math.max(0, end - at - 1) }, (_, n) => at + 1 + n));
+      return body.size === 0 ? [] : [{ head: at + 1, body }];
+    }),
+  );
 }
 
 const within = (inner: Region, outer: Region): boolean =>
   inner !== outer && inner.body.size < outer.body.size && [...inner.body].every((at) => outer.body.has(at));
 
 const copies = ({ localWords, globalWords }: Counts): boolean => localWords === 0 && globalWords > 0;
+const clears = ({ multiplyAdds, localWords, globalWords }: Counts): boolean =>
+  multiplyAdds + localWords + globalWords === 0;
 
 /**
  * Counts of the loop that does a kernel's work; undefined without a loop that multiplies. That is with trips one round
@@ -218,9 +225,12 @@ export function workOf(assembly: string, trips?: Trips): Counts | undefined {
   const round = rounds.sort((a, b) => depth(b) - depth(a))[0];
   if (trips !== undefined && round !== undefined) {
     // Copies that only some waves of a workgroup have; the others jump over them.
-    const skips = skipsOf(dialect, blocks).filter((skip) => copies(total(skip)));
+    const skips = regionsOf(dialect, dialect.skips, blocks).filter((skip) => copies(total(skip)));
+    // Only the last round has steps beyond the end of K, and clears them.
+    const ends = regionsOf(dialect, dialect.jumps, blocks).filter((end) => within(end, round) && clears(total(end)));
     let sum = NONE;
     for (const at of round.body) {
+      if (ends.some(({ body }) => body.has(at))) continue;
       const around = [...loops, ...skips].filter((region) => within(region, round) && region.body.has(at));
       const times = around.map((region) =>
         skips.includes(region) ? Math.min(1, trips.load) : copies(total(region)) ? trips.load : trips.multiply,

@@ -24,24 +24,30 @@ const both = (share: number, nvidia: number): Bounds => ({ ...bounds(share, 0.01
  * tile; decoding keeps the sums of eight slots in registers, and a register product those of its tile.
  */
 export const BOUNDS: Readonly<Record<ProgramClass, Bounds>> = {
-  "product of large tiles": both(0.88, 0.7),
-  "product of large tiles with vectors": both(0.93, 0.78),
-  "product of middle tiles": both(0.84, 0.58),
-  "product of middle tiles with vectors": both(0.9, 0.66),
-  "product of small tiles": both(0.57, 0.3),
+  "product of huge tiles": both(0.92, 0.8),
+  "product of huge tiles with vectors": both(0.96, 0.83),
+  "product of large tiles": both(0.91, 0.76),
+  "product of large tiles with vectors": both(0.95, 0.8),
+  "product of middle tiles": both(0.86, 0.68),
+  "product of middle tiles with vectors": both(0.93, 0.73),
+  "product of small tiles": both(0.71, 0.33),
   "product in registers": bounds(0.2, 0, 2),
-  "packed product of large tiles": both(0.88, 0.78),
-  "packed gradient of large tiles": both(0.87, 0.77),
-  "packed product of large tiles in f16": bounds(1.22, 0.01),
-  "packed gradient of large tiles in f16": bounds(1.22, 0.01),
-  "packed product of middle tiles": both(0.85, 0.65),
-  "packed gradient of middle tiles": both(0.82, 0.55),
-  "packed product of middle tiles in f16": bounds(1.2, 0.01),
-  "packed gradient of middle tiles in f16": bounds(1.18, 0.01),
-  "packed product of small tiles": both(0.78, 0.58),
-  "packed gradient of small tiles": both(0.75, 0.55),
-  "packed product of small tiles in f16": bounds(1.05, 0.01),
-  "packed gradient of small tiles in f16": bounds(1, 0.01),
+  "packed product of huge tiles": both(0.94, 0.83),
+  "packed gradient of huge tiles": both(0.92, 0.82),
+  "packed product of huge tiles in f16": bounds(1.33, 0.01),
+  "packed gradient of huge tiles in f16": bounds(1.33, 0.01),
+  "packed product of large tiles": both(0.9, 0.8),
+  "packed gradient of large tiles": both(0.88, 0.78),
+  "packed product of large tiles in f16": bounds(1.28, 0.01),
+  "packed gradient of large tiles in f16": bounds(1.27, 0.01),
+  "packed product of middle tiles": both(0.89, 0.73),
+  "packed gradient of middle tiles": both(0.87, 0.71),
+  "packed product of middle tiles in f16": bounds(1.24, 0.01),
+  "packed gradient of middle tiles in f16": bounds(1.23, 0.01),
+  "packed product of small tiles": both(0.83, 0.6),
+  "packed gradient of small tiles": both(0.79, 0.57),
+  "packed product of small tiles in f16": bounds(1.12, 0.01),
+  "packed gradient of small tiles in f16": bounds(1.15, 0.01),
   "packed product of few rows": bounds(0.14, 0),
   "packed product in subgroup matrices": bounds(0, 0.5),
   attention: { ...bounds(0.84, 0.02), nvidia: 0.75 },
@@ -65,8 +71,6 @@ const MEMORY = "memory limits it: few rows share each weight";
 export const BELOW_AIM: Readonly<Partial<Record<ProgramClass, string>>> = {
   "product of small tiles": SMALLER,
   "product in registers": "for shapes under 32 rows or columns, which memory limits",
-  "packed gradient of middle tiles in f16": SMALLER,
-  "packed product of small tiles": SMALLER,
   "packed gradient of small tiles": SMALLER,
   "packed product of small tiles in f16": SMALLER,
   "packed gradient of small tiles in f16": SMALLER,
@@ -75,9 +79,24 @@ export const BELOW_AIM: Readonly<Partial<Record<ProgramClass, string>>> = {
   "decode product": MEMORY,
 };
 
-/** Why products reach less on NVIDIA's cards. */
-const CHECKED =
-  "a vector of four from global memory is four loads there, each with a check of its bounds, and all of them take the place of multiply-adds";
+/** Each word that a thread copies from global memory to workgroup memory. */
+const WORD = "a load, a store, a check of its bounds and two addresses";
+const LARGE = `1,024 multiply-adds have 64 reads of workgroup memory and 24 words to copy, each with ${WORD}`;
+const MIDDLE = `512 multiply-adds have 48 reads of workgroup memory and 16 words to copy, each with ${WORD}`;
+const SMALL = `256 multiply-adds have 32 reads of workgroup memory and 16 words to copy, each with ${WORD}`;
+
+/** Why classes of products are below their aim on NVIDIA's cards. */
+export const BELOW_AIM_ON_NVIDIA: Readonly<Partial<Record<ProgramClass, string>>> = {
+  "product of large tiles": `${LARGE}, besides three for its row`,
+  "product of middle tiles": `${MIDDLE}, besides three for its row`,
+  "product of middle tiles with vectors": MIDDLE,
+  "product of small tiles": SMALL,
+  "packed gradient of large tiles": "0.8 but for q8 and q4 without vectors, whose words each have a row besides",
+  "packed product of middle tiles": `${MIDDLE}, or is unpacked`,
+  "packed gradient of middle tiles": `${MIDDLE}, or is unpacked`,
+  "packed product of small tiles": `${SMALL}, or is unpacked`,
+  "packed gradient of small tiles": `${SMALL}, or is unpacked`,
+};
 
 /** Waves that programs without their class's need. */
 const FEW_WAVES = 2;
@@ -112,6 +131,11 @@ const EXCEPTIONS: readonly {
     programs: /^lab-attention-tiles-(?:32-64|grad-\w+-16-32-2)-(?:18|20|24|32)/,
     of: "spills on Apple's cards",
     why: "their built-in forms pass over 64 keys with heads of 64 only, and over 32 with wider ones",
+  },
+  {
+    programs: /^lab-packed-\w+-backward-tiles-128-128-16-8-8-f16$/,
+    of: "spills on AMD's and Apple's cards",
+    why: "NVIDIA's cards have this form",
   },
   {
     programs: /^lab-(?:packed-\w+-backward-tiles-64-128-16-8-8-f16$|matmul-rows-along-k-8-2-1-wide)/,
@@ -206,7 +230,9 @@ Generated by \`npm run isa\`, which compiles every form with Mesa's drivers for 
 there are no times. VGPR: vector registers of a thread; Apple's have 16 bits. Scratch and LDS: bytes per wave and per workgroup.
 Waves: per SIMD. Share: multiply-adds per vector instruction of the loop that does the work (at most 1; in packed halves 2): the
 part of the card's peak that the kernel can reach. AMD issues loads and branches beside vector instructions; on NVIDIA every
-instruction takes the place of another, so all are counted. Mesa's driver for Apple shows no instructions. Clamps and LDS words:
+instruction takes the place of another, so all are counted; a vector of four from global memory is four loads there, each with
+a check, because Dawn asks drivers with VK_EXT_robustness2 for robust storage buffers instead of clamping indices itself, and Mesa
+checks words. What only the last round of a product executes is not counted. Mesa's driver for Apple shows no instructions. Clamps and LDS words:
 clamped indices, and words read from workgroup memory, per multiply-add. Source: hash of the WGSL. The makers' own compilers may
 decide otherwise. The bounds that a test asserts are in \`scripts/lib/isa/bounds.ts\`. Exceptions:
 
@@ -220,7 +246,7 @@ ${(Object.keys(BOUNDS) as ProgramClass[])
   .filter((kind) => (BOUNDS[kind].nvidia ?? Number.POSITIVE_INFINITY) < aimOf(kind))
   .map(
     (kind) =>
-      `- share of class "${kind}" on NVIDIA's cards, ${BOUNDS[kind].nvidia} where ${aimOf(kind)} is the aim: ${CHECKED}.`,
+      `- share of class "${kind}" on NVIDIA's cards, ${BOUNDS[kind].nvidia} where ${aimOf(kind)} is the aim: ${BELOW_AIM_ON_NVIDIA[kind]}.`,
   )
   .join("\n")}
 ${EXCEPTIONS.map(({ programs, of, why }) => `- ${of}, \`${programs.source}\`: ${why}.`).join("\n")}

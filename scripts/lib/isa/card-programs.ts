@@ -40,12 +40,12 @@ import type { GpuProgram } from "../../../src/engine/gpu/runtime/pipelines.ts";
 import type { Trips } from "./assembly.ts";
 
 /**
- * Large tiles have 64 × 128 results, 8 × 8 a thread; middle ones 64 × 64, 4 × 4 a thread; small ones fewer. With vectors:
- * of four elements from global memory.
+ * Huge tiles have 128 × 128 results and large ones 64 × 128, 8 × 8 a thread; middle ones 64 × 64, 8 × 4 a thread; small
+ * ones fewer. With vectors: of four elements from global memory.
  */
 export type ProgramClass =
   | `product of ${Size} tiles`
-  | `product of ${"large" | "middle"} tiles with vectors`
+  | `product of ${Exclude<Size, "small">} tiles with vectors`
   | "product in registers"
   | `packed ${"product" | "gradient"} of ${Size} tiles`
   | `packed ${"product" | "gradient"} of ${Size} tiles in f16`
@@ -56,9 +56,12 @@ export type ProgramClass =
   | "decode product"
   | "other";
 
-type Size = "large" | "middle" | "small";
+type Size = "huge" | "large" | "middle" | "small";
 
-const size = ({ m, n }: TileForm): Size => (m * n > 64 * 64 ? "large" : m * n < 64 * 64 ? "small" : "middle");
+function size({ m, n }: TileForm): Size {
+  if (m * n < 64 * 64) return "small";
+  return m * n === 64 * 64 ? "middle" : m * n > 64 * 128 ? "huge" : "large";
+}
 
 export interface CardProgram {
   readonly kind: ProgramClass;

@@ -60,18 +60,18 @@ let bAt = u.skip * u.rowUnits + (col0 / 8u + bRun) * (1u) + bNext * (u.rowUnits)
 for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at / 4u * (1u));
 let a0rl = factor0 * dy[a0At];
-let a0In = (at + 4u * aRun < end);
-let a0l = vec4<f16>(select(vec4f(0), a0rl, a0In));
+var a0l = vec4<f16>(a0rl);
 let a1At = aAt + (at / 4u * (1u) + 32u * ((u.width / 4u)));
 let a1rl = factor1 * dy[a1At];
-let a1In = (at + 4u * aRun < end);
-let a1l = vec4<f16>(select(vec4f(0), a1rl, a1In));
-let b0At = bAt + (at * (u.rowUnits)); let b0In = (at + bNext + 0u < end); let b0r = w[b0At] ^ vec2u(0x80808080u); let b0s = select(0.0, u.weightFactor * scale((b0At) / 4u), b0In);
+var a1l = vec4<f16>(a1rl);
+let b0At = bAt + (at * (u.rowUnits)); let b0r = w[b0At] ^ vec2u(0x80808080u); let b0s = select(0.0, u.weightFactor * scale((b0At) / 4u), (at + bNext + 0u < end));
 let b0p0 = halves(b0r.x, b0s); let b0p1 = halves(b0r.x >> 8u, b0s); let b0p2 = halves(b0r.y, b0s); let b0p3 = halves(b0r.y >> 8u, b0s);
 let b0l = vec4<f16>(b0p0.x, b0p1.x, b0p0.y, b0p1.y); let b0h = vec4<f16>(b0p2.x, b0p3.x, b0p2.y, b0p3.y);
-let b1At = bAt + (at * (u.rowUnits) + 8u * (u.rowUnits)); let b1In = (at + bNext + 8u < end); let b1r = w[b1At] ^ vec2u(0x80808080u); let b1s = select(0.0, u.weightFactor * scale((b1At) / 4u), b1In);
+let b1At = bAt + (at * (u.rowUnits) + 8u * (u.rowUnits)); let b1r = w[b1At] ^ vec2u(0x80808080u); let b1s = select(0.0, u.weightFactor * scale((b1At) / 4u), (at + bNext + 8u < end));
 let b1p0 = halves(b1r.x, b1s); let b1p1 = halves(b1r.x >> 8u, b1s); let b1p2 = halves(b1r.y, b1s); let b1p3 = halves(b1r.y >> 8u, b1s);
 let b1l = vec4<f16>(b1p0.x, b1p1.x, b1p0.y, b1p1.y); let b1h = vec4<f16>(b1p2.x, b1p3.x, b1p2.y, b1p3.y);
+if (at + 16u > end) { a0l = select(vec4<f16>(0), a0l, at + 4u * aRun < end);
+a1l = select(vec4<f16>(0), a1l, at + 4u * aRun < end); }
 { left[aTo + 0u] = a0l[0];
 left[aTo + 68u] = a0l[1];
 left[aTo + 136u] = a0l[2];

@@ -54,24 +54,25 @@ let bAt = u.skip * u.rowUnits + (col0 / 8u + bRun) * (1u) + bNext * (u.rowUnits)
 for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at / 4u * (1u));
 let a0rl = dy[a0At];
-let a0In = (at + 4u * aRun < end);
-let a0l = vec4<f32>(select(vec4f(0), a0rl, a0In));
+var a0l = vec4<f32>(a0rl);
 let a1At = aAt + (at / 4u * (1u) + 32u * ((u.width / 4u)));
 let a1rl = dy[a1At];
-let a1In = (at + 4u * aRun < end);
-let a1l = vec4<f32>(select(vec4f(0), a1rl, a1In));
+var a1l = vec4<f32>(a1rl);
 let b0At = bAt + (at * (u.rowUnits));
 let b0rwr = w[b0At]; let b0rwl = bytes(b0rwr.x); let b0rwh = bytes(b0rwr.y); let b0rs = scale((b0At) / 4u);
 let b0rl = b0rs * b0rwl; let b0rh = b0rs * b0rwh;
-let b0In = (at + bNext + 0u < end);
-let b0l = vec4<f32>(select(vec4f(0), b0rl, b0In));
-let b0h = vec4<f32>(select(vec4f(0), b0rh, b0In));
+var b0l = vec4<f32>(b0rl);
+var b0h = vec4<f32>(b0rh);
 let b1At = bAt + (at * (u.rowUnits) + 8u * (u.rowUnits));
 let b1rwr = w[b1At]; let b1rwl = bytes(b1rwr.x); let b1rwh = bytes(b1rwr.y); let b1rs = scale((b1At) / 4u);
 let b1rl = b1rs * b1rwl; let b1rh = b1rs * b1rwh;
-let b1In = (at + bNext + 8u < end);
-let b1l = vec4<f32>(select(vec4f(0), b1rl, b1In));
-let b1h = vec4<f32>(select(vec4f(0), b1rh, b1In));
+var b1l = vec4<f32>(b1rl);
+var b1h = vec4<f32>(b1rh);
+if (at + 16u > end) { a0l = select(vec4<f32>(0), a0l, at + 4u * aRun < end);
+a1l = select(vec4<f32>(0), a1l, at + 4u * aRun < end);b0l = select(vec4<f32>(0), b0l, at + bNext + 0u < end);
+b0h = select(vec4<f32>(0), b0h, at + bNext + 0u < end);
+b1l = select(vec4<f32>(0), b1l, at + bNext + 8u < end);
+b1h = select(vec4<f32>(0), b1h, at + bNext + 8u < end); }
 { left[aTo + 0u] = a0l[0];
 left[aTo + 68u] = a0l[1];
 left[aTo + 136u] = a0l[2];

@@ -44,15 +44,16 @@ let bAt = u.skip * u.rowUnits + (col0 + bNext) * (u.rowUnits) + bRun * (1u);
 for (var at = 0u; at < (8u * u.units); at += 16u) {
 let a0At = aAt + (at / 8u * (2u));
 let a0rl = x[a0At]; let a0rh = x[a0At + 1u];
-let a0In = (at + 8u * aRun < end);
-let a0l = vec4<f32>(select(vec4f(0), a0rl, a0In));
-let a0h = vec4<f32>(select(vec4f(0), a0rh, a0In));
+var a0l = vec4<f32>(a0rl);
+var a0h = vec4<f32>(a0rh);
 let b0At = bAt + (at / 8u * (1u));
 let b0rwr = w[b0At]; let b0rwl = bytes(b0rwr.x); let b0rwh = bytes(b0rwr.y); let b0rs = scale((b0At) / 4u);
 let b0rl = b0rs * b0rwl; let b0rh = b0rs * b0rwh;
-let b0In = (at + 8u * bRun < end);
-let b0l = vec4<f32>(select(vec4f(0), b0rl, b0In));
-let b0h = vec4<f32>(select(vec4f(0), b0rh, b0In));
+var b0l = vec4<f32>(b0rl);
+var b0h = vec4<f32>(b0rh);
+if (at + 16u > end) { a0l = select(vec4<f32>(0), a0l, at + 8u * aRun < end);
+a0h = select(vec4<f32>(0), a0h, at + 8u * aRun < end);b0l = select(vec4<f32>(0), b0l, at + 8u * bRun < end);
+b0h = select(vec4<f32>(0), b0h, at + 8u * bRun < end); }
 { left[aTo + 0u] = a0l[0];
 left[aTo + 36u] = a0l[1];
 left[aTo + 72u] = a0l[2];

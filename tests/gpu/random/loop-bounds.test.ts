@@ -31,7 +31,7 @@ const PRODUCT = fc
     m: side(200),
     n: side(200),
     k: side(200),
-    form: fc.constantFrom<ProductName>("tiles-32-32-16-4-4", "tiles-64-64-16-4-4-vectors", "registers"),
+    form: fc.constantFrom<ProductName>("tiles-32-32-16-4-4", "tiles-64-64-16-8-4-vectors", "registers"),
     seed: tensorSeed,
   })
   .filter(({ m, n, k }) => m * n * k <= 5e5);

@@ -7,6 +7,7 @@ import {
   attentionFits,
   familyOf,
   heldRows,
+  IN_PLACE_OF,
   matrixUnit,
   PRODUCT_FORMS,
   type ProductForm,
@@ -67,23 +68,23 @@ describe("buckets", () => {
 
 describe("forms", () => {
   it("of tiles divide their tile evenly, with loads that a shift addresses", () => {
-    for (const form of Object.values<ProductForm>(PRODUCT_FORMS)) {
+    for (const [name, form] of Object.entries<ProductForm>(PRODUCT_FORMS)) {
       if (form.kind !== "tiles") continue;
       expect([form.m % form.rows, form.n % form.columns, form.columns % 4]).toEqual([0, 0, 0]);
       for (const side of [form.m, form.n, form.k]) expect(Math.log2(side) % 1).toBe(0);
       const unit = form.matrices ? UNIT : undefined;
       expect(tileThreads(form, unit?.lanes)).toBeLessThanOrEqual(256);
-      expect(tileBytes(form, unit)).toBeLessThanOrEqual(16_384);
+      const large = name in IN_PLACE_OF;
+      expect(tileBytes(form, unit) > 16_384).toBe(large);
+      expect(tileBytes(form, unit)).toBeLessThanOrEqual(32_768);
     }
   });
 
   it("that a device lacks memory or buffers for are no candidates", () => {
     const small = { ...LEAST, maxComputeWorkgroupStorageSize: 4096 };
-    expect(productFits("tiles-64-64-16-4-4", "plain", LEAST)).toBe(true);
-    expect(productFits("tiles-64-64-16-4-4", "plain", small)).toBe(false);
-    expect(productFits("tiles-64-64-16-4-4", "plain", { ...LEAST, maxComputeInvocationsPerWorkgroup: 128 })).toBe(
-      false,
-    );
+    expect(productFits("tiles-64-64-16-8-4", "plain", LEAST)).toBe(true);
+    expect(productFits("tiles-64-64-16-8-4", "plain", small)).toBe(false);
+    expect(productFits("tiles-64-64-16-8-4", "plain", { ...LEAST, maxComputeInvocationsPerWorkgroup: 64 })).toBe(false);
     expect(productFits("stock", "part", LEAST)).toBe(false);
     expect(productFits("stock", "packed", LEAST)).toBe(false);
     expect(productFits("tiles-8-64-32-1-4-split-8", "low-rank", LEAST)).toBe(false);
@@ -91,7 +92,7 @@ describe("forms", () => {
       productWorth("tiles-8-64-32-1-4-split-8", { ...PRODUCT, batch: 1, m: 8, k: 4864, ...sizes });
     expect([worth({}), worth({ batch: 2 }), worth({ m: 100 }), worth({ k: 64 })]).toEqual([true, false, false, false]);
     const fours = (sizes: Partial<ProductSizes>): boolean =>
-      productWorth("tiles-64-64-16-4-4-vectors", { ...PRODUCT, m: 70, n: 36, k: 64, ...sizes });
+      productWorth("tiles-64-64-16-8-4-vectors", { ...PRODUCT, m: 70, n: 36, k: 64, ...sizes });
     expect([fours({ layout: "nt" }), fours({ layout: "nn" }), fours({ layout: "tn" })]).toEqual([true, true, false]);
     expect([fours({ layout: "nn", n: 37 }), fours({ layout: "nt", n: 37 }), fours({ k: 63 })]).toEqual([
       false,
@@ -182,7 +183,7 @@ describe("the built-in table", () => {
       for (const size of [1, 7, 64, 5000]) {
         for (const epilogue of ["plain", "low-rank", "part", "packed", "half"] as const) {
           const name: ProductName = product({ ...PRODUCT, epilogue, m: size, n: size });
-          expect(productFits(name, epilogue, LEAST)).toBe(true);
+          expect(productFits(IN_PLACE_OF[name] ?? name, epilogue, LEAST)).toBe(true);
         }
         const name: AttentionName = attention({ ...ATTENTION, queries: size, keys: size });
         expect(ATTENTION_FORMS[name]).toBeDefined();
@@ -194,12 +195,18 @@ describe("the built-in table", () => {
     const of = (sizes: Partial<ProductSizes>, card: "nvidia" | "integrated" = "nvidia"): ProductName =>
       BUILT_IN[card].product({ ...PRODUCT, batch: 1, m: 299, n: 896, k: 896, ...sizes });
     const large = "tiles-64-128-16-8-8-vectors";
-    expect(of({ m: 2048, n: 4864 })).toBe(large);
+    expect(of({ m: 2048, n: 4864 }, "integrated")).toBe(large);
     expect([of({}), of({ epilogue: "packed", storage: "q4" })]).toEqual([`${large}-split-4`, `${large}-split-4`]);
     expect(of({ m: 512 }, "integrated")).toBe(large);
-    expect([of({ k: 64 }), of({ epilogue: "low-rank" })]).toEqual(Array(2).fill("tiles-64-64-16-4-4-vectors"));
+    expect([of({ k: 64 }), of({ epilogue: "low-rank" })]).toEqual(Array(2).fill("tiles-64-64-16-8-4-vectors"));
     expect([of({ n: 16 }), of({ n: 16, epilogue: "part" })]).toEqual(["stock", "registers"]);
     expect(BUILT_IN.software.product({ ...PRODUCT, m: 2048, n: 4864 })).toBe("registers");
+  });
+
+  it("gives NVIDIA's cards tiles of 128 rows where few of their rows lie beyond the result", () => {
+    const of = (m: number): ProductName => BUILT_IN.nvidia.product({ ...PRODUCT, batch: 1, m, n: 4864, k: 896 });
+    expect([512, 1000, 4096].map(of)).toEqual(Array(3).fill("tiles-128-128-16-8-8-vectors"));
+    expect([448, 1025].map(of)).toEqual(Array(2).fill("tiles-64-128-16-8-8-vectors"));
   });
 
   it("gives cards tiles for long attention, and software adapters none", () => {

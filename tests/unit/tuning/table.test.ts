@@ -18,7 +18,7 @@ import {
 const OF = { vendor: "v", architecture: "a", description: "d", browser: "b", kernels: "k" };
 const ENTRY = {
   bucket: "product nt plain f32 m8 n9 k7 b0",
-  form: "tiles-64-64-16-4-4",
+  form: "tiles-64-64-16-8-4",
   reference: "stock",
   seconds: 0.001,
   ratio: 0.5,
@@ -40,7 +40,7 @@ function problemOf(json: string): string {
 describe("a tuning table", () => {
   it("is read as it was written", () => {
     expect(parseTable(tableText(TABLE), "forms.json")).toEqual(TABLE);
-    expect(formsOf(TABLE).get(ENTRY.bucket)).toBe("tiles-64-64-16-4-4");
+    expect(formsOf(TABLE).get(ENTRY.bucket)).toBe("tiles-64-64-16-8-4");
     expect(formsOf(TABLE).get("product nn plain f32 m8 n9 k7 b0")).toBeUndefined();
   });
 
@@ -104,6 +104,6 @@ describe("a tuning table", () => {
   it("takes newer entries in place of older ones", () => {
     const other = { ...ENTRY, bucket: "product tn plain f32 m8 n9 k7 b0" };
     const merged = mergedTable(TABLE, [{ ...ENTRY, form: "stock" }, other]);
-    expect(merged.entries.map(({ form }) => form)).toEqual(["stock", "tiles-64-64-16-4-4"]);
+    expect(merged.entries.map(({ form }) => form)).toEqual(["stock", "tiles-64-64-16-8-4"]);
   });
 });

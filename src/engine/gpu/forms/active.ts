@@ -12,6 +12,7 @@ import {
   attentionBucket,
   attentionFits,
   type FormLimits,
+  IN_PLACE_OF,
   PRODUCT_FORMS,
   type ProductForm,
   type ProductName,
@@ -110,7 +111,8 @@ export function productForm(sizes: ProductSizes): ProductForm {
   const measured = table.get(bucket);
   if (measured !== undefined && fitsProduct(measured, sizes)) return PRODUCT_FORMS[measured];
   const usual = builtIn.product(sizes);
-  return PRODUCT_FORMS[fitsProduct(usual, sizes) ? usual : "registers"];
+  const fitting = [usual, IN_PLACE_OF[usual]].find((name) => name !== undefined && fitsProduct(name, sizes));
+  return PRODUCT_FORMS[fitting ?? "registers"];
 }
 
 function fitsProduct(name: ProductName | AttentionName, { epilogue }: ProductSizes): name is ProductName {

@@ -51,21 +51,30 @@ export interface BuiltIn {
 const TILED = 32;
 
 const LARGE = "tiles-64-128-16-8-8-vectors";
+const MIDDLE = "tiles-64-64-16-8-4-vectors";
+const HUGE = "tiles-128-128-16-8-8-vectors";
+
+/** Multiply-adds per instruction of NVIDIA's cards in packed products, by docs/performance/isa.md. */
+const SHARES = { [HUGE]: 0.85, [LARGE]: 0.82 } as const;
 
 /**
- * Products on a card with room for `fill` workgroups of two waves. By share of multiply-adds: large tiles 0.84 to 0.92
- * with 8 × 8 results a thread, stock 0.77 to 0.86, small tiles 0.6 to 0.8. Where the large tiles of a result leave most of
- * the card empty, a long K is split, which costs a pass over the sums; a short one has small tiles, which are twice as
- * many and have twice the waves. Results under 32 rows or columns waste most of a tile, so they stay stock.
+ * Products on a card with room for `fill` workgroups of four waves. By share of multiply-adds (docs/performance/isa.md):
+ * large tiles 0.9 and more on AMD's cards, stock 0.66 to 0.86, middle tiles less than large ones on NVIDIA's. Where the
+ * large tiles of a result leave most of the card empty, a long K is split, which costs a pass over the sums; a short one
+ * has middle tiles, which are twice as many. Results under 32 rows or columns waste most of a tile, so they stay stock.
+ * @param huge whether tiles of twice as many rows are used where they take less time at their share, with the rows
+ * beyond the result that they compute
  */
-function cardProduct(fill: number): BuiltIn["product"] {
+function cardProduct(fill: number, huge = false): BuiltIn["product"] {
   return ({ m, n, k, batch, epilogue }) => {
     const packed = epilogue === "packed" || epilogue === "half";
     if (!packed && (m < TILED || n < TILED)) return epilogue === "part" ? "registers" : "stock";
     const tiles = batch * tilesOf(PRODUCT_FORMS[LARGE], m, n);
+    const pairs = batch * tilesOf(PRODUCT_FORMS[HUGE], m, n);
+    if (huge && pairs >= fill / 2 && (2 * pairs) / SHARES[HUGE] < tiles / SHARES[LARGE]) return HUGE;
     if (tiles >= fill) return LARGE;
     const splits = (packed || epilogue === "plain") && batch === 1 && k >= LONG;
-    return splits ? `${LARGE}-split-4` : "tiles-64-64-16-4-4-vectors";
+    return splits ? `${LARGE}-split-4` : MIDDLE;
   };
 }
 
@@ -114,7 +123,7 @@ export const BUILT_IN: Readonly<Record<AdapterClass, BuiltIn>> = {
   // NVIDIA's loads and addresses take the place of multiply-adds, so that a thread should do more with each load.
   nvidia: {
     ...CARD,
-    product: cardProduct(128),
+    product: cardProduct(128, true),
     attention: cardAttention(() => "tiles-64-64"),
   },
   amd: { ...CARD, product: cardProduct(128) },

@@ -133,21 +133,31 @@ export const PRODUCT_FORMS = {
   "tiles-8-64-32-1-4": tiles(8, 64, 32, 1, 4),
   "tiles-8-64-32-1-4-split-8": { ...tiles(8, 64, 32, 1, 4), split: 8 },
   "tiles-32-32-16-4-4": tiles(32, 32, 16, 4, 4),
-  "tiles-64-64-16-4-4": tiles(64, 64, 16, 4, 4),
-  "tiles-64-64-16-4-4-vectors": { ...tiles(64, 64, 16, 4, 4), vectors: true },
+  "tiles-64-64-16-8-4": tiles(64, 64, 16, 8, 4),
+  "tiles-64-64-16-8-4-vectors": { ...tiles(64, 64, 16, 8, 4), vectors: true },
   "tiles-64-128-16-8-8": tiles(64, 128, 16, 8, 8),
   "tiles-64-128-16-8-8-vectors": { ...tiles(64, 128, 16, 8, 8), vectors: true },
   "tiles-64-128-16-8-8-vectors-split-4": { ...tiles(64, 128, 16, 8, 8), vectors: true, split: 4 },
+  "tiles-128-128-16-8-8": tiles(128, 128, 16, 8, 8),
+  "tiles-128-128-16-8-8-vectors": { ...tiles(128, 128, 16, 8, 8), vectors: true },
   "tiles-32-32-32-16-16-matrices": { ...tiles(32, 32, 32, 16, 16), matrices: true },
   "tiles-64-64-32-32-32-matrices": { ...tiles(64, 64, 32, 32, 32), matrices: true },
 } as const satisfies Readonly<Record<string, ProductForm>>;
 
 export type ProductName = keyof typeof PRODUCT_FORMS;
 
+/** Forms that fit every device, in place of those that need more than its 16 KB of workgroup memory. */
+export const IN_PLACE_OF: Readonly<Partial<Record<ProductName, ProductName>>> = {
+  "tiles-128-128-16-8-8": "tiles-64-128-16-8-8",
+  "tiles-128-128-16-8-8-vectors": "tiles-64-128-16-8-8-vectors",
+};
+
 /** Names of forms of earlier versions, which tables of that time hold. */
 export const FORMER_FORMS: ReadonlySet<string> = new Set([
   "tiles-128-64-16-8-4",
   "tiles-128-64-16-8-4-vectors",
+  "tiles-64-64-16-4-4",
+  "tiles-64-64-16-4-4-vectors",
   "tiles-16-16",
   "tiles-16-32",
   "tiles-32-16",

@@ -160,12 +160,18 @@ function registerParts(type: Arithmetic, tile: TileForm): TileParts {
 /** A term of a sum of addresses; empty if it is 0. */
 const times = (count: number, stride: string): string => (count === 0 ? "" : ` + ${count}u * (${stride})`);
 
-/** Code that loads an operand's part of the tile: declarations before the loop over K, reads and stores within it. */
+/** Code that loads an operand's part of the tile: declarations before the loop over K, the rest within it. */
 interface Loading {
   readonly before: string;
   readonly reads: string;
+  /** Sets to zero what was read beyond the end of K. */
+  readonly clears: string;
   readonly stores: string;
 }
+
+/** All threads of a workgroup have their last steps in the same tile, so that the others need not compare theirs. */
+const atEnd = (tile: TileForm, clears: string): string =>
+  clears === "" ? "" : `if (at + ${tile.k}u > end) { ${clears} }`;
 
 function loading(side: "a" | "b", operand: Operand, type: Arithmetic, tile: TileForm, threads: number): Loading {
   const { run, along } = operand;
@@ -203,17 +209,20 @@ function loading(side: "a" | "b", operand: Operand, type: Arithmetic, tile: Tile
   const stored = run === 1 ? type : `vec4<${type}>`;
   type Load = (typeof places)[number];
   const read = ({ load, name, line, step: at, address }: Load): string => {
-    const seen = operand.seen === undefined ? "" : ` && ${operand.seen(line, `(at + ${at})`)}`;
     const where = `
         let ${name}At = ${side}At + (${advance}${address});`;
-    const inside = `let ${name}In = (at + ${at} < end)${seen};`;
-    const ready = operand.readTo?.(name, `${name}At`, `${name}In`);
-    if (ready !== undefined) return `${where} ${inside} ${ready}`;
+    const ready = operand.readTo?.(name, `${name}At`, `(at + ${at} < end)`);
+    if (ready !== undefined) return `${where} ${ready}`;
+    const seen = operand.seen?.(line, `(at + ${at})`);
+    const shown = (value: string): string => (seen === undefined ? value : `select(${zero}, ${value}, ${seen})`);
     return `${where}
         ${operand.read(`${name}r`, `${name}At`, load)}
-        ${inside}
-        ${parts.map((part) => `let ${name}${part} = ${stored}(select(${zero}, ${name}r${part}, ${name}In));`).join("\n")}`;
+        ${parts.map((part) => `var ${name}${part} = ${stored}(${shown(`${name}r${part}`)});`).join("\n")}`;
   };
+  const clear = ({ name, step: at }: Load): string =>
+    operand.readTo?.(name, "", "") === undefined
+      ? parts.map((part) => `${name}${part} = select(${stored}(0), ${name}${part}, at + ${at} < end);`).join("\n")
+      : "";
   const store = ({ name, to }: Load): string =>
     lines(run, (j) => `${into}[${side}To + ${to + j * runPitch}u] = ${element(name, j)};`);
   return {
@@ -224,11 +233,15 @@ function loading(side: "a" | "b", operand: Operand, type: Arithmetic, tile: Tile
       let ${side}At = ${operand.base} + ${along ? `(${line0} + ${slow}) * (${operand.perNext}) + ${fast} * (${operand.perRun})` : `(${line0} / ${run}u + ${fast}) * (${operand.perRun}) + ${slow} * (${operand.perNext})`};
       ${operand.fixed === undefined ? "" : places.map(({ load, line }) => operand.fixed?.(load, line)).join("\n")}`,
     reads: places.flatMap((place) => (place.partly === undefined ? [read(place)] : [])).join("\n"),
+    clears: places
+      .flatMap((place) => (place.partly === undefined ? [clear(place)] : []))
+      .join("\n")
+      .trim(),
     stores: places
       .map((place) => {
         if (place.partly === undefined) return `{ ${store(place)} }`;
         // Waves without a load skip it.
-        return `if (local.x < ${place.partly}u) { ${read(place)} ${store(place)} }`;
+        return `if (local.x < ${place.partly}u) { ${read(place)} ${atEnd(tile, clear(place))} ${store(place)} }`;
       })
       .join("\n"),
   };
@@ -245,6 +258,7 @@ function phaseCode(phase: Phase, type: Arithmetic, tile: TileForm, parts: TilePa
       for (var at = ${phase.first}; at < ${phase.last}; at += ${tile.k}u) {
         ${a.reads}
         ${b.reads}
+        ${atEnd(tile, a.clears + b.clears)}
         ${a.stores}
         ${b.stores}
         ${parts.multiply}

@@ -1,0 +1,256 @@
+enable f16;
+struct Uniforms { m: u32, k: u32, skip: u32, n: u32, rowUnits: u32, width: u32, first: u32, factor: f32, firstRow: u32, weightFactor: f32, }
+@group(0) @binding(0) var<uniform> u: Uniforms;
+@group(0) @binding(1) var<storage, read> dy: array<f32>;
+@group(0) @binding(2) var<storage, read> w: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> rowFactors: array<f32>;
+@group(0) @binding(4) var<storage, read_write> result: array<f32>;
+var<workgroup> left: array<f16, 1088>;
+var<workgroup> right: array<f16, 1088>;
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
+if (row >= u.m || col >= u.n) { return; }
+let at = row * u.n + col;
+var value = u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row];
+result[at] = value;
+}
+@compute @workgroup_size(128, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
+@builtin(num_workgroups) groups: vec3u) {
+let batch = group.z;
+let row0 = group.y * 64u;
+let col0 = group.x * 64u;
+let tx = local.x % 16u;
+let ty = local.x / 16u;
+var c0_0 = vec4f(0);
+var c1_0 = vec4f(0);
+var c2_0 = vec4f(0);
+var c3_0 = vec4f(0);
+var c4_0 = vec4f(0);
+var c5_0 = vec4f(0);
+var c6_0 = vec4f(0);
+var c7_0 = vec4f(0);
+{
+let end = u.k;
+let aRun = local.x % 16u;
+let aNext = local.x / 16u;
+let aTo = aRun * 68u + aNext * 1u;
+let aAt = u.first + (row0 + aNext) * ((u.width)) + aRun * (1u);
+let factor0 = rowFactors[u.firstRow + min(row0 + aNext + 0u, u.m - 1u)];
+let factor1 = rowFactors[u.firstRow + min(row0 + aNext + 8u, u.m - 1u)];
+let factor2 = rowFactors[u.firstRow + min(row0 + aNext + 16u, u.m - 1u)];
+let factor3 = rowFactors[u.firstRow + min(row0 + aNext + 24u, u.m - 1u)];
+let factor4 = rowFactors[u.firstRow + min(row0 + aNext + 32u, u.m - 1u)];
+let factor5 = rowFactors[u.firstRow + min(row0 + aNext + 40u, u.m - 1u)];
+let factor6 = rowFactors[u.firstRow + min(row0 + aNext + 48u, u.m - 1u)];
+let factor7 = rowFactors[u.firstRow + min(row0 + aNext + 56u, u.m - 1u)];
+let bRun = local.x % 8u;
+let bNext = local.x / 8u;
+let bTo = bRun * 8u + bNext * 68u;
+let bAt = u.skip * u.rowUnits + (col0 / 8u + bRun) * (1u) + bNext * (u.rowUnits);
+for (var at = 0u; at < u.k; at += 16u) {
+let a0At = aAt + (at / 1u * (1u));
+let a0rl = factor0 * dy[a0At];
+var a0l = f16(a0rl);
+let a1At = aAt + (at / 1u * (1u) + 8u * ((u.width)));
+let a1rl = factor1 * dy[a1At];
+var a1l = f16(a1rl);
+let a2At = aAt + (at / 1u * (1u) + 16u * ((u.width)));
+let a2rl = factor2 * dy[a2At];
+var a2l = f16(a2rl);
+let a3At = aAt + (at / 1u * (1u) + 24u * ((u.width)));
+let a3rl = factor3 * dy[a3At];
+var a3l = f16(a3rl);
+let a4At = aAt + (at / 1u * (1u) + 32u * ((u.width)));
+let a4rl = factor4 * dy[a4At];
+var a4l = f16(a4rl);
+let a5At = aAt + (at / 1u * (1u) + 40u * ((u.width)));
+let a5rl = factor5 * dy[a5At];
+var a5l = f16(a5rl);
+let a6At = aAt + (at / 1u * (1u) + 48u * ((u.width)));
+let a6rl = factor6 * dy[a6At];
+var a6l = f16(a6rl);
+let a7At = aAt + (at / 1u * (1u) + 56u * ((u.width)));
+let a7rl = factor7 * dy[a7At];
+var a7l = f16(a7rl);
+let b0At = bAt + (at * (u.rowUnits)); let b0r = w[b0At]; let b0s = f16(select(0.0, 256.0 * u.weightFactor, (at + bNext + 0u < end)));
+let b0p0 = bitcast<vec2<f16>>(b0r.x) * b0s * 0.00390625h; let b0p1 = bitcast<vec2<f16>>(b0r.y) * b0s * 0.00390625h; let b0p2 = bitcast<vec2<f16>>(b0r.z) * b0s * 0.00390625h; let b0p3 = bitcast<vec2<f16>>(b0r.w) * b0s * 0.00390625h;
+let b0l = vec4<f16>(b0p0, b0p1); let b0h = vec4<f16>(b0p2, b0p3);
+if (at + 16u > end) { a0l = select(f16(0), a0l, at + 1u * aRun < end);
+a1l = select(f16(0), a1l, at + 1u * aRun < end);
+a2l = select(f16(0), a2l, at + 1u * aRun < end);
+a3l = select(f16(0), a3l, at + 1u * aRun < end);
+a4l = select(f16(0), a4l, at + 1u * aRun < end);
+a5l = select(f16(0), a5l, at + 1u * aRun < end);
+a6l = select(f16(0), a6l, at + 1u * aRun < end);
+a7l = select(f16(0), a7l, at + 1u * aRun < end); }
+{ left[aTo + 0u] = a0l; }
+{ left[aTo + 8u] = a1l; }
+{ left[aTo + 16u] = a2l; }
+{ left[aTo + 24u] = a3l; }
+{ left[aTo + 32u] = a4l; }
+{ left[aTo + 40u] = a5l; }
+{ left[aTo + 48u] = a6l; }
+{ left[aTo + 56u] = a7l; }
+{ right[bTo + 0u] = b0l[0];
+right[bTo + 1u] = b0l[1];
+right[bTo + 2u] = b0l[2];
+right[bTo + 3u] = b0l[3];
+right[bTo + 4u] = b0h[0];
+right[bTo + 5u] = b0h[1];
+right[bTo + 6u] = b0h[2];
+right[bTo + 7u] = b0h[3]; }
+workgroupBarrier();
+for (var run = 0u; run < 2u; run++) {
+let lrun = run * 544u + 4u * ty;
+let rrun = run * 544u + 4u * tx;
+var h0_0 = vec4<f16>(0);
+var h1_0 = vec4<f16>(0);
+var h2_0 = vec4<f16>(0);
+var h3_0 = vec4<f16>(0);
+var h4_0 = vec4<f16>(0);
+var h5_0 = vec4<f16>(0);
+var h6_0 = vec4<f16>(0);
+var h7_0 = vec4<f16>(0);
+{
+let l = lrun + 0u;
+let r = rrun + 0u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+h0_0 += a0[0] * b0;
+h1_0 += a0[1] * b0;
+h2_0 += a0[2] * b0;
+h3_0 += a0[3] * b0;
+h4_0 += a1[0] * b0;
+h5_0 += a1[1] * b0;
+h6_0 += a1[2] * b0;
+h7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 68u;
+let r = rrun + 68u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+h0_0 += a0[0] * b0;
+h1_0 += a0[1] * b0;
+h2_0 += a0[2] * b0;
+h3_0 += a0[3] * b0;
+h4_0 += a1[0] * b0;
+h5_0 += a1[1] * b0;
+h6_0 += a1[2] * b0;
+h7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 136u;
+let r = rrun + 136u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+h0_0 += a0[0] * b0;
+h1_0 += a0[1] * b0;
+h2_0 += a0[2] * b0;
+h3_0 += a0[3] * b0;
+h4_0 += a1[0] * b0;
+h5_0 += a1[1] * b0;
+h6_0 += a1[2] * b0;
+h7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 204u;
+let r = rrun + 204u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+h0_0 += a0[0] * b0;
+h1_0 += a0[1] * b0;
+h2_0 += a0[2] * b0;
+h3_0 += a0[3] * b0;
+h4_0 += a1[0] * b0;
+h5_0 += a1[1] * b0;
+h6_0 += a1[2] * b0;
+h7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 272u;
+let r = rrun + 272u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+h0_0 += a0[0] * b0;
+h1_0 += a0[1] * b0;
+h2_0 += a0[2] * b0;
+h3_0 += a0[3] * b0;
+h4_0 += a1[0] * b0;
+h5_0 += a1[1] * b0;
+h6_0 += a1[2] * b0;
+h7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 340u;
+let r = rrun + 340u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+h0_0 += a0[0] * b0;
+h1_0 += a0[1] * b0;
+h2_0 += a0[2] * b0;
+h3_0 += a0[3] * b0;
+h4_0 += a1[0] * b0;
+h5_0 += a1[1] * b0;
+h6_0 += a1[2] * b0;
+h7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 408u;
+let r = rrun + 408u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+h0_0 += a0[0] * b0;
+h1_0 += a0[1] * b0;
+h2_0 += a0[2] * b0;
+h3_0 += a0[3] * b0;
+h4_0 += a1[0] * b0;
+h5_0 += a1[1] * b0;
+h6_0 += a1[2] * b0;
+h7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 476u;
+let r = rrun + 476u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+h0_0 += a0[0] * b0;
+h1_0 += a0[1] * b0;
+h2_0 += a0[2] * b0;
+h3_0 += a0[3] * b0;
+h4_0 += a1[0] * b0;
+h5_0 += a1[1] * b0;
+h6_0 += a1[2] * b0;
+h7_0 += a1[3] * b0;
+}
+c0_0 += vec4f(h0_0);
+c1_0 += vec4f(h1_0);
+c2_0 += vec4f(h2_0);
+c3_0 += vec4f(h3_0);
+c4_0 += vec4f(h4_0);
+c5_0 += vec4f(h5_0);
+c6_0 += vec4f(h6_0);
+c7_0 += vec4f(h7_0);
+}
+workgroupBarrier();
+}
+}
+for (var c = 0u; c < 4u; c++) {
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, batch, c0_0[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, batch, c1_0[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, batch, c2_0[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, batch, c3_0[c]);
+put(row0 + 4u * ty + 32u, col0 + 4u * tx + c + 0u, batch, c4_0[c]);
+put(row0 + 4u * ty + 33u, col0 + 4u * tx + c + 0u, batch, c5_0[c]);
+put(row0 + 4u * ty + 34u, col0 + 4u * tx + c + 0u, batch, c6_0[c]);
+put(row0 + 4u * ty + 35u, col0 + 4u * tx + c + 0u, batch, c7_0[c]);
+}
+}

@@ -1,0 +1,211 @@
+struct Uniforms { m: u32, n: u32, skip: u32, units: u32, rowUnits: u32, width: u32, first: u32, hasBias: u32, factor: f32, }
+@group(0) @binding(0) var<uniform> u: Uniforms;
+@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> w: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> bias: array<f32>;
+@group(0) @binding(4) var<storage, read_write> result: array<f32>;
+var<workgroup> left: array<f32, 1088>;
+var<workgroup> right: array<f32, 1088>;
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
+if (row >= u.m || col >= u.n) { return; }
+let at = row * u.width + u.first + col;
+var value = u.factor * sum;
+if (u.hasBias != 0u) { value += bias[(u.first + col)]; }
+result[at] = value;
+}
+@compute @workgroup_size(128, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
+@builtin(num_workgroups) groups: vec3u) {
+let batch = group.z;
+let row0 = group.y * 64u;
+let col0 = group.x * 64u;
+let tx = local.x % 16u;
+let ty = local.x / 16u;
+var c0_0 = vec4f(0);
+var c1_0 = vec4f(0);
+var c2_0 = vec4f(0);
+var c3_0 = vec4f(0);
+var c4_0 = vec4f(0);
+var c5_0 = vec4f(0);
+var c6_0 = vec4f(0);
+var c7_0 = vec4f(0);
+{
+let end = (8u * u.units);
+let aRun = local.x % 2u;
+let aNext = local.x / 2u;
+let aTo = aRun * 544u + aNext * 1u;
+let aAt = 0u + (row0 + aNext) * ((2u * u.units)) + aRun * (2u);
+let bRun = local.x % 2u;
+let bNext = local.x / 2u;
+let bTo = bRun * 544u + bNext * 1u;
+let bAt = u.skip * u.rowUnits + (col0 + bNext) * (u.rowUnits) + bRun * (1u);
+for (var at = 0u; at < (8u * u.units); at += 16u) {
+let a0At = aAt + (at / 8u * (2u));
+let a0rl = x[a0At]; let a0rh = x[a0At + 1u];
+var a0l = vec4<f32>(a0rl);
+var a0h = vec4<f32>(a0rh);
+let b0At = bAt + (at / 8u * (1u));
+let b0rwr = w[b0At];
+let b0rwl = vec4f(unpack2x16float(b0rwr.x), unpack2x16float(b0rwr.y));
+let b0rwh = vec4f(unpack2x16float(b0rwr.z), unpack2x16float(b0rwr.w));
+let b0rl = b0rwl; let b0rh = b0rwh;
+var b0l = vec4<f32>(b0rl);
+var b0h = vec4<f32>(b0rh);
+if (at + 16u > end) { a0l = select(vec4<f32>(0), a0l, at + 8u * aRun < end);
+a0h = select(vec4<f32>(0), a0h, at + 8u * aRun < end);b0l = select(vec4<f32>(0), b0l, at + 8u * bRun < end);
+b0h = select(vec4<f32>(0), b0h, at + 8u * bRun < end); }
+{ left[aTo + 0u] = a0l[0];
+left[aTo + 68u] = a0l[1];
+left[aTo + 136u] = a0l[2];
+left[aTo + 204u] = a0l[3];
+left[aTo + 272u] = a0h[0];
+left[aTo + 340u] = a0h[1];
+left[aTo + 408u] = a0h[2];
+left[aTo + 476u] = a0h[3]; }
+{ right[bTo + 0u] = b0l[0];
+right[bTo + 68u] = b0l[1];
+right[bTo + 136u] = b0l[2];
+right[bTo + 204u] = b0l[3];
+right[bTo + 272u] = b0h[0];
+right[bTo + 340u] = b0h[1];
+right[bTo + 408u] = b0h[2];
+right[bTo + 476u] = b0h[3]; }
+workgroupBarrier();
+for (var run = 0u; run < 2u; run++) {
+let lrun = run * 544u + 4u * ty;
+let rrun = run * 544u + 4u * tx;
+{
+let l = lrun + 0u;
+let r = rrun + 0u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+c4_0 += a1[0] * b0;
+c5_0 += a1[1] * b0;
+c6_0 += a1[2] * b0;
+c7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 68u;
+let r = rrun + 68u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+c4_0 += a1[0] * b0;
+c5_0 += a1[1] * b0;
+c6_0 += a1[2] * b0;
+c7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 136u;
+let r = rrun + 136u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+c4_0 += a1[0] * b0;
+c5_0 += a1[1] * b0;
+c6_0 += a1[2] * b0;
+c7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 204u;
+let r = rrun + 204u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+c4_0 += a1[0] * b0;
+c5_0 += a1[1] * b0;
+c6_0 += a1[2] * b0;
+c7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 272u;
+let r = rrun + 272u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+c4_0 += a1[0] * b0;
+c5_0 += a1[1] * b0;
+c6_0 += a1[2] * b0;
+c7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 340u;
+let r = rrun + 340u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+c4_0 += a1[0] * b0;
+c5_0 += a1[1] * b0;
+c6_0 += a1[2] * b0;
+c7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 408u;
+let r = rrun + 408u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+c4_0 += a1[0] * b0;
+c5_0 += a1[1] * b0;
+c6_0 += a1[2] * b0;
+c7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 476u;
+let r = rrun + 476u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+c0_0 += a0[0] * b0;
+c1_0 += a0[1] * b0;
+c2_0 += a0[2] * b0;
+c3_0 += a0[3] * b0;
+c4_0 += a1[0] * b0;
+c5_0 += a1[1] * b0;
+c6_0 += a1[2] * b0;
+c7_0 += a1[3] * b0;
+}
+}
+workgroupBarrier();
+}
+}
+for (var c = 0u; c < 4u; c++) {
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, batch, c0_0[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, batch, c1_0[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, batch, c2_0[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, batch, c3_0[c]);
+put(row0 + 4u * ty + 32u, col0 + 4u * tx + c + 0u, batch, c4_0[c]);
+put(row0 + 4u * ty + 33u, col0 + 4u * tx + c + 0u, batch, c5_0[c]);
+put(row0 + 4u * ty + 34u, col0 + 4u * tx + c + 0u, batch, c6_0[c]);
+put(row0 + 4u * ty + 35u, col0 + 4u * tx + c + 0u, batch, c7_0[c]);
+}
+}

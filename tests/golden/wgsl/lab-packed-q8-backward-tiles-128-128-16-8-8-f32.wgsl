@@ -1,0 +1,327 @@
+struct Uniforms { m: u32, k: u32, skip: u32, n: u32, rowUnits: u32, width: u32, first: u32, factor: f32, }
+@group(0) @binding(0) var<uniform> u: Uniforms;
+@group(0) @binding(1) var<storage, read> dy: array<f32>;
+@group(0) @binding(2) var<storage, read> w: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read> scales: array<u32>;
+@group(0) @binding(4) var<storage, read_write> result: array<f32>;
+fn bytes(v: u32) -> vec4f { return vec4f((vec4i(bitcast<i32>(v)) << vec4u(24u, 16u, 8u, 0u)) >> vec4u(24u)); }
+fn scale(i: u32) -> f32 {
+let pair = unpack2x16float(scales[i >> 1u]);
+return select(pair.x, pair.y, (i & 1u) == 1u);
+}
+var<workgroup> left: array<f32, 2112>;
+var<workgroup> right: array<f32, 2112>;
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
+if (row >= u.m || col >= u.n) { return; }
+let at = row * u.n + col;
+var value = u.factor * sum;
+result[at] = value;
+}
+@compute @workgroup_size(256, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
+@builtin(num_workgroups) groups: vec3u) {
+let batch = group.z;
+let row0 = group.y * 128u;
+let col0 = group.x * 128u;
+let tx = local.x % 16u;
+let ty = local.x / 16u;
+var c0_0 = vec4f(0);
+var c0_1 = vec4f(0);
+var c1_0 = vec4f(0);
+var c1_1 = vec4f(0);
+var c2_0 = vec4f(0);
+var c2_1 = vec4f(0);
+var c3_0 = vec4f(0);
+var c3_1 = vec4f(0);
+var c4_0 = vec4f(0);
+var c4_1 = vec4f(0);
+var c5_0 = vec4f(0);
+var c5_1 = vec4f(0);
+var c6_0 = vec4f(0);
+var c6_1 = vec4f(0);
+var c7_0 = vec4f(0);
+var c7_1 = vec4f(0);
+{
+let end = u.k;
+let aRun = local.x % 16u;
+let aNext = local.x / 16u;
+let aTo = aRun * 132u + aNext * 1u;
+let aAt = u.first + (row0 + aNext) * ((u.width)) + aRun * (1u);
+let bRun = local.x % 16u;
+let bNext = local.x / 16u;
+let bTo = bRun * 8u + bNext * 132u;
+let bAt = u.skip * u.rowUnits + (col0 / 8u + bRun) * (1u) + bNext * (u.rowUnits);
+for (var at = 0u; at < u.k; at += 16u) {
+let a0At = aAt + (at / 1u * (1u));
+let a0rl = dy[a0At];
+var a0l = f32(a0rl);
+let a1At = aAt + (at / 1u * (1u) + 16u * ((u.width)));
+let a1rl = dy[a1At];
+var a1l = f32(a1rl);
+let a2At = aAt + (at / 1u * (1u) + 32u * ((u.width)));
+let a2rl = dy[a2At];
+var a2l = f32(a2rl);
+let a3At = aAt + (at / 1u * (1u) + 48u * ((u.width)));
+let a3rl = dy[a3At];
+var a3l = f32(a3rl);
+let a4At = aAt + (at / 1u * (1u) + 64u * ((u.width)));
+let a4rl = dy[a4At];
+var a4l = f32(a4rl);
+let a5At = aAt + (at / 1u * (1u) + 80u * ((u.width)));
+let a5rl = dy[a5At];
+var a5l = f32(a5rl);
+let a6At = aAt + (at / 1u * (1u) + 96u * ((u.width)));
+let a6rl = dy[a6At];
+var a6l = f32(a6rl);
+let a7At = aAt + (at / 1u * (1u) + 112u * ((u.width)));
+let a7rl = dy[a7At];
+var a7l = f32(a7rl);
+let b0At = bAt + (at * (u.rowUnits));
+let b0rwr = w[b0At]; let b0rwl = bytes(b0rwr.x); let b0rwh = bytes(b0rwr.y); let b0rs = scale((b0At) / 4u);
+let b0rl = b0rs * b0rwl; let b0rh = b0rs * b0rwh;
+var b0l = vec4<f32>(b0rl);
+var b0h = vec4<f32>(b0rh);
+if (at + 16u > end) { a0l = select(f32(0), a0l, at + 1u * aRun < end);
+a1l = select(f32(0), a1l, at + 1u * aRun < end);
+a2l = select(f32(0), a2l, at + 1u * aRun < end);
+a3l = select(f32(0), a3l, at + 1u * aRun < end);
+a4l = select(f32(0), a4l, at + 1u * aRun < end);
+a5l = select(f32(0), a5l, at + 1u * aRun < end);
+a6l = select(f32(0), a6l, at + 1u * aRun < end);
+a7l = select(f32(0), a7l, at + 1u * aRun < end);b0l = select(vec4<f32>(0), b0l, at + bNext + 0u < end);
+b0h = select(vec4<f32>(0), b0h, at + bNext + 0u < end); }
+{ left[aTo + 0u] = a0l; }
+{ left[aTo + 16u] = a1l; }
+{ left[aTo + 32u] = a2l; }
+{ left[aTo + 48u] = a3l; }
+{ left[aTo + 64u] = a4l; }
+{ left[aTo + 80u] = a5l; }
+{ left[aTo + 96u] = a6l; }
+{ left[aTo + 112u] = a7l; }
+{ right[bTo + 0u] = b0l[0];
+right[bTo + 1u] = b0l[1];
+right[bTo + 2u] = b0l[2];
+right[bTo + 3u] = b0l[3];
+right[bTo + 4u] = b0h[0];
+right[bTo + 5u] = b0h[1];
+right[bTo + 6u] = b0h[2];
+right[bTo + 7u] = b0h[3]; }
+workgroupBarrier();
+for (var run = 0u; run < 2u; run++) {
+let lrun = run * 1056u + 4u * ty;
+let rrun = run * 1056u + 4u * tx;
+{
+let l = lrun + 0u;
+let r = rrun + 0u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 64u + 0u], left[l + 64u + 1u], left[l + 64u + 2u], left[l + 64u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f32>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+c0_0 += a0[0] * b0;
+c0_1 += a0[0] * b1;
+c1_0 += a0[1] * b0;
+c1_1 += a0[1] * b1;
+c2_0 += a0[2] * b0;
+c2_1 += a0[2] * b1;
+c3_0 += a0[3] * b0;
+c3_1 += a0[3] * b1;
+c4_0 += a1[0] * b0;
+c4_1 += a1[0] * b1;
+c5_0 += a1[1] * b0;
+c5_1 += a1[1] * b1;
+c6_0 += a1[2] * b0;
+c6_1 += a1[2] * b1;
+c7_0 += a1[3] * b0;
+c7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 132u;
+let r = rrun + 132u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 64u + 0u], left[l + 64u + 1u], left[l + 64u + 2u], left[l + 64u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f32>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+c0_0 += a0[0] * b0;
+c0_1 += a0[0] * b1;
+c1_0 += a0[1] * b0;
+c1_1 += a0[1] * b1;
+c2_0 += a0[2] * b0;
+c2_1 += a0[2] * b1;
+c3_0 += a0[3] * b0;
+c3_1 += a0[3] * b1;
+c4_0 += a1[0] * b0;
+c4_1 += a1[0] * b1;
+c5_0 += a1[1] * b0;
+c5_1 += a1[1] * b1;
+c6_0 += a1[2] * b0;
+c6_1 += a1[2] * b1;
+c7_0 += a1[3] * b0;
+c7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 264u;
+let r = rrun + 264u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 64u + 0u], left[l + 64u + 1u], left[l + 64u + 2u], left[l + 64u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f32>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+c0_0 += a0[0] * b0;
+c0_1 += a0[0] * b1;
+c1_0 += a0[1] * b0;
+c1_1 += a0[1] * b1;
+c2_0 += a0[2] * b0;
+c2_1 += a0[2] * b1;
+c3_0 += a0[3] * b0;
+c3_1 += a0[3] * b1;
+c4_0 += a1[0] * b0;
+c4_1 += a1[0] * b1;
+c5_0 += a1[1] * b0;
+c5_1 += a1[1] * b1;
+c6_0 += a1[2] * b0;
+c6_1 += a1[2] * b1;
+c7_0 += a1[3] * b0;
+c7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 396u;
+let r = rrun + 396u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 64u + 0u], left[l + 64u + 1u], left[l + 64u + 2u], left[l + 64u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f32>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+c0_0 += a0[0] * b0;
+c0_1 += a0[0] * b1;
+c1_0 += a0[1] * b0;
+c1_1 += a0[1] * b1;
+c2_0 += a0[2] * b0;
+c2_1 += a0[2] * b1;
+c3_0 += a0[3] * b0;
+c3_1 += a0[3] * b1;
+c4_0 += a1[0] * b0;
+c4_1 += a1[0] * b1;
+c5_0 += a1[1] * b0;
+c5_1 += a1[1] * b1;
+c6_0 += a1[2] * b0;
+c6_1 += a1[2] * b1;
+c7_0 += a1[3] * b0;
+c7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 528u;
+let r = rrun + 528u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 64u + 0u], left[l + 64u + 1u], left[l + 64u + 2u], left[l + 64u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f32>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+c0_0 += a0[0] * b0;
+c0_1 += a0[0] * b1;
+c1_0 += a0[1] * b0;
+c1_1 += a0[1] * b1;
+c2_0 += a0[2] * b0;
+c2_1 += a0[2] * b1;
+c3_0 += a0[3] * b0;
+c3_1 += a0[3] * b1;
+c4_0 += a1[0] * b0;
+c4_1 += a1[0] * b1;
+c5_0 += a1[1] * b0;
+c5_1 += a1[1] * b1;
+c6_0 += a1[2] * b0;
+c6_1 += a1[2] * b1;
+c7_0 += a1[3] * b0;
+c7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 660u;
+let r = rrun + 660u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 64u + 0u], left[l + 64u + 1u], left[l + 64u + 2u], left[l + 64u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f32>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+c0_0 += a0[0] * b0;
+c0_1 += a0[0] * b1;
+c1_0 += a0[1] * b0;
+c1_1 += a0[1] * b1;
+c2_0 += a0[2] * b0;
+c2_1 += a0[2] * b1;
+c3_0 += a0[3] * b0;
+c3_1 += a0[3] * b1;
+c4_0 += a1[0] * b0;
+c4_1 += a1[0] * b1;
+c5_0 += a1[1] * b0;
+c5_1 += a1[1] * b1;
+c6_0 += a1[2] * b0;
+c6_1 += a1[2] * b1;
+c7_0 += a1[3] * b0;
+c7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 792u;
+let r = rrun + 792u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 64u + 0u], left[l + 64u + 1u], left[l + 64u + 2u], left[l + 64u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f32>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+c0_0 += a0[0] * b0;
+c0_1 += a0[0] * b1;
+c1_0 += a0[1] * b0;
+c1_1 += a0[1] * b1;
+c2_0 += a0[2] * b0;
+c2_1 += a0[2] * b1;
+c3_0 += a0[3] * b0;
+c3_1 += a0[3] * b1;
+c4_0 += a1[0] * b0;
+c4_1 += a1[0] * b1;
+c5_0 += a1[1] * b0;
+c5_1 += a1[1] * b1;
+c6_0 += a1[2] * b0;
+c6_1 += a1[2] * b1;
+c7_0 += a1[3] * b0;
+c7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 924u;
+let r = rrun + 924u;
+let a0 = vec4<f32>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f32>(left[l + 64u + 0u], left[l + 64u + 1u], left[l + 64u + 2u], left[l + 64u + 3u]);
+let b0 = vec4<f32>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f32>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+c0_0 += a0[0] * b0;
+c0_1 += a0[0] * b1;
+c1_0 += a0[1] * b0;
+c1_1 += a0[1] * b1;
+c2_0 += a0[2] * b0;
+c2_1 += a0[2] * b1;
+c3_0 += a0[3] * b0;
+c3_1 += a0[3] * b1;
+c4_0 += a1[0] * b0;
+c4_1 += a1[0] * b1;
+c5_0 += a1[1] * b0;
+c5_1 += a1[1] * b1;
+c6_0 += a1[2] * b0;
+c6_1 += a1[2] * b1;
+c7_0 += a1[3] * b0;
+c7_1 += a1[3] * b1;
+}
+}
+workgroupBarrier();
+}
+}
+for (var c = 0u; c < 4u; c++) {
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, batch, c0_0[c]);
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 64u, batch, c0_1[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, batch, c1_0[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 64u, batch, c1_1[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, batch, c2_0[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 64u, batch, c2_1[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, batch, c3_0[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 64u, batch, c3_1[c]);
+put(row0 + 4u * ty + 64u, col0 + 4u * tx + c + 0u, batch, c4_0[c]);
+put(row0 + 4u * ty + 64u, col0 + 4u * tx + c + 64u, batch, c4_1[c]);
+put(row0 + 4u * ty + 65u, col0 + 4u * tx + c + 0u, batch, c5_0[c]);
+put(row0 + 4u * ty + 65u, col0 + 4u * tx + c + 64u, batch, c5_1[c]);
+put(row0 + 4u * ty + 66u, col0 + 4u * tx + c + 0u, batch, c6_0[c]);
+put(row0 + 4u * ty + 66u, col0 + 4u * tx + c + 64u, batch, c6_1[c]);
+put(row0 + 4u * ty + 67u, col0 + 4u * tx + c + 0u, batch, c7_0[c]);
+put(row0 + 4u * ty + 67u, col0 + 4u * tx + c + 64u, batch, c7_1[c]);
+}
+}

@@ -1,0 +1,234 @@
+enable f16;
+struct Uniforms { m: u32, k: u32, skip: u32, n: u32, rowUnits: u32, width: u32, first: u32, factor: f32, firstRow: u32, weightFactor: f32, }
+@group(0) @binding(0) var<uniform> u: Uniforms;
+@group(0) @binding(1) var<storage, read> dy: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> w: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read> scales: array<u32>;
+@group(0) @binding(4) var<storage, read> rowFactors: array<f32>;
+@group(0) @binding(5) var<storage, read_write> result: array<f32>;
+fn halves(v: u32, s: f32) -> vec2<f16> {
+return vec2<f16>(s * unpack2x16float((v & 0x00ff00ffu) | 0x64006400u) - 1152.0 * s);
+}
+fn scale(i: u32) -> f32 {
+let pair = unpack2x16float(scales[i >> 1u]);
+return select(pair.x, pair.y, (i & 1u) == 1u);
+}
+var<workgroup> left: array<f16, 1088>;
+var<workgroup> right: array<f16, 1088>;
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
+if (row >= u.m || col >= u.n) { return; }
+let at = row * u.n + col;
+var value = u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row];
+result[at] = value;
+}
+@compute @workgroup_size(128, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
+@builtin(num_workgroups) groups: vec3u) {
+let batch = group.z;
+let row0 = group.y * 64u;
+let col0 = group.x * 64u;
+let tx = local.x % 16u;
+let ty = local.x / 16u;
+var c0_0 = vec4f(0);
+var c1_0 = vec4f(0);
+var c2_0 = vec4f(0);
+var c3_0 = vec4f(0);
+var c4_0 = vec4f(0);
+var c5_0 = vec4f(0);
+var c6_0 = vec4f(0);
+var c7_0 = vec4f(0);
+{
+let end = u.k;
+let aRun = local.x % 4u;
+let aNext = local.x / 4u;
+let aTo = aRun * 272u + aNext * 1u;
+let aAt = u.first / 4u + (row0 + aNext) * ((u.width / 4u)) + aRun * (1u);
+let factor0 = rowFactors[u.firstRow + min(row0 + aNext + 0u, u.m - 1u)];
+let factor1 = rowFactors[u.firstRow + min(row0 + aNext + 32u, u.m - 1u)];
+let bRun = local.x % 8u;
+let bNext = local.x / 8u;
+let bTo = bRun * 8u + bNext * 68u;
+let bAt = u.skip * u.rowUnits + (col0 / 8u + bRun) * (1u) + bNext * (u.rowUnits);
+for (var at = 0u; at < u.k; at += 16u) {
+let a0At = aAt + (at / 4u * (1u));
+let a0rl = factor0 * dy[a0At];
+var a0l = vec4<f16>(a0rl);
+let a1At = aAt + (at / 4u * (1u) + 32u * ((u.width / 4u)));
+let a1rl = factor1 * dy[a1At];
+var a1l = vec4<f16>(a1rl);
+let b0At = bAt + (at * (u.rowUnits)); let b0r = w[b0At] ^ vec2u(0x80808080u); let b0s = select(0.0, u.weightFactor * scale((b0At) / 4u), (at + bNext + 0u < end));
+let b0p0 = halves(b0r.x, b0s); let b0p1 = halves(b0r.x >> 8u, b0s); let b0p2 = halves(b0r.y, b0s); let b0p3 = halves(b0r.y >> 8u, b0s);
+let b0l = vec4<f16>(b0p0.x, b0p1.x, b0p0.y, b0p1.y); let b0h = vec4<f16>(b0p2.x, b0p3.x, b0p2.y, b0p3.y);
+if (at + 16u > end) { a0l = select(vec4<f16>(0), a0l, at + 4u * aRun < end);
+a1l = select(vec4<f16>(0), a1l, at + 4u * aRun < end); }
+{ left[aTo + 0u] = a0l[0];
+left[aTo + 68u] = a0l[1];
+left[aTo + 136u] = a0l[2];
+left[aTo + 204u] = a0l[3]; }
+{ left[aTo + 32u] = a1l[0];
+left[aTo + 100u] = a1l[1];
+left[aTo + 168u] = a1l[2];
+left[aTo + 236u] = a1l[3]; }
+{ right[bTo + 0u] = b0l[0];
+right[bTo + 1u] = b0l[1];
+right[bTo + 2u] = b0l[2];
+right[bTo + 3u] = b0l[3];
+right[bTo + 4u] = b0h[0];
+right[bTo + 5u] = b0h[1];
+right[bTo + 6u] = b0h[2];
+right[bTo + 7u] = b0h[3]; }
+workgroupBarrier();
+for (var run = 0u; run < 2u; run++) {
+let lrun = run * 544u + 4u * ty;
+let rrun = run * 544u + 4u * tx;
+var h0_0 = vec4<f16>(0);
+var h1_0 = vec4<f16>(0);
+var h2_0 = vec4<f16>(0);
+var h3_0 = vec4<f16>(0);
+var h4_0 = vec4<f16>(0);
+var h5_0 = vec4<f16>(0);
+var h6_0 = vec4<f16>(0);
+var h7_0 = vec4<f16>(0);
+{
+let l = lrun + 0u;
+let r = rrun + 0u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+h0_0 += a0[0] * b0;
+h1_0 += a0[1] * b0;
+h2_0 += a0[2] * b0;
+h3_0 += a0[3] * b0;
+h4_0 += a1[0] * b0;
+h5_0 += a1[1] * b0;
+h6_0 += a1[2] * b0;
+h7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 68u;
+let r = rrun + 68u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+h0_0 += a0[0] * b0;
+h1_0 += a0[1] * b0;
+h2_0 += a0[2] * b0;
+h3_0 += a0[3] * b0;
+h4_0 += a1[0] * b0;
+h5_0 += a1[1] * b0;
+h6_0 += a1[2] * b0;
+h7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 136u;
+let r = rrun + 136u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+h0_0 += a0[0] * b0;
+h1_0 += a0[1] * b0;
+h2_0 += a0[2] * b0;
+h3_0 += a0[3] * b0;
+h4_0 += a1[0] * b0;
+h5_0 += a1[1] * b0;
+h6_0 += a1[2] * b0;
+h7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 204u;
+let r = rrun + 204u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+h0_0 += a0[0] * b0;
+h1_0 += a0[1] * b0;
+h2_0 += a0[2] * b0;
+h3_0 += a0[3] * b0;
+h4_0 += a1[0] * b0;
+h5_0 += a1[1] * b0;
+h6_0 += a1[2] * b0;
+h7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 272u;
+let r = rrun + 272u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+h0_0 += a0[0] * b0;
+h1_0 += a0[1] * b0;
+h2_0 += a0[2] * b0;
+h3_0 += a0[3] * b0;
+h4_0 += a1[0] * b0;
+h5_0 += a1[1] * b0;
+h6_0 += a1[2] * b0;
+h7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 340u;
+let r = rrun + 340u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+h0_0 += a0[0] * b0;
+h1_0 += a0[1] * b0;
+h2_0 += a0[2] * b0;
+h3_0 += a0[3] * b0;
+h4_0 += a1[0] * b0;
+h5_0 += a1[1] * b0;
+h6_0 += a1[2] * b0;
+h7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 408u;
+let r = rrun + 408u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+h0_0 += a0[0] * b0;
+h1_0 += a0[1] * b0;
+h2_0 += a0[2] * b0;
+h3_0 += a0[3] * b0;
+h4_0 += a1[0] * b0;
+h5_0 += a1[1] * b0;
+h6_0 += a1[2] * b0;
+h7_0 += a1[3] * b0;
+}
+{
+let l = lrun + 476u;
+let r = rrun + 476u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 32u + 0u], left[l + 32u + 1u], left[l + 32u + 2u], left[l + 32u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+h0_0 += a0[0] * b0;
+h1_0 += a0[1] * b0;
+h2_0 += a0[2] * b0;
+h3_0 += a0[3] * b0;
+h4_0 += a1[0] * b0;
+h5_0 += a1[1] * b0;
+h6_0 += a1[2] * b0;
+h7_0 += a1[3] * b0;
+}
+c0_0 += vec4f(h0_0);
+c1_0 += vec4f(h1_0);
+c2_0 += vec4f(h2_0);
+c3_0 += vec4f(h3_0);
+c4_0 += vec4f(h4_0);
+c5_0 += vec4f(h5_0);
+c6_0 += vec4f(h6_0);
+c7_0 += vec4f(h7_0);
+}
+workgroupBarrier();
+}
+}
+for (var c = 0u; c < 4u; c++) {
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, batch, c0_0[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, batch, c1_0[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, batch, c2_0[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, batch, c3_0[c]);
+put(row0 + 4u * ty + 32u, col0 + 4u * tx + c + 0u, batch, c4_0[c]);
+put(row0 + 4u * ty + 33u, col0 + 4u * tx + c + 0u, batch, c5_0[c]);
+put(row0 + 4u * ty + 34u, col0 + 4u * tx + c + 0u, batch, c6_0[c]);
+put(row0 + 4u * ty + 35u, col0 + 4u * tx + c + 0u, batch, c7_0[c]);
+}
+}

@@ -1,0 +1,337 @@
+enable f16;
+struct Uniforms { m: u32, n: u32, skip: u32, units: u32, rowUnits: u32, width: u32, first: u32, hasBias: u32, factor: f32, firstRow: u32, weightFactor: f32, }
+@group(0) @binding(0) var<uniform> u: Uniforms;
+@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> w: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read> scales: array<u32>;
+@group(0) @binding(4) var<storage, read> rowFactors: array<f32>;
+@group(0) @binding(5) var<storage, read> bias: array<f32>;
+@group(0) @binding(6) var<storage, read_write> result: array<f32>;
+fn halves(v: u32, s: f32) -> vec2<f16> {
+return vec2<f16>(s * unpack2x16float((v & 0x00ff00ffu) | 0x64006400u) - 1152.0 * s);
+}
+fn scale(i: u32) -> f32 {
+let pair = unpack2x16float(scales[i >> 1u]);
+return select(pair.x, pair.y, (i & 1u) == 1u);
+}
+var<workgroup> left: array<f16, 2112>;
+var<workgroup> right: array<f16, 2112>;
+fn put(row: u32, col: u32, batch: u32, sum: f32) {
+if (row >= u.m || col >= u.n) { return; }
+let at = row * u.width + u.first + col;
+var value = u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row];
+if (u.hasBias != 0u) { value += bias[(u.first + col)]; }
+result[at] = value;
+}
+@compute @workgroup_size(256, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,
+@builtin(num_workgroups) groups: vec3u) {
+let batch = group.z;
+let row0 = group.y * 128u;
+let col0 = group.x * 128u;
+let tx = local.x % 16u;
+let ty = local.x / 16u;
+var c0_0 = vec4f(0);
+var c0_1 = vec4f(0);
+var c1_0 = vec4f(0);
+var c1_1 = vec4f(0);
+var c2_0 = vec4f(0);
+var c2_1 = vec4f(0);
+var c3_0 = vec4f(0);
+var c3_1 = vec4f(0);
+var c4_0 = vec4f(0);
+var c4_1 = vec4f(0);
+var c5_0 = vec4f(0);
+var c5_1 = vec4f(0);
+var c6_0 = vec4f(0);
+var c6_1 = vec4f(0);
+var c7_0 = vec4f(0);
+var c7_1 = vec4f(0);
+{
+let end = (8u * u.units);
+let aRun = local.x % 2u;
+let aNext = local.x / 2u;
+let aTo = aRun * 1056u + aNext * 1u;
+let aAt = 0u + (row0 + aNext) * ((2u * u.units)) + aRun * (2u);
+let factor0 = rowFactors[u.firstRow + min(row0 + aNext + 0u, u.m - 1u)];
+let bRun = local.x % 2u;
+let bNext = local.x / 2u;
+let bTo = bRun * 1056u + bNext * 1u;
+let bAt = u.skip * u.rowUnits + (col0 + bNext) * (u.rowUnits) + bRun * (1u);
+for (var at = 0u; at < (8u * u.units); at += 16u) {
+let a0At = aAt + (at / 8u * (2u));
+let a0rl = factor0 * x[a0At]; let a0rh = factor0 * x[a0At + 1u];
+var a0l = vec4<f16>(a0rl);
+var a0h = vec4<f16>(a0rh);
+let b0At = bAt + (at / 8u * (1u)); let b0r = w[b0At] ^ vec2u(0x80808080u); let b0s = select(0.0, u.weightFactor * scale((b0At) / 4u), (at + 8u * bRun < end));
+let b0p0 = halves(b0r.x, b0s); let b0p1 = halves(b0r.x >> 8u, b0s); let b0p2 = halves(b0r.y, b0s); let b0p3 = halves(b0r.y >> 8u, b0s);
+let b0l = vec4<f16>(b0p0.x, b0p1.x, b0p0.y, b0p1.y); let b0h = vec4<f16>(b0p2.x, b0p3.x, b0p2.y, b0p3.y);
+if (at + 16u > end) { a0l = select(vec4<f16>(0), a0l, at + 8u * aRun < end);
+a0h = select(vec4<f16>(0), a0h, at + 8u * aRun < end); }
+{ left[aTo + 0u] = a0l[0];
+left[aTo + 132u] = a0l[1];
+left[aTo + 264u] = a0l[2];
+left[aTo + 396u] = a0l[3];
+left[aTo + 528u] = a0h[0];
+left[aTo + 660u] = a0h[1];
+left[aTo + 792u] = a0h[2];
+left[aTo + 924u] = a0h[3]; }
+{ right[bTo + 0u] = b0l[0];
+right[bTo + 132u] = b0l[1];
+right[bTo + 264u] = b0l[2];
+right[bTo + 396u] = b0l[3];
+right[bTo + 528u] = b0h[0];
+right[bTo + 660u] = b0h[1];
+right[bTo + 792u] = b0h[2];
+right[bTo + 924u] = b0h[3]; }
+workgroupBarrier();
+for (var run = 0u; run < 2u; run++) {
+let lrun = run * 1056u + 4u * ty;
+let rrun = run * 1056u + 4u * tx;
+var h0_0 = vec4<f16>(0);
+var h0_1 = vec4<f16>(0);
+var h1_0 = vec4<f16>(0);
+var h1_1 = vec4<f16>(0);
+var h2_0 = vec4<f16>(0);
+var h2_1 = vec4<f16>(0);
+var h3_0 = vec4<f16>(0);
+var h3_1 = vec4<f16>(0);
+var h4_0 = vec4<f16>(0);
+var h4_1 = vec4<f16>(0);
+var h5_0 = vec4<f16>(0);
+var h5_1 = vec4<f16>(0);
+var h6_0 = vec4<f16>(0);
+var h6_1 = vec4<f16>(0);
+var h7_0 = vec4<f16>(0);
+var h7_1 = vec4<f16>(0);
+{
+let l = lrun + 0u;
+let r = rrun + 0u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 64u + 0u], left[l + 64u + 1u], left[l + 64u + 2u], left[l + 64u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f16>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+h0_0 += a0[0] * b0;
+h0_1 += a0[0] * b1;
+h1_0 += a0[1] * b0;
+h1_1 += a0[1] * b1;
+h2_0 += a0[2] * b0;
+h2_1 += a0[2] * b1;
+h3_0 += a0[3] * b0;
+h3_1 += a0[3] * b1;
+h4_0 += a1[0] * b0;
+h4_1 += a1[0] * b1;
+h5_0 += a1[1] * b0;
+h5_1 += a1[1] * b1;
+h6_0 += a1[2] * b0;
+h6_1 += a1[2] * b1;
+h7_0 += a1[3] * b0;
+h7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 132u;
+let r = rrun + 132u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 64u + 0u], left[l + 64u + 1u], left[l + 64u + 2u], left[l + 64u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f16>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+h0_0 += a0[0] * b0;
+h0_1 += a0[0] * b1;
+h1_0 += a0[1] * b0;
+h1_1 += a0[1] * b1;
+h2_0 += a0[2] * b0;
+h2_1 += a0[2] * b1;
+h3_0 += a0[3] * b0;
+h3_1 += a0[3] * b1;
+h4_0 += a1[0] * b0;
+h4_1 += a1[0] * b1;
+h5_0 += a1[1] * b0;
+h5_1 += a1[1] * b1;
+h6_0 += a1[2] * b0;
+h6_1 += a1[2] * b1;
+h7_0 += a1[3] * b0;
+h7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 264u;
+let r = rrun + 264u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 64u + 0u], left[l + 64u + 1u], left[l + 64u + 2u], left[l + 64u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f16>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+h0_0 += a0[0] * b0;
+h0_1 += a0[0] * b1;
+h1_0 += a0[1] * b0;
+h1_1 += a0[1] * b1;
+h2_0 += a0[2] * b0;
+h2_1 += a0[2] * b1;
+h3_0 += a0[3] * b0;
+h3_1 += a0[3] * b1;
+h4_0 += a1[0] * b0;
+h4_1 += a1[0] * b1;
+h5_0 += a1[1] * b0;
+h5_1 += a1[1] * b1;
+h6_0 += a1[2] * b0;
+h6_1 += a1[2] * b1;
+h7_0 += a1[3] * b0;
+h7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 396u;
+let r = rrun + 396u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 64u + 0u], left[l + 64u + 1u], left[l + 64u + 2u], left[l + 64u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f16>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+h0_0 += a0[0] * b0;
+h0_1 += a0[0] * b1;
+h1_0 += a0[1] * b0;
+h1_1 += a0[1] * b1;
+h2_0 += a0[2] * b0;
+h2_1 += a0[2] * b1;
+h3_0 += a0[3] * b0;
+h3_1 += a0[3] * b1;
+h4_0 += a1[0] * b0;
+h4_1 += a1[0] * b1;
+h5_0 += a1[1] * b0;
+h5_1 += a1[1] * b1;
+h6_0 += a1[2] * b0;
+h6_1 += a1[2] * b1;
+h7_0 += a1[3] * b0;
+h7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 528u;
+let r = rrun + 528u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 64u + 0u], left[l + 64u + 1u], left[l + 64u + 2u], left[l + 64u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f16>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+h0_0 += a0[0] * b0;
+h0_1 += a0[0] * b1;
+h1_0 += a0[1] * b0;
+h1_1 += a0[1] * b1;
+h2_0 += a0[2] * b0;
+h2_1 += a0[2] * b1;
+h3_0 += a0[3] * b0;
+h3_1 += a0[3] * b1;
+h4_0 += a1[0] * b0;
+h4_1 += a1[0] * b1;
+h5_0 += a1[1] * b0;
+h5_1 += a1[1] * b1;
+h6_0 += a1[2] * b0;
+h6_1 += a1[2] * b1;
+h7_0 += a1[3] * b0;
+h7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 660u;
+let r = rrun + 660u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 64u + 0u], left[l + 64u + 1u], left[l + 64u + 2u], left[l + 64u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f16>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+h0_0 += a0[0] * b0;
+h0_1 += a0[0] * b1;
+h1_0 += a0[1] * b0;
+h1_1 += a0[1] * b1;
+h2_0 += a0[2] * b0;
+h2_1 += a0[2] * b1;
+h3_0 += a0[3] * b0;
+h3_1 += a0[3] * b1;
+h4_0 += a1[0] * b0;
+h4_1 += a1[0] * b1;
+h5_0 += a1[1] * b0;
+h5_1 += a1[1] * b1;
+h6_0 += a1[2] * b0;
+h6_1 += a1[2] * b1;
+h7_0 += a1[3] * b0;
+h7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 792u;
+let r = rrun + 792u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 64u + 0u], left[l + 64u + 1u], left[l + 64u + 2u], left[l + 64u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f16>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+h0_0 += a0[0] * b0;
+h0_1 += a0[0] * b1;
+h1_0 += a0[1] * b0;
+h1_1 += a0[1] * b1;
+h2_0 += a0[2] * b0;
+h2_1 += a0[2] * b1;
+h3_0 += a0[3] * b0;
+h3_1 += a0[3] * b1;
+h4_0 += a1[0] * b0;
+h4_1 += a1[0] * b1;
+h5_0 += a1[1] * b0;
+h5_1 += a1[1] * b1;
+h6_0 += a1[2] * b0;
+h6_1 += a1[2] * b1;
+h7_0 += a1[3] * b0;
+h7_1 += a1[3] * b1;
+}
+{
+let l = lrun + 924u;
+let r = rrun + 924u;
+let a0 = vec4<f16>(left[l + 0u + 0u], left[l + 0u + 1u], left[l + 0u + 2u], left[l + 0u + 3u]);
+let a1 = vec4<f16>(left[l + 64u + 0u], left[l + 64u + 1u], left[l + 64u + 2u], left[l + 64u + 3u]);
+let b0 = vec4<f16>(right[r + 0u + 0u], right[r + 0u + 1u], right[r + 0u + 2u], right[r + 0u + 3u]);
+let b1 = vec4<f16>(right[r + 64u + 0u], right[r + 64u + 1u], right[r + 64u + 2u], right[r + 64u + 3u]);
+h0_0 += a0[0] * b0;
+h0_1 += a0[0] * b1;
+h1_0 += a0[1] * b0;
+h1_1 += a0[1] * b1;
+h2_0 += a0[2] * b0;
+h2_1 += a0[2] * b1;
+h3_0 += a0[3] * b0;
+h3_1 += a0[3] * b1;
+h4_0 += a1[0] * b0;
+h4_1 += a1[0] * b1;
+h5_0 += a1[1] * b0;
+h5_1 += a1[1] * b1;
+h6_0 += a1[2] * b0;
+h6_1 += a1[2] * b1;
+h7_0 += a1[3] * b0;
+h7_1 += a1[3] * b1;
+}
+c0_0 += vec4f(h0_0);
+c0_1 += vec4f(h0_1);
+c1_0 += vec4f(h1_0);
+c1_1 += vec4f(h1_1);
+c2_0 += vec4f(h2_0);
+c2_1 += vec4f(h2_1);
+c3_0 += vec4f(h3_0);
+c3_1 += vec4f(h3_1);
+c4_0 += vec4f(h4_0);
+c4_1 += vec4f(h4_1);
+c5_0 += vec4f(h5_0);
+c5_1 += vec4f(h5_1);
+c6_0 += vec4f(h6_0);
+c6_1 += vec4f(h6_1);
+c7_0 += vec4f(h7_0);
+c7_1 += vec4f(h7_1);
+}
+workgroupBarrier();
+}
+}
+for (var c = 0u; c < 4u; c++) {
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 0u, batch, c0_0[c]);
+put(row0 + 4u * ty + 0u, col0 + 4u * tx + c + 64u, batch, c0_1[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 0u, batch, c1_0[c]);
+put(row0 + 4u * ty + 1u, col0 + 4u * tx + c + 64u, batch, c1_1[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 0u, batch, c2_0[c]);
+put(row0 + 4u * ty + 2u, col0 + 4u * tx + c + 64u, batch, c2_1[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 0u, batch, c3_0[c]);
+put(row0 + 4u * ty + 3u, col0 + 4u * tx + c + 64u, batch, c3_1[c]);
+put(row0 + 4u * ty + 64u, col0 + 4u * tx + c + 0u, batch, c4_0[c]);
+put(row0 + 4u * ty + 64u, col0 + 4u * tx + c + 64u, batch, c4_1[c]);
+put(row0 + 4u * ty + 65u, col0 + 4u * tx + c + 0u, batch, c5_0[c]);
+put(row0 + 4u * ty + 65u, col0 + 4u * tx + c + 64u, batch, c5_1[c]);
+put(row0 + 4u * ty + 66u, col0 + 4u * tx + c + 0u, batch, c6_0[c]);
+put(row0 + 4u * ty + 66u, col0 + 4u * tx + c + 64u, batch, c6_1[c]);
+put(row0 + 4u * ty + 67u, col0 + 4u * tx + c + 0u, batch, c7_0[c]);
+put(row0 + 4u * ty + 67u, col0 + 4u * tx + c + 64u, batch, c7_1[c]);
+}
+}
