@@ -2,7 +2,7 @@
  * Writes a checkpoint of random weights with the names and shapes a configuration calls for, tensor by tensor, in shards
  * with an index: real sizes without real weights.
  */
-import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { parseSa2vaConfig, type Sa2vaConfig } from "../../src/engine/model/config.ts";
@@ -120,12 +120,14 @@ const TYPES = {
  * @param shardBytes a new shard begins beyond this; a single one is `model.safetensors`, without an index
  * @param types BF16 for all; F32 but for language model and vision tower; or as published, F32 but for the vision tower,
  * with all parts for video
+ * @param values random, or zeros in files with a hole, which take no disk
  */
 export function writeSynthetic(
   directory: string,
   config: Json,
   shardBytes: number,
   types: keyof typeof TYPES = "F32",
+  values: "random" | "zeros" = "random",
 ): Written {
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, "config.json"), JSON.stringify(config));
@@ -169,7 +171,8 @@ export function writeSynthetic(
     new DataView(length.buffer).setBigUint64(0, BigInt(json.length), true);
     writeSync(handle, length);
     writeSync(handle, json);
-    for (const tensor of shard) writeTensor(handle, tensor.name, tensor.shape, tensor.count, width(tensor.name), pool);
+    if (values === "zeros") ftruncateSync(handle, length.length + json.length + at);
+    else for (const { name, shape, count } of shard) writeTensor(handle, name, shape, count, width(name), pool);
     closeSync(handle);
   });
   if (shards.length > 1) {

@@ -64,6 +64,26 @@ export function writePublished(directory: string, size: TrueSize | QwenRelease):
   return writeSynthetic(directory, config, SHARD_BYTES, "published");
 }
 
+/**
+ * Writes the same at the widths of 1B, with weights of zero that take no disk, the golden model's tokenizer and as many
+ * blocks of the language model and the vision tower as are asked for.
+ */
+export function writeHollow(directory: string, blocks: number): Written {
+  mkdirSync(directory, { recursive: true });
+  writeGoldenTokenizer(directory);
+  const [config, golden] = [trueConfig("1B"), trueConfig("small")] as [Config, Config];
+  const { vocab_size, bos_token_id, eos_token_id, pad_token_id } = golden.llm_config;
+  const ids = { vocab_size, bos_token_id, eos_token_id, pad_token_id };
+  const hollow = {
+    ...config,
+    vision_config: { ...config.vision_config, num_hidden_layers: blocks },
+    llm_config: { ...config.llm_config, ...ids, num_hidden_layers: blocks },
+  };
+  return writeSynthetic(directory, hollow, SHARD_BYTES, "published", "zeros");
+}
+
+type Config = Readonly<Record<"llm_config" | "vision_config", Readonly<Record<string, unknown>>>>;
+
 /** The folder of the package's files, fetched once. */
 function packageFolder(): string {
   const folder = join(CACHE, "package", "models");

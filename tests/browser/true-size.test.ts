@@ -2,9 +2,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
-import { writePublished } from "../../bench/made-up/published.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { writeHollow, writePublished } from "../../bench/made-up/published.ts";
 import { WAIT } from "../support/hang.ts";
+import { dragModel, type OpenPage, openPage, problems, untilReady } from "../support/page.ts";
 import { walkTrueSize } from "../support/true-walk.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lab-true-size-"));
@@ -21,4 +22,53 @@ it("a dropped checkpoint trains and resumes from its last checkpoint after a rel
     expect(megabytes.renderer, what).toBeGreaterThan(10);
     expect(megabytes.GPU, what).toBeGreaterThan(10);
   }
+});
+
+describe("a checkpoint above 1 GB", () => {
+  const large = join(folder, "large");
+  let lab: OpenPage;
+  beforeAll(async () => {
+    expect(writeHollow(large, 8).bytes).toBeGreaterThan(1.2e9);
+    lab = await openPage({ screen: "setup" });
+    await untilReady(lab.page);
+  });
+  afterAll(() => lab.close());
+
+  const reading = () => lab.page.getByRole("progressbar", { name: "Bytes of the model read" });
+  const model = () => lab.page.getByTestId("model-facts");
+
+  it("is read at once after the drop, told in bytes, and can be stopped: one sentence and its button remain", async () => {
+    const { page } = lab;
+    await dragModel(page, large);
+    await expect.poll(() => reading().getAttribute("value")).toMatch(/^\d{6,}$/);
+    expect(Number(await reading().getAttribute("max"))).toBeGreaterThan(1.2e9);
+    await page.getByRole("button", { name: "Stop loading" }).click();
+    await reading().waitFor({ state: "detached" });
+    expect(await problems(page)).toEqual([]);
+    expect(await page.getByTestId("start-reason").textContent()).toMatch(/^No model is loaded/);
+    await page.getByRole("button", { name: "Use pocket model" }).click();
+    await untilReady(page);
+  });
+
+  it("leads from the drop to Start without another action if the memory is unknown", async () => {
+    const { page } = lab;
+    await dragModel(page, large);
+    await model().filter({ hasText: "large" }).waitFor({ state: "attached" });
+    await untilReady(page);
+    expect(await model().textContent()).toMatch(/in f16/);
+    expect(await page.getByTestId("setting-gpuMemory").inputValue()).toBe("8");
+  });
+
+  it.each([8, 12, 16, 24])("can start with %i GB entered, in which the forecast stays", async (gigabytes) => {
+    const { page } = lab;
+    const field = page.getByTestId("setting-gpuMemory");
+    await field.fill(String(gigabytes));
+    await field.press("Enter");
+    const usable = async (): Promise<number> => {
+      const text = (await page.getByTestId("forecast").textContent()) ?? "";
+      return Number(/ of ([\d.]+) GB/u.exec(text)?.[1]) / gigabytes;
+    };
+    await expect.poll(usable).toBeCloseTo(0.92, 1);
+    await untilReady(page);
+  });
 });

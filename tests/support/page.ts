@@ -59,12 +59,17 @@ export async function openPage(
   };
 }
 
-/** Drops a model folder on the middle of Setup and waits until the page shows it as the loaded model. */
-export async function dropModel(page: Page, folder: string): Promise<void> {
+/** Drops a model folder on the middle of Setup. */
+export async function dragModel(page: Page, folder: string): Promise<void> {
   const devtools = await page.context().newCDPSession(page);
   const data = { items: [], files: [folder], dragOperationsMask: 1 };
   for (const type of ["dragEnter", "dragOver", "drop"] as const)
     await devtools.send("Input.dispatchDragEvent", { type, x: 640, y: 430, data });
+}
+
+/** Drops a model folder and waits until the page shows it as the loaded model. */
+export async function dropModel(page: Page, folder: string): Promise<void> {
+  await dragModel(page, folder);
   const facts = page.getByTestId("model-facts").filter({ hasText: basename(folder) });
   await facts.waitFor({ state: "attached" });
 }

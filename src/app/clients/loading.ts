@@ -287,11 +287,14 @@ async function loadModel(
       if (model.cached === "written") keepStorage();
     });
   } finally {
-    if (!loads.pending) useSession.setState({ modelProgress: null });
     // A stopped load leaves a conversion that can be continued.
     report(refreshStored());
-    // Settings may have changed meanwhile, even if the model has not.
-    report(untouched === null || exact ? refreshPlan() : fitToGpu(untouched));
+    // Settings may have changed meanwhile, even if the model has not. Nothing starts before a large model has its own.
+    const planned = (untouched === null || exact ? refreshPlan() : fitToGpu(untouched)).finally(() => {
+      if (!loads.pending) useSession.setState({ modelProgress: null });
+    });
+    report(planned);
+    await Promise.allSettled([planned]);
   }
 }
 
