@@ -118,10 +118,19 @@ describe("a converted checkpoint", () => {
   it("is stored by one tab at a time: another one loads without storing", async () => {
     const golden = await nodeFolder(GOLDEN);
     const held = new Set<string>();
+    let refuse = (): void => undefined;
+    const refused = new Promise<void>((resolve) => {
+      refuse = resolve;
+    });
     const locks: RunLocks = {
       async request(name, _, callback) {
-        if (held.has(name)) return callback(null);
+        if (held.has(name)) {
+          refuse();
+          return callback(null);
+        }
         held.add(name);
+        // The other tab asks before anything is stored.
+        await refused;
         await callback({ name });
         held.delete(name);
       },
