@@ -52,7 +52,7 @@ it("the status strip of a narrow window takes two lines", () => {
   expect(name).toBeLessThan(30);
 });
 
-it("words on Home keep their contrast while its pictures appear", async () => {
+testWith("playback")("words on Home keep their contrast while its pictures appear", async () => {
   await show(lab.page, { screen: "home" });
   await lab.page.getByTestId("home-loop-1").waitFor();
   const begun = await lab.page.evaluate(() => {

@@ -68,13 +68,14 @@ describe("loop 2 of a policy with exploration noise", () => {
     await expect.poll(async () => (await drawn()) === before).toBe(false);
     await layer.click();
     // Picture, caption and reward need no scrolling.
-    for (const part of [figure, inspector.locator("[data-phase=partner]"), inspector.locator("[data-phase=reward]")]) {
+    const phases = arePluggedIn("phases") ? ["partner", "reward"] : [];
+    for (const part of [figure, ...phases.map((phase) => inspector.locator(`[data-phase=${phase}]`))]) {
       const box = await part.boundingBox();
       expect((box?.y ?? Number.NaN) + (box?.height ?? Number.NaN)).toBeLessThanOrEqual(900);
     }
   });
 
-  it("is drawn so on Home too, with the outline named", async () => {
+  testWith("playback")("is drawn so on Home too, with the outline named", async () => {
     const { page } = lab;
     await show(page, { screen: "home" });
     const drawn = page

@@ -289,7 +289,7 @@ async function loadModel(
   } finally {
     // A stopped load leaves a conversion that can be continued.
     report(refreshStored());
-    // Settings may have changed meanwhile, even if the model has not. Nothing starts before a large model has its own.
+    // Settings may have changed meanwhile, even if the model has not. Nothing starts before they fit a large model.
     const planned = (untouched === null || exact ? refreshPlan() : fitToGpu(untouched)).finally(() => {
       if (!loads.pending) useSession.setState({ modelProgress: null });
     });

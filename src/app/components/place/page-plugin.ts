@@ -64,7 +64,7 @@ export interface Places {
   readonly background: Nothing;
   /** Beside the buttons of the curves of a run; `step` is that of the time line, else the newest one. */
   readonly curves: { readonly run: ViewedRun; readonly step: number };
-  /** At the foot of Home: rollouts of the run; `onStep` receives the step that they are of. */
+  /** At the foot of Home: rollouts of the run; `onStep` receives their step. */
   readonly playback: { readonly run: ViewedRun; readonly onStep: (step: number | null) => void };
   /** In the inspector, below the picture: what each phase of a step made. */
   readonly lesson: {
