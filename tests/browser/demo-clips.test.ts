@@ -31,8 +31,7 @@ describe("demo clips", () => {
     const { page } = lab;
     await show(page, { screen: "data" });
     const gallery = page.getByTestId("gallery");
-    await gallery.getByRole("img").first().waitFor();
-    // Rows of another data set take the place of these, and nothing else moves.
+    // The first rows come into the gallery, those of another data set take their place, and nothing else moves.
     const tops = await gallery.evaluateHandle((element) => {
       const seen = new Set([element.getBoundingClientRect().top]);
       const look = (): void => {

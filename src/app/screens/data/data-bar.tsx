@@ -33,6 +33,8 @@ export function DataBar(
   // A small window keeps its space for the pictures.
   const [unfolded, setUnfolded] = useState(() => matchMedia("(width >= 1024px)").matches);
   const info = useSession((session) => session.dataInfo);
+  // Before the first row the bar is as high as after it, so that the rows stay where they are.
+  const nothing = useSession(({ opening }) => opening === null) && rows.length === 0;
   const offered = useMemo(() => filterOptions(info, filter), [info, filter]);
   // Also while they are read, so that the gallery stays where it is.
   const builtIn = info === null ? rowsComeWithPage() : builtInRows(info.name) !== undefined;
@@ -61,7 +63,7 @@ export function DataBar(
         </div>
       </div>
       {builtIn && <DropZone />}
-      <div className={`row wrap gap-2-3 ${styles.line}`} hidden={rows.length === 0}>
+      <div className={`row wrap gap-2-3 ${styles.line}`} hidden={nothing}>
         <TextInput
           ref={search}
           className={styles.search}
@@ -111,9 +113,9 @@ export function DataBar(
           </span>
         )}
       </div>
-      {unfolded && rows.length > 0 && hasPanels("row-filter") && (
+      {unfolded && !nothing && hasPanels("row-filter") && (
         <div className={styles.histograms}>
-          <PluginPanels at="row-filter" given={{ rows, shown, filter, onFilter }} />
+          {rows.length > 0 && <PluginPanels at="row-filter" given={{ rows, shown, filter, onFilter }} />}
         </div>
       )}
       <TrainingRows />
