@@ -1,5 +1,7 @@
 /** The plan's forecast against the bytes that the engine then holds, on small models at several ranks. */
-
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { watchBuffers } from "../../bench/tool/held-buffers.ts";
@@ -32,6 +34,7 @@ import { logpsOf } from "../support/caption-logps.ts";
 import { useGpu } from "../support/gpu.ts";
 import { cheapConfig, openTestLab, POCKET, type TestLab } from "../support/session.ts";
 import { TINY } from "../support/tiny-group.ts";
+import { writeTinyQwen } from "../support/tiny-qwen.ts";
 
 let engine: EngineDevice;
 beforeAll(async () => {
@@ -113,15 +116,22 @@ describe("the forecast of a run", () => {
     ["InternLM2", "tests/golden/sa2va-tiny-internlm2"],
     ["Phi-3", "tests/golden/sa2va-tiny-phi3"],
     ["another head, Qwen2", "tests/golden/sa2va-tiny-variant"],
+    ["qwen3", null],
+    ["qwen2.5", null],
   ] as const)("is within 10 %% of the most bytes that two steps allocate, moments included: %s", async (name, path) => {
-    await lab.session.openModel(await nodeFolder(path), name);
+    const folder = path ?? mkdtempSync(join(tmpdir(), "lab-forecast-"));
+    if (path === null) writeTinyQwen(folder, name);
+    await lab.session.openModel(await nodeFolder(folder), name);
     const close = async (drawn: Partial<LabConfig> & Pick<LabConfig, "loraR">): Promise<void> => {
       const ratio = await ratioOf({ ...drawn, loraAlpha: drawn.loraR, steps: 2 });
       expect(ratio).toBeGreaterThan(0.9);
       expect(ratio).toBeLessThan(1.1);
     };
     await forAny(2, DRAWN, close);
-    for (const other of [TAUGHT, SOFT]) await forAny<Parameters<typeof close>[0]>(1, other, close);
+    // A mask that is shown softly is shown by copied tokens, which models on Qwen-VL do not have.
+    for (const other of [TAUGHT, ...(path === null ? [] : [SOFT])])
+      await forAny<Parameters<typeof close>[0]>(1, other, close);
+    if (path === null) rmSync(folder, { recursive: true });
   });
 
   it.each([

@@ -35,8 +35,6 @@ const SCORES = { kept: 1, passing: 2 };
 const LOGITS = 2;
 /** Logits at every token of a supervised caption and its question, and what a cross-entropy of stock operations keeps. */
 const TAUGHT_LOGITS = 7;
-/** Arrays of the projector at the size of its input, and of its output. */
-const PROJECTOR = { input: 2, output: 3 };
 /** Maps of the mask decoder by their share of its finest grid times its width. */
 const DECODER = [
   { share: 1 / 8, maps: 7 },
@@ -51,8 +49,8 @@ const FOUND = { maps: 2 / 8 + 16 / 16 + 4 / 32, repeated: 1 / 8 + 1 / 16 };
 const FOUND_MASKS = { low: 4 + 3 + 1, full: 16 };
 /** Tokens of a prompt in the decoder, which attend to the cells of the coarsest map. */
 const PROMPT_TOKENS = 9;
-/** Arrays of SAM2's image encoder in units of its first stage, and of the vision tower in units of its stream over a tile. */
-const TOWERS = { stage: 11.2, stream: 30 };
+/** Arrays of SAM2's image encoder in units of its first stage. */
+const SAM_STAGES = 11.2;
 
 /** Bytes in every step: uniforms, timestamps, and tensors too small to count one by one. */
 const BESIDE = 2 ** 18;
@@ -165,8 +163,7 @@ export function transientForecast(
   const cache = Math.max(sampled, told);
   const stage = F32 * (config.sam2.imageSize / 4) ** 2 * config.sam2.embedDim;
   const { tileSize } = config;
-  const stream = F32 * visionFamily(config).sizes(config).stream;
-  const towers = Math.max(TOWERS.stage * stage, TOWERS.stream * stream);
+  const towers = Math.max(SAM_STAGES * stage, F32 * visionFamily(config).sizes(config).tower);
   const rows = options.microRollouts > 0 ? Math.min(options.microRollouts, shape.rollouts) : shape.rollouts;
   const atOnce = options.microRollouts > 0 ? 1 : Math.min(options.groupsAtOnce || shape.groups, shape.groups);
   const captions = options.captions ? atOnce * captionBytes(config, shape, rows, options) : 0;
@@ -244,7 +241,7 @@ export function captionBytes(
     cached * (each * REPEATED.prompt + REPEATED_ONCE.prompt) * promptTokens +
     cached * (each * REPEATED.whole + REPEATED_ONCE.whole) * (promptTokens + newTokens);
   const logits = LOGITS * Math.min(tokens * vocabSize, LOGIT_BYTES / F32);
-  return F32 * (projectorFloats(config, shape.tiles) + prompt + tails + caches + logits);
+  return F32 * (shape.tiles * visionFamily(config).sizes(config).projection + prompt + tails + caches + logits);
 }
 
 /** Backward pass of one phrase: the language model over its prompt, then the mask decoder. */
@@ -254,7 +251,7 @@ export function maskBytes(
   options: PassOptions,
 ): number {
   const prompt = passFloats(config, promptTokens, promptTokens, options);
-  return F32 * (projectorFloats(config, tiles) + prompt + decoderFloats(config, frames));
+  return F32 * (tiles * visionFamily(config).sizes(config).projection + prompt + decoderFloats(config, frames));
 }
 
 /**
@@ -265,12 +262,15 @@ function taughtBytes(config: Sa2vaConfig, shape: GroupShape, options: PassOption
   const { vocabSize } = config.language;
   const prefix = shape.tiles * config.tokensPerTile;
   const caption = shape.promptTokens - prefix + shape.captionTokens;
+  // The question for a caption sees the picture with the region drawn into it, the one for a mask without.
+  const pictures = shape.drawn > 0 ? 2 : 1;
   const passes = [
-    promptPassFloats(config, prefix, options),
+    pictures * promptPassFloats(config, prefix, options),
     ...[caption, shape.phraseTokens].map((tokens) => passFloats(config, tokens, prefix + tokens, options)),
   ].reduce((sum, floats) => sum + floats, 0);
   const logits = TAUGHT_LOGITS * caption * vocabSize;
-  return F32 * (projectorFloats(config, shape.tiles) + passes + logits + decoderFloats(config, 1));
+  const projected = pictures * shape.tiles * visionFamily(config).sizes(config).projection;
+  return F32 * (projected + passes + logits + decoderFloats(config, 1));
 }
 
 /** Likelihood of a caption through a soft mask: no block is recomputed, and every attention keeps its scores. */
@@ -287,12 +287,6 @@ function softBytes(
   const gradient = softTokens * tokenFloats(config, rank, GRADIENT) + scores("passing");
   const maps = SOFT_MAPS * Math.max(LEAST_PICTURE, config.tileSize ** 2);
   return F32 * (layers * block + gradient + LOGITS * captionTokens * vocabSize + maps);
-}
-
-/** Elements of the projector's arrays on a tape. */
-function projectorFloats(config: Sa2vaConfig, tiles: number): number {
-  const { features } = visionFamily(config).sizes(config);
-  return tiles * (PROJECTOR.input * features + PROJECTOR.output * config.tokensPerTile * config.language.hiddenSize);
 }
 
 /** Elements of the arrays of the mask decoder and of the loss of its masks on a tape. */

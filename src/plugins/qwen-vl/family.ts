@@ -1,12 +1,21 @@
 /** Qwen2.5-VL and Qwen3-VL: one picture of its own shape, whose size decides the number of visual tokens. */
 import type { RgbImage } from "../../engine/data/sample.ts";
 import { type Paced, tidied } from "../../engine/gpu/runtime/work-budget.ts";
-import { type Tensor, tf } from "../../engine/gpu/tf.ts";
+import type { Tensor } from "../../engine/gpu/tf.ts";
 import type { CutPicture, VisionFamily } from "../../engine/model/families/family.ts";
 import type { NamedShape } from "../../engine/model/families/family-config.ts";
 import type { Weights } from "../../engine/model/weights/weights.ts";
 import { MERGE, type QwenVision, qwenVision } from "./config.ts";
-import { isAccepted, picturePatches, qwenMerger, qwenTower, resizedPicture, smartResize, VISUAL } from "./tower.ts";
+import {
+  isAccepted,
+  picturePatches,
+  qwenMerger,
+  qwenTower,
+  resizedPicture,
+  smartResize,
+  towerElements,
+  VISUAL,
+} from "./tower.ts";
 
 /** Mean and standard deviation of the published preprocessor_config.json, on the 0..1 scale. */
 const PIXELS: Readonly<
@@ -28,8 +37,11 @@ export const qwenVl: VisionFamily = {
   },
   reached(config, pictures) {
     // Pictures that are refused take nothing.
-    const grids = pictures.filter(isAccepted).map(({ height, width }) => this.grid(config, height, width));
-    return { ...config, tokensPerTile: Math.max(1, ...grids.map(({ rows, cols }) => rows * cols)) };
+    const accepted = pictures.filter(isAccepted);
+    const grids = accepted.map(({ height, width }) => this.grid(config, height, width));
+    const tokensPerTile = Math.max(1, ...grids.map(({ rows, cols }) => rows * cols));
+    const tileSize = Math.ceil(Math.sqrt(Math.max(1, ...accepted.map(({ height, width }) => height * width))));
+    return { ...config, tokensPerTile, tileSize };
   },
   cutFrame: (config, frame) => cut(qwenVision(config), frame, false),
   encode: (weights, config, tile) => encode(weights, qwenVision(config), tile),
@@ -45,9 +57,12 @@ export const qwenVl: VisionFamily = {
     return patches * (2 * layers * products + 4 * reach * hiddenSize);
   },
   sizes(config) {
-    const { hiddenSize, deepstack } = qwenVision(config);
-    const stream = MERGE ** 2 * config.tokensPerTile * hiddenSize;
-    return { features: (1 + deepstack.length) * stream, stream };
+    const vision = qwenVision(config);
+    const planes = 1 + vision.deepstack.length;
+    const features = planes * MERGE ** 2 * config.tokensPerTile * vision.hiddenSize;
+    // A plane, its norm, and the hidden layer before and after the activation; then what is joined.
+    const projection = 4 * features + 2 * planes * config.tokensPerTile * config.language.hiddenSize;
+    return { features, tower: towerElements(vision, config.tokensPerTile), projection };
   },
   note: () => undefined,
   isTower: (name) => name.startsWith(`${VISUAL}.`),
@@ -64,8 +79,7 @@ function* encode(weights: Weights, vision: QwenVision, tile: RgbImage): Paced<Te
   const grid = { rows: tile.height / patchSize, cols: tile.width / patchSize };
   return yield* tidied(function* () {
     const values = picturePatches(tile, patchSize, PIXELS[type].mean, PIXELS[type].std);
-    const patches = tf.tensor2d(values, [grid.rows * grid.cols, 3 * patchSize ** 2]);
-    return yield* qwenTower(weights, vision, patches, grid);
+    return yield* qwenTower(weights, vision, values, grid);
   });
 }
 

@@ -8,9 +8,12 @@ import { attention } from "../../engine/gpu/kernels/attention/attention.ts";
 import { linear } from "../../engine/gpu/kernels/linear.ts";
 import { layerNorm, rmsNorm } from "../../engine/gpu/kernels/norm.ts";
 import { angleTable, applyRope, type RopeTable } from "../../engine/gpu/kernels/rope.ts";
+import { SIGMOID } from "../../engine/gpu/matmul/activation-code.ts";
+import { customKernels, suits, toTensor } from "../../engine/gpu/runtime/custom-op.ts";
 import type { Paced } from "../../engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../engine/gpu/tf.ts";
 import { headsOfPart } from "../../engine/gpu/tfjs/strided-copy.ts";
+import { runVectors, type VectorProgram } from "../../engine/gpu/tfjs/vector-points.ts";
 import { resizeBicubic } from "../../engine/model/preprocess/pillow-bicubic.ts";
 import type { Probe } from "../../engine/model/probe.ts";
 import { activatedLayer, addLayer, linearLayer } from "../../engine/model/weights/linear-layer.ts";
@@ -134,6 +137,19 @@ export function picturePatches(
 }
 
 export const VISUAL = "model.model.visual";
+/**
+ * Elements of the arrays that the tower holds at a time over one picture: those of the patches and their positions, or
+ * those of a block; with windows their parts are copied.
+ */
+export function towerElements(config: QwenVision, tokens: number): number {
+  const { hiddenSize, mlpSize, heads, patchSize, positionSide, windowSide, deepstack } = config;
+  // The patches of the picture before may still be in use.
+  const embedding = 2 * 3 * patchSize ** 2 + (positionSide === 0 ? 2 : 10) * hiddenSize;
+  const arrays = (windowSide === 0 ? 15 : 23) + deepstack.length;
+  const block = arrays * hiddenSize + 2 * mlpSize + (2 * hiddenSize) / heads;
+  return UNIT * tokens * Math.max(embedding, block);
+}
+
 /** Patches of a visual token. */
 const UNIT = MERGE ** 2;
 const EPS = 1e-6;
@@ -141,14 +157,14 @@ const THETA = 10_000;
 
 /**
  * Outputs of the blocks that the language model reads, with the four patches of each visual token side by side.
- * @param patches [N, 3 · p²] in the order of `patchPlaces`
+ * @param pixels of the patches, as `picturePatches` makes them
  * @param probe receives `visual.embeddings` and `visual.block.{i}`, in the order of `towerOrder`
  * @returns [1 + deepstack, N / 4, 4 H], the last block's output first; owned by the caller
  */
 export function* qwenTower(
   w: Weights,
   config: QwenVision,
-  patches: Tensor,
+  pixels: Float32Array,
   grid: PatchGrid,
   probe?: Probe,
 ): Paced<Tensor> {
@@ -156,11 +172,13 @@ export function* qwenTower(
   const rope = visionRope(config, grid, order);
   const kept: Tensor[] = [];
   let stream = tf.tidy(() => {
+    const patches = tf.tensor2d(pixels, [grid.rows * grid.cols, 3 * config.patchSize ** 2]);
     const embedded = embedPatches(w, config, patches, grid);
     return runs.length === 1 ? embedded : tf.gather(embedded, tf.tensor1d(order, "int32"));
   });
   try {
     probe?.("visual.embeddings", stream);
+    yield;
     for (let layer = 0; layer < config.layers; layer++) {
       const before = stream;
       const apart = config.windowSide > 0 && !config.fullBlocks.includes(layer);
@@ -301,16 +319,25 @@ function block(
   return addLayer(w, `${path}.mlp.linear_fc2`, geluTanh(linearLayer(w, `${path}.mlp.linear_fc1`, inner)), attended);
 }
 
-/** x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))) */
+const GELU_TANH: VectorProgram = {
+  name: "lab-gelu-tanh",
+  inputs: ["x"],
+  outputs: ["y"],
+  header: SIGMOID,
+  body: `let y = x * sigmoid(${2 * Math.sqrt(2 / Math.PI)} * (x + 0.044715 * x * x * x));`,
+};
+
+/** x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))), which is x · sigmoid(2 √(2/π) (x + 0.044715 x³)). */
 function geluTanh(x: Tensor): Tensor {
+  if (customKernels() && suits(x)) return toTensor(runVectors(GELU_TANH, [x])[0]);
   return tf.tidy(() => {
     const inner = x
       .square()
       .mul(0.044715)
       .add(1)
       .mul(x)
-      .mul(Math.sqrt(2 / Math.PI));
-    return inner.tanh().add(1).mul(x).mul(0.5);
+      .mul(2 * Math.sqrt(2 / Math.PI));
+    return inner.sigmoid().mul(x);
   });
 }
 

@@ -55,8 +55,11 @@ export interface VisionFamily {
   reached(config: Sa2vaConfig, pictures: readonly PictureSize[]): Sa2vaConfig;
   /** Operations of the tower over one tile of the largest grid. */
   work(config: Sa2vaConfig): number;
-  /** Elements of one tile's features, and of the tower's stream over it. */
-  sizes(config: Sa2vaConfig): { readonly features: number; readonly stream: number };
+  /**
+   * Elements of one tile's features, of the arrays that the tower holds at a time while it computes them, and of those
+   * that a tape of its projection makes.
+   */
+  sizes(config: Sa2vaConfig): { readonly features: number; readonly tower: number; readonly projection: number };
   /** Where the settings of config.json differ from what the published code does with pictures; undefined if nowhere. */
   note(config: Sa2vaConfig): string | undefined;
   /** Whether a tensor belongs to the tower. */

@@ -17,6 +17,8 @@ import { internVit, PUBLISHED_MAX_TILES, type VisionConfig } from "./config.ts";
 // Projects vision tokens to the language model's width (docs/spec/sa2va.md#9-pixel-shuffle-and-projector).
 
 const NORM_EPS = 1e-5;
+/** Arrays that a block of the tower holds, in units of its stream. */
+const BLOCK_ARRAYS = 30;
 
 /**
  * LayerNorm, linear, GELU, linear. Differentiable in x and in `mlp1.*`.
@@ -123,8 +125,11 @@ export const internVl: VisionFamily = {
       patches * (2 * layers * (4 * hiddenSize ** 2 + 2 * hiddenSize * mlpSize) + 4 * layers * patches * hiddenSize)
     );
   },
-  sizes({ tokensPerTile, tileSize, vision: { patchSize, hiddenSize } }) {
-    return { features: tokensPerTile * 4 * hiddenSize, stream: ((tileSize / patchSize) ** 2 + 1) * hiddenSize };
+  sizes({ tokensPerTile, tileSize, vision: { patchSize, hiddenSize }, language }) {
+    const stream = ((tileSize / patchSize) ** 2 + 1) * hiddenSize;
+    const features = tokensPerTile * 4 * hiddenSize;
+    const projection = 2 * features + 3 * tokensPerTile * language.hiddenSize;
+    return { features, tower: BLOCK_ARRAYS * stream, projection };
   },
   note({ maxTiles, minTiles, useThumbnail, dynamicImageSize }) {
     const tiles = [
