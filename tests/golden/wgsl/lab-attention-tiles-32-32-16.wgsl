@@ -29,10 +29,10 @@ let mine = local.x;
 let head = owner;
 let start = within * 32u;
 let keyBase = (head / u.group) * u.keys;
-{ let line = local.x / 16u + 0u; let vector = local.x % 16u; own[vector * 32u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
-{ let line = local.x / 16u + 8u; let vector = local.x % 16u; own[vector * 32u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
-{ let line = local.x / 16u + 16u; let vector = local.x % 16u; own[vector * 32u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
-{ let line = local.x / 16u + 24u; let vector = local.x % 16u; own[vector * 32u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
+{ let line = local.x / 16u + 0u; let vector = local.x % 16u; own[vector * 32u + line] = factor * q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
+{ let line = local.x / 16u + 8u; let vector = local.x % 16u; own[vector * 32u + line] = factor * q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
+{ let line = local.x / 16u + 16u; let vector = local.x % 16u; own[vector * 32u + line] = factor * q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
+{ let line = local.x / 16u + 24u; let vector = local.x % 16u; own[vector * 32u + line] = factor * q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
 let range0 = range(start + ty + 0u);
 let from0 = tx - range0.x;
 let range1 = range(start + ty + 1u);
@@ -88,14 +88,14 @@ s2_1 += row.x * o1.x; s2_1 += row.y * o1.y; s2_1 += row.z * o1.z; s2_1 += row.w 
 s3_1 += row.x * o1.x; s3_1 += row.y * o1.y; s3_1 += row.z * o1.z; s3_1 += row.w * o1.w; }
 }
 workgroupBarrier();
-s0_0 = select(-3.4e38, factor * s0_0, (at + 0u + from0 < range0.y));
-s0_1 = select(-3.4e38, factor * s0_1, (at + 16u + from0 < range0.y));
-s1_0 = select(-3.4e38, factor * s1_0, (at + 0u + from1 < range1.y));
-s1_1 = select(-3.4e38, factor * s1_1, (at + 16u + from1 < range1.y));
-s2_0 = select(-3.4e38, factor * s2_0, (at + 0u + from2 < range2.y));
-s2_1 = select(-3.4e38, factor * s2_1, (at + 16u + from2 < range2.y));
-s3_0 = select(-3.4e38, factor * s3_0, (at + 0u + from3 < range3.y));
-s3_1 = select(-3.4e38, factor * s3_1, (at + 16u + from3 < range3.y));
+s0_0 = select(-3.4e38, s0_0, (at + 0u + from0 < range0.y));
+s0_1 = select(-3.4e38, s0_1, (at + 16u + from0 < range0.y));
+s1_0 = select(-3.4e38, s1_0, (at + 0u + from1 < range1.y));
+s1_1 = select(-3.4e38, s1_1, (at + 16u + from1 < range1.y));
+s2_0 = select(-3.4e38, s2_0, (at + 0u + from2 < range2.y));
+s2_1 = select(-3.4e38, s2_1, (at + 16u + from2 < range2.y));
+s3_0 = select(-3.4e38, s3_0, (at + 0u + from3 < range3.y));
+s3_1 = select(-3.4e38, s3_1, (at + 16u + from3 < range3.y));
 weights[tx * 36u + tw + 0u] = max(s0_0, s0_1);
 weights[tx * 36u + tw + 1u] = max(s1_0, s1_1);
 weights[tx * 36u + tw + 2u] = max(s2_0, s2_1);
@@ -156,7 +156,8 @@ let x0 = other[i * 16u + tx + 0u];
 { let w = weights[(0u + i) * 36u + tw + 2u]; o2_0 += w * x0; }
 { let w = weights[(0u + i) * 36u + tw + 3u]; o3_0 += w * x0; }
 }
-workgroupBarrier(); }
+workgroupBarrier();
+}
 weights[tx * 36u + tw + 0u] = sum0;
 weights[tx * 36u + tw + 1u] = sum1;
 weights[tx * 36u + tw + 2u] = sum2;

@@ -29,11 +29,11 @@ let mine = local.x;
 let head = owner;
 let start = within * 32u;
 let keyBase = (head / u.group) * u.keys;
-{ let line = (local.x + 0u) / 18u; let vector = (local.x + 0u) % 18u; own[vector * 32u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 18u + 0u + vector]; }
-{ let line = (local.x + 128u) / 18u; let vector = (local.x + 128u) % 18u; own[vector * 32u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 18u + 0u + vector]; }
-{ let line = (local.x + 256u) / 18u; let vector = (local.x + 256u) % 18u; own[vector * 32u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 18u + 0u + vector]; }
-{ let line = (local.x + 384u) / 18u; let vector = (local.x + 384u) % 18u; own[vector * 32u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 18u + 0u + vector]; }
-if (local.x < 64u) { let line = (local.x + 512u) / 18u; let vector = (local.x + 512u) % 18u; own[vector * 32u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 18u + 0u + vector]; }
+{ let line = (local.x + 0u) / 18u; let vector = (local.x + 0u) % 18u; own[vector * 32u + line] = factor * q[(head * u.queries + min(start + line, u.queries - 1u)) * 18u + 0u + vector]; }
+{ let line = (local.x + 128u) / 18u; let vector = (local.x + 128u) % 18u; own[vector * 32u + line] = factor * q[(head * u.queries + min(start + line, u.queries - 1u)) * 18u + 0u + vector]; }
+{ let line = (local.x + 256u) / 18u; let vector = (local.x + 256u) % 18u; own[vector * 32u + line] = factor * q[(head * u.queries + min(start + line, u.queries - 1u)) * 18u + 0u + vector]; }
+{ let line = (local.x + 384u) / 18u; let vector = (local.x + 384u) % 18u; own[vector * 32u + line] = factor * q[(head * u.queries + min(start + line, u.queries - 1u)) * 18u + 0u + vector]; }
+if (local.x < 64u) { let line = (local.x + 512u) / 18u; let vector = (local.x + 512u) % 18u; own[vector * 32u + line] = factor * q[(head * u.queries + min(start + line, u.queries - 1u)) * 18u + 0u + vector]; }
 let range0 = range(start + ty + 0u);
 let from0 = tx - range0.x;
 let range1 = range(start + ty + 1u);
@@ -198,22 +198,22 @@ s3_2 += row.x * o2.x; s3_2 += row.y * o2.y; s3_2 += row.z * o2.z; s3_2 += row.w 
 s3_3 += row.x * o3.x; s3_3 += row.y * o3.y; s3_3 += row.z * o3.z; s3_3 += row.w * o3.w; }
 }
 workgroupBarrier();
-s0_0 = select(-3.4e38, factor * s0_0, (at + 0u + from0 < range0.y));
-s0_1 = select(-3.4e38, factor * s0_1, (at + 16u + from0 < range0.y));
-s0_2 = select(-3.4e38, factor * s0_2, (at + 32u + from0 < range0.y));
-s0_3 = select(-3.4e38, factor * s0_3, (at + 48u + from0 < range0.y));
-s1_0 = select(-3.4e38, factor * s1_0, (at + 0u + from1 < range1.y));
-s1_1 = select(-3.4e38, factor * s1_1, (at + 16u + from1 < range1.y));
-s1_2 = select(-3.4e38, factor * s1_2, (at + 32u + from1 < range1.y));
-s1_3 = select(-3.4e38, factor * s1_3, (at + 48u + from1 < range1.y));
-s2_0 = select(-3.4e38, factor * s2_0, (at + 0u + from2 < range2.y));
-s2_1 = select(-3.4e38, factor * s2_1, (at + 16u + from2 < range2.y));
-s2_2 = select(-3.4e38, factor * s2_2, (at + 32u + from2 < range2.y));
-s2_3 = select(-3.4e38, factor * s2_3, (at + 48u + from2 < range2.y));
-s3_0 = select(-3.4e38, factor * s3_0, (at + 0u + from3 < range3.y));
-s3_1 = select(-3.4e38, factor * s3_1, (at + 16u + from3 < range3.y));
-s3_2 = select(-3.4e38, factor * s3_2, (at + 32u + from3 < range3.y));
-s3_3 = select(-3.4e38, factor * s3_3, (at + 48u + from3 < range3.y));
+s0_0 = select(-3.4e38, s0_0, (at + 0u + from0 < range0.y));
+s0_1 = select(-3.4e38, s0_1, (at + 16u + from0 < range0.y));
+s0_2 = select(-3.4e38, s0_2, (at + 32u + from0 < range0.y));
+s0_3 = select(-3.4e38, s0_3, (at + 48u + from0 < range0.y));
+s1_0 = select(-3.4e38, s1_0, (at + 0u + from1 < range1.y));
+s1_1 = select(-3.4e38, s1_1, (at + 16u + from1 < range1.y));
+s1_2 = select(-3.4e38, s1_2, (at + 32u + from1 < range1.y));
+s1_3 = select(-3.4e38, s1_3, (at + 48u + from1 < range1.y));
+s2_0 = select(-3.4e38, s2_0, (at + 0u + from2 < range2.y));
+s2_1 = select(-3.4e38, s2_1, (at + 16u + from2 < range2.y));
+s2_2 = select(-3.4e38, s2_2, (at + 32u + from2 < range2.y));
+s2_3 = select(-3.4e38, s2_3, (at + 48u + from2 < range2.y));
+s3_0 = select(-3.4e38, s3_0, (at + 0u + from3 < range3.y));
+s3_1 = select(-3.4e38, s3_1, (at + 16u + from3 < range3.y));
+s3_2 = select(-3.4e38, s3_2, (at + 32u + from3 < range3.y));
+s3_3 = select(-3.4e38, s3_3, (at + 48u + from3 < range3.y));
 weights[tx * 36u + tw + 0u] = max(max(max(s0_0, s0_1), s0_2), s0_3);
 weights[tx * 36u + tw + 1u] = max(max(max(s1_0, s1_1), s1_2), s1_3);
 weights[tx * 36u + tw + 2u] = max(max(max(s2_0, s2_1), s2_2), s2_3);
@@ -400,7 +400,8 @@ o2_1 += w * x1; }
 { let w = weights[(8u + i) * 36u + tw + 3u]; o3_0 += w * x0;
 o3_1 += w * x1; }
 }
-workgroupBarrier(); }
+workgroupBarrier();
+}
 weights[tx * 36u + tw + 0u] = sum0;
 weights[tx * 36u + tw + 1u] = sum1;
 weights[tx * 36u + tw + 2u] = sum2;

@@ -30,14 +30,14 @@ let mine = local.x;
 let head = owner;
 let start = within * 64u;
 let keyBase = (head / u.group) * u.keys;
-{ let line = local.x / 16u + 0u; let vector = local.x % 16u; own[vector * 64u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
-{ let line = local.x / 16u + 8u; let vector = local.x % 16u; own[vector * 64u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
-{ let line = local.x / 16u + 16u; let vector = local.x % 16u; own[vector * 64u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
-{ let line = local.x / 16u + 24u; let vector = local.x % 16u; own[vector * 64u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
-{ let line = local.x / 16u + 32u; let vector = local.x % 16u; own[vector * 64u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
-{ let line = local.x / 16u + 40u; let vector = local.x % 16u; own[vector * 64u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
-{ let line = local.x / 16u + 48u; let vector = local.x % 16u; own[vector * 64u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
-{ let line = local.x / 16u + 56u; let vector = local.x % 16u; own[vector * 64u + line] = q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
+{ let line = local.x / 16u + 0u; let vector = local.x % 16u; own[vector * 64u + line] = factor * q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
+{ let line = local.x / 16u + 8u; let vector = local.x % 16u; own[vector * 64u + line] = factor * q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
+{ let line = local.x / 16u + 16u; let vector = local.x % 16u; own[vector * 64u + line] = factor * q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
+{ let line = local.x / 16u + 24u; let vector = local.x % 16u; own[vector * 64u + line] = factor * q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
+{ let line = local.x / 16u + 32u; let vector = local.x % 16u; own[vector * 64u + line] = factor * q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
+{ let line = local.x / 16u + 40u; let vector = local.x % 16u; own[vector * 64u + line] = factor * q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
+{ let line = local.x / 16u + 48u; let vector = local.x % 16u; own[vector * 64u + line] = factor * q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
+{ let line = local.x / 16u + 56u; let vector = local.x % 16u; own[vector * 64u + line] = factor * q[(head * u.queries + min(start + line, u.queries - 1u)) * 16u + 0u + vector]; }
 let range0 = range(start + ty + 0u);
 let from0 = tx - range0.x;
 let range1 = range(start + ty + 1u);
@@ -54,14 +54,14 @@ let range6 = range(start + ty + 6u);
 let from6 = tx - range6.x;
 let range7 = range(start + ty + 7u);
 let from7 = tx - range7.x;
-let above0 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 0u) * u.maskRow + tx * u.maskKey;
-let above1 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 1u) * u.maskRow + tx * u.maskKey;
-let above2 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 2u) * u.maskRow + tx * u.maskKey;
-let above3 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 3u) * u.maskRow + tx * u.maskKey;
-let above4 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 4u) * u.maskRow + tx * u.maskKey;
-let above5 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 5u) * u.maskRow + tx * u.maskKey;
-let above6 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 6u) * u.maskRow + tx * u.maskKey;
-let above7 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 7u) * u.maskRow + tx * u.maskKey;
+var above0 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 0u) * u.maskRow + (range(start).x + tx) * u.maskKey;
+var above1 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 1u) * u.maskRow + (range(start).x + tx) * u.maskKey;
+var above2 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 2u) * u.maskRow + (range(start).x + tx) * u.maskKey;
+var above3 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 3u) * u.maskRow + (range(start).x + tx) * u.maskKey;
+var above4 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 4u) * u.maskRow + (range(start).x + tx) * u.maskKey;
+var above5 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 5u) * u.maskRow + (range(start).x + tx) * u.maskKey;
+var above6 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 6u) * u.maskRow + (range(start).x + tx) * u.maskKey;
+var above7 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 7u) * u.maskRow + (range(start).x + tx) * u.maskKey;
 var top = -3.0e38;
 var sum0 = 0.0; var o0_0 = vec4f(0);
 var sum1 = 0.0; var o1_0 = vec4f(0);
@@ -273,38 +273,38 @@ s7_2 += row.x * o2.x; s7_2 += row.y * o2.y; s7_2 += row.z * o2.z; s7_2 += row.w 
 s7_3 += row.x * o3.x; s7_3 += row.y * o3.y; s7_3 += row.z * o3.z; s7_3 += row.w * o3.w; }
 }
 workgroupBarrier();
-s0_0 = select(-3.4e38, factor * s0_0 + LOG2E * mask[above0 + (at + 0u) * u.maskKey], (at + 0u + from0 < range0.y));
-s0_1 = select(-3.4e38, factor * s0_1 + LOG2E * mask[above0 + (at + 16u) * u.maskKey], (at + 16u + from0 < range0.y));
-s0_2 = select(-3.4e38, factor * s0_2 + LOG2E * mask[above0 + (at + 32u) * u.maskKey], (at + 32u + from0 < range0.y));
-s0_3 = select(-3.4e38, factor * s0_3 + LOG2E * mask[above0 + (at + 48u) * u.maskKey], (at + 48u + from0 < range0.y));
-s1_0 = select(-3.4e38, factor * s1_0 + LOG2E * mask[above1 + (at + 0u) * u.maskKey], (at + 0u + from1 < range1.y));
-s1_1 = select(-3.4e38, factor * s1_1 + LOG2E * mask[above1 + (at + 16u) * u.maskKey], (at + 16u + from1 < range1.y));
-s1_2 = select(-3.4e38, factor * s1_2 + LOG2E * mask[above1 + (at + 32u) * u.maskKey], (at + 32u + from1 < range1.y));
-s1_3 = select(-3.4e38, factor * s1_3 + LOG2E * mask[above1 + (at + 48u) * u.maskKey], (at + 48u + from1 < range1.y));
-s2_0 = select(-3.4e38, factor * s2_0 + LOG2E * mask[above2 + (at + 0u) * u.maskKey], (at + 0u + from2 < range2.y));
-s2_1 = select(-3.4e38, factor * s2_1 + LOG2E * mask[above2 + (at + 16u) * u.maskKey], (at + 16u + from2 < range2.y));
-s2_2 = select(-3.4e38, factor * s2_2 + LOG2E * mask[above2 + (at + 32u) * u.maskKey], (at + 32u + from2 < range2.y));
-s2_3 = select(-3.4e38, factor * s2_3 + LOG2E * mask[above2 + (at + 48u) * u.maskKey], (at + 48u + from2 < range2.y));
-s3_0 = select(-3.4e38, factor * s3_0 + LOG2E * mask[above3 + (at + 0u) * u.maskKey], (at + 0u + from3 < range3.y));
-s3_1 = select(-3.4e38, factor * s3_1 + LOG2E * mask[above3 + (at + 16u) * u.maskKey], (at + 16u + from3 < range3.y));
-s3_2 = select(-3.4e38, factor * s3_2 + LOG2E * mask[above3 + (at + 32u) * u.maskKey], (at + 32u + from3 < range3.y));
-s3_3 = select(-3.4e38, factor * s3_3 + LOG2E * mask[above3 + (at + 48u) * u.maskKey], (at + 48u + from3 < range3.y));
-s4_0 = select(-3.4e38, factor * s4_0 + LOG2E * mask[above4 + (at + 0u) * u.maskKey], (at + 0u + from4 < range4.y));
-s4_1 = select(-3.4e38, factor * s4_1 + LOG2E * mask[above4 + (at + 16u) * u.maskKey], (at + 16u + from4 < range4.y));
-s4_2 = select(-3.4e38, factor * s4_2 + LOG2E * mask[above4 + (at + 32u) * u.maskKey], (at + 32u + from4 < range4.y));
-s4_3 = select(-3.4e38, factor * s4_3 + LOG2E * mask[above4 + (at + 48u) * u.maskKey], (at + 48u + from4 < range4.y));
-s5_0 = select(-3.4e38, factor * s5_0 + LOG2E * mask[above5 + (at + 0u) * u.maskKey], (at + 0u + from5 < range5.y));
-s5_1 = select(-3.4e38, factor * s5_1 + LOG2E * mask[above5 + (at + 16u) * u.maskKey], (at + 16u + from5 < range5.y));
-s5_2 = select(-3.4e38, factor * s5_2 + LOG2E * mask[above5 + (at + 32u) * u.maskKey], (at + 32u + from5 < range5.y));
-s5_3 = select(-3.4e38, factor * s5_3 + LOG2E * mask[above5 + (at + 48u) * u.maskKey], (at + 48u + from5 < range5.y));
-s6_0 = select(-3.4e38, factor * s6_0 + LOG2E * mask[above6 + (at + 0u) * u.maskKey], (at + 0u + from6 < range6.y));
-s6_1 = select(-3.4e38, factor * s6_1 + LOG2E * mask[above6 + (at + 16u) * u.maskKey], (at + 16u + from6 < range6.y));
-s6_2 = select(-3.4e38, factor * s6_2 + LOG2E * mask[above6 + (at + 32u) * u.maskKey], (at + 32u + from6 < range6.y));
-s6_3 = select(-3.4e38, factor * s6_3 + LOG2E * mask[above6 + (at + 48u) * u.maskKey], (at + 48u + from6 < range6.y));
-s7_0 = select(-3.4e38, factor * s7_0 + LOG2E * mask[above7 + (at + 0u) * u.maskKey], (at + 0u + from7 < range7.y));
-s7_1 = select(-3.4e38, factor * s7_1 + LOG2E * mask[above7 + (at + 16u) * u.maskKey], (at + 16u + from7 < range7.y));
-s7_2 = select(-3.4e38, factor * s7_2 + LOG2E * mask[above7 + (at + 32u) * u.maskKey], (at + 32u + from7 < range7.y));
-s7_3 = select(-3.4e38, factor * s7_3 + LOG2E * mask[above7 + (at + 48u) * u.maskKey], (at + 48u + from7 < range7.y));
+s0_0 = select(-3.4e38, s0_0 + LOG2E * mask[above0 + 0u * u.maskKey], (at + 0u + from0 < range0.y));
+s0_1 = select(-3.4e38, s0_1 + LOG2E * mask[above0 + 16u * u.maskKey], (at + 16u + from0 < range0.y));
+s0_2 = select(-3.4e38, s0_2 + LOG2E * mask[above0 + 32u * u.maskKey], (at + 32u + from0 < range0.y));
+s0_3 = select(-3.4e38, s0_3 + LOG2E * mask[above0 + 48u * u.maskKey], (at + 48u + from0 < range0.y));
+s1_0 = select(-3.4e38, s1_0 + LOG2E * mask[above1 + 0u * u.maskKey], (at + 0u + from1 < range1.y));
+s1_1 = select(-3.4e38, s1_1 + LOG2E * mask[above1 + 16u * u.maskKey], (at + 16u + from1 < range1.y));
+s1_2 = select(-3.4e38, s1_2 + LOG2E * mask[above1 + 32u * u.maskKey], (at + 32u + from1 < range1.y));
+s1_3 = select(-3.4e38, s1_3 + LOG2E * mask[above1 + 48u * u.maskKey], (at + 48u + from1 < range1.y));
+s2_0 = select(-3.4e38, s2_0 + LOG2E * mask[above2 + 0u * u.maskKey], (at + 0u + from2 < range2.y));
+s2_1 = select(-3.4e38, s2_1 + LOG2E * mask[above2 + 16u * u.maskKey], (at + 16u + from2 < range2.y));
+s2_2 = select(-3.4e38, s2_2 + LOG2E * mask[above2 + 32u * u.maskKey], (at + 32u + from2 < range2.y));
+s2_3 = select(-3.4e38, s2_3 + LOG2E * mask[above2 + 48u * u.maskKey], (at + 48u + from2 < range2.y));
+s3_0 = select(-3.4e38, s3_0 + LOG2E * mask[above3 + 0u * u.maskKey], (at + 0u + from3 < range3.y));
+s3_1 = select(-3.4e38, s3_1 + LOG2E * mask[above3 + 16u * u.maskKey], (at + 16u + from3 < range3.y));
+s3_2 = select(-3.4e38, s3_2 + LOG2E * mask[above3 + 32u * u.maskKey], (at + 32u + from3 < range3.y));
+s3_3 = select(-3.4e38, s3_3 + LOG2E * mask[above3 + 48u * u.maskKey], (at + 48u + from3 < range3.y));
+s4_0 = select(-3.4e38, s4_0 + LOG2E * mask[above4 + 0u * u.maskKey], (at + 0u + from4 < range4.y));
+s4_1 = select(-3.4e38, s4_1 + LOG2E * mask[above4 + 16u * u.maskKey], (at + 16u + from4 < range4.y));
+s4_2 = select(-3.4e38, s4_2 + LOG2E * mask[above4 + 32u * u.maskKey], (at + 32u + from4 < range4.y));
+s4_3 = select(-3.4e38, s4_3 + LOG2E * mask[above4 + 48u * u.maskKey], (at + 48u + from4 < range4.y));
+s5_0 = select(-3.4e38, s5_0 + LOG2E * mask[above5 + 0u * u.maskKey], (at + 0u + from5 < range5.y));
+s5_1 = select(-3.4e38, s5_1 + LOG2E * mask[above5 + 16u * u.maskKey], (at + 16u + from5 < range5.y));
+s5_2 = select(-3.4e38, s5_2 + LOG2E * mask[above5 + 32u * u.maskKey], (at + 32u + from5 < range5.y));
+s5_3 = select(-3.4e38, s5_3 + LOG2E * mask[above5 + 48u * u.maskKey], (at + 48u + from5 < range5.y));
+s6_0 = select(-3.4e38, s6_0 + LOG2E * mask[above6 + 0u * u.maskKey], (at + 0u + from6 < range6.y));
+s6_1 = select(-3.4e38, s6_1 + LOG2E * mask[above6 + 16u * u.maskKey], (at + 16u + from6 < range6.y));
+s6_2 = select(-3.4e38, s6_2 + LOG2E * mask[above6 + 32u * u.maskKey], (at + 32u + from6 < range6.y));
+s6_3 = select(-3.4e38, s6_3 + LOG2E * mask[above6 + 48u * u.maskKey], (at + 48u + from6 < range6.y));
+s7_0 = select(-3.4e38, s7_0 + LOG2E * mask[above7 + 0u * u.maskKey], (at + 0u + from7 < range7.y));
+s7_1 = select(-3.4e38, s7_1 + LOG2E * mask[above7 + 16u * u.maskKey], (at + 16u + from7 < range7.y));
+s7_2 = select(-3.4e38, s7_2 + LOG2E * mask[above7 + 32u * u.maskKey], (at + 32u + from7 < range7.y));
+s7_3 = select(-3.4e38, s7_3 + LOG2E * mask[above7 + 48u * u.maskKey], (at + 48u + from7 < range7.y));
 weights[tx * 68u + tw + 0u] = max(max(max(s0_0, s0_1), s0_2), s0_3);
 weights[tx * 68u + tw + 1u] = max(max(max(s1_0, s1_1), s1_2), s1_3);
 weights[tx * 68u + tw + 2u] = max(max(max(s2_0, s2_1), s2_2), s2_3);
@@ -467,7 +467,16 @@ let x0 = other[i * 16u + tx + 0u];
 { let w = weights[(0u + i) * 68u + tw + 6u]; o6_0 += w * x0; }
 { let w = weights[(0u + i) * 68u + tw + 7u]; o7_0 += w * x0; }
 }
-workgroupBarrier(); }
+workgroupBarrier();
+above0 += 64u * u.maskKey;
+above1 += 64u * u.maskKey;
+above2 += 64u * u.maskKey;
+above3 += 64u * u.maskKey;
+above4 += 64u * u.maskKey;
+above5 += 64u * u.maskKey;
+above6 += 64u * u.maskKey;
+above7 += 64u * u.maskKey;
+}
 weights[tx * 68u + tw + 0u] = sum0;
 weights[tx * 68u + tw + 1u] = sum1;
 weights[tx * 68u + tw + 2u] = sum2;

@@ -151,7 +151,8 @@ dv0_1 += w * x1; }
 { let w = weights[(8u + i) * 20u + tw + 1u]; dv1_0 += w * x0;
 dv1_1 += w * x1; }
 }
-workgroupBarrier(); }
+workgroupBarrier();
+}
 if (start + ty + 0u < u.keys) {
 let row = ((head % u.group) * u.keyHeads + head / u.group) * u.keys + start + ty + 0u;
 if (tx + 0u < 32u) { result[row * 32u + tx + 0u] = u.scale * dk0_0; }

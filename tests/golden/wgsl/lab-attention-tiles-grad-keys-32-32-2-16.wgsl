@@ -151,7 +151,8 @@ let x0 = other[i * 16u + tx + 0u];
 { let w = weights[(0u + i) * 36u + tw + 0u]; dv0_0 += w * x0; }
 { let w = weights[(0u + i) * 36u + tw + 1u]; dv1_0 += w * x0; }
 }
-workgroupBarrier(); }
+workgroupBarrier();
+}
 if (start + ty + 0u < u.keys) {
 let row = ((head % u.group) * u.keyHeads + head / u.group) * u.keys + start + ty + 0u;
 if (tx + 0u < 16u) { result[row * 16u + tx + 0u] = u.scale * dk0_0; }

@@ -39,8 +39,8 @@ let range0 = range(start + ty + 0u);
 let from0 = tx - range0.x;
 let range1 = range(start + ty + 1u);
 let from1 = tx - range1.x;
-let above0 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 0u) * u.maskKey + tx * u.maskRow;
-let above1 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 1u) * u.maskKey + tx * u.maskRow;
+var above0 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 0u) * u.maskKey + (range(start).x + tx) * u.maskRow;
+var above1 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 1u) * u.maskKey + (range(start).x + tx) * u.maskRow;
 var dk0_0 = vec4f(0);
 var dv0_0 = vec4f(0);
 var dk1_0 = vec4f(0);
@@ -208,28 +208,28 @@ let top2 = stats[2u * row2]; let inverse2 = stats[2u * row2 + 1u]; let delta2 = 
 let row3 = head * u.queries + at + tx + 48u;
 let top3 = stats[2u * row3]; let inverse3 = stats[2u * row3 + 1u]; let delta3 = delta[row3];
 { let is = (at + 0u + from0 < range0.y);
-s0_0 = select(0.0, exp2(factor * s0_0 + LOG2E * mask[above0 + (at + 0u) * u.maskRow] - top0) * inverse0, is);
+s0_0 = select(0.0, exp2(factor * s0_0 + LOG2E * mask[above0 + 0u * u.maskRow] - top0) * inverse0, is);
 d0_0 = select(0.0, s0_0 * (d0_0 - delta0), is); }
 { let is = (at + 16u + from0 < range0.y);
-s0_1 = select(0.0, exp2(factor * s0_1 + LOG2E * mask[above0 + (at + 16u) * u.maskRow] - top1) * inverse1, is);
+s0_1 = select(0.0, exp2(factor * s0_1 + LOG2E * mask[above0 + 16u * u.maskRow] - top1) * inverse1, is);
 d0_1 = select(0.0, s0_1 * (d0_1 - delta1), is); }
 { let is = (at + 32u + from0 < range0.y);
-s0_2 = select(0.0, exp2(factor * s0_2 + LOG2E * mask[above0 + (at + 32u) * u.maskRow] - top2) * inverse2, is);
+s0_2 = select(0.0, exp2(factor * s0_2 + LOG2E * mask[above0 + 32u * u.maskRow] - top2) * inverse2, is);
 d0_2 = select(0.0, s0_2 * (d0_2 - delta2), is); }
 { let is = (at + 48u + from0 < range0.y);
-s0_3 = select(0.0, exp2(factor * s0_3 + LOG2E * mask[above0 + (at + 48u) * u.maskRow] - top3) * inverse3, is);
+s0_3 = select(0.0, exp2(factor * s0_3 + LOG2E * mask[above0 + 48u * u.maskRow] - top3) * inverse3, is);
 d0_3 = select(0.0, s0_3 * (d0_3 - delta3), is); }
 { let is = (at + 0u + from1 < range1.y);
-s1_0 = select(0.0, exp2(factor * s1_0 + LOG2E * mask[above1 + (at + 0u) * u.maskRow] - top0) * inverse0, is);
+s1_0 = select(0.0, exp2(factor * s1_0 + LOG2E * mask[above1 + 0u * u.maskRow] - top0) * inverse0, is);
 d1_0 = select(0.0, s1_0 * (d1_0 - delta0), is); }
 { let is = (at + 16u + from1 < range1.y);
-s1_1 = select(0.0, exp2(factor * s1_1 + LOG2E * mask[above1 + (at + 16u) * u.maskRow] - top1) * inverse1, is);
+s1_1 = select(0.0, exp2(factor * s1_1 + LOG2E * mask[above1 + 16u * u.maskRow] - top1) * inverse1, is);
 d1_1 = select(0.0, s1_1 * (d1_1 - delta1), is); }
 { let is = (at + 32u + from1 < range1.y);
-s1_2 = select(0.0, exp2(factor * s1_2 + LOG2E * mask[above1 + (at + 32u) * u.maskRow] - top2) * inverse2, is);
+s1_2 = select(0.0, exp2(factor * s1_2 + LOG2E * mask[above1 + 32u * u.maskRow] - top2) * inverse2, is);
 d1_2 = select(0.0, s1_2 * (d1_2 - delta2), is); }
 { let is = (at + 48u + from1 < range1.y);
-s1_3 = select(0.0, exp2(factor * s1_3 + LOG2E * mask[above1 + (at + 48u) * u.maskRow] - top3) * inverse3, is);
+s1_3 = select(0.0, exp2(factor * s1_3 + LOG2E * mask[above1 + 48u * u.maskRow] - top3) * inverse3, is);
 d1_3 = select(0.0, s1_3 * (d1_3 - delta3), is); }
 weights[tx * 36u + tw + 0u] = d0_0;
 weights[tx * 36u + tw + 1u] = d1_0;
@@ -310,7 +310,10 @@ let x0 = other[i * 16u + tx + 0u];
 { let w = weights[(0u + i) * 36u + tw + 0u]; dv0_0 += w * x0; }
 { let w = weights[(0u + i) * 36u + tw + 1u]; dv1_0 += w * x0; }
 }
-workgroupBarrier(); }
+workgroupBarrier();
+above0 += 64u * u.maskRow;
+above1 += 64u * u.maskRow;
+}
 if (start + ty + 0u < u.keys) {
 let row = ((head % u.group) * u.keyHeads + head / u.group) * u.keys + start + ty + 0u;
 if (tx + 0u < 16u) { result[row * 16u + tx + 0u] = u.scale * dk0_0; }

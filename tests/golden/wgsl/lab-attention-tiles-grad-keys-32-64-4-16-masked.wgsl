@@ -47,10 +47,10 @@ let range2 = range(start + ty + 2u);
 let from2 = tx - range2.x;
 let range3 = range(start + ty + 3u);
 let from3 = tx - range3.x;
-let above0 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 0u) * u.maskKey + tx * u.maskRow;
-let above1 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 1u) * u.maskKey + tx * u.maskRow;
-let above2 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 2u) * u.maskKey + tx * u.maskRow;
-let above3 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 3u) * u.maskKey + tx * u.maskRow;
+var above0 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 0u) * u.maskKey + (range(start).x + tx) * u.maskRow;
+var above1 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 1u) * u.maskKey + (range(start).x + tx) * u.maskRow;
+var above2 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 2u) * u.maskKey + (range(start).x + tx) * u.maskRow;
+var above3 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 3u) * u.maskKey + (range(start).x + tx) * u.maskRow;
 var dk0_0 = vec4f(0);
 var dv0_0 = vec4f(0);
 var dk1_0 = vec4f(0);
@@ -310,52 +310,52 @@ let top2 = stats[2u * row2]; let inverse2 = stats[2u * row2 + 1u]; let delta2 = 
 let row3 = head * u.queries + at + tx + 48u;
 let top3 = stats[2u * row3]; let inverse3 = stats[2u * row3 + 1u]; let delta3 = delta[row3];
 { let is = (at + 0u + from0 < range0.y);
-s0_0 = select(0.0, exp2(factor * s0_0 + LOG2E * mask[above0 + (at + 0u) * u.maskRow] - top0) * inverse0, is);
+s0_0 = select(0.0, exp2(factor * s0_0 + LOG2E * mask[above0 + 0u * u.maskRow] - top0) * inverse0, is);
 d0_0 = select(0.0, s0_0 * (d0_0 - delta0), is); }
 { let is = (at + 16u + from0 < range0.y);
-s0_1 = select(0.0, exp2(factor * s0_1 + LOG2E * mask[above0 + (at + 16u) * u.maskRow] - top1) * inverse1, is);
+s0_1 = select(0.0, exp2(factor * s0_1 + LOG2E * mask[above0 + 16u * u.maskRow] - top1) * inverse1, is);
 d0_1 = select(0.0, s0_1 * (d0_1 - delta1), is); }
 { let is = (at + 32u + from0 < range0.y);
-s0_2 = select(0.0, exp2(factor * s0_2 + LOG2E * mask[above0 + (at + 32u) * u.maskRow] - top2) * inverse2, is);
+s0_2 = select(0.0, exp2(factor * s0_2 + LOG2E * mask[above0 + 32u * u.maskRow] - top2) * inverse2, is);
 d0_2 = select(0.0, s0_2 * (d0_2 - delta2), is); }
 { let is = (at + 48u + from0 < range0.y);
-s0_3 = select(0.0, exp2(factor * s0_3 + LOG2E * mask[above0 + (at + 48u) * u.maskRow] - top3) * inverse3, is);
+s0_3 = select(0.0, exp2(factor * s0_3 + LOG2E * mask[above0 + 48u * u.maskRow] - top3) * inverse3, is);
 d0_3 = select(0.0, s0_3 * (d0_3 - delta3), is); }
 { let is = (at + 0u + from1 < range1.y);
-s1_0 = select(0.0, exp2(factor * s1_0 + LOG2E * mask[above1 + (at + 0u) * u.maskRow] - top0) * inverse0, is);
+s1_0 = select(0.0, exp2(factor * s1_0 + LOG2E * mask[above1 + 0u * u.maskRow] - top0) * inverse0, is);
 d1_0 = select(0.0, s1_0 * (d1_0 - delta0), is); }
 { let is = (at + 16u + from1 < range1.y);
-s1_1 = select(0.0, exp2(factor * s1_1 + LOG2E * mask[above1 + (at + 16u) * u.maskRow] - top1) * inverse1, is);
+s1_1 = select(0.0, exp2(factor * s1_1 + LOG2E * mask[above1 + 16u * u.maskRow] - top1) * inverse1, is);
 d1_1 = select(0.0, s1_1 * (d1_1 - delta1), is); }
 { let is = (at + 32u + from1 < range1.y);
-s1_2 = select(0.0, exp2(factor * s1_2 + LOG2E * mask[above1 + (at + 32u) * u.maskRow] - top2) * inverse2, is);
+s1_2 = select(0.0, exp2(factor * s1_2 + LOG2E * mask[above1 + 32u * u.maskRow] - top2) * inverse2, is);
 d1_2 = select(0.0, s1_2 * (d1_2 - delta2), is); }
 { let is = (at + 48u + from1 < range1.y);
-s1_3 = select(0.0, exp2(factor * s1_3 + LOG2E * mask[above1 + (at + 48u) * u.maskRow] - top3) * inverse3, is);
+s1_3 = select(0.0, exp2(factor * s1_3 + LOG2E * mask[above1 + 48u * u.maskRow] - top3) * inverse3, is);
 d1_3 = select(0.0, s1_3 * (d1_3 - delta3), is); }
 { let is = (at + 0u + from2 < range2.y);
-s2_0 = select(0.0, exp2(factor * s2_0 + LOG2E * mask[above2 + (at + 0u) * u.maskRow] - top0) * inverse0, is);
+s2_0 = select(0.0, exp2(factor * s2_0 + LOG2E * mask[above2 + 0u * u.maskRow] - top0) * inverse0, is);
 d2_0 = select(0.0, s2_0 * (d2_0 - delta0), is); }
 { let is = (at + 16u + from2 < range2.y);
-s2_1 = select(0.0, exp2(factor * s2_1 + LOG2E * mask[above2 + (at + 16u) * u.maskRow] - top1) * inverse1, is);
+s2_1 = select(0.0, exp2(factor * s2_1 + LOG2E * mask[above2 + 16u * u.maskRow] - top1) * inverse1, is);
 d2_1 = select(0.0, s2_1 * (d2_1 - delta1), is); }
 { let is = (at + 32u + from2 < range2.y);
-s2_2 = select(0.0, exp2(factor * s2_2 + LOG2E * mask[above2 + (at + 32u) * u.maskRow] - top2) * inverse2, is);
+s2_2 = select(0.0, exp2(factor * s2_2 + LOG2E * mask[above2 + 32u * u.maskRow] - top2) * inverse2, is);
 d2_2 = select(0.0, s2_2 * (d2_2 - delta2), is); }
 { let is = (at + 48u + from2 < range2.y);
-s2_3 = select(0.0, exp2(factor * s2_3 + LOG2E * mask[above2 + (at + 48u) * u.maskRow] - top3) * inverse3, is);
+s2_3 = select(0.0, exp2(factor * s2_3 + LOG2E * mask[above2 + 48u * u.maskRow] - top3) * inverse3, is);
 d2_3 = select(0.0, s2_3 * (d2_3 - delta3), is); }
 { let is = (at + 0u + from3 < range3.y);
-s3_0 = select(0.0, exp2(factor * s3_0 + LOG2E * mask[above3 + (at + 0u) * u.maskRow] - top0) * inverse0, is);
+s3_0 = select(0.0, exp2(factor * s3_0 + LOG2E * mask[above3 + 0u * u.maskRow] - top0) * inverse0, is);
 d3_0 = select(0.0, s3_0 * (d3_0 - delta0), is); }
 { let is = (at + 16u + from3 < range3.y);
-s3_1 = select(0.0, exp2(factor * s3_1 + LOG2E * mask[above3 + (at + 16u) * u.maskRow] - top1) * inverse1, is);
+s3_1 = select(0.0, exp2(factor * s3_1 + LOG2E * mask[above3 + 16u * u.maskRow] - top1) * inverse1, is);
 d3_1 = select(0.0, s3_1 * (d3_1 - delta1), is); }
 { let is = (at + 32u + from3 < range3.y);
-s3_2 = select(0.0, exp2(factor * s3_2 + LOG2E * mask[above3 + (at + 32u) * u.maskRow] - top2) * inverse2, is);
+s3_2 = select(0.0, exp2(factor * s3_2 + LOG2E * mask[above3 + 32u * u.maskRow] - top2) * inverse2, is);
 d3_2 = select(0.0, s3_2 * (d3_2 - delta2), is); }
 { let is = (at + 48u + from3 < range3.y);
-s3_3 = select(0.0, exp2(factor * s3_3 + LOG2E * mask[above3 + (at + 48u) * u.maskRow] - top3) * inverse3, is);
+s3_3 = select(0.0, exp2(factor * s3_3 + LOG2E * mask[above3 + 48u * u.maskRow] - top3) * inverse3, is);
 d3_3 = select(0.0, s3_3 * (d3_3 - delta3), is); }
 weights[tx * 36u + tw + 0u] = d0_0;
 weights[tx * 36u + tw + 1u] = d1_0;
@@ -476,7 +476,12 @@ let x0 = other[i * 16u + tx + 0u];
 { let w = weights[(0u + i) * 36u + tw + 2u]; dv2_0 += w * x0; }
 { let w = weights[(0u + i) * 36u + tw + 3u]; dv3_0 += w * x0; }
 }
-workgroupBarrier(); }
+workgroupBarrier();
+above0 += 64u * u.maskRow;
+above1 += 64u * u.maskRow;
+above2 += 64u * u.maskRow;
+above3 += 64u * u.maskRow;
+}
 if (start + ty + 0u < u.keys) {
 let row = ((head % u.group) * u.keyHeads + head / u.group) * u.keys + start + ty + 0u;
 if (tx + 0u < 16u) { result[row * 16u + tx + 0u] = u.scale * dk0_0; }

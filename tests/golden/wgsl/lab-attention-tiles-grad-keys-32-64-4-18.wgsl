@@ -699,7 +699,8 @@ dv2_1 += w * x1; }
 { let w = weights[(8u + i) * 36u + tw + 3u]; dv3_0 += w * x0;
 dv3_1 += w * x1; }
 }
-workgroupBarrier(); }
+workgroupBarrier();
+}
 if (start + ty + 0u < u.keys) {
 let row = ((head % u.group) * u.keyHeads + head / u.group) * u.keys + start + ty + 0u;
 if (tx + 0u < 18u) { result[row * 18u + tx + 0u] = u.scale * dk0_0; }

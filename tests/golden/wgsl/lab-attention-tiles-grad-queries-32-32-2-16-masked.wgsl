@@ -37,8 +37,8 @@ let range0 = range(start + ty + 0u);
 let from0 = tx - range0.x;
 let range1 = range(start + ty + 1u);
 let from1 = tx - range1.x;
-let above0 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 0u) * u.maskRow + tx * u.maskKey;
-let above1 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 1u) * u.maskRow + tx * u.maskKey;
+var above0 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 0u) * u.maskRow + (range(start).x + tx) * u.maskKey;
+var above1 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 1u) * u.maskRow + (range(start).x + tx) * u.maskKey;
 let row0 = head * u.queries + start + ty + 0u;
 let top0 = stats[2u * row0]; let inverse0 = stats[2u * row0 + 1u]; let delta0 = delta[row0];
 let row1 = head * u.queries + start + ty + 1u;
@@ -100,16 +100,16 @@ d1_1 += row.x * o1.x; d1_1 += row.y * o1.y; d1_1 += row.z * o1.z; d1_1 += row.w 
 }
 workgroupBarrier();
 { let is = (at + 0u + from0 < range0.y);
-s0_0 = select(0.0, exp2(factor * s0_0 + LOG2E * mask[above0 + (at + 0u) * u.maskKey] - top0) * inverse0, is);
+s0_0 = select(0.0, exp2(factor * s0_0 + LOG2E * mask[above0 + 0u * u.maskKey] - top0) * inverse0, is);
 d0_0 = select(0.0, s0_0 * (d0_0 - delta0), is); }
 { let is = (at + 16u + from0 < range0.y);
-s0_1 = select(0.0, exp2(factor * s0_1 + LOG2E * mask[above0 + (at + 16u) * u.maskKey] - top0) * inverse0, is);
+s0_1 = select(0.0, exp2(factor * s0_1 + LOG2E * mask[above0 + 16u * u.maskKey] - top0) * inverse0, is);
 d0_1 = select(0.0, s0_1 * (d0_1 - delta0), is); }
 { let is = (at + 0u + from1 < range1.y);
-s1_0 = select(0.0, exp2(factor * s1_0 + LOG2E * mask[above1 + (at + 0u) * u.maskKey] - top1) * inverse1, is);
+s1_0 = select(0.0, exp2(factor * s1_0 + LOG2E * mask[above1 + 0u * u.maskKey] - top1) * inverse1, is);
 d1_0 = select(0.0, s1_0 * (d1_0 - delta1), is); }
 { let is = (at + 16u + from1 < range1.y);
-s1_1 = select(0.0, exp2(factor * s1_1 + LOG2E * mask[above1 + (at + 16u) * u.maskKey] - top1) * inverse1, is);
+s1_1 = select(0.0, exp2(factor * s1_1 + LOG2E * mask[above1 + 16u * u.maskKey] - top1) * inverse1, is);
 d1_1 = select(0.0, s1_1 * (d1_1 - delta1), is); }
 weights[tx * 36u + tw + 0u] = d0_0;
 weights[tx * 36u + tw + 1u] = d1_0;
@@ -131,6 +131,8 @@ let x0 = other[i * 16u + tx + 0u];
 { let w = weights[(0u + i) * 36u + tw + 1u]; dq1_0 += w * x0; }
 }
 workgroupBarrier();
+above0 += 32u * u.maskKey;
+above1 += 32u * u.maskKey;
 }
 if (start + ty + 0u < u.queries) {
 let row = head * u.queries + start + ty + 0u;

@@ -45,10 +45,10 @@ let range2 = range(start + ty + 2u);
 let from2 = tx - range2.x;
 let range3 = range(start + ty + 3u);
 let from3 = tx - range3.x;
-let above0 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 0u) * u.maskRow + tx * u.maskKey;
-let above1 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 1u) * u.maskRow + tx * u.maskKey;
-let above2 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 2u) * u.maskRow + tx * u.maskKey;
-let above3 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 3u) * u.maskRow + tx * u.maskKey;
+var above0 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 0u) * u.maskRow + (range(start).x + tx) * u.maskKey;
+var above1 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 1u) * u.maskRow + (range(start).x + tx) * u.maskKey;
+var above2 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 2u) * u.maskRow + (range(start).x + tx) * u.maskKey;
+var above3 = (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + (start + ty + 3u) * u.maskRow + (range(start).x + tx) * u.maskKey;
 let row0 = head * u.queries + start + ty + 0u;
 let top0 = stats[2u * row0]; let inverse0 = stats[2u * row0 + 1u]; let delta0 = delta[row0];
 let row1 = head * u.queries + start + ty + 1u;
@@ -304,52 +304,52 @@ d3_3 += row.x * o3.x; d3_3 += row.y * o3.y; d3_3 += row.z * o3.z; d3_3 += row.w 
 }
 workgroupBarrier();
 { let is = (at + 0u + from0 < range0.y);
-s0_0 = select(0.0, exp2(factor * s0_0 + LOG2E * mask[above0 + (at + 0u) * u.maskKey] - top0) * inverse0, is);
+s0_0 = select(0.0, exp2(factor * s0_0 + LOG2E * mask[above0 + 0u * u.maskKey] - top0) * inverse0, is);
 d0_0 = select(0.0, s0_0 * (d0_0 - delta0), is); }
 { let is = (at + 16u + from0 < range0.y);
-s0_1 = select(0.0, exp2(factor * s0_1 + LOG2E * mask[above0 + (at + 16u) * u.maskKey] - top0) * inverse0, is);
+s0_1 = select(0.0, exp2(factor * s0_1 + LOG2E * mask[above0 + 16u * u.maskKey] - top0) * inverse0, is);
 d0_1 = select(0.0, s0_1 * (d0_1 - delta0), is); }
 { let is = (at + 32u + from0 < range0.y);
-s0_2 = select(0.0, exp2(factor * s0_2 + LOG2E * mask[above0 + (at + 32u) * u.maskKey] - top0) * inverse0, is);
+s0_2 = select(0.0, exp2(factor * s0_2 + LOG2E * mask[above0 + 32u * u.maskKey] - top0) * inverse0, is);
 d0_2 = select(0.0, s0_2 * (d0_2 - delta0), is); }
 { let is = (at + 48u + from0 < range0.y);
-s0_3 = select(0.0, exp2(factor * s0_3 + LOG2E * mask[above0 + (at + 48u) * u.maskKey] - top0) * inverse0, is);
+s0_3 = select(0.0, exp2(factor * s0_3 + LOG2E * mask[above0 + 48u * u.maskKey] - top0) * inverse0, is);
 d0_3 = select(0.0, s0_3 * (d0_3 - delta0), is); }
 { let is = (at + 0u + from1 < range1.y);
-s1_0 = select(0.0, exp2(factor * s1_0 + LOG2E * mask[above1 + (at + 0u) * u.maskKey] - top1) * inverse1, is);
+s1_0 = select(0.0, exp2(factor * s1_0 + LOG2E * mask[above1 + 0u * u.maskKey] - top1) * inverse1, is);
 d1_0 = select(0.0, s1_0 * (d1_0 - delta1), is); }
 { let is = (at + 16u + from1 < range1.y);
-s1_1 = select(0.0, exp2(factor * s1_1 + LOG2E * mask[above1 + (at + 16u) * u.maskKey] - top1) * inverse1, is);
+s1_1 = select(0.0, exp2(factor * s1_1 + LOG2E * mask[above1 + 16u * u.maskKey] - top1) * inverse1, is);
 d1_1 = select(0.0, s1_1 * (d1_1 - delta1), is); }
 { let is = (at + 32u + from1 < range1.y);
-s1_2 = select(0.0, exp2(factor * s1_2 + LOG2E * mask[above1 + (at + 32u) * u.maskKey] - top1) * inverse1, is);
+s1_2 = select(0.0, exp2(factor * s1_2 + LOG2E * mask[above1 + 32u * u.maskKey] - top1) * inverse1, is);
 d1_2 = select(0.0, s1_2 * (d1_2 - delta1), is); }
 { let is = (at + 48u + from1 < range1.y);
-s1_3 = select(0.0, exp2(factor * s1_3 + LOG2E * mask[above1 + (at + 48u) * u.maskKey] - top1) * inverse1, is);
+s1_3 = select(0.0, exp2(factor * s1_3 + LOG2E * mask[above1 + 48u * u.maskKey] - top1) * inverse1, is);
 d1_3 = select(0.0, s1_3 * (d1_3 - delta1), is); }
 { let is = (at + 0u + from2 < range2.y);
-s2_0 = select(0.0, exp2(factor * s2_0 + LOG2E * mask[above2 + (at + 0u) * u.maskKey] - top2) * inverse2, is);
+s2_0 = select(0.0, exp2(factor * s2_0 + LOG2E * mask[above2 + 0u * u.maskKey] - top2) * inverse2, is);
 d2_0 = select(0.0, s2_0 * (d2_0 - delta2), is); }
 { let is = (at + 16u + from2 < range2.y);
-s2_1 = select(0.0, exp2(factor * s2_1 + LOG2E * mask[above2 + (at + 16u) * u.maskKey] - top2) * inverse2, is);
+s2_1 = select(0.0, exp2(factor * s2_1 + LOG2E * mask[above2 + 16u * u.maskKey] - top2) * inverse2, is);
 d2_1 = select(0.0, s2_1 * (d2_1 - delta2), is); }
 { let is = (at + 32u + from2 < range2.y);
-s2_2 = select(0.0, exp2(factor * s2_2 + LOG2E * mask[above2 + (at + 32u) * u.maskKey] - top2) * inverse2, is);
+s2_2 = select(0.0, exp2(factor * s2_2 + LOG2E * mask[above2 + 32u * u.maskKey] - top2) * inverse2, is);
 d2_2 = select(0.0, s2_2 * (d2_2 - delta2), is); }
 { let is = (at + 48u + from2 < range2.y);
-s2_3 = select(0.0, exp2(factor * s2_3 + LOG2E * mask[above2 + (at + 48u) * u.maskKey] - top2) * inverse2, is);
+s2_3 = select(0.0, exp2(factor * s2_3 + LOG2E * mask[above2 + 48u * u.maskKey] - top2) * inverse2, is);
 d2_3 = select(0.0, s2_3 * (d2_3 - delta2), is); }
 { let is = (at + 0u + from3 < range3.y);
-s3_0 = select(0.0, exp2(factor * s3_0 + LOG2E * mask[above3 + (at + 0u) * u.maskKey] - top3) * inverse3, is);
+s3_0 = select(0.0, exp2(factor * s3_0 + LOG2E * mask[above3 + 0u * u.maskKey] - top3) * inverse3, is);
 d3_0 = select(0.0, s3_0 * (d3_0 - delta3), is); }
 { let is = (at + 16u + from3 < range3.y);
-s3_1 = select(0.0, exp2(factor * s3_1 + LOG2E * mask[above3 + (at + 16u) * u.maskKey] - top3) * inverse3, is);
+s3_1 = select(0.0, exp2(factor * s3_1 + LOG2E * mask[above3 + 16u * u.maskKey] - top3) * inverse3, is);
 d3_1 = select(0.0, s3_1 * (d3_1 - delta3), is); }
 { let is = (at + 32u + from3 < range3.y);
-s3_2 = select(0.0, exp2(factor * s3_2 + LOG2E * mask[above3 + (at + 32u) * u.maskKey] - top3) * inverse3, is);
+s3_2 = select(0.0, exp2(factor * s3_2 + LOG2E * mask[above3 + 32u * u.maskKey] - top3) * inverse3, is);
 d3_2 = select(0.0, s3_2 * (d3_2 - delta3), is); }
 { let is = (at + 48u + from3 < range3.y);
-s3_3 = select(0.0, exp2(factor * s3_3 + LOG2E * mask[above3 + (at + 48u) * u.maskKey] - top3) * inverse3, is);
+s3_3 = select(0.0, exp2(factor * s3_3 + LOG2E * mask[above3 + 48u * u.maskKey] - top3) * inverse3, is);
 d3_3 = select(0.0, s3_3 * (d3_3 - delta3), is); }
 weights[tx * 36u + tw + 0u] = d0_0;
 weights[tx * 36u + tw + 1u] = d1_0;
@@ -411,6 +411,10 @@ let x0 = other[i * 16u + tx + 0u];
 { let w = weights[(0u + i) * 36u + tw + 3u]; dq3_0 += w * x0; }
 }
 workgroupBarrier();
+above0 += 64u * u.maskKey;
+above1 += 64u * u.maskKey;
+above2 += 64u * u.maskKey;
+above3 += 64u * u.maskKey;
 }
 if (start + ty + 0u < u.queries) {
 let row = head * u.queries + start + ty + 0u;

@@ -48,19 +48,16 @@ let bAt = u.bOffset + (batch / u.bShare) * u.bBatch + rep * u.bRepeat + (col0 + 
 for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at / 4u * (1u));
 let a0rl = a[a0At];
-var a0l = vec4<f32>(a0rl);
+let a0l = vec4<f32>(a0rl);
 let a1At = aAt + (at / 4u * (1u) + 64u * (u.aRow));
 let a1rl = a[a1At];
-var a1l = vec4<f32>(a1rl);
+let a1l = vec4<f32>(a1rl);
 let b0At = bAt + (at / 4u * (1u));
 let b0rl = b[b0At];
-var b0l = vec4<f32>(b0rl);
+let b0l = vec4<f32>(b0rl);
 let b1At = bAt + (at / 4u * (1u) + 64u * (u.bColumn));
 let b1rl = b[b1At];
-var b1l = vec4<f32>(b1rl);
-if (at + 16u > end) { a0l = select(vec4<f32>(0), a0l, at + 4u * aRun < end);
-a1l = select(vec4<f32>(0), a1l, at + 4u * aRun < end);b0l = select(vec4<f32>(0), b0l, at + 4u * bRun < end);
-b1l = select(vec4<f32>(0), b1l, at + 4u * bRun < end); }
+let b1l = vec4<f32>(b1rl);
 { left[aTo + 0u] = a0l[0];
 left[aTo + 132u] = a0l[1];
 left[aTo + 264u] = a0l[2];
@@ -77,6 +74,21 @@ right[bTo + 396u] = b0l[3]; }
 right[bTo + 196u] = b1l[1];
 right[bTo + 328u] = b1l[2];
 right[bTo + 460u] = b1l[3]; }
+if (at + 16u > end) { if (at + 4u * aRun >= end) { left[aTo + 0u] = f32(0);
+left[aTo + 132u] = f32(0);
+left[aTo + 264u] = f32(0);
+left[aTo + 396u] = f32(0); }
+if (at + 4u * aRun >= end) { left[aTo + 64u] = f32(0);
+left[aTo + 196u] = f32(0);
+left[aTo + 328u] = f32(0);
+left[aTo + 460u] = f32(0); }if (at + 4u * bRun >= end) { right[bTo + 0u] = f32(0);
+right[bTo + 132u] = f32(0);
+right[bTo + 264u] = f32(0);
+right[bTo + 396u] = f32(0); }
+if (at + 4u * bRun >= end) { right[bTo + 64u] = f32(0);
+right[bTo + 196u] = f32(0);
+right[bTo + 328u] = f32(0);
+right[bTo + 460u] = f32(0); } }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 1056u + 4u * ty;

@@ -37,67 +37,52 @@ let bAt = u.bOffset + (batch / u.bShare) * u.bBatch + rep * u.bRepeat + (col0 + 
 for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at / 1u * (u.aInner));
 let a0rl = a[a0At];
-var a0l = f32(a0rl);
+let a0l = f32(a0rl);
 let a1At = aAt + (at / 1u * (u.aInner) + 4u * (u.aRow));
 let a1rl = a[a1At];
-var a1l = f32(a1rl);
+let a1l = f32(a1rl);
 let a2At = aAt + (at / 1u * (u.aInner) + 8u * (u.aRow));
 let a2rl = a[a2At];
-var a2l = f32(a2rl);
+let a2l = f32(a2rl);
 let a3At = aAt + (at / 1u * (u.aInner) + 12u * (u.aRow));
 let a3rl = a[a3At];
-var a3l = f32(a3rl);
+let a3l = f32(a3rl);
 let a4At = aAt + (at / 1u * (u.aInner) + 16u * (u.aRow));
 let a4rl = a[a4At];
-var a4l = f32(a4rl);
+let a4l = f32(a4rl);
 let a5At = aAt + (at / 1u * (u.aInner) + 20u * (u.aRow));
 let a5rl = a[a5At];
-var a5l = f32(a5rl);
+let a5l = f32(a5rl);
 let a6At = aAt + (at / 1u * (u.aInner) + 24u * (u.aRow));
 let a6rl = a[a6At];
-var a6l = f32(a6rl);
+let a6l = f32(a6rl);
 let a7At = aAt + (at / 1u * (u.aInner) + 28u * (u.aRow));
 let a7rl = a[a7At];
-var a7l = f32(a7rl);
+let a7l = f32(a7rl);
 let b0At = bAt + (at / 1u * (u.bInner));
 let b0rl = b[b0At];
-var b0l = f32(b0rl);
+let b0l = f32(b0rl);
 let b1At = bAt + (at / 1u * (u.bInner) + 4u * (u.bColumn));
 let b1rl = b[b1At];
-var b1l = f32(b1rl);
+let b1l = f32(b1rl);
 let b2At = bAt + (at / 1u * (u.bInner) + 8u * (u.bColumn));
 let b2rl = b[b2At];
-var b2l = f32(b2rl);
+let b2l = f32(b2rl);
 let b3At = bAt + (at / 1u * (u.bInner) + 12u * (u.bColumn));
 let b3rl = b[b3At];
-var b3l = f32(b3rl);
+let b3l = f32(b3rl);
 let b4At = bAt + (at / 1u * (u.bInner) + 16u * (u.bColumn));
 let b4rl = b[b4At];
-var b4l = f32(b4rl);
+let b4l = f32(b4rl);
 let b5At = bAt + (at / 1u * (u.bInner) + 20u * (u.bColumn));
 let b5rl = b[b5At];
-var b5l = f32(b5rl);
+let b5l = f32(b5rl);
 let b6At = bAt + (at / 1u * (u.bInner) + 24u * (u.bColumn));
 let b6rl = b[b6At];
-var b6l = f32(b6rl);
+let b6l = f32(b6rl);
 let b7At = bAt + (at / 1u * (u.bInner) + 28u * (u.bColumn));
 let b7rl = b[b7At];
-var b7l = f32(b7rl);
-if (at + 16u > end) { a0l = select(f32(0), a0l, at + 1u * aRun < end);
-a1l = select(f32(0), a1l, at + 1u * aRun < end);
-a2l = select(f32(0), a2l, at + 1u * aRun < end);
-a3l = select(f32(0), a3l, at + 1u * aRun < end);
-a4l = select(f32(0), a4l, at + 1u * aRun < end);
-a5l = select(f32(0), a5l, at + 1u * aRun < end);
-a6l = select(f32(0), a6l, at + 1u * aRun < end);
-a7l = select(f32(0), a7l, at + 1u * aRun < end);b0l = select(f32(0), b0l, at + 1u * bRun < end);
-b1l = select(f32(0), b1l, at + 1u * bRun < end);
-b2l = select(f32(0), b2l, at + 1u * bRun < end);
-b3l = select(f32(0), b3l, at + 1u * bRun < end);
-b4l = select(f32(0), b4l, at + 1u * bRun < end);
-b5l = select(f32(0), b5l, at + 1u * bRun < end);
-b6l = select(f32(0), b6l, at + 1u * bRun < end);
-b7l = select(f32(0), b7l, at + 1u * bRun < end); }
+let b7l = f32(b7rl);
 { left[aTo + 0u] = a0l; }
 { left[aTo + 4u] = a1l; }
 { left[aTo + 8u] = a2l; }
@@ -114,6 +99,21 @@ b7l = select(f32(0), b7l, at + 1u * bRun < end); }
 { right[bTo + 20u] = b5l; }
 { right[bTo + 24u] = b6l; }
 { right[bTo + 28u] = b7l; }
+if (at + 16u > end) { if (at + 1u * aRun >= end) { left[aTo + 0u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 4u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 8u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 12u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 16u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 20u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 24u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 28u] = f32(0); }if (at + 1u * bRun >= end) { right[bTo + 0u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 4u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 8u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 12u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 16u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 20u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 24u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 28u] = f32(0); } }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 288u + 4u * ty;

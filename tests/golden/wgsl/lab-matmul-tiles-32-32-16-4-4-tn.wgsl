@@ -40,67 +40,52 @@ let bAt = u.bOffset + (batch / u.bShare) * u.bBatch + rep * u.bRepeat + (col0 / 
 for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at * (u.aInner));
 let a0rl = a[a0At];
-var a0l = f32(a0rl);
+let a0l = f32(a0rl);
 let a1At = aAt + (at * (u.aInner) + 2u * (u.aInner));
 let a1rl = a[a1At];
-var a1l = f32(a1rl);
+let a1l = f32(a1rl);
 let a2At = aAt + (at * (u.aInner) + 4u * (u.aInner));
 let a2rl = a[a2At];
-var a2l = f32(a2rl);
+let a2l = f32(a2rl);
 let a3At = aAt + (at * (u.aInner) + 6u * (u.aInner));
 let a3rl = a[a3At];
-var a3l = f32(a3rl);
+let a3l = f32(a3rl);
 let a4At = aAt + (at * (u.aInner) + 8u * (u.aInner));
 let a4rl = a[a4At];
-var a4l = f32(a4rl);
+let a4l = f32(a4rl);
 let a5At = aAt + (at * (u.aInner) + 10u * (u.aInner));
 let a5rl = a[a5At];
-var a5l = f32(a5rl);
+let a5l = f32(a5rl);
 let a6At = aAt + (at * (u.aInner) + 12u * (u.aInner));
 let a6rl = a[a6At];
-var a6l = f32(a6rl);
+let a6l = f32(a6rl);
 let a7At = aAt + (at * (u.aInner) + 14u * (u.aInner));
 let a7rl = a[a7At];
-var a7l = f32(a7rl);
+let a7l = f32(a7rl);
 let b0At = bAt + (at * (u.bInner));
 let b0rl = b[b0At];
-var b0l = f32(b0rl);
+let b0l = f32(b0rl);
 let b1At = bAt + (at * (u.bInner) + 2u * (u.bInner));
 let b1rl = b[b1At];
-var b1l = f32(b1rl);
+let b1l = f32(b1rl);
 let b2At = bAt + (at * (u.bInner) + 4u * (u.bInner));
 let b2rl = b[b2At];
-var b2l = f32(b2rl);
+let b2l = f32(b2rl);
 let b3At = bAt + (at * (u.bInner) + 6u * (u.bInner));
 let b3rl = b[b3At];
-var b3l = f32(b3rl);
+let b3l = f32(b3rl);
 let b4At = bAt + (at * (u.bInner) + 8u * (u.bInner));
 let b4rl = b[b4At];
-var b4l = f32(b4rl);
+let b4l = f32(b4rl);
 let b5At = bAt + (at * (u.bInner) + 10u * (u.bInner));
 let b5rl = b[b5At];
-var b5l = f32(b5rl);
+let b5l = f32(b5rl);
 let b6At = bAt + (at * (u.bInner) + 12u * (u.bInner));
 let b6rl = b[b6At];
-var b6l = f32(b6rl);
+let b6l = f32(b6rl);
 let b7At = bAt + (at * (u.bInner) + 14u * (u.bInner));
 let b7rl = b[b7At];
-var b7l = f32(b7rl);
-if (at + 16u > end) { a0l = select(f32(0), a0l, at + aNext + 0u < end);
-a1l = select(f32(0), a1l, at + aNext + 2u < end);
-a2l = select(f32(0), a2l, at + aNext + 4u < end);
-a3l = select(f32(0), a3l, at + aNext + 6u < end);
-a4l = select(f32(0), a4l, at + aNext + 8u < end);
-a5l = select(f32(0), a5l, at + aNext + 10u < end);
-a6l = select(f32(0), a6l, at + aNext + 12u < end);
-a7l = select(f32(0), a7l, at + aNext + 14u < end);b0l = select(f32(0), b0l, at + bNext + 0u < end);
-b1l = select(f32(0), b1l, at + bNext + 2u < end);
-b2l = select(f32(0), b2l, at + bNext + 4u < end);
-b3l = select(f32(0), b3l, at + bNext + 6u < end);
-b4l = select(f32(0), b4l, at + bNext + 8u < end);
-b5l = select(f32(0), b5l, at + bNext + 10u < end);
-b6l = select(f32(0), b6l, at + bNext + 12u < end);
-b7l = select(f32(0), b7l, at + bNext + 14u < end); }
+let b7l = f32(b7rl);
 { left[aTo + 0u] = a0l; }
 { left[aTo + 72u] = a1l; }
 { left[aTo + 144u] = a2l; }
@@ -117,6 +102,21 @@ b7l = select(f32(0), b7l, at + bNext + 14u < end); }
 { right[bTo + 360u] = b5l; }
 { right[bTo + 432u] = b6l; }
 { right[bTo + 504u] = b7l; }
+if (at + 16u > end) { if (at + aNext + 0u >= end) { left[aTo + 0u] = f32(0); }
+if (at + aNext + 2u >= end) { left[aTo + 72u] = f32(0); }
+if (at + aNext + 4u >= end) { left[aTo + 144u] = f32(0); }
+if (at + aNext + 6u >= end) { left[aTo + 216u] = f32(0); }
+if (at + aNext + 8u >= end) { left[aTo + 288u] = f32(0); }
+if (at + aNext + 10u >= end) { left[aTo + 360u] = f32(0); }
+if (at + aNext + 12u >= end) { left[aTo + 432u] = f32(0); }
+if (at + aNext + 14u >= end) { left[aTo + 504u] = f32(0); }if (at + bNext + 0u >= end) { right[bTo + 0u] = f32(0); }
+if (at + bNext + 2u >= end) { right[bTo + 72u] = f32(0); }
+if (at + bNext + 4u >= end) { right[bTo + 144u] = f32(0); }
+if (at + bNext + 6u >= end) { right[bTo + 216u] = f32(0); }
+if (at + bNext + 8u >= end) { right[bTo + 288u] = f32(0); }
+if (at + bNext + 10u >= end) { right[bTo + 360u] = f32(0); }
+if (at + bNext + 12u >= end) { right[bTo + 432u] = f32(0); }
+if (at + bNext + 14u >= end) { right[bTo + 504u] = f32(0); } }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 288u + 4u * ty;

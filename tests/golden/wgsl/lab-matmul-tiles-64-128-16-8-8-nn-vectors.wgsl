@@ -52,27 +52,22 @@ let bAt = u.bOffset + (batch / u.bShare) * u.bBatch + rep * u.bRepeat + (col0 / 
 for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at / 4u * (1u));
 let a0rl = a[a0At];
-var a0l = vec4<f32>(a0rl);
+let a0l = vec4<f32>(a0rl);
 let a1At = aAt + (at / 4u * (1u) + 32u * (u.aRow));
 let a1rl = a[a1At];
-var a1l = vec4<f32>(a1rl);
+let a1l = vec4<f32>(a1rl);
 let b0At = bAt + (at * (u.bInner));
 let b0rl = b[b0At];
-var b0l = vec4<f32>(b0rl);
+let b0l = vec4<f32>(b0rl);
 let b1At = bAt + (at * (u.bInner) + 4u * (u.bInner));
 let b1rl = b[b1At];
-var b1l = vec4<f32>(b1rl);
+let b1l = vec4<f32>(b1rl);
 let b2At = bAt + (at * (u.bInner) + 8u * (u.bInner));
 let b2rl = b[b2At];
-var b2l = vec4<f32>(b2rl);
+let b2l = vec4<f32>(b2rl);
 let b3At = bAt + (at * (u.bInner) + 12u * (u.bInner));
 let b3rl = b[b3At];
-var b3l = vec4<f32>(b3rl);
-if (at + 16u > end) { a0l = select(vec4<f32>(0), a0l, at + 4u * aRun < end);
-a1l = select(vec4<f32>(0), a1l, at + 4u * aRun < end);b0l = select(vec4<f32>(0), b0l, at + bNext + 0u < end);
-b1l = select(vec4<f32>(0), b1l, at + bNext + 4u < end);
-b2l = select(vec4<f32>(0), b2l, at + bNext + 8u < end);
-b3l = select(vec4<f32>(0), b3l, at + bNext + 12u < end); }
+let b3l = vec4<f32>(b3rl);
 { left[aTo + 0u] = a0l[0];
 left[aTo + 68u] = a0l[1];
 left[aTo + 136u] = a0l[2];
@@ -97,6 +92,29 @@ right[bTo + 1059u] = b2l[3]; }
 right[bTo + 1585u] = b3l[1];
 right[bTo + 1586u] = b3l[2];
 right[bTo + 1587u] = b3l[3]; }
+if (at + 16u > end) { if (at + 4u * aRun >= end) { left[aTo + 0u] = f32(0);
+left[aTo + 68u] = f32(0);
+left[aTo + 136u] = f32(0);
+left[aTo + 204u] = f32(0); }
+if (at + 4u * aRun >= end) { left[aTo + 32u] = f32(0);
+left[aTo + 100u] = f32(0);
+left[aTo + 168u] = f32(0);
+left[aTo + 236u] = f32(0); }if (at + bNext + 0u >= end) { right[bTo + 0u] = f32(0);
+right[bTo + 1u] = f32(0);
+right[bTo + 2u] = f32(0);
+right[bTo + 3u] = f32(0); }
+if (at + bNext + 4u >= end) { right[bTo + 528u] = f32(0);
+right[bTo + 529u] = f32(0);
+right[bTo + 530u] = f32(0);
+right[bTo + 531u] = f32(0); }
+if (at + bNext + 8u >= end) { right[bTo + 1056u] = f32(0);
+right[bTo + 1057u] = f32(0);
+right[bTo + 1058u] = f32(0);
+right[bTo + 1059u] = f32(0); }
+if (at + bNext + 12u >= end) { right[bTo + 1584u] = f32(0);
+right[bTo + 1585u] = f32(0);
+right[bTo + 1586u] = f32(0);
+right[bTo + 1587u] = f32(0); } }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 544u + 4u * ty;

@@ -48,99 +48,76 @@ let bAt = u.bOffset + (batch / u.bShare) * u.bBatch + rep * u.bRepeat + (col0 + 
 for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at / 1u * (u.aInner));
 let a0rl = a[a0At];
-var a0l = f32(a0rl);
+let a0l = f32(a0rl);
 let a1At = aAt + (at / 1u * (u.aInner) + 8u * (u.aRow));
 let a1rl = a[a1At];
-var a1l = f32(a1rl);
+let a1l = f32(a1rl);
 let a2At = aAt + (at / 1u * (u.aInner) + 16u * (u.aRow));
 let a2rl = a[a2At];
-var a2l = f32(a2rl);
+let a2l = f32(a2rl);
 let a3At = aAt + (at / 1u * (u.aInner) + 24u * (u.aRow));
 let a3rl = a[a3At];
-var a3l = f32(a3rl);
+let a3l = f32(a3rl);
 let a4At = aAt + (at / 1u * (u.aInner) + 32u * (u.aRow));
 let a4rl = a[a4At];
-var a4l = f32(a4rl);
+let a4l = f32(a4rl);
 let a5At = aAt + (at / 1u * (u.aInner) + 40u * (u.aRow));
 let a5rl = a[a5At];
-var a5l = f32(a5rl);
+let a5l = f32(a5rl);
 let a6At = aAt + (at / 1u * (u.aInner) + 48u * (u.aRow));
 let a6rl = a[a6At];
-var a6l = f32(a6rl);
+let a6l = f32(a6rl);
 let a7At = aAt + (at / 1u * (u.aInner) + 56u * (u.aRow));
 let a7rl = a[a7At];
-var a7l = f32(a7rl);
+let a7l = f32(a7rl);
 let b0At = bAt + (at / 1u * (u.bInner));
 let b0rl = b[b0At];
-var b0l = f32(b0rl);
+let b0l = f32(b0rl);
 let b1At = bAt + (at / 1u * (u.bInner) + 8u * (u.bColumn));
 let b1rl = b[b1At];
-var b1l = f32(b1rl);
+let b1l = f32(b1rl);
 let b2At = bAt + (at / 1u * (u.bInner) + 16u * (u.bColumn));
 let b2rl = b[b2At];
-var b2l = f32(b2rl);
+let b2l = f32(b2rl);
 let b3At = bAt + (at / 1u * (u.bInner) + 24u * (u.bColumn));
 let b3rl = b[b3At];
-var b3l = f32(b3rl);
+let b3l = f32(b3rl);
 let b4At = bAt + (at / 1u * (u.bInner) + 32u * (u.bColumn));
 let b4rl = b[b4At];
-var b4l = f32(b4rl);
+let b4l = f32(b4rl);
 let b5At = bAt + (at / 1u * (u.bInner) + 40u * (u.bColumn));
 let b5rl = b[b5At];
-var b5l = f32(b5rl);
+let b5l = f32(b5rl);
 let b6At = bAt + (at / 1u * (u.bInner) + 48u * (u.bColumn));
 let b6rl = b[b6At];
-var b6l = f32(b6rl);
+let b6l = f32(b6rl);
 let b7At = bAt + (at / 1u * (u.bInner) + 56u * (u.bColumn));
 let b7rl = b[b7At];
-var b7l = f32(b7rl);
+let b7l = f32(b7rl);
 let b8At = bAt + (at / 1u * (u.bInner) + 64u * (u.bColumn));
 let b8rl = b[b8At];
-var b8l = f32(b8rl);
+let b8l = f32(b8rl);
 let b9At = bAt + (at / 1u * (u.bInner) + 72u * (u.bColumn));
 let b9rl = b[b9At];
-var b9l = f32(b9rl);
+let b9l = f32(b9rl);
 let b10At = bAt + (at / 1u * (u.bInner) + 80u * (u.bColumn));
 let b10rl = b[b10At];
-var b10l = f32(b10rl);
+let b10l = f32(b10rl);
 let b11At = bAt + (at / 1u * (u.bInner) + 88u * (u.bColumn));
 let b11rl = b[b11At];
-var b11l = f32(b11rl);
+let b11l = f32(b11rl);
 let b12At = bAt + (at / 1u * (u.bInner) + 96u * (u.bColumn));
 let b12rl = b[b12At];
-var b12l = f32(b12rl);
+let b12l = f32(b12rl);
 let b13At = bAt + (at / 1u * (u.bInner) + 104u * (u.bColumn));
 let b13rl = b[b13At];
-var b13l = f32(b13rl);
+let b13l = f32(b13rl);
 let b14At = bAt + (at / 1u * (u.bInner) + 112u * (u.bColumn));
 let b14rl = b[b14At];
-var b14l = f32(b14rl);
+let b14l = f32(b14rl);
 let b15At = bAt + (at / 1u * (u.bInner) + 120u * (u.bColumn));
 let b15rl = b[b15At];
-var b15l = f32(b15rl);
-if (at + 16u > end) { a0l = select(f32(0), a0l, at + 1u * aRun < end);
-a1l = select(f32(0), a1l, at + 1u * aRun < end);
-a2l = select(f32(0), a2l, at + 1u * aRun < end);
-a3l = select(f32(0), a3l, at + 1u * aRun < end);
-a4l = select(f32(0), a4l, at + 1u * aRun < end);
-a5l = select(f32(0), a5l, at + 1u * aRun < end);
-a6l = select(f32(0), a6l, at + 1u * aRun < end);
-a7l = select(f32(0), a7l, at + 1u * aRun < end);b0l = select(f32(0), b0l, at + 1u * bRun < end);
-b1l = select(f32(0), b1l, at + 1u * bRun < end);
-b2l = select(f32(0), b2l, at + 1u * bRun < end);
-b3l = select(f32(0), b3l, at + 1u * bRun < end);
-b4l = select(f32(0), b4l, at + 1u * bRun < end);
-b5l = select(f32(0), b5l, at + 1u * bRun < end);
-b6l = select(f32(0), b6l, at + 1u * bRun < end);
-b7l = select(f32(0), b7l, at + 1u * bRun < end);
-b8l = select(f32(0), b8l, at + 1u * bRun < end);
-b9l = select(f32(0), b9l, at + 1u * bRun < end);
-b10l = select(f32(0), b10l, at + 1u * bRun < end);
-b11l = select(f32(0), b11l, at + 1u * bRun < end);
-b12l = select(f32(0), b12l, at + 1u * bRun < end);
-b13l = select(f32(0), b13l, at + 1u * bRun < end);
-b14l = select(f32(0), b14l, at + 1u * bRun < end);
-b15l = select(f32(0), b15l, at + 1u * bRun < end); }
+let b15l = f32(b15rl);
 { left[aTo + 0u] = a0l; }
 { left[aTo + 8u] = a1l; }
 { left[aTo + 16u] = a2l; }
@@ -165,6 +142,29 @@ b15l = select(f32(0), b15l, at + 1u * bRun < end); }
 { right[bTo + 104u] = b13l; }
 { right[bTo + 112u] = b14l; }
 { right[bTo + 120u] = b15l; }
+if (at + 16u > end) { if (at + 1u * aRun >= end) { left[aTo + 0u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 8u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 16u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 24u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 32u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 40u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 48u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 56u] = f32(0); }if (at + 1u * bRun >= end) { right[bTo + 0u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 8u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 16u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 24u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 32u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 40u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 48u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 56u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 64u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 72u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 80u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 88u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 96u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 104u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 112u] = f32(0); }
+if (at + 1u * bRun >= end) { right[bTo + 120u] = f32(0); } }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 544u + 4u * ty;

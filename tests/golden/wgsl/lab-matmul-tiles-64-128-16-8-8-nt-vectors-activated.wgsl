@@ -76,27 +76,22 @@ let bAt = u.bOffset + (batch / u.bShare) * u.bBatch + rep * u.bRepeat + (col0 + 
 for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at / 4u * (1u));
 let a0rl = a[a0At];
-var a0l = vec4<f32>(a0rl);
+let a0l = vec4<f32>(a0rl);
 let a1At = aAt + (at / 4u * (1u) + 32u * (u.aRow));
 let a1rl = a[a1At];
-var a1l = vec4<f32>(a1rl);
+let a1l = vec4<f32>(a1rl);
 let b0At = bAt + (at / 4u * (1u));
 let b0rl = b[b0At];
-var b0l = vec4<f32>(b0rl);
+let b0l = vec4<f32>(b0rl);
 let b1At = bAt + (at / 4u * (1u) + 32u * (u.bColumn));
 let b1rl = b[b1At];
-var b1l = vec4<f32>(b1rl);
+let b1l = vec4<f32>(b1rl);
 let b2At = bAt + (at / 4u * (1u) + 64u * (u.bColumn));
 let b2rl = b[b2At];
-var b2l = vec4<f32>(b2rl);
+let b2l = vec4<f32>(b2rl);
 let b3At = bAt + (at / 4u * (1u) + 96u * (u.bColumn));
 let b3rl = b[b3At];
-var b3l = vec4<f32>(b3rl);
-if (at + 16u > end) { a0l = select(vec4<f32>(0), a0l, at + 4u * aRun < end);
-a1l = select(vec4<f32>(0), a1l, at + 4u * aRun < end);b0l = select(vec4<f32>(0), b0l, at + 4u * bRun < end);
-b1l = select(vec4<f32>(0), b1l, at + 4u * bRun < end);
-b2l = select(vec4<f32>(0), b2l, at + 4u * bRun < end);
-b3l = select(vec4<f32>(0), b3l, at + 4u * bRun < end); }
+let b3l = vec4<f32>(b3rl);
 { left[aTo + 0u] = a0l[0];
 left[aTo + 68u] = a0l[1];
 left[aTo + 136u] = a0l[2];
@@ -121,6 +116,29 @@ right[bTo + 460u] = b2l[3]; }
 right[bTo + 228u] = b3l[1];
 right[bTo + 360u] = b3l[2];
 right[bTo + 492u] = b3l[3]; }
+if (at + 16u > end) { if (at + 4u * aRun >= end) { left[aTo + 0u] = f32(0);
+left[aTo + 68u] = f32(0);
+left[aTo + 136u] = f32(0);
+left[aTo + 204u] = f32(0); }
+if (at + 4u * aRun >= end) { left[aTo + 32u] = f32(0);
+left[aTo + 100u] = f32(0);
+left[aTo + 168u] = f32(0);
+left[aTo + 236u] = f32(0); }if (at + 4u * bRun >= end) { right[bTo + 0u] = f32(0);
+right[bTo + 132u] = f32(0);
+right[bTo + 264u] = f32(0);
+right[bTo + 396u] = f32(0); }
+if (at + 4u * bRun >= end) { right[bTo + 32u] = f32(0);
+right[bTo + 164u] = f32(0);
+right[bTo + 296u] = f32(0);
+right[bTo + 428u] = f32(0); }
+if (at + 4u * bRun >= end) { right[bTo + 64u] = f32(0);
+right[bTo + 196u] = f32(0);
+right[bTo + 328u] = f32(0);
+right[bTo + 460u] = f32(0); }
+if (at + 4u * bRun >= end) { right[bTo + 96u] = f32(0);
+right[bTo + 228u] = f32(0);
+right[bTo + 360u] = f32(0);
+right[bTo + 492u] = f32(0); } }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 544u + 4u * ty;

@@ -44,19 +44,16 @@ let bAt = u.bOffset + (batch / u.bShare) * u.bBatch + rep * u.bRepeat + (col0 + 
 for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at / 4u * (1u));
 let a0rl = a[a0At];
-var a0l = vec4<f32>(a0rl);
+let a0l = vec4<f32>(a0rl);
 let a1At = aAt + (at / 4u * (1u) + 32u * (u.aRow));
 let a1rl = a[a1At];
-var a1l = vec4<f32>(a1rl);
+let a1l = vec4<f32>(a1rl);
 let b0At = bAt + (at / 4u * (1u));
 let b0rl = b[b0At];
-var b0l = vec4<f32>(b0rl);
+let b0l = vec4<f32>(b0rl);
 let b1At = bAt + (at / 4u * (1u) + 32u * (u.bColumn));
 let b1rl = b[b1At];
-var b1l = vec4<f32>(b1rl);
-if (at + 16u > end) { a0l = select(vec4<f32>(0), a0l, at + 4u * aRun < end);
-a1l = select(vec4<f32>(0), a1l, at + 4u * aRun < end);b0l = select(vec4<f32>(0), b0l, at + 4u * bRun < end);
-b1l = select(vec4<f32>(0), b1l, at + 4u * bRun < end); }
+let b1l = vec4<f32>(b1rl);
 { left[aTo + 0u] = a0l[0];
 left[aTo + 68u] = a0l[1];
 left[aTo + 136u] = a0l[2];
@@ -73,6 +70,21 @@ right[bTo + 204u] = b0l[3]; }
 right[bTo + 100u] = b1l[1];
 right[bTo + 168u] = b1l[2];
 right[bTo + 236u] = b1l[3]; }
+if (at + 16u > end) { if (at + 4u * aRun >= end) { left[aTo + 0u] = f32(0);
+left[aTo + 68u] = f32(0);
+left[aTo + 136u] = f32(0);
+left[aTo + 204u] = f32(0); }
+if (at + 4u * aRun >= end) { left[aTo + 32u] = f32(0);
+left[aTo + 100u] = f32(0);
+left[aTo + 168u] = f32(0);
+left[aTo + 236u] = f32(0); }if (at + 4u * bRun >= end) { right[bTo + 0u] = f32(0);
+right[bTo + 68u] = f32(0);
+right[bTo + 136u] = f32(0);
+right[bTo + 204u] = f32(0); }
+if (at + 4u * bRun >= end) { right[bTo + 32u] = f32(0);
+right[bTo + 100u] = f32(0);
+right[bTo + 168u] = f32(0);
+right[bTo + 236u] = f32(0); } }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 544u + 4u * ty;

@@ -37,75 +37,58 @@ let bAt = u.bOffset + (batch / u.bShare) * u.bBatch + rep * u.bRepeat + (col0 / 
 for (var at = 0u; at < u.k; at += 32u) {
 let a0At = aAt + (at / 1u * (u.aInner));
 let a0rl = a[a0At];
-var a0l = f32(a0rl);
+let a0l = f32(a0rl);
 let a1At = aAt + (at / 1u * (u.aInner) + 4u * (u.aRow));
 let a1rl = a[a1At];
-var a1l = f32(a1rl);
+let a1l = f32(a1rl);
 let b0At = bAt + (at * (u.bInner));
 let b0rl = b[b0At];
-var b0l = f32(b0rl);
+let b0l = f32(b0rl);
 let b1At = bAt + (at * (u.bInner) + 2u * (u.bInner));
 let b1rl = b[b1At];
-var b1l = f32(b1rl);
+let b1l = f32(b1rl);
 let b2At = bAt + (at * (u.bInner) + 4u * (u.bInner));
 let b2rl = b[b2At];
-var b2l = f32(b2rl);
+let b2l = f32(b2rl);
 let b3At = bAt + (at * (u.bInner) + 6u * (u.bInner));
 let b3rl = b[b3At];
-var b3l = f32(b3rl);
+let b3l = f32(b3rl);
 let b4At = bAt + (at * (u.bInner) + 8u * (u.bInner));
 let b4rl = b[b4At];
-var b4l = f32(b4rl);
+let b4l = f32(b4rl);
 let b5At = bAt + (at * (u.bInner) + 10u * (u.bInner));
 let b5rl = b[b5At];
-var b5l = f32(b5rl);
+let b5l = f32(b5rl);
 let b6At = bAt + (at * (u.bInner) + 12u * (u.bInner));
 let b6rl = b[b6At];
-var b6l = f32(b6rl);
+let b6l = f32(b6rl);
 let b7At = bAt + (at * (u.bInner) + 14u * (u.bInner));
 let b7rl = b[b7At];
-var b7l = f32(b7rl);
+let b7l = f32(b7rl);
 let b8At = bAt + (at * (u.bInner) + 16u * (u.bInner));
 let b8rl = b[b8At];
-var b8l = f32(b8rl);
+let b8l = f32(b8rl);
 let b9At = bAt + (at * (u.bInner) + 18u * (u.bInner));
 let b9rl = b[b9At];
-var b9l = f32(b9rl);
+let b9l = f32(b9rl);
 let b10At = bAt + (at * (u.bInner) + 20u * (u.bInner));
 let b10rl = b[b10At];
-var b10l = f32(b10rl);
+let b10l = f32(b10rl);
 let b11At = bAt + (at * (u.bInner) + 22u * (u.bInner));
 let b11rl = b[b11At];
-var b11l = f32(b11rl);
+let b11l = f32(b11rl);
 let b12At = bAt + (at * (u.bInner) + 24u * (u.bInner));
 let b12rl = b[b12At];
-var b12l = f32(b12rl);
+let b12l = f32(b12rl);
 let b13At = bAt + (at * (u.bInner) + 26u * (u.bInner));
 let b13rl = b[b13At];
-var b13l = f32(b13rl);
+let b13l = f32(b13rl);
 let b14At = bAt + (at * (u.bInner) + 28u * (u.bInner));
 let b14rl = b[b14At];
-var b14l = f32(b14rl);
+let b14l = f32(b14rl);
 let b15At = bAt + (at * (u.bInner) + 30u * (u.bInner));
 let b15rl = b[b15At];
-var b15l = f32(b15rl);
-if (at + 32u > end) { a0l = select(f32(0), a0l, at + 1u * aRun < end);
-a1l = select(f32(0), a1l, at + 1u * aRun < end);b0l = select(f32(0), b0l, at + bNext + 0u < end);
-b1l = select(f32(0), b1l, at + bNext + 2u < end);
-b2l = select(f32(0), b2l, at + bNext + 4u < end);
-b3l = select(f32(0), b3l, at + bNext + 6u < end);
-b4l = select(f32(0), b4l, at + bNext + 8u < end);
-b5l = select(f32(0), b5l, at + bNext + 10u < end);
-b6l = select(f32(0), b6l, at + bNext + 12u < end);
-b7l = select(f32(0), b7l, at + bNext + 14u < end);
-b8l = select(f32(0), b8l, at + bNext + 16u < end);
-b9l = select(f32(0), b9l, at + bNext + 18u < end);
-b10l = select(f32(0), b10l, at + bNext + 20u < end);
-b11l = select(f32(0), b11l, at + bNext + 22u < end);
-b12l = select(f32(0), b12l, at + bNext + 24u < end);
-b13l = select(f32(0), b13l, at + bNext + 26u < end);
-b14l = select(f32(0), b14l, at + bNext + 28u < end);
-b15l = select(f32(0), b15l, at + bNext + 30u < end); }
+let b15l = f32(b15rl);
 { left[aTo + 0u] = a0l; }
 { left[aTo + 4u] = a1l; }
 { right[bTo + 0u] = b0l; }
@@ -124,6 +107,23 @@ b15l = select(f32(0), b15l, at + bNext + 30u < end); }
 { right[bTo + 1768u] = b13l; }
 { right[bTo + 1904u] = b14l; }
 { right[bTo + 2040u] = b15l; }
+if (at + 32u > end) { if (at + 1u * aRun >= end) { left[aTo + 0u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 4u] = f32(0); }if (at + bNext + 0u >= end) { right[bTo + 0u] = f32(0); }
+if (at + bNext + 2u >= end) { right[bTo + 136u] = f32(0); }
+if (at + bNext + 4u >= end) { right[bTo + 272u] = f32(0); }
+if (at + bNext + 6u >= end) { right[bTo + 408u] = f32(0); }
+if (at + bNext + 8u >= end) { right[bTo + 544u] = f32(0); }
+if (at + bNext + 10u >= end) { right[bTo + 680u] = f32(0); }
+if (at + bNext + 12u >= end) { right[bTo + 816u] = f32(0); }
+if (at + bNext + 14u >= end) { right[bTo + 952u] = f32(0); }
+if (at + bNext + 16u >= end) { right[bTo + 1088u] = f32(0); }
+if (at + bNext + 18u >= end) { right[bTo + 1224u] = f32(0); }
+if (at + bNext + 20u >= end) { right[bTo + 1360u] = f32(0); }
+if (at + bNext + 22u >= end) { right[bTo + 1496u] = f32(0); }
+if (at + bNext + 24u >= end) { right[bTo + 1632u] = f32(0); }
+if (at + bNext + 26u >= end) { right[bTo + 1768u] = f32(0); }
+if (at + bNext + 28u >= end) { right[bTo + 1904u] = f32(0); }
+if (at + bNext + 30u >= end) { right[bTo + 2040u] = f32(0); } }
 workgroupBarrier();
 for (var run = 0u; run < 4u; run++) {
 let lrun = run * 96u + 1u * ty;

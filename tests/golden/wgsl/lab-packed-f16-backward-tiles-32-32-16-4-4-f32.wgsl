@@ -36,44 +36,35 @@ let bAt = u.skip * u.rowUnits + (col0 / 8u + bRun) * (1u) + bNext * (u.rowUnits)
 for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at / 1u * (1u));
 let a0rl = dy[a0At];
-var a0l = f32(a0rl);
+let a0l = f32(a0rl);
 let a1At = aAt + (at / 1u * (1u) + 4u * ((u.width)));
 let a1rl = dy[a1At];
-var a1l = f32(a1rl);
+let a1l = f32(a1rl);
 let a2At = aAt + (at / 1u * (1u) + 8u * ((u.width)));
 let a2rl = dy[a2At];
-var a2l = f32(a2rl);
+let a2l = f32(a2rl);
 let a3At = aAt + (at / 1u * (1u) + 12u * ((u.width)));
 let a3rl = dy[a3At];
-var a3l = f32(a3rl);
+let a3l = f32(a3rl);
 let a4At = aAt + (at / 1u * (1u) + 16u * ((u.width)));
 let a4rl = dy[a4At];
-var a4l = f32(a4rl);
+let a4l = f32(a4rl);
 let a5At = aAt + (at / 1u * (1u) + 20u * ((u.width)));
 let a5rl = dy[a5At];
-var a5l = f32(a5rl);
+let a5l = f32(a5rl);
 let a6At = aAt + (at / 1u * (1u) + 24u * ((u.width)));
 let a6rl = dy[a6At];
-var a6l = f32(a6rl);
+let a6l = f32(a6rl);
 let a7At = aAt + (at / 1u * (1u) + 28u * ((u.width)));
 let a7rl = dy[a7At];
-var a7l = f32(a7rl);
+let a7l = f32(a7rl);
 let b0At = bAt + (at * (u.rowUnits));
 let b0rwr = w[b0At];
 let b0rwl = vec4f(unpack2x16float(b0rwr.x), unpack2x16float(b0rwr.y));
 let b0rwh = vec4f(unpack2x16float(b0rwr.z), unpack2x16float(b0rwr.w));
 let b0rl = b0rwl; let b0rh = b0rwh;
-var b0l = vec4<f32>(b0rl);
-var b0h = vec4<f32>(b0rh);
-if (at + 16u > end) { a0l = select(f32(0), a0l, at + 1u * aRun < end);
-a1l = select(f32(0), a1l, at + 1u * aRun < end);
-a2l = select(f32(0), a2l, at + 1u * aRun < end);
-a3l = select(f32(0), a3l, at + 1u * aRun < end);
-a4l = select(f32(0), a4l, at + 1u * aRun < end);
-a5l = select(f32(0), a5l, at + 1u * aRun < end);
-a6l = select(f32(0), a6l, at + 1u * aRun < end);
-a7l = select(f32(0), a7l, at + 1u * aRun < end);b0l = select(vec4<f32>(0), b0l, at + bNext + 0u < end);
-b0h = select(vec4<f32>(0), b0h, at + bNext + 0u < end); }
+let b0l = vec4<f32>(b0rl);
+let b0h = vec4<f32>(b0rh);
 { left[aTo + 0u] = a0l; }
 { left[aTo + 4u] = a1l; }
 { left[aTo + 8u] = a2l; }
@@ -90,6 +81,21 @@ right[bTo + 4u] = b0h[0];
 right[bTo + 5u] = b0h[1];
 right[bTo + 6u] = b0h[2];
 right[bTo + 7u] = b0h[3]; }
+if (at + 16u > end) { if (at + 1u * aRun >= end) { left[aTo + 0u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 4u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 8u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 12u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 16u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 20u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 24u] = f32(0); }
+if (at + 1u * aRun >= end) { left[aTo + 28u] = f32(0); }if (at + bNext + 0u >= end) { right[bTo + 0u] = f32(0);
+right[bTo + 1u] = f32(0);
+right[bTo + 2u] = f32(0);
+right[bTo + 3u] = f32(0);
+right[bTo + 4u] = f32(0);
+right[bTo + 5u] = f32(0);
+right[bTo + 6u] = f32(0);
+right[bTo + 7u] = f32(0); } }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 288u + 4u * ty;

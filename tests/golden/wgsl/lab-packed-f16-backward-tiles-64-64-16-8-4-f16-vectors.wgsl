@@ -44,15 +44,13 @@ let bAt = u.skip * u.rowUnits + (col0 / 8u + bRun) * (1u) + bNext * (u.rowUnits)
 for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at / 4u * (1u));
 let a0rl = factor0 * dy[a0At];
-var a0l = vec4<f16>(a0rl);
+let a0l = vec4<f16>(a0rl);
 let a1At = aAt + (at / 4u * (1u) + 32u * ((u.width / 4u)));
 let a1rl = factor1 * dy[a1At];
-var a1l = vec4<f16>(a1rl);
+let a1l = vec4<f16>(a1rl);
 let b0At = bAt + (at * (u.rowUnits)); let b0r = w[b0At]; let b0s = f16(select(0.0, 256.0 * u.weightFactor, (at + bNext + 0u < end)));
 let b0p0 = bitcast<vec2<f16>>(b0r.x) * b0s * 0.00390625h; let b0p1 = bitcast<vec2<f16>>(b0r.y) * b0s * 0.00390625h; let b0p2 = bitcast<vec2<f16>>(b0r.z) * b0s * 0.00390625h; let b0p3 = bitcast<vec2<f16>>(b0r.w) * b0s * 0.00390625h;
 let b0l = vec4<f16>(b0p0, b0p1); let b0h = vec4<f16>(b0p2, b0p3);
-if (at + 16u > end) { a0l = select(vec4<f16>(0), a0l, at + 4u * aRun < end);
-a1l = select(vec4<f16>(0), a1l, at + 4u * aRun < end); }
 { left[aTo + 0u] = a0l[0];
 left[aTo + 68u] = a0l[1];
 left[aTo + 136u] = a0l[2];
@@ -69,6 +67,14 @@ right[bTo + 4u] = b0h[0];
 right[bTo + 5u] = b0h[1];
 right[bTo + 6u] = b0h[2];
 right[bTo + 7u] = b0h[3]; }
+if (at + 16u > end) { if (at + 4u * aRun >= end) { left[aTo + 0u] = f16(0);
+left[aTo + 68u] = f16(0);
+left[aTo + 136u] = f16(0);
+left[aTo + 204u] = f16(0); }
+if (at + 4u * aRun >= end) { left[aTo + 32u] = f16(0);
+left[aTo + 100u] = f16(0);
+left[aTo + 168u] = f16(0);
+left[aTo + 236u] = f16(0); } }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 544u + 4u * ty;

@@ -42,13 +42,11 @@ let bAt = u.skip * u.rowUnits + (col0 + bNext) * (u.rowUnits) + bRun * (1u);
 for (var at = 0u; at < (8u * u.units); at += 32u) {
 let a0At = aAt + (at / 8u * (2u));
 let a0rl = factor0 * x[a0At]; let a0rh = factor0 * x[a0At + 1u];
-var a0l = vec4<f16>(a0rl);
-var a0h = vec4<f16>(a0rh);
+let a0l = vec4<f16>(a0rl);
+let a0h = vec4<f16>(a0rh);
 let b0At = bAt + (at / 8u * (1u)); let b0r = w[b0At]; let b0s = f16(select(0.0, 256.0 * u.weightFactor, (at + 8u * bRun < end)));
 let b0p0 = bitcast<vec2<f16>>(b0r.x) * b0s * 0.00390625h; let b0p1 = bitcast<vec2<f16>>(b0r.y) * b0s * 0.00390625h; let b0p2 = bitcast<vec2<f16>>(b0r.z) * b0s * 0.00390625h; let b0p3 = bitcast<vec2<f16>>(b0r.w) * b0s * 0.00390625h;
 let b0l = vec4<f16>(b0p0, b0p1); let b0h = vec4<f16>(b0p2, b0p3);
-if (at + 32u > end) { a0l = select(vec4<f16>(0), a0l, at + 8u * aRun < end);
-a0h = select(vec4<f16>(0), a0h, at + 8u * aRun < end); }
 { left[aTo + 0u] = a0l[0];
 left[aTo + 1u] = a0l[1];
 left[aTo + 2u] = a0l[2];
@@ -65,6 +63,14 @@ right[bTo + 4u] = b0h[0];
 right[bTo + 5u] = b0h[1];
 right[bTo + 6u] = b0h[2];
 right[bTo + 7u] = b0h[3]; }
+if (at + 32u > end) { if (at + 8u * aRun >= end) { left[aTo + 0u] = f16(0);
+left[aTo + 1u] = f16(0);
+left[aTo + 2u] = f16(0);
+left[aTo + 3u] = f16(0);
+left[aTo + 4u] = f16(0);
+left[aTo + 5u] = f16(0);
+left[aTo + 6u] = f16(0);
+left[aTo + 7u] = f16(0); } }
 workgroupBarrier();
 @diagnostic(off, chromium.subgroup_matrix_uniformity) if (owns) {
 for (var k = 0u; k < 32u; k += 16u) {

@@ -53,16 +53,14 @@ let bAt = u.skip * u.rowUnits + (col0 + bNext) * (u.rowUnits) + bRun * (1u);
 for (var at = 0u; at < (8u * u.units); at += 16u) {
 let a0At = aAt + (at / 8u * (2u));
 let a0rl = factor0 * x[a0At]; let a0rh = factor0 * x[a0At + 1u];
-var a0l = vec4<f16>(a0rl);
-var a0h = vec4<f16>(a0rh);
+let a0l = vec4<f16>(a0rl);
+let a0h = vec4<f16>(a0rh);
 let b0At = bAt + (at / 8u * (1u)); let b0r = w[b0At]; let b0s = f16(select(0.0, 256.0 * u.weightFactor, (at + 8u * bRun < end)));
 let b0p0 = bitcast<vec2<f16>>(b0r.x) * b0s * 0.00390625h; let b0p1 = bitcast<vec2<f16>>(b0r.y) * b0s * 0.00390625h; let b0p2 = bitcast<vec2<f16>>(b0r.z) * b0s * 0.00390625h; let b0p3 = bitcast<vec2<f16>>(b0r.w) * b0s * 0.00390625h;
 let b0l = vec4<f16>(b0p0, b0p1); let b0h = vec4<f16>(b0p2, b0p3);
 let b1At = bAt + (at / 8u * (1u) + 64u * (u.rowUnits)); let b1r = w[b1At]; let b1s = f16(select(0.0, 256.0 * u.weightFactor, (at + 8u * bRun < end)));
 let b1p0 = bitcast<vec2<f16>>(b1r.x) * b1s * 0.00390625h; let b1p1 = bitcast<vec2<f16>>(b1r.y) * b1s * 0.00390625h; let b1p2 = bitcast<vec2<f16>>(b1r.z) * b1s * 0.00390625h; let b1p3 = bitcast<vec2<f16>>(b1r.w) * b1s * 0.00390625h;
 let b1l = vec4<f16>(b1p0, b1p1); let b1h = vec4<f16>(b1p2, b1p3);
-if (at + 16u > end) { a0l = select(vec4<f16>(0), a0l, at + 8u * aRun < end);
-a0h = select(vec4<f16>(0), a0h, at + 8u * aRun < end); }
 { left[aTo + 0u] = a0l[0];
 left[aTo + 68u] = a0l[1];
 left[aTo + 136u] = a0l[2];
@@ -87,6 +85,14 @@ right[bTo + 592u] = b1h[0];
 right[bTo + 724u] = b1h[1];
 right[bTo + 856u] = b1h[2];
 right[bTo + 988u] = b1h[3]; }
+if (at + 16u > end) { if (at + 8u * aRun >= end) { left[aTo + 0u] = f16(0);
+left[aTo + 68u] = f16(0);
+left[aTo + 136u] = f16(0);
+left[aTo + 204u] = f16(0);
+left[aTo + 272u] = f16(0);
+left[aTo + 340u] = f16(0);
+left[aTo + 408u] = f16(0);
+left[aTo + 476u] = f16(0); } }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 544u + 4u * ty;

@@ -42,18 +42,15 @@ let bAt = u.skip * u.rowUnits + (col0 + bNext) * (u.rowUnits) + bRun * (1u);
 for (var at = 0u; at < (8u * u.units); at += 16u) {
 let a0At = aAt + (at / 8u * (2u));
 let a0rl = x[a0At]; let a0rh = x[a0At + 1u];
-var a0l = vec4<f32>(a0rl);
-var a0h = vec4<f32>(a0rh);
+let a0l = vec4<f32>(a0rl);
+let a0h = vec4<f32>(a0rh);
 let b0At = bAt + (at / 8u * (1u));
 let b0rwr = w[b0At];
 let b0rwl = vec4f(unpack2x16float(b0rwr.x), unpack2x16float(b0rwr.y));
 let b0rwh = vec4f(unpack2x16float(b0rwr.z), unpack2x16float(b0rwr.w));
 let b0rl = b0rwl; let b0rh = b0rwh;
-var b0l = vec4<f32>(b0rl);
-var b0h = vec4<f32>(b0rh);
-if (at + 16u > end) { a0l = select(vec4<f32>(0), a0l, at + 8u * aRun < end);
-a0h = select(vec4<f32>(0), a0h, at + 8u * aRun < end);b0l = select(vec4<f32>(0), b0l, at + 8u * bRun < end);
-b0h = select(vec4<f32>(0), b0h, at + 8u * bRun < end); }
+let b0l = vec4<f32>(b0rl);
+let b0h = vec4<f32>(b0rh);
 { left[aTo + 0u] = a0l[0];
 left[aTo + 68u] = a0l[1];
 left[aTo + 136u] = a0l[2];
@@ -70,6 +67,21 @@ right[bTo + 272u] = b0h[0];
 right[bTo + 340u] = b0h[1];
 right[bTo + 408u] = b0h[2];
 right[bTo + 476u] = b0h[3]; }
+if (at + 16u > end) { if (at + 8u * aRun >= end) { left[aTo + 0u] = f32(0);
+left[aTo + 68u] = f32(0);
+left[aTo + 136u] = f32(0);
+left[aTo + 204u] = f32(0);
+left[aTo + 272u] = f32(0);
+left[aTo + 340u] = f32(0);
+left[aTo + 408u] = f32(0);
+left[aTo + 476u] = f32(0); }if (at + 8u * bRun >= end) { right[bTo + 0u] = f32(0);
+right[bTo + 68u] = f32(0);
+right[bTo + 136u] = f32(0);
+right[bTo + 204u] = f32(0);
+right[bTo + 272u] = f32(0);
+right[bTo + 340u] = f32(0);
+right[bTo + 408u] = f32(0);
+right[bTo + 476u] = f32(0); } }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 544u + 4u * ty;

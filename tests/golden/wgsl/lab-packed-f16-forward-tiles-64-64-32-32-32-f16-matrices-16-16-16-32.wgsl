@@ -46,22 +46,18 @@ let bAt = u.skip * u.rowUnits + (col0 + bNext) * (u.rowUnits) + bRun * (1u);
 for (var at = 0u; at < (8u * u.units); at += 32u) {
 let a0At = aAt + (at / 8u * (2u));
 let a0rl = factor0 * x[a0At]; let a0rh = factor0 * x[a0At + 1u];
-var a0l = vec4<f16>(a0rl);
-var a0h = vec4<f16>(a0rh);
+let a0l = vec4<f16>(a0rl);
+let a0h = vec4<f16>(a0rh);
 let a1At = aAt + (at / 8u * (2u) + 32u * ((2u * u.units)));
 let a1rl = factor1 * x[a1At]; let a1rh = factor1 * x[a1At + 1u];
-var a1l = vec4<f16>(a1rl);
-var a1h = vec4<f16>(a1rh);
+let a1l = vec4<f16>(a1rl);
+let a1h = vec4<f16>(a1rh);
 let b0At = bAt + (at / 8u * (1u)); let b0r = w[b0At]; let b0s = f16(select(0.0, 256.0 * u.weightFactor, (at + 8u * bRun < end)));
 let b0p0 = bitcast<vec2<f16>>(b0r.x) * b0s * 0.00390625h; let b0p1 = bitcast<vec2<f16>>(b0r.y) * b0s * 0.00390625h; let b0p2 = bitcast<vec2<f16>>(b0r.z) * b0s * 0.00390625h; let b0p3 = bitcast<vec2<f16>>(b0r.w) * b0s * 0.00390625h;
 let b0l = vec4<f16>(b0p0, b0p1); let b0h = vec4<f16>(b0p2, b0p3);
 let b1At = bAt + (at / 8u * (1u) + 32u * (u.rowUnits)); let b1r = w[b1At]; let b1s = f16(select(0.0, 256.0 * u.weightFactor, (at + 8u * bRun < end)));
 let b1p0 = bitcast<vec2<f16>>(b1r.x) * b1s * 0.00390625h; let b1p1 = bitcast<vec2<f16>>(b1r.y) * b1s * 0.00390625h; let b1p2 = bitcast<vec2<f16>>(b1r.z) * b1s * 0.00390625h; let b1p3 = bitcast<vec2<f16>>(b1r.w) * b1s * 0.00390625h;
 let b1l = vec4<f16>(b1p0, b1p1); let b1h = vec4<f16>(b1p2, b1p3);
-if (at + 32u > end) { a0l = select(vec4<f16>(0), a0l, at + 8u * aRun < end);
-a0h = select(vec4<f16>(0), a0h, at + 8u * aRun < end);
-a1l = select(vec4<f16>(0), a1l, at + 8u * aRun < end);
-a1h = select(vec4<f16>(0), a1h, at + 8u * aRun < end); }
 { left[aTo + 0u] = a0l[0];
 left[aTo + 1u] = a0l[1];
 left[aTo + 2u] = a0l[2];
@@ -94,6 +90,22 @@ right[bTo + 1284u] = b1h[0];
 right[bTo + 1285u] = b1h[1];
 right[bTo + 1286u] = b1h[2];
 right[bTo + 1287u] = b1h[3]; }
+if (at + 32u > end) { if (at + 8u * aRun >= end) { left[aTo + 0u] = f16(0);
+left[aTo + 1u] = f16(0);
+left[aTo + 2u] = f16(0);
+left[aTo + 3u] = f16(0);
+left[aTo + 4u] = f16(0);
+left[aTo + 5u] = f16(0);
+left[aTo + 6u] = f16(0);
+left[aTo + 7u] = f16(0); }
+if (at + 8u * aRun >= end) { left[aTo + 1280u] = f16(0);
+left[aTo + 1281u] = f16(0);
+left[aTo + 1282u] = f16(0);
+left[aTo + 1283u] = f16(0);
+left[aTo + 1284u] = f16(0);
+left[aTo + 1285u] = f16(0);
+left[aTo + 1286u] = f16(0);
+left[aTo + 1287u] = f16(0); } }
 workgroupBarrier();
 @diagnostic(off, chromium.subgroup_matrix_uniformity) if (owns) {
 for (var k = 0u; k < 32u; k += 16u) {

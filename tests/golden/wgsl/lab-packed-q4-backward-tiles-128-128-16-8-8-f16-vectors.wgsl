@@ -60,15 +60,13 @@ let bAt = u.skip * u.rowUnits + (col0 / 8u + bRun) * (1u) + bNext * (u.rowUnits)
 for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at / 4u * (1u));
 let a0rl = factor0 * dy[a0At];
-var a0l = vec4<f16>(a0rl);
+let a0l = vec4<f16>(a0rl);
 let a1At = aAt + (at / 4u * (1u) + 64u * ((u.width / 4u)));
 let a1rl = factor1 * dy[a1At];
-var a1l = vec4<f16>(a1rl);
+let a1l = vec4<f16>(a1rl);
 let b0At = bAt + (at * (u.rowUnits)); let b0r = w[b0At] ^ 0x88888888u; let b0s = select(0.0, u.weightFactor * scale((b0At) / 4u), (at + bNext + 0u < end));
 let b0p0 = halves(b0r, b0s); let b0p1 = halves(b0r >> 4u, b0s); let b0p2 = halves(b0r >> 8u, b0s); let b0p3 = halves(b0r >> 12u, b0s);
 let b0l = vec4<f16>(b0p0.x, b0p1.x, b0p2.x, b0p3.x); let b0h = vec4<f16>(b0p0.y, b0p1.y, b0p2.y, b0p3.y);
-if (at + 16u > end) { a0l = select(vec4<f16>(0), a0l, at + 4u * aRun < end);
-a1l = select(vec4<f16>(0), a1l, at + 4u * aRun < end); }
 { left[aTo + 0u] = a0l[0];
 left[aTo + 132u] = a0l[1];
 left[aTo + 264u] = a0l[2];
@@ -85,6 +83,14 @@ right[bTo + 4u] = b0h[0];
 right[bTo + 5u] = b0h[1];
 right[bTo + 6u] = b0h[2];
 right[bTo + 7u] = b0h[3]; }
+if (at + 16u > end) { if (at + 4u * aRun >= end) { left[aTo + 0u] = f16(0);
+left[aTo + 132u] = f16(0);
+left[aTo + 264u] = f16(0);
+left[aTo + 396u] = f16(0); }
+if (at + 4u * aRun >= end) { left[aTo + 64u] = f16(0);
+left[aTo + 196u] = f16(0);
+left[aTo + 328u] = f16(0);
+left[aTo + 460u] = f16(0); } }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 1056u + 4u * ty;

@@ -54,25 +54,20 @@ let bAt = u.skip * u.rowUnits + (col0 / 8u + bRun) * (1u) + bNext * (u.rowUnits)
 for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at / 4u * (1u));
 let a0rl = dy[a0At];
-var a0l = vec4<f32>(a0rl);
+let a0l = vec4<f32>(a0rl);
 let a1At = aAt + (at / 4u * (1u) + 32u * ((u.width / 4u)));
 let a1rl = dy[a1At];
-var a1l = vec4<f32>(a1rl);
+let a1l = vec4<f32>(a1rl);
 let b0At = bAt + (at * (u.rowUnits));
 let b0rwr = w[b0At]; let b0rwl = nibbles(b0rwr); let b0rwh = nibbles(b0rwr >> 16u); let b0rs = scale((b0At) / 4u);
 let b0rl = b0rs * b0rwl; let b0rh = b0rs * b0rwh;
-var b0l = vec4<f32>(b0rl);
-var b0h = vec4<f32>(b0rh);
+let b0l = vec4<f32>(b0rl);
+let b0h = vec4<f32>(b0rh);
 let b1At = bAt + (at * (u.rowUnits) + 8u * (u.rowUnits));
 let b1rwr = w[b1At]; let b1rwl = nibbles(b1rwr); let b1rwh = nibbles(b1rwr >> 16u); let b1rs = scale((b1At) / 4u);
 let b1rl = b1rs * b1rwl; let b1rh = b1rs * b1rwh;
-var b1l = vec4<f32>(b1rl);
-var b1h = vec4<f32>(b1rh);
-if (at + 16u > end) { a0l = select(vec4<f32>(0), a0l, at + 4u * aRun < end);
-a1l = select(vec4<f32>(0), a1l, at + 4u * aRun < end);b0l = select(vec4<f32>(0), b0l, at + bNext + 0u < end);
-b0h = select(vec4<f32>(0), b0h, at + bNext + 0u < end);
-b1l = select(vec4<f32>(0), b1l, at + bNext + 8u < end);
-b1h = select(vec4<f32>(0), b1h, at + bNext + 8u < end); }
+let b1l = vec4<f32>(b1rl);
+let b1h = vec4<f32>(b1rh);
 { left[aTo + 0u] = a0l[0];
 left[aTo + 68u] = a0l[1];
 left[aTo + 136u] = a0l[2];
@@ -97,6 +92,29 @@ right[bTo + 1060u] = b1h[0];
 right[bTo + 1061u] = b1h[1];
 right[bTo + 1062u] = b1h[2];
 right[bTo + 1063u] = b1h[3]; }
+if (at + 16u > end) { if (at + 4u * aRun >= end) { left[aTo + 0u] = f32(0);
+left[aTo + 68u] = f32(0);
+left[aTo + 136u] = f32(0);
+left[aTo + 204u] = f32(0); }
+if (at + 4u * aRun >= end) { left[aTo + 32u] = f32(0);
+left[aTo + 100u] = f32(0);
+left[aTo + 168u] = f32(0);
+left[aTo + 236u] = f32(0); }if (at + bNext + 0u >= end) { right[bTo + 0u] = f32(0);
+right[bTo + 1u] = f32(0);
+right[bTo + 2u] = f32(0);
+right[bTo + 3u] = f32(0);
+right[bTo + 4u] = f32(0);
+right[bTo + 5u] = f32(0);
+right[bTo + 6u] = f32(0);
+right[bTo + 7u] = f32(0); }
+if (at + bNext + 8u >= end) { right[bTo + 1056u] = f32(0);
+right[bTo + 1057u] = f32(0);
+right[bTo + 1058u] = f32(0);
+right[bTo + 1059u] = f32(0);
+right[bTo + 1060u] = f32(0);
+right[bTo + 1061u] = f32(0);
+right[bTo + 1062u] = f32(0);
+right[bTo + 1063u] = f32(0); } }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 544u + 4u * ty;

@@ -58,39 +58,31 @@ let bAt = u.skip * u.rowUnits + (col0 / 8u + bRun) * (1u) + bNext * (u.rowUnits)
 for (var at = 0u; at < u.k; at += 16u) {
 let a0At = aAt + (at / 1u * (1u));
 let a0rl = factor0 * dy[a0At];
-var a0l = f16(a0rl);
+let a0l = f16(a0rl);
 let a1At = aAt + (at / 1u * (1u) + 8u * ((u.width)));
 let a1rl = factor1 * dy[a1At];
-var a1l = f16(a1rl);
+let a1l = f16(a1rl);
 let a2At = aAt + (at / 1u * (1u) + 16u * ((u.width)));
 let a2rl = factor2 * dy[a2At];
-var a2l = f16(a2rl);
+let a2l = f16(a2rl);
 let a3At = aAt + (at / 1u * (1u) + 24u * ((u.width)));
 let a3rl = factor3 * dy[a3At];
-var a3l = f16(a3rl);
+let a3l = f16(a3rl);
 let a4At = aAt + (at / 1u * (1u) + 32u * ((u.width)));
 let a4rl = factor4 * dy[a4At];
-var a4l = f16(a4rl);
+let a4l = f16(a4rl);
 let a5At = aAt + (at / 1u * (1u) + 40u * ((u.width)));
 let a5rl = factor5 * dy[a5At];
-var a5l = f16(a5rl);
+let a5l = f16(a5rl);
 let a6At = aAt + (at / 1u * (1u) + 48u * ((u.width)));
 let a6rl = factor6 * dy[a6At];
-var a6l = f16(a6rl);
+let a6l = f16(a6rl);
 let a7At = aAt + (at / 1u * (1u) + 56u * ((u.width)));
 let a7rl = factor7 * dy[a7At];
-var a7l = f16(a7rl);
+let a7l = f16(a7rl);
 let b0At = bAt + (at * (u.rowUnits)); let b0r = w[b0At] ^ 0x88888888u; let b0s = select(0.0, u.weightFactor * scale((b0At) / 4u), (at + bNext + 0u < end));
 let b0p0 = halves(b0r, b0s); let b0p1 = halves(b0r >> 4u, b0s); let b0p2 = halves(b0r >> 8u, b0s); let b0p3 = halves(b0r >> 12u, b0s);
 let b0l = vec4<f16>(b0p0.x, b0p1.x, b0p2.x, b0p3.x); let b0h = vec4<f16>(b0p0.y, b0p1.y, b0p2.y, b0p3.y);
-if (at + 16u > end) { a0l = select(f16(0), a0l, at + 1u * aRun < end);
-a1l = select(f16(0), a1l, at + 1u * aRun < end);
-a2l = select(f16(0), a2l, at + 1u * aRun < end);
-a3l = select(f16(0), a3l, at + 1u * aRun < end);
-a4l = select(f16(0), a4l, at + 1u * aRun < end);
-a5l = select(f16(0), a5l, at + 1u * aRun < end);
-a6l = select(f16(0), a6l, at + 1u * aRun < end);
-a7l = select(f16(0), a7l, at + 1u * aRun < end); }
 { left[aTo + 0u] = a0l; }
 { left[aTo + 8u] = a1l; }
 { left[aTo + 16u] = a2l; }
@@ -107,6 +99,14 @@ right[bTo + 4u] = b0h[0];
 right[bTo + 5u] = b0h[1];
 right[bTo + 6u] = b0h[2];
 right[bTo + 7u] = b0h[3]; }
+if (at + 16u > end) { if (at + 1u * aRun >= end) { left[aTo + 0u] = f16(0); }
+if (at + 1u * aRun >= end) { left[aTo + 8u] = f16(0); }
+if (at + 1u * aRun >= end) { left[aTo + 16u] = f16(0); }
+if (at + 1u * aRun >= end) { left[aTo + 24u] = f16(0); }
+if (at + 1u * aRun >= end) { left[aTo + 32u] = f16(0); }
+if (at + 1u * aRun >= end) { left[aTo + 40u] = f16(0); }
+if (at + 1u * aRun >= end) { left[aTo + 48u] = f16(0); }
+if (at + 1u * aRun >= end) { left[aTo + 56u] = f16(0); } }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 544u + 4u * ty;

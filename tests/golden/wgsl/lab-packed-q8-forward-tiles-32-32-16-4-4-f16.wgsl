@@ -49,13 +49,11 @@ let bAt = u.skip * u.rowUnits + (col0 + bNext) * (u.rowUnits) + bRun * (1u);
 for (var at = 0u; at < (8u * u.units); at += 16u) {
 let a0At = aAt + (at / 8u * (2u));
 let a0rl = factor0 * x[a0At]; let a0rh = factor0 * x[a0At + 1u];
-var a0l = vec4<f16>(a0rl);
-var a0h = vec4<f16>(a0rh);
+let a0l = vec4<f16>(a0rl);
+let a0h = vec4<f16>(a0rh);
 let b0At = bAt + (at / 8u * (1u)); let b0r = w[b0At] ^ vec2u(0x80808080u); let b0s = select(0.0, u.weightFactor * scale((b0At) / 4u), (at + 8u * bRun < end));
 let b0p0 = halves(b0r.x, b0s); let b0p1 = halves(b0r.x >> 8u, b0s); let b0p2 = halves(b0r.y, b0s); let b0p3 = halves(b0r.y >> 8u, b0s);
 let b0l = vec4<f16>(b0p0.x, b0p1.x, b0p0.y, b0p1.y); let b0h = vec4<f16>(b0p2.x, b0p3.x, b0p2.y, b0p3.y);
-if (at + 16u > end) { a0l = select(vec4<f16>(0), a0l, at + 8u * aRun < end);
-a0h = select(vec4<f16>(0), a0h, at + 8u * aRun < end); }
 { left[aTo + 0u] = a0l[0];
 left[aTo + 36u] = a0l[1];
 left[aTo + 72u] = a0l[2];
@@ -72,6 +70,14 @@ right[bTo + 144u] = b0h[0];
 right[bTo + 180u] = b0h[1];
 right[bTo + 216u] = b0h[2];
 right[bTo + 252u] = b0h[3]; }
+if (at + 16u > end) { if (at + 8u * aRun >= end) { left[aTo + 0u] = f16(0);
+left[aTo + 36u] = f16(0);
+left[aTo + 72u] = f16(0);
+left[aTo + 108u] = f16(0);
+left[aTo + 144u] = f16(0);
+left[aTo + 180u] = f16(0);
+left[aTo + 216u] = f16(0);
+left[aTo + 252u] = f16(0); } }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 288u + 4u * ty;

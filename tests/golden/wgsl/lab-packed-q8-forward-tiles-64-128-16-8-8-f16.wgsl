@@ -61,16 +61,14 @@ let bAt = u.skip * u.rowUnits + (col0 + bNext) * (u.rowUnits) + bRun * (1u);
 for (var at = 0u; at < (8u * u.units); at += 16u) {
 let a0At = aAt + (at / 8u * (2u));
 let a0rl = factor0 * x[a0At]; let a0rh = factor0 * x[a0At + 1u];
-var a0l = vec4<f16>(a0rl);
-var a0h = vec4<f16>(a0rh);
+let a0l = vec4<f16>(a0rl);
+let a0h = vec4<f16>(a0rh);
 let b0At = bAt + (at / 8u * (1u)); let b0r = w[b0At] ^ vec2u(0x80808080u); let b0s = select(0.0, u.weightFactor * scale((b0At) / 4u), (at + 8u * bRun < end));
 let b0p0 = halves(b0r.x, b0s); let b0p1 = halves(b0r.x >> 8u, b0s); let b0p2 = halves(b0r.y, b0s); let b0p3 = halves(b0r.y >> 8u, b0s);
 let b0l = vec4<f16>(b0p0.x, b0p1.x, b0p0.y, b0p1.y); let b0h = vec4<f16>(b0p2.x, b0p3.x, b0p2.y, b0p3.y);
 let b1At = bAt + (at / 8u * (1u) + 64u * (u.rowUnits)); let b1r = w[b1At] ^ vec2u(0x80808080u); let b1s = select(0.0, u.weightFactor * scale((b1At) / 4u), (at + 8u * bRun < end));
 let b1p0 = halves(b1r.x, b1s); let b1p1 = halves(b1r.x >> 8u, b1s); let b1p2 = halves(b1r.y, b1s); let b1p3 = halves(b1r.y >> 8u, b1s);
 let b1l = vec4<f16>(b1p0.x, b1p1.x, b1p0.y, b1p1.y); let b1h = vec4<f16>(b1p2.x, b1p3.x, b1p2.y, b1p3.y);
-if (at + 16u > end) { a0l = select(vec4<f16>(0), a0l, at + 8u * aRun < end);
-a0h = select(vec4<f16>(0), a0h, at + 8u * aRun < end); }
 { left[aTo + 0u] = a0l[0];
 left[aTo + 68u] = a0l[1];
 left[aTo + 136u] = a0l[2];
@@ -95,6 +93,14 @@ right[bTo + 592u] = b1h[0];
 right[bTo + 724u] = b1h[1];
 right[bTo + 856u] = b1h[2];
 right[bTo + 988u] = b1h[3]; }
+if (at + 16u > end) { if (at + 8u * aRun >= end) { left[aTo + 0u] = f16(0);
+left[aTo + 68u] = f16(0);
+left[aTo + 136u] = f16(0);
+left[aTo + 204u] = f16(0);
+left[aTo + 272u] = f16(0);
+left[aTo + 340u] = f16(0);
+left[aTo + 408u] = f16(0);
+left[aTo + 476u] = f16(0); } }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 544u + 4u * ty;

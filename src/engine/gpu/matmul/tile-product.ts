@@ -164,9 +164,9 @@ const times = (count: number, stride: string): string => (count === 0 ? "" : ` +
 interface Loading {
   readonly before: string;
   readonly reads: string;
-  /** Sets to zero what was read beyond the end of K. */
-  readonly clears: string;
   readonly stores: string;
+  /** Stores zeros for what was read beyond the end of K. */
+  readonly clears: string;
 }
 
 /** All threads of a workgroup have their last steps in the same tile, so that the others need not compare theirs. */
@@ -217,14 +217,16 @@ function loading(side: "a" | "b", operand: Operand, type: Arithmetic, tile: Tile
     const shown = (value: string): string => (seen === undefined ? value : `select(${zero}, ${value}, ${seen})`);
     return `${where}
         ${operand.read(`${name}r`, `${name}At`, load)}
-        ${parts.map((part) => `var ${name}${part} = ${stored}(${shown(`${name}r${part}`)});`).join("\n")}`;
+        ${parts.map((part) => `let ${name}${part} = ${stored}(${shown(`${name}r${part}`)});`).join("\n")}`;
   };
-  const clear = ({ name, step: at }: Load): string =>
-    operand.readTo?.(name, "", "") === undefined
-      ? parts.map((part) => `${name}${part} = select(${stored}(0), ${name}${part}, at + ${at} < end);`).join("\n")
+  const put = ({ to }: Load, value: (j: number) => string): string =>
+    lines(run, (j) => `${into}[${side}To + ${to + j * runPitch}u] = ${value(j)};`);
+  const store = (load: Load): string => put(load, (j) => element(load.name, j));
+  // Zeros take the place of stored elements, because compilers move elements that change before they store four at once.
+  const clear = (load: Load): string =>
+    operand.readTo?.(load.name, "", "") === undefined
+      ? `if (at + ${load.step} >= end) { ${put(load, () => `${type}(0)`)} }`
       : "";
-  const store = ({ name, to }: Load): string =>
-    lines(run, (j) => `${into}[${side}To + ${to + j * runPitch}u] = ${element(name, j)};`);
   return {
     before: `
       let ${fast} = ${thread} % ${beside}u;
@@ -241,7 +243,7 @@ function loading(side: "a" | "b", operand: Operand, type: Arithmetic, tile: Tile
       .map((place) => {
         if (place.partly === undefined) return `{ ${store(place)} }`;
         // Waves without a load skip it.
-        return `if (local.x < ${place.partly}u) { ${read(place)} ${atEnd(tile, clear(place))} ${store(place)} }`;
+        return `if (local.x < ${place.partly}u) { ${read(place)} ${store(place)} ${atEnd(tile, clear(place))} }`;
       })
       .join("\n"),
   };
@@ -258,9 +260,9 @@ function phaseCode(phase: Phase, type: Arithmetic, tile: TileForm, parts: TilePa
       for (var at = ${phase.first}; at < ${phase.last}; at += ${tile.k}u) {
         ${a.reads}
         ${b.reads}
-        ${atEnd(tile, a.clears + b.clears)}
         ${a.stores}
         ${b.stores}
+        ${atEnd(tile, a.clears + b.clears)}
         ${parts.multiply}
       }
     }`;

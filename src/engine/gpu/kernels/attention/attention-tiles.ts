@@ -74,9 +74,9 @@ const RANGES = {
     }`,
 } as const;
 
-/** The score of a product to base 2. `at` is the position of its mask. */
-const scoreCode = (masked: boolean, product: string, at: string): string =>
-  masked ? `factor * ${product} + LOG2E * mask[${at}]` : `factor * ${product}`;
+/** The score of a scaled product to base 2, of row r and column c. @param other whose rows are columns */
+const scoreCode = (masked: boolean, product: string, r: number, c: number, other: "Key" | "Row"): string =>
+  masked ? `${product} + LOG2E * mask[above${r} + ${ACROSS * c}u * u.mask${other}]` : product;
 
 const CONSTANTS = "const LOG2E = 1.4426950408889634;";
 const FACTOR = "let factor = LOG2E * u.scale;";
@@ -101,7 +101,7 @@ type Place = readonly [base: string, from: string, end: string];
 const placeOf = ({ vectors }: Shape, [base, from, end]: Place, line: string, vector: string): string =>
   `(${base} + min(${from} + ${line}, ${end} - 1u)) * ${vectors}u + ${vector}`;
 
-/** Copies `count` vectors of `rows` rows, from the vector `first` on, vector by vector. */
+/** Copies `count` vectors of `rows` rows, from the vector `first` on, vector by vector, times a factor. */
 function loadVectors(
   shape: Shape,
   into: string,
@@ -109,9 +109,10 @@ function loadVectors(
   place: Place,
   rows: number,
   [first, count]: readonly [number, number],
+  factor = "",
 ): string {
   const code = (line: string, vector: string): string =>
-    `${into}[${vector} * ${rows}u + ${line}] = ${array}[${placeOf(shape, place, line, `${first}u + ${vector}`)}];`;
+    `${into}[${vector} * ${rows}u + ${line}] = ${factor}${array}[${placeOf(shape, place, line, `${first}u + ${vector}`)}];`;
   return shared(shape, rows, count, code);
 }
 
@@ -187,10 +188,13 @@ const rangesOf = (shape: Shape): string =>
 /** Whether row r of a thread sees the row of its column c; one comparison, because what lies before the range wraps. */
 const sees = (r: number, c: number): string => `(at + ${ACROSS * c}u + from${r} < range${r}.y)`;
 
-/** The loop over tiles that some row of the workgroup sees. */
-const passes = ({ held, passed }: Shape, code: string): string => `
-      let last = dot(range(start + ${held - 1}u), vec2u(1u));
-      for (var at = range(start).x; at < last; at += ${passed}u) { ${code} }`;
+/** The loop over tiles that some row of the workgroup sees. @param masked whose rows are columns of a mask, if any */
+const passes = (shape: Shape, masked: "Key" | "Row" | undefined, code: string): string => `
+      let last = dot(range(start + ${shape.held - 1}u), vec2u(1u));
+      for (var at = range(start).x; at < last; at += ${shape.passed}u) {
+        ${code}
+        ${masked === undefined ? "" : each(rowsOf(shape), (r) => `above${r} += ${shape.passed}u * u.mask${masked};`)}
+      }`;
 
 /** @param vectors d / 4 */
 export function tiledForward(form: AttentionTiles, vectors: number, masked: boolean): GpuProgram {
@@ -222,16 +226,17 @@ export function tiledForward(form: AttentionTiles, vectors: number, masked: bool
       let head = owner;
       let start = within * ${queries}u;
       let keyBase = (head / u.group) * u.keys;
-      ${loadVectors(shape, "own", "q", ["head * u.queries", "start", "u.queries"], queries, [0, vectors])}
+      ${loadVectors(shape, "own", "q", ["head * u.queries", "start", "u.queries"], queries, [0, vectors], "factor * ")}
       ${rangesOf(shape)}
       ${masked ? maskPlaces(shape, "queries") : ""}
       var top = ${LEAST};
       ${each(rows, (r) => `var sum${r} = 0.0; ${each(groups, (g) => `var o${r}_${g} = vec4f(0);`)}`)}
       ${passes(
         shape,
+        masked ? "Key" : undefined,
         `
         ${dots(shape, "s", "own", "k", seenKeys)}
-        ${each(rows, (r) => each(columns, (c) => `s${r}_${c} = select(${HIDDEN}, ${scoreCode(masked, `s${r}_${c}`, `above${r} + (at + ${ACROSS * c}u) * u.maskKey`)}, ${sees(r, c)});`))}
+        ${each(rows, (r) => each(columns, (c) => `s${r}_${c} = select(${HIDDEN}, ${scoreCode(masked, `s${r}_${c}`, r, c, "Key")}, ${sees(r, c)});`))}
         ${store(shape, (r) => Array.from({ length: columns }, (_, c) => `s${r}_${c}`).reduce((a, b) => `max(${a}, ${b})`))}
         workgroupBarrier();
         if (local.x < ${queries}u) {
@@ -266,13 +271,13 @@ export function tiledForward(form: AttentionTiles, vectors: number, masked: bool
   };
 }
 
-/** Positions of the mask of a thread's rows, and of the first row of the other side. */
+/** Positions of the mask of a thread's rows, and of its first column of a tile. */
 const maskPlaces = (shape: Shape, own: "queries" | "keys"): string => {
   const [mine, other] = own === "queries" ? ["Row", "Key"] : ["Key", "Row"];
   const head = "(head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead";
   return each(
     rowsOf(shape),
-    (r) => `let above${r} = ${head} + (start + ty + ${r}u) * u.mask${mine} + tx * u.mask${other};`,
+    (r) => `var above${r} = ${head} + (start + ty + ${r}u) * u.mask${mine} + (range(start).x + tx) * u.mask${other};`,
   );
 };
 
@@ -306,6 +311,7 @@ export function tiledBackward(
   const shape: Shape = { held, down, passed, vectors };
   const [rows, columns, groups] = [rowsOf(shape), columnsOf(shape), groupsOf(shape)];
   const queries = by === "queries";
+  const other = queries ? "Key" : "Row";
   const [own, ownWith, passing, passingWith] = queries ? ["q", "dy", "k", "v"] : ["k", "v", "q", "dy"];
   const ownBase = queries ? "head * u.queries" : "head / u.group * u.keys";
   const heldPlace = [ownBase, "start", `u.${by}`] as const;
@@ -319,10 +325,9 @@ export function tiledBackward(
   /** Weights instead of the scores of a thread's cells, and slopes, without the scale, instead of those of the values. */
   const cell = (r: number, c: number): string => {
     const [s, d, i] = [`s${r}_${c}`, `d${r}_${c}`, queries ? r : c];
-    const at = `above${r} + (at + ${ACROSS * c}u) * u.mask${queries ? "Key" : "Row"}`;
     return `
         { let is = ${sees(r, c)};
-          ${s} = select(0.0, exp2(${scoreCode(masked, s, at)} - top${i}) * inverse${i}, is);
+          ${s} = select(0.0, exp2(${scoreCode(masked, `factor * ${s}`, r, c, other)} - top${i}) * inverse${i}, is);
           ${d} = select(0.0, ${s} * (${d} - delta${i}), is); }`;
   };
   const result = queries ? "head * u.queries" : "((head % u.group) * u.keyHeads + head / u.group) * u.keys";
@@ -344,6 +349,7 @@ export function tiledBackward(
       ${each(rows, (r) => sums.map((sum) => each(groups, (g) => `var ${sum}${r}_${g} = vec4f(0);`)).join("\n"))}
       ${passes(
         shape,
+        masked ? other : undefined,
         `
         ${dots(shape, "s", "own", passing as string, place)}
         ${dots(shape, "d", "ownWith", passingWith as string, place)}
