@@ -1,5 +1,6 @@
 import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
 import styles from "./app.module.css";
+import { InSlices } from "./components/in-parts.tsx";
 import { PluginPanels } from "./components/place/place.tsx";
 import { ErrorBoundary } from "./components/ui/panel/panel.tsx";
 import { PageDrop, Pickers } from "./components/upload/pickers.tsx";
@@ -26,9 +27,8 @@ export function App(): ReactNode {
   const main = useRef<HTMLElement>(null);
   /** What had the focus last; removed elements lose it without an event. */
   const focused = useRef<Node | null>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a screen begins at its top
+  // biome-ignore lint/correctness/useExhaustiveDependencies: elements go with their screen
   useLayoutEffect(() => {
-    main.current?.scrollTo(0, 0);
     // The pressed link has gone with its screen: the next Tab begins in the new one, not before the rail.
     if (focused.current?.isConnected === false) main.current?.focus();
   }, [screen]);
@@ -54,10 +54,20 @@ export function App(): ReactNode {
         <Notices />
         <ProblemList onAll={() => setWarningsOpen(true)} />
       </div>
-      <main ref={main} id="main" className={`min-0 scroll ${styles.main}`} tabIndex={-1} data-screen={screen}>
-        <ErrorBoundary key={screen}>
+      {/* A new element begins at its top without being laid out at once. */}
+      <main
+        key={screen}
+        ref={main}
+        id="main"
+        className={`min-0 scroll ${styles.main}`}
+        tabIndex={-1}
+        data-screen={screen}
+      >
+        <ErrorBoundary>
           <Suspense fallback={null}>
-            <Screen />
+            <InSlices>
+              <Screen />
+            </InSlices>
           </Suspense>
         </ErrorBoundary>
       </main>

@@ -8,6 +8,7 @@ import { advantageScale } from "../../app/components/rollout/group-title.tsx";
 import { AdvantageBar } from "../../app/components/rollout/rollout-card.tsx";
 import { textTitle } from "../../app/components/rollout/rollout-view.ts";
 import type { ViewedRun } from "../../app/components/rollout/use-viewed-run.ts";
+import { Fold } from "../../app/components/ui/panel/panel.tsx";
 import { PHASE_NAMES, useRun } from "../../app/stores/run/run.ts";
 import { fixed } from "../../app/styles/format.ts";
 import type { LoopAbout } from "../../engine/rl/loops/about.ts";
@@ -126,21 +127,19 @@ function Made(props: {
         </code>
       ))}
       {part.phase === "generate" && rollout.actions.length > 0 && (
-        <details className="fold">
-          <summary>{aboutLoop(rollout.loop).samples === "text" ? "Tokens, prompt and completion" : "Actions"}</summary>
+        <Fold summary={aboutLoop(rollout.loop).samples === "text" ? "Tokens, prompt and completion" : "Actions"}>
           <PluginPanels at="actions" given={{ actions: rollout.actions }} />
           {/* One that differs from row to row stands in what was given. */}
           {(aboutLoop(rollout.loop) as LoopAbout).promptOfRow !== true && (
             <Caption name="Prompt" text={rollout.prompt} />
           )}
           <Caption name="Completion" text={rollout.completion} />
-        </details>
+        </Fold>
       )}
       {part.phase === "reward" && rollout.reward !== null && hasPanels("reward") && (
-        <details className="fold">
-          <summary>How the reward came about</summary>
+        <Fold summary="How the reward came about">
           <PluginPanels at="reward" given={{ rollout }} />
-        </details>
+        </Fold>
       )}
     </>
   );

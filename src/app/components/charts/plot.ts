@@ -2,6 +2,7 @@
 import uPlot from "uplot";
 import { navigate, useRoute } from "../../stores/route.ts";
 import type { Axis } from "../../stores/route-text.ts";
+import { cancelDraw, drawSoon } from "../in-parts.tsx";
 import {
   axisIncrements,
   axisText,
@@ -36,15 +37,22 @@ const LINE_COLOURS = 6;
 /** A series' line colour, as a CSS value. */
 export const lineColour = ({ colour }: SeriesSpec): string => `var(--run-${(colour % LINE_COLOURS) + 1})`;
 
+/** Colours by theme and CSS value: the browser computes the styles of the page for each that it is asked for. */
+const computed = new Map<string, string>();
+
 /** A CSS colour as it is shown now; a canvas knows no variables. */
 function shown(colour: string, beside: HTMLElement): string {
+  const key = `${currentTheme()} ${colour}`;
+  const known = computed.get(key);
+  if (known !== undefined) return known;
   beside.style.color = colour;
   const now = getComputedStyle(beside).color;
   beside.style.color = "";
+  computed.set(key, now);
   return now;
 }
 
-/** Milliseconds between redraws, which happen together in one animation frame; a hidden page gets none. */
+/** Milliseconds between redraws of all charts; a hidden page gets none. */
 const INTERVAL = 250;
 
 const waiting = new Set<() => void>();
@@ -56,20 +64,20 @@ export function requestRedraw(draw: () => void): void {
   waiting.add(draw);
   if (scheduled) return;
   scheduled = true;
-  setTimeout(() => requestAnimationFrame(flush), Math.max(0, last + INTERVAL - performance.now()));
+  setTimeout(flush, Math.max(0, last + INTERVAL - performance.now()));
 }
 
 /** Cancels the request of a chart that was removed. */
 export function cancelRedraw(draw: () => void): void {
   waiting.delete(draw);
+  cancelDraw(draw);
 }
 
 function flush(): void {
   scheduled = false;
   last = performance.now();
-  const due = [...waiting];
+  for (const draw of waiting) drawSoon(draw);
   waiting.clear();
-  for (const draw of due) draw();
 }
 
 type Range = readonly [from: number, to: number];

@@ -2,6 +2,7 @@ import { type CSSProperties, type ReactNode, useEffect, useRef } from "react";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
 import { isTooLarge, loadPicture, pictureSide } from "../../stores/picture-cache.ts";
 import { useSession } from "../../stores/session.ts";
+import { cancelDraw, drawSoon } from "../in-parts.tsx";
 import { useAsync, useVisibleBox } from "../use-async.ts";
 import { drawFigure } from "./draw.ts";
 import { useClipFrame, useClips } from "./frame-store.ts";
@@ -79,7 +80,7 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
     const element = canvas.current;
     const context = element?.getContext("2d");
     if (box === null || !element || !context) return;
-    const next = requestAnimationFrame(() => {
+    const draw = (): void => {
       const [w, h] = [Math.max(1, Math.round(box.width * box.ratio)), Math.max(1, Math.round(box.height * box.ratio))];
       if (element.width !== w) element.width = w;
       if (element.height !== h) element.height = h;
@@ -99,8 +100,9 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
         fit,
         ratio: box.ratio,
       });
-    });
-    return () => cancelAnimationFrame(next);
+    };
+    drawSoon(draw);
+    return () => cancelDraw(draw);
   }, [box, picture, oneFrame, width, height, at, of, onion, layers, difference, mode, opacity, view, fit]);
 
   const style: CSSProperties = fit === "cover" ? {} : { aspectRatio: `${width} / ${height / of}` };

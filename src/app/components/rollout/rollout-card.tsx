@@ -24,7 +24,8 @@ interface RolloutCardProps {
   readonly selected?: boolean;
   /** Figures with the same name zoom together. */
   readonly sync?: string;
-  readonly onOpen: () => void;
+  /** The same function at each render, so that only a changed card is drawn again. */
+  readonly onOpen: (rollout: RolloutRecord) => void;
 }
 
 /** One rollout: picture with masks, caption, reward. */
@@ -42,14 +43,14 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
         className={styles.figure ?? ""}
         rollout={rollout}
         layers={layers}
-        onPress={onOpen}
+        onPress={() => onOpen(rollout)}
         {...(sync === undefined ? {} : { sync })}
       />
       <button
         type="button"
         className={`column-flex grow full-width text-left pointer borderless clear lit ${styles.open}`}
         aria-current={selected}
-        onClick={onOpen}
+        onClick={() => onOpen(rollout)}
       >
         <span className="flex gap-2 align-baseline">
           <span className="muted small">#{rollout.index + 1}</span>

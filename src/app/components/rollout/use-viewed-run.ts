@@ -131,8 +131,11 @@ export function useStepGroups(run: ViewedRun | null, step: number | null): StepG
   );
   const needed = run !== null && step !== null && live.length === 0;
   const read = useRead(needed ? readGroups(run.runId, step) : null);
-  if (live.length > 0) return { groups: live, loading: false, problem: null };
-  return { groups: read.value ?? NO_GROUPS, loading: read.loading, problem: read.problem };
+  const { value = NO_GROUPS, loading, problem } = read;
+  return useMemo(
+    () => (live.length > 0 ? { groups: live, loading: false, problem: null } : { groups: value, loading, problem }),
+    [live, value, loading, problem],
+  );
 }
 
 export interface Scan extends ScanProgress {

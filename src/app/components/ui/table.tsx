@@ -46,10 +46,24 @@ export function useTableRows<E extends Element>(count: number, height: number): 
     getScrollElement: () => scroller.current,
     estimateSize: () => height,
     overscan: 12,
+    observeElementRect: observeSize,
   });
   const items = list.getVirtualItems();
   const below = list.getTotalSize() - (items.at(-1)?.end ?? 0);
   return { scroller, items, above: items[0]?.start ?? 0, below, measure: list.measureElement };
+}
+
+/** Tells a virtual list the size of its element when it is laid out; its own way lays the screen out at once. */
+export function observeSize(
+  { scrollElement }: { readonly scrollElement: Element | null },
+  tell: (size: { readonly width: number; readonly height: number }) => void,
+): () => void {
+  const observer = new ResizeObserver(([entry]) => {
+    const box = entry?.borderBoxSize[0];
+    if (box !== undefined) tell({ width: Math.round(box.inlineSize), height: Math.round(box.blockSize) });
+  });
+  if (scrollElement !== null) observer.observe(scrollElement);
+  return () => observer.disconnect();
 }
 
 /** Names with their values at the right. */

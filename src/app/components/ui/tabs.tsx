@@ -1,5 +1,5 @@
 import { Tabs as RadixTabs } from "radix-ui";
-import type { ReactNode } from "react";
+import { type ComponentProps, type ReactNode, useId, useState } from "react";
 import styles from "./tabs.module.css";
 
 export interface Tab {
@@ -15,25 +15,39 @@ export function Tabs(props: {
   readonly value?: string;
   readonly onChange?: (id: string) => void;
 }): ReactNode {
-  const { value, onChange } = props;
+  const { onChange } = props;
+  const id = useId();
   const tabs = props.tabs.filter((tab) => tab !== false);
+  const [chosen, setChosen] = useState(tabs[0]?.id ?? "");
+  const value = props.value ?? chosen;
   return (
     <RadixTabs.Root
-      {...(value === undefined ? { defaultValue: tabs[0]?.id ?? "" } : { value })}
-      {...(onChange === undefined ? {} : { onValueChange: onChange })}
+      value={value}
+      onValueChange={(next) => {
+        setChosen(next);
+        onChange?.(next);
+      }}
     >
       <RadixTabs.List className={`flex wrap ${styles.list}`} aria-label={props.label}>
         {tabs.map((tab) => (
-          <RadixTabs.Trigger key={tab.id} value={tab.id} className={styles.tab}>
+          <RadixTabs.Trigger key={tab.id} value={tab.id} {...tabIds(id, tab.id)} className={styles.tab}>
             {tab.label}
           </RadixTabs.Trigger>
         ))}
       </RadixTabs.List>
-      {tabs.map((tab) => (
-        <RadixTabs.Content key={tab.id} value={tab.id} className="mt-3">
-          {tab.content}
-        </RadixTabs.Content>
-      ))}
+      <TabPanel key={value} of={id} tab={value} className="mt-3">
+        {tabs.find((tab) => tab.id === value)?.content}
+      </TabPanel>
     </RadixTabs.Root>
   );
+}
+
+/** What a tab has to name its panel. @param of beginning of the ids */
+export const tabIds = (of: string, tab: string) => ({ id: `${of}-${tab}`, "aria-controls": `${of}-panel` });
+
+/** The panel of the selected tab. Radix's asks for its animation when it comes, so that it is laid out at once. */
+export function TabPanel(props: ComponentProps<"div"> & { readonly of: string; readonly tab: string }): ReactNode {
+  const { of, tab, ...rest } = props;
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: a panel can be reached by keyboard, as in the pattern of WAI-ARIA
+  return <div role="tabpanel" tabIndex={0} id={`${of}-panel`} aria-labelledby={`${of}-${tab}`} {...rest} />;
 }

@@ -3,6 +3,7 @@ import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef,
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import { hoverClip, leaveClip, useClipFrame } from "../../components/mask/frame-store.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
+import { observeSize } from "../../components/ui/table.tsx";
 import { useVisibleBox } from "../../components/use-async.ts";
 import { formatShare } from "../../styles/format.ts";
 import styles from "./gallery.module.css";
@@ -31,6 +32,7 @@ export function Gallery(props: {
     paddingStart: PADDING,
     paddingEnd: PADDING,
     overscan: 3,
+    observeElementRect: observeSize,
   });
   // The list caches measured heights: a new width or tile size needs new ones.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the height is what has changed

@@ -1,5 +1,5 @@
 /** The tab Curves: what a run logged, its gain on held-out rows, and its newest rollouts. */
-import { type ReactNode, useCallback, useId, useMemo, useRef, useSyncExternalStore } from "react";
+import { memo, type ReactNode, useCallback, useId, useMemo, useRef, useSyncExternalStore } from "react";
 import { activeLoops } from "../../../engine/config/derived.ts";
 import { fewPicturesText } from "../../../engine/runs/evaluations/difference-text.ts";
 import {
@@ -29,7 +29,7 @@ import { StepStrip, useLiveGroups } from "./live.tsx";
 import { arrangeCharts, measuredCharts, ofRun, overviewOf } from "./overview.ts";
 import styles from "./train.module.css";
 
-export function Curves(props: {
+export const Curves = memo(function Curves(props: {
   readonly run: ViewedRun;
   /** The step of the time line, one with rollouts; null without any. */
   readonly step: number | null;
@@ -115,7 +115,7 @@ export function Curves(props: {
       )}
     </>
   );
-}
+});
 
 /** Asks for a notification when the run ends. */
 function NotifySwitch(): ReactNode {

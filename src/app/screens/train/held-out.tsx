@@ -1,5 +1,5 @@
 /** The tab Held-out: scores of rows that never train, and the rows behind them. */
-import { type ReactNode, useMemo, useState } from "react";
+import { memo, type ReactNode, useMemo, useState } from "react";
 import { createPortal } from "react-dom";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import { differenceText, fewPicturesText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
@@ -122,7 +122,7 @@ function EvalRows(props: {
  * Held-out evaluations of a run: fixed rows, fixed seeds, each evaluation paired with the first.
  * @param props.step the evaluated step of the time line; null without any
  */
-export function HeldOut(props: {
+export const HeldOut = memo(function HeldOut(props: {
   readonly run: ViewedRun;
   readonly step: number | null;
   /** Where the inspected row is shown; null before it is drawn. */
@@ -190,7 +190,7 @@ export function HeldOut(props: {
       <PluginPanels at="held-out" given={{ first: first.report, last: report, metric, pictures }} />
     </>
   );
-}
+});
 
 /** Evaluates the current weights; at once while paused. */
 function EvaluateNow(): ReactNode {

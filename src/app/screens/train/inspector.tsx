@@ -7,6 +7,7 @@ import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { NextPhase, Phase } from "../../../engine/rl/run/events.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { generatedText, noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
+import { InSlices } from "../../components/in-parts.tsx";
 import { LAYER_COLOURS, SAMPLED_COLOUR } from "../../components/mask/layers.ts";
 import { useOverlay } from "../../components/mask/overlay-store.ts";
 import { useViews, WHOLE } from "../../components/mask/use-gestures.ts";
@@ -33,6 +34,7 @@ import {
 import { groupKey, useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
 import { Button } from "../../components/ui/button.tsx";
+import { Fold } from "../../components/ui/panel/panel.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { type RunStoreState, useRun } from "../../stores/run/run.ts";
 import { fixed, signed } from "../../styles/format.ts";
@@ -222,11 +224,13 @@ export function Inspector({ run, inspected }: { readonly run: ViewedRun; readonl
       onClose={closeInspector}
     >
       {(begun && next !== null) || (rollout !== null && group !== null) ? (
-        <Column
-          run={run}
-          inspected={inspected}
-          shown={begun || rollout === null || group === null ? null : { rollout, group }}
-        />
+        <InSlices>
+          <Column
+            run={run}
+            inspected={inspected}
+            shown={begun || rollout === null || group === null ? null : { rollout, group }}
+          />
+        </InSlices>
       ) : (
         <p className={problem === null ? "muted p-4" : "bad p-4"}>
           {problem ?? (loading || run.loading ? "Reading…" : `Step ${step} has no rollouts`)}
@@ -256,10 +260,9 @@ function Column(props: {
         shown !== null && <Said {...shown} />
       )}
       {shown !== null && config !== null && !shown.group.unfinished && hasPanels("rollout") && (
-        <details className={`fold ${styles.more}`}>
-          <summary>More: what if, recompute, history, raw</summary>
+        <Fold className={styles.more ?? ""} summary="More: what if, recompute, history, raw">
           <PluginPanels at="rollout" given={{ run, ...shown, loopGroups, config }} />
-        </details>
+        </Fold>
       )}
     </>
   );

@@ -131,7 +131,7 @@ export function GroupCards(props: {
               scale={scale}
               selected={rollout.id === inspected}
               {...(sync === undefined ? {} : { sync })}
-              onOpen={() => inspect(rollout)}
+              onOpen={inspect}
             />
           </div>
         ))}

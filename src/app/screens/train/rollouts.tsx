@@ -1,5 +1,5 @@
 /** The tab Rollouts: the groups of a step, all rollouts as a table, or the whole run. */
-import { type ReactNode, type RefObject, useId, useMemo, useState } from "react";
+import { memo, type ReactNode, type RefObject, useId, useMemo, useState } from "react";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { unreadText } from "../../clients/run/run-reads.ts";
@@ -35,7 +35,6 @@ import { Segmented, Switch, TextInput } from "../../components/ui/controls.tsx";
 import { PanelButton } from "../../components/ui/panel/panel-button.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { counted, fixed } from "../../styles/format.ts";
-import type { Inspected } from "./inspector.tsx";
 import { GroupCards } from "./live.tsx";
 import styles from "./rollouts.module.css";
 
@@ -104,21 +103,22 @@ export function useStepView(run: ViewedRun, step: number | null, search: Search)
     groups[0] ??
     null;
   const rollouts = useMemo(() => (group === null ? [] : sortRollouts(group.rollouts, sort)), [group, sort]);
-  return { found, groups, group, rollouts, sort, setSort };
+  return useMemo(() => ({ found, groups, group, rollouts, sort, setSort }), [found, groups, group, rollouts, sort]);
 }
 
 interface TabProps {
   readonly run: ViewedRun;
   readonly search: Search;
   readonly view: StepView;
-  readonly inspected: Inspected | null;
+  /** Id of the rollout in the inspector. */
+  readonly opened: string | null;
   /** The search field. */
   readonly field: RefObject<HTMLInputElement | null>;
 }
 
 /** Every rollout of a run, step by step. */
-export function Rollouts(props: TabProps): ReactNode {
-  const { run, search, view, inspected, field } = props;
+export const Rollouts = memo(function Rollouts(props: TabProps): ReactNode {
+  const { run, search, view, opened, field } = props;
   const { filter, filtered, scan, matching, steps } = search;
   const shown = useRoute((route) => route.view);
   const whole = shown === "run" && hasPanels("whole-run");
@@ -126,7 +126,6 @@ export function Rollouts(props: TabProps): ReactNode {
   const listed = matching ?? (table ? scan.groups : view.groups);
   const reading = scan.done < scan.total;
   const unread = unreadText(scan);
-  const opened = inspected?.rollout?.id ?? null;
   return (
     <>
       <div className="row wrap gap-2-3">
@@ -192,11 +191,11 @@ export function Rollouts(props: TabProps): ReactNode {
       )}
     </>
   );
-}
+});
 
 /** A group of the step, and all completions of the step as a table. */
 function OneStep(props: TabProps & { readonly group: GroupRecord }): ReactNode {
-  const { search, view, inspected, group } = props;
+  const { search, view, opened, group } = props;
   const { filter } = search;
   const { groups, found, rollouts, sort, setSort } = view;
   const names = useRoute((route) => route.layers);
@@ -208,7 +207,7 @@ function OneStep(props: TabProps & { readonly group: GroupRecord }): ReactNode {
         groups={groups}
         selected={group}
         onSelect={(next) => {
-          const best = inspected === null ? null : (sortRollouts(next.rollouts, "reward")[0]?.id ?? null);
+          const best = opened === null ? null : (sortRollouts(next.rollouts, "reward")[0]?.id ?? null);
           navigate({ group: groupKey(next), rollout: best });
         }}
       />
@@ -229,10 +228,7 @@ function OneStep(props: TabProps & { readonly group: GroupRecord }): ReactNode {
       {hasPanels("rollout-table") && (
         <section className="grid gap-2" aria-label="Completions of this step">
           <h2>Completions of step {group.step}</h2>
-          <PluginPanels
-            at="rollout-table"
-            given={{ groups: found.groups, filter, inspected: inspected?.rollout?.id ?? null, ofStep: true }}
-          />
+          <PluginPanels at="rollout-table" given={{ groups: found.groups, filter, inspected: opened, ofStep: true }} />
         </section>
       )}
       <PluginPanels

@@ -1,9 +1,10 @@
 /** The place where a run is watched: one time line over its curves, its rollouts and its held-out rows. */
 import { Tabs } from "radix-ui";
-import { type ReactNode, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { report } from "../../clients/lab.ts";
 import { resumeAndShow, useResumeNeeds } from "../../clients/run/resume.ts";
 import { act, useStartBlocker } from "../../clients/run/run-actions.ts";
+import { InSlices } from "../../components/in-parts.tsx";
 import { useHoldToHide } from "../../components/mask/overlay-store.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { NewestRun, StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
@@ -20,6 +21,7 @@ import { Segmented } from "../../components/ui/controls.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import tabStyles from "../../components/ui/tabs.module.css";
+import { TabPanel, tabIds } from "../../components/ui/tabs.tsx";
 import { openRowsOf } from "../../components/upload/pickers.tsx";
 import { navigate, type Route, useRoute } from "../../stores/route.ts";
 import { TRAIN_TABS } from "../../stores/route-text.ts";
@@ -37,6 +39,8 @@ const NAMES: Readonly<Record<Route["tab"], string>> = {
   rollouts: "Rollouts",
   "held-out": "Held-out",
 };
+/** Beginning of the ids of the tabs. */
+const TABS = "train";
 const PARTS = { run: "Held-out rows", suites: "Suites" } as const;
 
 /** Why the step in the address is not the one that a tab shows. */
@@ -76,10 +80,10 @@ export function TrainScreen(): ReactNode {
                 </>
               )}
               <TabList />
-              <Tabs.Content value={tab} className="grid gap-3 min-0">
+              <TabPanel of={TABS} tab={tab} className="grid gap-3 min-0">
                 {tab === "held-out" && <EvaluationPart />}
                 {suites ? <PluginPanels at="suites" given={{}} /> : starting ? <Starting /> : <NoRun />}
-              </Tabs.Content>
+              </TabPanel>
             </>
           )}
         </div>
@@ -92,7 +96,7 @@ function TabList(): ReactNode {
   return (
     <Tabs.List className={`flex wrap ${tabStyles.list}`} aria-label="Views of the run">
       {TRAIN_TABS.map((tab) => (
-        <Tabs.Trigger key={tab} value={tab} className={tabStyles.tab} data-testid={`tab-${tab}`}>
+        <Tabs.Trigger key={tab} value={tab} {...tabIds(TABS, tab)} className={tabStyles.tab} data-testid={`tab-${tab}`}>
           {NAMES[tab]}
         </Tabs.Trigger>
       ))}
@@ -128,8 +132,12 @@ function RunView({ run, tab }: { readonly run: ViewedRun; readonly tab: Route["t
   const table = useRoute((route) => tab === "rollouts" && route.view !== "step");
   const field = useRef<HTMLInputElement>(null);
   const [shell, setShell] = useState<HTMLElement | null>(null);
+  // With the next frame, which lays the tab out anyway.
   // biome-ignore lint/correctness/useExhaustiveDependencies: a tab begins at its top
-  useLayoutEffect(() => void document.getElementById("main")?.scrollTo(0, 0), [tab]);
+  useEffect(() => {
+    const next = requestAnimationFrame(() => document.getElementById("main")?.scrollTo(0, 0));
+    return () => cancelAnimationFrame(next);
+  }, [tab]);
   useInspectorKeys({
     inspected,
     offered: view.rollouts,
@@ -154,16 +162,20 @@ function RunView({ run, tab }: { readonly run: ViewedRun; readonly tab: Route["t
           <TimeLine steps={stops} selected={step} asked={asked} live={liveStep} />
         )}
         <TabList />
-        <Tabs.Content value={tab} className="grid gap-3 min-0" data-testid={`panel-${tab}`}>
-          {tab === "curves" && <Curves run={run} step={step} />}
-          {tab === "rollouts" && <Rollouts run={run} search={search} view={view} inspected={inspected} field={field} />}
-          {tab === "held-out" && (
-            <>
-              <EvaluationPart />
-              <HeldOut run={run} step={step} beside={shell} />
-            </>
-          )}
-        </Tabs.Content>
+        <TabPanel key={tab} of={TABS} tab={tab} className="grid gap-3 min-0" data-testid={`panel-${tab}`}>
+          <InSlices>
+            {tab === "curves" && <Curves run={run} step={step} />}
+            {tab === "rollouts" && (
+              <Rollouts run={run} search={search} view={view} opened={inspected?.rollout?.id ?? null} field={field} />
+            )}
+            {tab === "held-out" && (
+              <>
+                <EvaluationPart />
+                <HeldOut run={run} step={step} beside={shell} />
+              </>
+            )}
+          </InSlices>
+        </TabPanel>
       </div>
       {inspected !== null && <Inspector run={run} inspected={inspected} />}
     </div>

@@ -27,6 +27,21 @@ export function Panel(props: {
   );
 }
 
+/** A folded part; its content is rendered when it is opened first. */
+export function Fold(props: {
+  readonly summary: string;
+  readonly className?: string;
+  readonly children: ReactNode;
+}): ReactNode {
+  const [opened, setOpened] = useState(false);
+  return (
+    <details className={`fold ${props.className ?? ""}`} onToggle={() => setOpened(true)}>
+      <summary>{props.summary}</summary>
+      {opened && props.children}
+    </details>
+  );
+}
+
 /** Placeholder of an empty area: what is missing and what to do. */
 export function Empty(props: {
   readonly title: string;
