@@ -1,5 +1,5 @@
 /** Small form controls: segmented choice, slider, switch, select, text input. */
-import { Slider as RadixSlider, Switch as RadixSwitch, ToggleGroup } from "radix-ui";
+import { Switch as RadixSwitch, ToggleGroup } from "radix-ui";
 import type { ComponentProps, ReactNode } from "react";
 import styles from "./controls.module.css";
 
@@ -60,23 +60,17 @@ export function Slider(props: {
   readonly className?: string;
 }): ReactNode {
   return (
-    <RadixSlider.Root
+    <input
+      type="range"
       className={[styles.slider, props.className].filter(Boolean).join(" ")}
-      value={[props.value]}
+      aria-label={props.label}
+      aria-valuetext={props.valueText}
+      value={props.value}
       min={props.min}
       max={props.max}
       step={props.step}
-      onValueChange={([value]) => value !== undefined && props.onChange(value)}
-    >
-      <RadixSlider.Track className={`relative grow ${styles.track}`}>
-        <RadixSlider.Range className={`absolute ${styles.range}`} />
-      </RadixSlider.Track>
-      <RadixSlider.Thumb
-        className={`block surface ${styles.thumb}`}
-        aria-label={props.label}
-        {...(props.valueText === undefined ? {} : { "aria-valuetext": props.valueText })}
-      />
-    </RadixSlider.Root>
+      onChange={(event) => props.onChange(Number(event.currentTarget.value))}
+    />
   );
 }
 
