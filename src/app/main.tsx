@@ -12,6 +12,7 @@ import { followAwaited } from "./clients/run/resume.ts";
 import { followOthers } from "./clients/run/run-reads.ts";
 import { providePanels } from "./components/place/place.tsx";
 import { askBeforeLeaving } from "./frame/leaving.ts";
+import { loadScreens } from "./frame/screens.tsx";
 import { followTheme, refuseFrame } from "./frame/theme.ts";
 import { followAddress } from "./stores/route.ts";
 import { followOtherTabs } from "./stores/run/other-tabs.ts";
@@ -33,4 +34,5 @@ if (!refuseFrame(root)) {
   if (root !== null) createRoot(root).render(<App />);
   report(openDemo());
   report(findInterrupted());
+  requestIdleCallback(() => report(loadScreens()));
 }

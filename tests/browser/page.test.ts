@@ -1,6 +1,6 @@
 /** The page as it opens, and its use by keys alone. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type OpenPage, openPage, problems, SCREENS, show, untilReady } from "../support/page.ts";
+import { layoutShift, type OpenPage, openPage, problems, SCREENS, show, untilReady } from "../support/page.ts";
 
 describe("the page", () => {
   let lab: OpenPage;
@@ -265,5 +265,41 @@ describe("the page", () => {
 
   it("wrote no error to the console", () => {
     expect(lab.consoleErrors).toEqual([]);
+  });
+});
+
+describe("code that arrives late", () => {
+  it("moves nothing: panels of plug-ins come with their screen", async () => {
+    // Longer than the half second in which the browser excuses a shift by the press before it.
+    const LATE_MS = 700;
+    const slow = await openPage({}, { width: 1440, height: 900 }, (page) =>
+      page.route(/\/assets\/.*\.js$/, async (route) => {
+        await new Promise((resolve) => setTimeout(resolve, LATE_MS));
+        await route.continue();
+      }),
+    );
+    const { page } = slow;
+    const settled = async (): Promise<void> => {
+      await page.locator("main h1").first().waitFor();
+      await expect.poll(() => page.getByText(/^(Loading|Reading)/).count()).toBe(0);
+      await page.waitForTimeout(2 * LATE_MS);
+    };
+    await untilReady(page);
+    // Backwards, so that the press comes before the page has loaded the code on its own.
+    for (const screen of SCREENS.slice(1).reverse()) {
+      await page.getByTestId(`nav-${screen}`).click();
+      await settled();
+      if (screen !== "train") continue;
+      for (const tab of ["held-out", "rollouts"]) {
+        await page.getByTestId(`tab-${tab}`).click();
+        await settled();
+      }
+      await page.getByTestId("rollout-card").first().click();
+      await page.getByTestId("inspector").waitFor();
+      await settled();
+    }
+    expect(await layoutShift(page)).toBeLessThan(0.05);
+    expect(slow.consoleErrors).toEqual([]);
+    await slow.close();
   });
 });

@@ -109,6 +109,7 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   leaderboard: ["suites"],
   "run-address": ["hub"],
   "reward-bench": ["rollout-tools"],
+  "data-tools": ["whole-run"],
   "data-sets": ["archives"],
   suites: ["archives", "clips", "data-sets", "exchange", "try-out"],
 };

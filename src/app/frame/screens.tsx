@@ -1,9 +1,11 @@
 /** The screens, in the order of the rail. */
 import { type ComponentType, lazy, type ReactNode } from "react";
 import { act, togglePlay } from "../clients/run/run-actions.ts";
+import type { Places } from "../components/place/page-plugin.ts";
+import { loadPanels } from "../components/place/place.tsx";
 import { isCovered, isShortcut } from "../components/shortcuts.ts";
 import { IconData, IconRewards, IconRuns, IconSetup, IconTrain } from "../components/ui/icons.tsx";
-import { linkTo, navigate, openScreen, type Route, type Screen, useRoute } from "../stores/route.ts";
+import { linkTo, navigate, openScreen, type Route, SCREENS, type Screen, useRoute } from "../stores/route.ts";
 import styles from "./rail.module.css";
 
 interface ScreenEntry {
@@ -23,14 +25,36 @@ export const SCREEN_LIST: readonly ScreenEntry[] = [
 ];
 
 /** Loaded on demand, so that the first script holds only the frame. */
-const COMPONENTS: Readonly<Record<Screen, ComponentType>> = {
-  home: lazy(async () => ({ default: (await import("../screens/home/home-screen.tsx")).HomeScreen })),
-  data: lazy(async () => ({ default: (await import("../screens/data/data-screen.tsx")).DataScreen })),
-  setup: lazy(async () => ({ default: (await import("../screens/setup/setup-screen.tsx")).SetupScreen })),
-  rewards: lazy(async () => ({ default: (await import("../screens/rewards/rewards-screen.tsx")).RewardsScreen })),
-  train: lazy(async () => ({ default: (await import("../screens/train/train-screen.tsx")).TrainScreen })),
-  runs: lazy(async () => ({ default: (await import("../screens/runs/runs-screen.tsx")).RunsScreen })),
+const CODE: Readonly<Record<Screen, () => Promise<ComponentType>>> = {
+  home: async () => (await import("../screens/home/home-screen.tsx")).HomeScreen,
+  data: async () => (await import("../screens/data/data-screen.tsx")).DataScreen,
+  setup: async () => (await import("../screens/setup/setup-screen.tsx")).SetupScreen,
+  rewards: async () => (await import("../screens/rewards/rewards-screen.tsx")).RewardsScreen,
+  train: async () => (await import("../screens/train/train-screen.tsx")).TrainScreen,
+  runs: async () => (await import("../screens/runs/runs-screen.tsx")).RunsScreen,
 };
+
+/** Panels that are loaded with their screen, because one that comes later moves what is below it. */
+const PANELS: Readonly<Record<Screen, string>> = {
+  home: "stopped-work frames",
+  data: "row-filter frames",
+  setup: "settings-file mix",
+  rewards: "custom-reward trial judge rewards",
+  train: "curve-tools curves phases rollout-table rewards-of evaluations held-out stopped-work frames lesson caption",
+  runs: "open-run run-curves compare runs runs-elsewhere run-details curve-tools",
+};
+
+async function load(id: Screen): Promise<{ default: ComponentType }> {
+  const [found] = await Promise.all([CODE[id](), loadPanels(PANELS[id].split(" ") as (keyof Places)[])]);
+  return { default: found };
+}
+
+const COMPONENTS = new Map(SCREENS.map((id) => [id, lazy(() => load(id))]));
+
+/** Loads the code of all screens, one after the other, so that a press of the rail waits for none. */
+export async function loadScreens(): Promise<void> {
+  for (const id of SCREENS) await load(id);
+}
 
 /** Opened by the product name in the status strip; the rail lists the other screens. */
 const HOME = { id: "home", label: "Home", key: "h" } as const;
@@ -44,7 +68,7 @@ export const GO_TO: readonly (Pick<ScreenEntry, "id" | "label" | "key"> & { read
 ];
 
 export function screenComponent(id: Screen): ComponentType {
-  return COMPONENTS[id];
+  return COMPONENTS.get(id) as ComponentType;
 }
 
 /** Navigation between the screens: at the left, or at the bottom of a narrow window. */

@@ -4,12 +4,13 @@ import type { ReactNode } from "react";
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { Badge, CopyText } from "../../app/components/ui/button.tsx";
 import { Dialog } from "../../app/components/ui/overlays.tsx";
-import { TableHead, useTableRows } from "../../app/components/ui/table.tsx";
+import { TableHead } from "../../app/components/ui/table.tsx";
 import { labelOf } from "../../app/screens/data/checks.tsx";
 import { formatBytes, formatCount, NONE, sentence } from "../../app/styles/format.ts";
 import type { SkippedRow } from "../../engine/data/sample.ts";
 import type { SetInfo } from "../../engine/data/set-info.ts";
 import { quote } from "../../engine/errors.ts";
+import { useTableRows } from "../whole-run/table-rows.ts";
 import Corrections from "./corrections.tsx";
 import styles from "./data-files.module.css";
 

@@ -2,13 +2,13 @@
 import { type ReactNode, useMemo, useState } from "react";
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { passes, splitTerms, termName } from "../../app/components/rollout/rollout-view.ts";
-import { useTableRows } from "../../app/components/ui/table.tsx";
 import { inspect } from "../../app/screens/train/inspector.tsx";
 import { fixed, formatShare, NONE, signed } from "../../app/styles/format.ts";
 import { rleArea } from "../../engine/data/mask/rle.ts";
 import type { RolloutRecord } from "../../engine/runs/rollouts/records.ts";
 import { drawnMask, generatedText } from "../../engine/runs/rollouts/rollout-facts.ts";
 import styles from "./rollout-table.module.css";
+import { useTableRows } from "./table-rows.ts";
 
 const ROW = 30;
 

@@ -205,5 +205,9 @@ export interface Places {
 
 /** A panel of a plug-in, at one place. */
 export type PluginPanel = {
-  readonly [P in keyof Places]: { readonly plugin: string; readonly at: P; readonly Panel: ComponentType<Places[P]> };
+  readonly [P in keyof Places]: {
+    readonly plugin: string;
+    readonly at: P;
+    readonly load: () => Promise<{ readonly default: ComponentType<Places[P]> }>;
+  };
 }[keyof Places];

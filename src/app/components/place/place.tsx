@@ -1,13 +1,24 @@
-import { type ComponentType, type ReactNode, Suspense } from "react";
+import { type ComponentType, lazy, type ReactNode, Suspense, useState } from "react";
 import { useClipFrame } from "../mask/frame-store.ts";
 import { ErrorBoundary } from "../ui/panel/panel.tsx";
 import type { Places, PluginPanel } from "./page-plugin.ts";
 
-let all: readonly PluginPanel[] = [];
+type Shown = ComponentType<object>;
+
+let all: readonly (PluginPanel & { readonly Lazy: Shown })[] = [];
+
+/** Panels whose code is here; React waits before it shows a lazy one, also then. */
+const loaded = new WeakMap<PluginPanel["load"], Shown>();
 
 /** Sets the panels of the plug-ins; called once at page start. Panels use components that have places themselves. */
 export function providePanels(panels: readonly PluginPanel[]): void {
-  all = panels;
+  all = panels.map((panel) => ({ ...panel, Lazy: lazy(panel.load as () => Promise<{ default: Shown }>) }));
+}
+
+/** Loads the code of the panels at some places; one that cannot be loaded fails when it is shown. */
+export async function loadPanels(at: readonly (keyof Places)[]): Promise<void> {
+  const wanted = all.filter((panel) => at.includes(panel.at));
+  await Promise.allSettled(wanted.map(async ({ load }) => loaded.set(load, (await load()).default as Shown)));
 }
 
 /** Whether a plug-in has a panel for this place. */
@@ -21,7 +32,7 @@ export function FramePanels(props: Places["frames"]): ReactNode {
   return frame !== undefined && <PluginPanels at="frames" given={props} />;
 }
 
-/** The panels of the plug-ins for a place, in the order of their list; each is loaded when it is first shown. */
+/** The panels of the plug-ins for a place, in the order of their list. */
 export function PluginPanels<P extends keyof Places>(props: {
   readonly at: P;
   readonly given: Places[P];
@@ -34,14 +45,21 @@ export function PluginPanels<P extends keyof Places>(props: {
   const own = all.filter(({ at }) => at === props.at);
   return own.length === 0
     ? props.instead
-    : own.map(({ plugin, Panel }) => {
-        const Shown = Panel as ComponentType<Places[P]>;
-        return (
-          <ErrorBoundary key={plugin}>
-            <Suspense fallback={waiting}>
-              <Shown {...props.given} />
-            </Suspense>
-          </ErrorBoundary>
-        );
-      });
+    : own.map(({ plugin, load, Lazy }) => (
+        <ErrorBoundary key={plugin}>
+          <Suspense fallback={waiting}>
+            <OnePanel load={load} Lazy={Lazy} given={props.given} />
+          </Suspense>
+        </ErrorBoundary>
+      ));
+}
+
+/** A panel stays of the kind that it was when it came. */
+function OnePanel(props: {
+  readonly load: PluginPanel["load"];
+  readonly Lazy: Shown;
+  readonly given: object;
+}): ReactNode {
+  const [Panel] = useState(() => loaded.get(props.load) ?? props.Lazy);
+  return <Panel {...props.given} />;
 }

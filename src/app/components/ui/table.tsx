@@ -1,5 +1,4 @@
-import { useVirtualizer, type VirtualItem } from "@tanstack/react-virtual";
-import { Fragment, type ReactNode, type RefObject, useRef } from "react";
+import { Fragment, type ReactNode } from "react";
 import styles from "./table.module.css";
 
 interface Heading {
@@ -25,32 +24,6 @@ export function TableHead({ columns }: { readonly columns: readonly (string | He
       </tr>
     </thead>
   );
-}
-
-interface TableRows<E extends Element> {
-  /** Goes on the element that scrolls. */
-  readonly scroller: RefObject<E | null>;
-  readonly items: readonly VirtualItem[];
-  /** Pixels of the rows above and below those in view. */
-  readonly above: number;
-  readonly below: number;
-  /** Goes on rows whose height differs from the estimate. */
-  readonly measure: (row: Element | null) => void;
-}
-
-/** The rows of a long table that are in view; only they are drawn. @param height of a row in pixels */
-export function useTableRows<E extends Element>(count: number, height: number): TableRows<E> {
-  const scroller = useRef<E>(null);
-  const list = useVirtualizer({
-    count,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => height,
-    overscan: 12,
-    observeElementRect: observeSize,
-  });
-  const items = list.getVirtualItems();
-  const below = list.getTotalSize() - (items.at(-1)?.end ?? 0);
-  return { scroller, items, above: items[0]?.start ?? 0, below, measure: list.measureElement };
 }
 
 /** Tells a virtual list the size of its element when it is laid out; its own way lays the screen out at once. */
