@@ -152,7 +152,8 @@ export function transientForecast(
   options: TransientOptions,
 ): TransientForecast {
   // The tokens of a picture exist twice if a region is drawn into it.
-  const twice = shape.drawn > 0 ? F32 * shape.tiles * visionFamily(config).sizes(config).features : 0;
+  const tile = visionFamily(config).sizes(config);
+  const twice = shape.drawn > 0 ? F32 * shape.tiles * tile.features : 0;
   const picture = featureBytes(config, shape.tiles, shape.frames) + twice;
   // All pictures of a loop are on the GPU while its groups are sampled.
   const features = shape.groups * picture;
@@ -163,7 +164,7 @@ export function transientForecast(
   const cache = Math.max(sampled, told);
   const stage = F32 * (config.sam2.imageSize / 4) ** 2 * config.sam2.embedDim;
   const { tileSize } = config;
-  const towers = Math.max(SAM_STAGES * stage, F32 * visionFamily(config).sizes(config).tower);
+  const towers = Math.max(SAM_STAGES * stage, F32 * tile.tower);
   const rows = options.microRollouts > 0 ? Math.min(options.microRollouts, shape.rollouts) : shape.rollouts;
   const atOnce = options.microRollouts > 0 ? 1 : Math.min(options.groupsAtOnce || shape.groups, shape.groups);
   const captions = options.captions ? atOnce * captionBytes(config, shape, rows, options) : 0;
@@ -198,6 +199,10 @@ export function transientForecast(
       learning: BESIDE + picture + activations,
     };
   }
+  // Every described region is drawn and encoded again, and its prompt is kept until all are there; the GPU may still
+  // project the picture before.
+  const prompted = F32 * shape.tiles * (groups * shape.drawn * tile.projected + tile.projection);
+  const drawing = options.masks && shape.drawn > 0 ? features + F32 * tile.tower + prompted : 0;
   return {
     features,
     cache,
@@ -205,7 +210,7 @@ export function transientForecast(
     towers,
     answering,
     // The features of the picture in the towers are created last.
-    sampling: BESIDE + Math.max(features - picture + towers, features + answering + bits),
+    sampling: BESIDE + Math.max(features - picture + towers, drawing, features + answering + bits),
     learning: BESIDE + atOnce * picture + activations,
   };
 }

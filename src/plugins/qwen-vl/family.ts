@@ -60,9 +60,10 @@ export const qwenVl: VisionFamily = {
     const vision = qwenVision(config);
     const planes = 1 + vision.deepstack.length;
     const features = planes * MERGE ** 2 * config.tokensPerTile * vision.hiddenSize;
+    const projected = planes * config.tokensPerTile * config.language.hiddenSize;
     // A plane, its norm, and the hidden layer before and after the activation; then what is joined.
-    const projection = 4 * features + 2 * planes * config.tokensPerTile * config.language.hiddenSize;
-    return { features, tower: towerElements(vision, config.tokensPerTile), projection };
+    const projection = 4 * features + 2 * projected;
+    return { features, tower: towerElements(vision, config.tokensPerTile), projection, projected };
   },
   note: () => undefined,
   isTower: (name) => name.startsWith(`${VISUAL}.`),

@@ -28,6 +28,17 @@ interface CutOptions {
   readonly resizeTwice?: boolean;
 }
 
+/** Elements of arrays for one tile. */
+interface TileSizes {
+  readonly features: number;
+  /** What the tower holds at a time while it computes them. */
+  readonly tower: number;
+  /** What a tape of their projection makes. */
+  readonly projection: number;
+  /** The projected tokens, with what the first layers add beside them. */
+  readonly projected: number;
+}
+
 export interface VisionFamily {
   /** Tensors of the tower and the projector, with their published names. */
   shapes(config: Sa2vaConfig): NamedShape[];
@@ -55,11 +66,7 @@ export interface VisionFamily {
   reached(config: Sa2vaConfig, pictures: readonly PictureSize[]): Sa2vaConfig;
   /** Operations of the tower over one tile of the largest grid. */
   work(config: Sa2vaConfig): number;
-  /**
-   * Elements of one tile's features, of the arrays that the tower holds at a time while it computes them, and of those
-   * that a tape of its projection makes.
-   */
-  sizes(config: Sa2vaConfig): { readonly features: number; readonly tower: number; readonly projection: number };
+  sizes(config: Sa2vaConfig): TileSizes;
   /** Where the settings of config.json differ from what the published code does with pictures; undefined if nowhere. */
   note(config: Sa2vaConfig): string | undefined;
   /** Whether a tensor belongs to the tower. */

@@ -128,8 +128,8 @@ export const internVl: VisionFamily = {
   sizes({ tokensPerTile, tileSize, vision: { patchSize, hiddenSize }, language }) {
     const stream = ((tileSize / patchSize) ** 2 + 1) * hiddenSize;
     const features = tokensPerTile * 4 * hiddenSize;
-    const projection = 2 * features + 3 * tokensPerTile * language.hiddenSize;
-    return { features, tower: BLOCK_ARRAYS * stream, projection };
+    const projected = tokensPerTile * language.hiddenSize;
+    return { features, tower: BLOCK_ARRAYS * stream, projection: 2 * features + 3 * projected, projected };
   },
   note({ maxTiles, minTiles, useThumbnail, dynamicImageSize }) {
     const tiles = [
