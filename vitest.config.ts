@@ -51,6 +51,7 @@ export default defineConfig({
           include: ["tests/browser/**/*.test.ts", "tests/kill/{browser,opfs-model}.test.ts"],
           environment: "node",
           globalSetup: "./tests/support/build-page.ts",
+          runner: "./tests/support/page-runner.ts",
           maxWorkers,
           pool: "forks",
         },
