@@ -24,7 +24,7 @@ export default defineConfig({
           ...limits,
           name: "unit",
           maxWorkers,
-          include: ["tests/{unit,policy,golden,fuzz}/**/*.test.ts"],
+          include: ["tests/{unit,policy,golden,fuzz,isa}/**/*.test.ts"],
           environment: "node",
           isolate: false,
         },

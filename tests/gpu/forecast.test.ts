@@ -183,7 +183,7 @@ describe("the forecast", () => {
   it.each([POCKET, TINY])("of weights and trainable state is within 5 % of what %s holds", async (path) => {
     const empty = tf.memory().numBytes;
     const model = await openSa2va(await nodeFolder(path), "m");
-    for (const rank of [2, 16, 64]) {
+    for (const rank of [2, 64]) {
       const config = cheapConfig({ loraR: rank, loraAlpha: rank });
       const said = forecast(model.config, config, ALL_F32);
       const weights = said.weights.frozenBytes + said.weights.publishedBytes;

@@ -44,8 +44,18 @@ async function evaluated(changes: Partial<LabConfig> = {}): Promise<readonly Sto
   return readEvaluations(lab.store, run.manifest.id);
 }
 
-const start = async (changes: Partial<LabConfig>): Promise<StoredEvaluation> =>
-  (await evaluated(changes))[0] as StoredEvaluation;
+/** The evaluation before the first step of a run, which ends there. */
+async function start(changes: Partial<LabConfig>): Promise<StoredEvaluation> {
+  lab.watch = (event, session) => {
+    if (event.type === "eval") session.trainer?.control.stop();
+  };
+  const run = await lab.start({ ...EVALUATED, ...changes });
+  expect(await run.done).toBe("stopped");
+  lab.watch = () => undefined;
+  const stored = await readEvaluations(lab.store, run.manifest.id);
+  expect(stored).toHaveLength(1);
+  return stored[0] as StoredEvaluation;
+}
 const values = <K extends keyof RowScores>({ rows }: StoredEvaluation, name: K): RowScores[K][] =>
   rows.map((row) => row[name]);
 

@@ -41,20 +41,25 @@ describe.each(["qwen3", "qwen2.5"] as const)("a tiny model on %s-VL", (family) =
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it.each(family === "qwen3" ? (["auto", "dim", "tokens"] as const) : (["auto"] as const))(
-    "takes two steps of both loops with the region prompt %s",
-    async (regionPrompt) => {
-      const rows = await lab.train({ ...BOTH, regionPrompt });
-      expect(rows.map(({ step }) => step)).toEqual([1, 2]);
-      for (const row of rows) {
-        for (const [name, value] of Object.entries(row)) expect(Number.isFinite(value), name).toBe(true);
-        expect(row["loop1/logp_train_vs_sampling/max"]).toBeLessThan(1e-4);
-        expect(row["loop2/logp_train_vs_sampling/max"]).toBeLessThan(1e-4);
-        expect(row.grad_norm).toBeGreaterThan(0);
-      }
-      expect(rows[1]?.["memory/num_tensors"]).toBe(rows[0]?.["memory/num_tensors"]);
-    },
-  );
+  it.each(
+    family === "qwen3"
+      ? ([
+          [2, "auto"],
+          [1, "dim"],
+          [1, "tokens"],
+        ] as const)
+      : ([[2, "auto"]] as const),
+  )("takes %i steps of both loops with the region prompt %s", async (steps, regionPrompt) => {
+    const rows = await lab.train({ ...BOTH, steps, saveSteps: 0, regionPrompt });
+    expect(rows).toHaveLength(steps);
+    for (const row of rows) {
+      for (const [name, value] of Object.entries(row)) expect(Number.isFinite(value), name).toBe(true);
+      expect(row["loop1/logp_train_vs_sampling/max"]).toBeLessThan(1e-4);
+      expect(row["loop2/logp_train_vs_sampling/max"]).toBeLessThan(1e-4);
+      expect(row.grad_norm).toBeGreaterThan(0);
+    }
+    expect(rows.at(-1)?.["memory/num_tensors"]).toBe(rows[0]?.["memory/num_tensors"]);
+  });
 
   it("answers about pictures of different shapes together as about each alone", async () => {
     const model = await openSa2va(await nodeFolder(folder), "tiny");
@@ -115,18 +120,22 @@ describe.each(["qwen3", "qwen2.5"] as const)("a tiny model on %s-VL", (family) =
     model.dispose();
     const storage = { weightStorage: "q8", towerStorage: "f16" } as const;
     const other = await openTestLab({ model: folder, features: null, choice: packed });
-    const run = await other.start({ ...BOTH, ...storage, trainProjector: "yes" });
+    const run = await other.start({ ...BOTH, ...storage, steps: 1, saveSteps: 1, trainProjector: "yes" });
     await run.done;
     const trained = await readTrained(other.store, run.manifest.id, null, "policy");
     expect([...trained.tensors.keys()].filter((name) => name.includes(".merger.")).length).toBe(mergers.length);
     for (const [name, { read }] of trained.tensors) expect((await read()).every(Number.isFinite), name).toBe(true);
   });
 
-  it("exports under the names of PEFT and of the release, and resumes to the same bits", async () => {
-    const run = await lab.start({ ...BOTH, regionPrompt: "outline" });
+  // What a checkpoint holds does not depend on the family.
+  const resumes = family === "qwen3";
+
+  it(`exports under the names of PEFT and of the release${resumes ? ", and resumes to the same bits" : ""}`, async () => {
+    const steps = resumes ? BOTH.steps : 1;
+    const run = await lab.start({ ...BOTH, steps, saveSteps: steps, regionPrompt: "outline" });
     await run.done;
     const { id } = run.manifest;
-    const files = await checkpointFiles(lab.store, id, BOTH.steps);
+    const files = await checkpointFiles(lab.store, id, steps);
     const header = new TextDecoder().decode(files.get("adapter_model.safetensors")?.subarray(8, 4096));
     expect(header).toContain("base_model.model.model.language_model.layers.0.self_attn.q_proj.lora_A.weight");
     const targets = JSON.parse(new TextDecoder().decode(files.get("adapter_config.json"))) as {
@@ -144,6 +153,7 @@ describe.each(["qwen3", "qwen2.5"] as const)("a tiny model on %s-VL", (family) =
     const check = await checkMerged(base, trained, merged, null);
     expect(check.tokens).toBeLessThan(1e-4);
     expect((await openRun(lab.store, id)).manifest().config.regionPrompt).toBe("outline");
+    if (!resumes) return;
 
     lab.watch = (event, session) => {
       if (event.type === "step" && event.step === 1) session.trainer?.control.stop();

@@ -57,7 +57,7 @@ it("features on disk, of plain pictures and of pictures with a drawn region, giv
   const place = join(scratch, "features");
   const lab = await openTestLab({ model: folder, features: nodeStore(place) });
   const settings = {
-    steps: 2,
+    steps: 1,
     maskPolicy: "candidates",
     loop1Confidence: 1,
     loop2Confidence: 1,

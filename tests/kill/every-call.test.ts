@@ -28,14 +28,11 @@ const differing = (points: readonly Point[]) => points.filter(({ differences }) 
 
 it.each([
   ["node", "stop", 3],
-  ["node", "stop", 108],
   ["node", "torn", 60],
   ["node", "power", 150],
   ["browser", "stop", 66],
-  ["browser", "torn", 61],
   ["browser", "power", 90],
   ["browser-without-move", "stop", 150],
-  ["browser-without-move", "torn", 90],
   ["node", "full", 30],
   ["browser", "readonly", 20],
   ["node", "withdrawn", 40],

@@ -5,8 +5,8 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { root } from "../../../scripts/lib/ensure.mjs";
-import { SNAPSHOTS } from "../../../scripts/lib/isa/snapshots.ts";
+import { root } from "../../scripts/lib/ensure.mjs";
+import { SNAPSHOTS } from "../../scripts/lib/isa/snapshots.ts";
 
 interface Found {
   readonly valid: number;

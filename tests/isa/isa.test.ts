@@ -1,10 +1,10 @@
 /** AMD's compiler keeps the bounds of every kernel form (scripts/lib/isa/bounds.ts), on RDNA 2 and on GCN. */
 import { describe, expect, it } from "vitest";
-import { readLog, workOf } from "../../../scripts/lib/isa/assembly.ts";
-import { aimOf, BELOW_AIM, BELOW_AIM_ON_NVIDIA, BOUNDS, failuresOf } from "../../../scripts/lib/isa/bounds.ts";
-import { type Compilation, compileFor, type FamilyName } from "../../../scripts/lib/isa/null-card.ts";
-import { dispatchSeconds, meanShare } from "../../../scripts/lib/isa/step-model.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { readLog, workOf } from "../../scripts/lib/isa/assembly.ts";
+import { aimOf, BELOW_AIM, BELOW_AIM_ON_NVIDIA, BOUNDS, failuresOf } from "../../scripts/lib/isa/bounds.ts";
+import { type Compilation, compileFor, type FamilyName } from "../../scripts/lib/isa/null-card.ts";
+import { dispatchSeconds, meanShare } from "../../scripts/lib/isa/step-model.ts";
+import { LabError } from "../../src/engine/errors.ts";
 
 /** Undefined, with a reason, where there is no null card. */
 function compiled(family: FamilyName, only = ""): Compilation | string {
