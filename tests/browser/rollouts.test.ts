@@ -275,7 +275,7 @@ it("in a narrow window rollouts and their rewards take no more than its width", 
   await show(page, { screen: "train", tab: "rollouts", step: "25", view: "", filter: "" });
   await page.getByTestId("rollout-card").first().getByRole("button").click();
   const inspector = page.getByTestId("inspector");
-  const detailed = arePluggedIn("rollout-tools");
+  const detailed = arePluggedIn("phases", "rollout-tools");
   if (detailed) await inspector.getByText("How the reward came about").click();
   const right = async (place: typeof inspector): Promise<number> => {
     const box = await place.boundingBox();

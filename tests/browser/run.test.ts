@@ -15,7 +15,7 @@ import {
   untilEvent,
   untilReady,
 } from "../support/page.ts";
-import { testWith } from "../support/plugins.ts";
+import { arePluggedIn, testWith } from "../support/plugins.ts";
 
 let lab: OpenPage;
 let events: RunEvent[];
@@ -184,7 +184,7 @@ describe("the first step", () => {
     await expect.poll(() => difference.getAttribute("aria-pressed")).toBe(shown === "true" ? "false" : "true");
   });
 
-  testWith("rollout-tools")("shows the terms of a reward, and its tokens as a table", async () => {
+  testWith("phases", "rollout-tools")("shows the terms of a reward, and its tokens as a table", async () => {
     const inspector = lab.page.getByTestId("inspector");
     await inspector.getByText("How the reward came about").click();
     const terms = inspector.getByRole("table").first();
@@ -393,10 +393,12 @@ describe("another start", () => {
     for (const title of titles) {
       await expect.poll(() => curve.getAttribute("aria-label")).toContain(title);
     }
-    await page.getByTestId("more-metrics").click();
-    await page.getByRole("checkbox", { name: "loop1/entropy", exact: true }).check();
-    await page.keyboard.press("Escape");
-    await page.getByTestId("chart-compare-chosen-loop1/entropy").getByText("entropy, loop 1").waitFor();
+    if (arePluggedIn("chart-tools")) {
+      await page.getByTestId("more-metrics").click();
+      await page.getByRole("checkbox", { name: "loop1/entropy", exact: true }).check();
+      await page.keyboard.press("Escape");
+      await page.getByTestId("chart-compare-chosen-loop1/entropy").getByText("entropy, loop 1").waitFor();
+    }
     // A step links to the rollouts of every compared run.
     const chart = page.getByTestId("chart-compare-reward-1");
     await chart.locator(".u-over").click({ position: { x: 2, y: 40 } });
