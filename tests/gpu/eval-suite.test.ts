@@ -18,15 +18,15 @@ const MODEL = join(root, "tests/golden/sa2va-tiny-qwen2");
 const place = mkdtempSync(join(tmpdir(), "lab-eval-"));
 afterAll(() => rmSync(place, { recursive: true }));
 
-test.each(["SIGINT", "SIGTERM"] as const)("%s ends it with what to do next, and its answers stay", async (signal) => {
-  const out = join(place, signal);
+test("a signal ends it with what to do next, and its answers stay", async () => {
+  const out = join(place, "ended");
   const words = ["--suite", "masks", "--data", POCKET_SHARDS, "--model", MODEL, "--answers", "forced", "--out", out];
   const child = spawn(process.execPath, [await bundledTool("eval"), ...words], { cwd: root });
   let said = "";
   let sent = false;
   child.stderr.on("data", (text: Buffer) => {
     said += String(text);
-    if (!sent && /^\d+ of \d+ rows$/m.test(said)) sent = child.kill(signal);
+    if (!sent && /^\d+ of \d+ rows$/m.test(said)) sent = child.kill("SIGTERM");
   });
   expect(await new Promise((done) => child.once("close", (code, by) => done(by ?? code))), said).toBe(1);
   expect(said.trim().split("\n").at(-1)).toBe("The evaluation was interrupted; run the same command again to continue");
