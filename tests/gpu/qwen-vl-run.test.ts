@@ -44,12 +44,12 @@ describe.each(["qwen3", "qwen2.5"] as const)("a tiny model on %s-VL", (family) =
   it.each(
     family === "qwen3"
       ? ([
-          [2, "auto"],
-          [1, "dim"],
-          [1, "tokens"],
+          ["auto", 2],
+          ["dim", 1],
+          ["tokens", 1],
         ] as const)
-      : ([[2, "auto"]] as const),
-  )("takes %i steps of both loops with the region prompt %s", async (steps, regionPrompt) => {
+      : ([["auto", 2]] as const),
+  )("takes steps of both loops with the region prompt %s", async (regionPrompt, steps) => {
     const rows = await lab.train({ ...BOTH, steps, saveSteps: 0, regionPrompt });
     expect(rows).toHaveLength(steps);
     for (const row of rows) {
