@@ -272,12 +272,12 @@ describe("code that arrives late", () => {
   it("moves nothing: panels of plug-ins come with their screen", async () => {
     // Longer than the half second in which the browser excuses a shift by the press before it.
     const LATE_MS = 700;
-    const slow = await openPage({}, { width: 1440, height: 900 }, (page) =>
-      page.route(/\/assets\/.*\.js$/, async (route) => {
+    const slow = await openPage({}, { width: 1440, height: 900 }, async (page) => {
+      await page.route(/\/assets\/.*\.js$/, async (route) => {
         await new Promise((resolve) => setTimeout(resolve, LATE_MS));
         await route.continue();
-      }),
-    );
+      });
+    });
     const { page } = slow;
     const settled = async (): Promise<void> => {
       await page.locator("main h1").first().waitFor();
