@@ -10,7 +10,7 @@ import { formatBytes, formatCount, NONE, sentence } from "../../app/styles/forma
 import type { SkippedRow } from "../../engine/data/sample.ts";
 import type { SetInfo } from "../../engine/data/set-info.ts";
 import { quote } from "../../engine/errors.ts";
-import { useTableRows } from "../whole-run/table-rows.ts";
+import { useTableRows } from "../whole-run/table-rows.tsx";
 import Corrections from "./corrections.tsx";
 import styles from "./data-files.module.css";
 

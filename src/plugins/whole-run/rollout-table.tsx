@@ -8,7 +8,7 @@ import { rleArea } from "../../engine/data/mask/rle.ts";
 import type { RolloutRecord } from "../../engine/runs/rollouts/records.ts";
 import { drawnMask, generatedText } from "../../engine/runs/rollouts/rollout-facts.ts";
 import styles from "./rollout-table.module.css";
-import { useTableRows } from "./table-rows.ts";
+import { useTableRows } from "./table-rows.tsx";
 
 const ROW = 30;
 
