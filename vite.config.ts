@@ -27,7 +27,7 @@ export default defineConfig(({ mode }) => ({
   ],
   worker: { format: "es", plugins: () => [mode === "core" && NO_PLUGINS, notices.worker] },
   // Loaded on demand: without this the first use in development reloads the page, with another core of TensorFlow.js.
-  optimizeDeps: { include: ["@tensorflow/tfjs-backend-webgpu"] },
+  optimizeDeps: { include: ["recharts", "@tensorflow/tfjs-backend-webgpu"] },
   build: { target: "es2023", chunkSizeWarningLimit: 2500, sourcemap: false },
   server: { headers: pageHeaders(true) },
   preview: { headers: pageHeaders(false) },

@@ -97,9 +97,9 @@ describe("held-out rows of a run", () => {
       "Caption METEOR",
     ]);
     // Only these two steps were evaluated, so the axis has no others between them.
-    const ticks = page.getByTestId("evaluation-steps").locator("text");
+    const ticks = page.locator(".recharts-xAxis-tick-labels text");
     await expect.poll(() => ticks.allTextContents()).toEqual(["0", "5"]);
-    const scale = await page.getByTestId("evaluation-scale").locator("text").allTextContents();
+    const scale = await page.locator(".recharts-yAxis-tick-labels text").allTextContents();
     expect(new Set(scale).size).toBe(scale.length);
     // The rows behind a score are the report rows.
     await page.getByRole("heading", { name: /better, \d worse/ }).waitFor();

@@ -35,17 +35,29 @@ const CODE: Readonly<Record<Screen, () => Promise<ComponentType>>> = {
 };
 
 /** Panels that are loaded with their screen, because one that comes later moves what is below it. */
-const PANELS: Readonly<Record<Screen, string>> = {
-  home: "stopped-work frames",
-  data: "row-filter frames",
-  setup: "settings-file mix",
-  rewards: "custom-reward trial judge rewards",
-  train: "curve-tools curves phases rollout-table rewards-of evaluations held-out stopped-work frames lesson caption",
-  runs: "open-run run-curves compare runs runs-elsewhere run-details curve-tools",
+const PANELS: Readonly<Record<Screen, readonly (keyof Places)[]>> = {
+  home: ["stopped-work", "frames"],
+  data: ["row-filter", "frames"],
+  setup: ["settings-file", "mix"],
+  rewards: ["custom-reward", "trial", "judge", "rewards"],
+  train: [
+    "curve-tools",
+    "curves",
+    "phases",
+    "rollout-table",
+    "rewards-of",
+    "evaluations",
+    "held-out",
+    "stopped-work",
+    "frames",
+    "lesson",
+    "caption",
+  ],
+  runs: ["open-run", "run-curves", "compare", "runs", "runs-elsewhere", "run-details", "curve-tools"],
 };
 
 async function load(id: Screen): Promise<{ default: ComponentType }> {
-  const [found] = await Promise.all([CODE[id](), loadPanels(PANELS[id].split(" ") as (keyof Places)[])]);
+  const [found] = await Promise.all([CODE[id](), loadPanels(PANELS[id])]);
   return { default: found };
 }
 

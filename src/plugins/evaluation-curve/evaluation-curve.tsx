@@ -1,122 +1,116 @@
-import { type ReactNode, useMemo, useRef } from "react";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
+import {
+  Area,
+  CartesianGrid,
+  ComposedChart,
+  Line,
+  ReferenceLine,
+  ResponsiveContainer,
+  Tooltip,
+  XAxis,
+  YAxis,
+} from "recharts";
 import type { Places } from "../../app/components/place/page-plugin.ts";
-import { useVisibleBox } from "../../app/components/use-async.ts";
 import { navigate } from "../../app/stores/route.ts";
 import { counted, fixed } from "../../app/styles/format.ts";
 import { scoreOf } from "../../engine/runs/evaluations/evaluation-scores.ts";
 import styles from "./evaluation-curve.module.css";
-
-/** Pixels of the drawing, and of its sides that hold no curve. */
-const HEIGHT = 190;
-const LEFT = 46;
-const RIGHT = 14;
-const TOP = 10;
-const BOTTOM = 26;
-
-/** Pixels between labels of steps. */
-const LABEL = 34;
 
 /**
  * Mean of a score at each evaluation with its 95 % interval; a click shows the evaluation.
  */
 export default function EvaluationCurve(props: Places["evaluations"]): ReactNode {
   const { list, metric, title, step } = props;
-  const holder = useRef<HTMLDivElement>(null);
-  const width = useVisibleBox(holder)?.width ?? null;
   const points = useMemo(
     () =>
       list.flatMap(({ report }) => {
         const score = scoreOf(report, metric);
-        return score === null ? [] : [{ step: report.step, mean: score.mean, low: score.low, high: score.high }];
+        return score === null ? [] : [{ step: report.step, mean: score.mean, interval: [score.low, score.high] }];
       }),
     [list, metric],
   );
-  const [first, last] = [points[0], points.at(-1)];
+  const last = points.at(-1);
+  // The library renders without a pause, so its parts come one task at a time.
+  const [shown, setShown] = useState(0);
+  const scale = roundTicks(points.flatMap(({ interval }) => interval));
+  const parts = [
+    <CartesianGrid key="grid" vertical={false} stroke="var(--chart-grid)" />,
+    <XAxis
+      key="steps"
+      dataKey="step"
+      type="number"
+      domain={["dataMin", "dataMax"]}
+      // Steps are whole numbers, and only these were evaluated.
+      ticks={points.map(({ step }) => step)}
+      allowDecimals={false}
+      stroke="var(--chart-axis)"
+      fontSize={11}
+      tickLine={false}
+    />,
+    <YAxis
+      key="scores"
+      ticks={scale}
+      domain={[scale[0] ?? 0, scale.at(-1) ?? 1]}
+      tickFormatter={(value: number) => fixed(value, 3)}
+      stroke="var(--chart-axis)"
+      fontSize={11}
+      tickLine={false}
+      axisLine={false}
+    />,
+    <Area
+      key="interval"
+      dataKey="interval"
+      name="95 % interval"
+      stroke="none"
+      fill="var(--run-1)"
+      fillOpacity={0.14}
+      isAnimationActive={false}
+    />,
+    <Line
+      key="mean"
+      dataKey="mean"
+      name="mean"
+      stroke="var(--run-1)"
+      strokeWidth={2}
+      dot={{ r: 3, fill: "var(--run-1)" }}
+      isAnimationActive={false}
+    />,
+    <ReferenceLine key="shown" x={step} stroke="var(--chart-axis)" strokeDasharray="2 3" />,
+    <Tooltip
+      key="tooltip"
+      contentStyle={{ background: "var(--raised)", border: "1px solid var(--line)", fontSize: 12 }}
+      labelFormatter={(value) => `After ${counted(Number(value), "step")}`}
+      formatter={(value, name) => [
+        Array.isArray(value)
+          ? `${fixed(Number(value[0]), 3)} to ${fixed(Number(value[1]), 3)}`
+          : fixed(Number(value), 3),
+        name,
+      ]}
+    />,
+  ];
+  useEffect(() => {
+    if (shown === parts.length) return;
+    const next = setTimeout(() => setShown(shown + 1));
+    return () => clearTimeout(next);
+  }, [shown, parts.length]);
   return (
     <div
-      ref={holder}
-      className={`framed round-l ${styles.curve}`}
+      className={`p-2 framed round-l ${styles.curve}`}
       role="img"
-      aria-label={`${title} over ${points.length} evaluations, ${fixed(first?.mean, 3)} at first, ${fixed(last?.mean, 3)} at step ${last?.step ?? 0}`}
+      aria-label={`${title} over ${points.length} evaluations, ${fixed(points[0]?.mean, 3)} at first, ${fixed(last?.mean, 3)} at step ${last?.step ?? 0}`}
     >
-      {width !== null && first !== undefined && last !== undefined && (
-        <Drawing points={points} first={first.step} last={last.step} shown={step} width={width} />
-      )}
+      <ResponsiveContainer width="100%" height={190}>
+        <ComposedChart
+          data={points}
+          margin={{ top: 8, right: 12, bottom: 0, left: -14 }}
+          onClick={({ activeLabel }) => {
+            if (activeLabel !== undefined) navigate({ step: Number(activeLabel) });
+          }}
+        >
+          {parts.slice(0, shown)}
+        </ComposedChart>
+      </ResponsiveContainer>
     </div>
-  );
-}
-
-interface Point {
-  readonly step: number;
-  readonly mean: number;
-  readonly low: number;
-  readonly high: number;
-}
-
-function Drawing(props: {
-  readonly points: readonly Point[];
-  readonly first: number;
-  readonly last: number;
-  /** Step that the tab shows. */
-  readonly shown: number;
-  readonly width: number;
-}): ReactNode {
-  const { points, first, last, shown, width } = props;
-  const scale = roundTicks(points.flatMap(({ low, high }) => [low, high]));
-  const [least, most] = [scale[0] ?? 0, scale.at(-1) ?? 1];
-  const x = (at: number): number => LEFT + ((width - LEFT - RIGHT) * (at - first)) / Math.max(1, last - first);
-  const y = (value: number): number => HEIGHT - BOTTOM - ((HEIGHT - TOP - BOTTOM) * (value - least)) / (most - least);
-  const line = (at: readonly Point[], value: (point: Point) => number): string =>
-    at.map((point) => `${x(point.step)},${y(value(point))}`).join(" ");
-  const labels: number[] = [];
-  for (const { step } of points) if (labels.every((label) => x(step) - x(label) >= LABEL)) labels.push(step);
-  return (
-    <svg width={width} height={HEIGHT} aria-hidden="true">
-      <g data-testid="evaluation-scale">
-        {scale.map((value) => (
-          <g key={value} className={styles.line}>
-            <line x1={LEFT} x2={width - RIGHT} y1={y(value)} y2={y(value)} />
-            <text className={styles.score} x={LEFT - 8} y={y(value) + 4}>
-              {fixed(value, 3)}
-            </text>
-          </g>
-        ))}
-      </g>
-      <g data-testid="evaluation-steps">
-        {labels.map((step) => (
-          <text key={step} className={styles.step} x={x(step)} y={HEIGHT - 8}>
-            {step}
-          </text>
-        ))}
-      </g>
-      <line className={styles.shown} x1={x(shown)} x2={x(shown)} y1={TOP} y2={HEIGHT - BOTTOM} />
-      <polygon
-        className={styles.interval}
-        points={`${line(points, ({ low }) => low)} ${line([...points].reverse(), ({ high }) => high)}`}
-      />
-      <polyline className={styles.mean} points={line(points, ({ mean }) => mean)} />
-      {points.map((point, at) => {
-        const [before, after] = [points[at - 1]?.step ?? first, points[at + 1]?.step ?? last];
-        const [from, to] = [x((before + point.step) / 2), x((point.step + after) / 2)];
-        return (
-          <g key={point.step} className={styles.point}>
-            <circle cx={x(point.step)} cy={y(point.mean)} r="3" />
-            {/* biome-ignore lint/a11y/noStaticElementInteractions: the time line above it is for the keyboard */}
-            <rect
-              x={from - 6}
-              y="0"
-              width={to - from + 12}
-              height={HEIGHT}
-              onClick={() => navigate({ step: point.step })}
-            >
-              <title>
-                {`After ${counted(point.step, "step")}: mean ${fixed(point.mean, 3)}, 95 % interval ${fixed(point.low, 3)} to ${fixed(point.high, 3)}`}
-              </title>
-            </rect>
-          </g>
-        );
-      })}
-    </svg>
   );
 }
 
