@@ -117,7 +117,7 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
 /** Packages by the part that may use them; a part that is absent may use none. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   app: /^(react|react-dom|zustand|radix-ui|uplot|mediabunny|@tanstack\/react-virtual)(\/|$)/,
-  panels: /^(react|radix-ui|zustand|@tanstack\/react-virtual)$/,
+  panels: /^(react|radix-ui|recharts|zustand|@tanstack\/react-virtual)$/,
   plugins: /^(fast-png|fflate|mediabunny|zod\/mini|zustand)$/,
   config: /^yaml$/,
   bytes: /^zod\/mini$/,

@@ -1,6 +1,7 @@
 /** What a stored run needs before it continues, compared with what the page has open. */
 import { describe, expect, it } from "vitest";
-import { resumeNeeds } from "../../../src/app/clients/run/resume.ts";
+import { followCauses } from "../../../src/app/clients/loading.ts";
+import { followAwaited, resumeAndShow, resumeNeeds } from "../../../src/app/clients/run/resume.ts";
 import { type SessionState, useSession } from "../../../src/app/stores/session.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
@@ -56,6 +57,23 @@ describe("a stored run", () => {
     expect(needs).toMatchObject({ blocker: null, asksRows: false });
     expect(needs.label).toBe("Load the pocket vague-model, open pocket shards and resume");
     expect(needs.opens).toHaveLength(2);
+  });
+
+  it("says which rows were opened in place of its own, until others are", async () => {
+    const before = useSession.getState();
+    followCauses();
+    followAwaited();
+    useSession.setState({ ...open, rows: [] });
+    const asked: string[] = [];
+    await resumeAndShow({ ...run, title: "t" }, async (name) => void asked.push(name));
+    expect(asked).toEqual(["photographs"]);
+    useSession.setState({ dataInfo: { ...open.dataInfo, name: "others" } as SetInfo, rows: open.rows.slice(1) });
+    expect(useSession.getState().problems.map(({ message }) => message)).toEqual([
+      expect.stringContaining('needs 2 rows of "photographs", and "others" with 1 was opened'),
+    ]);
+    useSession.setState({ dataInfo: { ...open.dataInfo, name: "2 files" } as SetInfo, rows: open.rows });
+    expect(useSession.getState().problems).toEqual([]);
+    useSession.setState(before);
   });
 
   it("waits for what is still loading, and says so", () => {

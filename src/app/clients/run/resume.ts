@@ -111,18 +111,15 @@ export async function resumeAndShow(
   if (!asksRows) await resume();
 }
 
-/** Continues the awaited run when its rows are open; other rows end the wait. Called once. */
+/** Continues the awaited run once as many rows are open, which the engine compares; others end the wait. Called once. */
 export function followAwaited(): void {
   useSession.subscribe((now, before) => {
     if (awaited === null || now.dataInfo === before.dataInfo || now.dataInfo === null) return;
     const { run, resume } = awaited;
     awaited = null;
-    const rows = now.dataInfo.name === run.data.name && now.rows.length === run.data.rows;
-    if (rows) return report(resume());
+    if (now.rows.length === run.data.rows) return report(resume());
     const found = `${quote(now.dataInfo.name)} with ${now.rows.length}`;
-    addProblem({
-      code: "bad-input",
-      message: `Run ${quote(run.title)} needs ${run.data.rows} ${run.data.rows === 1 ? "row" : "rows"} of ${quote(run.data.name)}, and ${found} was opened; the run waits as it is stored`,
-    });
+    const message = `Run ${quote(run.title)} needs ${run.data.rows} ${run.data.rows === 1 ? "row" : "rows"} of ${quote(run.data.name)}, and ${found} was opened; it is kept as it is. Open the right files and resume it again`;
+    addProblem({ code: "bad-input", cause: "run", message });
   });
 }

@@ -60,10 +60,10 @@ export async function openKept({ name, handles }: KeptFolder): Promise<void> {
   await takeFiles(await collectHandles(handles), "any", handles);
 }
 
-/** Opens the rows of a data set: from its kept folder, else from the one that the user picks. */
+/** Opens the rows of a data set: from its kept folder, else from the folder or the files, by its name, that the user picks. */
 export async function openRowsOf(name: string): Promise<void> {
   const kept = (await keptFolders()).find((one) => one.kind === "data" && one.name === name);
-  if (kept === undefined) pick("shards");
+  if (kept === undefined) pick(/^\d+ files$|\.\w+$/.test(name) ? "shard-files" : "shards");
   else await openKept(kept);
 }
 
