@@ -47,7 +47,7 @@ export const BOUNDS: Readonly<Record<ProgramClass, Bounds>> = {
   "packed product of small tiles": both(0.83, 0.6),
   "packed gradient of small tiles": both(0.79, 0.58),
   "packed product of small tiles in f16": bounds(1.2, 0.01),
-  "packed gradient of small tiles in f16": bounds(1.14, 0.01),
+  "packed gradient of small tiles in f16": bounds(1.15, 0.01),
   "packed product of few rows": bounds(0.14, 0),
   "packed product in subgroup matrices": bounds(0, 0.5),
   attention: { ...bounds(0.84, 0.02), nvidia: 0.75 },

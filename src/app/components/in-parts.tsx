@@ -1,7 +1,7 @@
 /** Work of the page in parts, so that no task of its thread takes long. */
 import { type ReactNode, startTransition, useEffect, useState } from "react";
 
-/** A frame draws until this time has passed, and at most so many canvases: each that changed costs again when layers are put together. */
+/** A frame draws until this time has passed, and at most so many canvases: the browser joins all that changed in one task. */
 const FRAME_MS = 8;
 const FRAME_CANVASES = 4;
 
@@ -40,7 +40,7 @@ function drawSome(): void {
   }
 }
 
-/** Renders its content in slices right after it was mounted empty; a key renders it so again. */
+/** Is mounted empty, then renders its content in slices that events may interrupt; so again for another `key`. */
 export function InSlices({ children }: { readonly children: ReactNode }): ReactNode {
   const [begun, setBegun] = useState(false);
   useEffect(() => startTransition(() => setBegun(true)), []);

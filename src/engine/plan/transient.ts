@@ -151,8 +151,8 @@ export function transientForecast(
   shape: GroupShape,
   options: TransientOptions,
 ): TransientForecast {
-  // The tokens of a picture exist twice if a region is drawn into it.
   const tile = visionFamily(config).sizes(config);
+  // The tokens of a picture exist twice if a region is drawn into it.
   const twice = shape.drawn > 0 ? F32 * shape.tiles * tile.features : 0;
   const picture = featureBytes(config, shape.tiles, shape.frames) + twice;
   // All pictures of a loop are on the GPU while its groups are sampled.

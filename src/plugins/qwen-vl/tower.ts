@@ -137,6 +137,11 @@ export function picturePatches(
 }
 
 export const VISUAL = "model.model.visual";
+/** Patches of a visual token. */
+const UNIT = MERGE ** 2;
+const EPS = 1e-6;
+const THETA = 10_000;
+
 /**
  * Elements of the arrays that the tower holds at a time over one picture: those of the patches and their positions, or
  * those of a block; with windows their parts are copied.
@@ -149,11 +154,6 @@ export function towerElements(config: QwenVision, tokens: number): number {
   const block = arrays * hiddenSize + 2 * mlpSize + (2 * hiddenSize) / heads;
   return UNIT * tokens * Math.max(embedding, block);
 }
-
-/** Patches of a visual token. */
-const UNIT = MERGE ** 2;
-const EPS = 1e-6;
-const THETA = 10_000;
 
 /**
  * Outputs of the blocks that the language model reads, with the four patches of each visual token side by side.

@@ -138,21 +138,21 @@ let b7l = f32(b7rl);
 { right[bTo + 80u] = b5l; }
 { right[bTo + 96u] = b6l; }
 { right[bTo + 112u] = b7l; }
-if (at + 16u > end) { if (at + 1u * aRun >= end) { left[aTo + 0u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 16u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 32u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 48u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 64u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 80u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 96u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 112u] = f32(0); }if (at + 1u * bRun >= end) { right[bTo + 0u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 16u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 32u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 48u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 64u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 80u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 96u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 112u] = f32(0); } }
+if (at + 16u > end) { left[aTo + 0u] = select(a0l, f32(0), at + 1u * aRun >= end);
+left[aTo + 16u] = select(a1l, f32(0), at + 1u * aRun >= end);
+left[aTo + 32u] = select(a2l, f32(0), at + 1u * aRun >= end);
+left[aTo + 48u] = select(a3l, f32(0), at + 1u * aRun >= end);
+left[aTo + 64u] = select(a4l, f32(0), at + 1u * aRun >= end);
+left[aTo + 80u] = select(a5l, f32(0), at + 1u * aRun >= end);
+left[aTo + 96u] = select(a6l, f32(0), at + 1u * aRun >= end);
+left[aTo + 112u] = select(a7l, f32(0), at + 1u * aRun >= end);right[bTo + 0u] = select(b0l, f32(0), at + 1u * bRun >= end);
+right[bTo + 16u] = select(b1l, f32(0), at + 1u * bRun >= end);
+right[bTo + 32u] = select(b2l, f32(0), at + 1u * bRun >= end);
+right[bTo + 48u] = select(b3l, f32(0), at + 1u * bRun >= end);
+right[bTo + 64u] = select(b4l, f32(0), at + 1u * bRun >= end);
+right[bTo + 80u] = select(b5l, f32(0), at + 1u * bRun >= end);
+right[bTo + 96u] = select(b6l, f32(0), at + 1u * bRun >= end);
+right[bTo + 112u] = select(b7l, f32(0), at + 1u * bRun >= end); }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 1056u + 4u * ty;

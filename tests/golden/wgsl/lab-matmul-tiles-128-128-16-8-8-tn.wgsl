@@ -114,21 +114,21 @@ let b7l = f32(b7rl);
 { right[bTo + 1320u] = b5l; }
 { right[bTo + 1584u] = b6l; }
 { right[bTo + 1848u] = b7l; }
-if (at + 16u > end) { if (at + aNext + 0u >= end) { left[aTo + 0u] = f32(0); }
-if (at + aNext + 2u >= end) { left[aTo + 264u] = f32(0); }
-if (at + aNext + 4u >= end) { left[aTo + 528u] = f32(0); }
-if (at + aNext + 6u >= end) { left[aTo + 792u] = f32(0); }
-if (at + aNext + 8u >= end) { left[aTo + 1056u] = f32(0); }
-if (at + aNext + 10u >= end) { left[aTo + 1320u] = f32(0); }
-if (at + aNext + 12u >= end) { left[aTo + 1584u] = f32(0); }
-if (at + aNext + 14u >= end) { left[aTo + 1848u] = f32(0); }if (at + bNext + 0u >= end) { right[bTo + 0u] = f32(0); }
-if (at + bNext + 2u >= end) { right[bTo + 264u] = f32(0); }
-if (at + bNext + 4u >= end) { right[bTo + 528u] = f32(0); }
-if (at + bNext + 6u >= end) { right[bTo + 792u] = f32(0); }
-if (at + bNext + 8u >= end) { right[bTo + 1056u] = f32(0); }
-if (at + bNext + 10u >= end) { right[bTo + 1320u] = f32(0); }
-if (at + bNext + 12u >= end) { right[bTo + 1584u] = f32(0); }
-if (at + bNext + 14u >= end) { right[bTo + 1848u] = f32(0); } }
+if (at + 16u > end) { left[aTo + 0u] = select(a0l, f32(0), at + aNext + 0u >= end);
+left[aTo + 264u] = select(a1l, f32(0), at + aNext + 2u >= end);
+left[aTo + 528u] = select(a2l, f32(0), at + aNext + 4u >= end);
+left[aTo + 792u] = select(a3l, f32(0), at + aNext + 6u >= end);
+left[aTo + 1056u] = select(a4l, f32(0), at + aNext + 8u >= end);
+left[aTo + 1320u] = select(a5l, f32(0), at + aNext + 10u >= end);
+left[aTo + 1584u] = select(a6l, f32(0), at + aNext + 12u >= end);
+left[aTo + 1848u] = select(a7l, f32(0), at + aNext + 14u >= end);right[bTo + 0u] = select(b0l, f32(0), at + bNext + 0u >= end);
+right[bTo + 264u] = select(b1l, f32(0), at + bNext + 2u >= end);
+right[bTo + 528u] = select(b2l, f32(0), at + bNext + 4u >= end);
+right[bTo + 792u] = select(b3l, f32(0), at + bNext + 6u >= end);
+right[bTo + 1056u] = select(b4l, f32(0), at + bNext + 8u >= end);
+right[bTo + 1320u] = select(b5l, f32(0), at + bNext + 10u >= end);
+right[bTo + 1584u] = select(b6l, f32(0), at + bNext + 12u >= end);
+right[bTo + 1848u] = select(b7l, f32(0), at + bNext + 14u >= end); }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 1056u + 4u * ty;

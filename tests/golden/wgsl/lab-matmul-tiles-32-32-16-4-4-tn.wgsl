@@ -102,21 +102,21 @@ let b7l = f32(b7rl);
 { right[bTo + 360u] = b5l; }
 { right[bTo + 432u] = b6l; }
 { right[bTo + 504u] = b7l; }
-if (at + 16u > end) { if (at + aNext + 0u >= end) { left[aTo + 0u] = f32(0); }
-if (at + aNext + 2u >= end) { left[aTo + 72u] = f32(0); }
-if (at + aNext + 4u >= end) { left[aTo + 144u] = f32(0); }
-if (at + aNext + 6u >= end) { left[aTo + 216u] = f32(0); }
-if (at + aNext + 8u >= end) { left[aTo + 288u] = f32(0); }
-if (at + aNext + 10u >= end) { left[aTo + 360u] = f32(0); }
-if (at + aNext + 12u >= end) { left[aTo + 432u] = f32(0); }
-if (at + aNext + 14u >= end) { left[aTo + 504u] = f32(0); }if (at + bNext + 0u >= end) { right[bTo + 0u] = f32(0); }
-if (at + bNext + 2u >= end) { right[bTo + 72u] = f32(0); }
-if (at + bNext + 4u >= end) { right[bTo + 144u] = f32(0); }
-if (at + bNext + 6u >= end) { right[bTo + 216u] = f32(0); }
-if (at + bNext + 8u >= end) { right[bTo + 288u] = f32(0); }
-if (at + bNext + 10u >= end) { right[bTo + 360u] = f32(0); }
-if (at + bNext + 12u >= end) { right[bTo + 432u] = f32(0); }
-if (at + bNext + 14u >= end) { right[bTo + 504u] = f32(0); } }
+if (at + 16u > end) { left[aTo + 0u] = select(a0l, f32(0), at + aNext + 0u >= end);
+left[aTo + 72u] = select(a1l, f32(0), at + aNext + 2u >= end);
+left[aTo + 144u] = select(a2l, f32(0), at + aNext + 4u >= end);
+left[aTo + 216u] = select(a3l, f32(0), at + aNext + 6u >= end);
+left[aTo + 288u] = select(a4l, f32(0), at + aNext + 8u >= end);
+left[aTo + 360u] = select(a5l, f32(0), at + aNext + 10u >= end);
+left[aTo + 432u] = select(a6l, f32(0), at + aNext + 12u >= end);
+left[aTo + 504u] = select(a7l, f32(0), at + aNext + 14u >= end);right[bTo + 0u] = select(b0l, f32(0), at + bNext + 0u >= end);
+right[bTo + 72u] = select(b1l, f32(0), at + bNext + 2u >= end);
+right[bTo + 144u] = select(b2l, f32(0), at + bNext + 4u >= end);
+right[bTo + 216u] = select(b3l, f32(0), at + bNext + 6u >= end);
+right[bTo + 288u] = select(b4l, f32(0), at + bNext + 8u >= end);
+right[bTo + 360u] = select(b5l, f32(0), at + bNext + 10u >= end);
+right[bTo + 432u] = select(b6l, f32(0), at + bNext + 12u >= end);
+right[bTo + 504u] = select(b7l, f32(0), at + bNext + 14u >= end); }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 288u + 4u * ty;

@@ -146,29 +146,29 @@ let b15l = f32(b15rl);
 { right[bTo + 1716u] = b13l; }
 { right[bTo + 1848u] = b14l; }
 { right[bTo + 1980u] = b15l; }
-if (at + 16u > end) { if (at + 1u * aRun >= end) { left[aTo + 0u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 8u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 16u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 24u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 32u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 40u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 48u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 56u] = f32(0); }if (at + bNext + 0u >= end) { right[bTo + 0u] = f32(0); }
-if (at + bNext + 1u >= end) { right[bTo + 132u] = f32(0); }
-if (at + bNext + 2u >= end) { right[bTo + 264u] = f32(0); }
-if (at + bNext + 3u >= end) { right[bTo + 396u] = f32(0); }
-if (at + bNext + 4u >= end) { right[bTo + 528u] = f32(0); }
-if (at + bNext + 5u >= end) { right[bTo + 660u] = f32(0); }
-if (at + bNext + 6u >= end) { right[bTo + 792u] = f32(0); }
-if (at + bNext + 7u >= end) { right[bTo + 924u] = f32(0); }
-if (at + bNext + 8u >= end) { right[bTo + 1056u] = f32(0); }
-if (at + bNext + 9u >= end) { right[bTo + 1188u] = f32(0); }
-if (at + bNext + 10u >= end) { right[bTo + 1320u] = f32(0); }
-if (at + bNext + 11u >= end) { right[bTo + 1452u] = f32(0); }
-if (at + bNext + 12u >= end) { right[bTo + 1584u] = f32(0); }
-if (at + bNext + 13u >= end) { right[bTo + 1716u] = f32(0); }
-if (at + bNext + 14u >= end) { right[bTo + 1848u] = f32(0); }
-if (at + bNext + 15u >= end) { right[bTo + 1980u] = f32(0); } }
+if (at + 16u > end) { left[aTo + 0u] = select(a0l, f32(0), at + 1u * aRun >= end);
+left[aTo + 8u] = select(a1l, f32(0), at + 1u * aRun >= end);
+left[aTo + 16u] = select(a2l, f32(0), at + 1u * aRun >= end);
+left[aTo + 24u] = select(a3l, f32(0), at + 1u * aRun >= end);
+left[aTo + 32u] = select(a4l, f32(0), at + 1u * aRun >= end);
+left[aTo + 40u] = select(a5l, f32(0), at + 1u * aRun >= end);
+left[aTo + 48u] = select(a6l, f32(0), at + 1u * aRun >= end);
+left[aTo + 56u] = select(a7l, f32(0), at + 1u * aRun >= end);right[bTo + 0u] = select(b0l, f32(0), at + bNext + 0u >= end);
+right[bTo + 132u] = select(b1l, f32(0), at + bNext + 1u >= end);
+right[bTo + 264u] = select(b2l, f32(0), at + bNext + 2u >= end);
+right[bTo + 396u] = select(b3l, f32(0), at + bNext + 3u >= end);
+right[bTo + 528u] = select(b4l, f32(0), at + bNext + 4u >= end);
+right[bTo + 660u] = select(b5l, f32(0), at + bNext + 5u >= end);
+right[bTo + 792u] = select(b6l, f32(0), at + bNext + 6u >= end);
+right[bTo + 924u] = select(b7l, f32(0), at + bNext + 7u >= end);
+right[bTo + 1056u] = select(b8l, f32(0), at + bNext + 8u >= end);
+right[bTo + 1188u] = select(b9l, f32(0), at + bNext + 9u >= end);
+right[bTo + 1320u] = select(b10l, f32(0), at + bNext + 10u >= end);
+right[bTo + 1452u] = select(b11l, f32(0), at + bNext + 11u >= end);
+right[bTo + 1584u] = select(b12l, f32(0), at + bNext + 12u >= end);
+right[bTo + 1716u] = select(b13l, f32(0), at + bNext + 13u >= end);
+right[bTo + 1848u] = select(b14l, f32(0), at + bNext + 14u >= end);
+right[bTo + 1980u] = select(b15l, f32(0), at + bNext + 15u >= end); }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 544u + 4u * ty;

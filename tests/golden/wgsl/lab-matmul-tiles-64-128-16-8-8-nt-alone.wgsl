@@ -142,29 +142,29 @@ let b15l = f32(b15rl);
 { right[bTo + 104u] = b13l; }
 { right[bTo + 112u] = b14l; }
 { right[bTo + 120u] = b15l; }
-if (at + 16u > end) { if (at + 1u * aRun >= end) { left[aTo + 0u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 8u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 16u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 24u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 32u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 40u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 48u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 56u] = f32(0); }if (at + 1u * bRun >= end) { right[bTo + 0u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 8u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 16u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 24u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 32u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 40u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 48u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 56u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 64u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 72u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 80u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 88u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 96u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 104u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 112u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 120u] = f32(0); } }
+if (at + 16u > end) { left[aTo + 0u] = select(a0l, f32(0), at + 1u * aRun >= end);
+left[aTo + 8u] = select(a1l, f32(0), at + 1u * aRun >= end);
+left[aTo + 16u] = select(a2l, f32(0), at + 1u * aRun >= end);
+left[aTo + 24u] = select(a3l, f32(0), at + 1u * aRun >= end);
+left[aTo + 32u] = select(a4l, f32(0), at + 1u * aRun >= end);
+left[aTo + 40u] = select(a5l, f32(0), at + 1u * aRun >= end);
+left[aTo + 48u] = select(a6l, f32(0), at + 1u * aRun >= end);
+left[aTo + 56u] = select(a7l, f32(0), at + 1u * aRun >= end);right[bTo + 0u] = select(b0l, f32(0), at + 1u * bRun >= end);
+right[bTo + 8u] = select(b1l, f32(0), at + 1u * bRun >= end);
+right[bTo + 16u] = select(b2l, f32(0), at + 1u * bRun >= end);
+right[bTo + 24u] = select(b3l, f32(0), at + 1u * bRun >= end);
+right[bTo + 32u] = select(b4l, f32(0), at + 1u * bRun >= end);
+right[bTo + 40u] = select(b5l, f32(0), at + 1u * bRun >= end);
+right[bTo + 48u] = select(b6l, f32(0), at + 1u * bRun >= end);
+right[bTo + 56u] = select(b7l, f32(0), at + 1u * bRun >= end);
+right[bTo + 64u] = select(b8l, f32(0), at + 1u * bRun >= end);
+right[bTo + 72u] = select(b9l, f32(0), at + 1u * bRun >= end);
+right[bTo + 80u] = select(b10l, f32(0), at + 1u * bRun >= end);
+right[bTo + 88u] = select(b11l, f32(0), at + 1u * bRun >= end);
+right[bTo + 96u] = select(b12l, f32(0), at + 1u * bRun >= end);
+right[bTo + 104u] = select(b13l, f32(0), at + 1u * bRun >= end);
+right[bTo + 112u] = select(b14l, f32(0), at + 1u * bRun >= end);
+right[bTo + 120u] = select(b15l, f32(0), at + 1u * bRun >= end); }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 544u + 4u * ty;

@@ -103,21 +103,21 @@ let b7l = f32(b7rl);
 { right[bTo + 40u] = b5l; }
 { right[bTo + 48u] = b6l; }
 { right[bTo + 56u] = b7l; }
-if (at + 16u > end) { if (at + 1u * aRun >= end) { left[aTo + 0u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 8u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 16u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 24u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 32u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 40u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 48u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 56u] = f32(0); }if (at + 1u * bRun >= end) { right[bTo + 0u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 8u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 16u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 24u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 32u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 40u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 48u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 56u] = f32(0); } }
+if (at + 16u > end) { left[aTo + 0u] = select(a0l, f32(0), at + 1u * aRun >= end);
+left[aTo + 8u] = select(a1l, f32(0), at + 1u * aRun >= end);
+left[aTo + 16u] = select(a2l, f32(0), at + 1u * aRun >= end);
+left[aTo + 24u] = select(a3l, f32(0), at + 1u * aRun >= end);
+left[aTo + 32u] = select(a4l, f32(0), at + 1u * aRun >= end);
+left[aTo + 40u] = select(a5l, f32(0), at + 1u * aRun >= end);
+left[aTo + 48u] = select(a6l, f32(0), at + 1u * aRun >= end);
+left[aTo + 56u] = select(a7l, f32(0), at + 1u * aRun >= end);right[bTo + 0u] = select(b0l, f32(0), at + 1u * bRun >= end);
+right[bTo + 8u] = select(b1l, f32(0), at + 1u * bRun >= end);
+right[bTo + 16u] = select(b2l, f32(0), at + 1u * bRun >= end);
+right[bTo + 24u] = select(b3l, f32(0), at + 1u * bRun >= end);
+right[bTo + 32u] = select(b4l, f32(0), at + 1u * bRun >= end);
+right[bTo + 40u] = select(b5l, f32(0), at + 1u * bRun >= end);
+right[bTo + 48u] = select(b6l, f32(0), at + 1u * bRun >= end);
+right[bTo + 56u] = select(b7l, f32(0), at + 1u * bRun >= end); }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 544u + 4u * ty;

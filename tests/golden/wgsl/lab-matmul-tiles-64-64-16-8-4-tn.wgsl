@@ -106,21 +106,21 @@ let b7l = f32(b7rl);
 { right[bTo + 680u] = b5l; }
 { right[bTo + 816u] = b6l; }
 { right[bTo + 952u] = b7l; }
-if (at + 16u > end) { if (at + aNext + 0u >= end) { left[aTo + 0u] = f32(0); }
-if (at + aNext + 2u >= end) { left[aTo + 136u] = f32(0); }
-if (at + aNext + 4u >= end) { left[aTo + 272u] = f32(0); }
-if (at + aNext + 6u >= end) { left[aTo + 408u] = f32(0); }
-if (at + aNext + 8u >= end) { left[aTo + 544u] = f32(0); }
-if (at + aNext + 10u >= end) { left[aTo + 680u] = f32(0); }
-if (at + aNext + 12u >= end) { left[aTo + 816u] = f32(0); }
-if (at + aNext + 14u >= end) { left[aTo + 952u] = f32(0); }if (at + bNext + 0u >= end) { right[bTo + 0u] = f32(0); }
-if (at + bNext + 2u >= end) { right[bTo + 136u] = f32(0); }
-if (at + bNext + 4u >= end) { right[bTo + 272u] = f32(0); }
-if (at + bNext + 6u >= end) { right[bTo + 408u] = f32(0); }
-if (at + bNext + 8u >= end) { right[bTo + 544u] = f32(0); }
-if (at + bNext + 10u >= end) { right[bTo + 680u] = f32(0); }
-if (at + bNext + 12u >= end) { right[bTo + 816u] = f32(0); }
-if (at + bNext + 14u >= end) { right[bTo + 952u] = f32(0); } }
+if (at + 16u > end) { left[aTo + 0u] = select(a0l, f32(0), at + aNext + 0u >= end);
+left[aTo + 136u] = select(a1l, f32(0), at + aNext + 2u >= end);
+left[aTo + 272u] = select(a2l, f32(0), at + aNext + 4u >= end);
+left[aTo + 408u] = select(a3l, f32(0), at + aNext + 6u >= end);
+left[aTo + 544u] = select(a4l, f32(0), at + aNext + 8u >= end);
+left[aTo + 680u] = select(a5l, f32(0), at + aNext + 10u >= end);
+left[aTo + 816u] = select(a6l, f32(0), at + aNext + 12u >= end);
+left[aTo + 952u] = select(a7l, f32(0), at + aNext + 14u >= end);right[bTo + 0u] = select(b0l, f32(0), at + bNext + 0u >= end);
+right[bTo + 136u] = select(b1l, f32(0), at + bNext + 2u >= end);
+right[bTo + 272u] = select(b2l, f32(0), at + bNext + 4u >= end);
+right[bTo + 408u] = select(b3l, f32(0), at + bNext + 6u >= end);
+right[bTo + 544u] = select(b4l, f32(0), at + bNext + 8u >= end);
+right[bTo + 680u] = select(b5l, f32(0), at + bNext + 10u >= end);
+right[bTo + 816u] = select(b6l, f32(0), at + bNext + 12u >= end);
+right[bTo + 952u] = select(b7l, f32(0), at + bNext + 14u >= end); }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 544u + 4u * ty;

@@ -107,23 +107,23 @@ let b15l = f32(b15rl);
 { right[bTo + 1768u] = b13l; }
 { right[bTo + 1904u] = b14l; }
 { right[bTo + 2040u] = b15l; }
-if (at + 32u > end) { if (at + 1u * aRun >= end) { left[aTo + 0u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 4u] = f32(0); }if (at + bNext + 0u >= end) { right[bTo + 0u] = f32(0); }
-if (at + bNext + 2u >= end) { right[bTo + 136u] = f32(0); }
-if (at + bNext + 4u >= end) { right[bTo + 272u] = f32(0); }
-if (at + bNext + 6u >= end) { right[bTo + 408u] = f32(0); }
-if (at + bNext + 8u >= end) { right[bTo + 544u] = f32(0); }
-if (at + bNext + 10u >= end) { right[bTo + 680u] = f32(0); }
-if (at + bNext + 12u >= end) { right[bTo + 816u] = f32(0); }
-if (at + bNext + 14u >= end) { right[bTo + 952u] = f32(0); }
-if (at + bNext + 16u >= end) { right[bTo + 1088u] = f32(0); }
-if (at + bNext + 18u >= end) { right[bTo + 1224u] = f32(0); }
-if (at + bNext + 20u >= end) { right[bTo + 1360u] = f32(0); }
-if (at + bNext + 22u >= end) { right[bTo + 1496u] = f32(0); }
-if (at + bNext + 24u >= end) { right[bTo + 1632u] = f32(0); }
-if (at + bNext + 26u >= end) { right[bTo + 1768u] = f32(0); }
-if (at + bNext + 28u >= end) { right[bTo + 1904u] = f32(0); }
-if (at + bNext + 30u >= end) { right[bTo + 2040u] = f32(0); } }
+if (at + 32u > end) { left[aTo + 0u] = select(a0l, f32(0), at + 1u * aRun >= end);
+left[aTo + 4u] = select(a1l, f32(0), at + 1u * aRun >= end);right[bTo + 0u] = select(b0l, f32(0), at + bNext + 0u >= end);
+right[bTo + 136u] = select(b1l, f32(0), at + bNext + 2u >= end);
+right[bTo + 272u] = select(b2l, f32(0), at + bNext + 4u >= end);
+right[bTo + 408u] = select(b3l, f32(0), at + bNext + 6u >= end);
+right[bTo + 544u] = select(b4l, f32(0), at + bNext + 8u >= end);
+right[bTo + 680u] = select(b5l, f32(0), at + bNext + 10u >= end);
+right[bTo + 816u] = select(b6l, f32(0), at + bNext + 12u >= end);
+right[bTo + 952u] = select(b7l, f32(0), at + bNext + 14u >= end);
+right[bTo + 1088u] = select(b8l, f32(0), at + bNext + 16u >= end);
+right[bTo + 1224u] = select(b9l, f32(0), at + bNext + 18u >= end);
+right[bTo + 1360u] = select(b10l, f32(0), at + bNext + 20u >= end);
+right[bTo + 1496u] = select(b11l, f32(0), at + bNext + 22u >= end);
+right[bTo + 1632u] = select(b12l, f32(0), at + bNext + 24u >= end);
+right[bTo + 1768u] = select(b13l, f32(0), at + bNext + 26u >= end);
+right[bTo + 1904u] = select(b14l, f32(0), at + bNext + 28u >= end);
+right[bTo + 2040u] = select(b15l, f32(0), at + bNext + 30u >= end); }
 workgroupBarrier();
 for (var run = 0u; run < 4u; run++) {
 let lrun = run * 96u + 1u * ty;

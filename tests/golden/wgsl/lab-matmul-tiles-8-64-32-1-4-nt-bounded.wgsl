@@ -109,23 +109,23 @@ let b15l = f32(b15rl);
 { right[bTo + 52u] = b13l; }
 { right[bTo + 56u] = b14l; }
 { right[bTo + 60u] = b15l; }
-if (at + 32u > end) { if (at + 1u * aRun >= end) { left[aTo + 0u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 4u] = f32(0); }if (at + 1u * bRun >= end) { right[bTo + 0u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 4u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 8u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 12u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 16u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 20u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 24u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 28u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 32u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 36u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 40u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 44u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 48u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 52u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 56u] = f32(0); }
-if (at + 1u * bRun >= end) { right[bTo + 60u] = f32(0); } }
+if (at + 32u > end) { left[aTo + 0u] = select(a0l, f32(0), at + 1u * aRun >= end);
+left[aTo + 4u] = select(a1l, f32(0), at + 1u * aRun >= end);right[bTo + 0u] = select(b0l, f32(0), at + 1u * bRun >= end);
+right[bTo + 4u] = select(b1l, f32(0), at + 1u * bRun >= end);
+right[bTo + 8u] = select(b2l, f32(0), at + 1u * bRun >= end);
+right[bTo + 12u] = select(b3l, f32(0), at + 1u * bRun >= end);
+right[bTo + 16u] = select(b4l, f32(0), at + 1u * bRun >= end);
+right[bTo + 20u] = select(b5l, f32(0), at + 1u * bRun >= end);
+right[bTo + 24u] = select(b6l, f32(0), at + 1u * bRun >= end);
+right[bTo + 28u] = select(b7l, f32(0), at + 1u * bRun >= end);
+right[bTo + 32u] = select(b8l, f32(0), at + 1u * bRun >= end);
+right[bTo + 36u] = select(b9l, f32(0), at + 1u * bRun >= end);
+right[bTo + 40u] = select(b10l, f32(0), at + 1u * bRun >= end);
+right[bTo + 44u] = select(b11l, f32(0), at + 1u * bRun >= end);
+right[bTo + 48u] = select(b12l, f32(0), at + 1u * bRun >= end);
+right[bTo + 52u] = select(b13l, f32(0), at + 1u * bRun >= end);
+right[bTo + 56u] = select(b14l, f32(0), at + 1u * bRun >= end);
+right[bTo + 60u] = select(b15l, f32(0), at + 1u * bRun >= end); }
 workgroupBarrier();
 for (var run = 0u; run < 4u; run++) {
 let lrun = run * 96u + 1u * ty;

@@ -99,14 +99,14 @@ right[bTo + 4u] = b0h[0];
 right[bTo + 5u] = b0h[1];
 right[bTo + 6u] = b0h[2];
 right[bTo + 7u] = b0h[3]; }
-if (at + 16u > end) { if (at + 1u * aRun >= end) { left[aTo + 0u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 16u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 32u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 48u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 64u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 80u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 96u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 112u] = f16(0); } }
+if (at + 16u > end) { left[aTo + 0u] = select(a0l, f16(0), at + 1u * aRun >= end);
+left[aTo + 16u] = select(a1l, f16(0), at + 1u * aRun >= end);
+left[aTo + 32u] = select(a2l, f16(0), at + 1u * aRun >= end);
+left[aTo + 48u] = select(a3l, f16(0), at + 1u * aRun >= end);
+left[aTo + 64u] = select(a4l, f16(0), at + 1u * aRun >= end);
+left[aTo + 80u] = select(a5l, f16(0), at + 1u * aRun >= end);
+left[aTo + 96u] = select(a6l, f16(0), at + 1u * aRun >= end);
+left[aTo + 112u] = select(a7l, f16(0), at + 1u * aRun >= end); }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 1056u + 4u * ty;

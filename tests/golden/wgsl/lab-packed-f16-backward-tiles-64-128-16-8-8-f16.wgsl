@@ -110,14 +110,14 @@ right[bTo + 1060u] = b1h[0];
 right[bTo + 1061u] = b1h[1];
 right[bTo + 1062u] = b1h[2];
 right[bTo + 1063u] = b1h[3]; }
-if (at + 16u > end) { if (at + 1u * aRun >= end) { left[aTo + 0u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 8u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 16u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 24u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 32u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 40u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 48u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 56u] = f16(0); } }
+if (at + 16u > end) { left[aTo + 0u] = select(a0l, f16(0), at + 1u * aRun >= end);
+left[aTo + 8u] = select(a1l, f16(0), at + 1u * aRun >= end);
+left[aTo + 16u] = select(a2l, f16(0), at + 1u * aRun >= end);
+left[aTo + 24u] = select(a3l, f16(0), at + 1u * aRun >= end);
+left[aTo + 32u] = select(a4l, f16(0), at + 1u * aRun >= end);
+left[aTo + 40u] = select(a5l, f16(0), at + 1u * aRun >= end);
+left[aTo + 48u] = select(a6l, f16(0), at + 1u * aRun >= end);
+left[aTo + 56u] = select(a7l, f16(0), at + 1u * aRun >= end); }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 544u + 4u * ty;

@@ -142,22 +142,22 @@ right[bTo + 176u] = b1h[0];
 right[bTo + 216u] = b1h[1];
 right[bTo + 256u] = b1h[2];
 right[bTo + 296u] = b1h[3]; }
-if (at + 32u > end) { if (at + 1u * aRun >= end) { left[aTo + 0u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 160u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 320u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 480u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 640u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 800u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 960u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 1120u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 1280u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 1440u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 1600u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 1760u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 1920u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 2080u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 2240u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 2400u] = f16(0); } }
+if (at + 32u > end) { left[aTo + 0u] = select(a0l, f16(0), at + 1u * aRun >= end);
+left[aTo + 160u] = select(a1l, f16(0), at + 1u * aRun >= end);
+left[aTo + 320u] = select(a2l, f16(0), at + 1u * aRun >= end);
+left[aTo + 480u] = select(a3l, f16(0), at + 1u * aRun >= end);
+left[aTo + 640u] = select(a4l, f16(0), at + 1u * aRun >= end);
+left[aTo + 800u] = select(a5l, f16(0), at + 1u * aRun >= end);
+left[aTo + 960u] = select(a6l, f16(0), at + 1u * aRun >= end);
+left[aTo + 1120u] = select(a7l, f16(0), at + 1u * aRun >= end);
+left[aTo + 1280u] = select(a8l, f16(0), at + 1u * aRun >= end);
+left[aTo + 1440u] = select(a9l, f16(0), at + 1u * aRun >= end);
+left[aTo + 1600u] = select(a10l, f16(0), at + 1u * aRun >= end);
+left[aTo + 1760u] = select(a11l, f16(0), at + 1u * aRun >= end);
+left[aTo + 1920u] = select(a12l, f16(0), at + 1u * aRun >= end);
+left[aTo + 2080u] = select(a13l, f16(0), at + 1u * aRun >= end);
+left[aTo + 2240u] = select(a14l, f16(0), at + 1u * aRun >= end);
+left[aTo + 2400u] = select(a15l, f16(0), at + 1u * aRun >= end); }
 workgroupBarrier();
 @diagnostic(off, chromium.subgroup_matrix_uniformity) if (owns) {
 for (var k = 0u; k < 32u; k += 16u) {

@@ -95,14 +95,14 @@ right[bTo + 4u] = b0h[0];
 right[bTo + 5u] = b0h[1];
 right[bTo + 6u] = b0h[2];
 right[bTo + 7u] = b0h[3]; }
-if (at + 16u > end) { if (at + 1u * aRun >= end) { left[aTo + 0u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 4u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 8u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 12u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 16u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 20u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 24u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 28u] = f16(0); } }
+if (at + 16u > end) { left[aTo + 0u] = select(a0l, f16(0), at + 1u * aRun >= end);
+left[aTo + 4u] = select(a1l, f16(0), at + 1u * aRun >= end);
+left[aTo + 8u] = select(a2l, f16(0), at + 1u * aRun >= end);
+left[aTo + 12u] = select(a3l, f16(0), at + 1u * aRun >= end);
+left[aTo + 16u] = select(a4l, f16(0), at + 1u * aRun >= end);
+left[aTo + 20u] = select(a5l, f16(0), at + 1u * aRun >= end);
+left[aTo + 24u] = select(a6l, f16(0), at + 1u * aRun >= end);
+left[aTo + 28u] = select(a7l, f16(0), at + 1u * aRun >= end); }
 workgroupBarrier();
 for (var run = 0u; run < 2u; run++) {
 let lrun = run * 288u + 4u * ty;

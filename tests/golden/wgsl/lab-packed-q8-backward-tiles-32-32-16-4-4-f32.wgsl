@@ -85,14 +85,14 @@ right[bTo + 4u] = b0h[0];
 right[bTo + 5u] = b0h[1];
 right[bTo + 6u] = b0h[2];
 right[bTo + 7u] = b0h[3]; }
-if (at + 16u > end) { if (at + 1u * aRun >= end) { left[aTo + 0u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 4u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 8u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 12u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 16u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 20u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 24u] = f32(0); }
-if (at + 1u * aRun >= end) { left[aTo + 28u] = f32(0); }if (at + bNext + 0u >= end) { right[bTo + 0u] = f32(0);
+if (at + 16u > end) { left[aTo + 0u] = select(a0l, f32(0), at + 1u * aRun >= end);
+left[aTo + 4u] = select(a1l, f32(0), at + 1u * aRun >= end);
+left[aTo + 8u] = select(a2l, f32(0), at + 1u * aRun >= end);
+left[aTo + 12u] = select(a3l, f32(0), at + 1u * aRun >= end);
+left[aTo + 16u] = select(a4l, f32(0), at + 1u * aRun >= end);
+left[aTo + 20u] = select(a5l, f32(0), at + 1u * aRun >= end);
+left[aTo + 24u] = select(a6l, f32(0), at + 1u * aRun >= end);
+left[aTo + 28u] = select(a7l, f32(0), at + 1u * aRun >= end);if (at + bNext + 0u >= end) { right[bTo + 0u] = f32(0);
 right[bTo + 1u] = f32(0);
 right[bTo + 2u] = f32(0);
 right[bTo + 3u] = f32(0);

@@ -96,14 +96,14 @@ right[bTo + 160u] = b0h[0];
 right[bTo + 200u] = b0h[1];
 right[bTo + 240u] = b0h[2];
 right[bTo + 280u] = b0h[3]; }
-if (at + 32u > end) { if (at + 1u * aRun >= end) { left[aTo + 0u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 160u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 320u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 480u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 640u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 800u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 960u] = f16(0); }
-if (at + 1u * aRun >= end) { left[aTo + 1120u] = f16(0); } }
+if (at + 32u > end) { left[aTo + 0u] = select(a0l, f16(0), at + 1u * aRun >= end);
+left[aTo + 160u] = select(a1l, f16(0), at + 1u * aRun >= end);
+left[aTo + 320u] = select(a2l, f16(0), at + 1u * aRun >= end);
+left[aTo + 480u] = select(a3l, f16(0), at + 1u * aRun >= end);
+left[aTo + 640u] = select(a4l, f16(0), at + 1u * aRun >= end);
+left[aTo + 800u] = select(a5l, f16(0), at + 1u * aRun >= end);
+left[aTo + 960u] = select(a6l, f16(0), at + 1u * aRun >= end);
+left[aTo + 1120u] = select(a7l, f16(0), at + 1u * aRun >= end); }
 workgroupBarrier();
 @diagnostic(off, chromium.subgroup_matrix_uniformity) if (owns) {
 for (var k = 0u; k < 32u; k += 16u) {

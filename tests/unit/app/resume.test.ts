@@ -1,8 +1,7 @@
 /** What a stored run needs before it continues, compared with what the page has open. */
 import { describe, expect, it } from "vitest";
-import { followCauses } from "../../../src/app/clients/loading.ts";
 import { followAwaited, resumeAndShow, resumeNeeds } from "../../../src/app/clients/run/resume.ts";
-import { type SessionState, useSession } from "../../../src/app/stores/session.ts";
+import { type SessionState, settleProblems, useSession } from "../../../src/app/stores/session.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
 import type { CachedModel } from "../../../src/engine/loading/model-cache.ts";
@@ -59,20 +58,17 @@ describe("a stored run", () => {
     expect(needs.opens).toHaveLength(2);
   });
 
-  it("says which rows were opened in place of its own, until others are", async () => {
+  it("says which rows were opened in place of its own, as an error about rows that ends with them", async () => {
     const before = useSession.getState();
-    followCauses();
     followAwaited();
     useSession.setState({ ...open, rows: [] });
     const asked: string[] = [];
     await resumeAndShow({ ...run, title: "t" }, async (name) => void asked.push(name));
     expect(asked).toEqual(["photographs"]);
     useSession.setState({ dataInfo: { ...open.dataInfo, name: "others" } as SetInfo, rows: open.rows.slice(1) });
-    expect(useSession.getState().problems.map(({ message }) => message)).toEqual([
-      expect.stringContaining('needs 2 rows of "photographs", and "others" with 1 was opened'),
-    ]);
-    useSession.setState({ dataInfo: { ...open.dataInfo, name: "2 files" } as SetInfo, rows: open.rows });
-    expect(useSession.getState().problems).toEqual([]);
+    const message = expect.stringContaining('needs 2 rows of "photographs", and "others" with 1 was opened');
+    expect(useSession.getState().problems).toMatchObject([{ message, cause: "run" }]);
+    settleProblems("run");
     useSession.setState(before);
   });
 

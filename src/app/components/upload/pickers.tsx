@@ -5,7 +5,7 @@ import { report } from "../../clients/lab.ts";
 import { pickFolder } from "../../clients/save-blob.ts";
 import { collectDropped, collectHandles, collectPicked } from "./collect.ts";
 import styles from "./pickers.module.css";
-import { type KeptFolder, keptFolders, takeFiles } from "./take-files.ts";
+import { isOfFiles, type KeptFolder, keptFolders, takeFiles } from "./take-files.ts";
 
 type PickKind = "shards" | "shard-files" | "model" | "model-files" | "adapter" | "captioner";
 
@@ -60,10 +60,10 @@ export async function openKept({ name, handles }: KeptFolder): Promise<void> {
   await takeFiles(await collectHandles(handles), "any", handles);
 }
 
-/** Opens the rows of a data set: from its kept folder, else from the folder or the files, by its name, that the user picks. */
+/** Opens the rows of a data set: from its kept folder, else from the folder or the files that the user picks. */
 export async function openRowsOf(name: string): Promise<void> {
   const kept = (await keptFolders()).find((one) => one.kind === "data" && one.name === name);
-  if (kept === undefined) pick(/^\d+ files$|\.\w+$/.test(name) ? "shard-files" : "shards");
+  if (kept === undefined) pick(isOfFiles(name) ? "shard-files" : "shards");
   else await openKept(kept);
 }
 

@@ -121,6 +121,9 @@ interface Classified {
   readonly shards: readonly FolderRef[];
 }
 
+/** Whether data of this name were picked as files, not as a folder (`classifyPicked`). */
+export const isOfFiles = (name: string): boolean => /^\d+ files$|\.\w+$/.test(name);
+
 /** Sorts files into checkpoints, adapters and shards; hidden files such as .DS_Store are left out. */
 export function classifyPicked(files: readonly PickedFile[]): Classified {
   const visible = files.filter(isVisible);

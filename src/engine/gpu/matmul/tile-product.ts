@@ -223,10 +223,14 @@ function loading(side: "a" | "b", operand: Operand, type: Arithmetic, tile: Tile
     lines(run, (j) => `${into}[${side}To + ${to + j * runPitch}u] = ${value(j)};`);
   const store = (load: Load): string => put(load, (j) => element(load.name, j));
   // Zeros take the place of stored elements, because compilers move elements that change before they store four at once.
-  const clear = (load: Load): string =>
-    operand.readTo?.(load.name, "", "") === undefined
-      ? `if (at + ${load.step} >= end) { ${put(load, () => `${type}(0)`)} }`
-      : "";
+  const clear = (load: Load): string => {
+    if (operand.readTo?.(load.name, "", "") !== undefined) return "";
+    const beyond = `at + ${load.step} >= end`;
+    // Of one element a choice takes fewer instructions than a branch, of several more.
+    return run === 1
+      ? put(load, (j) => `select(${element(load.name, j)}, ${type}(0), ${beyond})`)
+      : `if (${beyond}) { ${put(load, () => `${type}(0)`)} }`;
+  };
   return {
     before: `
       let ${fast} = ${thread} % ${beside}u;
