@@ -107,6 +107,9 @@ const MATRICES = "chromium-experimental-subgroup-matrix" as GPUFeatureName;
 /** Newer than the type definitions: a program may fix the threads of its subgroups. */
 const SIZE_CONTROL = "subgroup-size-control" as GPUFeatureName;
 
+/** Half-precision programs read pairs of packed halves so; naga, the compiler of Firefox, lacks it even with `shader-f16`. */
+export const HALF_CAST = "enable f16; fn halves(word: u32) -> vec2<f16> { return bitcast<vec2<f16>>(word); }";
+
 const WANTED_FEATURES: readonly GPUFeatureName[] = [
   "shader-f16",
   "subgroups",
@@ -135,6 +138,12 @@ const INSTANCE_GONE = /external Instance reference no longer exists/;
 
 /** Maximum time between an error and the report of the lost device. */
 const LOSS_DELAY_MS = 500;
+
+async function compiles(device: GPUDevice, code: string): Promise<boolean> {
+  device.pushErrorScope("validation");
+  device.createShaderModule({ code });
+  return (await device.popErrorScope()) === null;
+}
 
 /**
  * Requests adapter and device, registers the tfjs backend "webgpu" on it and makes it current.
@@ -196,7 +205,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   const { subgroupMinSize, subgroupMaxSize } = adapter.info;
   const fixed = device.features.has("subgroups") && subgroupMinSize === subgroupMaxSize;
   setSubgroupSize(fixed ? (subgroupMinSize ?? 0) : 0);
-  setHalfPrograms(device.features.has("shader-f16"));
+  setHalfPrograms(device.features.has("shader-f16") && (await compiles(device, HALF_CAST)));
   replaceKernels();
   installSmallUploads();
   installPool();
