@@ -1,7 +1,6 @@
 """The extra `likelihood`: how likely a model finds a row's caption about a mask, and beside the picture's others."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -11,16 +10,8 @@ from .masks import Mask
 from .model import Features
 from .play import Context
 from .policy import Actor
-from .rewards import Facts, Term, term_of
+from .rewards import Facts, Likelihood, Term, term_of
 from .text import plain_phrase
-
-
-@dataclass(frozen=True)
-class Likelihood:
-    """Likelihood of a caption given a mask; `contrast` is None without other captions."""
-
-    likelihood: float
-    contrast: float | None
 
 
 def of(context: Context, row: Row, masks: Sequence[Mask | None]) -> Callable[[], list[Likelihood | None]]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -19,14 +19,10 @@ from .order import RowOrder
 from .philox import Address
 from .policy import Actor, Asked, Completion, Found
 from .reading import Grid
-from .rewards import Facts, Reward, Scorer, score_group
+from .rewards import Facts, Likelihood, Reward, Scorer, score_group
 from .settings import Contract, Settings
 from .state import State, Update
 from .step_metrics import Played, caption_metrics, mask_metrics, pair_metrics
-
-if TYPE_CHECKING:
-    from .ahead import Ahead
-    from .likelihood import Likelihood
 
 Auxiliary = dict[str, tuple[float, Tensor]]
 """Auxiliary losses by name: weight and value."""
@@ -51,6 +47,16 @@ class Live:
         return torch.cat(logps), torch.cat(entropies)
 
 
+class Ahead(Protocol):
+    """Pictures that the extra `ahead` prepares before they are asked for."""
+
+    def draw(self) -> None:
+        """Call it once for each planned draw, before its picture is asked for."""
+
+    def taken(self, image_id: str) -> Prepared | None:
+        """The prepared picture of the last draw, if that is its id."""
+
+
 @dataclass
 class Context:
     """Inputs of a step."""
@@ -67,7 +73,7 @@ class Context:
     """Errors of the pictures used in this step, read later."""
     at_once: int = 0
     """Groups that are decoded in one batch; 0 for all of the process."""
-    ahead: "Ahead | None" = None
+    ahead: Ahead | None = None
     """Prepares the pictures of coming steps."""
     between: Callable[[Update, int], None] | None = None
     """Called after each update of a step with the number of remaining updates."""
@@ -152,7 +158,7 @@ def _rle(mask: Mask | None) -> Rle | None:
 
 def likelihoods_of(
     context: Context, loop: int, row: Row, masks: Sequence[Mask | None]
-) -> Callable[[], Sequence["Likelihood | bool | None"]]:
+) -> Callable[[], Sequence[Likelihood | bool | None]]:
     """
     Likelihood of the row's caption for masks, under the weights in the settings, read later; False if no reward needs
     it.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from .errors import LabError
 from .extras import extra, optional
@@ -10,14 +10,18 @@ from .masks import Mask, overlap
 from .meteor import Meteor
 from .settings import Settings
 
-if TYPE_CHECKING:
-    from .judge import CaptionJudge
-    from .likelihood import Likelihood
-
 Term = dict[str, Any]
 Reward = float | None
 _TIERS = (0.5, 0.7, 0.9)
 _LARGEST = 1e12
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """Likelihood of a caption given a mask; `contrast` is None without other captions."""
+
+    likelihood: float
+    contrast: float | None
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Facts:
     given: Mask
     predicted: Mask | None
     confidence: float | None
-    likelihood: "Likelihood | bool | None" = False
+    likelihood: Likelihood | bool | None = False
     """
     Likelihood of the reference given the predicted mask; None if the mask covers no visual token, False if not
     computed.
@@ -43,12 +47,27 @@ Custom = Callable[[list[Facts], list[Term], int, int], Term]
 """A term of a rollout: takes its group, its other terms, its index and the loop."""
 
 
+class Judge(Protocol):
+    """What rewards need of the extra `judge`."""
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """The judge as a run records it."""
+
+    def terms(self, pairs: list[tuple[str, str]]) -> list[Term]:
+        """Verdicts on pairs of a reference and a caption."""
+
+    @staticmethod
+    def utility(verdict: Term) -> Term:
+        """The term `utility` of a verdict."""
+
+
 @dataclass(frozen=True)
 class Scorer:
     """Dependencies of rewards."""
 
     meteor: Meteor
-    judge: "CaptionJudge | None" = None
+    judge: Judge | None = None
     custom: Custom | None = None
     """Replaces the lab's custom reward."""
 

@@ -21,12 +21,11 @@ from sa2va_lab.judge import CaptionJudge
 from sa2va_lab.judge.questions import Question, parse_answer, scored, waiting
 from sa2va_lab.judge.server import Server
 from sa2va_lab.language import Slots, visibility
-from sa2va_lab.likelihood import Likelihood
 from sa2va_lab.masks import Mask
 from sa2va_lab.memory import halved
 from sa2va_lab.meteor import Meteor, Wordnet
 from sa2va_lab.model import Features
-from sa2va_lab.rewards import Facts, Scorer, score_group
+from sa2va_lab.rewards import Facts, Likelihood, Scorer, score_group
 from sa2va_lab.variants import Bonus, after, bonus, mean_scores
 
 TABLE = Path(__file__).parents[2] / "public" / "wordnet" / "wordnet30.txt"

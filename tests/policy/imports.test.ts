@@ -269,6 +269,28 @@ describe("imports", () => {
     expect(circles(graph)).toEqual([]);
   });
 
+  it("have no circle between modules of the Python package, also for types", () => {
+    const root = "python/sa2va_lab/";
+    const modules = trackedFiles((path) => path.startsWith(root) && path.endsWith(".py"));
+    const paths = new Set(modules.map(({ path }) => path));
+    const graph = new Map(
+      modules.map(({ path, text }) => {
+        const found = [...text.matchAll(/^ *from (\.+)([\w.]*) import ([\w, ]+)/gm)].flatMap(
+          ([, dots, name, names]) => {
+            const folder = path.split("/").slice(0, -(dots as string).length);
+            const module = [...folder, ...(name as string).split(".").filter(Boolean)].join("/");
+            const inside = (names as string).split(/, */).map((each) => `${module}/${each.split(" ")[0]}.py`);
+            const own = name === "" ? [] : [`${module}.py`, `${module}/__init__.py`];
+            return [...own, ...inside].filter((each) => paths.has(each));
+          },
+        );
+        return [path, found] as const;
+      }),
+    );
+    expect(graph.get(`${root}play.py`)).toContain(`${root}rewards.py`);
+    expect(circles(graph)).toEqual([]);
+  });
+
   it("take packages only where they belong", () => {
     const wrong = files.flatMap((file) => {
       const permitted = PACKAGES[partOf(file.path)];

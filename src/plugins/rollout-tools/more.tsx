@@ -6,9 +6,9 @@ import { CopyText } from "../../app/components/ui/button.tsx";
 import { Tabs } from "../../app/components/ui/tabs.tsx";
 import type { RolloutRecord } from "../../engine/runs/rollouts/records.ts";
 import { RowHistory } from "./history.tsx";
-import { CloserLook, ReplayStep } from "./recompute.tsx";
+import { CloserLook, ReplayStep } from "./recompute-panel.tsx";
 import styles from "./rollout-tools.module.css";
-import { WhatIfPanel } from "./what-if.tsx";
+import { WhatIfPanel } from "./what-if-form.tsx";
 
 export default function More(props: Places["rollout"]): ReactNode {
   const { run, rollout, group, loopGroups, config } = props;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { filterOptions, readFilter } from "../../../src/app/screens/data/row-filter.tsx";
+import { filterOptions, readFilter } from "../../../src/app/screens/data/filter-line.tsx";
 import { ANY, NO_FILTER, parseRowFilter, rowFilterText } from "../../../src/engine/data/row-filter.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
 import { areaBars, countIn, wordBars } from "../../../src/plugins/data-tools/row-histograms.tsx";

@@ -4,7 +4,7 @@ import { fitsFilter, grouped, runChanges, tagFilter } from "../../../src/app/scr
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import type { RunDigest } from "../../../src/engine/runs/library/digest.ts";
-import { chosenSettings, forkableChanges } from "../../../src/plugins/fork/fork.tsx";
+import { chosenSettings, forkableChanges } from "../../../src/plugins/fork/fork-form.tsx";
 import { manifest } from "../runs/sample-run.ts";
 
 const demo = presetConfig("demo");

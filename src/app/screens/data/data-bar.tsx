@@ -14,8 +14,8 @@ import { useSession } from "../../stores/session.ts";
 import { counted, formatBytes, formatCount, sentence } from "../../styles/format.ts";
 import { checksWord } from "./checks.tsx";
 import styles from "./data-bar.module.css";
+import { filterOptions, ROW_ORDERS, type RowOrder, TrainingRows, TrainOnThese } from "./filter-line.tsx";
 import type { TileSize } from "./gallery.tsx";
-import { filterOptions, ROW_ORDERS, type RowOrder, TrainingRows, TrainOnThese } from "./row-filter.tsx";
 
 const SIZES: Readonly<Record<TileSize, string>> = { s: "S", m: "M", l: "L" };
 

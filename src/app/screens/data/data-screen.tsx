@@ -9,9 +9,9 @@ import { useSession } from "../../stores/session.ts";
 import { FailedChecks } from "./checks.tsx";
 import { DataBar, NothingOpen, OpenButtons } from "./data-bar.tsx";
 import styles from "./data-screen.module.css";
+import { filterRows, orderRows, type RowOrder, readFilter } from "./filter-line.tsx";
 import { Gallery, type TileSize } from "./gallery.tsx";
 import { RowDetail } from "./row-detail.tsx";
-import { filterRows, orderRows, type RowOrder, readFilter } from "./row-filter.tsx";
 
 /** The rows of the open shards, and the skipped rows. */
 export function DataScreen(): ReactNode {

@@ -7,7 +7,7 @@ import { PluginPanels } from "../../components/place/place.tsx";
 import { Badge } from "../../components/ui/button.tsx";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { choosePreset, presetValues, useSession } from "../../stores/session.ts";
-import { TrainingRows } from "../data/row-filter.tsx";
+import { TrainingRows } from "../data/filter-line.tsx";
 import { ModelPanel } from "./model-panel.tsx";
 import { Preflight } from "./preflight.tsx";
 import { SettingsForm } from "./settings-form.tsx";
