@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { ensureChromium, ensurePackages, ensureVulkan, root } from "./lib/ensure.mjs";
 
-/** Open, train two steps, inspect, reload, resume; bad data; crash points; keys; the numbers of loss, kernels and decoding. */
+/** Open, train two steps, inspect, reload, resume; bad data; keys; the numbers of loss, products and decoding. */
 const MAIN_JOB = JSON.parse(readFileSync(join(root, "tests", "main-job.json"), "utf8"));
 
 const all = process.argv.includes("--all");
