@@ -3,10 +3,11 @@
  * from sizes and from numbers of arrays, which were counted by size at the peaks of small models
  * (tests/gpu/forecast.test.ts compares) and of Sa2VA-1B (`npm run step-1b`).
  */
-import { KEPT_SCORE_BYTES, LOGIT_BYTES, RUN_BYTES } from "../gpu/memory-sizes.ts";
+import { BUILT_IN } from "../gpu/forms/built-in.ts";
+import { LOGIT_BYTES } from "../gpu/memory-sizes.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
 import { visionFamily } from "../model/families/registry.ts";
-import { languageLinears } from "../model/language/language-families.ts";
+import { languageFamily, languageLinears } from "../model/language/language-families.ts";
 
 const F32 = 4;
 
@@ -15,13 +16,15 @@ const F32 = 4;
 // a size at a time.
 
 /** Arrays per token that a decoder block keeps for its gradient, by their width; `joined` are queries, keys and values in one, or gate and hidden units. */
-const BLOCK = { hidden: 4, heads: 4, keys: 3, mlp: 3, joined: 1, rank: 1 };
+const BLOCK = { hidden: 4, heads: 4, keys: 3, mlp: 3, joined: 1, rank: 1, headNorms: 1 };
 /** Arrays that the gradient of a block adds; those of `heads` where these are not as wide as the residual stream. */
-const GRADIENT = { hidden: 5, heads: 3, keys: 2, mlp: 3, joined: 1, rank: 0 };
+const GRADIENT = { hidden: 5, heads: 3, keys: 2, mlp: 3, joined: 1, rank: 0, headNorms: 0 };
 /** What the last block of a prompt keeps, of which only keys and values are used. */
-const LAST = { hidden: 1, heads: 2, keys: 1, mlp: 0, joined: 0, rank: 1 };
+const LAST = { hidden: 1, heads: 2, keys: 1, mlp: 0, joined: 0, rank: 1, headNorms: 1 };
 /** Arrays of a pass without a gradient, which frees them at the end of the block. */
-const BARE_BLOCK = { hidden: 5, heads: 5, keys: 5, mlp: 3, joined: 1, rank: 1 };
+const BARE_BLOCK = { hidden: 5, heads: 5, keys: 5, mlp: 3, joined: 1, rank: 1, headNorms: 1 };
+/** Numbers that a norm keeps of each row for its gradient. */
+const NORM_STATISTICS = 2;
 /** Keys and values of a block, or their gradients. */
 const CACHE = 2;
 /** Embeddings of a prompt, whose last token is split off. */
@@ -31,6 +34,8 @@ const REPEATED = { prompt: 2, whole: 2 };
 const REPEATED_ONCE = { prompt: 1, whole: 2 };
 /** Score arrays that a block keeps where attention stores its scores, and those that its gradient adds for a while. */
 const SCORES = { kept: 1, passing: 2 };
+/** Score arrays of a run of queries where attention works in runs: those of a pass, and those of its gradient. */
+const RUN_SCORES = { forward: 1, gradient: 2 };
 /** Logits and their gradient. */
 const LOGITS = 2;
 /** Logits at every token of a supervised caption and its question, and what a cross-entropy of stock operations keeps. */
@@ -222,8 +227,8 @@ function promptFloats(config: Sa2vaConfig, shape: GroupShape, options: Transient
   if (!options.masks) return shared;
   const rows = described * tailTokens;
   const repeated = 2 * described * promptTokens * config.language.kvHeads * config.language.headSize;
-  const scores = keepsScores(config, rows, promptTokens, options) ? config.language.heads * rows * promptTokens : 0;
-  return Math.max(shared, rows * tokenFloats(config, options.rank, BARE_BLOCK) + repeated + scores);
+  const { kept, forward } = scoreFloats(config, { rows: described, tokens: rows, reach: promptTokens }, options);
+  return Math.max(shared, rows * tokenFloats(config, options.rank, BARE_BLOCK) + repeated + kept + forward);
 }
 
 type PassOptions = Pick<TransientOptions, "rank" | "recompute" | "blocks">;
@@ -240,7 +245,7 @@ export function captionBytes(
   const tokens = rows * newTokens;
   const cached = kvHeads * headSize * rows;
   const prompt = promptPassFloats(config, promptTokens, options);
-  const tails = passFloats(config, tokens, promptTokens + newTokens, options);
+  const tails = passFloats(config, { rows, tokens, reach: promptTokens + newTokens }, options);
   const each = options.recompute ? 1 : layers;
   const caches =
     cached * (each * REPEATED.prompt + REPEATED_ONCE.prompt) * promptTokens +
@@ -255,7 +260,7 @@ export function maskBytes(
   { tiles, frames, promptTokens }: Pick<GroupShape, "tiles" | "frames" | "promptTokens">,
   options: PassOptions,
 ): number {
-  const prompt = passFloats(config, promptTokens, promptTokens, options);
+  const prompt = passFloats(config, { rows: 1, tokens: promptTokens, reach: promptTokens }, options);
   return F32 * (tiles * visionFamily(config).sizes(config).projection + prompt + decoderFloats(config, frames));
 }
 
@@ -271,7 +276,9 @@ function taughtBytes(config: Sa2vaConfig, shape: GroupShape, options: PassOption
   const pictures = shape.drawn > 0 ? 2 : 1;
   const passes = [
     pictures * promptPassFloats(config, prefix, options),
-    ...[caption, shape.phraseTokens].map((tokens) => passFloats(config, tokens, prefix + tokens, options)),
+    ...[caption, shape.phraseTokens].map((tokens) =>
+      passFloats(config, { rows: 1, tokens, reach: prefix + tokens }, options),
+    ),
   ].reduce((sum, floats) => sum + floats, 0);
   const logits = TAUGHT_LOGITS * caption * vocabSize;
   const projected = pictures * shape.tiles * visionFamily(config).sizes(config).projection;
@@ -314,6 +321,8 @@ function foundBytes(config: Sa2vaConfig, frames: number, pictures: number, each:
 /** Elements per token of arrays of a decoder block. */
 function tokenFloats({ language }: Pick<Sa2vaConfig, "language">, rank: number, counts: typeof BLOCK): number {
   const { hiddenSize, heads, kvHeads, headSize, mlpSize, layers } = language;
+  const normed =
+    languageFamily(language).headNorms === undefined ? 0 : (heads + kvHeads) * (headSize + NORM_STATISTICS);
   const linears = languageLinears(language);
   // Some families compute queries, keys and values together, or the hidden units with their gate.
   const together = [(heads + 2 * kvHeads) * headSize, 2 * mlpSize].filter((size) =>
@@ -327,32 +336,55 @@ function tokenFloats({ language }: Pick<Sa2vaConfig, "language">, rank: number, 
     counts.keys * kvHeads * headSize +
     counts.mlp * mlpSize +
     counts.joined * together.reduce((sum, size) => sum + size, 0) +
-    counts.rank * (linears.length / layers) * rank
+    counts.rank * (linears.length / layers) * rank +
+    counts.headNorms * normed
   );
 }
 
-/** Whether an attention stores its scores. */
-function keepsScores(
-  { language }: Pick<Sa2vaConfig, "language">,
-  tokens: number,
-  reach: number,
-  { blocks }: Pick<TransientOptions, "blocks">,
-): boolean {
-  const bytes = F32 * language.heads * tokens * reach;
-  return language.headSize % 4 !== 0 || (!blocks && bytes <= KEPT_SCORE_BYTES);
+/** A pass: sequences, their tokens together, and the keys that the last token of each sees. */
+interface Pass {
+  readonly rows: number;
+  readonly tokens: number;
+  readonly reach: number;
 }
 
-/** Elements of a pass over some tokens on a tape. @param reach keys that the last token sees */
-function passFloats(config: Sa2vaConfig, tokens: number, reach: number, options: PassOptions): number {
+/** Elements of the scores that attention holds: kept for its gradient, and for a while in a pass and in a gradient. */
+function scoreFloats(
+  { language }: Pick<Sa2vaConfig, "language">,
+  { rows, tokens, reach }: Pass,
+  { blocks }: Pick<TransientOptions, "blocks">,
+): { readonly kept: number; readonly forward: number; readonly gradient: number } {
+  const { heads, kvHeads, headSize } = language;
+  const { attention, runBytes } = BUILT_IN[blocks ? "software" : "integrated"];
+  const scores = heads * tokens * reach;
+  const form = attention({
+    ...{ heads: rows * heads, group: heads / kvHeads, queries: tokens / rows, keys: reach },
+    ...{ width: headSize, valueWidth: headSize, causal: true },
+  });
+  // Stock operations store the scores of heads that no kernel suits.
+  if (form === "scores" || headSize % 4 !== 0)
+    return { kept: SCORES.kept * scores, forward: 0, gradient: SCORES.passing * scores };
+  const run = Math.min(scores, runBytes / F32);
+  if (form === "narrow") {
+    // The gradient of all scores if they fit a run, else the gradient works in runs.
+    return { kept: 0, forward: 0, gradient: scores === run ? scores : RUN_SCORES.gradient * run };
+  }
+  if (form !== "runs") return { kept: 0, forward: 0, gradient: 0 };
+  return { kept: 0, forward: RUN_SCORES.forward * run, gradient: RUN_SCORES.gradient * run };
+}
+
+/** Elements of a pass on a tape. */
+function passFloats(config: Sa2vaConfig, pass: Pass, options: PassOptions): number {
+  const { tokens } = pass;
   const { layers, hiddenSize } = config.language;
-  const { kept, passing } = blockFloats(config, tokens, reach, options);
+  const { kept, passing } = blockFloats(config, pass, options);
   return passing + (options.recompute ? kept + (layers - 1) * tokens * hiddenSize : layers * kept);
 }
 
 /** The same of a prompt of which only keys and values are used. */
 function promptPassFloats(config: Sa2vaConfig, tokens: number, options: PassOptions): number {
   const { layers, hiddenSize, kvHeads, headSize } = config.language;
-  const { kept, passing } = blockFloats(config, tokens, tokens, options);
+  const { kept, passing } = blockFloats(config, { rows: 1, tokens, reach: tokens }, options);
   const blocks = options.recompute
     ? kept + (layers - 2) * tokens * hiddenSize
     : (layers - 1) * kept + tokens * tokenFloats(config, options.rank, LAST);
@@ -360,10 +392,10 @@ function promptPassFloats(config: Sa2vaConfig, tokens: number, options: PassOpti
 }
 
 /** Elements that a block keeps for its gradient, and those that a gradient adds for a while. */
-function blockFloats(config: Sa2vaConfig, tokens: number, reach: number, options: PassOptions) {
-  const scores = config.language.heads * tokens * reach;
-  const stored = keepsScores(config, tokens, reach, options);
-  const kept = tokens * tokenFloats(config, options.rank, BLOCK) + (stored ? SCORES.kept * scores : 0);
-  const shown = stored ? SCORES.passing * scores : options.blocks ? Math.min(scores, RUN_BYTES.software / F32) : 0;
-  return { kept, passing: shown + tokens * tokenFloats(config, options.rank, GRADIENT) };
+function blockFloats(config: Sa2vaConfig, pass: Pass, options: PassOptions) {
+  const scores = scoreFloats(config, pass, options);
+  return {
+    kept: pass.tokens * tokenFloats(config, options.rank, BLOCK) + scores.kept,
+    passing: pass.tokens * tokenFloats(config, options.rank, GRADIENT) + scores.gradient,
+  };
 }
