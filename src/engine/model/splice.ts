@@ -71,7 +71,7 @@ export function spliceVisual(
 ): Tensor {
   const [, length, width] = embedded.shape as [number, number, number];
   const [count, wide] = visual.shape as [number, number];
-  const { rows, copies } = copiedTokens(visual, width);
+  const { rows, copies } = regionGrids.length === 0 ? { rows: visual, copies: 0 } : copiedTokens(visual, width);
   const tokens = { count, tokensPerTile, regionGrids };
   const order = splicedOrder(length, places, tokens, { text: 0, visual: length, copies: length + copies });
   return placedRows(widened(embedded.reshape([length, width]), wide), rows, order).reshape([1, length, wide]);

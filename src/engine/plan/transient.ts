@@ -29,6 +29,12 @@ const NORM_STATISTICS = 2;
 const CACHE = 2;
 /** Embeddings of a prompt, whose last token is split off. */
 const EMBEDDINGS = 4;
+/**
+ * Arrays where the first layers add visual tokens to the stream: per layer that adds the widened text, the spliced
+ * embeddings, their split and the sum, and the prefix of a prompt whose last token is split off; once those of the stream
+ * in the widened text and in the split.
+ */
+const ADDED = { asked: 4, shared: 5, once: 2 };
 /** Keys and values of a group's prompt, repeated for its rollouts, and those followed by the rollout's own: of every block, and once. */
 const REPEATED = { prompt: 2, whole: 2 };
 const REPEATED_ONCE = { prompt: 1, whole: 2 };
@@ -167,9 +173,8 @@ export function transientForecast(
   const answers = tailTokens + shape.answerTokens;
   const told = options.masks ? cacheBytes(config, groups, promptTokens - tailTokens, described, answers) : 0;
   const cache = Math.max(sampled, told);
-  const stage = F32 * (config.sam2.imageSize / 4) ** 2 * config.sam2.embedDim;
   const { tileSize } = config;
-  const towers = Math.max(SAM_STAGES * stage, F32 * tile.tower);
+  const towers = towerBytes(config);
   const rows = options.microRollouts > 0 ? Math.min(options.microRollouts, shape.rollouts) : shape.rollouts;
   const atOnce = options.microRollouts > 0 ? 1 : Math.min(options.groupsAtOnce || shape.groups, shape.groups);
   const captions = options.captions ? atOnce * captionBytes(config, shape, rows, options) : 0;
@@ -192,8 +197,9 @@ export function transientForecast(
   const bits = MASK_BYTES * Math.max(LEAST_PICTURE, tileSize ** 2) * masksRead;
   const prompts = F32 * together * promptFloats(config, shape, options);
   const answering = Math.max(cache + prompts, decoded);
+  const encoding = encodingBytes(config, shape);
   if (options.supervised) {
-    const sampling = BESIDE + towers;
+    const sampling = BESIDE + encoding;
     return {
       features: picture,
       cache: 0,
@@ -215,9 +221,32 @@ export function transientForecast(
     towers,
     answering,
     // The features of the picture in the towers are created last.
-    sampling: BESIDE + Math.max(features - picture + towers, drawing, features + answering + bits),
+    sampling: BESIDE + Math.max(features - picture + encoding, drawing, features + answering + bits),
     learning: BESIDE + atOnce * picture + activations,
   };
+}
+
+/** The frozen towers over a tile, which run one after the other. */
+function towerBytes(config: Sa2vaConfig): number {
+  const stage = F32 * (config.sam2.imageSize / 4) ** 2 * config.sam2.embedDim;
+  return Math.max(SAM_STAGES * stage, F32 * visionFamily(config).sizes(config).tower);
+}
+
+/**
+ * The features of a picture or clip while they are made. A clip's frames are encoded one after the other and joined map
+ * by map; where regions are drawn, the vision tower then runs over each frame again.
+ */
+function encodingBytes(config: Sa2vaConfig, { tiles, frames, drawn }: GroupShape): number {
+  const own = featureBytes(config, tiles, frames);
+  const before = (frames - 1) / frames;
+  const encoded = before * own + towerBytes(config);
+  const finest = F32 * frames * (config.sam2.imageSize / 4) ** 2 * config.sam2.hiddenDim;
+  const joined = frames > 1 ? own + finest : 0;
+  if (drawn === 0) return Math.max(encoded, joined);
+  const shown = featureBytes(config, tiles, 0);
+  const { tower } = visionFamily(config).sizes(config);
+  const redrawn = Math.max(before * shown + F32 * tower, (1 + before) * shown);
+  return Math.max(encoded, joined, own + redrawn);
 }
 
 /** The largest pass of a group's prompts without a gradient: the shared part, or the tails of the masks it describes. */
@@ -261,7 +290,8 @@ export function maskBytes(
   options: PassOptions,
 ): number {
   const prompt = passFloats(config, { rows: 1, tokens: promptTokens, reach: promptTokens }, options);
-  return F32 * (tiles * visionFamily(config).sizes(config).projection + prompt + decoderFloats(config, frames));
+  const added = addedFloats(config, promptTokens, ADDED.asked);
+  return F32 * (tiles * visionFamily(config).sizes(config).projection + prompt + added + decoderFloats(config, frames));
 }
 
 /**
@@ -388,7 +418,15 @@ function promptPassFloats(config: Sa2vaConfig, tokens: number, options: PassOpti
   const blocks = options.recompute
     ? kept + (layers - 2) * tokens * hiddenSize
     : (layers - 1) * kept + tokens * tokenFloats(config, options.rank, LAST);
-  return passing + blocks + tokens * (CACHE * layers * kvHeads * headSize + EMBEDDINGS * hiddenSize);
+  const added = addedFloats(config, tokens, ADDED.shared);
+  return passing + blocks + tokens * (CACHE * layers * kvHeads * headSize + EMBEDDINGS * hiddenSize) + added;
+}
+
+/** What a prompt takes where the first layers add visual tokens, besides the arrays of other prompts. */
+function addedFloats(config: Sa2vaConfig, tokens: number, each: number): number {
+  const { hiddenSize } = config.language;
+  const layers = visionFamily(config).sizes(config).projected / (config.tokensPerTile * hiddenSize) - 1;
+  return layers === 0 ? 0 : tokens * hiddenSize * (layers * each + ADDED.once);
 }
 
 /** Elements that a block keeps for its gradient, and those that a gradient adds for a while. */

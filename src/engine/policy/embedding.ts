@@ -104,11 +104,13 @@ export function embedTogether(
   const { hiddenSize } = model.config.language;
   const wide = projected.shape[2] as number;
   const visual = ids.length;
-  const copies = wide === hiddenSize ? visual : visual + count;
+  const regions = prompts.map(promptRegions);
+  const copied = regions.some((own) => own.length > 0);
+  const copies = wide === hiddenSize || !copied ? visual : visual + count;
   let text = 0;
   const orders = prompts.map((prompt, at) => {
     const tokensPerTile = tileTokens(model.config, prompt.grid);
-    const tokens = { count, tokensPerTile, regionGrids: promptRegions(prompt) };
+    const tokens = { count, tokensPerTile, regionGrids: regions[at] as readonly RegionCells[] };
     const order = splicedOrder(prompt.ids.length, prompt, tokens, { text, visual, copies });
     text += tailLengths[at] as number;
     return order;
@@ -116,7 +118,8 @@ export function embedTogether(
   const padded = orders.flatMap((order) => Array.from({ length: longest }, (_, at) => order[shared + at] ?? -1));
   const [prefix, tails] = tf.tidy(() => {
     const embedded = widened(embedIds(model, weights, [ids]).reshape([ids.length, hiddenSize]), wide);
-    const { rows: visible } = copiedTokens(projected.reshape([count, wide]), hiddenSize);
+    const tokens = projected.reshape([count, wide]);
+    const visible = copied ? copiedTokens(tokens, hiddenSize).rows : tokens;
     return [
       placedRows(embedded, visible, (orders[0] ?? []).slice(0, shared)).reshape([1, shared, wide]),
       placedRows(embedded, visible, padded).reshape([prompts.length, longest, wide]),

@@ -277,9 +277,14 @@ export function createFeatureCache(
   };
 }
 
-/** Joins the features of several frames to those of one clip; the caller still owns the parts. */
+/** Joins the features of several frames to those of one clip. Frees each map of the frames once it is joined. */
 function clipFeatures(parts: readonly ImageFeatures[]): ImageFeatures {
-  const joined = (of: (part: ImageFeatures) => Tensor): Tensor => tf.concat(parts.map(of));
+  const joined = (of: (part: ImageFeatures) => Tensor): Tensor => {
+    const maps = parts.map(of);
+    const whole = tf.concat(maps);
+    tf.dispose(maps);
+    return whole;
+  };
   const vision = joined((part) => part.vision);
   const [f16, f8, f4] = [joined(({ sam }) => sam.f16), joined(({ sam }) => sam.f8), joined(({ sam }) => sam.f4)];
   const { grid } = parts[0] as ImageFeatures;
