@@ -275,7 +275,7 @@ describe("the forecast", () => {
           ],
           [
             "two groups",
-            2 * captionBytes(model.config, shape, rows, options),
+            captionBytes(model.config, shape, rows, options, 2),
             () => {
               const group = { features, prompt, completions };
               const [one, two] = captionLogps(model, weights, [group, group], FULL_SAMPLING);

@@ -177,13 +177,13 @@ export function transientForecast(
   const towers = towerBytes(config);
   const rows = options.microRollouts > 0 ? Math.min(options.microRollouts, shape.rollouts) : shape.rollouts;
   const atOnce = options.microRollouts > 0 ? 1 : Math.min(options.groupsAtOnce || shape.groups, shape.groups);
-  const captions = options.captions ? atOnce * captionBytes(config, shape, rows, options) : 0;
+  const captions = options.captions ? captionBytes(config, shape, rows, options, atOnce) : 0;
   const asked = shape.tiles * config.tokensPerTile + shape.phraseTokens;
   const asking = { ...shape, promptTokens: asked };
   // The maps of several pictures are joined for the decoder.
   const joined = atOnce > 1 ? featureBytes(config, 0, shape.frames) : 0;
   const masks = options.masks
-    ? atOnce * (maskBytes(config, asking, options) + softBytes(config, shape, options) + joined)
+    ? maskBytes(config, asking, options, atOnce) + atOnce * (softBytes(config, shape, options) + joined)
     : 0;
   const activations = options.supervised ? taughtBytes(config, shape, options) : Math.max(captions, masks);
   const together = Math.min(options.groupsAtOnce || groups, groups);
@@ -262,36 +262,41 @@ function promptFloats(config: Sa2vaConfig, shape: GroupShape, options: Transient
 
 type PassOptions = Pick<TransientOptions, "rank" | "recompute" | "blocks">;
 
-/** Backward pass over one group's captions: the prompt once, the rollouts after it, and the scores of their tokens. */
+/** Backward pass over the captions of groups on one tape: each prompt once, the rollouts after it, and the scores of their tokens. */
 export function captionBytes(
   config: Sa2vaConfig,
   shape: Pick<GroupShape, "tiles" | "promptTokens" | "newTokens">,
   rows: number,
   options: PassOptions,
+  groups = 1,
 ): number {
   const { layers, kvHeads, headSize, vocabSize } = config.language;
-  const { promptTokens, newTokens } = shape;
-  const tokens = rows * newTokens;
-  const cached = kvHeads * headSize * rows;
-  const prompt = promptPassFloats(config, promptTokens, options);
-  const tails = passFloats(config, { rows, tokens, reach: promptTokens + newTokens }, options);
+  const { tiles, promptTokens, newTokens } = shape;
+  const tokens = groups * rows * newTokens;
+  const cached = kvHeads * headSize * groups * rows;
+  const projection = groups * tiles * visionFamily(config).sizes(config).projection;
+  const prompt = promptPassFloats(config, promptTokens, options, groups);
+  const tails = passFloats(config, { rows: groups * rows, tokens, reach: promptTokens + newTokens }, options);
   const each = options.recompute ? 1 : layers;
   const caches =
     cached * (each * REPEATED.prompt + REPEATED_ONCE.prompt) * promptTokens +
     cached * (each * REPEATED.whole + REPEATED_ONCE.whole) * (promptTokens + newTokens);
   const logits = LOGITS * Math.min(tokens * vocabSize, LOGIT_BYTES / F32);
-  return F32 * (shape.tiles * visionFamily(config).sizes(config).projection + prompt + tails + caches + logits);
+  return F32 * (projection + prompt + tails + caches + logits);
 }
 
-/** Backward pass of one phrase: the language model over its prompt, then the mask decoder. */
+/** Backward pass of one phrase of each group on one tape: the language model over the prompts, then the mask decoder. */
 export function maskBytes(
   config: Sa2vaConfig,
   { tiles, frames, promptTokens }: Pick<GroupShape, "tiles" | "frames" | "promptTokens">,
   options: PassOptions,
+  groups = 1,
 ): number {
-  const prompt = passFloats(config, { rows: 1, tokens: promptTokens, reach: promptTokens }, options);
-  const added = addedFloats(config, promptTokens, ADDED.asked);
-  return F32 * (tiles * visionFamily(config).sizes(config).projection + prompt + added + decoderFloats(config, frames));
+  const tokens = groups * promptTokens;
+  const projection = groups * tiles * visionFamily(config).sizes(config).projection;
+  const prompt = passFloats(config, { rows: groups, tokens, reach: promptTokens }, options);
+  const added = addedFloats(config, tokens, ADDED.asked);
+  return F32 * (projection + prompt + added + groups * decoderFloats(config, frames));
 }
 
 /**
@@ -411,10 +416,11 @@ function passFloats(config: Sa2vaConfig, pass: Pass, options: PassOptions): numb
   return passing + (options.recompute ? kept + (layers - 1) * tokens * hiddenSize : layers * kept);
 }
 
-/** The same of a prompt of which only keys and values are used. */
-function promptPassFloats(config: Sa2vaConfig, tokens: number, options: PassOptions): number {
+/** The same of prompts of which only keys and values are used. @param length of each */
+function promptPassFloats(config: Sa2vaConfig, length: number, options: PassOptions, rows = 1): number {
   const { layers, hiddenSize, kvHeads, headSize } = config.language;
-  const { kept, passing } = blockFloats(config, { rows: 1, tokens, reach: tokens }, options);
+  const tokens = rows * length;
+  const { kept, passing } = blockFloats(config, { rows, tokens, reach: length }, options);
   const blocks = options.recompute
     ? kept + (layers - 2) * tokens * hiddenSize
     : (layers - 1) * kept + tokens * tokenFloats(config, options.rank, LAST);

@@ -34,6 +34,11 @@ class WorkInFlight {
     return this.#made - this.#finished;
   }
 
+  /** Number of submits that are known to be finished. */
+  get finishedSubmits(): number {
+    return this.#finished;
+  }
+
   /** Call it after every submit. */
   submitted(): void {
     this.#made++;

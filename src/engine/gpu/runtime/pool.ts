@@ -152,26 +152,39 @@ export function installPool(): void {
 /** Share of the bound that is left when free buffers exceed it, so that this does not happen for every new buffer. */
 const KEPT_SHARE = 15 / 16;
 
+/** Finished submits when the free buffers were last searched for such that the GPU has finished with. */
+let searched: number | undefined;
+
 /**
  * If free buffers and a new one of this size exceed the bound, destroys those of the sizes that were freed longest ago;
- * first those that the GPU has finished with, because the others keep their memory for now.
+ * first those that the GPU has finished with, also where only destroyed buffers that it still uses exceed the bound. The
+ * others keep their memory for now.
  */
 function makeRoom(pool: Pool, size: number): void {
-  const free = pool.numBytesAllocated - pool.numBytesUsed;
-  const most =
+  const free = (): number => pool.numBytesAllocated - pool.numBytesUsed;
+  const bound = (taken: number): number =>
     planned === undefined
       ? Math.max(mostFree, FREE_SHARE * pool.numBytesUsed)
-      : Math.max(planned - (liveBytes() - free) - size, PLANNED_FREE_SHARE * planned);
-  if (free <= most) return;
-  flushBackend();
-  const kept = KEPT_SHARE * most;
+      : Math.max(planned - (taken - free()) - size, PLANNED_FREE_SHARE * planned);
   const inFlight = workInFlight();
-  for (const ended of [true, false]) {
+  const most = bound(heldBytes());
+  // A search that has ended finds nothing new before the GPU finishes more.
+  if (free() > most && searched !== inFlight?.finishedSubmits) {
     for (const buffers of pool.freeBuffers.values()) {
       for (let at = buffers.length - 1; at >= 0; at--) {
-        if (pool.numBytesAllocated - pool.numBytesUsed <= kept) return;
-        if (!ended || inFlight?.isFinished(buffers[at] as GPUBuffer) === true) destroyOne(pool, buffers, at);
+        if (free() <= KEPT_SHARE * most) return;
+        if (inFlight?.isFinished(buffers[at] as GPUBuffer) === true) destroyOne(pool, buffers, at);
       }
+    }
+    searched = inFlight?.finishedSubmits;
+  }
+  const kept = bound(liveBytes());
+  if (free() <= kept) return;
+  flushBackend();
+  for (const buffers of pool.freeBuffers.values()) {
+    while (buffers.length > 0) {
+      if (free() <= KEPT_SHARE * kept) return;
+      destroyOne(pool, buffers);
     }
   }
 }
