@@ -82,7 +82,7 @@ describe("held-out rows of a run", () => {
     await expect
       .poll(() => line.textContent())
       .toMatch(
-        /^Best checkpoint: step 5, with run reward, sampled \d\.\d{3} on 2 selection rows\. Scores below leave them out\. The report rows are few: with fewer than 10 pictures no interval can be trusted\.$/,
+        /^Best checkpoint: step 5, with run reward, sampled \d\.\d{3} on 2 selection rows\. The scores below are of the other rows\. The report rows are few: with fewer than 10 pictures no interval can be trusted\.$/,
       );
     const titles = await page
       .locator("[data-testid=panel-held-out] fieldset button > span:first-child")

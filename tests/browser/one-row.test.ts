@@ -47,7 +47,7 @@ it("counts one as one on Train and Runs, after one step with one held-out and on
   expect(await wordsOf({ screen: "train", tab: "held-out" }, "[data-testid=eval-row]")).toEqual([]);
   await expect.poll(() => page.getByTestId("eval-where").textContent()).toBe("1 report row, after 1 step");
   const line = page.getByTestId("eval-selection");
-  await expect.poll(() => line.textContent()).toMatch(/ on 1 selection row\. Scores below leave it out\./);
+  await expect.poll(() => line.textContent()).toMatch(/ on 1 selection row\. The scores below are of the other rows\./);
   expect(await wordsOf({ screen: "runs" }, "[data-testid=runs-table]")).toEqual([]);
   await page.getByTestId("run-details").first().click();
   await page.getByTestId("checkpoints").waitFor();

@@ -37,10 +37,11 @@ export function defaultConfig(): LabConfig {
   return Object.fromEntries(entries) as LabConfig;
 }
 
-/** The setting's value from text or JSON, or a sentence about the allowed values. */
+/** The setting's value from text or JSON, or a sentence about the allowed values. @param name what the sentence calls the setting */
 export function parseSetting(
   key: SettingKey,
   raw: unknown,
+  name: string = key,
 ): { readonly value: number | string | boolean } | { readonly problem: string } {
   const setting: Setting = SETTINGS[key];
   if (setting.kind === "choice") {
@@ -49,22 +50,22 @@ export function parseSetting(
     const named = setting.choices.find((option) => option.value === text);
     if (named !== undefined) return { value: named.value };
     const values = setting.choices.map((option) => option.value).join(", ");
-    return { problem: `${key} must be one of ${values}, not ${quoted(raw)}` };
+    return { problem: `${name} must be one of ${values}, not ${quoted(raw)}` };
   }
   if (setting.kind === "flag") {
     if (raw === true || raw === "true" || raw === "1" || raw === "") return { value: true };
     if (raw === false || raw === "false" || raw === "0") return { value: false };
-    return { problem: `${key} must be true or false, not ${quoted(raw)}` };
+    return { problem: `${name} must be true or false, not ${quoted(raw)}` };
   }
   if (setting.kind === "text") {
     if (typeof raw === "string" && raw.length <= setting.maxLength) return { value: raw };
-    return { problem: `${key} must be a text of at most ${setting.maxLength} characters` };
+    return { problem: `${name} must be a text of at most ${setting.maxLength} characters` };
   }
   const number = typeof raw === "number" ? raw : typeof raw === "string" ? decimal(raw) : Number.NaN;
   const whole = setting.kind === "float" || Number.isInteger(number);
   if (Number.isFinite(number) && whole && number >= setting.min && number <= setting.max) return { value: number };
   const kind = setting.kind === "int" ? "a whole number" : "a number";
-  return { problem: `${key} must be ${kind} from ${setting.min} to ${setting.max}, not ${quoted(raw)}` };
+  return { problem: `${name} must be ${kind} from ${setting.min} to ${setting.max}, not ${quoted(raw)}` };
 }
 
 /** The given value in double quotes. */

@@ -10,6 +10,11 @@ export function storageChoice(config: Pick<LabConfig, "weightStorage" | "towerSt
   return { language, towers: config.towerStorage === "same" ? language : (config.towerStorage as WeightStorage) };
 }
 
+/** The settings that name the storage of a loaded model, which a run records instead of those of the next load. */
+export function heldStorage({ language, towers }: StorageChoice): Pick<LabConfig, "weightStorage" | "towerStorage"> {
+  return { weightStorage: language, towerStorage: towers };
+}
+
 /** A choice in words, e.g. "q8, towers in f16". */
 export function storageText({ language, towers }: StorageChoice): string {
   return language === towers ? language : `${language}, towers in ${towers}`;

@@ -4,6 +4,7 @@ import { TextInput } from "../../app/components/ui/controls.tsx";
 import { continueRun, Decision } from "../../app/screens/runs/run-dialog.tsx";
 import { counted } from "../../app/styles/format.ts";
 import { parseSetting } from "../../engine/config/parse.ts";
+import { SETTINGS } from "../../engine/config/table.ts";
 import styles from "./fork.module.css";
 
 /** A labelled field for a number of steps. */
@@ -39,7 +40,7 @@ export function StepsField(props: {
 
 /** The steps that a text names, or why it names none. */
 export function readSteps(text: string): { readonly steps: number } | { readonly problem: string } {
-  const parsed = parseSetting("steps", text);
+  const parsed = parseSetting("steps", text, SETTINGS.steps.label);
   return "value" in parsed ? { steps: Number(parsed.value) } : parsed;
 }
 

@@ -10,6 +10,7 @@ import { configDifference, SETTING_KEYS } from "../../engine/config/parse.ts";
 import { presetConfig } from "../../engine/config/presets.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../engine/config/table.ts";
 import { toLabError } from "../../engine/errors.ts";
+import { heldStorage } from "../../engine/loading/storage-settings.ts";
 import { FIXED, forkConfig } from "../../engine/runs/library/fork.ts";
 import { ownSettings } from "../../engine/runs/run-parts.ts";
 import { readSteps, StepsField } from "./extend.tsx";
@@ -38,7 +39,9 @@ export function chosenSettings(page: LabConfig, keys: readonly SettingKey[]): Pa
 export default function Fork({ run, readOnly, onCancel, onWork }: Answered): ReactNode {
   const { manifest, checkpoints, steps: done, best } = run;
   const id = useId();
-  const { config: page, preset } = useSession();
+  const { config, model, preset } = useSession();
+  // A run records how the weights are held, the settings how they will be loaded next.
+  const page = model === null ? config : { ...config, ...heldStorage(model.storage) };
   const own = ownSettings(manifest);
   const { changes, fixed } = forkableChanges(own, page);
   const [step, setStep] = useState(checkpoints.at(-1) ?? 0);
@@ -113,7 +116,7 @@ export default function Fork({ run, readOnly, onCancel, onWork }: Answered): Rea
           )}
           {fixed.length > 0 && (
             <p className="muted small m-0">
-              A fork keeps {fixed.map((key) => SETTINGS[key].label).join(", ")} of its parent
+              Not offered, because a fork keeps them: {fixed.map((key) => SETTINGS[key].label).join(", ")}
             </p>
           )}
           <StepsField

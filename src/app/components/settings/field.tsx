@@ -133,7 +133,7 @@ export function NumberField(props: {
   const setting = SETTINGS[name] as NumberSetting;
   const [draft, setDraft] = useState<string | null>(null);
   const text = draft ?? numberText(value);
-  const parsed = parseSetting(name, text);
+  const parsed = parseSetting(name, text, setting.label);
   // The field returns to its old value; the message about the refused one stays.
   const [refused, setRefused] = useState<{ readonly problem: string | null; readonly kept: number } | null>(null);
   const past = refused?.kept === value ? refused.problem : null;

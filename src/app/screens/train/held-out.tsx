@@ -19,7 +19,6 @@ import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { shortRow } from "../../components/rollout/rollout-view.ts";
 import { useEvaluations, useRowsOpen, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
-import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
 import { Button, PlaceLink } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
@@ -64,13 +63,6 @@ function EvalRows(props: {
     const next = chosen === undefined ? undefined : sorted[at + by];
     return next === undefined ? null : () => inspectRow(next);
   };
-  useShortcuts((event) => {
-    if (chosen === undefined || event.shiftKey || usesArrows(event.target)) return;
-    const act = { ArrowLeft: turn(-1), ArrowRight: turn(1), Escape: close }[event.key];
-    if (act == null) return;
-    event.preventDefault();
-    act();
-  });
   const { better, worse, same } = useMemo(() => countChanges(pairs), [pairs]);
   const few = fewPicturesText(reportPictures(last.rows)) !== "";
   return (
@@ -254,7 +246,7 @@ function selectionSentence(report: EvalReport, best: BestCheckpoint | null): str
   const { selection } = report;
   if (selection === null) return "There are no selection rows, so no best checkpoint is chosen.";
   const name = selectionName(report);
-  const rows = `${counted(selection.n, "selection row")}. Scores below leave ${selection.n === 1 ? "it" : "them"} out.`;
+  const rows = `${counted(selection.n, "selection row")}. The scores below are of the other rows.`;
   if (best === null) {
     return `Best checkpoint: none, because no step with a checkpoint was evaluated. It is chosen by ${name} on ${rows}`;
   }

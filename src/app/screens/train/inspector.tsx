@@ -170,7 +170,7 @@ export function useInspectorKeys(props: {
   };
   const keys: Readonly<Record<string, () => void>> = {
     ...(inspected !== null || offered.length > 0 ? panel : {}),
-    ...(inspected === null ? {} : { Escape: closeInspector, d: () => toggleLayer("difference") }),
+    ...(inspected === null ? {} : { d: () => toggleLayer("difference") }),
     ...(inspected === null && document.activeElement === document.body ? { Enter: () => open("first") } : {}),
     ...Object.fromEntries(LAYER_KEYS.map((layer, at) => [String(at + 1), () => toggleLayer(layer)])),
     "[": () => setOpacity(opacity - 0.1),

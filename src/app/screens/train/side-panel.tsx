@@ -1,5 +1,6 @@
 /** The panel beside the tabs of Train; it stays while the live view goes on. */
 import { type ReactNode, useEffect, useRef } from "react";
+import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
 import { Button, Turns } from "../../components/ui/button.tsx";
 import { IconClose } from "../../components/ui/icons.tsx";
 import { CopyPanel } from "../../components/ui/panel/panel.tsx";
@@ -30,6 +31,13 @@ export function SidePanel(props: {
       if (opener instanceof HTMLElement && opener.isConnected) opener.focus({ preventScroll: true });
     };
   }, []);
+  useShortcuts((event) => {
+    if (event.shiftKey || (event.key !== "Escape" && usesArrows(event.target))) return;
+    const act = { ArrowLeft: onPrevious, ArrowRight: onNext, Escape: onClose }[event.key];
+    if (act == null) return;
+    event.preventDefault();
+    act();
+  });
   return (
     <aside
       ref={panel}

@@ -25,7 +25,7 @@ export const RUN_SETTINGS = inGroup("run", {
   }),
   steps: int("Steps", 30, [1, 100000], {
     trl: "max_steps",
-    help: "Number of steps. Each samples once, then updates the weights: once by default, more often with several passes or windows",
+    help: "Number of steps. A step samples rollouts, then updates the weights once; with several passes or windows more often",
     main: true,
   }),
   loops: oneOf("Loops", "both", {

@@ -5,7 +5,7 @@ import { configDifference, requireConfig, SETTING_KEYS } from "../../../config/p
 import type { LabConfig, SettingKey } from "../../../config/table.ts";
 import { requireSources } from "../../../data/sources.ts";
 import { badInput, LabError, quote } from "../../../errors.ts";
-import { checkStorage } from "../../../loading/storage-settings.ts";
+import { checkStorage, heldStorage } from "../../../loading/storage-settings.ts";
 import { modelFacts } from "../../../model/config.ts";
 import { sealReward } from "../../../rewards/user/hash.ts";
 import { checkFiles } from "../../../runs/checkpoint/checkpoint.ts";
@@ -154,9 +154,7 @@ export async function prepareNew(lab: Lab, asked: AskedRun, table: TuningTable):
   const { store, scorer, model, hash, selfTest, adapters, device } = lab;
   const { list } = asked;
   const { start } = adapters;
-  // The record holds the storage of the loaded weights, not that of the next load.
-  const held = { weightStorage: model.storage.language, towerStorage: model.storage.towers };
-  const config = await sealReward({ ...asked.settings, ...held });
+  const config = await sealReward({ ...asked.settings, ...heldStorage(model.storage) });
   const blocker = start === undefined ? null : adapterBlocker(start, config);
   if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraR" });
   refuseBlockers(model, config);
