@@ -2,6 +2,8 @@
 
 import { inTurn } from "../../engine/bytes/pace.ts";
 import { PRESETS, type PresetName } from "../../engine/config/presets.ts";
+import type { LabConfig } from "../../engine/config/table.ts";
+import { usedRows } from "../../engine/data/row-filter.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import type { DataMapping } from "../../engine/data/tables/mapping.ts";
 import { badInput, LabError } from "../../engine/errors.ts";
@@ -339,6 +341,16 @@ function plannedSizes(rows: readonly RegionSummary[]): Omit<PlannedRows, "captio
   return { clips: rows.some(({ frames }) => frames !== undefined), pictures };
 }
 
+/** The rows that the next run uses; all of them while its filter cannot be read, which the plan names as a problem. */
+function rowsOfRun(rows: readonly RegionSummary[], config: LabConfig): readonly RegionSummary[] {
+  try {
+    return usedRows(rows, (row) => row, config);
+  } catch (thrown) {
+    if (thrown instanceof LabError) return rows;
+    throw thrown;
+  }
+}
+
 let planAsked = 0;
 
 /**
@@ -349,10 +361,11 @@ export async function refreshPlan(): Promise<void> {
   const { model, config, rows } = useSession.getState();
   if (model === null || loads.pending) return;
   const asked = ++planAsked;
-  const step = Math.max(1, rows.length / ROW_SAMPLE);
-  const sample = Array.from({ length: Math.min(rows.length, ROW_SAMPLE) }, (_, at) => rows[Math.floor(at * step)]);
+  const used = rowsOfRun(rows, config);
+  const step = Math.max(1, used.length / ROW_SAMPLE);
+  const sample = Array.from({ length: Math.min(used.length, ROW_SAMPLE) }, (_, at) => used[Math.floor(at * step)]);
   const captions = sample.flatMap((row) => row?.caption ?? []);
-  const plan = await lab().trainer.plan(config, { ...plannedSizes(rows), captions });
+  const plan = await lab().trainer.plan(config, { ...plannedSizes(used), captions });
   if (asked === planAsked) useSession.setState({ plan });
 }
 

@@ -50,6 +50,20 @@ export interface RowFilter {
   readonly search: string;
 }
 
+/**
+ * The rows that a run with these settings trains on or holds out: the first `maxRows` that pass the filter.
+ * @throws LabError("bad-config") for a filter that cannot be read
+ */
+export function usedRows<T>(
+  rows: readonly T[],
+  factsOf: (row: T) => RowFacts,
+  { rowFilter, maxRows }: { readonly rowFilter: string; readonly maxRows: number },
+): readonly T[] {
+  const matches = rowFilter === "" ? null : rowMatcher(parseRowFilter(rowFilter));
+  const kept = matches === null ? rows : rows.filter((row) => matches(factsOf(row)));
+  return maxRows === 0 ? kept : kept.slice(0, maxRows);
+}
+
 export const NO_FILTER: RowFilter = { category: "", shard: "", area: ANY, words: ANY, search: "" };
 
 const CONDITION = /^(category|shard|area|words):(.*)$/s;

@@ -5,7 +5,7 @@
  */
 import type { LabConfig } from "../config/table.ts";
 import { rowsHash } from "../data/open-rows.ts";
-import { parseRowFilter, type RowFacts, rowMatcher, wordCount } from "../data/row-filter.ts";
+import { type RowFacts, usedRows, wordCount } from "../data/row-filter.ts";
 import type { RegionSummary } from "../data/sample.ts";
 import { parseSources, sourceAt } from "../data/sources.ts";
 import { splitByImage } from "../data/splits.ts";
@@ -59,9 +59,11 @@ const SELECTION_SALT = 0x5e1ec7;
  * @throws LabError("bad-input") when no row is left for training, "bad-config" for a filter that cannot be read
  */
 export function runRows(list: RowList, config: SplitSettings): RunRows {
-  const { dataSet, rows } = list;
+  const { dataSet, rows, facts } = list;
   const { rowFilter, heldOutShare, splitSeed } = config;
-  const used = usedRows(list, config);
+  if (rowFilter !== "" && facts?.length !== rows.length)
+    throw new LabError("internal", `The captions and masks of ${dataSet} are missing`);
+  const used = usedRows([...rows.keys()], (index) => facts?.[index] as RowFacts, config);
   const split = (of: readonly number[], share: number, seed: number): Pick<RunRows, "train" | "heldOut"> => {
     const images = of.map((index) => ({ imageId: imageOf(rows, index) }));
     const parts = splitByImage(images, share, seed);
@@ -84,16 +86,6 @@ export function runRows(list: RowList, config: SplitSettings): RunRows {
 }
 
 const imageOf = (rows: RowList["rows"], index: number): string => (rows[index] as RowList["rows"][number])[1];
-
-/** The first `maxRows` rows that pass the filter. */
-function usedRows({ dataSet, rows, facts }: RowList, { rowFilter, maxRows }: SplitSettings): readonly number[] {
-  const every = [...rows.keys()];
-  if (rowFilter === "") return maxRows === 0 ? every : every.slice(0, maxRows);
-  if (facts?.length !== rows.length) throw new LabError("internal", `The captions and masks of ${dataSet} are missing`);
-  const matches = rowMatcher(parseRowFilter(rowFilter));
-  const kept = every.filter((index) => matches(facts[index] as RowFacts));
-  return maxRows === 0 ? kept : kept.slice(0, maxRows);
-}
 
 /**
  * Identifies the rows that a filter chose, which also depend on captions, labels and masks; stored in the manifest's

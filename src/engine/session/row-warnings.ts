@@ -29,12 +29,21 @@ export function rowWarnings(
 ): readonly RowWarning[] {
   const read = captions.flatMap((caption) => caption.match(WORDS) ?? []);
   const known = new Map<string, boolean>();
-  for (const word of read) if (!known.has(word)) known.set(word, isWritten(word, encode, decode));
+  for (const word of read) {
+    if (known.has(word)) continue;
+    const pieces = word.match(PIECES) ?? [];
+    known.set(
+      word,
+      pieces.every((piece) => isWritten(piece, encode, decode)),
+    );
+  }
   const unknown = read.filter((word) => known.get(word) === false);
   if (unknown.length > UNKNOWN_SHARE * read.length) {
     const words = [...new Set(unknown)];
-    const more = words.length > 3 ? ` and ${words.length - 3} more words` : "";
-    const sentence = `The model has no tokens for ${words.slice(0, 3).map(quote).join(", ")}${more} of these captions: it was made for other pictures and cannot describe these`;
+    const rest = words.length - 3;
+    const more = rest > 0 ? ` and ${rest} more ${rest === 1 ? "word" : "words"}` : "";
+    const named = words.slice(0, 3).map((word) => quote(word));
+    const sentence = `The model has no tokens for ${named.join(", ")}${more} of these captions: it was made for other pictures and cannot describe these`;
     // Lengths in tokens of another vocabulary say nothing.
     return [{ sentence, remedy: "model" }];
   }
@@ -55,9 +64,12 @@ export function rowWarnings(
   ];
 }
 
-const WORDS = /[\p{L}\p{M}\p{N}]+/gu;
+/** Letters and digits, and what is between them up to white space, as in "black-and-white". */
+const WORDS = /[\p{L}\p{M}\p{N}](?:\S*[\p{L}\p{M}\p{N}])?/gu;
+/** Parts of a word, which a vocabulary may hold one by one. */
+const PIECES = /[\p{L}\p{M}\p{N}]+/gu;
 
-/** Whether a vocabulary gives a word back; word-level ones lose or refuse words that they lack. */
+/** Whether a vocabulary gives a part of a word back; word-level ones lose or refuse what they lack. */
 function isWritten(word: string, encode: Tokenizer["encode"], decode: Tokenizer["decode"]): boolean {
   try {
     return decode(encode(word)).toLowerCase().includes(word.toLowerCase());

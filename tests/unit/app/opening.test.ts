@@ -1,6 +1,6 @@
 /** Opening rows while others are being read, and what is measured on rows that give way. */
 import { beforeEach, describe, expect, it } from "vitest";
-import { cancelOpening, openData } from "../../../src/app/clients/loading.ts";
+import { cancelOpening, openData, refreshPlan } from "../../../src/app/clients/loading.ts";
 import { DRY_RUN, EVALUATION, startJob, stopJob } from "../../../src/app/stores/jobs.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
@@ -35,6 +35,8 @@ const folder = (name: string): FolderRef => ({ kind: "built-in", baseUrl: name }
 const openings: Opening[] = [];
 /** Whether each plan was asked for clips. */
 const planned: boolean[] = [];
+/** Captions of each plan. */
+const sampled: (readonly string[])[] = [];
 let kept: (readonly RowDifficulty[])[] = [];
 const samplings: Sampling[] = [];
 
@@ -53,8 +55,9 @@ openFakeLab({
     rollouts: async () => [group("of the file")],
   },
   trainer: {
-    async plan(_config, { clips }) {
+    async plan(_config, { clips, captions }) {
       planned.push(clips);
+      sampled.push(captions);
       return { problems: [] } as unknown as RunPlan;
     },
     bench: (_config, _indices, _loops, onGroup, signal) =>
@@ -222,4 +225,26 @@ describe("rows in use", () => {
     stopJob(EVALUATION);
     await expect(work).rejects.toThrow("stopped");
   });
+});
+
+it("a plan reads the captions of the rows that the filter and the maximum leave", async () => {
+  const before = useSession.getState();
+  const rows = ["a red cup", "a gull", "a red hat", "a red cat"].map((caption, index) => ({
+    id: `${index}`,
+    caption,
+    maskShare: 0.1,
+  }));
+  const asked = async (rowFilter: string, maxRows: number): Promise<readonly string[] | undefined> => {
+    useSession.setState({
+      rows: rows as RegionSummary[],
+      model: {} as ModelInfo,
+      config: { ...before.config, rowFilter, maxRows },
+    });
+    await refreshPlan();
+    return sampled.at(-1);
+  };
+  expect(await asked("red", 2)).toEqual(["a red cup", "a red hat"]);
+  // A filter that is being typed may not be readable yet.
+  expect(await asked("area:", 0)).toHaveLength(4);
+  useSession.setState(before, true);
 });

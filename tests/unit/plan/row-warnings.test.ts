@@ -24,6 +24,14 @@ it("words without a token ask for another model, and only for that", () => {
   expect(rowWarnings(pocket, rare, demo)).toEqual([]);
 });
 
+it("quotes whole words, of which the vocabulary may hold a part", () => {
+  const captions = ["the blue-and-white bird’s harbour-master", "a gull on a leg."];
+  const [warning] = rowWarnings(pocket, captions, demo);
+  expect(warning?.sentence).toMatch(
+    /no tokens for "bird’s", "harbour-master", "gull" and 1 more word of these captions:/,
+  );
+});
+
 it("a vocabulary of bytes has every word, but longer captions than the limit need a longer one", () => {
   const [warning] = rowWarnings(bytes, PHOTOGRAPHS, demo);
   expect(warning?.sentence).toMatch(/^Captions of these rows have \d+ to \d+ tokens, but the model may write 12: /);

@@ -7,6 +7,7 @@ import {
   type RowFilter,
   rowFilterText,
   rowMatcher,
+  usedRows,
 } from "../../../engine/data/row-filter.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
@@ -95,10 +96,12 @@ export function TrainOnThese({ text }: { readonly text: string }): ReactNode {
 export function TrainingRows(): ReactNode {
   const { rowFilter, maxRows } = useSession((session) => session.config);
   const rows = useSession((session) => session.rows);
-  const { filter, problem } = useMemo(() => readFilter(rowFilter), [rowFilter]);
-  const count = useMemo(() => filterRows(rows, filter).length, [rows, filter]);
+  const { problem } = useMemo(() => readFilter(rowFilter), [rowFilter]);
+  const used = useMemo(
+    () => (problem === null ? usedRows(rows, (row) => row, { rowFilter, maxRows }).length : 0),
+    [rows, problem, rowFilter, maxRows],
+  );
   if (rowFilter === "") return null;
-  const used = maxRows === 0 ? count : Math.min(count, maxRows);
   return (
     <p className="row wrap gap-2-3 muted anywhere" data-testid="training-rows">
       {problem === null ? (
