@@ -42,6 +42,77 @@ describe("the way back", () => {
   });
 });
 
+describe("Back", () => {
+  const scrolled = (part: string): Promise<number> => lab.page.locator(part).evaluate((element) => element.scrollTop);
+  const focused = (): Promise<string | null | undefined> =>
+    lab.page.evaluate(() => document.activeElement?.getAttribute("aria-label"));
+
+  it("closes the inspector, which gives the focus back to the picture that opened it", async () => {
+    const { page } = lab;
+    await show(page, { screen: "data" });
+    await show(page, { screen: "train", tab: "rollouts" });
+    const picture = page.getByTestId("live-strip").or(page.getByTestId("panel-rollouts")).locator("canvas").nth(1);
+    const name = await picture.getAttribute("aria-label");
+    const inspector = page.getByTestId("inspector");
+    for (const close of [() => page.goBack(), () => page.keyboard.press("Escape"), () => page.goBack()]) {
+      await picture.click();
+      await inspector.waitFor();
+      await close();
+      await inspector.waitFor({ state: "detached" });
+      await page.locator("main[data-screen=train]").waitFor();
+      await expect.poll(focused).toBe(name);
+    }
+    // Closed by a key or by Back, it leaves no entry that does nothing.
+    await page.goBack();
+    await page.locator("main[data-screen=data]").waitFor();
+  });
+
+  it("closes a row, the list of keys, System and an enlarged chart, each without leaving its place", async () => {
+    const { page } = lab;
+    await show(page, { screen: "data" });
+    await page.getByTestId("gallery").getByRole("button").nth(2).click();
+    await page.getByTestId("row-detail").waitFor();
+    for (const open of [
+      () => page.keyboard.press("?"),
+      () => page.getByTestId("gpu-chip").click(),
+      () => page.keyboard.press("?"),
+    ]) {
+      await open();
+      await page.getByRole("dialog").waitFor();
+      await page.goBack();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      expect(await page.getByTestId("row-detail").count()).toBe(1);
+    }
+    await page.goBack();
+    await page.getByTestId("row-detail").waitFor({ state: "detached" });
+    await page.locator("main[data-screen=data]").waitFor();
+    await show(page, { screen: "train" });
+    await page.getByRole("button", { name: "Enlarge Reward", exact: true }).click();
+    await page.getByRole("dialog").waitFor();
+    await page.goBack();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.locator("main[data-screen=train]").waitFor();
+  });
+
+  it("shows a screen and the gallery as far down as they were left", async () => {
+    const { page } = lab;
+    await show(page, { screen: "setup" });
+    await page.getByTestId("settings").waitFor();
+    await page.locator("#main").evaluate((element) => element.scrollTo(0, 300));
+    await page.getByTestId("nav-data").click();
+    await page.getByTestId("gallery").getByRole("button").first().waitFor();
+    await page.getByTestId("gallery").evaluate((element) => element.scrollTo(0, 900));
+    await page.getByTestId("nav-rewards").click();
+    await page.getByTestId("screen-rewards").waitFor();
+    await page.goBack();
+    await page.getByTestId("gallery").waitFor();
+    await expect.poll(() => scrolled("[data-testid=gallery]")).toBe(900);
+    await page.goBack();
+    await page.getByTestId("settings").waitFor();
+    await expect.poll(() => scrolled("#main")).toBe(300);
+  });
+});
+
 describe("an address without settings", () => {
   it("keeps those of the page", async () => {
     const { page } = lab;
@@ -327,7 +398,7 @@ describe("a field of Setup", () => {
     await page.getByTestId("preset-demo").click();
     await page.getByLabel("Steps", { exact: true }).fill("-5");
     await page.keyboard.press("Tab");
-    const refused = page.getByText(/^steps must be a whole number/);
+    const refused = page.getByText(/^Steps must be a whole number/);
     await expect.poll(() => refused.textContent()).toMatch(/; 25 is kept$/);
     await page.getByTestId("preset-real").click();
     await expect.poll(() => refused.count()).toBe(0);

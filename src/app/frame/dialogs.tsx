@@ -22,7 +22,7 @@ export default function Dialogs(props: { readonly keys: DialogState; readonly wa
   return (
     <>
       <KeysDialog {...props.keys} />
-      <Dialog title="System" open={system} onOpenChange={(open) => !open && navigate({ panel: "none" })} wide>
+      <Dialog title="System" open={system} onOpenChange={(open) => !open && navigate({ panel: "none" })} wide named>
         <ErrorBoundary>
           <Suspense fallback={<p className="muted">Loading…</p>}>
             <System />

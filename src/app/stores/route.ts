@@ -15,14 +15,65 @@ export { parseRoute, type Route, SCREENS, type Screen } from "./route-text.ts";
 
 export const useRoute = create<Route>()(() => FALLBACK);
 
-/** Navigates: a new screen or panel, or another tab or view of one, adds a history entry; other changes replace the current one. */
+/** Whether two routes are the same place: a screen, a tab or a view of one. */
+const isPlace = (a: Route, b: Route): boolean => a.screen === b.screen && a.tab === b.tab && a.view === b.view;
+
+/** What is open over or beside a place: a panel, the inspector, an enlarged chart. */
+const openParts = ({ panel, rollout, row, explain, chart }: Route): readonly boolean[] => [
+  panel !== "none",
+  rollout !== null || row !== null || explain,
+  chart !== null,
+];
+
+/**
+ * Navigates. Another place adds a history entry, and so does what opens over or beside it: *Back* leads to the place
+ * before, or closes what was opened. Closing it otherwise takes its entry back. Other changes replace the current entry.
+ */
 export function navigate(to: Partial<Route>): void {
   const before = useRoute.getState();
   const after = { ...before, ...to };
   useRoute.setState(after);
-  const opened = after.panel !== "none" && after.panel !== before.panel;
-  const moved = after.screen !== before.screen || after.tab !== before.tab || after.view !== before.view;
-  writeHash(moved || opened);
+  const [was, is] = [openParts(before), openParts(after)];
+  if (!isPlace(before, after)) writeHash("place");
+  else if (is.some((open, at) => open && !was[at])) writeHash("opened");
+  else if (was.some((open, at) => open && !is[at]) && entryState().opened === true) leaveEntry();
+  else writeHash();
+}
+
+/** How far the parts of the screen that scroll are scrolled; the screen first. */
+const scrollers = (): readonly Element[] => [...document.querySelectorAll("#main, #main [data-scrolls]")];
+
+/** Milliseconds for which a screen that is drawn in parts may grow until it can be scrolled back. */
+const GROWS_MS = 3000;
+
+/** Scrolls back to where an entry was left, until the user scrolls or the time has passed. */
+function scrollBack(tops: readonly number[]): void {
+  if (tops.every((top) => top === 0)) return;
+  const until = performance.now() + GROWS_MS;
+  const end = new AbortController();
+  for (const input of ["wheel", "pointerdown", "keydown", "popstate"])
+    window.addEventListener(input, () => end.abort(), { signal: end.signal, capture: true });
+  const scroll = (): void => {
+    if (performance.now() > until) end.abort();
+    if (end.signal.aborted) return;
+    for (const [at, part] of scrollers().entries()) part.scrollTop = tops[at] ?? 0;
+    requestAnimationFrame(scroll);
+  };
+  scroll();
+}
+
+/** Closes what has opened without an address; null where nothing has. */
+let closeUnnamed: (() => void) | null = null;
+
+/** Adds an entry for what opens without an address, such as a dialog. @param close called by *Back* @returns called when it closes otherwise */
+export function addEntry(close: () => void): () => void {
+  history.pushState({ lab: true, opened: true }, "");
+  closeUnnamed = close;
+  return () => {
+    if (closeUnnamed !== close) return;
+    closeUnnamed = null;
+    leaveEntry();
+  };
 }
 
 /** Opens a screen. A step that was inspected does not stay on Train while its run is in progress: Train is live again. */
@@ -52,25 +103,65 @@ function addressSettings(): Readonly<Record<string, unknown>> {
   return Object.fromEntries(difference.filter(([key]) => !isUnlinked(key)));
 }
 
-function writeHash(entry: boolean): void {
+/** @param added what a new entry is for; by default the current one is replaced */
+function writeHash(added: "place" | "opened" | null = null): void {
+  if (leaving !== null) leaving = { added: added ?? leaving.added };
+  if (leaving !== null) return;
   const hash = formatRoute(useRoute.getState(), addressSettings(), useSession.getState().preset);
   if (hash === location.hash) return;
-  if (entry) history.pushState(OWN_ENTRY, "", hash);
-  else history.replaceState(OWN_ENTRY, "", hash);
+  if (added === null) {
+    history.replaceState({ ...entryState(), lab: true }, "", hash);
+    return;
+  }
+  closeUnnamed = null;
+  history.replaceState({ ...entryState(), tops: scrollers().map(({ scrollTop }) => scrollTop) }, "");
+  history.pushState({ lab: true, opened: added === "opened" }, "", hash);
 }
 
-/** Marks history entries that this page wrote or read; a typed or pasted address has no mark. */
-const OWN_ENTRY = { lab: true };
+interface EntryState {
+  /** Whether this page wrote or read the entry; a typed or pasted address has no mark. */
+  readonly lab?: boolean;
+  /** Whether it was added for something that opened over or beside a place. */
+  readonly opened?: boolean;
+  /** How far the screen was scrolled when it was left. */
+  readonly tops?: readonly number[];
+}
+
+const entryState = (): EntryState => (history.state as EntryState | null) ?? {};
+
+/** What is written once the entry of something closed is left; null while no entry is being left. */
+let leaving: { readonly added: "place" | "opened" | null } | null = null;
+
+/** Goes back from the entry of something that has closed; the entry before takes over the present route. */
+function leaveEntry(): void {
+  if (leaving === null) history.back();
+  leaving ??= { added: null };
+}
+
+function followHistory(): void {
+  const own = entryState().lab === true;
+  const [left, close] = [leaving, closeUnnamed];
+  [leaving, closeUnnamed] = [null, null];
+  if (own && left !== null) writeHash(left.added);
+  else if (own && close !== null) {
+    // Settings may have changed above it.
+    writeHash();
+    close();
+  } else readHash();
+}
 
 function readHash(): void {
-  const own = (history.state as typeof OWN_ENTRY | null)?.lab === true;
-  useRoute.setState(parseRoute(location.hash));
+  const { lab: own = false, tops = [] } = entryState();
+  const before = useRoute.getState();
+  const after = parseRoute(location.hash);
+  useRoute.setState(after);
+  if (!isPlace(before, after)) scrollBack(tops);
   // Going back changes the route, never the settings.
-  if (own && started) writeHash(false);
+  if (own && started) writeHash();
   else readSettings(own);
   started = true;
   // Marked, so that a return to this entry counts as navigation within the page.
-  history.replaceState(OWN_ENTRY, "");
+  history.replaceState({ ...entryState(), lab: true }, "");
 }
 
 /**
@@ -91,11 +182,11 @@ function readSettings(own: boolean): void {
   const parsed = parseConfig(Object.fromEntries(settings), { ...presetConfig(preset), ...textsOf(before) });
   const [now, then] = [judgeOf(parsed.config), judgeOf(before)];
   const asked = !own && now !== null && now !== then;
-  if (!params.has("preset") && known.length === 0) writeHash(false);
+  if (!params.has("preset") && known.length === 0) writeHash();
   else useSession.setState({ preset, config: asked ? { ...parsed.config, judge: "off" } : parsed.config });
   if (asked) {
     // The judge is left out, because after a reload the address counts as written by the page.
-    writeHash(false);
+    writeHash();
     void askLinkedJudge(parsed.config).then((yes) => yes && changeConfig({ judge: parsed.config.judge }));
   }
   const told = [
@@ -126,15 +217,15 @@ function followLink(event: MouseEvent): void {
   if (link === null || event.defaultPrevented || event.metaKey || event.ctrlKey || event.shiftKey) return;
   event.preventDefault();
   useRoute.setState(parseRoute(link.hash));
-  writeHash(true);
+  writeHash("place");
 }
 
 /** Reads the address now and after each change, follows links, and writes changed settings into the address. */
 export function followAddress(): void {
   readHash();
-  window.addEventListener("popstate", readHash);
+  window.addEventListener("popstate", followHistory);
   window.addEventListener("click", followLink);
   useSession.subscribe((now, before) => {
-    if (now.config !== before.config || now.preset !== before.preset) writeHash(false);
+    if (now.config !== before.config || now.preset !== before.preset) writeHash();
   });
 }

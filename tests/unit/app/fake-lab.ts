@@ -70,7 +70,7 @@ export function openFakeLab({ data, trainer, reward }: StandIns): Tells<TrainerH
     told.set(name, connect<TrainerHost>(channel.port2, handlers[name] as Handlers<unknown>).tell);
     return channel.port1;
   });
-  vi.stubGlobal("document", { baseURI: "http://localhost/" });
+  vi.stubGlobal("document", { baseURI: "http://localhost/", querySelectorAll: () => [] });
   fakeAddress();
   resetStores();
   startLab();

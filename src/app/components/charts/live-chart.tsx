@@ -379,7 +379,7 @@ export function ChartGrid(
         );
       })}
       {enlarged !== undefined && (
-        <Dialog title={enlarged.title} open full onOpenChange={close}>
+        <Dialog title={enlarged.title} open full named onOpenChange={close}>
           <div className={styles.large}>
             <LiveChart {...rest} spec={enlarged} view={view} height={Math.max(220, LARGE * window.innerHeight)} />
           </div>

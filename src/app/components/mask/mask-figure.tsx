@@ -122,6 +122,8 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
           const { x, y } = pressed.current;
           if (Math.hypot(event.clientX - x, event.clientY - y) < 5) onPress?.();
         }}
+        // A pressed picture takes the focus, so that what it opens can give it back.
+        {...(onPress === undefined ? {} : { tabIndex: -1 })}
         {...(sync === undefined ? {} : { tabIndex: 0, onKeyDown: (event) => viewKey(event, sync) })}
       />
       {of > 1 && (

@@ -1,9 +1,10 @@
 import { Dialog as RadixDialog } from "radix-ui";
-import { type ReactNode, useRef } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
+import { addEntry } from "../../stores/route.ts";
 import { IconClose } from "./icons.tsx";
 import styles from "./overlays.module.css";
 
-/** A modal dialog; Escape and a click outside close it, and the focus returns to the opener. */
+/** A modal dialog; Escape, a click outside and *Back* close it, and the focus returns to the opener. */
 export function Dialog(props: {
   readonly title: string;
   readonly open: boolean;
@@ -12,8 +13,14 @@ export function Dialog(props: {
   readonly wide?: boolean;
   /** Takes nearly the whole window. */
   readonly full?: boolean;
+  /** Whether the address says that it is open. */
+  readonly named?: boolean;
 }): ReactNode {
   const opener = useRef<HTMLElement | null>(null);
+  const { open, named = false } = props;
+  const close = useRef(props.onOpenChange);
+  close.current = props.onOpenChange;
+  useEffect(() => (open && !named ? addEntry(() => close.current(false)) : undefined), [open, named]);
   return (
     <RadixDialog.Root open={props.open} onOpenChange={props.onOpenChange}>
       <RadixDialog.Portal>

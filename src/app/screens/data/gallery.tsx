@@ -84,7 +84,7 @@ export function Gallery(props: {
 
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the arrow keys move between the buttons inside
-    <div ref={scroller} className={`min-0 ${styles.gallery}`} onKeyDown={move} data-testid="gallery">
+    <div ref={scroller} className={`min-0 ${styles.gallery}`} onKeyDown={move} data-testid="gallery" data-scrolls>
       <div style={{ height: list.getTotalSize(), position: "relative" }}>
         {width > 0 &&
           lines.map((item) => (
