@@ -1,9 +1,14 @@
-/** Cost of a step on this device, measured by the last dry run, else by the run of this page. */
-import { type DryRun, dryRunSettings } from "../../engine/session/dry-run.ts";
+/**
+ * Cost of a step on this device, measured by the last dry run, else by the run of this page; only for the settings, rows
+ * and model that it was measured with.
+ */
+import { heldStorage, storageChoice } from "../../engine/loading/storage-settings.ts";
+import type { RunManifest } from "../../engine/runs/manifest.ts";
+import { type DryRun, dryRunSettings, stepCostsSame } from "../../engine/session/dry-run.ts";
 import { DRY_RUN, forgetJob, jobOf, useJob } from "./jobs.ts";
 import { metricStore } from "./run/metrics.ts";
 import { useRun } from "./run/run.ts";
-import { useSession } from "./session.ts";
+import { hasRowsOf, type SessionState, useSession } from "./session.ts";
 import { useTry } from "./try-out.ts";
 
 export interface Measured {
@@ -35,16 +40,27 @@ function dropOutdated(): void {
 
 for (const store of [useSession, useTry, useRun]) store.subscribe(dropOutdated);
 
-/** Null if nothing was measured. */
+/** Whether the next run has the rows, the model and the cost of a step of this one. */
+export function costsLike({ config, model, data }: RunManifest, session: SessionState): boolean {
+  const { model: loaded, config: next } = session;
+  if (loaded?.hash !== model.hash || !hasRowsOf(data, session)) return false;
+  // A run records how the weights are held, the settings how they will be loaded next.
+  const own = { ...config, ...heldStorage(storageChoice(config)) };
+  return stepCostsSame(own, { ...next, ...heldStorage(loaded.storage) });
+}
+
+/** Null if nothing was measured with the settings, rows and model of the next run. */
 export function useMeasured(): Measured | null {
   const dryRun = useJob(DRY_RUN)?.result?.dryRun ?? null;
-  const runId = useRun((run) => (run.step > 0 ? run.runId : null));
+  const manifest = useRun((run) => (run.step > 0 ? run.manifest : null));
+  const like = useSession((session) => manifest !== null && costsLike(manifest, session));
+  const runId = like && manifest !== null ? manifest.id : null;
   const costs = useRun((run) => run.costs.at(-1));
   if (dryRun !== null) return { by: "dry run", seconds: dryRun.second.seconds, ...dryRun, dryRun };
-  const store = runId === null ? null : metricStore(runId);
-  if (store === null || store.length === 0) return null;
-  const peaks = Object.values(costs?.phases ?? {}).map(({ peakBytes }) => peakBytes ?? 0);
-  const peak = peaks.length === 0 ? null : Math.max(...peaks);
-  const [seconds, held] = [store.latest("step_time"), store.latest("memory/gpu_bytes")];
-  return { by: "last step", seconds, held, peak, dryRun };
+  if (runId === null || costs === undefined) return null;
+  const phases = Object.values(costs.phases);
+  // Unlike step_time, without the pauses of a step that runs phase by phase.
+  const seconds = phases.reduce((sum, phase) => sum + phase.seconds, 0);
+  const peak = Math.max(...phases.map(({ peakBytes }) => peakBytes ?? 0));
+  return { by: "last step", seconds, held: metricStore(runId).latest("memory/gpu_bytes"), peak, dryRun };
 }

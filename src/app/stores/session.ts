@@ -10,6 +10,7 @@ import type { DataMapping } from "../../engine/data/tables/mapping.ts";
 import type { GpuReport } from "../../engine/gpu/runtime/device.ts";
 import type { CachedModel } from "../../engine/loading/model-cache.ts";
 import type { RunDigest } from "../../engine/runs/library/digest.ts";
+import type { RunManifest } from "../../engine/runs/manifest.ts";
 import type { Plan as RunPlan } from "../../engine/session/plan.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import type { OpeningProgress } from "../../protocol/data.ts";
@@ -151,6 +152,11 @@ export function changeConfig(values: Partial<LabConfig>): void {
 /** Text settings that the address does not contain. */
 export function textsOf(config: LabConfig, which = isUnlinked): Partial<LabConfig> {
   return Object.fromEntries(Object.entries(config).filter(([key]) => which(key)));
+}
+
+/** Whether rows of a run's name and number are open. */
+export function hasRowsOf({ name, rows }: RunManifest["data"], { dataInfo, rows: open }: SessionState): boolean {
+  return dataInfo?.name === name && open.length === rows;
 }
 
 export function isPreset(name: string): name is PresetName {

@@ -1,11 +1,12 @@
 /** What a dry run measured applies to the settings, rows and model that it was measured with. */
 import { afterAll, beforeEach, expect, it } from "vitest";
 import { DRY_RUN, jobOf, startJob, useJobs } from "../../../src/app/stores/jobs.ts";
-import { dryRunSubject } from "../../../src/app/stores/measured.ts";
+import { costsLike, dryRunSubject } from "../../../src/app/stores/measured.ts";
 import { useRun } from "../../../src/app/stores/run/run.ts";
 import { changeConfig, useSession } from "../../../src/app/stores/session.ts";
 import { useTry } from "../../../src/app/stores/try-out.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
+import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import type { AdapterInfo, ModelInfo } from "../../../src/protocol/trainer.ts";
 
 const result = {
@@ -39,4 +40,26 @@ it.each<[string, () => void]>([
 ])("goes with other %s", (_, change) => {
   change();
   expect(jobOf(DRY_RUN)).toBeNull();
+});
+
+it("what a run measured holds for a step of the same cost, on its model and rows", () => {
+  const { config } = useSession.getInitialState();
+  // The settings say "same", a run how the towers were held.
+  expect(config.towerStorage).toBe("same");
+  const run = {
+    config: { ...config, weightStorage: "q8", towerStorage: "q8", userRewardHash: "sealed" },
+    model: { hash: "m" },
+    data: { name: "rows", rows: 0 },
+  } as RunManifest;
+  const model = { hash: "m", storage: { language: "q8", towers: "q8" } } as ModelInfo;
+  const session = { ...useSession.getInitialState(), model, dataInfo: { name: "rows" } as SetInfo };
+  const under = (change: Partial<typeof config>): boolean =>
+    costsLike(run, { ...session, config: { ...config, ...change } });
+  expect(under({})).toBe(true);
+  expect(under({ steps: 9, learningRate: 0.1, evalSteps: 3, seed: 5 })).toBe(true);
+  expect(under({ numGenerations: 3 })).toBe(false);
+  expect(under({ judge: "questions" })).toBe(false);
+  expect(costsLike(run, { ...session, model: { ...model, hash: "other" } })).toBe(false);
+  expect(costsLike(run, { ...session, model: { ...model, storage: { language: "f32", towers: "f32" } } })).toBe(false);
+  expect(costsLike(run, { ...session, dataInfo: { name: "others" } as SetInfo })).toBe(false);
 });

@@ -5,7 +5,7 @@ import { bytesText } from "../../../engine/plan/bytes-text.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { navigate } from "../../stores/route.ts";
 import type { RunStoreState } from "../../stores/run/run.ts";
-import { addProblem, type SessionState, useSession } from "../../stores/session.ts";
+import { addProblem, hasRowsOf, type SessionState, useSession } from "../../stores/session.ts";
 import { report } from "../lab.ts";
 import { builtInName, builtInRows, openBuiltInRows, openModel, openStoredModel, pocketModel } from "../loading.ts";
 import { busyBlocker, loadedBlocker, useBlocker } from "./blockers.ts";
@@ -39,7 +39,7 @@ export function resumeNeeds(
   { model, data }: Pick<RunManifest, "model" | "data">,
   session: SessionState = useSession.getState(),
 ): ResumeNeeds {
-  const { dataInfo, rows, storedModels } = session;
+  const { storedModels } = session;
   const opens: (() => Promise<void>)[] = [];
   const words: string[] = [];
   let lacking = busyBlocker(session);
@@ -51,7 +51,7 @@ export function resumeNeeds(
       words.push(found.text);
     }
   }
-  const sameRows = dataInfo?.name === data.name && rows.length === data.rows;
+  const sameRows = hasRowsOf(data, session);
   const path = sameRows ? undefined : builtInRows(data.name);
   const asksRows = !sameRows && path === undefined;
   if (path !== undefined) opens.push(() => openBuiltInRows(path));
