@@ -47,6 +47,8 @@ export const PANELS: readonly PluginPanel[] = [
   { plugin: "diagnostics", at: "adapter", load: () => import("./diagnostics/adapter-panel.tsx") },
   { plugin: "diagnostics", at: "memory", load: () => import("./diagnostics/memory-panel.tsx") },
   { plugin: "diagnostics", at: "fit", load: () => import("./diagnostics/fit-table.tsx") },
+  { plugin: "diagnostics", at: "dry-run", load: () => import("./diagnostics/dry-run.tsx") },
+  { plugin: "diagnostics", at: "stored-models", load: () => import("./diagnostics/stored-models.tsx") },
   {
     plugin: "diagnostics",
     at: "background",
@@ -68,6 +70,7 @@ export const PANELS: readonly PluginPanel[] = [
     load: async () => ({ default: (await import("./diagnostics/page-panels.tsx")).CopyReport }),
   },
   { plugin: "data-tools", at: "row-filter", load: () => import("./data-tools/row-histograms.tsx") },
+  { plugin: "data-tools", at: "row-record", load: () => import("./data-tools/row-record.tsx") },
   { plugin: "data-tools", at: "data-files", load: () => import("./data-tools/data-files.tsx") },
   { plugin: "try-out", at: "row", load: () => import("./try-out/try-out-panel.tsx") },
 ];

@@ -23,8 +23,38 @@ it("a run whose folder is closed keeps small pictures, and one button opens the 
   await untilReady(page);
   await page.getByTestId("single-step").click();
   await untilEvent(events, 0, ({ type, state }) => type === "state" && state === "paused");
-  await page.getByTestId("stop").click();
+  const stop = page.getByTestId("stop");
+  const places = async () => {
+    const found: unknown[] = [];
+    for (const width of [390, 1024, 1280]) {
+      await page.setViewportSize({ width, height: 860 });
+      found.push(await stop.boundingBox());
+    }
+    return found;
+  };
+  const before = await places();
+  await stop.click();
   await untilEvent(events, 0, ({ type, state }) => type === "state" && state === "finished");
+  await page.getByTestId("strip-resume").waitFor();
+  expect(await places()).toEqual(before);
+  // A second press at the same place, or of the same key, starts nothing.
+  const box = await stop.boundingBox();
+  await page.mouse.click((box?.x ?? 0) + 10, (box?.y ?? 0) + 10);
+  await page.keyboard.press("Enter");
+  expect(await page.getByTestId("run-state").textContent()).toBe("stopped");
+
+  // What the run measured holds for its settings, rows and model, whatever the length and the rate of the next one.
+  await show(page, { screen: "setup" });
+  const forecast = page.getByTestId("forecast");
+  const measured = /^[\d.]+ MB of GPU memory, .* \(measured in the last step\)$/;
+  await expect.poll(() => forecast.textContent()).toMatch(measured);
+  await show(page, { screen: "setup", steps: "9", learningRate: "0.01" });
+  await expect.poll(() => page.getByTestId("setting-steps").inputValue()).toBe("9");
+  await expect.poll(() => forecast.textContent()).toMatch(measured);
+  await show(page, { screen: "setup", numGenerations: "8" });
+  await expect.poll(() => forecast.textContent()).toMatch(/\(forecast for these settings\)$/);
+  await show(page, { screen: "setup", numGenerations: "2" });
+  await expect.poll(() => forecast.textContent()).toMatch(measured);
 
   await page.reload();
   await untilReady(page);

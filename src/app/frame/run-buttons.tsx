@@ -70,18 +70,17 @@ export function RunButtons(): ReactNode {
       </Button>
       <PhaseButton blocker={active ? actionBlocker("phase", state) : blocker} starts={!active} />
       <SaveButton />
-      {active && (
-        <Button
-          className={styles.iconic ?? ""}
-          icon={<IconStop />}
-          blocker={actionBlocker("stop", state)}
-          data-testid="stop"
-          title="Save a checkpoint and end the run"
-          onClick={() => act("stop")}
-        >
-          Stop
-        </Button>
-      )}
+      {/* Stays without a run, so that no other button takes its place under the pointer. */}
+      <Button
+        className={styles.iconic ?? ""}
+        icon={<IconStop />}
+        blocker={actionBlocker("stop", state)}
+        data-testid="stop"
+        title="Save a checkpoint and end the run"
+        onClick={() => act("stop")}
+      >
+        Stop
+      </Button>
     </>
   );
 }

@@ -38,7 +38,7 @@ const CODE: Readonly<Record<Screen, () => Promise<ComponentType>>> = {
 const PANELS: Readonly<Record<Screen, readonly (keyof Places)[]>> = {
   home: ["stopped-work", "frames"],
   data: ["row-filter", "frames"],
-  setup: ["settings-file", "mix"],
+  setup: ["settings-file", "mix", "dry-run", "stored-models"],
   rewards: ["custom-reward", "trial", "judge", "rewards"],
   train: [
     "curve-tools",

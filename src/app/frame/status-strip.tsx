@@ -86,9 +86,6 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
         </span>
       </div>
       <Facts />
-      <div className={`row wrap gap-2 justify-end ${styles.actions}`}>
-        <RunButtons />
-      </div>
       <div className={`row gap-2 ${styles.corner}`}>
         {warnings + problems > 0 && (
           <Button
@@ -110,6 +107,10 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
           title="Keyboard shortcuts… (?)"
           onClick={props.onKeys}
         />
+      </div>
+      {/* Last: what comes, goes or changes its width beside the buttons moves none of them. */}
+      <div className={`row wrap gap-2 justify-end ${styles.actions}`}>
+        <RunButtons />
       </div>
     </header>
   );

@@ -3,9 +3,10 @@ import { lab, report } from "../../app/clients/lab.ts";
 import { useDeviceBlocker } from "../../app/clients/run/blockers.ts";
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { Button } from "../../app/components/ui/button.tsx";
+import { FactList } from "../../app/components/ui/table.tsx";
 import { useMeasured } from "../../app/stores/measured.ts";
 import { changeConfig, useSession } from "../../app/stores/session.ts";
-import { formatBytes, formatSeconds } from "../../app/styles/format.ts";
+import { formatBytes, formatCount, formatSeconds, formatShare } from "../../app/styles/format.ts";
 import { MOST_GIGABYTES } from "../../engine/plan/bytes-text.ts";
 import type { MeasuredStep } from "../../engine/session/dry-run.ts";
 import type { Plan as RunPlan } from "../../engine/session/plan.ts";
@@ -50,6 +51,7 @@ export default function FitTable(props: Places["fit"]): ReactNode {
         {fit.group.newTokens}
       </p>
       <Reality fit={fit} />
+      <Trainable plan={props.plan} />
     </section>
   );
 }
@@ -123,5 +125,25 @@ function Reality({ fit }: { readonly fit: RunPlan["fit"] }): ReactNode {
       </p>
       {dryRun?.smaller && <p className="mt-1 warn tiny">{dryRun.smaller}</p>}
     </>
+  );
+}
+
+/** Trained parameters by block. */
+function Trainable(props: { readonly plan: RunPlan }): ReactNode {
+  const { trainable, trainableParameters, frozenParameters } = props.plan;
+  const all = trainableParameters + frozenParameters;
+  return (
+    <details className="fold" data-testid="trainable">
+      <summary>
+        {formatCount(trainableParameters)} trainable parameters
+        {all > 0 && ` · ${formatShare(trainableParameters / all)} of all`}
+      </summary>
+      <FactList
+        facts={[
+          ...trainable.map(({ block, parameters }) => [block, formatCount(parameters)] as const),
+          ["All other parameters, frozen", formatCount(frozenParameters)],
+        ]}
+      />
+    </details>
   );
 }

@@ -146,6 +146,8 @@ export interface Places {
   readonly runs: { readonly runs: readonly RunDigest[] };
   /** In the details of an open row, as the tab *Try the model*. */
   readonly row: { readonly row: RegionSummary };
+  /** Likewise, as the tab *Raw record*; `raw` is its text, or why it cannot be read. */
+  readonly "row-record": { readonly row: RegionSummary; readonly raw: string };
   /** Above the gallery of Data, where it can be folded away. */
   readonly "row-filter": FilteredRows;
   /** The tab *Memory* of System; null before the trainer has reported. */
@@ -156,6 +158,10 @@ export interface Places {
   readonly extend: Asked;
   /** Likewise: its tags and notes. */
   readonly "run-notes": Asked;
+  /** On Setup, below the forecast: measures a step. */
+  readonly "dry-run": Nothing;
+  /** On Setup, below the model: its conversions that the browser keeps. */
+  readonly "stored-models": Nothing;
   /** On Setup, under *Memory and time in detail*. */
   readonly fit: { readonly plan: RunPlan };
   /** On the first tab of System, below the adapter. */

@@ -1,7 +1,6 @@
 import { type ButtonHTMLAttributes, type ReactNode, useId, useRef, useState } from "react";
 import { report } from "../../clients/lab.ts";
 import { linkTo, type Route } from "../../stores/route.ts";
-import { formatBytes } from "../../styles/format.ts";
 import styles from "./button.module.css";
 import { IconBack, IconChevron } from "./icons.tsx";
 
@@ -12,6 +11,9 @@ export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly blocker?: string | null;
   readonly icon?: ReactNode;
 }
+
+/** What was pressed last: the second click of a double click is for the same button, not for one that took its place. */
+let pressed: HTMLButtonElement | null = null;
 
 /** A push button; with a blocker it is disabled but keeps its focus, so that the reason can be read. */
 export function Button(props: ButtonProps): ReactNode {
@@ -27,7 +29,11 @@ export function Button(props: ButtonProps): ReactNode {
           .filter(Boolean)
           .join(" ")}
         {...(blocked ? { "aria-disabled": true, "aria-describedby": reason, title: blocker } : {})}
-        onClick={blocked ? undefined : onClick}
+        onClick={(event) => {
+          const moved = event.detail > 1 && pressed !== event.currentTarget;
+          pressed = event.currentTarget;
+          if (!blocked && !moved) onClick?.(event);
+        }}
       >
         {icon}
         {children}
@@ -72,27 +78,6 @@ export function Turns(props: {
       {turn(`Previous ${props.kind}`, "←", <IconBack />, props.onPrevious)}
       {turn(`Next ${props.kind}`, "→", <IconChevron />, props.onNext)}
     </>
-  );
-}
-
-/** Deletes at the second press, which says how much it frees. @param props.what what is deleted, for screen readers */
-export function DeleteButton(props: {
-  readonly what: string;
-  readonly bytes: number;
-  readonly disabled?: boolean;
-  readonly onDelete: () => Promise<void>;
-}): ReactNode {
-  const [sure, setSure] = useState(false);
-  return (
-    <Button
-      kind={sure ? "danger" : "plain"}
-      disabled={props.disabled}
-      aria-label={`Delete ${props.what}${sure ? "" : "…"}`}
-      onClick={() => (sure ? report(props.onDelete()) : setSure(true))}
-      onBlur={() => setSure(false)}
-    >
-      {sure ? `Delete ${formatBytes(props.bytes)}` : "Delete…"}
-    </Button>
   );
 }
 

@@ -6,7 +6,7 @@ import { useAnswers } from "../../components/mask/frame-store.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { FramePanels, hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
-import { Badge, Button, CopyText, Turns } from "../../components/ui/button.tsx";
+import { Badge, Button, Turns } from "../../components/ui/button.tsx";
 import { IconClose } from "../../components/ui/icons.tsx";
 import { Tabs } from "../../components/ui/tabs.tsx";
 import { type Async, useAsync } from "../../components/use-async.ts";
@@ -110,11 +110,10 @@ export function RowDetail(props: {
             label: "Try the model",
             content: <PluginPanels key={identity} at="row" given={{ row }} />,
           },
-          { id: "raw", label: "Raw record", content: <Code text={raw.value ?? raw.problem ?? "Reading"} /> },
-          {
-            id: "rle",
-            label: "RLE",
-            content: <Code text={JSON.stringify({ size: row.mask.size, counts: row.mask.counts }, null, 2)} />,
+          hasPanels("row-record") && {
+            id: "raw",
+            label: "Raw record",
+            content: <PluginPanels at="row-record" given={{ row, raw: raw.value ?? raw.problem ?? "Reading" }} />,
           },
         ]}
       />
@@ -147,18 +146,6 @@ function Words(props: { readonly row: RegionSummary; readonly raw: Async<string>
         </ol>
       )}
     </>
-  );
-}
-
-function Code(props: { readonly text: string }): ReactNode {
-  return (
-    <div className={`relative ${styles.code}`}>
-      <CopyText kind="quiet" label="Copy" text={() => props.text} />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard */}
-      <pre className="p-3 scroll anywhere surface-2 round-m" tabIndex={0}>
-        {props.text}
-      </pre>
-    </div>
   );
 }
 

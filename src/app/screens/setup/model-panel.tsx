@@ -2,9 +2,9 @@ import { type ReactNode, useState } from "react";
 import { sameStorage, storageChoice, storageText } from "../../../engine/loading/storage-settings.ts";
 import { closeAdapter, openCaptioner } from "../../clients/adapters.ts";
 import { report } from "../../clients/lab.ts";
-import { openModel, openStoredModel, pocketModel, removeStoredModel, stopLoading } from "../../clients/loading.ts";
+import { openModel, pocketModel, stopLoading } from "../../clients/loading.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
-import { Button, DeleteButton } from "../../components/ui/button.tsx";
+import { Button } from "../../components/ui/button.tsx";
 import { IconFolder, IconGlobe } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { FactList } from "../../components/ui/table.tsx";
@@ -149,43 +149,7 @@ export function ModelPanel(): ReactNode {
       </div>
       {byAddress && <PluginPanels at="model" given={{}} />}
       <Adapters />
-      <StoredModels />
+      <PluginPanels at="stored-models" given={{}} quiet />
     </Panel>
-  );
-}
-
-/** Stored conversions of checkpoints: load them in seconds, or delete them. */
-function StoredModels(): ReactNode {
-  const models = useSession((session) => session.storedModels);
-  const busy = useSession((session) => session.modelProgress !== null);
-  if (models.length === 0) return null;
-  return (
-    <div className="grid gap-1 mt-3" data-testid="stored-models">
-      <h3 className="muted medium small">Stored conversions</h3>
-      <ul className="grid gap-2 p-0 m-0 no-bullets">
-        {models.map(({ id, name, choice, bytes, finished }) => (
-          <li key={id} className="flex gap-2 align-centre">
-            <span className="min-0 grow anywhere">
-              {name}
-              <small className="block muted">
-                {storageText(choice)}, {formatBytes(bytes)}
-                {finished ? "" : ", incomplete: open it again to continue"}
-              </small>
-            </span>
-            {finished && (
-              <Button disabled={busy} onClick={() => report(openStoredModel(id))}>
-                Load
-              </Button>
-            )}
-            <DeleteButton
-              disabled={busy}
-              what={`the conversion of ${name}`}
-              bytes={bytes}
-              onDelete={() => removeStoredModel(id)}
-            />
-          </li>
-        ))}
-      </ul>
-    </div>
   );
 }

@@ -1,18 +1,18 @@
 import { type ReactNode, useMemo } from "react";
 import type { Plan as RunPlan } from "../../../engine/session/plan.ts";
+import { report } from "../../clients/lab.ts";
+import { openModel } from "../../clients/loading.ts";
 import { act, useStartBlocker } from "../../clients/run/run-actions.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
-import { FactList } from "../../components/ui/table.tsx";
 import { pick } from "../../components/upload/pickers.tsx";
 import { SELF_TEST, useJob } from "../../stores/jobs.ts";
 import { useMeasured } from "../../stores/measured.ts";
 import { linkTo } from "../../stores/route.ts";
 import { roughly } from "../../stores/run/eta.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
-import { counted, formatBytes, formatCount, formatSeconds, formatShare } from "../../styles/format.ts";
-import { Changes, DryRun } from "./fit.tsx";
+import { counted, formatBytes, formatCount, formatSeconds } from "../../styles/format.ts";
 import styles from "./setup.module.css";
 
 /** The start button with what keeps a run from starting or from learning, and its memory and time. */
@@ -50,14 +50,13 @@ export function Preflight(): ReactNode {
       {warnings.length > 0 && <ul className="grid gap-2 m-0 p-0 no-bullets">{warnings}</ul>}
       {plan !== null && (
         <>
-          <DryRun />
+          <PluginPanels at="dry-run" given={{}} quiet />
           {hasPanels("fit") && (
             <details className="fold" data-testid="fit-details">
               <summary>Memory and time in detail</summary>
               <PluginPanels at="fit" given={{ plan }} />
             </details>
           )}
-          <Trainable plan={plan} />
         </>
       )}
     </section>
@@ -79,7 +78,10 @@ function Forecast({ plan: { fit } }: { readonly plan: RunPlan }): ReactNode {
           , <b>{formatSeconds(seconds)}</b> a step, <b>{roughly(seconds * steps)}</b> in all
         </>
       )}
-      <span className="muted"> ({measured === null ? "forecast" : `measured in the ${measured.by}`})</span>
+      <span className="muted">
+        {" "}
+        ({measured === null ? "forecast for these settings" : `measured in the ${measured.by}`})
+      </span>
     </p>
   );
 }
@@ -149,21 +151,32 @@ function Warning({ children }: { readonly children: ReactNode }): ReactNode {
   return <li className="p-2-3 warn warn-soft round-m">{children}</li>;
 }
 
-function Trainable(props: { readonly plan: RunPlan }): ReactNode {
-  const { trainable, trainableParameters, frozenParameters } = props.plan;
-  const all = trainableParameters + frozenParameters;
+/** Changes of settings that make the run fit. */
+function Changes({ fit }: { readonly fit: RunPlan["fit"] }): ReactNode {
+  const folder = useSession((session) => session.modelFolder);
+  if (fit.changes.length === 0) return null;
   return (
-    <details className="fold" data-testid="trainable">
-      <summary>
-        {formatCount(trainableParameters)} trainable parameters
-        {all > 0 && ` · ${formatShare(trainableParameters / all)} of all`}
-      </summary>
-      <FactList
-        facts={[
-          ...trainable.map(({ block, parameters }) => [block, formatCount(parameters)] as const),
-          ["All other parameters, frozen", formatCount(frozenParameters)],
-        ]}
-      />
-    </details>
+    <div className="grid gap-1" data-testid="fit-changes">
+      <h3>{fit.changes.length === 1 ? "This is enough" : "Each of these changes alone is enough"}</h3>
+      <ul className="grid gap-1 m-0 p-0 no-bullets">
+        {fit.changes.slice(0, 6).map(({ label, values, reload, peak }) => (
+          <li key={label} className="row gap-2 between">
+            <span>
+              {label} <small className="muted">{formatBytes(peak)}</small>
+            </span>
+            <Button
+              aria-label={`Set ${label}`}
+              blocker={reload && folder === null ? "Open the model's folder first: it has to be read again" : null}
+              onClick={() => {
+                changeConfig(values);
+                if (reload && folder !== null) report(openModel(folder, true));
+              }}
+            >
+              {reload ? "Set and load again" : "Set"}
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
