@@ -1,5 +1,6 @@
 /** Calls of plug-ins that the data worker serves. */
 import type { DataPlace, ServedAt } from "../protocol/plugin-calls.ts";
+import { compareCalls } from "./compare/compare-calls.ts";
 import { completionCalls } from "./exchange/trl-completions.ts";
 import { hubCalls } from "./hub/hub-calls.ts";
 import { boardCalls } from "./leaderboard/board-calls.ts";
@@ -9,6 +10,7 @@ import { suiteCalls } from "./suites/suite-calls.ts";
 
 export const DATA_CALLS: readonly ServedAt<DataPlace>[] = [
   boardCalls,
+  compareCalls,
   completionCalls,
   hubCalls,
   rolloutCalls,

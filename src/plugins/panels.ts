@@ -11,6 +11,7 @@ export const PANELS: readonly PluginPanel[] = [
   { plugin: "whole-run", at: "whole-run", load: () => import("./whole-run/across-view.tsx") },
   { plugin: "reward-bench", at: "rewards", load: () => import("./reward-bench/bench-panel.tsx") },
   { plugin: "reward-bench", at: "trial", load: () => import("./reward-bench/trial-panel.tsx") },
+  { plugin: "diagnostics", at: "open-run", load: () => import("./diagnostics/storage-meter.tsx") },
   { plugin: "run-address", at: "open-run", load: () => import("./run-address/open-address.tsx") },
   { plugin: "fork", at: "fork", load: () => import("./fork/fork-form.tsx") },
   { plugin: "custom-reward", at: "custom-reward", load: () => import("./custom-reward/custom-reward.tsx") },

@@ -13,6 +13,7 @@ import {
   untilEvent,
   untilReady,
 } from "../support/page.ts";
+import { testWith } from "../support/plugins.ts";
 
 const GOLDEN = join(root, "tests", "golden", "sa2va-tiny-qwen2");
 const WEIGHTS = "model.safetensors";
@@ -329,7 +330,7 @@ describe("a checkpoint from disk", () => {
 });
 
 describe("frozen features", () => {
-  it("of a run are kept, counted on the Runs screen, and deleted with one press", async () => {
+  testWith("diagnostics")("of a run are kept, counted on the Runs screen, and deleted with one press", async () => {
     const { page } = lab;
     await show(page, { screen: "setup", ...CHEAP_RUN, steps: "1", loops: "1", featureDisk: "1" });
     await usePocketModel();

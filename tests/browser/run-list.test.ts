@@ -292,6 +292,99 @@ describe("runs of this browser", () => {
     await show(page, { screen: "runs" });
     await expect.poll(() => page.getByTestId("runs-table").locator("tbody tr").count()).toBe(2);
   });
+
+  it("are compared at the newest step that both have, and what was asked for is in the window", async () => {
+    const { page } = lab;
+    // A run that goes on after the others, with worse answers on two rows in three at their last step.
+    await page.evaluate(async () => {
+      const store = await (await navigator.storage.getDirectory()).getDirectoryHandle("runs");
+      const [from, to] = [
+        await store.getDirectoryHandle("whole"),
+        await store.getDirectoryHandle("on", { create: true }),
+      ];
+      type Row = { loop1_greedy: number };
+      type Line = { step: number; report: { step: number; means: object }; rows: Row[] };
+      const worse = (line: Line): string => {
+        if (line.report.step === 0) return JSON.stringify(line);
+        const rows = line.rows.map((row, at) => ({
+          ...row,
+          loop1_greedy: row.loop1_greedy + (at % 3 === 0 ? 0.022 : -0.03),
+        }));
+        const later = { ...line, report: { ...line.report, step: 40 } };
+        return `${JSON.stringify({ ...line, report: { ...line.report, means: { ...line.report.means, loop1_greedy: 0.793 } }, rows })}\n${JSON.stringify(later)}`;
+      };
+      const changes: Readonly<Record<string, (text: string) => string>> = {
+        "run.json": (text) => text.replace(/"title": ?"[^"]*"/, `"title":"a fork with a long name, β 0.1, seed 3"`),
+        "metrics.jsonl": (text) => {
+          const lines = text.trim().split("\n");
+          const last = JSON.parse(lines.at(-1) as string) as Line;
+          return [...lines, JSON.stringify({ ...last, step: 40, "loop1/reward": 0.125 })].join("\n");
+        },
+        "eval.jsonl": (text) =>
+          text
+            .trim()
+            .split("\n")
+            .map((line) => worse(JSON.parse(line) as Line))
+            .join("\n"),
+      };
+      for (const [name, change] of Object.entries(changes)) {
+        const text = await (await (await from.getFileHandle(name)).getFile()).text();
+        const writer = await (await to.getFileHandle(name, { create: true })).createWritable();
+        await writer.write(`${change(text.replaceAll('"whole"', '"on"'))}\n`);
+        await writer.close();
+      }
+    });
+    await page.goto("about:blank");
+    await page.goto(`${lab.url}#screen=runs&compare=whole,on`);
+    const step = page.getByTestId("compare-table").getByRole("row", { name: "Step", exact: false }).first();
+    await expect.poll(() => step.getByRole("cell").allTextContents()).toEqual(["25, from 0", "25, from 0"]);
+    const box = await page.getByTestId("compare").boundingBox();
+    expect(box?.y).toBeLessThan(600);
+    // The legend shows values of that step, not the newest of each.
+    const legend = page.getByTestId("chart-compare-reward-1").locator("ul");
+    await expect.poll(() => legend.textContent()).toMatch(/step 25 of each$/);
+    expect(await legend.textContent()).not.toMatch(/0\.125/);
+    // "Better" agrees with the sign, and the verdict with the interval.
+    const sides = page.getByTestId("held-out-sides");
+    const overall = page.getByTestId("sides-overall");
+    await expect
+      .poll(() => overall.textContent())
+      .toMatch(/48 rows: −0\.013 \(−0\.\d{3} to −0\.\d{3}\), worse; 16 rows/);
+    expect(await overall.locator("b").getAttribute("data-verdict")).toBe("worse");
+    const changes = await sides.locator("li > span:first-child > b").allTextContents();
+    expect(new Set(changes)).toEqual(new Set(["+0.022", "+0.030"]));
+    await page.getByTestId("compared-step").selectOption("newest");
+    await expect.poll(() => step.getByRole("cell").allTextContents()).toEqual(["25, from 0", "40, from 0"]);
+    await page.getByTestId("apart").waitFor();
+    // A long name ends in an ellipsis within its cell and is read in full on its title.
+    const name = page.locator("tr[data-run=on]").getByTestId("open-run");
+    const cell = await page.locator("tr[data-run=on] th").boundingBox();
+    const link = await name.boundingBox();
+    expect((link?.x ?? 0) + (link?.width ?? 0)).toBeLessThanOrEqual((cell?.x ?? 0) + (cell?.width ?? 0));
+    expect(await name.evaluate((one) => one.scrollWidth > one.clientWidth)).toBe(true);
+    expect(await name.getAttribute("title")).toMatch(/^a fork with a long name, β 0\.1, seed 3/);
+    // Names in a legend end before the values.
+    const beyond = () =>
+      legend.locator("li").evaluateAll((all) => all.filter((li) => li.scrollWidth > li.clientWidth + 1));
+    expect(await beyond()).toHaveLength(0);
+    expect(await violations(page)).toEqual([]);
+    // On a phone the table has both columns, and a button leads from the curves to it.
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.getByRole("button", { name: "Differences", exact: true }).click();
+    await expect.poll(async () => (await page.getByTestId("compare").boundingBox())?.y).toBeLessThan(400);
+    const last = await step.getByRole("cell").last().boundingBox();
+    expect((last?.x ?? 0) + (last?.width ?? 0)).toBeLessThanOrEqual(390);
+    expect(await violations(page)).toEqual([]);
+    await page.setViewportSize({ width: 1440, height: 900 });
+  });
+
+  it("are compared with a read-only run, too", async () => {
+    const { page } = lab;
+    await show(page, { screen: "runs", compare: "whole" });
+    await page.getByTestId("runs-elsewhere").getByRole("checkbox", { name: "Compare demo" }).check();
+    await page.getByText("2 runs compared").waitFor();
+    await page.getByTestId("compare").waitFor();
+  });
 });
 
 it("none of it is a problem", () => expectNoProblems(lab));

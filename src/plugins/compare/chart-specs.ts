@@ -1,5 +1,4 @@
 /** Charts of one metric each, with one line per run. */
-
 import { type ChartSpec, metricTitle, type SeriesSpec } from "../../app/components/charts/series.ts";
 import { MODES } from "../../engine/config/modes.ts";
 import { LOOP_IDS } from "../../engine/rl/loops/abouts.ts";
@@ -7,6 +6,9 @@ import { joinedName } from "./join-sources.ts";
 
 /** One pattern per run, so that runs differ by more than colour. */
 const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [8, 3, 2, 3], [14, 4], [5, 2]];
+
+/** Id of the table of differences, which the curves lead to. */
+export const DIFFERENCES = "differences";
 
 export interface NamedRun {
   readonly id: string;

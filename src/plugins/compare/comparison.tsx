@@ -1,21 +1,23 @@
-import { type CSSProperties, Fragment, type ReactNode } from "react";
+import { Fragment, type ReactNode, useState } from "react";
 import { readEvaluations } from "../../app/clients/run/run-reads.ts";
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { Button } from "../../app/components/ui/button.tsx";
+import { Select } from "../../app/components/ui/controls.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { useAsync } from "../../app/components/use-async.ts";
 import { readOnce } from "../../app/stores/reads.ts";
 import type { StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
 import type { RunDigest } from "../../engine/runs/library/digest.ts";
+import { DIFFERENCES } from "./chart-specs.ts";
 import styles from "./compare.module.css";
-import { type ComparedRow, differenceRows, heldOutRows } from "./difference-rows.ts";
-import { HeldOutSides } from "./held-out-sides.tsx";
+import { type ComparedRow, commonSteps, differenceRows, evaluationAt, heldOutRows } from "./difference-rows.ts";
+import { colourOf, HeldOutSides } from "./held-out-sides.tsx";
 import { SideBySide } from "./side-by-side.tsx";
 
 type Scores = ReadonlyMap<string, readonly StoredEvaluation[]>;
 
-/** Held-out scores of stored runs, read again after each further evaluation. */
-function useScores(runs: readonly RunDigest[]): Scores {
+/** Held-out scores of stored runs, read again after each further evaluation; null before they are read. */
+function useScores(runs: readonly RunDigest[]): Scores | null {
   const { value } = useAsync(
     runs.map(({ manifest }) => manifest.id).join(),
     async (ids) => {
@@ -28,43 +30,84 @@ function useScores(runs: readonly RunDigest[]): Scores {
     },
     [runs.map(({ evaluated }) => evaluated.length).join()],
   );
-  return value ?? NONE;
+  return value ?? null;
 }
 
-const NONE: Scores = new Map();
+/** Whether the runs have different scores at a step: a fork has those of its parent up to where it begins. */
+function differAt(lists: readonly (readonly StoredEvaluation[])[], step: number): boolean {
+  return new Set(lists.map((list) => JSON.stringify(evaluationAt(list, step)?.report.means))).size > 1;
+}
+
+/** The choice of every run's newest evaluation, whatever its step. */
+const NEWEST = "newest";
 
 /**
  * What differs between the chosen runs, and the same rows of each: held-out scores, settings, rows with the largest
- * differences, rollouts of a row. One run is compared with itself at another step.
+ * differences, rollouts of a row. Scores are of the newest step at which all runs were evaluated and differ,
+ * unless the user chooses another. One run is compared with itself at another step.
  */
 export default function Comparison({ runs, onClose }: Places["compare"]): ReactNode {
   const manifests = runs.map(({ manifest }) => manifest);
   const evaluations = useScores(runs);
+  const [asked, setAsked] = useState<string | null>(null);
+  const common = commonSteps([...(evaluations?.values() ?? [])]).map(String);
+  const telling = common.findLast((value) => differAt([...(evaluations?.values() ?? [])], Number(value)));
+  const at = [...common, NEWEST].find((choice) => choice === asked) ?? telling ?? NEWEST;
+  const step = at === NEWEST ? null : Number(at);
   const scores = heldOutRows(
-    runs.map(({ manifest, best }) => ({ evaluations: evaluations.get(manifest.id) ?? [], best })),
+    runs.map(({ manifest, best }) => ({ evaluations: evaluations?.get(manifest.id) ?? [], best })),
+    step,
   );
   const differences = differenceRows(manifests);
-  const sides = manifests.map(({ id, title }) => ({ id, title, list: evaluations.get(id) ?? [] }));
-  const [one, other] = sides;
+  const sides = manifests.map(({ id, title }) => ({ id, title, list: evaluations?.get(id) ?? [] }));
+  const apart = new Set(scores.find(({ label }) => label === "Step")?.values).size > 1;
   return (
     <>
-      {one !== undefined && other !== undefined && (
+      {sides.length > 1 && (
         <>
-          <Panel title="Differences" aside={<Button onClick={onClose}>Close</Button>}>
-            <div className="column-flex gap-3" data-testid="compare">
+          <Panel
+            title="Differences"
+            aside={
+              <span className="row wrap gap-2">
+                {scores.length > 0 && (
+                  <Select
+                    label="Evaluation"
+                    testId="compared-step"
+                    options={[
+                      ...common.map((value) => ({ value, label: `Step ${value} of each` })),
+                      { value: NEWEST, label: "Newest of each" },
+                    ]}
+                    value={at}
+                    onChange={setAsked}
+                  />
+                )}
+                <Button onClick={onClose}>Close</Button>
+              </span>
+            }
+          >
+            <div
+              id={DIFFERENCES}
+              className={`column-flex gap-3 ${styles.differences}`}
+              data-testid="compare"
+              tabIndex={-1}
+            >
+              {apart && (
+                <p className="warn m-0" data-testid="apart">
+                  {common.length === 0 ? "No step was evaluated in all of these runs. " : ""}
+                  Each score is of the step above it, so a longer run may lead by its length alone.
+                </p>
+              )}
               {differences.length === 0 && <p className="muted">Model, data and settings are identical</p>}
               <ComparedTable titles={sides.map(({ title }) => title)} rows={[...scores, ...differences]} />
             </div>
           </Panel>
-          <HeldOutSides one={one} other={other} />
+          {evaluations !== null && <HeldOutSides sides={sides} step={step} />}
         </>
       )}
       <SideBySide key={sides.map(({ id }) => id).join()} runs={sides} />
     </>
   );
 }
-
-const colourOf = (at: number) => ({ "--run": `var(--run-${at + 1})` }) as CSSProperties;
 
 function ComparedTable({
   titles,
@@ -75,7 +118,8 @@ function ComparedTable({
 }): ReactNode {
   if (rows.length === 0) return null;
   return (
-    <div className="scroll-x">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area must be reachable by keyboard
+    <div className="scroll-x" tabIndex={0}>
       <table className={`small ${styles.table}`} data-testid="compare-table">
         <thead>
           <tr>
@@ -84,7 +128,7 @@ function ComparedTable({
             </th>
             {titles.map((title, at) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: the place is the run's colour
-              <th scope="col" key={at} className={styles.run} style={colourOf(at)}>
+              <th scope="col" key={at} className={styles.run} style={colourOf(at)} title={title}>
                 {title}
               </th>
             ))}
@@ -101,7 +145,9 @@ function ComparedTable({
                 </tr>
               )}
               <tr>
-                <th scope="row">{row.label}</th>
+                <th scope="row" title={row.label}>
+                  {row.label}
+                </th>
                 {row.values.map((value, place) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: the place is the run's
                   <td key={place} title={value}>

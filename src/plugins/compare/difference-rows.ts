@@ -15,7 +15,7 @@ import {
   SELECTION_NAMES,
   scoreOf,
 } from "../../engine/runs/evaluations/evaluation-scores.ts";
-import type { RowScores, StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
+import type { EvalReport, RowScores, StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
 
 export interface ComparedRow {
@@ -52,16 +52,33 @@ export interface HeldOut {
   readonly best: BestCheckpoint | null;
 }
 
-const REPORTED = "Held-out report rows: newest score and its paired difference to the start";
+const REPORTED = "Held-out report rows: score and its paired difference to the run's first evaluation";
 const REPORTED_COMMON = "Scores on the held-out rows that all of these runs were evaluated on";
 const CHOSEN = "Held-out selection rows, which the scores above exclude";
 
-/** Held-out scores of the newest evaluation with the paired difference to the first one, and the choice of the best checkpoint. */
-export function heldOutRows(runs: readonly HeldOut[]): ComparedRow[] {
-  const reports = runs.map(({ evaluations }) => evaluations.at(-1)?.report);
+/** Steps at which all of the runs that have evaluations were evaluated, ascending. */
+export function commonSteps(runs: readonly (readonly StoredEvaluation[])[]): readonly number[] {
+  const [first, ...others] = runs.filter((list) => list.length > 0);
+  const at = (list: readonly StoredEvaluation[]) => list.map(({ report }) => report.step);
+  return first === undefined ? [] : at(first).filter((step) => others.every((list) => at(list).includes(step)));
+}
+
+/** The evaluation of a step; the newest for null. */
+export function evaluationAt(list: readonly StoredEvaluation[], step: number | null): StoredEvaluation | undefined {
+  return step === null ? list.at(-1) : list.find(({ report }) => report.step === step);
+}
+
+/**
+ * Held-out scores with the paired difference to the first evaluation, under the steps that they cover, and the choice of
+ * the best checkpoint.
+ * @param step of the evaluation of every run; null for the newest of each
+ */
+export function heldOutRows(runs: readonly HeldOut[], step: number | null): ComparedRow[] {
+  const shown = runs.map(({ evaluations }) => evaluationAt(evaluations, step));
+  const reports = shown.map((evaluation) => evaluation?.report);
   const newest = reports.find((report) => report !== undefined);
   if (newest === undefined) return [];
-  const rows = runs.map(({ evaluations }) => reportRows(evaluations.at(-1)));
+  const rows = shown.map(reportRows);
   const evaluated = rows.filter((own) => own.size > 0);
   const common = [...(evaluated[0]?.keys() ?? [])].filter((id) => evaluated.every((own) => own.has(id)));
   // Means over different rows cannot be compared, so only the shared rows count.
@@ -80,10 +97,17 @@ export function heldOutRows(runs: readonly HeldOut[]): ComparedRow[] {
   });
   const counts = reports.map((report) => (report === undefined ? NONE : String(report.n)));
   return [
+    { group, label: "Step", values: reports.map(stepText) },
     { group, label: alike ? "Rows" : "Rows of the run", values: counts },
     ...scores,
     { group: CHOSEN, label: "Best checkpoint", values: runs.map(({ best }) => bestText(best)) },
   ];
+}
+
+/** The step of an evaluation and the one that its differences start from. */
+function stepText(report: EvalReport | undefined): string {
+  if (report === undefined) return "not evaluated";
+  return report.baseline === undefined ? `${report.step}, the first` : `${report.step}, from ${report.baseline}`;
 }
 
 /** Report rows of an evaluation by id; empty without one. */

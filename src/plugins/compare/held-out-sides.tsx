@@ -1,85 +1,169 @@
-import { type ReactNode, useMemo, useState } from "react";
+import { type CSSProperties, type ReactNode, useMemo, useState } from "react";
+import { pluginCalls } from "../../app/clients/lab.ts";
 import { evalTexts, greedyAnswer, isSampled } from "../../app/components/held-out-texts.ts";
 import type { MaskLayer } from "../../app/components/mask/layers.ts";
 import { MaskFigure } from "../../app/components/mask/mask-figure.tsx";
 import { Select } from "../../app/components/ui/controls.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
+import { useAsync } from "../../app/components/use-async.ts";
 import { useSession } from "../../app/stores/session.ts";
-import { fixed, signed } from "../../app/styles/format.ts";
+import { counted, fixed } from "../../app/styles/format.ts";
+import {
+  differenceText,
+  fewPicturesText,
+  signed,
+  TIE,
+  verdict,
+} from "../../engine/runs/evaluations/difference-text.ts";
 import type { ScoreId } from "../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RowScores, StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
-import { rowPairs } from "../../engine/runs/library/run-result.ts";
+import { countChanges, type RowPair, rowPairs } from "../../engine/runs/library/run-result.ts";
 import styles from "./compare.module.css";
+import type { CompareCalls } from "./compare-calls.ts";
+import { evaluationAt } from "./difference-rows.ts";
 
 interface Side {
+  readonly id: string;
   readonly title: string;
   readonly list: readonly StoredEvaluation[];
 }
 
+/** The style that gives an element a run's colour. @param at place of the run among the compared ones */
+export const colourOf = (at: number) => ({ "--run": `var(--run-${at + 1})` }) as CSSProperties;
+
 /** Rows of each kind. */
-const SHOWN = 3;
+const SHOWN = 4;
 
 /** Scores of answers without sampling, which have one mask and one caption. */
 const SCORES = evalTexts("none").filter(({ id }) => !isSampled(id) && !id.startsWith("reward"));
 
-/** Held-out rows on which two runs differ most at their newest evaluations, side by side. */
-export function HeldOutSides({ one, other }: { readonly one: Side; readonly other: Side }): ReactNode {
+/**
+ * Held-out rows on which two runs differ most, side by side: the first run, and another that the user chooses.
+ * @param props.sides two or more runs @param props.step of both evaluations; null for the newest of each
+ */
+export function HeldOutSides(props: { readonly sides: readonly Side[]; readonly step: number | null }): ReactNode {
+  const { sides, step } = props;
   const [score, setScore] = useState<ScoreId>(SCORES[0]?.id ?? "grounding_iou");
-  const pairs = useMemo(() => {
-    const [mine, theirs] = [one.list.at(-1)?.rows ?? [], other.list.at(-1)?.rows ?? []];
-    return rowPairs(mine, theirs, score).sort((a, b) => b.change - a.change);
-  }, [one.list, other.list, score]);
-  if (pairs.length === 0) return null;
+  const [asked, setAsked] = useState<string | null>(null);
+  const [one, ...others] = sides as readonly [Side, ...Side[]];
+  const other = others.find(({ id }) => id === asked) ?? (others[0] as Side);
+  const [mine, theirs] = [evaluationAt(one.list, step), evaluationAt(other.list, step)];
+  const pairs = useMemo(
+    () => rowPairs(mine?.rows ?? [], theirs?.rows ?? [], score).sort((a, b) => b.change - a.change),
+    [mine, theirs, score],
+  );
+  const named = (side: Side, shown: StoredEvaluation | undefined): string =>
+    `${side.title}, step ${shown?.report.step ?? "–"}`;
+  const names = [named(one, mine), named(other, theirs)] as const;
   const kinds = [
-    [`Better in ${other.title}`, pairs.filter(({ change }) => change > 0).slice(0, SHOWN)],
-    [
-      `Better in ${one.title}`,
-      pairs
-        .filter(({ change }) => change < 0)
+    { better: other, sign: 1, rows: pairs.filter(({ change }) => change > TIE).slice(0, SHOWN) },
+    {
+      better: one,
+      sign: -1,
+      rows: pairs
+        .filter(({ change }) => change < -TIE)
         .slice(-SHOWN)
         .reverse(),
-    ],
+    },
   ] as const;
   return (
     <Panel
       title="Held-out rows side by side"
       aside={
-        <Select
-          label="Score"
-          options={SCORES.map(({ id, title }) => ({ value: id, label: title }))}
-          value={score}
-          onChange={setScore}
-        />
+        <span className="row wrap gap-2">
+          {others.length > 1 && (
+            <Select
+              label={`Compared with ${one.title}`}
+              options={others.map(({ id, title }) => ({ value: id, label: title }))}
+              value={other.id}
+              onChange={setAsked}
+            />
+          )}
+          <Select
+            label="Score"
+            options={SCORES.map(({ id, title }) => ({ value: id, label: title }))}
+            value={score}
+            onChange={setScore}
+          />
+        </span>
       }
     >
-      <div className="grid gap-4" data-testid="held-out-sides">
-        {kinds.map(([title, rows]) => (
-          <section key={title} className="grid gap-2" aria-label={title}>
-            <h3 className="m-0">{title}</h3>
-            {rows.length === 0 && <p className="muted m-0">No row</p>}
-            <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.pairs}`}>
-              {rows.map(({ before, after, change }) => (
-                <li key={after.rowId} className="grid gap-1 min-0">
-                  <span className="muted small anywhere">
-                    {after.caption} · {signed(change, 3)}
-                  </span>
-                  <span className={`grid gap-2 align-start ${styles.pair}`}>
-                    <Answer title={one.title} row={before} score={score} />
-                    <Answer title={other.title} row={after} score={score} />
-                  </span>
-                </li>
-              ))}
-            </ol>
-          </section>
-        ))}
-      </div>
+      {pairs.length === 0 ? (
+        <p className="muted m-0">{whyNone([one, mine], [other, theirs])}</p>
+      ) : (
+        <div className="grid gap-4" data-testid="held-out-sides">
+          <Overall pairs={pairs} names={names} />
+          {kinds.map(({ better, sign, rows }) => (
+            <section key={sign} className="grid gap-2" aria-label={`Better in ${better.title}`}>
+              <h3 className="m-0 anywhere">Better in {better.title}</h3>
+              {rows.length === 0 && <p className="muted m-0">No row</p>}
+              <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.pairs}`}>
+                {rows.map(({ before, after, change }) => (
+                  <li key={after.rowId} className="grid gap-1 min-0 align-start">
+                    <span className="muted small anywhere">
+                      {after.caption} · <b>{signed(sign * change)}</b>
+                    </span>
+                    <span className={`grid gap-2 align-start ${styles.pair}`}>
+                      <Answer title={names[0]} colour={0} row={before} score={score} />
+                      <Answer title={names[1]} colour={sides.indexOf(other)} row={after} score={score} />
+                    </span>
+                  </li>
+                ))}
+              </ol>
+            </section>
+          ))}
+        </div>
+      )}
     </Panel>
   );
 }
 
+/** Why two runs have no pair of answers to a row. */
+function whyNone(...sides: readonly (readonly [Side, StoredEvaluation | undefined])[]): string {
+  const missing = sides.find(([, evaluation]) => evaluation === undefined)?.[0];
+  return missing === undefined
+    ? "The two runs were evaluated on different held-out rows, or lack this score"
+    : `${missing.title} has no held-out evaluation`;
+}
+
+const WORDS = { better: "better", worse: "worse", open: "no clear difference" } as const;
+
+/** The mean difference of the second run to the first one, with a verdict only where its interval allows one. */
+function Overall({ pairs, names }: { readonly pairs: readonly RowPair[]; readonly names: readonly [string, string] }) {
+  const images = pairs.map(({ after }) => after.imageId);
+  const pictures = new Set(images).size;
+  const { value, problem } = useAsync(pairs, () =>
+    pluginCalls<CompareCalls>("data").meanChange(
+      pairs.map(({ change }) => change),
+      images,
+    ),
+  );
+  const { better, worse } = countChanges(pairs);
+  const found = verdict(value ?? null, pictures);
+  const few = fewPicturesText(pictures);
+  return (
+    <p className="m-0 anywhere" role="status" data-testid="sides-overall">
+      {names[1]} minus {names[0]}, {counted(pairs.length, "row")}:{" "}
+      {problem !== null && <span className="bad">{problem}</span>}
+      {value !== undefined && (
+        <>
+          <b data-verdict={found}>{differenceText(value)}</b>, {few === "" ? WORDS[found] : few}; {better} rows better,{" "}
+          {worse} worse
+        </>
+      )}
+    </p>
+  );
+}
+
 /** The given region and the mask of an answer on its picture, and its caption. */
-function Answer(props: { readonly title: string; readonly row: RowScores; readonly score: ScoreId }): ReactNode {
-  const { title, row, score } = props;
+function Answer(props: {
+  readonly title: string;
+  /** Place of the run among the compared ones. */
+  readonly colour: number;
+  readonly row: RowScores;
+  readonly score: ScoreId;
+}): ReactNode {
+  const { title, colour, row, score } = props;
   const { rowId, imageId, maskGreedy } = row;
   const answer = useMemo(() => greedyAnswer(row, score), [row, score]);
   const given = useSession(({ rows }) => rows.find((own) => own.id === rowId && own.imageId === imageId)?.mask);
@@ -93,7 +177,7 @@ function Answer(props: { readonly title: string; readonly row: RowScores; readon
   const [height, width] = maskGreedy.size;
   const caption = answer.caption || "no caption";
   return (
-    <span className="grid gap-1 min-0">
+    <span className="grid gap-1 min-0 align-start">
       <MaskFigure
         rowId={rowId}
         imageId={imageId}
@@ -103,8 +187,11 @@ function Answer(props: { readonly title: string; readonly row: RowScores; readon
         label={`${title}: ${caption}, score ${fixed(answer.score, 2)}`}
       />
       <b className="anywhere">{caption}</b>
-      <span className="muted small">
-        {title}, {fixed(answer.score, 3)}
+      <span className="row gap-2 between min-0 small">
+        <span className={`muted clip ellipsis nowrap ${styles.run}`} style={colourOf(colour)} title={title}>
+          {title}
+        </span>
+        <b>{fixed(answer.score, 3)}</b>
       </span>
     </span>
   );

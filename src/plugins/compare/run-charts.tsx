@@ -5,6 +5,7 @@ import { AllSteps, ChartGrid } from "../../app/components/charts/live-chart.tsx"
 import { alongAxis, loggedText, type MetricSource, otherMetrics } from "../../app/components/charts/series.ts";
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { PluginPanels } from "../../app/components/place/place.tsx";
+import { Button } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { useAsync } from "../../app/components/use-async.ts";
 import { readOnce } from "../../app/stores/reads.ts";
@@ -14,7 +15,7 @@ import { metricStore } from "../../app/stores/run/metrics.ts";
 import { toLabError } from "../../engine/errors.ts";
 import { LOOPS } from "../../engine/rl/loops/abouts.ts";
 import type { StepNote } from "../../engine/runs/notes.ts";
-import { COMPARED_METRICS, chosenChart, compareCharts } from "./chart-specs.ts";
+import { COMPARED_METRICS, chosenChart, compareCharts, DIFFERENCES } from "./chart-specs.ts";
 import styles from "./compare.module.css";
 import { joinSources } from "./join-sources.ts";
 
@@ -73,6 +74,18 @@ export default function RunCharts(props: Places["run-curves"]): ReactNode {
       title={runs.length === 1 ? (runs[0]?.title ?? "") : `${runs.length} runs compared`}
       aside={
         <div className="row wrap gap-2">
+          {runs.length > 1 && (
+            <Button
+              className={styles.down ?? ""}
+              onClick={() => {
+                const differences = document.getElementById(DIFFERENCES);
+                differences?.scrollIntoView();
+                differences?.focus();
+              }}
+            >
+              Differences
+            </Button>
+          )}
           <PluginPanels
             at="curve-tools"
             given={{

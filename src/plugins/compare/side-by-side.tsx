@@ -31,9 +31,9 @@ export function SideBySide({ runs }: { readonly runs: readonly NamedRun[] }): Re
   const [picked, setChosen] = useState<string | null>(null);
   const { value: own, problem } = useRead(readRun(first.id));
   const steps = own?.groupSteps;
-  // Opens on a row that all of them sampled, if there is one.
-  const shared = useAsync(others.length === 0 ? null : runs.map(({ id }) => id).join(), (_, signal) =>
-    findShared(first, others, signal),
+  // Opens on a row that all of them sampled, or that one run sampled twice, if there is one.
+  const shared = useAsync(runs.map(({ id }) => id).join(), (_, signal) =>
+    findShared(first, others.length === 0 ? [first] : others, signal),
   );
   const start = asked.around === null ? (shared.value ?? null) : null;
   const chosen = picked ?? (start === null ? null : groupKey(start));
@@ -122,9 +122,11 @@ function Side(props: {
   const { run, group, problem, onStep } = props;
   return (
     <section className="column-flex gap-2 min-0" aria-label={run.title}>
-      <header className="row wrap gap-2 between">
-        <h3 className="m-0">{run.title}</h3>
-        <span className="row gap-1">
+      <header className="row gap-2 between">
+        <h3 className="m-0 clip ellipsis nowrap" title={run.title}>
+          {run.title}
+        </h3>
+        <span className="row gap-1 nowrap">
           <Button kind="quiet" onClick={() => onStep?.("earlier")} disabled={onStep === null}>
             Earlier
           </Button>
@@ -170,7 +172,10 @@ const stepsOf = async (runId: string): Promise<readonly number[]> => (await read
 /** Steps of each run that are searched for a shared row. */
 const SEARCHED = 16;
 
-/** The newest group of a run whose row all others sampled too, at the same step or near it; null if none is found. */
+/**
+ * The newest group of a run whose row all others sampled too, at the same step or near it; null if none is found.
+ * @param others the run itself for a row that it sampled at another step, too
+ */
 async function findShared(
   first: NamedRun,
   others: readonly NamedRun[],
@@ -185,7 +190,9 @@ async function findShared(
       const found = await Promise.all(
         theirs.map(({ id, steps }) =>
           findDraw(
-            searchOrder(steps, step, "nearest").slice(0, SEARCHED),
+            searchOrder(steps, step, "nearest")
+              .filter((at) => id !== first.id || at !== step)
+              .slice(0, SEARCHED),
             group,
             (at) => readOnce(readGroups(id, at)),
             signal,

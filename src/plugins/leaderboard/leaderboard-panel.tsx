@@ -7,13 +7,13 @@ import { Segmented, Select } from "../../app/components/ui/controls.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table.tsx";
 import { useAsync } from "../../app/components/use-async.ts";
-import styles from "../../app/screens/runs/board.module.css";
 import { linkTo } from "../../app/stores/route.ts";
 import { counted, fixed, NONE } from "../../app/styles/format.ts";
 import { differenceText, fewPicturesText, verdict } from "../../engine/runs/evaluations/difference-text.ts";
 import { EVAL_METRICS, type EvalMetric } from "../../engine/runs/evaluations/evaluation-metrics.ts";
 import type { RunDigest } from "../../engine/runs/library/digest.ts";
 import type { BoardCalls } from "./board-calls.ts";
+import styles from "./leaderboard.module.css";
 import type { Board, BoardAsked, BoardLine } from "./leaderboard.ts";
 
 /** Scores of greedy answers, which rank the runs; the sampled score of the same name is shown beside them. */

@@ -1,15 +1,17 @@
 import type { ReactNode } from "react";
 import { useRunBlocker } from "../../app/clients/run/blockers.ts";
 import type { Places } from "../../app/components/place/page-plugin.ts";
+import { hasPanels } from "../../app/components/place/place.tsx";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table.tsx";
-import styles from "../../app/screens/runs/board.module.css";
-import { linkTo } from "../../app/stores/route.ts";
+import { linkTo, navigate, useRoute } from "../../app/stores/route.ts";
+import styles from "./runs-elsewhere.module.css";
 
 /** Runs that are read-only here: served with the page, dropped, behind an address, or in a folder. */
 export default function RunsElsewhere({ runs, onFork }: Places["runs-elsewhere"]): ReactNode {
   const blockerOf = useRunBlocker();
+  const compared = useRoute(({ compare }) => compare);
   if (runs.length === 0) return null;
   return (
     <Panel title="Read-only runs">
@@ -19,13 +21,28 @@ export default function RunsElsewhere({ runs, onFork }: Places["runs-elsewhere"]
       </p>
       <div className="scroll-x">
         <table className={`small ${styles.table}`} data-testid="runs-elsewhere">
-          <TableHead columns={["Run", "Steps", "Checkpoints", ""]} />
+          <TableHead columns={["", "Run", "Steps", "Checkpoints", ""]} />
           <tbody>
             {runs.map((run) => {
               const { manifest, notes, steps, checkpoints } = run;
               const none = checkpoints.length === 0;
               return (
                 <tr key={manifest.id}>
+                  <td>
+                    {hasPanels("run-curves") && (
+                      <input
+                        type="checkbox"
+                        className={styles.compare}
+                        aria-label={`Compare ${manifest.title}`}
+                        title="Show on the same charts as the other selected runs"
+                        checked={compared.includes(manifest.id)}
+                        onChange={({ currentTarget: { checked } }) => {
+                          const others = compared.filter((id) => id !== manifest.id);
+                          navigate({ compare: checked ? [...others, manifest.id] : others });
+                        }}
+                      />
+                    )}
+                  </td>
                   <th scope="row" className={`anywhere ${styles.name}`}>
                     <a className="cell-link" href={linkTo({ screen: "train", run: manifest.id })}>
                       {manifest.title}

@@ -12,7 +12,12 @@ import {
 } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import { COMPARED_METRICS, chosenChart, compareCharts } from "../../../src/plugins/compare/chart-specs.ts";
-import { differenceRows, heldOutRows } from "../../../src/plugins/compare/difference-rows.ts";
+import {
+  commonSteps,
+  differenceRows,
+  evaluationAt,
+  heldOutRows,
+} from "../../../src/plugins/compare/difference-rows.ts";
 import { joinedName, joinSources } from "../../../src/plugins/compare/join-sources.ts";
 import { findDraw, searchOrder } from "../../../src/plugins/compare/side-by-side.tsx";
 import { evaluation } from "../runs/sample-evaluations.ts";
@@ -134,20 +139,31 @@ describe("differences of runs", () => {
         means: scores(mean),
         ci: scores([0, 1] as const),
         difference: step === 0 ? null : scores({ mean: mean - 0.5, low: 0, high: 1 }),
+        ...(step === 0 ? {} : { baseline: 0 }),
       },
       rows: [],
     });
     const run = (...evaluations: readonly StoredEvaluation[]) => ({ evaluations, best: null });
-    const rows = heldOutRows([run(at(0, 0.5), at(4, 0.625)), run(), run(at(0, 0.5))]);
+    const runs = [run(at(0, 0.5), at(4, 0.625), at(8, 0.75)), run(), run(at(0, 0.5), at(4, 0.25))];
+    const lists = runs.map(({ evaluations }) => evaluations);
+    // A run without evaluations does not keep the others from a common step.
+    expect(commonSteps(lists)).toEqual([0, 4]);
+    expect(commonSteps([[at(0, 0.5)], [at(4, 0.5)]])).toEqual([]);
+    expect(evaluationAt(lists[0] ?? [], null)?.report.step).toBe(8);
+    const rows = heldOutRows(runs, 4);
     expect(rows.map(({ label }) => label)).toEqual([
-      "Rows",
+      ...["Step", "Rows"],
       ...["Loop 1 IoU, greedy", "Loop 1 IoU, sampled", "Loop 2 METEOR, greedy", "Loop 2 METEOR, sampled"],
       ...["Grounding IoU", "Caption METEOR", "Best checkpoint"],
     ]);
-    expect(rows[0]?.values).toEqual(["2", "–", "2"]);
-    expect(rows[1]?.values).toEqual(["0.625 +0.125 (±0.000 to +1.000)", "–", "0.500"]);
+    expect(rows[0]?.values).toEqual(["4, from 0", "not evaluated", "4, from 0"]);
+    expect(rows[1]?.values).toEqual(["2", "–", "2"]);
+    expect(rows[2]?.values).toEqual(["0.625 +0.125 (±0.000 to +1.000)", "–", "0.250 −0.250 (±0.000 to +1.000)"]);
     expect(rows.at(-1)?.values).toEqual(["–", "–", "–"]);
-    expect(heldOutRows([run(), run()])).toEqual([]);
+    // The newest of each are of other steps, which the first row says.
+    expect(heldOutRows(runs, null)[0]?.values).toEqual(["8, from 0", "not evaluated", "4, from 0"]);
+    expect(heldOutRows([run(at(0, 0.5))], null)[0]?.values).toEqual(["0, the first"]);
+    expect(heldOutRows([run(), run()], null)).toEqual([]);
   });
 
   it("name the score that chose the best checkpoint, and say when runs have other report rows", () => {
@@ -157,9 +173,9 @@ describe("differences of runs", () => {
       const others = rows.map((own) => (own.part === "report" ? { ...own, rowId: `${rowId} ${own.rowId}` } : own));
       return { evaluations: [{ report, rows: others }], best: { step: 4, selection } };
     };
-    const same = heldOutRows([run("a"), run("a")]);
-    expect(same[0]).toMatchObject({ label: "Rows", values: ["4", "4"] });
-    expect(same[1]).toMatchObject({ label: "Loop 1 reward, greedy", values: ["0.250", "0.250"] });
+    const same = heldOutRows([run("a"), run("a")], null);
+    expect(same[1]).toMatchObject({ label: "Rows", values: ["4", "4"] });
+    expect(same[2]).toMatchObject({ label: "Loop 1 reward, greedy", values: ["0.250", "0.250"] });
     const text = "step 4, by run reward, sampled 0.500, 2 rows";
     expect(same.at(-1)).toMatchObject({ label: "Best checkpoint", values: [text, text] });
     // Of runs on other rows only the rows that all have are compared.
@@ -167,10 +183,12 @@ describe("differences of runs", () => {
       ...run("a"),
       evaluations: [{ ...evaluation(4, 0.25), rows: run("a").evaluations[0]?.rows.slice(2) ?? [] }],
     };
-    const [counts, first] = heldOutRows([run("a"), fewer]);
+    const [, counts, first] = heldOutRows([run("a"), fewer], null);
     expect(counts).toMatchObject({ label: "Rows of the run", group: expect.stringMatching(/were evaluated on: 2$/) });
     expect(first?.values[0]).toBe(first?.values[1]);
-    expect(heldOutRows([run("a"), run("b")]).map(({ label }) => label)).toEqual(["Rows of the run", "Best checkpoint"]);
+    expect(heldOutRows([run("a"), run("b")], null).map(({ label }) => label)).toEqual([
+      ...["Step", "Rows of the run", "Best checkpoint"],
+    ]);
   });
 });
 

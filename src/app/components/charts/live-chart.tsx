@@ -215,10 +215,12 @@ interface LegendProps {
   readonly axis: Axis;
 }
 
-/** Line sample, label, and the value at the cursor, else at the step of the time line, else the newest one. */
+/** Line sample, label, and the value at the cursor, else at the step of the time line, else at the place all runs share. */
 function Legend({ found, spec, source, cursor, step, notes, axis }: LegendProps): ReactNode {
   const newest = source.steps.length - 1;
-  const place = cursor?.at ?? (step === null ? null : Math.min(newest, lowerBound(source.steps, step)));
+  const several = spec.runs === true && found.length > 1;
+  const shared = several ? sharedPlace(found, source) : null;
+  const place = cursor?.at ?? (step === null ? shared : Math.min(newest, lowerBound(source.steps, step)));
   const note = notes.find((one) => one.step === cursor?.step)?.text;
   return (
     <ul className={`flex wrap small muted relative p-0 no-bullets ${styles.legend}`}>
@@ -230,9 +232,11 @@ function Legend({ found, spec, source, cursor, step, notes, axis }: LegendProps)
         const limit = series.right === true ? undefined : spec.levels?.[0];
         const times = limit === undefined || value == null ? 0 : value / limit.value;
         return (
-          <li key={`${series.metrics[0]} ${series.label}`} className="row gap-6px nowrap">
+          <li key={`${series.metrics[0]} ${series.label}`} className="row gap-6px nowrap min-0">
             <Sample stroke={lineColour(series)} strokeWidth="2" strokeDasharray={dashOf(series).join(" ")} />
-            <span>{series.label}</span>
+            <span className="clip ellipsis" title={series.label}>
+              {series.label}
+            </span>
             <b>{showValue(series, value)}</b>
             {times >= FAR && (
               <span className="warn">
@@ -249,9 +253,9 @@ function Legend({ found, spec, source, cursor, step, notes, axis }: LegendProps)
           <b>{compact(value)}</b>
         </li>
       ))}
-      <li className={`row gap-6px nowrap ${styles.step}`}>
+      <li className={`row gap-6px nowrap ${several ? styles.covered : styles.step}`}>
         {cursor === null
-          ? ""
+          ? several && (shared === null ? "newest step of each" : `step ${source.steps[shared]} of each`)
           : `step ${cursor.step}${axis === "step" ? "" : ` · ${axisText(axis, source.xs[cursor.at] ?? 0)}`}`}
         {note !== undefined && <b> {note}</b>}
       </li>
@@ -277,6 +281,13 @@ function valueAt(own: FoundSeries, source: MetricSource, at: number | null, earl
   let place = at ?? values.length - 1;
   if (at === null || earlier) while (place > 0 && source.isMissing(metric, place)) place--;
   return source.isMissing(metric, place) ? null : (values[place] ?? null);
+}
+
+/** The newest place at which all lines have a value; null where they share none. */
+function sharedPlace(found: readonly FoundSeries[], source: MetricSource): number | null {
+  let at = source.steps.length - 1;
+  while (at >= 0 && found.some(({ metric }) => source.isMissing(metric, at))) at--;
+  return at < 0 ? null : at;
 }
 
 /** The "?" beside a chart's title explains each of its metrics. */

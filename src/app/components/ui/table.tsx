@@ -2,7 +2,7 @@ import { Fragment, type ReactNode } from "react";
 import styles from "./table.module.css";
 
 interface Heading {
-  readonly label: string;
+  readonly label: ReactNode;
   readonly title?: string;
   readonly className?: string | undefined;
 }

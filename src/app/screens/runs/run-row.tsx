@@ -29,7 +29,13 @@ const STATE_WORDS = { running: "running", paused: "stopped", finished: "finished
 
 const TONES = { running: "accent", paused: "warn", finished: "good", failed: "bad" } as const;
 
-export const COLUMNS = ["Run", "State", "Steps", "Reward, last 10", "Gain", "Changed"];
+const hidden = (label: string) => ({ label: <span className="visually-hidden">{label}</span> });
+
+export const COLUMNS = [
+  hidden("Compare"),
+  ...["Run", "State", "Steps", "Reward, last 10", "Gain", "Changed"],
+  hidden("Actions"),
+];
 
 interface RunRowProps {
   readonly run: RunDigest;
@@ -190,7 +196,7 @@ export function RunRow(props: RunRowProps): ReactNode {
       </tr>
       {opened && (
         <tr className={styles.details} data-testid="details-of-run">
-          <td colSpan={COLUMNS.length + 2}>
+          <td colSpan={COLUMNS.length}>
             <PluginPanels at="run-details" given={{ run, before, onNotes: () => onAsk("notes") }} />
           </td>
         </tr>
@@ -236,7 +242,7 @@ function Rewards({ run: { rewards, curve } }: { readonly run: RunDigest }): Reac
             name={`Reward of loop ${loop}`}
             values={curve.map((point) => point[loop] ?? Number.NaN)}
           />
-          {fixed(rewards[loop], 2)}
+          {fixed(rewards[loop], 3)}
         </span>
       ))}
     </span>

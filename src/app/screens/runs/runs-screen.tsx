@@ -1,18 +1,14 @@
 import { Fragment, type ReactNode, useState } from "react";
-import type { StoredRuns } from "../../../../workers/stored-runs.ts";
 import { quote } from "../../../engine/errors.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
-import { lab, report } from "../../clients/lab.ts";
 import { RUNS } from "../../clients/run/run-reads.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
-import { Button } from "../../components/ui/button.tsx";
+import { Button, PlaceLink } from "../../components/ui/button.tsx";
 import { Select, TextInput } from "../../components/ui/controls.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
-import { outdate, useRead } from "../../stores/reads.ts";
-import { linkTo, navigate, useRoute } from "../../stores/route.ts";
-import { useOtherTabs } from "../../stores/run/other-tabs.ts";
-import { isActive, useRun } from "../../stores/run/run.ts";
-import { counted, formatBytes } from "../../styles/format.ts";
+import { TableHead } from "../../components/ui/table.tsx";
+import { useRead } from "../../stores/reads.ts";
+import { navigate, useRoute } from "../../stores/route.ts";
 import { Ongoing } from "./ongoing.tsx";
 import { RunDialog, type RunQuestion } from "./run-dialog.tsx";
 import { fitsFilter, GROUPINGS, grouped, previousRun, savedFilters, saveFilters, tagFilter } from "./run-list.ts";
@@ -24,8 +20,6 @@ const MOST_RUNS = 6;
 
 /** Stored runs, newest first, one a line, with the curves of the chosen ones beside them. */
 export function RunsScreen(): ReactNode {
-  const training = useRun((run) => isActive(run.state));
-  const otherTabs = useOtherTabs();
   const list = useRead(RUNS);
   const { stored = null, elsewhere = [] } = list.last ?? {};
   const [question, setQuestion] = useState<RunQuestion | null>(null);
@@ -37,7 +31,9 @@ export function RunsScreen(): ReactNode {
   const manifests = runs.map(({ manifest }) => manifest);
   const ticked = useRoute((route) => route.compare);
   // In the order of selection, which keeps a run's colour; deleted runs are left out.
-  const compared = ticked.flatMap((id) => runs.find(({ manifest }) => manifest.id === id) ?? []).slice(0, MOST_RUNS);
+  const compared = ticked
+    .flatMap((id) => [...runs, ...elsewhere].find(({ manifest }) => manifest.id === id) ?? [])
+    .slice(0, MOST_RUNS);
   // Without a choice the newest run is drawn.
   const drawn = !hasPanels("run-curves") ? [] : compared.length > 0 ? compared : listed.slice(0, 1);
   const tick = (id: string, on: boolean): void => {
@@ -67,19 +63,6 @@ export function RunsScreen(): ReactNode {
     <div className="screen gap-4" data-testid="screen-runs">
       <header className="row wrap gap-3">
         <h1>Runs</h1>
-        {stored !== null && (
-          <StorageMeter
-            stored={stored}
-            running={training || otherTabs.length > 0}
-            onDeleteFeatures={() =>
-              report(
-                lab()
-                  .data.deleteFeatures()
-                  .finally(() => outdate(RUNS.key)),
-              )
-            }
-          />
-        )}
         <span className="grow" />
         <PluginPanels at="open-run" given={{}} quiet />
       </header>
@@ -91,49 +74,26 @@ export function RunsScreen(): ReactNode {
         </p>
       )}
       {/* All of it at once when it is read, so that no part moves another. */}
-      {stored === null ? null : runs.length === 0 ? (
-        <Empty
-          title="No stored runs"
-          actions={
-            <a
-              className={`inline-flex align-centre min-control round-m medium ${styles.openLink}`}
-              href={linkTo({ screen: "train" })}
-            >
-              Start a run
-            </a>
-          }
-        >
-          <p>
-            Runs are stored in this browser with metrics, rollouts and checkpoints. You can export them as zip files.
-          </p>
-        </Empty>
-      ) : (
-        <>
-          <Filters runs={runs} />
-          <div className={`grid gap-4 ${styles.halves}`}>
-            <div className={`framed round-l surface ${styles.list}`}>
+      {runs.length > 0 && <Filters runs={runs} />}
+      {stored !== null && (
+        <div className={`grid gap-4 ${styles.halves}`}>
+          {runs.length === 0 ? (
+            <Empty title="No stored runs" actions={<PlaceLink to={{ screen: "train" }}>Start a run</PlaceLink>}>
+              <p>
+                Runs are stored in this browser with metrics, rollouts and checkpoints. You can export them as zip
+                files.
+              </p>
+            </Empty>
+          ) : (
+            <div className={`framed round-l surface ${styles.list}`} data-beside={compared.length > 0}>
               <table className={`full-width ${styles.table}`} data-testid="runs-table">
-                <thead>
-                  <tr>
-                    <th scope="col">
-                      <span className="visually-hidden">Compare</span>
-                    </th>
-                    {COLUMNS.map((column) => (
-                      <th scope="col" key={column}>
-                        {column}
-                      </th>
-                    ))}
-                    <th scope="col">
-                      <span className="visually-hidden">Actions</span>
-                    </th>
-                  </tr>
-                </thead>
+                <TableHead columns={COLUMNS} />
                 <tbody>
                   {grouped(listed, grouping).map(([name, own]) => (
                     <Fragment key={name}>
                       {grouping !== "none" && (
                         <tr className={styles.group}>
-                          <th scope="rowgroup" colSpan={COLUMNS.length + 2}>
+                          <th scope="rowgroup" colSpan={COLUMNS.length}>
                             {name} <span className="muted normal">{own.length}</span>
                           </th>
                         </tr>
@@ -145,18 +105,24 @@ export function RunsScreen(): ReactNode {
               </table>
               {listed.length === 0 && <p className="muted p-3 m-0">No run fits the filter</p>}
             </div>
-            {drawn.length > 0 && <PluginPanels at="run-curves" given={{ runs: drawn }} />}
+          )}
+          {drawn.length > 0 && (
+            <div className={styles.curves}>
+              <PluginPanels at="run-curves" given={{ runs: drawn }} />
+            </div>
+          )}
+          <div className="grid gap-4 min-0 align-start">
+            {compared.length > 0 && (
+              <PluginPanels at="compare" given={{ runs: compared, onClose: () => navigate({ compare: [] }) }} />
+            )}
+            <PluginPanels at="runs" given={{ runs: listed }} />
+            <PluginPanels
+              at="runs-elsewhere"
+              given={{ runs: elsewhere, onFork: (run) => setQuestion({ kind: "fork", run }) }}
+            />
           </div>
-        </>
+        </div>
       )}
-      {compared.length > 0 && (
-        <PluginPanels at="compare" given={{ runs: compared, onClose: () => navigate({ compare: [] }) }} />
-      )}
-      {stored !== null && <PluginPanels at="runs" given={{ runs: listed }} />}
-      <PluginPanels
-        at="runs-elsewhere"
-        given={{ runs: elsewhere, onFork: (run) => setQuestion({ kind: "fork", run }) }}
-      />
       <Ongoing />
       <RunDialog
         question={question}
@@ -202,40 +168,6 @@ function Filters({ runs }: { readonly runs: readonly RunDigest[] }): ReactNode {
           <TagButton key={one} tag={one} chosen={one === filter} onClick={() => choose(one === filter ? "" : one)} />
         ))}
       </span>
-    </div>
-  );
-}
-
-/** Used browser storage, and the part that can be recomputed. */
-function StorageMeter(props: {
-  readonly stored: Pick<StoredRuns, "usage" | "quota" | "features">;
-  /** Whether a run, here or in another tab, is reading and adding features. */
-  readonly running: boolean;
-  readonly onDeleteFeatures: () => void;
-}): ReactNode {
-  const { usage, quota, features } = props.stored;
-  const share = quota > 0 ? Math.min(1, usage / quota) : 0;
-  return (
-    <div className={`row wrap gap-3 muted ${styles.storage}`}>
-      <span>
-        {formatBytes(usage)} of {formatBytes(quota)} used
-      </span>
-      <meter aria-label="Storage used" min={0} max={1} low={0.8} high={0.95} optimum={0} value={share} />
-      {features.pictures > 0 && (
-        <>
-          <span data-testid="kept-features">
-            including {formatBytes(features.bytes)} for cached features of {counted(features.pictures, "picture")}
-          </span>
-          <Button
-            data-testid="delete-features"
-            blocker={props.running ? "The run in progress uses the features" : null}
-            title="Deletes cached features; a run recomputes the features that it needs"
-            onClick={props.onDeleteFeatures}
-          >
-            Delete features
-          </Button>
-        </>
-      )}
     </div>
   );
 }
