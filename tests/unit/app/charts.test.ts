@@ -51,6 +51,8 @@ describe("limits of an axis", () => {
     const [low, high] = limits(0, 0.001, share);
     expect([low, high]).toEqual([0, expect.closeTo(0.00108, 12)]);
     expect(limits(0.25, 0.25, share)).toEqual([0.225, 0.25]);
+    // A constant rate is drawn near its value, not on an axis that reaches below 0.
+    expect(limits(0.001, 0.001, { ...share, range: undefined })).toEqual([0.0009, 0.0011]);
     expect(limits(-2e-8, 2e-8, { ...share, range: undefined })[1]).toBeLessThan(1e-7);
   });
 });

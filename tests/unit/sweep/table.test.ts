@@ -44,6 +44,8 @@ test("a difference and its interval have three decimals, and none is better or w
   expect(verdict({ low: 0.0002, high: 0.031 }, 10)).toBe("open");
   expect(differenceText({ mean: 0.0000018, low: -0.00087, high: 0.00075 })).toBe("±0.000 (−0.001 to +0.001)");
   expect(differenceText({ mean: -0.0004, low: -0.002, high: 0 })).toBe("±0.000 (−0.002 to ±0.000)");
+  // No interval from ±0 to ±0.
+  expect(differenceText({ mean: 0.00002, low: -0.0001, high: 0.0003 })).toBe("±0.000 (no change)");
   const worse = { mean: -0.013226, low: -0.047333, high: -0.000005 };
   expect([differenceText(worse), verdict(worse, 10)]).toEqual(["−0.013 (−0.047 to ±0.000)", "open"]);
   const noise = { mean: 1e-17, low: 1e-18, high: 2e-17 };

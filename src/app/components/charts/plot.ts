@@ -350,7 +350,7 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
         {
           ...axis,
           size: 22,
-          space: 60,
+          space: settings.axis === "time" ? 60 : 36,
           incrs: axisIncrements(settings.axis),
           values: (_, splits) => splits.map((value) => axisText(settings.axis, value)),
         },
@@ -428,6 +428,6 @@ export function limits(
     const rounding = 1e-5 * (greatest - lowest);
     if (high - low <= rounding && low >= lowest - rounding && high <= greatest + rounding) return [lowest, greatest];
   }
-  const room = high === low ? Math.max(Math.abs(high) * 0.1, 0.01) : (high - low) * 0.08;
+  const room = high === low ? Math.abs(high) * 0.1 || 0.01 : (high - low) * 0.08;
   return [Math.max(low - room, Math.min(lowest, low)), Math.min(high + room, Math.max(greatest, high))];
 }

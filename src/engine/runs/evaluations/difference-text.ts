@@ -22,9 +22,9 @@ export function verdict(
   return rounded(difference.high) < 0 ? "worse" : "open";
 }
 
-/** The interval of a difference. Without spread there is none: over one picture, or where nothing changed. */
+/** The interval of a difference. Without spread there is none: over one picture, or where nothing changed in print. */
 export function rangeText({ mean, low, high }: Interval): string {
-  if ([mean, low, high].every((value) => Math.abs(value) <= TIE)) return "no change";
+  if ([mean, low, high].every((value) => rounded(value) === 0)) return "no change";
   return low === high ? "no interval" : `${signed(low)} to ${signed(high)}`;
 }
 
