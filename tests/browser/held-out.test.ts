@@ -34,7 +34,7 @@ beforeAll(async () => {
   }`);
   await lab.page.getByTestId("strip-start").click();
   await shownRows()
-    .getByText(/: step 0; the next evaluation follows$/)
+    .getByText(/: step 0, the only evaluation so far$/)
     .waitFor();
   firstShown = await shownSides();
   await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
@@ -126,6 +126,22 @@ describe("held-out rows of a run", () => {
         .evaluateAll((all) => all.map((one) => (one as HTMLElement).dataset.verdict));
     expect(new Set(await verdicts())).toEqual(new Set(["open"]));
     expect(await violations(page)).toEqual([]);
+  });
+
+  it("have one answer each in the first evaluation, which nothing is compared with", async () => {
+    const { page } = lab;
+    await show(page, { screen: "train", tab: "held-out", step: "0" });
+    await page.getByRole("heading", { name: "2 rows at step 0, the first evaluation; later ones are" }).waitFor();
+    const rows = page.getByTestId("eval-row");
+    expect(await rows.count()).toBe(2);
+    expect(await rows.locator("canvas").count()).toBe(2);
+    expect(await rows.locator("[data-verdict]").count()).toBe(0);
+    await rows.first().getByRole("button").first().click();
+    const columns = page.getByTestId("eval-row-details").getByRole("heading", { level: 3 });
+    await expect.poll(() => columns.allTextContents()).toEqual([expect.stringMatching(/^Start 0/)]);
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await show(page, { screen: "train", tab: "held-out" });
   });
 
   it("name the score of the best checkpoint in the list of runs", async () => {

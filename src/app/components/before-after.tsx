@@ -57,14 +57,14 @@ export function BeforeAfter(props: {
   const score = gainsOf(SCORES, loops, "loop")[0]?.scores[0]?.id;
   if (shown.current.length === 0 || score === undefined) return null;
   const [from, to] = last === undefined ? [0, 0] : [baselineIn(evaluations, last).report.step, last.report.step];
-  const when = from === to ? `step ${to}; the next evaluation follows` : `step ${from} and step ${to}`;
+  const when = from === to ? `step ${to}, the only evaluation so far` : `step ${from} and step ${to}`;
   return (
     <section className="grid gap-2" aria-label="Before and after">
       {children}
-      <figure className="grid gap-2" data-testid="before-after">
+      <figure className={`grid gap-2 ${styles.rows}`} data-testid="before-after">
         <figcaption className="muted small">
           {counted(shown.current.length, "held-out row")}, spread evenly over all, without sampling:{" "}
-          {last === undefined ? "answered before the first step" : when}
+          {last === undefined ? "the start is answered after step 1" : when}
         </figcaption>
         <ol className="grid wide-tiles gap-3 m-0 p-0 no-bullets">
           {last === undefined
@@ -121,8 +121,8 @@ function Waiting({ row }: { readonly row: RowScores }): ReactNode {
         <AnswerFigure row={row} answer={null} label="Region of a held-out row" />
       </span>
       {/* Two lines, as of an answer, so that nothing moves when it comes. */}
-      <span className="muted">no caption yet</span>
-      <span className="muted small">before the first step</span>
+      <span className="muted">no answer yet</span>
+      <span className="small">&nbsp;</span>
     </li>
   );
 }

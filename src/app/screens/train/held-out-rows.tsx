@@ -33,9 +33,13 @@ interface Column {
   readonly score: number | null;
 }
 
+/** The sides of a row: one where an evaluation stands alone. */
+const sidesOf = ({ before, after }: RowPair): typeof SIDES | readonly ["before"] =>
+  before === after ? ["before"] : SIDES;
+
 /** The start, the current weights, and the current partner where it has its own answer for the score. */
 function columnsOf(pair: RowPair, metric: ScoreId): readonly Column[] {
-  const sides = SIDES.map((side): Column => {
+  const sides = sidesOf(pair).map((side): Column => {
     const row = pair[side];
     return { name: WHEN[side], row, answers: answersOf(row, metric), score: rowScoreOf(row, metric) };
   });
@@ -67,7 +71,7 @@ export function RowCard(props: RowProps & { readonly onOpen: () => void }): Reac
         >
           {pair.after.caption}
         </button>
-        <Change value={pair.change} few={few} />
+        {pair.before !== pair.after && <Change value={pair.change} few={few} />}
       </p>
       <div className={`grid gap-2 ${styles.pair}`}>
         {columnsOf(pair, metric).map(({ name, row, answers, score }) => (
@@ -95,10 +99,10 @@ export function RowDetails({ pair, metric, open }: Omit<RowProps, "few">): React
   const { after } = pair;
   const tracks = useMemo(
     () =>
-      SIDES.map((side) => ({
+      sidesOf(pair).map((side, at, all) => ({
         name: WHEN[side],
         mask: greedyAnswer(pair[side], metric).mask,
-        selected: side === "after",
+        selected: at === all.length - 1,
       })),
     [pair, metric],
   );
@@ -165,13 +169,15 @@ export function RowCards<T>(props: {
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => Key;
   readonly card: (row: T) => ReactNode;
+  /** Whether a card has one picture. */
+  readonly small?: boolean;
   readonly testId?: string;
 }): ReactNode {
-  const { rows, keyOf, card } = props;
+  const { rows, keyOf, card, small = false } = props;
   const [shown, setShown] = useState(PAGE);
   return (
     <>
-      <ol className="grid wide-tiles gap-3 m-0 p-0 no-bullets" data-testid={props.testId}>
+      <ol className={`grid ${small ? "tiles" : "wide-tiles"} gap-3 m-0 p-0 no-bullets`} data-testid={props.testId}>
         {rows.slice(0, shown).map((row) => (
           <li className="grid gap-2 min-0 align-start p-3 framed round-l surface" key={keyOf(row)}>
             {card(row)}

@@ -6,6 +6,7 @@ import { differenceText, fewPicturesText, verdict } from "../../../engine/runs/e
 import {
   lackingText,
   reportPictures,
+  rowScoreOf,
   type ScoreId,
   scoreOf,
   selectionName,
@@ -51,10 +52,12 @@ function EvalRows(props: {
   const open = useRowsOpen(run);
   const [order, setOrder] = useState<keyof typeof ORDERS>("gains");
   const pairs = useMemo(() => rowPairs(first.rows, last.rows, metric), [first.rows, last.rows, metric]);
-  const sorted = useMemo(
-    () => [...pairs].sort((a, b) => (order === "gains" ? b.change - a.change : a.change - b.change)),
-    [pairs, order],
-  );
+  const alone = first === last;
+  // An evaluation without an earlier one has no changes, so its scores order the rows.
+  const sorted = useMemo(() => {
+    const rank = ({ change, after }: RowPair): number => (alone ? (rowScoreOf(after, metric) ?? 0) : change);
+    return [...pairs].sort((a, b) => (order === "gains" ? rank(b) - rank(a) : rank(a) - rank(b)));
+  }, [pairs, order, alone, metric]);
   const opened = useRoute((route) => route.row);
   const at = sorted.findIndex(({ after }) => after.rowId === opened);
   const chosen = sorted[at];
@@ -69,7 +72,9 @@ function EvalRows(props: {
     <section className="grid gap-3 min-0">
       <header className="row wrap gap-2-4 between">
         <h2>
-          {better} better, {worse} worse, {same} the same
+          {alone
+            ? `${counted(pairs.length, "row")} at step ${last.report.step}, the first evaluation; later ones are compared with it`
+            : `${better} better, ${worse} worse, ${same} the same`}
         </h2>
         <Segmented label="Order" options={ORDERS} value={order} onChange={setOrder} />
       </header>
@@ -81,6 +86,7 @@ function EvalRows(props: {
       <RowCards
         rows={sorted}
         keyOf={({ after }) => after.rowId}
+        small={alone}
         card={(pair) => (
           <RowCard pair={pair} few={few} metric={metric} open={open === true} onOpen={() => inspectRow(pair)} />
         )}
@@ -92,7 +98,7 @@ function EvalRows(props: {
             name="Held-out row"
             kind="row"
             testId="eval-row-details"
-            numbers={<Change value={chosen.change} few={few} />}
+            numbers={alone ? null : <Change value={chosen.change} few={few} />}
             place={
               <p className="muted small clip ellipsis nowrap" title={chosen.after.rowId}>
                 {at + 1} of {sorted.length} · row {shortRow(chosen.after.rowId)}
