@@ -32,6 +32,12 @@ it("Train it yourself stays with the same rows, and ends with the result in plac
   await page.locator("main[data-screen=home]").waitFor();
   await expect.poll(() => page.getByTestId("home-run").textContent()).toMatch(/step \d of 1/);
   await expect.poll(ids).toEqual(recorded);
+  // Before the first step Home says what the run does; no words contradict one another.
+  const curve = page.getByTestId("home-curve");
+  await curve.getByText("Step 1", { exact: true }).waitFor();
+  await curve.getByText(/^The curve of the reward begins with step 2; .* measured at step 1$/).waitFor();
+  expect(await caption()).toMatch(/: the start is answered after step 1$/);
+  expect(await rows.first().textContent()).toMatch(/^no answer yet/);
   await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
   await expect.poll(heading).toBe("Your run has ended");
   // Home and the strip count the same steps.
@@ -43,6 +49,10 @@ it("Train it yourself stays with the same rows, and ends with the result in plac
   for (const name of ["Compare", "Export"]) await page.getByRole("link", { name, exact: true }).waitFor();
   await page.getByRole("button", { name: "Now your data" }).click();
   await page.locator("main[data-screen=data]").waitFor();
+  // The recorded run is not stored in this browser, and is compared all the same.
+  await page.goBack();
+  await page.getByRole("link", { name: "Compare", exact: true }).click();
+  await page.getByText("2 runs compared").waitFor();
   expect(lab.consoleErrors).toEqual([]);
   await lab.close();
 });

@@ -26,6 +26,19 @@ async function withMetrics(context: OpenPage["context"], change: (text: string) 
 }
 
 describe("the first screen", () => {
+  it("says on a phone what it is, what to press and what changed, without scrolling", async () => {
+    const { page } = lab;
+    await page.setViewportSize({ width: 390, height: 844 });
+    const foot = (await page.getByRole("navigation").boundingBox())?.y ?? Number.NaN;
+    const row = page.getByTestId("before-after").locator("li").first();
+    await row.getByText(/^after, IoU/).waitFor();
+    const last = await row.boundingBox();
+    expect((last?.y ?? Number.NaN) + (last?.height ?? Number.NaN)).toBeLessThanOrEqual(foot);
+    for (const part of [page.getByRole("heading", { level: 1 }), page.getByTestId("train-it-yourself")])
+      expect((await part.boundingBox())?.y).toBeLessThan(300);
+    await page.setViewportSize({ width: 1440, height: 900 });
+  });
+
   it("shows both loops of the recorded run on real rows, moving, above one button", async () => {
     const { page } = lab;
     await page.locator("main[data-screen=home]").waitFor();

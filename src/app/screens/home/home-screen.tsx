@@ -1,5 +1,6 @@
 import { type ReactNode, useMemo, useState, useSyncExternalStore } from "react";
 import { activeLoops } from "../../../engine/config/derived.ts";
+import { MODES } from "../../../engine/config/modes.ts";
 import { aboutLoop, HELD_OUT_LOOPS } from "../../../engine/rl/loops/abouts.ts";
 import { fewPicturesText } from "../../../engine/runs/evaluations/difference-text.ts";
 import { reportPictures, SCORES, scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
@@ -18,7 +19,7 @@ import { Button, PlaceLink } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { jobKind, startJob, useRunning } from "../../stores/jobs.ts";
 import { navigate, openScreen } from "../../stores/route.ts";
-import { isActive, useRun } from "../../stores/run/run.ts";
+import { isActive, PHASE_NAMES, useRun } from "../../stores/run/run.ts";
 import { choosePreset, useSession } from "../../stores/session.ts";
 import { counted, formatCount } from "../../styles/format.ts";
 import styles from "./home.module.css";
@@ -38,7 +39,7 @@ export function HomeScreen(): ReactNode {
           {run?.source === "live" ? <OwnRun run={run} /> : <Welcome />}
           <PluginPanels at="stopped-work" given={{}} quiet />
         </div>
-        {run !== null && read && <RewardCurve run={run} step={step} evaluations={evaluations} />}
+        {run !== null && read && <MainCurve run={run} step={step} evaluations={evaluations} />}
       </section>
       {/* Without a key, so that the rows of the recorded run are those of the run that follows it. */}
       <Learnt run={run} evaluations={evaluations} />
@@ -62,7 +63,7 @@ function Learnt(props: {
   return (
     <BeforeAfter evaluations={evaluations} loops={loops} among={among}>
       <h2>Before and after</h2>
-      {why !== undefined && <p className="muted">{why}.</p>}
+      {why !== undefined && <p className={`muted ${styles.why}`}>{why}.</p>}
     </BeforeAfter>
   );
 }
@@ -161,8 +162,8 @@ function Repair(): ReactNode {
 
 const SMOOTHING = 0.8;
 
-/** Reward over the steps so far, and what the run gained on held-out rows. */
-function RewardCurve(props: {
+/** Reward, or the first loss of a run without rewards, over the steps so far, and what the run gained on held-out rows. */
+function MainCurve(props: {
   readonly run: ViewedRun;
   readonly step: number | null;
   readonly evaluations: readonly StoredEvaluation[];
@@ -174,30 +175,39 @@ function RewardCurve(props: {
     (changed) => metrics.subscribe(changed),
     () => metrics.length,
   );
-  // The first loop that the run trains; a supervised run has none.
-  const loop = HELD_OUT_LOOPS.find(({ id }) => metrics.names.includes(`loop${id}/reward`));
+  const config = manifest?.config;
+  const loops = config === undefined ? HELD_OUT_LOOPS.map(({ id }) => id) : activeLoops(config);
+  const loss = MODES.find(({ name }) => name === config?.mode)?.charts[0];
+  const loop = HELD_OUT_LOOPS.find(({ id }) => metrics.names.includes(`loop${id}/reward`))?.id ?? loops[0];
+  const metric = loss?.series[0]?.metric ?? `loop${loop}/reward`;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the length says that values were added
-  const values = useMemo(() => [...smooth(metrics.column(`loop${loop?.id}/reward`), SMOOTHING)], [metrics, length]);
+  const values = useMemo(() => [...smooth(metrics.column(metric), SMOOTHING)], [metrics, metric, length]);
   const upTo = useMemo(
     () => (step === null || live ? length - 1 : metrics.steps.findLastIndex((own) => own <= step)),
     [metrics, length, step, live],
   );
   const last = evaluations.at(-1);
-  if (loop === undefined) return null;
   const differenceOf = (id: (typeof SCORES)[number]) =>
     last === undefined ? null : (scoreOf(last.report, id)?.difference ?? null);
-  const loops = manifest === null ? [loop.id] : activeLoops(manifest.config);
   const known = SCORES.filter((id) => differenceOf(id) !== null);
   const gain = known.length === 0 ? undefined : gainsOf(known, loops, "loop")[0];
   const pictures = reportPictures(last?.rows ?? []);
   const few = fewPicturesText(pictures);
+  const active = useRun(({ state }) => live && isActive(state));
+  const begun = values.filter(Number.isFinite).length > (active ? 1 : 0);
+  if (!begun && !live) return null;
+  const due = config === undefined || config.evalSteps === 0 ? null : Math.min(config.evalSteps, config.steps);
+  const name = loss?.title ?? "Reward";
   return (
     <figure className={`grid gap-2 ${styles.curve}`} data-testid="home-curve">
-      <div className={styles.plot}>
-        <Sparkline values={values} upTo={upTo} name={`Reward of loop ${loop.id}`} />
+      <div className={`grid ${styles.plot}`}>
+        {begun ? <Sparkline values={values} upTo={upTo} name={loss?.title ?? `Reward of loop ${loop}`} /> : <Working />}
       </div>
       <figcaption className="muted">
-        Reward over {counted(length, "step")}
+        {begun
+          ? `${name} over ${counted(length, "step")}`
+          : `The curve of the ${name.toLowerCase()} begins with step 2`}
+        {gain === undefined && live && due !== null && `; the gain on held-out rows is first measured at step ${due}`}
         {gain !== undefined && last !== undefined && (
           <>
             ; {gain.name} on {counted(last.report.n, "held-out row")}
@@ -207,5 +217,21 @@ function RewardCurve(props: {
         )}
       </figcaption>
     </figure>
+  );
+}
+
+/** What the run of this page does, before it has a curve. */
+function Working(): ReactNode {
+  const { state, phase, loop, step } = useRun();
+  const moving = state === "starting" || state === "running";
+  return (
+    <div className="grid gap-2 align-start">
+      <b className="large">{isActive(state) ? `Step ${step + 1}` : "The run has ended"}</b>
+      <span className="muted">
+        {loop !== null && `loop ${loop}: `}
+        {phase === null ? "preparing" : PHASE_NAMES[phase]}
+      </span>
+      {moving && <progress className="full-width" aria-label="Work on the first steps" />}
+    </div>
   );
 }
