@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { watchBuffers } from "../../bench/tool/held-buffers.ts";
+import { root } from "../../scripts/lib/ensure.mjs";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
@@ -60,14 +61,27 @@ function bytesOf(holders: readonly Holder[]): number {
   return packed + [...buffers.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 
-describe("the forecast of a run", () => {
+const SIZES = {
+  numGenerations: fc.integer({ min: 2, max: 8 }),
+  promptsPerStep: fc.integer({ min: 1, max: 2 }),
+  maxCompletionLength: fc.integer({ min: 3, max: 10 }),
+  partnerMaxTokens: fc.integer({ min: 3, max: 10 }),
+  maxTiles: fc.constantFrom(1, 3, 12),
+  gradientCheckpointing: fc.boolean(),
+  loraR: fc.constantFrom(4, 8, 32),
+};
+const TOGETHER = { groupsAtOnce: fc.constantFrom(0, 1), microRollouts: fc.constantFrom(0, 0, 1) };
+
+/** Runs on pictures, or on clips; of one at a time, because the model of one counts in the peaks of another. */
+function plannedRuns(clips: boolean) {
   let lab: TestLab;
   beforeAll(async () => {
-    lab = await openTestLab({ features: null });
+    lab = await openTestLab({ features: null, ...(clips && { shards: [join(root, "public", "pocket", "clips")] }) });
   });
+  afterAll(() => lab.session.dispose());
 
   /** The plan's peak as a share of the most bytes that a run allocates. */
-  async function ratioOf(settings: Partial<LabConfig>) {
+  async function ratioOf(settings: Partial<LabConfig>): Promise<number> {
     const after = lab.events.length;
     lab.captions.clear();
     lab.pictures.length = 0;
@@ -78,24 +92,34 @@ describe("the forecast of a run", () => {
     const model = lab.session.model as Sa2vaModel;
     const config = cheapConfig(settings);
     const reached = reachedLimits(model.config, lab.pictures, config.maxTiles);
-    const rows = { clips: settings.clipFrames !== undefined, ...rowLengths(model, [...lab.captions]) };
-    return forecast(reached, config, ALL_F32, null, true, rows).peak / most;
+    const shape = { clips, ...rowLengths(model, [...lab.captions]) };
+    return forecast(reached, config, ALL_F32, null, true, shape).peak / most;
   }
 
-  const SIZES = {
-    numGenerations: fc.integer({ min: 2, max: 8 }),
-    promptsPerStep: fc.integer({ min: 1, max: 2 }),
-    maxCompletionLength: fc.integer({ min: 3, max: 10 }),
-    partnerMaxTokens: fc.integer({ min: 3, max: 10 }),
-    maxTiles: fc.constantFrom(1, 3, 12),
-    gradientCheckpointing: fc.boolean(),
-    loraR: fc.constantFrom(4, 8, 32),
-  };
-  const DRAWN = fc.record({
-    ...SIZES,
-    groupsAtOnce: fc.constantFrom(0, 1),
-    microRollouts: fc.constantFrom(0, 0, 1),
-  });
+  type Drawn = Partial<LabConfig> & Pick<LabConfig, "loraR">;
+  /** Whether the plan of drawn settings is within 10 % of the most bytes that two steps allocate, moments included. */
+  async function areClose(runs: number, drawn: fc.Arbitrary<Drawn>): Promise<void> {
+    await forAny(runs, drawn, async (settings) => {
+      const ratio = await ratioOf({ ...settings, loraAlpha: settings.loraR, steps: 2 });
+      expect(ratio).toBeGreaterThan(0.9);
+      expect(ratio).toBeLessThan(1.1);
+    });
+  }
+
+  /** Opens a model: from its folder, or a tiny one of a family on Qwen-VL. */
+  async function open(name: string, path: string | null): Promise<void> {
+    const folder = path ?? mkdtempSync(join(tmpdir(), "lab-forecast-"));
+    if (path === null) writeTinyQwen(folder, name as "qwen3" | "qwen2.5");
+    await lab.session.openModel(await nodeFolder(folder), name);
+    if (path === null) rmSync(folder, { recursive: true });
+  }
+
+  return { ratioOf, areClose, open };
+}
+
+describe("the forecast of a run", () => {
+  const { ratioOf, areClose, open } = plannedRuns(false);
+  const DRAWN = fc.record({ ...SIZES, ...TOGETHER });
   const TAUGHT = fc.record({
     ...SIZES,
     mode: fc.constant("sft" as const),
@@ -119,29 +143,44 @@ describe("the forecast of a run", () => {
     ["qwen3", null],
     ["qwen2.5", null],
   ] as const)("is within 10 %% of the most bytes that two steps allocate, moments included: %s", async (name, path) => {
-    const folder = path ?? mkdtempSync(join(tmpdir(), "lab-forecast-"));
-    if (path === null) writeTinyQwen(folder, name);
-    await lab.session.openModel(await nodeFolder(folder), name);
-    const close = async (drawn: Partial<LabConfig> & Pick<LabConfig, "loraR">): Promise<void> => {
-      const ratio = await ratioOf({ ...drawn, loraAlpha: drawn.loraR, steps: 2 });
-      expect(ratio).toBeGreaterThan(0.9);
-      expect(ratio).toBeLessThan(1.1);
-    };
-    await forAny(path === null ? 1 : 2, DRAWN, close);
+    await open(name, path);
+    await areClose(path === null ? 1 : 2, DRAWN);
     // A mask that is shown softly is shown by copied tokens, which models on Qwen-VL do not have.
-    for (const other of [TAUGHT, ...(path === null ? [] : [SOFT])])
-      await forAny<Parameters<typeof close>[0]>(1, other, close);
-    if (path === null) rmSync(folder, { recursive: true });
+    for (const other of [TAUGHT, ...(path === null ? [] : [SOFT])]) await areClose(1, other);
   });
 
   it.each([
     { maskPolicy: "proposals", proposalPoints: 8 },
     { maskPolicy: "pathwise", likelihoodJudge: "start" },
   ] as const)("counts the clicks that are decoded together, and the caption behind a soft mask: %j", async (policy) => {
-    await lab.session.openModel(await nodeFolder(POCKET), "pocket");
+    await open("pocket", POCKET);
     const ratio = await ratioOf({ ...policy, loops: "2", numGenerations: 4, steps: 2 });
     expect(ratio).toBeGreaterThan(0.9);
     expect(ratio).toBeLessThan(1.1);
+  });
+});
+
+describe("the forecast of a run on clips", () => {
+  const { areClose, open } = plannedRuns(true);
+  const CLIPS = fc.record({
+    ...{ ...SIZES, ...TOGETHER },
+    numGenerations: fc.constantFrom(2, 3),
+    promptsPerStep: fc.constant(1),
+    clipScope: fc.constantFrom("loop", "sum"),
+    regionPrompt: fc.constantFrom("auto", "outline"),
+    maskPolicy: fc.constantFrom("candidates", "field", "proposals"),
+  });
+
+  it.each([
+    ["Qwen2", TINY, 4],
+    ["InternLM2", "tests/golden/sa2va-tiny-internlm2", 3],
+    ["qwen3", null, 2],
+  ] as const)("is within 10 %% of the most bytes that two steps allocate: %s", async (name, path, clipFrames) => {
+    await open(name, path);
+    await areClose(
+      1,
+      CLIPS.map((settings) => ({ ...settings, clipFrames })),
+    );
   });
 });
 

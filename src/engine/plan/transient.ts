@@ -383,6 +383,14 @@ interface Pass {
   readonly reach: number;
 }
 
+/** Scores of the largest run of queries, each of which sees the keys before it (gpu/kernels/attention/attention-runs.ts). */
+function runFloats(heads: number, queries: number, keys: number, most: number): number {
+  const step = Math.max(8, 8 * Math.floor(most / (heads * keys) / 8));
+  if (queries <= step) return heads * queries * keys;
+  const whole = queries - (queries % step);
+  return heads * Math.max(step * (keys - queries + whole), (queries - whole) * keys);
+}
+
 /** Elements of the scores that attention holds: kept for its gradient, and for a while in a pass and in a gradient. */
 function scoreFloats(
   { language }: Pick<Sa2vaConfig, "language">,
@@ -399,7 +407,7 @@ function scoreFloats(
   // Stock operations store the scores of heads that no kernel suits.
   if (form === "scores" || headSize % 4 !== 0)
     return { kept: SCORES.kept * scores, forward: 0, gradient: SCORES.passing * scores };
-  const run = Math.min(scores, runBytes / F32);
+  const run = runFloats(heads * rows, tokens / rows, reach, runBytes / F32);
   if (form === "narrow") {
     // The gradient of all scores if they fit a run, else the gradient works in runs.
     return { kept: 0, forward: 0, gradient: scores === run ? scores : RUN_SCORES.gradient * run };
