@@ -3,6 +3,7 @@ import type { Locator } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { writeRegionShard } from "../../scripts/lib/build/write-shard.ts";
 import { CHEAP_RUN, type OpenPage, openFollowed, problems, show, untilEvent } from "../support/page.ts";
+import { testWith } from "../support/plugins.ts";
 import { row } from "../unit/data/make.ts";
 
 let lab: OpenPage;
@@ -53,6 +54,24 @@ it("counts one as one on Train and Runs, after one step with one held-out and on
   await page.getByTestId("checkpoints").waitFor();
   expect(await wrongPlurals(page.locator("#root"))).toEqual([]);
 });
+
+testWith("whole-run")(
+  "leaves no slider without a second step, no hole between two cards and no empty area",
+  async () => {
+    const { page } = lab;
+    await show(page, { screen: "train", tab: "rollouts" });
+    expect(await page.getByRole("slider", { name: "Step", exact: true }).isDisabled()).toBe(true);
+    const [first, second] = await page
+      .getByTestId("rollout-card")
+      .evaluateAll((cards) => cards.map((card) => card.getBoundingClientRect().toJSON() as DOMRect));
+    expect((second?.left ?? 0) - (first?.right ?? 0)).toBeLessThan(20);
+    await page.getByRole("radio", { name: "Whole run" }).click();
+    const area = page.getByRole("img", { name: /^Contributions of IoU/ });
+    const wide = (): Promise<number> =>
+      area.evaluate((svg) => Math.max(...[...svg.querySelectorAll("path")].map((path) => path.getBBox().width)));
+    await expect.poll(wide).toBe(400);
+  },
+);
 
 it("counts one row as one on Data, Setup, Rewards and an empty Train", async () => {
   const { page } = lab;

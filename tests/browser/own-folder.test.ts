@@ -1,5 +1,7 @@
 /** A run on rows of the user's folder, over a reload: its small pictures, and the button that opens the folder and resumes. */
+import { join } from "node:path";
 import { expect, it } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
 import { CHEAP_RUN, openFollowed, problems, show, untilEvent, untilReady } from "../support/page.ts";
 
 it("a run whose folder is closed keeps small pictures, and one button opens the folder and resumes", async () => {
@@ -78,6 +80,38 @@ it("a run whose folder is closed keeps small pictures, and one button opens the 
   expect((await untilEvent(events, from, ({ type }) => type === "step")).step).toBe(2);
   await untilEvent(events, from, ({ type, state }) => type === "state" && state === "finished");
   await expect.poll(() => page.getByTestId("missing-data").count()).toBe(0);
+  expect(await problems(page)).toEqual([]);
+  expect(lab.consoleErrors).toEqual([]);
+  await lab.close();
+});
+
+it("a run on picked files asks for the files again, names wrong ones, and goes on with the right ones", async () => {
+  const { lab, events } = await openFollowed({ screen: "data", ...CHEAP_RUN, steps: "2" });
+  const { page } = lab;
+  const shard = (at: number): string => join(root, "public", "pocket", "shards", `data-0000${at}-of-00002.arrow`);
+  await page.getByTestId("pick-shard-files").setInputFiles([shard(0)]);
+  await page.getByRole("heading", { level: 1, name: "data-00000-of-00002.arrow" }).waitFor();
+  await untilReady(page);
+  await page.getByTestId("single-step").click();
+  await untilEvent(events, 0, ({ type, state }) => type === "state" && state === "paused");
+  await page.getByTestId("stop").click();
+  await untilEvent(events, 0, ({ type, state }) => type === "state" && state === "finished");
+  await page.reload();
+  await untilReady(page);
+  const resume = async (file: string): Promise<void> => {
+    await show(page, { screen: "runs" });
+    const asked = page.waitForEvent("filechooser");
+    await page.getByTestId("runs-table").getByRole("button", { name: "Resume" }).click();
+    const chooser = await asked;
+    expect(await chooser.element().getAttribute("data-testid")).toBe("pick-shard-files");
+    await chooser.setFiles([file]);
+  };
+  await resume(shard(1));
+  await expect.poll(() => problems(page)).toEqual([expect.stringMatching(/ needs \d+ rows of "data-00000-of-00002/)]);
+  const from = events.length;
+  await resume(shard(0));
+  expect((await untilEvent(events, from, ({ type }) => type === "step")).step).toBe(2);
+  await untilEvent(events, from, ({ type, state }) => type === "state" && state === "finished");
   expect(await problems(page)).toEqual([]);
   expect(lab.consoleErrors).toEqual([]);
   await lab.close();

@@ -55,43 +55,46 @@ describe("TRL's names", () => {
   });
 });
 
-it("a dry run measures a step beside the forecast, can be cancelled, and stores nothing", async () => {
-  const { page } = lab;
-  const runs = (): Promise<unknown> =>
-    page.evaluate(`(async () => {
+testWith("diagnostics")(
+  "a dry run measures a step beside the forecast, can be cancelled, and stores nothing",
+  async () => {
+    const { page } = lab;
+    const runs = (): Promise<unknown> =>
+      page.evaluate(`(async () => {
       const root = await navigator.storage.getDirectory();
       return Array.fromAsync((await root.getDirectoryHandle("runs")).keys());
     })()`);
-  await pick(
-    "cheap.json",
-    JSON.stringify({ numGenerations: 2, maxCompletionLength: 4, partnerMaxTokens: 4, judge: "off" }),
-  );
-  const [button, reality] = [page.getByTestId("dry-run"), page.getByTestId("fit-reality")];
-  const problemsBefore = await problems(page);
-  const length = page.getByTestId("run-length");
-  await button.click();
-  await expect.poll(() => page.getByTestId("dry-run-phase").textContent()).toMatch(/^Step 1 of 2: /);
-  await expect.poll(() => page.getByTestId("start-reason").textContent()).toMatch(/^A dry run is in progress/);
-  await page.getByTestId("dry-run-cancel").click();
-  await button.click();
-  await page.getByTestId("fit-details").locator("summary").click();
-  await reality.waitFor();
-  expect((await reality.locator("tr").allTextContents()).map((row) => row.replace(/\d[\d.]*/g, "#"))).toEqual([
-    expect.stringMatching(/^Held between steps# MB# MB$/),
-    expect.stringMatching(/^Peak# MB# MB$/),
-    expect.stringMatching(/^A step.*#( s| ms)$/),
-    expect.stringMatching(/^First step, compiling# s$/),
-  ]);
-  await expect.poll(() => length.textContent()).toMatch(/minutes, estimated from the dry run/);
-  await show(page, { steps: "12" });
-  await expect.poll(settings).toMatchObject({ steps: 12 });
-  await expect.poll(() => reality.count()).toBe(1);
-  await show(page, { numGenerations: "3" });
-  await expect.poll(() => reality.count()).toBe(0);
-  await expect.poll(() => length.textContent()).not.toMatch(/dry run/);
-  await expect.poll(runs).toEqual([]);
-  expect(await problems(page)).toEqual(problemsBefore);
-});
+    await pick(
+      "cheap.json",
+      JSON.stringify({ numGenerations: 2, maxCompletionLength: 4, partnerMaxTokens: 4, judge: "off" }),
+    );
+    const [button, reality] = [page.getByTestId("dry-run"), page.getByTestId("fit-reality")];
+    const problemsBefore = await problems(page);
+    const length = page.getByTestId("run-length");
+    await button.click();
+    await expect.poll(() => page.getByTestId("dry-run-phase").textContent()).toMatch(/^Step 1 of 2: /);
+    await expect.poll(() => page.getByTestId("start-reason").textContent()).toMatch(/^A dry run is in progress/);
+    await page.getByTestId("dry-run-cancel").click();
+    await button.click();
+    await page.getByTestId("fit-details").locator("summary").click();
+    await reality.waitFor();
+    expect((await reality.locator("tr").allTextContents()).map((row) => row.replace(/\d[\d.]*/g, "#"))).toEqual([
+      expect.stringMatching(/^Held between steps# MB# MB$/),
+      expect.stringMatching(/^Peak# MB# MB$/),
+      expect.stringMatching(/^A step.*#( s| ms)$/),
+      expect.stringMatching(/^First step, compiling# s$/),
+    ]);
+    await expect.poll(() => length.textContent()).toMatch(/minutes, estimated from the dry run/);
+    await show(page, { steps: "12" });
+    await expect.poll(settings).toMatchObject({ steps: 12 });
+    await expect.poll(() => reality.count()).toBe(1);
+    await show(page, { numGenerations: "3" });
+    await expect.poll(() => reality.count()).toBe(0);
+    await expect.poll(() => length.textContent()).not.toMatch(/dry run/);
+    await expect.poll(runs).toEqual([]);
+    expect(await problems(page)).toEqual(problemsBefore);
+  },
+);
 
 describe("the preflight", () => {
   const reason = () => lab.page.getByTestId("start-reason").textContent();
@@ -105,6 +108,14 @@ describe("the preflight", () => {
     await remedy().click();
     await expect.poll(reason).toBe("Ready to start");
     expect(Number((await settings()).maxCompletionLength)).toBeGreaterThan(7);
+  });
+
+  it("reads the rows that the filter leaves, and says where it leaves none", async () => {
+    const { page } = lab;
+    await show(page, { screen: "setup", rowFilter: "zeppelin" });
+    await expect.poll(reason).toBe('No row passes the row filter "zeppelin"; change it or use all rows');
+    await page.getByRole("button", { name: "Train on all rows" }).click();
+    await expect.poll(reason).toBe("Ready to start");
   });
 
   it("does not call the pocket model ready for photographs, and offers to load a checkpoint", async () => {

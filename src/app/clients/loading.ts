@@ -365,7 +365,11 @@ export async function refreshPlan(): Promise<void> {
   const step = Math.max(1, used.length / ROW_SAMPLE);
   const sample = Array.from({ length: Math.min(used.length, ROW_SAMPLE) }, (_, at) => used[Math.floor(at * step)]);
   const captions = sample.flatMap((row) => row?.caption ?? []);
-  const plan = await lab().trainer.plan(config, { ...plannedSizes(used), captions });
+  const plan = await lab().trainer.plan(config, {
+    ...plannedSizes(used),
+    captions,
+    ...(rows.length > 0 && { used: used.length }),
+  });
   if (asked === planAsked) useSession.setState({ plan });
 }
 

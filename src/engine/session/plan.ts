@@ -2,7 +2,7 @@
 
 import { presetConfig } from "../config/presets.ts";
 import type { LabConfig } from "../config/table.ts";
-import { LabError } from "../errors.ts";
+import { LabError, quote } from "../errors.ts";
 import { PackedMatrix } from "../gpu/packed/matrix.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
 import type { Throughput } from "../gpu/runtime/peak.ts";
@@ -144,6 +144,8 @@ export interface PlannedRows {
   readonly pictures: readonly PictureSize[];
   /** At most ROW_SAMPLE captions. */
   readonly captions: readonly string[];
+  /** Rows that pass the row filter; absent where no rows are open. */
+  readonly used?: number;
 }
 
 /**
@@ -174,6 +176,9 @@ export function planRun(lab: Lab, config: LabConfig, rows?: PlannedRows, rate?: 
     fit,
     problems: [
       ...problemsOf(model, reached, config, device, shape),
+      ...(rows?.used === 0
+        ? [`No row passes the row filter ${quote(config.rowFilter)}; change it or use all rows`]
+        : []),
       ...startProblems(config, lab.adapters),
       ...fitProblems(fit),
     ],

@@ -126,7 +126,9 @@ function advantage({ rollout, groups, config }: LessonInput): Made {
   return {
     made:
       rollout.advantage === 0
-        ? "No advantage, so nothing to learn"
+        ? own?.zeroSpread === true
+          ? "All rewards of the group are equal, so nothing is learned from it"
+          : "No advantage, so nothing to learn"
         : `${compared} than its group: ${signed(rollout.advantage, 2)}`,
     formulas,
   };

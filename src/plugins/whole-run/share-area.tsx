@@ -23,6 +23,11 @@ export function ShareArea({
   const { layers, low, high } = useMemo(() => stack(shares), [shares]);
   const [first, last] = [shares[0]?.step ?? 0, shares.at(-1)?.step ?? 0];
   const x = (step: number): number => ((step - first) / Math.max(1, last - first)) * WIDTH;
+  const areaOf = (band: Layer["band"]): string => {
+    // A single step takes the whole width.
+    const edge = (of: 1 | 2) => band.map((point, at) => `${last === first ? at * WIDTH : x(point[0])} ${y(point[of])}`);
+    return `M${[...edge(2), ...edge(1).reverse()].join("L")}Z`;
+  };
   const y = (value: number): number => ((high - value) / (high - low)) * HEIGHT;
   return (
     <div className="grid gap-2">
@@ -38,7 +43,7 @@ export function ShareArea({
             key={name}
             fill={colour(at)}
             fillOpacity="0.75"
-            d={`M${[...band.map(([step, , to]) => `${x(step)} ${y(to)}`), ...[...band].reverse().map(([step, from]) => `${x(step)} ${y(from)}`)].join("L")}Z`}
+            d={areaOf(band.length === 1 ? [...band, ...band] : band)}
           />
         ))}
         <line x1="0" x2={WIDTH} y1={y(0)} y2={y(0)} className={styles.zero} />

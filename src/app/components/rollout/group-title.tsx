@@ -52,7 +52,7 @@ export function GroupTitle({
               std <b>{fixed(group.rewardStd, 3)}</b>
             </span>
           )}
-          {group.zeroSpread && <Badge tone="warn">No learning signal from this group</Badge>}
+          {group.zeroSpread && <Badge tone="warn">All rewards equal: no learning signal</Badge>}
         </div>
         <CopyPanel name={`the group of loop ${group.loop}`} />
       </div>

@@ -53,6 +53,7 @@ export function TimeLine(props: {
         min={0}
         max={Math.max(0, steps.length - 1)}
         value={Math.max(0, place)}
+        disabled={steps.length < 2}
         onChange={(event) => go(Number(event.currentTarget.value))}
       />
       <Button

@@ -98,7 +98,7 @@ export function DataBar(
         )}
         {text !== "" && (
           <span className="row gap-1">
-            <TrainOnThese text={text} />
+            <TrainOnThese text={text} none={props.shown.length === 0} />
             <Button
               kind="quiet"
               icon={<IconClose />}

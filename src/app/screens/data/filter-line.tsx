@@ -7,7 +7,6 @@ import {
   type RowFilter,
   rowFilterText,
   rowMatcher,
-  usedRows,
 } from "../../../engine/data/row-filter.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
@@ -74,14 +73,14 @@ export function orderRows(rows: readonly RegionSummary[], order: RowOrder): read
   return [...rows].sort((a, b) => key(a) - key(b) || a.index - b.index);
 }
 
-/** Sets the gallery's filter as the row filter of the next run; absent when it already is. @param text of the filter, not empty */
-export function TrainOnThese({ text }: { readonly text: string }): ReactNode {
+/** Sets the gallery's filter as the row filter of the next run; absent when it already is. @param text of the filter, not empty @param none whether no row passes it */
+export function TrainOnThese({ text, none }: { readonly text: string; readonly none: boolean }): ReactNode {
   const already = useSession((session) => session.config.rowFilter === text);
   const parsed = parseSetting("rowFilter", text);
   if (already) return null;
   return (
     <Button
-      blocker={"problem" in parsed ? parsed.problem : null}
+      blocker={"problem" in parsed ? parsed.problem : none ? "No row passes the filter" : null}
       onClick={() => {
         changeConfig({ rowFilter: text });
         navigate({ screen: "setup" });
@@ -96,12 +95,10 @@ export function TrainOnThese({ text }: { readonly text: string }): ReactNode {
 export function TrainingRows(): ReactNode {
   const { rowFilter, maxRows } = useSession((session) => session.config);
   const rows = useSession((session) => session.rows);
-  const { problem } = useMemo(() => readFilter(rowFilter), [rowFilter]);
-  const used = useMemo(
-    () => (problem === null ? usedRows(rows, (row) => row, { rowFilter, maxRows }).length : 0),
-    [rows, problem, rowFilter, maxRows],
-  );
+  const { filter, problem } = useMemo(() => readFilter(rowFilter), [rowFilter]);
+  const count = useMemo(() => filterRows(rows, filter).length, [rows, filter]);
   if (rowFilter === "") return null;
+  const used = maxRows === 0 ? count : Math.min(count, maxRows);
   return (
     <p className="row wrap gap-2-3 muted anywhere" data-testid="training-rows">
       {problem === null ? (

@@ -104,8 +104,7 @@ function RunLength({ config }: { readonly config: LabConfig }): ReactNode {
   ];
   return (
     <p className="muted small" data-testid="run-length">
-      {rows.problem !== null && <span className="bad">{rows.problem} </span>}
-      {parts.join(" · ")}
+      {rows.problem === null ? parts.join(" · ") : <span className="bad">{rows.problem}</span>}
     </p>
   );
 }

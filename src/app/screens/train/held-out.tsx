@@ -61,7 +61,6 @@ function EvalRows(props: {
   const opened = useRoute((route) => route.row);
   const at = sorted.findIndex(({ after }) => after.rowId === opened);
   const chosen = sorted[at];
-  const close = (): void => navigate({ row: null });
   const turn = (by: number): (() => void) | null => {
     const next = chosen === undefined ? undefined : sorted[at + by];
     return next === undefined ? null : () => inspectRow(next);
@@ -106,7 +105,7 @@ function EvalRows(props: {
             }
             onPrevious={turn(-1)}
             onNext={turn(1)}
-            onClose={close}
+            onClose={() => navigate({ row: null })}
           >
             <RowDetails pair={chosen} metric={metric} open={open === true} />
           </SidePanel>,

@@ -128,10 +128,6 @@ export function inspect(rollout: Pick<RolloutRecord, "id" | "step">): void {
   navigate({ rollout: rollout.id, row: null, explain });
 }
 
-function closeInspector(): void {
-  navigate({ rollout: null, explain: false });
-}
-
 /** Keys of the panel and of the tab Rollouts, where they also open it. */
 export function useInspectorKeys(props: {
   readonly inspected: Inspected | null;
@@ -221,7 +217,7 @@ export function Inspector({ run, inspected }: { readonly run: ViewedRun; readonl
       }
       onPrevious={before === undefined ? null : () => inspect(before)}
       onNext={after === undefined ? null : () => inspect(after)}
-      onClose={closeInspector}
+      onClose={() => navigate({ rollout: null, explain: false })}
     >
       {(begun && next !== null) || (rollout !== null && group !== null) ? (
         <InSlices>
