@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { formatShare } from "../../src/app/styles/format.ts";
 import { CHEAP_RUN, type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
+import { testWith } from "../support/plugins.ts";
 
 const PHOTOGRAPHS = join(root, "tests", "fixtures", "photographs", "data-00000-of-00001.arrow");
 

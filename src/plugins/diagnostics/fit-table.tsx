@@ -133,17 +133,17 @@ function Trainable(props: { readonly plan: RunPlan }): ReactNode {
   const { trainable, trainableParameters, frozenParameters } = props.plan;
   const all = trainableParameters + frozenParameters;
   return (
-    <details className="fold" data-testid="trainable">
-      <summary>
+    <section className="mt-3" data-testid="trainable">
+      <p>
         {formatCount(trainableParameters)} trainable parameters
         {all > 0 && ` · ${formatShare(trainableParameters / all)} of all`}
-      </summary>
+      </p>
       <FactList
         facts={[
           ...trainable.map(({ block, parameters }) => [block, formatCount(parameters)] as const),
           ["All other parameters, frozen", formatCount(frozenParameters)],
         ]}
       />
-    </details>
+    </section>
   );
 }

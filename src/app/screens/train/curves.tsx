@@ -23,7 +23,7 @@ import { CopyPanel } from "../../components/ui/panel/panel.tsx";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { setNotify, useNotify } from "../../stores/run/notify.ts";
 import { useRun } from "../../stores/run/run.ts";
-import { counted } from "../../styles/format.ts";
+import { counted, NONE } from "../../styles/format.ts";
 import { Alarms, useAlarms } from "./alarms.tsx";
 import { StepStrip, useLiveGroups } from "./live.tsx";
 import { arrangeCharts, measuredCharts, ofRun, overviewOf } from "./overview.ts";
@@ -192,9 +192,7 @@ function ResultCard(props: {
       </div>
       <p className="row wrap gap-2-4 muted">
         <span>
-          {result === null
-            ? "From the start to the newest evaluation"
-            : `Step ${result.first.report.step} to ${result.last.report.step}, 95 % intervals`}
+          Step {result?.first.report.step ?? 0} to {result?.last.report.step ?? NONE}, 95 % intervals
         </span>
         <a href={linkTo({ screen: "train", tab: "held-out", run: run.place })}>Best and worst rows</a>
         <a href={linkTo({ screen: "runs" })}>Export</a>
