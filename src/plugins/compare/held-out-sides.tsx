@@ -93,25 +93,29 @@ export function HeldOutSides(props: { readonly sides: readonly Side[]; readonly 
       ) : (
         <div className="grid gap-4" data-testid="held-out-sides">
           <Overall pairs={pairs} names={names} />
-          {kinds.map(({ better, sign, rows }) => (
-            <section key={sign} className="grid gap-2" aria-label={`Better in ${better.title}`}>
-              <h3 className="m-0 anywhere">Better in {better.title}</h3>
-              {rows.length === 0 && <p className="muted m-0">No row</p>}
-              <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.pairs}`}>
-                {rows.map(({ before, after, change }) => (
-                  <li key={after.rowId} className="grid gap-1 min-0 align-start">
-                    <span className="muted small anywhere">
-                      {after.caption} · <b>{signed(sign * change)}</b>
-                    </span>
-                    <span className={`grid gap-2 align-start ${styles.pair}`}>
-                      <Answer title={names[0]} colour={0} row={before} score={score} />
-                      <Answer title={names[1]} colour={sides.indexOf(other)} row={after} score={score} />
-                    </span>
-                  </li>
-                ))}
-              </ol>
-            </section>
-          ))}
+          {kinds.every(({ rows }) => rows.length === 0) && (
+            <p className="muted m-0">The answers to every row have the same score</p>
+          )}
+          {kinds
+            .filter(({ rows }) => rows.length > 0)
+            .map(({ better, sign, rows }) => (
+              <section key={sign} className="grid gap-2" aria-label={`Better in ${better.title}`}>
+                <h3 className="m-0 anywhere">Better in {better.title}</h3>
+                <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.pairs}`}>
+                  {rows.map(({ before, after, change }) => (
+                    <li key={after.rowId} className="grid gap-1 min-0 align-start">
+                      <span className="muted small anywhere">
+                        {after.caption} · <b>{signed(sign * change)}</b>
+                      </span>
+                      <span className={`grid gap-2 align-start ${styles.pair}`}>
+                        <Answer title={names[0]} colour={0} row={before} score={score} />
+                        <Answer title={names[1]} colour={sides.indexOf(other)} row={after} score={score} />
+                      </span>
+                    </li>
+                  ))}
+                </ol>
+              </section>
+            ))}
         </div>
       )}
     </Panel>
