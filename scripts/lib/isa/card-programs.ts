@@ -53,7 +53,8 @@ export type ProgramClass =
   | "packed product in subgroup matrices"
   | "attention"
   | "attention gradient"
-  | "decode product"
+  | "decode product of eight rows"
+  | "decode product of fewer rows"
   | "other";
 
 type Size = "huge" | "large" | "middle" | "small";
@@ -184,22 +185,26 @@ function attentions(limits: FormLimits): CardProgram[] {
 }
 
 function decoding(): CardProgram[] {
-  const blocks = [...new Map([1, 4, 8, 16].map((slots) => [slotBlock(slots, false, 0).slots, slots])).values()];
-  const linears = blocks
-    .map((slots) => slotBlock(slots, false, 0))
-    .flatMap((block) =>
-      [false, true].flatMap((joined) => [
-        linearProgram(block, joined),
-        ...WEIGHT_STORAGES.map((storage) => packedLinearProgram(storage, block, joined)),
-      ]),
-    );
   const lanes = (kind: ProgramClass, source: LaneProgram): CardProgram => ({
     kind,
     program: withReduction(source, false).program,
   });
+  const blocks = [...new Map([1, 4, 8, 16].map((slots) => [slotBlock(slots, false, 0).slots, slots])).values()];
+  const linears = blocks
+    .map((slots) => slotBlock(slots, false, 0))
+    .flatMap((block) =>
+      [false, true]
+        .flatMap((joined) => [
+          linearProgram(block, joined),
+          ...WEIGHT_STORAGES.map((storage) => packedLinearProgram(storage, block, joined)),
+        ])
+        .map((source) =>
+          lanes(block.slots < 8 ? "decode product of fewer rows" : "decode product of eight rows", source),
+        ),
+    );
   const others = [NORM, HEAD_NORM, mixProgram(1), SAMPLE, SAMPLE_TOPS, SAMPLE_MASSES, SAMPLE_DRAW];
   return [
-    ...linears.map((source) => lanes("decode product", source)),
+    ...linears,
     ...others.map((source) => lanes("other", source)),
     ...[scoresProgram(scoreLanes(false), 1), ROTATE, GATE, FOLD].map(
       (program): CardProgram => ({ kind: "other", program }),

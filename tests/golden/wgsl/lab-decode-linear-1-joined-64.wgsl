@@ -39,22 +39,25 @@ let m0 = w[q0 + k];
 let m1 = w[q1 + k];
 let m2 = w[q2 + k];
 let m3 = w[q3 + k];
-{ let a = x[xAt0 + k];
-c0 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+let t0x = vec4f(m0.x, m1.x, m2.x, m3.x); let t0y = vec4f(m0.y, m1.y, m2.y, m3.y); let t0z = vec4f(m0.z, m1.z, m2.z, m3.z); let t0w = vec4f(m0.w, m1.w, m2.w, m3.w);
+{ let v0 = x[xAt0 + k];
+c0 += v0.x * t0x; c0 += v0.y * t0y; c0 += v0.z * t0z; c0 += v0.w * t0w; }
 } } else if (part == 1u) { for (var k = first; k < u.k4; k += step) {
 let m0 = w1[q0 + k];
 let m1 = w1[q1 + k];
 let m2 = w1[q2 + k];
 let m3 = w1[q3 + k];
-{ let a = x[xAt0 + k];
-c0 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+let t0x = vec4f(m0.x, m1.x, m2.x, m3.x); let t0y = vec4f(m0.y, m1.y, m2.y, m3.y); let t0z = vec4f(m0.z, m1.z, m2.z, m3.z); let t0w = vec4f(m0.w, m1.w, m2.w, m3.w);
+{ let v0 = x[xAt0 + k];
+c0 += v0.x * t0x; c0 += v0.y * t0y; c0 += v0.z * t0z; c0 += v0.w * t0w; }
 } } else if (part == 2u) { for (var k = first; k < u.k4; k += step) {
 let m0 = w2[q0 + k];
 let m1 = w2[q1 + k];
 let m2 = w2[q2 + k];
 let m3 = w2[q3 + k];
-{ let a = x[xAt0 + k];
-c0 += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }
+let t0x = vec4f(m0.x, m1.x, m2.x, m3.x); let t0y = vec4f(m0.y, m1.y, m2.y, m3.y); let t0z = vec4f(m0.z, m1.z, m2.z, m3.z); let t0w = vec4f(m0.w, m1.w, m2.w, m3.w);
+{ let v0 = x[xAt0 + k];
+c0 += v0.x * t0x; c0 += v0.y * t0y; c0 += v0.z * t0z; c0 += v0.w * t0w; }
 } }
 let v0 = (min(column + 0u, u.n - 1u)) * u.rank4;
 let v1 = (min(column + 1u, u.n - 1u)) * u.rank4;
@@ -66,8 +69,9 @@ let up0 = u.upScale * up[v0 + k];
 let up1 = u.upScale * up[v1 + k];
 let up2 = u.upScale * up[v2 + k];
 let up3 = u.upScale * up[v3 + k];
-{ let l = branch[branchAt0 + k];
-c0 += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }
+let t0x = vec4f(up0.x, up1.x, up2.x, up3.x); let t0y = vec4f(up0.y, up1.y, up2.y, up3.y); let t0z = vec4f(up0.z, up1.z, up2.z, up3.z); let t0w = vec4f(up0.w, up1.w, up2.w, up3.w);
+{ let v0 = branch[branchAt0 + k];
+c0 += v0.x * t0x; c0 += v0.y * t0y; c0 += v0.z * t0z; c0 += v0.w * t0w; }
 }
 shared_sums[0u + lane] = c0;
 workgroupBarrier();

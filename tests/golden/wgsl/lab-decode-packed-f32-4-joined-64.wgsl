@@ -12,6 +12,7 @@ fn partOf(column: u32) -> u32 { return u32(column >= u.end0) + u32(column >= u.e
 fn firstOf(part: u32) -> u32 { return select(select(0u, u.end0, part == 1u), u.end1, part == 2u); }
 fn skipOf(part: u32) -> u32 { return select(select(u.skip, u.skip1, part == 1u), u.skip2, part == 2u); }
 fn factorOf(part: u32) -> f32 { return select(select(u.factor, u.factor1, part == 1u), u.factor2, part == 2u); }
+fn counted(v: u32) -> vec4f { return vec4f((vec4u(v) >> vec4u(0u, 8u, 16u, 24u)) & vec4u(255u)); }
 fn put(slot: u32, column: u32, sums: vec4f) {
 for (var i = 0u; i < min(4u, u.n - column); i++) {
 let at = slot * u.resultStride + u.resultFirst + u.first + column + i;
@@ -47,40 +48,43 @@ let b0l = w[2u * (q0 + unit)]; let b0h = w[2u * (q0 + unit) + 1u];
 let b1l = w[2u * (q1 + unit)]; let b1h = w[2u * (q1 + unit) + 1u];
 let b2l = w[2u * (q2 + unit)]; let b2h = w[2u * (q2 + unit) + 1u];
 let b3l = w[2u * (q3 + unit)]; let b3h = w[2u * (q3 + unit) + 1u];
-{ let al = x[xAt0 + 2u * unit]; let ah = x[xAt0 + 2u * unit + 1u];
-c0 += vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
-{ let al = x[xAt1 + 2u * unit]; let ah = x[xAt1 + 2u * unit + 1u];
-c1 += vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
-{ let al = x[xAt2 + 2u * unit]; let ah = x[xAt2 + 2u * unit + 1u];
-c2 += vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
-{ let al = x[xAt3 + 2u * unit]; let ah = x[xAt3 + 2u * unit + 1u];
-c3 += vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
+let t0x = vec4f(b0l.x, b1l.x, b2l.x, b3l.x); let t0y = vec4f(b0l.y, b1l.y, b2l.y, b3l.y); let t0z = vec4f(b0l.z, b1l.z, b2l.z, b3l.z); let t0w = vec4f(b0l.w, b1l.w, b2l.w, b3l.w); let t1x = vec4f(b0h.x, b1h.x, b2h.x, b3h.x); let t1y = vec4f(b0h.y, b1h.y, b2h.y, b3h.y); let t1z = vec4f(b0h.z, b1h.z, b2h.z, b3h.z); let t1w = vec4f(b0h.w, b1h.w, b2h.w, b3h.w);
+{ let v0 = x[xAt0 + 2u * unit]; let v1 = x[xAt0 + 2u * unit + 1u];
+c0 += v0.x * t0x; c0 += v0.y * t0y; c0 += v0.z * t0z; c0 += v0.w * t0w; c0 += v1.x * t1x; c0 += v1.y * t1y; c0 += v1.z * t1z; c0 += v1.w * t1w; }
+{ let v0 = x[xAt1 + 2u * unit]; let v1 = x[xAt1 + 2u * unit + 1u];
+c1 += v0.x * t0x; c1 += v0.y * t0y; c1 += v0.z * t0z; c1 += v0.w * t0w; c1 += v1.x * t1x; c1 += v1.y * t1y; c1 += v1.z * t1z; c1 += v1.w * t1w; }
+{ let v0 = x[xAt2 + 2u * unit]; let v1 = x[xAt2 + 2u * unit + 1u];
+c2 += v0.x * t0x; c2 += v0.y * t0y; c2 += v0.z * t0z; c2 += v0.w * t0w; c2 += v1.x * t1x; c2 += v1.y * t1y; c2 += v1.z * t1z; c2 += v1.w * t1w; }
+{ let v0 = x[xAt3 + 2u * unit]; let v1 = x[xAt3 + 2u * unit + 1u];
+c3 += v0.x * t0x; c3 += v0.y * t0y; c3 += v0.z * t0z; c3 += v0.w * t0w; c3 += v1.x * t1x; c3 += v1.y * t1y; c3 += v1.z * t1z; c3 += v1.w * t1w; }
 } } else if (part == 1u) { for (var unit = first; unit < u.units; unit += step) {
 let b0l = w1[2u * (q0 + unit)]; let b0h = w1[2u * (q0 + unit) + 1u];
 let b1l = w1[2u * (q1 + unit)]; let b1h = w1[2u * (q1 + unit) + 1u];
 let b2l = w1[2u * (q2 + unit)]; let b2h = w1[2u * (q2 + unit) + 1u];
 let b3l = w1[2u * (q3 + unit)]; let b3h = w1[2u * (q3 + unit) + 1u];
-{ let al = x[xAt0 + 2u * unit]; let ah = x[xAt0 + 2u * unit + 1u];
-c0 += vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
-{ let al = x[xAt1 + 2u * unit]; let ah = x[xAt1 + 2u * unit + 1u];
-c1 += vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
-{ let al = x[xAt2 + 2u * unit]; let ah = x[xAt2 + 2u * unit + 1u];
-c2 += vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
-{ let al = x[xAt3 + 2u * unit]; let ah = x[xAt3 + 2u * unit + 1u];
-c3 += vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
+let t0x = vec4f(b0l.x, b1l.x, b2l.x, b3l.x); let t0y = vec4f(b0l.y, b1l.y, b2l.y, b3l.y); let t0z = vec4f(b0l.z, b1l.z, b2l.z, b3l.z); let t0w = vec4f(b0l.w, b1l.w, b2l.w, b3l.w); let t1x = vec4f(b0h.x, b1h.x, b2h.x, b3h.x); let t1y = vec4f(b0h.y, b1h.y, b2h.y, b3h.y); let t1z = vec4f(b0h.z, b1h.z, b2h.z, b3h.z); let t1w = vec4f(b0h.w, b1h.w, b2h.w, b3h.w);
+{ let v0 = x[xAt0 + 2u * unit]; let v1 = x[xAt0 + 2u * unit + 1u];
+c0 += v0.x * t0x; c0 += v0.y * t0y; c0 += v0.z * t0z; c0 += v0.w * t0w; c0 += v1.x * t1x; c0 += v1.y * t1y; c0 += v1.z * t1z; c0 += v1.w * t1w; }
+{ let v0 = x[xAt1 + 2u * unit]; let v1 = x[xAt1 + 2u * unit + 1u];
+c1 += v0.x * t0x; c1 += v0.y * t0y; c1 += v0.z * t0z; c1 += v0.w * t0w; c1 += v1.x * t1x; c1 += v1.y * t1y; c1 += v1.z * t1z; c1 += v1.w * t1w; }
+{ let v0 = x[xAt2 + 2u * unit]; let v1 = x[xAt2 + 2u * unit + 1u];
+c2 += v0.x * t0x; c2 += v0.y * t0y; c2 += v0.z * t0z; c2 += v0.w * t0w; c2 += v1.x * t1x; c2 += v1.y * t1y; c2 += v1.z * t1z; c2 += v1.w * t1w; }
+{ let v0 = x[xAt3 + 2u * unit]; let v1 = x[xAt3 + 2u * unit + 1u];
+c3 += v0.x * t0x; c3 += v0.y * t0y; c3 += v0.z * t0z; c3 += v0.w * t0w; c3 += v1.x * t1x; c3 += v1.y * t1y; c3 += v1.z * t1z; c3 += v1.w * t1w; }
 } } else if (part == 2u) { for (var unit = first; unit < u.units; unit += step) {
 let b0l = w2[2u * (q0 + unit)]; let b0h = w2[2u * (q0 + unit) + 1u];
 let b1l = w2[2u * (q1 + unit)]; let b1h = w2[2u * (q1 + unit) + 1u];
 let b2l = w2[2u * (q2 + unit)]; let b2h = w2[2u * (q2 + unit) + 1u];
 let b3l = w2[2u * (q3 + unit)]; let b3h = w2[2u * (q3 + unit) + 1u];
-{ let al = x[xAt0 + 2u * unit]; let ah = x[xAt0 + 2u * unit + 1u];
-c0 += vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
-{ let al = x[xAt1 + 2u * unit]; let ah = x[xAt1 + 2u * unit + 1u];
-c1 += vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
-{ let al = x[xAt2 + 2u * unit]; let ah = x[xAt2 + 2u * unit + 1u];
-c2 += vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
-{ let al = x[xAt3 + 2u * unit]; let ah = x[xAt3 + 2u * unit + 1u];
-c3 += vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
+let t0x = vec4f(b0l.x, b1l.x, b2l.x, b3l.x); let t0y = vec4f(b0l.y, b1l.y, b2l.y, b3l.y); let t0z = vec4f(b0l.z, b1l.z, b2l.z, b3l.z); let t0w = vec4f(b0l.w, b1l.w, b2l.w, b3l.w); let t1x = vec4f(b0h.x, b1h.x, b2h.x, b3h.x); let t1y = vec4f(b0h.y, b1h.y, b2h.y, b3h.y); let t1z = vec4f(b0h.z, b1h.z, b2h.z, b3h.z); let t1w = vec4f(b0h.w, b1h.w, b2h.w, b3h.w);
+{ let v0 = x[xAt0 + 2u * unit]; let v1 = x[xAt0 + 2u * unit + 1u];
+c0 += v0.x * t0x; c0 += v0.y * t0y; c0 += v0.z * t0z; c0 += v0.w * t0w; c0 += v1.x * t1x; c0 += v1.y * t1y; c0 += v1.z * t1z; c0 += v1.w * t1w; }
+{ let v0 = x[xAt1 + 2u * unit]; let v1 = x[xAt1 + 2u * unit + 1u];
+c1 += v0.x * t0x; c1 += v0.y * t0y; c1 += v0.z * t0z; c1 += v0.w * t0w; c1 += v1.x * t1x; c1 += v1.y * t1y; c1 += v1.z * t1z; c1 += v1.w * t1w; }
+{ let v0 = x[xAt2 + 2u * unit]; let v1 = x[xAt2 + 2u * unit + 1u];
+c2 += v0.x * t0x; c2 += v0.y * t0y; c2 += v0.z * t0z; c2 += v0.w * t0w; c2 += v1.x * t1x; c2 += v1.y * t1y; c2 += v1.z * t1z; c2 += v1.w * t1w; }
+{ let v0 = x[xAt3 + 2u * unit]; let v1 = x[xAt3 + 2u * unit + 1u];
+c3 += v0.x * t0x; c3 += v0.y * t0y; c3 += v0.z * t0z; c3 += v0.w * t0w; c3 += v1.x * t1x; c3 += v1.y * t1y; c3 += v1.z * t1z; c3 += v1.w * t1w; }
 } }
 let v0 = (u.first + min(column + 0u, u.n - 1u)) * u.rank4;
 let v1 = (u.first + min(column + 1u, u.n - 1u)) * u.rank4;
@@ -95,14 +99,15 @@ let up0 = (u.upScale / factorOf(part)) * up[v0 + k];
 let up1 = (u.upScale / factorOf(part)) * up[v1 + k];
 let up2 = (u.upScale / factorOf(part)) * up[v2 + k];
 let up3 = (u.upScale / factorOf(part)) * up[v3 + k];
-{ let l = branch[branchAt0 + k];
-c0 += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }
-{ let l = branch[branchAt1 + k];
-c1 += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }
-{ let l = branch[branchAt2 + k];
-c2 += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }
-{ let l = branch[branchAt3 + k];
-c3 += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }
+let t0x = vec4f(up0.x, up1.x, up2.x, up3.x); let t0y = vec4f(up0.y, up1.y, up2.y, up3.y); let t0z = vec4f(up0.z, up1.z, up2.z, up3.z); let t0w = vec4f(up0.w, up1.w, up2.w, up3.w);
+{ let v0 = branch[branchAt0 + k];
+c0 += v0.x * t0x; c0 += v0.y * t0y; c0 += v0.z * t0z; c0 += v0.w * t0w; }
+{ let v0 = branch[branchAt1 + k];
+c1 += v0.x * t0x; c1 += v0.y * t0y; c1 += v0.z * t0z; c1 += v0.w * t0w; }
+{ let v0 = branch[branchAt2 + k];
+c2 += v0.x * t0x; c2 += v0.y * t0y; c2 += v0.z * t0z; c2 += v0.w * t0w; }
+{ let v0 = branch[branchAt3 + k];
+c3 += v0.x * t0x; c3 += v0.y * t0y; c3 += v0.z * t0z; c3 += v0.w * t0w; }
 }
 shared_sums[0u + lane] = c0;
 shared_sums[64u + lane] = c1;

@@ -28,6 +28,7 @@ fn scale2(i: u32) -> f32 {
 let pair = unpack2x16float(scales2[i >> 1u]);
 return select(pair.x, pair.y, (i & 1u) == 1u);
 }
+fn counted(v: u32) -> vec4f { return vec4f((vec4u(v) >> vec4u(0u, 8u, 16u, 24u)) & vec4u(255u)); }
 fn put(slot: u32, column: u32, sums: vec4f) {
 for (var i = 0u; i < min(4u, u.n - column); i++) {
 let at = slot * u.resultStride + u.resultFirst + u.first + column + i;
@@ -59,47 +60,77 @@ var c1 = vec4f(0);
 var c2 = vec4f(0);
 var c3 = vec4f(0);
 if (part == 0u) { for (var unit = first; unit < u.units; unit += step) {
-let b0r = w[q0 + unit]; let b0l = nibbles(b0r); let b0h = nibbles(b0r >> 16u);
-let b1r = w[q1 + unit]; let b1l = nibbles(b1r); let b1h = nibbles(b1r >> 16u);
-let b2r = w[q2 + unit]; let b2l = nibbles(b2r); let b2h = nibbles(b2r >> 16u);
-let b3r = w[q3 + unit]; let b3l = nibbles(b3r); let b3h = nibbles(b3r >> 16u);
+let b0r = w[q0 + unit] ^ 0x88888888u;
+let b0e = counted(b0r & 0x0f0f0f0fu); let b0o = counted((b0r >> 4u) & 0x0f0f0f0fu);
+let b0l = vec4f(b0e.x, b0o.x, b0e.y, b0o.y); let b0h = vec4f(b0e.z, b0o.z, b0e.w, b0o.w);
+let b1r = w[q1 + unit] ^ 0x88888888u;
+let b1e = counted(b1r & 0x0f0f0f0fu); let b1o = counted((b1r >> 4u) & 0x0f0f0f0fu);
+let b1l = vec4f(b1e.x, b1o.x, b1e.y, b1o.y); let b1h = vec4f(b1e.z, b1o.z, b1e.w, b1o.w);
+let b2r = w[q2 + unit] ^ 0x88888888u;
+let b2e = counted(b2r & 0x0f0f0f0fu); let b2o = counted((b2r >> 4u) & 0x0f0f0f0fu);
+let b2l = vec4f(b2e.x, b2o.x, b2e.y, b2o.y); let b2h = vec4f(b2e.z, b2o.z, b2e.w, b2o.w);
+let b3r = w[q3 + unit] ^ 0x88888888u;
+let b3e = counted(b3r & 0x0f0f0f0fu); let b3o = counted((b3r >> 4u) & 0x0f0f0f0fu);
+let b3l = vec4f(b3e.x, b3o.x, b3e.y, b3o.y); let b3h = vec4f(b3e.z, b3o.z, b3e.w, b3o.w);
 let s = vec4f(scale((q0 + unit) / 4u), scale((q1 + unit) / 4u), scale((q2 + unit) / 4u), scale((q3 + unit) / 4u));
-{ let al = x[xAt0 + 2u * unit]; let ah = x[xAt0 + 2u * unit + 1u];
-c0 += s * vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
-{ let al = x[xAt1 + 2u * unit]; let ah = x[xAt1 + 2u * unit + 1u];
-c1 += s * vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
-{ let al = x[xAt2 + 2u * unit]; let ah = x[xAt2 + 2u * unit + 1u];
-c2 += s * vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
-{ let al = x[xAt3 + 2u * unit]; let ah = x[xAt3 + 2u * unit + 1u];
-c3 += s * vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
+let sLeast = 8.0 * s;
+let t0x = vec4f(b0l.x, b1l.x, b2l.x, b3l.x) * s - sLeast; let t0y = vec4f(b0l.y, b1l.y, b2l.y, b3l.y) * s - sLeast; let t0z = vec4f(b0l.z, b1l.z, b2l.z, b3l.z) * s - sLeast; let t0w = vec4f(b0l.w, b1l.w, b2l.w, b3l.w) * s - sLeast; let t1x = vec4f(b0h.x, b1h.x, b2h.x, b3h.x) * s - sLeast; let t1y = vec4f(b0h.y, b1h.y, b2h.y, b3h.y) * s - sLeast; let t1z = vec4f(b0h.z, b1h.z, b2h.z, b3h.z) * s - sLeast; let t1w = vec4f(b0h.w, b1h.w, b2h.w, b3h.w) * s - sLeast;
+{ let v0 = x[xAt0 + 2u * unit]; let v1 = x[xAt0 + 2u * unit + 1u];
+c0 += v0.x * t0x; c0 += v0.y * t0y; c0 += v0.z * t0z; c0 += v0.w * t0w; c0 += v1.x * t1x; c0 += v1.y * t1y; c0 += v1.z * t1z; c0 += v1.w * t1w; }
+{ let v0 = x[xAt1 + 2u * unit]; let v1 = x[xAt1 + 2u * unit + 1u];
+c1 += v0.x * t0x; c1 += v0.y * t0y; c1 += v0.z * t0z; c1 += v0.w * t0w; c1 += v1.x * t1x; c1 += v1.y * t1y; c1 += v1.z * t1z; c1 += v1.w * t1w; }
+{ let v0 = x[xAt2 + 2u * unit]; let v1 = x[xAt2 + 2u * unit + 1u];
+c2 += v0.x * t0x; c2 += v0.y * t0y; c2 += v0.z * t0z; c2 += v0.w * t0w; c2 += v1.x * t1x; c2 += v1.y * t1y; c2 += v1.z * t1z; c2 += v1.w * t1w; }
+{ let v0 = x[xAt3 + 2u * unit]; let v1 = x[xAt3 + 2u * unit + 1u];
+c3 += v0.x * t0x; c3 += v0.y * t0y; c3 += v0.z * t0z; c3 += v0.w * t0w; c3 += v1.x * t1x; c3 += v1.y * t1y; c3 += v1.z * t1z; c3 += v1.w * t1w; }
 } } else if (part == 1u) { for (var unit = first; unit < u.units; unit += step) {
-let b0r = w1[q0 + unit]; let b0l = nibbles(b0r); let b0h = nibbles(b0r >> 16u);
-let b1r = w1[q1 + unit]; let b1l = nibbles(b1r); let b1h = nibbles(b1r >> 16u);
-let b2r = w1[q2 + unit]; let b2l = nibbles(b2r); let b2h = nibbles(b2r >> 16u);
-let b3r = w1[q3 + unit]; let b3l = nibbles(b3r); let b3h = nibbles(b3r >> 16u);
+let b0r = w1[q0 + unit] ^ 0x88888888u;
+let b0e = counted(b0r & 0x0f0f0f0fu); let b0o = counted((b0r >> 4u) & 0x0f0f0f0fu);
+let b0l = vec4f(b0e.x, b0o.x, b0e.y, b0o.y); let b0h = vec4f(b0e.z, b0o.z, b0e.w, b0o.w);
+let b1r = w1[q1 + unit] ^ 0x88888888u;
+let b1e = counted(b1r & 0x0f0f0f0fu); let b1o = counted((b1r >> 4u) & 0x0f0f0f0fu);
+let b1l = vec4f(b1e.x, b1o.x, b1e.y, b1o.y); let b1h = vec4f(b1e.z, b1o.z, b1e.w, b1o.w);
+let b2r = w1[q2 + unit] ^ 0x88888888u;
+let b2e = counted(b2r & 0x0f0f0f0fu); let b2o = counted((b2r >> 4u) & 0x0f0f0f0fu);
+let b2l = vec4f(b2e.x, b2o.x, b2e.y, b2o.y); let b2h = vec4f(b2e.z, b2o.z, b2e.w, b2o.w);
+let b3r = w1[q3 + unit] ^ 0x88888888u;
+let b3e = counted(b3r & 0x0f0f0f0fu); let b3o = counted((b3r >> 4u) & 0x0f0f0f0fu);
+let b3l = vec4f(b3e.x, b3o.x, b3e.y, b3o.y); let b3h = vec4f(b3e.z, b3o.z, b3e.w, b3o.w);
 let s = vec4f(scale1((q0 + unit) / 4u), scale1((q1 + unit) / 4u), scale1((q2 + unit) / 4u), scale1((q3 + unit) / 4u));
-{ let al = x[xAt0 + 2u * unit]; let ah = x[xAt0 + 2u * unit + 1u];
-c0 += s * vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
-{ let al = x[xAt1 + 2u * unit]; let ah = x[xAt1 + 2u * unit + 1u];
-c1 += s * vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
-{ let al = x[xAt2 + 2u * unit]; let ah = x[xAt2 + 2u * unit + 1u];
-c2 += s * vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
-{ let al = x[xAt3 + 2u * unit]; let ah = x[xAt3 + 2u * unit + 1u];
-c3 += s * vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
+let sLeast = 8.0 * s;
+let t0x = vec4f(b0l.x, b1l.x, b2l.x, b3l.x) * s - sLeast; let t0y = vec4f(b0l.y, b1l.y, b2l.y, b3l.y) * s - sLeast; let t0z = vec4f(b0l.z, b1l.z, b2l.z, b3l.z) * s - sLeast; let t0w = vec4f(b0l.w, b1l.w, b2l.w, b3l.w) * s - sLeast; let t1x = vec4f(b0h.x, b1h.x, b2h.x, b3h.x) * s - sLeast; let t1y = vec4f(b0h.y, b1h.y, b2h.y, b3h.y) * s - sLeast; let t1z = vec4f(b0h.z, b1h.z, b2h.z, b3h.z) * s - sLeast; let t1w = vec4f(b0h.w, b1h.w, b2h.w, b3h.w) * s - sLeast;
+{ let v0 = x[xAt0 + 2u * unit]; let v1 = x[xAt0 + 2u * unit + 1u];
+c0 += v0.x * t0x; c0 += v0.y * t0y; c0 += v0.z * t0z; c0 += v0.w * t0w; c0 += v1.x * t1x; c0 += v1.y * t1y; c0 += v1.z * t1z; c0 += v1.w * t1w; }
+{ let v0 = x[xAt1 + 2u * unit]; let v1 = x[xAt1 + 2u * unit + 1u];
+c1 += v0.x * t0x; c1 += v0.y * t0y; c1 += v0.z * t0z; c1 += v0.w * t0w; c1 += v1.x * t1x; c1 += v1.y * t1y; c1 += v1.z * t1z; c1 += v1.w * t1w; }
+{ let v0 = x[xAt2 + 2u * unit]; let v1 = x[xAt2 + 2u * unit + 1u];
+c2 += v0.x * t0x; c2 += v0.y * t0y; c2 += v0.z * t0z; c2 += v0.w * t0w; c2 += v1.x * t1x; c2 += v1.y * t1y; c2 += v1.z * t1z; c2 += v1.w * t1w; }
+{ let v0 = x[xAt3 + 2u * unit]; let v1 = x[xAt3 + 2u * unit + 1u];
+c3 += v0.x * t0x; c3 += v0.y * t0y; c3 += v0.z * t0z; c3 += v0.w * t0w; c3 += v1.x * t1x; c3 += v1.y * t1y; c3 += v1.z * t1z; c3 += v1.w * t1w; }
 } } else if (part == 2u) { for (var unit = first; unit < u.units; unit += step) {
-let b0r = w2[q0 + unit]; let b0l = nibbles(b0r); let b0h = nibbles(b0r >> 16u);
-let b1r = w2[q1 + unit]; let b1l = nibbles(b1r); let b1h = nibbles(b1r >> 16u);
-let b2r = w2[q2 + unit]; let b2l = nibbles(b2r); let b2h = nibbles(b2r >> 16u);
-let b3r = w2[q3 + unit]; let b3l = nibbles(b3r); let b3h = nibbles(b3r >> 16u);
+let b0r = w2[q0 + unit] ^ 0x88888888u;
+let b0e = counted(b0r & 0x0f0f0f0fu); let b0o = counted((b0r >> 4u) & 0x0f0f0f0fu);
+let b0l = vec4f(b0e.x, b0o.x, b0e.y, b0o.y); let b0h = vec4f(b0e.z, b0o.z, b0e.w, b0o.w);
+let b1r = w2[q1 + unit] ^ 0x88888888u;
+let b1e = counted(b1r & 0x0f0f0f0fu); let b1o = counted((b1r >> 4u) & 0x0f0f0f0fu);
+let b1l = vec4f(b1e.x, b1o.x, b1e.y, b1o.y); let b1h = vec4f(b1e.z, b1o.z, b1e.w, b1o.w);
+let b2r = w2[q2 + unit] ^ 0x88888888u;
+let b2e = counted(b2r & 0x0f0f0f0fu); let b2o = counted((b2r >> 4u) & 0x0f0f0f0fu);
+let b2l = vec4f(b2e.x, b2o.x, b2e.y, b2o.y); let b2h = vec4f(b2e.z, b2o.z, b2e.w, b2o.w);
+let b3r = w2[q3 + unit] ^ 0x88888888u;
+let b3e = counted(b3r & 0x0f0f0f0fu); let b3o = counted((b3r >> 4u) & 0x0f0f0f0fu);
+let b3l = vec4f(b3e.x, b3o.x, b3e.y, b3o.y); let b3h = vec4f(b3e.z, b3o.z, b3e.w, b3o.w);
 let s = vec4f(scale2((q0 + unit) / 4u), scale2((q1 + unit) / 4u), scale2((q2 + unit) / 4u), scale2((q3 + unit) / 4u));
-{ let al = x[xAt0 + 2u * unit]; let ah = x[xAt0 + 2u * unit + 1u];
-c0 += s * vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
-{ let al = x[xAt1 + 2u * unit]; let ah = x[xAt1 + 2u * unit + 1u];
-c1 += s * vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
-{ let al = x[xAt2 + 2u * unit]; let ah = x[xAt2 + 2u * unit + 1u];
-c2 += s * vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
-{ let al = x[xAt3 + 2u * unit]; let ah = x[xAt3 + 2u * unit + 1u];
-c3 += s * vec4f(dot(al, b0l) + dot(ah, b0h), dot(al, b1l) + dot(ah, b1h), dot(al, b2l) + dot(ah, b2h), dot(al, b3l) + dot(ah, b3h)); }
+let sLeast = 8.0 * s;
+let t0x = vec4f(b0l.x, b1l.x, b2l.x, b3l.x) * s - sLeast; let t0y = vec4f(b0l.y, b1l.y, b2l.y, b3l.y) * s - sLeast; let t0z = vec4f(b0l.z, b1l.z, b2l.z, b3l.z) * s - sLeast; let t0w = vec4f(b0l.w, b1l.w, b2l.w, b3l.w) * s - sLeast; let t1x = vec4f(b0h.x, b1h.x, b2h.x, b3h.x) * s - sLeast; let t1y = vec4f(b0h.y, b1h.y, b2h.y, b3h.y) * s - sLeast; let t1z = vec4f(b0h.z, b1h.z, b2h.z, b3h.z) * s - sLeast; let t1w = vec4f(b0h.w, b1h.w, b2h.w, b3h.w) * s - sLeast;
+{ let v0 = x[xAt0 + 2u * unit]; let v1 = x[xAt0 + 2u * unit + 1u];
+c0 += v0.x * t0x; c0 += v0.y * t0y; c0 += v0.z * t0z; c0 += v0.w * t0w; c0 += v1.x * t1x; c0 += v1.y * t1y; c0 += v1.z * t1z; c0 += v1.w * t1w; }
+{ let v0 = x[xAt1 + 2u * unit]; let v1 = x[xAt1 + 2u * unit + 1u];
+c1 += v0.x * t0x; c1 += v0.y * t0y; c1 += v0.z * t0z; c1 += v0.w * t0w; c1 += v1.x * t1x; c1 += v1.y * t1y; c1 += v1.z * t1z; c1 += v1.w * t1w; }
+{ let v0 = x[xAt2 + 2u * unit]; let v1 = x[xAt2 + 2u * unit + 1u];
+c2 += v0.x * t0x; c2 += v0.y * t0y; c2 += v0.z * t0z; c2 += v0.w * t0w; c2 += v1.x * t1x; c2 += v1.y * t1y; c2 += v1.z * t1z; c2 += v1.w * t1w; }
+{ let v0 = x[xAt3 + 2u * unit]; let v1 = x[xAt3 + 2u * unit + 1u];
+c3 += v0.x * t0x; c3 += v0.y * t0y; c3 += v0.z * t0z; c3 += v0.w * t0w; c3 += v1.x * t1x; c3 += v1.y * t1y; c3 += v1.z * t1z; c3 += v1.w * t1w; }
 } }
 let v0 = (u.first + min(column + 0u, u.n - 1u)) * u.rank4;
 let v1 = (u.first + min(column + 1u, u.n - 1u)) * u.rank4;
@@ -114,14 +145,15 @@ let up0 = (u.upScale / factorOf(part)) * up[v0 + k];
 let up1 = (u.upScale / factorOf(part)) * up[v1 + k];
 let up2 = (u.upScale / factorOf(part)) * up[v2 + k];
 let up3 = (u.upScale / factorOf(part)) * up[v3 + k];
-{ let l = branch[branchAt0 + k];
-c0 += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }
-{ let l = branch[branchAt1 + k];
-c1 += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }
-{ let l = branch[branchAt2 + k];
-c2 += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }
-{ let l = branch[branchAt3 + k];
-c3 += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }
+let t0x = vec4f(up0.x, up1.x, up2.x, up3.x); let t0y = vec4f(up0.y, up1.y, up2.y, up3.y); let t0z = vec4f(up0.z, up1.z, up2.z, up3.z); let t0w = vec4f(up0.w, up1.w, up2.w, up3.w);
+{ let v0 = branch[branchAt0 + k];
+c0 += v0.x * t0x; c0 += v0.y * t0y; c0 += v0.z * t0z; c0 += v0.w * t0w; }
+{ let v0 = branch[branchAt1 + k];
+c1 += v0.x * t0x; c1 += v0.y * t0y; c1 += v0.z * t0z; c1 += v0.w * t0w; }
+{ let v0 = branch[branchAt2 + k];
+c2 += v0.x * t0x; c2 += v0.y * t0y; c2 += v0.z * t0z; c2 += v0.w * t0w; }
+{ let v0 = branch[branchAt3 + k];
+c3 += v0.x * t0x; c3 += v0.y * t0y; c3 += v0.z * t0z; c3 += v0.w * t0w; }
 }
 shared_sums[0u + lane] = c0;
 shared_sums[64u + lane] = c1;

@@ -5,12 +5,21 @@
  */
 import { lines } from "../matmul/product-form.ts";
 import { hasScales, type WeightStorage } from "../packed/storage.ts";
-import { blockInputs, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "../packed/unpack.ts";
+import {
+  blockInputs,
+  COUNTED,
+  LEAST,
+  readCounted,
+  readUnit,
+  UNIT,
+  UNITS_PER_SCALE,
+  unpackHeader,
+} from "../packed/unpack.ts";
 import { type GpuProgram, u32s } from "../runtime/pipelines.ts";
 import { eachLayer, JOINED_HEADER, JOINED_PACKED_UNIFORMS, LAYERS } from "./joined.ts";
 import { type LaneProgram, POINT, POINT_LANES, SLOT_HEADER } from "./lanes.ts";
 import { addend, layerProgram } from "./products.ts";
-import { type SlotBlock, blockInputs as slotInputs } from "./slot-block.ts";
+import { addProducts, type SlotBlock, blockInputs as slotInputs } from "./slot-block.ts";
 
 /** Input sizes must be a multiple of this. */
 export const PACKED_STEP = UNIT;
@@ -25,7 +34,7 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, jo
   const x = slotInputs(block, (slot) => `${slot} * 2u * u.units`);
   const [low, high] = [x.read("low", "2u * unit"), x.read("high", "2u * unit + 1u")];
   const four = [0, 1, 2, 3];
-  const scaled = hasScales(storage);
+  const read = block.software ? readUnit : readCounted;
   const scales = (layer: string): string =>
     four.map((c) => `scale${layer}((q${c} + unit) / ${UNITS_PER_SCALE}u)`).join(", ");
   const matrix = blockInputs(storage);
@@ -47,7 +56,7 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, jo
       factor: "f32",
     },
     joinedUniforms: JOINED_PACKED_UNIFORMS,
-    header: `${joined ? header : ""} ${unpackHeader(storage, joined ? LAYERS : undefined)}`,
+    header: `${joined ? header : ""} ${unpackHeader(storage, joined ? LAYERS : undefined)} ${block.software ? "" : COUNTED}`,
     factor: joined ? "factorOf(partOf(column)) * " : "u.factor * ",
     first: "u.first + ",
     body: `
@@ -57,14 +66,15 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, jo
       ${eachLayer(
         joined,
         (layer) => `for (var unit = first; unit < u.units; unit += step) {
-        ${lines(4, (c) => readUnit(storage, `b${c}`, `q${c} + unit`, `w${layer}`))}
-        ${scaled ? `let s = vec4f(${scales(layer)});` : ""}
+        ${lines(4, (c) => read(storage, `b${c}`, `q${c} + unit`, `w${layer}`))}
+        ${hasScales(storage) ? `let s = vec4f(${scales(layer)});` : ""}
         ${low.load}
         ${high.load}
-        ${lines(
-          slots,
-          (r) => `{ let al = ${low.value(r)}; let ah = ${high.value(r)};
-          c${r} += ${scaled ? "s * " : ""}vec4f(${four.map((c) => `dot(al, b${c}l) + dot(ah, b${c}h)`).join(", ")}); }`,
+        ${addProducts(
+          block,
+          (r) => [low.value(r), high.value(r)],
+          ["l", "h"].map((half) => four.map((c) => `b${c}${half}`)),
+          hasScales(storage) ? { name: "s", least: LEAST[storage] } : undefined,
         )}
       }`,
       )}

@@ -10,7 +10,7 @@ import { lines } from "../matmul/product-form.ts";
 import { type BufferType, bound, type GpuProgram, u32s } from "../runtime/pipelines.ts";
 import { eachLayer, JOINED_BIAS, JOINED_HEADER, JOINED_UNIFORMS, joinedInputs, OWN_PART } from "./joined.ts";
 import { type LaneProgram, POINT, POINT_LANES } from "./lanes.ts";
-import { blockInputs, type SlotBlock } from "./slot-block.ts";
+import { addProducts, blockInputs, type SlotBlock } from "./slot-block.ts";
 
 /**
  * Buffers and uniforms of a low-rank addend: the inner results of the slots, and the second factor. Uniforms count
@@ -28,7 +28,6 @@ export function addend(
   row: (column: string) => string,
   { first = "u.branchFirst", scale = "u.upScale" } = {},
 ): string {
-  const { slots } = block;
   const inner = blockInputs(block, (slot) => `${slot} * u.branchStride + ${first}`, "branch");
   const branch = inner.read("l", "k");
   return `
@@ -37,11 +36,7 @@ export function addend(
       for (var k = first; k < u.rank4; k += step) {
         ${lines(4, (i) => `let up${i} = ${scale} * up[v${i} + k];`)}
         ${branch.load}
-        ${lines(
-          slots,
-          (r) => `{ let l = ${branch.value(r)};
-          c${r} += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }`,
-        )}
+        ${addProducts(block, (r) => [branch.value(r)], [["up0", "up1", "up2", "up3"]])}
       }`;
 }
 
@@ -71,11 +66,7 @@ export function linearProgram(block: SlotBlock, joined = false): LaneProgram {
         (layer) => `for (var k = first; k < u.k4; k += step) {
         ${lines(4, (i) => `let m${i} = w${layer}[q${i} + k];`)}
         ${x.load}
-        ${lines(
-          slots,
-          (r) => `{ let a = ${x.value(r)};
-          c${r} += vec4f(dot(a, m0), dot(a, m1), dot(a, m2), dot(a, m3)); }`,
-        )}
+        ${addProducts(block, (r) => [x.value(r)], [["m0", "m1", "m2", "m3"]])}
       }`,
       )}
       ${addend(block, (column) => column, joined ? { first: "part * u.rank4" } : {})}

@@ -19,6 +19,8 @@ export interface SlotBlock {
   readonly slots: number;
   /** Lanes that broadcast the inputs; undefined without a broadcast. */
   readonly subgroup: number | undefined;
+  /** Whether the sums are in the form for software adapters. */
+  readonly software: boolean;
 }
 
 /** Slots to allocate in the buffers of a batch. */
@@ -33,9 +35,9 @@ export function roomFor(rows: number): number {
  */
 export function slotBlock(slots: number, software: boolean, lanes: number): SlotBlock {
   const subgroup = software && slots > 1 && lanes > 0 ? lanes : undefined;
-  if (subgroup !== undefined) return { slots: slots % 8 === 0 ? 8 : PLAIN, subgroup };
-  if (software) return { slots: Math.min(slots, PLAIN), subgroup };
-  return { slots: CARD.find((size) => slots % size === 0) ?? 1, subgroup };
+  if (subgroup !== undefined) return { slots: slots % 8 === 0 ? 8 : PLAIN, subgroup, software };
+  if (software) return { slots: Math.min(slots, PLAIN), subgroup, software };
+  return { slots: CARD.find((size) => slots % size === 0) ?? 1, subgroup, software };
 }
 
 /** Code that addresses and reads the inputs of a block. */
@@ -72,4 +74,44 @@ export function blockInputs(
             value: (r) => `subgroupBroadcast(${name}${Math.floor(r / subgroup)}, ${r % subgroup}u)`,
           },
   };
+}
+
+/** The vectors of a weight matrix that a thread multiplies at once: names of those of four columns, one list per vector of inputs. */
+type Columns = readonly (readonly string[])[];
+
+/**
+ * Code that adds to the sums c0 … of all slots what vectors of their inputs contribute. Software adapters compile one
+ * inner product per column and vector; on cards each term is one multiply-add, for which the columns are turned round
+ * once for all slots.
+ * @param inputs code of the vectors of slot r
+ * @param scale names a vector of factors of the columns, if their elements are counted from `least` and have any
+ */
+export function addProducts(
+  { slots, software }: SlotBlock,
+  inputs: (r: number) => readonly string[],
+  columns: Columns,
+  scale?: { readonly name: string; readonly least: number },
+): string {
+  const vectors = columns.map((_, at) => at);
+  if (software) {
+    const factor = scale === undefined ? "" : `${scale.name} * `;
+    const sums = [0, 1, 2, 3].map((c) => columns.map((of, at) => `dot(v${at}, ${of[c]})`).join(" + "));
+    return lines(
+      slots,
+      (r) => `{ ${vectors.map((at) => `let v${at} = ${inputs(r)[at]};`).join(" ")}
+          c${r} += ${factor}vec4f(${sums.join(", ")}); }`,
+    );
+  }
+  const terms = vectors.flatMap((at) => ["x", "y", "z", "w"].map((part) => [at, part] as const));
+  const turned = terms.map(([at, part]) => {
+    const own = `vec4f(${(columns[at] as readonly string[]).map((name) => `${name}.${part}`).join(", ")})`;
+    return `let t${at}${part} = ${scale === undefined ? own : `${own} * ${scale.name} - ${scale.name}Least`};`;
+  });
+  return `${scale === undefined ? "" : `let ${scale.name}Least = ${scale.least}.0 * ${scale.name};`}
+        ${turned.join(" ")}
+        ${lines(
+          slots,
+          (r) => `{ ${vectors.map((at) => `let v${at} = ${inputs(r)[at]};`).join(" ")}
+          ${terms.map(([at, part]) => `c${r} += v${at}.${part} * t${at}${part};`).join(" ")} }`,
+        )}`;
 }

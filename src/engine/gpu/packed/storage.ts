@@ -20,7 +20,7 @@ export const BLOCK_ELEMENTS = 2 ** 25;
 
 const BITS: Readonly<Record<WeightStorage, number>> = { f32: 32, f16: 16, q8: 8, q4: 4 };
 
-export function hasScales(storage: WeightStorage): boolean {
+export function hasScales(storage: WeightStorage): storage is "q8" | "q4" {
   return storage === "q8" || storage === "q4";
 }
 

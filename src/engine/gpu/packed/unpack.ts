@@ -36,18 +36,21 @@ const HELPERS: Readonly<Record<WeightStorage, string>> = {
  * 11 bits, are exact in f32.
  */
 const HALVES = {
-  q8: { flip: "0x80808080u", mask: "0x00ff00ffu", least: 128 },
-  q4: { flip: "0x88888888u", mask: "0x000f000fu", least: 8 },
+  q8: { flip: "0x80808080u", mask: "0x00ff00ffu" },
+  q4: { flip: "0x88888888u", mask: "0x000f000fu" },
 } as const;
+
+/** How far the least value of an element lies below zero. */
+export const LEAST = { q8: 128, q4: 8 } as const;
 
 /** As `unpackHeader`, with what `readHalves` calls. */
 export function halvesHeader(storage: WeightStorage): string {
   if (storage === "f16" || storage === "f32") return "";
-  const { mask, least } = HALVES[storage];
+  const { mask } = HALVES[storage];
   const scale = unpackHeader(storage).slice(HELPERS[storage].length);
   return `
     fn halves(v: u32, s: f32) -> vec2<f16> {
-      return vec2<f16>(s * unpack2x16float((v & ${mask}) | 0x64006400u) - ${1024 + least}.0 * s);
+      return vec2<f16>(s * unpack2x16float((v & ${mask}) | 0x64006400u) - ${1024 + LEAST[storage]}.0 * s);
     }${scale}`;
 }
 
@@ -128,3 +131,23 @@ export function readUnit(storage: WeightStorage, name: string, index: string, va
       return `let ${raw} = ${read(index)}; let ${name}l = nibbles(${raw}); let ${name}h = nibbles(${raw} >> 16u);`;
   }
 }
+
+/**
+ * As `readUnit`, but elements of q8 and q4 count from their least value: cards convert each byte of a word without a sign
+ * in one instruction. Needs `COUNTED`.
+ */
+export function readCounted(storage: WeightStorage, name: string, index: string, values = "w"): string {
+  if (!hasScales(storage)) return readUnit(storage, name, index, values);
+  const raw = `${name}r`;
+  if (storage === "q8") {
+    return `let ${raw} = ${values}[${index}] ^ vec2u(${HALVES.q8.flip});
+        let ${name}l = counted(${raw}.x); let ${name}h = counted(${raw}.y);`;
+  }
+  return `let ${raw} = ${values}[${index}] ^ ${HALVES.q4.flip};
+        let ${name}e = counted(${raw} & 0x0f0f0f0fu); let ${name}o = counted((${raw} >> 4u) & 0x0f0f0f0fu);
+        let ${name}l = vec4f(${name}e.x, ${name}o.x, ${name}e.y, ${name}o.y); let ${name}h = vec4f(${name}e.z, ${name}o.z, ${name}e.w, ${name}o.w);`;
+}
+
+/** The function that `readCounted` calls. */
+export const COUNTED = `
+    fn counted(v: u32) -> vec4f { return vec4f((vec4u(v) >> vec4u(0u, 8u, 16u, 24u)) & vec4u(255u)); }`;
