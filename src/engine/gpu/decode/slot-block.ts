@@ -84,7 +84,8 @@ type Columns = readonly (readonly string[])[];
  * inner product per column and vector; on cards each term is one multiply-add, for which the columns are turned round
  * once for all slots.
  * @param inputs code of the vectors of slot r
- * @param scale names a vector of factors of the columns, if their elements are counted from `least` and have any
+ * @param scale names a vector of factors of the columns, if they have any; on cards their elements count from `least`
+ * below zero
  */
 export function addProducts(
   { slots, software }: SlotBlock,
