@@ -68,7 +68,7 @@ describe("before a run", () => {
     const save = lab.page.getByTestId("save-now");
     await expect.poll(() => save.getAttribute("aria-disabled")).toBe("true");
     await expect.poll(() => title("save-now")).toBe("No run is in progress");
-    await expect.poll(() => title("single-phase")).toBe("Start, and pause in the first step (F)");
+    await expect.poll(() => title("single-phase")).toBe("Start a new run, and pause in its first step (F)");
   });
 
   it("a key starts one that pauses in its first step, another ends that step", async () => {

@@ -63,7 +63,7 @@ export function RunButtons(): ReactNode {
         icon={<IconStep />}
         blocker={active ? actionBlocker("step", state) : blocker}
         data-testid="single-step"
-        title={active ? "Run one step, then pause (S)" : "Start, and pause after one step (S)"}
+        title={active ? "Run one step, then pause (S)" : "Start a new run, and pause after one step (S)"}
         onClick={() => act("step")}
       >
         Step
@@ -91,7 +91,7 @@ function PhaseButton(props: { readonly blocker: string | null; readonly starts: 
   const next = useRun((run) => run.nextPhase);
   const loop = next === null || next.loop === null ? "" : `loop ${next.loop} ▸ `;
   const what = next === null ? "" : `: ${loop}${PHASE_NAMES[next.phase]}`;
-  const label = starts ? "Start, and pause in the first step" : `Run one phase${what}`;
+  const label = starts ? "Start a new run, and pause in its first step" : `Run one phase${what}`;
   return (
     <Button
       className={styles.iconic ?? ""}

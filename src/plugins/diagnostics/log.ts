@@ -40,8 +40,11 @@ export function runNews(now: RunFacts, before: RunFacts): readonly News[] {
   const news: News[] = [];
   const told = (text: string, level: LogLine["level"] = "info"): number => news.push({ level, text });
   const title = now.manifest?.title ?? "Run";
-  if (now.state !== before.state && TOLD.includes(now.state)) {
-    told(`${title} is ${now.state} at step ${now.step}`, now.state === "failed" ? "error" : "info");
+  // A run may report its state before its name is known.
+  if (now.runId !== null && (now.state !== before.state || before.runId === null) && TOLD.includes(now.state)) {
+    const stopped = now.state === "finished" && now.step < (now.manifest?.config.steps ?? 0);
+    const state = stopped ? "stopped" : now.state;
+    told(`${title} is ${state} at step ${now.step}`, now.state === "failed" ? "error" : "info");
   }
   const same = now.runId !== null && now.runId === before.runId;
   if (same && now.step < before.step)

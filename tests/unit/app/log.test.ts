@@ -35,8 +35,14 @@ it("takes only lines with a time, a known level and a text from what was kept", 
   }
 });
 
-it("does not take another run for one that went back", () => {
+it("does not take another run for one that went back, nor tells a state before the run is known", () => {
   expect(texts(run({ runId: "b", step: 0 }), run({ step: 9 }))).toEqual([]);
+  const unknown = run({ runId: null });
+  expect(texts(unknown, run({ state: "starting", step: 9 }))).toEqual([]);
+  const known = run({ manifest: { title: "calm owl", config: { steps: 12 } } as RunStoreState["manifest"] });
+  expect(texts(known, unknown)).toEqual(["calm owl is running at step 0"]);
+  expect(texts({ ...known, state: "finished", step: 8 }, known)).toEqual(["calm owl is stopped at step 8"]);
+  expect(texts({ ...known, state: "finished", step: 12 }, known)).toEqual(["calm owl is finished at step 12"]);
 });
 
 it("tells a problem again when it comes again", () => {

@@ -17,6 +17,7 @@ const RUN = { id: "run", title: "brave otter", config: presetConfig("demo") };
 
 /** What the trainer was asked for, in order. */
 let asked: string[] = [];
+let refuses = false;
 
 const started = (title: string): Started => {
   const manifest = { id: title, title, config: RUN.config } as RunManifest;
@@ -27,6 +28,7 @@ openFakeLab({
   trainer: {
     async startRun(_config, _rows, title) {
       asked.push("start");
+      if (refuses) throw new LabError("bad-data", "No row can be drawn");
       return started(title);
     },
     async resumeRun(id) {
@@ -44,6 +46,7 @@ openFakeLab({
 
 beforeEach(() => {
   asked = [];
+  refuses = false;
   useRun.setState(useRun.getInitialState(), true);
   useSession.setState({
     rows: [{ id: "row", imageId: "", index: 0, caption: "a car" } as RegionSummary],
@@ -61,6 +64,16 @@ describe("a run", () => {
     await expect.poll(() => useRun.getState().runId).not.toBeNull();
     expect(asked).toEqual(["start"]);
     expect(useSession.getState().problems).toEqual([]);
+  });
+
+  it("is not taken for the ended one before its manifest is here, and leaves that one if it cannot start", async () => {
+    const ended = { ...useRun.getInitialState(), runId: "ended", state: "finished", step: 5 } as const;
+    useRun.setState(ended);
+    refuses = true;
+    act("start");
+    expect(useRun.getState()).toMatchObject({ runId: null, state: "starting", step: 0 });
+    await expect.poll(() => useRun.getState().state).toBe("finished");
+    expect(useRun.getState()).toMatchObject(ended);
   });
 
   it("that is resumed occupies the page from the press on", async () => {

@@ -47,7 +47,7 @@ export async function startRun(): Promise<void> {
   const blocker = startBlocker();
   if (blocker !== null) throw new LabError("bad-config", blocker);
   const title = runTitle(crypto.getRandomValues(new Uint32Array(1))[0] ?? 0);
-  await begin(async () => newRun(await agreedSettings(), title));
+  await begin(async () => newRun(await agreedSettings(), title), true);
 }
 
 /**
@@ -76,7 +76,7 @@ export async function resumeRun(run: StoredRun, steps?: number, from?: number): 
   await begin(async () => {
     await agreeToRun(run);
     return lab().trainer.resumeRun(run.id, selection(run.config), steps, from);
-  });
+  }, useRun.getState().runId !== run.id);
 }
 
 /**
@@ -89,7 +89,7 @@ export async function forkRun(run: StoredRun, step: number, changes: Partial<Lab
   await begin(async () => {
     await agreeToRun({ ...run, config: { ...run.config, ...changes } });
     return lab().trainer.forkRun(run.id, selection(run.config), { step, title, created, changes });
-  });
+  }, true);
 }
 
 /** Evaluates held-out rows with a checkpoint of a stored run, until stopped. @throws LabError when it cannot */
@@ -106,11 +106,13 @@ export async function evaluateCheckpoint(run: StoredRun, step: number): Promise<
 
 /**
  * Marks the page as busy as soon as a run is requested, before consent; if no run starts, the earlier state returns.
+ * @param isNew whether the run is none that exists
  */
-async function begin(ask: () => Promise<Started>): Promise<string> {
-  const { state } = useRun.getState();
-  if (isActive(state)) throw badInput("A run is in progress. Stop it first");
-  useRun.setState({ state: "starting" });
+async function begin(ask: () => Promise<Started>, isNew: boolean): Promise<string> {
+  const before = useRun.getState();
+  if (isActive(before.state)) throw badInput("A run is in progress. Stop it first");
+  // What a new run reports before its manifest is here is not of the run before.
+  useRun.setState({ ...(isNew && useRun.getInitialState()), state: "starting" });
   try {
     const started = await about("run", ask);
     const { id } = started.manifest;
@@ -122,7 +124,7 @@ async function begin(ask: () => Promise<Started>): Promise<string> {
     return id;
   } catch (thrown) {
     // A worker that crashed meanwhile has set the state already.
-    if (useRun.getState().state === "starting") useRun.setState({ state });
+    if (useRun.getState().state === "starting") useRun.setState(before);
     throw thrown;
   }
 }

@@ -8,8 +8,7 @@ import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluati
 import { gainsOf } from "../../../engine/runs/evaluations/gains.ts";
 import { report } from "../../clients/lab.ts";
 import { hasOwnModel, openDemoSet } from "../../clients/loading.ts";
-import { startBlocker, useBlocker } from "../../clients/run/blockers.ts";
-import { act } from "../../clients/run/run-actions.ts";
+import { act, useStartBlocker } from "../../clients/run/run-actions.ts";
 import { BeforeAfter, GainNumbers } from "../../components/before-after.tsx";
 import { smooth } from "../../components/charts/series.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
@@ -20,7 +19,7 @@ import { IconPlay } from "../../components/ui/icons.tsx";
 import { jobKind, startJob, useRunning } from "../../stores/jobs.ts";
 import { navigate, openScreen } from "../../stores/route.ts";
 import { isActive, PHASE_NAMES, useRun } from "../../stores/run/run.ts";
-import { choosePreset, useSession } from "../../stores/session.ts";
+import { choosePreset, isUntouched, useSession } from "../../stores/session.ts";
 import { counted, formatCount } from "../../styles/format.ts";
 import styles from "./home.module.css";
 
@@ -32,11 +31,13 @@ export function HomeScreen(): ReactNode {
   // A stored run is drawn when all its parts are read, so that no part moves another.
   const read = run?.source === "live" || !(run === null || run.loading || loading);
   const evaluations = read ? list : NONE;
+  const begun = useRun((own) => own.step > 0);
+  const active = useRun(({ state }) => isActive(state));
   return (
     <div className={`screen gap-4 ${styles.screen}`} data-testid="screen-home">
       <section className={`grid align-centre ${styles.hero}`}>
         <div className={`grid gap-4 ${styles.words}`}>
-          {run?.source === "live" ? <OwnRun run={run} /> : <Welcome />}
+          {run?.source === "live" && (begun || active) ? <OwnRun run={run} /> : <Welcome />}
           <PluginPanels at="stopped-work" given={{}} quiet />
         </div>
         {run !== null && read && <MainCurve run={run} step={step} evaluations={evaluations} />}
@@ -70,9 +71,8 @@ function Learnt(props: {
 
 /** For a visitor without a run. */
 function Welcome(): ReactNode {
-  const missing = useBlocker(startBlocker);
-  const starting = useRun(({ state }) => isActive(state));
-  const blocker = starting ? "The run is starting" : missing;
+  const blocker = useStartBlocker();
+  const changed = useSession(({ preset }) => !isUntouched(preset));
   return (
     <>
       <h1>A model learns to name regions and to find them again</h1>
@@ -88,7 +88,7 @@ function Welcome(): ReactNode {
           data-testid="train-it-yourself"
           onClick={() => act("start", true)}
         >
-          Train it yourself
+          {changed ? "Train with your settings" : "Train it yourself"}
         </Button>
         <PlaceLink to={{ screen: "data" }}>Use your own data</PlaceLink>
         <Repair />
@@ -195,7 +195,7 @@ function MainCurve(props: {
   const few = fewPicturesText(pictures);
   const active = useRun(({ state }) => live && isActive(state));
   const begun = values.filter(Number.isFinite).length > (active ? 1 : 0);
-  if (!begun && !live) return null;
+  if (!begun && !active) return null;
   const due = config === undefined || config.evalSteps === 0 ? null : Math.min(config.evalSteps, config.steps);
   const name = loss?.title ?? "Reward";
   return (
@@ -207,7 +207,7 @@ function MainCurve(props: {
         {begun
           ? `${name} over ${counted(length, "step")}`
           : `The curve of the ${name.toLowerCase()} begins with step 2`}
-        {gain === undefined && live && due !== null && `; the gain on held-out rows is first measured at step ${due}`}
+        {gain === undefined && active && due !== null && `; the gain on held-out rows is first measured at step ${due}`}
         {gain !== undefined && last !== undefined && (
           <>
             ; {gain.name} on {counted(last.report.n, "held-out row")}
@@ -226,7 +226,7 @@ function Working(): ReactNode {
   const moving = state === "starting" || state === "running";
   return (
     <div className="grid gap-2 align-start">
-      <b className="large">{isActive(state) ? `Step ${step + 1}` : "The run has ended"}</b>
+      <b className="large">Step {step + 1}</b>
       <span className="muted">
         {loop !== null && `loop ${loop}: `}
         {phase === null ? "preparing" : PHASE_NAMES[phase]}
