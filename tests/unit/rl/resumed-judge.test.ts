@@ -1,4 +1,4 @@
-/** A resumed or forked run opens its judge with the budget that its own steps have used. */
+/** A resumed or forked run opens its judge with the budget that its own steps have used; a fork needs its parent's rows. */
 import { expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { rowsHash } from "../../../src/engine/data/open-rows.ts";
@@ -105,6 +105,16 @@ it("counts the steps of a fork without those of its parent", async () => {
   await writeCheckpoint(store, "copy", usable(3));
   await expect(prepareStored(lab, "copy", list)).rejects.toThrow(REFUSED);
   expect(told.at(-1)).toEqual({ calls: 2, cost: 0.125 });
+});
+
+it("names the parent of a fork over other rows", async () => {
+  const { lab, store } = await stored();
+  const fork = { step: 3, title: "copy", created: "2026-01-01T00:00:00.000Z", changes: {} };
+  const { title } = (await openRun(store, "parent")).manifest();
+  const others = { dataSet: "others", rows: list.rows.slice(1) };
+  await expect(prepareFork(lab, "parent", others, fork)).rejects.toThrow(
+    new RegExp(`^Run "${title}" uses the rows of .*; others has other rows`),
+  );
 });
 
 it("counts evaluations too, and after a resume the requests of what it dropped", async () => {

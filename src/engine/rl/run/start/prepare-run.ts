@@ -307,6 +307,8 @@ export async function prepareFork(
   source = lab.store,
 ): Promise<PreparedRun> {
   const id = runId(asked.title, asked.created);
+  // Before the copy, so that an error of the rows names the run that exists.
+  await rowsOfSameRun((await openRun(source, parent)).manifest(), lab.hash, list);
   await forkRun(source, parent, { ...asked, id }, lab.store);
   try {
     return await prepareStored(lab, id, list);
