@@ -8,7 +8,6 @@ import { recallJudgeKey } from "./clients/judge-actions.ts";
 import { report, startLab } from "./clients/lab.ts";
 import { followCauses, followSettings, openDemo } from "./clients/loading.ts";
 import { findInterrupted, followDeletions } from "./clients/run/interrupted.ts";
-import { followAwaited } from "./clients/run/resume.ts";
 import { followOthers } from "./clients/run/run-reads.ts";
 import { providePanels } from "./components/place/place.tsx";
 import { askBeforeLeaving } from "./frame/leaving.ts";
@@ -26,7 +25,6 @@ if (!refuseFrame(root)) {
   followSettings();
   followCauses();
   followDeletions();
-  followAwaited();
   followOthers();
   askBeforeLeaving();
   followOtherTabs(() => report(findInterrupted()));

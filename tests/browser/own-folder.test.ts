@@ -98,20 +98,39 @@ it("a run on picked files asks for the files again, names wrong ones, and goes o
   await untilEvent(events, 0, ({ type, state }) => type === "state" && state === "finished");
   await page.reload();
   await untilReady(page);
-  const resume = async (file: string): Promise<void> => {
-    await show(page, { screen: "runs" });
+  const table = page.getByTestId("runs-table");
+  const ask = async (press: () => Promise<void>) => {
     const asked = page.waitForEvent("filechooser");
-    await page.getByTestId("runs-table").getByRole("button", { name: "Resume" }).click();
+    await press();
     const chooser = await asked;
     expect(await chooser.element().getAttribute("data-testid")).toBe("pick-shard-files");
-    await chooser.setFiles([file]);
+    return chooser;
   };
-  await resume(shard(1));
+  const resume = async (): Promise<void> => {
+    await show(page, { screen: "runs" });
+    await table.getByRole("button", { name: "Resume" }).click();
+  };
+  const fork = async (): Promise<void> => {
+    await show(page, { screen: "runs" });
+    await table.getByTestId("more-of-run").click();
+    await page.getByRole("menuitem", { name: "Fork…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Fork", exact: true }).click();
+  };
+  // Files that are opened after Cancel start nothing.
+  for (const press of [fork, resume]) {
+    const chooser = await ask(press);
+    await chooser.element().evaluate((input) => input.dispatchEvent(new Event("cancel")));
+  }
+  await page.getByTestId("pick-shard-files").setInputFiles([shard(1)]);
+  await page.getByRole("heading", { level: 1, name: "data-00001-of-00002.arrow" }).waitFor();
+  await untilReady(page);
+  expect(await problems(page)).toEqual([]);
+  await (await ask(resume)).setFiles([shard(1)]);
   await expect
     .poll(() => problems(page))
     .toEqual([expect.stringMatching(/; data-00001-of-00002\.arrow has other rows/)]);
   const from = events.length;
-  await resume(shard(0));
+  await (await ask(resume)).setFiles([shard(0)]);
   expect((await untilEvent(events, from, ({ type }) => type === "step")).step).toBe(2);
   await untilEvent(events, from, ({ type, state }) => type === "state" && state === "finished");
   expect(await problems(page)).toEqual([]);

@@ -1,9 +1,11 @@
 import { type ReactNode, useId, useState } from "react";
+import { resumeAndShow } from "../../app/clients/run/resume.ts";
 import { forkRun } from "../../app/clients/run/start-run.ts";
 import { Segmented, Select } from "../../app/components/ui/controls.tsx";
+import { openRowsOf } from "../../app/components/upload/pickers.tsx";
 import { type Answered, continueRun, Decision } from "../../app/screens/runs/run-dialog.tsx";
 import { settingChange } from "../../app/screens/runs/run-list.ts";
-import { linkTo, navigate } from "../../app/stores/route.ts";
+import { linkTo } from "../../app/stores/route.ts";
 import { useSession } from "../../app/stores/session.ts";
 import { counted } from "../../app/styles/format.ts";
 import { configDifference, SETTING_KEYS } from "../../engine/config/parse.ts";
@@ -67,7 +69,6 @@ export default function Fork({ run, readOnly, onCancel, onWork }: Answered): Rea
     later === 0
       ? `The run continues from step ${step}; nothing is deleted`
       : `The run goes back to step ${step}; ${counted(later, "later step")} with rollouts and checkpoints will be deleted`;
-  const toTrain = (): void => navigate({ screen: "train", run: null, step: null, rollout: null });
   return (
     <Decision
       button={kind === "fork" ? "Fork" : `Restore step ${step}`}
@@ -75,7 +76,11 @@ export default function Fork({ run, readOnly, onCancel, onWork }: Answered): Rea
       blocked={problem !== null}
       onCancel={onCancel}
       onDecide={() =>
-        onWork(kind === "restore" ? continueRun(run, undefined, step) : forkRun(manifest, step, given).then(toTrain))
+        onWork(
+          kind === "restore"
+            ? continueRun(run, undefined, step)
+            : resumeAndShow(manifest, openRowsOf, () => forkRun(manifest, step, given)),
+        )
       }
     >
       <div className="row wrap gap-2-3">

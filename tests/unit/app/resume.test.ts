@@ -1,20 +1,36 @@
 /** What a stored run needs before it continues, compared with what the page has open. */
-import { describe, expect, it } from "vitest";
-import { followAwaited, resumeAndShow, resumeNeeds } from "../../../src/app/clients/run/resume.ts";
-import { type SessionState, settleProblems, useSession } from "../../../src/app/stores/session.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { resumeAndShow, resumeNeeds } from "../../../src/app/clients/run/resume.ts";
+import { useRun } from "../../../src/app/stores/run/run.ts";
+import { type SessionState, useSession } from "../../../src/app/stores/session.ts";
+import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
+import { badInput } from "../../../src/engine/errors.ts";
 import type { CachedModel } from "../../../src/engine/loading/model-cache.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import type { ModelInfo } from "../../../src/protocol/trainer.ts";
+import { openFakeLab } from "./fake-lab.ts";
 
+let started = 0;
+
+openFakeLab({
+  trainer: {
+    async resumeRun(id) {
+      started++;
+      return { manifest: { id, title: id, config: presetConfig("demo") } as RunManifest, ...STARTED };
+    },
+  },
+});
+
+const STARTED = { resumedAt: 1, trainRows: 1, heldOutRows: 1 };
 const run = {
   model: { name: "Sa2VA-1B", hash: "true" },
   data: { name: "photographs", rows: 2 },
 } as unknown as RunManifest;
 const open: SessionState = {
   ...useSession.getState(),
-  rows: [{ id: "a" }, { id: "b" }] as RegionSummary[],
+  rows: ["a", "b"].map((id) => ({ id, imageId: id, caption: id })) as RegionSummary[],
   dataInfo: { name: "photographs", checks: [] as SetInfo["checks"] } as SetInfo,
   model: { name: "Sa2VA-1B", hash: "true" } as ModelInfo,
 };
@@ -58,18 +74,74 @@ describe("a stored run", () => {
     expect(needs.opens).toHaveLength(2);
   });
 
-  it("says which rows were opened in place of its own, as an error about rows that ends with them", async () => {
-    const before = useSession.getState();
-    followAwaited();
-    useSession.setState({ ...open, rows: [] });
-    const asked: string[] = [];
-    await resumeAndShow({ ...run, title: "t" }, async (name) => void asked.push(name));
-    expect(asked).toEqual(["photographs"]);
-    useSession.setState({ dataInfo: { ...open.dataInfo, name: "others" } as SetInfo, rows: open.rows.slice(1) });
-    const message = expect.stringContaining('needs 2 rows of "photographs", and "others" with 1 was opened');
-    expect(useSession.getState().problems).toMatchObject([{ message, cause: "run" }]);
-    settleProblems("run");
-    useSession.setState(before);
+  describe("whose rows only the user can open", () => {
+    const others: Partial<SessionState> = {
+      dataInfo: { name: "others", checks: [] as SetInfo["checks"] } as SetInfo,
+      rows: open.rows,
+    };
+    const resume = (openRows: (name: string) => Promise<boolean>) =>
+      resumeAndShow({ ...run, id: "run", title: "t", config: presetConfig("demo") }, openRows);
+    /** A started run has gone through the workers by then. */
+    const settle = () => new Promise((resolve) => setTimeout(resolve, 50));
+
+    beforeEach(() => {
+      started = 0;
+      useRun.setState(useRun.getInitialState(), true);
+      useSession.setState({ ...open, rows: [], dataInfo: null, problems: [] });
+    });
+
+    it("starts once they are read", async () => {
+      const asked: string[] = [];
+      await resume(async (name) => {
+        asked.push(name);
+        useSession.setState(open);
+        return true;
+      });
+      expect(asked).toEqual(["photographs"]);
+      expect(started).toBe(1);
+    });
+
+    it("starts nothing after Cancel, whatever is opened later", async () => {
+      await resume(async () => false);
+      useSession.setState(others);
+      await settle();
+      expect(started).toBe(0);
+      expect(useSession.getState().problems).toEqual([]);
+    });
+
+    it("starts nothing after the browser refused them, and says so", async () => {
+      await resume(() => Promise.reject(badInput("The browser may not read them")));
+      useSession.setState(others);
+      await settle();
+      expect(started).toBe(0);
+      expect(useSession.getState().problems).toMatchObject([{ message: "The browser may not read them", times: 1 }]);
+    });
+
+    it("is not started by rows that are opened while it waits for its own", async () => {
+      let end: (opened: boolean) => void = () => undefined;
+      const resumed = resume(
+        () =>
+          new Promise((resolve) => {
+            end = resolve;
+          }),
+      );
+      useSession.setState(others);
+      await settle();
+      expect(started).toBe(0);
+      end(false);
+      await resumed;
+      expect(started).toBe(0);
+    });
+
+    it("says which rows were opened in place of its own, as an error about rows that ends with them", async () => {
+      await resume(async () => {
+        useSession.setState({ ...others, rows: open.rows.slice(1) });
+        return true;
+      });
+      const message = expect.stringContaining('needs 2 rows of "photographs", and "others" with 1 was opened');
+      expect(useSession.getState().problems).toMatchObject([{ message, cause: "run" }]);
+      expect(started).toBe(0);
+    });
   });
 
   it("waits for what is still loading, and says so", () => {

@@ -1,12 +1,12 @@
 /** Continuing a stored run in a page that has not opened its model or its rows yet. */
 import { PRESETS } from "../../../engine/config/presets.ts";
-import { quote } from "../../../engine/errors.ts";
+import { badInput, quote } from "../../../engine/errors.ts";
 import { bytesText } from "../../../engine/plan/bytes-text.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { navigate } from "../../stores/route.ts";
 import type { RunStoreState } from "../../stores/run/run.ts";
-import { addProblem, hasRowsOf, type SessionState, useSession } from "../../stores/session.ts";
-import { report } from "../lab.ts";
+import { hasRowsOf, type SessionState, useSession } from "../../stores/session.ts";
+import { about, report } from "../lab.ts";
 import { builtInName, builtInRows, openBuiltInRows, openModel, openStoredModel, pocketModel } from "../loading.ts";
 import { busyBlocker, loadedBlocker, useBlocker } from "./blockers.ts";
 import { resumeRun } from "./start-run.ts";
@@ -74,52 +74,35 @@ export function stoppedRun({ state, manifest, step }: RunStoreState): RunManifes
   return state === "finished" && manifest !== null && step > 0 && step < manifest.config.steps ? manifest : null;
 }
 
-/** The run that continues once the user has opened its rows. */
-let awaited: { readonly run: RunManifest; readonly resume: () => Promise<void> } | null = null;
-
 /**
- * Continues a stored run and shows it, after it opened what the run needs. Where only the user can open the rows,
- * `openRows` opens or asks for their folder, and the run continues when it is read.
- * @param steps its new length; unchanged by default
- * @param from step of an earlier checkpoint; the steps after it are dropped
- * @throws LabError when it cannot
+ * Continues a stored run and shows it, after it opened what the run needs.
+ * @param openRows opens the rows that only the user can open; false when none were opened, and then nothing starts
+ * @param start what starts then; the run from its newest checkpoint by default
+ * @throws LabError when the model cannot be opened or nothing can start; an error of the rows is listed
  */
 export async function resumeAndShow(
   run: RunManifest,
-  openRows: (name: string) => Promise<void>,
-  steps?: number,
-  from?: number,
+  openRows: (name: string) => Promise<boolean>,
+  start = () => resumeRun(run),
 ): Promise<void> {
   const { opens, asksRows } = resumeNeeds(run);
-  const resume = async (): Promise<void> => {
-    await resumeRun(run, steps, from);
-    navigate({ screen: "train", run: null, step: null, rollout: null });
-  };
+  const { rows: needed, name } = run.data;
   // Called at once: a browser opens its picker only within a click.
-  if (asksRows) report(openRows(run.data.name));
-  const opened = (async () => {
-    for (const open of opens) await open();
-  })();
-  // The rows may be open before the model is.
-  awaited = asksRows ? { run, resume: () => opened.then(resume) } : null;
-  try {
-    await opened;
-  } catch (thrown) {
-    awaited = null;
-    throw thrown;
-  }
-  if (!asksRows) await resume();
-}
-
-/** Continues the awaited run once as many rows are open, which the engine compares; others end the wait. Called once. */
-export function followAwaited(): void {
-  useSession.subscribe((now, before) => {
-    if (awaited === null || now.dataInfo === before.dataInfo || now.dataInfo === null) return;
-    const { run, resume } = awaited;
-    awaited = null;
-    if (now.rows.length === run.data.rows) return report(resume());
-    const found = `${quote(now.dataInfo.name)} with ${now.rows.length}`;
-    const message = `Run ${quote(run.title)} needs ${run.data.rows} ${run.data.rows === 1 ? "row" : "rows"} of ${quote(run.data.name)}, and ${found} was opened; it is kept as it is. Open the right files and resume it again`;
-    addProblem({ code: "bad-input", cause: "run", message });
+  const asked = about("run", async () => {
+    if (!asksRows) return true;
+    if (!(await openRows(name))) return false;
+    // The engine compares them.
+    const { dataInfo, rows } = useSession.getState();
+    if (rows.length === needed) return true;
+    const found = `${quote(dataInfo?.name ?? "")} with ${rows.length}`;
+    throw badInput(
+      `Run ${quote(run.title)} needs ${needed} ${needed === 1 ? "row" : "rows"} of ${quote(name)}, and ${found} was opened; it is kept as it is. Open the right files and try again`,
+    );
   });
+  // The model may fail as well, and both are listed.
+  report(asked);
+  for (const open of opens) await open();
+  if (!(await asked.catch(() => false))) return;
+  await start();
+  navigate({ screen: "train", run: null, step: null, rollout: null });
 }

@@ -25,16 +25,25 @@ const inputs = new Map<PickKind, HTMLInputElement>();
  * handle where the browser can, so that they open again after a reload.
  */
 export function pick(kind: PickKind): void {
+  report(openPicked(kind));
+}
+
+/** Ends the request of the input that was opened last. */
+let endPick: (rows: boolean | Promise<boolean>) => void = () => undefined;
+
+/** Whether rows were picked and are open; false after Cancel, and after an error of an input, which is listed. */
+async function openPicked(kind: PickKind): Promise<boolean> {
   const asked = kind === "shards" || kind === "model" ? pickFolder("read") : undefined;
   if (asked === undefined) {
-    inputs.get(kind)?.click();
-    return;
+    return new Promise((resolve) => {
+      endPick(false);
+      endPick = resolve;
+      inputs.get(kind)?.click();
+    });
   }
-  const open = async (): Promise<void> => {
-    const handle = await asked;
-    if (handle !== null) await takeFiles(await collectHandles([handle]), kind === "model" ? "model" : "any", [handle]);
-  };
-  report(open());
+  const handle = await asked;
+  if (handle === null) return false;
+  return (await takeFiles(await collectHandles([handle]), kind === "model" ? "model" : "any", [handle])).rows;
 }
 
 /** Permissions of handles, which the type libraries lack. A folder of an earlier visit may need a new one. */
@@ -52,19 +61,23 @@ async function mayRead(handle: Permitted): Promise<boolean> {
  * Opens a kept folder again; call it within a click, because the browser may ask for permission.
  * @throws LabError("bad-input") if the browser may not read it
  */
-export async function openKept({ name, handles }: KeptFolder): Promise<void> {
+export async function openKept({ name, handles }: KeptFolder): ReturnType<typeof takeFiles> {
   for (const handle of handles) {
     if (!(await mayRead(handle)))
       throw badInput(`The browser may not read ${quote(name)}; open the folder again and allow it`);
   }
-  await takeFiles(await collectHandles(handles), "any", handles);
+  return takeFiles(await collectHandles(handles), "any", handles);
 }
 
-/** Opens the rows of a data set: from its kept folder, else from the folder or the files that the user picks. */
-export async function openRowsOf(name: string): Promise<void> {
+/**
+ * Opens the rows of a data set: from its kept folder, else from the folder or the files that the user picks.
+ * @returns whether rows are open, once all are read; false when the user picked none
+ * @throws LabError("bad-input") if the browser may not read them
+ */
+export async function openRowsOf(name: string): Promise<boolean> {
   const kept = (await keptFolders()).find((one) => one.kind === "data" && one.name === name);
-  if (kept === undefined) pick(isOfFiles(name) ? "shard-files" : "shards");
-  else await openKept(kept);
+  if (kept === undefined) return openPicked(isOfFiles(name) ? "shard-files" : "shards");
+  return (await openKept(kept)).rows;
 }
 
 export function Pickers(): ReactNode {
@@ -80,6 +93,7 @@ export function Pickers(): ReactNode {
           ref={(element) => {
             if (element === null) return;
             element.webkitdirectory = folder;
+            element.oncancel = () => endPick(false);
             inputs.set(kind, element);
           }}
           onChange={(event) => {
@@ -88,7 +102,9 @@ export function Pickers(): ReactNode {
             event.currentTarget.value = "";
             const expected =
               kind === "adapter" || kind === "captioner" ? kind : kind.startsWith("model") ? "model" : "any";
-            report(takeFiles(files, expected));
+            const taken = takeFiles(files, expected);
+            report(taken);
+            endPick(taken.then(({ rows }) => rows).catch(() => false));
           }}
         />
       ))}

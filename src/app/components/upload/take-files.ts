@@ -17,44 +17,51 @@ const NO_FILES =
   "Nothing was opened: the folder holds no files. Links do not count: a browser cannot follow those of a download " +
   "cache. Download into a separate folder (hf download REPOSITORY --local-dir FOLDER) and open that folder";
 
+/** Whether rows among the files are open, once all are read; an error of theirs is listed. */
+const NO_ROWS = { rows: Promise.resolve(false) };
+
 /**
  * Opens files as runs, data, a checkpoint or an adapter; `expected` is the kind that the clicked button
  * names. Runs open first. Data and a checkpoint open independently, each with its own problem; an
  * adapter opens after its checkpoint.
  * @param handles open the same files again after a reload
+ * @returns once opening has begun
  * @throws LabError("bad-input") when the files are not of the expected kind
  */
 export async function takeFiles(
   files: readonly PickedFile[],
   expected: "model" | "adapter" | "captioner" | "any",
   handles: readonly FileSystemHandle[] = [],
-): Promise<void> {
+): Promise<typeof NO_ROWS> {
   if (!files.some(isVisible)) throw badInput(NO_FILES);
   const others = expected === "any" ? await importRuns(files) : files;
-  if (!others.some(isVisible)) return;
+  if (!others.some(isVisible)) return NO_ROWS;
   const { models, adapters, shards } = classifyPicked(others);
   if (expected === "adapter" || expected === "captioner") {
     const adapter = onlyOne(adapters, "adapter");
     if (adapter === undefined) {
       throw badInput("These files are not an adapter: adapter_config.json is missing. Nothing was changed");
     }
-    return await (expected === "adapter" ? openAdapter(adapter) : openCaptioner(adapter));
+    await (expected === "adapter" ? openAdapter(adapter) : openCaptioner(adapter));
+    return NO_ROWS;
   }
   const model = onlyOne(models, "checkpoint");
   if (expected === "model") {
-    if (model !== undefined) return report(openModel(model).then(() => keepModel(handles)));
-    throw badInput("These files are not a checkpoint folder: config.json is missing. The open model is kept");
+    if (model === undefined)
+      throw badInput("These files are not a checkpoint folder: config.json is missing. The open model is kept");
+    report(openModel(model).then(() => keepModel(handles)));
+    return NO_ROWS;
   }
   const adapter = onlyOne(adapters, "adapter");
   // An adapter is read into the model it was dropped with.
   const opened = model === undefined ? Promise.resolve() : openModel(model).then(() => keepModel(handles));
   report(opened.then(() => (adapter === undefined ? undefined : openAdapter(adapter))));
-  if (shards.length > 0) {
-    // Refused files change neither the rows nor the screen.
-    const leads = !isActive(useRun.getState().state);
-    const data = openData(shards, null, () => leads && navigate({ screen: "data", row: null }));
-    report(data.then(() => keep("data", useSession.getState().dataInfo?.name, handles)));
-  }
+  if (shards.length === 0) return NO_ROWS;
+  // Refused files change neither the rows nor the screen.
+  const leads = !isActive(useRun.getState().state);
+  const data = openData(shards, null, () => leads && navigate({ screen: "data", row: null }));
+  report(data.then(() => keep("data", useSession.getState().dataInfo?.name, handles)));
+  return { rows: data.then(() => true).catch(() => false) };
 }
 
 const keepModel = (handles: readonly FileSystemHandle[]): Promise<void> =>

@@ -3,6 +3,7 @@ import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { deleteRun } from "../../clients/run/interrupted.ts";
 import { resumeAndShow } from "../../clients/run/resume.ts";
+import { resumeRun } from "../../clients/run/start-run.ts";
 import type { Places } from "../../components/place/page-plugin.ts";
 import { PluginPanels } from "../../components/place/place.tsx";
 import { Button } from "../../components/ui/button.tsx";
@@ -32,7 +33,7 @@ export interface RunQuestion {
 export async function continueRun({ manifest }: RunDigest, steps?: number, from?: number): Promise<void> {
   // Steps that a restored run drops are not drawn again.
   if (from !== undefined) forgetMetrics(manifest.id);
-  await resumeAndShow(manifest, openRowsOf, steps, from);
+  await resumeAndShow(manifest, openRowsOf, () => resumeRun(manifest, steps, from));
 }
 
 /** A run that is asked about, and what receives the decision. */
