@@ -1,7 +1,7 @@
 /** Charts of one metric each, with one line per run. */
 import { type ChartSpec, metricTitle, type SeriesSpec } from "../../app/components/charts/series.ts";
 import { MODES } from "../../engine/config/modes.ts";
-import { LOOP_IDS } from "../../engine/rl/loops/abouts.ts";
+import { LOOP_IDS, type LoopId } from "../../engine/rl/loops/abouts.ts";
 import { joinedName } from "./join-sources.ts";
 
 /** One pattern per run, so that runs differ by more than colour. */
@@ -44,9 +44,19 @@ const QUANTITIES: readonly Quantity[] = [
 /** Metrics of the default charts. */
 export const COMPARED_METRICS = QUANTITIES.map(({ metric }) => metric);
 
-/** @param logged metrics that at least one of the runs has */
-export function compareCharts(runs: readonly NamedRun[], logged: ReadonlySet<string>): readonly ChartSpec[] {
-  return QUANTITIES.filter(({ metric }) => logged.has(metric)).map((quantity) => chartOf(quantity, runs));
+/**
+ * @param logged metrics that at least one of the runs has
+ * @param formulas loops whose rewards are different formulas in the runs
+ */
+export function compareCharts(
+  runs: readonly NamedRun[],
+  logged: ReadonlySet<string>,
+  formulas: readonly LoopId[] = [],
+): readonly ChartSpec[] {
+  const apart = new Set(formulas.map((loop) => `loop${loop}/reward`));
+  return QUANTITIES.filter(({ metric }) => logged.has(metric)).map(({ title, ...quantity }) =>
+    chartOf({ ...quantity, title: apart.has(quantity.metric) ? `${title}, different formulas` : title }, runs),
+  );
 }
 
 /** Chart of a metric that the user selected. */

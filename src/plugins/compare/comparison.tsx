@@ -1,17 +1,25 @@
 import { Fragment, type ReactNode, useState } from "react";
-import { readEvaluations } from "../../app/clients/run/run-reads.ts";
+import { RUNS, readEvaluations } from "../../app/clients/run/run-reads.ts";
 import type { Places } from "../../app/components/place/page-plugin.ts";
 import { Button } from "../../app/components/ui/button.tsx";
 import { Select } from "../../app/components/ui/controls.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { useAsync } from "../../app/components/use-async.ts";
-import { readOnce } from "../../app/stores/reads.ts";
+import { readOnce, useRead } from "../../app/stores/reads.ts";
 import type { StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
 import type { RunDigest } from "../../engine/runs/library/digest.ts";
 import { DIFFERENCES } from "./chart-specs.ts";
 import styles from "./compare.module.css";
-import { type ComparedRow, commonSteps, differenceRows, evaluationAt, heldOutRows } from "./difference-rows.ts";
+import {
+  type ComparedRow,
+  cautions,
+  commonSteps,
+  differenceRows,
+  evaluationAt,
+  heldOutRows,
+} from "./difference-rows.ts";
 import { colourOf, HeldOutSides } from "./held-out-sides.tsx";
+import { forksOf } from "./shared-rows.ts";
 import { SideBySide } from "./side-by-side.tsx";
 
 type Scores = ReadonlyMap<string, readonly StoredEvaluation[]>;
@@ -48,19 +56,26 @@ const NEWEST = "newest";
  */
 export default function Comparison({ runs, onClose }: Places["compare"]): ReactNode {
   const manifests = runs.map(({ manifest }) => manifest);
+  const known = useRead(RUNS).value;
+  const all = [...(known?.stored.runs ?? []), ...(known?.elsewhere ?? []), ...runs].map(({ manifest }) => manifest);
   const evaluations = useScores(runs);
   const [asked, setAsked] = useState<string | null>(null);
   const common = commonSteps([...(evaluations?.values() ?? [])]).map(String);
   const telling = common.findLast((value) => differAt([...(evaluations?.values() ?? [])], Number(value)));
   const at = [...common, NEWEST].find((choice) => choice === asked) ?? telling ?? NEWEST;
   const step = at === NEWEST ? null : Number(at);
-  const scores = heldOutRows(
-    runs.map(({ manifest, best }) => ({ evaluations: evaluations?.get(manifest.id) ?? [], best })),
-    step,
-  );
+  const heldOut = runs.map(({ manifest, best }) => ({
+    manifest,
+    evaluations: evaluations?.get(manifest.id) ?? [],
+    best,
+  }));
+  const scores = heldOutRows(heldOut, step);
   const differences = differenceRows(manifests);
-  const sides = manifests.map(({ id, title }) => ({ id, title, list: evaluations?.get(id) ?? [] }));
-  const apart = new Set(scores.find(({ label }) => label === "Step")?.values).size > 1;
+  const sides = manifests.map((manifest) => ({
+    ...manifest,
+    forks: forksOf(manifest, all),
+    list: evaluations?.get(manifest.id) ?? [],
+  }));
   return (
     <>
       {sides.length > 1 && (
@@ -91,12 +106,11 @@ export default function Comparison({ runs, onClose }: Places["compare"]): ReactN
               data-testid="compare"
               tabIndex={-1}
             >
-              {apart && (
-                <p className="warn m-0" data-testid="apart">
-                  {common.length === 0 ? "No step was evaluated in all of these runs. " : ""}
-                  Each score is of the step above it, so a longer run may lead by its length alone.
+              {cautions(heldOut, step).map((text) => (
+                <p key={text} className="warn m-0" data-testid="apart">
+                  {text}
                 </p>
-              )}
+              ))}
               {differences.length === 0 && <p className="muted">Model, data and settings are identical</p>}
               <ComparedTable titles={sides.map(({ title }) => title)} rows={[...scores, ...differences]} />
             </div>

@@ -3,9 +3,13 @@
 import { evalTexts } from "../../app/components/held-out-texts.ts";
 import { settingText } from "../../app/screens/runs/run-list.ts";
 import { counted, fixed, NONE } from "../../app/styles/format.ts";
+import { JUDGE_SETTINGS } from "../../engine/config/groups/reward.ts";
 import { configDifference, SETTING_KEYS } from "../../engine/config/parse.ts";
 import { SETTING_GROUPS } from "../../engine/config/setting.ts";
-import { SETTINGS } from "../../engine/config/table.ts";
+import { type LabConfig, SETTINGS, type SettingKey } from "../../engine/config/table.ts";
+import { actingWeights, rewardPlan } from "../../engine/rewards/composer/plan.ts";
+import { TERMS, type TermName } from "../../engine/rewards/terms/registry.ts";
+import { LOOP_IDS, type LoopId } from "../../engine/rl/loops/abouts.ts";
 import type { BestCheckpoint } from "../../engine/runs/checkpoint/best-checkpoint.ts";
 import { differenceText } from "../../engine/runs/evaluations/difference-text.ts";
 import {
@@ -17,6 +21,7 @@ import {
 } from "../../engine/runs/evaluations/evaluation-scores.ts";
 import type { EvalReport, RowScores, StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
+import { settingsOf } from "../../engine/runs/run-parts.ts";
 
 export interface ComparedRow {
   readonly group: string;
@@ -46,14 +51,54 @@ export function differenceRows(runs: readonly RunManifest[]): ComparedRow[] {
   return rows;
 }
 
+/** Settings of the judge that change when and how it is asked, not its verdict. */
+const REQUESTS: ReadonlySet<string> = new Set<keyof typeof JUDGE_SETTINGS>([
+  ...(["judgeMaxTokens", "judgeParallel", "judgeTimeout", "judgeRetries"] as const),
+  ...(["judgeMaxCalls", "judgeMaxCost", "judgePromptPrice", "judgeReplyPrice"] as const),
+]);
+const VERDICT: readonly SettingKey[] = [
+  ...(Object.keys(JUDGE_SETTINGS) as (keyof typeof JUDGE_SETTINGS)[]).filter((key) => !REQUESTS.has(key)),
+  "missingVerdict",
+];
+
+/** Settings that change the value of a term; the other terms have none. */
+const TERM_SETTINGS: Readonly<Partial<Record<TermName, readonly SettingKey[]>>> = {
+  iou: ["iouShape", "emptyPairReward"],
+  banded: ["bandSlope", "bandCentre", "bandLow", "bandHigh", "emptyPairReward"],
+  judge: VERDICT,
+  utility: VERDICT,
+  leak: ["leakWords"],
+  repetition: ["repetitionGram"],
+  length: ["lengthRatio"],
+  likelihood: ["likelihoodJudge"],
+  contrast: ["likelihoodJudge"],
+  user: ["userReward"],
+};
+
+/** The terms of a loop's reward with their weights and settings. */
+function formulaOf(config: LabConfig, loop: LoopId): string {
+  const weights = actingWeights(rewardPlan(config).weights[loop], config.judge !== "off");
+  const terms = TERMS.filter((term) => weights[term] !== 0);
+  return JSON.stringify(
+    terms.map((term) => [term, weights[term], (TERM_SETTINGS[term] ?? []).map((key) => config[key])]),
+  );
+}
+
+/** Loops whose rewards are different formulas in these runs, so that their numbers cannot be compared. */
+export function differentFormulas(configs: readonly LabConfig[]): LoopId[] {
+  return LOOP_IDS.filter((loop) => new Set(configs.map((config) => formulaOf(config, loop))).size > 1);
+}
+
 /** Held-out scores of a run. */
 export interface HeldOut {
+  readonly manifest: Pick<RunManifest, "config" | "segments">;
   readonly evaluations: readonly StoredEvaluation[];
   readonly best: BestCheckpoint | null;
 }
 
 const REPORTED = "Held-out report rows: score and its paired difference to the run's first evaluation";
 const REPORTED_COMMON = "Scores on the held-out rows that all of these runs were evaluated on";
+const OTHER_FORMULAS = "Different formulas: rewards of these runs that cannot be compared with each other";
 const CHOSEN = "Held-out selection rows, which the scores above exclude";
 
 /** Steps at which all of the runs that have evaluations were evaluated, ascending. */
@@ -84,7 +129,9 @@ export function heldOutRows(runs: readonly HeldOut[], step: number | null): Comp
   // Means over different rows cannot be compared, so only the shared rows count.
   const alike = evaluated.every((own) => own.size === common.length);
   const group = alike ? REPORTED : `${REPORTED_COMMON}: ${common.length}`;
+  const formulas = evaluatedFormulas(runs, step);
   const scores = evalTexts(newest.reward.judge).flatMap(({ id, title }): ComparedRow[] => {
+    const apart = formulas.some((loop) => id.startsWith(`reward${loop}_`));
     const values = reports.map((report, at) => {
       if (!alike) return meanText(common.map((row) => rowValue(rows[at]?.get(row), id)));
       const score = report === undefined ? null : scoreOf(report, id);
@@ -93,14 +140,46 @@ export function heldOutRows(runs: readonly HeldOut[], step: number | null): Comp
       const lacking = lackingText(score.n, report?.n ?? score.n);
       return `${fixed(score.mean, 3)}${change}${lacking === "" ? "" : `, ${lacking}`}`;
     });
-    return values.every((value) => value === NONE) ? [] : [{ group, label: title, values }];
+    return values.every((value) => value === NONE)
+      ? []
+      : [{ group: apart ? OTHER_FORMULAS : group, label: title, values }];
   });
   const counts = reports.map((report) => (report === undefined ? NONE : String(report.n)));
   return [
     { group, label: "Step", values: reports.map(stepText) },
     { group, label: alike ? "Rows" : "Rows of the run", values: counts },
-    ...scores,
+    ...scores.filter((row) => row.group === group),
+    ...scores.filter((row) => row.group === OTHER_FORMULAS),
     { group: CHOSEN, label: "Best checkpoint", values: runs.map(({ best }) => bestText(best)) },
+  ];
+}
+
+/** Loops whose rewards were different formulas when the runs were evaluated: a fork keeps evaluations of its parent. */
+function evaluatedFormulas(runs: readonly HeldOut[], step: number | null): LoopId[] {
+  return differentFormulas(
+    runs.flatMap(({ manifest, evaluations }) => {
+      const shown = evaluationAt(evaluations, step);
+      return shown === undefined ? [] : [settingsOf(manifest, shown.report.step)];
+    }),
+  );
+}
+
+/** Why the scores of `heldOutRows` may not tell which run is better, one sentence each. */
+export function cautions(runs: readonly HeldOut[], step: number | null): string[] {
+  const steps = runs.flatMap(({ evaluations }) => evaluationAt(evaluations, step)?.report.step ?? []);
+  const formulas = evaluatedFormulas(runs, step);
+  const none = commonSteps(runs.map(({ evaluations }) => evaluations)).length === 0;
+  return [
+    ...(new Set(steps).size > 1
+      ? [
+          `${none ? "No step was evaluated in all of these runs. " : ""}The scores are of different steps, so a longer run may lead by its length alone.`,
+        ]
+      : []),
+    ...(formulas.length > 0
+      ? [
+          `The runs have different formulas for the reward of loop ${formulas.join(" and loop ")}, so compare these runs by other scores.`,
+        ]
+      : []),
   ];
 }
 

@@ -11,25 +11,34 @@ import { counted, fixed } from "../../app/styles/format.ts";
 import {
   differenceText,
   fewPicturesText,
+  isTie,
   signed,
-  TIE,
   verdict,
 } from "../../engine/runs/evaluations/difference-text.ts";
 import type { ScoreId } from "../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RowScores, StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
 import { countChanges, type RowPair, rowPairs } from "../../engine/runs/library/run-result.ts";
+import type { RunManifest } from "../../engine/runs/manifest.ts";
 import styles from "./compare.module.css";
 import type { CompareCalls } from "./compare-calls.ts";
 import { evaluationAt } from "./difference-rows.ts";
 
-interface Side {
-  readonly id: string;
+type Dated = Pick<RunManifest, "id" | "created" | "forkedFrom">;
+
+interface Side extends Dated {
   readonly title: string;
   readonly list: readonly StoredEvaluation[];
 }
 
 /** The style that gives an element a run's colour. @param at place of the run among the compared ones */
 export const colourOf = (at: number) => ({ "--run": `var(--run-${at + 1})` }) as CSSProperties;
+
+/** Two runs, the later one second: the fork of the other, else the one that was started later. */
+export function inOrder<T extends Dated>(one: T, other: T): readonly [T, T] {
+  const forks = (run: T, parent: T): boolean => run.forkedFrom?.run === parent.id;
+  const swapped = forks(one, other) || (!forks(other, one) && one.created > other.created);
+  return swapped ? [other, one] : [one, other];
+}
 
 /** Rows of each kind. */
 const SHOWN = 4;
@@ -47,21 +56,23 @@ export function HeldOutSides(props: { readonly sides: readonly Side[]; readonly 
   const [asked, setAsked] = useState<string | null>(null);
   const [one, ...others] = sides as readonly [Side, ...Side[]];
   const other = others.find(({ id }) => id === asked) ?? (others[0] as Side);
-  const [mine, theirs] = [evaluationAt(one.list, step), evaluationAt(other.list, step)];
+  const [earlier, later] = inOrder(one, other);
+  const [before, after] = [evaluationAt(earlier.list, step), evaluationAt(later.list, step)];
   const pairs = useMemo(
-    () => rowPairs(mine?.rows ?? [], theirs?.rows ?? [], score).sort((a, b) => b.change - a.change),
-    [mine, theirs, score],
+    () => rowPairs(before?.rows ?? [], after?.rows ?? [], score).sort((a, b) => b.change - a.change),
+    [before, after, score],
   );
   const named = (side: Side, shown: StoredEvaluation | undefined): string =>
     `${side.title}, step ${shown?.report.step ?? "–"}`;
-  const names = [named(one, mine), named(other, theirs)] as const;
+  const names = [named(earlier, before), named(later, after)] as const;
+  const changed = pairs.filter(({ change }) => !isTie(change));
   const kinds = [
-    { better: other, sign: 1, rows: pairs.filter(({ change }) => change > TIE).slice(0, SHOWN) },
+    { better: later, sign: 1, rows: changed.filter(({ change }) => change > 0).slice(0, SHOWN) },
     {
-      better: one,
+      better: earlier,
       sign: -1,
-      rows: pairs
-        .filter(({ change }) => change < -TIE)
+      rows: changed
+        .filter(({ change }) => change < 0)
         .slice(-SHOWN)
         .reverse(),
     },
@@ -89,7 +100,7 @@ export function HeldOutSides(props: { readonly sides: readonly Side[]; readonly 
       }
     >
       {pairs.length === 0 ? (
-        <p className="muted m-0">{whyNone([one, mine], [other, theirs])}</p>
+        <p className="muted m-0">{whyNone([earlier, before], [later, after])}</p>
       ) : (
         <div className="grid gap-4" data-testid="held-out-sides">
           <Overall pairs={pairs} names={names} />
@@ -102,14 +113,14 @@ export function HeldOutSides(props: { readonly sides: readonly Side[]; readonly 
               <section key={sign} className="grid gap-2" aria-label={`Better in ${better.title}`}>
                 <h3 className="m-0 anywhere">Better in {better.title}</h3>
                 <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.pairs}`}>
-                  {rows.map(({ before, after, change }) => (
-                    <li key={after.rowId} className="grid gap-1 min-0 align-start">
+                  {rows.map(({ before: was, after: now, change }) => (
+                    <li key={now.rowId} className="grid gap-1 min-0 align-start">
                       <span className="muted small anywhere">
-                        {after.caption} · <b>{signed(sign * change)}</b>
+                        {now.caption} · <b>{signed(sign * change)}</b>
                       </span>
                       <span className={`grid gap-2 align-start ${styles.pair}`}>
-                        <Answer title={names[0]} colour={0} row={before} score={score} />
-                        <Answer title={names[1]} colour={sides.indexOf(other)} row={after} score={score} />
+                        <Answer title={names[0]} colour={sides.indexOf(earlier)} row={was} score={score} />
+                        <Answer title={names[1]} colour={sides.indexOf(later)} row={now} score={score} />
                       </span>
                     </li>
                   ))}
@@ -132,7 +143,7 @@ function whyNone(...sides: readonly (readonly [Side, StoredEvaluation | undefine
 
 const WORDS = { better: "better", worse: "worse", open: "no clear difference" } as const;
 
-/** The mean difference of the second run to the first one, with a verdict only where its interval allows one. */
+/** The mean difference of the later run to the earlier one, with a verdict only where its interval allows one. */
 function Overall({ pairs, names }: { readonly pairs: readonly RowPair[]; readonly names: readonly [string, string] }) {
   const images = pairs.map(({ after }) => after.imageId);
   const pictures = new Set(images).size;

@@ -13,10 +13,11 @@ import { linkTo, navigate, useRoute } from "../../app/stores/route.ts";
 import type { Axis } from "../../app/stores/route-text.ts";
 import { metricStore } from "../../app/stores/run/metrics.ts";
 import { toLabError } from "../../engine/errors.ts";
-import { LOOPS } from "../../engine/rl/loops/abouts.ts";
+import { LOOPS, type LoopId } from "../../engine/rl/loops/abouts.ts";
 import type { StepNote } from "../../engine/runs/notes.ts";
 import { COMPARED_METRICS, chosenChart, compareCharts, DIFFERENCES } from "./chart-specs.ts";
 import styles from "./compare.module.css";
+import { differentFormulas } from "./difference-rows.ts";
 import { joinSources } from "./join-sources.ts";
 
 /**
@@ -65,6 +66,8 @@ export default function RunCharts(props: Places["run-curves"]): ReactNode {
   const choice = useChoice(source);
   // biome-ignore lint/correctness/useExhaustiveDependencies: only ids and titles of a run are drawn
   const runs = useMemo(() => manifests.map(({ id, title }) => ({ id, title })), [key, titles]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the reward settings of a stored run stay
+  const formulas = useMemo(() => differentFormulas(manifests.map(({ config }) => config)), [key]);
   // Where a fork changed a setting, its note marks the curves.
   const notes = props.runs.flatMap(({ manifest: { title }, notes: own }) =>
     own.steps.map(({ step, text }) => ({ step, text: props.runs.length > 1 ? `${title}: ${text}` : text })),
@@ -103,7 +106,7 @@ export default function RunCharts(props: Places["run-curves"]): ReactNode {
     >
       <div className="column-flex gap-3" data-testid="run-charts">
         {problem !== null && <p className="bad">Cannot read this run: {problem}</p>}
-        <Charts runs={runs} source={source} sync={sync} choice={choice} notes={notes} key={key} />
+        <Charts runs={runs} formulas={formulas} source={source} sync={sync} choice={choice} notes={notes} key={key} />
       </div>
     </Panel>
   );
@@ -131,15 +134,17 @@ function useChoice(source: MetricSource): Choice {
 
 function Charts(props: {
   readonly runs: readonly { readonly id: string; readonly title: string }[];
+  /** Loops whose rewards are different formulas in the runs. */
+  readonly formulas: readonly LoopId[];
   readonly source: MetricSource;
   readonly sync: string;
   readonly choice: Choice;
   readonly notes: readonly StepNote[];
 }): ReactNode {
-  const { runs, source, sync, notes } = props;
+  const { runs, formulas, source, sync, notes } = props;
   const { logged, others, chosen, choose } = props.choice;
   const [step, setStep] = useState<number | null>(null);
-  const charts = useMemo(() => compareCharts(runs, logged), [runs, logged]);
+  const charts = useMemo(() => compareCharts(runs, logged, formulas), [runs, logged, formulas]);
   const picked = useMemo(
     () => chosen.filter((name) => others.includes(name)).map((name) => chosenChart(name, runs)),
     [chosen, others, runs],

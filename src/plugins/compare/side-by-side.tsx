@@ -11,16 +11,31 @@ import { useAsync } from "../../app/components/use-async.ts";
 import { readOnce, useRead } from "../../app/stores/reads.ts";
 import { navigate } from "../../app/stores/route.ts";
 import type { GroupRecord } from "../../engine/runs/rollouts/records.ts";
-import type { NamedRun } from "./chart-specs.ts";
 import styles from "./compare.module.css";
+import {
+  type DrawnRun,
+  drawOrder,
+  findDraw,
+  findShared,
+  sameRolloutsText,
+  searchOrder,
+  type Towards,
+} from "./shared-rows.ts";
 
 const LAYERS = new Set(["given", "answer"] as const);
+
+type NamedRun = DrawnRun & { readonly title: string };
 
 interface Asked {
   /** Step that the search starts from; null for the newest. */
   readonly around: number | null;
   readonly towards: Towards;
 }
+
+const STORED = {
+  steps: async (id: string) => (await readOnce(readRun(id))).groupSteps,
+  groups: (id: string, step: number) => readOnce(readGroups(id, step)),
+};
 
 const NEAREST: Asked = { around: null, towards: "nearest" };
 
@@ -33,7 +48,7 @@ export function SideBySide({ runs }: { readonly runs: readonly NamedRun[] }): Re
   const steps = own?.groupSteps;
   // Opens on a row that all of them sampled, or that one run sampled twice, if there is one.
   const shared = useAsync(runs.map(({ id }) => id).join(), (_, signal) =>
-    findShared(first, others.length === 0 ? [first] : others, signal),
+    findShared(first, others.length === 0 ? [first] : others, STORED, signal),
   );
   const start = asked.around === null ? (shared.value ?? null) : null;
   const chosen = picked ?? (start === null ? null : groupKey(start));
@@ -69,9 +84,11 @@ export function SideBySide({ runs }: { readonly runs: readonly NamedRun[] }): Re
         />
         {group !== undefined &&
           (others.length === 0 ? (
-            <OtherSide key={`${step} ${groupKey(group)}`} run={first} like={group} otherStep />
+            <OtherSide key={`${step} ${groupKey(group)}`} run={first} first={first} like={group} />
           ) : (
-            others.map((run) => <OtherSide key={`${run.id} ${step} ${groupKey(group)}`} run={run} like={group} />)
+            others.map((run) => (
+              <OtherSide key={`${run.id} ${step} ${groupKey(group)}`} run={run} first={first} like={group} />
+            ))
           ))}
       </div>
     </Panel>
@@ -81,16 +98,19 @@ export function SideBySide({ runs }: { readonly runs: readonly NamedRun[] }): Re
 /** Another group of the same row. */
 function OtherSide(props: {
   readonly run: NamedRun;
+  /** The run of `like`; the same run is searched at other steps. */
+  readonly first: NamedRun;
   readonly like: GroupRecord;
-  /** Whether it is of the same run, at another step. */
-  readonly otherStep?: boolean;
 }): ReactNode {
-  const { run, like, otherStep = false } = props;
+  const { run, first, like } = props;
+  const otherStep = run.id === first.id;
   const [asked, setAsked] = useState<Asked>({ around: like.step, towards: "nearest" });
   const steps = useRead(readRun(run.id));
-  const order = searchOrder(steps.value?.groupSteps ?? [], asked.around ?? like.step, asked.towards).filter(
-    (step) => !otherStep || step !== like.step,
-  );
+  const ordered = searchOrder(steps.value?.groupSteps ?? [], asked.around ?? like.step, asked.towards);
+  const order =
+    asked.towards === "nearest"
+      ? drawOrder(ordered, run, first, like.step)
+      : ordered.filter((step) => !otherStep || step !== like.step);
   const key = `${run.id} ${asked.around} ${asked.towards}`;
   const found = useAsync(steps.value === undefined ? null : key, (_, signal) =>
     findDraw(order, like, (step) => readOnce(readGroups(run.id, step)), signal),
@@ -101,6 +121,7 @@ function OtherSide(props: {
       run={run}
       group={group}
       problem={steps.problem ?? found.problem}
+      note={group?.step === like.step ? sameRolloutsText(run, first, like.step) : ""}
       onStep={(towards) => setAsked({ around: group?.step ?? asked.around, towards })}
     >
       {found.loading
@@ -114,12 +135,14 @@ function Side(props: {
   readonly run: NamedRun;
   readonly group: GroupRecord | null;
   readonly problem: string | null;
+  /** A remark on the group; "" for none. */
+  readonly note?: string;
   /** Moves to another step; null while there is none. */
   readonly onStep: ((towards: "earlier" | "later") => void) | null;
   /** Placeholder for a group. */
   readonly children?: ReactNode;
 }): ReactNode {
-  const { run, group, problem, onStep } = props;
+  const { run, group, problem, note = "", onStep } = props;
   return (
     <section className="column-flex gap-2 min-0" aria-label={run.title}>
       <header className="row gap-2 between">
@@ -141,6 +164,11 @@ function Side(props: {
       ) : (
         <>
           <GroupTitle group={group} withStep />
+          {note !== "" && (
+            <p className="warn m-0" data-testid="same-rollouts">
+              {note}
+            </p>
+          )}
           <div className={`grid gap-2 ${styles.tiles}`}>
             {sortRollouts(group.rollouts, "reward").map((rollout) => (
               <RolloutCard
@@ -165,74 +193,4 @@ function Side(props: {
       )}
     </section>
   );
-}
-
-const stepsOf = async (runId: string): Promise<readonly number[]> => (await readOnce(readRun(runId))).groupSteps;
-
-/** Steps of each run that are searched for a shared row. */
-const SEARCHED = 16;
-
-/**
- * The newest group of a run whose row all others sampled too, at the same step or near it; null if none is found.
- * @param others the run itself for a row that it sampled at another step, too
- */
-async function findShared(
-  first: NamedRun,
-  others: readonly NamedRun[],
-  signal: AbortSignal,
-): Promise<GroupRecord | null> {
-  const theirs = await Promise.all(others.map(async ({ id }) => ({ id, steps: await stepsOf(id) })));
-  const own = await stepsOf(first.id);
-  // Runs of one seed draw equal rows at equal steps, so steps that all have come first.
-  const common = own.filter((step) => theirs.every(({ steps }) => steps.includes(step)));
-  for (const step of [...new Set([...common.reverse(), ...[...own].reverse()])].slice(0, SEARCHED)) {
-    for (const group of await readOnce(readGroups(first.id, step))) {
-      const found = await Promise.all(
-        theirs.map(({ id, steps }) =>
-          findDraw(
-            searchOrder(steps, step, "nearest")
-              .filter((at) => id !== first.id || at !== step)
-              .slice(0, SEARCHED),
-            group,
-            (at) => readOnce(readGroups(id, at)),
-            signal,
-          ),
-        ),
-      );
-      if (found.every((one) => one !== null)) return group;
-      if (signal.aborted) return null;
-    }
-  }
-  return null;
-}
-
-/** Direction of the search from a step. */
-type Towards = "nearest" | "earlier" | "later";
-
-/** Steps in the order of the search: nearest first, from all or from one side; `around` itself only for the nearest. */
-export function searchOrder(steps: readonly number[], around: number, towards: Towards): number[] {
-  const side = {
-    nearest: () => true,
-    earlier: (step: number) => step < around,
-    later: (step: number) => step > around,
-  };
-  return steps.filter(side[towards]).sort((a, b) => Math.abs(a - around) - Math.abs(b - around) || a - b);
-}
-
-/**
- * The first group of the same loop and row in the order of the search; null where no step has it.
- * @throws LabError naming a step that cannot be read
- */
-export async function findDraw(
-  order: readonly number[],
-  { loop, rowId }: Pick<GroupRecord, "loop" | "rowId">,
-  read: (step: number) => Promise<readonly GroupRecord[]>,
-  signal: AbortSignal,
-): Promise<GroupRecord | null> {
-  for (const step of order) {
-    const found = (await read(step)).find((group) => group.loop === loop && group.rowId === rowId);
-    if (found !== undefined) return found;
-    if (signal.aborted) return null;
-  }
-  return null;
 }

@@ -13,15 +13,24 @@ import {
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import { COMPARED_METRICS, chosenChart, compareCharts } from "../../../src/plugins/compare/chart-specs.ts";
 import {
+  cautions,
   commonSteps,
   differenceRows,
+  differentFormulas,
   evaluationAt,
   heldOutRows,
 } from "../../../src/plugins/compare/difference-rows.ts";
+import { inOrder } from "../../../src/plugins/compare/held-out-sides.tsx";
 import { joinedName, joinSources } from "../../../src/plugins/compare/join-sources.ts";
-import { findDraw, searchOrder } from "../../../src/plugins/compare/side-by-side.tsx";
+import {
+  findDraw,
+  findShared,
+  forksOf,
+  sameRolloutsText,
+  searchOrder,
+} from "../../../src/plugins/compare/shared-rows.ts";
 import { evaluation } from "../runs/sample-evaluations.ts";
-import { group } from "../runs/sample-run.ts";
+import { group, manifest as runManifest } from "../runs/sample-run.ts";
 
 function storeOf(rows: readonly (readonly [step: number, metrics: Readonly<Record<string, number>>])[]): MetricStore {
   const store = new MetricStore();
@@ -88,6 +97,8 @@ describe("charts of a comparison", () => {
       ["brave otter", 0],
       ["calm heron", 1],
     ]);
+    expect(compareCharts(runs, logged, [2])[0]?.title).toBe("Reward of loop 1");
+    expect(compareCharts(runs, logged, [1])[0]?.title).toBe("Reward of loop 1, different formulas");
     expect(otherMetrics(logged, COMPARED_METRICS)).toEqual(["loop1/entropy"]);
     const own = storeOf([[1, { "loop1/entropy": 2 }]]);
     const source = joinSources([{ id: "b", source: own }]);
@@ -143,7 +154,11 @@ describe("differences of runs", () => {
       },
       rows: [],
     });
-    const run = (...evaluations: readonly StoredEvaluation[]) => ({ evaluations, best: null });
+    const run = (...evaluations: readonly StoredEvaluation[]) => ({
+      manifest: manifest({}),
+      evaluations,
+      best: null,
+    });
     const runs = [run(at(0, 0.5), at(4, 0.625), at(8, 0.75)), run(), run(at(0, 0.5), at(4, 0.25))];
     const lists = runs.map(({ evaluations }) => evaluations);
     // A run without evaluations does not keep the others from a common step.
@@ -164,6 +179,12 @@ describe("differences of runs", () => {
     expect(heldOutRows(runs, null)[0]?.values).toEqual(["8, from 0", "not evaluated", "4, from 0"]);
     expect(heldOutRows([run(at(0, 0.5))], null)[0]?.values).toEqual(["0, the first"]);
     expect(heldOutRows([run(), run()], null)).toEqual([]);
+    // A run that was not evaluated has no step that differs.
+    expect(cautions(runs, 4)).toEqual([]);
+    expect(cautions(runs, null)).toEqual([expect.stringMatching(/^The scores are of different steps/)]);
+    expect(cautions([run(at(0, 0.5)), run(at(4, 0.5))], null)).toEqual([
+      expect.stringMatching(/^No step was evaluated in all of these runs\. The scores/),
+    ]);
   });
 
   it("name the score that chose the best checkpoint, and say when runs have other report rows", () => {
@@ -171,7 +192,7 @@ describe("differences of runs", () => {
     const run = (rowId: string) => {
       const { report, rows } = evaluation(4, 0.25);
       const others = rows.map((own) => (own.part === "report" ? { ...own, rowId: `${rowId} ${own.rowId}` } : own));
-      return { evaluations: [{ report, rows: others }], best: { step: 4, selection } };
+      return { manifest: manifest({}), evaluations: [{ report, rows: others }], best: { step: 4, selection } };
     };
     const same = heldOutRows([run("a"), run("a")], null);
     expect(same[1]).toMatchObject({ label: "Rows", values: ["4", "4"] });
@@ -189,6 +210,99 @@ describe("differences of runs", () => {
     expect(heldOutRows([run("a"), run("b")], null).map(({ label }) => label)).toEqual([
       ...["Step", "Rows of the run", "Best checkpoint"],
     ]);
+  });
+
+  it("do not compare rewards of different formulas", () => {
+    const base = presetConfig("demo");
+    const weighted: LabConfig = { ...base, loop1Iou: base.loop1Iou + 1 };
+    expect(differentFormulas([base, { ...base, learningRate: 0.5, shuffleRewards: true }])).toEqual([]);
+    expect(differentFormulas([base, weighted])).toEqual([1]);
+    // A setting counts only where a weighted term reads it, and an unused judge leaves its weight to METEOR.
+    expect(differentFormulas([base, { ...base, lengthRatio: 9 }])).toEqual([]);
+    const long = { ...base, loop2LengthCost: 0.5 };
+    expect(differentFormulas([long, { ...long, lengthRatio: 9 }])).toEqual([2]);
+    const spread = { ...base, judge: "off", loop2Meteor: 0.25, loop2Judge: 0.75 } as const;
+    expect(differentFormulas([spread, { ...spread, loop2Meteor: 1, loop2Judge: 0 }])).toEqual([]);
+
+    const run = (own: Partial<RunManifest>) => ({
+      manifest: { ...manifest({}), ...own },
+      evaluations: [evaluation(3, 0.25), evaluation(6, 0.25)],
+      best: null,
+    });
+    const changed = { loop1Iou: { from: base.loop1Iou, to: weighted.loop1Iou } };
+    const fork = run({ config: weighted, segments: [{ fromStep: 3, engine: "lab", changed }] });
+    const groups = (step: number) =>
+      heldOutRows([run({}), fork], step)
+        .filter(({ label }) => label.includes("reward") || label.includes("IoU"))
+        .map(({ group: title, label }) => [label, title.split(":")[0]]);
+    const [reported, different] = ["Held-out report rows", "Different formulas"];
+    expect(groups(6)).toEqual([
+      ["Loop 2 reward, greedy", reported],
+      ["Loop 2 reward, sampled", reported],
+      ["Loop 1 IoU, greedy", reported],
+      ["Loop 1 IoU, sampled", reported],
+      ["Grounding IoU", reported],
+      ["Loop 1 reward, greedy", different],
+      ["Loop 1 reward, sampled", different],
+    ]);
+    expect(cautions([run({}), fork], 6)).toEqual([
+      expect.stringMatching(/^The runs have different formulas for the reward of loop 1,/),
+    ]);
+    // Up to its fork, a run holds its parent's evaluations.
+    expect(groups(3).map(([, title]) => title)).toEqual(new Array(7).fill(reported));
+    expect(cautions([run({}), fork], 3)).toEqual([]);
+  });
+
+  it("are of the later run minus the earlier one", () => {
+    const [first, second] = [runManifest("a"), runManifest("b", { created: "2026-05-05T00:00:00.000Z" })];
+    expect(inOrder(first, second)).toEqual([first, second]);
+    expect(inOrder(second, first)).toEqual([first, second]);
+    // A fork is the later one, whatever the clocks of two machines say.
+    const fork = runManifest("c", { created: "2020-01-01T00:00:00.000Z", forkedFrom: { run: "b", step: 3 } });
+    expect(inOrder(fork, second)).toEqual([second, fork]);
+    expect(inOrder(second, fork)).toEqual([second, fork]);
+    expect(inOrder(fork, first)).toEqual([fork, first]);
+    // Copies with the same date stay in the order of selection.
+    expect(inOrder(first, runManifest("d"))[0]).toBe(first);
+  });
+});
+
+describe("rows that a fork shares with its parent", () => {
+  const parent = runManifest("parent");
+  const child = runManifest("child", { forkedFrom: { run: "parent", step: 3 } });
+  const grandchild = runManifest("grandchild", { forkedFrom: { run: "child", step: 5 } });
+  const drawn = (own: RunManifest) => ({ id: own.id, forks: forksOf(own, [parent, child, grandchild]) });
+  const [a, b, c] = [drawn(parent), drawn(child), drawn(grandchild)] as const;
+  const find = (steps: Readonly<Record<string, Readonly<Record<number, number>>>>, [first, ...others] = [a, b]) =>
+    findShared(
+      first as typeof a,
+      others,
+      {
+        steps: async (id) => Object.keys(steps[id] ?? {}).map(Number),
+        groups: async (id, step) => [group(step, 1, steps[id]?.[step] ?? 0)],
+      },
+      new AbortController().signal,
+    );
+
+  it("open after the fork, where either run has its own rollouts", async () => {
+    // The parent stopped at the fork, and the child drew one of its rows again.
+    const stopped = { 1: 7, 2: 8, 3: 9 };
+    expect(await find({ parent: stopped, child: { ...stopped, 4: 5, 5: 7 } })).toMatchObject({ step: 1 });
+    const steps = { parent: { ...stopped, 4: 4, 5: 6 }, child: { ...stopped, 4: 4, 5: 5 } };
+    expect(await find(steps)).toMatchObject({ step: 4 });
+    expect(await find(steps, [b, a])).toMatchObject({ step: 4 });
+  });
+
+  it("open before the fork where no other is shared, and say so", async () => {
+    const stopped = { 1: 7, 2: 8, 3: 9 };
+    expect(await find({ parent: stopped, child: { ...stopped, 4: 4 } })).toMatchObject({ step: 3 });
+    expect(sameRolloutsText(a, b, 3)).toBe("Same rollouts: before the fork at step 3");
+    expect(sameRolloutsText(b, a, 1)).toBe("Same rollouts: before the fork at step 3");
+    expect(sameRolloutsText(a, b, 4)).toBe("");
+    expect(sameRolloutsText(a, c, 2)).toBe("Same rollouts: before the fork at step 3");
+    expect(sameRolloutsText(a, c, 4)).toBe("");
+    expect(sameRolloutsText(b, c, 2)).toBe("Same rollouts: before the fork at step 5");
+    expect(sameRolloutsText(a, a, 2)).toBe("");
   });
 });
 

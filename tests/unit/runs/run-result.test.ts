@@ -1,7 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { evalReport } from "../../../src/engine/eval/report.ts";
 import type { StoredEvaluation } from "../../../src/engine/runs/evaluations/evaluations.ts";
-import { baselineIn, rowPairs, runResult } from "../../../src/engine/runs/library/run-result.ts";
+import { baselineIn, countChanges, rowPairs, runResult } from "../../../src/engine/runs/library/run-result.ts";
 import { row } from "./sample-evaluations.ts";
 
 const TERMS = { loops: [1, 2], bestMetric: "reward", maskPolicy: "candidates", judge: "none" } as const;
@@ -30,4 +30,9 @@ describe("the result of a run", () => {
     expect(baselineIn([start, end], end)).toBe(start);
     expect(baselineIn([start, end], start)).toBe(start);
   });
+});
+
+test("a change that is printed as 0 is neither better nor worse", () => {
+  const changes = [0.0004, -0.0004, 0.0006, -0.002, 0, Number.NaN].map((change) => ({ change }));
+  expect(countChanges(changes)).toEqual({ better: 1, worse: 1, same: 4 });
 });

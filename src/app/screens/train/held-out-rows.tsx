@@ -1,6 +1,6 @@
 /** Held-out rows as cards: the answers of the start beside those of the newest weights. */
 import { type Key, type ReactNode, useMemo, useState } from "react";
-import { signed, TIE } from "../../../engine/runs/evaluations/difference-text.ts";
+import { isTie, signed } from "../../../engine/runs/evaluations/difference-text.ts";
 import { rowScoreOf, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RowScores } from "../../../engine/runs/evaluations/evaluations.ts";
 import type { RowPair } from "../../../engine/runs/library/run-result.ts";
@@ -158,7 +158,7 @@ function Answer(props: {
 
 /** The change of a score; no verdict where the pictures are few. */
 export function Change({ value, few }: { readonly value: number; readonly few: boolean }): ReactNode {
-  const verdict = few || Math.abs(value) <= TIE ? "open" : value > 0 ? "better" : "worse";
+  const verdict = few || isTie(value) ? "open" : value > 0 ? "better" : "worse";
   return <b data-verdict={verdict}>{signed(value)}</b>;
 }
 

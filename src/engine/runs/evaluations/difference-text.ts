@@ -2,12 +2,12 @@
 import { isRecord } from "../../bytes/json.ts";
 import type { EvalReport, Interval } from "./evaluations.ts";
 
-/** Differences up to this size are ties: rounding errors of scores. */
-export const TIE = 1e-6;
-
 /** Decimals of every difference and its interval. */
 const DECIMALS = 3;
 const rounded = (value: number): number => Number(value.toFixed(DECIMALS));
+
+/** Whether a difference is printed as 0, and is neither better nor worse. */
+export const isTie = (change: number): boolean => rounded(change) === 0;
 
 /**
  * "better" or "worse" only if the 95 % interval, as it is printed, excludes 0, and the pictures are enough to trust it.
@@ -24,7 +24,7 @@ export function verdict(
 
 /** The interval of a difference. Without spread there is none: over one picture, or where nothing changed in print. */
 export function rangeText({ mean, low, high }: Interval): string {
-  if ([mean, low, high].every((value) => rounded(value) === 0)) return "no change";
+  if ([mean, low, high].every(isTie)) return "no change";
   return low === high ? "no interval" : `${signed(low)} to ${signed(high)}`;
 }
 

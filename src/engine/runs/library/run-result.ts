@@ -1,5 +1,5 @@
 /** Result of a run on held-out rows: its newest evaluation compared with the start, by score and by row. */
-import { TIE } from "../evaluations/difference-text.ts";
+import { isTie } from "../evaluations/difference-text.ts";
 import { rowScoreOf, SCORES, type Score, type ScoreId, scoreOf } from "../evaluations/evaluation-scores.ts";
 import type { Interval, RowScores, StoredEvaluation } from "../evaluations/evaluations.ts";
 
@@ -46,8 +46,8 @@ export function rowPairs(first: readonly RowScores[], last: readonly RowScores[]
 export function countChanges(
   pairs: readonly Pick<RowPair, "change">[],
 ): Pick<ScoreResult, "better" | "worse" | "same"> {
-  const better = pairs.filter(({ change }) => change > TIE).length;
-  const worse = pairs.filter(({ change }) => change < -TIE).length;
+  const better = pairs.filter(({ change }) => change > 0 && !isTie(change)).length;
+  const worse = pairs.filter(({ change }) => change < 0 && !isTie(change)).length;
   return { better, worse, same: pairs.length - better - worse };
 }
 
