@@ -28,7 +28,7 @@ openFakeLab({
   trainer: {
     async startRun(_config, _rows, title) {
       asked.push("start");
-      if (refuses) throw new LabError("bad-data", "No row can be drawn");
+      if (refuses) throw new LabError("bad-config", "No row can be drawn");
       return started(title);
     },
     async resumeRun(id) {

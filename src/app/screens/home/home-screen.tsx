@@ -17,7 +17,7 @@ import { titleOf, useEvaluations, useViewedRun, type ViewedRun } from "../../com
 import { Button, PlaceLink } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { jobKind, startJob, useRunning } from "../../stores/jobs.ts";
-import { navigate, openScreen } from "../../stores/route.ts";
+import { openScreen } from "../../stores/route.ts";
 import { isActive, PHASE_NAMES, useRun } from "../../stores/run/run.ts";
 import { choosePreset, isUntouched, useSession } from "../../stores/session.ts";
 import { counted, formatCount } from "../../styles/format.ts";
@@ -31,13 +31,12 @@ export function HomeScreen(): ReactNode {
   // A stored run is drawn when all its parts are read, so that no part moves another.
   const read = run?.source === "live" || !(run === null || run.loading || loading);
   const evaluations = read ? list : NONE;
-  const begun = useRun((own) => own.step > 0);
-  const active = useRun(({ state }) => isActive(state));
+  const shown = useRun(({ state, step: done }) => isActive(state) || done > 0);
   return (
     <div className={`screen gap-4 ${styles.screen}`} data-testid="screen-home">
       <section className={`grid align-centre ${styles.hero}`}>
         <div className={`grid gap-4 ${styles.words}`}>
-          {run?.source === "live" && (begun || active) ? <OwnRun run={run} /> : <Welcome />}
+          {run?.source === "live" && shown ? <OwnRun run={run} /> : <Welcome />}
           <PluginPanels at="stopped-work" given={{}} quiet />
         </div>
         {run !== null && read && <MainCurve run={run} step={step} evaluations={evaluations} />}
@@ -118,11 +117,7 @@ function OwnRun({ run }: { readonly run: ViewedRun }): ReactNode {
           </Button>
         ) : (
           <>
-            <Button
-              kind="primary"
-              className={styles.begin ?? ""}
-              onClick={() => navigate({ screen: "data", row: null })}
-            >
+            <Button kind="primary" className={styles.begin ?? ""} onClick={() => openScreen("data")}>
               Now your data
             </Button>
             <PlaceLink to={{ screen: "runs", compare }}>Compare</PlaceLink>
