@@ -37,7 +37,8 @@ import {
   ratio,
 } from "./bootstrap.ts";
 
-const SEED = 1;
+/** Seed of the resampling of reports, and of differences that are compared with theirs. */
+export const REPORT_SEED = 1;
 
 /** How the rows were scored, as in the report. */
 export interface EvalTerms {
@@ -58,11 +59,11 @@ export function evalReport(step: number, rows: Rows, terms: EvalTerms, baseline:
   const images = scores.map(({ imageId }) => imageId);
   const intervals = EVAL_METRICS.map((metric) => {
     const values = scores.map((row) => row[metric]);
-    return [metric, bootstrapMean(values, images, SEED)] as const;
+    return [metric, bootstrapMean(values, images, REPORT_SEED)] as const;
   });
   const difference = (metric: EvalMetric, before: Rows): Interval => {
     const values = scores.map((row, at) => row[metric] - (before[at] as RowScores)[metric]);
-    return bootstrapMean(values, images, SEED);
+    return bootstrapMean(values, images, REPORT_SEED);
   };
   const sameJudge = baseline?.report.reward.judge === terms.judge;
   const sources = sourceMeans(scores, terms.mixSources ?? "");
@@ -80,7 +81,7 @@ export function evalReport(step: number, rows: Rows, terms: EvalTerms, baseline:
         : (Object.fromEntries(EVAL_METRICS.map((metric) => [metric, difference(metric, first)])) as Readonly<
             Record<EvalMetric, Interval>
           >),
-    segmentation: segmentationScores(scores, first, SEED),
+    segmentation: segmentationScores(scores, first, REPORT_SEED),
     partner: partnerScores(scores),
     ...(sources === null ? {} : { sources }),
     reward: { judge: terms.judge, scores: Object.fromEntries(rewards) as Record<RewardMetric, RewardScore | null> },
@@ -97,9 +98,9 @@ function partnerScores(rows: Rows): EvalReport["partner"] {
     const score = bootstrapMean(
       rows.map((row) => row[field]),
       images,
-      SEED,
+      REPORT_SEED,
     );
-    return [name, { ...score, difference: bootstrapMean(gains, images, SEED) }] as const;
+    return [name, { ...score, difference: bootstrapMean(gains, images, REPORT_SEED) }] as const;
   });
   return Object.fromEntries(found) as EvalReport["partner"];
 }
@@ -165,13 +166,13 @@ function rewardScore(metric: RewardMetric, rows: Rows, before: Rows | null): Rew
   const score = bootstrapMean(
     own.map(({ now }) => now),
     images,
-    SEED,
+    REPORT_SEED,
   );
   const difference = gains.map(({ gain }) => gain);
   return {
     ...score,
     n: own.length,
-    difference: gains.length === 0 ? null : bootstrapMean(difference, images, SEED),
+    difference: gains.length === 0 ? null : bootstrapMean(difference, images, REPORT_SEED),
   };
 }
 

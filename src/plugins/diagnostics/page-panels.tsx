@@ -12,6 +12,7 @@ import { formatBytes, formatCount, NONE } from "../../app/styles/format.ts";
 import type { SystemReport } from "../../engine/session/memory-report.ts";
 import { clearLog, followLog, useLog } from "./log.ts";
 import styles from "./page-panels.module.css";
+import { StorageBar } from "./storage-meter.tsx";
 
 /** Keeps the log from the start of the page. */
 export function LogKeeper(): ReactNode {
@@ -102,18 +103,7 @@ export function PagePanel(): ReactNode {
         )
       }
     >
-      {share !== null && (
-        <meter
-          className="full-width mb-2"
-          aria-label="Storage used"
-          min={0}
-          max={1}
-          low={0.8}
-          high={0.95}
-          optimum={0}
-          value={share}
-        />
-      )}
+      {share !== null && <StorageBar className="full-width mb-2" share={share} />}
       <FactList
         testId="page-facts"
         facts={[

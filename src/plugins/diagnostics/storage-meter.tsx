@@ -25,15 +25,7 @@ export default function StorageMeter(): ReactNode {
       <span>
         {formatBytes(usage)} of {formatBytes(quota)} used
       </span>
-      <meter
-        aria-label="Storage used"
-        min={0}
-        max={1}
-        low={0.8}
-        high={0.95}
-        optimum={0}
-        value={quota > 0 ? Math.min(1, usage / quota) : 0}
-      />
+      <StorageBar share={quota > 0 ? Math.min(1, usage / quota) : 0} />
       {features.pictures > 0 && (
         <>
           <span data-testid="kept-features">
@@ -50,5 +42,22 @@ export default function StorageMeter(): ReactNode {
         </>
       )}
     </div>
+  );
+}
+
+/** Used share of the browser's storage, 0 to 1. */
+export function StorageBar(props: { readonly share: number; readonly className?: string }): ReactNode {
+  const { share, className } = props;
+  return (
+    <meter
+      className={className}
+      aria-label="Storage used"
+      min={0}
+      max={1}
+      low={0.8}
+      high={0.95}
+      optimum={0}
+      value={share}
+    />
   );
 }

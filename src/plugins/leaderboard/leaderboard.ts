@@ -4,6 +4,7 @@
 import { addTo } from "../../engine/bytes/collections.ts";
 import { rowsHash } from "../../engine/data/open-rows.ts";
 import { bootstrapMean } from "../../engine/eval/bootstrap.ts";
+import { REPORT_SEED } from "../../engine/eval/report.ts";
 import {
   EVAL_METRICS,
   type EvalMetric,
@@ -14,9 +15,6 @@ import type { RunDigest } from "../../engine/runs/library/digest.ts";
 import { countChanges } from "../../engine/runs/library/run-result.ts";
 import type { RunStore } from "../../engine/storage/store.ts";
 import { type LedgerColumn, runColumn } from "../suites/ledger.ts";
-
-/** The seed of evaluation reports, so that differences from the start equal theirs. */
-const SEED = 1;
 
 export interface BoardAsked {
   readonly score: EvalMetric;
@@ -163,5 +161,5 @@ function pairedWith(before: LedgerColumn, after: LedgerColumn): Pick<BoardLine, 
   if (changes.some(Number.isNaN)) return ALONE;
   const images = after.cells.map(({ imageId }) => imageId);
   const { better, worse } = countChanges(changes.map((change) => ({ change })));
-  return { difference: bootstrapMean(changes, images, SEED), better, worse };
+  return { difference: bootstrapMean(changes, images, REPORT_SEED), better, worse };
 }

@@ -47,7 +47,7 @@ export async function startRun(): Promise<void> {
   const blocker = startBlocker();
   if (blocker !== null) throw new LabError("bad-config", blocker);
   const title = runTitle(crypto.getRandomValues(new Uint32Array(1))[0] ?? 0);
-  await begin(async () => newRun(await agreedSettings(), title), true);
+  await begin(async () => newRun(await agreedSettings(), title));
 }
 
 /**
@@ -76,7 +76,7 @@ export async function resumeRun(run: StoredRun, steps?: number, from?: number): 
   await begin(async () => {
     await agreeToRun(run);
     return lab().trainer.resumeRun(run.id, selection(run.config), steps, from);
-  }, useRun.getState().runId !== run.id);
+  }, run.id);
 }
 
 /**
@@ -89,7 +89,7 @@ export async function forkRun(run: StoredRun, step: number, changes: Partial<Lab
   await begin(async () => {
     await agreeToRun({ ...run, config: { ...run.config, ...changes } });
     return lab().trainer.forkRun(run.id, selection(run.config), { step, title, created, changes });
-  }, true);
+  });
 }
 
 /** Evaluates held-out rows with a checkpoint of a stored run, until stopped. @throws LabError when it cannot */
@@ -106,22 +106,20 @@ export async function evaluateCheckpoint(run: StoredRun, step: number): Promise<
 
 /**
  * Marks the page as busy as soon as a run is requested, before consent; if no run starts, the earlier state returns.
- * @param isNew whether the run is none that exists
+ * @param id of a stored run that continues; none for a new one
  */
-async function begin(ask: () => Promise<Started>, isNew: boolean): Promise<string> {
+async function begin(ask: () => Promise<Started>, id?: string): Promise<void> {
   const before = useRun.getState();
   if (isActive(before.state)) throw badInput("A run is in progress. Stop it first");
-  // What a new run reports before its manifest is here is not of the run before.
-  useRun.setState({ ...(isNew && useRun.getInitialState()), state: "starting" });
+  // What another run reports before its manifest arrives does not belong to the run before.
+  useRun.setState({ ...(id !== before.runId && useRun.getInitialState()), state: "starting" });
   try {
-    const started = await about("run", ask);
-    const { id } = started.manifest;
-    beginRun(started.manifest, started.resumedAt, started.heldOutRows);
+    const { manifest, resumedAt, heldOutRows } = await about("run", ask);
+    beginRun(manifest, resumedAt, heldOutRows);
     // A resumed run drops the steps after its checkpoint.
-    outdateRun(id);
+    outdateRun(manifest.id);
     // The interrupted run continues, so it is no longer offered.
-    useSession.setState(({ interrupted }) => (interrupted?.manifest.id === id ? { interrupted: null } : {}));
-    return id;
+    useSession.setState(({ interrupted }) => (interrupted?.manifest.id === manifest.id ? { interrupted: null } : {}));
   } catch (thrown) {
     // A worker that crashed meanwhile has set the state already.
     if (useRun.getState().state === "starting") useRun.setState(before);

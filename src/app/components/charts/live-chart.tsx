@@ -215,7 +215,7 @@ interface LegendProps {
   readonly axis: Axis;
 }
 
-/** Line sample, label, and the value at the cursor, else at the step of the time line, else at the place all runs share. */
+/** Line sample, label, and the value at the cursor, else at the time line, else at the newest step that all runs share. */
 function Legend({ found, spec, source, cursor, step, notes, axis }: LegendProps): ReactNode {
   const newest = source.steps.length - 1;
   const several = spec.runs === true && found.length > 1;

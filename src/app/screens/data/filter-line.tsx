@@ -73,7 +73,11 @@ export function orderRows(rows: readonly RegionSummary[], order: RowOrder): read
   return [...rows].sort((a, b) => key(a) - key(b) || a.index - b.index);
 }
 
-/** Sets the gallery's filter as the row filter of the next run; absent when it already is. @param text of the filter, not empty @param none whether no row passes it */
+/**
+ * Sets the gallery's filter as the row filter of the next run; absent when it already is.
+ * @param text of the filter, not empty
+ * @param none whether no row passes it
+ */
 export function TrainOnThese({ text, none }: { readonly text: string; readonly none: boolean }): ReactNode {
   const already = useSession((session) => session.config.rowFilter === text);
   const parsed = parseSetting("rowFilter", text);

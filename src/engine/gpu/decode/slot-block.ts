@@ -76,21 +76,19 @@ export function blockInputs(
   };
 }
 
-/** The vectors of a weight matrix that a thread multiplies at once: names of those of four columns, one list per vector of inputs. */
-type Columns = readonly (readonly string[])[];
-
 /**
  * Code that adds to the sums c0 … of all slots what vectors of their inputs contribute. Software adapters compile one
  * inner product per column and vector; on cards each term is one multiply-add, for which the columns are turned round
  * once for all slots.
  * @param inputs code of the vectors of slot r
+ * @param columns for each of those vectors, the names of the four columns' weights
  * @param scale names a vector of factors of the columns, if they have any; on cards their elements count from `least`
  * below zero
  */
 export function addProducts(
   { slots, software }: SlotBlock,
   inputs: (r: number) => readonly string[],
-  columns: Columns,
+  columns: readonly (readonly string[])[],
   scale?: { readonly name: string; readonly least: number },
 ): string {
   const vectors = columns.map((_, at) => at);
