@@ -57,6 +57,20 @@ it("Train it yourself stays with the same rows, and ends with the result in plac
   await lab.close();
 });
 
+it("a run without evaluations promises no answers on Home", async () => {
+  const { lab, events } = await openFollowed({ screen: "home", ...CHEAP_RUN, steps: "1" });
+  const { page } = lab;
+  await page.getByTestId("before-after").waitFor();
+  await page.getByTestId("train-it-yourself").click();
+  await page.getByTestId("home-run").waitFor();
+  for (const ended of [false, true]) {
+    if (ended) await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
+    await expect.poll(() => page.getByTestId("before-after").count()).toBe(0);
+    expect(await page.getByTestId("home-run").textContent()).not.toMatch(/answered/);
+  }
+  await lab.close();
+});
+
 let lab: OpenPage;
 let events: RunEvent[];
 

@@ -57,9 +57,10 @@ function Learnt(props: {
 }): ReactNode {
   const { run, evaluations } = props;
   const config = run?.manifest?.config;
-  const loops = config === undefined || config.mode !== "rl" ? [] : activeLoops(config);
+  const loops = config?.mode === "rl" ? activeLoops(config) : [];
   const among = useSession(({ config: next }) => next.evalRows - Math.round(next.evalRows * next.selectionShare));
   const why = loops[0] === undefined ? undefined : aboutLoop(loops[0]).why;
+  if (config?.evalSteps === 0 && evaluations.length === 0) return null;
   return (
     <BeforeAfter evaluations={evaluations} loops={loops} among={among}>
       <h2>Before and after</h2>
@@ -108,7 +109,7 @@ function OwnRun({ run }: { readonly run: ViewedRun }): ReactNode {
       <h1>{active ? "Your run" : "Your run has ended"}</h1>
       <p className={`muted large ${styles.lead}`} data-testid="home-run">
         {titleOf(run)}: step {formatCount(step)} of {formatCount(steps)}
-        {active && ". The rows below are answered again at every evaluation"}
+        {active && run.manifest?.config.evalSteps !== 0 && ". The rows below are answered again at every evaluation"}
       </p>
       <div className="row wrap gap-2-3">
         {active ? (
@@ -218,7 +219,6 @@ function MainCurve(props: {
 /** What the run of this page does, before it has a curve. */
 function Working(): ReactNode {
   const { state, phase, loop, step } = useRun();
-  const moving = state === "starting" || state === "running";
   return (
     <div className="grid gap-2 align-start">
       <b className="large">Step {step + 1}</b>
@@ -226,7 +226,7 @@ function Working(): ReactNode {
         {loop !== null && `loop ${loop}: `}
         {phase === null ? "preparing" : PHASE_NAMES[phase]}
       </span>
-      {moving && <progress className="full-width" aria-label="Work on the first steps" />}
+      {state !== "paused" && <progress className="full-width" aria-label="Work on the first steps" />}
     </div>
   );
 }
