@@ -1,14 +1,13 @@
 import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
-import styles from "./app.module.css";
 import { InSlices } from "./components/in-parts.tsx";
 import { PluginPanels } from "./components/place/place.tsx";
 import { ErrorBoundary } from "./components/ui/panel/panel.tsx";
 import { PageDrop, Pickers } from "./components/upload/pickers.tsx";
-import { Announcer } from "./frame/announcer.tsx";
+import styles from "./frame/frame.module.css";
 import { Notices } from "./frame/notices.tsx";
 import { ProblemList } from "./frame/problems.tsx";
 import { listenForKeys, Rail, screenComponent } from "./frame/screens.tsx";
-import { StatusStrip } from "./frame/status-strip.tsx";
+import { Announcer, StatusStrip } from "./frame/status-strip.tsx";
 import { isAsking, useConsent } from "./stores/consent.ts";
 import { useRoute } from "./stores/route.ts";
 

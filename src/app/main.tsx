@@ -10,9 +10,8 @@ import { followCauses, followSettings, openDemo } from "./clients/loading.ts";
 import { findInterrupted, followDeletions } from "./clients/run/interrupted.ts";
 import { followOthers } from "./clients/run/run-reads.ts";
 import { providePanels } from "./components/place/place.tsx";
-import { askBeforeLeaving } from "./frame/leaving.ts";
 import { loadScreens } from "./frame/screens.tsx";
-import { followTheme, refuseFrame } from "./frame/theme.ts";
+import { askBeforeLeaving, followTheme, refuseFrame } from "./frame/window.ts";
 import { followAddress } from "./stores/route.ts";
 import { followOtherTabs } from "./stores/run/other-tabs.ts";
 

@@ -5,7 +5,7 @@ import { Button } from "../components/ui/button.tsx";
 import { Dialog } from "../components/ui/overlays.tsx";
 import { type ConsentQuestion, useConsent } from "../stores/consent.ts";
 import { useJudge } from "../stores/judge.ts";
-import styles from "./consent-dialog.module.css";
+import styles from "./frame.module.css";
 
 /** Asks for consent before a judge, a model hub or a custom reward from a file, a link or a stored run is used. */
 export function ConsentDialog(): ReactNode {

@@ -2,7 +2,7 @@ import { type ReactNode, useState } from "react";
 import { letterKeysOn, setLetterKeys } from "../components/shortcuts.ts";
 import { Switch } from "../components/ui/controls.tsx";
 import { Dialog } from "../components/ui/overlays.tsx";
-import styles from "./keys-dialog.module.css";
+import styles from "./frame.module.css";
 import { GO_TO } from "./screens.tsx";
 
 /** The list of keyboard shortcuts, and the switch for single letters. */

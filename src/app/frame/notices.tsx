@@ -18,7 +18,7 @@ import { useOtherTabs } from "../stores/run/other-tabs.ts";
 import { isActive, useRun } from "../stores/run/run.ts";
 import { useSession } from "../stores/session.ts";
 import { formatBytes } from "../styles/format.ts";
-import styles from "./problems.module.css";
+import styles from "./frame.module.css";
 
 export function Notices(): ReactNode {
   return (

@@ -3,7 +3,7 @@ import { Button } from "../components/ui/button.tsx";
 import { IconClose, IconWarning } from "../components/ui/icons.tsx";
 import { linkTo } from "../stores/route.ts";
 import { dismissProblem, type Problem, useSession } from "../stores/session.ts";
-import styles from "./problems.module.css";
+import styles from "./frame.module.css";
 
 /** Open problems, newest first, until they are dismissed. */
 export function ProblemList(props: { readonly onAll: () => void }): ReactNode {

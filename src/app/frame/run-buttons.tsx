@@ -8,7 +8,7 @@ import { Button } from "../components/ui/button.tsx";
 import { IconCheck, IconPause, IconPhase, IconPlay, IconSave, IconStep, IconStop } from "../components/ui/icons.tsx";
 import { openRowsOf } from "../components/upload/pickers.tsx";
 import { PHASE_NAMES, type RunStoreState, useRun } from "../stores/run/run.ts";
-import styles from "./status-strip.module.css";
+import styles from "./frame.module.css";
 
 /** Milliseconds for which a requested checkpoint is shown as written. */
 const SHOWN_MS = 6000;

@@ -6,7 +6,7 @@ import { loadPanels } from "../components/place/place.tsx";
 import { isCovered, isShortcut } from "../components/shortcuts.ts";
 import { IconData, IconRewards, IconRuns, IconSetup, IconTrain } from "../components/ui/icons.tsx";
 import { linkTo, navigate, openScreen, type Route, SCREENS, type Screen, useRoute } from "../stores/route.ts";
-import styles from "./rail.module.css";
+import styles from "./frame.module.css";
 
 interface ScreenEntry {
   readonly id: Screen;

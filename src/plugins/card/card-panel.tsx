@@ -6,7 +6,6 @@ import { Badge, Button, CopyText } from "../../app/components/ui/button.tsx";
 import { Segmented } from "../../app/components/ui/controls.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table.tsx";
-import styles from "../../app/screens/system/system.module.css";
 import { type Job, stopJob, useJob } from "../../app/stores/jobs.ts";
 import { compact, formatSeconds } from "../../app/styles/format.ts";
 import { browserName } from "../diagnostics/page-panels.tsx";
@@ -89,7 +88,7 @@ function Lines({ lines }: { readonly lines: readonly CardLine[] }): ReactNode {
   const shown = lines.filter((line) => line.unit !== undefined || isBad(line));
   return (
     <div className="scroll-x">
-      <table className={`full-width ${styles.table}`}>
+      <table className="full-width">
         <TableHead columns={["Measurement", "Result"]} />
         <tbody>
           {shown.map((line) => (

@@ -4,7 +4,6 @@ import { useDeviceBlocker } from "../../app/clients/run/blockers.ts";
 import { Badge, Button } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table.tsx";
-import styles from "../../app/screens/system/system.module.css";
 import { jobKind, SELF_TEST, startJob, stopJob, useJob } from "../../app/stores/jobs.ts";
 import { compact, formatSeconds } from "../../app/styles/format.ts";
 import type { DiagnosticsCalls } from "./diagnostics-calls.ts";
@@ -67,7 +66,7 @@ function Verdict({ failed }: { readonly failed: number }): ReactNode {
 function Checks({ checks }: { readonly checks: readonly SelfCheck[] }): ReactNode {
   return (
     <div className="scroll-x">
-      <table className={`full-width ${styles.table}`}>
+      <table className="full-width">
         <TableHead
           columns={[
             "Check",

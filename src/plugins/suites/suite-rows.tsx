@@ -3,8 +3,8 @@ import { answerColour, type MaskLayer } from "../../app/components/mask/layers.t
 import { MaskFigure } from "../../app/components/mask/mask-figure.tsx";
 import { OverlayControls } from "../../app/components/rollout/overlay-controls.tsx";
 import { Segmented } from "../../app/components/ui/controls.tsx";
-import evalStyles from "../../app/screens/train/held-out.module.css";
 import { RowCards } from "../../app/screens/train/held-out-rows.tsx";
+import evalStyles from "../../app/screens/train/train.module.css";
 import { fixed } from "../../app/styles/format.ts";
 import { signed } from "../../engine/runs/evaluations/difference-text.ts";
 import { sourcePictureId } from "../../protocol/data.ts";

@@ -4,7 +4,6 @@ import { useDeviceBlocker } from "../../app/clients/run/blockers.ts";
 import { Badge, Button, FileButton } from "../../app/components/ui/button.tsx";
 import { Panel } from "../../app/components/ui/panel/panel.tsx";
 import { TableHead } from "../../app/components/ui/table.tsx";
-import styles from "../../app/screens/system/system.module.css";
 import { type Job, stopJob, useJob } from "../../app/stores/jobs.ts";
 import { useRun } from "../../app/stores/run/run.ts";
 import { useSession } from "../../app/stores/session.ts";
@@ -88,7 +87,7 @@ function Entries({
 }): ReactNode {
   return (
     <div className="scroll-x" data-testid="tuning-entries">
-      <table className={`full-width ${styles.table}`}>
+      <table className="full-width">
         <TableHead
           columns={[
             { label: "Shape", title: "Layout, epilogue, storage, and sizes as powers of two" },

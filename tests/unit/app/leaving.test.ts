@@ -1,6 +1,6 @@
 /** Closing the tab while a file is made. */
 import { afterEach, expect, it, vi } from "vitest";
-import { askBeforeLeaving } from "../../../src/app/frame/leaving.ts";
+import { askBeforeLeaving } from "../../../src/app/frame/window.ts";
 import { jobKind, startJob } from "../../../src/app/stores/jobs.ts";
 import { useRun } from "../../../src/app/stores/run/run.ts";
 

@@ -24,7 +24,7 @@ import { Dialog } from "../ui/overlays.tsx";
 import { Popup } from "../ui/panel/panel-button.tsx";
 import { copyPanel } from "../ui/panel/panel-picture.ts";
 import { useVisibleBox } from "../use-async.ts";
-import styles from "./live-chart.module.css";
+import styles from "./charts.module.css";
 import {
   type ChartView,
   type Cursor,

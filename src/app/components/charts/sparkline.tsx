@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo } from "react";
 import { fixed } from "../../styles/format.ts";
-import styles from "./sparkline.module.css";
+import styles from "./charts.module.css";
 
 const [WIDTH, HEIGHT] = [240, 80];
 

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import type { Places } from "../place/page-plugin.ts";
 import { PluginPanels } from "../place/place.tsx";
 import { CopyText } from "../ui/button.tsx";
-import styles from "./details.module.css";
+import styles from "./rollout.module.css";
 
 /** A text as it was said; a plug-in can mark its difference to the reference. */
 export function CaptionDiff(props: Places["caption"]): ReactNode {

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { percent } from "../../styles/format.ts";
 import { type OverlayMode, useOverlay } from "../mask/overlay-store.ts";
 import { Segmented, Slider } from "../ui/controls.tsx";
-import styles from "./details.module.css";
+import styles from "./rollout.module.css";
 
 const MODES: Readonly<Record<OverlayMode, string>> = { contour: "Contour", fill: "Fill", off: "Off" };
 

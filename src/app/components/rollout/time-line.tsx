@@ -4,8 +4,8 @@ import { useSession } from "../../stores/session.ts";
 import { Button } from "../ui/button.tsx";
 import { IconBack, IconChevron } from "../ui/icons.tsx";
 import { Empty } from "../ui/panel/panel.tsx";
+import styles from "./rollout.module.css";
 import { movedRollout } from "./rollout-view.ts";
-import styles from "./time-line.module.css";
 import type { ViewedRun } from "./use-viewed-run.ts";
 
 /**

@@ -2,7 +2,7 @@
 import type { ReactNode } from "react";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
 import { counted, sentence } from "../../styles/format.ts";
-import styles from "./checks.module.css";
+import styles from "./data.module.css";
 
 type Check = SetInfo["checks"][number];
 

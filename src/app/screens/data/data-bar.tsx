@@ -13,7 +13,7 @@ import { pick } from "../../components/upload/pickers.tsx";
 import { useSession } from "../../stores/session.ts";
 import { counted, formatBytes, formatCount, sentence } from "../../styles/format.ts";
 import { checksWord } from "./checks.tsx";
-import styles from "./data-bar.module.css";
+import styles from "./data.module.css";
 import { filterOptions, ROW_ORDERS, type RowOrder, TrainingRows, TrainOnThese } from "./filter-line.tsx";
 import type { TileSize } from "./gallery.tsx";
 

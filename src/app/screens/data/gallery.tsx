@@ -6,7 +6,7 @@ import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { observeSize } from "../../components/ui/table.tsx";
 import { useVisibleBox } from "../../components/use-async.ts";
 import { formatShare } from "../../styles/format.ts";
-import styles from "./gallery.module.css";
+import styles from "./data.module.css";
 
 const GAP = 10;
 const PADDING = 16;
@@ -90,7 +90,7 @@ export function Gallery(props: {
           lines.map((item) => (
             <div
               key={item.key}
-              className={`grid absolute ${styles.line}`}
+              className={`grid absolute ${styles.galleryLine}`}
               style={{
                 transform: `translateY(${item.start}px)`,
                 height: height - GAP,

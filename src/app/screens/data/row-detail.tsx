@@ -12,8 +12,8 @@ import { Tabs } from "../../components/ui/tabs.tsx";
 import { type Async, useAsync } from "../../components/use-async.ts";
 import { navigate } from "../../stores/route.ts";
 import { formatCount, formatShare } from "../../styles/format.ts";
+import styles from "./data.module.css";
 import { useLayers } from "./gallery.tsx";
-import styles from "./row-detail.module.css";
 
 /** One row: picture, caption, raw record, mask text. */
 export function RowDetail(props: {
@@ -78,7 +78,7 @@ export function RowDetail(props: {
           height={row.height}
           layers={layers}
           sync={`row ${row.id}`}
-          className={`round-m ${styles.picture} ${tab === "follow" ? styles.smaller : ""}`}
+          className={`round-m ${styles.detailPicture} ${tab === "follow" ? styles.smaller : ""}`}
           label={`Row ${row.index + 1}, mask covers ${share} of the picture`}
         />
       )}
@@ -132,7 +132,7 @@ function Words(props: { readonly row: RegionSummary; readonly raw: Async<string>
   const turns = turnsOf(value);
   return (
     <>
-      <p className={`large anywhere ${styles.caption}`}>{props.row.caption || "No caption"}</p>
+      <p className={`large anywhere ${styles.detailCaption}`}>{props.row.caption || "No caption"}</p>
       {problem !== null && <p className="bad">{problem}</p>}
       {turns.length > 0 && (
         <ol className={`p-0 no-bullets ${styles.turns}`} aria-label="Conversation">

@@ -11,7 +11,7 @@ import { Fields, NumberField } from "../../components/settings/field.tsx";
 import { Select } from "../../components/ui/controls.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { changeConfig, useSession } from "../../stores/session.ts";
-import styles from "./composer.module.css";
+import styles from "./rewards.module.css";
 
 /** The matrix loop × term with the terms in use, presets, and settings of the terms. */
 export function Composer(): ReactNode {

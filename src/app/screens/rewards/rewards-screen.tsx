@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { PluginPanels } from "../../components/place/place.tsx";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { Composer } from "./composer.tsx";
-import styles from "./rewards-screen.module.css";
+import styles from "./rewards.module.css";
 
 /** Compose a reward; plug-ins try it on rows and on a whole shard before training. */
 export function RewardsScreen(): ReactNode {

@@ -11,7 +11,7 @@ import { FramePanels } from "../../components/place/place.tsx";
 import { CaptionDiff } from "../../components/rollout/caption.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { fixed } from "../../styles/format.ts";
-import styles from "./held-out.module.css";
+import styles from "./train.module.css";
 
 interface RowProps {
   readonly pair: RowPair;

@@ -26,9 +26,9 @@ import { Empty } from "../../components/ui/panel/panel.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { counted, fixed } from "../../styles/format.ts";
-import styles from "./held-out.module.css";
 import { Change, RowCard, RowCards, RowDetails } from "./held-out-rows.tsx";
 import { SidePanel } from "./side-panel.tsx";
+import styles from "./train.module.css";
 
 const ORDERS = { gains: "Best first", losses: "Worst first" } as const;
 
@@ -161,7 +161,7 @@ export const HeldOut = memo(function HeldOut(props: {
         {selectionSentence(report, best)}
         {few !== "" && ` The report rows are few: ${few}.`}
       </p>
-      <fieldset className={`grid m-0 gap-2 p-0 borderless ${styles.cards}`}>
+      <fieldset className={`grid m-0 gap-2 p-0 borderless ${styles.heldOutCards}`}>
         <legend className="visually-hidden">Score</legend>
         {texts.map((entry) => (
           <ScoreCard

@@ -38,8 +38,8 @@ import { Fold } from "../../components/ui/panel/panel.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { type RunStoreState, useRun } from "../../stores/run/run.ts";
 import { fixed, signed } from "../../styles/format.ts";
-import styles from "./inspector.module.css";
 import { SidePanel } from "./side-panel.tsx";
+import styles from "./train.module.css";
 
 /** What the panel shows. */
 export interface Inspected {

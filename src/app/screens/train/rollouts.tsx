@@ -36,7 +36,7 @@ import { PanelButton } from "../../components/ui/panel/panel-button.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { counted, fixed } from "../../styles/format.ts";
 import { GroupCards } from "./live.tsx";
-import styles from "./rollouts.module.css";
+import styles from "./train.module.css";
 
 /** The views of the tab; plug-ins have those of all steps. */
 const viewsOf = () => ({

@@ -4,7 +4,7 @@ import { useShortcuts, usesArrows } from "../../components/shortcuts.ts";
 import { Button, Turns } from "../../components/ui/button.tsx";
 import { IconClose } from "../../components/ui/icons.tsx";
 import { CopyPanel } from "../../components/ui/panel/panel.tsx";
-import styles from "./inspector.module.css";
+import styles from "./train.module.css";
 
 /** A titled panel that takes the focus when it opens and gives it back when it closes. */
 export function SidePanel(props: {

@@ -1,3 +1,6 @@
+/** What the page asks of its window: the theme, no frame around it, and a question before it closes. */
+import { useJobs } from "../stores/jobs.ts";
+import { isActive, useRun } from "../stores/run/run.ts";
 import { useSession } from "../stores/session.ts";
 
 /** Sets `data-theme` on the root to the user's choice, or to the system theme. */
@@ -14,10 +17,9 @@ export function followTheme(): void {
   });
 }
 
-/** Prevents clickjacking on hosts that send no headers: the page does not run inside a frame of another page. */
-
 /**
- * Whether the page is in a frame. If so, it shows only a link that opens it in a new tab.
+ * Whether the page is in a frame of another page. If so, it shows only a link that opens it in a new tab, which prevents
+ * clickjacking on hosts that send no headers.
  * @param root element of the page
  */
 export function refuseFrame(root: HTMLElement | null): boolean {
@@ -29,4 +31,12 @@ export function refuseFrame(root: HTMLElement | null): boolean {
   link.textContent = "Open sa2va-lab in a new tab; it does not run inside another page";
   root?.replaceChildren(link);
   return true;
+}
+
+/** Makes the browser ask before it closes the tab during a run, or while a file is written, which would be lost. */
+export function askBeforeLeaving(): void {
+  window.addEventListener("beforeunload", (event) => {
+    const writes = Object.values(useJobs.getState()).some(({ kind, state }) => kind.writes && state === "running");
+    if (writes || isActive(useRun.getState().state)) event.preventDefault();
+  });
 }
