@@ -67,8 +67,8 @@ export function Presets(): ReactNode {
 }
 
 function Card({ name, title, summary, chosen }: Preset & { readonly chosen: boolean }): ReactNode {
-  const changed = useSession(
-    (session) => Object.keys(configDifference(session.config, presetValues(name, session.plan))).length,
+  const changed = useSession(({ config, plan }) =>
+    chosen ? Object.keys(configDifference(config, presetValues(name, plan))).length : 0,
   );
   return (
     <button
@@ -83,7 +83,7 @@ function Card({ name, title, summary, chosen }: Preset & { readonly chosen: bool
     >
       <span className="row gap-2 bold">
         {title}
-        {chosen && changed > 0 && <Badge tone="accent">{changed} changed</Badge>}
+        {changed > 0 && <Badge tone="accent">{changed} changed</Badge>}
       </span>
       <span className="muted small">{summary}.</span>
     </button>

@@ -106,13 +106,26 @@ async function decode(image: EncodedImage): Promise<ImageBitmap> {
   }
 }
 
+/** Longest side of the pictures that share one canvas, of 4 MB: a new one waits for the page's main thread, up to 40 ms at its start. */
+const KEPT_SIDE = 1024;
+let kept: OffscreenCanvasRenderingContext2D | undefined;
+
 /** Pixels through a 2D canvas: exact for opaque pictures. */
 function readCanvas(bitmap: ImageBitmap): Uint8ClampedArray {
-  const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d", { willReadFrequently: true });
+  const { width, height } = bitmap;
+  kept ??= newCanvas(KEPT_SIDE, KEPT_SIDE);
+  const context = Math.max(width, height) > KEPT_SIDE ? newCanvas(width, height) : kept;
+  context.drawImage(bitmap, 0, 0);
+  return context.getImageData(0, 0, width, height).data;
+}
+
+function newCanvas(width: number, height: number): OffscreenCanvasRenderingContext2D {
+  const context = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
   if (context === null)
     throw new LabError("unsupported", "This browser offers no canvas in workers, so pictures cannot be decoded");
-  context.drawImage(bitmap, 0, 0);
-  return context.getImageData(0, 0, bitmap.width, bitmap.height).data;
+  // A picture replaces the one before it where it is transparent, too.
+  context.globalCompositeOperation = "copy";
+  return context;
 }
 
 let shared: WebGL2RenderingContext | null | undefined;
