@@ -17,6 +17,12 @@ describe("the page", () => {
     await show(page, { screen: "setup" });
     await expect.poll(() => page.getByTestId("model-facts").textContent()).toMatch(/Parameters/);
     await expect.poll(() => page.getByTestId("start-reason").textContent()).toBe("Ready to start");
+    // Preset and setting say the same of loop 2.
+    await page
+      .getByTestId("preset-demo")
+      .getByText(/Loop 2 is shown but does not train/)
+      .waitFor();
+    await page.getByTestId("settings").getByText("Loop 2 has weight 0: it is shown and does not train").waitFor();
     expect(await problems(page)).toEqual([]);
   });
 

@@ -71,7 +71,7 @@ testWith("diagnostics")(
     );
     const [button, reality] = [page.getByTestId("dry-run"), page.getByTestId("fit-reality")];
     const problemsBefore = await problems(page);
-    const length = page.getByTestId("run-length");
+    const forecast = page.getByTestId("forecast");
     await button.click();
     await expect.poll(() => page.getByTestId("dry-run-phase").textContent()).toMatch(/^Step 1 of 2: /);
     await expect.poll(() => page.getByTestId("start-reason").textContent()).toMatch(/^A dry run is in progress/);
@@ -85,13 +85,16 @@ testWith("diagnostics")(
       expect.stringMatching(/^A step.*#( s| ms)$/),
       expect.stringMatching(/^First step, compiling# s$/),
     ]);
-    await expect.poll(() => length.textContent()).toMatch(/minutes, estimated from the dry run/);
+    await expect.poll(() => forecast.textContent()).toMatch(/ in all without evaluations \(measured in the dry run\)$/);
     await show(page, { steps: "12" });
     await expect.poll(settings).toMatchObject({ steps: 12 });
     await expect.poll(() => reality.count()).toBe(1);
     await show(page, { numGenerations: "3" });
     await expect.poll(() => reality.count()).toBe(0);
-    await expect.poll(() => length.textContent()).not.toMatch(/dry run/);
+    await expect.poll(() => forecast.textContent()).not.toMatch(/dry run/);
+    await show(page, { evalSteps: "0" });
+    await expect.poll(() => forecast.textContent()).toMatch(/ in all \(forecast/);
+    await show(page, { evalSteps: "5" });
     await expect.poll(runs).toEqual([]);
     expect(await problems(page)).toEqual(problemsBefore);
   },

@@ -2,7 +2,7 @@
 import { aboutLoop, LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
 import type { LabConfig } from "./table.ts";
 
-/** The loops that train, in order. */
+/** The loops that a run samples, in order; one of weight 0 does not train. */
 export function activeLoops(config: Pick<LabConfig, "loops" | `loop${LoopId}Weight`>): readonly LoopId[] {
   const { loops } = config;
   if (loops !== "both") return LOOP_IDS.filter((id) => loops === String(id));

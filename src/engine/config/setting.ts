@@ -10,6 +10,10 @@ interface Common {
   readonly main?: true;
   /** A control elsewhere checks it before it is set, so that Setup leaves it out. */
   readonly ownControl?: true;
+  /** Whether a step takes the same memory and time whatever its value. */
+  readonly free?: true;
+  /** Reward terms whose value it changes. */
+  readonly terms?: readonly string[];
 }
 
 export interface NumberSetting extends Common {

@@ -1,6 +1,7 @@
 /** A dry run: measures the first two steps of an ordinary run, in a store that is then discarded. */
 import { configDifference } from "../config/parse.ts";
-import type { LabConfig, SettingKey } from "../config/table.ts";
+import type { Setting } from "../config/setting.ts";
+import { type LabConfig, SETTINGS, type SettingKey } from "../config/table.ts";
 import { LabError } from "../errors.ts";
 import type { PhasePlace, TrainerEvent } from "../rl/run/events.ts";
 import type { RowList } from "../runs/run-rows.ts";
@@ -46,41 +47,9 @@ export function dryRunSettings(config: LabConfig): LabConfig {
   return { ...config, ...nothingKept, steps: 2, judge: "off", outOfMemory: "smaller" };
 }
 
-/** Settings that change neither the memory nor the time of a step. */
-const WITHOUT_COST: ReadonlySet<string> = new Set<SettingKey>([
-  "seed",
-  "steps",
-  "saveSteps",
-  "saveTotalLimit",
-  "evalSteps",
-  "evalRows",
-  "evalJudge",
-  "bestMetric",
-  "gpuMemory",
-  "outOfMemory",
-  "hub",
-  "splitSeed",
-  "selectionShare",
-  "shuffleRewards",
-  "userRewardHash",
-  "learningRate",
-  "projectorRateFactor",
-  "maskRateFactor",
-  "lrSchedulerType",
-  "warmupSteps",
-  "minLrRate",
-  "weightDecay",
-  "adamBeta1",
-  "adamBeta2",
-  "adamEpsilon",
-  "haltOnNan",
-  "emaDecay",
-  "emaRamp",
-]);
-
 /** Whether a step takes the same memory and time under both settings, on the same model and rows. */
 export function stepCostsSame(a: LabConfig, b: LabConfig): boolean {
-  return Object.keys(configDifference(a, b)).every((key) => WITHOUT_COST.has(key));
+  return Object.keys(configDifference(a, b)).every((key) => (SETTINGS[key as SettingKey] as Setting).free === true);
 }
 
 /**

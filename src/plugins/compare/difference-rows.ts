@@ -3,12 +3,11 @@
 import { evalTexts } from "../../app/components/held-out-texts.ts";
 import { settingText } from "../../app/screens/runs/run-list.ts";
 import { counted, fixed, NONE } from "../../app/styles/format.ts";
-import { JUDGE_SETTINGS } from "../../engine/config/groups/reward.ts";
 import { configDifference, SETTING_KEYS } from "../../engine/config/parse.ts";
-import { SETTING_GROUPS } from "../../engine/config/setting.ts";
+import { SETTING_GROUPS, type Setting } from "../../engine/config/setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../engine/config/table.ts";
-import { actingWeights, rewardPlan } from "../../engine/rewards/composer/plan.ts";
-import { TERMS, type TermName } from "../../engine/rewards/terms/registry.ts";
+import { rewardTerms } from "../../engine/rewards/composer/plan.ts";
+import type { TermName } from "../../engine/rewards/terms/registry.ts";
 import { LOOP_IDS, type LoopId } from "../../engine/rl/loops/abouts.ts";
 import type { BestCheckpoint } from "../../engine/runs/checkpoint/best-checkpoint.ts";
 import { differenceText } from "../../engine/runs/evaluations/difference-text.ts";
@@ -51,36 +50,15 @@ export function differenceRows(runs: readonly RunManifest[]): ComparedRow[] {
   return rows;
 }
 
-/** Settings of the judge that change when and how it is asked, not its verdict. */
-const REQUESTS: ReadonlySet<string> = new Set<keyof typeof JUDGE_SETTINGS>([
-  ...(["judgeMaxTokens", "judgeParallel", "judgeTimeout", "judgeRetries"] as const),
-  ...(["judgeMaxCalls", "judgeMaxCost", "judgePromptPrice", "judgeReplyPrice"] as const),
-]);
-const VERDICT: readonly SettingKey[] = [
-  ...(Object.keys(JUDGE_SETTINGS) as (keyof typeof JUDGE_SETTINGS)[]).filter((key) => !REQUESTS.has(key)),
-  "missingVerdict",
-];
-
-/** Settings that change the value of a term; the other terms have none. */
-const TERM_SETTINGS: Readonly<Partial<Record<TermName, readonly SettingKey[]>>> = {
-  iou: ["iouShape", "emptyPairReward"],
-  banded: ["bandSlope", "bandCentre", "bandLow", "bandHigh", "emptyPairReward"],
-  judge: VERDICT,
-  utility: VERDICT,
-  leak: ["leakWords"],
-  repetition: ["repetitionGram"],
-  length: ["lengthRatio"],
-  likelihood: ["likelihoodJudge"],
-  contrast: ["likelihoodJudge"],
-  user: ["userReward"],
-};
+/** The settings that change the value of a term. */
+function settingsOfTerm(term: TermName): readonly SettingKey[] {
+  return SETTING_KEYS.filter((key) => (SETTINGS[key] as Setting).terms?.includes(term));
+}
 
 /** The terms of a loop's reward with their weights and settings. */
 function formulaOf(config: LabConfig, loop: LoopId): string {
-  const weights = actingWeights(rewardPlan(config).weights[loop], config.judge !== "off");
-  const terms = TERMS.filter((term) => weights[term] !== 0);
   return JSON.stringify(
-    terms.map((term) => [term, weights[term], (TERM_SETTINGS[term] ?? []).map((key) => config[key])]),
+    rewardTerms(config, loop).map((term) => [...term, settingsOfTerm(term[0]).map((key) => config[key])]),
   );
 }
 

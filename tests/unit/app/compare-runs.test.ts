@@ -3,8 +3,12 @@ import { describe, expect, it, test } from "vitest";
 import { findSeries, otherMetrics } from "../../../src/app/components/charts/series.ts";
 import { runChanges } from "../../../src/app/screens/runs/run-list.ts";
 import { MetricStore } from "../../../src/app/stores/run/metrics.ts";
+import { weightKey, weightKeys } from "../../../src/engine/config/groups/reward-weights.ts";
+import { SETTING_KEYS } from "../../../src/engine/config/parse.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
-import type { LabConfig } from "../../../src/engine/config/table.ts";
+import type { Setting } from "../../../src/engine/config/setting.ts";
+import { type LabConfig, SETTINGS, type SettingKey } from "../../../src/engine/config/table.ts";
+import { TERMS, type TermName } from "../../../src/engine/rewards/terms/registry.ts";
 import {
   EVAL_METRICS,
   type EvalReport,
@@ -210,6 +214,22 @@ describe("differences of runs", () => {
     expect(heldOutRows([run("a"), run("b")], null).map(({ label }) => label)).toEqual([
       ...["Step", "Rows of the run", "Best checkpoint"],
     ]);
+  });
+
+  it("have different formulas where a setting changes the value of a term with a weight, as the table of settings says", () => {
+    const bare = Object.fromEntries(weightKeys().map((key) => [key, 0]));
+    const base: LabConfig = { ...presetConfig("demo"), ...bare, judge: "questions" };
+    const named = SETTING_KEYS.flatMap((key) => ((SETTINGS[key] as Setting).terms ?? []).map((term) => [key, term]));
+    expect(named.length).toBeGreaterThan(20);
+    for (const [key, name] of named as [SettingKey, TermName][]) {
+      expect(TERMS, key).toContain(name);
+      const [value, weight] = [base[key], { [weightKey(1, name)]: 1 }];
+      const changed = typeof value === "number" ? value + 1 : `${value} too`;
+      const both = (extra: object) =>
+        differentFormulas([base, { ...base, [key]: changed }].map((one) => ({ ...one, ...extra })));
+      expect(both(weight), `${key} of ${name}`).toEqual([1]);
+      expect(both({}), key).toEqual([]);
+    }
   });
 
   it("do not compare rewards of different formulas", () => {

@@ -5,8 +5,12 @@ import { costsLike, dryRunSubject } from "../../../src/app/stores/measured.ts";
 import { useRun } from "../../../src/app/stores/run/run.ts";
 import { changeConfig, useSession } from "../../../src/app/stores/session.ts";
 import { useTry } from "../../../src/app/stores/try-out.ts";
+import { SETTING_KEYS } from "../../../src/engine/config/parse.ts";
+import type { Setting } from "../../../src/engine/config/setting.ts";
+import { SETTINGS } from "../../../src/engine/config/table.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
+import { stepCostsSame } from "../../../src/engine/session/dry-run.ts";
 import type { AdapterInfo, ModelInfo } from "../../../src/protocol/trainer.ts";
 
 const result = {
@@ -62,4 +66,15 @@ it("what a run measured holds for a step of the same cost, on its model and rows
   expect(costsLike(run, { ...session, model: { ...model, hash: "other" } })).toBe(false);
   expect(costsLike(run, { ...session, model: { ...model, storage: { language: "f32", towers: "f32" } } })).toBe(false);
   expect(costsLike(run, { ...session, dataInfo: { name: "others" } as SetInfo })).toBe(false);
+});
+
+it("a setting that the table calls free leaves the cost of a step, and no other does", () => {
+  const { config } = useSession.getInitialState();
+  const free = SETTING_KEYS.filter((key) => {
+    const changed = { ...config, [key]: typeof config[key] === "number" ? config[key] + 1 : `${config[key]} too` };
+    expect(stepCostsSame(config, changed), key).toBe((SETTINGS[key] as Setting).free === true);
+    return stepCostsSame(config, changed);
+  });
+  expect(free).toEqual(expect.arrayContaining(["seed", "evalSteps", "hub", "learningRate", "emaDecay"]));
+  expect(free).not.toContain("numGenerations");
 });

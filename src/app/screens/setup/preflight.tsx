@@ -65,7 +65,7 @@ export function Preflight(): ReactNode {
 
 /** Memory and time in one line. */
 function Forecast({ plan: { fit } }: { readonly plan: RunPlan }): ReactNode {
-  const steps = useSession(({ config }) => config.steps);
+  const { steps, evalSteps } = useSession(({ config }) => config);
   const measured = useMeasured();
   const seconds = measured?.seconds ?? fit.stepSeconds;
   const over = fit.budget !== null && fit.peak > fit.budget;
@@ -76,6 +76,7 @@ function Forecast({ plan: { fit } }: { readonly plan: RunPlan }): ReactNode {
       {seconds !== null && (
         <>
           , <b>{formatSeconds(seconds)}</b> a step, <b>{roughly(seconds * steps)}</b> in all
+          {evalSteps > 0 && " without evaluations"}
         </>
       )}
       <span className="muted">

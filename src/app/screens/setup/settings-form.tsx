@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo, useState } from "react";
-import { rowsPerStep } from "../../../engine/config/derived.ts";
+import { activeLoops, rowsPerStep, weightedLoops } from "../../../engine/config/derived.ts";
 import { weightKeys } from "../../../engine/config/groups/reward-weights.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
 import { SETTING_GROUPS, type Setting, type SettingGroup } from "../../../engine/config/setting.ts";
@@ -10,7 +10,6 @@ import { Button } from "../../components/ui/button.tsx";
 import { Select, TextInput } from "../../components/ui/controls.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { useAsync } from "../../components/use-async.ts";
-import { useMeasured } from "../../stores/measured.ts";
 import { useSession } from "../../stores/session.ts";
 import { counted, fixed } from "../../styles/format.ts";
 import styles from "./setup.module.css";
@@ -32,6 +31,7 @@ export function SettingsForm(): ReactNode {
     // The weights of rewards have their own table.
     return setting.main === true || (config[key] !== base[key] && !WEIGHTS.includes(key));
   };
+  const idle = activeLoops(config).filter((id) => !weightedLoops(config).includes(id));
   const keys = (searches ? findSettings(query, config) : all).filter(isShown);
   return (
     <Panel
@@ -76,6 +76,9 @@ export function SettingsForm(): ReactNode {
         {keys.map((key) => (
           <Field key={key} name={key} value={config[key]} base={base[key]}>
             {key === "steps" && <RunLength config={config} />}
+            {key === "loops" && idle.length > 0 && (
+              <p className="muted small">Loop {idle.join(" and ")} has weight 0: it is shown and does not train</p>
+            )}
           </Field>
         ))}
       </div>
@@ -83,28 +86,17 @@ export function SettingsForm(): ReactNode {
   );
 }
 
-/** The length of the next run in epochs and minutes. */
+/** The length of the next run in epochs. */
 function RunLength({ config }: { readonly config: LabConfig }): ReactNode {
   // Null until all rows are open.
   const data = useSession((session) => session.dataInfo);
-  const forecast = useSession((session) => session.plan?.fit.stepSeconds ?? null);
-  const measured = useMeasured();
   const { rowFilter, maxRows, heldOutShare, splitSeed, selectionShare, steps } = config;
   const split = { rowFilter, maxRows, heldOutShare, splitSeed, selectionShare };
-  const rows = useAsync(data, () => lab().data.trainRows(split), Object.values(split));
-  const perStep = rowsPerStep(config);
-  const seconds = measured?.seconds ?? forecast;
-  const parts = [
-    ...(rows.value
-      ? [`${fixed((steps * perStep) / rows.value)} epochs of ${counted(rows.value, "training row")}`]
-      : []),
-    ...(seconds === null
-      ? []
-      : [`${fixed((steps * seconds) / 60, 1)} minutes, estimated from the ${measured?.by ?? "forecast"}`]),
-  ];
+  const { value, problem } = useAsync(data, () => lab().data.trainRows(split), Object.values(split));
   return (
     <p className="muted small" data-testid="run-length">
-      {rows.problem === null ? parts.join(" · ") : <span className="bad">{rows.problem}</span>}
+      {problem !== null && <span className="bad">{problem}</span>}
+      {value && `${fixed((steps * rowsPerStep(config)) / value)} epochs of ${counted(value, "training row")}`}
     </p>
   );
 }

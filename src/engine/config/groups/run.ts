@@ -16,6 +16,7 @@ const LOOP_WEIGHTS: Readonly<Record<`loop${LoopId}Weight`, ReturnType<typeof flo
 export const RUN_SETTINGS = inGroup("run", {
   seed: int("Seed", 1, [0, 4294967295], {
     trl: true,
+    free: true,
     help: "Determines data order, sampling and adapter initialisation. On the same GPU, the same seed repeats a run exactly",
     main: true,
   }),
@@ -25,28 +26,32 @@ export const RUN_SETTINGS = inGroup("run", {
   }),
   steps: int("Steps", 30, [1, 100000], {
     trl: "max_steps",
+    free: true,
     help: "Number of steps. A step samples rollouts, then updates the weights once; with several passes or windows more often",
     main: true,
   }),
   loops: oneOf("Loops", "both", {
     choices: [choice("both", "Both loops"), ...LOOPS.map(({ id, task }) => choice(`${id}`, `Loop ${id}: ${task}`))],
-    help: "Loops that train. “Both” sums their weighted losses in every step. In supervised mode, loop 1 trains captions and loop 2 trains masks",
+    help: "Loops that are sampled in every step. Their losses are summed by their weights; a loop of weight 0 is shown and does not train. In supervised mode, loop 1 trains captions and loop 2 trains masks",
     main: true,
   }),
   ...LOOP_WEIGHTS,
   saveSteps: int("Checkpoint every", 10, [0, 100000], {
     unit: "steps",
     trl: true,
+    free: true,
     help: "Saves weights, optimiser, EMA and trainer state to the run folder; 0 saves only at the end",
     main: true,
   }),
   saveTotalLimit: int("Keep checkpoints", 2, [1, 100], {
     trl: true,
+    free: true,
     help: "Number of recent checkpoints to keep. If held-out rows are evaluated, the best checkpoint is always kept",
   }),
   evalSteps: int("Evaluate every", 0, [0, 100000], {
     unit: "steps",
     trl: true,
+    free: true,
     help: "Evaluates the held-out rows at the start, every N steps and at the end, with fixed seeds; 0 is off",
     main: true,
   }),
@@ -61,13 +66,16 @@ export const RUN_SETTINGS = inGroup("run", {
       choice("grounding_iou", "Grounding IoU"),
       choice("caption_meteor", "Caption METEOR"),
     ],
+    free: true,
     help: "Score whose mean over the selection rows chooses the best checkpoint. The run reward is the reward that the run trains on, averaged over its loops; the other scores ignore the judge and custom rewards",
   }),
   evalRows: int("Evaluation rows", 32, [2, 10000], {
     unit: "rows",
+    free: true,
     help: "Held-out rows that an evaluation scores; selectionShare of them choose the best checkpoint, the rest are reported. More rows give narrower intervals",
   }),
   evalJudge: flag("Judge held-out rows", true, {
+    free: true,
     help: "Uses the judge in evaluations if the reward has a judge term; its requests count against the budget of training. If off, held-out rewards are labelled “without judge”",
   }),
 });
@@ -105,9 +113,11 @@ export const DATA_SETTINGS = inGroup("data", {
     main: true,
   }),
   splitSeed: int("Split seed", 1, [0, 4294967295], {
+    free: true,
     help: "Seed that selects the held-out pictures, and the selection pictures among them. It is separate from the training seed, so runs with different training seeds are scored on the same rows",
   }),
   selectionShare: float("Selection share", 0.25, [0, 0.5, 0.05], {
+    free: true,
     help: "Share of the held-out pictures that choose the best checkpoint; reported numbers exclude them. 0: no best checkpoint",
   }),
   rowFilter: text("Row filter", "", 400, {
@@ -232,11 +242,13 @@ export const MODEL_SETTINGS = inGroup("model", {
   }),
   gpuMemory: float("GPU memory", 0, [0, 1024], {
     unit: "GB",
+    free: true,
     help: "Memory of your GPU, which a browser cannot read. A run that does not fit is refused. 0 means unknown",
     main: true,
   }),
   outOfMemory: oneOf("Out of GPU memory", "pause", {
     choices: [choice("pause", "Pause before the step"), choice("smaller", "Repeat the step with a smaller setting")],
+    free: true,
     help: "What a run does when the GPU refuses memory in a step. The step is undone, then repeated with one group at once, recomputation or one rollout per backward pass; results stay equal up to rounding. After a pause, continuing does the same",
   }),
   gradientCheckpointing: flag("Recompute activations", false, {
@@ -267,6 +279,7 @@ export const MODEL_SETTINGS = inGroup("model", {
     help: "Multiplies frozen f16, q8 and q4 layers in half precision and sums in f32. Needs a GPU with shader-f16; otherwise it has no effect. Decoding, the head and all trained tensors stay f32",
   }),
   hub: text("Model hub", "https://huggingface.co", 300, {
+    free: true,
     help: "Base address for repository names such as owner/name. It is contacted only when you open such a name",
     ownControl: true,
   }),

@@ -53,6 +53,12 @@ export function actingWeights(weights: TermWeights, judge: boolean): TermWeights
   return judge || asked === 0 ? weights : { ...weights, meteor: weights.meteor + asked, judge: 0, utility: 0 };
 }
 
+/** The terms in the reward of a loop with their effective weights, in the order of the matrix. */
+export function rewardTerms(config: LabConfig, loop: LoopId): readonly (readonly [term: TermName, weight: number])[] {
+  const weights = actingWeights(rewardPlan(config).weights[loop], config.judge !== "off");
+  return TERMS.flatMap((term) => (weights[term] === 0 ? [] : [[term, weights[term]] as const]));
+}
+
 /** The plan with the weights of the judge's terms moved to METEOR in every loop. */
 export function withoutJudge(plan: RewardPlan): RewardPlan {
   return { ...plan, weights: perLoop((loop) => actingWeights(plan.weights[loop], false)) };
