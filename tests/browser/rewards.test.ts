@@ -35,7 +35,11 @@ describe("the composer", () => {
     // The table has the terms in use, for the loops that train.
     expect(await page.getByTestId("reward-matrix").locator("tbody tr").count()).toBe(3);
     expect(await page.getByTestId("reward-matrix").locator("thead th").count()).toBe(3);
-    await page.getByTestId("add-term").selectOption("leak");
+    // All terms are one press away, each with its help.
+    const rows = page.getByTestId("reward-matrix").locator("tbody tr");
+    await page.getByTestId("all-terms").click();
+    expect(await rows.count()).toBe(REWARD_TERMS.length);
+    await rows.filter({ hasText: "Leak cost" }).getByText("Penalty if a leak word occurs.").waitFor();
     await page.getByTestId("weight-loop1LeakCost").fill("0.5");
     await expect.poll(() => text("reward-formulas")).toMatch(/IoU − 0\.50 · Leak cost/);
     await expect.poll(() => page.url()).toMatch(/loop1LeakCost=0\.5/);
@@ -47,7 +51,20 @@ describe("the composer", () => {
       .poll(() => page.getByTestId("reward-matrix").getByRole("alert").textContent())
       .toMatch(/; 0\.5 is kept$/);
     await expect.poll(() => page.getByTestId("weight-loop1LeakCost").inputValue()).toBe("0.5");
-    await page.getByTestId("weight-loop1LeakCost").fill("0");
+    await page.getByTestId("all-terms").click();
+    expect(await rows.count()).toBe(4);
+    // A weight whose first digit is 0 can be typed: the term stays meanwhile.
+    for (const [weight, value] of [
+      ["loop1LeakCost", "0"],
+      ["loop1Iou", "0.5"],
+    ] as const) {
+      await page.getByTestId(`weight-${weight}`).focus();
+      await page.keyboard.type(value);
+      expect(await page.getByTestId(`weight-${weight}`).inputValue()).toBe(value);
+    }
+    expect(await rows.count()).toBe(4);
+    await page.getByTestId("reward-preset-standard").click();
+    await expect.poll(() => rows.count()).toBe(3);
   });
 });
 
@@ -214,7 +231,7 @@ describe("the bench", () => {
   it("scores again when a weight changes", async () => {
     const { page } = lab;
     const before = await text("bench-facts");
-    await page.getByTestId("add-term").selectOption("centre");
+    await page.getByTestId("all-terms").click();
     await page.getByTestId("weight-loop1Centre").fill("2");
     await expect.poll(() => text("bench-facts")).not.toBe(before);
     await page.getByTestId("reward-preset-standard").click();

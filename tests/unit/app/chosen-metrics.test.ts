@@ -59,6 +59,19 @@ describe("charts of the Train screen", () => {
     ]);
   });
 
+  it("have a line for every term in the reward, and no other", () => {
+    const lines = (changed: Partial<LabConfig>): readonly string[] | undefined =>
+      ofRun(usual, { ...presetConfig("demo"), ...changed })
+        .find(({ id }) => id === "terms")
+        ?.series.map(({ label, metrics }) => `${label} ${metrics[0]?.replace("/rewards", "").replace("/mean", "")}`);
+    expect(lines({})).toEqual(["IoU loop1/iou", "METEOR loop2/meteor"]);
+    expect(lines({ loop1Iou: 0, loop1Box: 1, loop1Meteor: 0.5, loop1LeakCost: 0.2 })).toEqual([
+      ...["METEOR loop1/meteor", "Box IoU loop1/box", "Leak cost loop1/leak", "METEOR 2 loop2/meteor"],
+    ]);
+    expect(lines({ loops: "1" })).toEqual(["IoU loop1/iou"]);
+    expect(lines({ judge: "questions" })).toEqual(["IoU loop1/iou", "METEOR loop2/meteor", "Judge loop2/judge"]);
+  });
+
   it("show where gradients are clipped", () => {
     const gradient = (norm: number) => overviewOf("rl", norm).find(({ id }) => id === "gradient");
     expect(gradient(0)?.levels).toBeUndefined();

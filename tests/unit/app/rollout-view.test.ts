@@ -16,12 +16,15 @@ import {
   parseLayers,
   rewardName,
   rewardSum,
+  rewardText,
   sortRollouts,
   weightText,
 } from "../../../src/app/components/rollout/rollout-view.ts";
 import { previousRun, runChanges } from "../../../src/app/screens/runs/run-list.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
+import { presetConfig } from "../../../src/engine/config/presets.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
+import { aboutLoop } from "../../../src/engine/rl/loops/abouts.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
 import { gridOf, measureStrength } from "../../../src/plugins/rollout-tools/action-colour.ts";
@@ -475,5 +478,24 @@ describe("what changed between runs", () => {
     const third = manifest("c", "2026-01-03T00:00:00Z");
     expect(previousRun(third, [third, first, second])?.id).toBe("b");
     expect(previousRun(first, [third, first, second])).toBeNull();
+  });
+});
+
+describe("the sentence on the reward of a loop", () => {
+  const base = presetConfig("demo");
+
+  it("says why it teaches where its terms are the usual ones, and what it is where they are not", () => {
+    for (const loop of [1, 2] as const) expect(rewardText(base, loop)).toBe(aboutLoop(loop).why);
+    expect(rewardText({ ...base, loop1Iou: 0.5 }, 1)).toBe(aboutLoop(1).why);
+    expect(rewardText({ ...base, loop1Meteor: 0.5, loop1LeakCost: 0.2 }, 1)).toBe(
+      "The reward of loop 1 is IoU + 0.50 · METEOR − 0.20 · Leak cost",
+    );
+    expect(rewardText({ ...base, loop1Iou: 0, loop1Judge: 1 }, 1)).toBe("The reward of loop 1 is METEOR");
+  });
+
+  it("says that shuffled rewards teach nothing", () => {
+    expect(rewardText({ ...base, shuffleRewards: true }, 1)).toMatch(
+      /^The reward of loop 1 is IoU, shuffled .* nothing$/,
+    );
   });
 });

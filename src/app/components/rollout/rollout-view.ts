@@ -1,7 +1,10 @@
 import type { CSSProperties } from "react";
+import type { LabConfig } from "../../../engine/config/table.ts";
 import { type MaskIou, maskIou, type Rle, rleArea } from "../../../engine/data/mask/rle.ts";
+import { rewardTerms } from "../../../engine/rewards/composer/plan.ts";
 import type { RewardTerm } from "../../../engine/rewards/term.ts";
 import { findTerm } from "../../../engine/rewards/terms/registry.ts";
+import type { LoopAbout } from "../../../engine/rl/loops/about.ts";
 import { aboutLoop, LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, LoopId, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { drawnMask, noisyMask } from "../../../engine/runs/rollouts/rollout-facts.ts";
@@ -152,6 +155,20 @@ export function weightedSum(parts: readonly (readonly [weight: number, text: str
     return `${sign}${size === 1 && !ones ? "" : `${weightText(size)} · `}${text}`;
   });
   return signed.join(" ");
+}
+
+/** The reward of a loop as a formula: "IoU − 0.50 · Leak cost"; "" where its rollouts get none. */
+export function rewardFormula(config: LabConfig, loop: LoopId): string {
+  return weightedSum(rewardTerms(config, loop).map(([term, weight]) => [weight, termName(term)]));
+}
+
+/** Why the reward of a loop teaches anything; what it is where the settings give it other terms than usual. */
+export function rewardText(config: LabConfig, loop: LoopId): string {
+  const { why, terms }: LoopAbout<LoopId> = aboutLoop(loop);
+  const usual = rewardTerms(config, loop).every(([term]) => term in terms) && !config.shuffleRewards;
+  if (usual && why !== undefined) return why;
+  const formula = rewardFormula(config, loop) || "0";
+  return `The reward of loop ${loop} is ${formula}${config.shuffleRewards ? ", shuffled within each group, so it teaches nothing" : ""}`;
 }
 
 /** A reward as the sum of its terms: "IoU 0.62 + 0.50 · METEOR 0.31"; terms of 0 are left out. */

@@ -1,27 +1,28 @@
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { shownLoops } from "../../../engine/config/derived.ts";
 import { weightKey } from "../../../engine/config/groups/reward-weights.ts";
 import { REWARD_PRESETS, type RewardPreset } from "../../../engine/config/presets.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
-import { actingWeights, rewardPlan } from "../../../engine/rewards/composer/plan.ts";
 import { isCost, TERMS, type TermName, termSpec } from "../../../engine/rewards/terms/registry.ts";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
-import { termName, weightedSum } from "../../components/rollout/rollout-view.ts";
+import { rewardFormula, rewardText, termName } from "../../components/rollout/rollout-view.ts";
 import { Fields, NumberField } from "../../components/settings/field.tsx";
-import { Select } from "../../components/ui/controls.tsx";
+import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import styles from "./rewards.module.css";
 
-/** The matrix loop × term with the terms in use, presets, and settings of the terms. */
+/** The matrix loop × term with the terms in use or all of them, presets, and settings of the terms. */
 export function Composer(): ReactNode {
   const config = useSession((session) => session.config);
   const loops = shownLoops(config);
-  /** Terms that were added here; they stay while their weights are 0. */
-  const [added, setAdded] = useState<readonly TermName[]>([]);
-  const used = (term: TermName): boolean =>
-    added.includes(term) || loops.some((loop) => config[weightKey(loop, term)] !== 0);
-  const unused = TERMS.filter((term) => !used(term));
+  const [all, setAll] = useState(false);
+  /** Terms that had a weight: one stays while its weight is typed anew, which may begin with 0. */
+  const kept = useRef<readonly TermName[]>([]);
+  const used = TERMS.filter(
+    (term) => kept.current.includes(term) || loops.some((loop) => config[weightKey(loop, term)] !== 0),
+  );
+  kept.current = used;
   return (
     <Panel title="Reward weights" aside={<span className="muted small">reward = Σ weight · value</span>}>
       <div className={`grid gap-2 ${styles.presets}`}>
@@ -33,7 +34,7 @@ export function Composer(): ReactNode {
             aria-pressed={isChosen(entry, config)}
             data-testid={`reward-preset-${entry.name}`}
             onClick={() => {
-              setAdded([]);
+              kept.current = [];
               changeConfig(entry.values);
             }}
           >
@@ -47,7 +48,7 @@ export function Composer(): ReactNode {
           <tr>
             <th scope="col">Term</th>
             {loops.map((id) => (
-              <th key={id} scope="col" title={aboutLoop(id).why}>
+              <th key={id} scope="col" title={rewardText(config, id)}>
                 Loop {id}
                 <span>{aboutLoop(id).arrow}</span>
               </th>
@@ -55,7 +56,7 @@ export function Composer(): ReactNode {
           </tr>
         </thead>
         <tbody>
-          {TERMS.filter(used).map((term) => (
+          {(all ? TERMS : used).map((term) => (
             <tr key={term} data-cost={isCost(term)}>
               <th scope="row" title={termSpec(term).help}>
                 {termName(term)}
@@ -70,18 +71,17 @@ export function Composer(): ReactNode {
           ))}
         </tbody>
       </table>
-      <div className="mt-2">
-        <Select
-          label="Add term"
-          testId="add-term"
-          options={[
-            { value: "", label: "Add term…" },
-            ...unused.map((term) => ({ value: term as string, label: termName(term) })),
-          ]}
-          value=""
-          onChange={(term) => setAdded([...added, term as TermName])}
-        />
-      </div>
+      <Button
+        className="mt-2"
+        aria-expanded={all}
+        data-testid="all-terms"
+        onClick={() => {
+          kept.current = [];
+          setAll(!all);
+        }}
+      >
+        {all ? "Show the terms in use" : `Show all ${TERMS.length} terms`}
+      </Button>
       <Formulas config={config} />
       <details className="fold mt-3">
         <summary>How terms are computed</summary>
@@ -101,30 +101,22 @@ function isChosen(preset: RewardPreset, config: LabConfig): boolean {
 
 /** The reward formula, one line per loop. */
 function Formulas({ config }: { readonly config: LabConfig }): ReactNode {
-  const plan = rewardPlan(config);
-  const judge = config.judge !== "off";
+  const unasked = (term: TermName): boolean => config.judge === "off" && (term === "judge" || term === "utility");
   return (
     <dl className={`grid gap-1 mt-3 p-3 surface-2 round-m ${styles.formulas}`} data-testid="reward-formulas">
-      {shownLoops(config).map((loop) => {
-        const acting = actingWeights(plan.weights[loop], judge);
-        const moved = acting !== plan.weights[loop];
-        return (
-          <div key={loop} className="flex gap-3">
-            <dt>Loop {loop}</dt>
-            <dd>
-              r = {formula(acting)}
-              {moved && <span className="block muted small">no judge is set, so METEOR takes its weight</span>}
-            </dd>
-          </div>
-        );
-      })}
+      {shownLoops(config).map((loop) => (
+        <div key={loop} className="flex gap-3">
+          <dt>Loop {loop}</dt>
+          <dd>
+            r = {rewardFormula(config, loop) || "none: rollouts get no reward"}
+            {TERMS.some((term) => unasked(term) && config[weightKey(loop, term)] !== 0) && (
+              <span className="block muted small">no judge is set, so METEOR takes its weight</span>
+            )}
+          </dd>
+        </div>
+      ))}
     </dl>
   );
-}
-
-function formula(weights: Readonly<Record<TermName, number>>): string {
-  const parts = TERMS.filter((term) => weights[term] !== 0).map((term) => [weights[term], termName(term)] as const);
-  return weightedSum(parts) || "none: rollouts get no reward";
 }
 
 function Weight(props: {

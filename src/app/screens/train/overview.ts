@@ -1,9 +1,10 @@
 import { activeLoops, weightedLoops } from "../../../engine/config/derived.ts";
 import { MODES } from "../../../engine/config/modes.ts";
+import { defaultConfig } from "../../../engine/config/parse.ts";
 import type { LabConfig } from "../../../engine/config/table.ts";
-import { actingWeights, rewardPlan } from "../../../engine/rewards/composer/plan.ts";
-import { findTerm, TERMS, termSpec } from "../../../engine/rewards/terms/registry.ts";
-import { aboutLoop, LOOP_IDS, LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
+import { rewardTerms } from "../../../engine/rewards/composer/plan.ts";
+import { termSpec } from "../../../engine/rewards/terms/registry.ts";
+import { aboutLoop, LOOP_IDS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import type { ChartSpec, SeriesSpec } from "../../components/charts/series.ts";
 
 type Quantity = Omit<SeriesSpec, "loop" | "metrics"> & { readonly names: readonly string[] };
@@ -24,20 +25,23 @@ function perLoop({ names, label, colour, ...rest }: Quantity, loops: readonly Lo
   }));
 }
 
-/** The terms that each loop rewards by default; a term that an earlier loop has too is named with its loop. */
-const TERM_SERIES: readonly SeriesSpec[] = LOOPS.flatMap(({ id, terms }, at) =>
-  Object.keys(terms).map((term, quantity): SeriesSpec => {
-    const label = findTerm(term)?.label ?? term;
-    const earlier = LOOPS.slice(0, at).some((loop) => term in loop.terms);
-    return {
-      metrics: [`loop${id}/rewards/${term}/mean`, `loop${id}/rewards/${term}`],
-      label: earlier ? `${label} ${id}` : label,
-      loop: id,
-      colour: colourOf(id, quantity),
-      decimals: 3,
-    };
-  }),
-);
+/** The terms in the rewards of a run; a term that an earlier loop has too is named with its loop. */
+function termSeries(config: LabConfig): readonly SeriesSpec[] {
+  const loops = activeLoops(config);
+  return loops.flatMap((id, at) =>
+    rewardTerms(config, id).map(([term], quantity): SeriesSpec => {
+      const { label } = termSpec(term);
+      const earlier = loops.slice(0, at).some((loop) => rewardTerms(config, loop).some(([one]) => one === term));
+      return {
+        metrics: [`loop${id}/rewards/${term}/mean`, `loop${id}/rewards/${term}`],
+        label: earlier ? `${label} ${id}` : label,
+        loop: id,
+        colour: colourOf(id, quantity),
+        decimals: 3,
+      };
+    }),
+  );
+}
 
 const TEXT_LOOPS = LOOP_IDS.filter((id) => aboutLoop(id).samples === "text");
 
@@ -62,7 +66,7 @@ const OVERVIEW: readonly ChartSpec[] = [
     id: "terms",
     title: "Reward terms",
     range: share,
-    series: TERM_SERIES,
+    series: termSeries(defaultConfig()),
   },
   {
     id: "length",
@@ -150,34 +154,26 @@ export function overviewOf(mode: LabConfig["mode"] | undefined, maxGradNorm: num
 }
 
 /**
- * Without the lines of loops and terms that a run does not have, so that a legend is as long before the first step as after
- * it. @param config of the run; undefined where it is not read yet
+ * With the lines of the loops and terms that a run has, so that a legend is as long before the first step as after it.
+ * @param config of the run; undefined where it is not read yet
  */
 export function ofRun(charts: readonly ChartSpec[], config: LabConfig | undefined): readonly ChartSpec[] {
   if (config === undefined) return charts;
   const loops = activeLoops(config);
-  const has = ({ loop, metrics }: SeriesSpec): boolean =>
-    (loop === null || loops.includes(loop)) && (config.judge !== "off" || !metrics[0]?.includes("/rewards/judge"));
-  const shown = charts.map((spec) => ({ ...spec, series: spec.series.filter(has) }));
+  const own = ({ id, series }: ChartSpec): readonly SeriesSpec[] =>
+    id === "terms" ? termSeries(config) : series.filter(({ loop }) => loop === null || loops.includes(loop));
+  const shown = charts.map((spec) => ({ ...spec, series: own(spec) }));
   return [...shown, movedBy(config)].filter(({ series }) => series.length > 0);
 }
 
 /** Shares of the update by loop and loss term; without lines where the run does not measure them. */
 function movedBy(config: LabConfig): ChartSpec {
   const measured = config.gradientReport > 0 && config.mode === "rl";
-  const { weights } = rewardPlan(config);
-  const terms = weightedLoops(config).flatMap((loop) => {
-    const acting = actingWeights(weights[loop], config.judge !== "off");
-    return [
-      ...TERMS.filter((term) => acting[term] !== 0).map((term) => ({
-        loop,
-        name: term as string,
-        label: termSpec(term).label,
-      })),
-      // Not spelled out: three such labels leave no room for the plot.
-      { loop, name: "penalty", label: "penalty" },
-    ];
-  });
+  const terms = weightedLoops(config).flatMap((loop) => [
+    ...rewardTerms(config, loop).map(([term]) => ({ loop, name: term as string, label: termSpec(term).label })),
+    // Not spelled out: three such labels leave no room for the plot.
+    { loop, name: "penalty", label: "penalty" },
+  ]);
   const series = terms.map(({ loop, name, label }, colour): SeriesSpec => {
     return { metrics: [`loop${loop}/update_share/${name}`], label: `${label} ${loop}`, loop, colour, decimals: 2 };
   });
