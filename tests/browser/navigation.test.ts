@@ -61,10 +61,40 @@ describe("Back", () => {
       await inspector.waitFor({ state: "detached" });
       await page.locator("main[data-screen=train]").waitFor();
       await expect.poll(focused).toBe(name);
+      // The picture that has the focus opens it again.
+      await page.keyboard.press("Enter");
+      await inspector.waitFor();
+      await page.keyboard.press("Escape");
+      await inspector.waitFor({ state: "detached" });
     }
     // Closed by a key or by Back, it leaves no entry that does nothing.
     await page.goBack();
     await page.locator("main[data-screen=data]").waitFor();
+  });
+
+  it("or any other way of closing the inspector leaves Enter to inspect a rollout", async () => {
+    const { page } = lab;
+    const inspector = page.getByTestId("inspector");
+    await show(page, { screen: "train", tab: "rollouts" });
+    await page.getByTestId("rollout-card").first().waitFor();
+    await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+    for (const close of [
+      () => page.getByRole("button", { name: "Close the inspector" }).click(),
+      () => page.getByRole("button", { name: "Close the inspector" }).press("Enter"),
+      () => page.keyboard.press("Escape"),
+      () => page.goBack(),
+    ]) {
+      await page.keyboard.press("Enter");
+      await inspector.waitFor();
+      await close();
+      await inspector.waitFor({ state: "detached" });
+    }
+    // Also with the focus on the screen, where the keys after G leave it.
+    await page.keyboard.press("g");
+    await page.keyboard.press("r");
+    await page.keyboard.press("Enter");
+    await inspector.waitFor();
+    await page.keyboard.press("Escape");
   });
 
   it("closes a row, the list of keys, System and an enlarged chart, each without leaving its place", async () => {

@@ -123,8 +123,13 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
           if (Math.hypot(event.clientX - x, event.clientY - y) < 5) onPress?.();
         }}
         // A pressed picture takes the focus, so that what it opens can give it back.
-        {...(onPress === undefined ? {} : { tabIndex: -1 })}
-        {...(sync === undefined ? {} : { tabIndex: 0, onKeyDown: (event) => viewKey(event, sync) })}
+        tabIndex={sync !== undefined ? 0 : onPress !== undefined ? -1 : undefined}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && onPress !== undefined) {
+            event.preventDefault();
+            onPress();
+          } else if (sync !== undefined) viewKey(event, sync);
+        }}
       />
       {of > 1 && (
         <span className={`tiny absolute ${styles.clip}`} title="A clip; this is one of its frames">

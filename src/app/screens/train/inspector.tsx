@@ -128,6 +128,8 @@ export function inspect(rollout: Pick<RolloutRecord, "id" | "step">): void {
   navigate({ rollout: rollout.id, row: null, explain });
 }
 
+const TAKE_ENTER = "a, button, input, select, summary, textarea";
+
 /** Keys of the panel and of the tab Rollouts, where they also open it. */
 export function useInspectorKeys(props: {
   readonly inspected: Inspected | null;
@@ -167,7 +169,7 @@ export function useInspectorKeys(props: {
   const keys: Readonly<Record<string, () => void>> = {
     ...(inspected !== null || offered.length > 0 ? panel : {}),
     ...(inspected === null ? {} : { d: () => toggleLayer("difference") }),
-    ...(inspected === null && document.activeElement === document.body ? { Enter: () => open("first") } : {}),
+    ...(inspected === null ? { Enter: () => open("first") } : {}),
     ...Object.fromEntries(LAYER_KEYS.map((layer, at) => [String(at + 1), () => toggleLayer(layer)])),
     "[": () => setOpacity(opacity - 0.1),
     "]": () => setOpacity(opacity + 0.1),
@@ -177,6 +179,9 @@ export function useInspectorKeys(props: {
     // A letter may need Shift on its keyboard.
     if (event.shiftKey && event.key.length > 1) return;
     if (/^(Arrow|Home|End)/.test(event.key) && (table || usesArrows(event.target))) return;
+    // A control that has the focus takes Enter itself.
+    const { target } = event;
+    if (event.key === "Enter" && target instanceof Element && target.closest(TAKE_ENTER) !== null) return;
     const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (act === undefined) return;
     event.preventDefault();
