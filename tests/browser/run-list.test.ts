@@ -76,12 +76,23 @@ describe("runs of this browser", () => {
     await page.locator("tr[data-run=whole]").getByTestId("more-of-run").click();
     await page.getByRole("menuitem", { name: "Notes and tags…" }).click();
     const dialog = page.getByRole("dialog", { name: "Notes" });
-    await dialog.getByLabel("Tags").fill("long, baseline, long");
+    await dialog.getByLabel("Tags").fill("long, baseline 25 steps, long");
     await dialog.getByLabel("Notes").last().fill("The run of the page");
     expect(await violations(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Save" }).click();
     const filters = page.getByTestId("tag-filter").getByRole("button");
-    await expect.poll(() => filters.allTextContents()).toEqual(["tag:baseline", "tag:long"]);
+    await expect.poll(() => filters.allTextContents()).toEqual(['tag:"baseline 25 steps"', "tag:long"]);
+    // Both tags are in view beside the name.
+    await page.setViewportSize({ width: 1440, height: 900 });
+    const tags = page.locator("tr[data-run=whole] th").getByRole("button");
+    await expect.poll(() => tags.allTextContents()).toEqual(["long", "baseline 25 steps"]);
+    const atTheirPlace = await tags.evaluateAll((all) =>
+      all.map((tag) => {
+        const { x, y, width, height } = tag.getBoundingClientRect();
+        return tag === document.elementFromPoint(x + width / 2, y + height / 2);
+      }),
+    );
+    expect(atTheirPlace).toEqual([true, true]);
     await filters.getByText("tag:long").click();
     await expect.poll(() => rows.count()).toBe(1);
     expect(page.url()).toContain("find=tag:long");
@@ -90,6 +101,11 @@ describe("runs of this browser", () => {
     await page.getByTestId("run-details").click();
     await page.getByTestId("details-of-run").getByText("The run of the page").waitFor();
     expect(await violations(page)).toEqual([]);
+    // A word that only looks like a condition is named.
+    await page.getByTestId("filter-runs").fill("taag:long");
+    await expect
+      .poll(() => page.getByTestId("unknown-conditions").textContent())
+      .toMatch(/^"taag:long" is searched as text/);
     // A filter is saved in this browser; runs are grouped by their first tag.
     await page.getByTestId("filter-runs").fill("tag:long state:finished");
     await page.getByTestId("save-filter").click();
@@ -349,7 +365,7 @@ describe("runs of this browser", () => {
     const overall = page.getByTestId("sides-overall");
     await expect
       .poll(() => overall.textContent())
-      .toMatch(/48 rows: −0\.013 \(−0\.\d{3} to −0\.\d{3}\), worse; 16 rows/);
+      .toMatch(/48 report rows: −0\.013 \(−0\.\d{3} to −0\.\d{3}\), worse; 16 rows/);
     expect(await overall.locator("b").getAttribute("data-verdict")).toBe("worse");
     const changes = await sides.locator("li > span:first-child > b").allTextContents();
     expect(new Set(changes)).toEqual(new Set(["+0.022", "+0.030"]));

@@ -158,7 +158,7 @@ function Overall({ pairs, names }: { readonly pairs: readonly RowPair[]; readonl
   const few = fewPicturesText(pictures);
   return (
     <p className="m-0 anywhere" role="status" data-testid="sides-overall">
-      {names[1]} minus {names[0]}, {counted(pairs.length, "row")}:{" "}
+      {names[1]} minus {names[0]}, {counted(pairs.length, "report row")}:{" "}
       {problem !== null && <span className="bad">{problem}</span>}
       {value !== undefined && (
         <>

@@ -13,7 +13,6 @@ import { differenceText, fewPicturesText, verdict } from "../../engine/runs/eval
 import { EVAL_METRICS, type EvalMetric } from "../../engine/runs/evaluations/evaluation-metrics.ts";
 import type { RunDigest } from "../../engine/runs/library/digest.ts";
 import type { BoardCalls } from "./board-calls.ts";
-import styles from "./leaderboard.module.css";
 import type { Board, BoardAsked, BoardLine } from "./leaderboard.ts";
 
 /** Scores of greedy answers, which rank the runs; the sampled score of the same name is shown beside them. */
@@ -116,10 +115,11 @@ function BoardTable(props: {
   const few = fewPicturesText(board.pictures);
   return (
     <div className="scroll-x">
-      <table className={`small ${styles.table}`}>
+      <table className="small worded">
         <caption className="text-left muted small">
           <span className="row wrap gap-2">
-            {counted(board.rows, "row")} of {counted(board.pictures, "picture")} ({board.hash.slice(0, 8)})
+            {counted(board.rows, "held-out row")} of {counted(board.pictures, "picture")} ({board.hash.slice(0, 8)}),
+            without those that choose the best checkpoint
             {few !== "" && <span className="warn">{few}</span>}
             <Button kind="quiet" onClick={onSave}>
               Save rows as CSV

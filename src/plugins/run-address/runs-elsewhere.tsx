@@ -20,7 +20,7 @@ export default function RunsElsewhere({ runs, onFork }: Places["runs-elsewhere"]
         Rollouts tab can replay their steps.
       </p>
       <div className="scroll-x">
-        <table className={`small ${styles.table}`} data-testid="runs-elsewhere">
+        <table className="small worded" data-testid="runs-elsewhere">
           <TableHead columns={["", "Run", "Steps", "Checkpoints", ""]} />
           <tbody>
             {runs.map((run) => {

@@ -1,6 +1,12 @@
 /** The list of runs: filters, groups, what a run changed, and what a fork takes from the page. */
 import { expect, it } from "vitest";
-import { fitsFilter, grouped, runChanges, tagFilter } from "../../../src/app/screens/runs/run-list.ts";
+import {
+  fitsFilter,
+  grouped,
+  runChanges,
+  tagFilter,
+  unknownConditions,
+} from "../../../src/app/screens/runs/run-list.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import type { RunDigest } from "../../../src/engine/runs/library/digest.ts";
@@ -23,6 +29,17 @@ it("fits a filter whose every word occurs or whose conditions hold", () => {
     expect(fitsFilter(otter, text), text).toBe(false);
   }
   expect(fitsFilter(otter, tagFilter("Long captions"))).toBe(true);
+});
+
+it("names the words of a filter that are written like conditions and are none", () => {
+  expect(unknownConditions('otter tag:x state:stopped state:paused beta=0.1 tag:"long captions"')).toEqual([]);
+  expect(unknownConditions("betta=0.1 label:x state:over beta:0.1 otter")).toEqual([
+    ...["betta=0.1", "label:x", "state:over", "beta:0.1"],
+  ]);
+  // They are searched as text all the same.
+  const odd = run("label:x");
+  expect(fitsFilter(odd, "label:x")).toBe(true);
+  expect(fitsFilter(odd, "label:y")).toBe(false);
 });
 
 it("is grouped by its first tag, in the order of the list", () => {

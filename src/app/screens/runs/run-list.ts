@@ -21,16 +21,29 @@ export const GROUPINGS: Readonly<Record<Route["by"], string>> = {
  * Whether a run fits a filter: each word must occur in its title, id, model, data, tags or notes, or be a condition
  * `tag:NAME`, `state:NAME` or `SETTING=VALUE`.
  */
-export function fitsFilter({ manifest, notes }: RunDigest, filter: string): boolean {
-  const { title, id, model, data, state, config } = manifest;
-  const text = [title, id, model.name, data.name, ...notes.tags, notes.text].join("\n").toLowerCase();
-  return words(filter).every((word) => {
-    const [, name = "", sign, wanted = ""] = /^(\w+)([:=])(.+)$/.exec(word) ?? [];
-    if (sign === ":" && name === "tag") return notes.tags.some((tag) => tag.toLowerCase() === wanted);
-    if (sign === ":" && name === "state") return state === (wanted === "stopped" ? "paused" : wanted);
-    const key = sign === "=" ? SETTING_KEYS.find((known) => known.toLowerCase() === name) : undefined;
-    return key === undefined ? text.includes(word) : String(config[key]).toLowerCase() === wanted;
-  });
+export function fitsFilter(run: RunDigest, filter: string): boolean {
+  const { title, id, model, data } = run.manifest;
+  const text = [title, id, model.name, data.name, ...run.notes.tags, run.notes.text].join("\n").toLowerCase();
+  return words(filter).every((word) => conditionOf(word)?.(run) ?? text.includes(word));
+}
+
+/** Words of a filter that are written like conditions and are none, so that they are searched as text. */
+export function unknownConditions(filter: string): readonly string[] {
+  return words(filter).filter((word) => CONDITION.test(word) && conditionOf(word) === null);
+}
+
+const CONDITION = /^(\w+)([:=])(.+)$/;
+/** Words as in the status strip: a run stored as paused was stopped and can be resumed. */
+export const STATE_WORDS = { running: "running", paused: "stopped", finished: "finished", failed: "failed" } as const;
+
+/** The condition that a word states; null for a text. */
+function conditionOf(word: string): ((run: RunDigest) => boolean) | null {
+  const [, name = "", sign, wanted = ""] = CONDITION.exec(word) ?? [];
+  if (sign === ":" && name === "tag") return ({ notes }) => notes.tags.some((tag) => tag.toLowerCase() === wanted);
+  const state = Object.entries(STATE_WORDS).find((names) => names.includes(wanted))?.[0];
+  if (sign === ":" && name === "state" && state !== undefined) return ({ manifest }) => manifest.state === state;
+  const key = sign === "=" ? SETTING_KEYS.find((known) => known.toLowerCase() === name) : undefined;
+  return key === undefined ? null : ({ manifest }) => String(manifest.config[key]).toLowerCase() === wanted;
 }
 
 /** Words of a filter in lower case; quotes hold words together: tag:"long captions". */

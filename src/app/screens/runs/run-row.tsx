@@ -21,11 +21,8 @@ import { fixed, NONE } from "../../styles/format.ts";
 import { EXPORT_CHOICES, exportOf, exportRun } from "./export-run.ts";
 import { knownGains } from "./ongoing.tsx";
 import { continueRun, type RunQuestion } from "./run-dialog.tsx";
-import { type Change, runChanges, tagFilter } from "./run-list.ts";
+import { type Change, runChanges, STATE_WORDS, tagFilter } from "./run-list.ts";
 import styles from "./runs.module.css";
-
-/** Words as in the status strip: a run stored as paused was stopped and can be resumed. */
-const STATE_WORDS = { running: "running", paused: "stopped", finished: "finished", failed: "failed" } as const;
 
 const TONES = { running: "accent", paused: "warn", finished: "good", failed: "bad" } as const;
 
@@ -95,9 +92,13 @@ export function RunRow(props: RunRowProps): ReactNode {
             >
               {title}
             </a>
-            {notes.tags.map((tag) => (
-              <TagButton key={tag} tag={tag} chosen={false} onClick={() => navigate({ find: tagFilter(tag) })} />
-            ))}
+            {notes.tags.length > 0 && (
+              <span className={`row wrap gap-1 ${styles.tags}`}>
+                {notes.tags.map((tag) => (
+                  <TagButton key={tag} tag={tag} chosen={false} onClick={() => navigate({ find: tagFilter(tag) })} />
+                ))}
+              </span>
+            )}
           </span>
         </th>
         <td data-label="State">
@@ -115,7 +116,7 @@ export function RunRow(props: RunRowProps): ReactNode {
           <FirstGain run={run} />
         </td>
         <td data-label="Changed" className={`small ${styles.changed}`}>
-          <Changed changes={changes} />
+          <Changed changes={changes} opened={opened} onOpen={props.onOpen} />
         </td>
         <td>
           <div className="row justify-end">
@@ -267,8 +268,13 @@ function FirstGain({ run }: { readonly run: RunDigest }): ReactNode {
   );
 }
 
-/** The first change, and how many there are; all of them in the details. */
-function Changed({ changes }: { readonly changes: readonly Change[] | null }): ReactNode {
+/** The first change, and how many more there are: the number opens the details, which have all of them. */
+function Changed(props: {
+  readonly changes: readonly Change[] | null;
+  readonly opened: boolean;
+  readonly onOpen: () => void;
+}): ReactNode {
+  const { changes, opened, onOpen } = props;
   const [first] = changes ?? [];
   if (first === undefined) return <span className="muted">{changes === null ? "first run" : "nothing"}</span>;
   const all = (changes ?? []).map(({ label, before, after }) => `${label}: ${before} → ${after}`).join("\n");
@@ -278,7 +284,18 @@ function Changed({ changes }: { readonly changes: readonly Change[] | null }): R
       <span className={styles.change}>
         {first.label} <b>{first.after}</b>
       </span>
-      {more > 0 && <span className="muted nowrap">+{more}</span>}
+      {more > 0 && (
+        <button
+          type="button"
+          className="link nowrap"
+          aria-label={`+${more} more ${more === 1 ? "change" : "changes"}`}
+          aria-expanded={opened}
+          disabled={!hasPanels("run-details")}
+          onClick={onOpen}
+        >
+          +{more}
+        </button>
+      )}
     </span>
   );
 }

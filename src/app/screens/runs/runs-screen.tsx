@@ -11,7 +11,16 @@ import { useRead } from "../../stores/reads.ts";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { Ongoing } from "./ongoing.tsx";
 import { RunDialog, type RunQuestion } from "./run-dialog.tsx";
-import { fitsFilter, GROUPINGS, grouped, previousRun, savedFilters, saveFilters, tagFilter } from "./run-list.ts";
+import {
+  fitsFilter,
+  GROUPINGS,
+  grouped,
+  previousRun,
+  savedFilters,
+  saveFilters,
+  tagFilter,
+  unknownConditions,
+} from "./run-list.ts";
 import { COLUMNS, RunRow, TagButton } from "./run-row.tsx";
 import styles from "./runs.module.css";
 
@@ -145,6 +154,7 @@ function Filters({ runs }: { readonly runs: readonly RunDigest[] }): ReactNode {
     setSaved(filters);
   };
   const isSaved = saved.includes(filter);
+  const unknown = unknownConditions(filter);
   return (
     <div className="row wrap gap-2">
       <TextInput
@@ -168,6 +178,12 @@ function Filters({ runs }: { readonly runs: readonly RunDigest[] }): ReactNode {
           <TagButton key={one} tag={one} chosen={one === filter} onClick={() => choose(one === filter ? "" : one)} />
         ))}
       </span>
+      {unknown.length > 0 && (
+        <span className="warn small" role="status" data-testid="unknown-conditions">
+          {unknown.map((word) => quote(word)).join(", ")} {unknown.length === 1 ? "is" : "are"} searched as text:
+          conditions are tag:NAME, state:NAME and SETTING=VALUE
+        </span>
+      )}
     </div>
   );
 }
