@@ -2,9 +2,20 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violations } from "../support/axe.ts";
-import { CHEAP_RUN, type OpenPage, openFollowed, problems, show, untilEvent } from "../support/page.ts";
+import {
+  CHEAP_RUN,
+  type OpenPage,
+  openFollowed,
+  problems,
+  type RunEvent,
+  show,
+  untilEvent,
+  untilReady,
+} from "../support/page.ts";
+import { testWith } from "../support/plugins.ts";
 
 let lab: OpenPage;
+let events: RunEvent[];
 let runId: string;
 /** Answers of each side that were shown between the first evaluation and the second. */
 let firstShown: readonly number[];
@@ -24,8 +35,7 @@ beforeAll(async () => {
     evalRows: "4",
   };
   const followed = await openFollowed({ screen: "train", ...settings, selectionShare: "0.5" }, { bypassCSP: true });
-  lab = followed.lab;
-  const { events } = followed;
+  ({ lab, events } = followed);
   await lab.page.evaluate(`{
     globalThis.told = [];
     const strip = document.querySelector("header");
@@ -71,6 +81,12 @@ describe("held-out rows of a run", () => {
       .poll(() => shownRows().locator("figcaption").textContent())
       .toMatch(/^2 held-out .*: step 0 and step 5$/);
     expect(await shownSides()).toEqual([2, 2]);
+    // A gain is called one, and the rows that its number leaves out are named beside it.
+    await expect
+      .poll(() => lab.page.getByTestId("result").textContent())
+      .toMatch(
+        /^Gain in loop 1 reward on 2 held-out rows.*Step 0 to 5, 95 % intervals, 2 more choose the best checkpoint/,
+      );
   });
 
   it("are reported apart from those that chose the best checkpoint, whose score is named", async () => {
@@ -233,4 +249,31 @@ describe("alarms", () => {
     expect(await problems(page)).toEqual([]);
     expect(lab.consoleErrors).toEqual([]);
   });
+
+  testWith("fork", "clips")(
+    "offer a fork with another setting, which opens the rows of its run in place of others",
+    async () => {
+      const { page } = lab;
+      await show(page, { screen: "data" });
+      await page.getByRole("button", { name: "Use demo clips" }).first().click();
+      await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(/clips/);
+      await untilReady(page);
+      await show(page, { screen: "train", run: runId });
+      await page
+        .getByTestId("alarms")
+        .getByRole("button", { name: /^Show all/ })
+        .click();
+      const from = events.length;
+      await alarms().first().getByRole("button").first().click();
+      expect((await untilEvent(events, from, ({ type }) => type === "step")).step).toBe(5);
+      await untilEvent(events, from, ({ type, state }) => type === "state" && state === "finished");
+      await show(page, { screen: "runs" });
+      const fork = page.getByTestId("runs-table").locator("tr[data-live=true]");
+      await expect.poll(() => fork.locator("[data-label=Changed]").textContent()).toBe("Caption length 2");
+      await show(page, { screen: "data" });
+      await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(/pictures/);
+      expect(await problems(page)).toEqual([]);
+      expect(lab.consoleErrors).toEqual([]);
+    },
+  );
 });

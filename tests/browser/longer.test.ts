@@ -18,6 +18,7 @@ import {
   show,
   untilEvent,
 } from "../support/page.ts";
+import { testWith } from "../support/plugins.ts";
 
 let lab: OpenPage;
 let events: RunEvent[];
@@ -309,7 +310,7 @@ describe("a run that has done all its steps", () => {
 
   it("continues as a fork with the settings of the page, shown as a difference; the fork marks the change and leads to its parent", async () => {
     const { page } = lab;
-    await show(page, { screen: "runs", beta: "0.2" });
+    await show(page, { screen: "runs", beta: "0.2", learningRate: "0.02" });
     const parent = page.getByTestId("runs-table").locator("tr").filter({ hasText: "2 / 2" });
     const title = (await parent.getByTestId("open-run").textContent()) as string;
     await parent.getByTestId("more-of-run").click();
@@ -329,12 +330,41 @@ describe("a run that has done all its steps", () => {
     await show(page, { screen: "runs" });
     const fork = page.getByTestId("runs-table").locator("tr[data-live=true]");
     await expect.poll(() => fork.locator("[data-label=Changed]").textContent()).toMatch(/^KL weight β 0\.2/);
-    await fork.getByTestId("run-details").click();
+    // The number of further changes leads to all of them.
+    await fork.getByRole("button", { name: "+1 more change", exact: true }).click();
+    await page
+      .getByTestId("details-of-run")
+      .getByText(/^Learning rate .*→ 0\.02$/)
+      .waitFor();
     await page
       .getByTestId("details-of-run")
       .getByRole("link", { name: `Fork of ${title}, step 1` })
       .click();
     await page.getByRole("heading", { level: 1, name: title, exact: true }).waitFor();
+    expect(await problems(page)).toEqual([]);
+    expect(lab.consoleErrors).toEqual([]);
+  });
+
+  testWith("compare")("is compared as a fork over the steps after the fork alone; the charts have both", async () => {
+    const { page } = lab;
+    await show(page, { screen: "runs" });
+    const rows = page.getByTestId("runs-table").locator("tr[data-run]").filter({ hasText: "2 / 2" });
+    const ids = await rows.evaluateAll((all) => all.map((row) => (row as HTMLElement).dataset.run ?? ""));
+    expect(ids).toHaveLength(2);
+    const [fork, parent] = ids;
+    await show(page, { screen: "runs", compare: `${parent},${fork}` });
+    const legend = page.getByTestId("chart-compare-reward-1").locator("ul");
+    await expect.poll(() => legend.textContent()).toMatch(/\d\.\d{3}.*\d\.\d{3}.*step 2 of each$/);
+    expect(await legend.locator("line").count()).toBe(2);
+    // Scores and rollouts are those of the step after the fork.
+    await expect.poll(() => page.getByTestId("compared-step").inputValue()).toBe("2");
+    const sides = page.getByTestId("side-by-side").locator("section");
+    await expect.poll(() => sides.getByText(/step 2/).count()).toBe(2);
+    await expect.poll(() => sides.getByTestId("rollout-card").count()).toBe(4);
+    expect(await page.getByTestId("same-rollouts").count()).toBe(0);
+    // Those before it are the same ones, and are called so.
+    await sides.first().getByRole("button", { name: "Earlier" }).click();
+    await page.getByText("Same rollouts: before the fork at step 1", { exact: true }).waitFor();
     expect(await problems(page)).toEqual([]);
     expect(lab.consoleErrors).toEqual([]);
   });

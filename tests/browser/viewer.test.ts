@@ -89,6 +89,31 @@ describe("the first screen", () => {
         expect(name?.startsWith(`Mask ${side} training, ${caption}, IoU `)).toBe(true);
       }
     }
+    // Every picture and every number leads to its row: by pointer, and by keyboard.
+    for (const [at, side] of ["before", "after"].entries()) {
+      const answer = shown.locator(`li [data-side=${side}]`).nth(2);
+      if (at === 0) await answer.getByRole("img").click();
+      else await answer.getByRole("link").press("Enter");
+      await page.getByTestId("eval-row-details").waitFor();
+      const place = new URLSearchParams(String(await page.evaluate("location.hash.slice(1)")));
+      expect([place.get("row"), place.get("step")]).toEqual([chosen[2], `${end?.report.step}`]);
+      await page.goBack();
+      await page.locator("main[data-screen=home]").waitFor();
+    }
+  });
+
+  it("draws its curve over axes, and says which held-out rows its number counts", async () => {
+    const { page } = lab;
+    const curve = page.getByTestId("home-curve");
+    await expect
+      .poll(() => curve.textContent())
+      .toMatch(
+        /^0\.\d\d0\.\d\dstep 1 25Reward over 25 steps; gain in loop 1 IoU on \d+ held-out rows, 16 more choose the best checkpoint/,
+      );
+    await curve.getByRole("link", { name: /held-out rows$/ }).click();
+    await page.getByTestId("eval-where").waitFor();
+    await page.goBack();
+    await page.locator("main[data-screen=home]").waitFor();
   });
 
   it("stops moving when told to, and a bar leads to its rollout", async () => {
@@ -103,6 +128,12 @@ describe("the first screen", () => {
       .getByRole("button", { name: /^Open rollout/ })
       .evaluateAll((all) => all.map((bar) => (bar as HTMLElement).title.replace(/^[^:]+: /, "")));
     expect(names.some((name) => name !== given)).toBe(true);
+    // So does a picture.
+    await second.getByRole("img").first().click();
+    await page.getByTestId("inspector").waitFor();
+    await page.goBack();
+    await page.locator("main[data-screen=home]").waitFor();
+    await play.click();
     await page.getByTestId("home-loop-1").getByRole("button").last().click();
     await page.getByTestId("panel-rollouts").waitFor();
     expect(page.url()).toMatch(/rollout=\d+-1-\d+-\d+/);

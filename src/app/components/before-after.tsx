@@ -6,6 +6,7 @@ import { SCORES, type ScoreId } from "../../engine/runs/evaluations/evaluation-s
 import type { Interval, RowScores, StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
 import { type Gain, gainsOf } from "../../engine/runs/evaluations/gains.ts";
 import { baselineIn } from "../../engine/runs/library/run-result.ts";
+import { linkTo, navigate, type Route } from "../stores/route.ts";
 import { useSession } from "../stores/session.ts";
 import { counted, fixed, NONE } from "../styles/format.ts";
 import styles from "./before-after.module.css";
@@ -45,11 +46,13 @@ export function BeforeAfter(props: {
   readonly evaluations: readonly StoredEvaluation[];
   /** Loops that train: the first decides whether captions with the partner's masks are shown, or the policy's masks. */
   readonly loops: readonly LoopId[];
+  /** The run in the address. */
+  readonly place: string | null;
   readonly among?: number;
   /** Heading and words above the rows. */
   readonly children?: ReactNode;
 }): ReactNode {
-  const { evaluations, loops, among = Number.POSITIVE_INFINITY, children } = props;
+  const { evaluations, loops, place, among = Number.POSITIVE_INFINITY, children } = props;
   const shown = useRef<readonly RowScores[]>([]);
   const rows = useMemo(() => spreadRows(evaluations, among, shown.current), [evaluations, among]);
   if (rows.length > 0) shown.current = rows.map(({ after }) => after);
@@ -57,6 +60,7 @@ export function BeforeAfter(props: {
   const score = gainsOf(SCORES, loops, "loop")[0]?.scores[0]?.id;
   if (shown.current.length === 0 || score === undefined) return null;
   const [from, to] = last === undefined ? [0, 0] : [baselineIn(evaluations, last).report.step, last.report.step];
+  const rowAt = (row: string): Partial<Route> => ({ screen: "train", tab: "held-out", run: place, step: to, row });
   const when = from === to ? `step ${to}, the only evaluation so far` : `step ${from} and step ${to}`;
   return (
     <section className="grid gap-2" aria-label="Before and after">
@@ -69,7 +73,9 @@ export function BeforeAfter(props: {
         <ol className="grid wide-tiles gap-3 m-0 p-0 no-bullets">
           {last === undefined
             ? shown.current.map((row) => <Waiting key={row.rowId} row={row} />)
-            : rows.map((sides) => <Row key={sides.after.rowId} {...sides} score={score} />)}
+            : rows.map((sides) => (
+                <Row key={sides.after.rowId} {...sides} score={score} at={rowAt(sides.after.rowId)} />
+              ))}
         </ol>
       </figure>
     </section>
@@ -127,15 +133,17 @@ function Waiting({ row }: { readonly row: RowScores }): ReactNode {
   );
 }
 
-function Row({ before, after, score }: Sides & { readonly score: ScoreId }): ReactNode {
+/** The answers to a row. @param props.at where all of them are, which its pictures and numbers lead to */
+function Row(props: Sides & { readonly score: ScoreId; readonly at: Partial<Route> }): ReactNode {
+  const { before, after, score, at } = props;
   const trained = before !== after;
   const ofMask = greedyAnswer(after, score).maskOf === "policy";
   return (
     <li className="grid gap-1 min-0 align-start" data-row={after.rowId}>
       {ofMask && <span>{after.caption}</span>}
       <span className={`grid ${styles.pair}`}>
-        <Answer row={before} score={score} when="before" captioned={!ofMask} />
-        {trained && <Answer row={after} score={score} when="after" captioned={!ofMask} />}
+        <Answer row={before} score={score} when="before" captioned={!ofMask} at={at} />
+        {trained && <Answer row={after} score={score} when="after" captioned={!ofMask} at={at} />}
       </span>
     </li>
   );
@@ -148,8 +156,9 @@ function Answer(props: {
   readonly when: "before" | "after";
   /** Whether the policy wrote a caption, not a mask. */
   readonly captioned: boolean;
+  readonly at: Partial<Route>;
 }): ReactNode {
-  const { row, score, when, captioned } = props;
+  const { row, score, when, captioned, at } = props;
   const answer = useMemo(() => greedyAnswer(row, score), [row, score]);
   const caption = answer.caption || "no caption";
   return (
@@ -157,11 +166,12 @@ function Answer(props: {
       <AnswerFigure
         row={row}
         answer={answer}
+        onPress={() => navigate(at)}
         label={`Mask ${when} training${captioned ? `, ${caption}` : ""}, IoU ${fixed(answer.score, 2)}`}
       />
       {captioned && <span className={`anywhere ${when === "after" ? "bold" : "muted"}`}>{caption}</span>}
       <span className="muted small">
-        {when}, IoU {fixed(answer.score, 2)}
+        {when}, <a href={linkTo(at)}>IoU {fixed(answer.score, 2)}</a>
       </span>
     </span>
   );

@@ -52,6 +52,7 @@ const PANELS: Readonly<Record<Screen, readonly (keyof Places)[]>> = {
     "frames",
     "lesson",
     "caption",
+    "remedies",
   ],
   runs: ["open-run", "run-curves", "compare", "runs", "runs-elsewhere", "run-details", "curve-tools"],
 };

@@ -5,7 +5,6 @@ import { isAsking, useConsent } from "../stores/consent.ts";
 import { linkTo, navigate } from "../stores/route.ts";
 import { roughly, runSeconds } from "../stores/run/eta.ts";
 import { metricStore } from "../stores/run/metrics.ts";
-import { notifyEnd } from "../stores/run/notify.ts";
 import { useOtherTabs } from "../stores/run/other-tabs.ts";
 import { isActive, PHASE_NAMES, type RunStoreState, useRun } from "../stores/run/run.ts";
 import { setTheme, type Theme, useSession } from "../stores/session.ts";
@@ -121,7 +120,7 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
  * A run that ended before its last step counts as stopped and can be resumed.
  * @param asking whether a consent dialog is open, for which a starting run waits
  */
-function stateWord(run: Pick<RunStoreState, "state" | "step" | "manifest">, asking: boolean): string {
+export function stateWord(run: Pick<RunStoreState, "state" | "step" | "manifest">, asking: boolean): string {
   const { state, step, manifest } = run;
   if (state === "idle") return "no run";
   if (state === "starting" && asking) return "waiting for your answer";
@@ -250,7 +249,7 @@ function Fact(props: {
 const PAUSE_MS = 5000;
 
 /** Mean reward over the groups of the newest step that has any. */
-function newestReward(run: RunStoreState): number | null {
+export function newestReward(run: RunStoreState): number | null {
   const step = run.groups.at(-1)?.step;
   const means = run.groups.filter((group) => group.step === step).map((group) => group.rewardMean);
   const known = means.filter((mean) => Number.isFinite(mean));
@@ -283,9 +282,7 @@ export function Announcer(): ReactNode {
       saved = run.lastCheckpoint;
       setMessage(sentence(run, fresh ? (saved?.step ?? null) : null));
     };
-    const stop = useRun.subscribe((run, before) => {
-      const ended = isActive(before.state) && !isActive(run.state) && run.runId === before.runId;
-      if (ended && run.manifest !== null) notifyEnd(run.manifest.title, sentence(run, null));
+    const stop = useRun.subscribe((run) => {
       const steps = run.manifest?.config.steps ?? 1;
       document.title =
         run.manifest !== null && (run.state === "running" || run.state === "paused")

@@ -1,8 +1,5 @@
 import { type ReactNode, useId, useState } from "react";
-import { resumeAndShow } from "../../app/clients/run/resume.ts";
-import { forkRun } from "../../app/clients/run/start-run.ts";
 import { Segmented, Select } from "../../app/components/ui/controls.tsx";
-import { openRowsOf } from "../../app/components/upload/pickers.tsx";
 import { type Answered, continueRun, Decision } from "../../app/screens/runs/run-dialog.tsx";
 import { settingChange } from "../../app/screens/runs/run-list.ts";
 import { linkTo } from "../../app/stores/route.ts";
@@ -17,6 +14,7 @@ import { FIXED, forkConfig } from "../../engine/runs/library/fork.ts";
 import { ownSettings } from "../../engine/runs/run-parts.ts";
 import { readSteps, StepsField } from "./extend.tsx";
 import styles from "./fork.module.css";
+import { forkAndShow } from "./fork-run.ts";
 
 const KINDS = { fork: "As a new run", restore: "In this run" } as const;
 
@@ -76,11 +74,7 @@ export default function Fork({ run, readOnly, onCancel, onWork }: Answered): Rea
       blocked={problem !== null}
       onCancel={onCancel}
       onDecide={() =>
-        onWork(
-          kind === "restore"
-            ? continueRun(run, undefined, step)
-            : resumeAndShow(manifest, openRowsOf, () => forkRun(manifest, step, given)),
-        )
+        onWork(kind === "restore" ? continueRun(run, undefined, step) : forkAndShow(manifest, step, given))
       }
     >
       <div className="row wrap gap-2-3">

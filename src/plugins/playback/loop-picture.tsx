@@ -32,8 +32,17 @@ export function LoopPicture({
   if (best === undefined) return null;
   const { samples, arrow } = aboutLoop(group.loop);
   const text = samples === "text";
+  const open = (rollout: RolloutRecord): void =>
+    navigate({
+      screen: "train",
+      tab: "rollouts",
+      run: runId,
+      step: group.step,
+      group: groupKey(group),
+      rollout: rollout.id,
+    });
   const picture = (layers: ReadonlySet<LayerKey>): ReactNode => (
-    <RolloutFigure className={styles.figure ?? ""} rollout={best} layers={layers} />
+    <RolloutFigure className={styles.figure ?? ""} rollout={best} layers={layers} onPress={() => open(best)} />
   );
   const stages: readonly (readonly [name: string, content: ReactNode])[] = text
     ? [
@@ -54,15 +63,6 @@ export function LoopPicture({
         ],
         ["What the partner calls that mask", <Said key="called" text={best.captionPrime} />],
       ];
-  const open = (rollout: RolloutRecord): void =>
-    navigate({
-      screen: "train",
-      tab: "rollouts",
-      run: runId,
-      step: group.step,
-      group: groupKey(group),
-      rollout: rollout.id,
-    });
   return (
     <article className="grid gap-2 p-4 surface round-l" data-testid={`home-loop-${group.loop}`} key={best.id}>
       <span className="row gap-1">

@@ -8,14 +8,12 @@ import { dryRunSettings } from "../../../engine/session/dry-run.ts";
 import type { Started } from "../../../protocol/trainer.ts";
 import { DRY_RUN, EVALUATION, startJob } from "../../stores/jobs.ts";
 import { dryRunSubject } from "../../stores/measured.ts";
-import { outdateRun, readOnce } from "../../stores/reads.ts";
-import { navigate } from "../../stores/route.ts";
+import { outdateRun } from "../../stores/reads.ts";
 import { beginRun, isActive, useRun } from "../../stores/run/run.ts";
-import { changeConfig, useSession } from "../../stores/session.ts";
+import { useSession } from "../../stores/session.ts";
 import { about, lab } from "../lab.ts";
 import { requireAgreed } from "./agreed.ts";
 import { startBlocker } from "./blockers.ts";
-import { readRun } from "./run-reads.ts";
 
 export type StoredRun = Pick<RunManifest, "id" | "title" | "config">;
 
@@ -79,19 +77,6 @@ export async function resumeRun(run: StoredRun, steps?: number, from?: number): 
   }, run.id);
 }
 
-/**
- * Continues a copy of a stored run from one of its checkpoints; the run itself stays as it is.
- * @throws LabError when it cannot, naming a setting that a fork keeps
- */
-export async function forkRun(run: StoredRun, step: number, changes: Partial<LabConfig>): Promise<void> {
-  const title = `${run.title} from ${step}`;
-  const created = new Date().toISOString();
-  await begin(async () => {
-    await agreeToRun({ ...run, config: { ...run.config, ...changes } });
-    return lab().trainer.forkRun(run.id, selection(run.config), { step, title, created, changes });
-  });
-}
-
 /** Evaluates held-out rows with a checkpoint of a stored run, until stopped. @throws LabError when it cannot */
 export async function evaluateCheckpoint(run: StoredRun, step: number): Promise<void> {
   const about = { runId: run.id, title: run.title, step };
@@ -108,7 +93,7 @@ export async function evaluateCheckpoint(run: StoredRun, step: number): Promise<
  * Marks the page as busy as soon as a run is requested, before consent; if no run starts, the earlier state returns.
  * @param id of a stored run that continues; none for a new one
  */
-async function begin(ask: () => Promise<Started>, id?: string): Promise<void> {
+export async function begin(ask: () => Promise<Started>, id?: string): Promise<void> {
   const before = useRun.getState();
   if (isActive(before.state)) throw badInput("A run is in progress. Stop it first");
   // What another run reports before its manifest arrives does not belong to the run before.
@@ -125,50 +110,6 @@ async function begin(ask: () => Promise<Started>, id?: string): Promise<void> {
     if (useRun.getState().state === "starting") useRun.setState(before);
     throw thrown;
   }
-}
-
-/**
- * Continues a copy of a stored run with changed settings, from its newest checkpoint before the step; the run of this
- * page is stopped first. A run without such a checkpoint, or one that is not stored here, fills the form with its
- * settings instead.
- * @param stored whether the run is in this browser's storage
- * @throws LabError when it cannot
- */
-export async function takeRemedy(
-  manifest: RunManifest,
-  stored: boolean,
-  before: number,
-  changes: Partial<LabConfig>,
-): Promise<void> {
-  const { runId, state } = useRun.getState();
-  if (stored && runId === manifest.id && isActive(state)) await stopped();
-  const steps = stored ? (await readOnce(readRun(manifest.id))).run.checkpoints : [];
-  const from = steps.findLast((step) => step < before);
-  if (from === undefined) {
-    changeConfig({ ...manifest.config, ...changes });
-    navigate({ screen: "setup" });
-    return;
-  }
-  await forkRun(manifest, from, changes);
-  navigate({ screen: "train", run: null, step: null, rollout: null });
-}
-
-/** Stops the run of this page and waits for its end. @throws LabError if it fails on the way */
-async function stopped(): Promise<void> {
-  await lab().trainer.control("stop");
-  await new Promise<void>((resolve, reject) => {
-    const look = (): boolean => {
-      const { state } = useRun.getState();
-      if (state === "failed") reject(new LabError("internal", "The run failed before it could be stopped"));
-      else if (!isActive(state)) resolve();
-      else return false;
-      return true;
-    };
-    if (look()) return;
-    const unsubscribe = useRun.subscribe(() => {
-      if (look()) unsubscribe();
-    });
-  });
 }
 
 const MANNERS =

@@ -4,20 +4,24 @@ import styles from "./charts.module.css";
 
 const [WIDTH, HEIGHT] = [240, 80];
 
-/** A curve without axes. @param upTo values after this place are drawn faint; all by default */
+/**
+ * A curve. @param upTo values after this place are drawn faint; all by default
+ * @param steps of the values: the axes name the first, the last and the ends of the scale; no axes by default
+ */
 export function Sparkline(props: {
   readonly values: readonly number[];
   readonly name: string;
   readonly upTo?: number;
+  readonly steps?: ArrayLike<number>;
   readonly className?: string;
 }): ReactNode {
-  const { values, name, upTo = values.length - 1 } = props;
+  const { values, name, steps, upTo = values.length - 1 } = props;
   const points = useMemo(() => placed(values), [values]);
   const finite = values.filter(Number.isFinite);
   if (finite.length === 0) return null;
   const text = `${name} from ${fixed(finite[0], 2)} to ${fixed(finite.at(-1), 2)}`;
   const now = points.findLast(({ at }) => at <= upTo);
-  return (
+  const curve = (
     <svg
       className={[styles.line, props.className].filter(Boolean).join(" ")}
       viewBox={`-3 -3 ${WIDTH + 6} ${HEIGHT + 6}`}
@@ -29,6 +33,21 @@ export function Sparkline(props: {
       <polyline points={pathOf(points.filter(({ at }) => at <= upTo))} />
       {now !== undefined && <path className={styles.now} d={`M${now.x} ${now.y}h0`} />}
     </svg>
+  );
+  if (steps === undefined) return curve;
+  return (
+    <div className="column-flex min-0 muted small">
+      <div className="flex gap-2 grow min-0">
+        <span className="column-flex between">
+          <span>{fixed(Math.max(...finite), 2)}</span>
+          <span>{fixed(Math.min(...finite), 2)}</span>
+        </span>
+        {curve}
+      </div>
+      <span className="row between">
+        <span>step {steps[0]}</span> {steps[steps.length - 1]}
+      </span>
+    </div>
   );
 }
 

@@ -6,6 +6,7 @@ import type { RowFilter } from "../../../engine/data/row-filter.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
 import type { NextPhase } from "../../../engine/rl/run/events.ts";
+import type { Alarm } from "../../../engine/runs/alarms.ts";
 import type { ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { EvalReport, StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
@@ -156,6 +157,8 @@ export interface Places {
   readonly fork: Asked;
   /** Likewise: how a finished run goes on. */
   readonly extend: Asked;
+  /** Beside an alarm: changes of settings against its cause. */
+  readonly remedies: { readonly alarm: Alarm; readonly run: ViewedRun };
   /** Likewise: its tags and notes. */
   readonly "run-notes": Asked;
   /** On Setup, below the forecast: measures a step. */

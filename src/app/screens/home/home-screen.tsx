@@ -1,9 +1,9 @@
-import { type ReactNode, useMemo, useState, useSyncExternalStore } from "react";
-import { activeLoops } from "../../../engine/config/derived.ts";
+import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { activeLoops, weightedLoops } from "../../../engine/config/derived.ts";
 import { MODES } from "../../../engine/config/modes.ts";
-import { aboutLoop, HELD_OUT_LOOPS } from "../../../engine/rl/loops/abouts.ts";
+import { HELD_OUT_LOOPS } from "../../../engine/rl/loops/abouts.ts";
 import { fewPicturesText } from "../../../engine/runs/evaluations/difference-text.ts";
-import { reportPictures, SCORES, scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import { chooseText, reportPictures, SCORES, scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { gainsOf } from "../../../engine/runs/evaluations/gains.ts";
 import { report } from "../../clients/lab.ts";
@@ -13,11 +13,12 @@ import { BeforeAfter, GainNumbers } from "../../components/before-after.tsx";
 import { smooth } from "../../components/charts/series.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
 import { PluginPanels } from "../../components/place/place.tsx";
+import { rewardText } from "../../components/rollout/rollout-view.ts";
 import { titleOf, useEvaluations, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button, PlaceLink } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { jobKind, startJob, useRunning } from "../../stores/jobs.ts";
-import { openScreen } from "../../stores/route.ts";
+import { linkTo, openScreen } from "../../stores/route.ts";
 import { isActive, PHASE_NAMES, useRun } from "../../stores/run/run.ts";
 import { choosePreset, isUntouched, useSession } from "../../stores/session.ts";
 import { counted, formatCount } from "../../styles/format.ts";
@@ -57,14 +58,16 @@ function Learnt(props: {
 }): ReactNode {
   const { run, evaluations } = props;
   const config = run?.manifest?.config;
-  const loops = config?.mode === "rl" ? activeLoops(config) : [];
+  const loops = config?.mode === "rl" ? weightedLoops(config) : [];
+  const [first] = loops;
   const among = useSession(({ config: next }) => next.evalRows - Math.round(next.evalRows * next.selectionShare));
-  const why = loops[0] === undefined ? undefined : aboutLoop(loops[0]).why;
   if (config?.evalSteps === 0 && evaluations.length === 0) return null;
   return (
-    <BeforeAfter evaluations={evaluations} loops={loops} among={among}>
+    <BeforeAfter evaluations={evaluations} loops={loops} place={run?.place ?? null} among={among}>
       <h2>Before and after</h2>
-      {why !== undefined && <p className={`muted ${styles.why}`}>{why}.</p>}
+      {config !== undefined && first !== undefined && (
+        <p className={`muted ${styles.why}`}>{rewardText(config, first)}.</p>
+      )}
     </BeforeAfter>
   );
 }
@@ -103,6 +106,11 @@ function OwnRun({ run }: { readonly run: ViewedRun }): ReactNode {
   const step = useRun((state) => state.step);
   const recorded = useSession((session) => session.recordedRun);
   const steps = run.manifest?.config.steps ?? null;
+  const [settled, setSettled] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(setSettled, SETTLES_MS, true);
+    return () => clearTimeout(timer);
+  }, []);
   const compare = recorded == null || recorded === run.runId ? [run.runId] : [run.runId, recorded];
   return (
     <>
@@ -113,7 +121,12 @@ function OwnRun({ run }: { readonly run: ViewedRun }): ReactNode {
       </p>
       <div className="row wrap gap-2-3">
         {active ? (
-          <Button kind="primary" className={styles.begin ?? ""} onClick={() => openScreen("train")}>
+          <Button
+            kind="primary"
+            className={styles.begin ?? ""}
+            blocker={settled ? null : "The run has just begun"}
+            onClick={() => openScreen("train")}
+          >
             Watch its curves and rollouts
           </Button>
         ) : (
@@ -129,6 +142,9 @@ function OwnRun({ run }: { readonly run: ViewedRun }): ReactNode {
     </>
   );
 }
+
+/** Milliseconds for which a press may still be meant for the button that stood here before. */
+const SETTLES_MS = 1500;
 
 const REPAIR = jobKind<true>("opening of the damaged model");
 
@@ -197,7 +213,11 @@ function MainCurve(props: {
   return (
     <figure className={`grid gap-2 ${styles.curve}`} data-testid="home-curve">
       <div className={`grid ${styles.plot}`}>
-        {begun ? <Sparkline values={values} upTo={upTo} name={loss?.title ?? `Reward of loop ${loop}`} /> : <Working />}
+        {begun ? (
+          <Sparkline values={values} upTo={upTo} steps={metrics.steps} name={loss?.title ?? `Reward of loop ${loop}`} />
+        ) : (
+          <Working />
+        )}
       </div>
       <figcaption className="muted">
         {begun
@@ -206,7 +226,11 @@ function MainCurve(props: {
         {gain === undefined && active && due !== null && `; the gain on held-out rows is first measured at step ${due}`}
         {gain !== undefined && last !== undefined && (
           <>
-            ; {gain.name} on {counted(last.report.n, "held-out row")}
+            ; gain in {gain.name} on{" "}
+            <a href={linkTo({ screen: "train", tab: "held-out", run: run.place })}>
+              {counted(last.report.n, "held-out row")}
+            </a>
+            {chooseText(last.report)}
             <GainNumbers className={`flex wrap ${styles.gain}`} gain={gain} of={differenceOf} pictures={pictures} />
             {few !== "" && <span className="warn">{few}</span>}
           </>

@@ -1,10 +1,7 @@
 import { type ReactNode, useMemo, useState } from "react";
-import { remediesOf } from "../../../engine/rl/run/alarms.ts";
 import type { Alarm } from "../../../engine/runs/alarms.ts";
-import { report } from "../../clients/lab.ts";
-import { loadedBlocker, useBlocker } from "../../clients/run/blockers.ts";
 import { readAlarms } from "../../clients/run/run-reads.ts";
-import { takeRemedy } from "../../clients/run/start-run.ts";
+import { PluginPanels } from "../../components/place/place.tsx";
 import { rolloutPlace } from "../../components/rollout/rollout-view.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
@@ -65,7 +62,7 @@ export function Alarms({ run, alarms }: { readonly run: ViewedRun; readonly alar
               {alarm.message}
               <span className="row wrap gap-2-4">
                 <RolloutLinks alarm={alarm} runId={run.place} />
-                <Remedies alarm={alarm} run={run} />
+                <PluginPanels at="remedies" given={{ alarm, run }} quiet />
               </span>
             </span>
             {live && (
@@ -80,38 +77,6 @@ export function Alarms({ run, alarms }: { readonly run: ViewedRun; readonly alar
         </Button>
       )}
     </section>
-  );
-}
-
-/** The changes that an alarm proposes; each continues a copy of the run from before the alarm. */
-function Remedies({ alarm, run }: { readonly alarm: Alarm; readonly run: ViewedRun }): ReactNode {
-  const { manifest, source, writable } = run;
-  const missing = useBlocker(loadedBlocker);
-  const [taken, setTaken] = useState(false);
-  const remedies = useMemo(
-    () => (manifest === null ? [] : remediesOf(alarm.id, manifest.config)),
-    [alarm.id, manifest],
-  );
-  // A run elsewhere fills the form; one that another tab trains is left to it.
-  const stored = source !== "elsewhere";
-  if (manifest === null || (stored && !writable) || remedies.length === 0) return null;
-  return (
-    <span className="flex wrap gap-1 mt-1">
-      {remedies.map(({ label, changes }) => (
-        <Button
-          key={label}
-          blocker={stored ? missing : null}
-          disabled={taken}
-          title="Forks the run at the checkpoint before this step; without one, fills the Setup form"
-          onClick={() => {
-            setTaken(true);
-            report(takeRemedy(manifest, stored, alarm.step, changes).finally(() => setTaken(false)));
-          }}
-        >
-          {label}
-        </Button>
-      ))}
-    </span>
   );
 }
 

@@ -1,8 +1,9 @@
 /** The tab Curves: what a run logged, its gain on held-out rows, and its newest rollouts. */
-import { memo, type ReactNode, useCallback, useId, useMemo, useRef, useSyncExternalStore } from "react";
-import { activeLoops } from "../../../engine/config/derived.ts";
+import { memo, type ReactNode, useCallback, useMemo, useRef, useSyncExternalStore } from "react";
+import { activeLoops, weightedLoops } from "../../../engine/config/derived.ts";
 import { fewPicturesText } from "../../../engine/runs/evaluations/difference-text.ts";
 import {
+  chooseText,
   lackingText,
   reportPictures,
   SCORES,
@@ -11,17 +12,14 @@ import {
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { type Gain, gainsOf } from "../../../engine/runs/evaluations/gains.ts";
 import { type RunResult, runResult } from "../../../engine/runs/library/run-result.ts";
-import { report } from "../../clients/lab.ts";
 import { BeforeAfter, GainNumbers } from "../../components/before-after.tsx";
 import { AllSteps, ChartGrid } from "../../components/charts/live-chart.tsx";
 import { alongAxis, loggedText, metricChart, metricsOf, otherMetrics } from "../../components/charts/series.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { useEvaluations, useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
-import { Switch } from "../../components/ui/controls.tsx";
 import { CopyPanel } from "../../components/ui/panel/panel.tsx";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
-import { setNotify, useNotify } from "../../stores/run/notify.ts";
 import { useRun } from "../../stores/run/run.ts";
 import { counted, NONE } from "../../styles/format.ts";
 import { Alarms, useAlarms } from "./alarms.tsx";
@@ -49,7 +47,7 @@ export const Curves = memo(function Curves(props: {
   const source = useMemo(() => alongAxis(run.metrics, axis, trainRows), [run.metrics, axis, trainRows]);
   const { config } = run.manifest ?? {};
   const supervised = (config?.mode ?? "rl") !== "rl";
-  const loops = useMemo(() => (config === undefined ? [] : activeLoops(config)), [config]);
+  const loops = useMemo(() => (config === undefined ? [] : weightedLoops(config)), [config]);
   const { others, chosen, above, below, choose } = useCharts(run);
   // What was known at the step of the time line.
   const evaluations = useMemo(
@@ -77,7 +75,6 @@ export const Curves = memo(function Curves(props: {
           quiet
         />
         <AllSteps sync={sync} axis={axis} />
-        {live && <NotifySwitch />}
         {/* Last, so that it moves nothing when it comes. */}
         <PluginPanels at="curves" given={{ run, step: asked ?? run.metrics.steps.at(-1) ?? 0 }} quiet />
       </div>
@@ -93,7 +90,7 @@ export const Curves = memo(function Curves(props: {
           {!live && <Alarms run={run} alarms={alarms} />}
           <ChartGrid specs={above} {...drawn} />
           {/* Below the curves, which would otherwise leave the window; of a run in progress below its rollouts, too. */}
-          {!live && <BeforeAfter evaluations={evaluations} loops={loops} />}
+          {!live && <BeforeAfter evaluations={evaluations} loops={loops} place={run.place} />}
           {!supervised && (
             <div className="row wrap gap-2-4 between">
               <h2>Rollouts</h2>
@@ -108,7 +105,7 @@ export const Curves = memo(function Curves(props: {
           {!supervised && shown.problem !== null && <p className="bad">Cannot read these rollouts: {shown.problem}</p>}
           {/* A resumed run has stored groups before its first new ones. */}
           <StepStrip groups={live && asked === null && arrived ? newest : kept.current} />
-          {live && !waiting && <BeforeAfter evaluations={evaluations} loops={loops} />}
+          {live && !waiting && <BeforeAfter evaluations={evaluations} loops={loops} place={run.place} />}
           {!waiting && <ChartGrid specs={below} {...drawn} />}
           {live && <Alarms run={run} alarms={alarms} />}
         </>
@@ -116,23 +113,6 @@ export const Curves = memo(function Curves(props: {
     </>
   );
 });
-
-/** Asks for a notification when the run ends. */
-function NotifySwitch(): ReactNode {
-  const { on, refused } = useNotify();
-  const id = useId();
-  return (
-    <span className="row wrap gap-2">
-      <label className="muted" htmlFor={id}>
-        Notify when it ends
-      </label>
-      <Switch id={id} checked={on} onChange={(checked) => report(setNotify(checked))} />
-      <span className="warn" role="status">
-        {refused}
-      </span>
-    </span>
-  );
-}
 
 /** The default and the selected charts; the selection is stored in the address. */
 function useCharts({ manifest, metrics }: ViewedRun) {
@@ -193,6 +173,7 @@ function ResultCard(props: {
       <p className="row wrap gap-2-4 muted">
         <span>
           Step {result?.first.report.step ?? 0} to {result?.last.report.step ?? NONE}, 95 % intervals
+          {result !== null && chooseText(result.last.report)}
         </span>
         <a href={linkTo({ screen: "train", tab: "held-out", run: run.place })}>Best and worst rows</a>
         <a href={linkTo({ screen: "runs" })}>Export</a>
@@ -216,7 +197,7 @@ function Headline(props: {
   return (
     <div className="grid gap-1">
       <span>
-        {gain.name} on {n === undefined ? "held-out rows" : counted(n, "held-out row")}
+        Gain in {gain.name} on {n === undefined ? "held-out rows" : counted(n, "held-out row")}
       </span>
       <GainNumbers
         className={`flex wrap ${styles.gain}`}
