@@ -36,14 +36,12 @@ export function Sparkline(props: {
   );
   if (steps === undefined) return curve;
   return (
-    <div className="column-flex min-0 muted small">
-      <div className="flex gap-2 grow min-0">
-        <span className="column-flex between">
-          <span>{fixed(Math.max(...finite), 2)}</span>
-          <span>{fixed(Math.min(...finite), 2)}</span>
-        </span>
-        {curve}
-      </div>
+    <div className={`grid muted small ${styles.axes}`}>
+      <span className="column-flex between">
+        <span>{fixed(Math.max(...finite), 2)}</span>
+        <span>{fixed(Math.min(...finite), 2)}</span>
+      </span>
+      {curve}
       <span className="row between">
         <span>step {steps[0]}</span> {steps[steps.length - 1]}
       </span>
