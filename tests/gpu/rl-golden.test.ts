@@ -57,7 +57,7 @@ async function gradientsOf(
   const { set, features } = tiny;
   const group: LossGroup = {
     ...sampled(),
-    scores: { advantages, mean: 0, std: 1, stdUsed: 1, present: advantages.length, zeroSpread: false },
+    advantages: { values: advantages, mean: 0, std: 1, stdUsed: 1, present: advantages.length, zeroSpread: false },
     place: 0,
     refLogps,
     oldLogps: null,

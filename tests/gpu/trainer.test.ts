@@ -259,10 +259,10 @@ describe("one step with", () => {
     const groups = lab.events.flatMap((event) => (event.type === "group" ? [event.group] : []));
     // The first type's rollouts under this type's settings equal the real step with them.
     logged ??= groups;
-    const { scores, loss } = whatIf(logged, cheapConfig(changes));
+    const { advantages: again, loss } = whatIf(logged, cheapConfig(changes));
     const advantages = groups.map(({ rollouts }) => rollouts.map(({ advantage }) => advantage));
-    for (const [at, own] of scores.entries()) {
-      for (const [n, advantage] of own.advantages.entries())
+    for (const [at, own] of again.entries()) {
+      for (const [n, advantage] of own.values.entries())
         expect(advantage).toBeCloseTo(advantages[at]?.[n] as number, 9);
     }
     expect(Math.abs((loss?.loss ?? Number.NaN) - (row["loop1/loss"] as number))).toBeLessThan(1e-6);

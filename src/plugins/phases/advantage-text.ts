@@ -27,7 +27,7 @@ export function advantageText(
   config: LabConfig,
 ): AdvantageText | null {
   const own = scoresOf(groups, config)?.[groups.findIndex(({ group }) => group === rollout.group)];
-  const advantage = own?.advantages[rollout.index];
+  const advantage = own?.values[rollout.index];
   const { reward } = rollout;
   const known = advantage !== undefined && Math.abs(advantage - rollout.advantage) <= SAME;
   if (own === undefined || !known || reward === null || config.multiObjectiveAggregation !== "sum_then_normalize")
@@ -64,7 +64,7 @@ export function effectText({ loop, advantage, actions, truncated }: RolloutRecor
 /** Null if the record lacks an input; then there is no formula to show. */
 function scoresOf(groups: readonly GroupRecord[], config: LabConfig) {
   try {
-    return whatIf(groups, config).scores;
+    return whatIf(groups, config).advantages;
   } catch {
     // The What if tab says what is missing.
     return null;

@@ -24,7 +24,7 @@ export function withAdvantages(groups: readonly BenchGroup[], config: AdvantageC
   }
   const found = new Map<BenchGroup, BenchGroup>();
   for (const own of batches.values()) {
-    for (const [at, { mean, std, zeroSpread, advantages }] of stepAdvantages(
+    for (const [at, { mean, std, zeroSpread, values: advantages }] of stepAdvantages(
       own,
       config,
       ({ step }) => step,

@@ -77,7 +77,7 @@ export function WhatIfPanel(props: {
               <td>{fixed(rollout.reward, 3)}</td>
               <td>{then.result === null ? NONE : fixed(then.result.rewards[place]?.[n], 3)}</td>
               <td>{signed(rollout.advantage, 3)}</td>
-              <td>{then.result === null ? NONE : signed(then.result.scores[place]?.advantages[n] ?? Number.NaN, 3)}</td>
+              <td>{then.result === null ? NONE : signed(then.result.advantages[place]?.values[n] ?? Number.NaN, 3)}</td>
             </tr>
           ))}
         </tbody>

@@ -62,10 +62,10 @@ const numbers = (text: string): number[] =>
 
 it("an advantage over the mean of the other rewards is written as such", () => {
   const left = { ...config, advantageBaseline: "leave-one-out" } as const;
-  const { scores } = whatIf(ofLoop(1), left);
+  const { advantages } = whatIf(ofLoop(1), left);
   const own = ofLoop(1).map((group, at) => ({
     ...group,
-    rollouts: group.rollouts.map((one, n) => ({ ...one, advantage: scores[at]?.advantages[n] ?? Number.NaN })),
+    rollouts: group.rollouts.map((one, n) => ({ ...one, advantage: advantages[at]?.values[n] ?? Number.NaN })),
   }));
   for (const { rollouts, zeroSpread } of own) {
     if (zeroSpread) continue;

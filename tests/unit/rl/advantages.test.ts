@@ -31,7 +31,7 @@ const advantagesOf = (groups: readonly (readonly Reward[])[], changes: Partial<A
   groupAdvantages(
     groups.map((rewards) => plain(rewards)),
     settings(changes),
-  ).map(({ advantages }) => advantages);
+  ).map(({ values: advantages }) => advantages);
 
 describe("group advantages", () => {
   it("are exactly 0 in constant groups whatever the value, the size and the scale", () => {
@@ -43,7 +43,7 @@ describe("group advantages", () => {
             [plain(rewards), plain(rewards.map((r, i) => r + i))],
             settings({ scale }),
           );
-          expect(constant?.advantages.every((a) => a === 0)).toBe(true);
+          expect(constant?.values.every((a) => a === 0)).toBe(true);
           expect(constant).toMatchObject({ std: 0, zeroSpread: true });
           expect(varied?.zeroSpread).toBe(false);
         }
@@ -59,7 +59,7 @@ describe("group advantages", () => {
           for (const baseline of ["mean", "leave-one-out"] as const) {
             const groups = [plain([0.7, 0.7, 0.7], probabilities), plain([0.7, null, 0.7], probabilities)];
             const scores = groupAdvantages(groups, settings({ scale, aggregation, baseline, eps: 0 }));
-            expect(scores.map(({ advantages }) => advantages)).toEqual([
+            expect(scores.map(({ values: advantages }) => advantages)).toEqual([
               [0, 0, 0],
               [0, 0, 0],
             ]);
@@ -71,7 +71,7 @@ describe("group advantages", () => {
 
   it("leave rows without a reward out of the mean, with advantage 0", () => {
     const [scores] = groupAdvantages([plain([1, null, 3, 2])], settings({ eps: 0 }));
-    expect(scores?.advantages).toEqual([-1, 0, 1, 0]);
+    expect(scores?.values).toEqual([-1, 0, 1, 0]);
     expect(scores).toMatchObject({ mean: 2, std: 1, present: 3 });
   });
 
@@ -103,7 +103,7 @@ describe("group advantages", () => {
       [plain([0, 1], [0.5, 0.5]), plain([0, 3], [0.25, 0.75])],
       settings({ scale: "batch", eps: 0 }),
     );
-    const [first, second] = whole.map(({ advantages }) => advantages);
+    const [first, second] = whole.map(({ values: advantages }) => advantages);
     const gap = (own: readonly number[] = []) => (own[1] as number) - (own[0] as number);
     expect(gap(second) / gap(first)).toBeCloseTo(3, 12);
   });
@@ -129,8 +129,8 @@ describe("group advantages", () => {
     const group = rewardGroup({ rollouts, probabilities: null });
     expect(group.parts.map(({ weight }) => weight)).toEqual([1, 1]);
     const [scores] = groupAdvantages([group], settings({ aggregation: "normalize_then_sum", eps: 1e-4 }));
-    expect(scores?.advantages[0]).not.toBeCloseTo(scores?.advantages[1] as number, 3);
-    expect(scores?.advantages.reduce((a, b) => a + b, 0)).toBeCloseTo(0, 10);
+    expect(scores?.values[0]).not.toBeCloseTo(scores?.values[1] as number, 3);
+    expect(scores?.values.reduce((a, b) => a + b, 0)).toBeCloseTo(0, 10);
     expect(scores?.mean).toBeCloseTo(0.8, 12);
   });
 
@@ -144,13 +144,13 @@ describe("group advantages", () => {
     const told = parts(2, [1, 0], [0, 2], [0.5, 1]);
     const flat = parts(1, [0.25, 0.5], [0.25, 0.5]);
     const [one, other] = groupAdvantages([told, flat], settings({ aggregation: "normalize_then_sum" }));
-    expect(one?.advantages.some((advantage) => Math.abs(advantage) > 0.1)).toBe(true);
+    expect(one?.values.some((advantage) => Math.abs(advantage) > 0.1)).toBe(true);
     expect(one).toMatchObject({ std: 0, zeroSpread: false });
-    expect(other).toMatchObject({ advantages: [0, 0], zeroSpread: true });
+    expect(other).toMatchObject({ values: [0, 0], zeroSpread: true });
     // Opposite parts cancel although the sums of the rewards differ.
     const opposite = parts(1, [2, 0], [0, 1], [2, 0], [0, 1]);
     const [cancelled] = groupAdvantages([opposite], settings({ aggregation: "normalize_then_sum", eps: 0 }));
-    expect(cancelled).toMatchObject({ advantages: [0, 0, 0, 0], zeroSpread: true });
+    expect(cancelled).toMatchObject({ values: [0, 0, 0, 0], zeroSpread: true });
     expect(cancelled?.std).toBeGreaterThan(0.5);
     expect(groupAdvantages([told, flat], settings()).map(({ zeroSpread }) => zeroSpread)).toEqual([true, true]);
   });
@@ -173,8 +173,8 @@ describe("group advantages", () => {
       settings({ aggregation, scale: "none" }),
     );
     // Sums of 0 + ½·1, ½ + ½·½ and 1 + 0, around ¾.
-    for (const [n, wanted] of [-0.25, 0, 0.25].entries()) expect(one?.advantages[n]).toBeCloseTo(wanted, 12);
-    expect(other?.advantages).toEqual(one?.advantages);
+    for (const [n, wanted] of [-0.25, 0, 0.25].entries()) expect(one?.values[n]).toBeCloseTo(wanted, 12);
+    expect(other?.values).toEqual(one?.values);
     expect(other?.mean).toBeCloseTo((-47 + 9 + 9e6 + 1) / 3, 6);
   });
 
@@ -201,7 +201,7 @@ describe("the control with shuffled rewards", () => {
     probabilities,
   });
   const advantages = (probabilities: readonly number[] | null, shuffleRewards: boolean, step: number) =>
-    stepAdvantages([group(probabilities)], { ...config, shuffleRewards }, () => step)[0]?.advantages ?? [];
+    stepAdvantages([group(probabilities)], { ...config, shuffleRewards }, () => step)[0]?.values ?? [];
   const steps = Array.from({ length: 6000 }, (_, step) => step);
 
   it.each([[null], [[0.8, 0.1, 0.1]]])(
@@ -250,14 +250,14 @@ describe("the window of words", () => {
   };
 
   it("takes the advantage of captions outside and nothing else", () => {
-    expect(scored(1)).toMatchObject({ mean: 2, zeroSpread: false, advantages: [0, -1, 0, 0, 0] });
-    expect(scored(1, { captionWordsMin: 0 })?.advantages).toEqual([-2, -1, 0, 0, 2]);
-    expect(scored(1, { captionWordsMax: 0 })?.advantages).toEqual([0, -1, 0, 1, 0]);
-    expect(scored(1, { captionWordsMin: 0, captionWordsMax: 0 })?.advantages).toEqual([-2, -1, 0, 1, 2]);
+    expect(scored(1)).toMatchObject({ mean: 2, zeroSpread: false, values: [0, -1, 0, 0, 0] });
+    expect(scored(1, { captionWordsMin: 0 })?.values).toEqual([-2, -1, 0, 0, 2]);
+    expect(scored(1, { captionWordsMax: 0 })?.values).toEqual([0, -1, 0, 1, 0]);
+    expect(scored(1, { captionWordsMin: 0, captionWordsMax: 0 })?.values).toEqual([-2, -1, 0, 1, 2]);
   });
 
   it("leaves loops alone whose actions are masks", () => {
-    expect(scored(2)?.advantages).toEqual([-2, -1, 0, 1, 2]);
+    expect(scored(2)?.values).toEqual([-2, -1, 0, 1, 2]);
   });
 });
 
@@ -306,7 +306,7 @@ describe("the terms' shares of the advantages", () => {
     const scores = stepAdvantages(own, config, () => 3);
     const shares = termAdvantages(own, scores, config, 3);
     expect([...shares.keys()]).toEqual(["iou", "meteor", "length"]);
-    for (const [at, { advantages }] of scores.entries()) {
+    for (const [at, { values: advantages }] of scores.entries()) {
       expect(Math.max(...advantages.map(Math.abs))).toBeGreaterThan(0.01);
       for (const [n, advantage] of advantages.entries()) {
         const sum = [...shares.values()].reduce((total, term) => total + (term[at]?.[n] as number), 0);

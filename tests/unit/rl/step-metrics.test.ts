@@ -54,7 +54,7 @@ function trained(group: Group, old: number, reference: number | null = null): Lo
   const filled = (value: number) => new Float32Array(2 * group.actions).fill(value);
   return {
     ...group,
-    scores: { advantages: [-1, 1], mean: 0.5, std: 0.7, stdUsed: 0.7, present: 2, zeroSpread: false },
+    advantages: { values: [-1, 1], mean: 0.5, std: 0.7, stdUsed: 0.7, present: 2, zeroSpread: false },
     place: 0,
     refLogps: reference === null ? null : filled(reference),
     oldLogps: filled(old),

@@ -12,7 +12,7 @@ function weightedAdvantages(rewards: readonly Reward[], probabilities: readonly 
 describe("advantages of a whole action set", () => {
   it("have zero mean under the probabilities and unit deviation", () => {
     const weights = [0.5, 0.3, 0.2];
-    const { advantages, mean, std } = weightedAdvantages([0.2, 0.9, 0.4], weights, 0, true);
+    const { values: advantages, mean, std } = weightedAdvantages([0.2, 0.9, 0.4], weights, 0, true);
     expect(mean).toBeCloseTo(0.45, 12);
     expect(std).toBeCloseTo(Math.sqrt(0.5 * 0.0625 + 0.3 * 0.2025 + 0.2 * 0.0025), 12);
     const weighted = (power: number) => advantages.reduce((sum, a, i) => sum + (weights[i] as number) * a ** power, 0);
@@ -23,13 +23,13 @@ describe("advantages of a whole action set", () => {
   it("are exactly zero when rewards are equal, whatever the rounding of their mean", () => {
     for (let k = 1; k < 200; k++) {
       const result = weightedAdvantages([k / 1000, k / 1000, k / 1000], [0.1, 0.7, 0.2], 0, true);
-      expect(result.advantages).toEqual([0, 0, 0]);
+      expect(result.values).toEqual([0, 0, 0]);
       expect(result.zeroSpread).toBe(true);
     }
   });
 
   it("leave missing rewards out and renormalise", () => {
-    const { advantages, mean } = weightedAdvantages([1, null, 0], [0.25, 0.5, 0.25], 0, false);
+    const { values: advantages, mean } = weightedAdvantages([1, null, 0], [0.25, 0.5, 0.25], 0, false);
     expect(mean).toBe(0.5);
     expect(advantages).toEqual([0.5, 0, -0.5]);
   });

@@ -64,8 +64,8 @@ export function scoreRows(
   });
   const scores = groupAdvantages(groups, settings);
   return {
-    advantages: scores.flatMap(({ advantages }) => advantages),
-    stdUsed: scores.flatMap(({ stdUsed, advantages }) => advantages.map(() => stdUsed)),
+    advantages: scores.flatMap(({ values: advantages }) => advantages),
+    stdUsed: scores.flatMap(({ stdUsed, values: advantages }) => advantages.map(() => stdUsed)),
   };
 }
 

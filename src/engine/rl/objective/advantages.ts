@@ -47,7 +47,7 @@ interface GroupSpread {
 /** Mean and deviation are those of the unnormalised rewards. */
 export interface GroupAdvantages extends GroupSpread {
   /** [n]; 0 for rows without a reward, in groups without spread and in groups with fewer than two rewards. */
-  readonly advantages: readonly number[];
+  readonly values: readonly number[];
   /** Deviation that divides the group's rewards (the group's deviation if the scale is `none`). */
   readonly stdUsed: number;
 }
@@ -104,7 +104,7 @@ export function groupAdvantages(groups: readonly RewardGroup[], settings: Advant
       ...spreadOf(given.rewards, probabilities),
       zeroSpread: own.zeroSpread,
       stdUsed,
-      advantages: rewards.map((reward) => (reward === null || silent ? 0 : ((reward - centre) * factor) / divisor)),
+      values: rewards.map((reward) => (reward === null || silent ? 0 : ((reward - centre) * factor) / divisor)),
     };
   });
 }

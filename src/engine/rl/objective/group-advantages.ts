@@ -75,7 +75,7 @@ export function loopAdvantages(groups: readonly RewardedGroup[], config: Advanta
     const { loop, rollouts } = groups[at] as RewardedGroup;
     if (aboutLoop(loop).samples !== "text") return own;
     const inside = rollouts.map(({ caption }) => inWindow(caption ?? "", config));
-    return { ...own, advantages: own.advantages.map((advantage, n) => (inside[n] === true ? advantage : 0)) };
+    return { ...own, values: own.values.map((advantage, n) => (inside[n] === true ? advantage : 0)) };
   });
 }
 
@@ -105,12 +105,12 @@ export function stepAdvantages<T extends StepGroup>(
   stepOf: (group: T) => number,
 ): GroupAdvantages[] {
   const rewarded = groups.map((own) => ({ ...own, rollouts: withTrained(own, config, stepOf(own)) }));
-  const scores = loopAdvantages(rewarded, config);
-  if (!config.shuffleRewards) return scores;
-  return scores.map((own, at): GroupAdvantages => {
+  const advantages = loopAdvantages(rewarded, config);
+  if (!config.shuffleRewards) return advantages;
+  return advantages.map((own, at): GroupAdvantages => {
     const group = groups[at] as T;
     if (coin(group, config, stepOf(group)) === 1) return own;
-    return { ...own, advantages: own.advantages.map((advantage) => (advantage === 0 ? 0 : -advantage)) };
+    return { ...own, values: own.values.map((advantage) => (advantage === 0 ? 0 : -advantage)) };
   });
 }
 
@@ -122,12 +122,12 @@ export function coin(group: DrawnAt, { seed, shuffleRewards }: Control, step: nu
 /**
  * Contribution of each weighted term to the advantages. Rewards are sums, so the contributions add up to the
  * advantages.
- * @param scores result of `stepAdvantages` for the groups
+ * @param advantages result of `stepAdvantages` for the groups
  * @returns by term [group][n]
  */
 export function termAdvantages(
   groups: readonly StepGroup[],
-  scores: readonly GroupAdvantages[],
+  advantages: readonly GroupAdvantages[],
   config: AdvantageConfig & Control,
   step: number,
 ): ReadonlyMap<string, readonly (readonly number[])[]> {
@@ -147,12 +147,12 @@ export function termAdvantages(
     }));
     // Centred only; then divided by the divisor of the whole reward.
     return loopAdvantages(alone, { ...config, scaleRewards: "none" }).map((own, at) => {
-      const whole = scores[at] as GroupAdvantages;
-      const silent = whole.advantages.every((advantage) => advantage === 0);
+      const whole = advantages[at] as GroupAdvantages;
+      const silent = whole.values.every((advantage) => advantage === 0);
       const before = apart ? own.stdUsed + eps : 1;
       const divisor = !apart && scaleRewards === "none" ? 1 : whole.stdUsed + eps;
       const factor = silent ? 0 : (coin(groups[at] as StepGroup, config, step) * before) / divisor;
-      return own.advantages.map((advantage) => advantage * factor);
+      return own.values.map((advantage) => advantage * factor);
     });
   };
   return new Map([...names].map((name) => [name, ofTerm(name)]));

@@ -51,8 +51,8 @@ export async function referenceLogps(
   return logps;
 }
 
-/** π_old of each group by its place: the denominator of the ratio once the weights differ from those that sampled. */
-type OldLogps = ReadonlyMap<LoopId, (Float32Array | undefined)[]>;
+/** log π_old of a loop's groups by their places, as far as known: the ratio's denominator once the weights differ from those that sampled. */
+export type OldLogps = (Float32Array | undefined)[];
 
 /**
  * Log-probabilities under the sampling weights, for groups whose first pass follows an earlier update. Those of the other
@@ -63,8 +63,8 @@ export async function laterWindowLogps(
   step: Step,
   loops: readonly LoopOfStep[],
   windows: number,
-): Promise<OldLogps> {
-  const old = new Map(loops.map(({ id }): [LoopId, (Float32Array | undefined)[]] => [id, []]));
+): Promise<ReadonlyMap<LoopId, OldLogps>> {
+  const old = new Map(loops.map(({ id }): [LoopId, OldLogps] => [id, []]));
   for (const loop of windows > 1 ? loops : []) {
     const later = Array.from({ length: windows - 1 }, (_, at) => windowOf(loop.groups, at + 1, windows));
     // The batches are those of the update, so that dropout has the same masks.
@@ -98,9 +98,10 @@ async function oldLogpsOf(
 
 /**
  * In the first update the ratio's denominator is the weights themselves, with the gradient stopped, so it is exactly 1; later windows
- * and iterations divide by log-probabilities from before the first update. The reference-ratio formula divides by the reference instead.
+ * and iterations divide by log-probabilities from before the first update. The objective `notes` divides by the reference instead.
+ * @returns [N·T]; null for the weights themselves
  */
-export function denominator(
+export function ratioDenominator(
   { objective }: LabConfig,
   { refLogps }: AdvantageGroup,
   old: Float32Array | undefined,

@@ -83,7 +83,7 @@ export interface Group {
 export interface AdvantageGroup extends Group {
   /** Position among the loop's groups. */
   readonly place: number;
-  readonly scores: GroupAdvantages;
+  readonly advantages: GroupAdvantages;
   /** [N·T] log π under the reference; null without one. */
   readonly refLogps: Float32Array | null;
 }
@@ -106,7 +106,7 @@ export interface LossGroup extends AdvantageGroup {
   readonly equal: EqualWeights | null;
 }
 
-/** A group before it is scored; its rollouts lack what later phases compute. */
+/** A group before it has rewards; its rollouts lack what later phases compute. */
 export type DrawnGroup = Pick<Group, "loop" | "group" | "row" | "rollouts" | "promptIds" | "answerIds">;
 
 /** A loop's groups of one step. */
@@ -122,8 +122,8 @@ export interface LoopRollouts {
 }
 
 /** The advantages in the policy's loss: 0 if the actions are not trained by policy gradient. */
-export function learntAdvantages({ scores, policyGradient }: AdvantageGroup): readonly number[] {
-  return policyGradient === false ? scores.advantages.map(() => 0) : scores.advantages;
+export function learntAdvantages({ advantages, policyGradient }: AdvantageGroup): readonly number[] {
+  return policyGradient === false ? advantages.values.map(() => 0) : advantages.values;
 }
 
 // Inputs and results of a backward pass over a group.

@@ -1,9 +1,9 @@
 /**
  * One dual-loop GRPO step, in the order of the paper (docs/step.md):
  *
- *   sample → partner → score → advantage → loss → update → EMA
+ *   sample → partner → reward → advantage → log π_ref, log π_old → loss → update → EMA
  *
- * A step is a pure function of (weights, optimiser state, seed, step number, data). Sources: GRPO 2402.03300; docs/spec/grpo.md
+ * Weights, optimiser state, seed, step number and data determine its result. Sources: GRPO 2402.03300; docs/spec/grpo.md
  * lists the forms of the loss and their traps, which are tested against recorded numbers. Metrics, records and
  * controllers listen to its events (listeners.ts).
  */
@@ -22,11 +22,12 @@ import { disposeSet } from "../optim/optimiser.ts";
 import { gradientSum, joinLoops, type TrainingState, updateState } from "../optim/training-state.ts";
 import type { Run } from "../run/lab.ts";
 import {
-  denominator,
   equalWeights,
   groupsInBatch,
   hasNoAdvantage,
   laterWindowLogps,
+  type OldLogps,
+  ratioDenominator,
   referenceLogps,
   referenceParameters,
   windowOf,
@@ -51,33 +52,33 @@ export async function* grpoStep(run: Run, step: Step): AsyncGenerator<StepEvent,
   let unsummed: GroupGradients["gradients"] = {};
   try {
     for (const id of activeLoops(config)) {
-      // sample → partner → score: o₁…o_G ~ π(·|q), R_i = reward(q, o_i)
+      // sample → partner → reward: o₁…o_G ~ π(·|q), R_i = reward(q, o_i)
       const drawn = await sampleLoop(run, step, id);
       owned.push(...drawn.groups);
       // advantage: A_i = (R_i − mean R) / (std R + ε), double precision
       await step.phase("advantage", id, () => drawn.groups);
-      const scores = stepAdvantages(drawn.groups, config, () => step.number);
-      yield { type: "advantages", loop: id, groups: drawn.groups, scores };
-      loops.push(await scoredLoop(state, step, id, drawn, scores));
+      const advantages = stepAdvantages(drawn.groups, config, () => step.number);
+      yield { type: "advantages", loop: id, groups: drawn.groups, advantages };
+      loops.push(await withAdvantages(state, step, id, drawn, advantages));
     }
     yield { type: "sampled", loops };
 
-    // loss and update for every window of the rollouts, μ times
+    // loss and update for every window of the rollouts (PPO's mini-batch), μ times
     const windows = windowsPerStep(config);
-    const old = await laterWindowLogps(state, step, loops, windows);
-    let whole = true;
+    const oldLogps = await laterWindowLogps(state, step, loops, windows);
+    let unchanged = true;
     for (let index = 0; index < config.numIterations * windows; index++) {
       const update: StepUpdate = { iteration: Math.floor(index / windows), window: index % windows, index };
       gradients = new Map(loops.map(({ id }) => [id, gradientSum(state)]));
       const equal = await equalWeights(state, config, loops);
       for (const loop of loops) {
         await step.phase("loss", loop.id);
-        const known = old.get(loop.id) ?? [];
+        const known = oldLogps.get(loop.id) as OldLogps;
         const sum = gradients.get(loop.id) as GradientSum;
         const groups = windowOf(loop.groups, update.window, windows).map(
           (group): LossGroup => ({
             ...group,
-            oldLogps: denominator(config, group, known[group.place]),
+            oldLogps: ratioDenominator(config, group, known[group.place]),
             equal: hasNoAdvantage(group) ? equal : null,
           }),
         );
@@ -100,8 +101,8 @@ export async function* grpoStep(run: Run, step: Step): AsyncGenerator<StepEvent,
       yield { type: "gradients", update, gradients };
       const joined = await joinLoops(gradients, config);
       gradients = new Map();
-      const report = await updateState(state, joined, config, async () => step.phase("ema", null), whole);
-      whole &&= !report.stepped;
+      const report = await updateState(state, joined, config, async () => step.phase("ema", null), unchanged);
+      unchanged &&= !report.stepped;
       yield { type: "update", update, report, loops: joined.loops };
     }
   } finally {
@@ -113,12 +114,12 @@ export async function* grpoStep(run: Run, step: Step): AsyncGenerator<StepEvent,
 }
 
 /** A loop's groups with advantages and, where the loss needs it, log π_ref. */
-async function scoredLoop(
+async function withAdvantages(
   state: TrainingState,
   step: Step,
   id: LoopId,
   drawn: LoopRollouts,
-  scores: readonly GroupAdvantages[],
+  advantages: readonly GroupAdvantages[],
 ): Promise<LoopOfStep> {
   const referred = needsReference(step.config);
   const references = referred ? await referenceLogps(state, step, drawn) : [];
@@ -126,7 +127,7 @@ async function scoredLoop(
   const groups = drawn.groups.map((group, place): AdvantageGroup => {
     const refLogps = references[place] ?? null;
     const startLogps = fromStart ? refLogps : (group.startLogps ?? null);
-    return { ...group, place, scores: scores[place] as GroupAdvantages, refLogps, startLogps };
+    return { ...group, place, advantages: advantages[place] as GroupAdvantages, refLogps, startLogps };
   });
   const { sampled = groups, logProbs } = drawn;
   return { id, loop: LOOP_CODE[id], groups, sampled, logProbs };
@@ -137,7 +138,7 @@ function settingsOf(
   state: TrainingState,
   config: LabConfig,
   { id, loop, groups }: LoopOfStep,
-  count: number,
+  groupsPerWindow: number,
   windows: number,
 ): LossSettings {
   const coefficient = config.useAdaptiveEntropy
@@ -145,5 +146,5 @@ function settingsOf(
     : config.entropyCoef;
   const active = groups.reduce((sum, { mask }) => sum + mask.reduce((actions, m) => actions + m, 0), 0);
   // As in TRL, tokens of all rollouts, rescaled to one window.
-  return lossSettingsOf(config, coefficient, count, active / windows, loop.longest(groups, config));
+  return lossSettingsOf(config, coefficient, groupsPerWindow, active / windows, loop.longest(groups, config));
 }

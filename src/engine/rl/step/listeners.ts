@@ -32,22 +32,22 @@ import type { Metrics, StepListener, StepOutcome } from "./step-events.ts";
 
 // Converts a trained group to the record that screens, run folder and exports share.
 
-/** A group before it is scored: its advantages are 0, its mean and standard deviation NaN. */
+/** A group before it has rewards: its advantages are 0, its mean and standard deviation NaN. */
 export function drawnGroup(step: number, group: DrawnGroup): GroupRecord {
-  const scores = { advantages: group.rollouts.map(() => 0), mean: Number.NaN, std: Number.NaN, zeroSpread: false };
-  return { ...recordOf(step, group, scores, () => []), unfinished: true };
+  const none = { values: group.rollouts.map(() => 0), mean: Number.NaN, std: Number.NaN, zeroSpread: false };
+  return { ...recordOf(step, group, none, () => []), unfinished: true };
 }
 
 /** A group with advantages but without log-probabilities: its rollouts have no actions yet. */
-function scoredGroup(step: number, group: Group, scores: GroupAdvantages): GroupRecord {
-  return recordOf(step, group, scores, () => []);
+function advantageRecord(step: number, group: Group, advantages: GroupAdvantages): GroupRecord {
+  return recordOf(step, group, advantages, () => []);
 }
 
 /** @param measured results of the first pass, whose log-probabilities belong to the weights before the update */
 export function groupRecord(step: number, { group, readback, settings, data, loss }: MeasuredLoss): GroupRecord {
   const { refLogps } = group;
   const clipped = clipFlags(loss, data, settings);
-  const record = recordOf(step, group, group.scores, (index) =>
+  const record = recordOf(step, group, group.advantages, (index) =>
     (group.labels[index] ?? []).map((action, t): ActionRecord => {
       const at = index * group.actions + t;
       return {
@@ -70,7 +70,7 @@ export function groupRecord(step: number, { group, readback, settings, data, los
 function recordOf(
   step: number,
   group: DrawnGroup,
-  scores: Omit<GroupAdvantages, "present" | "stdUsed">,
+  advantages: Omit<GroupAdvantages, "present" | "stdUsed">,
   actionsOf: (rollout: number) => readonly ActionRecord[],
 ): GroupRecord {
   const { loop, row, promptIds, answerIds } = group;
@@ -84,7 +84,7 @@ function recordOf(
       loop,
       group: group.group,
       index,
-      advantage: scores.advantages[index] as number,
+      advantage: advantages.values[index] as number,
       actions: actionsOf(index),
     };
   });
@@ -93,9 +93,9 @@ function recordOf(
     loop,
     group: group.group,
     rowId: row.summary.id,
-    rewardMean: scores.mean,
-    rewardStd: scores.std,
-    zeroSpread: scores.zeroSpread,
+    rewardMean: advantages.mean,
+    rewardStd: advantages.std,
+    zeroSpread: advantages.zeroSpread,
     promptIds,
     ...(answerIds === undefined ? {} : { answerIds }),
     rollouts,
@@ -106,7 +106,7 @@ function recordOf(
 type MakeListener = (step: Step, run: Run) => StepListener;
 
 /** Every listener of a GRPO step, in the order in which they are called. */
-export const STEP_LISTENERS: MakeListener[] = [scoredGroups, sampledGroups, gradientReport, losses, entropyBonus];
+export const STEP_LISTENERS: MakeListener[] = [advantageGroups, sampledGroups, gradientReport, losses, entropyBonus];
 
 /**
  * Runs a GRPO step with its listeners.
@@ -145,18 +145,18 @@ function together(updates: readonly UpdateReport[]): UpdateReport {
   };
 }
 
-/** Records of scored groups, and their rewards by source. */
-function scoredGroups({ config, number, emit }: Step, { order }: Run): StepListener {
+/** Records of groups with advantages, and their rewards by source. */
+function advantageGroups({ config, number, emit }: Step, { order }: Run): StepListener {
   return {
     on(event) {
       if (event.type !== "advantages") return undefined;
-      const { loop, groups, scores } = event;
+      const { loop, groups, advantages } = event;
       for (const [at, group] of groups.entries()) {
-        emit({ type: "drawn", group: scoredGroup(number, group, scores[at] as GroupAdvantages) });
+        emit({ type: "drawn", group: advantageRecord(number, group, advantages[at] as GroupAdvantages) });
       }
       const later = groups.filter(({ group }) => group >= groupsPerStep(config)).length;
       return {
-        ...sourceMetrics(loop, groups, scores, order),
+        ...sourceMetrics(loop, groups, advantages, order),
         ...(config.resampleRounds > 0 ? { [`loop${loop}/resampled_groups`]: later } : {}),
       };
     },

@@ -12,7 +12,7 @@ export interface StepOutcome {
   readonly update: UpdateReport;
 }
 
-/** The scored groups of one loop, with a function that scores several at once under other weights. */
+/** The groups of one loop with advantages, and a function that gives log-probabilities of several at once under other weights. */
 export interface LoopOfStep {
   readonly id: LoopId;
   readonly loop: Loop;
@@ -38,9 +38,9 @@ export type StepEvent =
       readonly type: "advantages";
       readonly loop: LoopId;
       readonly groups: readonly Group[];
-      readonly scores: readonly GroupAdvantages[];
+      readonly advantages: readonly GroupAdvantages[];
     }
-  /** All loops are sampled and scored; the reference has scored their actions. */
+  /** All loops are sampled and have advantages and, where the loss needs it, log π_ref. */
   | { readonly type: "sampled"; readonly loops: readonly LoopOfStep[] }
   /** Loss and gradients of one backward pass, before they are summed. */
   | ({

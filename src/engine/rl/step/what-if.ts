@@ -21,7 +21,7 @@ export interface WhatIf {
   /** [groups][N] rewards recomposed from the stored terms. */
   readonly rewards: readonly (readonly Reward[])[];
   /** One per group, with the advantages. */
-  readonly scores: readonly GroupAdvantages[];
+  readonly advantages: readonly GroupAdvantages[];
   /**
    * Sum over the groups; null before their log-probabilities are known, and with an adaptive entropy bonus, which is
    * not stored.
@@ -47,12 +47,12 @@ export function whatIf(groups: readonly GroupRecord[], config: LabConfig): WhatI
     ).map((scored, n) => ({ ...scored, caption: rollouts[n]?.caption ?? null })),
     probabilities: probabilities({ loop, rollouts }, config),
   }));
-  const scores = loopAdvantages(rewarded, config);
+  const advantages = loopAdvantages(rewarded, config);
   const known = groups.every(({ rollouts }) => rollouts.some(({ actions }) => actions.length > 0));
   return {
     rewards: rewarded.map(({ rollouts }) => rollouts.map(({ reward }) => reward)),
-    scores,
-    loss: known && !config.useAdaptiveEntropy ? lossOf(groups, scores, config) : null,
+    advantages,
+    loss: known && !config.useAdaptiveEntropy ? lossOf(groups, advantages, config) : null,
   };
 }
 
@@ -63,8 +63,8 @@ function probabilities({ loop, rollouts }: Pick<GroupRecord, "loop" | "rollouts"
   return rollouts.map(({ actions }) => Math.exp(actions[0]?.samplingLogp ?? Number.NEGATIVE_INFINITY));
 }
 
-function lossOf(groups: readonly GroupRecord[], scores: readonly GroupAdvantages[], config: LabConfig): LossSum {
-  const batches = groups.map((group, at) => arraysOf(group, scores[at] as GroupAdvantages, config));
+function lossOf(groups: readonly GroupRecord[], advantages: readonly GroupAdvantages[], config: LabConfig): LossSum {
+  const batches = groups.map((group, at) => arraysOf(group, advantages[at] as GroupAdvantages, config));
   const active = batches.reduce((sum, { mask }) => sum + Array.from(mask).reduce((count, m) => count + m, 0), 0);
   const text = groups[0] !== undefined && aboutLoop(groups[0].loop).samples === "text";
   const longest = text ? config.maxCompletionLength : Math.max(1, ...batches.map(({ tokens }) => tokens));
@@ -78,7 +78,7 @@ function lossOf(groups: readonly GroupRecord[], scores: readonly GroupAdvantages
 }
 
 /** The arrays of the first pass, whose ratio is 1, except in the formula that divides by the reference. */
-function arraysOf({ rollouts, loop }: GroupRecord, scores: GroupAdvantages, config: LabConfig): LossData {
+function arraysOf({ rollouts, loop }: GroupRecord, { values }: GroupAdvantages, config: LabConfig): LossData {
   const tokens = Math.max(1, ...rollouts.map(({ actions }) => actions.length));
   const [logps, refLogps, entropies, mask] = [0, 0, 0, 0].map(() => new Float64Array(rollouts.length * tokens)) as [
     Float64Array,
@@ -109,6 +109,6 @@ function arraysOf({ rollouts, loop }: GroupRecord, scores: GroupAdvantages, conf
     refLogps: referred ? refLogps : null,
     entropies,
     mask,
-    advantages: imitates ? rollouts.map(() => 0) : scores.advantages,
+    advantages: imitates ? rollouts.map(() => 0) : values,
   };
 }

@@ -130,18 +130,24 @@ export async function termGradients(
 ): Promise<TermGradient[]> {
   const found: TermGradient[] = [];
   const withAdvantages = (of: (at: number, own: GroupAdvantages) => readonly number[]): LossGroup[] =>
-    groups.map((group, at) => ({ ...group, scores: { ...group.scores, advantages: of(at, group.scores) } }));
+    groups.map((group, at) => ({ ...group, advantages: { ...group.advantages, values: of(at, group.advantages) } }));
   const rewardsAlone = { ...settings, beta: 0, entropyCoef: 0 };
-  const scores = groups.map((group) => group.scores);
   const learns = groups.some(({ policyGradient }) => policyGradient !== false);
-  const shares = learns ? termAdvantages(groups, scores, config, step) : new Map<string, number[][]>();
+  const shares = learns
+    ? termAdvantages(
+        groups,
+        groups.map(({ advantages }) => advantages),
+        config,
+        step,
+      )
+    : new Map<string, number[][]>();
   for (const [term, advantages] of shares) {
     const changed = withAdvantages((at) => advantages[at] as readonly number[]);
     found.push({ loop, term, sum: await gradientOf(changed, rewardsAlone, false) });
   }
   const auxiliary = readbacks.some((readback) => Object.keys(readback.auxiliary).length > 0);
   if (settings.beta > 0 || settings.entropyCoef > 0 || auxiliary) {
-    const still = withAdvantages((_, own) => own.advantages.map(() => 0));
+    const still = withAdvantages((_, own) => own.values.map(() => 0));
     found.push({ loop, term: "penalty", sum: await gradientOf(still, settings, true) });
   }
   return found;

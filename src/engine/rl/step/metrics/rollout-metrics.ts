@@ -97,17 +97,17 @@ export function judgeMetrics(rollouts: readonly (readonly RewardTerm[])[]): Reco
 
 // Rewards and draws of a step by source of the mix, and how many groups dynamic sampling has replaced.
 
-/** @param scores scores of the groups; without a mix there are no metrics */
+/** @param advantages of the groups; without a mix there are no metrics */
 export function sourceMetrics(
   loop: LoopId,
   groups: readonly Pick<Group, "row">[],
-  scores: readonly Pick<GroupAdvantages, "mean" | "zeroSpread">[],
+  advantages: readonly Pick<GroupAdvantages, "mean" | "zeroSpread">[],
   { source }: Pick<RowOrder, "source">,
 ): Record<string, number> {
   const found = new Map<string, Pick<GroupAdvantages, "mean" | "zeroSpread">[]>();
   for (const [at, { row }] of groups.entries()) {
     const name = source(row.summary.id);
-    const own = scores[at];
+    const own = advantages[at];
     if (name !== null && own !== undefined) addTo(found, name, own);
   }
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -17,7 +17,7 @@ function deviation(values: readonly number[]): number {
 
 type Put = (name: string, value: number) => void;
 
-/** Metrics of a loop's rollouts. @param groups all of the step, with their scores */
+/** Metrics of a loop's rollouts. @param groups all of the step */
 export function sampledMetrics(loop: LoopId, groups: readonly AdvantageGroup[]): Record<string, number> {
   const out: Record<string, number> = {};
   const put: Put = (name, value) => {
@@ -25,16 +25,16 @@ export function sampledMetrics(loop: LoopId, groups: readonly AdvantageGroup[]):
   };
   const all = groups.flatMap((group) => group.rollouts.map(({ reward }) => reward));
   const rewards = all.filter((reward) => reward !== null);
-  const scores = groups.map((group) => group.scores);
+  const rewarded = groups.map(({ advantages }) => advantages);
   // Groups without any reward have no mean; they are counted, not averaged.
-  put("reward", mean(scores.map((own) => own.mean).filter((value) => !Number.isNaN(value))));
+  put("reward", mean(rewarded.map((own) => own.mean).filter((value) => !Number.isNaN(value))));
   put("reward_std", deviation(rewards));
   put("reward_min", rewards.length === 0 ? Number.NaN : Math.min(...rewards));
   put("reward_max", rewards.length === 0 ? Number.NaN : Math.max(...rewards));
   put("reward_missing", mean(all.map((reward) => Number(reward === null))));
-  put("group_std_mean", mean(scores.map(({ std }) => std)));
-  put("frac_reward_zero_std", mean(scores.map(({ zeroSpread }) => Number(zeroSpread))));
-  put("advantage_abs_mean", mean(groups.flatMap((group) => group.scores.advantages.map(Math.abs))));
+  put("group_std_mean", mean(rewarded.map(({ std }) => std)));
+  put("frac_reward_zero_std", mean(rewarded.map(({ zeroSpread }) => Number(zeroSpread))));
+  put("advantage_abs_mean", mean(rewarded.flatMap(({ values }) => values.map(Math.abs))));
   for (const [name, values] of termValues(groups)) {
     put(`rewards/${name}/mean`, mean(values));
     put(`rewards/${name}/std`, deviation(values));
