@@ -4,6 +4,7 @@ import { SLOT_WORDS, slotWords } from "../../src/engine/gpu/decode/lanes.ts";
 import { STRANGE, samplePartWords, samplesWide } from "../../src/engine/gpu/decode/sample.ts";
 import { slotBlock } from "../../src/engine/gpu/decode/slot-block.ts";
 import { drawAddress } from "../../src/engine/gpu/random.ts";
+import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-op.ts";
 import { backendDevice } from "../../src/engine/gpu/runtime/program.ts";
 import { RawBuffers, Recording } from "../../src/engine/gpu/runtime/recording.ts";
 import { atOnce } from "../../src/engine/gpu/runtime/work-budget.ts";
@@ -18,12 +19,13 @@ import {
   expectLikeHost,
   type GroupShape,
   keyOf,
+  LOADED,
   packedLanguage,
   promptsOf,
   SAMPLED,
 } from "../support/decoding.ts";
 import { checkedGpu } from "../support/gpu.ts";
-import { tinyConfig, tinyLanguage } from "../support/tiny-language.ts";
+import { type TinyLanguage, tinyConfig, tinyLanguage } from "../support/tiny-language.ts";
 import { expectLikeTransformers } from "../support/transformers-language.ts";
 
 checkedGpu();
@@ -229,7 +231,7 @@ it("eight rows on a card take a block together, and sixteen two blocks", async (
   const rows = (count: number): readonly GroupShape[] => [{ prefix: 5, tails: new Array<number>(count).fill(1) }];
   await expectLikeHost(tinyLanguage(tinyConfig("qwen2", { layers: 1 }), 8), rows(16), {}, [false]);
   const packed = await packedLanguage("q8", tinyConfig("qwen2", { mlpSize: 48, layers: 1 }), 8);
-  await expectLikeHost(packed, rows(8), {}, [false]);
+  await expectLikeHost(packed, rows(8), {}, [false, LOADED]);
 });
 
 describe("prompts", () => {
@@ -273,26 +275,40 @@ describe("prompts", () => {
 });
 
 describe("a row", () => {
-  it.each<[string, readonly number[], number]>([
-    ["two of five", [2, 3], 5],
-    ["one of five", [4], 5],
-    ["three of nine", [0, 4, 8], 9],
-    ["one of three", [1], 3],
-  ])("has the same numbers alone as among others: %s", async (_, rollouts, rows) => {
-    const model = tinyLanguage(tinyConfig("qwen2"), 8);
+  /** Rows of a group decoded together, and some of them alone. Disposes of the model. */
+  async function expectAlone(model: TinyLanguage, rollouts: readonly number[], rows: number, form = true) {
     const shapes: readonly GroupShape[] = [{ prefix: 9, tails: new Array<number>(rows).fill(1) }];
-    const together = await decode(model, shapes, {}, decodeOnGpu);
+    const options = { ...SAMPLED, ...(form ? {} : { maxCompletionLength: 2 }) };
+    const where: typeof decodeOnGpu = async (...given) => {
+      setAdapterKind(form);
+      return await decodeOnGpu(...given).finally(() => setAdapterKind(true));
+    };
+    const together = await decode(model, shapes, options, where);
     const prompts = promptsOf(model.config.hiddenSize, shapes);
     const [group] = prompts as [PromptBatch];
     const tails = tf.tidy(() => tf.gather(group.tails, tf.tensor1d([...rollouts], "int32")));
     const few = { ...group, tails, tailLengths: rollouts.map(() => 1) };
     const prefilled = atOnce(prefill(model.weights, model.config, [few]));
     const address = rollouts.map((rollout) => ({ key: keyOf(0, rollout), promptIds: [] }));
-    const alone = await decodeOnGpu(model.config, model.weights, prefilled, address, SAMPLED);
+    const alone = await where(model.config, model.weights, prefilled, address, options);
     expect(alone).toEqual(rollouts.map((rollout) => together[rollout]));
     disposePrefilled(prefilled);
     tf.dispose([tails, group.tails, group.prefix]);
     model.dispose();
+  }
+
+  it.each<[string, readonly number[], number]>([
+    ["two of five", [2, 3], 5],
+    ["one of five", [4], 5],
+    ["three of nine", [0, 4, 8], 9],
+    ["one of three", [1], 3],
+  ])("has the same numbers alone as among others: %s", async (_, rollouts, rows) => {
+    await expectAlone(tinyLanguage(tinyConfig("qwen2"), 8), rollouts, rows);
+  });
+
+  it("has them also from inputs that tiles share on a card", async () => {
+    const config = tinyConfig("qwen2", { mlpSize: 48, layers: 1 });
+    await expectAlone(await packedLanguage("q4", config, 8), [1], 3, false);
   });
 
   it("whose logits are NaN ends there and is marked", async () => {

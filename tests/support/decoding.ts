@@ -1,5 +1,6 @@
 /** Tiny language models decoded twice: by our programs, and by the model's own forward pass with the sampler on the CPU. */
 import { expect } from "vitest";
+import { setAdapterClass } from "../../src/engine/gpu/forms/active.ts";
 import { type PackedMatrix, packMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
 import { type RandomKey, STREAM } from "../../src/engine/gpu/random.ts";
@@ -128,25 +129,34 @@ function expectClose(found: readonly number[], expected: readonly number[] = [])
  */
 const CARD_TOKENS = 3;
 
+/** The programs for software adapters (true) or for NVIDIA's cards (false), or a function that chooses others. */
+export type DecodeForm = boolean | (() => void);
+
+/** The programs for AMD's cards, in which every tile loads its own inputs. */
+export const LOADED: DecodeForm = () => setAdapterClass("amd");
+/** Those for NVIDIA's cards and wide products, whatever their width. */
+export const WIDE: DecodeForm = () => setAdapterClass("nvidia", undefined, { decodeTiles: () => 8 });
+
 /**
  * Same ids, and log-probabilities and entropies within 1e-4, twice the same, leaving no tensor behind. Disposes of the model.
  * The prompts are filled in once, in the form for software adapters: only decoding is compared.
- * @param forms of the programs: for software adapters (true), for GPUs (false), then with few tokens by default
+ * @param forms of the programs; with few tokens by default if one is for GPUs
  */
 export async function expectLikeHost(
   model: TinyLanguage,
   shapes: readonly GroupShape[],
   changes: Partial<GenerateOptions> = {},
-  forms: readonly boolean[] = [true],
+  forms: readonly DecodeForm[] = [true],
   where: typeof decodeOnGpu = decodeOnGpu,
 ): Promise<readonly RowResult[]> {
   const before = memorySnapshot().tensors;
   try {
-    const few = forms.includes(false) ? { maxCompletionLength: CARD_TOKENS } : {};
+    const few = forms.some((form) => form !== true) ? { maxCompletionLength: CARD_TOKENS } : {};
     const prompts = prefilled(model, shapes, { ...few, ...changes });
     const expected = await prompts.rows(decodeOnHost);
-    for (const software of forms) {
-      setAdapterKind(software);
+    for (const form of forms) {
+      if (typeof form === "boolean") setAdapterKind(form);
+      else form();
       const tensors = memorySnapshot().tensors;
       const found = await prompts.rows(where);
       expect(memorySnapshot().tensors).toBe(tensors);

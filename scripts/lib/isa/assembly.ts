@@ -166,8 +166,8 @@ function blocksOf({ label, instruction }: Dialect, assembly: string): Block[] {
   return blocks;
 }
 
-/** Loops: with every jump back, the blocks from which it is reached without passing its target. */
-function loopsOf({ target, ends }: Dialect, blocks: readonly Block[]): Region[] {
+/** Of every block, those that it follows. */
+function beforeOf({ target, ends }: Dialect, blocks: readonly Block[]): readonly (readonly number[])[] {
   const place = new Map(blocks.map(({ name }, at) => [name, at]));
   const before = blocks.map((): number[] => []);
   blocks.forEach(({ lines }, at) => {
@@ -175,6 +175,11 @@ function loopsOf({ target, ends }: Dialect, blocks: readonly Block[]): Region[] 
     const next = lines.some(ends) ? undefined : at + 1;
     for (const to of [...jumps, next]) if (to !== undefined) before[to]?.push(at);
   });
+  return before;
+}
+
+/** Loops: with every jump back, the blocks from which it is reached without passing its target. */
+function loopsOf(before: readonly (readonly number[])[]): Region[] {
   const loops = new Map<number, Set<number>>();
   before.forEach((from, head) => {
     const waiting = from.filter((at) => at >= head);
@@ -188,6 +193,18 @@ function loopsOf({ target, ends }: Dialect, blocks: readonly Block[]): Region[] 
     loops.set(head, body);
   });
   return [...loops].map(([head, body]) => ({ head, body }));
+}
+
+/** Counts of the way through a loop with the most instructions: of alternatives, a thread takes one. */
+function longestWay({ head, body }: Region, before: readonly (readonly number[])[], each: readonly Counts[]): Counts {
+  const ways = new Map<number, Counts>();
+  const longest = (from: readonly number[]): Counts =>
+    from.reduce((most, at) => ((ways.get(at)?.vector ?? 0) > most.vector ? (ways.get(at) as Counts) : most), NONE);
+  for (const at of [...body].sort((a, b) => a - b)) {
+    const from = at === head ? [] : (before[at] as readonly number[]);
+    ways.set(at, plus(longest(from), each[at] as Counts, 1));
+  }
+  return longest(before[head] as readonly number[]);
 }
 
 /** Blocks that a wave jumps over with a branch of a kind in the block before them. */
@@ -211,13 +228,15 @@ const clears = ({ multiplyAdds, localWords, globalWords }: Counts): boolean =>
 
 /**
  * Counts of the loop that does a kernel's work; undefined without a loop that multiplies. That is with trips one round
- * of the loop that fills workgroup memory and multiplies, else the innermost loop with the most multiply-adds.
+ * of the loop that fills workgroup memory and multiplies, else the longest way through the innermost loop with the most
+ * multiply-adds.
  */
 export function workOf(assembly: string, trips?: Trips): Counts | undefined {
   const dialect = assembly.startsWith("block") ? NVIDIA : AMD;
   const blocks = blocksOf(dialect, assembly);
   const each = blocks.map(({ lines }) => lines.reduce((sum, line) => plus(sum, dialect.counts(line), 1), NONE));
-  const loops = loopsOf(dialect, blocks);
+  const before = beforeOf(dialect, blocks);
+  const loops = loopsOf(before);
   const total = ({ body }: Region): Counts => [...body].reduce((sum, at) => plus(sum, each[at] as Counts, 1), NONE);
   const depth = (loop: Region): number => loops.filter((other) => within(loop, other)).length;
   const multiplying = loops.filter((loop) => total(loop).multiplyAdds > 0);
@@ -245,5 +264,5 @@ export function workOf(assembly: string, trips?: Trips): Counts | undefined {
   }
   const innermost = multiplying.filter((loop) => !multiplying.some((other) => within(other, loop)));
   const most = innermost.sort((a, b) => total(b).multiplyAdds - total(a).multiplyAdds)[0];
-  return most && total(most);
+  return most && longestWay(most, before, each);
 }

@@ -54,6 +54,8 @@ export const BOUNDS: Readonly<Record<ProgramClass, Bounds>> = {
   "attention gradient": { ...bounds(0.88, 0.02), nvidia: 0.7 },
   "decode product of eight rows": { ...bounds(0.72, 0, 2), nvidia: 0.18 },
   "decode product of fewer rows": { ...bounds(0.39, 0, 2), nvidia: 0.07 },
+  "decode product of eight rows, staged": { ...bounds(0.1, 0.1, 2), nvidia: 0.5 },
+  "decode product of fewer rows, staged": { ...bounds(0.1, 0.1, 2), nvidia: 0.2 },
   other: bounds(0, 0),
 };
 

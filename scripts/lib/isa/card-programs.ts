@@ -41,7 +41,7 @@ import type { Trips } from "./assembly.ts";
 
 /**
  * Huge tiles have 128 × 128 results and large ones 64 × 128, 8 × 8 a thread; middle ones 64 × 64, 8 × 4 a thread; small
- * ones fewer. With vectors: of four elements from global memory.
+ * ones fewer. With vectors: of four elements from global memory. Staged: with inputs that tiles share in workgroup memory.
  */
 export type ProgramClass =
   | `product of ${Size} tiles`
@@ -55,6 +55,8 @@ export type ProgramClass =
   | "attention gradient"
   | "decode product of eight rows"
   | "decode product of fewer rows"
+  | "decode product of eight rows, staged"
+  | "decode product of fewer rows, staged"
   | "other";
 
 type Size = "huge" | "large" | "middle" | "small";
@@ -202,9 +204,22 @@ function decoding(): CardProgram[] {
           lanes(block.slots < 8 ? "decode product of fewer rows" : "decode product of eight rows", source),
         ),
     );
+  const staged = [4, 8]
+    .flatMap((tiles) => blocks.map((slots) => slotBlock(slots, false, 0, tiles)))
+    .flatMap((block) =>
+      [false, true]
+        .flatMap((joined) => (["q8", "q4"] as const).map((storage) => packedLinearProgram(storage, block, joined)))
+        .map((source) =>
+          lanes(
+            block.slots < 8 ? "decode product of fewer rows, staged" : "decode product of eight rows, staged",
+            source,
+          ),
+        ),
+    );
   const others = [NORM, HEAD_NORM, mixProgram(1), SAMPLE, SAMPLE_TOPS, SAMPLE_MASSES, SAMPLE_DRAW];
   return [
     ...linears,
+    ...staged,
     ...others.map((source) => lanes("other", source)),
     ...[scoresProgram(scoreLanes(false), 1), ROTATE, GATE, FOLD].map(
       (program): CardProgram => ({ kind: "other", program }),

@@ -8,6 +8,8 @@ import { bound, type GpuProgram, programOnce } from "../runtime/pipelines.ts";
 
 /** Threads that share a result on a GPU. */
 const SHARED_LANES = 64;
+/** Threads that share a result where several results share inputs in workgroup memory. */
+export const STAGED_LANES = 32;
 /** Results per workgroup where each has one thread: the vector width of llvmpipe. */
 const OWN_LANES = 8;
 /**
@@ -52,6 +54,12 @@ export interface LaneProgram extends Omit<GpuProgram, "workgroup"> {
    * threads beyond the last tile keep running; `inside` is false for them. The GPU form does not use it.
    */
   readonly subgroup?: number;
+  /**
+   * The GPU form of a workgroup with this many tiles, each with `STAGED_LANES` threads. The body stages inputs in
+   * `shared_sums`, of this many vectors; all threads run it, and `inside` is false beyond the last tile. Each sum is one of `sums`
+   * registers' elements: `end` runs for every `sum` of register `r`, `element`.
+   */
+  readonly staged?: { readonly tiles: number; readonly vectors: number };
 }
 
 interface ReductionProgram {
@@ -62,6 +70,7 @@ interface ReductionProgram {
 
 /** Builds the program in the form for software adapters or for GPUs. */
 export function withReduction(source: LaneProgram, software: boolean): ReductionProgram {
+  if (source.staged !== undefined) return stagedReduction(source, source.staged);
   const { reductions, subgroup, sums = 0, end = "", ...rest } = source;
   const lanes = subgroup ?? OWN_LANES;
   const name = `${source.name}-${software ? 1 : SHARED_LANES}${subgroup === undefined ? "" : `-${subgroup}`}`;
@@ -86,6 +95,39 @@ export function withReduction(source: LaneProgram, software: boolean): Reduction
       ${end}`,
   });
   return { program: programOnce(name, make), groups: (tiles) => (software ? Math.ceil(tiles / lanes) : tiles) };
+}
+
+function stagedReduction(
+  source: LaneProgram,
+  { tiles, vectors }: Exclude<LaneProgram["staged"], undefined>,
+): ReductionProgram {
+  const { reductions: _, staged: __, sums = 0, end = "", ...rest } = source;
+  const name = `${source.name}-${STAGED_LANES}-${tiles}`;
+  const make = (): GpuProgram => ({
+    ...rest,
+    name,
+    workgroup: [tiles, STAGED_LANES],
+    header: `var<workgroup> shared_sums: array<vec4f, ${Math.max(vectors, sums * STAGED_LANES * tiles)}>;
+      ${source.header ?? ""}`,
+    body: `
+      let tiles0 = (group.y * groups.x + group.x) * ${tiles}u;
+      if (tiles0 >= u.tiles) { return; }
+      let lane = local.y; let first = lane; let step = ${STAGED_LANES}u;
+      let tile = tiles0 + local.x; let inside = tile < u.tiles;
+      ${source.body}
+      workgroupBarrier();
+      ${lines(sums, (r) => `shared_sums[(lane * ${sums}u + ${r}u) * ${tiles}u + local.x] = c${r};`)}
+      workgroupBarrier();
+      if (inside && lane < ${4 * sums}u) {
+        let r = lane / 4u; let element = lane % 4u;
+        var sum = 0.0;
+        for (var l = 0u; l < ${bound(STAGED_LANES, "tiles")}; l++) {
+          sum += shared_sums[(l * ${sums}u + r) * ${tiles}u + local.x][element];
+        }
+        ${end}
+      }`,
+  });
+  return { program: programOnce(name, make), groups: (count) => Math.ceil(count / tiles) };
 }
 
 function same(kind: Reduction): string {

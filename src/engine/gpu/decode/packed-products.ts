@@ -8,6 +8,7 @@ import { hasScales, type WeightStorage } from "../packed/storage.ts";
 import {
   blockInputs,
   COUNTED,
+  groupReader,
   LEAST,
   readCounted,
   readUnit,
@@ -20,6 +21,7 @@ import { eachLayer, JOINED_HEADER, JOINED_PACKED_UNIFORMS, LAYERS } from "./join
 import { type LaneProgram, POINT, POINT_LANES, SLOT_HEADER } from "./lanes.ts";
 import { addend, layerProgram } from "./products.ts";
 import { addProducts, type SlotBlock, blockInputs as slotInputs } from "./slot-block.ts";
+import { stagedSums, stagedVectors } from "./staged.ts";
 
 /** Input sizes must be a multiple of this. */
 export const PACKED_STEP = UNIT;
@@ -37,7 +39,9 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, jo
   const read = block.software ? readUnit : readCounted;
   const scales = (layer: string): string =>
     four.map((c) => `scale${layer}((q${c} + unit) / ${UNITS_PER_SCALE}u)`).join(", ");
-  const matrix = blockInputs(storage);
+  // Without scales, loads of weights take most of the time.
+  const reader = hasScales(storage) && block.tiles > 1 ? groupReader(storage, "at") : undefined;
+  const matrix = reader?.inputs ?? blockInputs(storage);
   const row = (c: number): string =>
     joined ? `(skipOf(part) + own + ${c}u)` : `(u.skip + min(column + ${c}u, u.n - 1u))`;
   const header = `${JOINED_HEADER}
@@ -56,16 +60,19 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, jo
       factor: "f32",
     },
     joinedUniforms: JOINED_PACKED_UNIFORMS,
-    header: `${joined ? header : ""} ${unpackHeader(storage, joined ? LAYERS : undefined)} ${block.software ? "" : COUNTED}`,
+    ...(reader === undefined ? {} : { staged: { tiles: block.tiles, vectors: stagedVectors(block) } }),
+    header: `${joined ? header : ""} ${unpackHeader(storage, joined ? LAYERS : undefined)} ${block.software || reader !== undefined ? "" : COUNTED}`,
     factor: joined ? "factorOf(partOf(column)) * " : "u.factor * ",
     first: "u.first + ",
     body: `
-      ${lines(4, (c) => `let q${c} = ${row(c)} * u.rowUnits;`)}
-      ${x.addresses}
+      ${lines(4, (c) => `let q${c} = ${row(c)} * ${reader === undefined ? "u.rowUnits" : `(u.rowUnits / ${UNITS_PER_SCALE}u)`};`)}
+      ${reader === undefined ? x.addresses : ""}
       ${lines(slots, (r) => `var c${r} = vec4f(0);`)}
-      ${eachLayer(
-        joined,
-        (layer) => `for (var unit = first; unit < u.units; unit += step) {
+      ${
+        reader === undefined
+          ? eachLayer(
+              joined,
+              (layer) => `for (var unit = first; unit < u.units; unit += step) {
         ${lines(4, (c) => read(storage, `b${c}`, `q${c} + unit`, `w${layer}`))}
         ${hasScales(storage) ? `let s = vec4f(${scales(layer)});` : ""}
         ${low.load}
@@ -77,7 +84,9 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, jo
           hasScales(storage) ? { name: "s", least: LEAST[storage] } : undefined,
         )}
       }`,
-      )}
+            )
+          : stagedSums(block, reader, joined)
+      }
       ${addend(block, (column) => `u.first + ${column}`, branch)}
 `,
   });

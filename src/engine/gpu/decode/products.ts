@@ -80,6 +80,8 @@ interface Layer extends Pick<LaneProgram, "name" | "uniforms" | "body"> {
   readonly matrix: Readonly<Record<string, BufferType>>;
   /** Further uniforms of joined layers. */
   readonly joinedUniforms?: LaneProgram["uniforms"];
+  /** If the body stages its inputs, the tiles that read them and the vectors of workgroup memory that they take. */
+  readonly staged?: LaneProgram["staged"];
   /** Code before a sum, and before a column of the result. */
   readonly factor: string;
   readonly first: string;
@@ -87,7 +89,12 @@ interface Layer extends Pick<LaneProgram, "name" | "uniforms" | "body"> {
 
 /** A program whose body computes the sums c0 … of `column` for all slots; they are then written with bias and addend. */
 export function layerProgram({ slots, subgroup }: SlotBlock, joined: boolean, layer: Layer): LaneProgram {
-  const { matrix, factor, first } = layer;
+  const { matrix, factor, first, staged } = layer;
+  const store = (sum: string): string => `let at = slot * u.resultStride + u.resultFirst + ${first}column + i;
+          var value = ${factor}${sum};
+          if (u.hasBias != 0u) { value += ${joined ? JOINED_BIAS : `bias[${first}column + i]`}; }
+          if (u.accumulate != 0u) { value += result[at]; }
+          result[at] = value;`;
   return {
     name: `lab-decode-${layer.name}${joined ? "-joined" : ""}`,
     ...(subgroup === undefined ? {} : { subgroup }),
@@ -106,21 +113,28 @@ export function layerProgram({ slots, subgroup }: SlotBlock, joined: boolean, la
     },
     reductions: [],
     sums: slots,
+    ...(staged === undefined ? {} : { staged }),
     header: `${layer.header}
-      fn put(slot: u32, column: u32, sums: vec4f) {
+      ${
+        staged !== undefined
+          ? `fn put(slot: u32, column: u32, i: u32, sum: f32) {
+          if (i >= u.n - column) { return; }
+          ${store("sum")}
+      }`
+          : `fn put(slot: u32, column: u32, sums: vec4f) {
         for (var i = 0u; i < min(4u, u.n - column); i++) {
-          let at = slot * u.resultStride + u.resultFirst + ${first}column + i;
-          var value = ${factor}sums[i];
-          if (u.hasBias != 0u) { value += ${joined ? JOINED_BIAS : `bias[${first}column + i]`}; }
-          if (u.accumulate != 0u) { value += result[at]; }
-          result[at] = value;
+          ${store("sums[i]")}
         }
+      }`
       }`,
     body: `
       let slot0 = group.z * ${slots}u;
       let column = (tile + u.tile0) * 4u;
       ${joined ? OWN_PART : ""}${layer.body}`,
-    end: `
+    end:
+      staged !== undefined
+        ? "put(slot0 + r, column, element, sum);"
+        : `
       if (first == 0u && inside) {
         ${putAll(slots)}
       }`,

@@ -21,6 +21,8 @@ export interface SlotBlock {
   readonly subgroup: number | undefined;
   /** Whether the sums are in the form for software adapters. */
   readonly software: boolean;
+  /** Tiles of four columns that share inputs in workgroup memory (staged.ts): 4, 8, or 1 where each loads its own. */
+  readonly tiles: number;
 }
 
 /** Slots to allocate in the buffers of a batch. */
@@ -32,12 +34,14 @@ export function roomFor(rows: number): number {
 /**
  * The block for a batch with this many slots; its size divides the number of slots.
  * @param lanes number of lanes that broadcast loaded values, 0 for none
+ * @param tiles that share inputs, of packed weights with scales on a card
  */
-export function slotBlock(slots: number, software: boolean, lanes: number): SlotBlock {
+export function slotBlock(slots: number, software: boolean, lanes: number, tiles = 1): SlotBlock {
   const subgroup = software && slots > 1 && lanes > 0 ? lanes : undefined;
-  if (subgroup !== undefined) return { slots: slots % 8 === 0 ? 8 : PLAIN, subgroup, software };
-  if (software) return { slots: Math.min(slots, PLAIN), subgroup, software };
-  return { slots: CARD.find((size) => slots % size === 0) ?? 1, subgroup, software };
+  const own = { subgroup, software, tiles };
+  if (subgroup !== undefined) return { slots: slots % 8 === 0 ? 8 : PLAIN, ...own };
+  if (software) return { slots: Math.min(slots, PLAIN), ...own };
+  return { slots: CARD.find((size) => slots % size === 0) ?? 1, ...own };
 }
 
 /** Code that addresses and reads the inputs of a block. */

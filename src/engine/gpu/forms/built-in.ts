@@ -32,6 +32,11 @@ export interface BuiltIn {
   readonly convolutions: "products" | "stock";
   /** Whether reductions of decoding run in a thread or over a workgroup. */
   readonly decoding: "thread" | "workgroup";
+  /**
+   * Tiles of four columns of a decode product, with weights that have scales, that share inputs in workgroup memory; 1
+   * where each loads its own.
+   */
+  readonly decodeTiles: (columns: number) => 1 | 4 | 8;
   /** Whether programs are precompiled while weights are read or when a run starts (precompile.ts). */
   readonly compiled: "load" | "run";
   /** Whether half-precision programs may run if the device has `shader-f16`. */
@@ -53,6 +58,9 @@ const TILED = 32;
 const LARGE = "tiles-64-128-16-8-8-vectors";
 const MIDDLE = "tiles-64-64-16-8-4-vectors";
 const HUGE = "tiles-128-128-16-8-8-vectors";
+
+/** Columns of a decode product that fill a card with workgroups of 8 tiles; those of 4 are twice as many. */
+const WIDE = 4096;
 
 /** Multiply-adds per instruction of NVIDIA's cards in packed products, by docs/performance/isa.md. */
 const SHARES = { [HUGE]: 0.85, [LARGE]: 0.82 } as const;
@@ -93,6 +101,7 @@ const SOFTWARE: BuiltIn = {
   reductions: true,
   convolutions: "products",
   decoding: "thread",
+  decodeTiles: () => 1,
   compiled: "run",
   half: false,
   bounds: "uniform",
@@ -110,6 +119,7 @@ const CARD: Omit<BuiltIn, "product"> = {
   reductions: false,
   convolutions: "stock",
   decoding: "workgroup",
+  decodeTiles: () => 1,
   compiled: "load",
   half: true,
   bounds: "literal",
@@ -123,6 +133,7 @@ export const BUILT_IN: Readonly<Record<AdapterClass, BuiltIn>> = {
   // NVIDIA's loads and addresses take the place of multiply-adds, so that a thread should do more with each load.
   nvidia: {
     ...CARD,
+    decodeTiles: (columns) => (columns < WIDE ? 4 : 8),
     product: cardProduct(128, true),
     attention: cardAttention(() => "tiles-64-64"),
   },

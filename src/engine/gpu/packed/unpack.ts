@@ -151,3 +151,103 @@ export function readCounted(storage: WeightStorage, name: string, index: string,
 /** The function that `readCounted` calls. */
 export const COUNTED = `
     fn counted(v: u32) -> vec4f { return vec4f((vec4u(v) >> vec4u(0u, 8u, 16u, 24u)) & vec4u(255u)); }`;
+
+/**
+ * Bits of a word to which an element is moved, where they are the mantissa of a number that is `base` more than the element
+ * counted from its least value. A mask and a sign then make a number of them in one instruction. Products with a scale, which
+ * has 11 bits, are exact in f32.
+ */
+const MANTISSAS = {
+  low: { shift: 12, exponent: 0x45000000, base: 2048 },
+  high: { shift: 16, exponent: 0x43000000, base: 128 },
+} as const;
+
+type Mantissa = keyof typeof MANTISSAS;
+
+/** For each element of the vectors of four in a word: the shift to the left (negative: to the right), and to which bits. */
+const PLACES: Readonly<Record<"q8" | "q4", readonly (readonly (readonly [number, Mantissa])[])[]>> = {
+  q8: [
+    [
+      [12, "low"],
+      [4, "low"],
+      [-4, "low"],
+      [-12, "low"],
+    ],
+  ],
+  q4: [
+    [
+      [12, "low"],
+      [8, "low"],
+      [8, "high"],
+      [0, "low"],
+    ],
+    [
+      [0, "high"],
+      [-8, "low"],
+      [-8, "high"],
+      [-12, "high"],
+    ],
+  ],
+};
+
+const hex = (value: number): string => `0x${value.toString(16).padStart(8, "0")}u`;
+const PARTS = ["x", "y", "z", "w"] as const;
+
+/** How a thread reads the elements of a group of four rows, with as few instructions as NVIDIA's cards need. */
+export interface GroupReader {
+  /** Inputs of the program: vectors of four words, and scales. */
+  readonly inputs: Record<string, BufferType>;
+  /** Declares constants, where `lane` is a number of the thread. */
+  readonly constants: string;
+  /** Declares variables for a group. */
+  readonly variables: string;
+  /** Sets them to group q0 + at to q3 + at of a block. @param block end of the buffers' names */
+  load(block: string): string;
+  /** Code between a load and `terms`. */
+  readonly bases: string;
+  /** Declares vector n of four elements along the rows as `tx` to `tw`, each of the four rows. */
+  terms(n: number): string;
+}
+
+/** Needs `unpackHeader`. @param at code for the number of a group in a row */
+export function groupReader(storage: "q8" | "q4", at: string): GroupReader {
+  const least = LEAST[storage];
+  const vectors = storage === "q8" ? 2 : 1;
+  const rows = [0, 1, 2, 3];
+  const words = Array.from({ length: vectors }, (_, v) => rows.map((c) => `w${v}${c}`));
+  const used = (Object.keys(MANTISSAS) as Mantissa[]).filter((name) =>
+    PLACES[storage].flat().some(([, place]) => place === name),
+  );
+  const element = (c: string, shift: number, place: Mantissa): string => {
+    const moved = shift === 0 ? c : `(${c} ${shift > 0 ? "<<" : ">>"} vec4u(${Math.abs(shift)}u))`;
+    const { exponent, shift: to } = MANTISSAS[place];
+    // The sign flips, so that elements count from their least value.
+    return `bitcast<vec4f>((${moved} & vec4u(${place}Mask)) ^ vec4u(${hex(exponent + least * 2 ** to)}))`;
+  };
+  return {
+    inputs: { w: "vec4<u32>", scales: "u32" },
+    // Mesa would load a constant mask anew for every element.
+    constants: used
+      .map((name) => `let ${name}Mask = ${hex((2 * least - 1) * 2 ** MANTISSAS[name].shift)} * min(lane + 1u, 1u);`)
+      .join(" "),
+    variables: `${words.map((names) => names.map((name) => `var ${name}: vec4u;`).join(" ")).join(" ")} var s: vec4f;`,
+    load: (block) =>
+      [
+        ...words.flatMap((names, v) =>
+          names.map((name, c) => `${name} = w${block}[${vectors}u * (q${c} + ${at}) + ${v}u];`),
+        ),
+        `s = vec4f(${rows.map((c) => `scale${block}(q${c} + ${at})`).join(", ")});`,
+      ].join(" "),
+    bases: used.map((name) => `let ${name} = ${MANTISSAS[name].base + least}.0 * s;`).join(" "),
+    terms: (n) => {
+      const places = PLACES[storage];
+      const word = Math.floor(n / places.length);
+      const own = (words[word >> 2] as string[]).map((name) => `${name}.${PARTS[word & 3]}`);
+      const elements = PARTS.map((part, i) => {
+        const [shift, place] = (places[n % places.length] as (typeof places)[number])[i] as readonly [number, Mantissa];
+        return `let t${part} = ${element("r", shift, place)} * s - ${place};`;
+      });
+      return `let r = vec4u(${own.join(", ")}); ${elements.join(" ")}`;
+    },
+  };
+}

@@ -14,7 +14,8 @@ import {
 import { POINT_LANES, withReduction } from "../../gpu/decode/lanes.ts";
 import { PACKED_STEP, packedEmbedProgram, packedLinearProgram } from "../../gpu/decode/packed-products.ts";
 import { GATE, linearProgram } from "../../gpu/decode/products.ts";
-import { slotBlock } from "../../gpu/decode/slot-block.ts";
+import { type SlotBlock, slotBlock } from "../../gpu/decode/slot-block.ts";
+import { builtInForms } from "../../gpu/forms/active.ts";
 import { type PackedBlock, PackedMatrix } from "../../gpu/packed/matrix.ts";
 import { buffersOf } from "../../gpu/packed/product.ts";
 import { paddedWidth } from "../../gpu/packed/storage.ts";
@@ -88,6 +89,9 @@ export function decodeStep(
 ): Prepared<DecodeLoad>[] {
   const { hiddenSize, mlpSize, heads, kvHeads, headSize, vocabSize } = config;
   const block = slotBlock(sizes.slots, software, broadcastLanes());
+  /** The block of a packed product. */
+  const packedBlock = (columns: number): SlotBlock =>
+    slotBlock(sizes.slots, software, broadcastLanes(), builtInForms().decodeTiles(columns));
   const list: Prepared<DecodeLoad>[] = [];
   /** Workgroups of a program with one thread per point of a slot. */
   const points =
@@ -131,10 +135,10 @@ export function decodeStep(
     result: GPUBuffer,
     stride: number,
     add: boolean,
-    { inSize, first, bias, lora }: BoundProduct,
+    { inSize, outSize, first, bias, lora }: BoundProduct,
     { storage, blocks }: PackedMatrix,
   ): void => {
-    const { program, groups } = withReduction(packedLinearProgram(storage, block), software);
+    const { program, groups } = withReduction(packedLinearProgram(storage, packedBlock(outSize)), software);
     const most = Math.max(1, Math.floor(DISPATCH_WORK / (4 * inSize * sizes.slots)));
     const units = [inSize / PACKED_STEP, paddedWidth(storage, inSize) / PACKED_STEP];
     for (const part of blocks) {
@@ -167,7 +171,9 @@ export function decodeStep(
     const blocksOf = packed.map((matrix) => matrix.blocks[0] as PackedBlock);
     const [matrix] = packed;
     const { program, groups } = withReduction(
-      matrix === undefined ? linearProgram(block, true) : packedLinearProgram(matrix.storage, block, true),
+      matrix === undefined
+        ? linearProgram(block, true)
+        : packedLinearProgram(matrix.storage, packedBlock(outSize), true),
       software,
     );
     const weights = matrix === undefined ? parts.map(({ weight }) => weight as GPUBuffer) : blocksOf.flatMap(buffersOf);
