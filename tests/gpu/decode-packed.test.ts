@@ -4,6 +4,8 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { STAGED_BYTES } from "../../src/engine/gpu/decode/staged.ts";
+import { formLimits } from "../../src/engine/gpu/forms/active.ts";
 import { WEIGHT_STORAGES, type WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
 import type { LanguageConfig, LanguageFamily } from "../../src/engine/model/language/config-language.ts";
 import { decodeOnGpu } from "../../src/engine/policy/decode/decode-gpu.ts";
@@ -60,6 +62,7 @@ describe("decoding on the GPU over packed weights gives the rows of the CPU samp
   it.each(["q8", "q4"] as const)("in %s from inputs that four or eight tiles share, in two rounds", async (storage) => {
     // The last of 35 groups of 32 inputs has eight. One row, because each program for more takes seconds to compile.
     const config = sized("qwen2", { hiddenSize: 72, mlpSize: 1096, layers: 1 });
+    expect(formLimits().maxComputeWorkgroupStorageSize).toBeGreaterThanOrEqual(STAGED_BYTES);
     const one = [{ prefix: 5, tails: [2] }];
     await expectLikeHost(await packedLanguage(storage, config, 8, 1, WHOLE), one, {}, [false, WIDE]);
     await expectLikeHost(await packedLanguage(storage, config, 0, 1), one, {}, [WIDE]);

@@ -37,6 +37,7 @@ it.for([
   "attention-tiles-grad-keys-32-64-4-1",
   "-24-64-3-32",
   "nt-bounded-vectors",
+  "lab-decode-packed-q4-8",
 ])("ga102 compiles %s within its bounds", (only, { skip }) => {
   const found = compiled("ga102", only);
   if (typeof found === "string") return skip(found);
@@ -154,6 +155,16 @@ end
     const work = workOf(labelled, { load: 1, multiply: 1 });
     expect(work).toEqual(workOf(log?.assembly ?? "", { load: 1, multiply: 1 }));
     expect(workOf(labelled.replace("BB9:", "BB9:\n\tds_read_b32 v8, v5"), { load: 1, multiply: 1 })).not.toEqual(work);
+  });
+
+  it("counts one of two alternatives in a loop, the longer", () => {
+    const either = (log?.assembly ?? "")
+      .replace("\tv_pk_fma_f16 v13, v8, v9, v13", "")
+      .replace(
+        "\tv_fmac_f32_e32 v12, v8, v9",
+        "\ts_cbranch_scc0 BB5\nBB4:\n\tv_fmac_f32 v12, v8, v9\n\ts_branch BB6\nBB5:\n\tv_fmac_f32 v12, v8, v9\n\tv_fmac_f32 v12, v8, v9\nBB6:",
+      );
+    expect(workOf(either)).toEqual({ vector: 3, multiplyAdds: 2, clamps: 1, localWords: 4, globalWords: 0 });
   });
 
   it("is counted by loop, and weighted by trips", () => {

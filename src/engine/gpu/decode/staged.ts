@@ -18,6 +18,9 @@ const ROW = STAGED_LANES + 2;
 /** Vectors of a slot in a stage. */
 const ROOM = EACH * STAGED_LANES;
 
+/** Bytes of workgroup memory that the largest of these programs takes: sums of eight slots and eight tiles. */
+export const STAGED_BYTES = 2 ** 15;
+
 /** Vectors of workgroup memory that the inputs of a block take. */
 export const stagedVectors = ({ slots }: SlotBlock): number => slots * EACH * ROW;
 

@@ -15,7 +15,8 @@ import { POINT_LANES, withReduction } from "../../gpu/decode/lanes.ts";
 import { PACKED_STEP, packedEmbedProgram, packedLinearProgram } from "../../gpu/decode/packed-products.ts";
 import { GATE, linearProgram } from "../../gpu/decode/products.ts";
 import { type SlotBlock, slotBlock } from "../../gpu/decode/slot-block.ts";
-import { builtInForms } from "../../gpu/forms/active.ts";
+import { STAGED_BYTES } from "../../gpu/decode/staged.ts";
+import { builtInForms, formLimits } from "../../gpu/forms/active.ts";
 import { type PackedBlock, PackedMatrix } from "../../gpu/packed/matrix.ts";
 import { buffersOf } from "../../gpu/packed/product.ts";
 import { paddedWidth } from "../../gpu/packed/storage.ts";
@@ -89,9 +90,10 @@ export function decodeStep(
 ): Prepared<DecodeLoad>[] {
   const { hiddenSize, mlpSize, heads, kvHeads, headSize, vocabSize } = config;
   const block = slotBlock(sizes.slots, software, broadcastLanes());
+  const stages = formLimits().maxComputeWorkgroupStorageSize >= STAGED_BYTES;
   /** The block of a packed product. */
   const packedBlock = (columns: number): SlotBlock =>
-    slotBlock(sizes.slots, software, broadcastLanes(), builtInForms().decodeTiles(columns));
+    slotBlock(sizes.slots, software, broadcastLanes(), stages ? builtInForms().decodeTiles(columns) : 1);
   const list: Prepared<DecodeLoad>[] = [];
   /** Workgroups of a program with one thread per point of a slot. */
   const points =
