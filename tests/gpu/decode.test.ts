@@ -19,7 +19,6 @@ import {
   expectLikeHost,
   type GroupShape,
   keyOf,
-  LOADED,
   packedLanguage,
   promptsOf,
   SAMPLED,
@@ -232,7 +231,7 @@ it("eight rows on a card take a block together, and sixteen two blocks", async (
   const rows = (count: number): readonly GroupShape[] => [{ prefix: 5, tails: new Array<number>(count).fill(1) }];
   await expectLikeHost(tinyLanguage(tinyConfig("qwen2", { layers: 1 }), 8), rows(16), {}, [false]);
   const packed = await packedLanguage("q8", tinyConfig("qwen2", { mlpSize: 48, layers: 1 }), 8);
-  await expectLikeHost(packed, rows(8), {}, [false, WIDE, LOADED]);
+  await expectLikeHost(packed, rows(8), {}, [false, WIDE]);
 });
 
 describe("prompts", () => {

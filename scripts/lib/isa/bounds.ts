@@ -92,7 +92,7 @@ const MIDDLE = most(32, 3, 1);
 const SMALL = most(16, 2, 1);
 /** Shares without checks: of the driver with robustBufferAccess, robustBufferAccess2 and nullDescriptor switched off. */
 const unchecked = (least: number, most: number): string =>
-  `${least.toFixed(2)} to ${most.toFixed(2)} where the driver is told to check nothing`;
+  `${least.toFixed(2)} to ${most.toFixed(2)} where Mesa checks no index`;
 const LOADED =
   "weights without scales, which memory limits (an RTX 3090 from 0.21 on, in f16): a row's inputs are loaded for four columns";
 const STAGED =

@@ -97,6 +97,7 @@ export function withReduction(source: LaneProgram, software: boolean): Reduction
   return { program: programOnce(name, make), groups: (tiles) => (software ? Math.ceil(tiles / lanes) : tiles) };
 }
 
+/** Threads of a tile lie side by side along y, so that those of a wave read the same inputs. */
 function stagedReduction(
   source: LaneProgram,
   { tiles, vectors }: Exclude<LaneProgram["staged"], undefined>,
