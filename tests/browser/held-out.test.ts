@@ -85,7 +85,7 @@ describe("held-out rows of a run", () => {
     await expect
       .poll(() => lab.page.getByTestId("result").textContent())
       .toMatch(
-        /^Gain in loop 1 reward on 2 held-out rows.*Step 0 to 5, 95 % intervals, 2 more choose the best checkpoint/,
+        /^Gain in loop 1 reward on 2 held-out rows.*Step 0 to 5, 95 % intervals, without the rows that choose the best checkpoint/,
       );
   });
 

@@ -1,3 +1,4 @@
+/** Forks with settings against the cause of an alarm, beside it. */
 import { type ReactNode, useMemo, useState } from "react";
 import { report } from "../../app/clients/lab.ts";
 import { useResumeNeeds } from "../../app/clients/run/resume.ts";

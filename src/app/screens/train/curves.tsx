@@ -3,7 +3,6 @@ import { memo, type ReactNode, useCallback, useMemo, useRef, useSyncExternalStor
 import { activeLoops, weightedLoops } from "../../../engine/config/derived.ts";
 import { fewPicturesText } from "../../../engine/runs/evaluations/difference-text.ts";
 import {
-  chooseText,
   lackingText,
   reportPictures,
   SCORES,
@@ -173,7 +172,7 @@ function ResultCard(props: {
       <p className="row wrap gap-2-4 muted">
         <span>
           Step {result?.first.report.step ?? 0} to {result?.last.report.step ?? NONE}, 95 % intervals
-          {result !== null && chooseText(result.last.report)}
+          {(config?.selectionShare ?? 0) > 0 && ", without the rows that choose the best checkpoint"}
         </span>
         <a href={linkTo({ screen: "train", tab: "held-out", run: run.place })}>Best and worst rows</a>
         <a href={linkTo({ screen: "runs" })}>Export</a>
