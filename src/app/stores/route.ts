@@ -99,9 +99,19 @@ export function linkTo(to: Partial<Route>): string {
 /** Settings in the address: those that differ from the preset, without texts, which may be code. */
 function addressSettings(): Readonly<Record<string, unknown>> {
   const { config, preset } = useSession.getState();
+  if (addressed?.config === config && addressed.preset === preset) return addressed.settings;
   const difference = Object.entries(configDifference(config, presetConfig(preset)));
-  return Object.fromEntries(difference.filter(([key]) => !isUnlinked(key)));
+  const settings = Object.fromEntries(difference.filter(([key]) => !isUnlinked(key)));
+  addressed = { config, preset, settings };
+  return settings;
 }
+
+/** The last of them, because every link of a screen asks for them. */
+let addressed: {
+  readonly config: LabConfig;
+  readonly preset: string;
+  readonly settings: Readonly<Record<string, unknown>>;
+} | null = null;
 
 /** @param added what a new entry is for; by default the current one is replaced */
 function writeHash(added: "place" | "opened" | null = null): void {

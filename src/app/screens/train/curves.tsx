@@ -14,6 +14,7 @@ import { type RunResult, runResult } from "../../../engine/runs/library/run-resu
 import { BeforeAfter, GainNumbers } from "../../components/before-after.tsx";
 import { AllSteps, ChartGrid } from "../../components/charts/live-chart.tsx";
 import { alongAxis, loggedText, metricChart, metricsOf, otherMetrics } from "../../components/charts/series.ts";
+import { InSlices } from "../../components/in-parts.tsx";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { useEvaluations, useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
@@ -79,7 +80,7 @@ export const Curves = memo(function Curves(props: {
       </div>
       {!live && !read.current && <p className="muted">Reading the run…</p>}
       {(live || read.current) && (
-        <>
+        <InSlices>
           {live && hasPanels("phases") && (
             <div className={styles.phases}>
               <PluginPanels at="phases" given={{}} quiet />
@@ -107,7 +108,7 @@ export const Curves = memo(function Curves(props: {
           {live && !waiting && <BeforeAfter evaluations={evaluations} loops={loops} place={run.place} />}
           {!waiting && <ChartGrid specs={below} {...drawn} />}
           {live && <Alarms run={run} alarms={alarms} />}
-        </>
+        </InSlices>
       )}
     </>
   );
