@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { writeRegionShard } from "../../scripts/lib/build/write-shard.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
-import { row } from "../unit/data/make.ts";
+import { boxMask, row } from "../unit/data/make.ts";
 
 const SHARD = "data-00000-of-00002.arrow";
 const RUN = join(root, "public/pocket/recorded");
@@ -30,6 +30,17 @@ const openBench = async (step: "20" | "25"): Promise<void> => {
   await expect.poll(() => page.getByTestId("bench-source").textContent()).toMatch(new RegExp(`^${name}`));
   await page.getByTestId("bench-groups").getByRole("button").filter({ hasText: SHARD }).first().click();
 };
+/** Opens rows of the names that the recorded run has, with a mask of this width. */
+const openOther = async (width: number): Promise<void> => {
+  const mask = boxMask(24, 32, 4, 3, width, 8);
+  const other = Array.from({ length: 160 }, (_, n) => row({ mask }, `Box ${n}, ${width} wide.`));
+  const buffer = Buffer.from(writeRegionShard(other));
+  await show(lab.page, { screen: "data" });
+  await lab.page
+    .getByTestId("pick-shard-files")
+    .setInputFiles([{ name: SHARD, mimeType: "application/octet-stream", buffer }]);
+  await lab.page.getByText(`${width} wide`).first().waitFor();
+};
 const notOpen = (): ReturnType<OpenPage["page"]["getByText"]> => lab.page.getByText("no picture");
 
 describe("with the rows of the run open", () => {
@@ -41,7 +52,7 @@ describe("with the rows of the run open", () => {
     await page.locator("[data-testid=panel-held-out] canvas").first().waitFor();
     await openBench("25");
     await page.getByRole("button", { name: "Try it out" }).waitFor();
-    await expect.poll(() => page.getByTestId("eval-not-open").count()).toBe(0);
+    await expect.poll(() => page.getByTestId("missing-data").count()).toBe(0);
     await expect.poll(() => notOpen().count()).toBe(0);
   });
 });
@@ -51,11 +62,7 @@ describe("with rows of the same names open", () => {
     const { page } = lab;
     await show(page, { screen: "data" });
     await page.getByLabel("Shard", { exact: true }).selectOption("data-00001-of-00002.arrow");
-    const other = Array.from({ length: 160 }, (_, n) => row({}, `Box ${n}.`));
-    const buffer = Buffer.from(writeRegionShard(other));
-    await page
-      .getByTestId("pick-shard-files")
-      .setInputFiles([{ name: SHARD, mimeType: "application/octet-stream", buffer }]);
+    await openOther(10);
     await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(/^(\d+ of )?160 rows/);
     await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(/^160 rows/);
     await expect.poll(() => page.getByTestId("gallery").getByRole("button").count()).toBeGreaterThan(5);
@@ -73,10 +80,26 @@ describe("with rows of the same names open", () => {
     await expect.poll(() => lab.page.getByTestId("missing-data").textContent()).toMatch(/shards, are not open/);
   });
 
-  it("evaluations say so once and show neither pictures nor given masks", async () => {
-    await show(lab.page, { screen: "train", tab: "held-out" });
-    await lab.page.getByTestId("eval-not-open").waitFor();
-    await expect.poll(() => lab.page.getByTestId("eval-not-open").textContent()).toMatch(/\(shards\) are not open/);
+  it.each([
+    ["Home", { screen: "home" }, "before-after"],
+    ["Held-out", { screen: "train", tab: "held-out" }, "eval-row"],
+  ])("evaluations on %s say so once and show neither pictures nor masks of other rows", async (_, place, rows) => {
+    const { page } = lab;
+    // What figures show does not depend on the masks of the open rows.
+    const pictures: unknown[] = [];
+    for (const width of [3, 20]) {
+      await openOther(width);
+      await show(page, place);
+      const first = page.getByTestId(rows).first();
+      await first.scrollIntoViewIfNeeded();
+      await first.getByText("no picture").first().waitFor();
+      await expect.poll(() => page.getByTestId("missing-data").textContent()).toMatch(/are not open/);
+      await page.waitForTimeout(300);
+      pictures.push(
+        await first.locator("canvas").evaluateAll((all) => all.map((one) => (one as HTMLCanvasElement).toDataURL())),
+      );
+    }
+    expect(pictures[0]).toEqual(pictures[1]);
   });
 
   it("the bench offers no picture and no trial of an imported group", async () => {

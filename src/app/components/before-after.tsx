@@ -1,5 +1,6 @@
 import { type ReactNode, useMemo, useRef } from "react";
 import type { Rle } from "../../engine/data/mask/rle.ts";
+import { isStoredRow } from "../../engine/data/open-rows.ts";
 import type { LoopId } from "../../engine/rl/loops/abouts.ts";
 import { rangeText, signed, verdict } from "../../engine/runs/evaluations/difference-text.ts";
 import { SCORES, type ScoreId } from "../../engine/runs/evaluations/evaluation-scores.ts";
@@ -54,20 +55,26 @@ export function BeforeAfter(props: {
 }): ReactNode {
   const { evaluations, loops, place, among = Number.POSITIVE_INFINITY, children } = props;
   const shown = useRef<readonly RowScores[]>([]);
+  const open = useSession((session) => session.rows);
   const rows = useMemo(() => spreadRows(evaluations, among, shown.current), [evaluations, among]);
   if (rows.length > 0) shown.current = rows.map(({ after }) => after);
+  // A run over other data answers none of the rows before it.
+  else shown.current = shown.current.filter((own) => open.some((row) => isStoredRow(row, own)));
   const last = evaluations.at(-1);
   const score = gainsOf(SCORES, loops, "loop")[0]?.scores[0]?.id;
   if (shown.current.length === 0 || score === undefined) return null;
   const [from, to] = last === undefined ? [0, 0] : [baselineIn(evaluations, last).report.step, last.report.step];
   const rowAt = (row: string): Partial<Route> => ({ screen: "train", tab: "held-out", run: place, step: to, row });
   const when = from === to ? `step ${to}, the only evaluation so far` : `step ${from} and step ${to}`;
+  const all = last?.rows.filter(({ part }) => part !== "selection").length ?? 0;
+  const over = among < all ? `the first ${among} of ${all}, which your settings ask for` : "all";
   return (
     <section className="grid gap-2" aria-label="Before and after">
       {children}
       <figure className={`grid gap-2 ${styles.rows}`} data-testid="before-after">
         <figcaption className="muted small">
-          {counted(shown.current.length, "held-out row")}, spread evenly over all, without sampling:{" "}
+          {counted(shown.current.length, "held-out row")}
+          {last !== undefined && `, spread evenly over ${over}`}, without sampling:{" "}
           {last === undefined ? "the start is answered after step 1" : when}
         </figcaption>
         <ol className="grid wide-tiles gap-3 m-0 p-0 no-bullets">
@@ -82,22 +89,24 @@ export function BeforeAfter(props: {
   );
 }
 
-/** The mask of a row that is open. @param open false where rows of the same names are those of another data set */
-export function useGiven(rowId: string, open: boolean): Rle | undefined {
-  return useSession(({ rows }) => (open ? rows.find(({ id }) => id === rowId)?.mask : undefined));
+/** The mask of a row if the row is open: a row of that name and picture. */
+export function useGiven(of: RowScores): Rle | undefined {
+  return useSession(({ rows }) => rows.find((row) => isStoredRow(row, of))?.mask);
 }
 
-/** The given region and the mask of an answer, on the picture if the row is open. @param props.answer null before one */
+/**
+ * The given region and the mask of an answer on the picture; of a row that is not open, the answer on the run's small picture.
+ * @param props.answer null before one
+ */
 export function AnswerFigure(
   props: Pick<MaskFigureProps, "label" | "onPress"> & {
     readonly row: RowScores;
     readonly answer: RowAnswer | null;
-    readonly open?: boolean;
   },
 ): ReactNode {
-  const { row, answer, open = true, ...rest } = props;
+  const { row, answer, ...rest } = props;
   const { rowId, imageId, maskGreedy } = row;
-  const given = useGiven(rowId, open);
+  const given = useGiven(row);
   const [height, width] = maskGreedy.size;
   const layers = useMemo(
     (): readonly MaskLayer[] => [
@@ -110,7 +119,7 @@ export function AnswerFigure(
     <MaskFigure
       {...rest}
       className="round-m"
-      rowId={given === undefined ? null : rowId}
+      rowId={rowId}
       {...(imageId === undefined ? {} : { imageId })}
       width={width}
       height={height}

@@ -37,7 +37,10 @@ export function answersOf(row: RowScores, id: ScoreId): readonly RowAnswer[] {
 
 /** The answer without sampling. */
 export function greedyAnswer(row: RowScores, id: ScoreId): RowAnswer {
-  const score = rowScoreOf(row, id.replace("_sampled", "_greedy") as ScoreId);
+  const greedy = id.replace("_sampled", "_greedy");
+  // Beside drawn answers, whose rewards are kept by row, it has the score that these have.
+  const own = id === greedy ? greedy : greedy.replace("reward", "loop");
+  const score = rowScoreOf(row, own as ScoreId) ?? rowScoreOf(row, greedy as ScoreId);
   const maskOf = maskOwner(id);
   return maskOf === "policy"
     ? { caption: row.captionPrime, mask: row.maskGreedy, maskOf, score, greedy: true }
@@ -74,11 +77,11 @@ function pair(
       ? [`four ${textName}s per row, sampled as in training`, `greedy ${textName}`]
       : ["masks sampled by the run's mask policy", "mask without noise"];
   // Rewards are kept by row, scores by answer.
-  const shown = prefix === "reward" && heldOut !== undefined ? `. Numbers beside pictures are ${heldOut}` : "";
+  const drawn = prefix === "reward" && heldOut !== undefined ? `. Numbers below pictures are ${heldOut}` : "";
   const score = (kind: "sampled" | "greedy") => `${prefix}${id}_${kind}` as ScoreId;
   return [
-    { id: score("greedy"), title: `Loop ${id} ${what}, greedy`, help: `${help} for the policy's ${greedy}${shown}` },
-    { id: score("sampled"), title: `Loop ${id} ${what}, sampled`, help: `The same for ${sampled}${shown}` },
+    { id: score("greedy"), title: `Loop ${id} ${what}, greedy`, help: `${help} for the policy's ${greedy}` },
+    { id: score("sampled"), title: `Loop ${id} ${what}, sampled`, help: `The same for ${sampled}${drawn}` },
   ];
 }
 

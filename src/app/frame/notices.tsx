@@ -150,7 +150,8 @@ function MissingData(): ReactNode {
   // At the start nothing is open yet, and nothing is missing.
   const name = useSession(({ dataInfo }) => dataInfo?.name);
   const own = name !== undefined && builtInRows(name) === undefined;
-  const runId = screen === "train" ? (asked ?? live ?? recorded ?? null) : null;
+  const shown = screen === "train" || screen === "home";
+  const runId = shown ? (asked ?? live ?? recorded ?? null) : null;
   const manifest = useRead(runId === null ? null : readRun(runId)).value?.run.manifest ?? null;
   const open = useRowsOpen(manifest);
   const [hidden, setHidden] = useState<string | null>(null);

@@ -12,13 +12,13 @@ import { type Cell, isBinaryCell } from "./tables/table.ts";
 /** A stored reference to a row. */
 interface StoredRow {
   readonly rowId: string;
-  /** Null if the picture was not recorded. */
-  readonly imageId: string | null;
+  /** None if the picture was not recorded. */
+  readonly imageId?: string | null | undefined;
 }
 
 /** Whether an open row has the id and, if known, the picture of a stored row. */
 export function isStoredRow(row: Pick<RegionSummary, "id" | "imageId">, { rowId, imageId }: StoredRow): boolean {
-  return row.id === rowId && (imageId === null || row.imageId === imageId);
+  return row.id === rowId && (imageId == null || row.imageId === imageId);
 }
 
 /**

@@ -61,7 +61,9 @@ function Learnt(props: {
   const loops = config?.mode === "rl" ? weightedLoops(config) : [];
   const [first] = loops;
   const among = useSession(({ config: next }) => next.evalRows - Math.round(next.evalRows * next.selectionShare));
-  if (config?.evalSteps === 0 && evaluations.length === 0) return null;
+  const live = useRun(({ state }) => isActive(state));
+  const none = config?.evalSteps === 0 || (run?.source === "live" && !live);
+  if (none && evaluations.length === 0) return null;
   return (
     <BeforeAfter evaluations={evaluations} loops={loops} place={run?.place ?? null} among={among}>
       <h2>Before and after</h2>

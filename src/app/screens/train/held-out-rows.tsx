@@ -18,8 +18,6 @@ interface RowProps {
   /** Whether the pictures are too few to call a change better or worse. */
   readonly few: boolean;
   readonly metric: ScoreId;
-  /** Whether the rows of the run are open, so that pictures and given masks can be shown. */
-  readonly open: boolean;
 }
 
 const SIDES = ["before", "after"] as const;
@@ -51,9 +49,9 @@ function columnsOf(pair: RowPair, metric: ScoreId): readonly Column[] {
 
 /** One held-out row: the answers of the start and of the newest weights, with the change of the score. */
 export function RowCard(props: RowProps & { readonly onOpen: () => void }): ReactNode {
-  const { pair, few, metric, open, onOpen } = props;
-  const { rowId } = pair.after;
-  const frame = useClipFrame(open ? rowId : null);
+  const { pair, few, metric, onOpen } = props;
+  const { rowId, imageId } = pair.after;
+  const frame = useClipFrame(rowId, imageId);
   return (
     <article
       className="grid gap-2 min-0"
@@ -82,7 +80,7 @@ export function RowCard(props: RowProps & { readonly onOpen: () => void }): Reac
             <div className={`grid gap-1 ${answers.length > 1 ? styles.draws : ""}`}>
               {answers.map((answer, n) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: draws have no other identity and never move
-                <Answer key={n} answer={answer} row={row} open={open} scored={answers.length > 1} onPress={onOpen} />
+                <Answer key={n} answer={answer} row={row} scored={answers.length > 1} onPress={onOpen} />
               ))}
             </div>
             {answers.length === 1 && <span className="anywhere">{answers[0]?.caption || "–"}</span>}
@@ -94,8 +92,8 @@ export function RowCard(props: RowProps & { readonly onOpen: () => void }): Reac
 }
 
 /** All answers of a row, before and after, with their texts. */
-export function RowDetails({ pair, metric, open }: Omit<RowProps, "few">): ReactNode {
-  const given = useGiven(pair.after.rowId, open);
+export function RowDetails({ pair, metric }: Omit<RowProps, "few">): ReactNode {
+  const given = useGiven(pair.after);
   const { after } = pair;
   const tracks = useMemo(
     () =>
@@ -122,7 +120,7 @@ export function RowDetails({ pair, metric, open }: Omit<RowProps, "few">): React
                 {shown.map((answer, n) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: draws have no other identity and never move
                   <div key={n} className="grid gap-2 align-start min-0">
-                    <Answer answer={answer} row={row} open={open} scored={shown.length > 1} />
+                    <Answer answer={answer} row={row} scored={shown.length > 1} />
                     <CaptionDiff
                       name={answer.greedy ? "Greedy" : `Sample ${n}`}
                       text={answer.caption}
@@ -142,7 +140,6 @@ export function RowDetails({ pair, metric, open }: Omit<RowProps, "few">): React
 function Answer(props: {
   readonly answer: RowAnswer;
   readonly row: RowScores;
-  readonly open: boolean;
   /** Whether its score stands below it: one of several answers. */
   readonly scored: boolean;
   readonly onPress?: () => void;

@@ -13,13 +13,12 @@ import {
 } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { EvalReport, StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { baselineIn, countChanges, type RowPair, rowPairs } from "../../../engine/runs/library/run-result.ts";
-import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
 import { type EvalMetricText, evalTexts } from "../../components/held-out-texts.ts";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { shortRow } from "../../components/rollout/rollout-view.ts";
-import { useEvaluations, useRowsOpen, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { useEvaluations, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button, PlaceLink } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
@@ -41,15 +40,12 @@ function inspectRow({ after }: RowPair): void {
  * The report rows behind a score, largest change first, with captions and masks of the start and the newest weights.
  */
 function EvalRows(props: {
-  /** Names the rows of the run; null while it is being read. */
-  readonly run: RunManifest | null;
   readonly first: StoredEvaluation;
   readonly last: StoredEvaluation;
   readonly metric: ScoreId;
   readonly beside: HTMLElement | null;
 }): ReactNode {
-  const { run, first, last, metric, beside } = props;
-  const open = useRowsOpen(run);
+  const { first, last, metric, beside } = props;
   const [order, setOrder] = useState<keyof typeof ORDERS>("gains");
   const pairs = useMemo(() => rowPairs(first.rows, last.rows, metric), [first.rows, last.rows, metric]);
   const alone = first === last;
@@ -77,18 +73,11 @@ function EvalRows(props: {
         </h2>
         <Segmented label="Order" options={ORDERS} value={order} onChange={setOrder} />
       </header>
-      {open === false && (
-        <p className="muted" data-testid="eval-not-open">
-          {`The rows of this run${run === null ? "" : ` (${run.data.name})`} are not open, so pictures and given masks are missing`}
-        </p>
-      )}
       <RowCards
         rows={sorted}
         keyOf={({ after }) => after.rowId}
         small={alone}
-        card={(pair) => (
-          <RowCard pair={pair} few={few} metric={metric} open={open === true} onOpen={() => inspectRow(pair)} />
-        )}
+        card={(pair) => <RowCard pair={pair} few={few} metric={metric} onOpen={() => inspectRow(pair)} />}
       />
       {chosen !== undefined &&
         beside !== null &&
@@ -107,7 +96,7 @@ function EvalRows(props: {
             onNext={turn(1)}
             onClose={() => navigate({ row: null })}
           >
-            <RowDetails pair={chosen} metric={metric} open={open === true} />
+            <RowDetails pair={chosen} metric={metric} />
           </SidePanel>,
           beside,
         )}
@@ -183,7 +172,7 @@ export const HeldOut = memo(function HeldOut(props: {
         <p className="muted">{text.help}</p>
         <OverlayControls />
       </div>
-      <EvalRows run={run.manifest} first={first} last={last} metric={metric} beside={beside} />
+      <EvalRows first={first} last={last} metric={metric} beside={beside} />
       <PluginPanels at="held-out" given={{ first: first.report, last: report, metric, pictures }} />
     </>
   );
