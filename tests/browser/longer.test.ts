@@ -335,6 +335,7 @@ describe("a run that has done all its steps", () => {
     await page
       .getByTestId("details-of-run")
       .getByText(/^Learning rate .*→ 0\.02$/)
+      .last()
       .waitFor();
     await page
       .getByTestId("details-of-run")
