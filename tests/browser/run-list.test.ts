@@ -284,6 +284,15 @@ describe("runs of this browser", () => {
     await page.setViewportSize({ width: 1440, height: 900 });
   });
 
+  it("cannot be resumed without a checkpoint, on Train as on Runs", async () => {
+    const { page } = lab;
+    await show(page, { screen: "train", run: "short" });
+    const resume = page.locator("main").getByRole("button", { name: /resume$/i });
+    await resume.waitFor();
+    expect(await resume.getAttribute("aria-disabled")).toBe("true");
+    expect(await resume.getAttribute("title")).toBe("The run has no checkpoint");
+  });
+
   it("are offered after a reload when one was in progress: to view and to delete", async () => {
     const { page } = lab;
     await show(page, { screen: "home" });

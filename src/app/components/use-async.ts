@@ -1,22 +1,14 @@
 import { useEffect, useState } from "react";
 import { toLabError } from "../../engine/errors.ts";
+import { NOTHING, type ReadState } from "../stores/reads.ts";
 
-export interface Async<T> {
-  /** Newest result for the subject; undefined before the first one and after a failure. */
-  readonly value: T | undefined;
-  /** The same, kept after a failure. */
-  readonly last: T | undefined;
-  /** Why the newest read failed. */
-  readonly problem: string | null;
-  /** Nothing has been read for the subject yet. */
-  readonly loading: boolean;
+/** What is known of the subject. */
+export interface Async<T> extends ReadState<T> {
   /** Whether a read is in progress. */
   readonly busy: boolean;
 }
 
-type Result<T> = Pick<Async<T>, "value" | "last" | "problem">;
-
-const NOTHING = { value: undefined, last: undefined, problem: null };
+type Result<T> = Omit<ReadState<T>, "loading">;
 
 /**
  * The result of `load` for a subject. A new subject starts without a value; a change in `again` reads the same subject

@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { report } from "../clients/lab.ts";
 import { builtInRows, demoRows, openBuiltInRows, restartTrainer } from "../clients/loading.ts";
 import { deleteRun, findInterrupted, forgetInterrupted, untilReleased } from "../clients/run/interrupted.ts";
-import { resumeAndShow, useResumeNeeds } from "../clients/run/resume.ts";
+import { resumeAndShow, unsaved, useResumeNeeds } from "../clients/run/resume.ts";
 import { readRun } from "../clients/run/run-reads.ts";
 import { useRowsOpen } from "../components/rollout/use-viewed-run.ts";
 import { Button } from "../components/ui/button.tsx";
@@ -91,7 +91,7 @@ function TrainerNotice(): ReactNode {
 /** Offers to resume the run that the last visit left unfinished. */
 function InterruptedBanner(): ReactNode {
   const run = useSession(({ interrupted }) => interrupted);
-  const needs = useResumeNeeds(run?.manifest ?? null);
+  const needs = useResumeNeeds(run?.manifest ?? null, unsaved(run?.checkpoints ?? []));
   const busy = useRun(({ state }) => isActive(state));
   const held = useOtherTabs();
   const [sure, setSure] = useState(false);
@@ -112,7 +112,7 @@ function InterruptedBanner(): ReactNode {
       <Button
         kind="primary"
         icon={<IconPlay />}
-        blocker={saved === undefined ? "The run has no checkpoint" : needs.blocker}
+        blocker={needs.blocker}
         onClick={() => report(resumeAndShow(manifest, openRowsOf))}
       >
         {needs.label}

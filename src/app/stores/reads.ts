@@ -24,7 +24,7 @@ export function readKey(part: Part, ...of: readonly (string | number)[]): string
 }
 
 export interface ReadState<T> {
-  /** Undefined before the first read and after a failure. */
+  /** The newest result; undefined before the first read and after a failure. */
   readonly value: T | undefined;
   /** The same, kept after a failure. */
   readonly last: T | undefined;
@@ -46,7 +46,7 @@ interface Entry {
 /** Reads kept besides those in view; a step's groups take one. */
 const MOST = 600;
 
-const NOTHING = { value: undefined, last: undefined, problem: null, loading: false };
+export const NOTHING = { value: undefined, last: undefined, problem: null, loading: false };
 const UNREAD = { ...NOTHING, loading: true };
 
 /** From least to most recently used. */

@@ -34,15 +34,20 @@ function modelOf(model: RunManifest["model"], storedModels: SessionState["stored
   return { text: `load the ${model.name}`, open: () => openModel(pocketModel(preset.name)) };
 }
 
-/** What a stored run needs, compared with what is open. */
+/** Why a run cannot go on from a checkpoint of its own, or null. @param checkpoints steps of its complete ones */
+export const unsaved = (checkpoints: readonly number[]) =>
+  checkpoints.length === 0 ? "The run has no checkpoint" : null;
+
+/** What a stored run needs, compared with what is open. @param lack what it lacks itself (`unsaved`) */
 export function resumeNeeds(
   { model, data }: Pick<RunManifest, "model" | "data">,
   session: SessionState = useSession.getState(),
+  lack: string | null = null,
 ): ResumeNeeds {
   const { storedModels } = session;
   const opens: (() => Promise<void>)[] = [];
   const words: string[] = [];
-  let lacking = busyBlocker(session);
+  let lacking = lack ?? busyBlocker(session);
   if (session.model?.hash !== model.hash) {
     const found = modelOf(model, storedModels);
     if (found === null) lacking ??= `This run was trained on ${model.name}; open that model's folder first`;
@@ -63,10 +68,10 @@ export function resumeNeeds(
 }
 
 /** The same, as it changes; null for no run. */
-export function useResumeNeeds(run: Pick<RunManifest, "model" | "data"> | null): ResumeNeeds | null {
+export function useResumeNeeds(run: Pick<RunManifest, "model" | "data"> | null, lack: string | null = null) {
   useBlocker(busyBlocker);
   const session = useSession();
-  return run === null ? null : resumeNeeds(run, session);
+  return run === null ? null : resumeNeeds(run, session, lack);
 }
 
 /** The run of this page if it was stopped before its last step; null otherwise. */

@@ -40,6 +40,8 @@ export interface ViewedRun {
   readonly notes: readonly StepNote[];
   /** Steps with stored groups, ascending; for the live run, the steps known so far. */
   readonly steps: readonly number[];
+  /** Steps of the complete checkpoints that are stored, ascending. */
+  readonly checkpoints: readonly number[];
   readonly loading: boolean;
   /** A sentence: why the run, or a part of it, cannot be read; what was read before stays in view. */
   readonly problem: string | null;
@@ -97,6 +99,7 @@ export function useViewedRun(): ViewedRun | null {
       metrics,
       notes: last?.run.notes.steps ?? NO_NOTES,
       steps: live ? liveSteps(stored, metrics.steps, groups, liveStep) : stored,
+      checkpoints: last?.run.checkpoints ?? NO_STEPS,
       loading,
       // The folder of a new run may not exist yet; its groups come from the page.
       problem: live ? null : failed === null ? lost : `Cannot read this run: ${failed}`,

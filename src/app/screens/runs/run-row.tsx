@@ -5,7 +5,7 @@ import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { report } from "../../clients/lab.ts";
 import { OTHER_TAB, useRunBlocker } from "../../clients/run/blockers.ts";
-import { useResumeNeeds } from "../../clients/run/resume.ts";
+import { unsaved, useResumeNeeds } from "../../clients/run/resume.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
 import { hasPanels, PluginPanels } from "../../components/place/place.tsx";
 import { loopStyle } from "../../components/rollout/rollout-view.ts";
@@ -63,7 +63,7 @@ export function RunRow(props: RunRowProps): ReactNode {
   const blockerOf = useRunBlocker();
   // A resumed run uses its stored settings: the form and its plan do not block it.
   const needs = useResumeNeeds(manifest);
-  const unsaved = checkpoints.length === 0 ? "The run has no checkpoint" : null;
+  const lack = unsaved(checkpoints);
   const done = manifest.state === "finished" && run.steps >= manifest.config.steps;
   const unextended = done && !hasPanels("extend") ? "This page has no plug-in that extends runs" : null;
   const exporting = useRunning(exportOf(id)) !== null;
@@ -121,7 +121,7 @@ export function RunRow(props: RunRowProps): ReactNode {
         <td>
           <div className="row justify-end">
             <Button
-              blocker={blockerOf(id, unextended ?? unsaved, needs?.blocker)}
+              blocker={blockerOf(id, unextended ?? lack, needs?.blocker)}
               onClick={() => (done ? onAsk("longer") : report(continueRun(run)))}
             >
               {done ? "Extend…" : "Resume"}
@@ -153,7 +153,7 @@ export function RunRow(props: RunRowProps): ReactNode {
                 {
                   label: "Fork…",
                   act: () => onAsk("fork"),
-                  blocker: blockerOf(id, hasPanels("fork") ? unsaved : "This page has no plug-in that forks runs"),
+                  blocker: blockerOf(id, hasPanels("fork") ? lack : "This page has no plug-in that forks runs"),
                 },
                 {
                   label: "Use settings",

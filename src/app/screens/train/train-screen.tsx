@@ -2,7 +2,7 @@
 import { Tabs } from "radix-ui";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { report } from "../../clients/lab.ts";
-import { resumeAndShow, useResumeNeeds } from "../../clients/run/resume.ts";
+import { resumeAndShow, unsaved, useResumeNeeds } from "../../clients/run/resume.ts";
 import { act, useStartBlocker } from "../../clients/run/run-actions.ts";
 import { InSlices } from "../../components/in-parts.tsx";
 import { useHoldToHide } from "../../components/mask/overlay-store.ts";
@@ -183,9 +183,9 @@ function RunView({ run, tab }: { readonly run: ViewedRun; readonly tab: Route["t
 }
 
 /** Continues a run that ended before its last step; nothing for other runs. */
-function ResumeButton({ run: { manifest, metrics } }: { readonly run: ViewedRun }): ReactNode {
+function ResumeButton({ run: { manifest, metrics, checkpoints } }: { readonly run: ViewedRun }): ReactNode {
   const busy = useRun(({ state }) => isActive(state));
-  const needs = useResumeNeeds(manifest);
+  const needs = useResumeNeeds(manifest, unsaved(checkpoints));
   const done = metrics.steps.at(-1) ?? 0;
   if (manifest === null || needs === null || busy || done === 0 || done >= manifest.config.steps) return null;
   return (
