@@ -89,6 +89,16 @@ describe("Back", () => {
       await close();
       await inspector.waitFor({ state: "detached" });
     }
+    // Also on the curves, where no rollout was opened before: the first that the strip shows.
+    await show(page, { screen: "train", tab: "curves" });
+    const card = page.getByTestId("live-strip").getByTestId("rollout-card").first();
+    await card.waitFor();
+    await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+    await page.keyboard.press("Enter");
+    await inspector.waitFor();
+    await expect.poll(() => card.getAttribute("data-selected")).toBe("true");
+    await page.keyboard.press("Escape");
+    await inspector.waitFor({ state: "detached" });
     // Also with the focus on the screen, where the keys after G leave it.
     await page.keyboard.press("g");
     await page.keyboard.press("r");

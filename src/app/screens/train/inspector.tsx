@@ -135,6 +135,8 @@ export function useInspectorKeys(props: {
   readonly inspected: Inspected | null;
   /** Rollouts that the arrows open while the panel is closed. */
   readonly offered: readonly RolloutRecord[];
+  /** What Enter opens while the panel is closed. */
+  readonly best: RolloutRecord | undefined;
   /** Where the time line stops. */
   readonly steps: readonly number[];
   readonly step: number | null;
@@ -142,7 +144,7 @@ export function useInspectorKeys(props: {
   readonly table: boolean;
   readonly find: () => void;
 }): void {
-  const { inspected, offered, steps, step, table, find } = props;
+  const { inspected, offered, best, steps, step, table, find } = props;
   const shownStep = inspected?.step ?? step;
   const open = (by: number | "first" | "last"): void => {
     const list = inspected?.rollouts ?? offered;
@@ -169,7 +171,7 @@ export function useInspectorKeys(props: {
   const keys: Readonly<Record<string, () => void>> = {
     ...(inspected !== null || offered.length > 0 ? panel : {}),
     ...(inspected === null ? {} : { d: () => toggleLayer("difference") }),
-    ...(inspected === null ? { Enter: () => open("first") } : {}),
+    ...(inspected === null && best !== undefined ? { Enter: () => inspect(best) } : {}),
     ...Object.fromEntries(LAYER_KEYS.map((layer, at) => [String(at + 1), () => toggleLayer(layer)])),
     "[": () => setOpacity(opacity - 0.1),
     "]": () => setOpacity(opacity + 0.1),

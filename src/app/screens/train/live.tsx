@@ -46,16 +46,16 @@ export function useLiveGroups(): { readonly groups: readonly GroupRecord[]; read
   return { groups, complete: complete.current };
 }
 
+const newestGroups = (groups: readonly GroupRecord[]): GroupRecord[] =>
+  LOOP_IDS.flatMap((loop) => groups.findLast((candidate) => candidate.loop === loop) ?? []);
+
+/** The best rollout of the first group that the strip shows of a finished step. */
+export const bestOfStrip = (groups: readonly GroupRecord[]): RolloutRecord | undefined =>
+  sortRollouts(newestGroups(groups)[0]?.rollouts ?? [], "reward")[0];
+
 /** The last group of each loop; a rollout opens in the inspector while the run continues. @param groups of one step, or the newest */
 export function StepStrip({ groups }: { readonly groups: readonly GroupRecord[] }): ReactNode {
-  const newest = useMemo(
-    () =>
-      LOOP_IDS.flatMap((loop) => {
-        const group = groups.findLast((candidate) => candidate.loop === loop);
-        return group === undefined ? [] : [group];
-      }),
-    [groups],
-  );
+  const newest = useMemo(() => newestGroups(groups), [groups]);
   // Cards that were shown before they had rewards stay where they are.
   const early = useRef(new Set<string>());
   for (const group of newest) if (group.unfinished) early.current.add(placeOfGroup(group));

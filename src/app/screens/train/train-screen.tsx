@@ -31,6 +31,7 @@ import { counted } from "../../styles/format.ts";
 import { Curves } from "./curves.tsx";
 import { HeldOut } from "./held-out.tsx";
 import { Inspector, useInspected, useInspectorKeys } from "./inspector.tsx";
+import { bestOfStrip } from "./live.tsx";
 import { Rollouts, useSearch, useStepView } from "./rollouts.tsx";
 import styles from "./train.module.css";
 
@@ -128,7 +129,7 @@ function RunView({ run, tab }: { readonly run: ViewedRun; readonly tab: Route["t
   const stops = tab === "held-out" ? evaluated : tab === "rollouts" ? search.steps : run.steps;
   const step = shownStep(stops, asked);
   const inspected = useInspected(run);
-  const view = useStepView(run, tab === "rollouts" ? step : null, search);
+  const view = useStepView(run, tab === "held-out" ? null : step, search);
   const table = useRoute((route) => tab === "rollouts" && route.view !== "step");
   const field = useRef<HTMLInputElement>(null);
   const [shell, setShell] = useState<HTMLElement | null>(null);
@@ -140,7 +141,8 @@ function RunView({ run, tab }: { readonly run: ViewedRun; readonly tab: Route["t
   }, [tab]);
   useInspectorKeys({
     inspected,
-    offered: view.rollouts,
+    offered: tab === "rollouts" ? view.rollouts : [],
+    best: tab === "curves" ? bestOfStrip(view.found.groups) : view.rollouts[0],
     steps: stops,
     step,
     table,
