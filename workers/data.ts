@@ -84,7 +84,8 @@ const openSet: Open = async (folders, mapping, onProgress, onRows, signal) => {
   if (set.summaries.length === 0 && !tables && before.opened !== null) {
     // Files without training rows may still hold an evaluation suite.
     opened = before.opened;
-    const reason = set.skipped[0]?.reason ?? "they contain no rows";
+    // A remark, such as on shards that are not here, is no cause.
+    const reason = set.skipped.find(({ lost }) => lost !== 0)?.reason ?? "they contain no rows";
     throw badInput(shortened(`No usable row in ${names.join(" + ")}: ${reason}`, REASON) + KEPT);
   }
   opened = { set, byId };

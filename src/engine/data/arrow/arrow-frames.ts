@@ -89,7 +89,8 @@ type ArrowMessage =
 /** Maximum rows of one batch, the limit of 32-bit offsets. */
 const MAX_ROWS = 2 ** 31;
 const CODECS = ["LZ4_FRAME", "ZSTD"] as const;
-const CUT = "is cut off by the end of the file";
+/** @param size bytes of the file */
+const cutAt = (size: number): string => `is cut off at byte ${size}`;
 
 /**
  * Reads the header of the message at a position: 8 bytes (4 before Arrow 0.15) and the metadata, not the body. The end
@@ -98,15 +99,15 @@ const CUT = "is cut off by the end of the file";
 export async function readMessage(source: ByteSource, position: number): Promise<ArrowMessage> {
   const left = source.size - position;
   if (left <= 0) return { kind: "end" };
-  if (left < 4) return broken(CUT);
+  if (left < 4) return broken(cutAt(source.size));
   const prefix = viewOf(await source.read(position, position + Math.min(8, left)));
   const continued = prefix.getInt32(0, true) === -1;
-  if (continued && left < 8) return broken(CUT);
+  if (continued && left < 8) return broken(cutAt(source.size));
   const length = prefix.getInt32(continued ? 4 : 0, true);
   if (length === 0) return { kind: "end" };
   const start = position + (continued ? 8 : 4);
   if (length < 8 || length > MAX_METADATA) return broken(`has an impossible header of ${length} bytes`);
-  if (start + length > source.size) return broken(CUT);
+  if (start + length > source.size) return broken(cutAt(source.size));
   const metadata = await source.read(start, start + length);
   try {
     return interpret(metadata, start + length, source.size);
@@ -132,7 +133,7 @@ function interpret(metadata: Uint8Array, bodyStart: number, size: number): Arrow
   const bodyLength = flat.long(root, 3);
   if (!Number.isSafeInteger(bodyLength) || bodyLength < 0) return broken(`declares a body of ${bodyLength} bytes`);
   const next = bodyStart + bodyLength;
-  if (next > size) return broken(`is cut off: it needs ${next} bytes, the file has ${size}`);
+  if (next > size) return broken(`${cutAt(size)}: it needs ${next} bytes`);
   if (type === SCHEMA) return { kind: "schema", schema: decodeSchema(metadata), next };
   if (type < SCHEMA || type > LAST_KIND || header === 0) return broken("is of an unsupported kind");
   // Tensors and other kinds are not part of a table.
