@@ -1,5 +1,5 @@
 /** Wrong files through the page's own file inputs: each gives one sentence, and valid data stay usable. */
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type BadFiles, type Fault, GOOD_ROWS, makeBadFiles, renameTensor } from "../fixtures/page/bad-files.ts";
@@ -113,6 +113,14 @@ describe("a folder of shards with", () => {
       .toEqual([expect.stringMatching(/^No usable row in .*cut off.*the open rows are kept$/)]);
     await expect.poll(() => page.getByTestId("data-counts").textContent()).toBe(before);
     await untilReady(page);
+    // Its name says that another shard is missing; that is not why it has no row.
+    const buffer = readFileSync(join(files.alone("truncated"), "truncated.arrow"));
+    const numbered = { name: "data-00000-of-00002.arrow", mimeType: "application/octet-stream", buffer };
+    await page.getByTestId("problems").getByRole("button", { name: "Dismiss" }).click();
+    await page.getByTestId("pick-shard-files").setInputFiles([numbered]);
+    await expect
+      .poll(() => problems(page))
+      .toEqual([expect.stringMatching(/cut off at byte \d+: .*; no row before it kept; the open rows are kept$/)]);
     await page.getByTestId("pick-shard-files").setInputFiles([join(files.folder("text"), "good.arrow")]);
     await expect.poll(() => problems(page)).toEqual([]);
   });

@@ -1,4 +1,4 @@
-import { badInput, LabError, quote, shortened, toLabError } from "../errors.ts";
+import { badInput, LabError, LONGEST_SENTENCE, quote, shortened, toLabError } from "../errors.ts";
 import { decodeSample } from "./film-strip.ts";
 import { decodeRle, encodeRle, rleArea } from "./mask/rle.ts";
 import type { RegionSet, ShardInfo } from "./region-set.ts";
@@ -12,6 +12,7 @@ import { type PairSample, tallyText } from "./talk/tally.ts";
 export interface DataCheck {
   readonly name:
     | "data set loaded"
+    | "shards read"
     | "data set named"
     | "pictures decode"
     | "masks decode"
@@ -35,7 +36,7 @@ const NEXT_TO_NOTHING = 1e-4;
 const HANDFUL = { pixels: 16, share: 0.02 };
 
 /**
- * The checks of a data set, in order: number of rows; columns against the data set's name; first, middle and last picture
+ * The checks of a data set, in order: number of rows; shards that were not read to their end, if there are any; columns against the data set's name; first, middle and last picture
  * decoded; every mask decoded and measured; share of rows with a caption; captions without spaces
  * between words, and captions about another mask, if there are any; one batch built and timed; the summary.
  * @param now milliseconds of any clock
@@ -49,15 +50,24 @@ export async function checkRegionSet(
 ): Promise<DataCheck[]> {
   const { summaries, files } = set;
   const rows = files.reduce((sum, file) => sum + file.rows, 0);
-  const usable = files.filter((file) => file.adapter !== "").length;
+  const unread = files.flatMap(({ name }) => problemOf(set, name) ?? []);
+  const usable = files.filter(
+    (file) => file.adapter !== "" && (file.rows > 0 || problemOf(set, file.name) === undefined),
+  );
   const good = new Set(summaries.map((summary) => `${summary.file}#${summary.row}`)).size;
   const checks: DataCheck[] = [];
   checks.push({
     name: "data set loaded",
     ok: summaries.length > 0,
     blocks: true,
-    detail: `${counted(summaries.length, "sample")} from ${good} of ${counted(rows, "row")} in ${usable} of ${counted(files.length, "shard")}${otherSplits(set)}`,
+    detail: `${counted(summaries.length, "sample")} from ${good} of ${counted(rows, "row")} in ${usable.length} of ${counted(files.length, "shard")}${otherSplits(set)}`,
   });
+  const [first] = unread;
+  if (first !== undefined && summaries.length > 0) {
+    const [are, their] = unread.length === 1 ? ["is", "its"] : ["are", "their"];
+    const detail = `${unread.length} of ${counted(files.length, "shard")} ${are} not read to ${their} end: ${first}`;
+    checks.push({ name: "shards read", ok: false, blocks: false, detail: shortened(detail, LONGEST_SENTENCE) });
+  }
   checks.push(checkName(set, names));
   checks.push(await attempt("pictures decode", () => checkPictures(set, decode)));
   checks.push(await attempt("masks decode", async () => checkMasks(set)));
@@ -117,6 +127,10 @@ export async function checkRegionSet(
     }
   }
 }
+
+/** Why a file gives no rows, or not all; undefined if it was read to its end. */
+const problemOf = ({ skipped }: RegionSet, name: string): string | undefined =>
+  skipped.find(({ file, row, lost }) => file === name && row < 0 && lost === undefined)?.reason;
 
 /** Compares the columns with the data set that the folder and file names suggest. */
 function checkName({ files, description }: RegionSet, names: readonly string[]): DataCheck {
@@ -211,7 +225,7 @@ export interface SetInfo {
     readonly what: string;
     /** The columns used as picture, mask and text; empty if the file is unusable. */
     readonly becomes: string;
-    /** Why the file gives no rows; undefined if it gives rows. */
+    /** Why the file gives no rows, or not all; undefined if it was read to its end. */
     readonly problem: string | undefined;
     /** Columns that can be chosen for a part, and the chosen ones. */
     readonly parts: readonly string[];
@@ -250,7 +264,7 @@ export function describeSet(set: RegionSet, name: string, checks: readonly DataC
       schema: file.schema,
       what: file.reason ?? file.layout?.what ?? "",
       becomes: rolesText(file.roles),
-      problem: set.skipped.find((one) => one.file === file.name && one.row < 0 && one.lost === undefined)?.reason,
+      problem: problemOf(set, file.name),
       parts: file.parts ?? [],
       roles: file.roles,
       split: file.split,

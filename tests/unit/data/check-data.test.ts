@@ -139,7 +139,7 @@ test("--json gives one object per line", async () => {
     .map((line) => JSON.parse(line) as { kind: string });
   expect(lines.map((line) => line.kind)).toEqual([
     ...["shard", "shard", "skipped", "skipped"],
-    ...Array<string>(7).fill("check"),
+    ...Array<string>(8).fill("check"),
     ...Array<string>(3).fill("pair"),
     "summary",
   ]);

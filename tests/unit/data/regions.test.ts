@@ -196,7 +196,7 @@ test("broken files beside a good one: one sentence each, the good rows stay", as
   expect(Object.keys(reasons).length).toBe(9);
   expect(set.skipped.every((entry) => entry.row === -1)).toBe(true);
   expect(reasons["cut.arrow"]).toMatch(
-    /^cut\.arrow: record batch 4 is cut off: .*; 3 complete batches with 3 rows before it kept$/,
+    /^cut\.arrow: record batch 4 is cut off at byte \d+: it needs \d+ bytes; 3 complete batches with 3 rows before it kept$/,
   );
   expect(reasons["text.arrow"]).toBe('text.arrow is text, not Arrow; it begins with "image,mask 1,2"');
   expect(reasons["parquet.arrow"]).toContain("is a truncated Parquet file");
@@ -211,6 +211,18 @@ test("broken files beside a good one: one sentence each, the good rows stay", as
     ...Array(4).fill("good.arrow"),
   ]);
   for (const { index } of set.summaries) expect((await set.sample(index)).image.bytes).toEqual(png(32, 24));
+});
+
+test("a shard that breaks off before its first row is not counted, and a check names it", async () => {
+  const whole = writeRegionShard([row(), row()]);
+  const folder = memoryFolder({ "a.arrow": whole.slice(0, whole.length - 900), "b.arrow": whole });
+  const checks = await checkRegionSet(await openRegionSet(folder), decodeImage, () => 0);
+  expect(checks[0]).toMatchObject({ ok: true, detail: "2 samples from 2 of 2 rows in 1 of 2 shards" });
+  expect(checks[1]).toMatchObject({ name: "shards read", ok: false, blocks: false });
+  expect(checks[1]?.detail).toMatch(
+    /^1 of 2 shards is not read to its end: a\.arrow: record batch 1 is cut off at byte \d+: .*; no row before it kept$/,
+  );
+  expect(checks.at(-1)).toMatchObject({ ok: true, detail: "the rows can be used; not passed: shards read" });
 });
 
 test("a directory of save_to_disk: listed shards, six picture formats under one ending, leftovers aside", async () => {

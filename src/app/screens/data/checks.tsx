@@ -39,6 +39,7 @@ export function FailedChecks(props: { readonly checks: SetInfo["checks"] }): Rea
 
 const LABELS: Readonly<Record<Check["name"], string>> = {
   "data set loaded": "Rows",
+  "shards read": "Shards",
   "data set named": "Data set",
   "pictures decode": "Pictures",
   "masks decode": "Masks",

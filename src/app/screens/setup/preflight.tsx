@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo } from "react";
+import { lostBy } from "../../../engine/data/sample.ts";
 import type { Plan as RunPlan } from "../../../engine/session/plan.ts";
 import { report } from "../../clients/lab.ts";
 import { openModel } from "../../clients/loading.ts";
@@ -92,10 +93,7 @@ function useWarnings(plan: RunPlan | null): readonly ReactNode[] {
   const failed = useJob(SELF_TEST)?.progress.failed ?? 0;
   const dataInfo = useSession((session) => session.dataInfo);
   const rows = useSession((session) => session.rows);
-  const lost = useMemo(
-    () => (dataInfo?.skipped ?? []).reduce((sum, { row, lost: own }) => sum + (own ?? (row < 0 ? 0 : 1)), 0),
-    [dataInfo],
-  );
+  const lost = useMemo(() => lostBy(dataInfo?.skipped ?? []), [dataInfo]);
   const empty = useMemo(() => rows.filter(({ maskShare }) => maskShare === 0).length, [rows]);
   const list: ReactNode[] = (plan?.rows ?? []).map(({ sentence, remedy }) => (
     <Warning key={sentence}>
