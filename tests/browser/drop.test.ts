@@ -225,6 +225,20 @@ it("two folders of one name, with a folder inside: all rows are there, distingui
   expect((await problems(lab.page)).filter((problem) => !problem.startsWith("WebGPU"))).toEqual([]);
 });
 
+it("rows of the user that rows of the page replace are offered again", async () => {
+  const { page } = lab;
+  await show(page, { screen: "data" });
+  await page.getByTestId("pick-shard-files").setInputFiles([join(place, "one/train/b.arrow")]);
+  await rowsAre(3);
+  await page.getByRole("button", { name: "Use demo shard" }).click();
+  await rowsAre(320);
+  const offer = page.getByTestId("last-time");
+  await expect.poll(() => offer.textContent()).toMatch(/^Last time: b\.arrow/);
+  await offer.getByRole("button", { name: "Open b.arrow" }).click();
+  await rowsAre(3);
+  await expect.poll(() => offer.count()).toBe(0);
+});
+
 it("a folder that was opened by hand is offered at the next visit, and one click opens it", async () => {
   const { page } = lab;
   const bytes = [...readFileSync(join(place, "one/train/b.arrow"))];

@@ -152,6 +152,12 @@ async function readData(folders: readonly FolderRef[], mapping: DataMapping | nu
       },
       mine.signal,
     );
+    const { folders: last, session: before } = whole;
+    const name = before.dataInfo?.name;
+    if (name !== undefined && builtInRows(name) === undefined) {
+      const corrected = isEmpty(before.mapping) ? null : before.mapping;
+      useSession.setState({ replaced: { name, open: () => openData(last, corrected) } });
+    }
     // Set even if another data set is opening: if that fails, these rows stay open.
     whole = { folders, session: { rows: read, dataInfo, mapping: corrections } };
     if (!isNewest()) return;

@@ -2,7 +2,6 @@ import { useEffect, useState } from "react";
 import { toLabError } from "../../engine/errors.ts";
 import { NOTHING, type ReadState } from "../stores/reads.ts";
 
-/** What is known of the subject. */
 export interface Async<T> extends ReadState<T> {
   /** Whether a read is in progress. */
   readonly busy: boolean;

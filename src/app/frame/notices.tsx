@@ -177,28 +177,29 @@ function MissingData(): ReactNode {
   );
 }
 
-/** Offers the data and the model that the user opened last. */
+/** Offers the data and the model that the user opened last, of this visit or an earlier one. */
 function LastTime(): ReactNode {
-  const [hidden, setHidden] = useState(false);
+  const [hidden, setHidden] = useState("");
+  const replaced = useSession((session) => session.replaced);
   const kept = useAsync("folders", keptFolders).value ?? [];
   const name = useSession(({ dataInfo }) => dataInfo?.name);
   const model = useSession((session) => session.model?.name);
   const waits = useSession(({ opening, modelProgress }) => opening !== null || modelProgress !== null);
   const busy = useRun(({ state }) => isActive(state));
   const newest = (kind: KeptFolder["kind"]): KeptFolder | undefined => kept.find((one) => one.kind === kind);
-  const [data, weights] = [newest("data"), newest("model")];
+  const [data, weights] = [replaced ?? newest("data"), newest("model")];
   const offered = [data?.name === name ? undefined : data, weights?.name === model ? undefined : weights].flatMap(
     (one) => one ?? [],
   );
-  // Only at the start: rows of the user take the place of the offer.
+  // Rows of the user take the place of the offer.
   const own = name !== undefined && builtInRows(name) === undefined;
-  if (hidden || busy || waits || own || offered.length === 0) return null;
   const names = offered.map((one) => one.name).join(" and ");
+  if (names === hidden || busy || waits || own) return null;
   const open = async (): Promise<void> => {
-    for (const one of offered) await openKept(one);
+    for (const one of offered) await ("open" in one ? one.open() : openKept(one));
   };
   return (
-    <Notice testId="last-time" onDismiss={() => setHidden(true)}>
+    <Notice testId="last-time" onDismiss={() => setHidden(names)}>
       <p>
         Last time: <b>{names}</b>
       </p>

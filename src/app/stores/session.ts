@@ -50,6 +50,8 @@ const START = {
   dataInfo: null as SetInfo | null,
   /** Corrections with which the user opened the data. */
   mapping: {} as DataMapping,
+  /** The rows of the user that other rows replaced in this visit, and how they open again. */
+  replaced: null as { readonly name: string; readonly open: () => Promise<void> } | null,
   /** Rows of the open data set, in file order; grows while it is being indexed. */
   rows: [] as readonly RegionSummary[],
   /** Null if nothing is being opened. */

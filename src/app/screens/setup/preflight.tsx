@@ -94,56 +94,50 @@ function useWarnings(plan: RunPlan | null): readonly ReactNode[] {
   const dataInfo = useSession((session) => session.dataInfo);
   const rows = useSession((session) => session.rows);
   const lost = useMemo(() => lostBy(dataInfo?.skipped ?? []), [dataInfo]);
+  const doubts = dataInfo?.checks.filter(({ ok, blocks }) => !ok && !blocks) ?? [];
   const empty = useMemo(() => rows.filter(({ maskShare }) => maskShare === 0).length, [rows]);
-  const list: ReactNode[] = (plan?.rows ?? []).map(({ sentence, remedy }) => (
-    <Warning key={sentence}>
-      {sentence}{" "}
-      {remedy === "model" ? (
-        <Button data-testid="remedy" onClick={() => pick("model")}>
-          Load a checkpoint…
-        </Button>
-      ) : (
-        <Button data-testid="remedy" onClick={() => changeConfig(remedy.values)}>
-          {remedy.label}
-        </Button>
-      )}
-    </Warning>
-  ));
-  if (empty > 0) {
-    list.push(
+  const list = [
+    ...(plan?.rows ?? []).map(({ sentence, remedy }) => (
+      <Warning key={sentence}>
+        {sentence}{" "}
+        {remedy === "model" ? (
+          <Button data-testid="remedy" onClick={() => pick("model")}>
+            Load a checkpoint…
+          </Button>
+        ) : (
+          <Button data-testid="remedy" onClick={() => changeConfig(remedy.values)}>
+            {remedy.label}
+          </Button>
+        )}
+      </Warning>
+    )),
+    empty > 0 && (
       <Warning key="empty">
         {formatCount(empty)} of {counted(rows.length, "row")} {empty === 1 ? "has" : "have"} an empty mask: there is no
         region to describe{" "}
         <Button onClick={() => changeConfig({ rowFilter: "area:0.00001..1" })}>Leave them out</Button>
-      </Warning>,
-    );
-  }
-  if (lost > 0) {
-    list.push(
+      </Warning>
+    ),
+    lost > 0 && (
       <Warning key="lost">
         {counted(lost, "row")} of the files cannot be used, for example without a mask or a caption.{" "}
         <a href={linkTo({ screen: "data" })}>Data lists the reasons</a>
-      </Warning>,
-    );
-  }
-  for (const { name, ok, blocks, detail } of dataInfo?.checks ?? []) {
-    if (ok || blocks) continue;
-    list.push(
+      </Warning>
+    ),
+    ...doubts.map(({ name, detail }) => (
       <Warning key={name}>
         {detail}. <a href={linkTo({ screen: "data" })}>Open Data</a>
-      </Warning>,
-    );
-  }
-  list.push(...(plan?.warnings ?? []).map((sentence) => <Warning key={sentence}>{sentence}</Warning>));
-  if (failed > 0) {
-    list.push(
+      </Warning>
+    )),
+    ...(plan?.warnings ?? []).map((sentence) => <Warning key={sentence}>{sentence}</Warning>),
+    failed > 0 && (
       <Warning key="self-test">
         The <a href={linkTo({ screen: "setup", panel: "system" })}>self-test</a> of this graphics adapter failed in{" "}
         {counted(failed, "check")}; its results may be wrong
-      </Warning>,
-    );
-  }
-  return list;
+      </Warning>
+    ),
+  ];
+  return list.filter((one) => one !== false);
 }
 
 function Warning({ children }: { readonly children: ReactNode }): ReactNode {

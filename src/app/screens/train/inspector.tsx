@@ -170,8 +170,7 @@ export function useInspectorKeys(props: {
   };
   const keys: Readonly<Record<string, () => void>> = {
     ...(inspected !== null || offered.length > 0 ? panel : {}),
-    ...(inspected === null ? {} : { d: () => toggleLayer("difference") }),
-    ...(inspected === null && best !== undefined ? { Enter: () => inspect(best) } : {}),
+    ...(inspected !== null ? { d: () => toggleLayer("difference") } : best && { Enter: () => inspect(best) }),
     ...Object.fromEntries(LAYER_KEYS.map((layer, at) => [String(at + 1), () => toggleLayer(layer)])),
     "[": () => setOpacity(opacity - 0.1),
     "]": () => setOpacity(opacity + 0.1),
