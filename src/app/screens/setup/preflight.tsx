@@ -100,15 +100,9 @@ function useWarnings(plan: RunPlan | null): readonly ReactNode[] {
     ...(plan?.rows ?? []).map(({ sentence, remedy }) => (
       <Warning key={sentence}>
         {sentence}{" "}
-        {remedy === "model" ? (
-          <Button data-testid="remedy" onClick={() => pick("model")}>
-            Load a checkpoint…
-          </Button>
-        ) : (
-          <Button data-testid="remedy" onClick={() => changeConfig(remedy.values)}>
-            {remedy.label}
-          </Button>
-        )}
+        <Button data-testid="remedy" onClick={() => (remedy === "model" ? pick("model") : changeConfig(remedy.values))}>
+          {remedy === "model" ? "Load a checkpoint…" : remedy.label}
+        </Button>
       </Warning>
     )),
     empty > 0 && (
