@@ -29,7 +29,8 @@ if (!refuseFrame(root)) {
   followOtherTabs(() => report(findInterrupted()));
   recallJudgeKey();
   if (root !== null) createRoot(root).render(<App />);
-  report(openDemo());
+  // First: Train waits for it.
   report(findInterrupted());
+  report(openDemo());
   requestIdleCallback(() => report(loadScreens()));
 }

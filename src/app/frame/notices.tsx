@@ -4,15 +4,13 @@ import { report } from "../clients/lab.ts";
 import { builtInRows, demoRows, openBuiltInRows, restartTrainer } from "../clients/loading.ts";
 import { deleteRun, findInterrupted, forgetInterrupted, untilReleased } from "../clients/run/interrupted.ts";
 import { resumeAndShow, unsaved, useResumeNeeds } from "../clients/run/resume.ts";
-import { readRun } from "../clients/run/run-reads.ts";
-import { useRowsOpen } from "../components/rollout/use-viewed-run.ts";
+import { useRowsOpen, useViewedRun } from "../components/rollout/use-viewed-run.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconClose, IconPlay, IconStop } from "../components/ui/icons.tsx";
 import { openKept, openRowsOf } from "../components/upload/pickers.tsx";
 import { IMPORT, type KeptFolder, keptFolders } from "../components/upload/take-files.ts";
 import { useAsync } from "../components/use-async.ts";
 import { jobKind, startJob, useRunning } from "../stores/jobs.ts";
-import { useRead } from "../stores/reads.ts";
 import { navigate, useRoute } from "../stores/route.ts";
 import { useOtherTabs } from "../stores/run/other-tabs.ts";
 import { isActive, useRun } from "../stores/run/run.ts";
@@ -143,16 +141,15 @@ function ImportingNotice(): ReactNode {
 function MissingData(): ReactNode {
   const screen = useRoute((route) => route.screen);
   const asked = useRoute((route) => route.run);
-  const live = useRun((run) => run.runId);
+  const run = useViewedRun();
   const busy = useRun(({ state }) => isActive(state));
   const recorded = useSession((session) => session.recordedRun);
   const opening = useSession((session) => session.opening !== null);
   // At the start nothing is open yet, and nothing is missing.
   const name = useSession(({ dataInfo }) => dataInfo?.name);
   const own = name !== undefined && builtInRows(name) === undefined;
-  const shown = screen === "train" || screen === "home";
-  const runId = shown ? (asked ?? live ?? recorded ?? null) : null;
-  const manifest = useRead(runId === null ? null : readRun(runId)).value?.run.manifest ?? null;
+  const shown = screen === "train" || screen === "home" ? run : null;
+  const { runId = null, manifest = null } = shown ?? {};
   const open = useRowsOpen(manifest);
   const [hidden, setHidden] = useState<string | null>(null);
   const missing = manifest !== null && open === false && !opening && name !== undefined ? manifest.data.name : null;

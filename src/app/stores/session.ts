@@ -71,8 +71,8 @@ const START = {
   elsewhere: {} as Readonly<Record<string, "dropped" | "address">>,
   /** A run that the last visit left unfinished, until it is resumed or dismissed. */
   interrupted: null as RunDigest | null,
-  /** The newest stored run when the page looked for an interrupted one. */
-  newest: null as { readonly id: string; readonly title: string } | null,
+  /** The newest stored run when the page looked for an interrupted one; undefined until it has looked. */
+  newest: undefined as Pick<RunManifest, "id" | "title" | "state"> | null | undefined,
   /** Runs that another tab trains; for a moment after it ended, also that of this page. */
   otherTabs: [] as readonly string[],
   problems: [] as readonly Problem[],

@@ -5,6 +5,7 @@ import {
   findInterrupted,
   followDeletions,
   forgetInterrupted,
+  unfinishedRun,
 } from "../../../src/app/clients/run/interrupted.ts";
 import { resumeRun } from "../../../src/app/clients/run/start-run.ts";
 import { navigate, useRoute } from "../../../src/app/stores/route.ts";
@@ -85,4 +86,19 @@ it("the newest run in progress is offered until it has ended elsewhere or the of
   forgetInterrupted();
   await findInterrupted();
   expect(offered()).toBeUndefined();
+});
+
+it("Train shows the run left in progress, also while the page that trained it still holds it", async () => {
+  const shown = () => unfinishedRun(useSession.getState());
+  stored = [digest("cat", "running", "2026-01-01"), digest("dog", "finished", "2026-01-02")];
+  await findInterrupted();
+  expect(shown()).toBe("cat");
+  stored = [digest("cat", "running", "2026-01-03")];
+  vi.stubGlobal("navigator", { locks: { query: async () => ({ held: [{ name: "sa2va-lab/run/cat" }] }) } });
+  await findInterrupted();
+  vi.unstubAllGlobals();
+  expect([offered(), shown()]).toEqual([undefined, "cat"]);
+  stored = [];
+  await findInterrupted();
+  expect([shown(), useSession.getState().newest]).toEqual([undefined, null]);
 });

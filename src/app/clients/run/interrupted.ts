@@ -6,7 +6,7 @@ import { outdate, outdateRun, readOnce } from "../../stores/reads.ts";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { forgetMetrics } from "../../stores/run/metrics.ts";
 import { forgetRun, useRun } from "../../stores/run/run.ts";
-import { addProblem, useSession } from "../../stores/session.ts";
+import { addProblem, type SessionState, useSession } from "../../stores/session.ts";
 import { lab } from "../lab.ts";
 import { RUNS } from "./run-reads.ts";
 
@@ -16,12 +16,21 @@ const dismissed = new Set<string>();
 /** Looks for the newest run, and offers the newest one that is stored as in progress and that no tab trains, unless its offer was dismissed. */
 export async function findInterrupted(): Promise<void> {
   outdate(RUNS.key);
-  const { runs } = (await readOnce(RUNS)).stored;
-  const held = await heldRuns();
-  const sorted = [...runs].sort((a, b) => b.manifest.created.localeCompare(a.manifest.created));
-  const left = ({ manifest: { id, state } }: RunDigest): boolean =>
-    state === "running" && !held.has(id) && !dismissed.has(id);
-  useSession.setState({ interrupted: sorted.find(left) ?? null, newest: sorted[0]?.manifest ?? null });
+  try {
+    const { runs } = (await readOnce(RUNS)).stored;
+    const held = await heldRuns();
+    const sorted = [...runs].sort((a, b) => b.manifest.created.localeCompare(a.manifest.created));
+    const left = ({ manifest: { id, state } }: RunDigest): boolean =>
+      state === "running" && !held.has(id) && !dismissed.has(id);
+    useSession.setState({ interrupted: sorted.find(left) ?? null, newest: sorted[0]?.manifest ?? null });
+  } finally {
+    useSession.setState(({ newest = null }) => ({ newest }));
+  }
+}
+
+/** The run that Train shows in place of the recorded one: the newest if it has not ended, held by another tab or not, else the offered one. */
+export function unfinishedRun({ interrupted, newest }: SessionState): string | undefined {
+  return newest?.state === "running" ? newest.id : interrupted?.manifest.id;
 }
 
 /** Milliseconds between two looks at a lock, and number of looks. */

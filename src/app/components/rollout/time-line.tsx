@@ -102,7 +102,7 @@ export function NewestRun({ run }: { readonly run: ViewedRun }): ReactNode {
   const newest = useSession((session) => session.newest);
   const offered = useSession((session) => session.interrupted?.manifest.id);
   const recorded = useSession((session) => session.recordedRun === run.runId);
-  if (!recorded || newest === null || newest.id === offered) return null;
+  if (!recorded || newest == null || newest.id === offered) return null;
   return (
     <a className="screen-link anywhere" href={linkTo({ screen: "train", run: newest.id, step: null, rollout: null })}>
       Your newest run: {newest.title}

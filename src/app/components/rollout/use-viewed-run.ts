@@ -6,6 +6,7 @@ import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import type { StepNote } from "../../../engine/runs/notes.ts";
 import type { GroupRecord, LoopId } from "../../../engine/runs/rollouts/records.ts";
 import { report } from "../../clients/lab.ts";
+import { unfinishedRun } from "../../clients/run/interrupted.ts";
 import {
   NOTHING_READ,
   readEvaluations,
@@ -51,7 +52,10 @@ const NO_GROUPS: readonly GroupRecord[] = [];
 const NO_STEPS: readonly number[] = [];
 const NO_NOTES: readonly StepNote[] = [];
 
-/** The run in the address, else that of this page, else that of another tab, else the recorded one; null if there is none. */
+/**
+ * The run in the address, else that of this page, else that of another tab, else the one left unfinished, else the recorded
+ * one; null if there is none. Home introduces the page with the recorded one.
+ */
 export function useViewedRun(): ViewedRun | null {
   const asked = useRoute((route) => route.run);
   const liveId = useRun((run) => run.runId);
@@ -59,10 +63,13 @@ export function useViewedRun(): ViewedRun | null {
   const liveStep = useRun((run) => run.step);
   const groups = useRun((run) => run.groups);
   const recorded = useSession((session) => session.recordedRun);
+  const home = useRoute((route) => route.screen === "home");
+  const left = useSession((session) => (home ? undefined : unfinishedRun(session)));
+  const looked = useSession((session) => home || session.newest !== undefined);
   const held = useOtherTabs();
   // The recorded run makes room as soon as a run is asked for.
   const starting = useRun((run) => run.state === "starting" && run.runId === null);
-  const runId = asked ?? liveId ?? held[0] ?? (starting ? null : recorded) ?? null;
+  const runId = asked ?? liveId ?? held[0] ?? (starting || !looked ? null : (left ?? recorded)) ?? null;
   const elsewhere = useSession(({ elsewhere }) => (runId === null ? undefined : elsewhere[runId]));
   const otherTab = held.some((id) => id === runId);
   const live = runId !== null && runId === liveId && !otherTab;
@@ -107,9 +114,9 @@ export function useViewedRun(): ViewedRun | null {
   }, [runId, asked, live, otherTab, elsewhere, recorded, liveManifest, liveStep, groups, last, loading, failed]);
 }
 
-/** Whether there is certainly no run to show; false while the page still looks for its recorded run. */
+/** Whether there is certainly no run to show; false while the page still looks for unfinished runs and its recorded one. */
 export function useNoRun(run: ViewedRun | null): boolean {
-  const asking = useSession((session) => session.recordedRun === undefined);
+  const asking = useSession(({ recordedRun, newest }) => recordedRun === undefined || newest === undefined);
   return run === null && !asking;
 }
 
